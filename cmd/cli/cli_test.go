@@ -104,8 +104,7 @@ func (p *program) write(_ context.Context, ds []pipeline.Delivery) error {
 	return failed.OrNil()
 }
 
-// run runs a command line with the program's Go code, or without any, and wants its exit code. DIR/ in it is the
-// folder.
+// run runs a command line in a program with exts, and wants its exit code. DIR/ in the line stands for the folder.
 func (p *program) run(code int, exts []sinks.Extension, line string) string {
 	p.t.Helper()
 	args := strings.Fields(strings.ReplaceAll(line, "DIR/", p.dir+"/"))
@@ -142,7 +141,8 @@ func TestRun_PlanningMakesNoSink(t *testing.T) {
 	}
 }
 
-// replay runs the Go sinks that --custom names. A program without Go code reads what they left, and says what it lacks.
+// replay runs the Go sinks that --custom names. A program without Go code reads their output, and names the Go code
+// that it lacks.
 func TestRun_Replay(t *testing.T) {
 	p := newProgram(t)
 	const replay = "replay -c DIR/tablewake.yaml --local DIR/out DIR/stream.jsonl "
@@ -179,7 +179,7 @@ func TestRun_Replay(t *testing.T) {
 	if out := p.run(1, nil, replay+"--custom customers"); !strings.Contains(out, `no Go sink is named "crm": give it to cli.Main`) {
 		t.Errorf("it says %s", out)
 	}
-	// The letter of the Go sink stays until the program that has it delivers it.
+	// A program without the Go sink leaves the letter for a program that has the Go sink.
 	if out := p.run(4, nil, "redrive -c DIR/tablewake.yaml --local DIR/out"); !strings.Contains(out, "held back in this redrive") {
 		t.Errorf("it says %s", out)
 	}
@@ -214,7 +214,8 @@ func TestRun_Consume(t *testing.T) {
 	}
 }
 
-// backfill makes the Go sinks and calls the functions that it names, and no others. They can get the items again.
+// backfill makes only the Go sinks, and calls only the functions, that it names. A second backfill gives them the items
+// again.
 func TestRun_Backfill(t *testing.T) {
 	p := newProgram(t)
 	if err := os.WriteFile(p.path("items.jsonl"), []byte(`{"Item":{"PK":{"S":"ORDER#1"},"Status":{"S":"paid"}}}`+"\n"), 0o600); err != nil {

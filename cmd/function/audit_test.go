@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// An event that requests no audit is refused, and the log says what to write.
+// An event that is no valid request of an audit is refused. The log says what to write instead.
 func TestEventsOfAuditsAreChecked(t *testing.T) {
 	for event, want := range map[string]string{
 		`{"tablewake":"redrive"}`:                      "takes the command audit only",
@@ -50,7 +50,7 @@ func TestEventsOfAuditsHaveDefaults(t *testing.T) {
 	}
 }
 
-// An audit leaves time to answer and to export its metrics.
+// An audit ends before the timeout of its function, so that time is left to answer and to export its metrics.
 func TestAnAuditEndsBeforeItsFunction(t *testing.T) {
 	now := time.Now()
 	for timeout, reserve := range map[time.Duration]time.Duration{15 * time.Minute: 30 * time.Second, time.Minute: 6 * time.Second} {

@@ -25,7 +25,7 @@ state: {table: state}
 
 const mapping = `{"properties":{}}`
 
-// cloud is the Parameter Store and S3, by name and by BUCKET/KEY.
+// cloud serves the Parameter Store and S3. A key is the name of a parameter, or BUCKET/KEY of an object.
 type cloud map[string]string
 
 func (c cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -74,7 +74,7 @@ func env(pairs map[string]string) environment {
 	}
 }
 
-// folder is a package's, or a layer's.
+// folder writes files into a new folder, which stands for that of a package or of a layer.
 func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -158,7 +158,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// A parameter that several variables stand for is read once.
+// If several variables refer to one parameter, the parameter is read once.
 func TestAParameterIsReadOnce(t *testing.T) {
 	c := cloud{"/p": "first"}
 	p := &parameters{ctx: t.Context(), sdk: sdkFor(t, c)}

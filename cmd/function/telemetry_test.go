@@ -17,14 +17,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/telemetry"
 )
 
-// answering is a handler.
+// answering makes a Lambda handler of a function.
 type answering func(ctx context.Context) ([]byte, error)
 
 func (a answering) Invoke(ctx context.Context, _ []byte) ([]byte, error) { return a(ctx) }
 
 func started(t *testing.T, out *bytes.Buffer) *telemetry.Telemetry { return patient(t, out, 0) }
 
-// patient waits that long for a collector, where the invocation lets it.
+// patient starts telemetry that waits for a collector up to patience, if the invocation has the time.
 func patient(t *testing.T, out *bytes.Buffer, patience time.Duration) *telemetry.Telemetry {
 	t.Helper()
 	tel, err := telemetry.Start(t.Context(), telemetry.Options{Pipeline: "shop", Lambda: true, Writer: out, Patience: patience})
@@ -72,8 +72,7 @@ func TestAnInvocationIsObserved(t *testing.T) {
 	}
 }
 
-// A collector that hangs does not cost an invocation its reply: it comes while the collector
-// still has what it was sent, and before the invocation's time is over.
+// If a collector hangs, an invocation still replies before its deadline, and after the collector was asked.
 func TestAReplyDoesNotWaitForACollector(t *testing.T) {
 	asked, hang := make(chan struct{}, 100), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -100,14 +99,14 @@ func TestAReplyDoesNotWaitForACollector(t *testing.T) {
 	}
 }
 
-// The error by which lambda.Start ends the process arrives unwrapped: lambda.Start looks at the type alone.
+// observed returns an error that ends the process without wrapping it, because lambda.Start checks its type alone.
 func TestAProcessThatIsOfNoUseEnds(t *testing.T) {
 	var out bytes.Buffer
 	h := withSpans(answering(func(context.Context) ([]byte, error) {
 		return nil, messages.InvokeResponse_Error{Message: "stuck", ShouldExit: true}
 	}), started(t, &out), slog.New(slog.DiscardHandler))
 	_, err := h.Invoke(invocation(t, time.Minute), nil)
-	if e, ok := err.(messages.InvokeResponse_Error); !ok || !e.ShouldExit { //nolint:errorlint // as lambda.Start looks at it
+	if e, ok := err.(messages.InvokeResponse_Error); !ok || !e.ShouldExit { //nolint:errorlint // lambda.Start checks the type in this way
 		t.Errorf("the error is %T: %v", err, err)
 	}
 }

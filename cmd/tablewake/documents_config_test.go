@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// baseConfig completes a part of a configuration where the document has no whole one before it.
+// baseConfig completes a part of a configuration if its document has no whole configuration before it.
 const baseConfig = `version: 1
 name: shop
 source: {table: shop}
@@ -35,7 +35,7 @@ func TestDocuments_Configurations(t *testing.T) {
 			case has(part, "version"):
 				base = part
 				whole++
-			case has(part, "tests"): // it runs
+			case has(part, "tests"): // a file of tests, not a configuration
 				continue
 			}
 			text, err := yaml.Marshal(merged(base, part))
@@ -58,7 +58,7 @@ func TestDocuments_Configurations(t *testing.T) {
 	}
 }
 
-// mappingOf returns the mapping of a block; nil if it is a list, as of tests.
+// mappingOf returns the mapping of a block, or nil if the block is a list, such as tests.
 func mappingOf(t *testing.T, at, text string) *yaml.Node {
 	t.Helper()
 	var n yaml.Node
@@ -81,7 +81,7 @@ func has(mapping *yaml.Node, key string) bool {
 	return false
 }
 
-// merged returns base with the keys of part.
+// merged returns part, with the keys of base that part lacks.
 func merged(base, part *yaml.Node) *yaml.Node {
 	m := &yaml.Node{Kind: yaml.MappingNode, Content: slices.Clone(part.Content)}
 	for i := 0; i < len(base.Content); i += 2 {

@@ -28,7 +28,7 @@ type document struct {
 type codeBlock struct {
 	kind string // the word after the fence: console, sh, yaml, go, ...
 	text string // with the end of each line
-	line int    // of its first line
+	line int    // number of its first line
 }
 
 func (d document) at(b codeBlock) string { return fmt.Sprintf("%s:%d", d.name, b.line) }
@@ -73,15 +73,16 @@ func documents(t *testing.T) []document {
 // fileName matches the first line of a block that readers save: `# tablewake.yaml`.
 var fileName = regexp.MustCompile(`^(?:#|//) ([a-z_]+\.(?:yaml|go))\n`)
 
-// TestDocuments_Console runs the commands of console blocks in the order of the document, in a folder with the files that
-// the document shows, and compares what they print. "..." in a line is any text, and a line of it any lines.
+// TestDocuments_Console runs the commands of console blocks in the order of the document, in a folder with the files
+// that the document shows. It compares what they print. "..." in a line stands for any text, and a line of "..." for
+// any lines.
 func TestDocuments_Console(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"OS_URL", "TABLEWAKE_HMAC_KEY", "COMPLETED_QUEUE", "TMPDIR"} {
-		t.Setenv(name, "") // as the configurations have them
+		t.Setenv(name, "") // the configurations use their defaults
 	}
 	for _, d := range documents(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(d.name), ".md"), func(t *testing.T) {
@@ -127,25 +128,25 @@ func runShown(t *testing.T, dir, command string) string {
 	cmd.Dir = dir
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil && stdout.Len()+stderr.Len() == 0 { // what fails says so, and the document shows it
+	if err := cmd.Run(); err != nil && stdout.Len()+stderr.Len() == 0 { // a failing command prints an error, which the document shows
 		t.Errorf("%s: %v", command, err)
 	}
 	return stdout.String() + progressLine.ReplaceAllString(stderr.String(), "")
 }
 
-// progressLine is a line that a slow machine adds: how far a long run is, or a warning of the log.
+// progressLine matches a line that a slow machine adds: the progress of a long run, or a warning of the log.
 var progressLine = regexp.MustCompile(`(?m)^( *\d+% |[\d,]+ of [\d,]+ items, |time=\S+ level=).*\n?`)
 
-// measured is a part of an output that differs from run to run.
+// measured matches a part of an output that differs from run to run.
 var measured = regexp.MustCompile(`\d+\.\d\d s, [\d,]+ records/s|in [\d.]+m?s, [\d,]+ a second`)
 
-// coalescing is a row of the table of a replay: the sink, what it got, and what it did.
+// coalescing matches a row in the table of a replay: the sink, what the sink got, and what it did.
 var coalescing = regexp.MustCompile(`(?m)^( +\w+ +[\d,]+)[ \d,]+$`)
 
 // comparable returns an output without what differs from run to run.
 func comparable(text string) string {
 	text = measured.ReplaceAllString(text, "(time and rate)")
-	if strings.Contains(text, "source: read ") { // whether a later change is written in place of one depends on time
+	if strings.Contains(text, "source: read ") { // timing decides which changes are coalesced
 		text = coalescing.ReplaceAllString(text, "$1 ...")
 	}
 	return strings.TrimSpace(regexp.MustCompile(` +\n`).ReplaceAllString(text+"\n", "\n"))
@@ -159,8 +160,8 @@ func shownAs(text string) *regexp.Regexp {
 	return regexp.MustCompile(`^` + pattern + `$`)
 }
 
-// TestDocuments_Commands parses the commands that are not run. A block of them with a program that is not ours says in its
-// first line what it needs.
+// TestDocuments_Commands parses the commands that are not run. If a block runs a foreign program, the first line of the
+// block says what is needed.
 func TestDocuments_Commands(t *testing.T) {
 	commands := 0
 	for _, d := range documents(t) {
@@ -191,7 +192,7 @@ func TestDocuments_Commands(t *testing.T) {
 	}
 }
 
-// ours are programs whose commands change nothing but this machine.
+// ours has the programs whose commands change nothing but this machine.
 var ours = map[string]bool{"go": true, "export": true, "cp": true, "jq": true, "curl": true}
 
 // checkCommand checks that a command exists and has these flags.
@@ -210,10 +211,10 @@ func checkCommand(t *testing.T, at string, words []string) {
 	}
 }
 
-// shellToken is a comment, the end of a command, or a word.
+// shellToken matches a comment, the end of a command, or a word.
 var shellToken = regexp.MustCompile(`#.*|[|;&\n]+|(?:'[^']*'|"[^"]*"|\\.|[^\s'"|;&\\])+`)
 
-// assignment is a word before a command that sets a variable.
+// assignment matches a word before a command that sets a variable.
 var assignment = regexp.MustCompile(`^[A-Za-z_]+=`)
 
 // commandsOf returns the words of each command in lines of a shell.

@@ -13,7 +13,8 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
 )
 
-// Whatever fails, standard error holds documents of one form, and the last one is the error that ended the command.
+// Whatever fails, standard error has only JSON documents of one form. The last document is the error that ended the
+// command.
 func TestLogFormatJSON_Failures(t *testing.T) {
 	_, sound := clitest.OnStream(t)
 	dir := t.TempDir()
@@ -32,8 +33,8 @@ func TestLogFormatJSON_Failures(t *testing.T) {
 	warned := filepath.Join("..", "..", "pipeline", "config", "testdata", "good", "warnings.yaml")
 	for command, want := range map[string]struct {
 		code   int
-		levels string // of the lines before the last one, once each
-		class  string // the error begins with it
+		levels string // levels of the lines before the last one, each once
+		class  string // start of the error
 	}{
 		"consume -c nosuch.yaml":                                         {cli.ExitConfig, "", "missing: "},
 		"consume -c " + wrong:                                            {cli.ExitConfig, "", ""},

@@ -12,17 +12,17 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
 )
 
-// keyColumns are the places where a key of single-table designs must show.
+// keyColumns are the places where a key of single-table designs can have an effect.
 var keyColumns = []string{
 	"schema", "reference", "plan", "explain", "cost", "test", "query", "backfill", "why", "audit", "repair", "policies", "pushdown",
 }
 
-// keyRow is a key, with text in each column that shows that the column is read. A column that is not in cells is in
-// nothing: the key changes nothing there.
+// keyRow is a key. For each column where the key has an effect, cells has a pattern of the text that shows the effect.
+// nothing has the other columns.
 type keyRow struct {
 	key      string
-	from, to string            // a change of testdata/keys/shop.yaml that plan must name
-	cells    map[string]string // a regular expression, by column
+	from, to string            // a change of testdata/keys/shop.yaml that plan must report
+	cells    map[string]string // regular expressions, by column
 	nothing  []string
 }
 
@@ -47,7 +47,7 @@ var keyRows = []keyRow{
 	}, []string{"plan", "test", "pushdown"}}, // another name is refused: for_each needs a name that is in the key
 	{"entities.*.attributes", "", "", map[string]string{
 		"schema": `Types of the attributes with depth`, "reference": "(?m)^\\| `attributes` ", "test": `1 test`,
-	}, []string{"plan", "explain", "cost", "query", "backfill", "why", "audit", "repair", "policies", "pushdown"}}, // it is for validate
+	}, []string{"plan", "explain", "cost", "query", "backfill", "why", "audit", "repair", "policies", "pushdown"}}, // only validate uses this key
 	{"view.attributes: all", "attributes: all", "attributes: {s: '{Status}'}", map[string]string{
 		"schema": `"all"`, "reference": "`attributes: all`", "plan": `view\.attributes: was 'all'`, "test": `1 test`,
 		"query": `Items=\[\{"sku":"a","qty":2\}`, "backfill": `Items=\[\{"sku":"a","qty":2\}`, "repair": `Items=\[\{"sku":"a","qty":2\}`,
@@ -57,7 +57,7 @@ var keyRows = []keyRow{
 		"schema": `Only items of these entities`, "reference": "`\\{of: Order\\}`", "explain": `by_status: of: drops it, counted as of`,
 		"query": `(?m)^REFUND#1 `, "backfill": `dropped before refunds \(of\)`, "why": `a filter of the sink drops the item`,
 		"audit": `refunds +1 places`, "repair": `(?m)^REFUND#1 `, "pushdown": `"prefix":"REFUND#"`, "test": `1 test`,
-	}, []string{"cost", "policies", "plan"}}, // another one is refused: the key of the row has a name of this one
+	}, []string{"cost", "policies", "plan"}}, // another entity is refused: the key of the row has a name of Refund
 	{"view.for_each.path", "for_each: {path: Items, by: sku, max: 3}, when", "for_each: {path: Items, max: 3}, when", map[string]string{
 		"schema": `List, set or map whose elements have an entry each`, "reference": "`path`", "plan": `view\.for_each\.by: was 'sku'`,
 		"explain": `lines: put row PK="SKU#c" SK="7#c" \(element 2\)`, "cost": `(?m)^lines: 2 write units for each KB of each row that differs`,
@@ -110,7 +110,7 @@ var keyRows = []keyRow{
 	}, []string{"plan", "cost", "test", "backfill", "audit", "repair", "pushdown"}},
 }
 
-// Every key of single-table designs is understood by every command.
+// Every command handles every key of single-table designs.
 func TestKeys(t *testing.T) {
 	in := filepath.Join("testdata", "keys")
 	dir := t.TempDir()

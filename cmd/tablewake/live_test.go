@@ -15,8 +15,8 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// The commands on real servers: what is missing is named and then made, a replay says
-// whose stores it writes, and why holds the source table's item against what the sinks have.
+// On real servers, the commands name what is missing, and create it. A replay says whose stores it writes. why compares
+// the item of the source table with what the sinks have.
 func TestLive(t *testing.T) {
 	file, name, tables := clitest.OnServers(t)
 	stream := filepath.Join(t.TempDir(), "stream.jsonl")
@@ -52,7 +52,7 @@ func TestLive(t *testing.T) {
 	}
 
 	same, _ := program.Run(t, cli.ExitOK, "why", "-c", file, "--live", "--key", `PK=a\,b`)
-	if n := strings.Count(same, "[as it should be]"); n != 3 || !strings.Contains(same, "its values are not compared") { // row, contribution, document; and the group
+	if n := strings.Count(same, "[as it should be]"); n != 3 || !strings.Contains(same, "its values are not compared") { // row, contribution and document; the group's values are not compared
 		t.Errorf("%d places are as they should be, of 3:\n%s", n, same)
 	}
 	put("shipped")

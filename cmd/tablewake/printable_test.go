@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
-// No command shows a terminal what it would obey, whatever keys, values, names of files and arguments hold.
+// No command prints a sequence that a terminal would obey, whatever keys, values, file names and arguments hold.
 func TestPrintable_AllCommands(t *testing.T) {
 	const evil = "\x1b]0;owned\x07\u009b31m\u202e"
 	dir := t.TempDir()

@@ -28,7 +28,7 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// rowsOf is the answer to a query of two columns as sqlite3 prints it.
+// rowsOf returns the answer to a query of two columns as sqlite3 prints it.
 func rowsOf(t *testing.T, path, text string) string {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"tablewake": main})
 }
 
-// TestScripts runs the command line as users do; each script in testdata tells one story.
+// TestScripts runs the command line as users do. Each script in testdata covers one workflow.
 func TestScripts(t *testing.T) {
 	shop, err := filepath.Abs(filepath.Join("..", "..", "test", "fixtures", "shop"))
 	if err != nil {
@@ -57,8 +57,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// lock holds a --local folder as another process would, up to the end of the
-// script: lock shared|exclusive DIR.
+// lock holds a --local folder as another process would, up to the end of the script: lock shared|exclusive DIR.
 func lock(ts *testscript.TestScript, neg bool, args []string) {
 	how := map[string]filelock.Mode{"shared": filelock.Shared, "exclusive": filelock.Exclusive}
 	if neg || len(args) != 2 || how[args[0]] == 0 {
@@ -69,5 +68,5 @@ func lock(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(func() { _ = taken.Release() })
 }
 
-// program is all of tablewake.
+// program has all commands of tablewake.
 var program = clitest.Program(commands.All())

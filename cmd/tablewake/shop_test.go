@@ -13,7 +13,7 @@ import (
 // The shop's tests pass, and the test in the guide is one of them.
 func TestShop(t *testing.T) {
 	for _, name := range []string{"OS_URL", "TABLEWAKE_HMAC_KEY", "COMPLETED_QUEUE", "TMPDIR"} {
-		t.Setenv(name, "") // as the configuration has them
+		t.Setenv(name, "") // the configuration uses its defaults
 	}
 	_, text, found := strings.Cut(read(t, filepath.Join("guide", "existing.md")), "```yaml\n  - name: ")
 	shown, _, ends := strings.Cut(text, "```\n")

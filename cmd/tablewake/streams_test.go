@@ -8,9 +8,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// shopStreams is the endpoint of a Streams API with two tables: the stream of shop has
-// a shard of three records, and two open children of one each; the stream of calm
-// is empty, and switched off.
+// shopStreams returns the endpoint of a Streams API with two tables. The stream of shop has a shard with three records
+// and two open children with one record each. The stream of calm is empty and switched off.
 func shopStreams(t *testing.T) string {
 	api := streamtest.New(streamtest.Options{PageRecords: 2})
 	api.AddStream("calm").Disable()

@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
-// full is an output that takes a number of bytes.
+// full is an output that has room for a number of bytes.
 type full struct{ room int }
 
 func (f *full) Write(b []byte) (int, error) {
@@ -21,7 +21,7 @@ func (f *full) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A command whose output cannot be written, wherever that ends, says so once, and ends with no 0.
+// A command that cannot write its output, wherever the output ends, says so once and does not exit with 0.
 func TestRun_OutputCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()
 	file, input, out := filepath.Join(dir, "tablewake.yaml"), filepath.Join(dir, "stream.jsonl"), filepath.Join(dir, "out")
@@ -66,7 +66,7 @@ func TestRun_OutputCannotBeWritten(t *testing.T) {
 					said++
 				}
 			}
-			if got != want && got != cli.ExitFailure || said != 1 { // status finds problems, and may end with its 6 or with 1
+			if got != want && got != cli.ExitFailure || said != 1 { // status finds problems, and may exit with 6 or with 1
 				t.Errorf("%s, with room for %d bytes of %d, ends with %d, want %d, and says %d times why:\n%s", line, room, plain.Len(), got, want, said, &errs)
 			}
 		}

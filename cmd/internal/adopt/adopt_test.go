@@ -15,9 +15,9 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
 )
 
-// A state table that was deleted is not made beside what was written under it: neither by --create, nor by
-// anybody who makes it by hand. adopt refuses what cannot be right, and says what to do; that done,
-// the whole history fills all sinks again, and nothing is doubled.
+// If the state table was deleted, --create does not make another one beside rows that were written under it. An empty
+// state table that somebody makes is refused too. adopt refuses sinks that cannot be right, and says what to do. After
+// that, the whole history fills all sinks again, and nothing is counted twice.
 func TestAdopt_LostState(t *testing.T) {
 	file, name, tables := clitest.OnServers(t)
 	stream := filepath.Join(t.TempDir(), "stream.jsonl")
@@ -57,14 +57,14 @@ func TestAdopt_LostState(t *testing.T) {
 	}
 	program.Run(t, cli.ExitOK, "adopt", "-c", file, "--live", "--yes")
 	program.Run(t, cli.ExitOK, "replay", "-c", file, "--live", "--create", stream)
-	// The sink whose output was deleted is new beside those that were accepted: it waits for the whole history.
+	// The sink whose output was deleted starts as a new sink. It waits for the whole history.
 	program.Run(t, cli.ExitOK, "backfill", "-c", file, "--live", "--archive", stream, "--deployed-since", "2026-01-01T00:00:00Z", "--lag", "1ms", "--floor-delay", "15s", "--clock-skew", "0s")
 	if again := clitest.Paid(t, tables, name); again != counted {
 		t.Errorf("the group counted %s, and after all %s", counted, again)
 	}
 }
 
-// A table that was restored is another one: it is refused until it is accepted, which asks.
+// A restored table counts as another table. A start refuses it until adopt has asked and accepted it.
 func TestAdopt_RestoredTable(t *testing.T) {
 	file, name, tables := clitest.OnServers(t)
 	stream := filepath.Join(t.TempDir(), "stream.jsonl")
@@ -118,7 +118,7 @@ func drop(t *testing.T, tables *dynamodb.Client, table string) {
 	}
 }
 
-// A sink that waited and whose output is lost waits again. It starts without the former items.
+// If the output of a waiting sink is lost, adopt accepts the loss, and the sink waits again.
 func TestAdopt_SinkThatWaits(t *testing.T) {
 	file, name, tables := clitest.OnServers(t)
 	stream := filepath.Join(t.TempDir(), "stream.jsonl")

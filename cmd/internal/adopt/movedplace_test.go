@@ -11,7 +11,8 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
 )
 
-// movable is a file with a view's table, what its rows' key begins with, and the template of indexes.
+// movable returns a configuration with the table of a view, the start of its rows' keys, and the template of index
+// names.
 func movable(table, prefix, index string) string {
 	return fmt.Sprintf(`version: 1
 name: shop
@@ -23,15 +24,15 @@ dead_letters: {dir: dead}
 `, table, prefix, index)
 }
 
-// A sink whose place the file names otherwise now was moved; its state was not lost. A sink that holds nothing starts
-// at the new place, and a corrected template of indexes is accepted at once. Another table is another output.
+// If the file names another place for a sink, the sink was moved, and its state is not reported as lost. A sink that
+// holds nothing starts at the new place. adopt accepts another template of index names, but not another table.
 func TestAdopt_MovedPlace(t *testing.T) {
 	const flawed = "{Status|date:2006}"
 	for name, test := range map[string]struct {
-		was, is string // the file, when the sinks wrote and now
-		wrote   int    // how a replay under the former ends
-		takes   int    // how one under the latter ends
-		adopts  int    // how adopt ends after that, and
+		was, is string // the file when the sinks wrote, and the file now
+		wrote   int    // exit code of a replay under was
+		takes   int    // exit code of a replay under is
+		adopts  int    // exit code of adopt after that
 		says    string
 	}{
 		"a template of indexes is mended": {

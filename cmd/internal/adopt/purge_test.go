@@ -13,7 +13,7 @@ import (
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 )
 
-// purge keeps the tombstones that a backfill needs until its sink is live: without one, the backfill would
+// purge keeps the tombstones that a backfill needs until its sink is live. Without a tombstone, the backfill would
 // bring a removed document back.
 func TestPurge_WhileASinkIsFilled(t *testing.T) {
 	file, name, tables := clitest.OnServers(t)

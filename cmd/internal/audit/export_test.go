@@ -34,8 +34,8 @@ func exportOf(t *testing.T, table string, orders int) string {
 	return dir
 }
 
-// The items of an export are compared with the sinks. Differences are read from the table, and so is an item that is
-// named.
+// audit compares the items of an export with the sinks. It reads an item that differs, or that --key names, from the
+// table.
 func TestAudit_Export(t *testing.T) {
 	file, name, tables := filledShop(t, 10)
 	about, err := tables.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(name + "-source")})
@@ -59,7 +59,7 @@ func TestAudit_Export(t *testing.T) {
 		}
 	}
 	change("-rows", "PK", "STATUS#paid", "SK", "o0003") // missing
-	change("-rows", "PK", "STATUS#paid", "SK", "o0005") // the item is gone, too: rightly missing, as the table says
+	change("-rows", "PK", "STATUS#paid", "SK", "o0005") // its item is gone too, so that the row is missing rightly
 	change("-source", "PK", "o0005")
 	s := summaryOf(t, cli.ExitDifferences, append(args, "--sink", "orders")...)
 	if found := s.Sinks[0].Findings; s.Differing != 1 || found["missing"] != 1 {

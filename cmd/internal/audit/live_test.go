@@ -24,8 +24,8 @@ var program = clitest.Program{audit.New, replay.New, why.New}
 
 func TestMain(m *testing.M) { program.TestMain(m) }
 
-// filledShop is a source table of paid orders on real servers, and a file whose sinks hold them all. Texts of the file are
-// replaced: old and new, in pairs.
+// filledShop makes a source table of paid orders on real servers, and a file whose sinks hold all of them. replaced has
+// pairs of an old and a new text in the file.
 func filledShop(t *testing.T, orders int, replaced ...string) (file, name string, tables *dynamodb.Client) {
 	t.Helper()
 	file, name, tables = clitest.OnServers(t)
@@ -89,7 +89,8 @@ func summaryOf(t *testing.T, code int, args ...string) (s run.Summary) {
 	return s
 }
 
-// On real servers: a table and its sinks are equal; each kind of difference is found, and none else; a repair mends them.
+// audit finds no difference between a table and equal sinks on real servers. It finds each kind of difference, and no
+// other one. A repair removes the differences.
 func TestAudit_OnServers(t *testing.T) {
 	file, name, tables := filledShop(t, 60)
 	report := filepath.Join(t.TempDir(), "report.jsonl")
@@ -119,7 +120,7 @@ func TestAudit_OnServers(t *testing.T) {
 	row := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "STATUS#paid"}, "SK": &types.AttributeValueMemberS{Value: "o0003"}}
 	change("-rows", nil, row)            // the row is gone: missing
 	change("-source", nil, key("o0007")) // the item is gone: its row, its share and its document are extra
-	change("-source", order("new"), nil) // an item that no stream brought: three are missing
+	change("-source", order("new"), nil) // no sink got this item: its row, its share and its document are missing
 	got := summaryOf(t, cli.ExitDifferences, "-c", file, "--live", "--report", report)
 	if found := got.Sinks[0].Findings; got.Differing != 7 || found["missing"] != 2 || found["extra"] != 1 {
 		t.Fatalf("%+v", got)
@@ -147,7 +148,7 @@ func TestAudit_NamedItemsOfALostGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	group.Item["SK"] = &types.AttributeValueMemberS{Value: "another"} // a sink without any row would not start
+	group.Item["SK"] = &types.AttributeValueMemberS{Value: "another"} // without any row the sink would not start
 	if _, err := tables.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(name + "-rows"), Item: group.Item}); err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +172,7 @@ func TestAudit_NamedItemsOfALostGroup(t *testing.T) {
 	}
 }
 
-// A sample of an aggregate finds groups that are wrong, though all that items count for is right.
+// A sample of an aggregate finds wrong groups, even if the contributions of all items are right.
 func TestAudit_SampleOfWrongGroups(t *testing.T) {
 	file, name, tables := filledShop(t, 60)
 	args := []string{"-c", file, "--live", "--report", filepath.Join(t.TempDir(), "report.jsonl"), "--sample", "2", "--segments", "4", "--sink", "paid"}
@@ -190,8 +191,8 @@ func TestAudit_SampleOfWrongGroups(t *testing.T) {
 	}
 }
 
-// A group that holds less than its items count for stops the pipeline until it is repaired. No consumer can run until
-// then, so that the audit trusts --lag.
+// A group with fewer shares than items that count in it stops the pipeline until it is repaired. Until then no consumer
+// can run, so the audit trusts --lag.
 func TestAudit_NoConsumerCanRun(t *testing.T) {
 	file, name, tables := filledShop(t, 10)
 	text, err := os.ReadFile(file)

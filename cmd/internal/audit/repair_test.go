@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
-// A dry run promises what the repair does, also of a row that names another item.
+// A dry run reports what the repair will do, even for a row that names another item.
 func TestRepair_RowOfAnotherItem(t *testing.T) {
 	const ofItself = "key: {PK: 'STATUS#{Status}', SK: '{@key}'}"
 	for name, c := range map[string]struct{ key, pk, sk string }{
@@ -46,7 +46,7 @@ func TestRepair_RowOfAnotherItem(t *testing.T) {
 	}
 }
 
-// A document that cannot be read is not repaired, and everything else is.
+// If a document cannot be read, the repair leaves this document and repairs everything else.
 func TestRepair_GoesOnBehindWhatIsDamaged(t *testing.T) {
 	dir := t.TempDir()
 	file, out := filepath.Join(dir, "tablewake.yaml"), filepath.Join(dir, "out")

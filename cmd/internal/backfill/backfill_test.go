@@ -38,7 +38,7 @@ sinks:
   c: {view: {table: rows, key: {PK: 'C#{@key}'}}}
 `
 
-// files writes the configuration, items, and a history that is cut.
+// files writes the configuration threeViews and a file with one item into a new folder.
 func files(t *testing.T) (dir, cfg, items string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -51,7 +51,7 @@ func files(t *testing.T) (dir, cfg, items string) {
 	return dir, cfg, items
 }
 
-// changeBirths sets the stages of sinks as a killed process left them.
+// changeBirths changes the stored stages of the sinks, to those that a killed process leaves.
 func changeBirths(t *testing.T, dir string, change func(*state.Birth)) {
 	t.Helper()
 	cfg, err := config.Parse("tablewake.yaml", []byte(threeViews), nil)
@@ -84,7 +84,8 @@ func changeBirths(t *testing.T, dir string, change func(*state.Birth)) {
 	}
 }
 
-// A process that was killed while it stored the stages, at the begin or at the end, is repeated by the same command.
+// If a process was killed while it stored the stages, at the start or at the end, the same command completes the
+// backfill.
 func TestKilledBetweenTheBirths(t *testing.T) {
 	for name, change := range map[string]func(*state.Birth){
 		"at the begin": func(b *state.Birth) {
@@ -132,8 +133,8 @@ func TestKilledBetweenTheBirths(t *testing.T) {
 	}
 }
 
-// Files of items that were replaced after a process began to read them are refused. A file that was cut and is copied
-// again is read on.
+// A backfill refuses files of items that were replaced after it began to read them. If a file was cut and is copied
+// again, the backfill reads on in the whole copy.
 func TestReplacedItems(t *testing.T) {
 	dir, cfg, _ := files(t)
 	var text, whole bytes.Buffer
@@ -176,7 +177,7 @@ func TestReplacedItems(t *testing.T) {
 	}
 }
 
-// A history that is cut fills nothing to the end; mended, the same command does.
+// A backfill does not complete with a history that is cut. Once the history is whole, the same command completes it.
 func TestCutHistory(t *testing.T) {
 	dir, cfg, _ := files(t)
 	out, path := filepath.Join(dir, "out"), filepath.Join(dir, "stream.jsonl.gz")
@@ -205,8 +206,8 @@ func TestCutHistory(t *testing.T) {
 	}
 }
 
-// An empty sink whose settings change waits again, since the former ones left out changes, and a backfill fills it: also
-// with an item that the former settings had, and that left a tombstone.
+// If the settings of an empty sink change, the sink waits again, because the former settings left out changes. A
+// backfill then fills the sink, even with an item that was in the sink under the former settings and left a tombstone.
 func TestEmptySinkWaitsAgain(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
@@ -230,7 +231,7 @@ sinks:
 	}
 	file("old.yaml", `when: 'item.Status == "open"'`)
 	file("new.yaml", `when: 'item.Status == "paid"'`)
-	// a entered the sinks and left them; b was never in one.
+	// Item a was in the sinks and left them. Item b was never in a sink.
 	modify := strings.NewReplacer("INSERT", "MODIFY", `"NewImage"`, `"OldImage":{"PK":{"S":"a"},"Status":{"S":"open"}},"NewImage"`)
 	history := strings.Replace(clitest.Order("a", "1"), "paid", "open", 1) + modify.Replace(clitest.Order("a", "2")) + clitest.Order("b", "3")
 	write("stream.jsonl", history)
@@ -241,7 +242,8 @@ sinks:
 	program.Run(t, cli.ExitOK, "replay", "-c", in("old.yaml"), "--local", in("out"), in("first.jsonl"))
 	program.Run(t, cli.ExitOK, "replay", "-c", in("old.yaml"), "--local", in("out"), in("rest.jsonl"))
 
-	// Tombstones in place have the former birth, and would refuse the items of a backfill.
+	// A start refuses a sink with tombstones in place: they have the former birth, and would refuse the items of a
+	// backfill.
 	text, _ := program.Run(t, cli.ExitPlanned, "plan", "-c", in("new.yaml"), "--local", in("out"))
 	for _, want := range []string{"~ paid (table rows)\n", "it holds nothing: at its next start it takes the settings, and waits", "a start is refused: take the settings back"} {
 		if !strings.Contains(text, want) {
@@ -257,7 +259,7 @@ sinks:
 	if !strings.Contains(text, "fill paid (table rows), which is waiting") {
 		t.Errorf("a dry run says %s", text)
 	}
-	for range 2 { // the second time it takes nothing
+	for range 2 { // the second start finds nothing to change
 		_, said := program.Run(t, cli.ExitOK, "replay", "-c", in("new.yaml"), "--local", in("out"), in("stream.jsonl"))
 		if !strings.Contains(said, "it waits, and writes nothing until it is filled") {
 			t.Errorf("a start says %s", said)
@@ -286,7 +288,7 @@ func readFile(t *testing.T, path string) string {
 	return string(b)
 }
 
-// A dry run reports each reason why the run would be refused, and what is read with the selection.
+// A dry run reports each reason why the run would be refused, and which items the selection reads.
 func TestDryRunSaysWhatIsRefused(t *testing.T) {
 	dir, cfg, items := files(t)
 	out, stream := filepath.Join(dir, "out"), filepath.Join(dir, "stream.jsonl")
@@ -315,7 +317,7 @@ func TestDryRunSaysWhatIsRefused(t *testing.T) {
 	}
 }
 
-// Two items with one key show that --keys are not the table's.
+// If two items have the same key, --keys does not name the whole key of the table.
 func TestKeysThatAreNoKey(t *testing.T) {
 	dir, cfg, items := files(t)
 	if err := os.WriteFile(items, []byte(`{"PK":{"S":"x"},"SK":{"S":"1"}}`+"\n"+`{"PK":{"S":"x"},"SK":{"S":"2"}}`+"\n"), 0o600); err != nil {

@@ -29,20 +29,20 @@ import (
 
 const shopTable = "arn:aws:dynamodb:eu-west-1:123456789012:table/shop"
 
-// exportAPI is what --start-export needs of DynamoDB and S3, as their API references have it. Each export has two
-// items.
+// exportAPI serves the calls of DynamoDB and S3 that --start-export needs, as their API references describe them. Each
+// export has two items.
 type exportAPI struct {
 	t      *testing.T
-	bucket string // folder that is the bucket
+	bucket string // folder with the objects of the bucket
 
 	mu       sync.Mutex
-	enabled  time.Time              // point-in-time recovery reaches back to it
-	complete bool                   // exports are made at once; otherwise they run on
+	enabled  time.Time              // earliest time of point-in-time recovery
+	complete bool                   // exports are complete at once; otherwise they stay in progress
 	failure  string                 // FailureCode of all exports
-	requests []exportRequest        // that were new exports
+	requests []exportRequest        // requests for new exports
 	byToken  map[string]int         // ClientToken -> index in requests
-	calls    map[string]int         // by operation
-	written  map[int]bool           // exports whose files are there
+	calls    map[string]int         // number of calls, by operation
+	written  map[int]bool           // exports whose files are written
 	called   func(operation string) // after each answer
 }
 
@@ -199,7 +199,7 @@ func (a *exportAPI) serveS3(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
-// exportWorld is the state of a pipeline beside an exportAPI.
+// exportWorld has an exportAPI, and the stored state of a pipeline.
 type exportWorld struct {
 	*exportAPI
 	url  string

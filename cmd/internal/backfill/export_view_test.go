@@ -3,7 +3,7 @@ package backfill_test
 import (
 	"bytes"
 	"compress/gzip"
-	"crypto/md5" //nolint:gosec // as in an export
+	"crypto/md5" //nolint:gosec // exports use MD5
 	"encoding/base64"
 	"encoding/json"
 	"iter"
@@ -16,7 +16,7 @@ import (
 	"github.com/tablewake/tablewake/test/exportfile"
 )
 
-// incrementalExport writes an export of one change, of the hour after 2026-01-02T03:00:00Z.
+// incrementalExport writes an export of the hour after 2026-01-02T03:00:00Z with one change.
 func incrementalExport(t *testing.T, table, view, line string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -28,7 +28,7 @@ func incrementalExport(t *testing.T, table, view, line string) (dir string) {
 		}
 	}
 	sum := func(b []byte) string {
-		s := md5.Sum(b) //nolint:gosec // as in an export
+		s := md5.Sum(b) //nolint:gosec // exports use MD5
 		return base64.StdEncoding.EncodeToString(s[:])
 	}
 	write := func(name string, b []byte) {
@@ -57,8 +57,8 @@ func incrementalExport(t *testing.T, table, view, line string) (dir string) {
 	return dir
 }
 
-// An incremental export without old images does not show where a row that moves was: it is refused for sinks that need
-// them, and read for others.
+// An incremental export without old images does not show where a row was before it moved. The export is refused for
+// sinks that need old images, and read for other sinks.
 func TestExportOfNewImages(t *testing.T) {
 	const table = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop"
 	const line = `{"Metadata":{"WriteTimestampMicros":{"N":"1767323045000000"}},"Keys":{"PK":{"S":"a"}},` +

@@ -26,12 +26,12 @@ const (
 	shopMapping  = "e2c1c4d0-0000-4000-8000-000000000001"
 )
 
-// lambdaServer answers as the API reference of Lambda documents.
+// lambdaServer answers as the API reference of Lambda describes.
 type lambdaServer struct {
 	functions map[string]map[string]any // NAME or NAME:VERSION -> GetFunctionConfiguration
-	mappings  []map[string]any          // ListEventSourceMappings, one a page
+	mappings  []map[string]any          // ListEventSourceMappings, one per page
 	plain     map[string]any            // GetEventSourceMapping
-	denied    string                    // part of the path that is denied
+	denied    string                    // part of the path of denied calls
 }
 
 func (s *lambdaServer) ServeHTTP(w http.ResponseWriter, q *http.Request) {
@@ -103,7 +103,7 @@ func shopConfig(t *testing.T, all bool) *config.Config {
 	return cfg
 }
 
-// criteria returns what `tablewake template` prints, written differently: in another order, with blanks.
+// criteria returns the filter criteria that `tablewake template` prints, in another order and with blanks.
 func criteria(t *testing.T, cfg *config.Config, o pushdown.Options) map[string]any {
 	t.Helper()
 	plan, err := pushdown.New(cfg, o)
@@ -131,9 +131,9 @@ func TestFunctionIsUnchangedSince(t *testing.T) {
 		name   string
 		change func(*lambdaServer)
 		names  []string
-		want   time.Time // or
-		err    string    // a part of the error
-		shown  string    // a part of the output
+		want   time.Time // the result, if err is ""
+		err    string    // part of the error
+		shown  string    // part of the output
 	}{
 		{name: "the mapping was changed last", want: mappingTime, shown: "taken on trust"},
 		{name: "the function was changed last", want: mappingTime.Add(time.Hour), change: func(s *lambdaServer) {

@@ -13,7 +13,8 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
-// An archive that is named with a view is filled on after an interruption, and its readers see each item once.
+// If an archive and a view are filled together, an interrupted backfill continues both. Readers of the archive see each
+// item once.
 func TestNamedArchive_GoesOn(t *testing.T) {
 	const file = `version: 1
 name: shop

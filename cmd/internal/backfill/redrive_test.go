@@ -11,11 +11,11 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
-// births are those that documents bear: each folder has others.
+// births matches the birth in a document, which differs from folder to folder.
 var births = regexp.MustCompile(`"birth":"[0-9a-z]+"`)
 
-// A line of the source that cannot be decoded is a dead letter. It stays while it cannot be decoded; after that a
-// redrive delivers it to the sinks of the backfill alone, which then hold what a clean backfill leaves.
+// A line of the source that cannot be decoded is a dead letter, and stays one while it cannot be decoded. After that, a
+// redrive delivers the line only to the sinks of the backfill. These sinks then hold what a clean backfill leaves.
 func TestRedriveOfUndecodableLines(t *testing.T) {
 	const strict = `version: 1
 name: shop

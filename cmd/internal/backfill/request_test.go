@@ -19,7 +19,7 @@ func (w *exportWorld) open(ctx context.Context, j *job) (string, error) {
 	return j.backfill.Source, src.Close(context.WithoutCancel(ctx))
 }
 
-// kill begins a process, and ends it after the answer to an operation.
+// kill begins a process, and stops it after the answer to an operation.
 func (w *exportWorld) kill(j *job, after string) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
@@ -34,7 +34,8 @@ func (w *exportWorld) kill(j *job, after string) {
 	w.called = func(string) {}
 }
 
-// wantExport opens the source of a process, and wants that the run reads the first of n requested exports.
+// wantExport opens the source of a process. It wants that n exports were requested, and that the run reads the export
+// with index first.
 func (w *exportWorld) wantExport(j *job, n, first int) {
 	w.t.Helper()
 	want := "export s3://b/AWSDynamoDB/" + w.id(first) + "/"
@@ -43,9 +44,9 @@ func (w *exportWorld) wantExport(j *job, n, first int) {
 	}
 }
 
-// The same command continues with the export that a killed one requested, both while the export is made and after the
-// run is stored. DynamoDB forgets the client token after eight hours, and another --clock-skew would choose another
-// time.
+// The same command continues with the export that a killed process requested, while the export is made and after the
+// run is stored. The token of the request does not suffice: DynamoDB forgets it after eight hours, and another
+// --clock-skew would choose another time.
 func TestKilledStartExport(t *testing.T) {
 	for _, floor := range []bool{true, false} {
 		for _, after := range []string{"ExportTableToPointInTime", "DescribeExport"} {
@@ -63,7 +64,7 @@ func TestKilledStartExport(t *testing.T) {
 			}
 			w.complete = true
 			if !floor {
-				time.Sleep(time.Second) // the time of the export is that of its first request
+				time.Sleep(time.Second) // the export has the time of its first request
 			}
 			w.wantExport(process(nil), 1, 0)
 			clear(w.byToken)
@@ -99,7 +100,7 @@ func TestStartExportWaitsForTheNotedExport(t *testing.T) {
 	}
 }
 
-// Processes that begin at once read one export.
+// Processes that begin at the same time read the same export.
 func TestStartExportAtOnce(t *testing.T) {
 	w := newExportWorld(t)
 	w.complete = true
@@ -144,7 +145,7 @@ func TestStartExportAfterAFailure(t *testing.T) {
 	w.wantExport(w.process(&bytes.Buffer{}, nil), 1, 0)
 }
 
-// A run continues with its own export only.
+// A run with other flags than those of its export is refused, and requests no export.
 func TestStartExportOfOtherFlags(t *testing.T) {
 	w := newExportWorld(t)
 	w.kill(w.process(&bytes.Buffer{}, nil), "DescribeExport")

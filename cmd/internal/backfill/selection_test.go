@@ -45,7 +45,7 @@ func parsed(t *testing.T) (*config.Config, []state.Birth) {
 	return cfg, births
 }
 
-// An archive or a Go sink is selected only by its name, or by the run that fills it already.
+// An archive or a Go sink is selected only if it is named, or if a stored run fills it already.
 func TestSelectSinks_Archives(t *testing.T) {
 	for name, c := range map[string]struct {
 		names  []string
@@ -91,7 +91,7 @@ func TestSelectSinks_Archives(t *testing.T) {
 				c.change(&births[i])
 			}
 		}
-		if slices.Contains(c.names, "crm") { // the command records its birth
+		if slices.Contains(c.names, "crm") { // the command records the birth of a Go sink
 			births = append(births, state.NewBirth("crm", "Go sink crm", time.Now()))
 			if c.change != nil {
 				c.change(&births[len(births)-1])
@@ -162,7 +162,8 @@ func TestCheckCopies(t *testing.T) {
 	}
 }
 
-// An archive has no floor. So a source from before its begin is not an error, and the command says what may be missing.
+// An archive has no floor. So a source from before the start of the archive is no error, and the command warns of what
+// may be missing.
 func TestWarnOfArchives(t *testing.T) {
 	cfg, births := parsed(t)
 	sel, err := selectSinks(cfg.Sinks, births, nil, []string{"log", "a"})

@@ -16,7 +16,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// settling returns a process that is to end a run whose parts are all read.
+// settling returns a process whose run has read all parts and has to end.
 func (w *exportWorld) settling(stdout *bytes.Buffer) *job {
 	w.t.Helper()
 	j := w.process(&bytes.Buffer{}, nil)
@@ -46,7 +46,7 @@ func (w *exportWorld) stage() (stage state.Stage) {
 	return stage
 }
 
-// Where Lambda reads the stream, the result says that --lag is assumed.
+// If Lambda reads the stream, the result says that --lag is assumed.
 func TestAssumedLag(t *testing.T) {
 	for format, want := range map[cli.Format]string{
 		cli.FormatText: "assumed: the Lambda function is never more than 1s behind the stream\nusers: live\n",
@@ -67,8 +67,8 @@ func TestAssumedLag(t *testing.T) {
 	}
 }
 
-// A sink becomes live when every shard was read past the last read of its source, and no sooner: a shard that is not
-// holds it.
+// A sink becomes live only after every shard was read past the last read of the sink's source. A single unread shard
+// keeps the sink settling.
 func TestSettleWaitsForEveryShard(t *testing.T) {
 	w := newExportWorld(t)
 	path := filepath.Join(t.TempDir(), "leases.json")

@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/snapshot"
 )
 
-// A table that can be asked shows that --keys are not its key.
+// If the table can be described, --keys that differ from its key are refused.
 func TestKeysOfTheTable(t *testing.T) {
 	file, name, _ := clitest.OnServers(t)
 	path := filepath.Join(t.TempDir(), "items.jsonl")
@@ -49,7 +49,7 @@ func (s onePart) Read(context.Context) (*pipeline.Page, error) {
 
 func (s onePart) Close() error { return nil }
 
-// The changes of an incremental export name their key.
+// --keys are compared with the keys in the changes of an incremental export.
 func TestKeysOfAnIncrementalExport(t *testing.T) {
 	const line = `{"Metadata":{"WriteTimestampMicros":{"N":"1767398400000000"}},"Keys":{"PK":{"S":"a"}},"NewImage":{"PK":{"S":"a"},"SK":{"S":"b"}}}` + "\n"
 	for keys, problem := range map[string]string{"PK": "", "SK": "another key than --keys SK", "PK,SK": "another key than --keys PK,SK"} {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// screen is a terminal that knows the control characters of a Block.
+// screen is a terminal that follows the control characters of a Block.
 type screen struct {
 	lines []string
 	row   int
@@ -48,7 +48,7 @@ func (s *screen) Write(p []byte) (int, error) {
 
 func (s *screen) text() string { return strings.TrimRight(strings.Join(s.lines, "\n"), "\n") }
 
-// Lines of the log stay above the block, which is there once, as wide and high as the terminal lets it be.
+// Lines of the log stay above the block. The block is shown once, and fits the width and the height of the terminal.
 func TestBlock(t *testing.T) {
 	var s screen
 	b := &StatusLines{w: &s, term: &s, size: func() (int, int) { return 20, 4 }}

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// With --log-format json every line is a document, also those that are no line of the log;
-// --log-level says which there are.
+// With --log-format json every line is a JSON document, even a line that the logger did not write. --log-level chooses
+// which lines the logger writes.
 func TestLogFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                                    "debug=false info=true",

@@ -46,7 +46,7 @@ func TestItemProgressLine(t *testing.T) {
 	}
 }
 
-// On a terminal the bar tells the same rate: not one of its own, by items that were finished before the process began.
+// On a terminal the bar shows the same rate. The rate does not count items that were finished before the process began.
 func TestItemProgressBar(t *testing.T) {
 	var terminal bytes.Buffer
 	p := &Progress{description: "filling", bar: newBar(&terminal, "filling", 2000, itemBarOptions...), begun: time.Now().Add(-10 * time.Second)}

@@ -6,5 +6,5 @@ import (
 	"github.com/tablewake/tablewake/test/testmain"
 )
 
-// Each test of a file opens stores.
+// TestMain makes only 20 checks of each property, because each check opens stores.
 func TestMain(m *testing.M) { testmain.Run(m, testmain.Checks(20)) }

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// records are the fixture that the README's tests name.
+// records is the fixture that the tests in the README name.
 const records = `{"eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"a"},"SK":{"S":"a"}},"NewImage":{"PK":{"S":"a"},"SK":{"S":"a"}},"SequenceNumber":"1"}}
 {"eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"b"},"SK":{"S":"b"}},"NewImage":{"PK":{"S":"b"},"SK":{"S":"b"}},"SequenceNumber":"2"}}
 {"eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"c"},"SK":{"S":"c"}},"NewImage":{"PK":{"S":"c"},"SK":{"S":"c"}},"SequenceNumber":"3"}}

@@ -67,7 +67,7 @@ func updated(t testing.TB, cfg *config.Config, text string) string {
 	return string(b)
 }
 
-// However an expectation is written, the update replaces it with the result, and leaves the text around it.
+// The update replaces an expectation with the result, however the expectation is written. The text around it stays.
 func TestUpdateInPlace(t *testing.T) {
 	const head = "keys: [PK]\ntests:\n- name: it's one # a comment\n  given: [{new: {PK: a}}]\n"
 	for _, c := range []struct{ name, was, is string }{
@@ -92,7 +92,7 @@ func TestUpdateInPlace(t *testing.T) {
 	}
 }
 
-// The update writes text that passes, whatever an item holds.
+// A file passes after the update, whatever its items hold.
 func TestUpdatedPasses(t *testing.T) {
 	cfg := shopConfig(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -125,7 +125,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, c := range file.Cases {
 			records := &recorder{cfg: cfg}
-			for _, s := range c.Given { // what was taken is a record that decodes
+			for _, s := range c.Given { // each accepted step is a record that decodes
 				if s.Fixture == "" {
 					src, _, _ := records.source(s)
 					if page, err := src.Read(t.Context()); err != nil || len(page.Errors) > 0 || len(page.Changes) != 1 {

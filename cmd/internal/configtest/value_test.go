@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// names and texts are chosen to look like what YAML and the marks read otherwise.
+// odd has names and texts that YAML or the type marks could take for something else.
 var odd = []string{
 	"", "a", "no", "Null", "~", "1", "-", "- a", "a: b", "a #b", "#", "{", "$S", "$SS", "$M", "it's", `"`, "\\", "007", "0x1f", ".5", "1e3", "2026-01-02",
 	"a\nb", " a ", "\t", "\u0085", "\u2028", "\ufeff", "夜 Kettle", "😀", "<<", "&a", "*a", "!t", "%d", "@", "`", "a,b", "[", "true", "NaN", "=",
@@ -35,7 +35,7 @@ func binary() *rapid.Generator[string] {
 	return rapid.Map(rapid.SliceOf(rapid.Byte()), base64.StdEncoding.EncodeToString)
 }
 
-// anyValue is a value of DynamoDB of any type, nested up to a depth.
+// anyValue generates values of DynamoDB of all types, nested up to a depth.
 func anyValue(depth int) *rapid.Generator[value] {
 	return rapid.Custom(func(t *rapid.T) value {
 		kinds := []item.Kind{item.KindS, item.KindN, item.KindB, item.KindBOOL, item.KindNULL, item.KindSS, item.KindNS, item.KindBS}
@@ -76,7 +76,7 @@ func anyValue(depth int) *rapid.Generator[value] {
 	})
 }
 
-// document is a file that is one value.
+// document is a file that holds one value.
 type document struct {
 	value
 	typed bool
@@ -84,7 +84,7 @@ type document struct {
 
 func (d *document) Bind(f *yamlbind.File, at *fileValue) { d.value = parseValue(f, at, d.typed) }
 
-// readPlain reads a file that is one value.
+// readPlain reads a file that holds one value.
 func readPlain(text string, typed bool) (value, yamlbind.Problems) {
 	d := document{typed: typed}
 	f := yamlbind.New("value.yaml", []byte(text), yamlbind.Options{Words: words, MaxNodes: maxNodes})
@@ -92,7 +92,7 @@ func readPlain(text string, typed bool) (value, yamlbind.Problems) {
 	return d.value, f.Problems
 }
 
-// property checks what is true of every value: of ten in each draw, as it opens no stores.
+// property checks ten values in each draw, because a check opens no stores.
 func property(t *testing.T, check func(*rapid.T, value)) {
 	rapid.Check(t, func(t *rapid.T) {
 		for _, v := range rapid.SliceOfN(anyValue(3), 10, 10).Draw(t, "values") {
@@ -121,7 +121,7 @@ func TestWritingAndReading(t *testing.T) {
 	})
 }
 
-// An alias that contains itself ends the reading.
+// An alias that contains itself is reported as nested too deeply.
 func TestAliasOfItself(t *testing.T) {
 	for _, text := range []string{"&a [*a]", "&a {x: *a}", "{$L: &a [{L: *a}]}"} {
 		if _, problems := readPlain(text, true); len(problems) != 1 || !strings.Contains(problems[0].Message, "nests deeper") {
@@ -130,7 +130,7 @@ func TestAliasOfItself(t *testing.T) {
 	}
 }
 
-// Plain to DynamoDB and back: the same value, and numbers with the digits they have.
+// A value survives the way to DynamoDB JSON and back. A number keeps its digits.
 func TestDynamoDBAndBack(t *testing.T) {
 	property(t, func(t *rapid.T, v value) {
 		it := object().with("a", v)
@@ -155,7 +155,7 @@ func TestNumbersAreExact(t *testing.T) {
 	}
 }
 
-// A mark is what it is where types are kept, and a name like any other in plain JSON.
+// A mark such as $S sets the type of a value where types are kept. In plain JSON it is a name like any other.
 func TestMarks(t *testing.T) {
 	for text, want := range map[string]string{
 		`{$S: x}`:                       `{"S":"x"}`,

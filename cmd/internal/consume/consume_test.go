@@ -45,7 +45,7 @@ func TestConsume_GapStops(t *testing.T) {
 	table.Stream().Trim(shard, 2)
 
 	wants(t, ends(t, cli.ExitUnhealthy, consume...), "shop: 0 records", "level=ERROR", "records were lost", shard+" is read no further (records were lost before they were read")
-	wants(t, ends(t, cli.ExitUnhealthy, consume...), "is read no further") // it was not forgotten
+	wants(t, ends(t, cli.ExitUnhealthy, consume...), "is read no further") // the next run still stops there
 	text := ends(t, cli.ExitUnhealthy, status...)
 	wants(t, text, "records that were lost before they were read:\n  shard "+shard+": behind ")
 	wants(t, text, "PROBLEM shard "+shard+" is read no further: records were lost", "leases reset -c "+file+" --local "+dir+" "+shard+" --to trim_horizon")
@@ -130,8 +130,7 @@ func TestConsume_GapIsLeftToTheNext(t *testing.T) {
 	wants(t, ends(t, cli.ExitOK, "query", "view", "orders", "--local", dir), "ORDER%231", "ORDER%233")
 }
 
-// A shard that no consumer dared to begin gets its lease by hand, and only a shard that the
-// stream lists does.
+// leases reset makes the lease of a shard that no consumer dared to begin, but only if the stream lists the shard.
 func TestLeases_ResetMakesALease(t *testing.T) {
 	api, file := clitest.OnStream(t)
 	dir := filepath.Join(t.TempDir(), "out")
@@ -151,7 +150,7 @@ func TestLeases_ResetMakesALease(t *testing.T) {
 	wants(t, ends(t, cli.ExitFailure, append([]string{"leases", "reset", "shardId-9", "--to", "trim_horizon"}, at...)...), "shard shardId-9 has no lease, and no stream lists it")
 }
 
-// Several tables in one process: each with leases and items of its own.
+// A consumer can read several tables. Each table has its own leases and its own items.
 func TestConsume_Tables(t *testing.T) {
 	api, file := clitest.OnStream(t)
 	api.AddStream("stock")
@@ -193,7 +192,8 @@ func TestConsume_ShowsNoValues(t *testing.T) {
 	}
 }
 
-// The end is that of the table: a stream that was switched on again is read, or is known to stand still.
+// If a table has a newer stream, a run ends well only after that stream was read. With on_gap: stop, the run reports
+// that the stream is not read.
 func TestConsume_EndsBehindTheNewestStream(t *testing.T) {
 	t.Parallel()
 	for policy, code := range map[string]int{"stop": cli.ExitUnhealthy, "continue": cli.ExitOK} {
@@ -226,8 +226,8 @@ func TestConsume_EndsBehindTheNewestStream(t *testing.T) {
 	}
 }
 
-// A stream that was switched off and on more than once leaves streams between that are not begun. status lists each
-// shard, and each is reset by hand in turn.
+// If a stream was switched off and on several times, no consumer begins the streams after the first. status names one
+// shard after the other, and a person resets each in turn.
 func TestConsume_StreamsBetween(t *testing.T) {
 	t.Parallel()
 	api, file, env := clitest.NewStream(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// denied is a lease table that cannot be read any more, nor written.
+// denied is a lease table that can neither be read nor written any more.
 type denied struct{ leases.Table }
 
 var errDenied = errors.New("AccessDeniedException: check the credentials")
@@ -28,7 +28,7 @@ func (denied) Read(context.Context) (leases.Snapshot, error) {
 }
 func (denied) Leave(context.Context, string) error { return pipeline.Transient(errDenied) }
 
-// A consumer that cannot continue ends within the time of a stop, although no stop was requested. It ends with its
+// A consumer that cannot continue ends within the timeout of a stop, although no stop was requested. It ends with its
 // error and as a failure, because the same command would fail again.
 func TestConsume_EndsWhereLeasesAreDenied(t *testing.T) {
 	api, file := clitest.OnStream(t)
@@ -65,7 +65,7 @@ func TestConsume_EndsWhereLeasesAreDenied(t *testing.T) {
 	go func() { ended <- c.run(t.Context(), cli.Streams{Out: io.Discard, Err: log}) }()
 	select {
 	case err = <-ended:
-	case <-time.After(20 * time.Second): // far beyond the time of a stop
+	case <-time.After(20 * time.Second): // far beyond the timeout of a stop
 		t.Fatalf("it does not end:\n%s", log.text())
 	}
 	if !errors.Is(err, errDenied) {

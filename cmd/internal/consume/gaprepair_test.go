@@ -18,11 +18,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// notedGaps are the gaps of a pipeline, in memory.
+// notedGaps stores the gaps of a pipeline in memory.
 type notedGaps struct {
 	mu   sync.Mutex
 	gaps []state.NotedGap
-	fail error // of reads
+	fail error // error of each read
 }
 
 func (n *notedGaps) AddGap(context.Context, record.Gap) error { return nil }
@@ -56,7 +56,8 @@ func (n *notedGaps) set(r state.GapRepair) {
 
 const testLease = 6 * time.Second
 
-// repairs runs a gapRepair for a time over one gap that was found now, and returns when do was called.
+// repairs runs a gapRepair for the time d over one gap that was just found. It returns the times at which do was
+// called.
 func repairs(t *testing.T, log *running, d time.Duration, noted *notedGaps, do func(ctx context.Context, calls int) error) (began time.Time, calls []time.Time) {
 	t.Helper()
 	began = time.Now()
@@ -77,7 +78,7 @@ func repairs(t *testing.T, log *running, d time.Duration, noted *notedGaps, do f
 	return began, calls
 }
 
-// A gap is repaired once, and no sooner than its former reader must have stopped.
+// A gap is repaired once, and not before its former reader must have stopped.
 func TestGapRepair_WaitsForTheFormerReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		noted := &notedGaps{}
@@ -94,8 +95,8 @@ func TestGapRepair_WaitsForTheFormerReader(t *testing.T) {
 	})
 }
 
-// Gaps that are found one after the other, as an outage leaves them, are repaired together. If gaps are found again and
-// again, none waits for its repair longer than two leases and one look.
+// Gaps that an outage leaves one after the other are repaired together. If new gaps are found again and again, each gap
+// waits for its repair at most two leases and one look.
 func TestGapRepair_Together(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -169,7 +170,7 @@ func TestGapRepair_PausesGrow(t *testing.T) {
 	})
 }
 
-// A repair that left something is not repeated at once, also if another consumer made it.
+// A repair that left differences is not repeated at once, even if another consumer made the repair.
 func TestGapRepair_WhatIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		noted := &notedGaps{}
@@ -183,7 +184,7 @@ func TestGapRepair_WhatIsLeft(t *testing.T) {
 	})
 }
 
-// The repair of another consumer is left alone until its owner expires; then it is taken over.
+// A consumer leaves the repair of another consumer alone until its ownership expires. Then it takes the repair over.
 func TestGapRepair_OfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		noted := &notedGaps{}
@@ -202,7 +203,7 @@ func TestGapRepair_OfAnother(t *testing.T) {
 	})
 }
 
-// A store that cannot be read ends nothing, and the repair ends with the consumer.
+// If the store cannot be read, the consumer goes on. A repair ends with its consumer.
 func TestGapRepair_Ends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		noted := &notedGaps{fail: errors.New("down")}

@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-// notebook keeps the last note, and counts them.
+// notebook keeps the last note, and counts the writes.
 type notebook struct {
 	last   state.HeldBack
 	writes int
@@ -38,7 +38,7 @@ func (n *notebook) HeldBack(context.Context) ([]state.HeldBack, error) {
 	return []state.HeldBack{n.last}, nil
 }
 
-// A note is written when it changes, once an hour else, and again where it was not kept.
+// A note is written when it changes, and otherwise once an hour. It is written again if the store did not keep it.
 func TestHeldBackNote_IsWrittenOnChange(t *testing.T) {
 	start := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	held := func(n int, since time.Duration, bytes int64) (all []state.HeldBackShard) {
@@ -54,8 +54,8 @@ func TestHeldBackNote_IsWrittenOnChange(t *testing.T) {
 		at     time.Duration
 		held   []state.HeldBackShard
 		err    error
-		writes int // so far
-		total  int // that is noted
+		writes int // number of writes so far
+		total  int // number of shards in the note
 	}{
 		{"nothing is held back", 0, nil, nil, 0, 0},
 		{"a moment ago", 10 * time.Second, held(1, 0, 5), nil, 0, 0},
@@ -82,7 +82,7 @@ func TestHeldBackNote_IsWrittenOnChange(t *testing.T) {
 	}
 }
 
-// /status names shards, and not the pipeline's partitions.
+// /status names shards, not the partitions of the pipeline.
 func TestConsumerStatus_HeldBack(t *testing.T) {
 	since := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	st := coordinator.Status{Partitions: []coordinator.PartitionStatus{{Name: "shardId-1~7", Shard: "shardId-1"}}}
@@ -102,7 +102,7 @@ func TestConsumerStatus_HeldBack(t *testing.T) {
 	}
 }
 
-// status shows what consumers that live have noted beside their leases, and calls none of them.
+// status shows the notes that live consumers stored beside their leases, and calls no consumer.
 func TestStatus_HeldBack(t *testing.T) {
 	dir := t.TempDir()
 	file, out := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "out")
@@ -119,7 +119,7 @@ func TestStatus_HeldBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	leases, err := leasesfile.Open(filepath.Join(out, "leases.json"), "shop") // as the consumer has it
+	leases, err := leasesfile.Open(filepath.Join(out, "leases.json"), "shop") // a running consumer has it open, too
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
 )
 
-// A scrape shows what a running consumer does, without any exporter. "metrics: none" closes it.
+// A scrape shows what a running consumer does, without any exporter. "metrics: none" removes the endpoint.
 func TestConsume_Metrics(t *testing.T) {
 	api, file := clitest.OnStream(t)
 	clitest.Put(t, api.Table("shop"), 1, "paid")

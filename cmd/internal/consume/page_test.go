@@ -28,7 +28,8 @@ func answer(t *testing.T, url string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// A consumer serves its page and the same as JSON, with the ledgers of this process and the shards of all.
+// A consumer serves its page, and the same facts as JSON. Both have the ledgers of this process and the shards of all
+// processes.
 func TestConsume_Page(t *testing.T) {
 	api, file := clitest.OnStream(t)
 	clitest.Put(t, api.Table("shop"), 1, "paid")

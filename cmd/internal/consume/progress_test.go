@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// A consumer shows its rate and its lag, and of each sink what is written, what waits and what is wrong.
+// A consumer shows its rate and its lag. For each sink it shows what was written, what is pending, and what is wrong.
 func TestProgress(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	ledger := pipeline.Ledger{
@@ -48,7 +48,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// A rate is that of the last seconds: a pause before them does not lower it.
+// The rate covers the last ten seconds, so that an earlier pause does not lower it.
 func TestRateMeter(t *testing.T) {
 	var m rateMeter
 	at := time.Unix(1_800_000_000, 0)

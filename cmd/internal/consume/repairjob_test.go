@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
-// Each write of a repair is in the log, and so is what it refused. A gap that it left alone is not repaired.
+// The log has each entry that a repair wrote or refused. It has no entry that the repair left alone.
 func TestRepairJob_LogsEachWrite(t *testing.T) {
 	log := &running{t: t}
 	r := &gapRepair{log: slog.New(slog.NewTextHandler(log, nil))}

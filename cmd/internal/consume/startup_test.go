@@ -20,7 +20,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// running is a command line that runs in this process.
+// running is a command that runs in this process.
 type running struct {
 	t     *testing.T
 	mu    sync.Mutex
@@ -46,7 +46,7 @@ func start(t *testing.T, args ...string) *running {
 	return r
 }
 
-// says waits until something is said, and returns what the expression found.
+// says waits until the output matches an expression, and returns the match.
 func (r *running) says(expr string) []string {
 	r.t.Helper()
 	for range 1200 {
@@ -59,7 +59,7 @@ func (r *running) says(expr string) []string {
 	return nil
 }
 
-// A start waits for servers as a running consumer does, and says so: it lives, and is not ready.
+// A start waits for servers as a running consumer does, and says so. Meanwhile the consumer is live, but not ready.
 func TestConsume_StartWaits(t *testing.T) {
 	api, file := clitest.OnStream(t)
 	clitest.Put(t, api.Table("shop"), 1, "paid")
@@ -102,7 +102,7 @@ func TestConsume_StartWaits(t *testing.T) {
 	wants(t, r.text(), "shop: 1 record")
 }
 
-// A terminal that goes stops a consumer softly, as SIGTERM does.
+// If its terminal closes, a consumer stops softly, as after SIGTERM.
 func TestConsume_HangUp(t *testing.T) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP) // the tests themselves may run under nohup

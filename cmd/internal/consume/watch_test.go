@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
-// Shards that do not progress are reported at the end, also those without an owner.
+// At its end a consumer reports the shards that do not progress, even those without an owner.
 func TestVerdict_StoppedShards(t *testing.T) {
 	stop := newStopper(t.Context(), time.Minute)
 	defer stop.close()
@@ -34,7 +34,7 @@ func TestVerdict_StoppedShards(t *testing.T) {
 	}
 }
 
-// The log has what stopped a consumer hard, and not the type of an error.
+// The log has the reason why a consumer was stopped hard, not the type of an error.
 func TestStopper_CausesAreLogged(t *testing.T) {
 	for _, cause := range []error{errSecondSignal, errStopTimeout} {
 		if text := redact.LogText(cause); text != "stopped: "+cause.Error() {

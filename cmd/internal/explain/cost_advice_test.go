@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
 
-// The filter keeps every change that is written, and is by the key attribute that saves most.
+// The filter keeps every change that is written. It tests the key attribute that saves most.
 func TestIdleChanges(t *testing.T) {
 	type change struct {
 		keys  string

@@ -40,7 +40,7 @@ func TestEdits_FenceTheOwner(t *testing.T) {
 		}
 		return l
 	}
-	twice := func(l leases.Lease) leases.Lease { // a reset that skips records takes the lease first
+	twice := func(l leases.Lease) leases.Lease { // a reset that skips records first takes the lease
 		l.Counter++
 		return l
 	}

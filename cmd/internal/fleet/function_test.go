@@ -104,7 +104,7 @@ func TestReadFunction_Denied(t *testing.T) {
 	}
 }
 
-// ages is CloudWatch with the IteratorAges of functions, in milliseconds. No server for tests speaks its protocol.
+// ages is CloudWatch with the IteratorAges of functions, in milliseconds. No test server offers its API.
 type ages map[string][]float64
 
 func (a ages) GetMetricStatistics(_ context.Context, in *cloudwatch.GetMetricStatisticsInput, _ ...func(*cloudwatch.Options)) (*cloudwatch.GetMetricStatisticsOutput, error) {
@@ -144,7 +144,7 @@ func TestFunctionName(t *testing.T) {
 	}
 }
 
-// zipped is a zip file with a bootstrap that is never run.
+// zipped returns a zip file with a bootstrap that is never run.
 func zipped(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -158,7 +158,7 @@ func zipped(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// slowBucket is S3 with a bucket that answers the first pages only.
+// slowBucket is an S3 bucket that answers only the first pages of a list.
 type slowBucket struct{ pages int }
 
 func (s *slowBucket) ListObjectsV2(ctx context.Context, _ *s3.ListObjectsV2Input, _ ...func(*s3.Options)) (*s3.ListObjectsV2Output, error) {
@@ -169,7 +169,8 @@ func (s *slowBucket) ListObjectsV2(ctx context.Context, _ *s3.ListObjectsV2Input
 	return &s3.ListObjectsV2Output{Contents: make([]s3types.Object, 1000), IsTruncated: awssdk.Bool(true), NextContinuationToken: awssdk.String("next")}, nil
 }
 
-// A count that takes too long is as far as it came, as that of dead letters; without any it is unknown, and says for how long.
+// If a count takes too long, the batches counted so far are reported. If none was counted, the number is unknown, and
+// the error says how long the count took.
 func TestCountBatches_Slow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b FailureBucket

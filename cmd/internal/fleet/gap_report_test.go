@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// The rate and the time left are those of the present step.
+// A repair reports the rate and the time left of its present step.
 func TestRepairProgress(t *testing.T) {
 	for want, r := range map[string]state.GapRepair{
 		"": {At: now},
@@ -25,8 +25,8 @@ func TestRepairProgress(t *testing.T) {
 	}
 }
 
-// A gap is a problem until it is repaired if the file says on_gap: repair, or if a repair of it has begun. The problem
-// says who repairs it, or what to type.
+// If the file says on_gap: repair, or if a repair of the gap has begun, a gap is a problem until it is repaired. The
+// problem says who repairs the gap, or which command does.
 func TestReport_GapRepairs(t *testing.T) {
 	for name, tt := range map[string]struct {
 		repair  state.GapRepair

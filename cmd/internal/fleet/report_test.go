@@ -31,8 +31,8 @@ var now = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
 func ago(d time.Duration) time.Time { return now.Add(-d) }
 
-// healthy is a fleet of two consumers. Shard a is read to its end, its child c is being read, b is being read, and
-// its child d waits for b.
+// healthy returns a fleet of two consumers. Shard a is read to its end, and its child c is being read. Shard b is being
+// read, and its child d waits for b.
 func healthy() fleet.Observation {
 	return fleet.Observation{
 		Pipeline: "shop", At: now,
@@ -56,7 +56,7 @@ func healthy() fleet.Observation {
 	}
 }
 
-// ill is the same fleet with problems.
+// ill returns the fleet of healthy, with problems.
 func ill() fleet.Observation {
 	l := healthy()
 	l.Flags, l.Source = "-c shop.yaml --live", "--scan"
@@ -89,8 +89,8 @@ func ill() fleet.Observation {
 	return l
 }
 
-// functions is a pipeline that Lambda invokes, with problems: a disabled mapping, one whose batch failed, old records, and a
-// table that no mapping reads.
+// functions returns a pipeline that Lambda invokes, with problems: a disabled mapping, a mapping whose batch failed,
+// old records, and a table that no mapping reads.
 func functions() fleet.Observation {
 	newest, age, most := ago(time.Hour), 75_600.0, 0.4
 	return fleet.Observation{
@@ -231,7 +231,8 @@ func TestReport_BrokenLease(t *testing.T) {
 	}
 }
 
-// The hint of a sink that waits names what a backfill wants to know: where a function reads the stream, the function.
+// The hint of a sink that waits has the flags that a backfill needs. If a function reads the stream, they name the
+// function.
 func TestReport_WaitingSink(t *testing.T) {
 	births := []state.Birth{{Sink: "added", Target: "table views", Stage: state.Waiting}}
 	for want, obs := range map[string]fleet.Observation{
@@ -247,7 +248,7 @@ func TestReport_WaitingSink(t *testing.T) {
 	}
 }
 
-// A sink that was left out is a problem with the command that repairs it.
+// A sink that was left out is a problem. The problem names the command that repairs the sink.
 func TestReport_LeftOut(t *testing.T) {
 	obs := fleet.Observation{Pipeline: "shop", Flags: "-c shop.yaml --live", At: now, LeftOut: []state.Birth{{Sink: "by_status", Target: "table views", LeftOut: now}}}
 	i := slices.IndexFunc(obs.Report().Problems, func(p fleet.Problem) bool { return p.Kind == fleet.NotRepaired })
@@ -259,7 +260,7 @@ func TestReport_LeftOut(t *testing.T) {
 	}
 }
 
-// Every shard is after its parents, in whatever order they are listed.
+// Each shard is listed after its parents, whatever the order in which they are observed.
 func TestReport_ParentsFirst(t *testing.T) {
 	obs := healthy()
 	slices.Reverse(obs.Streams[0].Shards)

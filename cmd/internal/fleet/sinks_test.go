@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// A shard whose reads fail is a problem, and it is unknown whether it is behind.
+// A shard whose reads fail is a problem. It is then unknown whether the shard is behind.
 func TestReport_FailingReads(t *testing.T) {
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	l := Observation{Pipeline: "shop", At: at, Leases: leases.Snapshot{
@@ -34,7 +34,7 @@ func TestReport_FailingReads(t *testing.T) {
 	}
 }
 
-// A fleet is not healthy while a sink fails or there are dead letters. An unknown number is not reported as none.
+// A fleet is not healthy while a sink fails or there are dead letters. An unknown number is not reported as zero.
 func TestReport_SinksAndLetters(t *testing.T) {
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	oldest := at.Add(-time.Hour)

@@ -119,7 +119,7 @@ func TestStatus_WithoutLeases(t *testing.T) {
 	}
 }
 
-// A look at a store that does not answer ends, and says so.
+// If a store does not answer, a look at it ends after a timeout, and says so.
 func TestStatus_LooksAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Hour)

@@ -34,7 +34,7 @@ func (s *shown) count(part string) int {
 	return strings.Count(s.text.String(), part)
 }
 
-// A watch looks until it is interrupted, and ends as its last look: here no consumer reads.
+// status --watch looks until it is interrupted, and exits as its last look. Here the last look finds no consumer.
 func TestStatus_Watch(t *testing.T) {
 	program := clitest.Program{fleet.NewStatus(nil), consume.New}
 	api, file := clitest.OnStream(t)
@@ -43,7 +43,7 @@ func TestStatus_Watch(t *testing.T) {
 	program.Run(t, cli.ExitOK, "consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "200ms")
 	for _, tt := range []struct {
 		args []string
-		part string // of each look
+		part string // part of the output of each look
 	}{{[]string{"--watch", "1s"}, "the next look is in 1s"}, {[]string{"--watch=1s", "-o", "json"}, `"no consumer reads`}} {
 		var out, errs shown
 		ended := make(chan int, 1)

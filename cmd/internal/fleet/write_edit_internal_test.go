@@ -22,11 +22,11 @@ func (t *racingTable) Swap(ctx context.Context, old, next leases.Lease) error {
 	return t.Memory.Swap(ctx, old, next)
 }
 
-// resetWorld is a lease with an owner, and the gaps that a reset of it stores.
+// resetWorld has a lease with an owner, and stores the gaps that a reset of the lease notes.
 type resetWorld struct {
 	table *racingTable
 	gaps  []record.Gap
-	fail  error // of each note
+	fail  error // error of each note
 }
 
 func newResetWorld() *resetWorld {
@@ -60,14 +60,14 @@ func (w *resetWorld) reset(t *testing.T) (leaseEdit, error) {
 	})
 }
 
-// checkpoint writes a checkpoint as the owner, if it still has the lease.
+// checkpoint writes a checkpoint as the owner. The write has no effect if the owner has lost the lease.
 func (w *resetWorld) checkpoint(t *testing.T, sequence string) {
 	t.Helper()
 	l := w.lease(t)
 	next := l.Clone()
 	next.Owner, next.Checkpoint = "task-1", leases.After(sequence)
 	next.Counter++
-	l.Owner = "task-1" // the owner knows no other
+	l.Owner = "task-1" // the owner expects its own lease
 	if err := w.table.Memory.Swap(t.Context(), l, next); err != nil {
 		if _, lost := leases.AsConflict(err); !lost {
 			t.Fatal(err)
@@ -75,7 +75,8 @@ func (w *resetWorld) checkpoint(t *testing.T, sequence string) {
 	}
 }
 
-// An owner that writes checkpoints while its lease is reset leaves one gap, which claims nothing that was processed.
+// If the owner writes checkpoints while its lease is reset, one gap is stored. The gap begins after the last
+// checkpoint.
 func TestReset_GapFollowsTheLastCheckpoint(t *testing.T) {
 	w := newResetWorld()
 	checkpoints := []string{"710", "720", "730"}
@@ -84,7 +85,7 @@ func TestReset_GapFollowsTheLastCheckpoint(t *testing.T) {
 		case len(checkpoints) > 0:
 			w.checkpoint(t, checkpoints[0])
 			checkpoints = checkpoints[1:]
-		case w.lease(t).Owner != "task-1": // it lost the lease
+		case w.lease(t).Owner != "task-1": // the owner has lost the lease
 			w.checkpoint(t, "800")
 		}
 	}
@@ -100,7 +101,7 @@ func TestReset_GapFollowsTheLastCheckpoint(t *testing.T) {
 	}
 }
 
-// The gap is stored before the position, and after the owner lost the lease.
+// A reset stores the gap after it took the lease from the owner, and before it changes the position.
 func TestReset_GapIsStoredBeforeThePosition(t *testing.T) {
 	w := newResetWorld()
 	var gaps []int
@@ -116,7 +117,7 @@ func TestReset_GapIsStoredBeforeThePosition(t *testing.T) {
 	}
 }
 
-// A reset that ends without a change leaves no gap.
+// A reset that changes nothing leaves no gap.
 func TestReset_LeavesNoGapWithoutAChange(t *testing.T) {
 	for name, before := range map[string]func(*testing.T, *resetWorld){
 		"the lease is gone": func(t *testing.T, w *resetWorld) {

@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// A repair waits for records that are not read yet, and for nothing else.
+// A repair waits only for records that are not read yet.
 func TestCheckStopped(t *testing.T) {
 	const stream = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-02-03T04:05:06.789"
 	const before, after = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-01T00:00:00.000", "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-03-01T00:00:00.000"

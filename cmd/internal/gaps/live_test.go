@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"crypto/md5" //nolint:gosec // as in an export
+	"crypto/md5" //nolint:gosec // exports use MD5
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
@@ -42,7 +42,7 @@ var program = clitest.Program{gaps.New, audit.New, replay.New, plan.New, backfil
 
 func TestMain(m *testing.M) { program.TestMain(m) }
 
-// shop is a table on a real server, whose sinks missed some changes.
+// shop is a table on a real server, with sinks that missed some changes.
 type shop struct {
 	file, name string
 	stores     []string // flags of the sinks
@@ -51,8 +51,8 @@ type shop struct {
 	gap        record.Gap
 }
 
-// newShop fills a table with twenty paid orders and their sinks, which are in a folder unless it is "", and then changes
-// items without telling the sinks.
+// newShop fills a table with twenty paid orders, and its sinks. The sinks are in folder, or on servers if folder is "".
+// Then newShop changes items that the sinks do not get.
 func newShop(t *testing.T, folder string) *shop {
 	t.Helper()
 	s := &shop{stores: []string{"--live"}}
@@ -168,7 +168,7 @@ func writeExport(t *testing.T, table, lines string, n int, from, to time.Time) s
 		must(os.WriteFile(path, b, 0o600))
 	}
 	sum := func(b []byte) string {
-		s := md5.Sum(b) //nolint:gosec // as in an export
+		s := md5.Sum(b) //nolint:gosec // exports use MD5
 		return base64.StdEncoding.EncodeToString(s[:])
 	}
 	var packed bytes.Buffer
@@ -211,7 +211,8 @@ func (s *shop) equal(t *testing.T) {
 	}
 }
 
-// The items of an export are repaired to equality, also a row where no image of the export has its item.
+// A repair by an export makes the sinks equal to the table. It even repairs a row whose state of the item is in no
+// image of the export.
 func TestRepair_ByExport(t *testing.T) {
 	s := newShop(t, "")
 	if r := s.gaps(t, cli.ExitPlanned); r.Open != 1 || r.Gaps[0].Repair.Stage != state.GapOpen || len(r.Commands) != 2 {
@@ -277,7 +278,7 @@ func TestRepair_InAFolder(t *testing.T) {
 	}
 }
 
-// A source that is too early, or incomplete, is refused with what to do.
+// A repair that comes too early, or whose source is incomplete, is refused. The error says what to do.
 func TestRepair_Refused(t *testing.T) {
 	s := newShop(t, "")
 	refused := func(code int, says string, args ...string) {
@@ -307,7 +308,7 @@ func TestRepair_Refused(t *testing.T) {
 	}
 }
 
-// A queue must be empty, what is in flight included.
+// The queue must be empty, including messages in flight.
 func TestCheckQueue(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL_SQS", server.SQS().Endpoint(t))
 	t.Setenv("AWS_ACCESS_KEY_ID", server.AccessKey)
@@ -350,8 +351,8 @@ func TestCheckQueue(t *testing.T) {
 	check(false)
 }
 
-// A sink that was out of the file while others ran, and was put back, is a problem until an audit has repaired it. No
-// other command takes it for complete.
+// If a sink was removed from the file while other sinks ran, and was put back, it is a problem until an audit has
+// repaired it. No other command treats the sink as complete.
 func TestRepair_ASinkThatWasLeftOut(t *testing.T) {
 	s := newShop(t, "")
 	s.gaps(t, cli.ExitOK, "--repair", "--no-queue", "--audit")

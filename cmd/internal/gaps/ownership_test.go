@@ -58,7 +58,8 @@ func repaired(was state.GapRepair) state.GapRepair {
 	return was
 }
 
-// A renewal stores how far the step of the repair is, and the result does not have it. Each step has a time of its own.
+// A renewal stores the progress of the repair's present step. The result of the repair has no step. Each step has its
+// own start time.
 func TestOwnership_Step(t *testing.T) {
 	store, _ := noted(t)
 	c := mustOwn(t, store, time.Minute)
@@ -90,8 +91,8 @@ func TestOwnership_Once(t *testing.T) {
 	if second := mustOwn(t, store, time.Minute); len(first.ownedGaps()) != 2 || len(second.ownedGaps()) != 0 {
 		t.Errorf("the first has %+v, the second %+v", first.ownedGaps(), second.ownedGaps())
 	}
-	if late, err := takeOwnership(t.Context(), store, gaps, "", time.Minute); err != nil || len(late.ownedGaps()) != 0 { // as it was read before the first
-		t.Errorf("one that read earlier has %+v, %v", late.ownedGaps(), err)
+	if late, err := own(t.Context(), store, gaps, "", time.Minute); err != nil || len(late.owned()) != 0 { // these gaps were read before the first took them
+		t.Errorf("one that read earlier has %+v, %v", late.owned(), err)
 	}
 	first.renew(t.Context())
 	if n, err := first.finish(t.Context(), repaired); n != 2 || err != nil {
@@ -104,7 +105,8 @@ func TestOwnership_Once(t *testing.T) {
 	}
 }
 
-// The gaps of a process that was killed are taken over, and it can finish nothing if it was only slow.
+// Another process takes over the gaps of a killed process. If that process was only slow, it can finish nothing any
+// more.
 func TestOwnership_TakenOver(t *testing.T) {
 	store, _ := noted(t)
 	killed := mustOwn(t, store, time.Nanosecond)
@@ -123,7 +125,7 @@ func TestOwnership_TakenOver(t *testing.T) {
 	}
 }
 
-// A gap that grows while it is repaired stays open. A gap is repaired even if more of it becomes known.
+// If a gap grows while it is repaired, it stays open. If it is noted again without growing, it is repaired.
 func TestOwnership_Grown(t *testing.T) {
 	store, gaps := noted(t)
 	c, err := takeOwnership(t.Context(), store, gaps, "laptop", time.Minute)
@@ -146,7 +148,7 @@ func TestOwnership_Grown(t *testing.T) {
 	}
 }
 
-// A repair whose gaps are all lost ends.
+// A repair ends when it has lost all of its gaps.
 func TestOwnership_Lost(t *testing.T) {
 	store, _ := noted(t)
 	c := mustOwn(t, store, 30*time.Millisecond)
@@ -162,7 +164,7 @@ func TestOwnership_Lost(t *testing.T) {
 	}
 }
 
-// failing is a store whose SetGapRepair fails, from the n-th call on.
+// failing is a store whose SetGapRepair fails after n calls.
 type failing struct {
 	gapStore
 	n int
@@ -191,8 +193,8 @@ func TestOwnership_Released(t *testing.T) {
 	}
 }
 
-// The ownership survives a store that gives no answer for longer than the ownership lasts, if no other process takes it
-// over.
+// If the store gives no answer for longer than the ownership lasts, the ownership stays, unless another process takes
+// it over.
 func TestOwnership_OutlivesErrors(t *testing.T) {
 	store, gaps := noted(t)
 	broken := &failing{store, 2}
@@ -209,7 +211,7 @@ func TestOwnership_OutlivesErrors(t *testing.T) {
 	}
 }
 
-// A log says why no gap can be repaired.
+// The log says why a gap cannot be repaired.
 func TestErrors_AreLogged(t *testing.T) {
 	for _, err := range []error{errNotOwner, waitingLetters("orders", "-c shop.yaml --live")} {
 		if text := redact.LogText(err); !strings.Contains(text, err.Error()) {

@@ -11,7 +11,7 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// minutes returns windows of pairs of minutes after noon.
+// minutes returns windows, each between two minutes after noon.
 func minutes(ms ...int) (ws []window) {
 	for i := 0; i < len(ms); i += 2 {
 		ws = append(ws, window{noon.Add(time.Duration(ms[i]) * time.Minute), noon.Add(time.Duration(ms[i+1]) * time.Minute)})

@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file")
 
-// golden is compiled with these tests.
+// golden is the expected output. It is compiled with these tests.
 const golden = "golden_test.go"
 
 const file = `

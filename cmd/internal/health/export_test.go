@@ -1,4 +1,4 @@
 package health
 
-// Serve is Start on a listener.
+// Serve is Start on a listener that exists.
 var Serve = serve

@@ -10,7 +10,7 @@ import (
 
 var start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-// step is what is observed some time after the start; nil facts: the consumer does not answer.
+// step is an observation some time after the start. facts is nil if the consumer does not answer.
 type step struct {
 	after time.Duration
 	facts *health.Facts
@@ -49,7 +49,7 @@ func TestVerdict(t *testing.T) {
 		"behind, with nothing pending":      {[]step{{0, with(func(f *health.Facts) { f.Behind = 1 })}}, time.Second, true, true, health.Working, ""},
 		"the stream does not answer":        {[]step{{0, failing}}, time.Second, true, false, health.Stuck, "3 of 3 shards"},
 		"no contact for a moment":           {[]step{{0, &well}, {time.Second, apart}}, 2 * time.Second, true, false, health.Isolated, "its beat is too old"},
-		"no contact for long":               {[]step{{0, &well}, {time.Hour, apart}}, time.Hour, true, false, health.Isolated, "its beat is too old"}, // a restart gives back no table
+		"no contact for long":               {[]step{{0, &well}, {time.Hour, apart}}, time.Hour, true, false, health.Isolated, "its beat is too old"}, // a restart does not repair a table
 		"contact again":                     {[]step{{0, apart}, {6 * time.Minute, &well}}, 6 * time.Minute, true, true, health.Idle, ""},
 		"no leases for long":                {[]step{{0, starting}, {time.Hour, starting}}, time.Hour, true, false, health.Starting, "nothing is read yet"},
 		"it does not answer for a moment":   {[]step{{0, &well}, {5 * time.Second, nil}}, 30 * time.Second, true, true, health.Idle, ""},

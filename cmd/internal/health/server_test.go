@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// The endpoints say 200 or 503, and why.
+// The endpoints answer 200 or 503, and say why.
 func TestServer(t *testing.T) {
 	var facts atomic.Pointer[health.Facts]
 	facts.Store(&health.Facts{Live: true, Ready: true, Contact: true, Seen: true, Shards: 2, Read: 7})
@@ -37,7 +37,7 @@ func TestServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-asked
-	<-asked // the first observation is in
+	<-asked // the first observation is complete
 	if code, v := get(t, s, "/livez"); code != 200 || v["live"] != true || v["read"] != 7.0 {
 		t.Errorf("/livez: %d %v", code, v)
 	}
@@ -96,7 +96,7 @@ func startEverywhere(t *testing.T) (port string) {
 	return port
 }
 
-// codeOf is the status code of a request for another host than the address.
+// codeOf returns the status code of a request whose Host is host.
 func codeOf(t *testing.T, url, host string) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -112,11 +112,11 @@ func codeOf(t *testing.T, url, host string) int {
 	return resp.StatusCode
 }
 
-// A page of the web that gives this machine's address a name of its own reads no status. Probes say
-// whatever Host they like.
+// /status refuses a Host that is not this machine's. So a web page that resolves a name of its own to this machine
+// reads no status. /livez and /readyz accept any Host, because probes choose it freely.
 func TestHost(t *testing.T) {
 	port := startEverywhere(t)
-	const loopback, own = "127.0.0.1", "127.0.0.2" // as that of a pod, which is another one in each
+	const loopback, own = "127.0.0.1", "127.0.0.2" // own stands for the address of a pod
 	for host, want := range map[string]bool{
 		"localhost": true, "LocalHost:8080": true, "127.0.0.1:8080": true, "127.0.0.2": true, "[::1]:8080": true, "0.0.0.0": true,
 		"evil.example": false, "evil.example:8080": false, "127.0.0.1.evil.example": false, "localhost.evil.example": false, "10.1.2.3": false, "[fe80::1]": false, "": true,
@@ -135,7 +135,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// elsewhere is a listener whose connections reach another address than they do.
+// elsewhere is a listener whose connections have another local address than they really have.
 type elsewhere struct {
 	net.Listener
 	at net.IPAddr
@@ -156,11 +156,11 @@ type reached struct {
 
 func (r reached) LocalAddr() net.Addr { return &net.TCPAddr{IP: r.at.IP, Zone: r.at.Zone, Port: 8080} }
 
-// The address that a request reached is its own, also where it is none of the loopback.
+// The address that a request reached counts as this machine's, even if it is no loopback address.
 func TestHostOfAnotherAddress(t *testing.T) {
 	for _, tt := range []struct {
 		at    net.IPAddr
-		hosts map[string]bool // whether it is this machine's
+		hosts map[string]bool // whether the host is this machine's
 	}{
 		{at: net.IPAddr{IP: net.IPv4(10, 1, 2, 3)}, hosts: map[string]bool{
 			"10.1.2.3": true, "10.1.2.3:8080": true, "[::ffff:10.1.2.3]:8080": true, "localhost": true, "10.1.2.4": false, "10.1.2.3.evil.example": false, "[fd00::2]": false,
@@ -184,8 +184,8 @@ func TestHostOfAnotherAddress(t *testing.T) {
 	}
 }
 
-// A scraper may use any name of a machine, but only the machine itself uses a loopback address. Without metrics the
-// path does not exist.
+// On a loopback address, /metrics accepts only a Host of this machine. On another address, it accepts any Host, because
+// a scraper may use any name of the machine. Without metrics the path does not exist.
 func TestMetrics(t *testing.T) {
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
 	for _, tt := range []struct {
@@ -214,8 +214,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// A page of the web reads no page of a consumer either. On another address than loopback there is one only if that
-// was asked for.
+// The page refuses a Host that is not this machine's. On an address that is not loopback, the page exists only if
+// PageEverywhere is set.
 func TestPage(t *testing.T) {
 	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
 	for _, tt := range []struct {

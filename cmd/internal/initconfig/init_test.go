@@ -13,12 +13,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// samples are tables of several designs, with lines that the file must and must not have.
+// samples are tables of several designs, with the lines that the file must have and the values that it must not show.
 var samples = []struct {
 	name, lines string
 	want        []string
-	private     []string // values
-	keys        []string // of --keys
+	private     []string // values that the file must not show
+	keys        []string // values of --keys
 }{
 	{"hotel", `
 {"PK":{"S":"HOTEL#rome-1"},"SK":{"S":"META"},"Name":{"S":"Sea View"},"Stars":{"N":"4"},"ContactEmail":{"S":"a@example.com"}}
@@ -83,7 +83,8 @@ var samples = []struct {
 		[]string{"alice", "bob", "carol", "anna", "dora", "frank"}, nil},
 }
 
-// An item can have more names than a file lists. A list of some would make errors of the others.
+// If items have more attributes than a file lists, the file lists none. A partial list would make the other attributes
+// errors.
 func TestInit_ManyNames(t *testing.T) {
 	for n, listed := range map[int]bool{maxAttributes - 2: true, maxAttributes - 1: false, 150: false} {
 		dir := t.TempDir()
@@ -162,7 +163,8 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// The file of the shop's stream has its kinds, and no warning about any of its items.
+// The file that init writes for the shop's stream has the kinds of items. validate has no warning about any of the
+// items.
 func TestInitShop(t *testing.T) {
 	stream := filepath.Join("..", "..", "..", "test", "fixtures", "shop", "stream.jsonl")
 	text := made(t, options{sample: []string{stream}, out: filepath.Join(t.TempDir(), "made.yaml")})
@@ -174,7 +176,7 @@ func TestInitShop(t *testing.T) {
 	}
 }
 
-// made runs init, twice: the second time it refuses to overwrite the file.
+// made runs init and returns the file. It also wants that a second run refuses to overwrite the file.
 func made(t *testing.T, o options) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -192,7 +194,8 @@ func made(t *testing.T, o options) string {
 	return string(b)
 }
 
-// check checks that a file is valid for real servers, and that nothing is to be said about it with the items.
+// check checks that a file is valid for real servers, and that nothing is to be reported about the file with these
+// items.
 func check(t *testing.T, text, items string) {
 	t.Helper()
 	cfg, err := config.Parse("made.yaml", []byte(text), func(name string) (string, bool) { return "a secret of its own", name == "TABLEWAKE_HMAC_KEY" })

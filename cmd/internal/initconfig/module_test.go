@@ -25,8 +25,8 @@ func TestModule(t *testing.T) {
 	if got := read(t, filepath.Join(dir, "go.mod")); !strings.Contains(got, "require "+tablewakeModule+" v1.2.3\n") {
 		t.Errorf("go.mod is\n%s", got)
 	}
-	// With the lines that `go mod tidy` would add, go does not read go.mod files that this module does not need. They
-	// may be missing in the module cache.
+	// The lines that `go mod tidy` would add keep the go command from reading go.mod files that this module does not need.
+	// These files may be missing in the module cache.
 	_, requires, _ := strings.Cut(read(t, filepath.Join(root, "go.mod")), "\nrequire (")
 	for name, text := range map[string]string{
 		"go.mod": read(t, filepath.Join(dir, "go.mod")) + "\nrequire (" + requires,
@@ -69,7 +69,7 @@ func TestModule(t *testing.T) {
 	}
 }
 
-// A program without a release's version writes no requirement.
+// If the program has no version of a release, init writes no requirement.
 func TestModule_UnknownVersion(t *testing.T) {
 	for _, version := range []string{"(devel)", "dev", "v1.2.3+dirty", ""} {
 		got := read(t, filepath.Join(newModule(t, version), "go.mod"))
@@ -79,7 +79,7 @@ func TestModule_UnknownVersion(t *testing.T) {
 	}
 }
 
-// The module has the Go version of this one, and its image is built as that of deploy.
+// The module has the Go version of this repository. Its image is built like the image of deploy.
 func TestModule_SameVersions(t *testing.T) {
 	dir := newModule(t, "v1.2.3")
 	for of, line := range map[string]string{
@@ -98,7 +98,7 @@ func TestModule_SameVersions(t *testing.T) {
 	}
 }
 
-// init overwrites no file of a module, and then writes none of the others.
+// init overwrites no file of a module. If a file is there, init writes no other file either.
 func TestModule_Refuses(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "Dockerfile"), nil, 0o600); err != nil {
@@ -135,7 +135,7 @@ func writeSample(t *testing.T) string {
 	return file
 }
 
-// newModule runs init in a program of that version, and returns the folder of the module, which also has the sample.
+// newModule runs init of a program with this version. It returns the folder of the module, which also has the sample.
 func newModule(t *testing.T, version string) string {
 	t.Helper()
 	sample := writeSample(t)

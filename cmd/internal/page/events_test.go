@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/page/pagetest"
 )
 
-// changing is a status that a test changes.
+// changing is a status that a test can replace.
 type changing struct {
 	mu sync.Mutex
 	s  page.Status
@@ -55,7 +55,7 @@ func served(t *testing.T, o page.Options, timeout time.Duration) (url string, p 
 	return "http://" + l.Addr().String(), p
 }
 
-// open connects to a stream until the test ends, and returns its lines. They end with the stream.
+// open connects to a stream of events until the test ends, and returns its lines. The channel ends with the stream.
 func open(t *testing.T, url string) <-chan string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -112,7 +112,7 @@ func TestEvents_OutliveTheWriteTimeout(t *testing.T) {
 	if !await(lines, "data: foot") {
 		t.Fatal("the stream ends before it brings the page")
 	}
-	time.Sleep(3 * timeout) // by the clock of the server's connections
+	time.Sleep(3 * timeout) // the server's timeouts use the real clock
 	now := pagetest.Well()
 	now.Verdict = &health.Verdict{State: health.Isolated, Live: true, Reasons: []string{"no recent heartbeat succeeded"}}
 	source.set(now)
@@ -121,7 +121,7 @@ func TestEvents_OutliveTheWriteTimeout(t *testing.T) {
 	}
 }
 
-// Close ends the streams, and refuses others; so does a viewer who leaves.
+// Close ends the open streams. A closed page refuses new ones.
 func TestEvents_Close(t *testing.T) {
 	url, p := served(t, pagetest.Options(pagetest.Well()), time.Second)
 	lines := open(t, url)
@@ -146,7 +146,7 @@ func TestEvents_Close(t *testing.T) {
 	}
 }
 
-// Each line of a part is a line of its event: no part ends another one.
+// Each line of a part becomes a line of its event, so that no part ends its event or begins another one.
 func TestEvents_Lines(t *testing.T) {
 	s := pagetest.Well()
 	s.Consumer.Sinks[0].Sink = "a\n\nevent: part\ndata: b\r\rc"

@@ -12,7 +12,8 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/page"
 )
 
-// Stores are read while a page is requested, at most once a pause. If a read fails, the former result stays.
+// Stores are read only while a page is requested, and at most once in each pause. If a read fails, the former result
+// stays.
 func TestLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var looked atomic.Int64
@@ -37,7 +38,7 @@ func TestLooks(t *testing.T) {
 		if r, problem := looks.Latest(); r != nil || problem != "" {
 			t.Errorf("before a look it has %+v, %q", r, problem)
 		}
-		for range 600 { // asked each tenth of a second, for a minute
+		for range 600 { // for a minute there is a request every tenth of a second
 			time.Sleep(100 * time.Millisecond)
 			if r, problem := looks.Latest(); r == nil || r.Pipeline != "shop" || problem != "" {
 				t.Fatalf("it has %+v, %q", r, problem)
@@ -61,7 +62,7 @@ func TestLooks(t *testing.T) {
 	})
 }
 
-// A caller that asks seldom gets the result of a look of now, and never that of its call before.
+// A caller that asks seldom gets the result of a new look, never the result of its former call.
 func TestLooks_Within(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fails atomic.Bool

@@ -44,7 +44,7 @@ func html(t testing.TB, s page.Status) string {
 	return w.Body.String()
 }
 
-// The whole page of three states.
+// The whole page of each state is as in its golden file.
 func TestPage_Golden(t *testing.T) {
 	for name, s := range pagetest.States() {
 		file := filepath.Join("testdata", name+".html")
@@ -65,7 +65,8 @@ func TestPage_Golden(t *testing.T) {
 	}
 }
 
-// Browsers load what the page has itself, and nothing else: nothing in it is inline or from elsewhere.
+// A browser loads only the files of the page itself. No script and no style is inline, and nothing comes from
+// elsewhere.
 func TestPage_LoadsNothingFromElsewhere(t *testing.T) {
 	o := pagetest.Options(pagetest.Failing())
 	for _, path := range []string{"/", "/page.css", "/page.js", "/icon.svg"} {
@@ -135,7 +136,7 @@ func TestPage_WithoutScript(t *testing.T) {
 	}
 }
 
-// Names and errors of others are text, in every place that shows one.
+// Names and errors that come from elsewhere are shown as text, wherever the page shows them.
 func TestPage_HostileNames(t *testing.T) {
 	const evil = "<script>alert(1)</script>`<b onload=x>`\"'&{{.}}"
 	s := pagetest.Failing()
@@ -243,7 +244,7 @@ func TestPage_MoreRows(t *testing.T) {
 	}
 }
 
-// A loss is near as --loss-within says.
+// The page marks the time before a loss as bad if it is shorter than --loss-within.
 func TestPage_LossWithin(t *testing.T) {
 	obs := fleet.Observation{
 		Pipeline: "shop", At: pagetest.Now, Unconfigured: "shop.yaml", Tables: []string{"shop"},
@@ -260,7 +261,7 @@ func TestPage_LossWithin(t *testing.T) {
 	}
 }
 
-// Large numbers are exact, and each panel says whom it is about.
+// Large numbers are exact, and each panel says which processes it covers.
 func TestPage_Exact(t *testing.T) {
 	body := html(t, pagetest.Failing())
 	for _, want := range []string{"48,211,904", "10,000 changes pending", "1,204,330", "this process</span>", "all</span>", "tablewake redrive -c shop.yaml --live --list", "(this process)", "21h39m ago"} {
@@ -270,7 +271,7 @@ func TestPage_Exact(t *testing.T) {
 	}
 }
 
-// /status has the same as the page: one struct.
+// /status has the same data as the page, because both use one struct.
 func TestPage_StatusIsTheSame(t *testing.T) {
 	s := pagetest.Failing()
 	p := page.New(pagetest.Options(s))

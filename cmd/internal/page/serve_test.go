@@ -37,7 +37,7 @@ func (s *shown) String() string {
 	return s.text.String()
 }
 
-// ask returns the answer to a request that names a host; "" is that of the address.
+// ask returns the answer to a request with this Host. If host is "", the Host is that of the URL.
 func ask(t *testing.T, url, host string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -57,7 +57,7 @@ func ask(t *testing.T, url, host string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// The page of `status --serve` shows the report of its looks, which /status has as JSON, to this machine alone.
+// The page of `status --serve` shows the latest report to this machine alone. /status has the report as JSON.
 func TestServeReports(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var log shown
@@ -100,7 +100,7 @@ func TestServeReports(t *testing.T) {
 	}
 }
 
-// If the stores cannot be read, /status has the error and no report of before.
+// If the stores cannot be read, /status has the error, and no earlier report.
 func TestServeReports_Problem(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var log shown
@@ -122,7 +122,7 @@ func TestServeReports_Problem(t *testing.T) {
 	}
 }
 
-// On an address that others reach the page is served only if that is meant.
+// The page is served on an address that others can reach only if the user says that this is meant.
 func TestServeReports_Everywhere(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()

@@ -18,7 +18,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// A start waits out what passes, for five minutes; what does not pass ends it at once.
+// A start repeats a call that fails for a passing reason, for up to five minutes. Any other error ends the start at
+// once.
 func TestWait(t *testing.T) {
 	status := func(code int) error {
 		return &smithyhttp.ResponseError{Response: &smithyhttp.Response{Response: &http.Response{StatusCode: code}}, Err: errors.New("it fails")}

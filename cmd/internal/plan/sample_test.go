@@ -45,7 +45,7 @@ type planned struct {
 	} `json:"cost"`
 }
 
-// filledTable is a source table with items, every second of them a paid order, and a file whose sinks are new.
+// filledTable makes a source table in which every second item is a paid order, and a file whose sinks are new.
 func filledTable(t *testing.T, items, padding int) (file string) {
 	t.Helper()
 	file, name, tables := clitest.OnServers(t)
@@ -75,7 +75,8 @@ func planOf(t *testing.T, args ...string) (p planned) {
 	return p
 }
 
-// The cost of filling is computed from a sample of the table: as many items as --sample says, scaled to DynamoDB's count.
+// The cost of filling is computed from a sample of the table. The sample has as many items as --sample says, and is
+// scaled to DynamoDB's count.
 func TestSample(t *testing.T) {
 	file := filledTable(t, 400, 1)
 	whole := planOf(t, "-c", file, "--live")
@@ -116,7 +117,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// A sample stops at two megabytes, however few items they are.
+// A sample stops at two megabytes, even after few items.
 func TestSampleOfLargeItems(t *testing.T) {
 	c := planOf(t, "-c", filledTable(t, 20, 300_000), "--live").Cost
 	if c.Sampled < 5 || c.Sampled > 11 || c.Items != 20 {
@@ -124,7 +125,7 @@ func TestSampleOfLargeItems(t *testing.T) {
 	}
 }
 
-// Without the right to scan, or to describe, plan says what it lacks, and compares the sinks.
+// Without the right to scan or to describe the table, plan names the missing right. It still compares the sinks.
 func TestSampleWithoutRights(t *testing.T) {
 	file := filledTable(t, 10, 1)
 	target, err := url.Parse(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"))

@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// The command that fills a sink has all flags that a backfill wants: where Lambda reads the stream, those of the
-// function.
+// The command that fills a sink has all flags that a backfill needs. If Lambda reads the stream, they include the flags
+// of the function.
 func TestCommandOfABackfill(t *testing.T) {
 	const live, local = "-c two.yaml --live", "-c two.yaml --local out"
 	added := sinks.OutputChange{Sink: "by_status", Kind: sinks.Added, CanBeFilled: true}
@@ -42,8 +42,8 @@ func TestCommandOfABackfill(t *testing.T) {
 	}
 }
 
-// A sink that began with its pipeline may lack the items of before: the plan says so until it is filled or the user says that
-// there were none. It is nothing to do.
+// A sink that began with its pipeline may lack the items from before. The plan says so until the sink is filled, or the
+// user says that there were no such items. This is only a note: there is nothing to do.
 func TestNoteOfASinkThatWasNeverFilled(t *testing.T) {
 	made := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	begun := sinks.OutputChange{Sink: "by_status", Kind: sinks.Unchanged, CanBeFilled: true, Birth: state.Birth{ID: "b", Begun: true, Made: made}}

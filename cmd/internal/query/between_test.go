@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
 )
 
-// Rows of a folder are chosen by sort key, in both directions. Wrong bounds are named.
+// query view selects rows of a folder by sort key, in both directions. An error names wrong bounds.
 func TestQuery_Between(t *testing.T) {
 	dir := t.TempDir()
 	file, stream, out := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "stream.jsonl"), filepath.Join(dir, "out")
@@ -50,7 +50,8 @@ func TestQuery_Between(t *testing.T) {
 	}
 }
 
-// Keys that are numbers are written as DynamoDB JSON, and a text that finds nothing says so.
+// A key that is a number is written as DynamoDB JSON. If a key written as text finds nothing, query says how to write a
+// number.
 func TestQuery_NumberKeys(t *testing.T) {
 	dir := t.TempDir()
 	file, stream, out := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "stream.jsonl"), filepath.Join(dir, "out")

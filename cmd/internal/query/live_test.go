@@ -10,7 +10,8 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
 )
 
-// The real stores are queried as a folder is: rows by sort key and by pages, groups, documents, archives and dead letters.
+// The real stores are queried like a folder: rows by sort key and by pages, groups, documents, archives and dead
+// letters.
 func TestQuery_Live(t *testing.T) {
 	file, name, _ := clitest.OnServers(t)
 	stream := filepath.Join(t.TempDir(), "stream.jsonl")
@@ -24,7 +25,7 @@ func TestQuery_Live(t *testing.T) {
 	program.Run(t, cli.ExitOK, "replay", "-c", file, "--live", "--create", stream)
 	for _, tt := range []struct {
 		line string
-		want []string // what the lines have, in order
+		want []string // parts of the lines, in order
 	}{
 		{"view --pk STATUS#paid", []string{"a", "b", "c", "d"}},
 		{"view " + name + "-rows --pk STATUS#paid --reverse -n 2", []string{"d", "c"}},

@@ -23,8 +23,8 @@ sinks:
 dead_letters: {dir: dead, redrive: auto}
 `
 
-// The next run whose sinks are well delivers the dead letters of an outage. Permanently refused changes stay for a
-// person to look at.
+// The next run whose sinks are well delivers the dead letters of an outage. Changes that a sink refuses permanently
+// stay for a person to look at.
 func TestAutoRedrive(t *testing.T) {
 	dir := t.TempDir()
 	file, stream, out := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "stream.jsonl"), filepath.Join(dir, "out")

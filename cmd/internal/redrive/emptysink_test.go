@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
 )
 
-// A sink all of whose changes are dead letters takes mended settings by itself, and holds what a clean pass
-// leaves once the letters are redriven.
+// If all changes of a sink are dead letters, the sink takes mended settings by itself. After the letters are redriven,
+// the sink holds what a clean pass leaves.
 func TestRedrive_SinkThatHoldsNothing(t *testing.T) {
 	for _, test := range []struct{ sink, good, flawed string }{
 		{"orders", "table: rows, when: 'item.N == 1'", "table: rows, when: 'item.Mail > 1'"},
@@ -38,8 +38,8 @@ func TestRedrive_SinkThatHoldsNothing(t *testing.T) {
 	}
 }
 
-// An archive takes other settings until it has an object; a setting that tells old from new is never taken
-// in the middle.
+// An archive takes other settings until it has an object. A setting that tells old from new, such as tombstones, is
+// never changed in the middle.
 func TestReplay_SettingsOfAnArchive(t *testing.T) {
 	dir := t.TempDir()
 	file, stream, out := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "stream.jsonl"), filepath.Join(dir, "out")
@@ -73,7 +73,7 @@ sinks:
 	}
 }
 
-// A letter that the store refuses again stays: no newer version has overtaken it.
+// A letter that the store refuses again stays, because no newer version of its item has overtaken it.
 func TestRedrive_RefusedLetterStays(t *testing.T) {
 	dir := t.TempDir()
 	file, holder, later, out := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "holder.jsonl"), filepath.Join(dir, "later.jsonl"), filepath.Join(dir, "out")
@@ -87,7 +87,8 @@ sinks:
 			t.Fatal(err)
 		}
 	}
-	// The letters come one after the other: if b comes first, a takes the row over, and there is no letter.
+	// The changes are replayed one after the other. If b came first, a would take over the row, and there would be no
+	// letter.
 	program.Run(t, cli.ExitOK, "replay", "-c", file, "--local", out, holder)
 	program.Run(t, cli.ExitDeadLetters, "replay", "-c", file, "--local", out, later)
 	for range 2 {
@@ -97,7 +98,7 @@ sinks:
 	}
 }
 
-// A letter that still fails goes once a newer version of its item is in the sink.
+// A letter that still fails is removed once its sink has a newer version of the item.
 func TestRedrive_OvertakenLetterGoes(t *testing.T) {
 	dir := t.TempDir()
 	file, out := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "out")

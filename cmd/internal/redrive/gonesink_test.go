@@ -16,8 +16,8 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// Letters of a sink that was given another name go to the sink of that name, or are discarded, each after a
-// word on how many they are.
+// redrive moves the letters of a sink that was renamed to the sink of the new name, or discards them. Before that it
+// says how many letters there are.
 func TestRedrive_SinkThatIsGone(t *testing.T) {
 	dir := t.TempDir()
 	file, flawed, stream := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "flawed.yaml"), filepath.Join(dir, "stream.jsonl")
@@ -62,8 +62,8 @@ func TestRedrive_SinkThatIsGone(t *testing.T) {
 	}
 }
 
-// On real servers: query dead shows the letters of a bucket and a queue, sinks that hold nothing take mended
-// settings, and letters of a sink that is gone move.
+// On real servers, query dead shows the letters of a bucket and of a queue. Sinks that hold nothing take mended
+// settings, and the letters of a removed sink can be moved.
 func TestRedrive_Live(t *testing.T) {
 	for _, kind := range []string{"bucket", "queue"} {
 		t.Run(kind, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestRedrive_Live(t *testing.T) {
 	}
 }
 
-// hold quarantines a key.
+// hold quarantines a key in a sink.
 func hold(t *testing.T, file, sink string, key item.Key) {
 	t.Helper()
 	cfg, err := config.Load(file)

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
-// births are those that documents bear: each folder has others.
+// births matches the birth in a document, which differs from folder to folder.
 var births = regexp.MustCompile(`"birth":"[0-9a-z]+"`)
 
 const mended = `version: 1
@@ -27,8 +27,8 @@ sinks:
 dead_letters: {dir: dead}
 `
 
-// A row that the settings derived without an image is vacated, and the change goes to dead letters. Once the settings
-// are mended, that is accepted, and the letters are redriven, every sink holds what a clean pass leaves.
+// A change that fails under flawed settings is a dead letter. After the settings are mended and accepted, and the
+// letters are redriven, every sink holds what a clean pass leaves.
 func TestAdopt_MendedSettings(t *testing.T) {
 	for _, test := range []struct{ sink, good, flawed string }{
 		{"orders", "table: rows, when: 'item.N == 1'", "table: rows, when: 'item.Total > -1 && item.N == 1'"},
@@ -54,10 +54,10 @@ func TestAdopt_MendedSettings(t *testing.T) {
 // flawedRun is a folder whose configuration is corrected, with the output of two replays of its stream.
 type flawedRun struct {
 	file, flawed, stream string
-	clean, out           string // under mended and under flawed settings
+	clean, out           string // output under mended and under flawed settings
 }
 
-// replayFlawed replays a random stream, with edit, under mended settings and under flawed ones.
+// replayFlawed replays a random stream, changed by edit, under mended settings and under flawed settings.
 func replayFlawed(t *testing.T, good, flawed string, edit *strings.Replacer) flawedRun {
 	t.Helper()
 	seed := rand.Uint64()
@@ -79,7 +79,7 @@ func replayFlawed(t *testing.T, good, flawed string, edit *strings.Replacer) fla
 	return f
 }
 
-// compare checks that both replays left the same.
+// compare checks that both replays left the same data.
 func (f flawedRun) compare(t *testing.T) {
 	t.Helper()
 	for _, query := range [][]string{{"view", "rows"}, {"view", "in-place"}, {"search", "docs", "-n", "100"}} {
@@ -91,7 +91,7 @@ func (f flawedRun) compare(t *testing.T) {
 	}
 }
 
-// spoilt is a stream of items that come, change and go, whose attributes are of several types.
+// spoilt returns a stream of items that are created, changed and removed. Some attributes have several types.
 func spoilt(rng *rand.Rand) string {
 	var b strings.Builder
 	images := make(map[string]string)
@@ -121,7 +121,8 @@ func spoilt(rng *rand.Rand) string {
 		b.WriteString("}}\n")
 		images[key] = now
 	}
-	// The last change is in every sink. Changed settings of a sink are not used before they are accepted.
+	// Every sink stores the last change, because a sink that holds something does not use changed settings before they are
+	// accepted.
 	b.WriteString(`{"eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678","eventName":"INSERT",` +
 		`"dynamodb":{"ApproximateCreationDateTime":1795254900,"SequenceNumber":"900","StreamViewType":"NEW_AND_OLD_IMAGES","Keys":{"PK":{"S":"last"}},` +
 		`"NewImage":{"PK":{"S":"last"},"N":{"N":"1"},"Status":{"S":"open"},"Mail":{"S":"last"},"Total":{"N":"7"}}}}` + "\n")

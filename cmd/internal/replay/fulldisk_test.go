@@ -34,21 +34,21 @@ sinks:
   told: {notify: {events: [completed]}}
 `
 
-// inNamespace marks the process of the test that may mount.
+// inNamespace is a variable of the environment. It marks the process of the test that may mount file systems.
 const inNamespace = "TABLEWAKE_TEST_NAMESPACE"
 
-// limitedDisk is a folder whose disk is full at some size.
+// limitedDisk is a folder on a disk with a limited size.
 type limitedDisk struct {
 	dir   string
-	limit func(t *testing.T, bytes int)                       // what is there stays
-	run   func(ctx context.Context, args ...string) *exec.Cmd // tablewake under the limit
+	limit func(t *testing.T, bytes int)                       // sets the size, and keeps the files
+	run   func(ctx context.Context, args ...string) *exec.Cmd // runs tablewake under the limit
 }
 
-// A replay into a folder on a disk that fills up, wherever it does, ends with 1 and says that the disk is full. When
-// there is space again, the same command ends with the output of a disk that was never full.
+// If the disk fills up at any point of a replay into a folder, the replay exits with 1 and says that the disk is full.
+// When there is space again, the same command ends with the output of a disk that was never full.
 //
-// The disks are file systems in memory, in a namespace of the test's own. Where the machine
-// forbids those, the size of each file is limited instead.
+// The disks are file systems in memory, in a namespace of the test's own. If the machine forbids such file systems, the
+// size of each file is limited instead.
 func TestFullDisk(t *testing.T) {
 	const sizes = 50
 	if os.Getenv(inNamespace) != "" {
@@ -75,23 +75,23 @@ func TestFullDisk(t *testing.T) {
 	t.Logf("%s", out)
 }
 
-// A limit of the size of files is a full disk, too.
+// A limit on the size of files counts as a full disk.
 func TestFullDisk_FileSize(t *testing.T) {
 	asReleased(t)
 	fillDisks(t, fileSize(t), 5)
 }
 
-// released is tablewake without the race detector, which makes a hundred of its runs slow.
+// released is tablewake without the race detector, which would make a hundred replays slow.
 var released string
 
 func TestMain(m *testing.M) {
-	if os.Getenv(inNamespace) != "" { // has it in its PATH
+	if os.Getenv(inNamespace) != "" { // the parent process put tablewake into the PATH
 		os.Exit(m.Run())
 	}
 	os.Exit(build.Main(m.Run, "", map[string]*string{"./cmd/tablewake": &released}))
 }
 
-// asReleased has the replays of a test run as they are released.
+// asReleased puts the released tablewake into the PATH of a test.
 func asReleased(t *testing.T) {
 	t.Helper()
 	t.Setenv("PATH", filepath.Dir(released)+string(os.PathListSeparator)+os.Getenv("PATH"))
@@ -99,7 +99,7 @@ func asReleased(t *testing.T) {
 
 const cannotMount = "nothing can be mounted"
 
-// tmpfs is a disk in memory.
+// tmpfs returns a disk in memory.
 func tmpfs(t *testing.T) limitedDisk {
 	dir := t.TempDir()
 	mounted := false
@@ -124,7 +124,7 @@ func tmpfs(t *testing.T) limitedDisk {
 	}}
 }
 
-// fileSize is a disk that allows no larger file.
+// fileSize returns a disk that allows no file larger than its size.
 func fileSize(t *testing.T) limitedDisk {
 	blocks := 0
 	return limitedDisk{t.TempDir(), func(_ *testing.T, bytes int) { blocks = bytes / 512 },
@@ -148,7 +148,7 @@ func fillDisks(t *testing.T, disk limitedDisk, sizes int) {
 	out := filepath.Join(disk.dir, "out")
 	replay := func() (code int, text string) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // it hangs
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a replay that takes longer hangs
 		defer cancel()
 		b, err := disk.run(ctx, "replay", "-c", file, "--local", out, "--notify", lines).CombinedOutput()
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -176,7 +176,7 @@ func fillDisks(t *testing.T, disk limitedDisk, sizes int) {
 		switch {
 		case strings.Contains(text, "goroutine ") || strings.Contains(text, "panic"):
 			t.Errorf("%d bytes: it panics\n%s", size, text)
-		case code == 0: // it is large enough
+		case code == 0: // the disk is large enough
 		case code != 1 || !strings.Contains(text, "the disk is full"):
 			t.Errorf("%d bytes: exit code %d, want 1 and a word of the full disk\n%s", size, code, text)
 		default:
@@ -195,7 +195,7 @@ func fillDisks(t *testing.T, disk limitedDisk, sizes int) {
 	t.Logf("%d of %d disks, up to %d bytes, were full", full, sizes, most)
 }
 
-// contentsOf is what queries find in a folder, without what is random.
+// contentsOf returns what queries find in a folder, without random parts.
 func contentsOf(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder
@@ -206,7 +206,7 @@ func contentsOf(t *testing.T, dir string) string {
 	return regexp.MustCompile(`"birth":"[a-z0-9]*",?`).ReplaceAllString(all.String(), "")
 }
 
-// largest is more than the files of a folder hold together, as they grow.
+// largest returns more bytes than the files of a folder hold together while they grow.
 func largest(t *testing.T, dir string) (bytes int) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
@@ -220,5 +220,5 @@ func largest(t *testing.T, dir string) (bytes int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bytes * 3 / 2 // with the log of views.db
+	return bytes * 3 / 2 // the log of views.db needs space, too
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
-// hourlyLines returns n records of 300 KB, one an hour: some fill a block that replay reads.
+// hourlyLines reads as n records of 300 KB, one an hour. Only several of them fill a block that replay reads.
 type hourlyLines struct {
 	n    int
 	rest []byte
@@ -36,7 +36,7 @@ func (h *hourlyLines) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// A replay whose input is slower than roll.age makes the object that a fast one makes.
+// If the input of a replay is slower than roll.age, the replay still makes the object that a fast replay makes.
 func TestReplay_CutsByInputAlone(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "shop.yaml")
 	if err := os.WriteFile(file, []byte("version: 1\nname: shop\nsource: {table: shop}\nsinks: {history: {archive: {prefix: changes/}}}\n"), 0o644); err != nil {

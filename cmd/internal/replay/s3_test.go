@@ -23,8 +23,8 @@ import (
 
 const shopConfig = "../../../test/fixtures/shop/tablewake.yaml"
 
-// inBucket copies the log of a --local folder into a new bucket of a server, which the
-// environment names from now on.
+// inBucket copies the archive of a --local folder into a new bucket of a server, and names the server in the
+// environment.
 func inBucket(t *testing.T, endpoint, dir, class string) (bucket string, client *awss3.Client) {
 	t.Helper()
 	t.Setenv("AWS_ENDPOINT_URL_S3", endpoint)
@@ -67,10 +67,10 @@ func inBucket(t *testing.T, endpoint, dir, class string) (bucket string, client 
 	return bucket, client
 }
 
-// births are those that documents bear: each folder has others.
+// births matches the birth in a document, which differs from folder to folder.
 var births = regexp.MustCompile(`"birth":"[0-9a-z]+"`)
 
-// stands is what a --local folder holds: rows, groups, documents, changes.
+// stands returns what a --local folder holds: rows, groups, documents and changes.
 func stands(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder
@@ -81,8 +81,7 @@ func stands(t *testing.T, dir string) string {
 	return all.String()
 }
 
-// An archive in S3 replays as the stream did that it came from: before it is compacted, and
-// after.
+// An archive in S3 replays like the stream that it came from, before and after the archive is compacted.
 func TestReplayFromS3(t *testing.T) {
 	stream := filepath.Join("../../../test/fixtures/shop", "stream.jsonl")
 	first := filepath.Join(t.TempDir(), "first")
@@ -126,7 +125,7 @@ func TestReplayFromS3(t *testing.T) {
 		return sum.Ledger.Source.Read
 	}
 	all := read(url)
-	none, before := read(url, "--to", "2026-11-21T09:53:00Z"), read(url, "--from", "2020-01-01", "--to", "2026-11-21T09:53:01Z") // all have the same minute
+	none, before := read(url, "--to", "2026-11-21T09:53:00Z"), read(url, "--from", "2020-01-01", "--to", "2026-11-21T09:53:01Z") // all changes have the same time
 	if all == 0 || none != 0 || before != all {
 		t.Errorf("of %d changes %d are before their time, and %d in it", all, none, before)
 	}
@@ -151,7 +150,7 @@ func TestReplayFromS3(t *testing.T) {
 	}
 }
 
-// An object in GLACIER is named with the command that restores it.
+// If an object is in GLACIER, the error names the command that restores the object.
 func TestReplayFromGlacier(t *testing.T) {
 	first := filepath.Join(t.TempDir(), "first")
 	program.Run(t, cli.ExitOK, "replay", "-c", shopConfig, "--local", first, "../../../test/fixtures/shop/stream.jsonl")

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// A sink that wrote nothing of many changes is named with its most frequent reasons. A sink whose output is there already, or
-// that saw few changes, is not.
+// A sink that wrote nothing of many changes is reported with its most frequent reasons. A sink whose output is there
+// already, or that saw few changes, is not reported.
 func TestSilentSinks(t *testing.T) {
 	sum := Summarize("shop", pipeline.Ledger{Sinks: map[string]pipeline.SinkLedger{
 		"typo":       {Routed: 1400, NoEffect: map[string]int64{"sparse": 1400}, Dropped: map[string]int64{"of": 900, "mine": 30}},
@@ -49,7 +49,8 @@ quarantined: not tried, because an earlier change of the item is a dead letter
 	}
 }
 
-// A filter above the sinks is named as theirs are. Sinks that it leaves nothing are named together.
+// A filter of the whole pipeline is reported like a filter of a sink. Sinks that get nothing because of the filter are
+// reported together.
 func TestSilentSinks_FilterAbove(t *testing.T) {
 	sum := Summarize("hotel", pipeline.Ledger{
 		Source: pipeline.SourceLedger{Read: 635, Filtered: map[string]int64{"keep_key_prefix": 635}},

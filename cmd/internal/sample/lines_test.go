@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// A line of an export shows its item, also where it is a deletion; an item may have attributes of these names.
+// A line of an export shows its item, even if the line is a deletion. A plain item may have an attribute named Item.
 func TestItemOf(t *testing.T) {
 	for line, want := range map[string]string{
 		`{"Item":{"PK":{"S":"a"}}}`: `{"PK":{"S":"a"}}`,

@@ -12,10 +12,10 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// fleet is a consumer a whose shard is behind, and another b.
+// fleet is a consumer a whose shard is behind, and another consumer b.
 type fleet struct {
 	behind time.Duration
-	silent map[string]time.Time // when a consumer died
+	silent map[string]time.Time // time of a consumer's last heartbeat
 	leases []leases.Lease
 	err    error
 	reads  int
@@ -34,7 +34,7 @@ func (f *fleet) read(context.Context) (leases.Snapshot, error) {
 	return leases.Snapshot{Members: members, Leases: f.leases}, f.err
 }
 
-// blocks returns how long the function blocks, and what it tells.
+// blocks returns how long the function of GiveWay blocks, and its output.
 func (f *fleet) blocks(t *testing.T) (time.Duration, string) {
 	t.Helper()
 	var told bytes.Buffer
@@ -97,13 +97,13 @@ func TestGiveWayLooksEveryTenSeconds(t *testing.T) {
 	})
 }
 
-// A shard that no live consumer reads lags since it was first seen so, while a consumer lives that may take it.
+// A shard that no live consumer reads lags since it was first seen without a reader, if a live consumer may take it.
 func TestLagOfShardsWithoutOwner(t *testing.T) {
 	ended := leases.Checkpoint{Kind: leases.ShardEnd}
 	free := leases.Lease{Shard: "s"}
 	for name, tt := range map[string]struct {
 		leases []leases.Lease
-		dead   bool // no consumer lives
+		dead   bool // no consumer is live
 		want   time.Duration
 	}{
 		"without an owner":             {leases: []leases.Lease{free}, want: time.Minute},

@@ -17,7 +17,7 @@ import (
 type describer struct {
 	table *types.TableDescription
 	err   error
-	name  string // that was asked for
+	name  string // table of the call
 }
 
 // DescribeTable returns the description.
@@ -28,7 +28,7 @@ func (d *describer) DescribeTable(
 	return &dynamodb.DescribeTableOutput{Table: d.table}, d.err
 }
 
-// Fact 8: a shard of a global table has at most one reader.
+// Fact 8: a shard of a global table has at most one reader, so tail refuses a global table.
 func TestFact8_GlobalTablesAreRefused(t *testing.T) {
 	const arn = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop"
 	ref := shardreader.StreamFromARN(arn + "/stream/2026-01-02T03:04:05.678")
@@ -37,7 +37,7 @@ func TestFact8_GlobalTablesAreRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
 		table *types.TableDescription
 		err   error
-		want  string // in the error; "": none
+		want  string // part of the error; "": no error
 	}{
 		"a table":        {table: &types.TableDescription{}},
 		"with replicas":  {table: &types.TableDescription{Replicas: replicas}, want: "shop is a global table"},

@@ -68,7 +68,7 @@ func shopTable(t *testing.T) (file, name string, tables *dynamodb.Client) {
 	return file, name, tables
 }
 
-// notice is a writer that closes seen once a text was written.
+// notice is a writer that closes seen once text was written.
 type notice struct {
 	mu   sync.Mutex
 	text string

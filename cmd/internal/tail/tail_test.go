@@ -36,7 +36,7 @@ sinks:
   log: {archive: {bucket: b, prefix: p/, masked: true}}
 `
 
-// loaded is a configuration file.
+// loaded writes text into a configuration file and loads the file.
 func loaded(t *testing.T, text string) *config.Config {
 	t.Helper()
 	t.Setenv("TABLEWAKE_HMAC_KEY", "a-secret-of-the-test")
@@ -51,8 +51,8 @@ func loaded(t *testing.T, text string) *config.Config {
 	return cfg
 }
 
-// tailed is what a tail with the flags printed, to standard output and to standard error, and its exit code. write
-// writes the table while it runs. It is stopped a minute later.
+// tailed runs a tail with these options. It returns what the tail printed to standard output and to standard error, and
+// the exit code. write changes the table while the tail runs. The tail is stopped a minute later.
 func tailed(
 	t *testing.T, cfg *config.Config, o options, write func(*streamtest.Server),
 ) (stdout, stderr string, code int) {
@@ -87,7 +87,7 @@ func tailed(
 	return stdout, stderr, code
 }
 
-// client is a client of the server, in process.
+// client returns a client of the server, which runs in this process.
 func client(server *streamtest.Server) *dynamodbstreams.Client {
 	return dynamodbstreams.New(dynamodbstreams.Options{
 		Region: "eu-central-1", Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
@@ -95,7 +95,7 @@ func client(server *streamtest.Server) *dynamodbstreams.Client {
 	})
 }
 
-// put writes an item of the table shop.
+// put writes an item into the table shop.
 func put(t *testing.T, server *streamtest.Server, pk, sk, attributes string) {
 	t.Helper()
 	key := `"PK":{"S":"` + pk + `"},"SK":{"S":"` + sk + `"}`
@@ -104,7 +104,7 @@ func put(t *testing.T, server *streamtest.Server, pk, sk, attributes string) {
 	}
 }
 
-// orders writes users and orders.
+// orders returns a function that writes users and orders.
 func orders(t *testing.T) func(*streamtest.Server) {
 	return func(server *streamtest.Server) {
 		put(t, server, "USER#1", "PROFILE", `"Email":{"S":"canary@x"}`)
@@ -182,7 +182,7 @@ func TestTail_Selects(t *testing.T) {
 	}
 }
 
-// An attribute that is not a key of the table is refused: tail would wait for it for ever.
+// tail refuses an attribute that is not a key of the table, because tail would wait for it forever.
 func TestTail_NoKey(t *testing.T) {
 	cfg := loaded(t, shop)
 	for key, want := range map[string]string{
@@ -223,7 +223,7 @@ func TestTail_Undecodable(t *testing.T) {
 	}
 }
 
-// Fact 8: a shard has at most two readers. A tail ends at the first throttle, and makes no further call.
+// Fact 8: a shard has at most two readers. So a tail ends at the first throttle, and makes no further call.
 func TestFact8_TailEndsAtTheFirstThrottle(t *testing.T) {
 	cfg := loaded(t, shop)
 	for _, throttle := range []string{
@@ -247,7 +247,7 @@ func TestFact8_TailEndsAtTheFirstThrottle(t *testing.T) {
 	}
 }
 
-// Other failures are tried again. A stream that is disabled ends the tail at its end.
+// A tail repeats calls that fail in other ways. It ends at the end of a stream that is disabled.
 func TestTail_ToTheEndOfADisabledStream(t *testing.T) {
 	stdout, stderr, code := tailed(t, loaded(t, shop), options{}, func(server *streamtest.Server) {
 		server.Fail("GetRecords", streamtest.Faults()["internal"], streamtest.Faults()["cut"], streamtest.Faults()["reset"])

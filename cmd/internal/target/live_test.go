@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Without credentials no call is made: there is one error, which says how to set them.
+// Without credentials no call is made. There is one error, which says how to set the credentials.
 func TestLoadAWS_NoCredentials(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	for name, value := range map[string]string{

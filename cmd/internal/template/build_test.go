@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// sam build builds one program for the functions that are equal in code, runtime, architecture, handler and all of their
-// Metadata. The functions of a template have these of Globals, and equal Metadata.
+// sam build builds one program for functions with the same code, runtime, architecture, handler and Metadata. The
+// functions of a template take the first four from Globals, and have equal Metadata.
 func TestSAM_FunctionsShareABuild(t *testing.T) {
 	for _, file := range []string{filepath.Join(root, "template.yaml"), filepath.Join("testdata", "shop.template.yaml")} {
 		text, err := os.ReadFile(file)

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write template.yaml and the golden file
 
 var root = filepath.Join("..", "..", "..")
 
-// The names of the example's environment, and what stands for them in template.yaml.
+// example has the variables of the example's environment, and what stands for them in template.yaml.
 var example = []struct{ variable, name, ref, arn string }{
 	{"TABLEWAKE_NAME", "example", "!Ref Pipeline", ""},
 	{"TABLEWAKE_TABLE", "example-table", "!Ref Table", "${Table}"},
@@ -43,7 +43,7 @@ func load(t *testing.T, file string, getenv func(string) (string, bool)) *config
 	return cfg
 }
 
-// golden compares text with a file, or writes it.
+// golden compares text with a file, or writes the file.
 func golden(t *testing.T, file string, got []byte) {
 	t.Helper()
 	if *update {
@@ -61,8 +61,8 @@ func golden(t *testing.T, file string, got []byte) {
 	}
 }
 
-// template.yaml is what is printed for deploy/example: its FilterCriteria and its policies
-// are those that follow from the configuration it deploys.
+// template.yaml is what is printed for deploy/example. Its FilterCriteria and its policies follow from the
+// configuration that it deploys.
 func TestTheTreesTemplate(t *testing.T) {
 	o := template.Options{Example: true, Names: map[string]string{}, Pipeline: "${Pipeline}"}
 	cfg := load(t, filepath.Join(root, "deploy", "example", "tablewake.yaml"), func(name string) (string, bool) {
@@ -89,7 +89,7 @@ func TestTheTreesTemplate(t *testing.T) {
 	golden(t, filepath.Join(root, "template.yaml"), b.Bytes())
 }
 
-// Alarms and the dashboard read metrics that there are.
+// Alarms and the dashboard read only metrics that METRICS.md lists.
 func TestMetricsAreThoseOfTheTable(t *testing.T) {
 	metrics, err := os.ReadFile(filepath.Join(root, "pipeline", "telemetry", "METRICS.md"))
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/policy"
 )
 
-// The output is compared for the shop, for a pipeline with a secret, several tables and requested TTL deletes, and for
-// the longest name of a pipeline.
+// The output equals the golden files for the shop, for a pipeline with a secret, several tables and requested TTL
+// deletes, and for the longest name of a pipeline.
 func TestPrinted(t *testing.T) {
 	for name, file := range map[string]string{
 		"shop": filepath.Join(root, "test", "fixtures", "shop", "tablewake.yaml"),
@@ -32,7 +32,7 @@ func TestPrinted(t *testing.T) {
 			return v, ok
 		}
 		cfg := load(t, file, env)
-		cfg.File = filepath.Join("config", "tablewake.yaml") // as a reader has it
+		cfg.File = filepath.Join("config", "tablewake.yaml") // path of the file for a reader
 		o := template.Options{Environment: template.ReadEnvironment(text, cfg.Name, env)}
 		for out, print := range map[string]func(io.Writer, *config.Config, template.Options) error{
 			".filters.yaml": template.Filters, ".policies.yaml": template.Policies, ".template.yaml": template.SAM, ".tf": template.Terraform,
@@ -72,7 +72,7 @@ sinks: {a: {archive: {bucket: 'b-${NAME}-$${NOT}', prefix: '${DEFAULT:-p}'}}}
 	}
 }
 
-// Every value that may be a secret is a reference, wherever YAML allows it.
+// Every value that may be a secret is printed as a reference, however YAML writes the value.
 func TestNoSecretIsPrinted(t *testing.T) {
 	const open, hidden = "open", "very secret"
 	for name, file := range map[string]string{
@@ -104,7 +104,7 @@ func TestNoSecretIsPrinted(t *testing.T) {
 	}
 }
 
-// The layer is a folder with the file and the files that it names, not the whole working folder.
+// The configuration must be in a folder of its own, because that folder becomes the layer.
 func TestTheLayerIsAFolderOfItsOwn(t *testing.T) {
 	for _, file := range []string{"tablewake.yaml", "./tablewake.yaml", filepath.Join("..", "tablewake.yaml")} {
 		cfg, err := config.Parse(file, []byte("version: 1\nname: x\nsource: {table: shop}\nsinks: {all: {archive: {bucket: bucket}}}\n"), func(string) (string, bool) { return "", false })
@@ -129,7 +129,7 @@ func TestAFunctionKeepsNoLettersInAFolder(t *testing.T) {
 	}
 }
 
-// The rights in consume.md are those that are printed for its file.
+// The rights in consume.md are those that are printed for the configuration in consume.md.
 func TestConsumeShowsWhatIsPrinted(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "..", "tablewake", "guide", "consume.md"))
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Who follows the stream reads and removes neither dead letters nor failed batches, and who
-// brings them back writes no failed batches. Who audits writes nothing.
+// The role of Function neither reads nor removes dead letters and failed batches. The role of Redrive does both, but
+// writes no failed batches. The role of Audit writes nothing.
 func TestEachFunctionHasItsRole(t *testing.T) {
 	printed, err := os.ReadFile(filepath.Join(root, "template.yaml"))
 	if err != nil {

@@ -2,7 +2,7 @@ package template
 
 import "testing"
 
-// The URL of a queue names an owner, in each form that SQS has.
+// The URL of a queue names the queue's owner, in each form that SQS has.
 func TestParseAddress(t *testing.T) {
 	in := func(region string) owner { return owner{Account: "123456789012", Region: region} }
 	for address, want := range map[string]owner{

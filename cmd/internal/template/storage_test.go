@@ -57,7 +57,7 @@ func TestCloudFormation_Created(t *testing.T) {
 			t.Errorf("the stack has no %s", want)
 		}
 	}
-	text := strings.ReplaceAll(b.String(), "!Ref DeletionProtection", "true") // moto answers with the text of a parameter
+	text := strings.ReplaceAll(b.String(), "!Ref DeletionProtection", "true") // moto returns the text of a parameter
 	createStack(t, endpoint, name, text)
 
 	sdk := awssdk.Config{
@@ -67,7 +67,7 @@ func TestCloudFormation_Created(t *testing.T) {
 	stores := aws.Stores(sdk)
 	defer stores.Close()
 	for i := range cfg.Sinks {
-		if s := cfg.Sinks[i]; s.Name == "elsewhere" { // in an account that is not the stack's
+		if s := cfg.Sinks[i]; s.Name == "elsewhere" { // its account is not the stack's
 			cfg.Sinks = append(cfg.Sinks[:i], cfg.Sinks[i+1:]...)
 			break
 		}

@@ -42,7 +42,7 @@ sinks:
 dead_letters: {queue: %[1]s-dead}
 `
 
-// tablesOf is a client without a tap, which deletes the tables of a name at the end.
+// tablesOf returns a client that bypasses the tap. At the end of the test it deletes the tables of this name.
 func tablesOf(t *testing.T, name string) *dynamodb.Client {
 	t.Helper()
 	endpoint := server.DynamoDB().Endpoint(t)
@@ -97,8 +97,8 @@ func drop(t *testing.T, client *dynamodb.Client, table string) {
 	}
 }
 
-// Everything that is missing is a line of its own, with the command that mends it. After these commands nothing is
-// missing. validate makes no call that writes.
+// Everything that is missing is reported on a line of its own, with the command that creates it. After these commands
+// nothing is missing. validate makes no call that writes.
 func TestLive(t *testing.T) {
 	calls, name := servers(t)
 	client := tablesOf(t, name)
@@ -259,7 +259,7 @@ sinks: {rows: {view: {table: %[1]s-rows, key: {PK: 'STATUS#{Status}', SK: '{@key
 	calls.onlyReads(t)
 }
 
-// A missing index is not a problem, because a start creates it. A server that does not answer is one.
+// A missing index is not a problem, because a start creates it. A server that does not answer is a problem.
 func TestLive_Search(t *testing.T) {
 	calls, name := servers(t)
 	createSource(t, tablesOf(t, name), name, "PK", types.StreamViewTypeNewAndOldImages)
@@ -269,7 +269,7 @@ func TestLive_Search(t *testing.T) {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		found := strings.HasPrefix(r.URL.Path, "/_scripts/") || strings.HasPrefix(r.URL.Path, "/tablewake/_doc/")
-		if !found { // a list of indexes
+		if !found { // the request lists indexes
 			fmt.Fprint(w, `{}`)
 			return
 		}
@@ -300,8 +300,8 @@ sinks:
 	}
 }
 
-// A table writes to the Kinesis stream that a function reads. A replay of nothing creates what is missing for a
-// function.
+// validate checks that the table writes to the Kinesis stream that the function reads. For a function, a replay of
+// nothing creates what is missing.
 func TestLive_Kinesis(t *testing.T) {
 	calls, name := servers(t)
 	createSource(t, tablesOf(t, name), name, "PK", "")
@@ -333,7 +333,7 @@ sinks: {log: {archive: {bucket: %[1]s}}}
 	}
 }
 
-// --table reads a page of each segment, and writes nothing.
+// --table reads a page of each segment of the table, and writes nothing.
 func TestTable(t *testing.T) {
 	calls, name := servers(t)
 	client := tablesOf(t, name)

@@ -27,7 +27,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/local"
 )
 
-// soundFile has a sink of each kind. The cases of TestRefusals each change one place of it.
+// soundFile has a sink of each kind. Each case of TestRefusals changes one place of the file.
 const soundFile = `version: 1
 name: shop
 source: {table: shop}
@@ -50,23 +50,23 @@ dead_letters: {dir: dead}
 
 const soundMapping = `{"properties": {"Name": {"type": "text"}}}`
 
-// refuser is which stores refuse.
+// refuser says which stores refuse a configuration.
 type refuser int
 
 const (
-	planned  refuser = iota // every pipeline, also one that only plans
-	embedded                // a folder
-	real                    // AWS
+	planned  refuser = iota // the stores of every pipeline, even one that only plans
+	embedded                // the stores of a folder
+	real                    // the stores of AWS
 )
 
-// refusal is a fault of a file, and the same fault of a configuration that no rule has seen.
+// refusal is a fault of a file, and the same fault in a configuration after it was parsed.
 type refusal struct {
 	name     string
-	old, new string               // what the file has instead; of mapping.json where old is "mapping"
-	fault    func(*config.Config) // nil: the file is taken by a folder, and read
+	old, new string               // a text of the file and its replacement; if old is "mapping", new is the whole of mapping.json
+	fault    func(*config.Config) // makes the fault; nil: Assemble refuses the file with the fault
 	by       refuser
-	says     string // in the error of Assemble
-	source   string // the beginning of the text in the program that says it
+	says     string // part of the error of Assemble
+	source   string // start of the error's text in the source of the program
 }
 
 func sinkOf(cfg *config.Config, name string) *config.Sink {
@@ -75,7 +75,7 @@ func sinkOf(cfg *config.Config, name string) *config.Sink {
 
 func templ(text string) *template.Template { return parsed(text, template.Options{}) }
 
-// ofElement is a template under for_each.
+// ofElement parses a template under for_each.
 func ofElement(text string) *template.Template {
 	return parsed(text, template.Options{Each: true, Identity: true})
 }
@@ -169,7 +169,7 @@ var refusals = []refusal{
 	{"connection that is not there", "connection: os", "connection: so", func(c *config.Config) { sinkOf(c, "docs").Search.Connection = "so" }, real, "no connection is named", "no connection is named"},
 }
 
-// validate refuses, with its place, everything in the configuration that a start of the pipeline refuses.
+// validate refuses everything in the configuration that a start of the pipeline refuses, and names the place.
 func TestRefusals(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := refusedByValidate(t, soundFile, soundMapping); err != nil {
@@ -203,9 +203,9 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A file that passes validate is accepted by every store, as far as that needs no server.
+// The stores that need no server accept a file that passes validate.
 func TestSoundFileAssembles(t *testing.T) {
-	t.Chdir(t.TempDir()) // the folder of dead letters is a relative one
+	t.Chdir(t.TempDir()) // the folder of dead letters has a relative path
 	for _, by := range []refuser{planned, embedded} {
 		if err := assembled(t, parseFile(t, soundFile), by); err != nil {
 			t.Errorf("%d: %v", by, err)
@@ -232,7 +232,7 @@ func refusedByValidate(t *testing.T, file, mapping string) error {
 	return validate(t.Context(), cli.Streams{Out: &out, Err: &out}, path, sampleFlags{}, false, cli.FormatText)
 }
 
-// assembled opens the stores without a server.
+// assembled opens the stores without a server, and returns the error.
 func assembled(t *testing.T, cfg *config.Config, by refuser) error {
 	t.Helper()
 	in := sinks.PlanOnly()
@@ -246,13 +246,13 @@ func assembled(t *testing.T, cfg *config.Config, by refuser) error {
 		in = folder
 	case real:
 		nowhere := "http://127.0.0.1:1"
-		cfg.State = nil // which a server would have to answer for
+		cfg.State = nil // the state would need a server
 		bundle := aws.Stores(awssdk.Config{Region: "eu-central-1", BaseEndpoint: &nowhere, Credentials: credentials.NewStaticCredentialsProvider("a", "b", "")}, aws.LookOnly())
 		defer bundle.Close()
 		in = bundle
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // no call is made
+	cancel() // so that no server is called
 	if by != real {
 		ctx = t.Context()
 	}
@@ -260,7 +260,7 @@ func assembled(t *testing.T, cfg *config.Config, by refuser) error {
 	return err
 }
 
-// unreachable are the refusals of sinks that no configuration comes to, by why.
+// unreachable has the refusals of sinks that no configuration can cause, by reason.
 var unreachable = map[string][]string{
 	"Assemble gives it": {
 		"archive: Store is nil", "notify: Pipeline is empty", "notify: Store is nil", "search: Pipeline is empty", "search: Store is nil", "search: Index is nil",
@@ -283,7 +283,7 @@ var unreachable = map[string][]string{
 	},
 }
 
-// constructors are the functions that make sinks from a file.
+// constructors has the functions that make sinks from a file, by folder.
 var constructors = map[string][]string{
 	"sinks":         {"detectors", "setGoSink", "noGoSink", "Mask", "makeMask", "fail"},
 	"sinks/archive": {"New", "checkName", "checkNewest", "checkTags", "checkColumns"},
@@ -295,7 +295,7 @@ var constructors = map[string][]string{
 	"sinks/internal/openstores": {"Open"},
 }
 
-// A new refusal among what makes sinks wants a case above, or a reason why no file comes to it.
+// Each refusal in the constructors needs a case in refusals, or a reason in unreachable.
 func TestEveryRefusalHasACase(t *testing.T) {
 	known := slices.Concat(slices.Collect(maps.Values(unreachable))...)
 	for _, r := range refusals {
@@ -329,7 +329,7 @@ func TestEveryRefusalHasACase(t *testing.T) {
 	}
 }
 
-// refusalsOf are the texts of the errors that the functions of a folder make.
+// refusalsOf returns the texts of the errors that the functions of a folder make.
 func refusalsOf(t *testing.T, folder string, functions []string, found map[string]bool) (texts []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))

@@ -24,14 +24,15 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// session is the answer of STS to a session of a role.
+// session returns the answer of STS to a caller that has a session of a role.
 func session(role string) string {
 	return `<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><GetCallerIdentityResult>` +
 		`<Arn>arn:aws:sts::123456789012:assumed-role/` + role + `/me</Arn><UserId>AROA:me</UserId>` +
 		`<Account>123456789012</Account></GetCallerIdentityResult></GetCallerIdentityResponse>`
 }
 
-// simulated is the answer of IAM to a simulation of these statements. missing is a key of a condition that is unknown.
+// simulated returns the answer of IAM to a simulation of these statements. missing is a condition key without a known
+// value.
 func simulated(ss []policy.Statement, body, missing string) string {
 	form, _ := url.ParseQuery(body)
 	list := func(name string) (values []string) {
@@ -65,8 +66,8 @@ func simulated(ss []policy.Statement, body, missing string) string {
 		results.String() + `</EvaluationResults></SimulatePrincipalPolicyResult></SimulatePrincipalPolicyResponse>`
 }
 
-// The rights of the caller's role are simulated by the policy that `template -o policies` prints. Each statement that
-// is not allowed is a problem, and what cannot be simulated is listed.
+// The rights of the caller's role are compared, by simulation, with the policy that `template -o policies` prints. Each
+// statement that is not allowed is a problem. What cannot be simulated is listed.
 func TestLive_Rights(t *testing.T) {
 	calls, name := servers(t)
 	createSource(t, tablesOf(t, name), name, "PK", types.StreamViewTypeNewAndOldImages)
@@ -144,16 +145,16 @@ func TestLive_Rights(t *testing.T) {
 	denied := `<ErrorResponse xmlns="https://iam.amazonaws.com/doc/2010-05-08/"><Error><Type>Sender</Type>` +
 		`<Code>AccessDenied</Code><Message>no right</Message></Error></ErrorResponse>`
 	refuse := func(string) (int, string) { return http.StatusForbidden, denied }
-	got = run("elsewhere", refuse) // moto has no such role: its path is unknown
+	got = run("elsewhere", refuse) // moto has no such role, so the role's path is unknown
 	wants(t, got, "not checked: rights of arn:aws:iam::123456789012:role/elsewhere: "+
 		"because iam:SimulatePrincipalPolicy: AccessDenied (allow it on the caller's own ARN)")
-	got = run(name, func(string) (int, string) { return 0, "" }) // an emulator, which simulates nothing
+	got = run(name, func(string) (int, string) { return 0, "" }) // an emulator simulates nothing
 	if !strings.Contains(got, "not checked: rights of "+role+": because iam:SimulatePrincipalPolicy: ") {
 		t.Errorf("moto simulates: %s", got)
 	}
 }
 
-// A policy may name a stream alone, so that the newest stream is simulated, and not the pattern of all.
+// A policy may name one stream only. So the newest stream is simulated, instead of the pattern for all streams.
 func TestWithStreams(t *testing.T) {
 	const table = "arn:aws:dynamodb:eu-central-1:123456789012:table/"
 	a := &account{newest: map[string]string{table + "shop/stream/*": table + "shop/stream/2026"}}
@@ -171,7 +172,7 @@ func (silentIAM) Do(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// Where IAM cannot be reached, the rights are not checked after a minute, and the reason is listed.
+// If IAM cannot be reached, validate gives up after a minute. It lists the rights as not checked, with the reason.
 func TestRights_NoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const text = "version: 1\nname: shop\nsource: {table: shop}\nstate: {table: shop-state}\nsinks: {rows: {view: {table: rows, key: {PK: '{@key}'}}}}\n"

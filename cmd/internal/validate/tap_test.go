@@ -21,11 +21,11 @@ import (
 
 // call is a call of a service.
 type call struct {
-	op   string // operation, or method of a service whose requests name none
+	op   string // operation; the HTTP method if the request names no operation
 	body string
 }
 
-// tap is proxies before servers. It notes the calls, and answers some itself.
+// tap has proxies before servers. It notes the calls, and answers some of them itself.
 type tap struct {
 	mu     sync.Mutex
 	calls  []call
@@ -41,7 +41,7 @@ func (p *tap) before(t *testing.T, endpoint string) string {
 	}
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(to)
-		r.Out.Host = r.In.Host // which is signed
+		r.Out.Host = r.In.Host // the signature covers the host
 	}}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -90,7 +90,7 @@ func (p *tap) answers(answer func(c call) (status int, body string)) {
 	p.answer = answer
 }
 
-// taken returns the calls since the last time.
+// taken returns the calls since taken was last called.
 func (p *tap) taken() []call {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,10 +99,10 @@ func (p *tap) taken() []call {
 	return calls
 }
 
-// reads are the calls that write nothing.
+// reads matches the calls that write nothing.
 var reads = regexp.MustCompile(`^((Describe|Get|List)\w+|BatchGetItem|Query|Scan|SimulatePrincipalPolicy|GET|HEAD)$`)
 
-// onlyReads checks that all calls since the last time are reads, and returns how many there were of each.
+// onlyReads checks that all calls since taken was last called are reads. It returns how many there were of each.
 func (p *tap) onlyReads(t *testing.T) map[string]int {
 	t.Helper()
 	count := make(map[string]int)
@@ -118,7 +118,7 @@ func (p *tap) onlyReads(t *testing.T) map[string]int {
 	return count
 }
 
-// servers names the real servers in the environment, with a tap before each, and returns a name that no other test has.
+// servers names the real servers in the environment, with a tap before each. It returns a name that no other test has.
 func servers(t *testing.T) (p *tap, name string) {
 	t.Helper()
 	p = new(tap)
@@ -134,7 +134,7 @@ func servers(t *testing.T) (p *tap, name string) {
 	return p, "validate-" + strings.ToLower(rand.Text())[:10]
 }
 
-// write writes a file of a test.
+// write writes a configuration file of a test.
 func write(t *testing.T, text string) (file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "shop.yaml")

@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
 )
 
-// The text has the commit of the build, and says where the sources had changes.
+// The text has the commit of the build, and says if the sources had uncommitted changes.
 func TestInfo(t *testing.T) {
 	build := &debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "0123abc"}, {Key: "vcs.modified", Value: "true"}}}
 	for want, build := range map[string]*debug.BuildInfo{
@@ -29,7 +29,7 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// The formats are those in the document about what is stored.
+// The document about what is stored lists the formats that version prints.
 func TestFormats(t *testing.T) {
 	page, err := os.ReadFile("../../../sinks/STORAGE.md")
 	if err != nil {
