@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// agree is a contest of two sides that process n records in this process and must have the same result. Each round
-// checks that they still find it.
+// agree makes a contest of two sides that process n records in this process and must find the same result. Each round
+// checks that the side still finds this result.
 func agree[T comparable](ctx context.Context, b *bench, records int, ours, theirs func(context.Context) (T, error)) (*contest, error) {
 	want, err := theirs(ctx)
 	if err != nil {

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	applicationPages = 15 // of each shard in a round: seconds of work
-	warmPages        = 80 // before the first round
+	applicationPages = 15 // pages of each shard in a round, which are seconds of work
+	warmPages        = 80 // pages of each shard before the first round
 
-	applicationLimit = 5 * time.Minute // of a step; it takes half a minute to begin
+	applicationLimit = 5 * time.Minute // for each step; the application starts in half a minute
 )
 
-// application is one of the KCL's, which reads on from round to round: in a JVM with its own
-// defaults, with a lease table on DynamoDB Local, and without the second that the adapter waits by default between
-// two reads of a shard.
+// application is an application of the KCL that reads on from round to round. It runs in a JVM with the JVM's own
+// defaults, and its lease table is on DynamoDB Local. By default the adapter waits a second between two reads of a
+// shard; here it does not.
 type application struct {
 	readers *readers
 	table   string
@@ -28,7 +28,7 @@ type application struct {
 	events  chan kcl.Event
 }
 
-// startApplication starts it, once, and lets it read until it is warm.
+// startApplication starts the application once, and lets it read until it is warm.
 func (r *readers) startApplication(ctx context.Context) (err error) {
 	a := &r.application
 	if a.worker != nil {
@@ -59,17 +59,18 @@ func (r *readers) startApplication(ctx context.Context) (err error) {
 	return err
 }
 
-// streamOf is the ARN that the server gives to a table's stream.
+// streamOf returns the ARN that the server gives to the stream of a table.
 func streamOf(table string) string {
 	return "arn:aws:dynamodb:" + region + ":123456789012:table/" + table + "/stream/2026-01-01T00:00:00.000"
 }
 
-// round reads as much as one takes.
+// round reads the pages of one round.
 func (a *application) round(ctx context.Context) (sample, error) {
 	return a.read(ctx, a.readers.pages(applicationPages))
 }
 
-// read has the application read n pages of each shard. Its clock starts before it may read the first of them.
+// read lets the application read n pages of each shard. The clock starts before the application may read the first
+// page.
 func (a *application) read(ctx context.Context, pages int) (out sample, err error) {
 	if err := a.worker.Measure(0); err != nil {
 		return out, err

@@ -19,13 +19,13 @@ import (
 	archives3 "github.com/tablewake/tablewake/sinks/archive/s3"
 )
 
-// The sinks of the two layouts.
+// Sinks of the two layouts.
 const (
 	perItem = "sinks: {archive: {archive: {bucket: %s, layout: per_item, key: '{@key}/{@version}.json'}}}\n"
 	log     = "sinks: {archive: {archive: {bucket: %s, roll: {bytes: 8MiB}}}}\n"
 )
 
-// archiveContest writes objects into a bucket, a new one each time.
+// archiveContest writes objects into a bucket. Each round has a new bucket.
 type archiveContest struct {
 	in       *sinkInput
 	sink     string
@@ -34,7 +34,7 @@ type archiveContest struct {
 	n        int
 	kept     *objects
 	keep     bool
-	lines    [][]byte // of each object of the log, uncompressed; nil per item
+	lines    [][]byte // uncompressed lines of each object of the log; nil for the layout per_item
 	pipeline *pipeline.Pipeline
 }
 
@@ -55,7 +55,7 @@ func openArchive(sink string) func(context.Context, *servers, *sinkInput) (sinkC
 	}
 }
 
-// unpack has the bare loop compress the lines again, as ours does.
+// unpack keeps the uncompressed lines, because the bare loop has to compress them as ours does.
 func (c *archiveContest) unpack() error {
 	z, err := zstd.NewReader(nil)
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *archiveContest) fresh(ctx context.Context) error {
 	return err
 }
 
-// empty removes the last bucket.
+// empty removes the last bucket and its objects.
 func (c *archiveContest) empty(ctx context.Context) error {
 	if c.bucket == "" {
 		return nil
@@ -149,7 +149,7 @@ func (c *archiveContest) close() error {
 	return c.empty(context.Background())
 }
 
-// objects remembers what is put through it.
+// objects keeps the objects that are put through it.
 type objects struct {
 	archive.Store
 	gauge
@@ -169,13 +169,13 @@ func (s *objects) Put(ctx context.Context, o archive.Object) error {
 	return s.Store.Put(ctx, o)
 }
 
-// oneArchive is a set of stores whose only real one is the archive.
+// oneArchive is a set of stores. Only the archive is a real store.
 type oneArchive struct {
 	sinks.Stores
 	store archive.Store
 }
 
-// Archive is the bucket.
+// Archive returns the bucket.
 func (o oneArchive) Archive(context.Context, *config.Config, config.Sink) (archive.Store, error) {
 	return o.store, nil
 }

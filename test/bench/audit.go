@@ -10,7 +10,7 @@ import (
 
 const auditItems = 20_000
 
-// auditRows compare a view with its table.
+// auditRows measure the comparison of a view with its table.
 func auditRows() []row {
 	r := row{
 		id:   "audit",
@@ -36,7 +36,7 @@ func auditRows() []row {
 	return []row{r, own, madeUp}
 }
 
-// auditTally is what one side read.
+// auditTally counts what one side read.
 type auditTally struct{ items, rows int64 }
 
 // scan reads what an audit reads, and returns how many items and rows it read.

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 )
 
-// streamsClient is the SDK's client, with its defaults, whose requests go to transport.
+// streamsClient returns the SDK's client with its defaults. Its requests go to transport.
 func streamsClient(transport http.RoundTripper) *dynamodbstreams.Client {
 	return dynamodbstreams.New(dynamodbstreams.Options{
 		Region:      region,
@@ -22,10 +22,10 @@ func streamsClient(transport http.RoundTripper) *dynamodbstreams.Client {
 	})
 }
 
-// answers answers each request with the next body, over and over, as the service does.
+// answers answers each request with the next body, like the service. After the last body it begins again.
 type answers struct {
 	bodies [][]byte
-	sums   []string // the checksums that the service sends along
+	sums   []string // checksums that the service sends with the bodies
 	next   int
 }
 
@@ -37,7 +37,7 @@ func answer(bodies [][]byte) *answers {
 	return a
 }
 
-// RoundTrip answers the request.
+// RoundTrip answers a request.
 func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
@@ -57,7 +57,7 @@ func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// sdkPage is a page of the SDK's GetRecords.
+// sdkPage returns a page of the SDK's GetRecords.
 func sdkPage(ctx context.Context, client *dynamodbstreams.Client) ([]types.Record, error) {
 	iterator := streamARN + "|1|this"
 	out, err := client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: &iterator})

@@ -28,7 +28,7 @@ const (
 	backfillItems = 8_000
 )
 
-// backfillRows fill a view and documents from an export.
+// backfillRows measure filling a view and documents from an export.
 func backfillRows() []row {
 	r := row{
 		id:   "backfill",
@@ -48,7 +48,7 @@ func openBackfill(ctx context.Context, b *bench, s *shape) (*contest, error) {
 		return nil, err
 	}
 	n := backfillItems
-	if s.n > 0 { // its items are dear to write, and to compress
+	if s.n > 0 { // such items take long to write and to compress
 		n = 100 * s.n
 	}
 	c, err := backfillContest(ctx, b, s, n, dir)
@@ -95,7 +95,7 @@ func backfillContest(ctx context.Context, b *bench, s *shape, n int, dir string)
 	return agree(ctx, b, n, ours, theirs)
 }
 
-// openParts opens an export as a source.
+// openParts returns an export as a source.
 func openParts(ctx context.Context, s *shape, dir string, parts snapshot.PartStore, owner string) (*snapshot.Source, error) {
 	keys, err := keyNames(s)
 	if err != nil {
@@ -111,11 +111,11 @@ func openParts(ctx context.Context, s *shape, dir string, parts snapshot.PartSto
 	return snapshot.NewSource(snapshot.SourceOptions{Snapshot: e, Backfills: parts, Run: "bench", Owner: owner, ClaimTime: partClaimTime})
 }
 
-// fillTally is what a pipeline wrote. Items of shapes that are dear to write repeat, and how many of their rows a batch
-// makes one of depends on time.
+// fillTally counts what a pipeline wrote. It does not count rows: items of some shapes repeat, and timing decides how
+// many rows of the same item a batch merges.
 type fillTally struct{ read, documents int64 }
 
-// filled is a pipeline of a view and search documents.
+// filled is a pipeline with a view and search documents.
 type filled struct {
 	pipeline *pipeline.Pipeline
 	counts   *counts
@@ -148,7 +148,7 @@ sinks:
 	return f, err
 }
 
-// run takes all pages of a source through.
+// run takes all pages of a source through the pipeline.
 func (f *filled) run(ctx context.Context, src pipeline.Source, c pipeline.Committer) (fillTally, error) {
 	f.counts.reset()
 	if err := f.pipeline.Run(ctx, src, c); err != nil {
@@ -170,7 +170,7 @@ func (f *filled) run(ctx context.Context, src pipeline.Source, c pipeline.Commit
 	return fillTally{l.Source.Read - before.Source.Read, f.counts.documents.Load()}, nil
 }
 
-// writeExport writes an export of n items of a shape, as they are after their record.
+// writeExport writes an export of n items of a shape, in their state after their records.
 func writeExport(s *shape, n, files int, dir string) error {
 	e := exportfile.Export{
 		Table: exportTable, TableID: "6d1f0f2e-52c4-4a35-9c4b-4e4a1a2f7c10", Bucket: "bench-exports",

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// options are the command's flags.
+// options are the flags of the command.
 type options struct {
 	only           []string
 	rounds         int
@@ -19,17 +19,17 @@ type options struct {
 	out, input     string
 }
 
-// bench is what rows are given.
+// bench has what the rows need.
 type bench struct {
 	short   bool
-	span    time.Duration // minimum processor time of a round that runs in process
-	input   *shape        // of -input; nil: none
-	file    string        // of -input
+	span    time.Duration // minimum processor time of a round that runs in this process
+	input   *shape        // records of -input; nil: none
+	file    string        // path of -input
 	servers *servers
 	readers readers
 }
 
-// usual is the usual record, or those of -input in its place.
+// usual returns the usual records, or the records of -input instead.
 func (b *bench) usual() *shape {
 	if b.input != nil {
 		return b.input
@@ -37,7 +37,7 @@ func (b *bench) usual() *shape {
 	return usual()
 }
 
-// run measures the rows that are asked for.
+// run measures the requested rows.
 func run(ctx context.Context, o options) error {
 	b := &bench{short: o.short, span: 400 * time.Millisecond, servers: &servers{}}
 	defer b.servers.close()
@@ -89,7 +89,7 @@ func run(ctx context.Context, o options) error {
 	return errors.Join(failed...)
 }
 
-// choose takes the rows that the flags name.
+// choose returns the rows that the flags request.
 func choose(all []row, o options) ([]row, error) {
 	var chosen []row
 	for _, r := range all {
@@ -115,7 +115,7 @@ func choose(all []row, o options) ([]row, error) {
 	return chosen, nil
 }
 
-// measure runs both sides of a row in turns. Which goes first alternates.
+// measure runs both sides of a row in turns. The side that goes first alternates.
 func measure(ctx context.Context, b *bench, r row, rounds int) (out result, err error) {
 	before := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(before)
@@ -158,7 +158,7 @@ func measure(ctx context.Context, b *bench, r row, rounds int) (out result, err 
 			slices.Reverse(turns)
 		}
 		for _, t := range turns {
-			runtime.GC() // what the other side left behind is not collected in this one's time
+			runtime.GC() // the garbage of the other side must not be collected in the time of this side
 			s, err := t.run(ctx)
 			if err != nil {
 				return out, err
@@ -180,7 +180,7 @@ func count(ctx context.Context, s side) (*float64, error) {
 	return &n, err
 }
 
-// progress says on a terminal what is being done.
+// progress shows on a terminal what is measured now.
 func progress(name, what string) {
 	if i, err := os.Stderr.Stat(); err != nil || i.Mode()&os.ModeCharDevice == 0 {
 		return

@@ -13,13 +13,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// celFilter is an expression, and what it says in Go.
+// celFilter is a CEL expression, and the same condition in Go.
 type celFilter struct {
 	variant, src string
 	holds        func(*record.Change) bool
 }
 
-// celFilters are expressions as configurations have them. The first has the budget.
+// celFilters returns expressions as configurations have them. The first one has the budget.
 func celFilters() []celFilter {
 	text := func(m item.Image, name string) string {
 		v, _ := m.Get(name)
@@ -56,7 +56,7 @@ func celFilters() []celFilter {
 	}
 }
 
-// celRows are what a filter in CEL costs.
+// celRows measure the cost of a filter in CEL.
 func celRows() []row {
 	var rows []row
 	for i, f := range celFilters() {
@@ -76,7 +76,7 @@ func celRows() []row {
 	return rows
 }
 
-// celTally is what was found.
+// celTally counts what was found.
 type celTally struct{ changes, completed int }
 
 func openCEL(ctx context.Context, b *bench, s *shape, f celFilter) (*contest, error) {

@@ -2,10 +2,11 @@ package main
 
 import "context"
 
-// consumeRows read the stream of a fast server. It is a process of its own, and so are its readers: the built program
-// with the sink that keeps nothing, beside a loop of the SDK's and beside an application of Amazon's KCL. The compared
-// figure is records for each second of processor time. For the first two it is measured on one core, over all their
-// life; for the KCL, on as many as its JVM takes, over a round, once it is warm.
+// consumeRows measure reading the stream of a fast server. The server and each reader are processes of their own. Ours
+// is the built program with a sink that keeps nothing. The peers are a loop of the SDK and an application of Amazon's
+// KCL. The compared figure is records for each second of processor time. For ours and the loop it is measured on one
+// core, over the whole life of the process. For the KCL it is measured on as many cores as the JVM takes, over a round,
+// once the JVM is warm.
 func consumeRows() []row {
 	const (
 		ours  = "`tablewake consume`: a stream of 4 shards in pages of 1 MB, no filter, one sink, which discards"

@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// budget is what a row is held to.
+// budget is the budget of a row.
 type budget struct {
 	least, most float64
-	allocs      float64 // -1: none
+	allocs      float64 // -1: no budget
 }
 
-// budgets are those of the project, by the row that has them.
+// budgets are the budgets of the project, by the id of the row.
 var budgets = map[string]budget{
 	"event":   {least: 40, allocs: 1},
 	"valid":   {least: validBudget(), allocs: 1},
@@ -44,7 +44,7 @@ var budgets = map[string]budget{
 	"growth-reader":     {most: 1.1, allocs: -1},
 }
 
-// TestContract: each budget has its row, and each row of that id and no variant its budget.
+// Each budget has its row. Each row with the id of a budget and without a variant has this budget.
 func TestContract(t *testing.T) {
 	missing := maps.Clone(budgets)
 	seen := map[string]bool{}

@@ -5,7 +5,7 @@ import (
 	"runtime"
 )
 
-// coresRows run the whole pipeline on two cores and on one.
+// coresRows measure the whole pipeline on two cores and on one.
 func coresRows() []row {
 	return []row{{
 		id:   "cores",
@@ -22,7 +22,7 @@ func openCores(ctx context.Context, b *bench) (*contest, error) {
 	if runtime.NumCPU() < 2 {
 		return nil, &missing{"a second core"}
 	}
-	const passes = 8 // a run that begins or ends has work for one core, and memory to grow into
+	const passes = 8 // at its start and at its end a run has work for one core only, and its memory grows at the start
 	bodies, records := b.usual().pages(32)
 	// A pipeline has as many workers as there are cores when it is made.
 	on := func(cores int) (func(ctx context.Context) (int, error), error) {

@@ -17,10 +17,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// counts are stores that count what they are given, and keep nothing.
+// counts are stores that count what they get, and keep nothing.
 type counts struct {
 	rows, documents, places atomic.Int64
-	held                    chan struct{} // nil: they take what they are given at once
+	held                    chan struct{} // nil: the stores take everything at once
 }
 
 var _ sinks.Stores = (*counts)(nil)
@@ -31,7 +31,7 @@ func (c *counts) reset() {
 	c.places.Store(0)
 }
 
-// hold has the stores take nothing until letGo is called.
+// hold stops the stores from taking anything until letGo is called.
 func (c *counts) hold() { c.held = make(chan struct{}) }
 
 func (c *counts) letGo() { close(c.held) }
@@ -52,7 +52,7 @@ func (c *counts) Search(context.Context, *config.Config, config.Sink) (search.St
 	return documentCount{c}, nil
 }
 
-// DeadLetters keeps none: whatever cannot be written ends the round.
+// DeadLetters keeps none. A change that cannot be written ends the round.
 func (c *counts) DeadLetters(context.Context, *config.Config) (pipeline.DeadLetters, error) {
 	return nil, nil
 }
@@ -62,24 +62,24 @@ func (c *counts) State(context.Context, *config.Config) (state.Store, error) { r
 
 var errUncounted = errors.New("nothing counts what such a sink writes")
 
-// Aggregate is none.
+// Aggregate refuses.
 func (c *counts) Aggregate(context.Context, *config.Config, config.Sink) (view.GroupStore, error) {
 	return nil, errUncounted
 }
 
-// Archive is none: see history.
+// Archive refuses. history is the archive here.
 func (c *counts) Archive(context.Context, *config.Config, config.Sink) (archive.Store, error) {
 	return nil, errUncounted
 }
 
-// Notify is none.
+// Notify refuses.
 func (c *counts) Notify(context.Context, *config.Config, config.Sink) (notify.Store, error) {
 	return nil, errUncounted
 }
 
 type rowCount struct{ *counts }
 
-// Apply counts.
+// Apply counts the rows.
 func (c rowCount) Apply(_ context.Context, _ view.Target, ms []view.Mutation) ([]view.Result, error) {
 	c.wait()
 	c.rows.Add(int64(len(ms)))
@@ -88,7 +88,7 @@ func (c rowCount) Apply(_ context.Context, _ view.Target, ms []view.Mutation) ([
 
 type documentCount struct{ *counts }
 
-// Apply counts the documents that are one.
+// Apply counts documents that are JSON objects.
 func (c documentCount) Apply(_ context.Context, ms []search.Mutation) ([]search.Result, error) {
 	for i := range ms {
 		if doc := ms[i].Doc; len(doc) < 2 || doc[0] != '{' || doc[len(doc)-1] != '}' {
@@ -100,7 +100,7 @@ func (c documentCount) Apply(_ context.Context, ms []search.Mutation) ([]search.
 	return make([]search.Result, len(ms)), nil
 }
 
-// history is an archive that plans, and counts where it would write.
+// history returns an archive that plans, and counts changes instead of writing them.
 func (c *counts) history(context.Context, struct{}) (pipeline.Sink, error) {
 	folder, err := template.Parse("dt={@time|date:2006-01-02}/hour={@time|date:15}", template.Options{})
 	if err != nil {
@@ -115,7 +115,7 @@ type placeCount struct {
 	counts *counts
 }
 
-// Write counts.
+// Write counts the changes that have a place in the archive.
 func (c placeCount) Write(_ context.Context, ds []pipeline.Delivery) error {
 	for i := range ds {
 		if p, ok := ds[i].Ops[0].(*archive.Put); !ok || p.Folder == "" {
@@ -127,7 +127,7 @@ func (c placeCount) Write(_ context.Context, ds []pipeline.Delivery) error {
 	return nil
 }
 
-// noObjects is never asked.
+// noObjects is a store that is never called.
 type noObjects struct{}
 
 // Put refuses.

@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/sdk"
 )
 
-// decodeRows bring both images of a GetRecords page into Go values of one's own.
+// decodeRows measure decoding both images of a GetRecords page into Go values of a program's own types.
 func decodeRows() []row {
 	r := row{
 		id:   "decode",
@@ -89,7 +89,7 @@ func openDecode[T any](ctx context.Context, b *bench, s *shape) (*contest, error
 	return agree(ctx, b, records, ours, theirs)
 }
 
-// sameValues fails where ours and the SDK's make different values of an image.
+// sameValues fails if ours and the SDK make different values of an image.
 func sameValues[T any](ctx context.Context, bodies [][]byte) error {
 	reader := sdk.New(streamsClient(answer(bodies)), record.DecoderOptions{})
 	client := streamsClient(answer(bodies))

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/sdk"
 )
 
-// diffRows find the attributes that differ between both images of decoded records.
+// diffRows measure finding the attributes that differ between both images of decoded records.
 func diffRows() []row {
 	r := row{
 		id:   "diff",
@@ -32,7 +32,7 @@ func diffRows() []row {
 	return []row{r, beside}
 }
 
-// diffTally is how many attributes differ, and the bytes of their names.
+// diffTally counts the attributes that differ, and the bytes of their names.
 type diffTally struct{ attributes, names int }
 
 func (t *diffTally) add(name string) {

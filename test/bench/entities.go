@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// entitiesRows run whole pipelines whose rules are about an entity, beside the same rules by expressions.
+// entitiesRows measure pipelines whose rules name an entity, beside pipelines with the same rules as expressions.
 func entitiesRows() []row {
 	r := row{
 		id:   "entities",
@@ -27,8 +27,8 @@ func entitiesRows() []row {
 	return []row{r, alone}
 }
 
-// entitiesText is a file whose rules are about orders: with the declared entities, the conditions on an order of a detector
-// and of a sink, and the customer and the day of an order.
+// entitiesText is a file whose rules are about orders. It has places for the declared entities, for the condition of a
+// detector and of a sink on orders, and for the customer and the day of an order.
 const entitiesText = `version: 1
 name: bench
 source: {table: bench}
@@ -43,8 +43,8 @@ sinks:
   history: {custom: {name: history}}
 `
 
-// openEntities compares both kinds of rules. The templates are the row's sort key and the customer, by names that the key binds and
-// by paths.
+// openEntities compares both kinds of rules. bound and cut have the templates of the row's sort key and of the
+// customer: bound uses names that the key binds, and cut uses paths.
 func openEntities(ctx context.Context, b *bench, bound, cut [2]string) (*contest, error) {
 	const entities = `entities:
   User: {key: {PK: 'USER#{UserId}', SK: PROFILE}}

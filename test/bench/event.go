@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// eventRows decode Lambda events of 100 records, drop TTL deletes, and look for one transition.
+// eventRows measure decoding Lambda events of 100 records, dropping TTL deletes, and looking for one transition.
 func eventRows() []row {
 	r := row{
 		id:   "event",
@@ -25,7 +25,7 @@ func eventRows() []row {
 	return shaped(r, openEvent)
 }
 
-// shaped is a row for the usual record, which has the budget, and one for each other shape beside.
+// shaped returns a row for the usual record, which has the budget, and a row for each other shape.
 func shaped(r row, open func(context.Context, *bench, *shape) (*contest, error)) []row {
 	out := []row{r}
 	for i, name := range []string{"small", "large", "400 attributes", "shop"} {
@@ -44,7 +44,7 @@ func shaped(r row, open func(context.Context, *bench, *shape) (*contest, error))
 	return out
 }
 
-// eventContest is a tally of the findings of each side in an event.
+// eventContest compares what both sides find in events.
 type eventContest struct {
 	payloads [][]byte
 	records  int
@@ -55,7 +55,7 @@ type eventContest struct {
 	found      []pipeline.Event
 }
 
-// eventTally is what was found.
+// eventTally counts what was found.
 type eventTally struct{ kept, dropped, completed int }
 
 func openEvent(ctx context.Context, b *bench, s *shape) (*contest, error) {
@@ -125,7 +125,7 @@ func (c *eventContest) theirs(context.Context) (t eventTally, err error) {
 	return t, nil
 }
 
-// ttlDelete is how the documentation of TTL tells its deletes.
+// ttlDelete recognizes a TTL delete as the documentation of TTL describes.
 func ttlDelete(r *events.DynamoDBEventRecord) bool {
 	id := r.UserIdentity
 	return r.EventName == "REMOVE" && id != nil && id.Type == "Service" && id.PrincipalID == "dynamodb.amazonaws.com"

@@ -11,33 +11,33 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// fastStream is a stream in this process whose answers are prepared: each page is a copy of an encoded one, with
-// sequence numbers and an iterator of its own. Its shards stay open, and where all was read its pages are empty.
+// fastStream is a stream in this process whose answers are prepared. Each page is a copy of an encoded page with its
+// own sequence numbers and iterator. The shards stay open. After the last page all pages are empty.
 type fastStream struct {
 	sheets        *sheets
-	shards, pages int // pages of each shard
+	shards, pages int // pages is the number of pages of each shard
 }
 
 var _ shardreader.API = (*fastStream)(nil)
 
 const (
-	firstNumber  = "170000000000000000000000000" // of every shard
-	numberDigits = 12                            // of it, that count its records
+	firstNumber  = "170000000000000000000000000" // first sequence number of every shard
+	numberDigits = 12                            // the last digits of a number, which count the records
 	shardPrefix  = "shardId-00000001700000000000-"
-	listedPage   = 100 // shards of a DescribeStream answer, as the service has it
+	listedPage   = 100 // the most shards in a DescribeStream answer of the service
 )
 
-// sheets are pages of as many records each, that come again and again.
+// sheets are pages with the same number of records each. They come again and again.
 type sheets struct {
 	pages   [][]byte
-	numbers [][]int // where the digits of the sequence numbers of a page begin
-	records int     // of a page
+	numbers [][]int // where the digits of the sequence numbers of a page start
+	records int     // records of each page
 	decoder *record.Decoder
 }
 
 // newSheets makes pages of n records of a shape, or fewer if a page cannot hold n.
 func newSheets(s *shape, records int) *sheets {
-	const different = 8_000 // records
+	const different = 8_000 // number of different records
 	_, fit := s.pageOf(0, records)
 	records = min(records, fit)
 	out := &sheets{records: records, decoder: record.NewDecoder(record.DecoderOptions{Table: "bench", StreamARN: streamARN})}
@@ -62,7 +62,7 @@ func newSheets(s *shape, records int) *sheets {
 
 func (s *fastStream) records() int { return s.shards * s.pages * s.sheets.records }
 
-// last is the sequence number of the last record of each shard.
+// last returns the sequence number of the last record of each shard.
 func (s *fastStream) last() string { return s.number(s.pages*s.sheets.records - 1) }
 
 func (s *fastStream) number(n int) string {
@@ -107,8 +107,8 @@ func (s *fastStream) DescribeStream(_ context.Context, q shardreader.DescribeQue
 	return d, nil
 }
 
-// GetShardIterator implements [shardreader.API]: at the start of a shard, or behind the last record
-// of a page, where checkpoints are.
+// GetShardIterator implements [shardreader.API]. It returns an iterator at the start of a shard or after the last
+// record of a page, because checkpoints are only there.
 func (s *fastStream) GetShardIterator(_ context.Context, at shardreader.ShardPosition) (string, error) {
 	page := 0
 	switch at.Type {

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	flightItem    = 400_000 // bytes of an item, as DynamoDB takes at most
+	flightItem    = 400_000 // bytes of an item; DynamoDB takes at most this size
 	flightRecords = 16
 )
 
-// flightRows hold the memory of the largest items while they are written against their bytes.
+// flightRows compare the memory of the largest items while they are written with the bytes of the items.
 func flightRows() []row {
 	return []row{{
 		id:   "flight",
@@ -25,7 +25,7 @@ func flightRows() []row {
 	}}
 }
 
-// heavy is an item of 400 KB, whose text is parted into attributes of some KB each.
+// heavy returns items of 400 KB, whose text is in attributes of some KB each.
 func heavy() *shape {
 	return &shape{name: "heavy", of: func(i int) savedRecord {
 		key := fmt.Sprintf(`"PK":{"S":"DOCUMENT#%06d"}`, i)
@@ -62,7 +62,7 @@ func openFlight(ctx context.Context, _ *bench) (*contest, error) {
 	return &contest{ours: side{run: ours}, peer: side{run: theirs}}, nil
 }
 
-// held is the memory, in bytes, that all stores use for n records and do not release.
+// held returns the bytes of memory that n records take while all stores hold them.
 func (w *whole) held(ctx context.Context, records int64) (int64, error) {
 	read := w.pipeline.Ledger().Source.Read
 	before := alive()
@@ -84,10 +84,10 @@ func (w *whole) held(ctx context.Context, records int64) (int64, error) {
 	return held, <-ended
 }
 
-// alive is what a collection leaves of the heap.
+// alive returns the size of the heap after a collection.
 func alive() int64 {
 	runtime.GC()
-	runtime.GC() // what pools kept over the first goes with the second
+	runtime.GC() // the second collection frees what pools kept over the first
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)

@@ -8,13 +8,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// attributesInAll are the attributes of a record, in maps of few or of many.
+// attributesInAll is the number of attributes of a record, in maps of few or of many attributes.
 const attributesInAll = 400
 
-// byteCost is processor time of a byte.
+// byteCost is the processor time for each byte.
 var byteCost = quantity{"ns/byte", func(s sample) float64 { return float64(s.processor.Nanoseconds()) / float64(s.records) }}
 
-// growthAttributesRows hold what a byte costs among many attributes against one among few.
+// growthAttributesRows compare the cost of a byte among many attributes with the cost of a byte among few.
 func growthAttributesRows() []row {
 	return []row{{
 		id:   "growth-attributes",
@@ -36,7 +36,7 @@ func growthAttributesRows() []row {
 	}}
 }
 
-// byteCount decodes an answer, and counts its bytes.
+// byteCount decodes an answer, and counts the bytes of the answer.
 type byteCount struct {
 	decoder *record.Decoder
 	body    []byte
@@ -54,7 +54,7 @@ func newByteCount(each int) (*byteCount, error) {
 	return c, err
 }
 
-// inMaps is an item of 400 attributes, n in a map.
+// inMaps returns an item of 400 attributes, with each of them in a map.
 func inMaps(key string, seed, each int) string {
 	var b strings.Builder
 	b.WriteString("{" + key)

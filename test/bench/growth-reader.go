@@ -15,10 +15,11 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// growthReaderRows are the cost of a record for a consumer that reads a stream of many shards, against one that reads a
-// single shard. The runner's row has prepared pages. These rows have the whole reader: it finds the shards, creates
-// their leases, requests iterators and pages, checkpoints, and releases all. That is the cost of a shard, whatever it
-// holds: one row has shards as busy as a stream splits them for, the other nearly empty ones.
+// growthReaderRows compare the cost of a record for a consumer of a stream of many shards with the cost for a consumer
+// of a single shard. The runner's row has prepared pages. These rows have the whole reader, which finds the shards,
+// creates their leases, requests iterators and pages, writes checkpoints, and releases all leases. A shard costs that
+// much, whatever it holds. So one row has shards as busy as those that a stream splits, and the other row has nearly
+// empty shards.
 func growthReaderRows() []row {
 	busy := row{
 		id:   "growth-reader",
@@ -37,7 +38,7 @@ func growthReaderRows() []row {
 	return []row{busy, idle}
 }
 
-// openGrowthReader is a contest of many shards, each with n pages of m records, with one shard of all these pages.
+// openGrowthReader compares many shards, each with n pages of m records, with one shard that has all these pages.
 func openGrowthReader(records, pages int) func(context.Context, *bench) (*contest, error) {
 	return func(_ context.Context, b *bench) (*contest, error) {
 		shards := manyShards
@@ -54,7 +55,7 @@ func openGrowthReader(records, pages int) func(context.Context, *bench) (*contes
 	}
 }
 
-// readStream reads a stream by a new consumer, and returns the number of records.
+// readStream reads a stream with a new consumer, and returns the number of records.
 func readStream(ctx context.Context, s *fastStream) (int, error) {
 	want := int64(s.records())
 	var written atomic.Int64
@@ -73,8 +74,8 @@ func readStream(ctx context.Context, s *fastStream) (int, error) {
 	c, err := consumer.New(consumer.Options{
 		API: s, Table: table,
 		Gaps: pipeline.GapFunc(func(context.Context, record.Gap) error { return errors.New("nothing is lost") }),
-		// This stream has no quota that a listing would have to wait for; and on a machine that has
-		// much else to do a worker must not be taken for gone, and read again.
+		// This stream has no quota for which a listing would have to wait. Leases are long because a worker on a busy machine
+		// must not be taken for dead, and its shards read again.
 		Coordinator: coordinator.Options{Name: "bench", Sources: []coordinator.Source{{Stream: streamARN}}, DescribeRate: 1e6, Lease: time.Minute},
 	})
 	if err != nil {
@@ -98,7 +99,7 @@ func readStream(ctx context.Context, s *fastStream) (int, error) {
 	return int(want), errors.Join(p.Ledger().Check(), s.readOut(ctx, table))
 }
 
-// readOut reports whether every shard was read to its last record and released, according to its lease.
+// readOut returns an error unless, by their leases, all shards were read to their last record and released.
 func (s *fastStream) readOut(ctx context.Context, table leases.Table) error {
 	got, err := table.Read(ctx)
 	if err != nil {

@@ -11,7 +11,7 @@ const (
 	longStream  = 1_000_000
 )
 
-// growthRecordsRows hold what a record costs in a long stream against a short one.
+// growthRecordsRows compare the cost of a record in a long stream with the cost in a short one.
 func growthRecordsRows() []row {
 	return []row{{
 		id:   "growth-records",
@@ -36,9 +36,9 @@ func growthRecordsRows() []row {
 	}}
 }
 
-// newStream is a pipeline over about n records of m shards, in pages of a megabyte at the most.
+// newStream returns a pipeline over about n records of m shards, in pages of at most a megabyte.
 func newStream(ctx context.Context, s *shape, records, shards int) (*whole, error) {
-	const different = 8_000 // records of the stream
+	const different = 8_000 // number of different records in the stream
 	each := min(pageRecords, max(records/shards, 1))
 	var bodies [][]byte
 	have := 0
@@ -58,18 +58,18 @@ func newStream(ctx context.Context, s *shape, records, shards int) (*whole, erro
 	return w, nil
 }
 
-// pageOf is a page of at most n records.
+// pageOf returns a page of at most n records, and their number.
 func (s *shape) pageOf(i, most int) ([]byte, int) {
 	return s.fill(`{"NextShardIterator":"`+streamARN+`|1|next","Records":[`, `]}`, i, most, pageBytes, savedRecord.appendStreams)
 }
 
-// growth is a contest of two streams, in the cost of a record.
+// growth compares the cost of a record in two streams.
 func (b *bench) growth(ctx context.Context, grown, before *whole) (*contest, error) {
 	for _, w := range []*whole{grown, before} {
 		if _, err := w.run(ctx); err != nil {
 			return nil, err
 		}
 	}
-	// Their allocations are not counted: that would take as long again.
+	// The allocations are not counted, because that would take as long again.
 	return &contest{ours: side{run: b.inProcess(grown.run).run}, peer: side{run: b.inProcess(before.run).run}, close: collectAsCommands()}, nil
 }

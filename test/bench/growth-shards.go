@@ -4,11 +4,10 @@ import "context"
 
 const (
 	manyShards = 10_000
-	ofShard    = 100 // records
+	ofShard    = 100 // records of a shard
 )
 
-// growthShardsRows hold what a record costs in a stream of many shards against one of a single
-// shard.
+// growthShardsRows compare the cost of a record in a stream of many shards with the cost in a stream of one shard.
 func growthShardsRows() []row {
 	return []row{{
 		id:   "growth-shards",

@@ -20,7 +20,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// handlerRows hand Lambda events to two functions that do the same.
+// handlerRows measure Lambda events in two functions that do the same.
 func handlerRows() []row {
 	r := row{
 		id:   "handler",
@@ -32,21 +32,21 @@ func handlerRows() []row {
 	return shaped(r, openHandler)
 }
 
-// handlerContest hands events to both functions.
+// handlerContest calls both functions with the same events.
 type handlerContest struct {
 	payloads [][]byte
-	records  int // of all
+	records  int // records of all payloads
 	pipeline *pipeline.Pipeline
-	handler  lambda.Handler // ours
+	handler  lambda.Handler // our function
 
 	mu   sync.Mutex // a sink may be called from several goroutines
 	seen handlerTally
 }
 
-// handlerTally is what a function saw.
+// handlerTally counts what a function saw.
 type handlerTally struct {
 	changes, completed, orders int
-	cents                      int64 // of the orders
+	cents                      int64 // total of the orders
 }
 
 func openHandler(ctx context.Context, b *bench, s *shape) (*contest, error) {
@@ -62,8 +62,7 @@ func openHandler(ctx context.Context, b *bench, s *shape) (*contest, error) {
 	return out, err
 }
 
-// collectAsFunction has memory collected as in the function of template.yaml, until the row
-// is closed.
+// collectAsFunction makes the garbage collector run as in the function of template.yaml, until the row is closed.
 func collectAsFunction() (undo func() error) {
 	back := handlers.TuneGC(func(name string) (string, bool) {
 		return "512", name == "AWS_LAMBDA_FUNCTION_MEMORY_SIZE"
@@ -74,7 +73,7 @@ func collectAsFunction() (undo func() error) {
 	}
 }
 
-// newHandlerContest makes our function ready, and events for both.
+// newHandlerContest makes our function, and the events for both functions.
 func newHandlerContest(b *bench, s *shape) (*handlerContest, error) {
 	if b.input != s {
 		s = s.expiring()
@@ -98,13 +97,13 @@ func newHandlerContest(b *bench, s *shape) (*handlerContest, error) {
 	return c, nil
 }
 
-// ours has our function handle all events.
+// ours lets our function handle all events.
 func (c *handlerContest) ours(ctx context.Context) (handlerTally, error) {
 	t, err := c.invoke(ctx, c.handler)
 	return t, errors.Join(err, c.pipeline.Ledger().Check())
 }
 
-// invoke sends all events, each with a deadline as Lambda sets it.
+// invoke sends all events. Each has a deadline, like those of Lambda.
 func (c *handlerContest) invoke(ctx context.Context, h lambda.Handler) (handlerTally, error) {
 	c.seen = handlerTally{}
 	for _, payload := range c.payloads {
@@ -140,15 +139,15 @@ func (c *handlerContest) read(_ context.Context, ds []pipeline.Delivery) error {
 	return nil
 }
 
-// plainOrder is what the plain function reads of an item.
+// plainOrder has the attributes that the plain function reads.
 type plainOrder struct {
 	Type   string
 	Status string
 	Total  float64
 }
 
-// plainly is the function as one writes it with the events of aws-lambda-go: AWS' own example
-// of a handler, with the conversion to the SDK's values that those lack.
+// plainly is the function as one writes it with the events of aws-lambda-go. It follows AWS' own example of a handler,
+// and adds the conversion to the SDK's values that the example lacks.
 func (c *handlerContest) plainly(_ context.Context, e events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 	response := events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{}}
 	for i := range e.Records {
@@ -173,7 +172,7 @@ func (c *handlerContest) plainly(_ context.Context, e events.DynamoDBEvent) (eve
 	return response, nil
 }
 
-// unmarshal brings an image to the SDK's values, and those into to.
+// unmarshalEvent converts an image to the SDK's values, and decodes these into to.
 func unmarshalEvent(image map[string]events.DynamoDBAttributeValue, to any) error {
 	return attributevalue.UnmarshalMap(convertMap(image), to)
 }

@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 )
 
-// inputRecord is a record as a Lambda event or GetRecords has it.
+// inputRecord is a record in the form of a Lambda event or of a GetRecords answer.
 type inputRecord struct {
 	EventID      string
 	EventName    string
-	UserIdentity *struct{ Type, PrincipalID string } // names match without regard to case
+	UserIdentity *struct{ Type, PrincipalID string } // json ignores the case of names
 	Dynamodb     struct {
 		ApproximateCreationDateTime json.RawMessage
 		Keys, OldImage, NewImage    json.RawMessage
@@ -22,8 +22,8 @@ type inputRecord struct {
 	}
 }
 
-// readInput makes a shape of a file: a Lambda event, a GetRecords answer, a JSON array
-// or JSON lines of records.
+// readInput makes a shape of the records in a file. The file is a Lambda event, a GetRecords answer, a JSON array or
+// JSON lines of records.
 func readInput(file string) (*shape, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -57,7 +57,8 @@ func parseInput(file string, b []byte) (*shape, error) {
 	}, nil
 }
 
-// appendInput takes one JSON value of a file: a record, an array of them, or an object that has one.
+// appendInput adds the records of one JSON value in a file: a record, an array of records, or an object with such an
+// array.
 func appendInput(dst []savedRecord, b []byte) ([]savedRecord, error) {
 	var some []inputRecord
 	if b[0] == '[' {
@@ -88,7 +89,7 @@ func appendInput(dst []savedRecord, b []byte) ([]savedRecord, error) {
 	return dst, nil
 }
 
-// record is the record, with its JSON as compact as the services write it.
+// record returns the record with JSON as compact as the services write it.
 func (in inputRecord) record() (savedRecord, error) {
 	r := savedRecord{Event: in.EventName, ID: in.EventID, Sequence: in.Dynamodb.SequenceNumber}
 	for _, part := range []struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// TestInputForms: the four forms of a file bring the same records.
+// All four forms of a file give the same records.
 func TestInputForms(t *testing.T) {
 	s := usual().expiring()
 	event, n := s.event(0)
@@ -71,7 +71,7 @@ func TestInputErrors(t *testing.T) {
 	}
 }
 
-// TestShapes: both forms of every shape are what decoders take, of the size that is said.
+// Decoders accept both forms of every shape. The sizes are those that are documented.
 func TestShapes(t *testing.T) {
 	all, err := shapes()
 	if err != nil {
@@ -109,8 +109,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestUsualItemsDiffer: no order of the usual records is the one before again, so that nothing
-// is measured by its being copied.
+// No order of the usual records repeats the order before. So a copy of the former result would not help a decoder.
 func TestUsualItemsDiffer(t *testing.T) {
 	s := usual()
 	same, all := 0, 0
@@ -124,7 +123,7 @@ func TestUsualItemsDiffer(t *testing.T) {
 			}
 		}
 	}
-	// Type, Status, Currency and Coupon; Paid, Note and Tags at times.
+	// Equal are Type, Status, Currency and Coupon, and sometimes Paid, Note and Tags.
 	if same*10 > all*5 {
 		t.Errorf("%d of %d attributes are those of the record before", same, all)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// jsonRows make the plain JSON of decoded items, as a search index takes it.
+// jsonRows measure writing the plain JSON of decoded items, as a search index takes it.
 func jsonRows() []row {
 	r := row{
 		id:   "json",
@@ -34,7 +34,7 @@ func jsonRows() []row {
 	return append(out, document)
 }
 
-// documents makes the JSON of a change's item. It belongs to the caller permanently.
+// documents makes the JSON of a change's item. The caller may keep the JSON.
 type documents func(c *record.Change) ([]byte, error)
 
 func openJSON(make func() (documents, error)) func(context.Context, *bench, *shape) (*contest, error) {
@@ -81,7 +81,7 @@ func openJSON(make func() (documents, error)) func(context.Context, *bench, *sha
 	}
 }
 
-// plainJSON is the item as it is.
+// plainJSON makes the JSON of the item as it is.
 func plainJSON() (documents, error) {
 	last := 0
 	return func(c *record.Change) ([]byte, error) {
@@ -95,7 +95,7 @@ func plainJSON() (documents, error) {
 	}, nil
 }
 
-// searchDocument is what the search sink makes of it, with its defaults.
+// searchDocument makes the document of the search sink with its defaults.
 func searchDocument() (documents, error) {
 	index, err := template.Parse("documents", template.Options{})
 	if err != nil {
@@ -114,7 +114,7 @@ func searchDocument() (documents, error) {
 	}, nil
 }
 
-// noStore is written nothing: the sink only plans.
+// noStore gets no writes, because the sink only plans.
 type noStore struct{}
 
 // Apply fails.

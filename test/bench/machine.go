@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// processor is the name of the processor that was measured.
+// processor returns the name of this machine's processor.
 func processor() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {
@@ -23,7 +23,7 @@ func processor() string {
 	return "unknown processor"
 }
 
-// peers are the modules that ours is measured beside, with their versions.
+// peers returns the modules of the peers with their versions.
 func peers() []string {
 	modules := []string{
 		"github.com/aws/aws-lambda-go",

@@ -1,19 +1,19 @@
-// Command bench measures ours beside the peers, side by side within one run, and prints
-// a table: min, median and max of each side, the ratio, and the budget that it is held to.
+// Command bench measures ours beside the peers, side by side within one run. It prints a table with the minimum, the
+// median and the maximum of each side, their ratio, and the budget of the ratio.
 //
 //	go -C test/bench run .
 //	go -C test/bench run . -only event,page -rounds 9
 //	go -C test/bench run . -only event,valid -input records.jsonl
 //	go -C test/bench run . -o results.json && go -C test/bench run . chart
 //
-// The sides of a row run in turns, so that both meet the machine in the same state, and the ratio is that of the
-// medians. Code that runs in this process is timed by its processor time, garbage collection included, on one core
-// unless the row says otherwise: other processes do not make it longer. Before anything is timed both sides do the work
-// once, and what they found must be the same.
+// The sides of a row run in turns, so that both meet the machine in the same state. The ratio is that of the medians.
+// The time of code in this process is its processor time, with garbage collection, because other processes do not make
+// this time longer. Such code runs on one core unless the row says otherwise. Before the first round both sides do the
+// work once, and their results must be the same.
 //
-// A row whose peer needs a missing program says what to install. The others continue, and the exit code is 1. The sinks
-// on real servers (-servers) use those of the tests, which are started where the environment names none (`go run
-// ./test/servers` says what they need).
+// A row whose peer needs a missing program says what to install. The other rows are measured, and the exit code is 1.
+// The sinks on real servers (-servers) use the servers of the tests. A server that the environment does not name is
+// started (`go run ./test/servers` says what the servers need).
 package main
 
 import (
@@ -59,9 +59,9 @@ func command(ctx context.Context) error {
 	switch {
 	case flag.NArg() == 1 && flag.Arg(0) == "chart":
 		return chart(".", "README.md")
-	case flag.NArg() == 1 && flag.Arg(0) == "replay": // of the row resident
+	case flag.NArg() == 1 && flag.Arg(0) == "replay": // a process of the row resident
 		return replayed(ctx, o.input)
-	case flag.NArg() == 4 && flag.Arg(0) == "fill": // of the row processes
+	case flag.NArg() == 4 && flag.Arg(0) == "fill": // a process of the row processes
 		return fillShared(ctx, flag.Arg(1), flag.Arg(2), flag.Arg(3))
 	case flag.NArg() > 0 || o.rounds < 1:
 		return errUsage

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// turns is a row whose sides note when they run, and take a given time.
+// turns returns a row whose sides take given times, and note the order in which they run.
 func turns(ours, peer []time.Duration, order *strings.Builder) row {
 	of := func(who string, took []time.Duration) side {
 		next := 0
@@ -50,7 +50,7 @@ func TestMeasureOfFewRounds(t *testing.T) {
 	}
 }
 
-// A side that is fast because it does not do the work is an error.
+// A side that is fast because it does not do the work causes an error.
 func TestAgree(t *testing.T) {
 	b := &bench{span: time.Millisecond}
 	gives := func(n int) func(context.Context) (int, error) {
@@ -92,7 +92,7 @@ func TestAllocsAreExact(t *testing.T) {
 		}
 		return 10, nil
 	})
-	if err != nil || got < 3 || got > 3.1 { // the runtime may make one or two
+	if err != nil || got < 3 || got > 3.1 { // the runtime may allocate once or twice
 		t.Errorf("%v allocations a record, %v, want 3", got, err)
 	}
 }

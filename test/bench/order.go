@@ -1,6 +1,6 @@
 package main
 
-// order is the item of the usual record as one writes it in Go, for ours and for the SDK.
+// order is the item of the usual record as a Go struct, for ours and for the SDK.
 type order struct {
 	PK, SK, Type, Status string
 	Total                float64

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/sdk"
 )
 
-// pageRows decode GetRecords answers of 1 MB.
+// pageRows measure decoding GetRecords answers of 1 MB.
 func pageRows() []row {
 	r := row{
 		id:   "page",
@@ -32,13 +32,13 @@ func pageRows() []row {
 	return append(out, whole)
 }
 
-// pageTally is what a page held.
+// pageTally counts what pages hold.
 type pageTally struct{ records, images, attributes int }
 
-// pages gives each of the pages that bodies hold to do.
+// pages calls do with each page in bodies.
 type pages func(ctx context.Context, client *dynamodbstreams.Client, bodies [][]byte, do func(*record.Page)) error
 
-// decodeBodies has the answers' bytes.
+// decodeBodies decodes the bytes of the answers.
 func decodeBodies(_ context.Context, _ *dynamodbstreams.Client, bodies [][]byte, do func(*record.Page)) error {
 	decoder := record.NewDecoder(record.DecoderOptions{StreamARN: streamARN, Shard: "1"})
 	for _, body := range bodies {
@@ -54,7 +54,7 @@ func decodeBodies(_ context.Context, _ *dynamodbstreams.Client, bodies [][]byte,
 	return nil
 }
 
-// callForBodies asks the client for them.
+// callForBodies requests the pages from the client.
 func callForBodies(ctx context.Context, client *dynamodbstreams.Client, bodies [][]byte, do func(*record.Page)) error {
 	reader := sdk.New(client, record.DecoderOptions{})
 	for range bodies {
@@ -113,7 +113,7 @@ func theirPages(client *dynamodbstreams.Client, bodies [][]byte) func(context.Co
 	}
 }
 
-// ourPage is a page of ours, without errors.
+// ourPage returns a page of our reader, or the first error of its records.
 func ourPage(ctx context.Context, reader *sdk.Streams) (*record.Page, error) {
 	answer, err := reader.GetRecords(ctx, shardreader.RecordsQuery{StreamARN: streamARN, Shard: "1", Iterator: streamARN + "|1|this"})
 	if err != nil {

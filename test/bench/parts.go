@@ -14,14 +14,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// partClaimTime bounds how long a source that has nothing left to read learns of the end of the others.
+// partClaimTime bounds how long a source with nothing left to read waits until it finds that the others have ended.
 const partClaimTime = 6 * time.Second
 
-// partMemory keeps how far the parts of a backfill are read in this process.
+// partMemory stores in this process how far the parts of a backfill are read.
 type partMemory struct {
 	mu    sync.Mutex
 	parts map[string]state.Part
-	items map[string]int // that each owner read
+	items map[string]int // number of items that each owner read
 }
 
 // Parts implements [snapshot.PartStore].
@@ -46,8 +46,8 @@ func (m *partMemory) list() []state.Part {
 	return all
 }
 
-// checkShares fails unless each of n owners read at least a quarter of an equal share: in a short run one of them may
-// start late.
+// checkShares fails unless each of n owners read at least a quarter of an equal share. In a short run one of the owners
+// may start late.
 func (m *partMemory) checkShares(owners, items int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// A process that reads nothing, or next to nothing, is noticed.
+// A process that reads nothing, or almost nothing, is reported.
 func TestShares(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, second int64

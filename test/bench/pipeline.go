@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// pipelineRows run whole pipelines, whose stores only count.
+// pipelineRows measure whole pipelines whose stores only count.
 func pipelineRows() []row {
 	r := row{
 		id:   "pipeline",
@@ -53,7 +53,7 @@ func openPipeline(ctx context.Context, b *bench, s *shape) (*contest, error) {
 	return c, err
 }
 
-// collectAsCommands sets the garbage collector as the commands do, until the row is closed.
+// collectAsCommands makes the garbage collector run as in the commands, until the row is closed.
 func collectAsCommands() (undo func() error) {
 	room := make([]byte, 8<<20)
 	return func() error {
@@ -62,23 +62,21 @@ func collectAsCommands() (undo func() error) {
 	}
 }
 
-// whole is a pipeline of one filter, one transition and three sinks, over answers that are
-// in memory.
+// whole is a pipeline with one filter, one transition and three sinks. It reads answers that are in memory.
 type whole struct {
 	decoder  *record.Decoder
 	bodies   [][]byte
 	pipeline *pipeline.Pipeline
 	counts   *counts
 	before   pipeline.Ledger
-	usual    bool // the result of each record is known
+	usual    bool // the records are those of usual, so that the result of each record is known
 
-	passes int      // over bodies. 0: 1
-	shards []string // the pages are of, in turns
-	fresh  bool     // each page is in memory of its own, as what is read over a network is
+	passes int      // number of passes over bodies. 0: 1
+	shards []string // shards of the pages, in turns
+	fresh  bool     // each page is in its own memory, like a page that was read over a network
 }
 
-// newWhole makes the pipeline of a file as users write it: its rows are made of the
-// records' own attributes.
+// newWhole makes the pipeline of a file as users write it. The rows use attributes of the records.
 func newWhole(ctx context.Context, s *shape, bodies [][]byte) (*whole, error) {
 	names, err := scalars(s.at(0))
 	if err != nil {
@@ -107,7 +105,7 @@ sinks:
 	return newWholeOf(ctx, text, s, bodies)
 }
 
-// newWholeOf makes the pipeline of a file.
+// newWholeOf makes the pipeline of a configuration.
 func newWholeOf(ctx context.Context, text string, s *shape, bodies [][]byte) (*whole, error) {
 	cfg, err := config.Parse("bench.yaml", []byte(text), os.LookupEnv)
 	if err != nil {
@@ -122,7 +120,7 @@ func newWholeOf(ctx context.Context, text string, s *shape, bodies [][]byte) (*w
 	return w, err
 }
 
-// scalars are paths of up to three attributes that are not keys, and hold one value each.
+// scalars returns paths of up to three attributes that are not keys and hold a single value.
 func scalars(r savedRecord) ([]string, error) {
 	it, err := item.Parse([]byte(r.image()))
 	if err != nil {
@@ -145,7 +143,7 @@ func scalars(r savedRecord) ([]string, error) {
 	return paths, nil
 }
 
-// image is the item as the record leaves it, or as it was where that is not shown.
+// image returns the new image, or the old image if there is no new one.
 func (r savedRecord) image() string {
 	if r.New != "" {
 		return r.New
@@ -161,7 +159,7 @@ func (w *whole) decode(body []byte) (*record.Page, error) {
 	return answer.Page, err
 }
 
-// run takes all pages through, and returns how many changes there were.
+// run takes all pages through the pipeline, and returns the number of changes.
 func (w *whole) run(ctx context.Context) (int, error) {
 	w.counts.reset()
 	next := 0
@@ -185,7 +183,7 @@ func (w *whole) run(ctx context.Context) (int, error) {
 	return w.check()
 }
 
-// check holds the ledgers against what the stores have counted since the last check.
+// check compares the ledgers with what the stores have counted since the last check.
 func (w *whole) check() (int, error) {
 	l, before := w.pipeline.Ledger(), w.before
 	w.before = l

@@ -15,14 +15,14 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-const powertoolsVersion = "3.37.0" // the newest
+const powertoolsVersion = "3.37.0" // the newest version
 
-// powertoolsProgram is the peer: a function, and what hands it events.
+// powertoolsProgram is the peer: a function in Python, and the code that calls the function with events.
 //
 //go:embed powertools.py
 var powertoolsProgram string
 
-// powertoolsRows hand Lambda events to our function and to one in Python that does the same.
+// powertoolsRows measure Lambda events in our function and in a Python function that does the same.
 func powertoolsRows() []row {
 	r := handlerRows()[0]
 	r.id, r.least, r.reaches = "powertools", 50, 0.5
@@ -39,7 +39,7 @@ func powertoolsRows() []row {
 	return []row{r, careful}
 }
 
-// openPowertools is the contest with the peer of these arguments.
+// openPowertools compares our function with the peer. args are the arguments of the peer.
 func openPowertools(ctx context.Context, b *bench, s *shape, args ...string) (*contest, error) {
 	c, err := newHandlerContest(b, s)
 	if err != nil {
@@ -63,18 +63,18 @@ func openPowertools(ctx context.Context, b *bench, s *shape, args ...string) (*c
 	return out, nil
 }
 
-// powertoolsProcess is the peer's process.
+// powertoolsProcess is the process of the peer.
 type powertoolsProcess struct {
 	command *exec.Cmd
 	stdin   io.WriteCloser
 	answers *json.Decoder
-	records int // of all events
+	records int // records of all events
 	version string
-	want    handlerTally  // of all events
-	pass    time.Duration // of all events, the last time
+	want    handlerTally  // what the function finds in all events
+	pass    time.Duration // processor time for all events, in the last run
 }
 
-// startPowertools starts the peer, and gives it the events.
+// startPowertools starts the peer, and sends it the events.
 func startPowertools(ctx context.Context, python string, c *handlerContest, args []string) (*powertoolsProcess, error) {
 	p := &powertoolsProcess{command: exec.CommandContext(ctx, python, append([]string{"-c", powertoolsProgram}, args...)...), records: c.records}
 	p.command.Stderr = os.Stderr
@@ -103,14 +103,14 @@ func startPowertools(ctx context.Context, python string, c *handlerContest, args
 	return p, nil
 }
 
-// powertoolsAnswer is what the process says after its passes.
+// powertoolsAnswer is the answer of the process after its passes.
 type powertoolsAnswer struct {
-	Nanoseconds                int64 // of processor time, for all passes
-	Changes, Completed, Orders int   // of the last pass
+	Nanoseconds                int64 // processor time of all passes
+	Changes, Completed, Orders int   // found in the last pass
 	Cents                      int64
 }
 
-// run handles all events n times.
+// run lets the peer handle all events in each of several passes.
 func (p *powertoolsProcess) run(passes int) (handlerTally, time.Duration, error) {
 	if _, err := fmt.Fprintln(p.stdin, passes); err != nil {
 		return handlerTally{}, 0, err
@@ -123,14 +123,14 @@ func (p *powertoolsProcess) run(passes int) (handlerTally, time.Duration, error)
 	return handlerTally{a.Changes, a.Completed, a.Orders, a.Cents}, time.Duration(a.Nanoseconds), nil
 }
 
-// once is what all events come to. Three passes warm the process up.
+// once returns what the peer finds in all events. Three passes warm up the process.
 func (p *powertoolsProcess) once(context.Context) (handlerTally, error) {
 	found, _, err := p.run(3)
 	p.want = found
 	return found, err
 }
 
-// round fills a span of processor time.
+// round repeats passes for a span of processor time.
 func (p *powertoolsProcess) round(span time.Duration) (sample, error) {
 	passes := int(span/max(p.pass, 1)) + 1
 	found, took, err := p.run(passes)

@@ -11,7 +11,7 @@ import (
 
 const nameWidth = 26
 
-// head prints what the figures were measured on, and the head of the table.
+// head prints what the figures were measured on, and the header of the table.
 func (r *report) head(w io.Writer) {
 	fmt.Fprintf(w, "%s, %d cores, %s, %s, %s\n", r.Machine, r.Cores, r.System, r.Go, r.Date)
 	fmt.Fprintf(w, "peers: %s\n", strings.Join(r.Peers, ", "))
@@ -41,7 +41,7 @@ func (r *report) notes(w io.Writer) {
 			text += "; " + row.Note
 		}
 		if shape := slices.ContainsFunc(r.Records, func(s size) bool { return s.Name == row.Variant }); shape || said[text] {
-			continue // as the row of the usual record
+			continue // the row of the usual record has the same text
 		}
 		said[text] = true
 		fmt.Fprintf(w, "%s: %s\n", row.name(), text)
@@ -55,7 +55,7 @@ func (s spread) String() string {
 	return figure(s.Min) + " / " + figure(s.Median) + " / " + figure(s.Max)
 }
 
-// allocations are those of both sides, as far as they were counted.
+// allocations returns the allocations of both sides, if they were counted.
 func (r result) allocations() string {
 	if r.OursAllocs == nil {
 		return ""
@@ -70,7 +70,7 @@ func (r result) allocations() string {
 	return text
 }
 
-// figure is a number with its thousands apart, of at least three digits.
+// figure formats a number with at least three digits, and separates thousands.
 func figure(x float64) string {
 	if math.Abs(x) < 100 {
 		return few(x)
@@ -86,7 +86,7 @@ func figure(x float64) string {
 	return b.String()
 }
 
-// few is a number of three digits at most.
+// few formats a number with at most three significant digits.
 func few(x float64) string {
 	if math.Abs(x) >= 100 {
 		return strconv.FormatFloat(x, 'f', 0, 64)
@@ -94,7 +94,7 @@ func few(x float64) string {
 	return strconv.FormatFloat(x, 'g', 3, 64)
 }
 
-// ratio has two digits behind the point where it is small.
+// ratio formats a ratio with two decimals, or with one if the ratio is 10 or more.
 func ratio(x float64) string {
 	if x < 10 {
 		return strconv.FormatFloat(x, 'f', 2, 64)

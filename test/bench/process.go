@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// work is done in this process. It returns how many records it was.
+// work does work in this process, and returns how many records it processed.
 type work func(ctx context.Context) (records int, err error)
 
-// once does the work once, and times it.
+// once does the work once, and measures its time.
 func once(ctx context.Context, w work) (sample, error) {
 	wall, processor := time.Now(), processorTime()
 	n, err := w(ctx)
@@ -22,8 +22,8 @@ func once(ctx context.Context, w work) (sample, error) {
 	return s, err
 }
 
-// inProcess is a side that does the work as often as fills a round, for work
-// that takes much less.
+// inProcess returns a side that repeats the work until a round is full. It is for work that takes much less than a
+// round.
 func (b *bench) inProcess(w work) side {
 	return side{
 		run: func(ctx context.Context) (sample, error) {
@@ -43,8 +43,8 @@ func (b *bench) inProcess(w work) side {
 	}
 }
 
-// repeat does the work for two milliseconds, and once at least, so that asking for the time is
-// nothing beside it.
+// repeat does the work for two milliseconds, or once if that takes longer. Compared with that, reading the clock costs
+// nothing.
 func repeat(ctx context.Context, w work) (n int, err error) {
 	for start := time.Now(); ; {
 		some, err := w(ctx)
@@ -57,11 +57,11 @@ func repeat(ctx context.Context, w work) (n int, err error) {
 	}
 }
 
-// allocsOf counts the allocations of a record.
+// allocsOf returns the number of allocations for each record.
 func allocsOf(ctx context.Context, w work) (float64, error) {
 	var n int
 	var failed error
-	// Rounded down to whole allocations of a run: the runtime makes one now and then.
+	// AllocsPerRun rounds down to whole allocations of a run. The runtime itself allocates now and then.
 	total := testing.AllocsPerRun(2, func() {
 		some, err := w(ctx)
 		if err != nil {
@@ -75,12 +75,11 @@ func allocsOf(ctx context.Context, w work) (float64, error) {
 	return total / float64(n), nil
 }
 
-// processorTime is what this process has used of the processors: other processes do not
-// make it longer.
+// processorTime returns the processor time that this process has used. Other processes do not make it longer.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err) // it has no error for the process itself
+		panic(err) // Getrusage does not fail for the process itself
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -21,7 +21,7 @@ const (
 	sharedShort = 32_000
 )
 
-// processesRows share a backfill among processes of one core each.
+// processesRows measure a backfill that is shared among processes of one core each.
 func processesRows() []row {
 	return []row{{
 		id:   "processes",
@@ -55,14 +55,14 @@ func openProcesses(ctx context.Context, b *bench) (*contest, error) {
 	return &contest{ours: by(2), peer: by(1), close: func() error { return os.RemoveAll(dir) }}, nil
 }
 
-// fleet is processes that share a backfill.
+// fleet has several processes that share a backfill.
 type fleet struct {
-	self  string // the program
-	dir   string // of the export
+	self  string // path of the program
+	dir   string // folder of the export
 	items int
 }
 
-// fill lets n processes read the export once. Its time is that of the busiest process.
+// fill lets n processes read the export once. The time is that of the busiest process.
 func (f *fleet) fill(ctx context.Context, processes int) (sample, error) {
 	parts := &partMemory{}
 	listening, err := net.Listen("tcp", "127.0.0.1:0")
@@ -109,7 +109,7 @@ func serve(s *rpc.Server, l net.Listener) {
 	}
 }
 
-// checkParts fails unless all parts are read, each item once.
+// checkParts fails unless all parts were read, and each item once.
 func checkParts(parts []state.Part, items int) error {
 	if len(parts) != sharedFiles {
 		return fmt.Errorf("%d parts were read, of %d", len(parts), sharedFiles)
@@ -127,7 +127,7 @@ func checkParts(parts []state.Part, items int) error {
 	return nil
 }
 
-// fillShared is what a process of the row does.
+// fillShared reads its share of an export, in a process of the row.
 func fillShared(ctx context.Context, dir, address, owner string) error {
 	undo := collectAsCommands()
 	client, err := rpc.Dial("tcp", address)

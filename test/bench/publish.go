@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// The section of README.md is between these.
+// The generated section of README.md is between these lines.
 const (
 	readmeBegin = "<!-- made by `go -C test/bench run . chart` from results.json -->\n"
 	readmeEnd   = "<!-- end of what is made -->\n"
 )
 
-// chart makes the table of README.md and chart.svg of the results file in dir.
+// chart makes the table of README.md, and chart.svg, from the results file in dir.
 func chart(dir, readme string) error {
 	r, err := readReport(filepath.Join(dir, "results.json"))
 	if err != nil {
@@ -44,10 +44,10 @@ func replaceSection(text []byte, section string) ([]byte, error) {
 	return bytes.Join([][]byte{head, []byte(readmeBegin + section + readmeEnd), tail}, nil), nil
 }
 
-// behind heads the list of rows that miss their budget.
+// behind is the heading of the list of rows that miss their budget.
 const behind = "\nBelow budget:\n\n"
 
-// markdown is the section of README.md: the rows that have a budget.
+// markdown returns the section of README.md, with the rows that have a budget.
 func (r *report) markdown() string {
 	var b strings.Builder
 	b.WriteString("![Ours beside the peers, one bar a row](chart.svg)\n\n")
@@ -75,7 +75,7 @@ func (r *report) markdown() string {
 	return b.String()
 }
 
-// caption says what the figures were measured on.
+// caption returns what the figures were measured on.
 func (r *report) caption() string {
 	return fmt.Sprintf("%s, %d cores, %s, %s, %s", r.Machine, r.Cores, r.System, r.Go, r.Date)
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestPublished: the table of README.md and the chart are those of the results file.
+// The table of README.md and the chart are those of the results file.
 func TestPublished(t *testing.T) {
 	r, err := readReport("results.json")
 	if err != nil {
@@ -35,7 +35,7 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// TestResults: the results file has the existing rows, with their budgets.
+// The results file has the existing rows with their budgets.
 func TestResults(t *testing.T) {
 	r, err := readReport("results.json")
 	if err != nil {
@@ -58,7 +58,7 @@ func TestResults(t *testing.T) {
 		}
 		want := there[i]
 		if want.id == "valid" && want.least > 0 && (got.Least == 0.85 || got.Least == 1) {
-			want.least = got.Least // it depends on the processor
+			want.least = got.Least // the budget depends on the processor
 		}
 		if got.Least != want.least || got.Most != want.most || (got.MostAllocs == nil) != (want.allocs == nil) || got.MostAllocs != nil && *got.MostAllocs != *want.allocs {
 			t.Errorf("%s: its budget is another than the row's", got.name())
@@ -116,8 +116,8 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// TestChart: the chart is XML, with one bar and one mark for each row that has a budget, and
-// those that miss it in a colour of their own.
+// The chart is XML. It has one bar and one mark for each row with a budget. Rows that miss their budget have another
+// colour.
 func TestChart(t *testing.T) {
 	drawn := example().svg()
 	classes := map[string]int{}

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	consumePages = 300 // of each shard in a round: seconds of work
+	consumePages = 300 // pages of each shard in a round, which are seconds of work
 	loopPages    = 50
 )
 
-// consume is the built program, which ends once it has read all. Its folder holds its leases.
+// consume runs the built program, which ends after it has read everything. Its folder holds its leases.
 func (r *readers) consume(ctx context.Context) (sample, error) {
 	table := r.table()
 	config := fmt.Sprintf("version: 1\nname: bench\nsource: {table: %s}\nsinks: {nothing: {custom: {name: discard}}}\n", table)
@@ -40,7 +40,7 @@ func (r *readers) consume(ctx context.Context) (sample, error) {
 	}, "tablewake", "consume", "-c", r.path(table+".yaml"), "--local", r.path(table), "--exit-when-idle", "500ms", "--health", "off", "-o", "json")
 }
 
-// loop is a loop of the SDK's GetRecords.
+// loop runs a loop of the SDK's GetRecords.
 func (r *readers) loop(ctx context.Context) (sample, error) {
 	table := r.table()
 	return r.read(ctx, table, loopPages, func(out []byte) (int, error) {
@@ -48,7 +48,8 @@ func (r *readers) loop(ctx context.Context) (sample, error) {
 	}, "loop", table)
 }
 
-// read runs a program that reads a table to its end, and says how many records that was.
+// read runs a program that reads a table to its end. It measures the time for the records that the program says it
+// read.
 func (r *readers) read(ctx context.Context, table string, pages int, count func(out []byte) (int, error), program string, args ...string) (out sample, err error) {
 	want, err := r.grant(table, r.pages(pages))
 	if err != nil {

@@ -15,19 +15,19 @@ import (
 	"strings"
 )
 
-// readers read streams of a fast server: each a process of its own, and so is the server.
+// readers read streams of a fast server. The server and each reader are processes of their own.
 type readers struct {
-	dir      string // of programs and files; "" before start
+	dir      string // folder of the programs and files; "" before start
 	server   *exec.Cmd
-	stdin    io.Closer // of server, which ends with it
+	stdin    io.Closer // standard input of server, which ends with it
 	endpoint string
 	short    bool
-	tables   int // that were read: each run reads one of its own, from its start
+	tables   int // number of tables that were read, because each run reads a table of its own from its start
 
 	application application
 }
 
-// start builds the programs and starts the server, once, with the records of a shape.
+// start builds the programs and starts the server with the records of a shape. It does so only once.
 func (r *readers) start(ctx context.Context, b *bench) (err error) {
 	if r.endpoint != "" {
 		return nil
@@ -65,19 +65,19 @@ func (r *readers) start(ctx context.Context, b *bench) (err error) {
 	return err
 }
 
-// close ends all that runs.
+// close ends all processes, and removes the folder.
 func (r *readers) close() {
 	r.application.close()
 	if r.endpoint != "" {
 		_ = r.stdin.Close()
 		_ = r.server.Wait()
 	}
-	_ = os.RemoveAll(r.dir) // of "" nothing
+	_ = os.RemoveAll(r.dir) // for "" it removes nothing
 }
 
 func (r *readers) path(name string) string { return filepath.Join(r.dir, name) }
 
-// writeRecords writes as many records as the server's pages differ by.
+// writeRecords writes enough records for all different pages of the server.
 func writeRecords(file string, s *shape) error {
 	const bytes = 32 << 20
 	var b strings.Builder
@@ -88,13 +88,13 @@ func writeRecords(file string, s *shape) error {
 	return os.WriteFile(file, []byte(b.String()), 0o600)
 }
 
-// table is a table that was not read yet.
+// table returns the name of a table that was not read before.
 func (r *readers) table() string {
 	r.tables++
 	return fmt.Sprintf("table-%d", r.tables)
 }
 
-// pages are those of each shard in a round.
+// pages returns the number of pages of each shard in a round.
 func (r *readers) pages(n int) int {
 	if r.short {
 		return n / 4
@@ -102,7 +102,7 @@ func (r *readers) pages(n int) int {
 	return n
 }
 
-// grant lets n more pages of each shard of a table be read, and tells how many records those have.
+// grant lets a reader read n more pages of each shard of a table. It returns how many records they have.
 func (r *readers) grant(table string, n int) (int, error) {
 	resp, err := http.PostForm(r.endpoint+"/grant", url.Values{"table": {table}, "pages": {strconv.Itoa(n)}})
 	if err != nil {

@@ -11,22 +11,22 @@ const (
 	streamARN = "arn:aws:dynamodb:eu-central-1:123456789012:table/bench/stream/2026-01-02T03:04:05.678"
 )
 
-// record is one change. Keys and images are DynamoDB JSON; an image that is "" is not there.
+// savedRecord is one change. Keys and images are DynamoDB JSON. An image that is "" is missing.
 type savedRecord struct {
 	Event          string // INSERT, MODIFY or REMOVE
 	Keys, Old, New string
-	TTL            bool   // it is a TTL delete
-	ID, Sequence   string // "": those of its place
-	Created        string // ApproximateCreationDateTime, as JSON. "": one like any other
+	TTL            bool   // the record is a TTL delete
+	ID, Sequence   string // "": those of the record's place
+	Created        string // ApproximateCreationDateTime, as JSON. "": a default
 }
 
-// ttlDelete is the expiry of the item.
+// ttlDelete returns the record of a TTL delete of the item.
 func (r savedRecord) ttlDelete() savedRecord {
 	r.Event, r.Old, r.New, r.TTL = "REMOVE", cmp.Or(r.Old, r.New), "", true
 	return r
 }
 
-// appendLambda writes the record as a Lambda event has it, at place i of a stream.
+// appendLambda writes the record in the form of a Lambda event, at place i of a stream.
 func (r savedRecord) appendLambda(b *strings.Builder, i int) {
 	fmt.Fprintf(b, `{"eventID":%q,"eventName":%q,"eventVersion":"1.1","eventSource":"aws:dynamodb","awsRegion":%q,`, r.id(i), r.Event, region)
 	if r.TTL {
@@ -36,7 +36,7 @@ func (r savedRecord) appendLambda(b *strings.Builder, i int) {
 	fmt.Fprintf(b, `,"eventSourceARN":%q}`, streamARN)
 }
 
-// appendStreams writes the record as GetRecords answers it, at place i of a stream.
+// appendStreams writes the record in the form of a GetRecords answer, at place i of a stream.
 func (r savedRecord) appendStreams(b *strings.Builder, i int) {
 	fmt.Fprintf(b, `{"awsRegion":%q,`, region)
 	r.appendChange(b, i)

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// gauge counts what is in flight, and remembers the most.
+// gauge counts calls in flight, and remembers the highest count.
 type gauge struct {
 	mu        sync.Mutex
 	now, most int
@@ -29,7 +29,7 @@ func (g *gauge) leave() {
 	g.now--
 }
 
-// bulks remembers the bulk requests that go through it.
+// bulks keeps the bulk requests that go through it.
 type bulks struct {
 	gauge
 	base http.RoundTripper
@@ -39,7 +39,7 @@ type bulks struct {
 	bodies [][]byte
 }
 
-// RoundTrip passes the request on.
+// RoundTrip passes a request on.
 func (b *bulks) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !b.keep || !strings.HasSuffix(r.URL.Path, "/_bulk") {
 		return b.base.RoundTrip(r)
@@ -58,7 +58,7 @@ func (b *bulks) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.base.RoundTrip(again)
 }
 
-// send sends the remembered requests, as many at once as there were.
+// send sends the kept requests, with as many in flight as there were.
 func (b *bulks) send(ctx context.Context) error {
 	client := &http.Client{Transport: b.base}
 	return loop(len(b.bodies), b.most, func(i int) error {

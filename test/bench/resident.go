@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// peakWatch watches how much memory a process has.
+// peakWatch watches the resident memory of a process.
 type peakWatch struct {
 	stop, done chan struct{}
 	most       int64 // bytes
@@ -35,16 +35,16 @@ func watchPeak(pid int) *peakWatch {
 	return w
 }
 
-// end is the most that was resident, a moment before the process ended at the latest.
+// end returns the highest value that was observed before the process ended.
 func (w *peakWatch) end() int64 {
 	close(w.stop)
 	<-w.done
 	return w.most
 }
 
-// residentPeak is the peak of a process's resident memory so far, according to the kernel; if the kernel does not
-// report it, the present resident memory. 0: the process has ended. (The kernel's accounting at its end would not help:
-// it includes the memory of the process that started it.)
+// residentPeak returns the peak of a process's resident memory so far, according to the kernel. If the kernel does not
+// report the peak, it returns the present resident memory, and 0 if the process has ended. (The kernel's accounting at
+// the end of the process would not help: it includes the memory of the process that started it.)
 func residentPeak(pid int) int64 {
 	if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)); err == nil {
 		_, rest, _ := bytes.Cut(b, []byte("VmHWM:"))
@@ -63,6 +63,6 @@ func firstLine(b []byte) []byte {
 }
 
 func kilobytes(text string) int64 {
-	n, _ := strconv.ParseInt(text, 10, 64) // a process that has ended has none
+	n, _ := strconv.ParseInt(text, 10, 64) // there is no number if the process has ended
 	return n << 10
 }

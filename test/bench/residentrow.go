@@ -15,7 +15,7 @@ const (
 	residentBytes   = 150e6
 )
 
-// residentRows hold the memory of a replay against what it may have.
+// residentRows compare the memory of a replay with the memory that it may have.
 func residentRows() []row {
 	return []row{{
 		id:   "resident",
@@ -47,8 +47,8 @@ func openResident(_ context.Context, b *bench) (*contest, error) {
 	return &contest{ours: side{run: ours}, peer: side{run: theirs}}, nil
 }
 
-// replayed is what the process of the row does: it takes the records through, as the commands
-// collect memory, and prints the most that was resident.
+// replayed runs in the process of the row. It takes the records through the pipeline with the garbage collector of the
+// commands, and prints the peak of resident memory.
 func replayed(ctx context.Context, file string) error {
 	undo := collectAsCommands()
 	b := &bench{}

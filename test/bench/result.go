@@ -10,29 +10,29 @@ import (
 	"time"
 )
 
-// report is a run, as the results file has it.
+// report is a run in the form of the results file.
 type report struct {
 	Date    string   `json:"date"`
-	Machine string   `json:"machine"` // the processor
+	Machine string   `json:"machine"` // name of the processor
 	Cores   int      `json:"cores"`
 	System  string   `json:"system"`
 	Go      string   `json:"go"`
-	Peers   []string `json:"peers"` // modules with their versions
+	Peers   []string `json:"peers"` // modules of the peers with their versions
 	Records []size   `json:"records"`
 	Rows    []result `json:"rows"`
 
 	rounds int
 }
 
-// size is how large the records of a shape are.
+// size has the average size of the records of a shape.
 type size struct {
 	Name   string `json:"name"`
-	Bytes  int    `json:"bytes"`  // of a record in a GetRecords answer, on average
-	Lambda int    `json:"lambda"` // of a record in a Lambda event, on average
+	Bytes  int    `json:"bytes"`  // average of a record in a GetRecords answer
+	Lambda int    `json:"lambda"` // average of a record in a Lambda event
 	Note   string `json:"note"`
 }
 
-// result is what a row came to.
+// result is the result of a row.
 type result struct {
 	ID      string `json:"id"`
 	Variant string `json:"variant,omitempty"`
@@ -43,27 +43,27 @@ type result struct {
 
 	Ours  spread  `json:"ours"`
 	Peer  spread  `json:"peer"`
-	Ratio float64 `json:"ratio"` // of the medians, ours over the peer's
+	Ratio float64 `json:"ratio"` // median of ours divided by the median of the peer
 
-	Least float64 `json:"least,omitempty"` // budget of the ratio
-	Most  float64 `json:"most,omitempty"`  // the same
+	Least float64 `json:"least,omitempty"` // the least ratio that meets the budget
+	Most  float64 `json:"most,omitempty"`  // the highest ratio that meets the budget
 
-	OursAllocs *float64 `json:"ours_allocs,omitempty"` // a record
-	PeerAllocs *float64 `json:"peer_allocs,omitempty"` // a record
-	MostAllocs *float64 `json:"most_allocs,omitempty"` // budget of ours
+	OursAllocs *float64 `json:"ours_allocs,omitempty"` // for each record
+	PeerAllocs *float64 `json:"peer_allocs,omitempty"` // for each record
+	MostAllocs *float64 `json:"most_allocs,omitempty"` // budget of ours, for each record
 
 	Note   string `json:"note,omitempty"`
-	missed string // why, where the budget is not met: the row says so
+	missed string // why the row misses its budget, according to the row
 }
 
-// spread is what the rounds of one side came to.
+// spread has the minimum, median and maximum of one side's rounds.
 type spread struct {
 	Min    float64 `json:"min"`
 	Median float64 `json:"median"`
 	Max    float64 `json:"max"`
 }
 
-// spreadOf sums rounds up. The median of an even number is the mean of the two in the middle.
+// spreadOf returns the spread of rounds. The median of an even number of rounds is the mean of the two in the middle.
 func spreadOf(rounds []float64) spread {
 	s := slices.Sorted(slices.Values(rounds))
 	n := len(s)
@@ -93,17 +93,17 @@ func newResult(r row, c *contest) result {
 
 func (r result) name() string { return row{id: r.ID, variant: r.Variant}.name() }
 
-// met reports whether the ratio is within its budget, loosened to a share of it.
+// met reports whether the ratio is within this share of its budget.
 func (r result) met(share float64) bool {
 	return (r.Least == 0 || r.Ratio >= r.Least*share) && (r.Most == 0 || r.Ratio <= r.Most/share)
 }
 
-// lean reports whether ours allocates no more than allowed. No share applies to that.
+// lean reports whether ours allocates no more than allowed. The share of a budget does not apply to allocations.
 func (r result) lean() bool {
 	return r.MostAllocs == nil || r.OursAllocs != nil && *r.OursAllocs <= *r.MostAllocs
 }
 
-// shortfall says why the result misses its budget, "" where it does not.
+// shortfall returns why the result misses its budget, or "" if the result does not miss it.
 func (r result) shortfall() string {
 	if r.met(1) && r.lean() {
 		return ""
@@ -111,7 +111,7 @@ func (r result) shortfall() string {
 	return cmp.Or(r.missed, "unexplained")
 }
 
-// hold is an error where the result breaks its budget.
+// hold returns an error if the result breaks its budget.
 func (r result) hold(share float64) error {
 	switch {
 	case !r.met(share):
@@ -124,7 +124,7 @@ func (r result) hold(share float64) error {
 	return nil
 }
 
-// budget is the budget as the table shows it.
+// budget returns the budget as the table shows it.
 func (r result) budget() string {
 	switch {
 	case r.Least > 0:

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// row is one line of the table: ours beside a peer.
+// row is one line of the table. It compares ours with a peer.
 type row struct {
 	id      string
-	variant string // "" for the row that has the budget; else what is different, printed beside
-	work    string // that both sides do
-	peer    string // what ours is compared with, with its version
+	variant string // "" for the row with the budget; else the difference from that row, which the table shows
+	work    string // the work of both sides
+	peer    string // the peer, with its version
 	of      quantity
 
 	// The budget of ratio, that of ours over the peer's: one of them. 0: there is none.
@@ -30,12 +30,11 @@ type row struct {
 	note    string
 	missed  string // where the budget is not met: what the profile shows, and what was tried
 
-	// open makes the sides ready. It does the work of both once, and holds what
-	// they found against each other.
+	// open prepares both sides. It lets both do the work once, and compares their results.
 	open func(ctx context.Context, b *bench) (*contest, error)
 }
 
-// name tells a row from all others.
+// name returns the name of the row. Each row has a different name.
 func (r row) name() string {
 	if r.variant == "" {
 		return r.id
@@ -43,36 +42,36 @@ func (r row) name() string {
 	return r.id + ", " + r.variant
 }
 
-// share is the share of its budget that the row is held to.
+// share returns the share of its budget that the row must reach.
 func (r row) share(of float64) float64 { return of * cmp.Or(r.reaches, 1) }
 
 // budgeted reports whether the row has a budget.
 func (r row) budgeted() bool { return r.least > 0 || r.most > 0 || r.allocs != nil }
 
-// contest is both sides of a row.
+// contest has both sides of a row.
 type contest struct {
 	ours, peer side
-	note       string       // what is known only now, beside the row's
+	note       string       // known only after open; the table shows it after the row's note
 	close      func() error // nil: there is nothing to close
 }
 
-// side is one of two that do the same work.
+// side is one of two sides that do the same work.
 type side struct {
-	// run does it for one round.
+	// run does the work of one round.
 	run func(ctx context.Context) (sample, error)
-	// allocs are the allocations of a record, exactly. nil: not counted.
+	// allocs returns the exact number of allocations for each record. nil: not counted.
 	allocs func(ctx context.Context) (float64, error)
 }
 
-// sample is what one round took. Where the row's quantity has no use for a field it is zero.
+// sample is what one round took. Fields that the quantity of the row does not use are zero.
 type sample struct {
 	records   int
-	processor time.Duration // of all threads
+	processor time.Duration // processor time of all threads
 	wall      time.Duration
-	bytes     int64 // resident, or in flight
+	bytes     int64 // bytes that are resident or in flight
 }
 
-// quantity is what of a sample a row compares.
+// quantity is the value of a sample that a row compares.
 type quantity struct {
 	unit string
 	of   func(sample) float64
@@ -85,18 +84,18 @@ var (
 	wallRate = quantity{"records/s", func(s sample) float64 { return float64(s.records) / s.wall.Seconds() }}
 	// cost is the processor time of a record, for rows that must not get dearer.
 	cost = quantity{"ns/record", func(s sample) float64 { return float64(s.processor.Nanoseconds()) / float64(s.records) }}
-	// memory is megabytes.
+	// memory is the number of megabytes.
 	memory = quantity{"MB", func(s sample) float64 { return float64(s.bytes) / 1e6 }}
 )
 
-// missing is the error of a row whose peer is not on this machine.
+// missing is the error of a row whose peer is missing on this machine.
 type missing struct {
-	what string // to install
+	what string // what to install
 }
 
 func (m *missing) Error() string { return fmt.Sprintf("not measured: install %s", m.what) }
 
-// rows are all that is measured, in the order of the table.
+// rows returns all rows, in the order of the table.
 func rows() []row {
 	var all []row
 	for _, some := range [][]row{

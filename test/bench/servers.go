@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// servers are those that the sinks write to.
+// servers are the servers that the sinks write to.
 type servers struct {
 	dynamodb, opensearch, s3 string // endpoints
 	started                  []*server.Node
@@ -41,13 +41,13 @@ func (s *servers) close() {
 	}
 }
 
-// sdk is the SDK's configuration for a server.
+// sdk returns the configuration of the SDK for a server.
 func (s *servers) sdk(endpoint string) aws.Config {
 	return aws.Config{
 		Region:       server.Region,
 		BaseEndpoint: &endpoint,
 		Credentials:  credentials.NewStaticCredentialsProvider(server.AccessKey, server.SecretKey, ""),
-		// As LoadDefaultConfig has it: requests carry checksums.
+		// Requests carry checksums, as with LoadDefaultConfig.
 		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenSupported,
 		ResponseChecksumValidation: aws.ResponseChecksumValidationWhenSupported,
 	}

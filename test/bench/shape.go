@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	eventRecords = 100     // of a Lambda event, at most
-	eventBytes   = 6 << 20 // that Lambda takes at most
-	pageRecords  = 1000    // of a GetRecords answer, at most
-	pageBytes    = 1 << 20 // of its records, at most
+	eventRecords = 100     // the most records of a Lambda event
+	eventBytes   = 6 << 20 // the largest event that Lambda takes
+	pageRecords  = 1000    // the most records of a GetRecords answer
+	pageBytes    = 1 << 20 // the most bytes of a GetRecords answer
 )
 
-// shape is a kind of record: what the rows are measured with.
+// shape is a kind of record. The rows are measured with shapes.
 type shape struct {
 	name string
 	note string
-	of   func(i int) savedRecord // the record at a place of the stream, which has no end
-	n    int                     // n are different. 0: all
+	of   func(i int) savedRecord // returns the record at a place of the stream, which has no end
+	n    int                     // number of different records. 0: all differ
 }
 
-// shapes are all kinds, in the order of the table. The usual one carries the budgets.
+// shapes returns all shapes, in the order of the table. The usual shape carries the budgets.
 func shapes() ([]*shape, error) {
 	shop, err := shopShape()
 	if err != nil {
@@ -32,7 +32,7 @@ func shapes() ([]*shape, error) {
 	return []*shape{usual(), small(), large(), wide(), shop}, nil
 }
 
-// small is a new item of two attributes: what DynamoDB writes around it is most of the record.
+// small returns new items of two attributes. Most of such a record is what DynamoDB writes around the item.
 func small() *shape {
 	return &shape{name: "small", note: "a new item of two attributes", of: func(i int) savedRecord {
 		key := fmt.Sprintf(`"PK":{"S":"%d"}`, i%1000)
@@ -40,7 +40,7 @@ func small() *shape {
 	}}
 }
 
-// large is a nested item: 100 KB with both images.
+// large returns changes of nested items. A record with both images has 100 KB.
 func large() *shape {
 	return &shape{name: "large", note: "nested eight levels deep, both images, two values changed", n: 16, of: func(i int) savedRecord {
 		key := fmt.Sprintf(`"PK":{"S":"CART#%06d"}`, i)
@@ -64,7 +64,7 @@ func large() *shape {
 	}}
 }
 
-// wide is an item of 400 attributes.
+// wide returns changes of items of 400 attributes.
 func wide() *shape {
 	return &shape{name: "400 attributes", note: "flat, both images, one attribute changed", of: func(i int) savedRecord {
 		key := fmt.Sprintf(`"PK":{"S":"ROW#%06d"}`, i)
@@ -88,7 +88,7 @@ func wide() *shape {
 	}, n: 64}
 }
 
-// shopShape is the stream of the shop that the README replays, over and over.
+// shopShape returns the stream of the shop that the README replays. The stream repeats without end.
 func shopShape() (*shape, error) {
 	const file = "../fixtures/shop/stream.jsonl"
 	b, err := os.ReadFile(file)
@@ -103,7 +103,7 @@ func shopShape() (*shape, error) {
 	return s, nil
 }
 
-// at is the record at a place. Shapes that are dear to write repeat.
+// at returns the record at a place. Shapes that take long to write repeat.
 func (s *shape) at(i int) savedRecord {
 	if s.n > 0 {
 		i %= s.n
@@ -111,7 +111,8 @@ func (s *shape) at(i int) savedRecord {
 	return s.of(i)
 }
 
-// expiring is the shape with every tenth record a TTL delete, so that a filter of those has work.
+// expiring returns the shape with a TTL delete in place of every tenth record, so that a filter of TTL deletes has
+// work.
 func (s *shape) expiring() *shape {
 	out := *s
 	out.of = func(i int) savedRecord {
@@ -125,12 +126,12 @@ func (s *shape) expiring() *shape {
 	return &out
 }
 
-// event is the next Lambda event from place i on, and how many records it has.
+// event returns a Lambda event with the records from place i on, and their number.
 func (s *shape) event(i int) ([]byte, int) {
 	return s.fill(`{"Records":[`, `]}`, i, eventRecords, eventBytes, savedRecord.appendLambda)
 }
 
-// page is the next GetRecords answer from place i on, and how many records it has.
+// page returns a GetRecords answer with the records from place i on, and their number.
 func (s *shape) page(i int) ([]byte, int) {
 	return s.fill(`{"NextShardIterator":"`+streamARN+`|1|next","Records":[`, `]}`, i, pageRecords, pageBytes, savedRecord.appendStreams)
 }
@@ -154,8 +155,8 @@ func (s *shape) fill(head, tail string, i, most, bytes int, write func(savedReco
 	return []byte(b.String()), n
 }
 
-// events are n Lambda events, or as many as needed for each record of the shape to be in one, if the shape has few
-// records.
+// events returns at most most Lambda events. It returns fewer if the shape has only a few different records and these
+// are all in the events.
 func (s *shape) events(most int) (payloads [][]byte, records int) {
 	for len(payloads) < most && (len(payloads) == 0 || s.n == 0 || records < s.n) {
 		b, n := s.event(records)
@@ -164,7 +165,7 @@ func (s *shape) events(most int) (payloads [][]byte, records int) {
 	return payloads, records
 }
 
-// pages are the same of GetRecords answers.
+// pages returns GetRecords answers in the same way.
 func (s *shape) pages(most int) (answers [][]byte, records int) {
 	for len(answers) < most && (len(answers) == 0 || s.n == 0 || records < s.n) {
 		b, n := s.page(records)
@@ -173,7 +174,7 @@ func (s *shape) pages(most int) (answers [][]byte, records int) {
 	return answers, records
 }
 
-// sizes are those of the records that are measured.
+// sizes returns the sizes of the measured records.
 func sizes(b *bench) ([]size, error) {
 	all, err := shapes()
 	if err != nil {

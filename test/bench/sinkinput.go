@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	documentBytes   = 1000 // of an item's attributes, about
+	documentBytes   = 1000 // approximate size of an item's attributes
 	sinkPageRecords = 500
 )
 
-// input is the records of every round: inserts of items of about 1 KB.
+// sinkInput has the records of every round: inserts of items of about 1 KB.
 type sinkInput struct {
 	n           int
 	recordBytes int
@@ -56,7 +56,7 @@ func writeRecord(b *strings.Builder, rng *rand.Rand, i int) {
 	b.WriteString(`"}}}}`)
 }
 
-// source gives the pages once.
+// source returns each page once.
 type source struct {
 	pages   [][]byte
 	decoder *record.Decoder
@@ -66,7 +66,7 @@ func (in *sinkInput) source() *source {
 	return &source{in.pages, record.NewDecoder(record.DecoderOptions{Table: "bench"})}
 }
 
-// Read is the next page, which the pipeline decodes.
+// Read returns the next page, which the pipeline decodes.
 func (s *source) Read(context.Context) (*pipeline.Page, error) {
 	if len(s.pages) == 0 {
 		return nil, io.EOF

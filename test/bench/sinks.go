@@ -12,8 +12,8 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// sinkRows are the sinks on real servers, beside bare loops that send the same requests to the same server. The clock
-// includes the server's share of the time.
+// sinkRows measure the sinks on real servers, beside bare loops that send the same requests to the same server. The
+// clock includes the server's share of the time.
 func sinkRows() []row {
 	some := []struct {
 		row
@@ -47,13 +47,13 @@ func sinkRows() []row {
 	return out
 }
 
-// sinkContest is both sides, which write the same to the same server.
+// sinkContest has both sides, which write the same data to the same server.
 type sinkContest interface {
-	// fresh empties what is written to, and makes it ready. It is not measured.
+	// fresh empties the store and prepares it for a round. It is not measured.
 	fresh(ctx context.Context) error
 	// ours runs the pipeline over the input.
 	ours(ctx context.Context) error
-	// bare sends what the pipeline sent, in a loop.
+	// bare sends the requests that the pipeline sent, in a loop.
 	bare(ctx context.Context) error
 	close() error
 }
@@ -70,7 +70,7 @@ func sinkSide(c sinkContest, write func(context.Context) error, n int) side {
 	}}
 }
 
-// drive runs a pipeline over the input, and fails where not every record was written.
+// drive runs a pipeline over the input. It fails if a record was not written.
 func drive(ctx context.Context, p *pipeline.Pipeline, in *sinkInput) error {
 	before := p.Ledger()
 	if err := p.Run(ctx, in.source(), nil); err != nil {
@@ -88,7 +88,7 @@ func drive(ctx context.Context, p *pipeline.Pipeline, in *sinkInput) error {
 	return nil
 }
 
-// assemble is the pipeline of one sink, whose text in YAML is given.
+// assemble returns a pipeline with the one sink that sink describes in YAML.
 func assemble(ctx context.Context, stores sinks.Stores, sink string) (*pipeline.Pipeline, error) {
 	text := "version: 1\nname: bench\nsource: {table: bench}\nstate: {table: bench-state}\n" + sink
 	cfg, err := config.Parse("bench.yaml", []byte(text), os.LookupEnv)

@@ -11,23 +11,23 @@ import (
 const (
 	chartWidth = 860
 	barLeft    = 300
-	barRight   = 770 // where the longest bar ends
+	barRight   = 770 // right end of the longest bar
 	barHeight  = 14
 	rowHeight  = 34
 )
 
-// bar is a row as the chart has it: how many times as good as the peer, on an axis where more is better.
+// bar is a row of the chart. Its value says how many times better than the peer ours is, so that more is better.
 type bar struct {
 	name, peer string
-	value      float64 // ratio, or one through it where less is better
+	value      float64 // the ratio, or its reciprocal for rows where less is better
 	budget     float64 // on the same axis
 	label      string
 }
 
-// nouns are what the ratio of a row is of, where less is better.
+// nouns say what the ratio compares, for rows where less is better.
 var nouns = map[string]string{cost.unit: "the time", memory.unit: "the memory"}
 
-// bars are the rows that have a budget.
+// bars returns the rows that have a budget.
 func (r *report) bars() []bar {
 	var out []bar
 	for _, row := range r.Rows {
@@ -44,8 +44,8 @@ func (r *report) bars() []bar {
 	return out
 }
 
-// svg draws the bars on a logarithmic axis, with a mark at each budget. It follows the reader's
-// choice of a light or a dark page.
+// svg draws the bars on a logarithmic axis, with a mark at each budget. Its colours follow the reader's choice of a
+// light or a dark page.
 func (r *report) svg() []byte {
 	all := r.bars()
 	low, high := 0.1, 1.0
@@ -107,7 +107,7 @@ text { fill: #f0f6fc }
 	return []byte(b.String())
 }
 
-// shorten cuts a text at a word.
+// shorten cuts a text between words.
 func shorten(s string, most int) string {
 	if len([]rune(s)) <= most {
 		return s

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The usual record is filled from these. Orders of a stream resemble each other in form, not in content: a decoder must
-// not be measured on a thousand copies of one.
+// The usual record is filled from these values. Orders of a stream resemble each other in form, not in content, so a
+// decoder must not be measured on a thousand copies of one order.
 var (
 	notes   = []string{"leave at the back door, ring twice", "call before you come, please", "the bell is broken: knock", "with the neighbour on the left", "not before nine in the morning", "gift: no invoice in the parcel", "fragile, this side up"}
 	streets = []string{"Main Street", "Langstrasse", "Rue du Lac", "Ringstrasse", "Market Square", "Seeweg", "Via Nassa"}
@@ -15,7 +15,7 @@ var (
 	tags    = []string{"express", "first", "gift", "pickup", "repeat", "weekend"}
 )
 
-// usual is an order of 13 attributes with both images, one attribute changed: 1.5 KB.
+// usual returns changes of one attribute in orders of 13 attributes. A record with both images has 1.5 KB.
 func usual() *shape {
 	return &shape{name: "usual", note: "an order of 13 attributes, both images, one attribute changed", of: func(i int) savedRecord {
 		o := orderOf(i)
@@ -23,7 +23,7 @@ func usual() *shape {
 	}}
 }
 
-// four is the usual record with four of its attributes changed.
+// four returns the usual record with four changed attributes.
 func four() *shape {
 	return &shape{name: "four changed", note: "the usual record, four of its attributes changed", of: func(i int) savedRecord {
 		before := orderOf(i)
@@ -35,7 +35,7 @@ func four() *shape {
 	}}
 }
 
-// orderItem is what makes one order another than the next.
+// orderItem has the values that differ between orders.
 type orderItem struct {
 	user, number        int
 	cents, created, zip int
@@ -45,7 +45,7 @@ type orderItem struct {
 	skus, quantities    [2]int
 }
 
-// orderOf is the order at a place of the stream.
+// orderOf returns the order at a place of the stream.
 func orderOf(i int) orderItem {
 	rng := rand.New(rand.NewPCG(1, uint64(i)))
 	pick := func(of []string) string { return of[rng.IntN(len(of))] }
@@ -59,7 +59,7 @@ func orderOf(i int) orderItem {
 	return o
 }
 
-// record is the order's completion, the change to its present state.
+// record returns the change from o, which was shipped, to now, which is completed.
 func (o orderItem) record(now orderItem) savedRecord {
 	return savedRecord{Event: "MODIFY", Keys: "{" + o.keys() + "}", Old: o.image("shipped"), New: now.image("completed")}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// validRows hold the decoder against those that only say whether bytes are JSON: the practical limit.
+// validRows compare the decoder with programs that only check whether bytes are JSON. That is the practical limit.
 func validRows() []row {
 	r := row{
 		id:   "valid",
@@ -38,8 +38,8 @@ func validRows() []row {
 	return append(out, beside)
 }
 
-// validBudget is what the decoder is held to with its vector instructions, and without them:
-// GODEBUG=cpu.avx2=off measures that on a processor that has them.
+// validBudget returns the budget of the decoder with or without its vector instructions. GODEBUG=cpu.avx2=off measures
+// the decoder without them on a processor that has them.
 func validBudget() float64 {
 	if cpu.X86.HasAVX2 {
 		return 1
@@ -47,8 +47,8 @@ func validBudget() float64 {
 	return 0.85
 }
 
-// sonicCode says what sonic runs: where it has no machine code for a version of Go or a
-// processor, that is encoding/json.
+// sonicCode says which code sonic runs. If sonic has no machine code for a version of Go or for a processor, it runs
+// encoding/json.
 func sonicCode() string {
 	switch {
 	case sonic.APIKind != sonic.UseSonicJSON:

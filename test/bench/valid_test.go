@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// The yardstick is machine code, not the encoding/json that sonic falls back to, and it lets
-// pass what ours refuses.
+// The peer runs machine code of sonic, not encoding/json, to which sonic can fall back. The peer accepts text that ours
+// refuses.
 func TestSonicIsNative(t *testing.T) {
 	if sonic.APIKind != sonic.UseSonicJSON {
 		t.Errorf("%s: take a version of it that knows this version of Go", sonicCode())

@@ -43,7 +43,7 @@ func openView(ctx context.Context, s *servers, in *sinkInput) (sinkContest, erro
 
 func (c *viewContest) fresh(ctx context.Context) error {
 	for _, table := range []string{"bench-view", "bench-state"} {
-		_, _ = c.client.Client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &table}) // it may not be there
+		_, _ = c.client.Client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &table}) // the table may not exist
 	}
 	db, err := statedynamo.New(statedynamo.Options{Client: c.client, Table: "bench-state", Pipeline: "bench"})
 	if err != nil {
@@ -69,18 +69,18 @@ func (c *viewContest) bare(ctx context.Context) error { return c.client.send(ctx
 
 func (c *viewContest) close() error { return nil }
 
-// oneView is a set of stores whose only real ones are the views.
+// oneView is a set of stores. Only the views are real stores.
 type oneView struct {
 	sinks.Stores
 	store *viewdynamo.Store
 }
 
-// View is the table.
+// View returns the table.
 func (o oneView) View(context.Context, *config.Config, config.Sink) (view.Store, error) {
 	return o.store, nil
 }
 
-// writes remembers the single writes that go through it.
+// writes keeps the single writes that go through it.
 type writes struct {
 	*dynamodb.Client
 	gauge
@@ -90,7 +90,7 @@ type writes struct {
 	puts    []*dynamodb.PutItemInput
 }
 
-// UpdateItem passes the write on.
+// UpdateItem passes a write on.
 func (w *writes) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	if w.keep && aws.ToString(in.TableName) == "bench-view" {
 		w.enter()
@@ -102,7 +102,7 @@ func (w *writes) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o
 	return w.Client.UpdateItem(ctx, in, o...)
 }
 
-// PutItem passes the write on.
+// PutItem passes a write on.
 func (w *writes) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	if w.keep && aws.ToString(in.TableName) == "bench-view" {
 		w.enter()
@@ -114,7 +114,7 @@ func (w *writes) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...fu
 	return w.Client.PutItem(ctx, in, o...)
 }
 
-// send sends the remembered writes, as many at once as there were.
+// send sends the kept writes, with as many in flight as there were.
 func (w *writes) send(ctx context.Context) error {
 	if len(w.updates)+len(w.puts) == 0 {
 		return fmt.Errorf("the view made no single writes")

@@ -1,10 +1,10 @@
-// Command loop reads a stream as one does with the AWS SDK alone: GetRecords of its client in a
-// loop, one goroutine for each shard, and nothing is done with the records.
+// Command loop reads a stream as a program with the AWS SDK alone does. One goroutine for each shard calls GetRecords
+// in a loop, and does nothing with the records.
 //
 //	loop -table NAME
 //
-// It ends where there is nothing more to read, and says on standard output how many
-// records it has read. Credentials, Region and endpoint are those of the SDK.
+// The command ends when there is nothing more to read, and prints the number of records that it has read. Credentials,
+// Region and endpoint are those of the SDK.
 package main
 
 import (
@@ -58,7 +58,7 @@ func read(ctx context.Context, table string) (records int, err error) {
 	return records, nil
 }
 
-// readShard reads a shard until it has nothing new.
+// readShard reads a shard until it has no new records.
 func readShard(ctx context.Context, client *dynamodbstreams.Client, stream, shard *string) (records int, err error) {
 	first, err := client.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{StreamArn: stream, ShardId: shard, ShardIteratorType: types.ShardIteratorTypeTrimHorizon})
 	if err != nil {

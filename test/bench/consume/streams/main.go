@@ -1,18 +1,17 @@
-// Command streams is a DynamoDB Streams endpoint that answers as fast as a socket takes it:
-// streams of four shards whose pages of 1 MB are encoded once, and get sequence numbers and an
-// iterator of their own as they are sent. It stands in a process of its own, so that
-// what reads it pays for nothing but reading.
+// Command streams is a DynamoDB Streams endpoint that answers as fast as a socket allows. Its streams have four shards.
+// The pages of 1 MB are encoded once, and get their own sequence numbers and iterator when they are sent. The endpoint
+// is a process of its own, so that a reader's processor time has only the reading.
 //
 //	streams -records FILE
 //
-// The file holds records as GetRecords answers have them, one a line; they come again and again. The first line of
-// standard output is the URL at which it listens. It ends with its standard input.
+// The file has one record of a GetRecords answer on each line. The records come again and again. The first line of
+// standard output is the URL of the endpoint. The command ends with its standard input.
 //
-//	POST /grant?table=NAME&pages=N    lets N more pages of each shard of that table be read,
-//	                                  and answers how many records those have
+//	POST /grant?table=NAME&pages=N    lets a reader read N more pages of each shard of this table,
+//	                                  and answers how many records they have
 //
-// Any table that is asked for is there, with nothing to read. Where all was read GetRecords
-// waits a little and answers with an empty page: the shards stay open.
+// Every table exists, at first with nothing to read. After the last granted page GetRecords waits a little, and answers
+// with an empty page, because the shards stay open.
 package main
 
 import (

@@ -9,26 +9,26 @@ import (
 )
 
 const (
-	pageBytes   = 1 << 20 // of a full page: what the service answers with at most
-	pageRecords = 1000    // likewise
-	shardPages  = 8       // of each shard, that come again and again; more of them would only fill memory
+	pageBytes   = 1 << 20 // the largest answer of the service
+	pageRecords = 1000    // the most records in an answer of the service
+	shardPages  = 8       // different pages of each shard, which come again and again; more would only fill memory
 )
 
-// A page is sent with numbers of its own in these places, which have as many digits.
+// Each page is sent with its own numbers in the place of these zeros, which have as many digits.
 const (
 	digits   = 12
 	zeros    = "000000000000"
-	sequence = "170000000000000" + zeros // of a record: its place in the shard
-	position = "position-" + zeros       // of an iterator: the number of earlier pages
+	sequence = "170000000000000" + zeros // sequence number of a record: its place in the shard
+	position = "position-" + zeros       // position of an iterator: the number of earlier pages
 )
 
 // page is an answer of GetRecords up to its iterator.
 type page struct {
 	text    []byte
-	numbers []int // where the digits of its sequence numbers begin
+	numbers []int // where the digits of the sequence numbers start in text
 }
 
-// load makes pages of a file of records, which it goes through as often as it must.
+// load makes pages of the records of a file. It starts again at the first record as often as it needs to.
 func load(path string) ([]page, error) {
 	records, err := loadRecords(path)
 	if err != nil {
@@ -50,7 +50,7 @@ func load(path string) ([]page, error) {
 	return pages, nil
 }
 
-// loadRecords are the records of a file, all with the same sequence number.
+// loadRecords returns the records of a file, all with the same sequence number.
 func loadRecords(path string) (records [][]byte, err error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -75,7 +75,7 @@ func loadRecords(path string) (records [][]byte, err error) {
 	return records, nil
 }
 
-// put writes a number in a place for one.
+// put writes the digits of n at the start of at.
 func put(at []byte, n int64) {
 	for i := digits - 1; i >= 0; i-- {
 		at[i] = byte('0' + n%10)

@@ -14,18 +14,18 @@ const (
 	shards    = 4
 	account   = "arn:aws:dynamodb:eu-central-1:123456789012:table/"
 	label     = "2026-01-01T00:00:00.000"
-	shardName = "shardId-0000000170000000000000-0000000" // and its number
-	tailBytes = 512                                      // of an answer behind its records, at most
-	patience  = 200 * time.Millisecond                   // of a reader that waits for pages
+	shardName = "shardId-0000000170000000000000-0000000" // the number of the shard follows
+	tailBytes = 512                                      // the most bytes of an answer after its records
+	patience  = 200 * time.Millisecond                   // how long a reader waits for pages
 )
 
-// server answers the four operations for any table.
+// server answers the four operations of DynamoDB Streams for any table.
 type server struct {
 	pages []page
-	space sync.Pool // of *[]byte: answers that were sent
+	space sync.Pool // holds *[]byte: buffers of answers that were sent
 
 	mu      sync.Mutex
-	granted map[string]int64 // pages of each shard, by table
+	granted map[string]int64 // number of granted pages of each shard, by table
 	changed chan struct{}    // closed when granted grows
 }
 
@@ -33,7 +33,7 @@ func newServer(pages []page) *server {
 	return &server{pages: pages, granted: make(map[string]int64), changed: make(chan struct{})}
 }
 
-// grant lets n more pages of each shard of a table be read, and tells how many records those have.
+// grant lets a reader read n more pages of each shard of a table. It returns how many records they have.
 func (s *server) grant(table string, n int64) (records int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +57,7 @@ type request struct {
 	ShardFilter                                any
 }
 
-// refusal is an error for a reader that requests a thing that this server does not have.
+// refusal is the error for a reader that requests something that this server does not have.
 type refusal string
 
 // ServeHTTP answers a request of an SDK.
@@ -83,7 +83,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var b []byte
 	switch a := answer.(type) {
 	case nil:
-		return // it was sent
+		return // records has sent the answer
 	case refusal:
 		w.WriteHeader(http.StatusBadRequest)
 		b, _ = json.Marshal(map[string]string{"__type": "com.amazon.coral.validate#ValidationException", "message": string(a)})
@@ -93,13 +93,13 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	send(w, b)
 }
 
-// send sends a body, with the checksum that the service sends.
+// send sends a body with the checksum that the service sends.
 func send(w http.ResponseWriter, b []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/x-amz-json-1.0")
 	h.Set("Content-Length", strconv.Itoa(len(b)))
 	h.Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(b)), 10))
-	_, _ = w.Write(b) // a reader that has left
+	_, _ = w.Write(b) // an error means that the reader has left
 }
 
 func description(q request) any {
@@ -118,7 +118,7 @@ func description(q request) any {
 	}}
 }
 
-// shardIterator returns an iterator at the start of a shard, where each reader here begins.
+// shardIterator returns an iterator at the start of a shard. Every reader here begins there.
 func shardIterator(q request) any {
 	if q.ShardIteratorType != "TRIM_HORIZON" && q.SequenceNumber != numbered(sequence, 0) {
 		return refusal("a shard is read from its start")
@@ -126,7 +126,7 @@ func shardIterator(q request) any {
 	return map[string]string{"ShardIterator": q.StreamArn + "|" + q.ShardID + "|" + position}
 }
 
-// records sends a page, as soon as there is one to be read.
+// records sends a page as soon as the page is granted.
 func (s *server) records(w http.ResponseWriter, r *http.Request, q request) any {
 	rest := strings.TrimPrefix(q.ShardIterator, account)
 	table, _, _ := strings.Cut(rest, "/")
@@ -158,12 +158,12 @@ func (s *server) records(w http.ResponseWriter, r *http.Request, q request) any 
 	return nil
 }
 
-// page is one of a shard.
+// page returns the page at a place of a shard.
 func (s *server) page(shard int, at int64) *page {
 	return &s.pages[shard*shardPages+int(at%shardPages)]
 }
 
-// await waits for a page of each shard of a table to be granted; it is false where that takes long.
+// await waits until a page of each shard of a table is granted. It returns false if that takes too long.
 func (s *server) await(r *http.Request, table string, at int64) bool {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -184,7 +184,7 @@ func (s *server) await(r *http.Request, table string, at int64) bool {
 	}
 }
 
-// numbered is a text with a number in its place for one.
+// numbered returns text with the number n in place of its last digits.
 func numbered(text string, n int64) string {
 	b := []byte(text)
 	put(b[len(b)-digits:], n)
