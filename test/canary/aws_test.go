@@ -27,7 +27,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/telemetry"
 )
 
-// calls are calls of every service, with the canary wherever an item can be.
+// calls returns calls of every service, with the canary wherever an item can be.
 func calls(sdk aws.Config) map[string]func(context.Context) error {
 	c, table := aws.String(canary), aws.String("shop-views")
 	item := map[string]types.AttributeValue{canary: &types.AttributeValueMemberS{Value: canary}}
@@ -97,9 +97,8 @@ func calls(sdk aws.Config) map[string]func(context.Context) error {
 	}
 }
 
-// Neither spans nor metrics of calls to AWS show anything of an item, though every request
-// is made of nothing else, and every answer quotes it: as it is, and as an error's code
-// and text.
+// Spans and metrics of calls to AWS show nothing of an item. Each request consists of an item, and each answer quotes
+// the request, also in the code and the text of an error.
 func TestNothingOfAnItemIsShown_CallsOfAWS(t *testing.T) {
 	t.Setenv("OTEL_TRACES_EXPORTER", "console")
 	t.Setenv("OTEL_METRICS_EXPORTER", "console")
@@ -115,7 +114,7 @@ func TestNothingOfAnItemIsShown_CallsOfAWS(t *testing.T) {
 		w.Header().Set("X-Amz-Target", canary)
 		w.WriteHeader(status)
 		switch text, _ := json.Marshal(quoted); {
-		case r.Header.Get("X-Amz-Target") != "": // JSON
+		case r.Header.Get("X-Amz-Target") != "": // an answer in JSON
 			fmt.Fprintf(w, `{"__type":"com.amazonaws#%s is wrong","message":%s}`, canary, text)
 		case status != http.StatusOK:
 			fmt.Fprintf(w, `<ErrorResponse><Error><Code>%[1]s is wrong</Code><Message>%[1]s</Message></Error></ErrorResponse>`, canary)

@@ -29,7 +29,7 @@ import (
 // canary is in every key and every value of the records.
 const canary = "tweety"
 
-// file has every kind of stage, and each of them fails on some of the records.
+// file has every kind of stage. Each stage fails on some of the records.
 const file = `
 version: 1
 name: shop
@@ -66,8 +66,7 @@ sinks:
     custom: {name: own}
 `
 
-// stream has sound records, records that stages fail on, and records of every
-// class that cannot be decoded.
+// stream returns sound records, records on which stages fail, and records of every class that cannot be decoded.
 func stream() string {
 	var b strings.Builder
 	n := 0
@@ -109,7 +108,7 @@ func stream() string {
 	return b.String()
 }
 
-// own fails in every way that a sink can, and names the item.
+// own is a sink that fails in every possible way. Each error names the item.
 type own struct {
 	mu    sync.Mutex
 	calls int
@@ -138,7 +137,7 @@ func (o *own) Write(_ context.Context, ds []pipeline.Delivery) error {
 	return failed.OrNil()
 }
 
-// lockedBuffer is written by several goroutines.
+// lockedBuffer is a buffer that several goroutines may write.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -150,9 +149,8 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// Nothing of an item is in logs, spans, metrics, ledgers or the errors of a run, however it fails; and what the stages
-// of the house say in a dead letter names the place, not the value. The text of a user's own code stays in its dead
-// letters alone.
+// However a run fails, its logs, spans, metrics, ledgers and errors have nothing of an item. In a dead letter, the
+// error of a built-in stage names the place, not the value. The error of a user's own code is only in the dead letter.
 func TestNothingOfAnItemIsShown(t *testing.T) {
 	cfg, err := config.Parse("tablewake.yaml", []byte(file), os.LookupEnv)
 	if err != nil {
@@ -216,7 +214,7 @@ func TestNothingOfAnItemIsShown(t *testing.T) {
 	checkLetters(t, stores.Dir().DeadLetters())
 }
 
-// checkLetters reads the causes in dead letters.
+// checkLetters checks the errors in dead letters.
 func checkLetters(t *testing.T, folder string) {
 	t.Helper()
 	letters, err := dir.New(dir.Options{Dir: folder})
@@ -231,7 +229,7 @@ func checkLetters(t *testing.T, folder string) {
 		}
 		classes[strings.TrimSpace(l.Class+" "+l.Sink)]++
 		switch {
-		case l.Sink == "own" || l.Class == "detector" || l.Class == "panic": // its own words
+		case l.Sink == "own" || l.Class == "detector" || l.Class == "panic": // the error of the user's own code
 		case shows(l.Error) != "":
 			t.Errorf("a letter of %s (%s) shows an item: %s", l.Sink, l.Class, shows(l.Error))
 		}
@@ -243,7 +241,7 @@ func checkLetters(t *testing.T, folder string) {
 	}
 }
 
-// shows is the first line of text that shows the canary.
+// shows returns a part of the first line of text that has the canary.
 func shows(text string) string {
 	for line := range strings.Lines(text) {
 		if i := strings.Index(strings.ToLower(line), canary); i >= 0 {

@@ -30,7 +30,7 @@ import (
 	searchsqlite "github.com/tablewake/tablewake/sinks/search/sqlite"
 )
 
-// protected has every kind of sink, once without anything sensitive and once with one sensitive attribute.
+// protected has every kind of sink twice: without any sensitive attribute, and with one sensitive attribute.
 const protected = `
 version: 1
 name: shop
@@ -73,8 +73,8 @@ sinks:
     custom: {name: crm, allow_sensitive: [Email]}
 `
 
-// The canaries, each in a sensitive attribute; some sinks may hold that of mail. The canary in a name is in the name of
-// a member.
+// These are the canaries. Each is in a sensitive attribute, and named is the name of a member. Some sinks may hold
+// mail.
 const (
 	mail   = "tweety.mail"
 	street = "tweety.street"
@@ -87,8 +87,8 @@ const (
 // others are the canaries that no sink may hold.
 var others = []string{street, named, serial, tag, note}
 
-// protectedStream has items that come, change, collide and go, one that a sink cannot accept, and records that cannot
-// be decoded at a sensitive attribute.
+// protectedStream returns changes of items that are created, changed and deleted, and that collide. A sink cannot
+// accept some of the items, and some records cannot be decoded at a sensitive attribute.
 func protectedStream() string {
 	var b strings.Builder
 	n := 0
@@ -106,7 +106,7 @@ func protectedStream() string {
 	}
 	for i := range 40 {
 		pk := fmt.Sprintf("USER#%d", i)
-		address := fmt.Sprintf("%s.%d@x.org", mail, i/2) // every second collides
+		address := fmt.Sprintf("%s.%d@x.org", mail, i/2) // every second item collides with the one before
 		record("INSERT", pk, `,"NewImage":`+item(pk, address, "", ""))
 		record("MODIFY", pk, `,"OldImage":`+item(pk, address, "", "")+`,"NewImage":`+item(pk, strings.ToUpper(address), "2", ""))
 		switch i % 4 {
@@ -123,7 +123,7 @@ func protectedStream() string {
 	return b.String()
 }
 
-// faulty fails every third call of a store, for a while, and quotes all that it was given.
+// faulty fails every third call of a store, and quotes everything that the call was given.
 type faulty struct {
 	*local.Stores
 	mu    sync.Mutex
@@ -139,7 +139,7 @@ func (f *faulty) fail(given any) error {
 	return nil
 }
 
-// spy is a Go sink that keeps its changes, and sometimes fails, with an error that names the change.
+// spy is a Go sink that keeps its changes. Sometimes it fails with an error that quotes its changes.
 type spy struct {
 	faults *faulty
 	mu     sync.Mutex
@@ -159,7 +159,7 @@ func (s *spy) Write(_ context.Context, ds []pipeline.Delivery) error {
 	return s.faults.fail(s.seen.String())
 }
 
-// Sensitive values are only where a sink may hold them, whatever fails on the way.
+// Sensitive values are only in sinks that may hold them, whatever fails on the way.
 func TestSensitiveIsKept(t *testing.T) {
 	cfg, err := config.Parse("tablewake.yaml", []byte(protected), os.LookupEnv)
 	if err != nil {
@@ -228,7 +228,7 @@ func TestSensitiveIsKept(t *testing.T) {
 		"hashed documents": documents(t, d.Views(), "hashed"),
 		"a Go sink":        own.seen.String(),
 	}
-	mails := map[string]string{ // may hold one sensitive attribute
+	mails := map[string]string{ // these may hold one sensitive attribute
 		"the tables":       files(t, d.Views()),
 		"the open archive": files(t, d.Archive("open")),
 		"people":           documents(t, d.Views(), "people"),
@@ -261,7 +261,7 @@ func TestSensitiveIsKept(t *testing.T) {
 	}
 }
 
-// letterErrors are the causes in dead letters.
+// letterErrors returns the errors in dead letters.
 func letterErrors(t *testing.T, folder string) string {
 	t.Helper()
 	letters, err := dir.New(dir.Options{Dir: folder})
@@ -274,14 +274,14 @@ func letterErrors(t *testing.T, folder string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l.Class != "undecodable" { // it names the place in the record, whole
+		if l.Class != "undecodable" { // an undecodable letter names the whole place in the record
 			fmt.Fprintf(&b, "%s %s: %s\n", l.Sink, l.Class, l.Error)
 		}
 	}
 	return b.String()
 }
 
-// explained is the whole output of explain about the records.
+// explained returns the whole output of explain for the records.
 func explained(t *testing.T, cfg *config.Config, options []sinks.Option) string {
 	t.Helper()
 	p, err := sinks.Assemble(t.Context(), cfg, sinks.PlanOnly(), append(slices.Clone(options), sinks.MaskAll())...)
@@ -313,7 +313,7 @@ func explained(t *testing.T, cfg *config.Config, options []sinks.Option) string 
 	return b.String()
 }
 
-// documents are those of an index, with their ids.
+// documents returns the documents of an index, with their ids.
 func documents(t *testing.T, file, index string) string {
 	t.Helper()
 	store, err := searchsqlite.OpenReader(t.Context(), file)
@@ -331,7 +331,7 @@ func documents(t *testing.T, file, index string) string {
 	return b.String()
 }
 
-// files are the names and the bytes of a file, or of all in a folder, unpacked.
+// files returns the names and the unpacked bytes of a file, or of all files in a folder.
 func files(t *testing.T, path string) string {
 	t.Helper()
 	unpack, err := zstd.NewReader(nil)
@@ -358,7 +358,7 @@ func files(t *testing.T, path string) string {
 	return b.String()
 }
 
-// holds is the first place in text that shows one of the canaries.
+// holds returns the first place in text that has one of the canaries.
 func holds(text string, canaries []string) string {
 	lower := strings.ToLower(text)
 	for _, c := range canaries {

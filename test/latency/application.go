@@ -10,14 +10,14 @@ import (
 	"github.com/tablewake/tablewake/test/kcl"
 )
 
-// application is an application of the KCL. Records that it is handed have arrived.
+// application is an application of the KCL. A record has arrived when the application is called with the record.
 type application struct {
 	world   *world
 	proxy   *kcl.RegionProxy
 	started int
 
 	mu   sync.Mutex
-	seen map[write]chan struct{} // closed when it has
+	seen map[write]chan struct{} // each channel is closed when its write has arrived
 }
 
 var _ reader = (*application)(nil)
@@ -28,12 +28,12 @@ func newApplication(w *world) *application {
 
 func (a *application) close() { a.proxy.Close() }
 
-// worker is a worker of it.
+// worker is a worker of the application.
 type worker struct{ *kcl.Worker }
 
 func (w worker) stop() error { return w.Stop() }
 
-// start gives each worker a name of its own, as tasks of a service have.
+// start gives each worker its own name, like the tasks of a service.
 func (a *application) start() (process, error) {
 	a.started++
 	w, err := kcl.Start(context.Background(), kcl.Options{
@@ -51,13 +51,13 @@ func (a *application) tell(e kcl.Event) {
 	defer a.mu.Unlock()
 	done := a.arrival(write(e.Key))
 	select {
-	case <-done: // again
+	case <-done: // the record came again
 	default:
 		close(done)
 	}
 }
 
-// arrival is called with the lock.
+// arrival returns the channel of a write. The caller holds mu.
 func (a *application) arrival(wr write) chan struct{} {
 	if a.seen[wr] == nil {
 		a.seen[wr] = make(chan struct{})
@@ -65,7 +65,7 @@ func (a *application) arrival(wr write) chan struct{} {
 	return a.seen[wr]
 }
 
-// arrived waits until the application was handed the record.
+// arrived waits until the application was called with the record.
 func (a *application) arrived(ctx context.Context, wr write) error {
 	const limit = 5 * time.Minute // a start takes up to 130 s
 	a.mu.Lock()

@@ -1,16 +1,14 @@
-// Command latency measures, on DynamoDB Local and with the built program, how long a
-// write takes from the table into a view: from the start of a consumer to its first
-// record, in a steady stream, and across a rolling restart of two consumers. It prints what
-// it finds and asserts nothing.
+// Command latency measures how long a write takes from the table into a view, on DynamoDB Local and with the built
+// program. It measures a consumer from its start to its first record, a consumer of a steady stream, and two consumers
+// during a rolling restart. It prints the results and asserts nothing.
 //
 //	go run ./test/servers -only dynamodb -- go run ./test/latency [-n 400] [-rate 20] [-kcl]
 //
-// Consumers poll eagerly (polling: {max_idle: 50ms}). A time is taken from when the server
-// acknowledged the write until a read of the view shows it.
+// Consumers poll often (polling: {max_idle: 50ms}). A time begins when the server acknowledges the write, and ends when
+// a read of the view shows the write.
 //
-// With -kcl the same is done, with a table of its own and for some six minutes more, to an application of
-// Amazon's KCL with all its defaults; there a write has arrived when the application is
-// handed its record.
+// With -kcl the command also measures an application of Amazon's KCL with all its defaults, on its own table. This
+// takes some six minutes more. There a write has arrived when the application is called with the record.
 package main
 
 import (
@@ -59,7 +57,7 @@ func run(ctx context.Context, n int, rate float64, withKCL bool) (err error) {
 	return measure(ctx, n, rate, "an application of the KCL", func(w *world) (reader, error) { return newApplication(w), nil })
 }
 
-// measure takes all measurements of a reader, on a table of their own.
+// measure makes all measurements of a reader, on its own table.
 func measure(ctx context.Context, n int, rate float64, what string, open func(*world) (reader, error)) error {
 	w, err := newWorld(ctx)
 	if err != nil {
@@ -85,11 +83,11 @@ func measure(ctx context.Context, n int, rate float64, what string, open func(*w
 	return nil
 }
 
-// reader is what reads the stream of a world: a consumer, or several.
+// reader reads the stream of a world with one process or several.
 type reader interface {
-	// start starts a process with a new name each time.
+	// start starts a process. Each process has a new name.
 	start() (process, error)
-	// arrived waits until a write has.
+	// arrived waits until a write has arrived.
 	arrived(ctx context.Context, wr write) error
 	close()
 }
@@ -97,7 +95,7 @@ type reader interface {
 // process is a running process.
 type process interface{ stop() error }
 
-// firstRecord starts a consumer where a record waits for it.
+// firstRecord measures the start of a consumer for which a record waits.
 func firstRecord(ctx context.Context, w *world, r reader, what string) error {
 	first, err := w.put(ctx)
 	if err != nil {
@@ -127,7 +125,7 @@ func steady(ctx context.Context, w *world, r reader, n int, rate float64) error 
 	return errors.Join(err, p.stop())
 }
 
-// warm waits until what was started reads.
+// warm waits until a started process reads.
 func warm(ctx context.Context, w *world, r reader) error {
 	wr, err := w.put(ctx)
 	if err != nil {
@@ -166,8 +164,8 @@ func rolling(ctx context.Context, w *world, r reader, n int, rate float64) error
 	return errors.Join(err, fleet[0].stop(), fleet[1].stop())
 }
 
-// load writes n items at a rate, whatever becomes of them, and says how long each took to
-// arrive. beside runs meanwhile.
+// load writes n items at a rate, without waiting for their arrival. It returns how long each item took to arrive.
+// beside runs at the same time.
 func load(ctx context.Context, w *world, r reader, n int, rate float64, beside func() error) ([]time.Duration, error) {
 	took, errs := make([]time.Duration, n), make([]error, n+1)
 	var all sync.WaitGroup

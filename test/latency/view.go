@@ -27,7 +27,7 @@ sinks:
   rows: {view: {table: %[1]s-rows, key: {PK: '{PK|esc}', SK: '{SK|esc}'}, attributes: {at: '{At}'}}}
 `
 
-// view is a view that `tablewake consume` writes.
+// view is the view that `tablewake consume` writes.
 type view struct {
 	world           *world
 	program, config string
@@ -58,7 +58,7 @@ func (v *view) start() (process, error) {
 	return c, c.cmd.Start()
 }
 
-// stop stops it softly.
+// stop stops the consumer softly.
 func (c *consumer) stop() error {
 	err := c.cmd.Process.Signal(syscall.SIGTERM)
 	if err == nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// world is a source table on DynamoDB Local. One goroutine writes to it.
+// world is a source table on DynamoDB Local. Only one goroutine writes to the table.
 type world struct {
 	endpoint string
-	name     string // of the access key, and what names of tables begin with
+	name     string // access key, and start of the tables' names
 	stream   string // ARN
 	client   *dynamodb.Client
 	written  int
@@ -32,7 +32,7 @@ func newWorld(ctx context.Context) (*world, error) {
 	if endpoint == "" {
 		return nil, errors.New(kind.Env + " is not set: run  go run ./test/servers -only dynamodb -- go run ./test/latency")
 	}
-	key := "latency" + strings.ToLower(rand.Text()[:10]) // a world of its own
+	key := "latency" + strings.ToLower(rand.Text()[:10]) // each world has its own key
 	w := &world{endpoint: endpoint, name: key}
 	w.client = dynamodb.New(dynamodb.Options{Region: server.Region, BaseEndpoint: &endpoint, Credentials: credentials.NewStaticCredentialsProvider(key, "secret", "")})
 	out, err := w.client.CreateTable(ctx, &dynamodb.CreateTableInput{
@@ -57,17 +57,17 @@ func (w *world) close() {
 	defer cancel()
 	tables, err := w.client.ListTables(ctx, nil)
 	if err != nil {
-		return // they go with the server
+		return // the tables are lost with the server
 	}
 	for _, table := range tables.TableNames {
 		_, _ = w.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &table})
 	}
 }
 
-// write is a new item: the PK of it.
+// write is the PK of a new item.
 type write string
 
-// put writes an item that was not there.
+// put writes a new item.
 func (w *world) put(ctx context.Context) (write, error) {
 	w.written++
 	pk := fmt.Sprintf("item%06d", w.written)

@@ -21,18 +21,18 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// picturesEnv names the folder for pictures; without it there are none.
+// picturesEnv is a variable of the environment. It names the folder for pictures; without it no pictures are taken.
 const picturesEnv = "TABLEWAKE_TEST_PICTURES"
 
 var (
-	widths  = []int64{360, 820, 1440} // a phone, a tablet, a desk
+	widths  = []int64{360, 820, 1440} // a phone, a tablet, a desktop
 	schemes = []string{"light", "dark"}
 )
 
-// urls are the addresses of the page's states, by state.
+// urls has the addresses of the page, by state.
 var urls = map[string]string{}
 
-// script is axe-core's.
+// script is the text of axe-core.
 var script string
 
 func TestMain(m *testing.M) {
@@ -81,7 +81,7 @@ func run(m *testing.M) (int, error) {
 	if err := serve.Start(); err != nil {
 		return 1, err
 	}
-	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != ""; { // an empty line is the end of the addresses
+	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != ""; { // an empty line ends the addresses
 		url := lines.Text()
 		parts := strings.Split(strings.TrimSuffix(url, "/"), "/")
 		urls[parts[len(parts)-1]] = url
@@ -92,7 +92,7 @@ func run(m *testing.M) (int, error) {
 	return code, serve.Wait()
 }
 
-// browser is the path of Chromium.
+// browser returns the path of Chromium.
 func browser() (string, error) {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -102,7 +102,7 @@ func browser() (string, error) {
 	return "", fmt.Errorf("this machine lacks chromium; install it: apt-get install -y --no-install-recommends chromium")
 }
 
-// open returns a tab of a new browser, which is closed with the test.
+// open returns a tab of a new browser. The browser is closed at the end of the test.
 func open(t *testing.T) context.Context {
 	t.Helper()
 	path, err := browser()
@@ -121,7 +121,7 @@ func open(t *testing.T) context.Context {
 	return timed
 }
 
-// look shows a page in a width and a scheme. It waits until the page is live.
+// look shows a page with this width and colour scheme. It waits until the page is live.
 func look(url string, width int64, scheme string) chromedp.Tasks {
 	return chromedp.Tasks{
 		emulation.SetDeviceMetricsOverride(width, 900, 1, width < 500),
@@ -131,7 +131,7 @@ func look(url string, width int64, scheme string) chromedp.Tasks {
 	}
 }
 
-// violation is what axe-core found.
+// violation is a finding of axe-core.
 type violation struct {
 	ID    string
 	Help  string
@@ -141,7 +141,7 @@ type violation struct {
 	}
 }
 
-// axe has axe-core look at the page, with all rules of WCAG 2.2 AA and of good practice.
+// axe checks the page with axe-core, by all rules of WCAG 2.2 AA and of good practice.
 func axe(found *[]violation) chromedp.Tasks {
 	const run = `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then(r => JSON.stringify(r.violations))`
 	return chromedp.Tasks{chromedp.Evaluate(script+"; true", nil), chromedp.ActionFunc(func(ctx context.Context) error {
@@ -153,7 +153,7 @@ func axe(found *[]violation) chromedp.Tasks {
 	})}
 }
 
-// savePicture saves the whole page, if there is a folder for pictures.
+// savePicture saves a picture of the whole page, if there is a folder for pictures.
 func savePicture(t *testing.T, ctx context.Context, name string) {
 	t.Helper()
 	dir := os.Getenv(picturesEnv)
@@ -172,7 +172,7 @@ func savePicture(t *testing.T, ctx context.Context, name string) {
 	}
 }
 
-// Nothing keeps people from using the page, in any state, width and scheme; nothing is cut off at its side.
+// axe-core finds no problem with the page in any state, width and scheme. The page is never wider than its window.
 func TestPage_Axe(t *testing.T) {
 	ctx := open(t)
 	for _, state := range slices.Sorted(maps.Keys(urls)) {

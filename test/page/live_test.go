@@ -13,10 +13,11 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// awaited has an expression's promise awaited.
+// awaited makes Evaluate wait for the promise that an expression returns.
 func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
 
-// The page is live, a button pauses it, and what is open stays open; its content security policy refuses none of this.
+// The page is live, a button pauses it, and a closed fold stays closed. The content security policy of the page refuses
+// none of this.
 func TestPage_Live(t *testing.T) {
 	ctx := open(t)
 	var refused []string
@@ -47,7 +48,7 @@ func TestPage_Live(t *testing.T) {
 	}
 }
 
-// A part that arrives while its text is selected is shown once nothing of it is selected.
+// A part that arrives while its text is selected is shown only after the selection has ended.
 func TestPage_Selected(t *testing.T) {
 	ctx := open(t)
 	const begin = `
@@ -70,7 +71,7 @@ func TestPage_Selected(t *testing.T) {
 	}
 }
 
-// Keys reach everything that can be pressed, in the order of the page, and press it.
+// The keyboard reaches everything that can be pressed, in the order of the page, and can press it.
 func TestPage_Keyboard(t *testing.T) {
 	ctx := open(t)
 	var order []string
@@ -95,7 +96,7 @@ func TestPage_Keyboard(t *testing.T) {
 	}
 }
 
-// Without JavaScript the page is whole, and loads itself again.
+// Without JavaScript the page is complete, and loads itself again.
 func TestPage_WithoutScript(t *testing.T) {
 	ctx := open(t)
 	var text string

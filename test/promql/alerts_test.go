@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/prometheus/promql/promqltest"
 )
 
-// rule is the one of the name, as the file has it.
+// rule returns the alert of this name in the file of rules.
 func rule(t *testing.T, name string) rulefmt.Rule {
 	t.Helper()
 	text, err := os.ReadFile(tree + "deploy/prometheus/alerts.yaml")
@@ -35,15 +35,15 @@ func rule(t *testing.T, name string) rulefmt.Rule {
 	return rulefmt.Rule{}
 }
 
-// fires are the minutes of the first length in which the alert is on, evaluated each minute by Prometheus' own engine
-// over series in its notation of tests, one sample a minute.
+// fires returns the minutes, from 0 to length-1, in which the alert fires. Prometheus' own engine evaluates the alert
+// each minute. The series are in the notation of Prometheus' tests, with one sample a minute.
 func fires(t *testing.T, alert string, length int, series ...string) (on []int) {
 	t.Helper()
 	r := rule(t, alert)
 	storage := promqltest.LoadedStorage(t, "load 1m\n\t"+strings.Join(series, "\n\t")+"\n")
 	defer storage.Close()
 	engine := promqltest.NewTestEngine(t, false, 5*time.Minute, 100_000)
-	since := -1 // the minute since which it has been true
+	since := -1 // minute since which the expression has been true
 	for m := range length {
 		q, err := engine.NewInstantQuery(t.Context(), storage, nil, r.Expr, time.Unix(0, 0).Add(time.Duration(m)*time.Minute))
 		if err != nil {
@@ -68,7 +68,7 @@ func fires(t *testing.T, alert string, length int, series ...string) (on []int) 
 	return on
 }
 
-// counted are the alerts for events that should never happen, by a series that they read.
+// counted has the alerts for events that should never happen. Each alert has a series that it reads.
 var counted = map[string]string{
 	"TablewakeLostRecords":    `tablewake_reader_gaps_total{pipeline="shop", table="orders"}`,
 	"TablewakeBatchesGivenUp": `tablewake_handler_messages_total{pipeline="shop", outcome="gap"}`,
@@ -78,7 +78,8 @@ var counted = map[string]string{
 	"TablewakeDenied":         `tablewake_reader_calls_total{pipeline="shop", operation="GetRecords", outcome="denied"}`,
 }
 
-// A counter has no series before it counts, and the first of them has no increase.
+// The first event fires its alert, although a counter has no series before its first event, and its first sample is no
+// increase.
 func TestAlerts_TheFirstOfItsKindRings(t *testing.T) {
 	for alert, series := range counted {
 		on := fires(t, alert, 60, series+` _x10 1x50`)
@@ -100,7 +101,7 @@ func TestAlerts_TheNextOfItsKindRingsToo(t *testing.T) {
 	}
 }
 
-// Old counts, and those of another kind, fire no alert.
+// An alert does not fire for old counts, or for counts of another kind.
 func TestAlerts_AreQuietWhereNothingHappens(t *testing.T) {
 	for alert, series := range counted {
 		for _, m := range fires(t, alert, 120, series+` 4x120`) {
@@ -125,14 +126,15 @@ func TestAlerts_AreQuietWhereNothingHappens(t *testing.T) {
 	}
 }
 
-// A sink that never finished anything is stuck, like one that stopped; a sink that has just begun, or writes, is not.
+// A sink that has never finished anything is stuck, like a sink that has stopped. A sink that has just begun, or that
+// writes, is not stuck.
 func TestAlerts_ASinkThatFinishesNothingIsStuck(t *testing.T) {
 	const pending = `tablewake_sink_pending{pipeline="shop", sink="view"} `
 	const done = `tablewake_sink_deliveries_total{pipeline="shop", sink="view", outcome="written"} `
 	for _, c := range []struct {
 		name   string
 		series []string
-		first  int // minute; -1 for never
+		first  int // first minute; -1: never
 	}{
 		{"down from the start", []string{pending + `5x60`}, 15},
 		{"down since minute 20", []string{pending + `0x19 5x40`, done + `0+1x19 19x40`}, 34},
@@ -150,7 +152,7 @@ func TestAlerts_ASinkThatFinishesNothingIsStuck(t *testing.T) {
 	}
 }
 
-// A lease table out of reach rings within minutes, and not for a moment of it.
+// If the lease table cannot be reached for minutes, the alert fires. It does not fire after a single minute.
 func TestAlerts_LeaseTableOutOfReach(t *testing.T) {
 	const unwritten = `tablewake_reader_unwritten_seconds{pipeline="shop"} `
 	for _, c := range []struct {
@@ -163,7 +165,7 @@ func TestAlerts_LeaseTableOutOfReach(t *testing.T) {
 	}
 }
 
-// Silent consumers are reported missing while the stream keeps their unread records.
+// Consumers that are gone are reported until the stream has dropped their unread records.
 func TestAlerts_ConsumersThatAreGoneStayGone(t *testing.T) {
 	const contact = `tablewake_reader_contact_ratio{pipeline="shop"} `
 	on := fires(t, "TablewakeConsumersGone", 24*60, contact+`1x30`)
@@ -175,7 +177,7 @@ func TestAlerts_ConsumersThatAreGoneStayGone(t *testing.T) {
 	}
 }
 
-// Audits that fail ring as those that do not run at all, two days after the last that was complete.
+// The alert fires two days after the last complete audit, whether later audits failed or did not run.
 func TestAlerts_NotAudited(t *testing.T) {
 	const day = 24 * 60
 	for name, series := range map[string]string{

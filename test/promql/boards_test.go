@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// check parses an expression, and looks up every metric and label in it. It answers the
-// metrics, by their names on the page.
+// check parses an expression, and looks up every metric and label in the expression. It returns the metrics, by their
+// names on the page.
 func check(t *testing.T, all map[string]metric, where, expr string) (used []string) {
 	t.Helper()
 	tree, err := parser.NewParser(parser.Options{}).ParseExpr(expr)
@@ -23,7 +23,7 @@ func check(t *testing.T, all map[string]metric, where, expr string) (used []stri
 		t.Errorf("%s: %v in %s", where, err, expr)
 		return nil
 	}
-	labels := map[string]bool{} // of the metrics in it
+	labels := map[string]bool{} // labels of the metrics in the expression
 	parser.Inspect(tree, func(n parser.Node, _ []parser.Node) error {
 		s, ok := n.(*parser.VectorSelector)
 		if !ok {
@@ -65,8 +65,8 @@ func check(t *testing.T, all map[string]metric, where, expr string) (used []stri
 	return used
 }
 
-// The rules are what Prometheus takes, of metrics that there are; each metric that the page
-// has an alarm for is in one of them, and every rule says what to do.
+// Prometheus accepts the rules. They use existing metrics, and say what to do. Each metric for which the page has an
+// alarm is in one of the rules.
 func TestAlerts(t *testing.T) {
 	groups, errs := rulefmt.ParseFile(tree+"deploy/prometheus/alerts.yaml", false, model.LegacyValidation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
 	for _, err := range errs {
@@ -93,7 +93,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// board is a dashboard as far as it is looked at.
+// board has the parts of a dashboard that are tested.
 type board struct {
 	Title, UID string
 	Templating struct {
@@ -121,7 +121,7 @@ func TestDashboard(t *testing.T) {
 	if err := json.Unmarshal(text, &b); err != nil {
 		t.Fatal(err)
 	}
-	// Grafana's values of its variables.
+	// These are the values of Grafana's variables.
 	given := strings.NewReplacer("$__rate_interval", "5m", "$pipeline", "shop")
 	all, used, ids, taken := metrics(t), map[string]bool{}, map[int]bool{}, map[[2]int]string{}
 	for _, p := range b.Panels {

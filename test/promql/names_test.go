@@ -11,14 +11,14 @@ import (
 
 const tree = "../../"
 
-// metric is one of the page, by the name that Prometheus has for it.
+// metric is a metric of the page, with the name that Prometheus gives it.
 type metric struct {
 	documented string
 	labels     []string
 	alarm      bool // the page says when to worry
 }
 
-// metrics are those of the page; of a histogram its three series.
+// metrics returns the metrics of the page. A histogram has three series.
 func metrics(t *testing.T) map[string]metric {
 	t.Helper()
 	page, err := os.ReadFile(tree + "pipeline/telemetry/METRICS.md")
@@ -66,7 +66,7 @@ func metrics(t *testing.T) map[string]metric {
 	return all
 }
 
-// The page's examples are the results of the names.
+// Prometheus' names are those of the examples on the page.
 func TestNames_AsThePageSays(t *testing.T) {
 	all := metrics(t)
 	for _, name := range []string{

@@ -14,13 +14,13 @@ import (
 	"github.com/prometheus/prometheus/model/textparse"
 )
 
-// sample is a line of a page.
+// sample is a line of a scrape.
 type sample struct {
 	labels labels.Labels
 	value  float64
 }
 
-// scraped is what Prometheus reads from a page that the package pipeline/telemetry/prometheus has written.
+// scraped returns what Prometheus reads from a page that the package pipeline/telemetry/prometheus wrote.
 func scraped(t *testing.T, name string) (types map[string]model.MetricType, samples []sample) {
 	t.Helper()
 	page, err := os.ReadFile(tree + "pipeline/telemetry/prometheus/testdata/" + name)
@@ -53,7 +53,7 @@ func scraped(t *testing.T, name string) (types map[string]model.MetricType, samp
 	}
 }
 
-// A scrape has the metrics of the page by the names and labels that Prometheus' OTLP receiver gives them.
+// A scrape has the metrics of the page, with the names and labels that Prometheus' OTLP receiver gives them.
 func TestScrape_NamesAsByOTLP(t *testing.T) {
 	types, samples := scraped(t, "metrics.txt")
 	all := metrics(t)
@@ -90,7 +90,7 @@ func TestScrape_NamesAsByOTLP(t *testing.T) {
 	}
 }
 
-// The values and texts arrive as they were.
+// Odd values and texts pass a scrape unchanged.
 func TestScrape_OddMetrics(t *testing.T) {
 	types, samples := scraped(t, "odd.txt")
 	values, texts := map[string]float64{}, map[float64]string{}

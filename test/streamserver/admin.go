@@ -14,19 +14,19 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// admin is the API under /admin.
+// admin serves the API under /admin.
 type admin struct {
 	server *streamtest.Server
 	table  *streamtest.Table
 	writes writes
 
 	ctx     context.Context
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // mu guards all fields below
 	halt    context.CancelFunc
-	halted  context.Context // done when background activities have to end
+	halted  context.Context // done when background work has to end
 	running int
 	jobs    sync.WaitGroup
-	once    sync.Mutex // one reshaping of the stream at a time
+	once    sync.Mutex // held while the stream is reshaped, so that this happens one at a time
 }
 
 func newAdmin(ctx context.Context, server *streamtest.Server, table string, shards int) *admin {
@@ -55,14 +55,14 @@ func (a *admin) handler() http.Handler {
 	return mux
 }
 
-// post has a request of type T done.
+// post serves POST requests of type T to path with do.
 func post[T any](mux *http.ServeMux, path string, do func(T) (any, error)) {
 	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, req *http.Request) {
 		var in T
 		d := json.NewDecoder(req.Body)
 		d.DisallowUnknownFields()
 		err := d.Decode(&in)
-		if errors.Is(err, io.EOF) { // no setting means the defaults
+		if errors.Is(err, io.EOF) { // an empty body means the defaults
 			err = nil
 		}
 		var out any
@@ -80,7 +80,7 @@ func get(do func() any) http.HandlerFunc {
 	}
 }
 
-// safely turns the panics by which streamtest reports a wrong test into errors.
+// safely calls do. It turns a panic by which streamtest reports a wrong test into an error.
 func safely(do func() (any, error)) (out any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -100,10 +100,10 @@ func answer(w http.ResponseWriter, out any, err error) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(out) // who asked is gone
+	_ = json.NewEncoder(w).Encode(out) // an error means that the client is gone
 }
 
-// start starts a background activity that runs until it is done, or stopped.
+// start starts background work that runs until it is done or stopped.
 func (a *admin) start(job func(ctx context.Context) error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -120,7 +120,7 @@ func (a *admin) start(job func(ctx context.Context) error) {
 	})
 }
 
-// stop ends the background activities.
+// stop ends the background work.
 func (a *admin) stop() {
 	a.mu.Lock()
 	a.halt()
@@ -129,7 +129,7 @@ func (a *admin) stop() {
 	a.jobs.Wait()
 }
 
-// duration is a text like 1m30s.
+// duration is a duration in the form of a text like 1m30s.
 type duration time.Duration
 
 func (d *duration) UnmarshalText(text []byte) error {

@@ -1,40 +1,39 @@
-// Command streamserver is shardreader/streamtest in a process of its own: a DynamoDB
-// Streams endpoint with one table, and an API under /admin that writes to the table,
-// reshards its stream and makes calls fail.
+// Command streamserver is shardreader/streamtest in a process of its own: a DynamoDB Streams endpoint with one table.
+// An API under /admin writes to the table, reshards its stream and makes calls fail.
 //
 //	go run ./test/streamserver -addr 127.0.0.1:0 -table shop -shards 12
 //
-// The first line of standard output is the endpoint, http://127.0.0.1:PORT, which is
-// what the SDK's base endpoint for DynamoDB Streams is to be; any credentials and Region
-// do. Each access key counts as a reader of its own. It ends on SIGTERM or
-// SIGINT, and when its standard input ends: start it with a pipe for that.
+// The first line of standard output is the endpoint, http://127.0.0.1:PORT. Use this URL as the SDK's base endpoint for
+// DynamoDB Streams, with any credentials and any Region. Each access key counts as a separate reader. The server ends
+// on SIGTERM or SIGINT, and when its standard input ends. If the server has to end with its parent, start it with a
+// pipe.
 //
-// All of /admin takes and gives JSON. Members that are left out have their
-// defaults; an error is {"error": "..."} with status 400. Durations are texts: "1m30s".
+// All requests and answers of /admin are JSON. Missing members have their defaults. An error is {"error": "..."} with
+// status 400. Durations are texts: "1m30s".
 //
 //	POST /admin/write    {"records":1000,"keys":100,"seed":1,"rate":200,"deletes":0.1,"bytes":100,"prefix":"item"}
-//	                     makes that many records over that many items. With a rate (records a second)
-//	                     it answers at once and goes on by itself, else it answers when they are written.
+//	                     writes this number of records to this number of items. With a rate (records a second)
+//	                     it answers at once and writes in the background, else it answers after the last write.
 //	POST /admin/put      {"item":{"PK":{"S":"a"},"SK":{"S":"b"}}}
-//	POST /admin/delete   {"item":{"PK":{"S":"a"},"SK":{"S":"b"}},"expire":false}; expire: as time to live does
+//	POST /admin/delete   {"item":{"PK":{"S":"a"},"SK":{"S":"b"}},"expire":false}; expire: like time to live
 //	POST /admin/split    {"shard":"","children":2,"every":"","times":1,"seed":1}
-//	                     splits that shard, or an open one by chance; children 1 is a rollover.
-//	                     With every it answers at once and does so again that often, times times (0: for ever).
-//	POST /admin/trim     {"shard":"","records":100}; without a shard, of each;
-//	                     or {"before":"2026-01-02T03:04:05Z"}: what was written before; or {"ended":true}: drops all closed shards
+//	                     splits this shard, or a random open one; one child makes it a rollover.
+//	                     With every it answers at once, and splits in this interval, times times (0: forever).
+//	POST /admin/trim     {"shard":"","records":100}; drops the oldest records of this shard, or of each shard;
+//	                     or {"before":"2026-01-02T03:04:05Z"}: drops earlier records;
+//	                     or {"ended":true}: drops all closed shards
 //	POST /admin/disable  {}
-//	POST /admin/enable   {"shards":12}; a new stream, the old one is disabled
+//	POST /admin/enable   {"shards":12}; makes a new stream, and disables the old one
 //	POST /admin/fail     {"op":"GetRecords","fault":"throttled","times":3,"delay":"0s"}
 //	POST /admin/chaos    {"probability":0.05,"seed":1,"faults":["throttled","reset"],"ops":["GetRecords"],"delay":"0s"}; probability 0 ends it
-//	POST /admin/stop     {}; ends what goes on by itself, and says when it has
+//	POST /admin/stop     {}; ends background work, and answers when it has ended
 //	GET  /admin/stats    {"table","stream","streams","records","items","running","calls":{op:n},"peak":{op:n a second},"readers":most of a shard in a second}
-//	GET  /admin/table    [item, ...]: what the table holds, in the order of keys
+//	GET  /admin/table    [item, ...]: the items of the table, in the order of keys
 //	GET  /admin/shards   [{"stream","id","parent","first","last","records","trimmed","oldest","newest","written"}, ...]
-//	                     of every stream, oldest first; last is "" while the shard is open
+//	                     of all streams, oldest first; last is "" while the shard is open
 //
-// Items have the key attributes PK and SK, beside them Type ("Order"), Status,
-// Customer, Total, Write (a number that rises with every write), At (Unix
-// nanoseconds of the write) and Text. The faults are those of streamtest.Faults.
+// Items have the key attributes PK and SK, and the attributes Type ("Order"), Status, Customer, Total, Write (a number
+// that rises with every write), At (Unix nanoseconds of the write) and Text. The faults are those of streamtest.Faults.
 package main
 
 import (
@@ -98,7 +97,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 		return err
 	}
 	go func() {
-		_, _ = io.Copy(io.Discard, in) // its end is the parent's end
+		_, _ = io.Copy(io.Discard, in) // the input ends with the parent process
 		cancel()
 	}()
 	go func() {

@@ -52,7 +52,7 @@ func start(t *testing.T, args ...string) *process {
 	return p
 }
 
-// end closes the standard input, as a parent does that is gone.
+// end closes the standard input, as the end of a parent process does.
 func (p *process) end() {
 	p.t.Helper()
 	_ = p.parent.Close()
@@ -61,7 +61,7 @@ func (p *process) end() {
 	}
 }
 
-// ask calls the admin API: a POST if there is a body.
+// ask calls the admin API, with POST if there is a body.
 func (p *process) ask(path, body string, into any) int {
 	p.t.Helper()
 	method := http.MethodGet
@@ -98,7 +98,7 @@ func (p *process) api() shardreader.API {
 	}), record.DecoderOptions{})
 }
 
-// follow is what the records of a stream, shard after shard as they are listed, make of its table.
+// follow applies the records of a stream to items, shard after shard in the order of the list.
 func follow(t *testing.T, api shardreader.API, stream string, items map[string]string) {
 	t.Helper()
 	desc, err := shardreader.ListShards(t.Context(), api, stream)

@@ -16,7 +16,7 @@ type splitting struct {
 	Shard    string
 	Children int      // Default: 2
 	Every    duration // Default: once
-	Times    *int     // Default: 1; without an end when 0
+	Times    *int     // Default: 1; 0 means without end
 	Seed     uint64   // Default: 1
 }
 
@@ -50,7 +50,7 @@ func (a *admin) split(in splitting) (any, error) {
 	return nil, nil
 }
 
-// splitOne splits a shard, or one that is open.
+// splitOne splits the shard, or a random open shard if shard is "".
 func (a *admin) splitOne(shard string, children int, r *rand.Rand) ([]string, error) {
 	a.once.Lock()
 	defer a.once.Unlock()

@@ -14,18 +14,18 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// writes counts what was written.
+// writes counts the writes.
 type writes struct{ records, number atomic.Int64 }
 
-// load is a lot of writes.
+// load describes a number of writes.
 type load struct {
-	Records int     // to be made
-	Keys    int     // items that they are about. Default: 100
+	Records int     // number of records to make
+	Keys    int     // number of items that the writes are about. Default: 100
 	Seed    uint64  // Default: 1
-	Rate    float64 // records a second. Default: as fast as it can
-	Deletes float64 // how many of the writes are deletes. Default: 0
-	Bytes   int     // of the attribute Text. Default: 100
-	Prefix  string  // of the items' PK. Default: item
+	Rate    float64 // records a second. Default: as fast as possible
+	Deletes float64 // share of the writes that are deletes. Default: 0
+	Bytes   int     // size of the attribute Text. Default: 100
+	Prefix  string  // start of the items' PK. Default: item
 }
 
 func (a *admin) write(l load) (any, error) {
@@ -74,7 +74,7 @@ func (a *admin) writeOne(r *rand.Rand, l load, text string) error {
 		if r.Float64() < l.Deletes {
 			w, err = a.table.Delete("{" + key + "}")
 			if err == nil && w.Event == "" && a.table.Stream() != nil {
-				continue // there was no such item
+				continue // the item did not exist
 			}
 		} else {
 			w, err = a.table.Put(fmt.Sprintf(`{%s,"Type":{"S":"Order"},"Status":{"S":%q},"Customer":{"S":"c%d"},"Total":{"N":"%d.%02d"},"Write":{"N":"%d"},"At":{"N":"%d"},"Text":{"S":"%s"}}`,

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The names of metrics in deployed files are those of the page: a typing error would be an alarm that never sounds.
+// The metrics in deployed files have names of the page. An alarm with a misspelled name would never go off.
 func TestDeployed_MetricsAreDocumented(t *testing.T) {
 	table, name := metricsTable(t), regexp.MustCompile(`\btablewake\.(?:source|events|prepare|sink|write|inflight|heldback|lag|reader|handler|audit|aws)\b[a-z.]*`)
 	found := 0

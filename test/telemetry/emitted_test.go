@@ -35,7 +35,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
-// world is where everything emits.
+// world has the processes whose metrics and spans are tested.
 type world struct {
 	t      *testing.T
 	reader *sdkmetric.ManualReader
@@ -50,9 +50,9 @@ type world struct {
 	seen   []metricdata.ResourceMetrics
 }
 
-// emitted is what a day of a pipeline leaves: by a consumer that lost records, by a function
-// with events of all kinds, with sinks that fail in all ways. It is collected several times:
-// gauges are there while what they measure is.
+// emitted returns the metrics and spans of a day: of a consumer that lost records, of a function with events of all
+// kinds, and of sinks that fail in all ways. Metrics are collected several times, because a gauge exists only as long
+// as the thing that it measures.
 func emitted(t *testing.T) (metrics []metricdata.ResourceMetrics, spans tracetest.SpanStubs) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -83,7 +83,7 @@ func (w *world) collect() {
 	w.seen = append(w.seen, rm)
 }
 
-// write does with a change what the name of its item says.
+// write handles a change as the name of its item says.
 func (w *world) write(ctx context.Context, ds []pipeline.Delivery) error {
 	var failed pipeline.BatchError
 	for i := range ds {
@@ -109,7 +109,7 @@ type nowhere struct{}
 
 func (nowhere) Put(context.Context, []pipeline.DeadLetter) error { return nil }
 
-// pipeline is one with every kind of stage. Each process has its own.
+// pipeline returns a pipeline with every kind of stage. Each process has its own pipeline.
 func (w *world) pipeline() *pipeline.Pipeline {
 	w.t.Helper()
 	p, err := pipeline.New(pipeline.Options{
@@ -136,10 +136,10 @@ func (w *world) put(names ...string) {
 	}
 }
 
-// consume reads the stream, stops, and comes back when records are gone.
+// consume reads the stream, stops, and starts again after records were dropped.
 func (w *world) consume() {
 	table := leases.NewMemory(leases.Snapshot{})
-	left := 0 // records that the shard has
+	left := 0 // number of records in the shard
 	for range 2 {
 		p := w.pipeline()
 		c, err := consumer.New(consumer.Options{
@@ -183,12 +183,12 @@ func (w *world) handle() {
 		fmt.Sprintf(`{"Records":[{"messageId":"m1","body":%q,"eventSource":"aws:sqs"}]}`, gaveUp),
 	} {
 		ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
-		_, _ = h.Invoke(ctx, []byte(event)) // what it answers is tested elsewhere
+		_, _ = h.Invoke(ctx, []byte(event)) // other tests check the answer
 		cancel()
 	}
 }
 
-// outage is that of a store, until it is closed.
+// outage is a store that fails until outage is closed.
 type outage chan struct{}
 
 func (o outage) answer() error {
@@ -203,7 +203,7 @@ func (o outage) answer() error {
 func (o outage) Put(context.Context, []pipeline.DeadLetter) error { return o.answer() }
 func (o outage) Write(context.Context, []pipeline.Delivery) error { return o.answer() }
 
-// holdBack has partitions that wait for a sink which is down, and for dead letters.
+// holdBack runs a pipeline with partitions that wait for a failing sink and for failing dead letters.
 func (w *world) holdBack() {
 	down := make(outage)
 	p, err := pipeline.New(pipeline.Options{
@@ -238,7 +238,7 @@ func (w *world) holdBack() {
 	}
 }
 
-// audit is the result of an audit that found something, and did not see everything.
+// audit records the result of an audit that found differences and did not cover everything.
 func (w *world) audit() {
 	m, err := audit.NewMetrics(w.meter, "shop")
 	if err != nil {
@@ -247,7 +247,7 @@ func (w *world) audit() {
 	m.Record(w.t.Context(), audit.MetricTotals{Coverage: 0.5, Findings: map[string]map[audit.Verdict]int64{"rows": {audit.Missing: 1, audit.Held: 2, audit.Busy: 3}}})
 }
 
-// entities handles an item that is of none of them.
+// entities handles an item that belongs to no entity.
 func (w *world) entities() {
 	cfg, err := config.Parse("tablewake.yaml", []byte(`
 version: 1
@@ -271,7 +271,7 @@ sinks: {nothing: {custom: {name: discard}}}
 	}
 }
 
-// onePage is a source of one page.
+// onePage is a source with one page.
 type onePage struct{ page *pipeline.Page }
 
 func (o *onePage) Read(context.Context) (*pipeline.Page, error) {
@@ -282,7 +282,7 @@ func (o *onePage) Read(context.Context) (*pipeline.Page, error) {
 	return p, nil
 }
 
-// callAWS makes a call of a service.
+// callAWS calls a service of AWS.
 func (w *world) callAWS() {
 	count, err := cost.Middleware("shop", w.meter)
 	if err != nil {
@@ -297,7 +297,7 @@ func (w *world) callAWS() {
 	}
 }
 
-// answering is a service that agrees to everything.
+// answering is a service that accepts every call.
 type answering struct{}
 
 func (answering) Do(*http.Request) (*http.Response, error) {

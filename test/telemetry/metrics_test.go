@@ -18,11 +18,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/telemetry/emf"
 )
 
-// shape is what is seen of a metric, or of a span.
+// shape describes the points of a metric, or the spans of a name.
 type shape struct {
 	kind, unit string
 	points     int
-	attributes map[string]int // how many points have it
+	attributes map[string]int // number of points with the attribute
 }
 
 func (s *shape) add(set []attribute.KeyValue) {
@@ -32,7 +32,7 @@ func (s *shape) add(set []attribute.KeyValue) {
 	}
 }
 
-// split tells the attributes of all points from those of some.
+// split separates the attributes of all points from the attributes of only some points.
 func (s *shape) split() (always, sometimes []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.attributes)) {
 		if s.attributes[name] == s.points {
@@ -44,7 +44,7 @@ func (s *shape) split() (always, sometimes []string) {
 	return always, sometimes
 }
 
-// shapes are those of metrics.
+// shapes returns the shapes of metrics, by name.
 func shapes(t *testing.T, all []metricdata.ResourceMetrics) map[string]*shape {
 	t.Helper()
 	seen := map[string]*shape{}
@@ -92,8 +92,7 @@ func of[N int64 | float64](s *shape, kind string, points []metricdata.DataPoint[
 	}
 }
 
-// The page has every metric that is emitted, with its kind, unit and attributes, and no
-// metric that is not.
+// The page lists exactly the metrics that are emitted, with their kinds, units and attributes.
 func TestMetrics_AreDocumented(t *testing.T) {
 	metrics, _ := emitted(t)
 	table, seen := metricsTable(t), shapes(t, metrics)
@@ -116,7 +115,7 @@ func TestMetrics_AreDocumented(t *testing.T) {
 	}
 }
 
-// Spans of our own are those of the page.
+// Our spans are those of the page.
 func TestSpans_AreDocumented(t *testing.T) {
 	_, spans := emitted(t)
 	seen := map[string]*shape{}
@@ -157,7 +156,7 @@ func TestSpans_AreDocumented(t *testing.T) {
 	}
 }
 
-// checkLinks: every Write is linked to the pages that it is of.
+// checkLinks checks that every Write is linked to the pages of its changes.
 func checkLinks(t *testing.T, spans tracetest.SpanStubs) {
 	t.Helper()
 	pages := map[string]bool{}
@@ -176,7 +175,7 @@ func checkLinks(t *testing.T, spans tracetest.SpanStubs) {
 	}
 }
 
-// In CloudWatch every metric is there by pipeline, and those of sinks by sink too.
+// In CloudWatch every metric has the dimension pipeline. Metrics of sinks have the dimension sink as well.
 func TestEMF_HasEveryMetric(t *testing.T) {
 	metrics, _ := emitted(t)
 	var out bytes.Buffer
@@ -230,7 +229,7 @@ func TestEMF_HasEveryMetric(t *testing.T) {
 	}
 }
 
-// The page's prices are those that the estimate reckons with.
+// The prices on the page are those that the estimate uses.
 func TestPrices_AreDocumented(t *testing.T) {
 	var want []string
 	for _, p := range cost.Prices() {

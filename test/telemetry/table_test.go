@@ -9,14 +9,14 @@ import (
 
 const metricsPage = "../../pipeline/telemetry/METRICS.md"
 
-// documented is a metric as the page has it.
+// documented is a metric as the page describes it.
 type documented struct {
 	kind, unit string
 	always     []string // attributes of every point
 	sometimes  []string
 }
 
-// section is the part of the page below a heading of the second level.
+// section returns the part of the page below a heading of the second level.
 func section(t *testing.T, title string) string {
 	t.Helper()
 	b, err := os.ReadFile(metricsPage)
@@ -31,7 +31,7 @@ func section(t *testing.T, title string) string {
 	return part
 }
 
-// rows are the cells of a table's rows, without its head.
+// rows returns the cells of a table's rows, without the header.
 func rows(part string) [][]string {
 	var all [][]string
 	for line := range strings.Lines(part) {
@@ -48,7 +48,7 @@ func rows(part string) [][]string {
 	return all[min(2, len(all)):]
 }
 
-// metricsTable is the table of metrics.
+// metricsTable returns the metrics in the table of the page.
 func metricsTable(t *testing.T) map[string]documented {
 	t.Helper()
 	table := map[string]documented{}
