@@ -1,5 +1,5 @@
-// Package auditinput is what an audit compares: a table of any size and a view of it. Both are made up page by page while
-// they are read, so that they take no memory, and reading them is little more than decoding them.
+// Package auditinput has the input of an audit: a table of any size and a view of the table. Both are made up page by
+// page while they are read. So they take no memory, and reading them costs little more than decoding them.
 package auditinput
 
 import (
@@ -41,7 +41,8 @@ sinks:
     type: '{Type}', total: '{Total}', currency: '{Currency}', created: '{CreatedAt}', paid: '{Paid}', note: '{Note}', city: '{Address.City}', tags: '{Tags}'}}}
 `
 
-// An order of 13 attributes and its row, around the number that makes one differ from the next.
+// These are an order of 13 attributes, its key and its row. Each % stands for the number of the item, which differs
+// between items.
 const (
 	orderItem = `{"PK":{"S":"USER#%"},"SK":{"S":"ORDER#2026-11-21#%"},"Type":{"S":"Order"},"Status":{"S":"completed"},"Total":{"N":"%.25"},"Currency":{"S":"EUR"},"CreatedAt":{"N":"1795251600"},"Paid":{"BOOL":true},` +
 		`"Note":{"S":"call before you come, please"},"Coupon":{"NULL":true},"Address":{"M":{"Street":{"S":"Ringstrasse 12"},"City":{"S":"Lugano"},"Zip":{"S":"6900"}}},` +
@@ -53,16 +54,16 @@ const (
 
 const tableARN = "arn:aws:dynamodb:eu-central-1:123456789012:table/orders"
 
-// firstNumber is the number of the first item: all have as many digits.
+// firstNumber is the number of the first item. The numbers of all items have as many digits.
 const firstNumber = 10_000_000
 
-// parts is the number of segments in which the table is read; rows are invented rows.
+// parts is the number of segments in which the table is read.
 const parts = 16
 
-// pieces are a text without its numbers.
+// pieces are the parts of a text between its numbers.
 type pieces [][]byte
 
-// cut divides a text at each % that is not that of an escaped #.
+// cut divides a text at each % that does not belong to an escaped #.
 func cut(text string) pieces {
 	const escaped, kept = "%23", "\x00"
 	var all pieces
@@ -72,7 +73,7 @@ func cut(text string) pieces {
 	return all
 }
 
-// appendTo appends the text of an item.
+// appendTo appends the text of item i.
 func (p pieces) appendTo(dst []byte, i int) []byte {
 	dst = append(dst, p[0]...)
 	for _, piece := range p[1:] {
@@ -88,15 +89,15 @@ type Input struct {
 	item    pieces
 	key     pieces
 	row     pieces
-	source  pieces // key of an item
+	source  pieces // pieces of the canonical key of an item
 	version record.Version
 	decoder record.SnapshotOptions
 	client  *dynamodb.Client
 	cfg     *config.Config
 	stores  sinks.Stores
 
-	file     string // of the embedded view; "" without one
-	segments int    // in which the view is read
+	file     string // path of the embedded view; "" without one
+	segments int    // number of segments in which the view is read
 	target   view.Target
 }
 
@@ -125,8 +126,8 @@ func New(n int) (*Input, error) {
 	return in, nil
 }
 
-// Embed writes the view into an embedded store in a folder, which is read from then on in place of rows that are made up.
-// close closes it.
+// Embed writes the view into an embedded store in a folder. From then on this view is read instead of made-up rows.
+// close closes the store.
 func (in *Input) Embed(ctx context.Context, dir string) (close func() error, err error) {
 	stores, err := local.Open(dir)
 	if err != nil {
@@ -168,7 +169,7 @@ func (in *Input) Embed(ctx context.Context, dir string) (close func() error, err
 	return stores.Close, nil
 }
 
-// OpenEmbedded opens what another process embedded in a folder. close closes it.
+// OpenEmbedded opens the view that another process embedded in a folder. close closes the store.
 func (in *Input) OpenEmbedded(dir string) (close func() error, err error) {
 	stores, err := local.Open(dir)
 	if err != nil {
@@ -178,10 +179,10 @@ func (in *Input) OpenEmbedded(dir string) (close func() error, err error) {
 	return stores.Close, nil
 }
 
-// read has the embedded view of a folder read.
+// read makes the embedded view of a folder the view that is read.
 func (in *Input) read(dir string, stores *local.Stores) {
 	in.file = filepath.Join(dir, "views.db")
-	in.stores, in.segments = stores, 1 // it would read everything for each segment
+	in.stores, in.segments = stores, 1 // the embedded store would read everything for each segment
 }
 
 // table returns a scan of the table.
@@ -189,7 +190,7 @@ func (in *Input) table(ctx context.Context) (snapshot.Snapshot, error) {
 	return scan.New(ctx, scan.Options{Client: in.client, Table: tableARN, Segments: parts, Time: time.Unix(1795251600, 0).UTC(), Decoder: in.decoder})
 }
 
-// Audit audits the view. dir is for the report.
+// Audit audits the view, and writes its report into dir.
 func (in *Input) Audit(ctx context.Context, dir string) (*run.Summary, error) {
 	opened, err := audit.Open(ctx, in.cfg, in.stores, audit.Options{})
 	if err != nil {
@@ -209,7 +210,8 @@ func (in *Input) Audit(ctx context.Context, dir string) (*run.Summary, error) {
 	return sum, err
 }
 
-// Scan reads and decodes what an audit reads, and does nothing with it. It returns how many items and rows it read.
+// Scan reads and decodes everything that an audit reads, and does nothing else. It returns the numbers of items and
+// rows.
 func (in *Input) Scan(ctx context.Context) (items, read int, err error) {
 	table, err := in.table(ctx)
 	if err != nil {
@@ -250,7 +252,7 @@ func (in *Input) Scan(ctx context.Context) (items, read int, err error) {
 	return items, read, nil
 }
 
-// madeUp has the view alone.
+// madeUp is a set of stores with only the view.
 type madeUp struct {
 	sinks.Stores
 	in *Input
@@ -261,10 +263,10 @@ func (s madeUp) View(context.Context, *config.Config, config.Sink) (view.Store, 
 	return rows{in: s.in}, nil
 }
 
-// State implements [sinks.Stores]. Nothing is recorded of the output.
+// State implements [sinks.Stores]. No state is recorded.
 func (s madeUp) State(context.Context, *config.Config) (state.Store, error) { return nil, nil }
 
-// rows are those of the view.
+// rows lists the made-up rows of the view.
 type rows struct {
 	view.Store
 	in *Input

@@ -2,7 +2,7 @@ package auditinput
 
 import "testing"
 
-// The view is what the table should come to, made up and embedded.
+// The made-up view and the embedded view are both equal to the table.
 func TestEqual(t *testing.T) {
 	in, err := New(5000)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// BareScan reads the table and the embedded view as a program without tablewake does: the SDK's paginator over each segment,
-// and a SELECT of all rows, whose attributes stay JSON. It returns how many items and rows it read.
+// BareScan reads the table and the embedded view like a program without tablewake. It uses the SDK's paginator over
+// each segment, and a SELECT of all rows, whose attributes stay JSON. It returns the numbers of items and rows.
 func (in *Input) BareScan(ctx context.Context) (items, rows int, err error) {
 	for segment := range int32(parts) {
 		pages := dynamodb.NewScanPaginator(in.client, &dynamodb.ScanInput{

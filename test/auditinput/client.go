@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// pageBytes is about how large the answers of a scan are.
+// pageBytes is the approximate size of an answer to a scan.
 const pageBytes = 256 << 10
 
 // transport answers requests about the table.

@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 )
 
-// built is how large a bootstrap is.
+// built has the sizes of a bootstrap, in bytes.
 type built struct{ bytes, zipped float64 }
 
-// build builds the bootstrap into a folder, as a release does.
+// build builds the bootstrap into a folder, with the flags of a release.
 func build(ctx context.Context, dir, arch string) (b built, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return b, err
@@ -44,7 +44,7 @@ func build(ctx context.Context, dir, arch string) (b built, err error) {
 	return built{float64(n), float64(size)}, err
 }
 
-// counter counts what is written.
+// counter counts the bytes that are written.
 type counter int64
 
 func (c *counter) Write(p []byte) (int, error) {

@@ -1,12 +1,11 @@
-// Command coldstart builds the Lambda bootstrap for both architectures, prints its size, and measures the time of the
-// native one from its start until it requests its first event, and until that event is answered. It fails where the
-// package is larger than its budget.
+// Command coldstart builds the Lambda bootstrap for both architectures and prints its sizes. It measures the time from
+// the start of the native bootstrap until the bootstrap requests its first event, and until it answers this event. The
+// command fails if a package is larger than its budget.
 //
 //	go run ./test/coldstart [-rounds 20]
 //
-// The stores are an answer of this process to each call, so that the time is the program's
-// own: what the calls of a start cost comes on top, a few milliseconds each in a Region. A
-// function with 1 GB has 0.6 of a core of AWS's.
+// This process answers the calls of the stores, so that the time is that of the program alone. In a Region each call of
+// a start adds a few milliseconds. A function with 1 GB has 0.6 of a core of AWS.
 package main
 
 import (
@@ -23,8 +22,8 @@ import (
 	"time"
 )
 
-// budget is how large the zipped package may be. A dependency that looks methods up by names
-// that it makes up has the linker keep everything, and doubles it.
+// budget is the most bytes of the zipped package. If a dependency looks up methods by computed names, the linker keeps
+// all methods, and the size doubles.
 const budget = 16e6
 
 func main() {
@@ -68,7 +67,7 @@ func run(ctx context.Context, rounds int) error {
 	return nil
 }
 
-// measure starts the bootstrap in a folder, again and again, and prints what that took.
+// measure starts the bootstrap in a folder several times, and prints the times of the starts.
 func measure(ctx context.Context, dir string, rounds int) error {
 	var asked, answered []time.Duration
 	for range rounds {

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// configuration has a filter, an expression and a template to compile, and one sink.
+// configuration has one sink, and a filter, an expression and a template to compile.
 const configuration = `version: 1
 name: coldstart
 source: {table: shop}
@@ -25,19 +25,18 @@ filters: [{keep: {expr: 'new.Total > 10.50', name: large}}]
 sinks: {history: {archive: {bucket: archive, partition: 'dt={@time|date:2006-01-02}'}}}
 `
 
-// event is one record, which is written.
+// event has one record, which passes the filter.
 const event = `{"Records":[{"eventID":"1","eventName":"INSERT","eventSource":"aws:dynamodb","awsRegion":"us-east-1",` +
 	`"eventSourceARN":"arn:aws:dynamodb:us-east-1:000000000000:table/shop/stream/2026-01-01T00:00:00.000",` +
 	`"dynamodb":{"ApproximateCreationDateTime":1767225600,"Keys":{"PK":{"S":"a"}},"NewImage":{"PK":{"S":"a"},"Total":{"N":"11"}},"SequenceNumber":"100","SizeBytes":10,"StreamViewType":"NEW_AND_OLD_IMAGES"}}]}`
 
-// started is how long a start took.
+// started has the times of a start.
 type started struct {
-	asked    time.Duration // until the bootstrap asked for its first event
-	answered time.Duration // until it had answered that
+	asked    time.Duration // until the bootstrap requested its first event
+	answered time.Duration // until the bootstrap had answered this event
 }
 
-// lambda is Lambda's runtime API for one event, and S3 beside it, which takes each object
-// once and shows none.
+// lambda serves Lambda's runtime API for one event, and S3. S3 accepts each object once, and returns none.
 type lambda struct {
 	began   time.Time
 	asked   time.Duration
@@ -47,7 +46,7 @@ type lambda struct {
 	objects map[string]bool
 }
 
-// answer is what the function answered, and when.
+// answer is the answer of the function, and its time.
 type answer struct {
 	started
 	body []byte
@@ -56,7 +55,7 @@ type answer struct {
 func (l *lambda) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path := strings.TrimPrefix(r.URL.Path, "/2018-06-01/runtime/invocation/"); {
 	case path == r.URL.Path && r.Method == http.MethodPut:
-		_, _ = io.Copy(io.Discard, r.Body) // a body that breaks off is the client's to report
+		_, _ = io.Copy(io.Discard, r.Body) // the client reports a body that breaks off
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if l.objects[path] && r.Header.Get("If-None-Match") != "" {
@@ -64,7 +63,7 @@ func (l *lambda) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, "<Error><Code>PreconditionFailed</Code></Error>")
 			return
 		}
-		w.Header().Set("ETag", `"of the object"`) // the evidence of the write
+		w.Header().Set("ETag", `"of the object"`) // the ETag proves the write
 		l.objects[path] = true
 	case path == r.URL.Path:
 		w.WriteHeader(http.StatusNotFound)
@@ -73,16 +72,16 @@ func (l *lambda) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Lambda-Runtime-Aws-Request-Id", "1")
 		w.Header().Set("Lambda-Runtime-Deadline-Ms", fmt.Sprint(time.Now().Add(time.Minute).UnixMilli()))
 		_, _ = io.WriteString(w, event)
-	case path == "next": // there is only one
+	case path == "next": // there is only one event
 		<-r.Context().Done()
-	default: // 1/response, 1/error
+	default: // the path is 1/response or 1/error
 		body, _ := io.ReadAll(r.Body)
 		l.answers <- answer{started{l.asked, time.Since(l.began)}, body}
 		w.WriteHeader(http.StatusAccepted)
 	}
 }
 
-// start starts the bootstrap in a folder, hands it an event, and ends it.
+// start starts the bootstrap in a folder, sends it an event, and ends it.
 func start(ctx context.Context, dir string) (started, error) {
 	if err := os.WriteFile(filepath.Join(dir, "tablewake.yaml"), []byte(configuration), 0o644); err != nil {
 		return started{}, err
@@ -102,7 +101,7 @@ func start(ctx context.Context, dir string) (started, error) {
 		return started{}, err
 	}
 	ended := make(chan struct{})
-	var why error // once it has ended
+	var why error // set before ended is closed
 	go func() {
 		defer close(ended)
 		why = cmd.Wait()

@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// The archive of a release is a function as it is: unpacked, its template passes SAM, and in
-// Lambda's emulator its bootstrap reads the configuration beside it and fills the view.
+// The unpacked archive of a release is a complete function. Its template passes SAM. In Lambda's emulator, its
+// bootstrap reads the configuration beside it and fills the view.
 func TestTheReleasedArchiveIsAFunction(t *testing.T) {
 	out := t.TempDir()
 	name := "tablewake-lambda_v0.0.1_linux_" + runtime.GOARCH
@@ -47,14 +47,14 @@ func TestTheReleasedArchiveIsAFunction(t *testing.T) {
 	}
 }
 
-// event is what Lambda sends of an order that was written.
+// event is the event that Lambda sends for an order that was written.
 const event = `{"Records": [{"eventID": "1", "eventName": "INSERT", "eventVersion": "1.1", "eventSource": "aws:dynamodb", "awsRegion": "us-east-1",
 "eventSourceARN": "arn:aws:dynamodb:us-east-1:123456789012:table/%s/stream/2026-01-02T03:04:05.678",
 "dynamodb": {"ApproximateCreationDateTime": 1772438400, "SequenceNumber": "300000000000000499659", "SizeBytes": 120, "StreamViewType": "NEW_AND_OLD_IMAGES",
 "Keys": {"PK": {"S": "USER#1"}, "SK": {"S": "ORDER#1"}},
 "NewImage": {"PK": {"S": "USER#1"}, "SK": {"S": "ORDER#1"}, "Type": {"S": "Order"}, "Status": {"S": "paid"}, "Total": {"N": "10.50"}}}}]}`
 
-// unpack puts an archive's files into a folder, with their modes.
+// unpack writes the files of an archive into a folder, with their modes.
 func unpack(t *testing.T, archive, dir string) {
 	t.Helper()
 	z, err := zip.OpenReader(archive)
@@ -72,7 +72,7 @@ func unpack(t *testing.T, archive, dir string) {
 	}
 }
 
-// create makes a table, as who deploys the starter has one.
+// create makes a table that exists before the starter is deployed.
 func (w *shop) create(t *testing.T, name, partition, sort string) {
 	t.Helper()
 	if _, err := w.client.CreateTable(t.Context(), tableOf(name, partition, sort)); err != nil {

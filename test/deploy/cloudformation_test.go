@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// stack is a CloudFormation template as it is read here: a reference is text in the form of
-// Fn::Sub, as ${Bucket} and ${Leases.Arn}, and of an Fn::If with AWS::NoValue what it may be.
+// stack is a CloudFormation template without functions. A reference is a text in the form of Fn::Sub, such as ${Bucket}
+// and ${Leases.Arn}. A condition (Fn::If) is the value that holds if the condition is true.
 type stack struct {
 	Parameters map[string]struct {
 		Description string  `yaml:"Description"`
@@ -42,7 +42,7 @@ func readStack(t *testing.T, file string) stack {
 	return s
 }
 
-// plain takes the functions out of a node.
+// plain replaces the functions in a node.
 func plain(n *yaml.Node) {
 	for _, c := range n.Content {
 		plain(c)
@@ -67,7 +67,7 @@ func plain(n *yaml.Node) {
 	}
 }
 
-// find returns the value at a path, as Task.ContainerDefinitions.0.Command.
+// find returns the value at a path, such as Task.ContainerDefinitions.0.Command.
 func (s stack) find(t *testing.T, path string) any {
 	t.Helper()
 	name, rest, _ := strings.Cut(path, ".")
@@ -86,7 +86,7 @@ func (s stack) find(t *testing.T, path string) any {
 	return at
 }
 
-// texts is a list of texts, or one.
+// texts returns a list of texts, also for a single text.
 func texts(v any) []string {
 	if s, ok := v.(string); ok {
 		return []string{s}

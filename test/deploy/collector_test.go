@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// sidecar is the collector with that configuration, given to it as the task does.
+// sidecar returns a function that makes commands of the collector. The collector gets its configuration as in the task.
 func sidecar(t *testing.T, config string, env ...string) func(args ...string) *exec.Cmd {
 	t.Helper()
 	dir, err := server.Collector().Install(t.Context())
@@ -27,7 +27,7 @@ func sidecar(t *testing.T, config string, env ...string) func(args ...string) *e
 	}
 }
 
-// sidecarConfig is the file whose text is the parameter CollectorConfig.
+// sidecarConfig returns the file whose text is the parameter CollectorConfig.
 func sidecarConfig(t *testing.T) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(root, "deploy", "otel-collector.yaml"))
@@ -40,8 +40,8 @@ func sidecarConfig(t *testing.T) string {
 	return string(b)
 }
 
-// The telemetry of a consumer arrives where the collector sends it, also the last of it: the collector is stopped after
-// the consumer, and sends what it has.
+// The collector forwards all telemetry of a consumer, even the last part. The collector is stopped after the consumer,
+// and sends what is left.
 func TestTheCollectorHandsOn(t *testing.T) {
 	t.Parallel()
 	grpc, err := server.FreePort()
@@ -75,7 +75,7 @@ func TestTheCollectorHandsOn(t *testing.T) {
 		defer r.Body.Close()
 		return r.StatusCode == http.StatusOK
 	})
-	time.Sleep(time.Second) // it takes metrics before it takes signals, and nothing tells when it does
+	time.Sleep(time.Second) // the collector accepts metrics before it handles signals
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestTheCollectorHandsOn(t *testing.T) {
 	}
 }
 
-// metric is a request of OTLP with one gauge.
+// metric is an OTLP request with one gauge.
 const metric = `{"resourceMetrics": [{"scopeMetrics": [{"metrics": [{"name": "tablewake.reader.lag", "unit": "s",
 "gauge": {"dataPoints": [{"timeUnixNano": "1772438400000000000", "asDouble": 3}]}}]}]}]}`
 

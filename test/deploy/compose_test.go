@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// project is Docker Compose's reading of a file: its own parser, with its schema and its checks of references.
+// project is a file as Docker Compose reads it, with its own parser, its schema and its checks of references.
 type project struct {
 	Services map[string]struct {
 		Image       string
@@ -47,7 +47,7 @@ func compose(t *testing.T, file string) (p project, err error) {
 	return p, nil
 }
 
-// problems are what compose's parser does not look at.
+// problems returns the mistakes that compose's parser does not find.
 func (p project) problems() []string {
 	var all []string
 	for name, s := range p.Services {
@@ -76,7 +76,7 @@ func TestComposeFile(t *testing.T) {
 	for _, problem := range p.problems() {
 		t.Error(problem)
 	}
-	// The servers are those that the tests run.
+	// The servers are of the versions that the tests run.
 	for image, version := range map[string]string{"amazon/dynamodb-local": "dynamodb-local-", "versity/versitygw": "versitygw-", "softwaremill/elasticmq-native": "elasticmq-", "opensearchproject/opensearch": "opensearch-"} {
 		found := false
 		for _, s := range p.Services {
@@ -112,7 +112,7 @@ func TestAWrongComposeFileIsFound(t *testing.T) {
 	}
 }
 
-// composed is the environment of the compose file with other servers, and names of the test's own.
+// composed returns the environment of the compose file with the servers of the tests, and with the test's own names.
 func (w *shop) composed(t *testing.T, environment map[string]string) []string {
 	t.Helper()
 	queue := server.SQS().Endpoint(t)
@@ -123,7 +123,7 @@ func (w *shop) composed(t *testing.T, environment map[string]string) []string {
 		"http://sqs:9324", queue, "http://opensearch:9200", server.OpenSearch().Endpoint(t))
 	env := w.env
 	for name, value := range environment {
-		if !strings.HasPrefix(name, "OTEL_") { // no process listens
+		if !strings.HasPrefix(name, "OTEL_") { // no process listens to telemetry
 			env = append(env, name+"="+to.Replace(value))
 		}
 	}

@@ -14,11 +14,11 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-const nobody = 65532 // the Dockerfile's USER
+const nobody = 65532 // the USER of the Dockerfile
 
-// container is a command in the image's root as the image's user: what a container runtime
-// does, but for the namespaces of network and processes and for the read-only mount, in whose
-// place stands that nothing in the root can be written by that user.
+// container returns a command that runs in the image's root as the image's user, like in a container. Unlike in a
+// container, the command has no namespaces of network and processes, and the root is not mounted read-only. Instead,
+// another test checks that this user can write nothing in the root but /tmp.
 func container(ctx context.Context, dir string, args, env []string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir, cmd.Env = "/", env
@@ -27,15 +27,15 @@ func container(ctx context.Context, dir string, args, env []string) *exec.Cmd {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
 		return cmd
 	}
-	// Who is not root may be it in a namespace of users of its own.
+	// A user who is not root needs a namespace of users for this.
 	cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER
 	cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: nobody, HostID: os.Getuid(), Size: 1}}
 	cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: nobody, HostID: os.Getgid(), Size: 1}}
 	return cmd
 }
 
-// The program of the image, its user, and nothing around it: a change of the table reaches the view, the image's own
-// health check passes, and SIGTERM ends it with 0. The tables are made before.
+// The program of the image runs as the image's user, with nothing around it. A change of the table reaches the view,
+// the health check of the image passes, and the program ends with 0 after SIGTERM. The tables are made before.
 func TestTheImageConsumes(t *testing.T) {
 	w := newShop(t)
 	dir := imageFor(t, runtime.GOARCH, "deploy/example")
@@ -48,14 +48,14 @@ func TestTheImageConsumes(t *testing.T) {
 	consumes(t, w, dir, args, w.env)
 }
 
-// consumes runs the command in the image until what it writes is there, and stops it.
+// consumes runs the command in the image until its writes have arrived, and stops it.
 func consumes(t *testing.T, w *shop, dir string, args, env []string) {
 	t.Helper()
 	port, err := server.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := "127.0.0.1:" + port // 8080 is a container's own only where its network is
+	address := "127.0.0.1:" + port // without a network of its own, port 8080 may be in use
 	_, stage := dockerfile(t)
 	check := append(list(t, the(t, stage, "HEALTHCHECK")), "--address", address)
 	healthy := func(more ...string) bool {
@@ -96,7 +96,7 @@ func consumes(t *testing.T, w *shop, dir string, args, env []string) {
 	}
 }
 
-// The commands of the compose file work in the image, with the servers' names replaced by those of the tests.
+// The commands of the compose file work in the image, with the servers of the tests instead of the file's.
 func TestWhatComposeRunsConsumes(t *testing.T) {
 	p, err := compose(t, "deploy/compose.yaml")
 	if err != nil {

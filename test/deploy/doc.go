@@ -1,7 +1,6 @@
-// Package deploy compares the deployed files with the tools that check them: SAM's own validation and build, cfn-lint
-// over what SAM makes of a template, checkov, hadolint and compose's parser; and runs the image's contents as a
-// container would.
+// Package deploy checks the deployed files with tools: SAM's own validation and build, cfn-lint for the output that SAM
+// makes of a template, checkov, hadolint and compose's parser. It also runs the contents of the image like a container.
 //
-// The tools are installed once, by package test/server. A tool that is missing is a failure.
-// For each there is a wrong input that it has to find: a lint that finds nothing is none.
+// Package test/server installs the tools once. A missing tool is a failure. For each tool there is a wrong input that
+// the tool must find, because a lint that finds nothing is worth nothing.
 package deploy

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// instruction is one of a Dockerfile, its lines joined.
+// instruction is an instruction of a Dockerfile, with its lines joined.
 type instruction struct{ name, text string }
 
-// dockerfile is the instructions of deploy/Dockerfile, by stage.
+// dockerfile returns the instructions of deploy/Dockerfile, by stage.
 func dockerfile(t *testing.T) (build, image []instruction) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(root, "deploy", "Dockerfile"))
@@ -39,7 +39,7 @@ func dockerfile(t *testing.T) (build, image []instruction) {
 	return all[:last], all[last:]
 }
 
-// the is the text of the only instruction of that name.
+// the returns the text of the only instruction with this name.
 func the(t *testing.T, stage []instruction, name string) string {
 	t.Helper()
 	i := slices.IndexFunc(stage, func(in instruction) bool { return in.name == name })
@@ -49,7 +49,8 @@ func the(t *testing.T, stage []instruction, name string) string {
 	return stage[i].text
 }
 
-// list is an instruction in its form as a list, which no shell reads: the image has none.
+// list returns the words of an instruction in the form of a list. Such an instruction needs no shell, and the image has
+// none.
 func list(t *testing.T, text string) []string {
 	t.Helper()
 	var args []string
@@ -66,8 +67,8 @@ func TestDockerfile(t *testing.T) {
 	}
 }
 
-// The image does not run as root, names its base images by version, and starts without a shell, which would keep
-// SIGTERM to itself.
+// The image does not run as root, names the versions of its base images, and starts without a shell, because a shell
+// would not pass on SIGTERM.
 func TestHadolintAndTheseTestsSeeAWrongDockerfile(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "deploy", "Dockerfile"))
 	if err != nil {

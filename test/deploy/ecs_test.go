@@ -13,7 +13,7 @@ import (
 
 const service = "deploy/ecs.yaml"
 
-// A stop is over before ECS ends the process: the soft one, a third of a lease for the hard one,
+// A stop ends before ECS kills the process. It takes the time of the soft stop, a third of a lease for the hard stop,
 // and a second.
 func TestTheTaskStopsInTime(t *testing.T) {
 	s := readStack(t, service)
@@ -26,7 +26,7 @@ func TestTheTaskStopsInTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lease := 6 * time.Second // the default
+	lease := 6 * time.Second // the default duration
 	if l := configuration(t, "deploy/example").Leases.Duration; l > 0 {
 		lease = l
 	}
@@ -36,7 +36,7 @@ func TestTheTaskStopsInTime(t *testing.T) {
 	}
 }
 
-// The task runs the image as the image is meant to be run.
+// The task runs the image with the image's own command and health check.
 func TestTheTaskRunsTheImage(t *testing.T) {
 	s := readStack(t, service)
 	_, stage := dockerfile(t)
@@ -62,7 +62,7 @@ func TestTheTaskRunsTheImage(t *testing.T) {
 	}
 }
 
-// The template gives all that the configuration takes from the environment, and nothing more.
+// The template sets exactly the variables that the configuration reads from the environment.
 func TestTheTaskSetsWhatTheConfigurationReads(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(root, "deploy", "example", "tablewake.yaml"))
 	if err != nil {
@@ -83,7 +83,7 @@ func TestTheTaskSetsWhatTheConfigurationReads(t *testing.T) {
 	}
 }
 
-// Nobody has to read the template to know what a parameter is.
+// Each parameter has a description, so that nobody has to read the template for its meaning.
 func TestParametersAreDescribed(t *testing.T) {
 	parameters := readStack(t, service).Parameters
 	if len(parameters) < 20 {
@@ -96,7 +96,7 @@ func TestParametersAreDescribed(t *testing.T) {
 	}
 }
 
-// The lease table and the state table are made as `consume --create` makes them.
+// The lease table and the state table are as `consume --create` makes them.
 func TestTablesOfTheStack(t *testing.T) {
 	s := readStack(t, service)
 	for path, want := range map[string]string{
@@ -111,7 +111,7 @@ func TestTablesOfTheStack(t *testing.T) {
 	}
 }
 
-// Alarms and scaling look at metrics that there are.
+// Alarms and scaling use metrics that exist.
 func TestAlarmsAreOfMetricsThatThereAre(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "pipeline", "telemetry", "METRICS.md"))
 	if err != nil {
@@ -136,8 +136,8 @@ func TestAlarmsAreOfMetricsThatThereAre(t *testing.T) {
 	}
 }
 
-// An archive that gathers what comes until its object is old enough makes a lag of as much, in
-// steady traffic: that is not what more consumers run for, nor what keeps them.
+// An archive gathers changes until its object is old enough. In steady traffic this causes a lag of that age. The
+// thresholds are above this lag, so that it neither starts more consumers nor keeps them.
 func TestScalingIsAboveWhatArchivesGather(t *testing.T) {
 	s := readStack(t, service)
 	seconds := func(name string) time.Duration {
@@ -171,7 +171,7 @@ func TestScalingIsAboveWhatArchivesGather(t *testing.T) {
 	}
 }
 
-// The command in README gives all parameters that have no default, and only existing ones.
+// The command in README sets all parameters without a default, and only existing parameters.
 func TestTheDocumentedCommandDeploys(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "deploy", "README.md"))
 	if err != nil {

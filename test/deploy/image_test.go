@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// image is the folder that becomes the image's root, made by the very commands of the
-// Dockerfile's build stage, for one architecture. No image is built: that needs Docker.
+// image has the folders that become the root of the image. The commands of the Dockerfile's build stage make a folder
+// for each architecture and configuration. No image is built, because that needs Docker.
 var image = struct {
 	sync.Mutex
 	made map[string]string
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// imageFor makes it once, with the configuration of a folder.
+// imageFor makes the folder of an image once, with the configuration of a folder.
 func imageFor(t *testing.T, arch, config string) string {
 	t.Helper()
 	image.Lock()
@@ -40,7 +40,7 @@ func imageFor(t *testing.T, arch, config string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(parent, 0o755); err != nil { // its user is nobody
+	if err := os.Chmod(parent, 0o755); err != nil { // the user nobody has to read it
 		t.Fatal(err)
 	}
 	dir := filepath.Join(parent, "image")
@@ -54,7 +54,7 @@ func imageFor(t *testing.T, arch, config string) string {
 			if strings.HasPrefix(in.text, "CONFIG=") {
 				env = append(env, "CONFIG="+config)
 			}
-		case in.name == "RUN" && in.text != "go mod download": // of modules that are here
+		case in.name == "RUN" && in.text != "go mod download": // the modules are here already
 			cmd := exec.CommandContext(t.Context(), "sh", "-ec", strings.ReplaceAll(in.text, "/image", dir))
 			cmd.Env = append(os.Environ(), env...)
 			if out, err := run(t, cmd); err != nil {
@@ -83,7 +83,7 @@ func TestTheImagesProgramIsStatic(t *testing.T) {
 	}
 }
 
-// The user nobody of the image can write into /tmp alone, as on a read-only root.
+// The user nobody of the image can write only into /tmp, like on a read-only root.
 func TestTheImageHoldsLittleAndNothingThatMayBeWritten(t *testing.T) {
 	dir := imageFor(t, runtime.GOARCH, "deploy/example")
 	var files []string

@@ -11,17 +11,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// places are the keys of a configuration that say where changes are kept.
+// places are the keys of a configuration that say where changes are stored.
 type places struct {
 	DeadLetters struct{ Bucket, Queue string } `yaml:"dead_letters"`
 	Sinks       map[string]struct{ Archive struct{ Bucket string } }
 }
 
-// fallback is a reference to the environment with a default.
+// fallback matches a reference to the environment with a default.
 var fallback = regexp.MustCompile(`\$\{\w+:-([^}]*)\}`)
 
-// shared is the sink whose archive uses the bucket of dead letters, by the names in the file or by their defaults; ""
-// if there is none.
+// shared returns the sink whose archive uses the bucket of dead letters, or "" if there is none. It compares the names
+// in the file and their defaults.
 func (p places) shared() string {
 	names := func(s string) string { return fallback.ReplaceAllString(s, "$1") }
 	letters := p.DeadLetters
@@ -50,8 +50,8 @@ func TestSharedBucketsAreFound(t *testing.T) {
 	}
 }
 
-// Dead letters hold changes whole and unmasked, and expire: no example keeps them where an archive is. Files that only
-// tests read, below testdata and test, may.
+// Dead letters hold whole and unmasked changes, and expire. So no example stores them in the bucket of an archive.
+// Files below testdata and test that only tests read may do so.
 func TestLettersHaveABucketOfTheirOwn(t *testing.T) {
 	block := regexp.MustCompile("(?s)```yaml\n(.*?)```")
 	seen := 0
@@ -103,8 +103,8 @@ func TestLettersHaveABucketOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Each bucket of raw changes in a template expires them and their versions; each queue keeps its messages as long as a
-// queue can.
+// Each bucket of raw changes in a template expires the changes and their versions. Each queue keeps its messages for
+// the longest possible time.
 func TestRawChangesExpire(t *testing.T) {
 	buckets := map[string][]string{"template.yaml": {"Letters", "FailedBatches"}, service: {"Letters"}, "cmd/internal/template/testdata/shop.template.yaml": {"FailedBatches"}}
 	for file, names := range buckets {
@@ -129,7 +129,7 @@ func TestRawChangesExpire(t *testing.T) {
 			}
 		}
 	}
-	// Letters are refused for their age when the state has forgotten what they would be compared with.
+	// Older letters would be refused, because the state has forgotten the versions that they would be compared with.
 	for _, file := range []string{"template.yaml", service} {
 		if days := readStack(t, file).find(t, "Letters.LifecycleConfiguration.Rules.0.ExpirationInDays"); days != 30 {
 			t.Errorf("%s: letters expire after %v days, and guard_retention is 30", file, days)

@@ -13,13 +13,13 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// starter is fewer than twenty lines for a first look: what checkov asks of a service has no place there.
+// starter has fewer than twenty lines for a first look, with no place for what checkov demands of a service.
 const starter = "deploy/minimal/template.yaml"
 
-// samTemplates are the templates that SAM makes into CloudFormation, from the tree's root.
+// samTemplates are the templates that SAM turns into CloudFormation, by their paths in the tree.
 var samTemplates = []string{starter, "template.yaml", "cmd/internal/template/testdata/shop.template.yaml"}
 
-// stacks are plain CloudFormation.
+// stacks are plain CloudFormation templates.
 var stacks = []string{"deploy/ecs.yaml", "cmd/internal/template/testdata/shop.storage.yaml"}
 
 func TestStacks(t *testing.T) {
@@ -28,8 +28,8 @@ func TestStacks(t *testing.T) {
 	scan(t, stacks...)
 }
 
-// SAM's own check does not see wrong values under Events. So what SAM makes of a template is
-// looked at too, with the rules for each resource that it makes.
+// SAM's own check does not find wrong values under Events. So the output that SAM makes of a template is checked too,
+// with the rules for each resource in it.
 func TestSAMTemplates(t *testing.T) {
 	t.Parallel()
 	var made, scanned []string
@@ -41,7 +41,7 @@ func TestSAMTemplates(t *testing.T) {
 			}
 			text = expanded(t, file)
 		})
-		if text == "" { // it failed, or is not asked for
+		if text == "" { // the test failed, or was not selected
 			continue
 		}
 		made = append(made, written(t, text))
@@ -57,13 +57,14 @@ func TestSAMTemplates(t *testing.T) {
 	}
 }
 
-// leanest is what a bootstrap may have with the flags that README names: without them it has twice that.
+// leanest is the most bytes of a bootstrap that is built with the flags in README. Without these flags it has twice as
+// many.
 const leanest = 40 << 20
 
-// The tree's own template is built from the tree, without a network.
+// SAM builds the repository's own template from its sources, without a network.
 func TestTheTreesTemplateIsBuilt(t *testing.T) {
 	t.Parallel()
-	if out, err := run(t, exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/lambda")); err != nil { // on a new machine it brings the modules
+	if out, err := run(t, exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/lambda")); err != nil { // on a new machine this downloads the modules
 		t.Fatalf("%v\n%s", err, out)
 	}
 	dir := t.TempDir()
@@ -96,7 +97,7 @@ func TestTheTreesTemplateIsBuilt(t *testing.T) {
 	}
 }
 
-// lint has cfn-lint look at CloudFormation.
+// lint checks CloudFormation templates with cfn-lint.
 func lint(t *testing.T, files ...string) {
 	t.Helper()
 	if out, err := tool(t, "cfn-lint", files...); err != nil {
@@ -104,7 +105,7 @@ func lint(t *testing.T, files ...string) {
 	}
 }
 
-// expanded is what SAM makes of a template.
+// expanded returns the output that SAM makes of a template.
 func expanded(t *testing.T, template string) string {
 	t.Helper()
 	bin, err := server.PyTool(t.Context(), "sam")
@@ -123,7 +124,7 @@ func expanded(t *testing.T, template string) string {
 	return out
 }
 
-// written is a file with that text, in a folder of its own.
+// written writes text into a file in a new folder, and returns the path.
 func written(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "template.yaml")
@@ -138,13 +139,13 @@ type finding struct {
 	ID          string `json:"check_id"`
 	Name        string `json:"check_name"`
 	Resource    string
-	File        string `json:"file_abs_path"` // as it is named
+	File        string `json:"file_abs_path"` // the path that was given to checkov
 	CheckResult struct {
 		Comment string `json:"suppress_comment"`
 	} `json:"check_result"`
 }
 
-// findings are checkov's, which takes six seconds to start.
+// findings returns the findings of checkov, which takes six seconds to start.
 func findings(t *testing.T, files ...string) (failed, skipped, passed []finding) {
 	t.Helper()
 	args := slices.Concat([]string{"-f"}, files, []string{"--framework", "cloudformation", "--skip-download", "--compact", "-o", "json"})
@@ -168,7 +169,7 @@ func findings(t *testing.T, files ...string) (failed, skipped, passed []finding)
 	return report.Results.Failed, report.Results.Skipped, report.Results.Passed
 }
 
-// scan has checkov look at CloudFormation, or at SAM templates. A suppressed finding must give the reason.
+// scan checks CloudFormation or SAM templates with checkov. A suppressed finding must have a reason.
 func scan(t *testing.T, files ...string) {
 	t.Helper()
 	failed, skipped, passed := findings(t, files...)

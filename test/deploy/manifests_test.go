@@ -14,14 +14,14 @@ import (
 	"github.com/tablewake/tablewake/cmd/cli"
 )
 
-// parses reports whether the command line knows the command and its flags.
+// parses reports whether the command line has the command and its flags.
 func parses(t *testing.T, args []string) bool {
 	t.Helper()
 	var out, err strings.Builder
 	return cli.Run(t.Context(), append(slices.Clone(args), "--help"), strings.NewReader(""), &out, &err) == 0
 }
 
-// The command lines of the unit are those of the program, and it ends as a consumer needs.
+// The program has the command of the unit. The unit has the settings that a consumer needs, in the right sections.
 func TestUnit(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "deploy", "tablewake.service"))
 	if err != nil {
@@ -80,13 +80,13 @@ func TestUnit_WrongConfiguration(t *testing.T) {
 	}
 }
 
-// podContainer is what the test reads of a container.
+// podContainer has the fields of a container that the test reads.
 type podContainer struct {
 	Image string
 	Args  []string
 }
 
-// The consumer of the manifest has the program's flags and probes, and its image never changes.
+// The consumer of the manifest uses flags and probes of the program. A digest fixes its image.
 func TestKubernetes(t *testing.T) {
 	file := filepath.Join(root, "deploy", "kubernetes.yaml")
 	text, err := os.ReadFile(file)

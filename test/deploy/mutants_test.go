@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// mutant is a file of the tree with a mistake in it.
+// mutant returns the path of a copy of a file with a mistake.
 func mutant(t *testing.T, file, from, to string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(root, file))
@@ -24,7 +24,7 @@ func mutant(t *testing.T, file, from, to string) string {
 	return written(t, strings.Replace(string(b), from, to, 1))
 }
 
-// SAM's output does not pass cfn-lint, whether or not SAM's own check passes.
+// cfn-lint finds a wrong event in SAM's output, whether or not SAM's own check finds it.
 func TestWrongEventsAreFound(t *testing.T) {
 	t.Parallel()
 	for name, to := range map[string]string{

@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/policy"
 )
 
-// configuration is the tablewake.yaml of a folder, with its defaults. A pipeline's name that comes
-// from the environment is PIPELINE, and dead letters are brought back by themselves where that does.
+// configuration returns the tablewake.yaml of a folder with its defaults. If the name of the pipeline comes from the
+// environment, the name is PIPELINE. If the redrive setting comes from the environment, it is auto.
 func configuration(t *testing.T, folder string) *config.Config {
 	t.Helper()
 	path := filepath.Join(root, folder, "tablewake.yaml")
@@ -36,7 +36,7 @@ func configuration(t *testing.T, folder string) *config.Config {
 // right is an action on a resource, under conditions.
 type right struct{ action, resource, conditions string }
 
-// conditionsOf are the conditions of a statement as one text.
+// conditionsOf returns the conditions of a statement as one text.
 func conditionsOf(cs []policy.Condition) string {
 	slices.SortFunc(cs, func(a, b policy.Condition) int {
 		return cmp.Or(strings.Compare(a.Operator, b.Operator), strings.Compare(a.Key, b.Key))
@@ -48,7 +48,7 @@ func conditionsOf(cs []policy.Condition) string {
 	return b.String()
 }
 
-// conditionsIn are the conditions of a statement of a template as one text.
+// conditionsIn returns the conditions of a statement in a template as one text.
 func conditionsIn(statement map[string]any, names *strings.Replacer) string {
 	var cs []policy.Condition
 	operators, _ := statement["Condition"].(map[string]any)
@@ -64,8 +64,8 @@ func conditionsIn(statement map[string]any, names *strings.Replacer) string {
 	return conditionsOf(cs)
 }
 
-// called are the rights that a configuration needs, its tables and its bucket by their names in a template, except for
-// the statements that the template leaves out.
+// called returns the rights that a configuration needs. Tables and buckets have their names in a template. Statements
+// for which but returns true are left out.
 func called(t *testing.T, folder string, r policy.Runner, names map[string]string, but func(policy.Statement) bool) map[right]bool {
 	t.Helper()
 	rights := map[right]bool{}
@@ -84,8 +84,8 @@ func called(t *testing.T, folder string, r policy.Runner, names map[string]strin
 	return rights
 }
 
-// allowed are the rights that statements of a template give, those over keys apart: which keys there
-// are is the deployment's matter, and not the configuration's.
+// allowed returns the rights that statements of a template give, without rights over keys. Which keys exist depends on
+// the deployment, not on the configuration.
 func allowed(statements any, arns *strings.Replacer) map[right]bool {
 	rights := map[right]bool{}
 	for _, s := range statements.([]any) {
@@ -101,7 +101,7 @@ func allowed(statements any, arns *strings.Replacer) map[right]bool {
 	return rights
 }
 
-// same compares the called actions with the allowed ones.
+// same checks that the called rights equal the allowed ones.
 func same(t *testing.T, called, allowed map[right]bool) {
 	t.Helper()
 	for r := range called {
@@ -127,7 +127,7 @@ func TestTheTasksRoleIsThePolicyOfTheConfiguration(t *testing.T) {
 		"${Leases.Arn}", table+"${Leases}", "${State.Arn}", table+"${State}", "${Letters.Arn}", "arn:${AWS::Partition}:s3:::${Letters}", "/${Pipeline}/*", "/PIPELINE/*", "${Pipeline}#*", "PIPELINE#*")))
 }
 
-// SAM itself lets a function read the stream that is its event.
+// The right to read the stream is left out, because SAM adds it for the stream that is the function's event.
 func TestTheStartersRoleIsThePolicyOfTheConfiguration(t *testing.T) {
 	var statements []any
 	for _, p := range readStack(t, starter).find(t, "Tablewake.Policies").([]any) {

@@ -17,14 +17,14 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// shop is the example's table, with the tables and buckets of the example's configuration.
+// shop has the table of the example, and the tables and buckets of the example's configuration.
 type shop struct {
 	client              *dynamodb.Client
 	table, views, state string
 	env                 []string
 }
 
-// newShop makes the table and the bucket, with names of their own on servers that are everyone's.
+// newShop makes the table and the bucket. Their names are unique, because tests share the servers.
 func newShop(t *testing.T) *shop {
 	t.Helper()
 	dynamo, store := server.DynamoDB().Endpoint(t), server.S3().Endpoint(t)
@@ -57,7 +57,7 @@ func newShop(t *testing.T) *shop {
 	return w
 }
 
-// tableOf is a table whose keys are texts.
+// tableOf returns the description of a table whose keys are texts.
 func tableOf(name, partition, sort string) *dynamodb.CreateTableInput {
 	return &dynamodb.CreateTableInput{
 		TableName: &name, BillingMode: types.BillingModePayPerRequest,
@@ -94,7 +94,7 @@ func (w *shop) put(t *testing.T, order, status string) {
 	}
 }
 
-// row reports whether the view has a row with that partition key.
+// row reports whether the view has a row with this partition key.
 func (w *shop) row(t *testing.T, pk string) bool {
 	t.Helper()
 	out, err := w.client.Query(t.Context(), &dynamodb.QueryInput{

@@ -14,10 +14,10 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// root is the tree's, from this folder.
+// root is the path of the repository from this folder.
 var root = filepath.Join("..", "..")
 
-// tool runs a linter in the tree's root, as a person does there, and is what it printed.
+// tool runs a linter in the root of the repository, as a person would, and returns its output.
 func tool(t *testing.T, name string, args ...string) (string, error) {
 	t.Helper()
 	bin, err := server.PyTool(t.Context(), name)
@@ -27,8 +27,8 @@ func tool(t *testing.T, name string, args ...string) (string, error) {
 	return alone(t, exec.CommandContext(t.Context(), bin, args...))
 }
 
-// alone runs a command in the tree's root that needs no network and reports to no service: its only way out is a proxy
-// that refuses, and fails the test. Go has the modules that the machine has, and no others.
+// alone runs a command in the root of the repository that must not use the network. Its only way out is a proxy that
+// refuses, and fails the test. Go can use only the modules that are on this machine.
 func alone(t *testing.T, cmd *exec.Cmd) (string, error) {
 	t.Helper()
 	var mu sync.Mutex
@@ -54,7 +54,7 @@ func alone(t *testing.T, cmd *exec.Cmd) (string, error) {
 	return out, err
 }
 
-// run runs a command in the tree's root.
+// run runs a command in the root of the repository, and returns its output.
 func run(t *testing.T, cmd *exec.Cmd) (string, error) {
 	t.Helper()
 	cmd.Dir = root
@@ -65,8 +65,8 @@ func run(t *testing.T, cmd *exec.Cmd) (string, error) {
 	return string(out), err
 }
 
-// samDir is a folder with SAM's memory that it has just looked for a newer version: otherwise it asks PyPI once a week,
-// and on a new machine.
+// samDir returns a folder for SAM which says that SAM has just looked for a newer version. Otherwise SAM asks PyPI once
+// a week, and on a new machine.
 func samDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -10,7 +10,7 @@ import (
 // patience bounds every wait for something that must come.
 const patience = 90 * time.Second
 
-// until waits until something is so.
+// until waits until is returns true.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !is(); time.Sleep(50 * time.Millisecond) {
@@ -20,7 +20,7 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// buffer is what a process writes while it is read.
+// buffer holds what a process writes, and can be read meanwhile.
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

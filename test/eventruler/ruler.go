@@ -23,18 +23,18 @@ var pom []byte
 //go:embed app/EventRuler.java
 var source []byte
 
-// Engine is a process of the library, which serves any number of [Ruler]s. It is safe for
-// concurrent use, and ends by itself when this process does.
+// Engine is a process of the library. It serves any number of [Ruler]s, and is safe for concurrent use. The process
+// ends by itself when this process ends.
 type Engine struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
 	lines *bufio.Reader
 
 	mu   sync.Mutex // held for a request and its answers
-	sets int        // that were begun
+	sets int        // number of rulers so far
 }
 
-// Open builds the program when it must and starts it. The caller closes the engine.
+// Open builds the program if necessary, and starts it. The caller closes the engine.
 func Open(ctx context.Context) (*Engine, error) {
 	path, err := server.InstallJava(ctx, "event-ruler", pom, "EventRuler.java", source)
 	if err != nil {
@@ -58,15 +58,15 @@ func (e *Engine) Close() error {
 	return errors.Join(e.stdin.Close(), e.cmd.Wait())
 }
 
-// Ruler is the patterns of one FilterCriteria.
+// Ruler has the patterns of one FilterCriteria.
 type Ruler struct {
 	engine *Engine
 	set    string
-	own    bool // the engine is the ruler's own
-	all    bool // without patterns: Lambda filters nothing then
+	own    bool // Close also ends the engine
+	all    bool // there are no patterns, so Lambda sends every record
 }
 
-// Start starts an [Engine] for these patterns alone; Close ends it.
+// Start starts an [Engine] for these patterns alone. Close ends the engine.
 func Start(ctx context.Context, patterns []string) (*Ruler, error) {
 	e, err := Open(ctx)
 	if err != nil {
@@ -80,8 +80,8 @@ func Start(ctx context.Context, patterns []string) (*Ruler, error) {
 	return r, nil
 }
 
-// Ruler is one of these patterns, each the JSON text of a FilterCriteria. A pattern that the library refuses is an
-// error.
+// Ruler returns a ruler of these patterns. Each pattern is the JSON text of a FilterCriteria. A pattern that the
+// library refuses is an error.
 func (e *Engine) Ruler(patterns []string) (*Ruler, error) {
 	e.mu.Lock()
 	e.sets++
@@ -103,8 +103,8 @@ func (e *Engine) Ruler(patterns []string) (*Ruler, error) {
 	return r, nil
 }
 
-// Match reports whether Lambda would send the event, one record in Lambda's JSON, to the function: one of the patterns
-// matches, or there are none.
+// Match reports whether Lambda would send the event to the function. The event is one record in Lambda's JSON. Lambda
+// sends it if one of the patterns matches, or if there are no patterns.
 func (r *Ruler) Match(event []byte) (bool, error) {
 	all, err := r.MatchAll([][]byte{event})
 	if err != nil {
@@ -113,7 +113,7 @@ func (r *Ruler) Match(event []byte) (bool, error) {
 	return all[0], nil
 }
 
-// MatchAll is [Ruler.Match] of each event, in order.
+// MatchAll returns the result of [Ruler.Match] for each event, in order.
 func (r *Ruler) MatchAll(events [][]byte) ([]bool, error) {
 	matches := make([]bool, len(events))
 	requests := make([]string, len(events))
@@ -139,7 +139,7 @@ func (r *Ruler) MatchAll(events [][]byte) ([]bool, error) {
 	return matches, nil
 }
 
-// Close forgets the patterns, and ends the engine of a ruler from [Start].
+// Close removes the patterns. It ends the engine if the ruler is from [Start].
 func (r *Ruler) Close() error {
 	if r.own {
 		return r.engine.Close()
@@ -150,7 +150,7 @@ func (r *Ruler) Close() error {
 	return nil
 }
 
-// ask sends requests and reads an answer for each; what fails is an answer too.
+// ask sends requests, and reads an answer to each request. A failure is an answer too.
 func (e *Engine) ask(requests []string) []string {
 	if len(requests) == 0 {
 		return nil
@@ -158,7 +158,7 @@ func (e *Engine) ask(requests []string) []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	sent := make(chan error, 1)
-	go func() { // while answers are read: either pipe may be full
+	go func() { // answers are read meanwhile, because either pipe may be full
 		_, err := io.WriteString(e.stdin, strings.Join(requests, "\n")+"\n")
 		sent <- err
 	}()
@@ -176,7 +176,7 @@ func (e *Engine) ask(requests []string) []string {
 	return answers
 }
 
-// oneLine is JSON without line breaks.
+// oneLine returns JSON without line breaks.
 func oneLine(b []byte) (string, error) {
 	var line bytes.Buffer
 	err := json.Compact(&line, b)

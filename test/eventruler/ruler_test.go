@@ -57,7 +57,7 @@ func TestMatchAllKeepsOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := make([][]byte, 20000) // more than a pipe holds
+	events := make([][]byte, 20000) // more events than a pipe holds
 	for i := range events {
 		name := "INSERT"
 		if i%3 == 0 {

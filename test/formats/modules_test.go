@@ -17,7 +17,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// checked is a module that was read.
+// checked is a module with what it declares and uses.
 type checked struct {
 	declared map[string]bool // addresses: var.x, local.x, data.type.name, type.name
 	used     map[string]bool
@@ -62,7 +62,7 @@ func check(file string, text []byte) *checked {
 	return c
 }
 
-// declare adds what a block at the top declares. Nothing may be declared twice.
+// declare adds what a block of the top level declares. A name may be declared only once.
 func (c *checked) declare(b *hclsyntax.Block) {
 	var names []string
 	switch b.Type {
@@ -101,8 +101,8 @@ func firstDifference(a, b []byte) int {
 	return len(other)
 }
 
-// longest has the limits of names in characters, by type of resource and attribute. A name_prefix leaves 26 characters
-// for Terraform's suffix.
+// longest has the limits of the length of names, by type of resource and attribute. A name_prefix has 26 characters
+// less, which Terraform's suffix takes.
 var longest = map[string]int{
 	"aws_cloudwatch_event_rule.name_prefix":  64 - 26,
 	"aws_cloudwatch_log_group.name":          512,
@@ -114,7 +114,7 @@ var longest = map[string]int{
 	"aws_sqs_queue.name_prefix":              80 - 26,
 }
 
-// checkNames computes the names that the module makes of its locals, and compares them with the limits.
+// checkNames computes the names that the module makes from its locals, and compares them with the limits.
 func (c *checked) checkNames(body *hclsyntax.Body) {
 	locals := make(map[string]cty.Value)
 	for _, b := range body.Blocks {
@@ -170,7 +170,7 @@ func (c *checked) use(t hcl.Traversal) {
 	}
 }
 
-// Every printed module parses, and all that it names is declared once.
+// Every printed module parses, and declares each name that it uses exactly once.
 func TestModules(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "cmd", "internal", "template", "testdata", "*.tf"))
 	if err != nil || len(files) == 0 {
@@ -191,7 +191,7 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// The check finds mistakes.
+// check finds mistakes.
 func TestCheck(t *testing.T) {
 	for text, want := range map[string]string{
 		`resource "a" "b" {`:                               "Unclosed configuration block",

@@ -24,7 +24,7 @@ func lint(t *testing.T, file string, text []byte) []*actionlint.Error {
 	return found
 }
 
-// GitHub can read the workflows, and the checks of a change are those of .ci/run.
+// GitHub can read the workflows, and the workflow for a change runs .ci/run.
 func TestWorkflows(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", ".github", "workflows", "*.yml"))
 	if err != nil || len(files) != 2 {

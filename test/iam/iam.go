@@ -1,5 +1,5 @@
-// Package iam judges requests by the statements of a policy, as IAM does: what no statement allows is denied.
-// It knows the operators that sinks/policy writes, and denies by any other.
+// Package iam judges requests by the statements of a policy, like IAM. A request that no statement allows is denied.
+// The package evaluates the operators that sinks/policy writes. A condition with another operator is not met.
 package iam
 
 import (
@@ -9,14 +9,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/policy"
 )
 
-// Request is one action on one resource, with the keys of its context that conditions compare.
+// Request is an action on a resource, with the context keys that conditions compare.
 type Request struct {
 	Action   string
-	Resource string // ARN; "": not known, and matches every one
+	Resource string // ARN; "": unknown, and every resource matches
 	Context  map[string][]string
 }
 
-// Allows reports whether some statement allows the request.
+// Allows reports whether one of the statements allows the request.
 func Allows(ss []policy.Statement, r Request) bool {
 	return slices.ContainsFunc(ss, func(s policy.Statement) bool { return Applies(s, r) })
 }
@@ -28,8 +28,8 @@ func Applies(s policy.Statement, r Request) bool {
 		!slices.ContainsFunc(s.Conditions, func(c policy.Condition) bool { return !met(c, r.Context[c.Key]) })
 }
 
-// met evaluates a condition over the values that its key has in a request, as "Set operators for multivalued
-// context keys" of the IAM User Guide has it: ForAllValues is true of no values.
+// met evaluates a condition with the values that its key has in a request. It follows "Set operators for multivalued
+// context keys" of the IAM User Guide: ForAllValues is true if there are no values.
 func met(c policy.Condition, values []string) bool {
 	one := func(match func(pattern, text string) bool) func(string) bool {
 		return func(text string) bool {
@@ -51,7 +51,7 @@ func met(c policy.Condition, values []string) bool {
 	return false
 }
 
-// like matches a text with a pattern of * and ?.
+// like reports whether a text matches a pattern of * and ?.
 func like(pattern, text string) bool {
 	for pattern != "" {
 		switch {

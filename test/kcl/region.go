@@ -10,17 +10,16 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// DynamoDB Local's ARNs name a region that does not exist, and the KCL's adapter takes
-// only those that do.
+// The ARNs of DynamoDB Local name a region that does not exist. The KCL's adapter accepts only existing regions.
 const (
 	localRegion = "arn:aws:dynamodb:ddblocal:"
 	knownRegion = "arn:aws:dynamodb:" + server.Region + ":"
 )
 
-// KnownARN is the ARN of one of DynamoDB Local's streams as a [RegionProxy] has it.
+// KnownARN returns the ARN that a [RegionProxy] gives to a stream of DynamoDB Local.
 func KnownARN(local string) string { return strings.Replace(local, localRegion, knownRegion, 1) }
 
-// RegionProxy is in front of DynamoDB Local. In answers it gives the ARNs a region that exists; in requests it changes
+// RegionProxy is a proxy before DynamoDB Local. In answers it gives ARNs a region that exists. In requests it changes
 // them back.
 type RegionProxy struct {
 	server *httptest.Server
@@ -28,17 +27,17 @@ type RegionProxy struct {
 	pool   *http.Transport
 }
 
-// NewRegionProxy is in front of the server of that URL. The caller closes it.
+// NewRegionProxy returns a proxy before the server at endpoint. The caller closes the proxy.
 func NewRegionProxy(endpoint string) *RegionProxy {
 	p := &RegionProxy{to: endpoint, pool: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}}
 	p.server = httptest.NewServer(http.HandlerFunc(p.serve))
 	return p
 }
 
-// Endpoint is the URL to give to the KCL in the server's place.
+// Endpoint returns the URL that the KCL uses instead of the server's.
 func (p *RegionProxy) Endpoint() string { return p.server.URL }
 
-// Close ends the proxy once its requests are answered.
+// Close ends the proxy after its requests are answered.
 func (p *RegionProxy) Close() {
 	p.server.Close()
 	p.pool.CloseIdleConnections()
@@ -50,7 +49,7 @@ func (p *RegionProxy) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadGateway)
 		return
 	}
-	for _, name := range []string{"Content-Type", "X-Amzn-Requestid"} { // length and checksum were the other text's
+	for _, name := range []string{"Content-Type", "X-Amzn-Requestid"} { // length and checksum have changed
 		w.Header().Set(name, header.Get(name))
 	}
 	w.WriteHeader(status)

@@ -27,48 +27,48 @@ var pom []byte
 //go:embed app/KCLApplication.java
 var source []byte
 
-// Options say what a worker of the application reads, and how.
+// Options say what a worker of the application reads, and how it reads.
 type Options struct {
 	Endpoint    string   // URL of DynamoDB, and of its streams
 	Streams     []string // ARNs; more than one: in the KCL's multi-stream mode
-	Application string   // names the lease table
-	Worker      string   // its name; a new one on a table that exists waits for the other's time to run out
-	Every       int      // a checkpoint after n records of a shard. Default: 1
-	Page        int      // records a read at most. Default: 1000, the KCL's
-	Hasty       bool     // no checkpoint at a stop: what was read since the last comes again. Default: there is one
+	Application string   // name of the application and of its lease table
+	Worker      string   // name; with a new name the worker first waits until old leases have run out
+	Every       int      // records of a shard between two checkpoints. Default: 1
+	Page        int      // the most records of a read. Default: 1000, the KCL's
+	Hasty       bool     // no checkpoint at a stop, so that some records come again. Default: a checkpoint
 	Quick       bool     // shorter waits at a start and at a change of owner. Default: the KCL's
 	AccessKey   string   // Default: server.AccessKey
 	StreamsAt   string   // URL of DynamoDB Streams. Default: Endpoint
-	Count       bool     // records are counted and not told, with a checkpoint of each shard a second; see Worker.Measure
-	Busy        bool     // a shard is read again at once. Default: a second later, as the adapter has it
+	Count       bool     // counts records, without events, and checkpoints every second; see Worker.Measure
+	Busy        bool     // a shard is read again at once. Default: a second later, the adapter's pause
 	Java        []string // flags of the JVM. Default: those of a small application that starts fast
-	// Tell is called with the worker's steps, in order, from one goroutine.
+	// Tell is called with the worker's events, in order, from one goroutine.
 	Tell func(Event)
 }
 
-// Event is what a worker did.
+// Event is something that a worker did.
 type Event struct {
 	Event    string `json:"event"` // started, initialized, record, checkpoint, refused (a checkpoint), lost (a lease), measuring, measured, stopped
 	Shard    string `json:"shard"`
-	Sequence string `json:"sequence"` // of the record or the checkpoint
-	Key      string `json:"key"`      // the record's PK
+	Sequence string `json:"sequence"` // sequence number of the record or the checkpoint
+	Key      string `json:"key"`      // PK of the record
 	At       int64  `json:"at"`       // Unix milliseconds
 
-	Records   int64         `json:"records"`   // measured
-	Processor time.Duration `json:"processor"` // that the process took for them
+	Records   int64         `json:"records"`   // number of measured records
+	Processor time.Duration `json:"processor"` // processor time that the process took for Records
 }
 
-// Worker is a process of the application. It ends by itself when this one does.
+// Worker is a process of the application. It ends by itself when this process ends.
 type Worker struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
-	log   string // its folder is the worker's own
+	log   string // path of the log; its folder belongs to the worker
 	done  chan struct{}
-	err   error // once done is closed
+	err   error // set before done is closed
 }
 
-// Start builds the application when it must and starts a worker of it. The caller stops
-// or kills it.
+// Start builds the application if necessary, and starts a worker of the application. The caller stops or kills the
+// worker.
 func Start(ctx context.Context, o Options) (*Worker, error) {
 	path, err := server.InstallJava(ctx, "kcl-application", pom, "KCLApplication.java", source)
 	if err != nil {
@@ -93,7 +93,7 @@ func (w *Worker) start(path string, o Options) error {
 	defer log.Close()
 	flags := o.Java
 	if flags == nil {
-		// It is idle most of its time: small, and with compilers that start fast.
+		// The worker is idle most of the time, so it gets little memory and a compiler that starts fast.
 		flags = []string{"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}
 	}
 	idle := "1000"
@@ -127,7 +127,7 @@ func (w *Worker) start(path string, o Options) error {
 	return nil
 }
 
-// tellAll reads events to their end. An unknown event is an error, but reading continues.
+// tellAll reads all events. An unknown event is an error, but reading continues.
 func tellAll(r io.Reader, tell func(Event)) (err error) {
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
@@ -141,23 +141,23 @@ func tellAll(r io.Reader, tell func(Event)) (err error) {
 	return errors.Join(err, lines.Err())
 }
 
-// Process is the id of the worker's process.
+// Process returns the id of the worker's process.
 func (w *Worker) Process() int { return w.cmd.Process.Pid }
 
-// Measure has a worker that counts tell what records cost. With 0 records it begins, and tells so: "measuring". With
-// more, "measured" comes once n were handed to the application since.
+// Measure makes a worker with Options.Count measure what records cost. With 0 records the measurement begins, and the
+// worker reports the event "measuring". With n records the worker reports "measured" after n records since then.
 func (w *Worker) Measure(records int) error {
 	_, err := fmt.Fprintln(w.stdin, records)
 	return err
 }
 
-// Done is closed when the worker has ended and all its events were told.
+// Done returns a channel that is closed when the worker has ended and Tell was called with all its events.
 func (w *Worker) Done() <-chan struct{} { return w.done }
 
-// Stop has the worker stop in order: it checkpoints what it has read. All its
-// events were told when it returns.
+// Stop lets the worker stop in order: the worker checkpoints what it has read. Stop returns after Tell was called with
+// all events.
 func (w *Worker) Stop() error {
-	_ = w.stdin.Close() // that of a worker that has ended is closed
+	_ = w.stdin.Close() // it is closed if the worker has ended
 	select {
 	case <-w.done:
 	case <-time.After(90 * time.Second):
@@ -171,14 +171,14 @@ func (w *Worker) Stop() error {
 	return errors.Join(err, os.RemoveAll(filepath.Dir(w.log)))
 }
 
-// Kill ends the worker as a crash does.
+// Kill ends the worker like a crash.
 func (w *Worker) Kill() error {
-	_ = w.cmd.Process.Kill() // a process that has ended
+	_ = w.cmd.Process.Kill() // an error means that the process has ended
 	<-w.done
 	return os.RemoveAll(filepath.Dir(w.log))
 }
 
-// Log is the end of the worker's log, its warnings and errors first.
+// Log returns the last n bytes of the worker's log. Before them it returns the last n bytes of warnings and errors.
 func (w *Worker) Log(n int) string {
 	b, _ := os.ReadFile(w.log)
 	var odd []byte

@@ -12,8 +12,8 @@ import (
 
 const auditBytes = 150e6
 
-// measureAudit has a child audit a view of n items, which are made up while they are read, and another one an embedded view
-// of as many, which a third child wrote. It prints what they took.
+// measureAudit lets a child audit a view of n items. The items are made up while they are read. Another child audits an
+// embedded view of n items, which a third child wrote. measureAudit prints the memory and the speed of both audits.
 func measureAudit(n int) (within bool, err error) {
 	madeUp, err := measureAuditOf("items", n)
 	if err != nil {
@@ -42,7 +42,7 @@ func measureAuditOf(what string, n int, flags ...string) (within bool, err error
 	return resident <= auditBytes, nil
 }
 
-// runAudit is the child that audits: the embedded view in a folder, or without one a view that is made up.
+// runAudit runs in the child that audits. It audits the embedded view in a folder, or a made-up view if embedded is "".
 func runAudit(ctx context.Context, n int, embedded string) error {
 	in, err := auditinput.New(n)
 	if err != nil {
@@ -61,7 +61,7 @@ func runAudit(ctx context.Context, n int, embedded string) error {
 	return errors.Join(err, closeStore(), os.RemoveAll(dir))
 }
 
-// embed is the child that writes the embedded view of an audit.
+// embed runs in the child that writes the embedded view of an audit.
 func embed(ctx context.Context, n int, dir string) error {
 	in, err := auditinput.New(n)
 	if err != nil {

@@ -21,13 +21,13 @@ import (
 
 const (
 	exportFiles   = 16
-	exportItems   = 200_000 // of the shop
-	largeItems    = 400     // of 400 KB: half of them binary, whose JSON is a third longer
+	exportItems   = 200_000 // number of items of the shop
+	largeItems    = 400     // number of items of 400 KB; half of them are binary, and their JSON is a third longer
 	backfillBytes = 150e6
 	shopTable     = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop"
 )
 
-// exports are what is measured: many small items, and the largest that there are.
+// exports are the measured exports: many small items, and items of the largest size.
 var exports = []struct {
 	name  string
 	n     int
@@ -37,8 +37,8 @@ var exports = []struct {
 	{"items of 400 KB", largeItems, heavyItems},
 }
 
-// measureBackfill has a child read each export, and prints what it took. Another child writes the export: the
-// accounting of a process includes the memory of the one that started it.
+// measureBackfill lets a child read each export, and prints its memory. Another child writes the export, because the
+// memory of a process counts in the accounting of each process that it starts.
 func measureBackfill(fixture string) (within bool, err error) {
 	within = true
 	for i, e := range exports {
@@ -76,7 +76,7 @@ func writeExport(i int, fixture, dir string) error {
 	return e.Write(dir)
 }
 
-// shopItems are the new images of the fixture's stream, again and again under other keys.
+// shopItems returns the new images of the fixture's stream. The images repeat with other keys.
 func shopItems(fixture string, file, files int) (iter.Seq[[]byte], error) {
 	src, err := newMultiplied(filepath.Join(fixture, "stream.jsonl"), exportItems)
 	if err != nil {
@@ -98,7 +98,7 @@ func shopItems(fixture string, file, files int) (iter.Seq[[]byte], error) {
 	}, nil
 }
 
-// heavyItems are items of 400 KB, texts and binary values in turns.
+// heavyItems returns items of 400 KB, with texts and binary values in turns.
 func heavyItems(_ string, file, files int) (iter.Seq[[]byte], error) {
 	const size, attributes = 400_000, 100
 	return func(yield func([]byte) bool) {
@@ -119,7 +119,7 @@ func heavyItems(_ string, file, files int) (iter.Seq[[]byte], error) {
 	}, nil
 }
 
-// runBackfill reads an export as `tablewake backfill` does, into sinks that count.
+// runBackfill reads an export like `tablewake backfill`, into sinks that count.
 func runBackfill(ctx context.Context, file, dir string) (pipeline.Ledger, error) {
 	snap, err := export.Open(ctx, export.Options{
 		Layers: []string{dir},
@@ -138,7 +138,7 @@ func runBackfill(ctx context.Context, file, dir string) (pipeline.Ledger, error)
 	return l, errors.Join(err, src.Close(ctx))
 }
 
-// forgetful stores no parts: one process reads them, once.
+// forgetful stores no parts, because one process reads them once.
 type forgetful struct{}
 
 // Parts implements [snapshot.PartStore].

@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/local"
 )
 
-// runChild runs n records through the fixture's pipeline and checks that both
-// ledgers balance and that nothing was lost on the way.
+// runChild runs n records through the fixture's pipeline. It checks that both ledgers balance and that nothing was
+// lost.
 func runChild(ctx context.Context, stores, fixture, export string, n int) error {
 	file := filepath.Join(fixture, "tablewake.yaml")
 	src, err := newMultiplied(filepath.Join(fixture, "stream.jsonl"), n)
@@ -25,7 +25,7 @@ func runChild(ctx context.Context, stores, fixture, export string, n int) error 
 	switch stores {
 	case "embedded":
 		l, err = runEmbedded(ctx, file, src)
-	case "backfill": // of the export
+	case "backfill": // reads the export
 		l, err = runBackfill(ctx, file, export)
 	default:
 		l, err = runCounting(ctx, file, src, nil)
@@ -47,7 +47,7 @@ func runChild(ctx context.Context, stores, fixture, export string, n int) error 
 	return nil
 }
 
-// runEmbedded writes into embedded stores in a folder that it removes.
+// runEmbedded writes into embedded stores in a folder, and removes the folder.
 func runEmbedded(ctx context.Context, file string, src pipeline.Source) (pipeline.Ledger, error) {
 	cfg, err := config.Load(file)
 	if err != nil {
@@ -72,7 +72,7 @@ func runEmbedded(ctx context.Context, file string, src pipeline.Source) (pipelin
 	return p.Ledger(), st.Close()
 }
 
-// runCounting runs the same number of sinks, and each of them counts.
+// runCounting runs a counting sink in place of each sink of the file.
 func runCounting(ctx context.Context, file string, src pipeline.Source, c pipeline.Committer) (pipeline.Ledger, error) {
 	cfg, err := config.Load(file)
 	if err != nil {

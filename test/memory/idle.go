@@ -28,16 +28,16 @@ import (
 const (
 	idleShards    = 10_000
 	idleBytes     = 400e6
-	describeQuota = 10            // calls a second, the service's
-	callsPerMonth = 1_000_000_000 // the budget; polled every 5 s, that number of shards would take 5 billion
+	describeQuota = 10            // calls a second, the quota of the service
+	callsPerMonth = 1_000_000_000 // the budget; if these shards were polled every 5 s, they would take 5 billion calls
 	idlePatience  = 5 * time.Minute
 	idleWatched   = 20 * time.Second
 	secondsAMonth = 30 * 24 * 60 * 60
-	idleCalls     = 64 // GetRecords calls at once
+	idleCalls     = 64 // GetRecords calls in flight
 )
 
-// measureIdle lets a child follow a stream of 10,000 open shards without writes, whose server is this process, and
-// prints its cost.
+// measureIdle lets a child follow a stream of 10,000 open shards without writes, and prints its cost. The server of the
+// stream is in this process.
 func measureIdle() (within bool, err error) {
 	server := streamtest.New(streamtest.Options{DescribePerSecond: describeQuota})
 	server.Enable("idle", streamtest.StreamOptions{Shards: idleShards})
@@ -63,7 +63,7 @@ func measureIdle() (within bool, err error) {
 		if lines.Text() == "opened" {
 			opened = time.Since(start)
 		} else if _, err := fmt.Sscanf(lines.Text(), "forecast %f", &forecast); err == nil {
-			// The first call of each shard is beside the budget, once.
+			// The first call of each shard does not count for the budget, because it happens only once.
 			watched, calls = time.Since(start), server.Calls("GetRecords")-idleShards
 		}
 	}
@@ -80,8 +80,8 @@ func measureIdle() (within bool, err error) {
 	return resident <= idleBytes && peak <= describeQuota && made <= callsPerMonth && forecast <= callsPerMonth, nil
 }
 
-// runIdle is the child: one consumer, its leases in memory. It says when it has polled
-// every shard, and what its polling would take in a month.
+// runIdle runs in the child: one consumer with its leases in memory. It prints when it has polled every shard, and how
+// many calls its polling would take in a month.
 func runIdle(endpoint string) error {
 	transport := &http.Transport{MaxIdleConnsPerHost: idleCalls}
 	api := sdk.New(dynamodbstreams.New(dynamodbstreams.Options{
@@ -121,7 +121,7 @@ func runIdle(endpoint string) error {
 	return errors.Join(err, c.Close(closing))
 }
 
-// watch waits until every shard is polled, and then for a while.
+// watch waits until every shard is polled, and then for some time.
 func watch(c *consumer.Consumer, ended <-chan error, out io.Writer) error {
 	deadline := time.After(idlePatience)
 	tick := time.NewTicker(100 * time.Millisecond)
@@ -156,7 +156,7 @@ func watch(c *consumer.Consumer, ended <-chan error, out io.Writer) error {
 	return err
 }
 
-// again is this program once more.
+// again returns a command that runs this program again.
 func again(args ...string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -1,8 +1,8 @@
-// Command memory runs a million records, the shop fixture multiplied by key, through
-// the pipeline in a process of its own and compares the most memory that was ever
-// resident with its budget: with stores that only count, and with the embedded ones.
-// Then it audits as many items, and rows in embedded stores, reads exports as a backfill does, of many items and of the
-// largest, and has one consumer follow 10,000 idle shards, and looks at its calls too.
+// Command memory runs a million records, the shop fixture multiplied by key, through the pipeline in a process of its
+// own. It compares the peak of the process's resident memory with a budget, for stores that only count and for embedded
+// stores. It does the same for an audit of as many items, for an audit of rows in embedded stores, for a backfill of an
+// export of many items, for a backfill of an export of the largest items, and for a consumer that follows 10,000 idle
+// shards. It also checks the number of this consumer's calls.
 //
 //	go run ./test/memory [-n 1000000] [-only counting|embedded|audit|backfill|idle]
 package main
@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// budgets are in bytes of resident memory.
+// budgets are the most bytes of resident memory.
 var budgets = []struct {
 	stores string
 	bytes  int64
@@ -39,7 +39,7 @@ func main() {
 	items := flag.Int("items", 0, "what the export has that the child writes")
 	flag.Parse()
 	if *child != "" {
-		room := make([]byte, 8<<20) // for garbage, as the commands have it
+		room := make([]byte, 8<<20) // memory for garbage, as the commands allocate it
 		run := func() error { return runChild(context.Background(), *child, *fixture, *folder, *n) }
 		switch *child {
 		case "idle":
@@ -98,7 +98,7 @@ func main() {
 	}
 }
 
-// measure runs this program again as the child and asks the kernel what it used.
+// measure runs this program again as the child, and returns the child's resident memory and time.
 func measure(stores, fixture string, n int) (resident int64, took time.Duration, err error) {
 	start := time.Now()
 	resident, err = runAgain("-child", stores, "-fixture", fixture, "-n", fmt.Sprint(n))
@@ -108,7 +108,7 @@ func measure(stores, fixture string, n int) (resident int64, took time.Duration,
 	return resident, time.Since(start), nil
 }
 
-// runAgain runs this program once more, and returns the most memory that it had resident.
+// runAgain runs this program again, and returns the peak of the resident memory of that process.
 func runAgain(args ...string) (resident int64, err error) {
 	cmd, err := again(args...)
 	if err != nil {
@@ -121,7 +121,7 @@ func runAgain(args ...string) (resident int64, err error) {
 	return residentOf(cmd)
 }
 
-// residentOf is the most memory that a child, which has ended, had resident.
+// residentOf returns the peak of the resident memory of a child that has ended.
 func residentOf(cmd *exec.Cmd) (int64, error) {
 	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {

@@ -11,13 +11,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// multiplied is a source of n records: the fixture again and again, each time under
-// other partition keys.
+// multiplied is a source of n records. It repeats the records of the fixture, each time with other partition keys.
 type multiplied struct {
-	lines  [][]byte // of the fixture
+	lines  [][]byte // records of the fixture
 	left   int
-	copies int // behind us
-	next   int // of lines
+	copies int // number of copies that are complete
+	next   int // index of the next line
 	dec    *record.Decoder
 	page   int
 }
@@ -31,7 +30,7 @@ func newMultiplied(file string, n int) (*multiplied, error) {
 	return &multiplied{lines: lines, left: n, dec: record.NewDecoder(record.DecoderOptions{})}, nil
 }
 
-// Read brings a page of about a mebibyte, to be decoded by the pipeline's workers.
+// Read returns a page of about a mebibyte. The workers of the pipeline decode the page.
 func (m *multiplied) Read(context.Context) (*pipeline.Page, error) {
 	if m.left == 0 {
 		return nil, io.EOF
@@ -49,12 +48,12 @@ func (m *multiplied) Read(context.Context) (*pipeline.Page, error) {
 	}, nil
 }
 
-// marks are what a copy has of its own: keys, the identifiers of orders, which are
-// unique, and what one user alone has.
+// marks are the beginnings of values that differ between copies: partition keys, unique identifiers of orders, and
+// e-mail addresses of users.
 var marks = [][]byte{[]byte(`"PK":{"S":"`), []byte(`"SK":{"S":"ORDER#`), []byte(`"Email":{"S":"`)}
 
-// appendRecord appends the next record with its partition key, its order and its
-// e-mail address, wherever they stand, marked by the number of the copy.
+// appendRecord appends the next record. It adds the number of the copy to the partition key, the order and the e-mail
+// address, wherever they occur.
 func (m *multiplied) appendRecord(dst []byte) []byte {
 	rest := m.lines[m.next]
 	if m.next++; m.next == len(m.lines) {
@@ -72,7 +71,7 @@ func (m *multiplied) appendRecord(dst []byte) []byte {
 			return append(dst, rest...)
 		}
 		if name := bytes.IndexAny(rest[at:], `#"`); rest[at+name] == '#' {
-			at += name + 1 // USER#
+			at += name + 1 // after USER#
 		}
 		dst = fmt.Appendf(append(dst, rest[:at]...), "%d-", m.copies)
 		rest = rest[at:]

@@ -1,5 +1,5 @@
-// Command customers is the command line of tablewake in a repository of its own: it knows the Go code that
-// tablewake.yaml names.
+// Command customers is the command line of tablewake in a repository of its own. It has the Go code that tablewake.yaml
+// names.
 //
 //	go run . replay -c tablewake.yaml --local out --custom customers stream.jsonl
 package main

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/cli"
 )
 
-// tablewake runs a command line of the program, wants its exit code, and returns what it printed.
+// tablewake runs a command line of the program, wants its exit code, and returns its output.
 func tablewake(t *testing.T, code int, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer

@@ -1,11 +1,11 @@
-// Command servers starts the real servers that the tests talk to, on free ports of
-// 127.0.0.1, from a cache folder outside the tree.
+// Command servers starts the real servers that the tests use, on free ports of 127.0.0.1. It installs them into a cache
+// folder outside the repository.
 //
 //	go run ./test/servers                    # start, print NAME=endpoint lines, wait for Ctrl-C
 //	go run ./test/servers -- go test ./...   # run a command with them, return its exit code
 //
-// A server whose endpoint the environment already names is used as it is and not started. A requirement of a server
-// that the machine lacks is reported in one line before anything starts.
+// If the environment already names the endpoint of a server, this server is used and not started. If the machine lacks
+// something that a server needs, one line says so before any server starts.
 package main
 
 import (
@@ -68,7 +68,7 @@ func run(args []string) (code int, err error) {
 	if err := server.CheckMachine(missing...); err != nil {
 		return 1, err
 	}
-	if command != nil && len(missing) == len(server.Kinds()) { // for all tests, so it seems
+	if command != nil && len(missing) == len(server.Kinds()) { // all tests will run, it seems
 		said := sayWaiting(os.Stderr, func() []string { return []string{"the tools that tests run"} })
 		err := server.InstallTools(ctx)
 		if said(); err != nil {
@@ -94,7 +94,7 @@ func run(args []string) (code int, err error) {
 	return runCommand(ctx, command, env)
 }
 
-// parse is the kinds that the arguments ask for and the command, nil without one.
+// parse returns the kinds of servers that the arguments request, and the command. The command is nil if there is none.
 func parse(args []string) (wanted []*server.Kind, command []string, err error) {
 	flags := flag.NewFlagSet("servers", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // run prints the usage
@@ -112,7 +112,7 @@ func parse(args []string) (wanted []*server.Kind, command []string, err error) {
 	if flags.NArg() > 0 {
 		return nil, nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	if *version != "" { // also for tests that start a node of their own
+	if *version != "" { // the variable also applies to tests that start their own node
 		if err := os.Setenv(server.OpenSearchVersionEnv, *version); err != nil {
 			return nil, nil, err
 		}
@@ -131,7 +131,7 @@ func parse(args []string) (wanted []*server.Kind, command []string, err error) {
 	return wanted, command, nil
 }
 
-// pick is the kinds of those names.
+// pick returns the kinds with these names.
 func pick(kinds []*server.Kind, names []string) ([]*server.Kind, error) {
 	var picked []*server.Kind
 	for _, name := range names {
@@ -144,7 +144,7 @@ func pick(kinds []*server.Kind, names []string) ([]*server.Kind, error) {
 	return picked, nil
 }
 
-// startAll starts one node of each kind, side by side. With an error some are nil.
+// startAll starts one node of each kind, all at the same time. If it returns an error, some of the nodes are nil.
 func startAll(ctx context.Context, kinds []*server.Kind) ([]*server.Node, error) {
 	nodes, errs := make([]*server.Node, len(kinds)), make([]error, len(kinds))
 	starting := newNames(kinds)
@@ -170,8 +170,8 @@ func closeAll(nodes []*server.Node) {
 	all.Wait()
 }
 
-// runCommand runs the command to its end. A signal reaches it too (it is in the
-// same process group), so it is waited for, not killed.
+// runCommand runs the command to its end. A signal reaches the command as well, because it is in the same process
+// group. So runCommand waits for the command, and does not kill it.
 func runCommand(ctx context.Context, command, env []string) (int, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = env
@@ -198,13 +198,13 @@ func runCommand(ctx context.Context, command, env []string) (int, error) {
 	return 0, nil
 }
 
-// goFlags returns the GOFLAGS of the command: those of the environment, and what makes tests faster. Without paths in
-// the build, another checkout finds it in the build cache. Vet is a step of its own in .ci/run. Packages of other
-// modules that only compute are built without the race detector's instrumentation, which makes the SQLite that is
-// translated to Go three times as slow. Packages that instantiate sync.Map or atomic.Pointer stay instrumented: the
-// linker may take their uninstrumented copies of those for the whole program, and then the detector reports races that
-// are none. More packages run at once than there are cores: many tests wait. Symbols and DWARF are a quarter of the
-// time of linking eighty test binaries; traces of goroutines and races do not read them.
+// goFlags returns the GOFLAGS of the command: those of the environment, and flags that make tests faster. Without paths
+// in the build, another checkout can use the build cache. .ci/run runs vet in a separate step. Packages of other
+// modules that only compute are built without the race detector, which makes the SQLite that is translated to Go three
+// times as slow. Packages that instantiate sync.Map or atomic.Pointer keep the race detector. Otherwise the linker may
+// use their uninstrumented copies of these types for the whole program, and the detector reports false races. More
+// packages run at once than there are cores, because many tests wait. Symbols and DWARF take a quarter of the time of
+// linking eighty test binaries, and traces of goroutines and races do not need them.
 func goFlags() string {
 	return strings.TrimSpace(os.Getenv("GOFLAGS") + fmt.Sprintf(" -p=%d -trimpath -vet=off '-ldflags=-s -w'", runtime.NumCPU()*3/2) +
 		" -gcflags=modernc.org/...=-race=false" +
@@ -213,7 +213,7 @@ func goFlags() string {
 		" -gcflags=cel.dev/cel-go/...=-race=false -gcflags=cel.dev/cel-go/common/types=")
 }
 
-// lookup is the last NAME=value of env, as processes see it.
+// lookup returns the last NAME=value of env, which is the one that processes use.
 func lookup(env []string, name string) string {
 	for i := len(env) - 1; i >= 0; i-- {
 		if strings.HasPrefix(env[i], name+"=") {

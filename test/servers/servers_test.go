@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// without has the environment name none of the servers.
+// without removes the names of all servers from the environment.
 func without(t *testing.T) {
 	for _, k := range server.Kinds() {
 		t.Setenv(k.Env, "")

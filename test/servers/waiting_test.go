@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// While servers start, a line says which of them are missing.
+// While servers start, a line names the servers that have not started yet.
 func TestSayWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

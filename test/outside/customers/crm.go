@@ -10,17 +10,17 @@ import (
 	"github.com/tablewake/tablewake/pipeline/unmarshal"
 )
 
-// order is what the customer system wants to know of an item.
+// order has the attributes of an item that the customer system needs.
 type order struct {
 	PK     string
 	Status string
 	Total  float64
 }
 
-// crm tells a customer system about orders. It replaces one that makes HTTP requests.
+// crm sends orders to a customer system. A real sink would make HTTP requests.
 type crm struct{ url string }
 
-// settings are the sink's `with` in the file.
+// settings are the settings of the sink under `with` in the file.
 type settings struct {
 	URL string `yaml:"url"`
 }
@@ -34,8 +34,8 @@ func newCRM(_ context.Context, s settings) (pipeline.Sink, error) {
 
 var errNoTotal = errors.New("the order has no total")
 
-// Write prints each order. One that fails is named in the error: marked with pipeline.Transient it would be tried
-// again, and so it goes to dead letters.
+// Write prints each order. The error names each order that fails. Such an order goes to dead letters. If its error were
+// marked with pipeline.Transient, the order would be tried again instead.
 func (s crm) Write(_ context.Context, ds []pipeline.Delivery) error {
 	var failed pipeline.BatchError
 	for i := range ds {

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/local"
 )
 
-// An event as Lambda sends it: two orders and a profile.
+// event is an event of Lambda with two orders and a profile.
 const event = `{"Records":[
 {"eventID":"1","eventName":"INSERT","eventSource":"aws:dynamodb","awsRegion":"eu-central-1","eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678",
  "dynamodb":{"Keys":{"PK":{"S":"O1"}},"NewImage":{"PK":{"S":"O1"},"Type":{"S":"Order"},"Status":{"S":"paid"},"Total":{"N":"12.5"}},"SequenceNumber":"100000000000000000001","StreamViewType":"NEW_AND_OLD_IMAGES"}},
@@ -23,7 +23,7 @@ const event = `{"Records":[
  "dynamodb":{"Keys":{"PK":{"S":"O2"}},"NewImage":{"PK":{"S":"O2"},"Type":{"S":"Order"},"Status":{"S":"open"}},"SequenceNumber":"100000000000000000003","StreamViewType":"NEW_AND_OLD_IMAGES"}}
 ]}`
 
-// A Lambda function with this code, and with embedded stores in place of those of AWS.
+// The example runs a Lambda function with this code, and with embedded stores instead of those of AWS.
 func Example() {
 	dir, err := os.MkdirTemp("", "customers")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// Extensions returns the Go code that tablewake.yaml names, and a function of the orders.
+// Extensions returns the Go code that tablewake.yaml names, and a function for the orders.
 func Extensions() []sinks.Extension {
 	return []sinks.Extension{
 		sinks.With("crm", newCRM),
@@ -21,7 +21,7 @@ func Extensions() []sinks.Extension {
 	}
 }
 
-// isReal leaves out items of tests. It is above a view: it sees the key of an item, and nothing else.
+// isReal drops items of tests. It filters above a view, so it reads only the key of an item.
 func isReal(c *record.Change) (bool, error) {
 	pk, _ := c.Keys.Get("PK")
 	text, _ := pk.Text()
