@@ -272,7 +272,7 @@ func TestRun_ContextEnds(t *testing.T) {
 }
 
 // Commands of a program with the Go code of a filter run that filter. They refuse a filter that may read images before
-// a state sink. A program without the code shows plans without it, and writes nothing.
+// a state sink. A program without the code shows plans without the filter, and writes nothing.
 func TestRun_Filter(t *testing.T) {
 	p := newProgram(t)
 	text := strings.Replace(configuration, "sinks:\n", "filters: [{func: eu}]\nsinks:\n", 1)
@@ -323,7 +323,7 @@ func TestRun_Filter(t *testing.T) {
 	}
 }
 
-// validate reports where the configuration and the Go code of the program do not fit.
+// validate reports each place where the configuration does not match the Go code of the program.
 func TestRun_ValidateCode(t *testing.T) {
 	p := newProgram(t)
 	other := sinks.On("Ordr", func(context.Context, sinks.TypedChange[struct{}]) error { return nil })

@@ -27,7 +27,7 @@ type document struct {
 // codeBlock is a fenced block of a document.
 type codeBlock struct {
 	kind string // the word after the fence: console, sh, yaml, go, ...
-	text string // with the end of each line
+	text string // text with the end of each line
 	line int    // number of its first line
 }
 
@@ -143,7 +143,7 @@ var measured = regexp.MustCompile(`\d+\.\d\d s, [\d,]+ records/s|in [\d.]+m?s, [
 // coalescing matches a row in the table of a replay: the sink, what the sink got, and what it did.
 var coalescing = regexp.MustCompile(`(?m)^( +\w+ +[\d,]+)[ \d,]+$`)
 
-// comparable returns an output without what differs from run to run.
+// comparable returns an output without the parts that differ from run to run.
 func comparable(text string) string {
 	text = measured.ReplaceAllString(text, "(time and rate)")
 	if strings.Contains(text, "source: read ") { // timing decides which changes are coalesced

@@ -9,7 +9,7 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// The README is short, and its first two commands are those that .ci/readme takes.
+// The README is short. Its first two commands are those that .ci/readme prints.
 func TestReadme(t *testing.T) {
 	readme := documents(t)[0]
 	if n := strings.Count(readme.text, "\n"); n > 200 {

@@ -31,7 +31,7 @@ func (r result) line(w io.Writer) {
 	fmt.Fprintf(w, "%-*s  %-9s  %32s  %32s  %8s  %8s  %s%s\n", nameWidth, r.name(), r.Unit, r.Ours, r.Peer, ratio(r.Ratio), r.budget(), r.allocations(), verdict)
 }
 
-// notes prints what each row did.
+// notes prints the work of each row.
 func (r *report) notes(w io.Writer) {
 	fmt.Fprintln(w)
 	said := map[string]bool{}

@@ -13,7 +13,7 @@ import (
 // peakWatch watches the resident memory of a process.
 type peakWatch struct {
 	stop, done chan struct{}
-	most       int64 // bytes
+	most       int64 // the most resident bytes so far
 }
 
 // watchPeak begins to watch a process.

@@ -15,20 +15,20 @@ type row struct {
 	peer    string // the peer, with its version
 	of      quantity
 
-	// The budget of ratio, that of ours over the peer's: one of them. 0: there is none.
+	// The budget of the ratio of ours to the peer. At most one of the two is set. 0: no budget.
 	least, most float64
-	// The most allocations of a record that ours may make, exactly. nil: no limit.
+	// The most allocations for each record that ours may make. nil: no limit.
 	allocs *float64
-	// The share of its budget that the row reaches, if it is known not to reach all: -check requires only that share.
-	// 0: all
+	// The share of the budget that the row reaches, if the row is known to miss the budget. -check requires only this
+	// share. 0: the whole budget.
 	reaches float64
 
-	cores   int  // GOMAXPROCS while it runs. 0: 1; -1: all
-	rounds  int  // at most. 0: as many as requested
-	servers bool // it needs real servers
-	input   bool // it takes the records of -input
+	cores   int  // GOMAXPROCS while the row runs. 0: 1; -1: all
+	rounds  int  // the most rounds. 0: as many as requested
+	servers bool // the row needs real servers
+	input   bool // the row takes the records of -input
 	note    string
-	missed  string // where the budget is not met: what the profile shows, and what was tried
+	missed  string // why the row misses its budget: what the profile shows, and what was tried
 
 	// open prepares both sides. It lets both do the work once, and compares their results.
 	open func(ctx context.Context, b *bench) (*contest, error)
@@ -78,11 +78,11 @@ type quantity struct {
 }
 
 var (
-	// rate is records for each second of processor time.
+	// rate is the number of records for each second of processor time.
 	rate = quantity{"records/s", func(s sample) float64 { return float64(s.records) / s.processor.Seconds() }}
-	// wallRate is records for each second on the clock.
+	// wallRate is the number of records for each second on the clock.
 	wallRate = quantity{"records/s", func(s sample) float64 { return float64(s.records) / s.wall.Seconds() }}
-	// cost is the processor time of a record, for rows that must not get dearer.
+	// cost is the processor time of a record, for rows that must not become slower.
 	cost = quantity{"ns/record", func(s sample) float64 { return float64(s.processor.Nanoseconds()) / float64(s.records) }}
 	// memory is the number of megabytes.
 	memory = quantity{"MB", func(s sample) float64 { return float64(s.bytes) / 1e6 }}

@@ -84,13 +84,13 @@ func (c *searchContest) bare(ctx context.Context) error { return c.wire.send(ctx
 
 func (c *searchContest) close() error { return c.store.Close() }
 
-// oneIndex is a set of stores whose only real one is the search.
+// oneIndex is a set of stores. Only the search store is real.
 type oneIndex struct {
 	sinks.Stores
 	store *opensearch.Store
 }
 
-// Search is the server.
+// Search returns the server.
 func (o oneIndex) Search(context.Context, *config.Config, config.Sink) (search.Store, error) {
 	return o.store, nil
 }

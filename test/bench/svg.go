@@ -20,7 +20,7 @@ const (
 type bar struct {
 	name, peer string
 	value      float64 // the ratio, or its reciprocal for rows where less is better
-	budget     float64 // on the same axis
+	budget     float64 // the budget, on the same axis
 	label      string
 }
 

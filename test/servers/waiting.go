@@ -40,7 +40,7 @@ func (n *names) list() []string {
 // waitingInterval is the time between two lines of sayWaiting.
 const waitingInterval = 10 * time.Second
 
-// sayWaiting prints the names that what returns, every waitingInterval, until stop is called.
+// sayWaiting calls what and prints the names that it returns, every waitingInterval, until stop is called.
 func sayWaiting(w io.Writer, what func() []string) (stop func()) {
 	begun, ended := time.Now(), make(chan struct{})
 	var printer sync.WaitGroup

@@ -140,7 +140,7 @@ func TestAudit_OnServers(t *testing.T) {
 	}
 }
 
-// If items are named, audit and why find and repair a missing group that one of them counts in.
+// If items are named, audit and why find and repair a missing group in which one of these items counts.
 func TestAudit_NamedItemsOfALostGroup(t *testing.T) {
 	file, name, tables := filledShop(t, 3)
 	lost := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "PAID"}, "SK": &types.AttributeValueMemberS{Value: "N"}}

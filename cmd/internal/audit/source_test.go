@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// The records before an error are read, and the undecodable ones among them are named.
+// The records before an error are read, and undecodable records among them are named.
 func TestReadPages_PageBesideAnError(t *testing.T) {
 	cut := errors.New("the file is cut")
 	src := pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {

@@ -51,7 +51,7 @@ func files(t *testing.T) (dir, cfg, items string) {
 	return dir, cfg, items
 }
 
-// changeBirths changes the stored stages of the sinks, to those that a killed process leaves.
+// changeBirths sets the stored stages of the sinks as a killed process leaves them.
 func changeBirths(t *testing.T, dir string, change func(*state.Birth)) {
 	t.Helper()
 	cfg, err := config.Parse("tablewake.yaml", []byte(threeViews), nil)

@@ -43,7 +43,7 @@ type exportAPI struct {
 	byToken  map[string]int         // ClientToken -> index in requests
 	calls    map[string]int         // number of calls, by operation
 	written  map[int]bool           // exports whose files are written
-	called   func(operation string) // after each answer
+	called   func(operation string) // called after each answer
 }
 
 type exportRequest struct {

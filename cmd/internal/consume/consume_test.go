@@ -29,8 +29,8 @@ func wants(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// A shard stops if the stream dropped records before they were read. It stays stopped, visibly, until a person resets
-// it.
+// A shard stops if the stream dropped records before they were read. The shard stays stopped until a person resets it,
+// and status shows that.
 func TestConsume_GapStops(t *testing.T) {
 	api, file := clitest.OnStream(t)
 	table := api.Table("shop")
@@ -101,8 +101,8 @@ func TestConsume_GapThatEmptiesItsShard(t *testing.T) {
 	wants(t, ends(t, cli.ExitOK, "query", "view", "orders", "--local", dir), "ORDER%231", "ORDER%233")
 }
 
-// A run that ends before a gap is repaired reads on after the gap, and names the command that repairs it. status shows
-// the problem until then.
+// If a run ends before a gap is repaired, the run still reads the records after the gap, and names the command that
+// repairs the gap. Until the repair, status shows the problem.
 func TestConsume_GapIsLeftToTheNext(t *testing.T) {
 	api, file := clitest.OnStream(t)
 	text, err := os.ReadFile(file)
@@ -257,7 +257,7 @@ func TestConsume_StreamsBetween(t *testing.T) {
 	wants(t, clitest.Apart(t, env, cli.ExitOK, "query", "view", "orders", "--local", dir), "ORDER%231", "ORDER%232", "ORDER%233", "ORDER%234")
 }
 
-// A consumer waits for an unreadable part as long as --idle-timeout says, and then names it.
+// A consumer waits for an unreadable part as long as --idle-timeout says. Then it names this part.
 func TestConsume_IdleTimeout(t *testing.T) {
 	api, file := clitest.OnStream(t)
 	shard := clitest.Put(t, api.Table("shop"), 1, "paid").Shard

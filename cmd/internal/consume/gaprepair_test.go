@@ -100,9 +100,9 @@ func TestGapRepair_WaitsForTheFormerReader(t *testing.T) {
 func TestGapRepair_Together(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		every time.Duration // between gaps
+		every time.Duration // time between two gaps
 		gaps  int
-		want  int // repairs; 0: more than one
+		want  int // number of repairs; 0: more than one
 	}{
 		{"at one time", 0, 4, 1},
 		{"within a lease", testLease / 5, 4, 1},

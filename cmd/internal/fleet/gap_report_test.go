@@ -31,7 +31,7 @@ func TestReport_GapRepairs(t *testing.T) {
 	for name, tt := range map[string]struct {
 		repair  state.GapRepair
 		repairs bool   // on_gap: repair
-		problem string // "": none
+		problem string // "": no problem
 		hint    string
 		line    string
 	}{

@@ -16,7 +16,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/fleet"
 )
 
-// shown is what a running command has printed.
+// shown keeps what a running command prints.
 type shown struct {
 	mu   sync.Mutex
 	text bytes.Buffer

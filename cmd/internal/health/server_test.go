@@ -135,7 +135,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// elsewhere is a listener whose connections have another local address than they really have.
+// elsewhere is a listener whose connections report at as their local address.
 type elsewhere struct {
 	net.Listener
 	at net.IPAddr

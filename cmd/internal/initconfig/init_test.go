@@ -123,7 +123,7 @@ func TestInit_ManyKinds(t *testing.T) {
 	var lines strings.Builder
 	for i := range maxEntities + 3 {
 		kind := fmt.Sprintf("KIND%c%c", 'A'+i/26, 'A'+i%26)
-		for n := range 1 + i/3 { // the last kinds have most items
+		for n := range 1 + i/3 { // the last kinds have the most items
 			fmt.Fprintf(&lines, `{"PK":{"S":"%s#%d"},"SK":{"S":"META"},"email":{"S":"a@example.com"}}`+"\n", kind, n)
 		}
 	}
@@ -194,8 +194,7 @@ func made(t *testing.T, o options) string {
 	return string(b)
 }
 
-// check checks that a file is valid for real servers, and that nothing is to be reported about the file with these
-// items.
+// check checks that a file is valid for real servers, and that the file with these items causes no warning.
 func check(t *testing.T, text, items string) {
 	t.Helper()
 	cfg, err := config.Parse("made.yaml", []byte(text), func(name string) (string, bool) { return "a secret of its own", name == "TABLEWAKE_HMAC_KEY" })

@@ -44,7 +44,7 @@ func TestMaskLetter(t *testing.T) {
 	}
 }
 
-// The letter of a line of an export that cannot be decoded shows neither names inside a sensitive map nor the line.
+// The letter of an undecodable line of an export shows neither the line nor names inside a sensitive map.
 func TestMaskLetter_Line(t *testing.T) {
 	p, err := item.ParsePattern("Emails")
 	if err != nil {

@@ -105,7 +105,7 @@ func TestPage_LoadsNothingFromElsewhere(t *testing.T) {
 	}
 }
 
-// Functions without a problem are well, and the page says how old their records are.
+// The page says that functions without a problem are well, and how old their records are.
 func TestPage_Functions(t *testing.T) {
 	age := 0.8
 	obs := fleet.Observation{
@@ -211,7 +211,7 @@ func TestPage_FailedLook(t *testing.T) {
 	}
 }
 
-// A table that leaves out rows says how many.
+// If a table leaves out rows, it says how many.
 func TestPage_MoreRows(t *testing.T) {
 	r := fleet.Report{At: pagetest.Now, Letters: &fleet.Letters{Sinks: map[string]int{}, Reasons: map[string]int{}, Keys: map[string]int{}}, HeldBackMore: 30}
 	name := func(n int) string { return fmt.Sprint("n", n) }
@@ -290,7 +290,7 @@ func TestPage_StatusIsTheSame(t *testing.T) {
 	}
 }
 
-// The page shows the worst of 10,000 shards, and counts all.
+// The page shows the worst of 10,000 shards, and counts all of them.
 func TestPage_ManyShards(t *testing.T) {
 	s := pagetest.Many(10_000)
 	start := time.Now()

@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/page/pagetest"
 )
 
-// shown is what a server has printed.
+// shown keeps what a server prints.
 type shown struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -38,7 +38,7 @@ func TestRedrive_SinkThatHoldsNothing(t *testing.T) {
 	}
 }
 
-// An archive takes other settings until it has an object. A setting that tells old from new, such as tombstones, is
+// An archive takes other settings until it has an object. A setting that separates old from new, such as tombstones, is
 // never changed in the middle.
 func TestReplay_SettingsOfAnArchive(t *testing.T) {
 	dir := t.TempDir()

@@ -25,7 +25,7 @@ var program = clitest.Program{New}
 
 func TestMain(m *testing.M) { program.TestMain(m) }
 
-// shopTable makes a table with a stream on DynamoDB Local, and a file that reads it.
+// shopTable makes a table with a stream on DynamoDB Local, and a configuration that reads the stream.
 func shopTable(t *testing.T) (file, name string, tables *dynamodb.Client) {
 	t.Helper()
 	endpoint := server.DynamoDB().Endpoint(t)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A person who gets an alarm finds it in the document.
+// The guide explains each alarm to the person who gets it.
 func TestAlarmsAreExplained(t *testing.T) {
 	printed, err := os.ReadFile(filepath.Join(root, "template.yaml"))
 	if err != nil {

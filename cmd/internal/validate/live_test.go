@@ -62,7 +62,7 @@ func tablesOf(t *testing.T, name string) *dynamodb.Client {
 	return client
 }
 
-// createSource creates a source table with that key and that view type of its stream.
+// createSource creates a source table with this key and this view type of its stream.
 func createSource(t *testing.T, client *dynamodb.Client, name, key string, view types.StreamViewType) {
 	t.Helper()
 	in := &dynamodb.CreateTableInput{
@@ -78,7 +78,7 @@ func createSource(t *testing.T, client *dynamodb.Client, name, key string, view 
 	}
 }
 
-// wants checks that a text has all lines that end with these texts.
+// wants checks that each of ends is the end of a line of text.
 func wants(t *testing.T, text string, ends ...string) {
 	t.Helper()
 	lines := strings.Split(text, "\n")

@@ -1,4 +1,4 @@
-// Package customers is the Go code that a pipeline runs beside what its file says.
+// Package customers has the Go code that a pipeline runs in addition to its file.
 package customers
 
 import (
