@@ -134,7 +134,7 @@ func TestKilledBetweenTheBirths(t *testing.T) {
 }
 
 // A backfill refuses files of items that were replaced after it began to read them. If a file was cut and is copied
-// again, the backfill reads on in the whole copy.
+// again, the backfill continues with the whole copy.
 func TestReplacedItems(t *testing.T) {
 	dir, cfg, _ := files(t)
 	var text, whole bytes.Buffer

@@ -192,8 +192,8 @@ func TestConsume_ShowsNoValues(t *testing.T) {
 	}
 }
 
-// If a table has a newer stream, a run ends well only after that stream was read. With on_gap: stop, the run reports
-// that the stream is not read.
+// If a table has a newer stream, a run exits with 0 only after it has read that stream. With on_gap: stop, the run
+// reports that it does not read that stream.
 func TestConsume_EndsBehindTheNewestStream(t *testing.T) {
 	t.Parallel()
 	for policy, code := range map[string]int{"stop": cli.ExitUnhealthy, "continue": cli.ExitOK} {

@@ -170,7 +170,7 @@ func (s *slowBucket) ListObjectsV2(ctx context.Context, _ *s3.ListObjectsV2Input
 }
 
 // If a count takes too long, the batches counted so far are reported. If none was counted, the number is unknown, and
-// the error says how long the count took.
+// the error says how long there was no answer.
 func TestCountBatches_Slow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b FailureBucket

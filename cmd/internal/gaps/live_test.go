@@ -211,8 +211,8 @@ func (s *shop) equal(t *testing.T) {
 	}
 }
 
-// A repair by an export makes the sinks equal to the table. It even repairs a row whose state of the item is in no
-// image of the export.
+// A repair by an export makes the sinks equal to the table. It even repairs a row of an item if no image of the export
+// has the item as the row shows it.
 func TestRepair_ByExport(t *testing.T) {
 	s := newShop(t, "")
 	if r := s.gaps(t, cli.ExitPlanned); r.Open != 1 || r.Gaps[0].Repair.Stage != state.GapOpen || len(r.Commands) != 2 {
