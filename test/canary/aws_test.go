@@ -97,8 +97,8 @@ func calls(sdk aws.Config) map[string]func(context.Context) error {
 	}
 }
 
-// Spans and metrics of calls to AWS show nothing of an item. Each request consists of an item, and each answer quotes
-// the request, also in the code and the text of an error.
+// Spans and metrics of calls to AWS show nothing of an item. Each request consists of an item. The answers quote the
+// item in a header, in the code and the text of an error, and in a body in JSON.
 func TestNothingOfAnItemIsShown_CallsOfAWS(t *testing.T) {
 	t.Setenv("OTEL_TRACES_EXPORTER", "console")
 	t.Setenv("OTEL_METRICS_EXPORTER", "console")
