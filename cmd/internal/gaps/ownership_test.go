@@ -91,8 +91,8 @@ func TestOwnership_Once(t *testing.T) {
 	if second := mustOwn(t, store, time.Minute); len(first.ownedGaps()) != 2 || len(second.ownedGaps()) != 0 {
 		t.Errorf("the first has %+v, the second %+v", first.ownedGaps(), second.ownedGaps())
 	}
-	if late, err := own(t.Context(), store, gaps, "", time.Minute); err != nil || len(late.owned()) != 0 { // these gaps were read before the first took them
-		t.Errorf("one that read earlier has %+v, %v", late.owned(), err)
+	if late, err := takeOwnership(t.Context(), store, gaps, "", time.Minute); err != nil || len(late.ownedGaps()) != 0 { // these gaps were read before the first took them
+		t.Errorf("one that read earlier has %+v, %v", late.ownedGaps(), err)
 	}
 	first.renew(t.Context())
 	if n, err := first.finish(t.Context(), repaired); n != 2 || err != nil {
