@@ -9,24 +9,24 @@ import (
 
 // answer is the result of an invocation.
 type answer struct {
-	command bool     // the event was a command
-	failed  []string // identifiers of the records or messages that Lambda must bring again
-	window  *window  // nil if the event has none
+	isCommand bool     // the event was a command
+	failedIDs []string // identifiers of the records or messages that Lambda must bring again
+	window    *window  // nil if the event has none
 
-	records  int           // number of records or messages of the event
-	finished int           // number of finished records or messages
-	timedOut bool          // the time was over before all records or messages were finished
-	oldest   time.Duration // age of the oldest record
+	records       int           // number of records or messages of the event
+	finishedCount int           // number of finished records or messages
+	timedOut      bool          // the time was over before all records or messages were finished
+	oldestAge     time.Duration // age of the oldest record
 }
 
 // json encodes the answer as Lambda's StreamsEventResponse, SQSBatchResponse or
 // TimeWindowEventResponse.
 func (a *answer) json() []byte {
-	if a.command {
+	if a.isCommand {
 		return []byte("{}")
 	}
 	b := []byte(`{"batchItemFailures":[`)
-	for i, id := range a.failed {
+	for i, id := range a.failedIDs {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -51,6 +51,6 @@ func (h *handler) logNacked(ctx context.Context, b *eventRecords, a *answer) {
 		why = errDeadline.Error()
 	}
 	h.o.log.LogAttrs(ctx, slog.LevelWarn, "not all records are delivered: Lambda brings the rest again",
-		slog.String("why", why), slog.Int("records", a.records), slog.Int("from_index", a.finished),
+		slog.String("why", why), slog.Int("records", a.records), slog.Int("from_index", a.finishedCount),
 		slog.String("partition", b.pages[0].Partition))
 }

@@ -41,8 +41,8 @@ func (o *options) newDeadlines(ctx context.Context, now time.Time) deadlines {
 	}
 }
 
-// context returns a context that ends at the soft revoke.
-func (d deadlines) context(ctx context.Context) (context.Context, context.CancelFunc) {
+// withDeadline returns a context that ends at the soft revoke.
+func (d deadlines) withDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	if d.revokeSoft.IsZero() {
 		return context.WithCancel(ctx)
 	}

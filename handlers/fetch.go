@@ -19,7 +19,7 @@ import (
 // has.
 func (h *handler) fetchDiscarded(
 	ctx context.Context, due deadlines, r *invocationRecord,
-) (b *eventRecords, losses []loss, err error) {
+) (b *eventRecords, losses []lostRecords, err error) {
 	from := fromDynamoDB
 	if r.Kinesis != nil {
 		from = fromKinesis
@@ -48,7 +48,7 @@ func (h *handler) fetchDiscarded(
 	if err := r.DynamoDB.check(); err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel := due.context(ctx)
+	ctx, cancel := due.withDeadline(ctx)
 	defer cancel()
 	f := &rangeFetch{api: h.o.streams, info: r.DynamoDB}
 	if err := f.readRange(ctx); err != nil {
@@ -58,7 +58,7 @@ func (h *handler) fetchDiscarded(
 		return nil, nil, errs.Errorf("the records cannot be fetched from the stream now: %w", err)
 	}
 	f.fillFromEvent(incomplete)
-	return &f.records, f.lostRecordRanges(), nil
+	return &f.records, f.losses(), nil
 }
 
 // rangeFetch fetches a range of a shard.
@@ -168,7 +168,7 @@ func (f *rangeFetch) keepInRange(page *record.Page) (ended bool) {
 			f.lastSequence != "" && record.CompareSequence(sequence, f.lastSequence) <= 0
 	}
 	if f.mayBeTrimmed {
-		f.findTrimmed(page)
+		f.noteTrimmed(page)
 	}
 	page.Changes = slices.DeleteFunc(page.Changes, func(c record.Change) bool { return outside(c.Sequence) })
 	page.Errors = slices.DeleteFunc(page.Errors, func(e *record.RecordError) bool { return outside(e.Sequence) })
@@ -189,8 +189,8 @@ func (f *rangeFetch) keepInRange(page *record.Page) (ended bool) {
 	return newest != "" && record.CompareSequence(newest, f.info.Last) >= 0
 }
 
-// findTrimmed compares the oldest record left with the range, and notes the part of the range that was trimmed.
-func (f *rangeFetch) findTrimmed(page *record.Page) {
+// noteTrimmed compares the oldest record left with the range, and notes the part of the range that was trimmed.
+func (f *rangeFetch) noteTrimmed(page *record.Page) {
 	oldest := ""
 	consider := func(sequence string) {
 		if sequence != "" && (oldest == "" || record.CompareSequence(sequence, oldest) < 0) {
@@ -225,9 +225,9 @@ func (f *rangeFetch) nextSequence() string {
 	return addToSequence(f.lastSequence, 1)
 }
 
-// allLost returns all lost ranges: the ranges that [rangeFetch.findTrimmed] noted, and the end of the range if the
-// shard is incomplete.
-func (f *rangeFetch) allLost() []lostRange {
+// allLostRanges returns all lost ranges: the ranges that [rangeFetch.findTrimmed] noted, and the end of the range if
+// the shard is incomplete.
+func (f *rangeFetch) allLostRanges() []lostRange {
 	if f.shardIncomplete && (f.lastSequence == "" || record.CompareSequence(f.lastSequence, f.info.Last) < 0) {
 		return append(f.lostRanges[:len(f.lostRanges):len(f.lostRanges)], lostRange{f.nextSequence(), f.info.Last})
 	}
@@ -236,7 +236,7 @@ func (f *rangeFetch) allLost() []lostRange {
 
 // fillFromEvent adds the records of the event that are in lost ranges. incomplete may be nil.
 func (f *rangeFetch) fillFromEvent(incomplete *eventRecords) {
-	lostRanges := f.allLost()
+	lostRanges := f.allLostRanges()
 	if incomplete == nil || len(lostRanges) == 0 {
 		return
 	}
@@ -255,32 +255,32 @@ func (f *rangeFetch) fillFromEvent(incomplete *eventRecords) {
 	f.records.pages = append(found.pages, f.records.pages...)
 }
 
-// lostRecordRanges returns the lost ranges with their estimated numbers of records. The event may have some records of
+// losses returns the lost ranges with their estimated numbers of records. The event may have some records of
 // a range.
-func (f *rangeFetch) lostRecordRanges() []loss {
-	ranges := f.allLost()
-	var losses []loss
+func (f *rangeFetch) losses() []lostRecords {
+	ranges := f.allLostRanges()
+	var losses []lostRecords
 	remaining := f.info.Size - f.fetched
 	for i, lost := range ranges {
 		n := max(1, remaining/(len(ranges)-i)) // the positions of lost records are unknown: divide them evenly
 		remaining -= n
-		losses = append(losses, loss{lostRange: lost, info: f.info, records: n})
+		losses = append(losses, lostRecords{lostRange: lost, info: f.info, records: n})
 	}
 	return losses
 }
 
-// loss is a range of lost records: Lambda discarded their batch, and the stream has trimmed them.
+// lostRecords is a range of lost records: Lambda discarded their batch, and the stream has trimmed them.
 //
 // The ends of the range are exact. The number of records is an estimate: Lambda's count, minus the fetched records,
 // divided among the losses of the batch. If the event source mapping has filters or a ParallelizationFactor above 1,
 // the range has records of other batches too, and the number is only a hint.
-type loss struct {
+type lostRecords struct {
 	lostRange
 	info    *batchInfo
 	records int // at least 1
 }
 
-func (l loss) gap() record.Gap {
+func (l lostRecords) gap() record.Gap {
 	return record.Gap{
 		StreamARN: l.info.StreamARN, Shard: l.info.ShardID, After: addToSequence(l.first, -1),
 		Before: addToSequence(l.last, 1), From: l.info.From, To: l.info.To,
@@ -299,7 +299,7 @@ func addToSequence(sequence string, delta int64) string {
 	return n.String()
 }
 
-func (h *handler) logLoss(ctx context.Context, l loss, text string) {
+func (h *handler) logLoss(ctx context.Context, l lostRecords, text string) {
 	h.o.log.LogAttrs(ctx, slog.LevelError, text,
 		slog.String("stream", l.info.StreamARN), slog.String("shard", l.info.ShardID), slog.String("first", l.first),
 		slog.String("last", l.last),

@@ -42,7 +42,7 @@ func FuzzMessage(f *testing.F) {
 			st.Rollover(shard)
 			fetch := &rangeFetch{api: server, info: p}
 			if fetch.readRange(t.Context()) == nil {
-				for _, g := range fetch.lostRecordRanges() {
+				for _, g := range fetch.losses() {
 					if g.records < 1 || g.first == "" || g.last == "" {
 						t.Errorf("gap %+v", g)
 					}
@@ -76,7 +76,7 @@ func FuzzEvent(f *testing.F) {
 		if err != nil {
 			return
 		}
-		a := answer{window: b.window, records: b.size(), oldest: b.age(time.Now())}
+		a := answer{window: b.window, records: b.size(), oldestAge: b.age(time.Now())}
 		if !json.Valid(a.json()) {
 			t.Errorf("the answer %s to %s is no JSON", a.json(), e)
 		}

@@ -124,7 +124,7 @@ func (h *handler) deliverRecords(
 	if err != nil {
 		return answer{}, err
 	}
-	a := answer{records: batch.size(), window: batch.window, oldest: batch.age(now)}
+	a := answer{records: batch.size(), window: batch.window, oldestAge: batch.age(now)}
 	if a.records == 0 {
 		return a, nil
 	}
@@ -133,10 +133,10 @@ func (h *handler) deliverRecords(
 	}
 	index, sequence, allFinished := batch.firstUnfinished()
 	if allFinished {
-		a.finished, a.timedOut = a.records, false
+		a.finishedCount, a.timedOut = a.records, false
 		return a, nil
 	}
-	a.finished = index
+	a.finishedCount = index
 	h.logNacked(ctx, batch, &a)
 	if sequence == "" {
 		return a, errs.Errorf(
@@ -147,6 +147,6 @@ func (h *handler) deliverRecords(
 		return a, errs.Errorf(
 			"%w and none of its %d records is finished, so all of the batch comes again, in halves where the event source mapping has BisectBatchOnFunctionError: where no sink is down, give the function a larger timeout, or the mapping a smaller batch", errDeadline, a.records)
 	}
-	a.failed = []string{sequence}
+	a.failedIDs = []string{sequence}
 	return a, nil
 }

@@ -35,7 +35,7 @@ func OnFailure(p *pipeline.Pipeline, opts ...Option) lambda.Handler {
 
 // runCommand runs the command that an event names.
 func (h *handler) runCommand(ctx context.Context, due deadlines, name string) (answer, error) {
-	a := answer{command: true}
+	a := answer{isCommand: true}
 	switch {
 	case name != "redrive":
 		return a,
@@ -46,7 +46,7 @@ func (h *handler) runCommand(ctx context.Context, due deadlines, name string) (a
 			errs.New(
 				"the event asks to redrive dead letters, and this function is not set up to: write dead_letters.redrive: auto")
 	}
-	ctx, cancel := due.context(ctx)
+	ctx, cancel := due.withDeadline(ctx)
 	defer cancel()
 	if err := h.o.redrive(ctx); err != nil {
 		return a, errs.Errorf("dead letters are not redriven: %w", err)
@@ -75,7 +75,7 @@ func (h *handler) redriveMessages(ctx context.Context, due deadlines, payload []
 		}
 		if due.pastSoftRevoke(time.Now()) {
 			a.timedOut = true
-			a.failed = append(a.failed, m.MessageID)
+			a.failedIDs = append(a.failedIDs, m.MessageID)
 			continue
 		}
 		lost, err := h.redriveMessage(ctx, due, m.Body)
@@ -86,7 +86,7 @@ func (h *handler) redriveMessages(ctx context.Context, due deadlines, payload []
 		switch {
 		case err != nil:
 			outcome, lost = failed, 0 // losses count once, when the message is finished
-			a.failed = append(a.failed, m.MessageID)
+			a.failedIDs = append(a.failedIDs, m.MessageID)
 			h.o.log.LogAttrs(ctx, slog.LevelError, "a message is not redriven; it comes again",
 				slog.String("message", m.MessageID), slog.String("error", redact.LogText(err)))
 		case lost > 0:
@@ -95,7 +95,7 @@ func (h *handler) redriveMessages(ctx context.Context, due deadlines, payload []
 		a.timedOut = a.timedOut || errors.Is(err, errDeadline)
 		h.tel.countMessage(ctx, outcome, lost)
 	}
-	a.finished = a.records - len(a.failed)
+	a.finishedCount = a.records - len(a.failedIDs)
 	return a, nil
 }
 
@@ -141,13 +141,13 @@ func (h *handler) deliverDiscarded(ctx context.Context, due deadlines, r *invoca
 }
 
 // storeGap stores and logs the gap of a loss.
-func (h *handler) storeGap(ctx context.Context, due deadlines, l loss) error {
+func (h *handler) storeGap(ctx context.Context, due deadlines, l lostRecords) error {
 	if h.o.gaps == nil {
 		h.logLoss(ctx, l, "records are lost, and no store of gaps is configured: the message stays")
 		return errs.New(
 			"records are lost and there is no store of gaps: configure state.table, or give handlers.WithGaps, or delete the message after you noted the loss")
 	}
-	storeCtx, cancel := due.context(ctx)
+	storeCtx, cancel := due.withDeadline(ctx)
 	defer cancel()
 	if err := h.o.gaps.AddGap(storeCtx, l.gap()); err != nil {
 		return errs.Errorf("records are lost, and the gap could not be stored: %w", err)
@@ -193,7 +193,7 @@ func (h *handler) readInvocationRecord(ctx context.Context, due deadlines, ref o
 		return nil, errs.New(
 			"the message names an object of S3, and this function does not read S3: give handlers.WithObjects")
 	}
-	ctx, cancel := due.context(ctx)
+	ctx, cancel := due.withDeadline(ctx)
 	defer cancel()
 	b, err := h.o.objects.GetObject(ctx, ref.bucket, ref.key, ref.version)
 	switch {

@@ -95,9 +95,9 @@ func (t *telemetry) attributes(from origin, outcome string) metric.MeasurementOp
 func (t *telemetry) countInvocation(ctx context.Context, from origin, a *answer, bytes int, err error) {
 	outcome := succeeded
 	switch {
-	case err != nil || a.records > 0 && a.finished == 0:
+	case err != nil || a.records > 0 && a.finishedCount == 0:
 		outcome = failed
-	case a.finished < a.records:
+	case a.finishedCount < a.records:
 		outcome = partial
 	}
 	t.invocations.Add(ctx, 1, t.attributes(from, outcome))
@@ -108,12 +108,12 @@ func (t *telemetry) countInvocation(ctx context.Context, from origin, a *answer,
 	if from == fromSQS {
 		return
 	}
-	if a.finished < a.records {
-		t.nacked.Add(ctx, int64(a.records-a.finished), t.attributes(from, ""))
+	if a.finishedCount < a.records {
+		t.nacked.Add(ctx, int64(a.records-a.finishedCount), t.attributes(from, ""))
 	}
 	if a.records > 0 {
 		t.records.Add(ctx, int64(a.records), t.attributes(from, ""))
-		t.age.Record(ctx, a.oldest.Seconds(), t.attributes(from, ""))
+		t.age.Record(ctx, a.oldestAge.Seconds(), t.attributes(from, ""))
 	}
 }
 

@@ -231,7 +231,7 @@ func (s *scheduler) blocks(qd *queuedDelivery, err error) bool {
 func (s *scheduler) finishDelivery(qd *queuedDelivery, o Outcome, reason string) {
 	l := &s.route.ledger
 	l.Pending--
-	l.count(o, reason, 1)
+	l.addFinished(o, reason, 1)
 	if o != Revoked {
 		s.route.newest.update(qd.d.Change.Time)
 		if qd.page.tracker != nil {

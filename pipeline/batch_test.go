@@ -165,6 +165,6 @@ func TestBatch_PressureClonesWhereThatFreesPages(t *testing.T) {
 		if len(s.batches) != 2 {
 			t.Errorf("%d batches of %d changes: want 2 full ones: %v", len(s.batches), len(s.all()), s.batches)
 		}
-		checkLedger(t, p, SinkLedger{Routed: 40, Written: 40, NoEffect: map[string]int64{}, Dropped: map[string]int64{"filter_1": 360}})
+		checkLedger(t, p, SinkLedger{Routed: 40, Written: 40, NoEffect: map[string]int64{}, RouteFiltered: map[string]int64{"filter_1": 360}})
 	})
 }

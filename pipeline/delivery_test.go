@@ -19,7 +19,7 @@ var errDown = errors.New("down")
 
 // none sets the maps of a ledger that counted nothing by reason.
 func none(l SinkLedger) SinkLedger {
-	l.NoEffect, l.Dropped = map[string]int64{}, map[string]int64{}
+	l.NoEffect, l.RouteFiltered = map[string]int64{}, map[string]int64{}
 	return l
 }
 
@@ -353,7 +353,7 @@ func TestDelivery_OutcomesAreCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkLedger(t, p, SinkLedger{Routed: 5, Written: 1, Superseded: 1, NoEffect: map[string]int64{"sparse": 1}, Coalesced: 1, Suppressed: 1,
-			Dropped: map[string]int64{}})
+			RouteFiltered: map[string]int64{}})
 	})
 }
 

@@ -36,13 +36,13 @@ type SinkLedger struct {
 	DeadLettered int64            `json:"dead_lettered"`
 	Quarantined  int64            `json:"quarantined"`
 	// Revoked counts deliveries that another consumer, the next run or Lambda (nack) makes; see Control
-	Revoked int64            `json:"revoked"`
-	Pending int64            `json:"pending"`
-	Dropped map[string]int64 `json:"dropped"` // by filters of the route, by reason: not part of Routed
+	Revoked       int64            `json:"revoked"`
+	Pending       int64            `json:"pending"`
+	RouteFiltered map[string]int64 `json:"dropped"` // by filters of the route, by reason: not part of Routed
 }
 
-// GivenUp is how many records could not be decoded, or delivered to a sink: the dead letters have them.
-func (l Ledger) GivenUp() int64 {
+// DeadLetterCount is how many records could not be decoded, or delivered to a sink: the dead letters have them.
+func (l Ledger) DeadLetterCount() int64 {
 	n := l.Source.Undecodable
 	for _, k := range l.Sinks {
 		n += k.DeadLettered + k.Quarantined
@@ -84,17 +84,17 @@ func sumOf(m map[string]int64) int64 {
 	return n
 }
 
-// count adds n finished deliveries. The caller subtracts them from Pending.
-func (l *SinkLedger) count(o Outcome, reason string, n int64) {
+// addFinished adds n finished deliveries. The caller subtracts them from Pending.
+func (l *SinkLedger) addFinished(o Outcome, reason string, n int64) {
 	if o == NoEffect {
 		l.NoEffect[reason] += n
 	} else {
-		*l.countOf(o) += n
+		*l.counterOf(o) += n
 	}
 }
 
-// countOf returns the count of an outcome; nil for NoEffect, which is counted by reason.
-func (l *SinkLedger) countOf(o Outcome) *int64 {
+// counterOf returns the count of an outcome; nil for NoEffect, which is counted by reason.
+func (l *SinkLedger) counterOf(o Outcome) *int64 {
 	return [...]*int64{
 		Written: &l.Written, Superseded: &l.Superseded, Coalesced: &l.Coalesced, Suppressed: &l.Suppressed,
 		DeadLettered: &l.DeadLettered, Quarantined: &l.Quarantined, Revoked: &l.Revoked,

@@ -13,7 +13,7 @@ func TestLedger_CheckSaysWhichLineDoesNotBalance(t *testing.T) {
 		Source: SourceLedger{Read: 10, Duplicate: 1, Filtered: map[string]int64{"x": 2, "y": 1}, Unrouted: 1, Undecodable: 2, Routed: 3},
 		Sinks: map[string]SinkLedger{
 			"a": {Routed: 9, Written: 1, Superseded: 1, NoEffect: map[string]int64{"sparse": 1}, Coalesced: 1, Suppressed: 1, DeadLettered: 1, Quarantined: 1, Pending: 2},
-			"b": {Routed: 1, Written: 1, Dropped: map[string]int64{"x": 5}},
+			"b": {Routed: 1, Written: 1, RouteFiltered: map[string]int64{"x": 5}},
 		},
 	}
 	if err := l.Check(); err != nil {

@@ -120,7 +120,7 @@ func (s *scheduler) releasePack(c *chunk) {
 // finishPacked finishes all deliveries of a packed chunk.
 func (s *scheduler) finishPacked(c *chunk, o Outcome) {
 	s.route.ledger.Pending -= int64(c.n)
-	s.route.ledger.count(o, "", int64(c.n))
+	s.route.ledger.addFinished(o, "", int64(c.n))
 	if o != Revoked {
 		s.route.newest.update(c.packed.newest)
 	}

@@ -241,7 +241,7 @@ func (p *Pipeline) Ledger() Ledger {
 	l.Source.Filtered = maps.Clone(l.Source.Filtered)
 	for _, r := range p.routes {
 		s := r.ledger
-		s.NoEffect, s.Dropped = maps.Clone(s.NoEffect), maps.Clone(s.Dropped)
+		s.NoEffect, s.RouteFiltered = maps.Clone(s.NoEffect), maps.Clone(s.RouteFiltered)
 		l.Sinks[r.Name] = s
 	}
 	return l

@@ -45,7 +45,7 @@ func newRoute(o Route, letters bool) *route {
 	if w, ok := o.Sink.(SortedWriter); ok && r.keepsOrder && r.guarded && r.ignoresEvents {
 		r.sortedWriter = w
 	}
-	r.ledger = SinkLedger{NoEffect: map[string]int64{}, Dropped: map[string]int64{}}
+	r.ledger = SinkLedger{NoEffect: map[string]int64{}, RouteFiltered: map[string]int64{}}
 	return r
 }
 

@@ -60,7 +60,7 @@ func TestRun_DeliversInOrderAndCommits(t *testing.T) {
 		if c.at("p") != "3" || c.at("q") != "1" {
 			t.Errorf("committed %v", c.last)
 		}
-		checkLedger(t, p, SinkLedger{Routed: 4, Written: 4, NoEffect: map[string]int64{}, Dropped: map[string]int64{}})
+		checkLedger(t, p, SinkLedger{Routed: 4, Written: 4, NoEffect: map[string]int64{}, RouteFiltered: map[string]int64{}})
 	})
 }
 

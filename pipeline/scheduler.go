@@ -32,7 +32,7 @@ type scheduler struct {
 func (s *scheduler) accept(p *preparedRoute, at time.Time, due bool) {
 	l := &s.route.ledger
 	l.Routed += p.routed
-	p.dropped.addTo(l.Dropped)
+	p.dropped.addTo(l.RouteFiltered)
 	p.noEffect.addTo(l.NoEffect)
 	l.Suppressed += p.suppressed
 	l.Pending += int64(len(p.deliveries))

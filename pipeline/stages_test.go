@@ -53,7 +53,7 @@ func TestStages_DropsAreCounted(t *testing.T) {
 		if got := fmt.Sprint(l.Source); got != "{5 0 map[filter_3:1 is_a:1 no_b:1] 1 0 1}" {
 			t.Errorf("source's ledger %v", got)
 		}
-		checkLedger(t, p, SinkLedger{Routed: 1, Written: 1, NoEffect: map[string]int64{}, Dropped: map[string]int64{"is_d": 1}})
+		checkLedger(t, p, SinkLedger{Routed: 1, Written: 1, NoEffect: map[string]int64{}, RouteFiltered: map[string]int64{"is_d": 1}})
 	})
 }
 
@@ -85,7 +85,7 @@ func TestStages_PlanDecides(t *testing.T) {
 				t.Errorf("letter %+v", l)
 			}
 		}
-		checkLedger(t, p, SinkLedger{Routed: 5, Written: 1, NoEffect: map[string]int64{"sparse": 1}, DeadLettered: 3, Dropped: map[string]int64{}})
+		checkLedger(t, p, SinkLedger{Routed: 5, Written: 1, NoEffect: map[string]int64{"sparse": 1}, DeadLettered: 3, RouteFiltered: map[string]int64{}})
 	})
 }
 
@@ -105,7 +105,7 @@ func TestStages_SuppressedRoutePlansAndDoesNotWrite(t *testing.T) {
 		if len(s.all()) != 0 || c.at("p") != "1" {
 			t.Errorf("written %v, committed %q", s.all(), c.at("p"))
 		}
-		checkLedger(t, p, SinkLedger{Routed: 2, Suppressed: 1, NoEffect: map[string]int64{"sparse": 1}, Dropped: map[string]int64{}})
+		checkLedger(t, p, SinkLedger{Routed: 2, Suppressed: 1, NoEffect: map[string]int64{"sparse": 1}, RouteFiltered: map[string]int64{}})
 	})
 }
 

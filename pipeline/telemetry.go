@@ -86,14 +86,14 @@ func (t *telemetry) observeLedger(p *Pipeline, k *instrument.Maker) {
 		for sink, s := range l.Sinks {
 			o.ObserveInt64(pending, s.Pending, with("sink", sink))
 			for outcome := Written; outcome <= Revoked; outcome++ {
-				if n := s.countOf(outcome); n != nil {
+				if n := s.counterOf(outcome); n != nil {
 					o.ObserveInt64(deliveries, *n, with("sink", sink, "outcome", outcome.String()))
 				}
 			}
 			for reason, n := range s.NoEffect {
 				o.ObserveInt64(deliveries, n, with("sink", sink, "outcome", NoEffect.String(), "reason", reason))
 			}
-			for reason, n := range s.Dropped {
+			for reason, n := range s.RouteFiltered {
 				o.ObserveInt64(deliveries, n, with("sink", sink, "outcome", "dropped", "reason", reason))
 			}
 		}

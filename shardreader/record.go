@@ -163,7 +163,7 @@ func (r *recorder) list(ctx context.Context) error {
 		return err
 	}
 	r.lineage.add(d.Shards)
-	r.writer.noteShards(0, len(r.lineage.order))
+	r.writer.addShardsDone(0, len(r.lineage.order))
 	return nil
 }
 
@@ -171,7 +171,7 @@ func (r *recorder) list(ctx context.Context) error {
 // got children. Without Idle new children have no records from before the start.
 func (r *recorder) finish(ctx context.Context, end shardEnd) error {
 	r.lineage.finish(end.shard)
-	r.writer.noteShards(1, len(r.lineage.order))
+	r.writer.addShardsDone(1, len(r.lineage.order))
 	if r.o.Idle > 0 && end.closed && r.lineage.mayGrow(end.shard) {
 		return r.list(ctx)
 	}

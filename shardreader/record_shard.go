@@ -99,7 +99,7 @@ func (s *shardReader) findStop(ctx context.Context) error {
 		return err
 	}
 	s.newestIterator = page.NextIterator
-	for line := range records(page.Page) {
+	for line := range recordLines(page.Page) {
 		if line.sequence != "" {
 			s.stopAt, s.newestIterator = line.sequence, ""
 			break
@@ -160,7 +160,7 @@ func (s *shardReader) isYoung() bool {
 // write writes the records of a page up to stopAt, and reports whether it reached stopAt.
 func (s *shardReader) write(p *record.Page) (reached bool, err error) {
 	var lines []recordLine
-	for r := range records(p) {
+	for r := range recordLines(p) {
 		if s.stopAt != "" && r.sequence != "" && record.CompareSequence(r.sequence, s.stopAt) >= 0 {
 			reached = true
 			break

@@ -32,8 +32,8 @@ func (l *recordLine) mask(m *mask.Mask) (masked, ok bool) {
 	return c != l.change, true
 }
 
-// records returns the records of a page in their order, also those that cannot be decoded.
-func records(p *record.Page) iter.Seq[recordLine] {
+// recordLines returns the records of a page in their order, also those that cannot be decoded.
+func recordLines(p *record.Page) iter.Seq[recordLine] {
 	return func(yield func(recordLine) bool) {
 		undecodable := p.Errors
 		for i := range p.Changes {
@@ -108,8 +108,8 @@ func (w *recordWriter) addGap(g record.Gap) {
 	w.recording.Gaps = append(w.recording.Gaps, g)
 }
 
-// noteShards adds done to the number of finished shards, and sets the number of known shards.
-func (w *recordWriter) noteShards(done, known int) {
+// addShardsDone adds done to the number of finished shards, and sets the number of known shards.
+func (w *recordWriter) addShardsDone(done, known int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.recording.ShardsDone += done

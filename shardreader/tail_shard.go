@@ -82,7 +82,7 @@ func (r *tailReader) afterFailure(err error) (after time.Duration, ok bool) {
 
 // deliver hands a page to the caller of Tail, unless it is empty.
 func (r *tailReader) deliver(ctx context.Context, p *record.Page) error {
-	for line := range records(p) {
+	for line := range recordLines(p) {
 		if line.sequence != "" {
 			r.lastSequence = line.sequence
 		}

@@ -171,7 +171,7 @@ sinks:
 		t.Errorf("filtered %v", f)
 	}
 	big, told := l.Sinks["big"], l.Sinks["told"]
-	if big.Written != 2 || big.Dropped["when"] != 1 || big.Dropped["drop_key_prefix"] != 1 {
+	if big.Written != 2 || big.RouteFiltered["when"] != 1 || big.RouteFiltered["drop_key_prefix"] != 1 {
 		t.Errorf("big %+v", big)
 	}
 	if told.Suppressed != 1 || told.NoEffect["no_event"] != 3 {

@@ -13,8 +13,8 @@ import (
 // are.
 type freshSink struct {
 	forwarder
-	births   state.Births
-	removals bool // the output keeps the contributions of removed items
+	births       state.Births
+	keepsRemoved bool // the output keeps the contributions of removed items
 
 	mu    sync.RWMutex
 	birth state.Birth
@@ -24,7 +24,7 @@ type freshSink struct {
 // other.
 func (s *freshSink) Plan(d *pipeline.Delivery) error {
 	err := s.forwarder.Plan(d)
-	if err == nil && d.Outcome == pipeline.NoEffect && s.counts(d) && s.isFresh() {
+	if err == nil && d.Outcome == pipeline.NoEffect && s.endsFreshness(d) && s.isFresh() {
 		d.Ops, d.Outcome, d.Reason = append(d.Ops[:0], withoutEffect{d.Reason}), pipeline.Written, ""
 	}
 	return err
@@ -52,10 +52,10 @@ func (s *freshSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 		return err
 	}
 	for i := range ds {
-		if failed[i] != nil || !s.counts(&ds[i]) {
+		if failed[i] != nil || !s.endsFreshness(&ds[i]) {
 			continue
 		}
-		if err := s.endFresh(ctx); err != nil {
+		if err := s.storeNotFresh(ctx); err != nil {
 			return err // all are written again
 		}
 		break
@@ -63,8 +63,10 @@ func (s *freshSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	return writeErr
 }
 
-// counts reports whether an output that has taken the change is no longer fresh.
-func (s *freshSink) counts(d *pipeline.Delivery) bool { return s.removals || d.Change.New.Exists() }
+// endsFreshness reports whether an output that has taken the change is no longer fresh.
+func (s *freshSink) endsFreshness(d *pipeline.Delivery) bool {
+	return s.keepsRemoved || d.Change.New.Exists()
+}
 
 func (s *freshSink) isFresh() bool {
 	s.mu.RLock()
@@ -72,8 +74,8 @@ func (s *freshSink) isFresh() bool {
 	return s.birth.Fresh
 }
 
-// endFresh stores that the output is not fresh.
-func (s *freshSink) endFresh(ctx context.Context) error {
+// storeNotFresh stores that the output is not fresh.
+func (s *freshSink) storeNotFresh(ctx context.Context) error {
 	if !s.isFresh() {
 		return nil
 	}

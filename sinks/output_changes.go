@@ -25,10 +25,10 @@ type OutputChange struct {
 	Problem string
 
 	CanBeFilled bool // a backfill can fill the sink
-	// Waits is true if the sink is added or changed, and waits for a backfill from its next start on, because it
-	// missed changes
-	Waits bool
-	Takes bool // the sink is changed and its output is empty, so that it takes the settings at its next start
+	// WaitsForBackfill is true if the sink is added or changed, and waits for a backfill from its next start on,
+	// because it missed changes
+	WaitsForBackfill bool
+	TakesSettings    bool // the sink is changed and its output is empty, so that it takes the settings at its next start
 
 	// LeftThere names sinks that are not in the file any more, and whose rows or documents are still in the target of
 	// an added or waiting sink. Writes to keys of such rows are refused.
@@ -106,8 +106,8 @@ func AddedOutputs(cfg *config.Config) []OutputChange {
 func (m *birthRecords) compareOutput(
 	ctx context.Context, cfg *config.Config, s config.Sink, stores Stores,
 ) (OutputChange, error) {
-	c := OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, CanBeFilled: CanBeFilled(s), Waits: CanBeFilled(s) &&
-		m.started, Underivable: underivableParts(s)}
+	c := OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, CanBeFilled: CanBeFilled(s),
+		WaitsForBackfill: CanBeFilled(s) && m.started, Underivable: underivableParts(s)}
 	birth, known := m.stored[[2]string{c.Sink, c.Target}]
 	store, err := openStore(ctx, cfg, s, stores)
 	if err != nil {
@@ -136,12 +136,12 @@ func (m *birthRecords) compareOutput(
 			for _, name := range changed.Settings {
 				c.Settings = append(c.Settings, SettingChange{Name: name, Old: changed.Old[name], New: changed.New[name]})
 			}
-			c.Takes, err = takesSettings(ctx, cfg, s, store, f, changed.Settings)
-			c.Waits = c.Takes && (missedChanges(s, f, changed.Settings) || c.Birth.Stage == state.Waiting)
+			c.TakesSettings, err = takesSettings(ctx, cfg, s, store, f, changed.Settings)
+			c.WaitsForBackfill = c.TakesSettings && (missedChanges(s, f, changed.Settings) || c.Birth.Stage == state.Waiting)
 			return c, err
 		}
 	}
-	c.Waits = c.Waits && c.Kind == Added
+	c.WaitsForBackfill = c.WaitsForBackfill && c.Kind == Added
 	if c.CanBeFilled && (c.Kind == Added || c.Birth.Stage == state.Waiting) {
 		c.LeftThere = m.leftAt(cfg, c.Target)
 	}

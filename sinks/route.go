@@ -230,11 +230,11 @@ func ArchiveOptions(s config.Sink) archive.Options {
 		Prefix:    s.Archive.Prefix,
 		Layout:    archive.Log,
 		Format:    archive.Format(s.Archive.Format),
-		Images:    archive.Images(s.Archive.Images),
+		Images:    archive.LineFormat(s.Archive.Images),
 		Key:       s.Archive.Key,
 		RawNames:  s.Archive.RawNames,
 		Partition: s.Archive.Partition,
-		Roll: archive.Roll{
+		Roll: archive.RollLimits{
 			Bytes: cmp.Or(s.Batch.Bytes, s.Archive.Roll.Bytes),
 			Age:   cmp.Or(s.Batch.Linger, s.Archive.Roll.Age),
 		},

@@ -79,8 +79,8 @@ func (a *assembly) stageSink(s config.Sink, sink pipeline.Sink) pipeline.Sink {
 		case birth.Stage != state.Live || !birth.Floor.IsZero():
 			return newStagedSink(sink, a.births.births, birth, a.redrive)
 		case birth.Fresh:
-			return &freshSink{forwarder: forwarder{sink}, births: a.births.births, birth: birth, removals: s.Aggregate != nil &&
-				s.Aggregate.KeepOnTTL}
+			return &freshSink{forwarder: forwarder{sink}, births: a.births.births, birth: birth,
+				keepsRemoved: s.Aggregate != nil && s.Aggregate.KeepOnTTL}
 		}
 	}
 	return sink

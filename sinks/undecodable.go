@@ -34,7 +34,7 @@ func (s stopOnUndecodable) cause(l pipeline.DeadLetter) string {
 	if s.mask == nil {
 		return l.Error
 	}
-	if e, ok := record.LineError(l.Raw, l.Error); ok {
+	if e, ok := record.RedecodeLine(l.Raw, l.Error); ok {
 		return s.mask.RecordError(e).Error()
 	}
 	page, err := record.NewDecoder(record.DecoderOptions{EpochZero: true}).Decode(l.Raw)

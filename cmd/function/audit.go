@@ -85,12 +85,12 @@ func (a *auditor) audit(ctx context.Context, payload []byte) (*run.Summary, erro
 	differences := differenceLog{log: a.log}
 	sum, err := run.AuditSample(ctx, run.SampledOptions{
 		Config: a.cfg, SDK: a.sdk, Sinks: opened, Dir: dir, Sample: e.Sample, Segments: e.Segments, RCU: e.RCU, Lag: e.lag,
-		Until: auditUntil(ctx, time.Now()),
-		Retry: func(err error, wait time.Duration) {
+		Deadline: auditDeadline(ctx, time.Now()),
+		OnRetry: func(err error, wait time.Duration) {
 			a.log.WarnContext(ctx, "a request of the scan failed, and is repeated", slog.Duration("after", wait),
 				slog.String("error", redact.LogText(err)))
 		},
-	}, differences.add)
+	}, differences.logFinding)
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +112,8 @@ func (a *auditor) logSummary(ctx context.Context, sum *run.Summary) {
 		slog.Float64("coverage", sum.Coverage), slog.Int64("items", sum.Items), slog.String("incomplete", sum.Incomplete))
 }
 
-// maxLogged is the maximum number of differences that an audit logs.
-const maxLogged = 100
+// maxLoggedDifferences is the maximum number of differences that an audit logs.
+const maxLoggedDifferences = 100
 
 // differenceLog logs the differences of an audit, with the keys as the mask shows them.
 type differenceLog struct {
@@ -121,9 +121,9 @@ type differenceLog struct {
 	logged int
 }
 
-// add logs a finding, up to maxLogged of them.
-func (d *differenceLog) add(sink string, f *audit.Finding) error {
-	if !f.Verdict.Differs() && f.Verdict != audit.Held || d.logged == maxLogged {
+// logFinding logs a finding, up to maxLogged of them.
+func (d *differenceLog) logFinding(sink string, f *audit.Finding) error {
+	if !f.Verdict.Differs() && f.Verdict != audit.Held || d.logged == maxLoggedDifferences {
 		return nil
 	}
 	d.logged++
@@ -139,8 +139,8 @@ const (
 	maxAuditReserve     = 30 * time.Second
 )
 
-// auditUntil returns when an audit that starts now ends at the latest; zero if the invocation has no deadline.
-func auditUntil(ctx context.Context, now time.Time) time.Time {
+// auditDeadline returns when an audit that starts now ends at the latest; zero if the invocation has no deadline.
+func auditDeadline(ctx context.Context, now time.Time) time.Time {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return time.Time{}

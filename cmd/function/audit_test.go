@@ -55,12 +55,12 @@ func TestAnAuditEndsBeforeItsFunction(t *testing.T) {
 	now := time.Now()
 	for timeout, reserve := range map[time.Duration]time.Duration{15 * time.Minute: 30 * time.Second, time.Minute: 6 * time.Second} {
 		ctx, cancel := context.WithDeadline(t.Context(), now.Add(timeout))
-		if got := auditUntil(ctx, now); !got.Equal(now.Add(timeout - reserve)) {
+		if got := auditDeadline(ctx, now); !got.Equal(now.Add(timeout - reserve)) {
 			t.Errorf("of %s it leaves %s", timeout, now.Add(timeout).Sub(got))
 		}
 		cancel()
 	}
-	if got := auditUntil(t.Context(), now); !got.IsZero() {
+	if got := auditDeadline(t.Context(), now); !got.IsZero() {
 		t.Errorf("without a deadline it ends %s", got)
 	}
 }

@@ -20,8 +20,8 @@ import (
 // configVariable names the location of the configuration.
 const configVariable = "TABLEWAKE_CONFIG"
 
-// layerFile is the configuration in a layer.
-const layerFile = "/opt/tablewake.yaml"
+// layerConfigPath is the configuration in a layer.
+const layerConfigPath = "/opt/tablewake.yaml"
 
 // maxConfigBytes is the largest size of a configuration, and of a file that it names.
 const maxConfigBytes = 1 << 20
@@ -32,7 +32,7 @@ type environment func(name string) (value string, set bool)
 // loadConfig reads the configuration from the location that the environment names.
 func loadConfig(ctx context.Context, sdk aws.Config, env environment) (*config.Config, error) {
 	params := &parameters{ctx: ctx, sdk: sdk}
-	location, err := configLocation(env, layerFile)
+	location, err := configLocation(env, layerConfigPath)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func newHandler(ctx context.Context, log *slog.Logger, exts []sinks.Extension) (
 	if err != nil {
 		return nil, fmt.Errorf("AWS configuration: %w", err)
 	}
-	cfg, err := patience.Wait(ctx, log, "reading the configuration", nil,
+	cfg, err := patience.Retry(ctx, log, "reading the configuration", nil,
 		func() (*config.Config, error) { return loadConfig(ctx, conf, os.LookupEnv) })
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func openPipeline(
 	log *slog.Logger,
 ) (lambda.Handler, error) {
 	stores := aws.Stores(conf, aws.WithLogger(log))
-	p, err := patience.Wait(ctx, log, "opening what the sinks write to", nil, func() (*pipeline.Pipeline, error) {
+	p, err := patience.Retry(ctx, log, "opening what the sinks write to", nil, func() (*pipeline.Pipeline, error) {
 		return sinks.Assemble(ctx, cfg, stores, sinks.WithExtensions(exts...), sinks.Live(), sinks.WithLogger(log),
 			sinks.WithCommands("-c "+cfg.File+" --live"),
 			sinks.WithTelemetry(tel.Tracer, tel.Meter), sinks.CountNoEntity(new(atomic.Int64)))
@@ -105,7 +105,7 @@ func stateOptions(
 	ctx context.Context, cfg *config.Config, stores sinks.Stores, p *pipeline.Pipeline, log *slog.Logger,
 ) ([]handlers.Option, error) {
 	var opts []handlers.Option
-	kept, err := patience.Wait(ctx, log, "opening the state", nil,
+	kept, err := patience.Retry(ctx, log, "opening the state", nil,
 		func() (state.Store, error) { return stores.State(ctx, cfg) })
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func stateOptions(
 		opts = append(opts, handlers.WithGaps(kept))
 	}
 	if d := cfg.DeadLetters; d != nil && d.AutoRedrive {
-		again, err := patience.Wait(ctx, log, "opening the dead letters", nil,
+		again, err := patience.Retry(ctx, log, "opening the dead letters", nil,
 			func() (func(context.Context) error, error) { return newOutageRedriver(ctx, cfg, stores, p, log) })
 		if err != nil {
 			return nil, err

@@ -29,7 +29,7 @@ func newOutageRedriver(
 	if err != nil {
 		return nil, err
 	}
-	o, err := letters.Options(ctx, cfg, stores, kept, p)
+	o, err := letters.RedriveOptions(ctx, cfg, stores, kept, p)
 	if err != nil {
 		return nil, err
 	}

@@ -21,12 +21,12 @@ func withSpans(h lambda.Handler, tel *telemetry.Telemetry, log *slog.Logger) lam
 	return flushingHandler{otellambda.WrapHandler(failureMarker{h},
 		otellambda.WithTracerProvider(tel.Tracer),
 		otellambda.WithPropagator(tel.Propagator),
-		otellambda.WithEventToCarrier(xray)), tel, log}
+		otellambda.WithEventToCarrier(xrayCarrier)), tel, log}
 }
 
-// xray returns the trace of the invocation from Lambda's variable, because events of streams carry
+// xrayCarrier returns the trace of the invocation from Lambda's variable, because events of streams carry
 // no trace.
-func xray([]byte) propagation.TextMapCarrier {
+func xrayCarrier([]byte) propagation.TextMapCarrier {
 	return propagation.MapCarrier{"X-Amzn-Trace-Id": os.Getenv("_X_AMZN_TRACE_ID")}
 }
 

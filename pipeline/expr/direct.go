@@ -19,7 +19,7 @@ type direct struct {
 	values  []scalar   // any number of values for formOneOf, one for other forms
 	accepts [3]bool    // accepted results of a comparison: less, equal, greater
 	text    func(s, part string) bool
-	images  [2]source
+	images  [2]pathStart
 	ops     uint8 // accepted operations, one bit for each
 	time    time.Time
 }
@@ -107,9 +107,9 @@ func (d *direct) eval(s *subject) answer {
 			return d.parts[2].eval(s)
 		}
 	case formNoImage:
-		return answerOf(!s.image(d.images[0]).Exists())
+		return answerOf(!s.imageAt(d.images[0]).Exists())
 	case formSameImages:
-		return answerOf(s.image(d.images[0]).Equal(*s.image(d.images[1])))
+		return answerOf(s.imageAt(d.images[0]).Equal(*s.imageAt(d.images[1])))
 	case formOperation:
 		return answerOf(d.ops>>s.change.Op&1 != 0)
 	case formExpired:

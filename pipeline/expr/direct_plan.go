@@ -45,7 +45,7 @@ func (p directPlan) boolean(e ast.Expr) direct {
 		}
 	case ast.SelectKind:
 		if s := e.AsSelect(); s.IsTestOnly() {
-			return direct{form: formPresent, operand: &valuePath{from: sources[s.Operand().AsIdent()], name: s.FieldName()}}
+			return direct{form: formPresent, operand: &valuePath{start: sources[s.Operand().AsIdent()], name: s.FieldName()}}
 		}
 	case ast.CallKind:
 		return p.call(e.AsCall())
@@ -90,14 +90,14 @@ func (p directPlan) call(c ast.CallExpr) direct {
 	case operators.In:
 		return p.membership(args[0], args[1])
 	case fnNull:
-		if from, ok := sources[ident(args[0])]; ok && ident(args[0]) != p.loop {
-			return direct{form: formNoImage, images: [2]source{from}}
+		if from, ok := sources[identName(args[0])]; ok && identName(args[0]) != p.loop {
+			return direct{form: formNoImage, images: [2]pathStart{from}}
 		}
 		if of := p.pathOf(args[0]); of != nil {
 			return direct{form: formNull, operand: of}
 		}
 	case fnHas:
-		of, name := p.pathOf(args[0]), literal(args[1])
+		of, name := p.pathOf(args[0]), literalOf(args[1])
 		if of != nil && name != nil {
 			return direct{form: formPresentIn, operand: of, values: name}
 		}
@@ -139,15 +139,15 @@ func (p directPlan) equality(a, b ast.Expr) direct {
 	if a.Kind() == ast.LiteralKind {
 		a, b = b, a
 	}
-	from, isImage := sources[ident(a)]
-	with, areImages := sources[ident(b)]
+	from, isImage := sources[identName(a)]
+	with, areImages := sources[identName(b)]
 	if isImage && areImages && p.loop == "" {
-		return direct{form: formSameImages, images: [2]source{from, with}}
+		return direct{form: formSameImages, images: [2]pathStart{from, with}}
 	}
 	if d := p.ordered(a, b, [3]bool{false, true, false}); d.form != formUnknown {
 		return d
 	}
-	values := literal(b)
+	values := literalOf(b)
 	if p.isVariable(a, "op") {
 		return operationIn(values)
 	}
@@ -170,7 +170,7 @@ func (p directPlan) order(a, b ast.Expr, accepts [3]bool) direct {
 	if d := p.ordered(a, b, accepts); d.form != formUnknown {
 		return d
 	}
-	of, values, with := p.pathOf(a), literal(b), p.pathOf(b)
+	of, values, with := p.pathOf(a), literalOf(b), p.pathOf(b)
 	if of == nil || values == nil && with == nil {
 		return direct{}
 	}
@@ -189,7 +189,7 @@ func (p directPlan) ordered(a, b ast.Expr, accepts [3]bool) direct {
 	if a.Kind() != ast.CallKind || a.AsCall().FunctionName() != "size" {
 		return direct{}
 	}
-	c, values := a.AsCall(), literal(b)
+	c, values := a.AsCall(), literalOf(b)
 	of := c.Target()
 	if !c.IsMemberFunction() {
 		of = c.Args()[0]
@@ -203,7 +203,7 @@ func (p directPlan) ordered(a, b ast.Expr, accepts [3]bool) direct {
 // membership returns the form of a in b.
 func (p directPlan) membership(a, b ast.Expr) direct {
 	if b.Kind() != ast.ListKind {
-		of, values := p.pathOf(b), literal(a)
+		of, values := p.pathOf(b), literalOf(a)
 		if of == nil || values == nil {
 			return direct{}
 		}
@@ -211,7 +211,7 @@ func (p directPlan) membership(a, b ast.Expr) direct {
 	}
 	values := []scalar{}
 	for _, e := range b.AsList().Elements() {
-		value := literal(e)
+		value := literalOf(e)
 		if value == nil {
 			return direct{}
 		}
@@ -244,7 +244,7 @@ func operationIn(texts []scalar) direct {
 
 // textForm returns the form of a function of two texts.
 func (p directPlan) textForm(c ast.CallExpr, holds func(s, part string) bool) direct {
-	of, values, with := p.pathOf(c.Target()), literal(c.Args()[0]), p.pathOf(c.Args()[0])
+	of, values, with := p.pathOf(c.Target()), literalOf(c.Args()[0]), p.pathOf(c.Args()[0])
 	if of == nil || values == nil && with == nil {
 		return direct{}
 	}
@@ -265,7 +265,8 @@ func (p directPlan) quantifier(c ast.ComprehensionExpr) direct {
 	case operators.LogicalOr:
 		d.form = formSomeOf
 	}
-	if of == nil || d.form == formUnknown || ident(step.Args()[0]) != c.AccuVar() || ident(c.Result()) != c.AccuVar() {
+	if of == nil || d.form == formUnknown ||
+		identName(step.Args()[0]) != c.AccuVar() || identName(c.Result()) != c.AccuVar() {
 		return direct{}
 	}
 	part := directPlan{loop: c.IterVar(), scope: p.scope}.boolean(step.Args()[1])

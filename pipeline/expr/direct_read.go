@@ -10,17 +10,17 @@ import (
 
 // valuePath is the path of an attribute, or of a value inside it.
 type valuePath struct {
-	from  source
-	name  string // name of the attribute; only if the path starts at an image
-	bound *entity.Binding
-	steps []step
+	start   pathStart
+	name    string // name of the attribute; only if the path starts at an image
+	binding *entity.Binding
+	steps   []step
 }
 
-// source is the value at which a path starts.
-type source uint8
+// pathStart is the value at which a path starts.
+type pathStart uint8
 
 const (
-	fromItem source = iota
+	fromItem pathStart = iota
 	fromNew
 	fromOld
 	fromKeys
@@ -38,15 +38,15 @@ type step struct {
 
 // read returns the value at the path. ok is false if CEL would fail.
 func (r *valuePath) read(s *subject) (v item.Value, ok bool) {
-	switch r.from {
+	switch r.start {
 	case fromLoop:
 		v = s.member
 	case fromEach:
 		v = s.each
 	case fromBound:
-		v = r.bound.Value(*s.key())
+		v = r.binding.Value(*s.key())
 	default:
-		v, _ = s.image(r.from).Get(r.name)
+		v, _ = s.imageAt(r.start).Get(r.name)
 	}
 	for i := range r.steps {
 		if v, ok = r.steps[i].valueIn(v); !ok {
@@ -76,7 +76,7 @@ func (t *step) valueIn(v item.Value) (item.Value, bool) {
 	}
 }
 
-func (s *subject) image(from source) *item.Image {
+func (s *subject) imageAt(from pathStart) *item.Image {
 	switch from {
 	case fromNew:
 		return &s.change.New
@@ -97,24 +97,24 @@ func (s *subject) key() *item.Image {
 	return &s.item
 }
 
-var sources = map[string]source{"item": fromItem, "new": fromNew, "old": fromOld, "keys": fromKeys}
+var sources = map[string]pathStart{"item": fromItem, "new": fromNew, "old": fromOld, "keys": fromKeys}
 
 // pathOf returns the path that e reads; nil if e is not a path.
 func (p directPlan) pathOf(e ast.Expr) *valuePath {
 	switch e.Kind() {
 	case ast.IdentKind:
 		if e.AsIdent() == p.loop {
-			return &valuePath{from: fromLoop}
+			return &valuePath{start: fromLoop}
 		}
 		if b := p.scope.Binding(e.AsIdent()); b != nil {
-			return &valuePath{from: fromBound, bound: b}
+			return &valuePath{start: fromBound, binding: b}
 		}
 		if e.AsIdent() == eachName { // if each is an element, no loop can have this variable
-			return &valuePath{from: fromEach}
+			return &valuePath{start: fromEach}
 		}
 	case ast.SelectKind: // from an image: the rewriter replaces all other selections
 		if s := e.AsSelect(); !s.IsTestOnly() {
-			return &valuePath{from: sources[s.Operand().AsIdent()], name: s.FieldName()}
+			return &valuePath{start: sources[s.Operand().AsIdent()], name: s.FieldName()}
 		}
 	case ast.CallKind:
 		if c := e.AsCall(); c.FunctionName() == fnGet {
@@ -141,16 +141,16 @@ func (p directPlan) memberOf(e, key ast.Expr) *valuePath {
 	return r
 }
 
-// ident returns the name of the variable e. It returns "" if e is not a variable.
-func ident(e ast.Expr) string {
+// identName returns the name of the variable e. It returns "" if e is not a variable.
+func identName(e ast.Expr) string {
 	if e.Kind() != ast.IdentKind {
 		return ""
 	}
 	return e.AsIdent()
 }
 
-// literal returns the value of the literal e. It returns nil if e is not a literal, or a literal of another type.
-func literal(e ast.Expr) []scalar {
+// literalOf returns the value of the literal e. It returns nil if e is not a literal, or a literal of another type.
+func literalOf(e ast.Expr) []scalar {
 	if e.Kind() != ast.LiteralKind {
 		return nil
 	}

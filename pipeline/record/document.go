@@ -216,8 +216,8 @@ func (r *recordReader) readChange(i int, c *Change) int {
 	next, ok := 0, false
 	switch {
 	case r.snapshot != nil:
-		next = r.lineFields(i, c)
-		ok = next >= 0 && r.validateLine(c)
+		next = r.readLineFields(i, c)
+		ok = next >= 0 && r.completeLine(c)
 	default:
 		if next = r.fields(i, c); next < 0 {
 			return -1

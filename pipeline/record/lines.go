@@ -37,7 +37,7 @@ func (r *recordReader) readLine(b []byte, i int) {
 		next := -1
 		switch c := b[i]; {
 		case r.snapshot != nil:
-			next = r.lineRecord(i)
+			next = r.readLineRecord(i)
 		case c == '{' || c == '[':
 			next = r.document(i)
 		default:

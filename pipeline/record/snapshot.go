@@ -24,8 +24,10 @@ type SnapshotOptions struct {
 	// the changes. Default: 0, a full export or a scan.
 	Layer int
 
-	View    ViewType // images of the lines of an incremental export: NewImage or NewAndOldImages. Default: NewAndOldImages
-	Kinesis bool     // the changes after the snapshot come from Kinesis Data Streams for DynamoDB; StreamARN is not parsed
+	// ViewType has the images of the lines of an incremental export: NewImage or NewAndOldImages. Default:
+	// NewAndOldImages
+	ViewType ViewType
+	Kinesis  bool // the changes after the snapshot come from Kinesis Data Streams; StreamARN is not parsed
 }
 
 // SnapshotDecoder decodes the lines of exports, lines with one item each, and the answers of Scan. It is safe for
@@ -104,8 +106,8 @@ func (r *recordReader) snapshotOptions() *SnapshotOptions {
 	return &r.snapshot.o
 }
 
-// lineRecord reads the object at i, which is a line or the first of several on one line.
-func (r *recordReader) lineRecord(i int) int {
+// readLineRecord reads the object at i, which is a line or the first of several on one line.
+func (r *recordReader) readLineRecord(i int) int {
 	r.form = bareItemForm
 	if err := r.checkLineStart(i); err != nil {
 		return r.Fail(i, err)
@@ -188,19 +190,19 @@ func (r *recordReader) hasAttributes(i int) bool {
 	return tag != ddbjson.TagM || !r.hasAttributes(at)
 }
 
-// lineFields reads the object of a line into c.
-func (r *recordReader) lineFields(i int, c *Change) int {
+// readLineFields reads the object of a line into c.
+func (r *recordReader) readLineFields(i int, c *Change) int {
 	switch r.form {
 	case itemForm:
-		return r.itemLine(i, c)
+		return r.readItemLine(i, c)
 	case changeForm:
 		return r.object(i, c, lineNames, &r.recordFields)
 	}
 	return r.imageField(i, &c.New, r.similarImage(item.Image{}, fieldNew))
 }
 
-// itemLine reads {"Item":{...}}. The first member is Item. It skips other members, but a second Item is an error.
-func (r *recordReader) itemLine(i int, c *Change) int {
+// readItemLine reads {"Item":{...}}. The first member is Item. It skips other members, but a second Item is an error.
+func (r *recordReader) readItemLine(i int, c *Change) int {
 	isFirst := true
 	return r.readObject(i, func(name []byte, at int) int {
 		switch {
@@ -214,9 +216,9 @@ func (r *recordReader) itemLine(i int, c *Change) int {
 	})
 }
 
-// validateLine sets the fields of c that follow from other fields and from the options. It returns false if a field is
+// completeLine sets the fields of c that follow from other fields and from the options. It returns false if a field is
 // missing or invalid.
-func (r *recordReader) validateLine(c *Change) bool {
+func (r *recordReader) completeLine(c *Change) bool {
 	if !r.setLineVersion(c) {
 		return false
 	}
@@ -266,13 +268,13 @@ func (r *recordReader) setLineChange(c *Change) bool {
 		return r.failField("Keys", errMissing)
 	case hasOld && hasNew:
 		c.Op = Modify
-	case hasNew && r.snapshot.o.View == NewImage: // or an insert: it looks the same
+	case hasNew && r.snapshot.o.ViewType == NewImage: // or an insert: it looks the same
 		c.Op, c.ViewType = Modify, NewImage
 	case hasNew:
 		c.Op = Insert
 	case hasOld:
 		c.Op = Remove
-	case r.snapshot.o.View == NewImage:
+	case r.snapshot.o.ViewType == NewImage:
 		c.Op, c.ViewType = Remove, NewImage
 	default: // the item was inserted and removed since the previous export
 		c.Op = Remove
@@ -375,10 +377,10 @@ func (r *recordReader) linePath(i int) string {
 	return path
 }
 
-// LineError decodes an undecodable line of a snapshot again, without the names of its key attributes. text is the text
-// of the first decoding's error. LineError returns the new error if it has a path and text mentions this path. It
+// RedecodeLine decodes an undecodable line of a snapshot again, without the names of its key attributes. text is the
+// text of the first decoding's error. LineError returns the new error if it has a path and text mentions this path. It
 // returns false for any other line, and for a record.
-func LineError(line []byte, text string) (*RecordError, bool) {
+func RedecodeLine(line []byte, text string) (*RecordError, bool) {
 	for _, local := range []bool{false, true} {
 		o := SnapshotOptions{DecoderOptions: DecoderOptions{EpochZero: true, DynamoDBLocal: local}, Layer: 1}
 		page := NewSnapshotDecoder(o).DecodeLines(line)

@@ -19,7 +19,7 @@ func fuzzedSnapshots() []record.SnapshotOptions {
 	return []record.SnapshotOptions{
 		{DecoderOptions: record.DecoderOptions{StreamARN: pipelinetest.StreamARN}, Keys: []string{"PK", "SK"}},
 		{DecoderOptions: record.DecoderOptions{EpochZero: true, Table: "shop", TableInKey: true, DynamoDBLocal: true}, Keys: []string{"Item"}, Layer: 7},
-		{DecoderOptions: record.DecoderOptions{StreamARN: pipelinetest.StreamARN}, Keys: []string{"M"}, Layer: 1, View: record.NewImage},
+		{DecoderOptions: record.DecoderOptions{StreamARN: pipelinetest.StreamARN}, Keys: []string{"M"}, Layer: 1, ViewType: record.NewImage},
 		{DecoderOptions: record.DecoderOptions{StreamARN: pipelinetest.KinesisARN}, Keys: []string{"PK"}, Layer: 1, Kinesis: true},
 	}
 }

@@ -85,7 +85,7 @@ func TestSnapshot_IncrementalLines(t *testing.T) {
 		{goneLine, 0, record.Remove, record.NewAndOldImages}, // inserted and removed since the previous layer
 	} {
 		o := snapshotOptions(2)
-		o.View, o.Keys = tt.view, nil
+		o.ViewType, o.Keys = tt.view, nil
 		c := line(t, o, tt.text)
 		if c.Op != tt.op || c.EventName != tt.op.String() || c.ViewType != tt.lineView || c.Key != "USER%231,+7" || string(c.Raw) != tt.text {
 			t.Errorf("%s: %+v", tt.text, c)
@@ -261,17 +261,17 @@ func TestLineError(t *testing.T) {
 	item := `{"PK":{"S":"a"},"Emails":{"M":{"secret@example.com":{"N":"x"}}},"SK":{"N":"1"}}`
 	for _, text := range []string{item, `{"Item":` + item + `}`, pipelinetest.With(modifyLine, `"NewImage":`+itemText, `"NewImage":`+item), item[:60]} {
 		e := badLine(t, snapshotOptions(1), text)
-		if again, ok := record.LineError(e.Raw, e.Error()); !ok || again.Path != e.Path || !strings.Contains(e.Path, "secret") {
+		if again, ok := record.RedecodeLine(e.Raw, e.Error()); !ok || again.Path != e.Path || !strings.Contains(e.Path, "secret") {
 			t.Errorf("%s: %v, and again %v", text, e, again)
 		}
 	}
 	for _, text := range []string{exportLine, `{"PK":{"S":"a"}}`, pipelinetest.Insert, "$ion_1_0", ""} {
-		if e, ok := record.LineError([]byte(text), "record 0 (byte 0), Item.SK: is missing"); ok {
+		if e, ok := record.RedecodeLine([]byte(text), "record 0 (byte 0), Item.SK: is missing"); ok {
 			t.Errorf("%s: %v", text, e)
 		}
 	}
 	broken := pipelinetest.With(pipelinetest.Insert, `"Email":{"S"`, `"Email":{"N"`)
-	if e, ok := record.LineError([]byte(broken), refused(t, record.DecoderOptions{}, broken).Error()); ok {
+	if e, ok := record.RedecodeLine([]byte(broken), refused(t, record.DecoderOptions{}, broken).Error()); ok {
 		t.Errorf("a record is a line: %v", e)
 	}
 }

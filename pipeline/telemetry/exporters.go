@@ -30,14 +30,14 @@ func (e exporters) spanExporter(ctx context.Context) (sdktrace.SpanExporter, str
 	logged := func(x sdktrace.SpanExporter, err error) (sdktrace.SpanExporter, error) {
 		return loggedSpans{x, &failureLog{log: e.Logger, exporter: "spans"}}, err
 	}
-	return exporter(e, "TRACES", "spans",
+	return newExporter(e, "TRACES", "spans",
 		func() (sdktrace.SpanExporter, error) { return stdouttrace.New(stdouttrace.WithWriter(e.Writer)) },
 		func() (sdktrace.SpanExporter, error) { return logged(otlptracegrpc.New(ctx)) },
 		func() (sdktrace.SpanExporter, error) { return logged(otlptracehttp.New(ctx)) })
 }
 
-// metrics returns the reader of metrics, and describes its destination for a log; nil if there is none.
-func (e exporters) metrics(ctx context.Context) (flusher, string, error) {
+// metricReader returns the reader of metrics, and describes its destination for a log; nil if there is none.
+func (e exporters) metricReader(ctx context.Context) (flushableReader, string, error) {
 	x, where, err := e.metricExporter(ctx)
 	if err != nil || x == nil {
 		return nil, where, err
@@ -46,7 +46,7 @@ func (e exporters) metrics(ctx context.Context) (flusher, string, error) {
 	if e.Lambda {
 		return newManual(logged), where, nil
 	}
-	return periodic{sdkmetric.NewPeriodicReader(logged)}, where, nil
+	return periodicReader{sdkmetric.NewPeriodicReader(logged)}, where, nil
 }
 
 func (e exporters) metricExporter(ctx context.Context) (sdkmetric.Exporter, string, error) {
@@ -57,16 +57,16 @@ func (e exporters) metricExporter(ctx context.Context) (sdkmetric.Exporter, stri
 		x, err := emf.New(emf.Options{Writer: e.Writer, Pipeline: e.Pipeline})
 		return x, "as EMF", err
 	}
-	return exporter(e, "METRICS", "metrics",
+	return newExporter(e, "METRICS", "metrics",
 		func() (sdkmetric.Exporter, error) { return stdoutmetric.New(stdoutmetric.WithWriter(e.Writer)) },
 		func() (sdkmetric.Exporter, error) { return otlpmetricgrpc.New(ctx) },
 		func() (sdkmetric.Exporter, error) { return otlpmetrichttp.New(ctx) })
 }
 
-// exporter returns the exporter of a signal (TRACES, METRICS) that the environment variables choose, and describes its
-// destination for a log. It is nil if no variable names an endpoint or an exporter. Errors name the signal by the text
-// in what, such as "spans".
-func exporter[X any](
+// newExporter returns the exporter of a signal (TRACES, METRICS) that the environment variables choose, and describes
+// its destination for a log. It is nil if no variable names an endpoint or an exporter. Errors name the signal by the
+// text in what, such as "spans".
+func newExporter[X any](
 	e exporters, signal, what string, console, grpc, http func() (X, error),
 ) (x X, where string, err error) {
 	name := "OTEL_" + signal + "_EXPORTER"

@@ -9,20 +9,20 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// flusher is a reader of metrics that can export at once.
-type flusher interface {
+// flushableReader is a reader of metrics that can export at once.
+type flushableReader interface {
 	sdkmetric.Reader
 	flush(context.Context) error
 }
 
-// periodic exports every OTEL_METRIC_EXPORT_INTERVAL (60 s), and in flush.
-type periodic struct{ *sdkmetric.PeriodicReader }
+// periodicReader exports every OTEL_METRIC_EXPORT_INTERVAL (60 s), and in flush.
+type periodicReader struct{ *sdkmetric.PeriodicReader }
 
-func (p periodic) flush(ctx context.Context) error { return p.ForceFlush(ctx) }
+func (p periodicReader) flush(ctx context.Context) error { return p.ForceFlush(ctx) }
 
-// manual exports in flush only, because a timer in a frozen process fires at the wrong time or
+// manualReader exports in flush only, because a timer in a frozen process fires at the wrong time or
 // never.
-type manual struct {
+type manualReader struct {
 	*sdkmetric.ManualReader
 	exporter sdkmetric.Exporter
 
@@ -30,8 +30,8 @@ type manual struct {
 	data metricdata.ResourceMetrics // reused memory
 }
 
-func newManual(x sdkmetric.Exporter) *manual {
-	return &manual{exporter: x, ManualReader: sdkmetric.NewManualReader(
+func newManual(x sdkmetric.Exporter) *manualReader {
+	return &manualReader{exporter: x, ManualReader: sdkmetric.NewManualReader(
 		sdkmetric.WithTemporalitySelector(x.Temporality), sdkmetric.WithAggregationSelector(x.Aggregation))}
 }
 
@@ -43,14 +43,14 @@ func newManual(x sdkmetric.Exporter) *manual {
 // OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE set to delta, a failed export is lost after the
 // retries of OTLP's client within ctx. Sending it again could count twice what did arrive. EMF is
 // delta too, but it writes even if ctx is done.
-func (m *manual) flush(ctx context.Context) error {
+func (m *manualReader) flush(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return m.export(ctx)
 }
 
-func (m *manual) export(ctx context.Context) error {
+func (m *manualReader) export(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.data.ScopeMetrics = m.data.ScopeMetrics[:0]
@@ -63,6 +63,6 @@ func (m *manual) export(ctx context.Context) error {
 
 // Shutdown exports the metrics even if ctx is done, because no export follows. It also stops the
 // exporter.
-func (m *manual) Shutdown(ctx context.Context) error {
+func (m *manualReader) Shutdown(ctx context.Context) error {
 	return errors.Join(m.export(ctx), m.ManualReader.Shutdown(ctx), m.exporter.Shutdown(ctx))
 }

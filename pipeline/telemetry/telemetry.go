@@ -99,7 +99,7 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader, metrics, err := e.metrics(ctx)
+	reader, metrics, err := e.metricReader(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -63,21 +63,21 @@ func (c *Consumer) makeCall(a coordinator.Action) {
 			ok    bool
 		}
 		startCall(c, "reserving a call", "", neededLater, shortTimeout, func(ctx context.Context) (r reserved, err error) {
-			r.count, r.ok, err = table.Reserve(ctx, a.Quota, a.Seen)
+			r.count, r.ok, err = table.ReserveCall(ctx, a.Quota, a.Seen)
 			return r, err
 		}, func(r reserved, err error) coordinator.Event {
 			return coordinator.ReserveCallResult{Call: a.Call, Count: r.count, OK: r.ok, Err: err}
 		})
 	case coordinator.MarkBegun:
 		c.writeTable("storing that a stream was begun", neededLater, a.Call, shortTimeout,
-			func(ctx context.Context) error { return table.Begin(ctx, a.Stream) })
+			func(ctx context.Context) error { return table.MarkBegun(ctx, a.Stream) })
 	case coordinator.WriteHeartbeat:
 		// The timeout is short: after a heartbeat that hangs, two more fit into two thirds of the lease time.
 		c.writeTable("writing the heartbeat", neededAtStart, a.Call, c.o.Coordinator.Lease/6,
 			func(ctx context.Context) error { return table.Heartbeat(ctx, a.Member) })
 	case coordinator.RemoveMember:
 		c.writeTable("removing a consumer's row", cleanupOnly, a.Call, shortTimeout,
-			func(ctx context.Context) error { return table.Leave(ctx, a.Consumer) })
+			func(ctx context.Context) error { return table.RemoveMember(ctx, a.Consumer) })
 	case coordinator.CreateLease:
 		c.writeTable("creating a lease", neededLater, a.Call, shortTimeout,
 			func(ctx context.Context) error { return table.Create(ctx, a.Lease) })

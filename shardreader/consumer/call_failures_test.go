@@ -98,7 +98,7 @@ func TestConsumer_OneBeatThatHangsRevokesNothing(t *testing.T) {
 		r.until("read", s.seenAre(1))
 		for range 600 {
 			time.Sleep(time.Second)
-			if !k.c.Status().Contact {
+			if !k.c.Status().HeartbeatFresh {
 				t.Fatalf("out of contact after %d beats", beats.Load())
 			}
 		}

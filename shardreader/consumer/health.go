@@ -69,22 +69,22 @@ func (c *Consumer) Health() Health {
 		return h
 	}
 	s := c.Status()
-	if !s.Contact {
+	if !s.HeartbeatFresh {
 		unready("no recent heartbeat succeeded")
 	}
-	if !s.Seen {
+	if !s.TableRead {
 		unready("the lease table was not read yet")
 	}
-	if s.Unwritten > 0 {
+	if s.CheckpointOverdueFor > 0 {
 		unready("checkpoints could not be written for %v: look at the lease table, and at the log",
-			s.Unwritten.Round(time.Second))
+			s.CheckpointOverdueFor.Round(time.Second))
 	}
-	if s.Unseen > 0 {
-		unready("the lease table could not be read for %v", s.Unseen.Round(time.Second))
+	if s.TableUnreadFor > 0 {
+		unready("the lease table could not be read for %v", s.TableUnreadFor.Round(time.Second))
 	}
 	now := c.now()
 	for _, p := range s.Partitions {
-		if p.Failures >= stuckFailures && now-p.Answered > stuckAfter && !p.Draining && !p.Ended && p.Stopped == "" {
+		if p.Failures >= stuckFailures && now-p.LastPageAt > stuckAfter && !p.Draining && !p.Ended && p.StopReason == "" {
 			h.Stuck = append(h.Stuck, p.Shard)
 		}
 	}

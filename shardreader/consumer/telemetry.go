@@ -99,17 +99,17 @@ func (t *telemetry) registerGauges(c *Consumer, k *instrument.Maker) {
 			o.ObserveInt64(leases, measured.leases, tableLabels)
 			o.ObserveInt64(stopped, measured.stopped, tableLabels)
 		}
-		o.ObserveFloat64(forecast, s.Member.Calls, noLabels)
+		o.ObserveFloat64(forecast, s.Member.CallsPerMonth, noLabels)
 		c.mu.Lock()
 		bytes := c.queue.bytes
 		c.mu.Unlock()
 		o.ObserveInt64(prefetch, bytes, noLabels)
 		n := int64(0)
-		if s.Contact {
+		if s.HeartbeatFresh {
 			n = 1
 		}
 		o.ObserveInt64(contact, n, noLabels)
-		o.ObserveFloat64(unwritten, max(s.Unwritten, s.Unseen).Seconds(), noLabels)
+		o.ObserveFloat64(unwritten, max(s.CheckpointOverdueFor, s.TableUnreadFor).Seconds(), noLabels)
 		if c.o.Unrepaired != nil {
 			o.ObserveInt64(unrepaired, c.o.Unrepaired(), noLabels)
 		}
@@ -130,13 +130,13 @@ func lagByTable(s coordinator.Status, now time.Time, retention time.Duration) ma
 		table := shardreader.StreamFromARN(p.Stream).Table
 		v := tables[table]
 		v.leases++
-		if p.Stopped != "" {
+		if p.StopReason != "" {
 			v.stopped++
 		}
 		v.lag, v.age = max(v.lag, lagOf(p, now, retention)), max(v.age, ageOf(p, now, retention))
 		tables[table] = v
 	}
-	for stream, n := range s.Unbegun {
+	for stream, n := range s.UnbegunShards {
 		table := shardreader.StreamFromARN(stream).Table
 		v := tables[table]
 		v.stopped += int64(n)
@@ -158,8 +158,8 @@ func (c *Consumer) Lag(s coordinator.Status) time.Duration {
 // lagOf returns the age of the oldest record of a shard that is not durable in every sink. It returns 0 if all records
 // are read and durable.
 func lagOf(p coordinator.PartitionStatus, now time.Time, retention time.Duration) time.Duration {
-	if p.Pending > 0 && !p.Oldest.IsZero() {
-		return max(0, now.Sub(p.Oldest))
+	if p.Pending > 0 && !p.OldestPending.IsZero() {
+		return max(0, now.Sub(p.OldestPending))
 	}
 	return ageOf(p, now, retention)
 }
@@ -168,14 +168,14 @@ func lagOf(p coordinator.PartitionStatus, now time.Time, retention time.Duration
 // read and its reads fail, ageOf returns the retention.
 func ageOf(p coordinator.PartitionStatus, now time.Time, retention time.Duration) time.Duration {
 	switch {
-	case !p.Opened && p.Failures < stuckFailures && p.Stopped == "":
+	case !p.Opened && p.Failures < stuckFailures && p.StopReason == "":
 		return 0 // reading has only begun
-	case !p.Behind && p.Stopped == "":
+	case !p.Behind && p.StopReason == "":
 		return 0
-	case p.Last.IsZero():
+	case p.LastDelivered.IsZero():
 		return retention
 	}
-	return max(0, now.Sub(p.Last))
+	return max(0, now.Sub(p.LastDelivered))
 }
 
 // countCall counts a call of the Streams API.

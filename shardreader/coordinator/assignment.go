@@ -159,7 +159,7 @@ func (e *emptyPages) add(sent time.Duration) {
 
 // shardIsEmpty reports whether the empty pages mean that the shard has no record now. The first eagerPages empty pages
 // of a shard do not.
-func (e *emptyPages) shardIsEmpty() bool { return e.afterRecord || e.count > eagerPages }
+func (e *emptyPages) shardIsEmpty() bool { return e.afterRecord || e.count > minEmptyPages }
 
 // enoughForEnd reports whether the last endPages pages in a row were empty.
 func (e *emptyPages) enoughForEnd() bool { return e.requestTimes[0] > 0 }

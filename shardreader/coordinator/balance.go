@@ -17,7 +17,7 @@ const (
 // leaseShares describes how the consumers share the leases that should be read now.
 type leaseShares struct {
 	otherConsumers []string          // live consumers except this one
-	owned          map[string][]*row // leases of the others, by consumer id
+	ownedByOthers  map[string][]*row // leases of the others, by consumer id
 	ownCount       int               // number of leases of this consumer
 	fairCount      int               // number of leases of each consumer if all had equally many, rounded up
 	free           []*row            // leases that this consumer may take
@@ -45,7 +45,8 @@ func (c *Coordinator) balance() {
 func (c *Coordinator) leaseShares() leaseShares {
 	live := c.liveConsumers()
 	self := slices.Index(live, c.o.ID)
-	s := leaseShares{otherConsumers: slices.Delete(slices.Clone(live), self, self+1), owned: make(map[string][]*row)}
+	others := slices.Delete(slices.Clone(live), self, self+1)
+	s := leaseShares{otherConsumers: others, ownedByOthers: make(map[string][]*row)}
 	active := 0
 	for _, r := range c.table.rows.all() {
 		if !c.isActive(r) {
@@ -56,7 +57,7 @@ func (c *Coordinator) leaseShares() leaseShares {
 		case c.isOwn(r):
 			s.ownCount++
 		case !c.isFree(r):
-			s.owned[r.Owner] = append(s.owned[r.Owner], r)
+			s.ownedByOthers[r.Owner] = append(s.ownedByOthers[r.Owner], r)
 		case c.pinnedElsewhere(r, live) == "":
 			s.free = append(s.free, r)
 		}
@@ -75,7 +76,7 @@ func (c *Coordinator) leaseShares() leaseShares {
 func (c *Coordinator) requestLeases(s leaseShares) {
 	waits := false
 	for _, id := range s.otherConsumers {
-		for _, r := range s.owned[id] {
+		for _, r := range s.ownedByOthers[id] {
 			waits = waits || r.RequestedBy == c.o.ID
 			if c.pinnedHere(r) && r.RequestedBy == "" && c.table.consumers[id].Name != r.Pinned {
 				c.requestLease(r)
@@ -92,11 +93,11 @@ func (c *Coordinator) requestLeases(s leaseShares) {
 func (c *Coordinator) requestByCount(s leaseShares) (requested bool) {
 	remaining := make(map[string]int, len(s.otherConsumers))
 	for _, id := range s.otherConsumers {
-		remaining[id] = len(s.owned[id])
+		remaining[id] = len(s.ownedByOthers[id])
 	}
 	for n := s.ownCount; n < s.fairCount && n-s.ownCount < maxRequests && len(s.otherConsumers) > 0; n++ {
 		largest := slices.MaxFunc(s.otherConsumers, func(a, b string) int { return cmp.Compare(remaining[a], remaining[b]) })
-		r := cheapestOf(s.owned[largest], func(r *row) float64 { return r.Load })
+		r := cheapestRequestable(s.ownedByOthers[largest], func(r *row) float64 { return r.Load })
 		if remaining[largest] < n+2 || r == nil {
 			break
 		}
@@ -116,7 +117,7 @@ func (c *Coordinator) requestByLoad(s leaseShares) {
 	busiest, mostLoad, leastLoad, totalLoad := "", 0.0, ownLoad, ownLoad
 	for _, id := range s.otherConsumers {
 		load := 0.0
-		for _, r := range s.owned[id] {
+		for _, r := range s.ownedByOthers[id] {
 			load += r.Load
 		}
 		totalLoad += load
@@ -125,7 +126,7 @@ func (c *Coordinator) requestByLoad(s leaseShares) {
 			busiest, mostLoad = id, load
 		}
 	}
-	average, candidates := totalLoad/float64(len(s.otherConsumers)+1), s.owned[busiest]
+	average, candidates := totalLoad/float64(len(s.otherConsumers)+1), s.ownedByOthers[busiest]
 	difference := mostLoad - ownLoad
 	if busiest == "" || leastLoad < ownLoad || difference < average/2 {
 		return // this consumer is not the least busy one, or the loads are even enough
@@ -134,15 +135,15 @@ func (c *Coordinator) requestByLoad(s leaseShares) {
 		return
 	}
 	// The lease whose load is nearest to half of the difference.
-	r := cheapestOf(candidates, func(r *row) float64 { return math.Abs(r.Load - difference/2) })
+	r := cheapestRequestable(candidates, func(r *row) float64 { return math.Abs(r.Load - difference/2) })
 	if r != nil && r.Load > average/10 && r.Load < difference*0.8 {
 		c.loadRequested = c.now
 		c.requestLease(r)
 	}
 }
 
-// cheapestOf returns the row with the lowest cost among the rows that may be requested; nil if there is none.
-func cheapestOf(rows []*row, cost func(*row) float64) (best *row) {
+// cheapestRequestable returns the row with the lowest cost among the rows that may be requested; nil if there is none.
+func cheapestRequestable(rows []*row, cost func(*row) float64) (best *row) {
 	for _, r := range rows {
 		if !r.busy && r.RequestedBy == "" && r.Pinned == "" && (best == nil || cost(r) < cost(best)) {
 			best = r

@@ -114,10 +114,10 @@ func (b *budget) updateRate(now time.Duration) {
 	b.calls, b.rateSince = 0, now
 }
 
-// perMonth returns the number of calls a month at the smoothed rate. It returns at most this consumer's share of the
-// budget, because saved calls may be spent in a burst. If calls were made beyond the budget, it returns the full
+// callsPerMonth returns the number of calls a month at the smoothed rate. It returns at most this consumer's share of
+// the budget, because saved calls may be spent in a burst. If calls were made beyond the budget, it returns the full
 // number.
-func (c *Coordinator) perMonth() float64 {
+func (c *Coordinator) callsPerMonth() float64 {
 	b := &c.budget
 	b.updateRate(c.now)
 	calls := b.rate * month.Seconds()

@@ -56,7 +56,7 @@ func (s *childSearch) begin(c *Coordinator) {
 		s.list(c)
 		return
 	}
-	c.describe(shardreader.DescribeQuery{StreamARN: s.row.Stream, ChildrenOf: s.row.Shard}, s.isOpen,
+	c.queueDescribe(shardreader.DescribeQuery{StreamARN: s.row.Stream, ChildrenOf: s.row.Shard}, s.isOpen,
 		func(d shardreader.StreamDescription, err error) { s.handleDescription(c, d, err) })
 }
 

@@ -43,7 +43,7 @@ type Coordinator struct {
 	// The streams.
 	sources []*source
 	listers map[string]*streamLister // by stream
-	quota   quota
+	quota   describeQuota
 	syncs   syncs
 
 	// The end, if Options.Idle requests it.
@@ -113,17 +113,17 @@ func (c *Coordinator) Step(now time.Duration, e Event) []Action {
 	e.handle(c)
 	c.runTimers()
 	c.dispatch()
-	c.pumpDescribe()
+	c.reserveDescribe()
 	c.checkStopped()
 	return c.actions
 }
 
 // Wake returns the time at which the next Tick must be sent.
 func (c *Coordinator) Wake() time.Duration {
-	if len(c.timers.due) == 0 {
+	if len(c.timers.pending) == 0 {
 		return c.now + c.o.Lease
 	}
-	return c.timers.due[0].dueAt
+	return c.timers.pending[0].dueAt
 }
 
 func (c *Coordinator) emit(a Action) { c.actions = append(c.actions, a) }

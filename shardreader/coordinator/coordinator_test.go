@@ -112,7 +112,7 @@ func TestFact9_Gap(t *testing.T) {
 			if last.After != first[1] || last.Before != rest[2] || last.Span() < 29*time.Second || last.UnknownExtent {
 				t.Errorf("gap %+v", last)
 			}
-			if got := b.w.Status(); (got.Partitions[0].Stopped != "") != (policy == coordinator.Stop) {
+			if got := b.w.Status(); (got.Partitions[0].StopReason != "") != (policy == coordinator.Stop) {
 				t.Errorf("status %+v", got.Partitions[0])
 			}
 		})
@@ -141,7 +141,7 @@ func TestFact9_GapThatEmptiesItsShard(t *testing.T) {
 			stands := func() {
 				t.Helper()
 				p := b.w.Status().Partitions[0]
-				if stopped := map[coordinator.Policy]string{coordinator.Stop: coordinator.StoppedAtGap}[policy]; p.Stopped != stopped || b.w.Status().Member.Stopped[root] != stopped || p.Behind {
+				if stopped := map[coordinator.Policy]string{coordinator.Stop: coordinator.StoppedAtGap}[policy]; p.StopReason != stopped || b.w.Status().Member.Stopped[root] != stopped || p.Behind {
 					t.Errorf("status %+v", p)
 				}
 			}
@@ -176,14 +176,14 @@ func TestWorker_InContactAgain(t *testing.T) {
 		wo.run(time.Second)
 		a.deaf = true
 		wo.run(time.Minute)
-		if a.calls["Revoke"] != 1 || a.w.Status().Contact {
+		if a.calls["Revoke"] != 1 || a.w.Status().HeartbeatFresh {
 			t.Errorf("%d partitions were revoked; status %+v", a.calls["Revoke"], a.w.Status())
 		}
 		want := st.Put(root, put(3)...)
 		a.deaf = false
 		wo.run(5 * time.Second)
 		wo.readAll(root, want...)
-		if !a.w.Status().Contact {
+		if !a.w.Status().HeartbeatFresh {
 			t.Error("the worker does not know that it is in contact again")
 		}
 	})

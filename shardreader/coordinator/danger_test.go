@@ -45,7 +45,7 @@ func TestFact6_LeaseRemovedByHand(t *testing.T) {
 		st.Put(root, put(3)...)
 		kid := st.Split(root, 1)[0]
 		rest := st.Put(kid, put(2)...)
-		if err := wo.table.Begin(t.Context(), st.ARN()); err != nil {
+		if err := wo.table.MarkBegun(t.Context(), st.ARN()); err != nil {
 			t.Fatal(err)
 		}
 		if err := wo.table.Create(t.Context(), leases.Lease{Shard: kid, Stream: st.ARN(), Parents: []string{root}, First: rest[0]}); err != nil {

@@ -89,7 +89,7 @@ func followsAStream(t *testing.T, policy coordinator.Policy) {
 		wo.readAll(anew.Shards()[0])
 		s := a.w.Status()
 		for _, shard := range anew.Shards() {
-			if s.Member.Stopped[shard] != coordinator.StoppedBetween || s.Unbegun[anew.ARN()] != 3 {
+			if s.Member.Stopped[shard] != coordinator.StoppedBetween || s.UnbegunShards[anew.ARN()] != 3 {
 				t.Errorf("%s is stopped for %q, status %+v", shard, s.Member.Stopped[shard], s)
 			}
 		}
@@ -102,7 +102,7 @@ func followsAStream(t *testing.T, policy coordinator.Policy) {
 	third := anew.Put(anew.Shards()[2], put(1)...)
 	wo.run(10 * time.Second)
 	wo.readAll(anew.Shards()[2], third...)
-	if s := a.w.Status(); len(wo.gaps) != 1 || len(s.Member.Stopped) > 0 || len(s.Unbegun) > 0 {
+	if s := a.w.Status(); len(wo.gaps) != 1 || len(s.Member.Stopped) > 0 || len(s.UnbegunShards) > 0 {
 		t.Errorf("gaps %+v, status %+v", wo.gaps, s)
 	}
 }
@@ -116,7 +116,7 @@ func TestFact10_FollowsAStreamThatIsGone(t *testing.T) {
 			old := wo.server.AddStream("shop")
 			old.Put(old.Shards()[0], put(2)...)
 			if read {
-				if err := wo.table.Begin(t.Context(), old.ARN()); err != nil {
+				if err := wo.table.MarkBegun(t.Context(), old.ARN()); err != nil {
 					t.Fatal(err)
 				}
 				old.Delete()
@@ -191,7 +191,7 @@ func TestFact11_Budget(t *testing.T) {
 			wo.run(time.Minute)
 			told := 0.0
 			for _, w := range wo.workers {
-				told += w.w.Status().Member.Calls
+				told += w.w.Status().Member.CallsPerMonth
 			}
 			if told > perMonth*1.1 {
 				t.Errorf("in minute %d the forecast is %.0f calls a month", minute+1, told)
@@ -205,7 +205,7 @@ func TestFact11_Budget(t *testing.T) {
 		calls, forecast := 0, 0.0
 		for _, w := range wo.workers {
 			calls += w.calls["GetRecords"]
-			forecast += w.w.Status().Member.Calls
+			forecast += w.w.Status().Member.CallsPerMonth
 		}
 		if most := perMonth * hours / (30 * 24); calls > most*21/20 || calls < most/2 {
 			t.Errorf("%d calls in %d hours, the budget is %d", calls, hours, most)

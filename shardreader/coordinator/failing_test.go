@@ -45,7 +45,7 @@ func TestWorker_TellsThatReadsFail(t *testing.T) {
 		if !ok || f.Class == "" || f.Since.Before(began) || f.Since.After(began.Add(6*time.Second)) {
 			t.Errorf("failing %+v, want %s since shortly after %v", a.w.Status().Member.Failing, root, began)
 		}
-		if p := a.w.Status().Partitions[0]; p.Failing.IsZero() || p.Error == "" {
+		if p := a.w.Status().Partitions[0]; p.FailingSince.IsZero() || p.Error == "" {
 			t.Errorf("the status of the shard is %+v", p)
 		}
 		if told(fails) != 1 {

@@ -141,11 +141,11 @@ func (op *leaseWrite) answered(c *Coordinator, err error) {
 	c.writeEnded()
 	conflict, refused := leases.AsConflict(err)
 	switch {
-	case op.reason == makeLease && refused && !conflict.Gone:
-		op.leaseExists(c, conflict.Now, false)
+	case op.reason == makeLease && refused && !conflict.Missing:
+		op.leaseExists(c, conflict.Current, false)
 	case op.reason == makeLease && err == nil:
 		op.leaseExists(c, op.next, true)
-	case err == nil, refused && op.reason != removeLease && conflict.Did(op.next):
+	case err == nil, refused && op.reason != removeLease && conflict.AlreadyWritten(op.next):
 		op.succeeded(c)
 		op.finish(c, nil)
 	case op.mustRetry(c) && (!refused || op.reason == makeLease):
@@ -243,10 +243,10 @@ func (c *Coordinator) handleConflict(r *row, err error) {
 	conflict, ok := leases.AsConflict(err)
 	switch {
 	case !ok, !c.isKnown(r):
-	case conflict.Gone:
+	case conflict.Missing:
 		c.removeRow(r)
 	default:
-		c.updateRow(r, conflict.Now, c.now)
+		c.updateRow(r, conflict.Current, c.now)
 		if r.assignment != nil {
 			c.loseLease(r.assignment)
 		}

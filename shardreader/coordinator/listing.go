@@ -118,7 +118,7 @@ func (l *streamLister) begin(c *Coordinator) {
 // requestPage requests a page of the listing.
 func (l *streamLister) requestPage(c *Coordinator, after string) {
 	l.after = after
-	c.describe(shardreader.DescribeQuery{StreamARN: l.stream, After: after},
+	c.queueDescribe(shardreader.DescribeQuery{StreamARN: l.stream, After: after},
 		func() bool { return l.isWanted(c) },
 		func(d shardreader.StreamDescription, err error) { l.described(c, d, err) })
 }

@@ -131,7 +131,7 @@ func TestStreamLister_EndsWhenItIsUnwanted(t *testing.T) {
 	r.page("", "a", "a")
 	r.list("s", second.wanted, second.listed)
 	first.unwanted = true
-	r.pumpDescribe()
+	r.reserveDescribe()
 	r.page("", "", "b")
 	if first.got != nil || !slices.Equal(second.got, []string{"b"}) {
 		t.Errorf("listed %v and %v", first.got, second.got)

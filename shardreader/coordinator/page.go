@@ -31,7 +31,8 @@ func (c *Coordinator) receive(a *assignment, page *receivedPage) {
 		return
 	}
 	switch hasRecords := page.records() > 0; {
-	case a.phase == probing && (hasRecords || page.Ended || a.emptyPages.count >= eagerPages) && !c.endProbe(a, page.Page):
+	case a.phase == probing && (hasRecords || page.Ended || a.emptyPages.count >= minEmptyPages) &&
+		!c.endProbe(a, page.Page):
 		return
 	case a.phase == reading && hasRecords && c.startUnknown(a) && firstSequence(page.Page) != "":
 		c.saveFirst(a, page)
@@ -59,7 +60,7 @@ func (c *Coordinator) accept(a *assignment, page *receivedPage) {
 	default:
 		a.emptyPages.add(page.sent)
 	}
-	c.planNextCall(a, records)
+	c.scheduleNextCall(a, records)
 }
 
 // startUnknown reports whether nothing of a shard was read, and its oldest record is unknown.

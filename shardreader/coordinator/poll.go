@@ -13,7 +13,7 @@ import (
 const (
 	firstPause = 50 * time.Millisecond // pause after the first empty page
 	// number of first empty pages of a shard that do not prove that it has no record
-	eagerPages       = 20
+	minEmptyPages    = 20
 	maxBackoff       = 20 * time.Second // longest backoff of a failing call
 	minExpectedBytes = 16 << 10         // smallest expected size of the next page
 	maxUntakenPages  = 2                // most pages of a shard that the pipeline has not taken
@@ -115,13 +115,13 @@ func (c *Coordinator) requestIterator(a *assignment) {
 	default:
 		at.Type = shardreader.TrimHorizon
 	}
-	c.callBegan(a)
+	c.beginCall(a)
 	c.emit(GetShardIterator{newCall(c, func(e GetShardIteratorResult) { c.handleIterator(op, e) }), at})
 }
 
 func (c *Coordinator) handleIterator(op iteratorRequest, e GetShardIteratorResult) {
 	a := op.assignment
-	if c.callEnded(a); !a.isOpen() {
+	if c.endCall(a); !a.isOpen() {
 		return
 	}
 	if e.Err == nil && e.Iterator == "" {
@@ -149,7 +149,7 @@ func (c *Coordinator) handleIterator(op iteratorRequest, e GetShardIteratorResul
 		a.start.position = startAtOldest
 		c.queueCall(a)
 	default:
-		c.readFailed(a, e.Err, e.At)
+		c.handleReadError(a, e.Err, e.At)
 	}
 }
 
@@ -164,7 +164,7 @@ func isInvalid(err error) bool {
 
 // requestPage requests the next page.
 func (c *Coordinator) requestPage(a *assignment) {
-	c.callBegan(a)
+	c.beginCall(a)
 	c.reservedBytes += a.expectedBytes
 	c.budget.count(c)
 	expected, sent := a.expectedBytes, max(1, c.now)
@@ -179,11 +179,11 @@ func (c *Coordinator) requestPage(a *assignment) {
 
 // handlePage handles the result of a request for a page that was sent at a time.
 func (c *Coordinator) handlePage(a *assignment, sent time.Duration, e GetRecordsResult) {
-	if c.callEnded(a); !a.isOpen() || !a.phase.allowsRequests() {
+	if c.endCall(a); !a.isOpen() || !a.phase.allowsRequests() {
 		return
 	}
 	if e.Err != nil {
-		c.readFailed(a, e.Err, e.At)
+		c.handleReadError(a, e.Err, e.At)
 		return
 	}
 	if a.failures > 0 {
@@ -195,15 +195,15 @@ func (c *Coordinator) handlePage(a *assignment, sent time.Duration, e GetRecords
 	c.receive(a, &receivedPage{e.Records, sent})
 }
 
-// callBegan and callEnded count the calls of a shard in flight. A shard is opened again only after the calls of its
+// beginCall and callEnded count the calls of a shard in flight. A shard is opened again only after the calls of its
 // former assignment have returned, because a stream allows at most two readers of a shard.
-func (c *Coordinator) callBegan(a *assignment) {
+func (c *Coordinator) beginCall(a *assignment) {
 	a.poll = calling
 	a.row.calls++
 	c.streamCalls++
 }
 
-func (c *Coordinator) callEnded(a *assignment) {
+func (c *Coordinator) endCall(a *assignment) {
 	a.poll = idle
 	a.row.calls--
 	c.streamCalls--
@@ -212,8 +212,8 @@ func (c *Coordinator) callEnded(a *assignment) {
 	}
 }
 
-// readFailed handles a failed call; at is when it failed.
-func (c *Coordinator) readFailed(a *assignment, err error, at time.Time) {
+// handleReadError handles a failed call; at is when it failed.
+func (c *Coordinator) handleReadError(a *assignment, err error, at time.Time) {
 	if !a.phase.allowsRequests() {
 		return
 	}
@@ -248,9 +248,9 @@ func (c *Coordinator) readFailed(a *assignment, err error, at time.Time) {
 	a.failures++
 }
 
-// planNextCall plans the next call after a page. After records it comes at once. After an empty page it comes after a
-// pause, which grows with the number of empty pages.
-func (c *Coordinator) planNextCall(a *assignment, records int) {
+// scheduleNextCall plans the next call after a page. After records it comes at once. After an empty page it comes after
+// a pause, which grows with the number of empty pages.
+func (c *Coordinator) scheduleNextCall(a *assignment, records int) {
 	if records > 0 {
 		a.emptyPages.reset(true)
 		a.lag.noteRecords(c.now)
@@ -276,10 +276,10 @@ func (c *Coordinator) planNextCall(a *assignment, records int) {
 
 // lag is how late the records of an assignment are read.
 type lag struct {
-	lastRecord  time.Duration // when the last page with records came
-	age         time.Duration // age of the newest record of the last page, when the page was read
-	ageKnown    bool          // age is known
-	behindSince time.Duration // since when records may be unread; 0 if none is
+	lastRecordsAt time.Duration // when the last page with records came
+	age           time.Duration // age of the newest record of the last page, when the page was read
+	ageKnown      bool          // age is known
+	behindSince   time.Duration // since when records may be unread; 0 if none is
 }
 
 // setAge stores the age of the newest record of a page.
@@ -294,7 +294,7 @@ func (l *lag) setAge(e GetRecordsResult) {
 
 // noteRecords notes a page with records.
 func (l *lag) noteRecords(now time.Duration) {
-	l.lastRecord = now
+	l.lastRecordsAt = now
 	if l.behindSince == 0 {
 		l.behindSince = max(1, now)
 	}
@@ -307,7 +307,7 @@ func (l *lag) delay(now time.Duration) time.Duration {
 	case l.behindSince == 0:
 		return 0
 	case l.ageKnown:
-		return l.age + now - l.lastRecord
+		return l.age + now - l.lastRecordsAt
 	}
 	return now - l.behindSince
 }

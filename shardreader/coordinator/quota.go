@@ -11,10 +11,10 @@ import (
 // with a call of another consumer, which saw the count unchanged meanwhile.
 const maxReservation = 200 * time.Millisecond
 
-// quota spaces the DescribeStream calls of the whole fleet. All consumers share a count. A consumer waits until the
-// count was unchanged for describeSpace, raises it, and makes one call. So the whole fleet makes one call in that time,
-// and no two clocks are compared.
-type quota struct {
+// describeQuota spaces the DescribeStream calls of the whole fleet. All consumers share a count. A consumer waits until
+// the count was unchanged for describeSpace, raises it, and makes one call. So the whole fleet makes one call in that
+// time, and no two clocks are compared.
+type describeQuota struct {
 	queue              []describeRequest
 	seenCount          int64         // the count that this consumer saw last; -1 if none
 	unchangedSince     time.Duration // since when this consumer sees the count unchanged
@@ -31,15 +31,15 @@ type describeRequest struct {
 	done   func(d shardreader.StreamDescription, err error)
 }
 
-// describe makes a DescribeStream call after the calls before it, unless it is no longer wanted then.
-func (c *Coordinator) describe(
+// queueDescribe makes a DescribeStream call after the calls before it, unless it is no longer wanted then.
+func (c *Coordinator) queueDescribe(
 	q shardreader.DescribeQuery, wanted func() bool, done func(shardreader.StreamDescription, error),
 ) {
 	c.quota.queue = append(c.quota.queue, describeRequest{q, wanted, done})
 }
 
-// pumpDescribe continues with the first call that waits.
-func (c *Coordinator) pumpDescribe() {
+// reserveDescribe continues with the first call that waits.
+func (c *Coordinator) reserveDescribe() {
 	q := &c.quota
 	for len(q.queue) > 0 && !q.queue[0].wanted() {
 		q.queue = q.queue[1:]
@@ -47,27 +47,27 @@ func (c *Coordinator) pumpDescribe() {
 	if q.busy || q.timerRuns || len(q.queue) == 0 || c.stop.state == gone {
 		return
 	}
-	if wait := q.unchangedSince + c.describeSpace() - c.now; q.seenCount >= 0 && wait > 0 {
-		c.pumpDescribeIn(wait)
+	if wait := q.unchangedSince + c.describeInterval() - c.now; q.seenCount >= 0 && wait > 0 {
+		c.delayDescribe(wait)
 		return
 	}
 	q.busy = true
 	sent := c.now
-	c.emit(ReserveCall{newCall(c, func(e ReserveCallResult) { c.handleReserved(sent, e) }), DescribeQuota, q.seenCount})
+	c.emit(ReserveCall{newCall(c, func(e ReserveCallResult) { c.handleReservation(sent, e) }), DescribeQuota, q.seenCount})
 }
 
-// describeSpace returns the time between two calls of the fleet.
-func (c *Coordinator) describeSpace() time.Duration {
+// describeInterval returns the time between two calls of the fleet.
+func (c *Coordinator) describeInterval() time.Duration {
 	return time.Duration(float64(time.Second) / c.o.DescribeRate)
 }
 
-func (c *Coordinator) pumpDescribeIn(d time.Duration) {
+func (c *Coordinator) delayDescribe(d time.Duration) {
 	c.quota.timerRuns = true
 	c.after(d, func() { c.quota.timerRuns = false })
 }
 
-// handleReserved handles the result of taking the right to one call, which was requested at a time.
-func (c *Coordinator) handleReserved(sent time.Duration, e ReserveCallResult) {
+// handleReservation handles the result of taking the right to one call, which was requested at a time.
+func (c *Coordinator) handleReservation(sent time.Duration, e ReserveCallResult) {
 	q := &c.quota
 	q.busy, q.unchangedSince = false, c.now
 	took := c.now - sent
@@ -75,7 +75,7 @@ func (c *Coordinator) handleReserved(sent time.Duration, e ReserveCallResult) {
 		c.logOnce("quota", slog.LevelWarn, "the count of DescribeStream calls cannot be read: new shards wait for it",
 			errAttr(e.Err))
 		q.seenCount = -1
-		c.pumpDescribeIn(q.tries.next(c, maxBackoff, e.Err))
+		c.delayDescribe(q.tries.next(c, maxBackoff, e.Err))
 		return
 	}
 	if q.fastestReservation == 0 || took < q.fastestReservation {
@@ -89,13 +89,13 @@ func (c *Coordinator) handleReserved(sent time.Duration, e ReserveCallResult) {
 				"taking the right to a DescribeStream call takes long: shards are found slowly", slog.Duration("took", took))
 		}
 		q.tries = 0
-		c.callDescribe()
+		c.sendDescribe()
 	case e.Count == 0:
-		q.unchangedSince = c.now - c.describeSpace() // no call was ever made
+		q.unchangedSince = c.now - c.describeInterval() // no call was ever made
 	}
 }
 
-func (c *Coordinator) callDescribe() {
+func (c *Coordinator) sendDescribe() {
 	q := &c.quota
 	op := q.queue[0]
 	if q.queue = q.queue[1:]; len(q.queue) == 0 {

@@ -56,12 +56,12 @@ type refreshWaiter struct {
 
 // refreshLeases reads the table now. If a refresh is in flight, the next one follows it soon.
 func (c *Coordinator) refreshLeases() {
-	c.refresh.timer.number++
+	c.refresh.timer.resets++
 	if c.refresh.state == refreshInFlight || c.stop.state == gone {
 		return
 	}
 	c.refresh.state = refreshInFlight
-	sent, number := c.now, c.refresh.timer.number
+	sent, number := c.now, c.refresh.timer.resets
 	c.emit(ReadTable{newCall(c, func(e ReadTableResult) { c.tableRead(sent, number, e) })})
 }
 
@@ -83,7 +83,7 @@ func (c *Coordinator) tableRead(sent time.Duration, number int, e ReadTableResul
 		c.refreshLeases() // for the waiters that came while this refresh was in flight
 		return
 	}
-	if c.refresh.timer.number > number {
+	if c.refresh.timer.resets > number {
 		next = min(next, c.o.ReadEvery/4)
 	}
 	c.refresh.timer.reset(c, c.jitter(next), c.refreshLeases)
@@ -108,7 +108,7 @@ func (c *Coordinator) handleSnapshot(sent time.Duration, s leases.Snapshot) {
 	c.refresh.sent = sent
 	c.updateConsumers(s.Members)
 	c.updateBroken(s.Broken)
-	for _, arn := range s.Begun {
+	for _, arn := range s.BegunStreams {
 		c.table.begunStreams[arn] = true
 	}
 	c.updateLeases(sent, s.Leases)
@@ -157,13 +157,13 @@ func (c *Coordinator) updateLeases(sent time.Duration, ls []leases.Lease) {
 
 // updateBroken notes the damaged rows. Until they are repaired, no consumer reads their shards and the descendants of
 // these shards.
-func (c *Coordinator) updateBroken(rows []leases.Broken) {
+func (c *Coordinator) updateBroken(rows []leases.BrokenLease) {
 	broken := make(map[string]bool, len(rows))
 	for _, b := range rows {
 		broken[b.Shard] = true
 		c.logOnce("broken "+b.Shard, slog.LevelError,
 			"a row of the lease table cannot be read: its shard and those after it wait until it is repaired",
-			shardAttr(b.Shard), slog.String("why", b.Why))
+			shardAttr(b.Shard), slog.String("why", b.Reason))
 	}
 	for shard := range c.table.broken {
 		if !broken[shard] {

@@ -186,10 +186,10 @@ func TestLineage_SequenceBelowTheParents(t *testing.T) {
 		wo.run(10 * time.Second)
 		wo.readAll(kid)
 		s := a.w.Status()
-		if len(s.Partitions) != 1 || s.Partitions[0].Stopped == "" || s.Member.Stopped[root] == "" {
+		if len(s.Partitions) != 1 || s.Partitions[0].StopReason == "" || s.Member.Stopped[root] == "" {
 			t.Errorf("status %+v", s)
 		}
-		if !slices.Contains(a.told, s.Partitions[0].Stopped) {
+		if !slices.Contains(a.told, s.Partitions[0].StopReason) {
 			t.Errorf("told %q", a.told)
 		}
 	})

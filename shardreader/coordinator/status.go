@@ -52,9 +52,9 @@ func (c *Coordinator) survey() survey {
 func (c *Coordinator) member() leases.Member {
 	s, ends := c.survey(), c.shardEnds()
 	m := leases.Member{
-		Worker: c.o.ID, Name: c.o.Name, Heartbeat: c.contact.number, Leaving: !c.staying(), Leases: len(c.assignments),
-		AtEnd: ends.allShards, Calls: c.perMonth(), Load: s.load, Routes: c.o.Routes,
-		Quiet: ends.quietShards, Busy: ends.busy, Pending: s.pending, Stopped: s.stopped,
+		Worker: c.o.ID, Name: c.o.Name, Heartbeat: c.contact.number, Leaving: !c.staying(), LeaseCount: len(c.assignments),
+		AtEndBefore: ends.allShards, CallsPerMonth: c.callsPerMonth(), Load: s.load, RoutesDigest: c.o.Routes,
+		QuietBefore: ends.quietShards, BusyShards: ends.busy, Pending: s.pending, Stopped: s.stopped,
 		Behind: make(map[string]time.Time), Failing: make(map[string]leases.ReadFailure),
 	}
 	for shard := range c.table.broken {
@@ -84,66 +84,67 @@ func nilIfEmpty[K comparable, V any](m map[K]V) map[K]V {
 
 // PartitionStatus is the status of an assignment.
 type PartitionStatus struct {
-	Name       string // name of the partition
-	Shard      string
-	Stream     string
-	Checkpoint string    // durable
-	Last       time.Time // creation time of the last record delivered; zero if there was none
-	Acked      time.Time // creation time of the last record that is durable in all sinks
-	Oldest     time.Time // creation time of the oldest record delivered and not acknowledged; zero if there is none
-	Opened     bool      // a page was received since reading began
-	Behind     bool      // there may be records that are not read yet
-	Pending    int64     // records delivered and not acknowledged
-	Failures   int       // number of failed calls in a row
-	Failing    time.Time // when the first of these calls failed; zero if there is none
-	Error      string    // error of the last of these calls, as in the log
+	Name          string // name of the partition
+	Shard         string
+	Stream        string
+	Checkpoint    string    // durable
+	LastDelivered time.Time // creation time of the last record delivered; zero if there was none
+	LastAcked     time.Time // creation time of the last record that is durable in all sinks
+	OldestPending time.Time // creation time of the oldest record delivered and not acknowledged; zero if there is none
+	Opened        bool      // a page was received since reading began
+	Behind        bool      // there may be records that are not read yet
+	Pending       int64     // records delivered and not acknowledged
+	Failures      int       // number of failed calls in a row
+	FailingSince  time.Time // when the first of these calls failed; zero if there is none
+	Error         string    // error of the last of these calls, as in the log
 
-	// Answered is the time of the last page, empty or not, by the coordinator's clock. Before the first page it is the
-	// time at which reading began.
-	Answered time.Duration
+	// LastPageAt is the time of the last page, empty or not, by the coordinator's clock. Before the first page it is
+	// the time at which reading began.
+	LastPageAt time.Duration
 
-	Paused   bool    // the pipeline requested a pause
-	Ended    bool    // the shard was read to its end
-	Draining bool    // the lease is being handed over
-	Stopped  string  // why the shard is read no further; "" if it is read
-	Load     float64 // bytes a second
+	Paused     bool    // the pipeline requested a pause
+	Ended      bool    // the shard was read to its end
+	Draining   bool    // the lease is being handed over
+	StopReason string  // why the shard is read no further; "" if it is read
+	Load       float64 // bytes a second
 }
 
 // Status is the status of a consumer, and of the fleet as it sees it.
 type Status struct {
-	Member     leases.Member
-	Contact    bool              // the consumer's heartbeats succeed
-	Leads      bool              // the consumer leads the fleet: it lists the streams
-	Seen       bool              // the consumer has read the lease table
-	SeenAt     time.Duration     // when the last successful read of the lease table was sent
-	Live       int               // number of consumers that take leases
-	Active     int               // number of leases that some consumer should read now
-	Orphans    int               // number of these leases without an owner, or whose owner is gone
-	Unbegun    map[string]int    // number of shards that are not begun, as records before them may be lost, by stream ARN
-	Synced     bool              // the streams were listed, by this consumer or by another leader
-	Unwritten  time.Duration     // how long a due checkpoint could not be written; 0 up to about Options.Lease
-	Unseen     time.Duration     // how long the lease table could not be read; 0 up to about Options.Lease
-	Unread     string            // why the streams are not read to their ends, as far as is known, if Options.Idle is set
-	Partitions []PartitionStatus // by shard
+	Member               leases.Member
+	HeartbeatFresh       bool              // the consumer's heartbeats succeed
+	IsLeader             bool              // the consumer leads the fleet: it lists the streams
+	TableRead            bool              // the consumer has read the lease table
+	TableReadAt          time.Duration     // when the last successful read of the lease table was sent
+	LiveConsumers        int               // number of consumers that take leases
+	ActiveLeases         int               // number of leases that some consumer should read now
+	OrphanedLeases       int               // number of these leases without an owner, or whose owner is gone
+	UnbegunShards        map[string]int    // number of shards that are not begun, by stream ARN: see StoppedUnbegun
+	StreamsListed        bool              // the streams were listed, by this consumer or by another leader
+	CheckpointOverdueFor time.Duration     // how long a due checkpoint could not be written; 0 up to about Options.Lease
+	TableUnreadFor       time.Duration     // how long the lease table could not be read; 0 up to about Options.Lease
+	UnreadReason         string            // why the streams are not read to their ends, if Options.Idle is set
+	Partitions           []PartitionStatus // by shard
 }
 
 // Status returns the status after the last Step. It changes nothing.
 func (c *Coordinator) Status() Status {
 	s := Status{
-		Member: c.member(), Contact: c.heartbeatFresh(), Leads: c.leads(), Seen: c.refresh.succeeded, SeenAt: c.refresh.sent,
-		Live: len(c.liveConsumers()), Unread: c.unreadReason, Unwritten: c.survey().lateFor, Unseen: c.tableUnreadFor(),
-		Unbegun: make(map[string]int),
+		Member: c.member(), HeartbeatFresh: c.heartbeatFresh(), IsLeader: c.leads(), TableRead: c.refresh.succeeded,
+		TableReadAt: c.refresh.sent, LiveConsumers: len(c.liveConsumers()), UnreadReason: c.unreadReason,
+		CheckpointOverdueFor: c.survey().lateFor, TableUnreadFor: c.tableUnreadFor(),
+		UnbegunShards: make(map[string]int),
 	}
-	s.Synced = c.syncs.succeeded || c.refresh.succeeded && !c.leads() && c.table.rows.len() > 0
+	s.StreamsListed = c.syncs.succeeded || c.refresh.succeeded && !c.leads() && c.table.rows.len() > 0
 	for _, u := range c.unbegunShards {
-		s.Unbegun[u.stream]++
+		s.UnbegunShards[u.stream]++
 	}
-	s.Unbegun = nilIfEmpty(s.Unbegun)
+	s.UnbegunShards = nilIfEmpty(s.UnbegunShards)
 	for _, r := range c.table.rows.all() {
 		if c.isActive(r) {
-			s.Active++
+			s.ActiveLeases++
 			if r.Owner == "" || !c.alive(r.Owner) {
-				s.Orphans++
+				s.OrphanedLeases++
 			}
 		}
 		if r.assignment != nil {
@@ -157,13 +158,13 @@ func (a *assignment) status() PartitionStatus {
 	r := a.row
 	s := PartitionStatus{
 		Name: a.name, Shard: r.Shard, Stream: r.Stream, Checkpoint: r.Checkpoint.String(),
-		Last: a.posTime, Acked: a.durable.time, Pending: a.pages.records,
+		LastDelivered: a.posTime, LastAcked: a.durable.time, Pending: a.pages.records,
 		Opened: a.start.gotPage, Behind: a.lag.behindSince > 0 || !a.start.gotPage || a.phase == confirming,
-		Failures: int(a.failures), Failing: a.readFailure.at, Answered: a.lastResult,
-		Paused: a.paused, Ended: a.search != nil, Draining: a.phase == draining, Stopped: a.stopReason, Load: a.load.rate,
+		Failures: int(a.failures), FailingSince: a.readFailure.at, LastPageAt: a.lastResult,
+		Paused: a.paused, Ended: a.search != nil, Draining: a.phase == draining, StopReason: a.stopReason, Load: a.load.rate,
 	}
 	if len(a.pages.inFlight) > 0 {
-		s.Oldest = a.pages.inFlight[0].oldest
+		s.OldestPending = a.pages.inFlight[0].oldest
 	}
 	if a.readFailure.err != nil {
 		s.Error = redact.LogText(a.readFailure.err)

@@ -7,7 +7,7 @@ import (
 
 // timers holds the timers in a heap, ordered by time and then by number.
 type timers struct {
-	due        []*timer
+	pending    []*timer
 	lastNumber uint64
 }
 
@@ -23,31 +23,32 @@ type timer struct {
 var _ heap.Interface = (*timers)(nil)
 
 // Len is part of heap.Interface.
-func (t *timers) Len() int { return len(t.due) }
+func (t *timers) Len() int { return len(t.pending) }
 
 // Less is part of heap.Interface.
 func (t *timers) Less(i, j int) bool {
-	return t.due[i].dueAt < t.due[j].dueAt || t.due[i].dueAt == t.due[j].dueAt && t.due[i].number < t.due[j].number
+	a, b := t.pending[i], t.pending[j]
+	return a.dueAt < b.dueAt || a.dueAt == b.dueAt && a.number < b.number
 }
 
 // Swap is part of heap.Interface.
-func (t *timers) Swap(i, j int) { t.due[i], t.due[j] = t.due[j], t.due[i] }
+func (t *timers) Swap(i, j int) { t.pending[i], t.pending[j] = t.pending[j], t.pending[i] }
 
 // Push is part of heap.Interface.
-func (t *timers) Push(x any) { t.due = append(t.due, x.(*timer)) }
+func (t *timers) Push(x any) { t.pending = append(t.pending, x.(*timer)) }
 
 // Pop is part of heap.Interface.
 func (t *timers) Pop() any {
-	last := len(t.due) - 1
-	x := t.due[last]
-	t.due[last] = nil
-	t.due = t.due[:last]
+	last := len(t.pending) - 1
+	x := t.pending[last]
+	t.pending[last] = nil
+	t.pending = t.pending[:last]
 	return x
 }
 
 // runTimers runs the timers that are due, also timers that become due meanwhile.
 func (c *Coordinator) runTimers() {
-	for t := &c.timers; len(t.due) > 0 && t.due[0].dueAt <= c.now; {
+	for t := &c.timers; len(t.pending) > 0 && t.pending[0].dueAt <= c.now; {
 		if next := heap.Pop(t).(*timer); next.call != nil {
 			next.call()
 		} else {
@@ -65,14 +66,14 @@ func (c *Coordinator) pollNow(a *assignment) {
 }
 
 // resettableTimer is a timer that can be set again before it is due.
-type resettableTimer struct{ number int }
+type resettableTimer struct{ resets int }
 
 // reset calls f once d has passed, unless the timer is reset again before.
 func (a *resettableTimer) reset(c *Coordinator, d time.Duration, f func()) {
-	a.number++
-	number := a.number
+	a.resets++
+	number := a.resets
 	c.after(d, func() {
-		if a.number == number {
+		if a.resets == number {
 			f()
 		}
 	})

@@ -37,7 +37,7 @@ func TestTimers_Order(t *testing.T) {
 					t.Fatalf("a timer of %v ran at %v", x.at, w.now)
 				}
 			}
-			if len(w.timers.due) > 0 && w.Wake() <= w.now {
+			if len(w.timers.pending) > 0 && w.Wake() <= w.now {
 				t.Fatalf("what was due at %v did not run at %v", w.Wake(), w.now)
 			}
 		}

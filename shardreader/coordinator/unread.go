@@ -114,14 +114,14 @@ func (s *unreadSearch) otherShard(r *row) string {
 		return "shard " + r.Shard + " belongs to " + r.Owner + ", whose heartbeats stopped: another consumer takes it"
 	case m.Leaving:
 		return "shard " + r.Shard + " belongs to " + r.Owner + ", which is stopping"
-	case m.AtEnd == 0:
+	case m.AtEndBefore == 0:
 		return r.Owner + " has not read and checkpointed all of its shards to their ends; it owns shard " + r.Shard
 	case s.check == nil:
 		return ""
 	case r.unchangedSince > s.check.tableRead:
 		s.moved = true
 		return "shard " + r.Shard + " was moved or checkpointed a moment ago"
-	case m.AtEnd <= s.check.heartbeats[r.Owner]:
+	case m.AtEndBefore <= s.check.heartbeats[r.Owner]:
 		return r.Owner + " has not checked again shard " + r.Shard
 	}
 	return ""

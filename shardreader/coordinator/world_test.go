@@ -176,7 +176,7 @@ func (n *node) act(a coordinator.Action) {
 			if l.Shard != n.broken {
 				return false
 			}
-			s.Broken = append(s.Broken, leases.Broken{Shard: l.Shard, Why: "checkpoint is not a number"})
+			s.Broken = append(s.Broken, leases.BrokenLease{Shard: l.Shard, Reason: "checkpoint is not a number"})
 			return true
 		})
 		n.send(coordinator.ReadTableResult{Call: a.Call, Snapshot: s, Err: n.lost(err)})
@@ -193,12 +193,12 @@ func (n *node) act(a coordinator.Action) {
 		}
 		n.done(a.Call, n.table.Heartbeat(ctx, a.Member))
 	case coordinator.RemoveMember:
-		n.done(a.Call, n.table.Leave(ctx, a.Consumer))
+		n.done(a.Call, n.table.RemoveMember(ctx, a.Consumer))
 	case coordinator.MarkBegun:
-		n.done(a.Call, n.table.Begin(ctx, a.Stream))
+		n.done(a.Call, n.table.MarkBegun(ctx, a.Stream))
 	case coordinator.ReserveCall:
 		time.Sleep(n.slow)
-		count, ok, err := n.table.Reserve(ctx, a.Quota, a.Seen)
+		count, ok, err := n.table.ReserveCall(ctx, a.Quota, a.Seen)
 		n.send(coordinator.ReserveCallResult{Call: a.Call, Count: count, OK: ok, Err: err})
 	case coordinator.NoteGap:
 		n.gaps = append(n.gaps, a.Gap)

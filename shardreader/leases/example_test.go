@@ -24,7 +24,7 @@ func ExampleTable() {
 	}
 	err := table.Swap(ctx, free, second)
 	if conflict, ok := leases.AsConflict(err); ok {
-		fmt.Println("the lease is of", conflict.Now.Owner)
+		fmt.Println("the lease is of", conflict.Current.Owner)
 	}
 
 	read := first

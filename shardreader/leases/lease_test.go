@@ -16,9 +16,9 @@ func TestErrorsInALog(t *testing.T) {
 	for want, err := range map[string]error{
 		"leases: a lease without a shard":          table.Create(t.Context(), leases.Lease{}),
 		"leases: a member without a worker":        table.Heartbeat(t.Context(), leases.Member{}),
-		"leases: a stream without a name is begun": table.Begin(t.Context(), ""),
+		"leases: a stream without a name is begun": table.MarkBegun(t.Context(), ""),
 		"leases: a checkpoint is a sequence number, TRIM_HORIZON, LATEST, AT_TIMESTAMP or SHARD_END": checkpoint,
-		"conflict: the lease of shard s is owned by w":                                               &leases.Conflict{Now: leases.Lease{Shard: "s", Owner: "w"}},
+		"conflict: the lease of shard s is owned by w":                                               &leases.Conflict{Current: leases.Lease{Shard: "s", Owner: "w"}},
 	} {
 		if got := redact.LogText(err); got != want {
 			t.Errorf("%v is in the log as %q, want %q", err, got, want)
@@ -93,9 +93,9 @@ func TestMember_Equal(t *testing.T) {
 		"Name":      func(m *leases.Member) { m.Name = "x" },
 		"Heartbeat": func(m *leases.Member) { m.Heartbeat++ },
 		"Leaving":   func(m *leases.Member) { m.Leaving = true },
-		"Leases":    func(m *leases.Member) { m.Leases++ },
+		"Leases":    func(m *leases.Member) { m.LeaseCount++ },
 		"Load":      func(m *leases.Member) { m.Load++ },
-		"Calls":     func(m *leases.Member) { m.Calls++ },
+		"Calls":     func(m *leases.Member) { m.CallsPerMonth++ },
 		"Pending":   func(m *leases.Member) { m.Pending++ },
 		"Behind":    func(m *leases.Member) { m.Behind["s"] = at.Add(time.Second) },
 		"Failing":   func(m *leases.Member) { m.Failing = map[string]leases.ReadFailure{"s": {}} },
@@ -111,9 +111,9 @@ func TestMember_Equal(t *testing.T) {
 
 func TestConflict_Error(t *testing.T) {
 	for want, c := range map[string]leases.Conflict{
-		"the lease is gone":                                  {Gone: true},
-		"the lease of shard s is owned by w":                 {Now: leases.Lease{Shard: "s", Owner: "w"}},
-		"the lease of shard s was changed by another worker": {Now: leases.Lease{Shard: "s"}},
+		"the lease is gone":                                  {Missing: true},
+		"the lease of shard s is owned by w":                 {Current: leases.Lease{Shard: "s", Owner: "w"}},
+		"the lease of shard s was changed by another worker": {Current: leases.Lease{Shard: "s"}},
 	} {
 		if got := c.Error(); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -15,26 +15,26 @@ type Member struct {
 	Name      string `json:"name,omitempty"`
 	Heartbeat int64  `json:"beat"` // number of the heartbeat; rises by 1 with each
 
-	Leaving bool    `json:"leaving,omitempty"` // the consumer releases its leases, and takes none
-	Leases  int     `json:"leases"`            // number of leases that the consumer owns, without ended leases
-	Load    float64 `json:"load"`              // recent bytes per second
-	Calls   float64 `json:"calls"`             // GetRecords calls a month, at the recent rate
-	Pending int64   `json:"pending"`           // number of records that were read and are not durable in every sink
+	Leaving       bool    `json:"leaving,omitempty"` // the consumer releases its leases, and takes none
+	LeaseCount    int     `json:"leases"`            // number of leases that the consumer owns, without ended leases
+	Load          float64 `json:"load"`              // recent bytes per second
+	CallsPerMonth float64 `json:"calls"`             // GetRecords calls a month, at the recent rate
+	Pending       int64   `json:"pending"`           // number of records that were read and are not durable in every sink
 
-	// AtEnd is the number of an earlier heartbeat. The consumer has read and checkpointed all records that were in its
-	// shards before that heartbeat. 0 means unknown.
-	AtEnd int64 `json:"at_end,omitempty"`
+	// AtEndBefore is the number of an earlier heartbeat. The consumer has read and checkpointed all records that were
+	// in its shards before that heartbeat. 0 means unknown.
+	AtEndBefore int64 `json:"at_end,omitempty"`
 
-	// Busy lists at most 200 shards that the consumer has not read and checkpointed to their ends. Quiet is the number
-	// of an earlier heartbeat. The consumer has read and checkpointed all records that were in its other shards before
-	// that heartbeat. 0 means unknown.
-	Busy  []string `json:"busy,omitempty"`
-	Quiet int64    `json:"quiet,omitempty"`
+	// BusyShards lists at most 200 shards that the consumer has not read and checkpointed to their ends. Quiet is the
+	// number of an earlier heartbeat. The consumer has read and checkpointed all records that were in its other shards
+	// before that heartbeat. 0 means unknown.
+	BusyShards  []string `json:"busy,omitempty"`
+	QuietBefore int64    `json:"quiet,omitempty"`
 
-	// Routes is a digest of the sinks that the consumer writes to. A backfill begins only if every live consumer has
-	// the digest of the backfill's configuration. A consumer with an older file would acknowledge changes that the new
-	// sink misses.
-	Routes string `json:"routes,omitempty"`
+	// RoutesDigest is a digest of the sinks that the consumer writes to. A backfill begins only if every live consumer
+	// has the digest of the backfill's configuration. A consumer with an older file would acknowledge changes that the
+	// new sink misses.
+	RoutesDigest string `json:"routes,omitempty"`
 
 	// Behind maps shards to the creation time of the last record read; zero if no record was read. It has the shards
 	// whose newest record the consumer may not have read. If there are more than 200, it has the shards with the oldest
@@ -58,8 +58,8 @@ type ReadFailure struct {
 
 // Clone returns a deep copy of m.
 func (m Member) Clone() Member {
-	m.Behind, m.Stopped, m.Failing, m.Busy = maps.Clone(m.Behind), maps.Clone(m.Stopped), maps.Clone(m.Failing),
-		slices.Clone(m.Busy)
+	m.Behind, m.Stopped, m.Failing, m.BusyShards = maps.Clone(m.Behind), maps.Clone(m.Stopped), maps.Clone(m.Failing),
+		slices.Clone(m.BusyShards)
 	return m
 }
 
@@ -69,7 +69,7 @@ func (m Member) Equal(n Member) bool { return reflect.DeepEqual(m.storedForm(), 
 // storedForm returns m with the precision that every table stores.
 func (m Member) storedForm() Member {
 	m = m.Clone()
-	m.Load, m.Calls = storableNumber(m.Load), storableNumber(m.Calls)
+	m.Load, m.CallsPerMonth = storableNumber(m.Load), storableNumber(m.CallsPerMonth)
 	for shard, t := range m.Behind {
 		m.Behind[shard] = toSecond(t)
 	}
@@ -77,8 +77,8 @@ func (m Member) storedForm() Member {
 		m.Failing[shard] = ReadFailure{toSecond(f.Since), f.Class}
 	}
 	m.Behind, m.Failing, m.Stopped = nilIfEmpty(m.Behind), nilIfEmpty(m.Failing), nilIfEmpty(m.Stopped)
-	if len(m.Busy) == 0 {
-		m.Busy = nil
+	if len(m.BusyShards) == 0 {
+		m.BusyShards = nil
 	}
 	return m
 }

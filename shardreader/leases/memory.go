@@ -31,7 +31,7 @@ func NewMemory(s Snapshot) *Memory {
 	for _, member := range s.Members {
 		m.members[member.Worker] = member.storedForm()
 	}
-	for _, stream := range s.Begun {
+	for _, stream := range s.BegunStreams {
 		m.begunStreams[stream] = true
 	}
 	return m
@@ -66,7 +66,7 @@ func (m *Memory) read(ctx context.Context, addLeases func(*Snapshot)) (s Snapsho
 		for _, member := range m.members {
 			s.Members = append(s.Members, member.Clone())
 		}
-		s.Begun = slices.Collect(maps.Keys(m.begunStreams))
+		s.BegunStreams = slices.Collect(maps.Keys(m.begunStreams))
 		return nil
 	})
 	s.Sort()
@@ -80,7 +80,7 @@ func (m *Memory) Create(ctx context.Context, l Lease) error {
 	}
 	return m.withLock(ctx, func() error {
 		if existing, ok := m.leases[l.Shard]; ok {
-			return &Conflict{Now: existing.Clone()}
+			return &Conflict{Current: existing.Clone()}
 		}
 		m.leases[l.Shard] = l.storedForm()
 		return nil
@@ -103,7 +103,7 @@ func (m *Memory) Swap(ctx context.Context, old, next Lease) error {
 func (m *Memory) Delete(ctx context.Context, old Lease) error {
 	return m.withLock(ctx, func() error {
 		_, err := m.match(old)
-		if c, ok := AsConflict(err); ok && c.Gone {
+		if c, ok := AsConflict(err); ok && c.Missing {
 			return nil
 		}
 		if err == nil {
@@ -124,16 +124,16 @@ func (m *Memory) Heartbeat(ctx context.Context, member Member) error {
 	})
 }
 
-// Leave implements [Table].
-func (m *Memory) Leave(ctx context.Context, consumer string) error {
+// RemoveMember implements [Table].
+func (m *Memory) RemoveMember(ctx context.Context, consumer string) error {
 	return m.withLock(ctx, func() error {
 		delete(m.members, consumer)
 		return nil
 	})
 }
 
-// Begin implements [Table].
-func (m *Memory) Begin(ctx context.Context, stream string) error {
+// MarkBegun implements [Table].
+func (m *Memory) MarkBegun(ctx context.Context, stream string) error {
 	if stream == "" {
 		return pipeline.Permanent(errs.New("leases: a stream without a name is begun"))
 	}
@@ -143,8 +143,8 @@ func (m *Memory) Begin(ctx context.Context, stream string) error {
 	})
 }
 
-// Reserve implements [Table].
-func (m *Memory) Reserve(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error) {
+// ReserveCall implements [Table].
+func (m *Memory) ReserveCall(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error) {
 	err = m.withLock(ctx, func() error {
 		if ok = m.quotas[quota] == seen; ok {
 			m.quotas[quota]++
@@ -169,9 +169,9 @@ func (m *Memory) match(old Lease) (Lease, error) {
 	row, ok := m.leases[old.Shard]
 	switch {
 	case !ok:
-		return Lease{}, &Conflict{Gone: true}
+		return Lease{}, &Conflict{Missing: true}
 	case row.Owner != old.Owner || row.Counter != old.Counter:
-		return Lease{}, &Conflict{Now: row.Clone()}
+		return Lease{}, &Conflict{Current: row.Clone()}
 	}
 	return row, nil
 }

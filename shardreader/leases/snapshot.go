@@ -10,13 +10,13 @@ import (
 func (s *Snapshot) Sort() {
 	slices.SortFunc(s.Leases, func(a, b Lease) int { return strings.Compare(a.Shard, b.Shard) })
 	slices.SortFunc(s.Members, func(a, b Member) int { return strings.Compare(a.Worker, b.Worker) })
-	slices.Sort(s.Begun)
-	slices.SortFunc(s.Broken, func(a, b Broken) int { return strings.Compare(a.Shard, b.Shard) })
+	slices.Sort(s.BegunStreams)
+	slices.SortFunc(s.Broken, func(a, b BrokenLease) int { return strings.Compare(a.Shard, b.Shard) })
 }
 
-// Consumed returns the number n of shards that tablewake has read, in part or to their end, and the first of these
+// CountRead returns the number n of shards that tablewake has read, in part or to their end, and the first of these
 // shards. A lease of another application counts only after a tablewake consumer has written a checkpoint.
-func (s Snapshot) Consumed() (first string, n int) {
+func (s Snapshot) CountRead() (first string, n int) {
 	for _, l := range s.Leases {
 		wasRead := l.Checkpoint.Kind == Sequence || l.Checkpoint.Kind == ShardEnd
 		byTablewake := l.First != "" || !l.Time.IsZero()

@@ -17,10 +17,10 @@ func TestConsumed(t *testing.T) {
 	ours := leases.Lease{Shard: "d", First: "1", Checkpoint: leases.After("7")}
 	taken := leases.Lease{Shard: "e", Time: at, Checkpoint: leases.After("9")}
 	done := leases.Lease{Shard: "f", First: "1", Checkpoint: leases.Checkpoint{Kind: leases.ShardEnd}}
-	if first, n := (leases.Snapshot{Leases: []leases.Lease{theirs, ended, unread}}).Consumed(); n != 0 {
+	if first, n := (leases.Snapshot{Leases: []leases.Lease{theirs, ended, unread}}).CountRead(); n != 0 {
 		t.Errorf("%s and %d shards count as read by us", first, n)
 	}
-	if first, n := (leases.Snapshot{Leases: []leases.Lease{theirs, ours, taken, done}}).Consumed(); n != 3 || first != "d" {
+	if first, n := (leases.Snapshot{Leases: []leases.Lease{theirs, ours, taken, done}}).CountRead(); n != 3 || first != "d" {
 		t.Errorf("%d shards, the first %s: want 3, the first d", n, first)
 	}
 }

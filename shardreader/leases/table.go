@@ -31,50 +31,50 @@ type Table interface {
 	// Heartbeat writes the row of a consumer. It replaces the row of the consumer's last heartbeat.
 	Heartbeat(ctx context.Context, m Member) error
 
-	// Leave removes the row of a consumer. A missing row is not an error.
-	Leave(ctx context.Context, worker string) error
+	// RemoveMember removes the row of a consumer. A missing row is not an error.
+	RemoveMember(ctx context.Context, worker string) error
 
-	// Begin marks a stream as begun: its first leases were created. So later shards of the stream are never mistaken
-	// for its first shards. The mark is never removed; Begin is idempotent.
-	Begin(ctx context.Context, stream string) error
+	// MarkBegun marks a stream as begun: its first leases were created. So later shards of the stream are never
+	// mistaken for its first shards. The mark is never removed; Begin is idempotent.
+	MarkBegun(ctx context.Context, stream string) error
 
-	// Reserve takes the right to make one call of a quota that all consumers share. If the quota's count equals seen,
-	// Reserve raises the count by 1, and returns it with ok true. Otherwise it returns the present count with ok false.
-	// A caller reserves again only if the count did not change for as long as one call may take. This spaces the calls
-	// without a common clock.
-	Reserve(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error)
+	// ReserveCall takes the right to make one call of a quota that all consumers share. If the quota's count equals
+	// seen, Reserve raises the count by 1, and returns it with ok true. Otherwise it returns the present count with ok
+	// false. A caller reserves again only if the count did not change for as long as one call may take. This spaces the
+	// calls without a common clock.
+	ReserveCall(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error)
 }
 
 // Snapshot is the content of a table.
 type Snapshot struct {
-	Leases  []Lease  // sorted by Shard
-	Members []Member // sorted by Worker
-	Begun   []string // ARNs of the streams of all Begin calls, sorted
-	Broken  []Broken // rows of leases that cannot be read, sorted by Shard
+	Leases       []Lease       // sorted by Shard
+	Members      []Member      // sorted by Worker
+	BegunStreams []string      // ARNs of the streams of all Begin calls, sorted
+	Broken       []BrokenLease // rows of leases that cannot be read, sorted by Shard
 }
 
-// Broken is a damaged row of a lease. The shard has a lease, but the content of the lease is unknown. So no consumer
-// may treat the shard as a shard without a lease.
-type Broken struct {
-	Shard string // the shard id, or the key of the row if the shard id is unknown
-	Why   string // what is wrong with the row
+// BrokenLease is a damaged row of a lease. The shard has a lease, but the content of the lease is unknown. So no
+// consumer may treat the shard as a shard without a lease.
+type BrokenLease struct {
+	Shard  string // the shard id, or the key of the row if the shard id is unknown
+	Reason string // what is wrong with the row
 }
 
 // Conflict is the error of a write whose condition failed: another writer has changed the lease.
 type Conflict struct {
-	Now  Lease // the present row
-	Gone bool  // there is no row
+	Current Lease // the present row
+	Missing bool  // there is no row
 }
 
 // Error names the shard and its owner.
 func (c *Conflict) Error() string {
-	if c.Gone {
+	if c.Missing {
 		return "the lease is gone"
 	}
-	if c.Now.Owner == "" {
-		return "the lease of shard " + c.Now.Shard + " was changed by another worker"
+	if c.Current.Owner == "" {
+		return "the lease of shard " + c.Current.Shard + " was changed by another worker"
 	}
-	return "the lease of shard " + c.Now.Shard + " is owned by " + c.Now.Owner
+	return "the lease of shard " + c.Current.Shard + " is owned by " + c.Current.Owner
 }
 
 // Redacted returns Error, which contains no data of items.
@@ -83,10 +83,11 @@ func (c *Conflict) Redacted() string { return c.Error() }
 // Describe returns the class "conflict".
 func (c *Conflict) Describe() (class, field string) { return "conflict", "" }
 
-// Did reports whether the present row has the owner, counter and checkpoint of next. Then an earlier attempt of the
-// same Swap or Create has succeeded, and only its answer was lost.
-func (c *Conflict) Did(next Lease) bool {
-	return !c.Gone && c.Now.Owner == next.Owner && c.Now.Counter == next.Counter && c.Now.Checkpoint == next.Checkpoint
+// AlreadyWritten reports whether the present row has the owner, counter and checkpoint of next. Then an earlier attempt
+// of the same Swap or Create has succeeded, and only its answer was lost.
+func (c *Conflict) AlreadyWritten(next Lease) bool {
+	return !c.Missing && c.Current.Owner == next.Owner && c.Current.Counter == next.Counter &&
+		c.Current.Checkpoint == next.Checkpoint
 }
 
 // AsConflict returns the conflict in the chain of err.

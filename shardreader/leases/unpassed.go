@@ -31,7 +31,7 @@ func (s Snapshot) Unpassed(at time.Time, seen map[string]int64) []string {
 		case l.Ended():
 		case slices.ContainsFunc(l.Parents, func(p string) bool { return unended[p] }):
 		case l.Time.After(at):
-		case hasMember && wasSeen && m.Quiet > seenBeat+1 && !slices.Contains(m.Busy, l.Shard):
+		case hasMember && wasSeen && m.QuietBefore > seenBeat+1 && !slices.Contains(m.BusyShards, l.Shard):
 			// The heartbeat after seenBeat may have been in flight, hence + 1.
 		default:
 			unpassed = append(unpassed, l.Shard)

@@ -40,7 +40,7 @@ func opensRecords(b []byte) bool {
 // checkClosed returns errOpen if the element that ends at end is not a record, but contains whole records or events.
 // Such an element lacks its closing bracket: a bracket of an outer array or event closed it instead.
 func (d *documents) checkClosed(end int) error {
-	if c := d.w.buf[0]; d.within == betweenDocuments && !d.uncertain || c != '[' && c != '{' {
+	if c := d.w.buf[0]; d.nesting == betweenDocuments && !d.uncertain || c != '[' && c != '{' {
 		return nil
 	}
 	if _, hasRecords := d.classify(0, end); !hasRecords {

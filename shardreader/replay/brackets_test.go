@@ -39,7 +39,7 @@ func TestSource_NestedElementsInLinearTime(t *testing.T) {
 	for _, unclosed := range []string{"[1,\n", "{\"foo\":[1,\n", "[{\"a\":1},\n"} {
 		took := func(text string) (shortest time.Duration) {
 			for i := range 3 {
-				d := documents{w: &window{r: strings.NewReader(text), blockBytes: 1 << 20, maxRecord: maxRecordBytes, line: 1}, within: betweenDocuments}
+				d := documents{w: &window{r: strings.NewReader(text), blockBytes: 1 << 20, maxRecord: maxRecordBytes, line: 1}, nesting: betweenDocuments}
 				began := time.Now()
 				for {
 					if _, err := d.next(); errors.Is(err, io.EOF) {

@@ -14,7 +14,7 @@ import (
 type documents struct {
 	w            *window
 	scan         scanner
-	within       nesting
+	nesting      nesting
 	expect       expectation
 	number       int64              // number of the last record in its array or event
 	unclosed     map[int64]struct{} // offsets of brackets that are never closed
@@ -89,7 +89,7 @@ func (d *documents) next() (savedRecord, error) {
 
 // step reads one token: a bracket, a comma or a whole record. found reports whether the token is a record.
 func (d *documents) step(c byte) (r savedRecord, found bool, err error) {
-	nested := d.within != betweenDocuments
+	nested := d.nesting != betweenDocuments
 	switch {
 	case c == ',':
 		if !nested || d.expect == wantFirst || d.expect == wantAnother {
@@ -110,7 +110,7 @@ func (d *documents) step(c byte) (r savedRecord, found bool, err error) {
 			d.uncertain = true
 		}
 		d.w.consume(1)
-		d.within, d.expect, d.number = inArray, wantFirst, 0
+		d.nesting, d.expect, d.number = inArray, wantFirst, 0
 		return savedRecord{}, false, nil
 	case c == '{':
 		if nested && d.expect == wantComma {
@@ -147,9 +147,9 @@ func (d *documents) peek() (byte, bool) {
 		if d.w.fillTo(len(byteOrderMark)); !bytes.HasPrefix(d.w.buf, byteOrderMark) {
 			return c, ok
 		}
-		if d.within != betweenDocuments { // another file begins here: the file before it was truncated
+		if d.nesting != betweenDocuments { // another file begins here: the file before it was truncated
 			d.addFault(errNoEnd)
-			d.within, d.uncertain = betweenDocuments, true
+			d.nesting, d.uncertain = betweenDocuments, true
 		}
 		indent := d.w.indent
 		d.w.consume(len(byteOrderMark))
@@ -164,9 +164,9 @@ func (d *documents) end() error {
 	if errors.Is(d.w.err, errInterrupted) {
 		return d.w.err
 	}
-	if d.w.err != nil || d.within != betweenDocuments {
+	if d.w.err != nil || d.nesting != betweenDocuments {
 		d.faults = append(d.faults, &fault{offset: d.tokenEnd, line: d.tokenEndLine, err: d.w.growError()})
-		d.w.err, d.within = nil, betweenDocuments
+		d.w.err, d.nesting = nil, betweenDocuments
 	}
 	return io.EOF
 }
@@ -188,10 +188,10 @@ func (d *documents) object() (r savedRecord, found bool, err error) {
 	case event:
 		d.w.consume(end)
 		d.expect = wantFirst
-		if d.within == inArray {
-			d.within = inArrayOfEvent
+		if d.nesting == inArray {
+			d.nesting = inArrayOfEvent
 		} else {
-			d.within, d.number = inEvent, 0
+			d.nesting, d.number = inEvent, 0
 		}
 		return savedRecord{}, false, nil
 	}
@@ -202,27 +202,27 @@ func (d *documents) object() (r savedRecord, found bool, err error) {
 // of the event.
 func (d *documents) endArray() error {
 	d.expect = wantComma
-	if d.within == inArray {
-		d.within = betweenDocuments
+	if d.nesting == inArray {
+		d.nesting = betweenDocuments
 		return nil
 	}
 	outer := betweenDocuments
-	if d.within == inArrayOfEvent {
+	if d.nesting == inArrayOfEvent {
 		outer = inArray
 	}
 	for {
 		c, ok := d.peek()
-		if !ok || d.within == betweenDocuments {
+		if !ok || d.nesting == betweenDocuments {
 			return nil // end reports it
 		}
 		if c == '}' {
 			d.w.consume(1)
-			d.within = outer
+			d.nesting = outer
 			return nil
 		}
 		if c != ',' {
 			d.addFault(errNoEnd)
-			d.within, d.uncertain = outer, true
+			d.nesting, d.uncertain = outer, true
 			return nil
 		}
 		end, records, err := d.scanMember()
@@ -238,7 +238,7 @@ func (d *documents) endArray() error {
 			d.w.consume(d.failedAt) // end reports it
 			return nil
 		}
-		d.within, d.expect, d.uncertain = outer, wantAny, true
+		d.nesting, d.expect, d.uncertain = outer, wantAny, true
 		return err
 	}
 }
@@ -253,7 +253,7 @@ func (d *documents) takeRecord(end int) savedRecord {
 // newRecord returns a record at the present position, without its text.
 func (d *documents) newRecord() savedRecord {
 	r := savedRecord{offset: d.w.offset, line: d.w.line}
-	if d.within != betweenDocuments {
+	if d.nesting != betweenDocuments {
 		d.number++
 		r.number = d.number
 	}

@@ -16,7 +16,7 @@ import (
 // split cuts a document stream into records, its blocks being tiny, so that every
 // value is met at the end of the bytes in memory.
 func split(text string) (records []string, err error) {
-	d := documents{w: &window{r: iotest.OneByteReader(strings.NewReader(text)), blockBytes: 1, maxRecord: maxRecordBytes, line: 1}, within: betweenDocuments}
+	d := documents{w: &window{r: iotest.OneByteReader(strings.NewReader(text)), blockBytes: 1, maxRecord: maxRecordBytes, line: 1}, nesting: betweenDocuments}
 	var broken []error
 	for {
 		r, err := d.next()

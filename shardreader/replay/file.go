@@ -77,7 +77,7 @@ func openFile(
 		w:          &window{r: plain, blockBytes: memory, maxRecord: maxRecord, offset: from.Offset, line: from.Line},
 		close:      func() { closeUnpacker(); closeRaw() },
 	}
-	f.docs = documents{w: f.w, within: from.Within, number: from.Record}
+	f.docs = documents{w: f.w, nesting: from.Within, number: from.Record}
 	if from.Offset > 0 {
 		f.docs.expect, f.w.indent = wantAny, -1
 	}
@@ -94,12 +94,12 @@ func openFile(
 
 // next returns the next block, and io.EOF at the end. A *fault means that the file was refused, and nothing was read.
 func (f *file) next() (*block, error) {
-	if f.docs.within == atFileStart {
+	if f.docs.nesting == atFileStart {
 		if err := f.checkFormat(); err != nil {
 			return nil, err
 		}
 	}
-	if f.docs.within == betweenDocuments {
+	if f.docs.nesting == betweenDocuments {
 		f.w.fillTo(f.blockBytes)
 		if n, ends := f.w.wholeLines(f.blockBytes); n > 0 {
 			return f.takeLines(n, ends), nil
@@ -148,6 +148,6 @@ func (f *file) position() inputPosition {
 		Offset: f.w.offset,
 		Line:   f.w.line,
 		Record: f.docs.number,
-		Within: f.docs.within,
+		Within: f.docs.nesting,
 	}
 }

@@ -32,7 +32,7 @@ func (b *block) decode(decoder *record.Decoder) (*block, *record.Page) {
 		if p := b.decodeLines(decoder); p != nil {
 			return b, p
 		}
-		b = b.split()
+		b = b.toRecordArray()
 	}
 	return b, b.decodeRecords(decoder)
 }
@@ -54,9 +54,9 @@ func (b *block) decodeLines(decoder *record.Decoder) *record.Page {
 	return p
 }
 
-// split returns a block with an array of the records of b's lines.
-func (b *block) split() *block {
-	d := documents{within: betweenDocuments, w: &window{
+// toRecordArray returns a block with an array of the records of b's lines.
+func (b *block) toRecordArray() *block {
+	d := documents{nesting: betweenDocuments, w: &window{
 		buf: b.bytes, maxRecord: maxRecordBytes, offset: b.offset, line: b.line, eof: true, cutErr: errLineCut,
 	}}
 	records := &block{file: b.file}

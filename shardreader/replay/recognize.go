@@ -28,7 +28,7 @@ var errNewestOnly = errs.New("it is of an archive that has the newest change of 
 
 // checkFormat returns a *fault if the file does not begin like saved records, and io.EOF if the file is empty.
 func (f *file) checkFormat() error {
-	f.docs.within = betweenDocuments
+	f.docs.nesting = betweenDocuments
 	if _, ok := f.docs.peek(); !ok {
 		return f.docs.end()
 	}

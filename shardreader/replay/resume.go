@@ -45,7 +45,7 @@ func (d *documents) skipBroken(cause error) (r savedRecord, found bool, err erro
 		d.faults = append(d.faults, r.broken)
 		return savedRecord{}, false, nil
 	}
-	if r.raw = bytes.TrimRight(text, " \t\r\n"); d.within != betweenDocuments {
+	if r.raw = bytes.TrimRight(text, " \t\r\n"); d.nesting != betweenDocuments {
 		r.raw = bytes.TrimRight(bytes.TrimSuffix(r.raw, []byte(",")), " \t\r\n")
 	}
 	before := r.raw[:min(failedAt, len(r.raw))]
@@ -60,7 +60,7 @@ func (d *documents) skipBroken(cause error) (r savedRecord, found bool, err erro
 // record or event begins at that index. If the text is too large, resume consumes the text that it has skipped.
 func (d *documents) resume(indent int) (end int, hasRecord bool) {
 	// A line that is a document of its own is skipped completely, unless it begins with a closing bracket.
-	inOwnLine := indent >= 0 && d.within == betweenDocuments && !d.uncertain &&
+	inOwnLine := indent >= 0 && d.nesting == betweenDocuments && !d.uncertain &&
 		bytes.IndexByte([]byte("]}"), d.w.buf[0]) < 0
 	for i := 1; ; {
 		if i > d.w.maxRecord {
@@ -148,13 +148,13 @@ func (d *documents) startsWithRecord() bool {
 // record or event and the byte after it. If that record is broken too, it does not change within, and returns false.
 func (d *documents) guessNesting() (ok bool) {
 	d.expect = wantAnother
-	oldWithin := d.within
-	defer func() { d.uncertain = d.uncertain || d.within != oldWithin }()
+	oldWithin := d.nesting
+	defer func() { d.uncertain = d.uncertain || d.nesting != oldWithin }()
 	end, event, err := d.scanObject(0)
-	if event && d.within == inArrayOfEvent {
-		d.within = inArray
-	} else if event && d.within == inEvent {
-		d.within = betweenDocuments
+	if event && d.nesting == inArrayOfEvent {
+		d.nesting = inArray
+	} else if event && d.nesting == inEvent {
+		d.nesting = betweenDocuments
 	}
 	if event || err != nil {
 		return err == nil
@@ -163,9 +163,9 @@ func (d *documents) guessNesting() (ok bool) {
 	nested := err == nil && (d.w.buf[i] == ',' || d.w.buf[i] == ']')
 	switch {
 	case !nested:
-		d.within = betweenDocuments
-	case d.within == betweenDocuments:
-		d.within, d.number = inArray, 0
+		d.nesting = betweenDocuments
+	case d.nesting == betweenDocuments:
+		d.nesting, d.number = inArray, 0
 	}
 	return true
 }

@@ -54,10 +54,10 @@ type Info struct {
 	// "items dump.jsonl sha256:a09bc7652f18d349", with a digest of the beginnings of the files.
 	Source string
 
-	Time     time.Time       // every item has the state of this time or later; zero if unknown
-	From     time.Time       // time of the oldest export if there are incremental exports, else Time
-	TableARN string          // "" if unknown
-	View     record.ViewType // NewImage if some changes lack a usable old image; otherwise NewAndOldImages
-	Items    int64           // -1 if unknown
-	Bytes    int64           // stored size, perhaps compressed; -1 if unknown
+	Time       time.Time       // every item has the state of this time or later; zero if unknown
+	OldestTime time.Time       // time of the oldest export if there are incremental exports, else Time
+	TableARN   string          // "" if unknown
+	View       record.ViewType // NewImage if some changes lack a usable old image; otherwise NewAndOldImages
+	Items      int64           // -1 if unknown
+	Bytes      int64           // stored size, perhaps compressed; -1 if unknown
 }

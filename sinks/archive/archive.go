@@ -38,12 +38,12 @@ const errs = redact.Class("archive")
 
 // Options configure an archive sink.
 type Options struct {
-	Store  Store  // required
-	Prefix string // beginning of every object name: "changes/". Default: none
-	Layout Layout // Default: Log
-	Kinds  []Kind // kinds of changes that are archived. Default: all
-	Format Format // format of Log objects; an error with PerItem, whose objects are one line of JSON. Default: JSONLZstd
-	Images Images // Default: DynamoDBJSON
+	Store  Store      // required
+	Prefix string     // beginning of every object name: "changes/". Default: none
+	Layout Layout     // Default: Log
+	Kinds  []Kind     // kinds of changes that are archived. Default: all
+	Format Format     // format of Log objects; PerItem objects are one line of JSON, and need none. Default: JSONLZstd
+	Images LineFormat // Default: DynamoDBJSON
 
 	// Mask hides attributes in archived changes and in object names.
 	// If it hides a key attribute, [Read] identifies items by their
@@ -58,7 +58,7 @@ type Options struct {
 	// Partition is the folder of a Log object, after Prefix: "dt={@time|date:2006-01-02}"; an error with PerItem.
 	// Default: none
 	Partition *template.Template
-	Roll      Roll          // size and age at which a Log object is full; see Sink.Batch
+	Roll      RollLimits    // size and age at which a Log object is full; see Sink.Batch
 	Columns   []Column      // columns of Parquet objects; an error with other formats. Default: none
 	Tags      []TagTemplate // tags of every object, without tags whose value is missing. Default: none
 }
@@ -72,20 +72,20 @@ const (
 	PerItem Layout = "per_item" // one object per change, or per item
 )
 
-// Images is how a line shows a change.
-type Images string
+// LineFormat is how a line shows a change.
+type LineFormat string
 
 // The forms of a line.
 const (
-	DynamoDBJSON Images = "dynamodb_json" // the record as received, with its stream ARN; it can be replayed
-	PlainJSON    Images = "plain_json"    // key, version, operation and plain images, for people and query engines
+	DynamoDBJSON LineFormat = "dynamodb_json" // the record as received, with its stream ARN; it can be replayed
+	PlainJSON    LineFormat = "plain_json"    // key, version, operation and plain images, for people and query engines
 )
 
-// Roll defines when an object of the log is full. It is also full when its waiting changes
+// RollLimits defines when an object of the log is full. It is also full when its waiting changes
 // reach pipeline.Options.MaxPacked: the pipeline compresses waiting changes when their pages would
 // exceed its memory bounds. An object is built with some records of each page in memory at a
 // time. The finished object is in memory, compressed, and is sent in parts.
-type Roll struct {
+type RollLimits struct {
 	Bytes int64 // raw bytes of its records. Default: 8 MiB
 	// Age is the longest time that a change waits for others; a Live pipeline should set it. Default: until the object
 	// is full or the source ends
@@ -94,12 +94,12 @@ type Roll struct {
 
 // Sink plans and writes the objects of one archive. It is safe for concurrent use.
 type Sink struct {
-	o           Options  // with its defaults
-	newest      bool     // o.Key has no version: an object has the newest change of its item
-	replacer    Replacer // o.Store, if newest
-	byTable     bool     // tags name the table, so an object has changes of one table
-	compressors compressorPool
-	recent      recent
+	o            Options  // with its defaults
+	newestOnly   bool     // o.Key has no version: an object has the newest change of its item
+	replacer     Replacer // o.Store, if newest
+	splitByTable bool     // tags name the table, so an object has changes of one table
+	compressors  compressorPool
+	recent       putCache
 }
 
 var (
@@ -121,7 +121,7 @@ func New(o Options) (*Sink, error) {
 	if o.Kinds = slices.Clone(o.Kinds); len(o.Kinds) == 0 {
 		o.Kinds = []Kind{TTLDelete, UserDelete, AnyChange}
 	}
-	s := &Sink{o: o, compressors: compressorPool{format: o.Format}, newest: o.Layout == PerItem && o.Key != nil &&
+	s := &Sink{o: o, compressors: compressorPool{format: o.Format}, newestOnly: o.Layout == PerItem && o.Key != nil &&
 		!o.Key.HasVersion()}
 	switch {
 	case o.Store == nil:
@@ -161,7 +161,7 @@ func New(o Options) (*Sink, error) {
 		return nil, err
 	}
 	for _, t := range o.Tags {
-		s.byTable = s.byTable || o.Layout == Log && len(t.Value.Literals()) > 1
+		s.splitByTable = s.splitByTable || o.Layout == Log && len(t.Value.Literals()) > 1
 	}
 	s.recent.timeOnly = s.timeOnly()
 	for _, k := range o.Kinds {

@@ -233,7 +233,7 @@ func TestPerItem_KinesisCopies(t *testing.T) {
 		return change(t, `{"eventID":"shardId-6:`+sequence+`","eventSourceARN":"arn:aws:kinesis:us-east-1:111122223333:stream/music","kinesis":{"sequenceNumber":"`+sequence+
 			`","data":"`+base64.StdEncoding.EncodeToString([]byte(inner))+`"}}`, record.DecoderOptions{})
 	}
-	for _, images := range []archive.Images{archive.DynamoDBJSON, archive.PlainJSON} {
+	for _, images := range []archive.LineFormat{archive.DynamoDBJSON, archive.PlainJSON} {
 		store := &memory{}
 		s := newSink(t, archive.Options{Store: store, Layout: archive.PerItem, Images: images, Key: parse(t, "{@key}/{@version}.json")})
 		for _, c := range []*record.Change{rec("a", "49"), rec("a", "57"), rec("b", "58"), rec("a", "61")} {
@@ -247,7 +247,7 @@ func TestPerItem_KinesisCopies(t *testing.T) {
 
 // If two changes have the same name, the archive keeps the first change, and the second change fails permanently.
 func TestPerItemNamesThatAreNotUnique(t *testing.T) {
-	for _, images := range []archive.Images{archive.DynamoDBJSON, archive.PlainJSON} {
+	for _, images := range []archive.LineFormat{archive.DynamoDBJSON, archive.PlainJSON} {
 		store := &memory{}
 		s := newSink(t, archive.Options{Store: store, Layout: archive.PerItem, Images: images, Key: parse(t, "{Type}/{@version}.json")})
 		cs := changes(t, line("REMOVE", "a", 1, ""), line("REMOVE", "b", 1, ""), line("REMOVE", "c", 1, ""))
@@ -335,7 +335,7 @@ func TestNew(t *testing.T) {
 		`has a column "key"`:        {Store: &memory{}, Format: archive.Parquet, Columns: []archive.Column{{Name: "key", Value: key}}},
 		`"a" is there twice`:        {Store: &memory{}, Format: archive.Parquet, Columns: []archive.Column{{Name: "a", Value: key}, {Name: "a", Value: key}}},
 		`of "a" is nil`:             {Store: &memory{}, Format: archive.Parquet, Columns: []archive.Column{{Name: "a"}}},
-		"Roll is negative":          {Store: &memory{}, Roll: archive.Roll{Age: -1}},
+		"Roll is negative":          {Store: &memory{}, Roll: archive.RollLimits{Age: -1}},
 	} {
 		if _, err := archive.New(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one of %q", err, want)
@@ -344,7 +344,7 @@ func TestNew(t *testing.T) {
 }
 
 func TestRouteSettings(t *testing.T) {
-	log := newSink(t, archive.Options{Store: &memory{}, Roll: archive.Roll{Bytes: 64e6, Age: 5}})
+	log := newSink(t, archive.Options{Store: &memory{}, Roll: archive.RollLimits{Bytes: 64e6, Age: 5}})
 	if got, want := log.Batch(), (pipeline.Batch{Count: 1 << 20, Bytes: 64e6, Linger: 5, Fill: true}); got != want || log.Concurrency() != 1 {
 		t.Errorf("the log's batch is %+v, and its concurrency %d", got, log.Concurrency())
 	}

@@ -134,7 +134,7 @@ func TestReadIsBounded(t *testing.T) {
 func TestReadBetweenTimes(t *testing.T) {
 	store := &memory{written: make(map[string]time.Time)}
 	hour := func(n int) time.Time { return time.Unix(1767312000+3600*int64(n), 0) }
-	for _, images := range []archive.Images{archive.DynamoDBJSON, archive.PlainJSON} {
+	for _, images := range []archive.LineFormat{archive.DynamoDBJSON, archive.PlainJSON} {
 		s := newSink(t, archive.Options{Store: store, Prefix: string(images) + "/", Images: images})
 		for n := 1; n <= 6; n += 2 {
 			before := len(store.put)

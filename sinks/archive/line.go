@@ -14,7 +14,7 @@ import (
 )
 
 // appendLine appends c as one line, without a line feed.
-func appendLine(dst []byte, c *record.Change, images Images) ([]byte, error) {
+func appendLine(dst []byte, c *record.Change, images LineFormat) ([]byte, error) {
 	if images == PlainJSON {
 		return appendPlain(dst, c), nil
 	}

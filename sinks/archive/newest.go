@@ -179,7 +179,7 @@ func (s *Sink) newestLine(c *record.Change) ([]byte, error) {
 
 // checkNewest checks that the store can replace objects, and that each item has an object of its own.
 func (s *Sink) checkNewest() error {
-	if !s.newest {
+	if !s.newestOnly {
 		return nil
 	}
 	var ok bool

@@ -20,7 +20,7 @@ import (
 type putOnly struct{ archive.Store }
 
 // newest returns a sink that keeps only the newest change of each item.
-func newest(t *testing.T, store archive.Store, images archive.Images) *archive.Sink {
+func newest(t *testing.T, store archive.Store, images archive.LineFormat) *archive.Sink {
 	t.Helper()
 	return newSink(t, archive.Options{
 		Store: store, Prefix: "archive/", Layout: archive.PerItem, Images: images, Key: parse(t, "{PK}.json"), RawNames: true,
@@ -29,7 +29,7 @@ func newest(t *testing.T, store archive.Store, images archive.Images) *archive.S
 
 // The object of an item ends with the newest change of the item, in whatever order and batches the changes arrive.
 func TestNewest(t *testing.T) {
-	for _, images := range []archive.Images{archive.DynamoDBJSON, archive.PlainJSON} {
+	for _, images := range []archive.LineFormat{archive.DynamoDBJSON, archive.PlainJSON} {
 		for _, test := range []struct {
 			batches [][]int
 			want    string

@@ -16,12 +16,12 @@ type parquetBody struct {
 	versionRange
 	writer *columnar.Writer
 	out    bytes.Buffer
-	images Images
+	images LineFormat
 	row    columnar.Row
 	text   []byte // text of the cells of row
 }
 
-func newParquetBody(columns []Column, images Images) *parquetBody {
+func newParquetBody(columns []Column, images LineFormat) *parquetBody {
 	b := &parquetBody{images: images, row: make(columnar.Row, columnar.Fields+len(columns))}
 	names := make([]string, len(columns))
 	for i, c := range columns {

@@ -171,7 +171,7 @@ func TestParquetTellsWhatLinesTell(t *testing.T) {
 	columns := []archive.Column{{Name: "status", Value: parse(t, "{Status?}")}, {Name: "anything", Value: parse(t, "{Any}")}}
 	rapid.Check(t, func(rt *rapid.T) {
 		stream := streams.Draw(rt, "stream")
-		images := rapid.SampledFrom([]archive.Images{archive.DynamoDBJSON, archive.PlainJSON}).Draw(rt, "images")
+		images := rapid.SampledFrom([]archive.LineFormat{archive.DynamoDBJSON, archive.PlainJSON}).Draw(rt, "images")
 		asLines, asRows := &memory{}, &memory{}
 		for _, o := range []archive.Options{{Store: asLines, Format: archive.JSONLGzip}, {Store: asRows, Format: archive.Parquet, Columns: columns}} {
 			o.Images = images

@@ -51,7 +51,7 @@ type Put struct {
 // String returns the text in `explain`.
 func (p *Put) String() string {
 	switch {
-	case p.Name != "" && p.sink != nil && p.sink.newest:
+	case p.Name != "" && p.sink != nil && p.sink.newestOnly:
 		return fmt.Sprintf("write object %s unless it is newer (%s)", p.Name, p.Kind)
 	case p.Name != "":
 		return fmt.Sprintf("create object %s (%s)", p.Name, p.Kind)
@@ -145,7 +145,7 @@ func (s *Sink) objectName(c *record.Change, scope template.Scope) (string, error
 		return "", fmt.Errorf("archive: key %q: %w", s.o.Key, err)
 	}
 	name := string(b)
-	if !s.newest {
+	if !s.newestOnly {
 		name = strings.ReplaceAll(name, c.Version.String(), versionIdentity(c))
 	}
 	if s.o.RawNames {

@@ -8,10 +8,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// recent caches the last Put of a log if that depends on the change's time only. A
+// putCache caches the last Put of a log if that depends on the change's time only. A
 // stream has times in seconds, so thousands of changes share one time and one
 // Put, which is never changed.
-type recent struct {
+type putCache struct {
 	timeOnly bool // a Put depends on kind and time only
 	last     atomic.Pointer[recentPut]
 }
@@ -23,10 +23,10 @@ type recentPut struct {
 
 // timeOnly reports whether the Puts of a sink depend on kind and time only.
 func (s *Sink) timeOnly() bool {
-	return s.o.Layout == Log && len(s.o.Columns) == 0 && (s.o.Partition == nil || ofTime(s.o.Partition))
+	return s.o.Layout == Log && len(s.o.Columns) == 0 && (s.o.Partition == nil || dependsOnTimeOnly(s.o.Partition))
 }
 
-func ofTime(t *template.Template) bool {
+func dependsOnTimeOnly(t *template.Template) bool {
 	for _, p := range t.Placeholders() {
 		if p.Name != "@time" {
 			return false
@@ -36,7 +36,7 @@ func ofTime(t *template.Template) bool {
 }
 
 // lookup returns the cached Put for c, or nil.
-func (r *recent) lookup(kind Kind, c *record.Change) *Put {
+func (r *putCache) lookup(kind Kind, c *record.Change) *Put {
 	if !r.timeOnly {
 		return nil
 	}
@@ -47,7 +47,7 @@ func (r *recent) lookup(kind Kind, c *record.Change) *Put {
 }
 
 // store caches the Put of c.
-func (r *recent) store(p *Put, c *record.Change) {
+func (r *putCache) store(p *Put, c *record.Change) {
 	if r.timeOnly {
 		r.last.Store(&recentPut{p, c.Time})
 	}

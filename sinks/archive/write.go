@@ -23,7 +23,7 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 		ds[i].Change = s.o.Mask.Change(ds[i].Change)
 	}
 	switch {
-	case s.newest:
+	case s.newestOnly:
 		return s.writeNewest(ctx, ds)
 	case s.o.Layout == PerItem:
 		return s.writeItems(ctx, ds)
@@ -41,7 +41,7 @@ func (s *Sink) writeLog(ctx context.Context, ds []pipeline.Delivery) error {
 	for i := range ds {
 		if p := plannedPut(&ds[i]); p != nil {
 			group := objectGroup{folder: p.Folder}
-			if s.byTable {
+			if s.splitByTable {
 				group.table = ds[i].Change.Table
 			}
 			groups[group] = append(groups[group], i)
@@ -129,7 +129,7 @@ func (s *Sink) newObject() (objectWriter, error) {
 // jsonlChanges is a jsonlBody for changes.
 type jsonlChanges struct {
 	*jsonlBody
-	images Images
+	images LineFormat
 	line   []byte
 }
 

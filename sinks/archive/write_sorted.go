@@ -70,7 +70,7 @@ func (s *Sink) writeGroups(
 			return false, errHiddenKeys
 		}
 		group := objectGroup{folder: p.Folder}
-		if s.byTable {
+		if s.splitByTable {
 			group.table = d.Change.Table
 		}
 		o := open[group]

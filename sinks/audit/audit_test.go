@@ -233,7 +233,7 @@ func TestRepairOfTheLatestClaims(t *testing.T) {
 	w.want("names", `missing claim PK="NAME#N3" SK="P"`)
 	s := w.open(audit.Options{})["names"]
 	for _, f := range w.differences(s) {
-		if o, err := s.Repair(t.Context(), w.snapshotFor(f), f); err != nil || o.Result != audit.Refused || !strings.Contains(o.Why, "on_collision: last") {
+		if o, err := s.Repair(t.Context(), w.snapshotFor(f), f); err != nil || o.Result != audit.Refused || !strings.Contains(o.Reason, "on_collision: last") {
 			t.Errorf("repair of %s %s: %+v, %v", f.Verdict, f.Kind, o, err)
 		}
 	}

@@ -123,7 +123,7 @@ func (b *base) adjustVerdicts(ctx context.Context, c *record.Change, fs []Findin
 		}
 		// The sink did not get the delete if the item expired. A source without the delete does not show whether it did.
 		if f.Verdict == Extra && c.Removed() && (c.Sequence == "0" || c.TTLDelete()) && b.cfg.DropsTTLDeletes(b.spec) {
-			f.Verdict, f.Why = Skipped,
+			f.Verdict, f.Reason = Skipped,
 				"the item is gone, and the sink keeps expired items (drop: ttl_deletes): it is unknown whether it expired"
 		}
 		if !f.Verdict.Differs() && f.Verdict != Skipped {
@@ -135,10 +135,10 @@ func (b *base) adjustVerdicts(ctx context.Context, c *record.Change, fs []Findin
 		}
 		if why != "" {
 			f.Underlying, f.Verdict, f.Command = f.Verdict, Held, command
-			if f.Why != "" {
-				why += "; " + f.Why
+			if f.Reason != "" {
+				why += "; " + f.Reason
 			}
-			f.Why = why
+			f.Reason = why
 		}
 	}
 	return fs, nil
@@ -147,7 +147,7 @@ func (b *base) adjustVerdicts(ctx context.Context, c *record.Change, fs []Findin
 // unplannable returns the finding of an item that the planner rejected with err.
 func (b *base) unplannable(ctx context.Context, c *record.Change, err error) ([]Finding, error) {
 	return b.adjustVerdicts(ctx, c, []Finding{{PlaceText: b.itemText(c), Verdict: Skipped,
-		Why: "the item cannot be written: " + err.Error()}})
+		Reason: "the item cannot be written: " + err.Error()}})
 }
 
 // MarkStale turns a Wrong finding of an item into a Stale one if another place of the item, in any sink, has a newer
@@ -167,7 +167,7 @@ func MarkStale(fs []Finding) {
 // markStale turns a Wrong finding into a Stale one if the item has a newer version. Only a missed change explains the
 // difference then.
 func (f *Finding) markStale(newest record.Version) {
-	if f.Verdict == Wrong && f.Kind != Owner && f.Kind != Group && f.Owner == "" && f.Why == "" &&
+	if f.Verdict == Wrong && f.Kind != Owner && f.Kind != Group && f.Owner == "" && f.Reason == "" &&
 		f.Version.Compare(newest) < 0 {
 		f.Verdict = Stale
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// lookClaims compares the guard of an item and its claims on rows with the planned ones. It also compares the row of
-// the stored guard.
-func (s *rowSink) lookClaims(ctx context.Context, c *record.Change, rows []plannedRow) ([]Finding, error) {
+// compareGuardAndClaims compares the guard of an item and its claims on rows with the planned ones. It also compares
+// the row of the stored guard.
+func (s *rowSink) compareGuardAndClaims(ctx context.Context, c *record.Change, rows []plannedRow) ([]Finding, error) {
 	items, err := storeAs[view.ItemStore](&s.base, s.store, "read the guards of items")
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (s *rowSink) lookClaims(ctx context.Context, c *record.Change, rows []plann
 	for i := range found {
 		f := &found[i]
 		if f.Revision = claims[i].Revision; f.Expected {
-			s.compareClaims(c, f, &claims[i])
+			s.correctByClaims(c, f, &claims[i])
 		}
 		f.Guard = g.Version
 		f.markStale(g.Version)
@@ -86,8 +86,8 @@ func (s *rowSink) rowClaims(
 	return claims, known, nil
 }
 
-// claimBy returns the claim of an item.
-func claimBy(rc *view.RowClaims, key item.Key) (*state.Claim, bool) {
+// claimOf returns the claim of an item.
+func claimOf(rc *view.RowClaims, key item.Key) (*state.Claim, bool) {
 	if rc.Owner.Source == key {
 		return &rc.Owner, true
 	}
@@ -98,8 +98,8 @@ func claimBy(rc *view.RowClaims, key item.Key) (*state.Claim, bool) {
 	return &rc.Waiting[i], true
 }
 
-// columnOf returns the value of a column.
-func columnOf(columns []state.Column, name string) (item.Value, bool) {
+// columnValue returns the value of a column.
+func columnValue(columns []state.Column, name string) (item.Value, bool) {
 	for i := range columns {
 		if columns[i].Name == name {
 			return columns[i].Value, true
@@ -120,17 +120,17 @@ func (s *rowSink) compareGuard(c *record.Change, g state.Guard, rows []plannedRo
 		Verdict: Wrong}
 	switch {
 	case g.Version.IsZero() && want == "":
-		f.Verdict, f.Found = Equal, "nothing"
+		f.Verdict, f.FoundText = Equal, "nothing"
 	case g.Version.IsZero():
-		f.Verdict, f.Found = Missing, "nothing"
+		f.Verdict, f.FoundText = Missing, "nothing"
 	case g.Row == "" && want == "":
-		f.Verdict, f.Found = Equal, "asks for no row"
+		f.Verdict, f.FoundText = Equal, "asks for no row"
 	case g.Row == want:
-		f.Verdict, f.Found = Equal, "asks for that row"
+		f.Verdict, f.FoundText = Equal, "asks for that row"
 	case g.Row == "":
-		f.Found = "asks for no row"
+		f.FoundText = "asks for no row"
 	default:
-		f.Found = "asks for " + s.rowText(c, s.viewTarget.Table, g.Row)
+		f.FoundText = "asks for " + s.rowText(c, s.viewTarget.Table, g.Row)
 		if want == "" {
 			f.Verdict = Extra
 		}
@@ -138,14 +138,14 @@ func (s *rowSink) compareGuard(c *record.Change, g state.Guard, rows []plannedRo
 	return f
 }
 
-// compareClaims corrects the finding of a row that the item should claim. All claims on the row decide which item owns
-// it.
-func (s *rowSink) compareClaims(c *record.Change, f *Finding, rc *view.RowClaims) {
+// correctByClaims corrects the finding of a row that the item should claim. All claims on the row decide which item
+// owns it.
+func (s *rowSink) correctByClaims(c *record.Change, f *Finding, rc *view.RowClaims) {
 	for i := range rc.Waiting {
 		f.Waiting = append(f.Waiting, WaitingClaim{s.otherItemText(c, rc.Waiting[i].Source), rc.Waiting[i].Version})
 	}
 	own, first := state.Claim{Source: c.Key}, s.firstClaim(rc)
-	_, claims := claimBy(rc, c.Key)
+	_, claims := claimOf(rc, c.Key)
 	// isFirst assumes that the item has the claim that it should have.
 	isFirst := first.Source == c.Key ||
 		!claims && s.collision != view.KeepLast && view.ComesBefore(&own, first, s.collision)
@@ -154,7 +154,7 @@ func (s *rowSink) compareClaims(c *record.Change, f *Finding, rc *view.RowClaims
 	case f.Owner == first.Source:
 		f.Verdict = Waiting
 	case f.Owner == "" && f.Verdict != Missing:
-		f.Verdict, f.Why = Wrong, "the claim of the item "+s.otherItemText(c, first.Source)+" comes first"
+		f.Verdict, f.Reason = Wrong, "the claim of the item "+s.otherItemText(c, first.Source)+" comes first"
 	}
 }
 
@@ -172,17 +172,17 @@ func (s *rowSink) firstClaim(rc *view.RowClaims) *state.Claim {
 // compareClaim compares the claim of an item on a row. It is Equal if there is no claim and none is planned.
 func (s *rowSink) compareClaim(c *record.Change, p *plannedRow, rc *view.RowClaims, guard record.Version) Finding {
 	f := Finding{Kind: Claim, Place: claimPlace(p.row, c.Key), PlaceText: p.where, Expected: p.expected, Guard: guard,
-		Verdict: Equal, Found: "nothing"}
-	claim, is := claimBy(rc, c.Key)
+		Verdict: Equal, FoundText: "nothing"}
+	claim, is := claimOf(rc, c.Key)
 	switch {
 	case !is && p.expected:
 		f.Verdict = Missing
 	case !is:
 	case !p.expected:
-		f.Verdict, f.Version, f.Found = Extra, claim.Version, "a claim"
+		f.Verdict, f.Version, f.FoundText = Extra, claim.Version, "a claim"
 	default:
-		f.Version, f.Found = claim.Version, "a claim"
-		if f.Differs = s.differingClaim(claim.Attributes, p.columns); len(f.Differs) > 0 {
+		f.Version, f.FoundText = claim.Version, "a claim"
+		if f.Differences = s.differingClaimAttributes(claim.Attributes, p.columns); len(f.Differences) > 0 {
 			f.Verdict = Wrong
 		}
 	}
@@ -194,9 +194,9 @@ func (s *rowSink) compareClaim(c *record.Change, p *plannedRow, rc *view.RowClai
 // comes first. An item whose claim is missing gets no second finding about the owner.
 func (s *rowSink) compareOwner(c *record.Change, p *plannedRow, rc *view.RowClaims, guard record.Version) Finding {
 	f := Finding{Kind: Owner, Place: string(p.row), PlaceText: p.where, Guard: guard, Revision: rc.Revision,
-		Verdict: Equal, Found: "no owner that claims the row"}
+		Verdict: Equal, FoundText: "no owner that claims the row"}
 	if rc.Owner.Source != "" {
-		f.Found = "the item " + s.otherItemText(c, rc.Owner.Source) + " has the row"
+		f.FoundText = "the item " + s.otherItemText(c, rc.Owner.Source) + " has the row"
 	}
 	first := s.firstClaim(rc)
 	f.Expected = p.expected && first.Source == c.Key
@@ -212,11 +212,11 @@ func (s *rowSink) compareOwner(c *record.Change, p *plannedRow, rc *view.RowClai
 	return f
 }
 
-// differingClaim returns the names of the attributes in which a claim differs from the planned one.
-func (s *rowSink) differingClaim(have, want []state.Column) []string {
+// differingClaimAttributes returns the names of the attributes in which a claim differs from the planned one.
+func (s *rowSink) differingClaimAttributes(have, want []state.Column) []string {
 	var names []string
 	value := func(cs []state.Column, name string) item.Value {
-		v, _ := columnOf(cs, name)
+		v, _ := columnValue(cs, name)
 		return v
 	}
 	for _, cs := range [][]state.Column{have, want} {

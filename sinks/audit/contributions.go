@@ -158,8 +158,8 @@ func (s *groupSink) Compare(ctx context.Context, c *record.Change, places []Entr
 	return s.adjustVerdicts(ctx, c, []Finding{f})
 }
 
-// LookShares reads the rows of the groups that an item should count in.
-func (s *groupSink) LookShares(ctx context.Context, c *record.Change) ([]Finding, error) {
+// FindShares reads the rows of the groups that an item should count in.
+func (s *groupSink) FindShares(ctx context.Context, c *record.Change) ([]Finding, error) {
 	ops, err := s.opsOf(c)
 	if err != nil {
 		return nil, nil //nolint:nilerr // Compare reports it
@@ -185,13 +185,13 @@ func (s *groupSink) LookShares(ctx context.Context, c *record.Change) ([]Finding
 	fs := make([]Finding, len(rows))
 	for i, row := range rows {
 		fs[i] = Finding{Kind: Group, Place: string(row), PlaceText: texts[row], Expected: true, Version: stored[i].Version,
-			Verdict: Missing, Found: "nothing"}
+			Verdict: Missing, FoundText: "nothing"}
 		switch st := &stored[i]; {
 		case !st.Exists || st.Tombstone:
 		case !s.isOwn(st):
-			fs[i].Verdict, fs[i].Found = Wrong, "a row of another sink"
+			fs[i].Verdict, fs[i].FoundText = Wrong, "a row of another sink"
 		default:
-			fs[i].Verdict, fs[i].Found = Equal, "a row; its values are not compared, since other items may count in it too"
+			fs[i].Verdict, fs[i].FoundText = Equal, "a row; its values are not compared, since other items may count in it too"
 		}
 	}
 	return fs, nil
@@ -204,21 +204,21 @@ func (s *groupSink) compareContribution(ctx context.Context, c *record.Change, w
 	}
 	have := stored[0]
 	f := Finding{Kind: Contribution, Place: string(c.Key), PlaceText: s.itemText(c), Expected: len(want) > 0,
-		Version: have.Version, Verdict: Equal, Found: countsText(len(have.Shares))}
+		Version: have.Version, Verdict: Equal, FoundText: countsText(len(have.Shares))}
 	switch {
 	case have.Version.IsZero():
-		f.Found = "nothing"
+		f.FoundText = "nothing"
 		if len(want) > 0 {
 			f.Verdict = Missing
 		}
 	case len(want) == 0 && len(have.Shares) == 0:
 	case len(want) == 0 && c.Removed() && s.keepsExpired():
-		f.Verdict, f.Why = Skipped,
+		f.Verdict, f.Reason = Skipped,
 			"the item is gone, and the aggregate keeps expired items: it is unknown whether it expired"
 	case len(want) == 0:
 		f.Verdict = Extra
 	default:
-		if f.Differs = s.shareDifferences(c, have.Shares, want); len(f.Differs) > 0 {
+		if f.Differences = s.shareDifferences(c, have.Shares, want); len(f.Differences) > 0 {
 			f.Verdict = Wrong
 		}
 	}

@@ -239,21 +239,21 @@ func (s *documentSink) compareDocument(ctx context.Context, p *plannedDocument) 
 		return Finding{}, err
 	}
 	f := Finding{Kind: Document, Place: documentPlace(p.index, p.routing, p.id), PlaceText: p.where, Expected: p.expected,
-		Version: st.Version, Verdict: Equal, Found: "nothing"}
+		Version: st.Version, Verdict: Equal, FoundText: "nothing"}
 	switch exists := st.Exists && !st.Tombstone; {
 	case exists && p.expected:
-		f.Found = "a document"
-		f.Differs, err = s.differingFields(st.Doc, p.doc)
-		if st.Derived != "" && len(f.Differs) == 0 { // otherwise the difference follows from these
-			f.Differs = append(f.Differs, st.Derived)
+		f.FoundText = "a document"
+		f.Differences, err = s.differingFields(st.Doc, p.doc)
+		if st.Derived != "" && len(f.Differences) == 0 { // otherwise the difference follows from these
+			f.Differences = append(f.Differences, st.Derived)
 		}
-		if len(f.Differs) > 0 {
+		if len(f.Differences) > 0 {
 			f.Verdict = Wrong
 		}
 	case exists:
-		f.Verdict, f.Found = Extra, "a document"
+		f.Verdict, f.FoundText = Extra, "a document"
 	case st.Tombstone:
-		f.Found = "a tombstone"
+		f.FoundText = "a tombstone"
 		fallthrough
 	default:
 		if p.expected {

@@ -73,7 +73,7 @@ func repairItem(ctx context.Context, dir string) (err error) {
 			if err != nil {
 				return err
 			}
-			fmt.Println(done.Result, done.Wrote)
+			fmt.Println(done.Result, done.WriteText)
 		}
 	}
 	return nil

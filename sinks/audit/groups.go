@@ -179,8 +179,8 @@ func (s *groupSink) readGroups(ctx context.Context, rows []state.Row) ([]view.Gr
 	return reader.ReadGroups(ctx, s.t, s.aggregate.Values(), rows)
 }
 
-// GroupsNotCompared says why the groups cannot be compared; "" if they can be.
-func (s *groupSink) GroupsNotCompared() string {
+// WhyGroupsNotCompared says why the groups cannot be compared; "" if they can be.
+func (s *groupSink) WhyGroupsNotCompared() string {
 	if !s.keepsExpired() {
 		return ""
 	}
@@ -194,8 +194,8 @@ type lookedGroup struct {
 	finding Finding
 }
 
-// LookGroups compares groups with the sum of all contributions. l bounds the rate; its segment is ignored.
-func (s *groupSink) LookGroups(ctx context.Context, l state.Listing, places []string) ([]Finding, error) {
+// CompareGroups compares groups with the sum of all contributions. l bounds the rate; its segment is ignored.
+func (s *groupSink) CompareGroups(ctx context.Context, l state.Listing, places []string) ([]Finding, error) {
 	looked, err := s.lookGroups(ctx, l, places)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
@@ -216,7 +216,7 @@ func (s *groupSink) lookGroups(ctx context.Context, l state.Listing, places []st
 	}
 	if s.keepsExpired() {
 		for i := range looked {
-			looked[i].finding.Verdict, looked[i].finding.Why = Skipped, s.GroupsNotCompared()
+			looked[i].finding.Verdict, looked[i].finding.Reason = Skipped, s.WhyGroupsNotCompared()
 		}
 		return looked, nil
 	}
@@ -238,7 +238,7 @@ func (s *groupSink) lookGroups(ctx context.Context, l state.Listing, places []st
 		g := &looked[i]
 		g.stored, g.sum = after[i], sums[rows[i]]
 		if before[i].Revision != after[i].Revision || d.group(&before[i], "") != d.group(&after[i], "") {
-			g.finding.Verdict, g.finding.Found = Busy, "the group changed while its contributions were read"
+			g.finding.Verdict, g.finding.FoundText = Busy, "the group changed while its contributions were read"
 			continue
 		}
 		s.compareGroup(g)
@@ -252,19 +252,19 @@ func (s *groupSink) compareGroup(g *lookedGroup) {
 	f.Version, f.Revision = stored.Version, stored.Revision
 	f.Expected = sum.shares > 0
 	exists := stored.Row != "" && stored.Item.Exists()
-	f.Found = "a row"
+	f.FoundText = "a row"
 	switch {
 	case sum.unknown:
-		f.Verdict, f.Why = Skipped, "an item counts in it whose key is too long to be known"
+		f.Verdict, f.Reason = Skipped, "an item counts in it whose key is too long to be known"
 	case stored.Row == "" && !f.Expected:
-		f.Verdict, f.Found = Equal, "nothing"
+		f.Verdict, f.FoundText = Equal, "nothing"
 	case !f.Expected:
 		f.Verdict = Extra
 	case !exists:
-		f.Verdict, f.Found = Missing, "nothing"
+		f.Verdict, f.FoundText = Missing, "nothing"
 	default:
 		f.Verdict = Equal
-		if f.Differs = s.groupDifferences(stored, sum); len(f.Differs) > 0 {
+		if f.Differences = s.groupDifferences(stored, sum); len(f.Differences) > 0 {
 			f.Verdict = Wrong
 		}
 	}

@@ -181,13 +181,13 @@ func (s *itemRowsSink) compareRemembered(c *record.Change, l *itemLook) Finding 
 	want := l.plan.expectedShares()
 	f := Finding{Kind: Contribution, Place: string(c.Key), PlaceText: s.itemText(c), Expected: len(want) > 0,
 		Version: l.have.Version, Guard: l.have.Version, Verdict: Equal}
-	switch f.Found = rowsText(&l.have); {
+	switch f.FoundText = rowsText(&l.have); {
 	case l.have.Version.IsZero() && len(want) > 0:
 		f.Verdict = Missing
 	case len(want) == 0 && len(l.have.Shares) > 0:
 		f.Verdict = Extra
 	case len(want) > 0:
-		if f.Differs = s.rowDifferences(c, l, want); len(f.Differs) > 0 {
+		if f.Differences = s.rowDifferences(c, l, want); len(f.Differences) > 0 {
 			f.Verdict = Wrong
 		}
 	}
@@ -279,7 +279,7 @@ func (s *itemRowsSink) Repair(ctx context.Context, c *record.Change, f Finding) 
 	wrote := fmt.Sprintf("rows of %s: %d, of which %d differed or were left over", s.itemText(c), len(op.Rows),
 		len(rewrite))
 	if s.dryRun {
-		return Outcome{Result: Repaired, Wrote: wrote}, nil
+		return Outcome{Result: Repaired, WriteText: wrote}, nil
 	}
 	release, err := s.repairQueue.Wait(ctx, rewrite...)
 	defer release()

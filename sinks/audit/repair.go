@@ -26,7 +26,7 @@ func (b *base) lookAgain(ctx context.Context, s Sink, c *record.Change, f *Findi
 		}
 		switch {
 		case now.Verdict == Held || now.Verdict == Skipped:
-			return now, Outcome{Result: Refused, Why: now.Why}, nil
+			return now, Outcome{Result: Refused, Reason: now.Reason}, nil
 		case !now.Verdict.Differs():
 			return now, Outcome{Result: AlreadyEqual}, nil
 		case now.Version != f.Version || now.Guard != f.Guard:
@@ -42,7 +42,7 @@ var errForeign = errs.New("the row belongs to another sink")
 
 // refusedRepair returns the outcome of a place that cannot be repaired, with the reason.
 func refusedRepair(why error) (Outcome, error) {
-	return Outcome{Result: Refused, Why: why.Error()}, nil
+	return Outcome{Result: Refused, Reason: why.Error()}, nil
 }
 
 // outcome returns the outcome of a write. wrote describes it.
@@ -59,9 +59,9 @@ func (b *base) outcome(r view.Result, err error, wrote string) (Outcome, error) 
 	case r.Err != nil:
 		return Outcome{}, fmt.Errorf("%s: %w", b.spec.Name, r.Err)
 	case r.Lost || r.Superseded:
-		return Outcome{Result: ChangedMeanwhile, Lost: true}, nil
+		return Outcome{Result: ChangedMeanwhile, Overtaken: true}, nil
 	}
-	return Outcome{Result: Repaired, Wrote: wrote}, nil
+	return Outcome{Result: Repaired, WriteText: wrote}, nil
 }
 
 // onlyOne returns the result of a call with one write.

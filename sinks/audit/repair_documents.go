@@ -34,7 +34,7 @@ func (s *documentSink) Repair(ctx context.Context, c *record.Change, f Finding) 
 	if now.Expected {
 		planned, err := s.plannedMutation(c, f.Place)
 		if err != nil || planned == nil {
-			return Outcome{Result: Refused, Why: fmt.Sprintf("the document cannot be planned: %v", err)}, nil
+			return Outcome{Result: Refused, Reason: fmt.Sprintf("the document cannot be planned: %v", err)}, nil
 		}
 		m, wrote = *planned, "put document "+now.PlaceText
 		m.Birth = s.birth
@@ -44,13 +44,13 @@ func (s *documentSink) Repair(ctx context.Context, c *record.Change, f Finding) 
 		return Outcome{}, err
 	}
 	if s.dryRun {
-		return Outcome{Result: Repaired, Wrote: wrote}, nil
+		return Outcome{Result: Repaired, WriteText: wrote}, nil
 	}
 	rs, err := repairer.RepairDocuments(ctx, []search.DocumentRepair{{Expected: st, Next: m}})
 	if err != nil || len(rs) == 0 {
 		return s.outcome(view.Result{}, err, wrote)
 	}
-	return s.outcome(view.Result{Lost: rs[0].Lost, Err: rs[0].Err}, nil, wrote)
+	return s.outcome(view.Result{Lost: rs[0].Overtaken, Err: rs[0].Err}, nil, wrote)
 }
 
 // plannedMutation returns the planned document at a place; nil if there is none.

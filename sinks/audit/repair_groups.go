@@ -20,7 +20,7 @@ import (
 // holds less than the stored contribution. So RepairGroups comes first.
 func (s *groupSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outcome, error) {
 	if f.Kind == Group {
-		return Outcome{Result: Refused, Why: "a group is repaired with the sum of all contributions"}, nil
+		return Outcome{Result: Refused, Reason: "a group is repaired with the sum of all contributions"}, nil
 	}
 	_, done, err := s.lookAgain(ctx, s, c, &f)
 	if err != nil || done.Result != "" {
@@ -47,7 +47,7 @@ func (s *groupSink) Repair(ctx context.Context, c *record.Change, f Finding) (Ou
 	}
 	wrote := fmt.Sprintf("contribution %s: %s, %d groups changed", f.PlaceText, countsText(len(want)), len(w.Groups))
 	if s.dryRun {
-		return Outcome{Result: Repaired, Wrote: wrote}, nil
+		return Outcome{Result: Repaired, WriteText: wrote}, nil
 	}
 	rows := make([]state.Row, len(w.Groups))
 	for i := range rows {
@@ -83,7 +83,7 @@ func (s *groupSink) RepairGroups(ctx context.Context, l state.Listing, fs []Find
 		case now.Verdict == Busy || now.Version != fs[i].Version:
 			outcomes[i] = Outcome{Result: ChangedMeanwhile}
 		case now.Verdict == Skipped:
-			outcomes[i] = Outcome{Result: Refused, Why: now.Why}
+			outcomes[i] = Outcome{Result: Refused, Reason: now.Reason}
 		case !now.Verdict.Differs():
 			outcomes[i] = Outcome{Result: AlreadyEqual}
 		default:
@@ -115,7 +115,7 @@ func (s *groupSink) repairGroup(
 	repair := view.GroupRepair{Expected: g.stored, Next: s.sumOf(g)}
 	wrote := fmt.Sprintf("group %s: %d shares", g.finding.PlaceText, repair.Next.Shares)
 	if s.dryRun {
-		return Outcome{Result: Repaired, Wrote: wrote}, nil
+		return Outcome{Result: Repaired, WriteText: wrote}, nil
 	}
 	var done Outcome
 	err := Patiently(ctx, l.Throttled, func() error {

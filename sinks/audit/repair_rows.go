@@ -82,7 +82,7 @@ func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p
 		return Outcome{}, err
 	}
 	if s.dryRun {
-		return Outcome{Result: Repaired, Wrote: wrote}, nil
+		return Outcome{Result: Repaired, WriteText: wrote}, nil
 	}
 	r, err := onlyOne(repairer.RepairRows(ctx, s.viewTarget, []view.RowRepair{{Expected: st, Next: m}}))
 	return s.outcome(r, err, wrote)
@@ -150,7 +150,7 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 		return Outcome{Result: ChangedMeanwhile}, nil
 	}
 	if s.collision == view.KeepLast && op.Row != "" {
-		if _, ok := claimBy(claims[op.Row], c.Key); !ok {
+		if _, ok := claimOf(claims[op.Row], c.Key); !ok {
 			return refusedRepair(errNoClaimTime)
 		}
 	}
@@ -161,15 +161,15 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 		}
 	}
 	if rc, st := claims[op.Row], stored[op.Row]; rc != nil {
-		if own, ok := claimBy(rc, c.Key); ok {
+		if own, ok := claimOf(rc, c.Key); ok {
 			op.Claim.Attributes = s.keepUnstableColumns(op.Claim.Attributes,
-				func(name string) (item.Value, bool) { return columnOf(own.Attributes, name) })
+				func(name string) (item.Value, bool) { return columnValue(own.Attributes, name) })
 		} else if st.Source == c.Key {
 			op.Claim.Attributes = s.keepUnstableColumns(op.Claim.Attributes, st.Item.Get)
 		}
 	}
 	if s.dryRun {
-		return Outcome{Result: Repaired, Wrote: wrote}, nil
+		return Outcome{Result: Repaired, WriteText: wrote}, nil
 	}
 	rs, err := items.WriteItems(ctx, s.viewTarget, op.Repair(g, claims, extra, s.collision))
 	if err == nil {
@@ -187,7 +187,7 @@ func newestWritten(
 	key item.Key, claims map[state.Row]*view.RowClaims, stored map[state.Row]view.StoredRow,
 ) (newest record.Version) {
 	for row, rc := range claims {
-		if own, ok := claimBy(rc, key); ok && own.Version.Compare(newest) > 0 {
+		if own, ok := claimOf(rc, key); ok && own.Version.Compare(newest) > 0 {
 			newest = own.Version
 		}
 		if st := stored[row]; st.Exists && st.Source == key && st.Version.Compare(newest) > 0 {

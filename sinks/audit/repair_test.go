@@ -30,7 +30,7 @@ func (w *world) repaired(names ...string) {
 				w.t.Fatal(err)
 			}
 			o, err := s.Repair(ctx, c, f)
-			if err != nil || o != would || o.Result == audit.Refused || o.Result == audit.Repaired && o.Wrote == "" {
+			if err != nil || o != would || o.Result == audit.Refused || o.Result == audit.Repaired && o.WriteText == "" {
 				w.t.Errorf("%s: repair of %s %s %s: %+v, dry run %+v, %v", name, f.Verdict, f.Kind, f.PlaceText, o, would, err)
 			}
 			if o, err := s.Repair(ctx, c, f); err != nil || o.Result == audit.Repaired {
@@ -51,7 +51,7 @@ func (w *world) repaired(names ...string) {
 		}
 		for _, f := range w.differences(s) {
 			if f.Verdict.Differs() {
-				w.t.Errorf("%s, repaired: %s %s %s: %v %s", name, f.Verdict, f.Kind, f.PlaceText, f.Differs, f.Found)
+				w.t.Errorf("%s, repaired: %s %s %s: %v %s", name, f.Verdict, f.Kind, f.PlaceText, f.Differences, f.FoundText)
 			}
 		}
 	}

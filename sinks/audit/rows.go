@@ -197,7 +197,7 @@ func (s *rowSink) Compare(ctx context.Context, c *record.Change, places []Entry)
 	}
 	var fs []Finding
 	if guarded {
-		fs, err = s.lookClaims(ctx, c, rows)
+		fs, err = s.compareGuardAndClaims(ctx, c, rows)
 	} else {
 		fs, err = s.lookRows(ctx, c, rows)
 	}
@@ -281,7 +281,7 @@ func (s *rowSink) readRows(ctx context.Context, rows []plannedRow) ([]view.Store
 // compareRow compares a stored row with the planned row.
 func (s *rowSink) compareRow(c *record.Change, p *plannedRow, st *view.StoredRow) Finding {
 	f := Finding{Kind: Row, Place: string(p.row), PlaceText: p.where, Expected: p.expected, Version: st.Version,
-		Verdict: Equal, Found: "nothing"}
+		Verdict: Equal, FoundText: "nothing"}
 	exists := st.Exists && !st.Tombstone
 	var source item.Key
 	if c != nil {
@@ -289,12 +289,12 @@ func (s *rowSink) compareRow(c *record.Change, p *plannedRow, st *view.StoredRow
 	}
 	switch {
 	case st.Exists && !s.isOwn(st) && p.expected:
-		f.Verdict, f.Found = Wrong, fmt.Sprintf("a row of %s of the pipeline %s",
+		f.Verdict, f.FoundText = Wrong, fmt.Sprintf("a row of %s of the pipeline %s",
 			cmp.Or(st.View, "nothing that tablewake wrote"), cmp.Or(st.Pipeline, "none"))
 	case exists && !s.isOwn(st):
-		f.Found = "a row of another sink"
+		f.FoundText = "a row of another sink"
 	case st.Exists && st.Tombstone:
-		f.Found = "a tombstone"
+		f.FoundText = "a tombstone"
 		if p.expected {
 			f.Verdict = Missing
 		}
@@ -302,25 +302,25 @@ func (s *rowSink) compareRow(c *record.Change, p *plannedRow, st *view.StoredRow
 		f.Verdict = Missing
 	case !exists:
 	case st.Source != source && c != nil:
-		f.Found, f.Owner = "a row of the item "+s.otherItemText(c, st.Source), st.Source
+		f.FoundText, f.Owner = "a row of the item "+s.otherItemText(c, st.Source), st.Source
 		if p.expected {
 			f.Verdict = Wrong
 		}
 	case !p.expected:
-		f.Verdict, f.Found = Extra, "a row of this item"
+		f.Verdict, f.FoundText = Extra, "a row of this item"
 		if c == nil {
-			f.Found = "a row"
+			f.FoundText = "a row"
 		}
 	default:
-		f.Found = "a row"
-		f.Differs = s.differingAttributes(st.Item, p.columns)
+		f.FoundText = "a row"
+		f.Differences = s.differingAttributes(st.Item, p.columns)
 		if s.foreignBirth(st.Birth) != "" {
-			f.Differs = append(f.Differs, reservedField)
+			f.Differences = append(f.Differences, reservedField)
 		}
-		if st.Derived != "" && len(f.Differs) == 0 { // otherwise the difference follows from these
-			f.Differs = append(f.Differs, st.Derived)
+		if st.Derived != "" && len(f.Differences) == 0 { // otherwise the difference follows from these
+			f.Differences = append(f.Differences, st.Derived)
 		}
-		if len(f.Differs) > 0 {
+		if len(f.Differences) > 0 {
 			f.Verdict = Wrong
 		}
 	}

@@ -46,16 +46,16 @@ type Sink interface {
 type GroupSink interface {
 	Sink
 
-	// LookShares reads the groups that an item should count in. It does not compare their values, since other items
+	// FindShares reads the groups that an item should count in. It does not compare their values, since other items
 	// count in them, too. An existing group is Equal.
-	LookShares(ctx context.Context, c *record.Change) ([]Finding, error)
+	FindShares(ctx context.Context, c *record.Change) ([]Finding, error)
 
-	// LookGroups compares the groups at places with the sum of the contributions. It reads all contributions once. A
+	// CompareGroups compares the groups at places with the sum of the contributions. It reads all contributions once. A
 	// group that changed meanwhile is Busy.
-	LookGroups(ctx context.Context, l state.Listing, places []string) ([]Finding, error)
+	CompareGroups(ctx context.Context, l state.Listing, places []string) ([]Finding, error)
 
-	// GroupsNotCompared returns the reason why the groups cannot be compared; "" if they can be.
-	GroupsNotCompared() string
+	// WhyGroupsNotCompared returns the reason why the groups cannot be compared; "" if they can be.
+	WhyGroupsNotCompared() string
 
 	// RepairGroups sets the groups of findings to the sum of the contributions. It reads all contributions once. It
 	// returns one Outcome for each finding, in their order. The repair of a contribution changes its groups, so look at
@@ -92,7 +92,7 @@ type Finding struct {
 	Expected   bool     `json:"expected"`        // the item should have an entry there
 	Verdict    Verdict  `json:"verdict"`
 	Underlying Verdict  `json:"otherwise,omitempty"` // for a Held finding: the verdict without the dead letter
-	Found      string   `json:"found,omitempty"`     // the stored entry, for people
+	FoundText  string   `json:"found,omitempty"`     // the stored entry, for people
 	Owner      item.Key `json:"owner,omitempty"`     // the item whose row is stored, if it is another item
 	// Version is the version of the change that wrote the stored entry or tombstone; zero if there is none.
 	Version record.Version `json:"-"`
@@ -100,11 +100,11 @@ type Finding struct {
 	Guard record.Version `json:"-"`
 	// Revision is the revision of the last write of a group or of the claims on a row; "" for other entries.
 	Revision string `json:"revision,omitempty"`
-	// Differs has the names of the differing attributes, or a line for each difference.
-	Differs []string       `json:"differs,omitempty"`
-	Why     string         `json:"why,omitempty"`     // reason of Held or Skipped
-	Command string         `json:"command,omitempty"` // the command that repairs the cause of Held
-	Waiting []WaitingClaim `json:"-"`                 // claims that wait for the row
+	// Differences has the names of the differing attributes, or a line for each difference.
+	Differences []string       `json:"differs,omitempty"`
+	Reason      string         `json:"why,omitempty"`     // reason of Held or Skipped
+	Command     string         `json:"command,omitempty"` // the command that repairs the cause of Held
+	Waiting     []WaitingClaim `json:"-"`                 // claims that wait for the row
 }
 
 // WaitingClaim is a claim that waits for a row.
@@ -115,10 +115,10 @@ type WaitingClaim struct {
 
 // Outcome is the result of one repair.
 type Outcome struct {
-	Result Result `json:"result"`
-	Wrote  string `json:"wrote,omitempty"` // the write that was made, or would be, for people, masked
-	Why    string `json:"why,omitempty"`   // reason why nothing was written
-	Lost   bool   `json:"-"`               // for Moved: another write came after the look; another try may repair the rest
+	Result    Result `json:"result"`
+	WriteText string `json:"wrote,omitempty"` // the write that was made, or would be, for people, masked
+	Reason    string `json:"why,omitempty"`   // reason why nothing was written
+	Overtaken bool   `json:"-"`               // for Moved: another write came after the look; another try may repair the rest
 }
 
 // Result is the result of a repair.

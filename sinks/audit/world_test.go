@@ -264,7 +264,7 @@ func (w *world) look(s audit.Sink, key item.Key, places []audit.Entry) []audit.F
 			}
 		}
 		slices.Sort(rows)
-		fs, err = s.(audit.GroupSink).LookGroups(w.t.Context(), state.Listing{}, rows)
+		fs, err = s.(audit.GroupSink).CompareGroups(w.t.Context(), state.Listing{}, rows)
 	} else {
 		fs, err = s.Compare(w.t.Context(), w.snapshotOf(key), places)
 	}
@@ -293,8 +293,8 @@ func (w *world) want(name string, lines ...string) {
 	var got []string
 	for _, f := range w.differences(w.open(audit.Options{})[name]) {
 		line := fmt.Sprintf("%s %s %s", f.Verdict, f.Kind, f.PlaceText)
-		if len(f.Differs) > 0 {
-			line += ": " + strings.Join(f.Differs, ", ")
+		if len(f.Differences) > 0 {
+			line += ": " + strings.Join(f.Differences, ", ")
 		}
 		got = append(got, line)
 	}

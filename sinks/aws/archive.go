@@ -26,7 +26,7 @@ func (b *Bundle) Archive(ctx context.Context, cfg *config.Config, s config.Sink)
 		store, err := s3.New(s3.Options{Client: b.s3, Bucket: a.Bucket, Folder: archive.Folder(a.Prefix, a.Key),
 			StorageClass: a.StorageClass, KMSKey: a.KMSKey})
 		// A missing bucket with recorded output is lost, and is not created again.
-		if err != nil || !b.create || b.lookOnly || begun {
+		if err != nil || !b.createMissing || b.lookOnly || begun {
 			return store, err
 		}
 		return store, store.Create(ctx)

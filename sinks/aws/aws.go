@@ -31,7 +31,7 @@ type Option func(*Bundle)
 
 // Create creates what is missing: tables with their keys, TTL and on-demand billing, buckets, queues,
 // topics and buses. Without it, something missing is an error. Indexes are always created.
-func Create() Option { return func(b *Bundle) { b.create = true } }
+func Create() Option { return func(b *Bundle) { b.createMissing = true } }
 
 // LookOnly opens stores without creating or checking tables, buckets, indexes, scripts and records.
 // The exception is the state table, which is created with [Create]. A pipeline over such stores
@@ -44,10 +44,10 @@ func WithLogger(l *slog.Logger) Option { return func(b *Bundle) { b.logger = l }
 // Bundle opens the stores of a pipeline when its sinks need them. Sinks share stores if they can.
 // It is safe for concurrent use.
 type Bundle struct {
-	sdk      aws.Config
-	create   bool
-	lookOnly bool
-	logger   *slog.Logger
+	sdk           aws.Config
+	createMissing bool
+	lookOnly      bool
+	logger        *slog.Logger
 
 	dynamodb *dynamodb.Client
 	s3       *s3.Client

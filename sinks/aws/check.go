@@ -74,7 +74,7 @@ func (b *Bundle) checkIndexes(
 	if err != nil {
 		return "", err
 	}
-	o.Indexes.Begun = begun
+	o.Indexes.WroteDocuments = begun
 	store, err := opensearch.New(o)
 	if err != nil {
 		return "", err

@@ -28,17 +28,18 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 		var large deadletter.Store
 		if bucket, folder := sinks.LargeLetters(cfg); bucket != "" {
 			var err error
-			if large, err = b.openLetters(ctx, cfg, bucket, folder); err != nil {
+			if large, err = b.openLetterBucket(ctx, cfg, bucket, folder); err != nil {
 				return nil, err
 			}
 		}
 		return openstores.Open(b.opened, "dead letters in the queue "+d.Queue, func() (*sqs.Store, error) {
 			return sqs.New(ctx, sqs.Options{
-				Client: b.sqs, Queue: d.Queue, Pipeline: cfg.Name, Large: large, Create: b.create && !b.lookOnly, Logger: b.logger,
+				Client: b.sqs, Queue: d.Queue, Pipeline: cfg.Name, Large: large,
+				Create: b.createMissing && !b.lookOnly, Logger: b.logger,
 			})
 		})
 	case d.Bucket != "":
-		return b.openLetters(ctx, cfg, d.Bucket, d.Prefix)
+		return b.openLetterBucket(ctx, cfg, d.Bucket, d.Prefix)
 	case d.Dir != "":
 		return openstores.Open(b.opened, "dead letters "+d.Dir,
 			func() (*dir.Store, error) { return dir.New(dir.Options{Dir: d.Dir, Logger: b.logger}) })
@@ -46,16 +47,16 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 	return nil, nil
 }
 
-// openLetters opens the dead letters in a bucket. With Create it creates the bucket. If no archive uses
+// openLetterBucket opens the dead letters in a bucket. With Create it creates the bucket. If no archive uses
 // the bucket, its objects expire with the retention of the state: older letters would be refused
 // for their age.
-func (b *Bundle) openLetters(ctx context.Context, cfg *config.Config, bucket, prefix string) (*s3.Store, error) {
+func (b *Bundle) openLetterBucket(ctx context.Context, cfg *config.Config, bucket, prefix string) (*s3.Store, error) {
 	archived := slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool {
 		return s.Archive != nil && s.Archive.Bucket == bucket
 	})
 	return openstores.Open(b.opened, fmt.Sprintf("dead letters in the bucket %s %s", bucket, prefix),
 		func() (*s3.Store, error) {
-			if b.create {
+			if b.createMissing {
 				maker, err := archives3.New(archives3.Options{Client: b.s3, Bucket: bucket})
 				if err == nil {
 					if archived {

@@ -32,7 +32,7 @@ func (b *Bundle) Notify(ctx context.Context, cfg *config.Config, s config.Sink) 
 }
 
 func (b *Bundle) publisher(ctx context.Context, n *config.Notify, large notifyaws.Overflow) (notify.Store, error) {
-	create := b.create && !b.lookOnly
+	create := b.createMissing && !b.lookOnly
 	switch {
 	case n.Queue != "":
 		return notifyaws.NewQueue(ctx, notifyaws.QueueOptions{Client: b.sqs, Queue: n.Queue, Overflow: large, Create: create})

@@ -24,7 +24,7 @@ func (b *Bundle) Search(ctx context.Context, cfg *config.Config, s config.Sink) 
 	if err != nil {
 		return nil, err
 	}
-	if o.Indexes.Begun, err = b.hasWritten(ctx, cfg, s); err != nil {
+	if o.Indexes.WroteDocuments, err = b.hasWritten(ctx, cfg, s); err != nil {
 		return nil, err
 	}
 	return openstores.Open(b.opened, "search "+s.Name, func() (*opensearch.Store, error) {
@@ -51,7 +51,7 @@ func (b *Bundle) searchOptions(cfg *config.Config, s config.Sink) (opensearch.Op
 	o.Indexes = &opensearch.Indexes{
 		Pipeline: cfg.Name, Sink: s.Name, Name: s.Search.Index, Mapping: s.Search.Mapping, Fields: sinks.Fields(s.Search),
 		Attributes: cfg.Attributes,
-		OnDemand:   s.Search.OnDemand, Max: s.Search.MaxIndexes,
+		OnDemand:   s.Search.OnDemand, MaxIndexes: s.Search.MaxIndexes,
 	}
 	return o, nil
 }

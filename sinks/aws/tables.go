@@ -171,7 +171,7 @@ func (b *Bundle) makeTable(ctx context.Context, store tableMaker, t view.Table, 
 	if b.lookOnly {
 		return nil
 	}
-	if b.create {
+	if b.createMissing {
 		return store.Create(ctx, t, k)
 	}
 	return store.Check(ctx, t, k)
@@ -243,7 +243,7 @@ func (b *Bundle) stateDB(ctx context.Context, cfg *config.Config) (*statedynamo.
 			if err != nil {
 				return nil, err
 			}
-			if !b.create {
+			if !b.createMissing {
 				return db, db.Check(ctx, db.StateTable())
 			}
 			if !b.lookOnly { // LookOnly reports the output without a state

@@ -98,7 +98,7 @@ func Append(dst []byte, l *pipeline.DeadLetter) ([]byte, error) {
 		StreamARN: l.StreamARN, Table: l.Table, Partition: l.Partition, Index: l.Index, Time: l.Time.UTC(),
 	}
 	if o := l.Snapshot; o != nil {
-		out.Snapshot = &snapshot{Sinks: l.Sinks, Keys: o.Keys, Layer: o.Layer, NewImages: o.View == record.NewImage,
+		out.Snapshot = &snapshot{Sinks: l.Sinks, Keys: o.Keys, Layer: o.Layer, NewImages: o.ViewType == record.NewImage,
 			Kinesis: o.Kinesis}
 	}
 	if record, isJSON := compact(l.Raw); isJSON {
@@ -140,7 +140,7 @@ func Parse(b []byte) (pipeline.DeadLetter, string, error) {
 			Keys:           s.Keys, Layer: s.Layer, Kinesis: s.Kinesis,
 		}
 		if s.NewImages {
-			l.Snapshot.View = record.NewImage
+			l.Snapshot.ViewType = record.NewImage
 		}
 	}
 	if in.Version != "" {

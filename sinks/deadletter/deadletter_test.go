@@ -158,7 +158,7 @@ func FuzzParse(f *testing.F) {
 func TestRoundTrip_LineOfASnapshot(t *testing.T) {
 	l := pipeline.DeadLetter{
 		Class: "undecodable", StreamARN: "arn", Table: "shop", Raw: []byte(`{"Item":{}}`), Sinks: []string{"a", "b"},
-		Snapshot: &record.SnapshotOptions{DecoderOptions: record.DecoderOptions{StreamARN: "arn", Table: "shop"}, Keys: []string{"PK", "SK"}, Layer: 3, View: record.NewImage, Kinesis: true},
+		Snapshot: &record.SnapshotOptions{DecoderOptions: record.DecoderOptions{StreamARN: "arn", Table: "shop"}, Keys: []string{"PK", "SK"}, Layer: 3, ViewType: record.NewImage, Kinesis: true},
 	}
 	text, err := deadletter.Append(nil, &l)
 	if err != nil {
@@ -169,7 +169,7 @@ func TestRoundTrip_LineOfASnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := deadletter.Append(nil, &got)
-	if err != nil || !bytes.Equal(text, again) || !slices.Equal(got.Sinks, l.Sinks) || got.Snapshot.Layer != 3 || got.Snapshot.View != record.NewImage || !got.Snapshot.Kinesis {
+	if err != nil || !bytes.Equal(text, again) || !slices.Equal(got.Sinks, l.Sinks) || got.Snapshot.Layer != 3 || got.Snapshot.ViewType != record.NewImage || !got.Snapshot.Kinesis {
 		t.Errorf("%s\ncomes back as\n%s", text, again)
 	}
 }

@@ -52,7 +52,7 @@ func TestRun_UndecodableLineOfASnapshot(t *testing.T) {
 			line: `{"Item":{"PK":{"S":"a"},` + emptyMap + `}}`, want: "a0"},
 		{name: "incremental", options: record.SnapshotOptions{Layer: 2},
 			line: `{"Metadata":{"WriteTimestampMicros":{"N":"1767323045000000"}},"Keys":{"PK":{"S":"a"}},"OldImage":{"PK":{"S":"a"},` + emptyMap + `}}`, want: "a2"},
-		{name: "incremental with new images", options: record.SnapshotOptions{Layer: 2, View: record.NewImage},
+		{name: "incremental with new images", options: record.SnapshotOptions{Layer: 2, ViewType: record.NewImage},
 			line: `{"Metadata":{"WriteTimestampMicros":{"N":"1767323045000000"}},"Keys":{"PK":{"S":"a"}},"NewImage":{"PK":{"S":"a"},` + emptyMap + `}}`, want: "a2"},
 		{name: "kinesis", options: record.SnapshotOptions{Kinesis: true, DecoderOptions: record.DecoderOptions{Table: "shop"}},
 			line: `{"Item":{"PK":{"S":"a"},` + emptyMap + `}}`, want: "a0"},

@@ -122,7 +122,7 @@ func (s *Sink) moveElements(d *pipeline.Delivery, from, to *elementDocuments, ro
 		why := Leave
 		switch {
 		case d.Change.Removed():
-			why = Gone
+			why = ItemRemoved
 		case !after[e.id]:
 		case from.index == to.index:
 			continue // its document is replaced

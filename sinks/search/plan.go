@@ -87,7 +87,7 @@ func finish(d *pipeline.Delivery, from, to documentLocation, flaw, oldFlaw error
 	}
 	switch {
 	case flaw != nil && len(d.Ops) > 0:
-		d.Ops[0].(*Mutation).flaw = flaw
+		d.Ops[0].(*Mutation).changeErr = flaw
 		return nil
 	case flaw == nil && len(d.Ops) == 0:
 		d.Outcome, d.Reason = pipeline.NoEffect, to.reason
@@ -104,7 +104,7 @@ func (s *Sink) move(d *pipeline.Delivery, from, to documentLocation, routing str
 		why := Leave
 		switch {
 		case d.Change.Removed():
-			why = Gone
+			why = ItemRemoved
 		case to.index != "":
 			why = MoveOut
 		}
@@ -124,14 +124,14 @@ func (s *Sink) move(d *pipeline.Delivery, from, to documentLocation, routing str
 }
 
 // addTombstone adds the tombstone of a document.
-func (s *Sink) addTombstone(d *pipeline.Delivery, index, id, routing string, why Why, void bool) {
+func (s *Sink) addTombstone(d *pipeline.Delivery, index, id, routing string, why Cause, void bool) {
 	m := addMutation(d, index, id, routing, why)
 	m.Tombstone, m.Void = true, void
 	var buf [192]byte
 	m.Doc = d.Bytes(s.appendTombstone(buf[:0], d.Change.Version, void))
 }
 
-func addMutation(d *pipeline.Delivery, index, id, routing string, why Why) *Mutation {
+func addMutation(d *pipeline.Delivery, index, id, routing string, why Cause) *Mutation {
 	c := d.Change
 	m := pipeline.Alloc[Mutation](d)
 	*m = Mutation{Index: index, ID: id, Routing: routing, Version: c.Version, Time: timeOf(c), Why: why}

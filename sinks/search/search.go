@@ -199,7 +199,7 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 		mine, rs = rs[:len(ds[i].Ops)], rs[len(ds[i].Ops):]
 		var err error
 		ds[i].Outcome, err = merge(mine)
-		failed.Add(i, cmp.Or(err, ds[i].Ops[0].(*Mutation).flaw))
+		failed.Add(i, cmp.Or(err, ds[i].Ops[0].(*Mutation).changeErr))
 	}
 	return failed.OrNil()
 }

@@ -32,9 +32,9 @@ type Store interface {
 // Result is the result of one mutation: Written, Superseded or Coalesced, or Err. The result of a repair is Written or
 // Lost, or Err.
 type Result struct {
-	Outcome pipeline.Outcome
-	Lost    bool // for a repair: the stored document is no longer the one that the repair read
-	Err     error
+	Outcome   pipeline.Outcome
+	Overtaken bool // for a repair: the stored document is no longer the one that the repair read
+	Err       error
 }
 
 // Mutation puts one document, or a tombstone in its place.
@@ -50,26 +50,26 @@ type Mutation struct {
 	// of the stream
 	Time      time.Time
 	Tombstone bool // the item no longer has a document in this index; readers never see Doc
-	// Void is set only with a Tombstone: the change has no document, because it could not be made; a mutation of the same
-	// version that is not void may replace it
+	// Void is set only with a Tombstone: the change has no document, because it could not be made; a mutation of the
+	// same version that is not void may replace it
 	Void bool
 	Doc  []byte // plain JSON object with _tw; for a tombstone only _tw
-	Why  Why
+	Why  Cause
 
-	flaw error // error of the change: the change fails with it once this mutation is durable; may be nil
+	changeErr error // error of the change: the change fails with it once this mutation is durable; may be nil
 }
 
-// Why says, for people, why a mutation is made.
-type Why string
+// Cause says, for people, why a mutation is made.
+type Cause string
 
 // The values of Why.
 const (
-	Enter   Why = "enter"   // the item gets a document
-	Stay    Why = "stay"    // its document is replaced
-	Leave   Why = "leave"   // the item no longer belongs here
-	Gone    Why = "removed" // the item is gone
-	MoveIn  Why = "move in" // from another index, where MoveOut leaves a tombstone
-	MoveOut Why = "move out"
+	Enter       Cause = "enter"   // the item gets a document
+	Stay        Cause = "stay"    // its document is replaced
+	Leave       Cause = "leave"   // the item no longer belongs here
+	ItemRemoved Cause = "removed" // the item is gone
+	MoveIn      Cause = "move in" // from another index, where MoveOut leaves a tombstone
+	MoveOut     Cause = "move out"
 )
 
 // String returns a line of `explain`: put document products/PRODUCT%23p1,DETAIL (enter, 312 bytes).
@@ -85,10 +85,10 @@ func (m *Mutation) String() string {
 }
 
 func (m *Mutation) flawText() string {
-	if m.flaw == nil {
+	if m.changeErr == nil {
 		return ""
 	}
-	return "; the change goes to dead letters: " + m.flaw.Error()
+	return "; the change goes to dead letters: " + m.changeErr.Error()
 }
 
 // Reader reads documents. It never returns tombstones.

@@ -12,11 +12,11 @@ type HeldBack struct {
 	At       time.Time
 	Total    int             // number of reasons
 	Worst    []HeldBackShard // some of the reasons, the longest wait first
-	Sinks    []SinkTrouble   // failing sinks
+	Sinks    []FailingSink   // failing sinks
 }
 
-// SinkTrouble is the note of one consumer about a sink that fails.
-type SinkTrouble struct {
+// FailingSink is the note of one consumer about a sink that fails.
+type FailingSink struct {
 	Sink    string     `json:"sink"`
 	Pending int64      `json:"pending"`          // changes that are neither written nor dead-lettered
 	Oldest  *time.Time `json:"oldest,omitempty"` // creation time of the oldest failed change that waits; absent if unknown
@@ -45,7 +45,7 @@ func (h *HeldBack) SetBody(body string) error {
 
 type heldBackBody struct {
 	Worst []HeldBackShard `json:"worst"`
-	Sinks []SinkTrouble   `json:"sinks,omitempty"`
+	Sinks []FailingSink   `json:"sinks,omitempty"`
 }
 
 // HeldBackShard is a reason why a shard is not read further, or why its checkpoint does not move.

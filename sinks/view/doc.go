@@ -69,7 +69,7 @@
 //   - An item that TTL removed leaves its groups, unless the aggregate keeps expired items. Then the shares of the old
 //     image of the expiry stay counted permanently, and an insert of the same key counts in addition.
 //   - A group may be spread over shards ([AggregateOptions.Shards]). Their rows have ~0, ~1 and so on after the
-//     partition key. Each row counts the items of its shard. Equal values of a distinct are in one shard. [Groups]
+//     partition key. Each row counts the items of its shard. Equal values of a distinct are in one shard. [GroupRows]
 //     reads the shards as one row.
 //   - A row is deleted when no item counts in it any more.
 //

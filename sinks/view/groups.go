@@ -7,18 +7,18 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Groups reads each group of an aggregate as one row, even if the group is spread over shards. It adds up the counts,
-// sums and distincts of the shards exactly. It takes the least min and the greatest max. A service that reads an
-// aggregate sets the fields of Groups as in the configuration:
+// GroupRows reads each group of an aggregate as one row, even if the group is spread over shards. It adds up the
+// counts, sums and distincts of the shards exactly. It takes the least min and the greatest max. A service that reads
+// an aggregate sets the fields of Groups as in the configuration:
 //
-//	revenue := view.Groups{
+//	revenue := view.GroupRows{
 //		Table:     view.Table{Name: "shop-views", PK: "PK", SK: "SK"},
 //		Aggregate: "revenue_per_day",
 //		Values:    []view.Value{{Name: "revenue", Of: "sum"}, {Name: "orders", Of: "count"}},
 //		Shards:    4,
 //	}
 //	row, ok, err := revenue.Get(ctx, reader, item.StringValue("REVENUE#EUR"), item.StringValue("2026-01-02"))
-type Groups struct {
+type GroupRows struct {
 	Table     Table
 	Aggregate string  // name of the sink
 	Values    []Value // only Name and Of are used
@@ -26,14 +26,14 @@ type Groups struct {
 }
 
 // Groups returns the reader of the aggregate's groups.
-func (a *Aggregate) Groups() Groups {
-	return Groups{Table: a.target.Table, Aggregate: a.target.View, Values: a.Values(), Shards: a.shards}
+func (a *Aggregate) Groups() GroupRows {
+	return GroupRows{Table: a.target.Table, Aggregate: a.target.View, Values: a.Values(), Shards: a.shards}
 }
 
 // Get returns the row of one group; false if there is none. sk is absent if the table has no sort key. If there is more
 // than one shard, pk must be an S: for a number or a binary value, the text that a template makes of the value. Errors
 // come from the reader.
-func (g Groups) Get(ctx context.Context, r Reader, pk, sk item.Value) (Row, bool, error) {
+func (g GroupRows) Get(ctx context.Context, r Reader, pk, sk item.Value) (Row, bool, error) {
 	for row, err := range g.All(ctx, r, Query{PK: pk, From: sk, To: sk}) {
 		if err != nil {
 			return Row{}, false, err
@@ -47,12 +47,12 @@ func (g Groups) Get(ctx context.Context, r Reader, pk, sk item.Value) (Row, bool
 
 // All returns the rows of the groups that q selects, sorted by their keys. If the aggregate has shards, it reads all
 // these groups into memory before it yields the first one.
-func (g Groups) All(ctx context.Context, r Reader, q Query) iter.Seq2[Row, error] {
+func (g GroupRows) All(ctx context.Context, r Reader, q Query) iter.Seq2[Row, error] {
 	limit := q.Limit
 	q.Limit = 0
 	return func(yield func(Row, error) bool) {
 		yielded := 0
-		for row, err := range Merged(ctx, r, g.Table, q, g) {
+		for row, err := range MergedRows(ctx, r, g.Table, q, g) {
 			if err == nil && row.View != g.Aggregate {
 				continue
 			}
@@ -63,11 +63,11 @@ func (g Groups) All(ctx context.Context, r Reader, q Query) iter.Seq2[Row, error
 	}
 }
 
-// Merged reads a table as [Reader.Rows] does, but yields one row for each group of the aggregates gs. It does not
+// MergedRows reads a table as [Reader.Rows] does, but yields one row for each group of the aggregates gs. It does not
 // change the rows of views and of other aggregates. If an aggregate has shards, Merged reads the table twice, and has
 // all groups of the aggregate in memory.
-func Merged(ctx context.Context, r Reader, t Table, q Query, gs ...Groups) iter.Seq2[Row, error] {
-	sharded := make(map[string]*Groups)
+func MergedRows(ctx context.Context, r Reader, t Table, q Query, gs ...GroupRows) iter.Seq2[Row, error] {
+	sharded := make(map[string]*GroupRows)
 	for i := range gs {
 		if gs[i].Shards > 1 {
 			sharded[gs[i].Aggregate] = &gs[i]

@@ -15,13 +15,13 @@ import (
 type groupReader struct {
 	table   Table
 	query   Query
-	sharded map[string]*Groups // aggregates with shards, by name
+	sharded map[string]*GroupRows // aggregates with shards, by name
 	reader  Reader
 }
 
 // mergedGroup is one group with the values of the shards that were read so far.
 type mergedGroup struct {
-	spec   *Groups
+	spec   *GroupRows
 	row    Row          // row of the group; its Item is not set yet
 	values []item.Value // values in the order of Groups.Values; absent if no shard has one
 }

@@ -35,7 +35,7 @@ func spread(t testing.TB, shards int) (*groupMemory, *view.Aggregate) {
 	return store, a
 }
 
-func collect(t testing.TB, g view.Groups, r view.Reader, q view.Query) []string {
+func collect(t testing.TB, g view.GroupRows, r view.Reader, q view.Query) []string {
 	t.Helper()
 	var rows []string
 	for row, err := range g.All(t.Context(), r, q) {
@@ -163,7 +163,7 @@ func TestMerged(t *testing.T) {
 	o.Name, o.PK, o.SK, o.Values = "other", group(t, "PK=B~1"), group(t, "SK=ALL"), o.Values[1:2]
 	contribute(t, newAggregate(t, o), changes(t, sinktest.Record{EventName: "INSERT", New: order("Status=x")})...)
 	var keys []string
-	for row, err := range view.Merged(t.Context(), store, a.Target().Table, view.Query{}, a.Groups()) {
+	for row, err := range view.MergedRows(t.Context(), store, a.Target().Table, view.Query{}, a.Groups()) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -200,7 +200,7 @@ func (in *Input) Audit(ctx context.Context, dir string) (*run.Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum, err := run.Audit(ctx, run.Options{Report: filepath.Join(dir, "report.jsonl"), Sinks: opened, Items: table, Segments: in.segments, Still: true})
+	sum, err := run.Audit(ctx, run.Options{Report: filepath.Join(dir, "report.jsonl"), Sinks: opened, Items: table, Segments: in.segments, NoWriters: true})
 	if err == nil && (sum.Items != int64(in.n) || sum.Sinks[0].Stored != int64(in.n) || sum.Sinks[0].Compared != int64(in.n)) {
 		err = fmt.Errorf("%d items, %d rows and %d places were read, of %d", sum.Items, sum.Sinks[0].Stored, sum.Sinks[0].Compared, in.n)
 	}

@@ -57,7 +57,7 @@ func (w *RepairWorld) audit(p *process, r *report) {
 	}
 	w.tell("audit %d ends with %d differences", r.number, len(r.findings))
 	for _, f := range r.findings {
-		w.tell("  %s: %s %s %s: %s, version %s, %v", w.sinks[f.sink].name, f.Verdict, f.Kind, f.Place, f.Found, f.Version, f.Differs)
+		w.tell("  %s: %s %s %s: %s, version %s, %v", w.sinks[f.sink].name, f.Verdict, f.Kind, f.Place, f.FoundText, f.Version, f.Differences)
 	}
 }
 
@@ -229,7 +229,7 @@ func (w *RepairWorld) lookAt(suspects []*suspect, round int, r *report) (again [
 func (w *RepairWorld) lookAtGroups(sink int, places []string, r *report) {
 	slices.Sort(places)
 	for round := 0; len(places) > 0; round++ {
-		fs, err := w.audited[sink].(audit.GroupSink).LookGroups(w.ctx, state.Listing{}, slices.Compact(places))
+		fs, err := w.audited[sink].(audit.GroupSink).CompareGroups(w.ctx, state.Listing{}, slices.Compact(places))
 		if err != nil {
 			w.failf("%s: %v", w.sinks[sink].name, err)
 		}
@@ -264,7 +264,7 @@ func (w *RepairWorld) report(r *report, sink int, f audit.Finding) {
 	}
 	r.findings = append(r.findings, finding{sink, saved})
 	if w.shape == healthy {
-		w.wrong[w.sinks[sink].kind] = fmt.Sprintf("a false difference: %s %s %s: %s %v", f.Verdict, f.Kind, f.Place, f.Found, f.Differs)
+		w.wrong[w.sinks[sink].kind] = fmt.Sprintf("a false difference: %s %s %s: %s %v", f.Verdict, f.Kind, f.Place, f.FoundText, f.Differences)
 	}
 }
 
@@ -282,7 +282,7 @@ func (w *RepairWorld) repair(r *report) (left int) {
 		}
 	}
 	told := func(f *finding, o audit.Outcome) {
-		w.tell("  repair of report %d: %s: %s %s: %s %s %s", r.number, w.sinks[f.sink].name, f.Kind, f.Place, o.Result, o.Wrote, o.Why)
+		w.tell("  repair of report %d: %s: %s %s: %s %s %s", r.number, w.sinks[f.sink].name, f.Kind, f.Place, o.Result, o.WriteText, o.Reason)
 		w.count("repair: " + string(o.Result))
 		if o.Result == audit.Repaired {
 			w.count(fmt.Sprintf("repaired: %s", f.Kind))
@@ -336,7 +336,7 @@ func (w *RepairWorld) readAgain(sink audit.Sink, was *record.Change, f *finding,
 		for _, again := range fs {
 			if again.Verdict.Differs() && again.Kind == f.Kind && again.Place == f.Place {
 				w.count("an item changed during its repair")
-				return audit.Outcome{Result: audit.ChangedMeanwhile, Why: "the item changed"}
+				return audit.Outcome{Result: audit.ChangedMeanwhile, Reason: "the item changed"}
 			}
 		}
 	}

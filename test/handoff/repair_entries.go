@@ -228,7 +228,7 @@ func (w *RepairWorld) damageDocuments(s *sink) string {
 		return "a document was deleted"
 	}
 	rs, err := documents.RepairDocuments(w.ctx, []search.DocumentRepair{{Expected: d.StoredDocument, Next: m}})
-	if err != nil || rs[0].Err != nil || rs[0].Lost {
+	if err != nil || rs[0].Err != nil || rs[0].Overtaken {
 		w.failf("what damages a document fails: %+v, %v", rs, err)
 	}
 	return done

@@ -211,7 +211,7 @@ func (w *RepairWorld) repairDocuments(ctx context.Context, s RepairableDocuments
 		}
 	}
 	results, err := s.RepairDocuments(ctx, []search.DocumentRepair{d})
-	if rules.Insists && err == nil && results[0].Lost {
+	if rules.Insists && err == nil && results[0].Overtaken {
 		if err := was(); err != nil {
 			return nil, err
 		}

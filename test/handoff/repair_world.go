@@ -257,7 +257,7 @@ func (w *RepairWorld) check() {
 	r := &report{number: w.audits + 1}
 	w.audit(&process{}, r)
 	for _, f := range r.findings {
-		d := fmt.Sprintf("an audit says: %s %s %s: %s %s", f.Verdict, f.Kind, f.Place, f.Found, strings.Join(f.Differs, ", "))
+		d := fmt.Sprintf("an audit says: %s %s %s: %s %s", f.Verdict, f.Kind, f.Place, f.FoundText, strings.Join(f.Differences, ", "))
 		w.wrong[w.sinks[f.sink].kind] = d
 		w.tell("%s", d)
 	}

@@ -119,7 +119,7 @@ func (w *World) decodeLine(n int, line map[string]any) *record.Change {
 		o.DecoderOptions = record.DecoderOptions{EpochZero: true, Table: sinktest.Table}
 	}
 	if w.layers[n].newImages {
-		o.View = record.NewImage
+		o.ViewType = record.NewImage
 	}
 	c, err := one(record.NewSnapshotDecoder(o).DecodeLines(text))
 	if err != nil {

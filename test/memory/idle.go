@@ -152,7 +152,7 @@ func watch(c *consumer.Consumer, ended <-chan error, out io.Writer) error {
 	if h := c.Health(); !h.Ready || len(h.Stuck) > 0 {
 		return fmt.Errorf("it is not well: %q", h.Reasons)
 	}
-	_, err := fmt.Fprintf(out, "forecast %f\n", c.Status().Member.Calls)
+	_, err := fmt.Fprintf(out, "forecast %f\n", c.Status().Member.CallsPerMonth)
 	return err
 }
 

@@ -305,7 +305,7 @@ func (p product) counted(l pipeline.Ledger, records []sinktest.Record) {
 		for _, n := range k.NoEffect {
 			idle += n
 		}
-		got := model.Count{Routed: k.Routed, Failed: k.DeadLettered, Collide: w.Collide, ByState: w.ByState, Idle: idle, Dropped: k.Dropped}
+		got := model.Count{Routed: k.Routed, Failed: k.DeadLettered, Collide: w.Collide, ByState: w.ByState, Idle: idle, Dropped: k.RouteFiltered}
 		if w.Collide && got.Failed > w.Failed {
 			got.Failed = w.Failed
 		}

@@ -53,7 +53,7 @@ func (w *world) checkEnd(p *process, s *shard, asked time.Duration, stopped map[
 func (w *world) unended() *Breach {
 	for _, sl := range w.slots {
 		if p := sl.proc; p != nil && p.idler() && p.ended < w.plan.Shape.End+time.Second {
-			return &Breach{Rule: "the end is told", What: p.id + " does not say that all is read: " + p.m.Status().Unread}
+			return &Breach{Rule: "the end is told", What: p.id + " does not say that all is read: " + p.m.Status().UnreadReason}
 		}
 	}
 	return nil

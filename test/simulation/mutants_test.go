@@ -59,9 +59,9 @@ func (o *ownShards) Step(now time.Duration, e coordinator.Event) []coordinator.A
 		return out
 	}
 	st := o.Status()
-	idle := st.Seen && st.Contact && st.Synced && st.Orphans == 0
+	idle := st.TableRead && st.HeartbeatFresh && st.StreamsListed && st.OrphanedLeases == 0
 	for _, p := range st.Partitions {
-		idle = idle && p.Pending == 0 && (!p.Behind || p.Stopped != "")
+		idle = idle && p.Pending == 0 && (!p.Behind || p.StopReason != "")
 	}
 	enough := o.idle
 	if len(st.Partitions) == 0 {
@@ -328,7 +328,7 @@ var mutants = []struct {
 	{"believes who is gone", Default, learning(func(_ *mutant, e coordinator.Event) coordinator.Event {
 		if s, ok := e.(coordinator.ReadTableResult); ok {
 			for i := range s.Snapshot.Members {
-				s.Snapshot.Members[i].AtEnd = 1 << 40
+				s.Snapshot.Members[i].AtEndBefore = 1 << 40
 			}
 		}
 		return e

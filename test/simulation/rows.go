@@ -94,7 +94,7 @@ func (p *process) write(c coordinator.Call, about string, change func() error) {
 // reserve sends a call of Reserve.
 func (p *process) reserve(a coordinator.ReserveCall) {
 	p.store(a.Call, "quota "+a.Quota, func() coordinator.Event {
-		count, ok, err := p.w.rows.Reserve(context.Background(), a.Quota, a.Seen)
+		count, ok, err := p.w.rows.ReserveCall(context.Background(), a.Quota, a.Seen)
 		return coordinator.ReserveCallResult{Call: a.Call, Count: count, OK: ok, Err: err}
 	}, func(err error) coordinator.Event { return coordinator.ReserveCallResult{Call: a.Call, Err: err} })
 }
@@ -129,7 +129,7 @@ func (p *process) readTable(a coordinator.ReadTable) {
 				late.Members = early.Members
 			}
 			if w.chance(0.5) {
-				late.Begun = early.Begun
+				late.BegunStreams = early.BegunStreams
 			}
 		}
 		return coordinator.ReadTableResult{Call: a.Call, Snapshot: late}
@@ -234,7 +234,7 @@ func (w *world) beginStream(arn string) error {
 			st.begun = st.begun || st.st.ARN() == arn
 		}
 	}
-	return w.rows.Begin(context.Background(), arn)
+	return w.rows.MarkBegun(context.Background(), arn)
 }
 
 // leave removes a member row.
@@ -242,7 +242,7 @@ func (w *world) leave(id string) error {
 	if p := w.live(id); p != nil {
 		p.left = true
 	}
-	return w.rows.Leave(context.Background(), id)
+	return w.rows.RemoveMember(context.Background(), id)
 }
 
 // shard returns the shard with an id.

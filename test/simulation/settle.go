@@ -142,7 +142,7 @@ func (w *world) lag() *Breach {
 			continue
 		}
 		for _, of := range sl.proc.m.Status().Partitions {
-			if of.Behind && of.Stopped == "" {
+			if of.Behind && of.StopReason == "" {
 				return &Breach{Rule: "lag reaches 0", What: sl.proc.id + " says that it is behind in " + w.short(of.Shard)}
 			}
 		}

@@ -87,7 +87,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 			return cli.Usagef("--sink %q: %s has no such sink", name, cfg.File)
 		}
 	}
-	o.LookOnly = true
+	o.ReadOnly = true
 	opened, err := o.OpenWritten(ctx, cfg, s.Err)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if _, err := opened.State(ctx, cfg); err != nil {
 		return fmt.Errorf("%w (with adopt: --create makes an empty state table)", err)
 	}
-	before, err := stream.ReadBefore(ctx, &o.Flags, cfg)
+	before, err := stream.PriorReadEvidence(ctx, &o.Flags, cfg)
 	if err != nil {
 		return err
 	}

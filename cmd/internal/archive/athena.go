@@ -115,12 +115,12 @@ func (o *athenaOptions) printStatements(out io.Writer) error {
 func (o *athenaOptions) archive(cfg *config.Config, s config.Sink) (athena.Archive, error) {
 	c := s.Archive
 	a := athena.Archive{
-		Sink:     s.Name,
-		Database: o.database,
-		Location: o.location,
-		Options:  sinks.ArchiveOptions(s),
-		Partial:  len(s.Kept()) > 0 || len(cfg.Filters) > 0,
-		Class:    c.StorageClass,
+		Sink:         s.Name,
+		Database:     o.database,
+		Location:     o.location,
+		Options:      sinks.ArchiveOptions(s),
+		Filtered:     len(s.Kept()) > 0 || len(cfg.Filters) > 0,
+		StorageClass: c.StorageClass,
 	}
 	if cfg.Source.Kinesis != "" && a.Format != archive.Parquet && a.Images != archive.PlainJSON {
 		return a, fmt.Errorf(

@@ -149,7 +149,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	if _, err := audit.SelectSinks(cfg, o.sinks); err != nil {
 		return cli.Usagef("%v", err)
 	}
-	o.LookOnly = o.repair == "" || o.dryRun
+	o.ReadOnly = o.repair == "" || o.dryRun
 	stores, err := o.OpenWritten(ctx, cfg, s.Err)
 	if err != nil {
 		return err
@@ -236,7 +236,7 @@ type job struct {
 func (j *job) run(ctx context.Context, paths []string) (result, error) {
 	j.budget = run.NewBudget(j.o.rcu)
 	o := j.auditOptions()
-	o.Selected = len(j.o.keys) > 0 || j.o.narrowing.Given()
+	o.ItemsSelected = len(j.o.keys) > 0 || j.o.narrowing.Given()
 	if j.o.sample > 0 {
 		o.Sample = run.NewSample(j.o.sample, j.o.segments)
 		o.Header.Sample = o.Sample
@@ -247,7 +247,7 @@ func (j *job) run(ctx context.Context, paths []string) (result, error) {
 	if j.o.repair != "" {
 		return j.repairFindings(ctx, o.Lookup, o.Header)
 	}
-	o.Lost = j.lostRecords
+	o.AlreadyUndecodable = j.lostRecords
 	progress := cli.NewCountProgress(j.streams.Err, "comparing "+strings.Join(o.Header.Sinks, ", "))
 	defer progress.End()
 	o.Progress = progress
@@ -261,9 +261,9 @@ func (j *job) run(ctx context.Context, paths []string) (result, error) {
 // auditOptions returns the options of an audit that do not depend on the selection.
 func (j *job) auditOptions() run.Options {
 	o := run.Options{
-		Report: j.o.report, Sinks: j.sinks, Segments: j.o.segments, Parts: j.o.parts, Rounds: j.o.rounds, Still: !j.running &&
-			!j.live,
-		WaitForStream: j.giveWay(), Budget: j.budget, Wait: j.waitForConsumers, Undecodable: j.logUndecodable,
+		Report: j.o.report, Sinks: j.sinks, Segments: j.o.segments, Parts: j.o.parts, MaxLooks: j.o.rounds,
+		NoWriters:     !j.running && !j.live,
+		WaitForStream: j.giveWay(), Budget: j.budget, WaitForConsumers: j.waitForConsumers, OnUndecodable: j.logUndecodable,
 		Checkpoint: j.o.saveEvery,
 	}
 	if !j.o.Live {

@@ -16,15 +16,15 @@ import (
 // JobOptions configure a Job. Its bounds are those of the flags of `audit`.
 type JobOptions struct {
 	target.Flags
-	Config  *config.Config
-	Stores  *target.Stores
-	Streams cli.Streams // Err receives the progress; the filters of its extensions run
-	Sinks   []string    // names of the sinks. Default: all that keep state
-	Running bool        // consumers or a function may write to the sinks meanwhile
-	DryRun  bool        // repairs write nothing
+	Config         *config.Config
+	Stores         *target.Stores
+	Streams        cli.Streams // Err receives the progress; the filters of its extensions run
+	Sinks          []string    // names of the sinks. Default: all that keep state
+	WritersRunning bool        // consumers or a function may write to the sinks meanwhile
+	DryRun         bool        // repairs write nothing
 
-	// Repaired is called after each finding that a repair looked at. Default: not called.
-	Repaired func(sink string, f *audit.Finding, done audit.Outcome)
+	// OnOutcome is called after each finding that a repair looked at. Default: not called.
+	OnOutcome func(sink string, f *audit.Finding, done audit.Outcome)
 
 	Segments, Parts, Rounds int           // 0: the defaults of [run.Options]
 	RCU                     float64       // 0 is no limit
@@ -45,8 +45,8 @@ func NewJob(ctx context.Context, o JobOptions) (*Job, error) {
 		Flags: o.Flags, sinks: o.Sinks, dryRun: o.DryRun, segments: o.Segments, parts: o.Parts, rounds: o.Rounds,
 		rcu: o.RCU, maxLag: o.MaxLag, lag: o.Lag, trustLag: o.TrustLag, clockSkew: o.ClockSkew,
 	}
-	j := &Job{job: job{o: flags, streams: o.Streams, cfg: o.Config, stores: o.Stores, live: true, running: o.Running,
-		budget: run.NewBudget(o.RCU), onOutcome: o.Repaired}}
+	j := &Job{job: job{o: flags, streams: o.Streams, cfg: o.Config, stores: o.Stores, live: true,
+		running: o.WritersRunning, budget: run.NewBudget(o.RCU), onOutcome: o.OnOutcome}}
 	var err error
 	if j.aws, err = target.LoadAWS(ctx); err != nil {
 		return nil, err
@@ -69,9 +69,9 @@ func (j *Job) Sinks() []audit.Sink { return j.sinks }
 // Table describes the source table.
 func (j *Job) Table() *run.Table { return j.table }
 
-// Watch makes audits of the job call f with the progress of their present step: done of total; total is 0 if it is
+// OnProgress makes audits of the job call f with the progress of their present step: done of total; total is 0 if it is
 // unknown.
-func (j *Job) Watch(f func(done, total int64)) { j.watch = f }
+func (j *Job) OnProgress(f func(done, total int64)) { j.watch = f }
 
 // watchedProgress shows a progress, and passes it to a function.
 type watchedProgress struct {
@@ -100,7 +100,7 @@ func (j *Job) Audit(
 		o.Items, o.Suspects = nil, suspects
 	}
 	var err error
-	if o.Request, err = run.Digest(subject, j.cfg.Name, o.Header.Stream, sinks.RoutesDigest(j.cfg), o.Header.Sinks,
+	if o.RequestDigest, err = run.Digest(subject, j.cfg.Name, o.Header.Stream, sinks.RoutesDigest(j.cfg), o.Header.Sinks,
 		j.o.segments); err != nil {
 		return nil, err
 	}
@@ -113,8 +113,8 @@ func (j *Job) Audit(
 	return run.Audit(ctx, o)
 }
 
-// Again returns the places in a report, for a second look.
-func (j *Job) Again(report string) func(add func(sink int, s run.Suspect)) error {
+// ReportSuspects returns the places in a report, for a second look.
+func (j *Job) ReportSuspects(report string) func(add func(sink int, s run.Suspect)) error {
 	return func(add func(sink int, s run.Suspect)) error {
 		j.o.again = report
 		return j.suspectsAgain(add)
@@ -131,13 +131,13 @@ func (j *Job) Repair(ctx context.Context, report string) (*RepairSummary, error)
 	return j.repairFindings(ctx, o.Lookup, o.Header)
 }
 
-// Stored calls do with each entry that a sink holds. It blocks while it reads.
-func (j *Job) Stored(ctx context.Context, sink int, do func(audit.Entry) error) error {
-	return run.Stored(ctx, j.auditOptions(), sink, do)
+// EachStored calls do with each entry that a sink holds. It blocks while it reads.
+func (j *Job) EachStored(ctx context.Context, sink int, do func(audit.Entry) error) error {
+	return run.EachStored(ctx, j.auditOptions(), sink, do)
 }
 
-// Changes opens an incremental export of the table: a folder, or s3://BUCKET/PREFIX.
-func (j *Job) Changes(ctx context.Context, path string) (snapshot.Snapshot, error) {
+// OpenIncremental opens an incremental export of the table: a folder, or s3://BUCKET/PREFIX.
+func (j *Job) OpenIncremental(ctx context.Context, path string) (snapshot.Snapshot, error) {
 	j.o.export = path
 	defer func() { j.o.export = "" }()
 	return j.openExport(ctx, j.table.Decoder, true)

@@ -21,9 +21,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
-// latest stores the last state of each item in saved records, in a file. It is a snapshot of one part, and a
+// latestItems stores the last state of each item in saved records, in a file. It is a snapshot of one part, and a
 // [run.Lookup].
-type latest struct {
+type latestItems struct {
 	db      *sql.DB
 	decoder record.DecoderOptions
 	source  string
@@ -33,25 +33,25 @@ type latest struct {
 }
 
 var (
-	_ snapshot.Snapshot = (*latest)(nil)
-	_ run.Lookup        = (*latest)(nil)
+	_ snapshot.Snapshot = (*latestItems)(nil)
+	_ run.Lookup        = (*latestItems)(nil)
 )
 
-// latestPage is the number of items in a page of a latest.
-const latestPage = 256
+// latestPageSize is the number of items in a page of a latest.
+const latestPageSize = 256
 
 // openLatest reads saved records into a file at path. A record without its new image is an error, because the item is
 // unknown.
 func openLatest(
 	ctx context.Context, path, source string, decoder record.DecoderOptions, read func(do func(*record.Page) error) error,
-) (_ *latest, err error) {
+) (_ *latestItems, err error) {
 	db, err := sql.Open("sqlite", "file:"+strings.ReplaceAll(path, "?",
 		"%3f")+"?_pragma=journal_mode(off)&_pragma=synchronous(off)")
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	l := &latest{db: db, decoder: decoder, source: source, sum: sha256.New()}
+	l := &latestItems{db: db, decoder: decoder, source: source, sum: sha256.New()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, db.Close())
@@ -67,7 +67,7 @@ func openLatest(
 	return l, db.QueryRowContext(ctx, `SELECT count(*) FROM items WHERE there`).Scan(&l.items)
 }
 
-func (l *latest) add(ctx context.Context, page *record.Page) error {
+func (l *latestItems) add(ctx context.Context, page *record.Page) error {
 	tx, err := l.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (l *latest) add(ctx context.Context, page *record.Page) error {
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO items VALUES (?, ?, 0, ?) ON CONFLICT (key) DO UPDATE
 			SET version = excluded.version, there = excluded.there, record = excluded.record WHERE excluded.version >= items.version`,
-			string(e.Key), e.Version.String(), append([]byte(brokenMark), e.Err.Error()...))
+			string(e.Key), e.Version.String(), append([]byte(undecodablePrefix), e.Err.Error()...))
 		if err != nil {
 			return err
 		}
@@ -102,37 +102,37 @@ func (l *latest) add(ctx context.Context, page *record.Page) error {
 	return tx.Commit()
 }
 
-// brokenMark begins the record of an item that cannot be decoded; its error follows.
-const brokenMark = "\x00"
+// undecodablePrefix begins the record of an item that cannot be decoded; its error follows.
+const undecodablePrefix = "\x00"
 
 // Info implements [snapshot.Snapshot]. The name has a hash of the records, because a repair must use the compared ones.
-func (l *latest) Info() snapshot.Info {
+func (l *latestItems) Info() snapshot.Info {
 	return snapshot.Info{Source: fmt.Sprintf("%s sha256:%x", l.source, l.sum.Sum(nil)[:8]), View: record.NewAndOldImages,
 		Items: l.items, Bytes: -1}
 }
 
 // Parts implements [snapshot.Snapshot].
-func (l *latest) Parts() []snapshot.Part {
+func (l *latestItems) Parts() []snapshot.Part {
 	return []snapshot.Part{{ID: "records", Items: l.items, Bytes: -1}}
 }
 
 // Open implements [snapshot.Snapshot]. A position is the key of the last item.
-func (l *latest) Open(_ context.Context, _ string, from pipeline.Position) (snapshot.Reader, error) {
+func (l *latestItems) Open(_ context.Context, _ string, from pipeline.Position) (snapshot.Reader, error) {
 	return &latestReader{l, string(from)}, nil
 }
 
 // Close closes the file.
-func (l *latest) Close() error { return l.db.Close() }
+func (l *latestItems) Close() error { return l.db.Close() }
 
 type latestReader struct {
-	*latest
+	*latestItems
 	after string
 }
 
 // Read implements [snapshot.Reader].
 func (r *latestReader) Read(ctx context.Context) (*pipeline.Page, error) {
 	rows, err := r.db.QueryContext(ctx, `SELECT key, record FROM items WHERE there AND key > ? ORDER BY key LIMIT ?`,
-		r.after, latestPage)
+		r.after, latestPageSize)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (r *latestReader) Read(ctx context.Context) (*pipeline.Page, error) {
 func (r *latestReader) Close() error { return nil }
 
 // change decodes a stored record, as the SNAPSHOT of the item or its REMOVE.
-func (l *latest) change(b []byte) (record.Change, error) {
+func (l *latestItems) change(b []byte) (record.Change, error) {
 	c, err := record.OneChange(record.NewDecoder(l.decoder).Decode(b))
 	if err == nil && !c.Removed() {
 		c.Op, c.EventName, c.Old = record.Snapshot, "SNAPSHOT", item.Image{}
@@ -169,12 +169,12 @@ func (l *latest) change(b []byte) (record.Change, error) {
 }
 
 // Read implements [run.Lookup].
-func (l *latest) Read(ctx context.Context, keys []item.Key) ([]run.Item, error) {
+func (l *latestItems) Read(ctx context.Context, keys []item.Key) ([]run.Item, error) {
 	items := make([]run.Item, len(keys))
 	for i, k := range keys {
 		var b []byte
 		err := l.db.QueryRowContext(ctx, `SELECT record FROM items WHERE key = ?`, string(k)).Scan(&b)
-		text, broken := strings.CutPrefix(string(b), brokenMark)
+		text, broken := strings.CutPrefix(string(b), undecodablePrefix)
 		switch {
 		case errors.Is(err, sql.ErrNoRows) && l.unknown:
 			err, items[i].Err = nil,
@@ -195,7 +195,7 @@ func (l *latest) Read(ctx context.Context, keys []item.Key) ([]run.Item, error) 
 }
 
 // removeOf returns the REMOVE of an item without records, with invented names of its key attributes.
-func (l *latest) removeOf(k item.Key) (record.Change, error) {
+func (l *latestItems) removeOf(k item.Key) (record.Change, error) {
 	keys, err := itemkey.Nameless(k)
 	if err != nil {
 		return record.Change{}, fmt.Errorf("it is stored under a key that no table has: %w", err)

@@ -149,8 +149,8 @@ func (j *job) reportRepair(sink int, f *audit.Finding, done audit.Outcome, r *Re
 	if r.DryRun && done.Result == audit.Repaired {
 		text = "would repair"
 	}
-	if done.Why != "" {
-		text += " (" + done.Why + ")"
+	if done.Reason != "" {
+		text += " (" + done.Reason + ")"
 	}
-	fmt.Fprintf(j.streams.Err, "%s: %s: %s\n", j.sinks[sink].Name(), text, cmp.Or(done.Wrote, string(f.Kind)+" "+f.PlaceText))
+	fmt.Fprintf(j.streams.Err, "%s: %s: %s\n", j.sinks[sink].Name(), text, cmp.Or(done.WriteText, string(f.Kind)+" "+f.PlaceText))
 }

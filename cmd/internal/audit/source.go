@@ -43,7 +43,7 @@ func (j *job) openSource(ctx context.Context, o *run.Options, paths []string) er
 	if err := j.selectSuspects(o); err != nil {
 		return err
 	}
-	o.Request, err = run.Digest(source, j.cfg.Name, o.Header.Stream, j.o.Local, j.o.export, j.o.tableKeys,
+	o.RequestDigest, err = run.Digest(source, j.cfg.Name, o.Header.Stream, j.o.Local, j.o.export, j.o.tableKeys,
 		sinks.RoutesDigest(j.cfg), o.Header.Sinks, j.o.again, j.o.keys, j.o.narrowing.Types, j.o.narrowing.KeyPrefix,
 		j.o.narrowing.Filter, j.o.sample, j.o.segments)
 	return err
@@ -61,7 +61,7 @@ func (j *job) openTable(ctx context.Context, o *run.Options) error {
 		return err
 	}
 	if narrowing != nil {
-		o.Match = narrowing
+		o.ItemCondition = narrowing
 	}
 	if j.o.export != "" {
 		if o.Items, err = j.openExport(ctx, table.Decoder, false); err != nil {
@@ -79,8 +79,8 @@ func (j *job) openTable(ctx context.Context, o *run.Options) error {
 
 // openExport opens the export of --export: a full one, or with changes an incremental one.
 func (j *job) openExport(ctx context.Context, decoder record.SnapshotOptions, changes bool) (snapshot.Snapshot, error) {
-	return records.OpenExport(ctx, j.aws, export.Options{Layers: []string{j.o.export}, Changes: changes, Decoder: decoder},
-		j.streams.Err)
+	o := export.Options{Layers: []string{j.o.export}, ChangesOnly: changes, Decoder: decoder}
+	return records.OpenExport(ctx, j.aws, o, j.streams.Err)
 }
 
 // openRecords reads the last state of each item in saved records, archives and the export of --export.
@@ -98,7 +98,7 @@ func (j *job) openRecords(ctx context.Context, o *run.Options, paths []string) e
 		return err
 	}
 	if narrowing != nil {
-		o.Match = narrowing
+		o.ItemCondition = narrowing
 	}
 	names := slices.Clone(paths)
 	if j.o.export != "" {

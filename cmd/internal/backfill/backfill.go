@@ -23,18 +23,18 @@ type options struct {
 	records.Input
 	target.Flags
 	sourceFlags
-	function    FunctionFlags
-	sinks       []string
-	skipFill    bool
-	prepare     bool
-	dryRun      bool
-	maxLag      time.Duration
-	maxLagGiven bool
-	assumedLag  time.Duration
-	floorDelay  time.Duration
-	clockSkew   time.Duration
-	verbose     bool
-	format      cli.Format
+	functionFlags FunctionFlags
+	sinks         []string
+	skipFill      bool
+	prepare       bool
+	dryRun        bool
+	maxLag        time.Duration
+	maxLagGiven   bool
+	assumedLag    time.Duration
+	floorDelay    time.Duration
+	clockSkew     time.Duration
+	verbose       bool
+	format        cli.Format
 }
 
 // New is the command backfill.
@@ -103,7 +103,7 @@ the entity Order is on_Order. A notify sink takes no part, because a snapshot ra
 		"pause while live consumers are further behind the stream than this; 0 never pauses; it needs leases")
 	f.DurationVar(&o.assumedLag, "lag", 0,
 		"where Lambda reads the stream: it is never further behind than this; wait as long at the end")
-	o.function.Add(c, "where Lambda reads the stream")
+	o.functionFlags.Add(c, "where Lambda reads the stream")
 	f.DurationVar(&o.floorDelay, "floor-delay", 2*time.Minute,
 		"how far ahead the floor of a waiting sink is set, so that every process knows it by then; 15s at least")
 	f.DurationVar(&o.clockSkew, "clock-skew", time.Minute,
@@ -124,7 +124,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 	j := &job{o: o, streams: s, cfg: cfg}
 	if o.dryRun {
 		err = j.describe(ctx)
-	} else if err = j.runOverStores(ctx); err != nil && ctx.Err() != nil {
+	} else if err = j.openAndRun(ctx); err != nil && ctx.Err() != nil {
 		err = cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
 	}
 	if errors.Is(err, errNothingToFill) {
@@ -134,8 +134,8 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 	return err
 }
 
-// runOverStores opens the stores, selects the sinks, and runs the backfill.
-func (j *job) runOverStores(ctx context.Context) (err error) {
+// openAndRun opens the stores, selects the sinks, and runs the backfill.
+func (j *job) openAndRun(ctx context.Context) (err error) {
 	if j.cfg.Source.DynamoDBLocal {
 		j.o.clockSkew = max(j.o.clockSkew, localClockSkew)
 	}
@@ -193,19 +193,19 @@ func (o *options) checkFlags(cfg *config.Config) error {
 	case o.floorDelay < minFloorDelay:
 		return cli.Usagef("--floor-delay must be %s or more: processes look at the stage of a sink every ten seconds",
 			minFloorDelay)
-	case o.skipFill && (o.dryRun || o.prepare || o.count() > 0):
+	case o.skipFill && (o.dryRun || o.prepare || o.sourceCount() > 0):
 		return cli.Usagef("--none fills nothing: leave the source, --prepare and --dry-run out")
 	case o.skipFill && len(o.sinks) == 0:
 		return cli.Usagef("--none needs --sink: name the sinks that begin with the changes of now")
 	case o.prepare && o.dryRun:
 		return cli.Usagef("--dry-run changes nothing, and --prepare sets the floor: leave one of them out")
-	case o.prepare && o.count() > 0:
+	case o.prepare && o.sourceCount() > 0:
 		return cli.Usagef("--prepare sets the floor alone: name the source afterwards, without it")
-	case !o.skipFill && !o.prepare && o.count() != 1:
+	case !o.skipFill && !o.prepare && o.sourceCount() != 1:
 		return cli.Usagef(
 			"name one source: --scan, --export, --start-export, --items or --archive; see `tablewake backfill --help`")
 	}
-	if err := errors.Join(o.Check(), o.function.Check(), o.checkSource(&o.Flags)); err != nil || o.skipFill {
+	if err := errors.Join(o.Check(), o.functionFlags.Check(), o.checkSource(&o.Flags)); err != nil || o.skipFill {
 		return err
 	}
 	if len(cfg.Source.Tables) > 1 && len(o.archive) == 0 {
@@ -222,7 +222,7 @@ const localClockSkew = 61 * time.Second
 // recordOutputs records the births of all outputs, as the start of a consumer does. A sink that was added to a pipeline
 // that has written waits for a backfill from then on. recordOutputs writes no rows or documents.
 func (j *job) recordOutputs(ctx context.Context) error {
-	before, err := stream.ReadBefore(ctx, &j.o.Flags, j.cfg)
+	before, err := stream.PriorReadEvidence(ctx, &j.o.Flags, j.cfg)
 	if err != nil {
 		return err
 	}

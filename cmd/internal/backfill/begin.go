@@ -190,7 +190,7 @@ func (j *job) proveRoutes(ctx context.Context) error {
 		return nil // the folder is locked: no other process uses it
 	}
 	if j.cfg.Leases == nil {
-		return j.o.function.CheckUnchanged(ctx, j.aws, j.cfg, j.streams.Err)
+		return j.o.functionFlags.CheckUnchanged(ctx, j.aws, j.cfg, j.streams.Err)
 	}
 	return stream.CheckRoutes(ctx, j.readLeases, stream.MaxSilence(&j.o.Flags, j.cfg), j.cfg, j.streams.Err)
 }

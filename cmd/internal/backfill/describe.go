@@ -20,15 +20,15 @@ import (
 
 // plannedRun is the output of `backfill --dry-run -o json` and `backfill --prepare -o json`.
 type plannedRun struct {
-	Sinks    []plannedSink `json:"sinks"`
-	Source   string        `json:"source,omitempty"`
-	Shown    *time.Time    `json:"shown,omitempty"` // the source shows the table at this time or later
-	Items    int64         `json:"items,omitempty"` // -1: unknown
-	Bytes    int64         `json:"bytes,omitempty"` // -1: unknown
-	Parts    int           `json:"parts,omitempty"`
-	Narrowed bool          `json:"narrowed,omitempty"` // Items and Bytes are the numbers without the narrowing
-	Earliest *time.Time    `json:"earliest,omitempty"` // the source must show the table at this time or later
-	Problems []string      `json:"problems,omitempty"` // reasons why the run would be refused
+	Sinks              []plannedSink `json:"sinks"`
+	Source             string        `json:"source,omitempty"`
+	SourceTime         *time.Time    `json:"shown,omitempty"` // the source shows the table at this time or later
+	Items              int64         `json:"items,omitempty"` // -1: unknown
+	Bytes              int64         `json:"bytes,omitempty"` // -1: unknown
+	Parts              int           `json:"parts,omitempty"`
+	Narrowed           bool          `json:"narrowed,omitempty"` // Items and Bytes are the numbers without the narrowing
+	EarliestSourceTime *time.Time    `json:"earliest,omitempty"` // the source must show the table at this time or later
+	Problems           []string      `json:"problems,omitempty"` // reasons why the run would be refused
 }
 
 // plannedSink is a sink to fill.
@@ -44,14 +44,14 @@ func (j *job) addSelection(r *plannedRun) {
 		r.Sinks = append(r.Sinks, plannedSink{b.Sink, b.Target, b.Stage.String()})
 	}
 	if at := j.selection.earliestSourceTime(j.o.clockSkew); !at.IsZero() {
-		r.Earliest = &at
+		r.EarliestSourceTime = &at
 	}
 }
 
 // describe prints the plan of a run. It opens existing stores, and creates nothing.
 func (j *job) describe(ctx context.Context) (err error) {
 	j.stores = &target.Stores{}
-	births, stored, r, err := j.lookAtOutputs(ctx)
+	births, stored, r, err := j.readOutputs(ctx)
 	defer func() { err = errors.Join(err, j.stores.Close()) }()
 	if err != nil {
 		return err
@@ -65,12 +65,12 @@ func (j *job) describe(ctx context.Context) (err error) {
 	return j.printDescription(ctx, r)
 }
 
-// lookAtOutputs returns the births of all outputs, including those that a start would make, and the stored backfills. r
+// readOutputs returns the births of all outputs, including those that a start would make, and the stored backfills. r
 // has the reasons why a start would be refused. It opens j.stores.
-func (j *job) lookAtOutputs(
+func (j *job) readOutputs(
 	ctx context.Context,
 ) (births []state.Birth, stored []state.Backfill, r plannedRun, err error) {
-	j.o.LookOnly = true
+	j.o.ReadOnly = true
 	changes := sinks.AddedOutputs(j.cfg)
 	if _, missing := os.Stat(j.o.Local); j.o.Live || missing == nil {
 		opened, err := j.o.OpenWritten(ctx, j.cfg, j.streams.Err)
@@ -95,24 +95,24 @@ func (j *job) lookAtOutputs(
 	}
 	for _, c := range changes {
 		b := c.Birth
-		if c.Kind == sinks.Changed && !c.Takes {
+		if c.Kind == sinks.Changed && !c.TakesSettings {
 			r.Problems = append(r.Problems,
 				fmt.Sprintf("the sink %s was written under other settings, or its output is lost: see `tablewake plan`", c.Sink))
 		}
-		if b.Sink == "" || c.Waits {
+		if b.Sink == "" || c.WaitsForBackfill {
 			b = state.Birth{Sink: c.Sink, Target: c.Target}
-			if c.Waits {
+			if c.WaitsForBackfill {
 				b.Stage = state.Waiting
 			}
 		}
 		births = append(births, b)
 	}
-	goBirths, err := j.lookAtGoSinks(ctx)
+	goBirths, err := j.readGoSinks(ctx)
 	return append(births, goBirths...), stored, r, err
 }
 
-// lookAtGoSinks returns the births of the Go sinks that have one, and those that a start would record for named ones.
-func (j *job) lookAtGoSinks(ctx context.Context) (births []state.Birth, err error) {
+// readGoSinks returns the births of the Go sinks that have one, and those that a start would record for named ones.
+func (j *job) readGoSinks(ctx context.Context) (births []state.Birth, err error) {
 	for _, s := range j.allSinks() {
 		if s.Custom == nil {
 			continue
@@ -142,9 +142,9 @@ func (j *job) printDescription(ctx context.Context, r plannedRun) error {
 		}
 	}
 	j.addSelection(&r)
-	if j.selection.hasWaiting() && j.o.Live && r.Earliest == nil {
+	if j.selection.hasWaiting() && j.o.Live && r.EarliestSourceTime == nil {
 		at := time.Now().UTC().Truncate(time.Second).Add(j.o.floorDelay + j.o.clockSkew)
-		r.Earliest = &at
+		r.EarliestSourceTime = &at
 	}
 	refused(j.checkLag())
 	refused(j.checkFloor())
@@ -178,7 +178,7 @@ func (j *job) printDescription(ctx context.Context, r plannedRun) error {
 			break
 		}
 		if !info.Time.IsZero() {
-			r.Shown = &info.Time
+			r.SourceTime = &info.Time
 		}
 		for err := range j.problemsOf(ctx, snap) {
 			refused(err)
@@ -207,11 +207,11 @@ func (r *plannedRun) write(w io.Writer) {
 		}
 		fmt.Fprintln(w)
 	}
-	if r.Shown != nil {
-		fmt.Fprintf(w, "it shows the table of %s\n", r.Shown.UTC().Format(time.RFC3339))
+	if r.SourceTime != nil {
+		fmt.Fprintf(w, "it shows the table of %s\n", r.SourceTime.UTC().Format(time.RFC3339))
 	}
-	if r.Earliest != nil {
-		fmt.Fprintf(w, "the source must show the table of %s or later\n", r.Earliest.Format(time.RFC3339))
+	if r.EarliestSourceTime != nil {
+		fmt.Fprintf(w, "the source must show the table of %s or later\n", r.EarliestSourceTime.Format(time.RFC3339))
 	}
 	for _, p := range r.Problems {
 		fmt.Fprintf(w, "this is refused: %s\n", p)

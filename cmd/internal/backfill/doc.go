@@ -9,7 +9,7 @@
 //     help. request.go requests an export, and export_note.go stores which.
 //   - job.fill runs a pipeline of these sinks over the source. job.lagWaiter slows it while consumers are behind; package
 //     stream measures that.
-//   - job.finish calls job.settle (settle.go), which waits until every shard is read past the last read of the source,
+//   - job.finish calls job.waitAndMakeLive (settle.go), which waits until every shard is read past the last read of the source,
 //     and prints the result.
 //
 // describe.go is --dry-run and --prepare; function.go checks a Lambda function.

@@ -144,10 +144,10 @@ func (j *job) finish(ctx context.Context, sum *replay.Summary) error {
 			return err
 		}
 	}
-	if err := j.settle(ctx); err != nil {
+	if err := j.waitAndMakeLive(ctx); err != nil {
 		return err
 	}
-	r := result{Run: j.selection.runID, Sinks: j.selection.names(), Stage: "live", Summary: sum, Assumed: j.assumed()}
+	r := result{Run: j.selection.runID, Sinks: j.selection.names(), Stage: "live", Summary: sum, Assumed: j.lagAssumption()}
 	if !j.o.Live && !j.asOf.IsZero() {
 		r.Since = &j.asOf
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// settle waits until consumers have processed the stream up to the last read of the source. Then it makes the sinks
-// live.
-func (j *job) settle(ctx context.Context) error {
+// waitAndMakeLive waits until consumers have processed the stream up to the last read of the source. Then it makes the
+// sinks live.
+func (j *job) waitAndMakeLive(ctx context.Context) error {
 	until := time.Now().UTC().Truncate(time.Second).Add(time.Second)
 	births, err := sinks.ChangeBirths(ctx, j.backfills, j.selection.births, func(b *state.Birth) {
 		if b.Stage == state.Filling {
@@ -29,7 +29,7 @@ func (j *job) settle(ctx context.Context) error {
 			until = b.ReadUntil // an earlier process already set the stage
 		}
 	}
-	if err := j.waitPassed(ctx, until); err != nil {
+	if err := j.waitUntilRead(ctx, until); err != nil {
 		return err
 	}
 	if err := j.checkStream(ctx); err != nil {
@@ -61,21 +61,22 @@ func deleteEndedBackfills(ctx context.Context, kept state.Store, births []state.
 	return nil
 }
 
-// assumed returns the assumption of [job.waitPassed] about the lag of Lambda; "" if the leases prove the position.
-func (j *job) assumed() string {
+// lagAssumption returns the assumption of [job.waitPassed] about the lag of Lambda; "" if the leases prove the
+// position.
+func (j *job) lagAssumption() string {
 	if !j.o.Live || j.cfg.Leases != nil {
 		return ""
 	}
 	return fmt.Sprintf("the Lambda function is never more than %s behind the stream", j.o.assumedLag)
 }
 
-// waitPassed waits until all records from before a time are read and durable.
-func (j *job) waitPassed(ctx context.Context, at time.Time) error {
+// waitUntilRead waits until all records from before a time are read and durable.
+func (j *job) waitUntilRead(ctx context.Context, at time.Time) error {
 	switch {
 	case !j.o.Live:
 		return nil // no other process uses the folder: the next consume or replay brings the later changes of the stream
 	case j.cfg.Leases == nil:
-		fmt.Fprintf(j.streams.Err, "assuming that %s: waiting for that\n", j.assumed())
+		fmt.Fprintf(j.streams.Err, "assuming that %s: waiting for that\n", j.lagAssumption())
 		return pipeline.Sleep(ctx, time.Until(at.Add(j.o.assumedLag)))
 	}
 	return stream.WaitPassed(ctx, j.readLeases, at, j.o.clockSkew, j.streams.Err)

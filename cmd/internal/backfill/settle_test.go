@@ -62,7 +62,7 @@ func TestAssumedLag(t *testing.T) {
 			t.Errorf("%s, and the sink is %s, want %s", out, w.stage(), want)
 		}
 	}
-	if j := (&job{o: &options{}}); j.assumed() != "" {
+	if j := (&job{o: &options{}}); j.lagAssumption() != "" {
 		t.Error("a folder assumes a lag")
 	}
 }
@@ -94,7 +94,7 @@ func TestSettleWaitsForEveryShard(t *testing.T) {
 	j.cfg.Leases = &config.Leases{File: path}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if err := j.settle(ctx); !errors.Is(err, context.DeadlineExceeded) || w.stage() != state.Settling {
+	if err := j.waitAndMakeLive(ctx); !errors.Is(err, context.DeadlineExceeded) || w.stage() != state.Settling {
 		t.Errorf("with an unread shard the sink is %s (%v)", w.stage(), err)
 	}
 	ended := unread
@@ -102,7 +102,7 @@ func TestSettleWaitsForEveryShard(t *testing.T) {
 	if err := table.Swap(t.Context(), unread, ended); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.settle(t.Context()); err != nil || w.stage() != state.Live {
+	if err := j.waitAndMakeLive(t.Context()); err != nil || w.stage() != state.Live {
 		t.Errorf("with all shards read the sink is %s (%v)", w.stage(), err)
 	}
 }

@@ -64,8 +64,8 @@ func (f *sourceFlags) addSource(c *cobra.Command) {
 	f.narrowing.Add(c)
 }
 
-// count returns the number of sources that the flags name.
-func (f *sourceFlags) count() int {
+// sourceCount returns the number of sources that the flags name.
+func (f *sourceFlags) sourceCount() int {
 	return cli.CountTrue(f.scan, len(f.export) > 0, f.startExport, len(f.items) > 0, len(f.archive) > 0)
 }
 
@@ -107,7 +107,7 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 	b := state.Backfill{
 		Run: j.selection.runID, Sinks: strings.Join(j.selection.names(), ","), Source: j.withNarrowing(info.Source),
 		Start: time.Now().UTC().Truncate(time.Second),
-		From:  info.From.UTC().Truncate(time.Second), Parts: len(snap.Parts()),
+		From:  info.OldestTime.UTC().Truncate(time.Second), Parts: len(snap.Parts()),
 	}
 	stored, err := j.backfills.AddBackfill(ctx, b)
 	if err == nil && j.o.scan && !j.selection.isStored() && stored != b {
@@ -273,7 +273,7 @@ func (j *job) openArchive(ctx context.Context) (source, error) {
 		if err := pipeline.Sleep(ctx, time.Until(at)); err != nil {
 			return nil, err
 		}
-		if err := j.waitPassed(ctx, at); err != nil {
+		if err := j.waitUntilRead(ctx, at); err != nil {
 			return nil, err
 		}
 	}

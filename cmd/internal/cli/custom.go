@@ -11,18 +11,19 @@ import (
 // HoldCustom returns the options of a pipeline with the program's Go code, which holds back all Go sinks except those
 // in names. If the program has no Go code and cfg names some, it prints that on standard error.
 func (s Streams) HoldCustom(cfg *config.Config, reason string, names ...string) sinks.Option {
-	s.SayMissing(cfg, "planned")
+	s.PrintMissingCode(cfg, "planned")
 	return sinks.Options(sinks.WithExtensions(s.Extensions...), sinks.HoldCustom(reason, names...))
 }
 
-// PlanOnly is HoldCustom for a command that only shows plans. Such a command does not need the Go code of filters.
-func (s Streams) PlanOnly(cfg *config.Config, reason string) sinks.Option {
+// HoldCustomForPlan is HoldCustom for a command that only shows plans. Such a command does not need the Go code of
+// filters.
+func (s Streams) HoldCustomForPlan(cfg *config.Config, reason string) sinks.Option {
 	return sinks.Options(s.HoldCustom(cfg, reason), sinks.PassMissingFilters())
 }
 
-// SayMissing prints on standard error which Go code of cfg the program lacks, if it has none. done is the step that the
-// command skips for that code: planned, checked.
-func (s Streams) SayMissing(cfg *config.Config, done string) {
+// PrintMissingCode prints on standard error which Go code of cfg the program lacks, if it has none. done is the step
+// that the command skips for that code: planned, checked.
+func (s Streams) PrintMissingCode(cfg *config.Config, done string) {
 	if missing := sinks.Missing(cfg, s.Extensions...); len(missing) > 0 && len(s.Extensions) == 0 {
 		fmt.Fprintf(s.Err, "this program does not have %s: what that does is not %s; "+
 			"run the command in the program that has it (package cmd/cli)\n", strings.Join(missing, ", "), done)

@@ -96,7 +96,7 @@ func (o *flags) runTests(ctx context.Context, s cli.Streams, paths []string) err
 	if len(problems) > 0 {
 		return cli.WithExitCode(cli.ExitConfig, problems)
 	}
-	code := s.PlanOnly(cfg, "test")
+	code := s.HoldCustomForPlan(cfg, "test")
 	failed, ran := 0, 0
 	for _, f := range files {
 		n, bad, err := o.runFile(ctx, s, cfg, f, wanted, code)

@@ -21,7 +21,7 @@ func (o *outcome) objects(ctx context.Context, x expectation) (value, error) {
 	sink, bySink := objects.sinkOf(o.cfg, x.name)
 	log := bySink && !sink.Archive.PerItem && x.want.kind != item.KindM
 	out, changes := object(), []archive.Entry(nil)
-	found, err := o.archives(ctx, func(k config.Sink) bool {
+	found, err := o.archiveObjects(ctx, func(k config.Sink) bool {
 		section, bucket := placeOf(k)
 		return section == objects && (k.Name == x.name || !bySink && bucket == x.name)
 	})
@@ -29,7 +29,7 @@ func (o *outcome) objects(ctx context.Context, x expectation) (value, error) {
 		return value{}, err
 	}
 	for _, object := range found {
-		entries, err := o.entries(ctx, object)
+		entries, err := o.readEntries(ctx, object)
 		if err != nil {
 			return value{}, err
 		}
@@ -53,8 +53,8 @@ func (o *outcome) objects(ctx context.Context, x expectation) (value, error) {
 	return o.entryValues(changes)
 }
 
-// archives lists the objects of the selected archive sinks, sorted by name.
-func (o *outcome) archives(ctx context.Context, selects func(config.Sink) bool) ([]singleObject, error) {
+// archiveObjects lists the objects of the selected archive sinks, sorted by name.
+func (o *outcome) archiveObjects(ctx context.Context, selects func(config.Sink) bool) ([]singleObject, error) {
 	var found []singleObject
 	for _, k := range o.cfg.Sinks {
 		if !selects(k) {
@@ -76,8 +76,8 @@ func (o *outcome) archives(ctx context.Context, selects func(config.Sink) bool) 
 	return found, nil
 }
 
-// entries returns the changes of one object.
-func (o *outcome) entries(ctx context.Context, one singleObject) ([]archive.Entry, error) {
+// readEntries returns the changes of one object.
+func (o *outcome) readEntries(ctx context.Context, one singleObject) ([]archive.Entry, error) {
 	var es []archive.Entry
 	for e, err := range archive.Read(ctx, one, archive.ReadOptions{TableInKey: len(o.cfg.Source.Tables) > 1}) {
 		if err != nil {
@@ -128,9 +128,9 @@ func (o *outcome) entryValues(es []archive.Entry) (value, error) {
 	return out, nil
 }
 
-// matchNames renames objects to the patterns of the expectation. A * in a pattern matches any text. A pattern counts
-// only if it matches exactly one object.
-func matchNames(got, want value) value {
+// renameToPatterns renames objects to the patterns of the expectation. A * in a pattern matches any text. A pattern
+// counts only if it matches exactly one object.
+func renameToPatterns(got, want value) value {
 	if got.kind != item.KindM || want.kind != item.KindM {
 		return got
 	}

@@ -21,16 +21,16 @@ import (
 // outcome reads the results of a case: stores, events, dropped changes and dead letters. It returns them in the format
 // of a file of tests.
 type outcome struct {
-	cfg    *config.Config
-	keys   map[string][]string // key attributes of the source's tables
-	stores *stores
-	raised map[string][]value // events by detector
-	ledger pipeline.Ledger
-	dead   []pipeline.DeadLetter
+	cfg          *config.Config
+	keys         map[string][]string // key attributes of the source's tables
+	stores       *stores
+	raisedEvents map[string][]value // events by detector
+	ledger       pipeline.Ledger
+	deadLetters  []pipeline.DeadLetter
 }
 
-// mark is tablewake's own attribute in rows and documents. Expectations do not have it.
-const mark = "_tw"
+// ownAttribute is tablewake's own attribute in rows and documents. Expectations do not have it.
+const ownAttribute = "_tw"
 
 // addEvents stores the events of the detectors.
 func (o *outcome) addEvents(es []pipeline.Event) {
@@ -38,7 +38,7 @@ func (o *outcome) addEvents(es []pipeline.Event) {
 		v := object().with("detector", textValue(e.Detector)).with("path", optionalText(e.Path)).
 			with("op", textValue(e.Change.Op.String())).with("table", textValue(e.Change.Table)).
 			with("keys", plainJSON(e.Change.Keys.Value())).with("old", plainJSON(e.Old)).with("new", plainJSON(e.New))
-		o.raised[e.Detector] = append(o.raised[e.Detector], v)
+		o.raisedEvents[e.Detector] = append(o.raisedEvents[e.Detector], v)
 	}
 }
 
@@ -58,14 +58,14 @@ func (o *outcome) actualValue(ctx context.Context, x expectation) (value, error)
 	case aggregates:
 		return o.aggregateRows(ctx, x.name)
 	case documents:
-		return o.documents(ctx, x.name)
+		return o.documentValues(ctx, x.name)
 	case objects:
 		got, err := o.objects(ctx, x)
-		return matchNames(got, x.want), err
+		return renameToPatterns(got, x.want), err
 	case events:
-		return o.events(x.name)
+		return o.eventValues(x.name)
 	case drops:
-		return o.drops(), nil
+		return o.dropCounts(), nil
 	default:
 		return o.letterValues(x.want)
 	}
@@ -96,7 +96,7 @@ func (o *outcome) viewRows(ctx context.Context, name string) (value, error) {
 func (o *outcome) aggregateRows(ctx context.Context, name string) (value, error) {
 	sink, _ := o.cfg.Sink(name)
 	a := sink.Aggregate
-	g := view.Groups{Table: view.Table{Name: a.Table.Name, PK: a.Group[0].Name}, Aggregate: name, Shards: a.Shards}
+	g := view.GroupRows{Table: view.Table{Name: a.Table.Name, PK: a.Group[0].Name}, Aggregate: name, Shards: a.Shards}
 	if len(a.Group) > 1 {
 		g.Table.SK = a.Group[1].Name
 	}
@@ -119,7 +119,7 @@ func (o *outcome) aggregateRows(ctx context.Context, name string) (value, error)
 
 // rowValue converts a row without mark, with its key attributes first.
 func (o *outcome) rowValue(name string, r view.Row) value {
-	item, out := imageValue(r.Item).without(mark), object()
+	item, out := imageValue(r.Item).without(ownAttribute), object()
 	for _, k := range o.keyAttributes(o.tableOf(name)) {
 		out = out.with(k, item.get(k))
 		item = item.without(k)
@@ -156,8 +156,8 @@ type documentReader interface {
 	Documents(ctx context.Context, index string) iter.Seq2[search.Document, error]
 }
 
-// documents returns the documents of an index by their ids. name is the index, or a sink that writes to the index.
-func (o *outcome) documents(ctx context.Context, name string) (value, error) {
+// documentValues returns the documents of an index by their ids. name is the index, or a sink that writes to the index.
+func (o *outcome) documentValues(ctx context.Context, name string) (value, error) {
 	out := object()
 	for _, s := range o.cfg.Sinks {
 		if section, index := placeOf(s); section != documents || s.Name != name && index != name {
@@ -176,16 +176,16 @@ func (o *outcome) documents(ctx context.Context, name string) (value, error) {
 				return value{}, fmt.Errorf("document %s: %w", d.ID, err)
 			}
 			if out.get(d.ID).kind == item.Absent {
-				out = out.with(d.ID, doc.without(mark))
+				out = out.with(d.ID, doc.without(ownAttribute))
 			}
 		}
 	}
 	return out, nil
 }
 
-// events returns the events that a notify sink sent, or that a detector raised.
-func (o *outcome) events(name string) (value, error) {
-	all := o.raised[name]
+// eventValues returns the events that a notify sink sent, or that a detector raised.
+func (o *outcome) eventValues(name string) (value, error) {
+	all := o.raisedEvents[name]
 	if _, isSink := events.sinkOf(o.cfg, name); isSink {
 		all = nil
 		for line, err := range jsonl.Read(o.stores.dir.Events(name)) {
@@ -209,8 +209,8 @@ func (o *outcome) events(name string) (value, error) {
 	return out, nil
 }
 
-// drops returns the counts of dropped changes: first of the source's filters, then of each sink's.
-func (o *outcome) drops() value {
+// dropCounts returns the counts of dropped changes: first of the source's filters, then of each sink's.
+func (o *outcome) dropCounts() value {
 	out := list()
 	add := func(sink string, by map[string]int64) {
 		for _, reason := range slices.Sorted(maps.Keys(by)) {
@@ -222,7 +222,7 @@ func (o *outcome) drops() value {
 	}
 	add("", o.ledger.Source.Filtered)
 	for _, s := range o.cfg.Sinks {
-		add(s.Name, o.ledger.Sinks[s.Name].Dropped)
+		add(s.Name, o.ledger.Sinks[s.Name].RouteFiltered)
 	}
 	return out
 }
@@ -232,7 +232,7 @@ func (o *outcome) drops() value {
 func (o *outcome) letterValues(want value) (value, error) {
 	out := list()
 	matched := make([]bool, len(want.elems))
-	for _, l := range o.dead {
+	for _, l := range o.deadLetters {
 		v := object().with("sink", optionalText(l.Sink)).with("class", textValue(l.Class))
 		if l.Key != "" {
 			keys, err := o.letterKey(l)
@@ -242,7 +242,7 @@ func (o *outcome) letterValues(want value) (value, error) {
 			v = v.with("keys", keys)
 		}
 		for i, w := range want.elems {
-			if !matched[i] && describes(w, v, l.Error) {
+			if !matched[i] && letterMatches(w, v, l.Error) {
 				matched[i], v = true, w
 				break
 			}
@@ -252,18 +252,18 @@ func (o *outcome) letterValues(want value) (value, error) {
 	return out, nil
 }
 
-// errors describes each dead letter with its error.
-func (o *outcome) errors() []string {
+// letterTexts describes each dead letter with its error.
+func (o *outcome) letterTexts() []string {
 	var lines []string
-	for _, l := range o.dead {
+	for _, l := range o.deadLetters {
 		lines = append(lines, fmt.Sprintf("%s of %s: %s", cmp.Or(l.Sink, "every sink"), cmp.Or(string(l.Key), "a record"),
 			l.Error))
 	}
 	return lines
 }
 
-// describes reports whether a letter has all fields of want.
-func describes(want, letter value, message string) bool {
+// letterMatches reports whether a letter has all fields of want.
+func letterMatches(want, letter value, message string) bool {
 	for i, name := range want.names {
 		if name == "error" {
 			if !strings.Contains(message, want.elems[i].text) {
@@ -297,9 +297,9 @@ func (o *outcome) letterKey(l pipeline.DeadLetter) (value, error) {
 	return out, nil
 }
 
-// identity returns the key of an element of a section. Elements of one key are compared attribute
+// keyFunc returns the key of an element of a section. Elements of one key are compared attribute
 // by attribute. It is nil if the section's elements have no key.
-func (o *outcome) identity(x expectation) func(value) value {
+func (o *outcome) keyFunc(x expectation) func(value) value {
 	names := x.section.identity
 	if x.section == rows || x.section == aggregates {
 		names = o.keyAttributes(o.tableOf(x.name))

@@ -104,7 +104,7 @@ func (r *recorder) record(c step) []byte {
 // fixtureSource reads the saved records of a file or folder, or some lines of a JSON lines file.
 func fixtureSource(cfg *config.Config, s step) (pipeline.Source, func(), error) {
 	o := replay.Options{Paths: []string{s.Fixture}, Decoder: decoderOptions(cfg)}
-	if s.first > 0 {
+	if s.firstLine > 0 {
 		b, err := os.ReadFile(s.Fixture)
 		if err != nil {
 			return nil, nil, err
@@ -113,10 +113,10 @@ func fixtureSource(cfg *config.Config, s step) (pipeline.Source, func(), error) 
 		if len(lines[len(lines)-1]) == 0 {
 			lines = lines[:len(lines)-1]
 		}
-		if s.last > len(lines) {
-			return nil, nil, fmt.Errorf("%s has %d lines, and no line %d", s.Fixture, len(lines), s.last)
+		if s.lastLine > len(lines) {
+			return nil, nil, fmt.Errorf("%s has %d lines, and no line %d", s.Fixture, len(lines), s.lastLine)
 		}
-		o.Paths, o.Stdin = []string{"-"}, bytes.NewReader(bytes.Join(lines[s.first-1:s.last], nil))
+		o.Paths, o.Stdin = []string{"-"}, bytes.NewReader(bytes.Join(lines[s.firstLine-1:s.lastLine], nil))
 	}
 	src, err := replay.Open(o)
 	if err != nil {

@@ -88,7 +88,7 @@ func (r *Result) run(ctx context.Context, cfg *config.Config, opts []sinks.Optio
 	if err != nil {
 		return err
 	}
-	o := &outcome{cfg: cfg, keys: r.Case.keys, stores: s, raised: make(map[string][]value)}
+	o := &outcome{cfg: cfg, keys: r.Case.keys, stores: s, raisedEvents: make(map[string][]value)}
 	rec := &recorder{cfg: cfg}
 	for i, st := range r.Case.Given {
 		if err := o.runStep(ctx, p, rec, st); err != nil {
@@ -100,7 +100,7 @@ func (r *Result) run(ctx context.Context, cfg *config.Config, opts []sinks.Optio
 		return fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", err)
 	}
 	err = target.EachLetter(ctx, s.dir, slog.New(slog.DiscardHandler), func(l pipeline.DeadLetter) error {
-		o.dead = append(o.dead, l)
+		o.deadLetters = append(o.deadLetters, l)
 		return nil
 	})
 	if err != nil {
@@ -149,8 +149,8 @@ func (o *outcome) runStep(ctx context.Context, p *pipeline.Pipeline, rec *record
 		return page, err
 	}), nil)
 	if err != nil {
-		if _, ok := errors.AsType[*replay.BrokenError](err); ok && s.first > 0 {
-			return fmt.Errorf("lines %d-%d of %s: %w", s.first, s.last, s.Fixture, err)
+		if _, ok := errors.AsType[*replay.BrokenError](err); ok && s.firstLine > 0 {
+			return fmt.Errorf("lines %d-%d of %s: %w", s.firstLine, s.lastLine, s.Fixture, err)
 		}
 		return err
 	}
@@ -177,7 +177,7 @@ func (r *Result) compareExpectations(ctx context.Context, o *outcome) error {
 			continue
 		}
 		r.got = append(r.got, got)
-		if lines := compare(x, got.want, o.identity(x)); len(lines) > 0 {
+		if lines := compare(x, got.want, o.keyFunc(x)); len(lines) > 0 {
 			r.Differences = append(r.Differences, Difference{Line: x.line, Where: x.String(), Lines: lines})
 		}
 	}
@@ -186,7 +186,7 @@ func (r *Result) compareExpectations(ctx context.Context, o *outcome) error {
 		r.Differences = []Difference{{Line: r.Case.Line, Where: "expect",
 			Lines: []string{"the test expects nothing; `tablewake test --update` writes what comes"}}}
 	case len(r.Differences) > 0:
-		r.Letters = o.errors()
+		r.Letters = o.letterTexts()
 	}
 	return nil
 }

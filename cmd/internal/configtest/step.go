@@ -25,9 +25,9 @@ type step struct {
 	Fixture string    `key:"fixture"` // path; "": the step is a change
 	Lines   string    `key:"lines" is:"scalar"`
 
-	first, last int // lines of the fixture, 1-based; 0, 0: all of it
-	op          record.Operation
-	keys        value
+	firstLine, lastLine int // lines of the fixture, 1-based; 0, 0: all of it
+	op                  record.Operation
+	keys                value
 }
 
 // Made implements yamlbind's hook after a mapping is read. It checks that the step is a change or a fixture.
@@ -43,22 +43,22 @@ func (s *step) Made(f *yamlbind.File, v *fileValue) {
 				f.FailKey(e, "make two steps of it", "the records of a fixture say this themselves")
 			}
 		}
-		s.fixture(f, v.Get("fixture"), lines)
+		s.checkFixture(f, v.Get("fixture"), lines)
 		return
 	}
 	if lines != nil {
 		f.FailKey(lines, "add `fixture: FILE`", "are lines of no fixture")
 	}
-	s.table(f, v)
-	s.operation(f, v)
-	s.itemKeys(f, v)
+	s.setTable(f, v)
+	s.setOperation(f, v)
+	s.setKeys(f, v)
 	if knownEntities(f, &s.Of) {
 		s.checkEntities(f, s.Of)
 	}
 }
 
-// fixture checks the path and the lines of a fixture.
-func (s *step) fixture(f *yamlbind.File, fixture, lines *fileValue) {
+// checkFixture checks the path and the lines of a fixture.
+func (s *step) checkFixture(f *yamlbind.File, fixture, lines *fileValue) {
 	if s.Fixture == "" {
 		return
 	}
@@ -76,14 +76,14 @@ func (s *step) fixture(f *yamlbind.File, fixture, lines *fileValue) {
 		to = from
 	}
 	var errFrom, errTo error
-	s.first, errFrom = strconv.Atoi(from)
-	s.last, errTo = strconv.Atoi(to)
-	f.FailIf(errFrom != nil || errTo != nil || s.first < 1 || s.last < s.first, lines, "write 3, or 3-7",
+	s.firstLine, errFrom = strconv.Atoi(from)
+	s.lastLine, errTo = strconv.Atoi(to)
+	f.FailIf(errFrom != nil || errTo != nil || s.firstLine < 1 || s.lastLine < s.firstLine, lines, "write 3, or 3-7",
 		"%s are no lines", yamlbind.Quoted(s.Lines))
 }
 
-// table checks the table of the change. The default is the only source table.
-func (s *step) table(f *yamlbind.File, v *fileValue) {
+// setTable checks the table of the change. The default is the only source table.
+func (s *step) setTable(f *yamlbind.File, v *fileValue) {
 	r := contextOf(f)
 	switch t := v.Get("table"); {
 	case t != nil && s.Table != "" && r.checkTable(f, t, t.Node, s.Table):
@@ -126,9 +126,9 @@ func (v *value) Bind(f *yamlbind.File, at *fileValue) {
 	}
 }
 
-// operation derives the operation from the images, or checks `op` against them. It adds no problem for an invalid
+// setOperation derives the operation from the images, or checks `op` against them. It adds no problem for an invalid
 // image, which already has one.
-func (s *step) operation(f *yamlbind.File, v *fileValue) {
+func (s *step) setOperation(f *yamlbind.File, v *fileValue) {
 	old, new := s.Old.kind != item.Absent, s.New.kind != item.Absent
 	unsound := func(image any) bool { return f.Has(image) && !f.Sound(image) }
 	switch {
@@ -156,8 +156,8 @@ func (s *step) operation(f *yamlbind.File, v *fileValue) {
 	f.FailIf(s.TTL && (!old || new), &s.TTL, "a TTL delete has `old` alone", "only a removal is made by TTL")
 }
 
-// itemKeys copies the key attributes from the images and checks them.
-func (s *step) itemKeys(f *yamlbind.File, v *fileValue) {
+// setKeys copies the key attributes from the images and checks them.
+func (s *step) setKeys(f *yamlbind.File, v *fileValue) {
 	keys := contextOf(f).keys[s.Table]
 	s.keys = object()
 	f.FailIf(len(keys) == 0 && len(f.Problems) == 0, v, "add it there: `"+s.Table+": [PK, SK]`",

@@ -94,7 +94,7 @@ func (f *File) caseEdits(r *Result) ([]edit, error) {
 		if x.at.Alias {
 			return nil, fmt.Errorf("%s stands behind an alias, which other tests may share: write it out first", x)
 		}
-		e := edit{t.afterKey(x.at.Key), t.end(x.at), r.got[i].want.block(x.at.Key.Column - 1)}
+		e := edit{t.afterKey(x.at.Key), t.valueEnd(x.at), r.got[i].want.block(x.at.Key.Column - 1)}
 		switch {
 		case x.flow:
 			e.text = " " + r.got[i].want.String()
@@ -125,13 +125,13 @@ func (t *fileText) offset(line, column int) int {
 	return n + len(t.lines[line-1])
 }
 
-// text returns the text from an offset to the end.
-func (t *fileText) text(from int) string { return strings.Join(t.lines, "")[from:] }
+// textFrom returns the text from an offset to the end.
+func (t *fileText) textFrom(from int) string { return strings.Join(t.lines, "")[from:] }
 
 // afterKey returns the offset after the colon of a key.
 func (t *fileText) afterKey(key *yaml.Node) int {
 	from := t.offset(key.Line, key.Column)
-	rest := t.text(from)
+	rest := t.textFrom(from)
 	n := len(key.Value)
 	if rest[0] == '"' || rest[0] == '\'' {
 		n = len(flowToken.FindString(rest))
@@ -139,13 +139,13 @@ func (t *fileText) afterKey(key *yaml.Node) int {
 	return from + n + strings.IndexByte(rest[n:], ':') + 1
 }
 
-// end returns the offset after the last byte of a list or mapping.
-func (t *fileText) end(p *fileValue) int {
+// valueEnd returns the offset after the last byte of a list or mapping.
+func (t *fileText) valueEnd(p *fileValue) int {
 	if p.Node.Style&yaml.FlowStyle == 0 {
 		return t.blockEnd(p.Key.Line, p.Key.Column-1)
 	}
 	from := t.offset(p.Node.Line, p.Node.Column)
-	return from + flowEnd(t.text(from))
+	return from + flowEnd(t.textFrom(from))
 }
 
 // blockEnd returns the end of the last line of a key's value. Its lines are indented deeper than the key, or start with

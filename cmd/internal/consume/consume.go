@@ -28,18 +28,18 @@ import (
 type options struct {
 	records.Input
 	target.Flags
-	worker      string
-	start       startup
-	health      string
-	page        bool                 // serve the page also on an address other than loopback
-	scrape      *prometheus.Exporter // exporter of /metrics; nil: /metrics is off
-	stopTimeout time.Duration
-	idle        time.Duration
-	idleTimeout time.Duration
-	repairRCU   float64
-	verbose     bool
-	format      cli.Format
-	extensions  []sinks.Extension
+	worker          string
+	start           startup
+	healthAddress   string
+	publicPage      bool                 // serve the page also on an address other than loopback
+	metricsExporter *prometheus.Exporter // exporter of /metrics; nil: /metrics is off
+	stopTimeout     time.Duration
+	exitWhenIdle    time.Duration
+	idleTimeout     time.Duration
+	repairRCU       float64
+	verbose         bool
+	format          cli.Format
+	extensions      []sinks.Extension
 }
 
 // New is the command consume.
@@ -98,13 +98,13 @@ On another address than loopback it needs --page.`,
 	f := c.Flags()
 	f.StringVar(&o.worker, "worker", "",
 		"name of this consumer, the same over restarts: what leases are pinned to (default: the host's)")
-	f.StringVar(&o.health, "health", "127.0.0.1:8080",
+	f.StringVar(&o.healthAddress, "health", "127.0.0.1:8080",
 		"address of the page and of /livez, /readyz, /status and /metrics, or off")
-	f.BoolVar(&o.page, "page", false,
+	f.BoolVar(&o.publicPage, "page", false,
 		"serve the page also where --health is no loopback address: whoever reaches the address reads it")
 	f.DurationVar(&o.stopTimeout, "stop-timeout", 25*time.Second,
 		"how long a stop may take; below the time after which the process is killed (30s on ECS by default)")
-	f.DurationVar(&o.idle, "exit-when-idle", 0,
+	f.DurationVar(&o.exitWhenIdle, "exit-when-idle", 0,
 		"end when nothing came for this long, and all that the streams have is written and checkpointed, whichever consumer reads it")
 	f.DurationVar(&o.idleTimeout, "idle-timeout", 0,
 		"with --exit-when-idle: end with 10 when not all is read, and nothing was done for this long (default: wait)")
@@ -125,13 +125,13 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		return fmt.Errorf(
 			"%s:%d: source.kinesis: consume reads the table's own stream: remove source.kinesis, or let a Lambda read it",
 			cfg.File, cfg.Source.Line)
-	case o.health != "" && strings.Trim(o.health, "0123456789") == "":
-		return cli.Usagef("--health %s is no address: write 127.0.0.1:%s", o.health, o.health)
+	case o.healthAddress != "" && strings.Trim(o.healthAddress, "0123456789") == "":
+		return cli.Usagef("--health %s is no address: write 127.0.0.1:%s", o.healthAddress, o.healthAddress)
 	case o.stopTimeout <= 0:
 		return cli.Usagef("--stop-timeout is a time, as 25s")
-	case o.idle < 0:
+	case o.exitWhenIdle < 0:
 		return cli.Usagef("--exit-when-idle is a time, as 5s, or 0 to run for ever")
-	case o.idleTimeout < 0 || o.idleTimeout > 0 && o.idle == 0:
+	case o.idleTimeout < 0 || o.idleTimeout > 0 && o.exitWhenIdle == 0:
 		return cli.Usagef("--idle-timeout is a time, as 5m, beside --exit-when-idle")
 	case o.repairRCU < 0:
 		return cli.Usagef("--repair-rcu is a number of read units a second, or 0 for no limit")
@@ -152,9 +152,9 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if o.Live && cfg.Metrics == config.MetricsEMF {
 		block, emf, s.Out = nil, s.Out, log // standard output has only EMF documents, so the summary goes to standard error
 	}
-	if o.health != "off" && cfg.Metrics != config.MetricsNone {
-		o.scrape = prometheus.New()
-		o.Scrape = o.scrape
+	if o.healthAddress != "off" && cfg.Metrics != config.MetricsNone {
+		o.metricsExporter = prometheus.New()
+		o.Scrape = o.metricsExporter
 	}
 	endTelemetry, err := o.StartTelemetry(ctx, cfg, emf, log, o.verbose)
 	if err != nil {
@@ -190,7 +190,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	source, err := consumer.New(consumer.Options{
 		API: res.api, Table: res.table, Gaps: res.gaps, Coordinator: o.workerOptions(cfg), CallTimeout: stream.CallTimeout,
 		Logger: o.logger(log),
-		Meter:  o.Telemetry.Meter, Pipeline: cfg.Name, Unrepaired: repair.count(),
+		Meter:  o.Telemetry.Meter, Pipeline: cfg.Name, Unrepaired: repair.unrepairedCounter(),
 	})
 	if err != nil {
 		return err
@@ -198,8 +198,9 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if repair != nil {
 		repair.owner = source.ID()
 	}
-	c := &consumerRun{o: o, cfg: cfg, pipeline: p, source: source, stop: stop, log: log, block: block, stores: res.stores,
-		heldBack: res.heldBack, repair: repair, noEntity: &noEntity, asking: make(chan struct{}, maxAsking)}
+	c := &consumerRun{o: o, cfg: cfg, pipeline: p, consumer: source, stop: stop, log: log, statusLines: block,
+		stores: res.stores, heldBack: res.heldBack, repair: repair, noEntityCount: &noEntity,
+		statusRequests: make(chan struct{}, maxAsking)}
 	if endpoint != nil {
 		c.looks = o.newLooks(cfg, res)
 	}
@@ -212,16 +213,16 @@ func (o *options) logger(w io.Writer) *slog.Logger {
 	return cli.NewLogger(w, slog.LevelInfo, o.verbose)
 }
 
-// readCalls is the number of concurrent GetRecords calls.
-const readCalls = 64
+// maxReadCalls is the number of concurrent GetRecords calls.
+const maxReadCalls = 64
 
 // workerOptions returns the options of the coordinator.
 func (o *options) workerOptions(cfg *config.Config) coordinator.Options {
 	w := coordinator.Options{
 		Name: o.worker, Routes: sinks.RoutesDigest(cfg), Sources: stream.Sources(cfg), Lease: stream.LeaseDuration(cfg),
 		Start: coordinator.Start{Latest: cfg.Source.Start.Latest, Time: cfg.Source.Start.Time},
-		Idle:  o.idle, MaxIdle: cfg.Source.Polling.MaxIdle, CallsPerMonth: cfg.Source.Polling.CallsPerMonth,
-		MaxCalls: readCalls,
+		Idle:  o.exitWhenIdle, MaxIdle: cfg.Source.Polling.MaxIdle, CallsPerMonth: cfg.Source.Polling.CallsPerMonth,
+		MaxCalls: maxReadCalls,
 	}
 	if cfg.Source.OnGap.ReadsOn() {
 		w.OnGap = coordinator.Continue

@@ -24,32 +24,32 @@ import (
 
 // consumerRun is a consumer that has started.
 type consumerRun struct {
-	o        *options
-	cfg      *config.Config
-	pipeline *pipeline.Pipeline
-	source   *consumer.Consumer
-	stores   *target.Stores
-	heldBack heldBackStore // nil: the state cannot store notes
-	repair   *gapRepair    // nil: gaps are not repaired
-	stop     *stopper
-	log      io.Writer
-	block    *cli.StatusLines // the block at the end of the terminal; nil: no progress is shown there
-	noEntity *atomic.Int64    // changes whose item belongs to no entity; nil: they are not counted
-	looks    *page.Looks      // looks at the stores that all consumers share; nil: the page is not served
-	rates    rates
-	asking   chan struct{} // has an element for each waiting call of statusWithin
+	o              *options
+	cfg            *config.Config
+	pipeline       *pipeline.Pipeline
+	consumer       *consumer.Consumer
+	stores         *target.Stores
+	heldBack       heldBackStore // nil: the state cannot store notes
+	repair         *gapRepair    // nil: gaps are not repaired
+	stop           *stopper
+	log            io.Writer
+	statusLines    *cli.StatusLines  // the block at the end of the terminal; nil: no progress is shown there
+	noEntityCount  *atomic.Int64     // changes whose item belongs to no entity; nil: they are not counted
+	looks          *page.ReportCache // looks at the stores that all consumers share; nil: the page is not served
+	rates          rates
+	statusRequests chan struct{} // has an element for each waiting call of statusWithin
 
 	mu            sync.Mutex
-	stopped       map[string]string // reason by stopped shard, at the last look
+	stopReasons   map[string]string // reason by stopped shard, at the last look
 	stoppedAtEnd  map[string]string // stopped shards of all consumers, once the rest of the stream is read
-	unread        string            // description of unread records after --idle-timeout; "": the timeout has not passed
+	unreadText    string            // description of unread records after --idle-timeout; "": the timeout has not passed
 	revokedBefore int64             // deliveries revoked before the stop began
-	failed        bool              // a read error began the stop
+	hasReadError  bool              // a read error began the stop
 }
 
 // run consumes until a stop, prints the summary and returns the error of the command.
 func (c *consumerRun) run(ctx context.Context, s cli.Streams) error {
-	fmt.Fprintf(c.log, "consumer %s\n", c.source.ID())
+	fmt.Fprintf(c.log, "consumer %s\n", c.consumer.ID())
 	auto, err := startStep(ctx, &c.o.start, "opening the dead letters", func() (*redrive.Auto, error) {
 		return redrive.StartAuto(ctx, &c.o.Input, c.cfg, c.stores, c.pipeline, c.log, c.o.verbose)
 	})
@@ -57,13 +57,13 @@ func (c *consumerRun) run(ctx context.Context, s cli.Streams) error {
 		return err
 	}
 	start := time.Now()
-	err = c.read(ctx)
+	err = c.runPipeline(ctx)
 	if redriveErr := auto.Finish(ctx); err == nil {
 		err = redriveErr
 	}
 	sum := replay.Summarize(c.cfg.Name, c.pipeline.Ledger(), time.Since(start))
-	if c.noEntity != nil {
-		sum.NoEntity = c.noEntity.Load()
+	if c.noEntityCount != nil {
+		sum.NoEntity = c.noEntityCount.Load()
 	}
 	if printErr := sum.Print(s, c.o.format, c.cfg, &c.o.Flags); printErr != nil {
 		err = errors.Join(err, printErr)
@@ -71,8 +71,8 @@ func (c *consumerRun) run(ctx context.Context, s cli.Streams) error {
 	return c.exitError(sum, err)
 }
 
-// read runs the pipeline until a stop begins or the source ends, and closes the source.
-func (c *consumerRun) read(ctx context.Context) error {
+// runPipeline runs the pipeline until a stop begins or the source ends, and closes the source.
+func (c *consumerRun) runPipeline(ctx context.Context) error {
 	watching, endWatching := context.WithCancel(context.WithoutCancel(ctx))
 	var watchers sync.WaitGroup
 	watchers.Go(func() { c.watch(watching) })
@@ -81,53 +81,53 @@ func (c *consumerRun) read(ctx context.Context) error {
 		watchers.Go(func() { c.looks.Run(watching) })
 	}
 	if c.repair != nil {
-		watchers.Go(func() { c.repair.run(c.stop.soft) })
+		watchers.Go(func() { c.repair.run(c.stop.softStop) })
 	}
 	watchers.Go(func() {
 		select {
-		case <-c.stop.soft.Done():
+		case <-c.stop.softStop.Done():
 			fmt.Fprintf(c.log, "stopping: what was read is written, and shards are let go; %s at most\n", c.o.stopTimeout)
 			c.refreshStopped()
 			c.mu.Lock()
 			c.revokedBefore = revokedDeliveries(c.pipeline.Ledger())
 			c.mu.Unlock()
-			c.pipeline.Stop(c.stop.hard)
+			c.pipeline.Stop(c.stop.hardStop)
 		case <-watching.Done():
 		}
 	})
-	err := c.pipeline.Run(context.WithoutCancel(ctx), stopsWithSource{c.source, c.readFailed}, c.source)
-	c.stop.begin() // if the run ended without a stop, the stop timeout begins here
-	err = errors.Join(err, c.source.Close(c.stop.hard))
+	err := c.pipeline.Run(context.WithoutCancel(ctx), stoppingSource{c.consumer, c.stopOnReadError}, c.consumer)
+	c.stop.stopSoftly() // if the run ended without a stop, the stop timeout begins here
+	err = errors.Join(err, c.consumer.Close(c.stop.hardStop))
 	endWatching()
 	watchers.Wait()
 	if c.repair != nil {
-		c.repair.writeLeft(c.log, c.o.CommandLine(c.cfg))
+		c.repair.printRepairCommand(c.log, c.o.CommandLine(c.cfg))
 	}
 	return err
 }
 
-// stopsWithSource is a source that calls failed after a read error. This begins a stop, whose timeout also limits sinks
+// stoppingSource is a source that calls failed after a read error. This begins a stop, whose timeout also limits sinks
 // and leases that do not answer.
-type stopsWithSource struct {
+type stoppingSource struct {
 	*consumer.Consumer
-	failed func()
+	onReadError func()
 }
 
 // Read returns the consumer's next page.
-func (s stopsWithSource) Read(ctx context.Context) (*pipeline.Page, error) {
+func (s stoppingSource) Read(ctx context.Context) (*pipeline.Page, error) {
 	page, err := s.Consumer.Read(ctx)
 	if err != nil && !errors.Is(err, io.EOF) {
-		s.failed()
+		s.onReadError()
 	}
 	return page, err
 }
 
-// readFailed begins a stop after a read error.
-func (c *consumerRun) readFailed() {
+// stopOnReadError begins a stop after a read error.
+func (c *consumerRun) stopOnReadError() {
 	c.mu.Lock()
-	c.failed = c.failed || c.stop.soft.Err() == nil
+	c.hasReadError = c.hasReadError || c.stop.softStop.Err() == nil
 	c.mu.Unlock()
-	c.stop.begin()
+	c.stop.stopSoftly()
 }
 
 // healthPatience returns the time without a finished record after which a consumer counts as stuck. It is longer than
@@ -145,22 +145,22 @@ func healthPatience(cfg *config.Config) time.Duration {
 
 // healthFacts is the [health.Source] of a consumer that runs.
 func (c *consumerRun) healthFacts(context.Context) (health.Facts, error) {
-	h := c.source.Health()
+	h := c.consumer.Health()
 	f := health.Facts{Live: h.Live, Ready: h.Ready, Reasons: h.Reasons, Stuck: len(h.Stuck)}
 	if !h.Live {
 		return f, nil // the calls below need locks that a hanging consumer may hold
 	}
-	st := c.source.Status()
-	f.Contact, f.Seen, f.Leaving, f.Shards = st.Contact, st.Seen, st.Member.Leaving, len(st.Partitions)
+	st := c.consumer.Status()
+	f.Contact, f.Seen, f.Leaving, f.Shards = st.HeartbeatFresh, st.TableRead, st.Member.Leaving, len(st.Partitions)
 	for _, p := range st.Partitions {
-		if p.Stopped != "" {
+		if p.StopReason != "" {
 			f.Stopped++
 		}
 		if p.Behind {
 			f.Behind++
 		}
 	}
-	for _, n := range st.Unbegun {
+	for _, n := range st.UnbegunShards {
 		f.Unbegun += n
 	}
 	ledger := c.pipeline.Ledger()
@@ -209,14 +209,14 @@ func revokedDeliveries(l pipeline.Ledger) (n int64) {
 // exitError returns the error of the command, with its exit code.
 func (c *consumerRun) exitError(sum replay.Summary, err error) error {
 	c.mu.Lock()
-	stopped, lost, failed, unread := maps.Clone(c.stopped), revokedDeliveries(sum.Ledger)-c.revokedBefore, c.failed,
-		c.unread
+	lost := revokedDeliveries(sum.Ledger) - c.revokedBefore
+	stopped, failed, unread := maps.Clone(c.stopReasons), c.hasReadError, c.unreadText
 	if stopped == nil {
 		stopped = make(map[string]string)
 	}
 	maps.Copy(stopped, c.stoppedAtEnd)
 	c.mu.Unlock()
-	hard := context.Cause(c.stop.hard)
+	hard := context.Cause(c.stop.hardStop)
 	switch {
 	case failed && err != nil: // before the cases of a slow stop, because the same command would fail again
 		return err
@@ -228,7 +228,7 @@ func (c *consumerRun) exitError(sum replay.Summary, err error) error {
 			fmt.Errorf("stopped hard, as %w: what was pending comes again where it is read next", hard), err))
 	case err != nil:
 		return err
-	case lost > 0 && c.stop.soft.Err() != nil:
+	case lost > 0 && c.stop.softStop.Err() != nil:
 		return cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf(
 			"shards were taken away while it stopped, with %s deliveries pending: they come again where they are read next",
 			cli.Thousands(lost)))

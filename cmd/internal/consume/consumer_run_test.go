@@ -26,7 +26,7 @@ var errDenied = errors.New("AccessDeniedException: check the credentials")
 func (denied) Read(context.Context) (leases.Snapshot, error) {
 	return leases.Snapshot{}, pipeline.Fatal(errDenied)
 }
-func (denied) Leave(context.Context, string) error { return pipeline.Transient(errDenied) }
+func (denied) RemoveMember(context.Context, string) error { return pipeline.Transient(errDenied) }
 
 // A consumer that cannot continue ends within the timeout of a stop, although no stop was requested. It ends with its
 // error and as a failure, because the same command would fail again.
@@ -38,7 +38,7 @@ func TestConsume_EndsWhereLeasesAreDenied(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "out")
-	o := &options{Flags: target.Flags{Local: dir}, health: "off", stopTimeout: time.Second}
+	o := &options{Flags: target.Flags{Local: dir}, healthAddress: "off", stopTimeout: time.Second}
 	st, err := o.OpenLocal(cfg, io.Discard, false)
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func TestConsume_EndsWhereLeasesAreDenied(t *testing.T) {
 	}
 	stop := newStopper(t.Context(), o.stopTimeout)
 	defer stop.close()
-	c := &consumerRun{o: o, cfg: cfg, pipeline: p, source: source, stop: stop, log: log, stores: st}
+	c := &consumerRun{o: o, cfg: cfg, pipeline: p, consumer: source, stop: stop, log: log, stores: st}
 	ended := make(chan error, 1)
 	go func() { ended <- c.run(t.Context(), cli.Streams{Out: io.Discard, Err: log}) }()
 	select {

@@ -25,27 +25,27 @@ const (
 // gapRepair repairs the damage of gaps in the sinks, while the consumer reads on (on_gap: repair). Each consumer of a
 // pipeline has one. A repair has an owner that expires. So one consumer repairs, and another takes over if it dies.
 type gapRepair struct {
-	gaps  state.Gaps
-	do    func(ctx context.Context, due []state.NotedGap) error // repairs gaps, and stores the results
-	lease time.Duration                                         // lease time of the pipeline
-	log   *slog.Logger
-	owner string // id of the repairs' owner: the consumer
+	gaps          state.Gaps
+	repairDue     func(ctx context.Context, due []state.NotedGap) error // repairs gaps, and stores the results
+	leaseDuration time.Duration                                         // lease time of the pipeline
+	log           *slog.Logger
+	owner         string // id of the repairs' owner: the consumer
 
 	unrepaired atomic.Int64 // number of unrepaired gaps at the last look
 }
 
 // run looks for gaps and repairs them until ctx is done. After an error it tries again.
 func (r *gapRepair) run(ctx context.Context) {
-	defer r.lastLook(ctx)
+	defer r.countRemaining(ctx)
 	failures := 0
 	for ctx.Err() == nil {
 		due, err := r.findDue(ctx)
 		if err == nil && len(due) > 0 {
-			if err = r.do(ctx, due); err == nil {
+			if err = r.repairDue(ctx, due); err == nil {
 				_, err = r.findDue(ctx)
 			}
 		}
-		pause := r.lease
+		pause := r.leaseDuration
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -61,8 +61,8 @@ func (r *gapRepair) run(ctx context.Context) {
 	}
 }
 
-// lastLook counts the remaining gaps after ctx is done. If that fails, the former count stays.
-func (r *gapRepair) lastLook(ctx context.Context) {
+// countRemaining counts the remaining gaps after ctx is done. If that fails, the former count stays.
+func (r *gapRepair) countRemaining(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
 	_, _ = r.findDue(ctx)
@@ -85,11 +85,11 @@ func (r *gapRepair) findDue(ctx context.Context) (due []state.NotedGap, err erro
 		}
 		unrepaired++
 		switch age := now.Sub(g.Found); {
-		case age < r.lease:
+		case age < r.leaseDuration:
 			tooNew = true
 		case r.isDue(g, now):
 			due = append(due, g)
-			late = late || age >= 2*r.lease
+			late = late || age >= 2*r.leaseDuration
 		}
 	}
 	r.unrepaired.Store(unrepaired)
@@ -112,16 +112,16 @@ func (r *gapRepair) isDue(g state.NotedGap, now time.Time) bool {
 	return true
 }
 
-// count returns the function that counts the unrepaired gaps; nil for a nil gapRepair.
-func (r *gapRepair) count() func() int64 {
+// unrepairedCounter returns the function that counts the unrepaired gaps; nil for a nil gapRepair.
+func (r *gapRepair) unrepairedCounter() func() int64 {
 	if r == nil {
 		return nil
 	}
 	return r.unrepaired.Load
 }
 
-// writeLeft prints the command that repairs the remaining gaps.
-func (r *gapRepair) writeLeft(w io.Writer, command string) {
+// printRepairCommand prints the command that repairs the remaining gaps.
+func (r *gapRepair) printRepairCommand(w io.Writer, command string) {
 	if n := r.unrepaired.Load(); n > 0 {
 		fmt.Fprintf(w, "%s not repaired yet: the next consumer goes on with that, or `tablewake gaps %s --repair --audit`\n",
 			cli.Count(n, "gap"), command)

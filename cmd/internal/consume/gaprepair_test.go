@@ -62,7 +62,7 @@ func repairs(t *testing.T, log *running, d time.Duration, noted *notedGaps, do f
 	t.Helper()
 	began = time.Now()
 	noted.gaps = []state.NotedGap{{Gap: record.Gap{StreamARN: "arn", Shard: "shard-1", Found: began}, Repair: state.GapRepair{Stage: state.GapOpen, Version: 1}}}
-	r := &gapRepair{gaps: noted, lease: testLease, log: slog.New(slog.NewTextHandler(log, nil)), do: func(ctx context.Context, due []state.NotedGap) error {
+	r := &gapRepair{gaps: noted, leaseDuration: testLease, log: slog.New(slog.NewTextHandler(log, nil)), repairDue: func(ctx context.Context, due []state.NotedGap) error {
 		if len(due) != 1 || due[0].Shard != "shard-1" {
 			t.Errorf("gaps that are repaired: %+v", due)
 		}
@@ -112,7 +112,7 @@ func TestGapRepair_Together(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				noted := &notedGaps{}
 				var calls [][]state.NotedGap
-				r := &gapRepair{gaps: noted, lease: testLease, log: slog.New(slog.DiscardHandler), do: func(_ context.Context, due []state.NotedGap) error {
+				r := &gapRepair{gaps: noted, leaseDuration: testLease, log: slog.New(slog.DiscardHandler), repairDue: func(_ context.Context, due []state.NotedGap) error {
 					calls = append(calls, due)
 					noted.mu.Lock()
 					defer noted.mu.Unlock()

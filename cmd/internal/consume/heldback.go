@@ -39,11 +39,11 @@ func heldBackShards(held []pipeline.HeldBack, st coordinator.Status) []state.Hel
 }
 
 // failingSinks returns the failing ones of all sinks.
-func failingSinks(all []pipeline.SinkState) []state.SinkTrouble {
-	var failing []state.SinkTrouble
+func failingSinks(all []pipeline.SinkState) []state.FailingSink {
+	var failing []state.FailingSink
 	for _, s := range all {
 		if !s.Failing.IsZero() {
-			failing = append(failing, state.SinkTrouble{
+			failing = append(failing, state.FailingSink{
 				Sink: s.Name, Pending: s.Pending, Oldest: cli.OptionalTime(s.Oldest), Failing: s.Failing.UTC(), Error: s.Error,
 				Blocked: s.Blocked,
 			})
@@ -53,11 +53,11 @@ func failingSinks(all []pipeline.SinkState) []state.SinkTrouble {
 }
 
 const (
-	noteEvery   = 10 * time.Second // interval of updates
-	noteAfter   = 30 * time.Second // minimum duration of a reason in a note
-	noteRefresh = time.Hour        // time after which an unchanged note is written again, because notes expire
-	noteSize    = 20               // maximum number of reasons in a note
-	noteTimeout = 10 * time.Second // timeout of one write
+	noteInterval     = 10 * time.Second // interval of updates
+	minNotedDuration = 30 * time.Second // minimum duration of a reason in a note
+	noteRefresh      = time.Hour        // time after which an unchanged note is written again, because notes expire
+	noteSize         = 20               // maximum number of reasons in a note
+	noteTimeout      = 10 * time.Second // timeout of one write
 )
 
 // heldBackNote writes the note of one consumer.
@@ -68,11 +68,12 @@ type heldBackNote struct {
 	stored state.HeldBack // the note that was written last; zero if the store has none
 }
 
-// update writes the note if its reasons changed, if a sink fails, or if it is older than noteRefresh.
-func (n *heldBackNote) update(
-	ctx context.Context, now time.Time, held []state.HeldBackShard, failing ...state.SinkTrouble,
+// writeIfChanged writes the note if its reasons changed, if a sink fails, or if it is older than noteRefresh.
+func (n *heldBackNote) writeIfChanged(
+	ctx context.Context, now time.Time, held []state.HeldBackShard, failing ...state.FailingSink,
 ) error {
-	long := slices.DeleteFunc(slices.Clone(held), func(h state.HeldBackShard) bool { return now.Sub(h.Since) < noteAfter })
+	isShort := func(h state.HeldBackShard) bool { return now.Sub(h.Since) < minNotedDuration }
+	long := slices.DeleteFunc(slices.Clone(held), isShort)
 	note := state.HeldBack{Consumer: n.consumer, At: now.UTC(), Total: len(long), Worst: long[:min(len(long), noteSize)],
 		Sinks: failing}
 	unchanged := note.Total == n.stored.Total && slices.EqualFunc(note.Worst, n.stored.Worst, sameReason)
@@ -100,11 +101,12 @@ func (c *consumerRun) noteHeldBack(ctx context.Context) {
 	if c.heldBack == nil {
 		return
 	}
-	note := heldBackNote{store: c.heldBack, consumer: c.source.ID()}
+	note := heldBackNote{store: c.heldBack, consumer: c.consumer.ID()}
 	lastError := ""
 	update := func(ctx context.Context, held []pipeline.HeldBack, sinks []pipeline.SinkState) {
 		text := ""
-		if err := note.update(ctx, time.Now(), heldBackShards(held, c.source.Status()), failingSinks(sinks)...); err != nil {
+		shards := heldBackShards(held, c.consumer.Status())
+		if err := note.writeIfChanged(ctx, time.Now(), shards, failingSinks(sinks)...); err != nil {
 			text = err.Error()
 		}
 		if text != lastError && text != "" {
@@ -112,7 +114,7 @@ func (c *consumerRun) noteHeldBack(ctx context.Context) {
 		}
 		lastError = text
 	}
-	tick := time.NewTicker(noteEvery)
+	tick := time.NewTicker(noteInterval)
 	defer tick.Stop()
 	for {
 		select {

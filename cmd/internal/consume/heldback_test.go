@@ -70,7 +70,7 @@ func TestHeldBackNote_IsWrittenOnChange(t *testing.T) {
 		{"no more for a day", 24 * time.Hour, nil, nil, 5, 0},
 	} {
 		book.err = step.err
-		if err := note.update(t.Context(), start.Add(step.at), step.held); (err == nil) != (step.err == nil) {
+		if err := note.writeIfChanged(t.Context(), start.Add(step.at), step.held); (err == nil) != (step.err == nil) {
 			t.Errorf("%s: %v", step.what, err)
 		}
 		if book.writes != step.writes || book.last.Total != step.total || len(book.last.Worst) != min(step.total, 20) {
@@ -139,7 +139,7 @@ func TestStatus_HeldBack(t *testing.T) {
 	for _, consumer := range []string{"task-1-x", "task-0-dead"} {
 		note := heldBackNote{store: db.State("shop"), consumer: consumer}
 		held := []state.HeldBackShard{{Shard: "shardId-1", Sink: "of-" + consumer, Reason: pipeline.HeldByShare, Since: now.Add(-5 * time.Minute), Bytes: 1 << 20}}
-		if err := note.update(t.Context(), now, held); err != nil {
+		if err := note.writeIfChanged(t.Context(), now, held); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -19,7 +19,7 @@ const (
 
 // newLooks returns the looks at the stores that all consumers share: leases, heartbeats, gaps, notes and stages of
 // sinks. A look lists no stream and counts no dead letters; `status` does both.
-func (o *options) newLooks(cfg *config.Config, r *resources) *page.Looks {
+func (o *options) newLooks(cfg *config.Config, r *resources) *page.ReportCache {
 	var heartbeats stream.HeartbeatWatch
 	return page.NewLooks(lookPause, redact.LogText, func(ctx context.Context) (*fleet.Report, error) {
 		ctx, cancel := context.WithTimeout(ctx, lookTimeout)
@@ -35,7 +35,7 @@ func (o *options) newLooks(cfg *config.Config, r *resources) *page.Looks {
 		obs.At = time.Now()
 		obs.Silent = heartbeats.Observe(obs.Leases.Members, obs.At, stream.LeaseDuration(cfg))
 		obs.Gaps, err = stream.Collect(r.gaps.Gaps(ctx))
-		obs.AddUnread("gaps", err)
+		obs.AddReadFailure("gaps", err)
 		r.readState(ctx, &obs)
 		obs.LeftOut = sinks.LeftOut(cfg, obs.Births)
 		report := obs.Report()
@@ -48,13 +48,13 @@ func (r *resources) readState(ctx context.Context, obs *fleet.Observation) {
 	var err error
 	if r.heldBack != nil {
 		obs.HeldBack, err = r.heldBack.HeldBack(ctx)
-		obs.AddUnread("what consumers note of sinks", err)
+		obs.AddReadFailure("what consumers note of sinks", err)
 	}
 	if r.state == nil {
 		return
 	}
 	obs.Births, err = stream.Collect(r.state.Births(ctx))
-	obs.AddUnread("the stages of sinks", err)
+	obs.AddReadFailure("the stages of sinks", err)
 	obs.Fills, err = fleet.ReadFills(ctx, r.state, obs.Births)
-	obs.AddUnread("how far backfills are", err)
+	obs.AddReadFailure("how far backfills are", err)
 }

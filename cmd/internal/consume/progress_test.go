@@ -23,8 +23,8 @@ func TestProgress(t *testing.T) {
 		},
 	}
 	status := coordinator.Status{
-		Member:     leases.Member{Calls: 1_000_000},
-		Partitions: []coordinator.PartitionStatus{{Shard: "a", Behind: true}, {Shard: "b"}, {Shard: "c", Stopped: "a gap"}},
+		Member:     leases.Member{CallsPerMonth: 1_000_000},
+		Partitions: []coordinator.PartitionStatus{{Shard: "a", Behind: true}, {Shard: "b"}, {Shard: "c", StopReason: "a gap"}},
 	}
 	p := progress{newProcess(status, nil), "shop", now}
 	p.Ledger, p.Lag, p.ReadRate = ledger, new(75.0), new(4.26)

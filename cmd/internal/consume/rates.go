@@ -38,12 +38,12 @@ type rates struct {
 	sinks map[string]*rateMeter
 
 	mu       sync.Mutex
-	last     ratesNow
+	current  rateValues
 	measured bool // last has two samples
 }
 
-// ratesNow are the present rates, per second.
-type ratesNow struct {
+// rateValues are the present rates, per second.
+type rateValues struct {
 	read    float64            // records
 	written map[string]float64 // changes, by sink
 
@@ -51,12 +51,12 @@ type ratesNow struct {
 	lastLetter time.Time // time of the last growth of letters; zero: never
 }
 
-// add adds the ledger at now. One goroutine calls it.
-func (r *rates) add(now time.Time, l pipeline.Ledger) {
+// measure adds the ledger at now. One goroutine calls it.
+func (r *rates) measure(now time.Time, l pipeline.Ledger) {
 	first := len(r.read.samples) == 0
-	next := ratesNow{read: r.read.add(now, l.Source.Read), written: make(map[string]float64, len(l.Sinks)),
-		letters: l.GivenUp(), lastLetter: r.last.lastLetter}
-	if next.letters > r.last.letters {
+	next := rateValues{read: r.read.add(now, l.Source.Read), written: make(map[string]float64, len(l.Sinks)),
+		letters: l.DeadLetterCount(), lastLetter: r.current.lastLetter}
+	if next.letters > r.current.letters {
 		next.lastLetter = now
 	}
 	if r.sinks == nil {
@@ -70,12 +70,12 @@ func (r *rates) add(now time.Time, l pipeline.Ledger) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.last, r.measured = next, !first
+	r.current, r.measured = next, !first
 }
 
 // latest returns the rates; false before they are measured.
-func (r *rates) latest() (ratesNow, bool) {
+func (r *rates) latest() (rateValues, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.last, r.measured
+	return r.current, r.measured
 }

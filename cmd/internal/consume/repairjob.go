@@ -27,10 +27,10 @@ const (
 
 // newGapRepair returns the repair of the gaps of cfg. Its log goes to w.
 func (o *options) newGapRepair(cfg *config.Config, res *resources, exts []sinks.Extension, w io.Writer) *gapRepair {
-	r := &gapRepair{gaps: res.gaps, lease: stream.LeaseDuration(cfg), log: o.logger(w)}
+	r := &gapRepair{gaps: res.gaps, leaseDuration: stream.LeaseDuration(cfg), log: o.logger(w)}
 	// no progress is shown; each write is in the log
 	streams := cli.Streams{Out: io.Discard, Err: io.Discard, Extensions: exts}
-	r.do = func(ctx context.Context, due []state.NotedGap) error {
+	r.repairDue = func(ctx context.Context, due []state.NotedGap) error {
 		return o.repairGaps(ctx, cfg, res, r, due, streams, w)
 	}
 	return r
@@ -67,10 +67,10 @@ func (o *options) repairGaps(ctx context.Context, cfg *config.Config, res *resou
 	r.log.LogAttrs(ctx, slog.LevelWarn, "records were lost: the sinks are compared with the table, and repaired",
 		slog.Int("gaps", len(due)))
 	job, err := auditor.NewJob(ctx, auditor.JobOptions{
-		Flags: o.Flags, Config: cfg, Stores: res.stores, Streams: streams, Sinks: names, Running: true,
+		Flags: o.Flags, Config: cfg, Stores: res.stores, Streams: streams, Sinks: names, WritersRunning: true,
 		Segments: run.DefaultSegments, Parts: run.DefaultParts, Rounds: run.DefaultRounds, RCU: o.repairRCU,
 		MaxLag: repairMaxLag, ClockSkew: repairClockSkew,
-		Repaired: func(sink string, f *audit.Finding, done audit.Outcome) { r.logRepair(ctx, sink, f, done) },
+		OnOutcome: func(sink string, f *audit.Finding, done audit.Outcome) { r.logRepair(ctx, sink, f, done) },
 	})
 	if err != nil {
 		return err

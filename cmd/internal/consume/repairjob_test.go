@@ -14,7 +14,7 @@ func TestRepairJob_LogsEachWrite(t *testing.T) {
 	r := &gapRepair{log: slog.New(slog.NewTextHandler(log, nil))}
 	f := audit.Finding{Kind: audit.Row, Place: "secret", PlaceText: "PK=masked-1", Item: "secret", Verdict: audit.Missing}
 	for _, result := range []audit.Result{audit.Repaired, audit.Refused, audit.ChangedMeanwhile, audit.AlreadyEqual} {
-		r.logRepair(t.Context(), "orders", &f, audit.Outcome{Result: result, Why: "secret"})
+		r.logRepair(t.Context(), "orders", &f, audit.Outcome{Result: result, Reason: "secret"})
 	}
 	text := log.text()
 	lines := strings.Split(strings.TrimSpace(text), "\n")

@@ -49,7 +49,7 @@ func (o *options) openResources(ctx context.Context, cfg *config.Config, w io.Wr
 	if err != nil {
 		return nil, err
 	}
-	r := &resources{api: stream.Open(sdk, cfg, readCalls)}
+	r := &resources{api: stream.Open(sdk, cfg, maxReadCalls)}
 	// Find the streams first: in the wrong Region, opening the stores would create tables.
 	streams, err := r.announceStreams(ctx, &o.start, cfg, w)
 	if errors.Is(err, shardreader.ErrNotFound) {
@@ -154,7 +154,7 @@ func (r *resources) openStores(
 		r.table, r.gaps = table, table
 		r.OnClose(table.Close)
 		seen, err := table.Read(ctx)
-		r.readBefore = stream.ReadBeforeText(seen, filepath.Clean(path))
+		r.readBefore = stream.PriorReadText(seen, filepath.Clean(path))
 		return err
 	}
 	table, err := startStep(ctx, &o.start, "opening the lease table", func() (*leasesdynamo.Table, error) {
@@ -174,7 +174,7 @@ func (r *resources) openStores(
 	if err != nil {
 		return err
 	}
-	r.readBefore = stream.ReadBeforeText(seen, "table "+cfg.Leases.Table.Name)
+	r.readBefore = stream.PriorReadText(seen, "table "+cfg.Leases.Table.Name)
 	r.table, r.gaps = table, stateStore
 	fmt.Fprintf(w, "leases in table %s, %s; this consumer is replaced after %s of silence\n", cfg.Leases.Table.Name,
 		table.Form(), stream.LeaseDuration(cfg))

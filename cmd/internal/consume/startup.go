@@ -31,7 +31,7 @@ func startStep[T any](ctx context.Context, s *startup, step string, do func() (T
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return patience.Wait(ctx, log, step, s.stepFailed, do)
+	return patience.Retry(ctx, log, step, s.stepFailed, do)
 }
 
 func (s *startup) stepFailed(step string, err error) {
@@ -80,18 +80,18 @@ func (e *endpoint) Close() error {
 
 // serve starts the health endpoint; nil with --health off. It is called before the slow steps of a start.
 func (o *options) serve(cfg *config.Config, log io.Writer) (*endpoint, error) {
-	if o.health == "off" {
+	if o.healthAddress == "off" {
 		return nil, nil
 	}
 	o.start.monitor = health.NewMonitor(health.Options{Patience: healthPatience(cfg),
 		Status: "tablewake status " + o.CommandLine(cfg)})
 	p := page.New(page.Options{Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Source: o.start.pageStatus})
-	paths := health.Paths{Status: p.StatusOf, Page: p, PageEverywhere: o.page}
+	paths := health.Paths{Status: p.StatusOf, Page: p, PageEverywhere: o.publicPage}
 	names := "/livez, /readyz, /status"
-	if o.scrape != nil {
-		paths.Metrics, names = o.scrape, names+", /metrics"
+	if o.metricsExporter != nil {
+		paths.Metrics, names = o.metricsExporter, names+", /metrics"
 	}
-	s, err := health.Start(o.health, o.start.monitor, o.start.healthFacts, paths)
+	s, err := health.Start(o.healthAddress, o.start.monitor, o.start.healthFacts, paths)
 	if err != nil {
 		return nil, err
 	}

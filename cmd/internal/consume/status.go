@@ -32,14 +32,14 @@ const (
 // verdict, which reports that.
 func (c *consumerRun) statusWithin(timeout time.Duration) *fleet.Process {
 	select {
-	case c.asking <- struct{}{}:
+	case c.statusRequests <- struct{}{}:
 	default:
 		return nil // earlier calls still wait
 	}
 	got := make(chan *fleet.Process, 1)
 	go func() { // it ends once the consumer answers
-		defer func() { <-c.asking }()
-		got <- c.status(c.source.Status(), c.pipeline.Ledger(), c.pipeline.HeldBack())
+		defer func() { <-c.statusRequests }()
+		got <- c.status(c.consumer.Status(), c.pipeline.Ledger(), c.pipeline.HeldBack())
 	}()
 	select {
 	case p := <-got:
@@ -53,8 +53,8 @@ func (c *consumerRun) statusWithin(timeout time.Duration) *fleet.Process {
 func (c *consumerRun) status(st coordinator.Status, ledger pipeline.Ledger, held []pipeline.HeldBack) *fleet.Process {
 	p := newProcess(st, held)
 	p.Ledger = ledger
-	if st.Seen { // before that the consumer has read nothing, and its lag is unknown
-		p.Lag = new(c.source.Lag(st).Seconds())
+	if st.TableRead { // before that the consumer has read nothing, and its lag is unknown
+		p.Lag = new(c.consumer.Lag(st).Seconds())
 	}
 	rates, measured := c.rates.latest()
 	p.LastLetter = cli.OptionalTime(rates.lastLetter)
@@ -78,14 +78,16 @@ func (c *consumerRun) status(st coordinator.Status, ledger pipeline.Ledger, held
 // newProcess returns the parts of a status about shards.
 func newProcess(st coordinator.Status, held []pipeline.HeldBack) *fleet.Process {
 	c := &fleet.Process{
-		Worker: st.Member.Worker, Name: st.Member.Name, Lists: st.Leads, Consumers: st.Live, CallsAMonth: st.Member.Calls,
-		Shards: []fleet.ProcessShard{}, HeldBack: heldBackShards(held, st), Sinks: []fleet.ProcessSink{},
+		Worker: st.Member.Worker, Name: st.Member.Name, Lists: st.IsLeader, Consumers: st.LiveConsumers,
+		CallsAMonth: st.Member.CallsPerMonth,
+		Shards:      []fleet.ProcessShard{}, HeldBack: heldBackShards(held, st), Sinks: []fleet.ProcessSink{},
 	}
 	for _, p := range st.Partitions {
 		c.Shards = append(c.Shards, fleet.ProcessShard{
 			Shard: p.Shard, Stream: p.Stream, Checkpoint: p.Checkpoint, Behind: p.Behind, Pending: p.Pending,
-			LastRead: cli.OptionalTime(p.Last), LastDone: cli.OptionalTime(p.Acked), Failures: p.Failures,
-			Failing: cli.OptionalTime(p.Failing), Error: p.Error, Full: p.Paused, Draining: p.Draining, Stopped: p.Stopped,
+			LastRead: cli.OptionalTime(p.LastDelivered), LastDone: cli.OptionalTime(p.LastAcked), Failures: p.Failures,
+			Failing: cli.OptionalTime(p.FailingSince), Error: p.Error, Full: p.Paused, Draining: p.Draining,
+			Stopped: p.StopReason,
 		})
 	}
 	return c

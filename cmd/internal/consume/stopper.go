@@ -13,12 +13,12 @@ import (
 
 // stopper stops a long-lived command: softly at the first signal, hard at the second signal or after the timeout.
 type stopper struct {
-	soft    context.Context         // done: stop softly
-	hard    context.Context         // done: stop hard, with a cause
-	end     context.CancelCauseFunc // cancels hard
-	begin   context.CancelFunc      // cancels soft
-	signals chan os.Signal
-	work    sync.WaitGroup
+	softStop   context.Context         // done: stop softly
+	hardStop   context.Context         // done: stop hard, with a cause
+	stopHard   context.CancelCauseFunc // cancels hard
+	stopSoftly context.CancelFunc      // cancels soft
+	signals    chan os.Signal
+	work       sync.WaitGroup
 }
 
 // The causes of a hard stop, as they appear in the log.
@@ -30,8 +30,8 @@ var (
 // newStopper returns a stopper. It stops softly when ctx is done, and hard after timeout.
 func newStopper(ctx context.Context, timeout time.Duration) *stopper {
 	s := &stopper{signals: make(chan os.Signal, 2)}
-	s.soft, s.begin = context.WithCancel(ctx)
-	s.hard, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	s.softStop, s.stopSoftly = context.WithCancel(ctx)
+	s.hardStop, s.stopHard = context.WithCancelCause(context.WithoutCancel(ctx))
 	signal.Notify(s.signals, cli.StopSignals()...) // a second signal must not kill the process
 	s.work.Go(func() { s.watch(timeout) })
 	return s
@@ -41,7 +41,7 @@ func newStopper(ctx context.Context, timeout time.Duration) *stopper {
 func (s *stopper) watch(timeout time.Duration) {
 	signals := 0
 	var expired <-chan time.Time
-	soft := s.soft.Done()
+	soft := s.softStop.Done()
 	for {
 		select {
 		case <-soft:
@@ -50,12 +50,12 @@ func (s *stopper) watch(timeout time.Duration) {
 			expired, soft = t.C, nil
 		case <-s.signals:
 			if signals++; signals > 1 {
-				s.end(errSecondSignal)
+				s.stopHard(errSecondSignal)
 			}
 		case <-expired:
-			s.end(errStopTimeout)
+			s.stopHard(errStopTimeout)
 			expired = nil
-		case <-s.hard.Done():
+		case <-s.hardStop.Done():
 			return
 		}
 	}
@@ -64,7 +64,7 @@ func (s *stopper) watch(timeout time.Duration) {
 // close ends the goroutine, and restores the default effect of signals.
 func (s *stopper) close() {
 	signal.Stop(s.signals)
-	s.begin()
-	s.end(nil)
+	s.stopSoftly()
+	s.stopHard(nil)
 	s.work.Wait()
 }

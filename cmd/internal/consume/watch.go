@@ -24,7 +24,7 @@ const (
 // --idle-timeout has passed without progress.
 func (c *consumerRun) watch(ctx context.Context) {
 	interval := watchEvery
-	if c.o.idle > 0 {
+	if c.o.exitWhenIdle > 0 {
 		interval = watchIdleEvery
 	}
 	tick := time.NewTicker(interval)
@@ -32,8 +32,8 @@ func (c *consumerRun) watch(ctx context.Context) {
 	var reported int64        // records read, at the last report
 	var lastProgress [2]int64 // records read, deliveries finished
 	nextShow, progressAt := time.Now().Add(c.showEvery()), time.Now()
-	if c.block != nil {
-		defer c.block.End()
+	if c.statusLines != nil {
+		defer c.statusLines.End()
 	}
 	for {
 		select {
@@ -45,48 +45,48 @@ func (c *consumerRun) watch(ctx context.Context) {
 		st := c.refreshStopped()
 		ledger := c.pipeline.Ledger()
 		read, pending := readAndPending(ledger)
-		c.rates.add(now, ledger)
+		c.rates.measure(now, ledger)
 		if now.After(nextShow) {
 			nextShow = now.Add(c.showEvery())
 			p := progress{c.status(st, ledger, nil), c.cfg.Name, now}
 			isFailing := func(s fleet.ProcessSink) bool { return s.Failing != nil || s.Blocked > 0 }
 			switch failing := slices.ContainsFunc(p.Sinks, isFailing); {
-			case c.block != nil:
-				c.block.Update(p.block())
+			case c.statusLines != nil:
+				c.statusLines.Update(p.block())
 			case read != reported || pending > 0 || failing:
 				reported = read
 				fmt.Fprintln(c.log, p.line())
 			}
 		}
-		if c.o.idle == 0 || c.stop.soft.Err() != nil {
+		if c.o.exitWhenIdle == 0 || c.stop.softStop.Err() != nil {
 			continue
 		}
 		if progress := [2]int64{read, finishedDeliveries(ledger)}; progress != lastProgress {
 			lastProgress, progressAt = progress, now
 		}
-		end, ended := c.source.AtEnd()
+		end, ended := c.consumer.AtEnd()
 		switch {
 		case ended:
 			c.mu.Lock()
 			c.stoppedAtEnd = end.Stopped
 			c.mu.Unlock()
-			c.stop.begin()
+			c.stop.stopSoftly()
 		case c.o.idleTimeout > 0 && now.Sub(progressAt) >= c.o.idleTimeout:
 			c.mu.Lock()
-			c.unread = cmp.Or(st.Unread, "it is not known yet whether there is more")
+			c.unreadText = cmp.Or(st.UnreadReason, "it is not known yet whether there is more")
 			if pending > 0 {
-				c.unread = fmt.Sprintf("%s pending, most of them in the sink %s", cli.CountWithVerb(pending, "record", "is", "are"),
+				c.unreadText = fmt.Sprintf("%s pending, most of them in the sink %s", cli.CountWithVerb(pending, "record", "is", "are"),
 					slowestSink(ledger))
 			}
 			c.mu.Unlock()
-			c.stop.begin()
+			c.stop.stopSoftly()
 		}
 	}
 }
 
 // showEvery returns how often the progress is shown.
 func (c *consumerRun) showEvery() time.Duration {
-	if c.block != nil {
+	if c.statusLines != nil {
 		return drawEvery
 	}
 	return reportEvery
@@ -94,10 +94,10 @@ func (c *consumerRun) showEvery() time.Duration {
 
 // refreshStopped stores the stopped shards of the consumer, and returns its status.
 func (c *consumerRun) refreshStopped() coordinator.Status {
-	st := c.source.Status()
-	if st.Contact && !st.Member.Leaving { // otherwise another consumer may own the shards
+	st := c.consumer.Status()
+	if st.HeartbeatFresh && !st.Member.Leaving { // otherwise another consumer may own the shards
 		c.mu.Lock()
-		c.stopped = st.Member.Stopped // also shards with a damaged lease, which no consumer owns
+		c.stopReasons = st.Member.Stopped // also shards with a damaged lease, which no consumer owns
 		c.mu.Unlock()
 	}
 	return st

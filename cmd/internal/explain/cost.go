@@ -86,7 +86,7 @@ func (o *costOptions) run(ctx context.Context, s cli.Streams, paths []string) er
 	if err != nil {
 		return err
 	}
-	p, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), s.PlanOnly(cfg, "replay"), sinks.SuppressEvents("replay"))
+	p, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), s.HoldCustomForPlan(cfg, "replay"), sinks.SuppressEvents("replay"))
 	if err != nil {
 		return err
 	}

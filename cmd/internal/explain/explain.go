@@ -74,7 +74,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) error 
 			return err
 		}
 	}
-	p, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), s.PlanOnly(cfg, "replay"), sinks.SuppressEvents("replay"),
+	p, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), s.HoldCustomForPlan(cfg, "replay"), sinks.SuppressEvents("replay"),
 		sinks.MaskAll())
 	if err != nil {
 		return err

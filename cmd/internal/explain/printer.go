@@ -76,7 +76,7 @@ func (p Printer) explanations(page *record.Page, before int64) iter.Seq[explanat
 			}
 			c := &page.Changes[i]
 			i++
-			if p.Selects(c) && !yield(p.explanation(before, c)) {
+			if p.Selects(c) && !yield(p.explainChange(before, c)) {
 				return
 			}
 		}
@@ -92,8 +92,8 @@ func (p Printer) explainUndecodable(before int64, e *record.RecordError) explana
 	}
 }
 
-// explanation explains a change.
-func (p Printer) explanation(before int64, c *record.Change) explanation {
+// explainChange explains a change.
+func (p Printer) explainChange(before int64, c *record.Change) explanation {
 	x := newExplanation(before+int64(c.Index)+1, p.Mask.Explanation(p.Explain(c)))
 	x.Entity = p.entityOf(c)
 	return x

@@ -7,19 +7,19 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Fill is the progress of a backfill, by its parts.
-type Fill struct {
+// BackfillProgress is the progress of a backfill, by its parts.
+type BackfillProgress struct {
 	state.Backfill
 	Done  int   // parts that are written
 	Items int64 // items that are written
 }
 
 // ReadFills returns the backfills that fill the outputs of births, by run.
-func ReadFills(ctx context.Context, kept state.Backfills, births []state.Birth) (map[string]Fill, error) {
-	fills := make(map[string]Fill)
+func ReadFills(ctx context.Context, kept state.Backfills, births []state.Birth) (map[string]BackfillProgress, error) {
+	fills := make(map[string]BackfillProgress)
 	for _, b := range births {
 		if b.Stage != state.Live && b.Run != "" {
-			fills[b.Run] = Fill{}
+			fills[b.Run] = BackfillProgress{}
 		}
 	}
 	if len(fills) == 0 {
@@ -30,7 +30,7 @@ func ReadFills(ctx context.Context, kept state.Backfills, births []state.Birth) 
 			return nil, err
 		}
 		if _, wanted := fills[b.Run]; wanted {
-			fills[b.Run] = Fill{Backfill: b}
+			fills[b.Run] = BackfillProgress{Backfill: b}
 		}
 	}
 	for run, f := range fills {

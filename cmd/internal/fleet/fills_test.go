@@ -15,7 +15,7 @@ func TestReport_Fills(t *testing.T) {
 		{Sink: "a", Stage: state.Filling, Run: "run1"}, {Sink: "b", Stage: state.Filling, Run: "unknown"},
 		{Sink: "c", Stage: state.Filling, Run: "run2"}, {Sink: "d", Stage: state.Settling, Run: "run3"},
 	}
-	obs.Fills = map[string]fleet.Fill{
+	obs.Fills = map[string]fleet.BackfillProgress{
 		"run1": {Backfill: state.Backfill{Run: "run1", Start: ago(10 * time.Minute), Parts: 5}, Done: 2, Items: 6000},
 		"run2": {Backfill: state.Backfill{Run: "run2", Start: ago(10 * time.Minute), Parts: 5}},
 		"run3": {Backfill: state.Backfill{Run: "run3", Start: ago(10 * time.Minute), Parts: 5}, Done: 5, Items: 7},

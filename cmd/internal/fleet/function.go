@@ -107,13 +107,13 @@ func (r functionReader) read(ctx context.Context, name string, obs *Observation)
 		return r.mappingsOf(ctx, name)
 	})
 	f.unread = err != nil
-	obs.AddUnread("the event source mappings of "+name, err)
+	obs.AddReadFailure("the event source mappings of "+name, err)
 	for i := range found {
 		m := newMapping(&found[i])
 		if m.Failed != nil {
 			if err := r.countBatches(ctx, m.ID, m.Failed); err != nil {
 				m.Failed.Unknown = err.Error()
-				obs.AddUnread("the failure bucket "+m.Failed.Bucket, err)
+				obs.AddReadFailure("the failure bucket "+m.Failed.Bucket, err)
 			}
 		}
 		f.Mappings = append(f.Mappings, m)
@@ -124,7 +124,7 @@ func (r functionReader) read(ctx context.Context, name string, obs *Observation)
 	f.IteratorAge, err = withTimeout(ctx, func(ctx context.Context) (*float64, error) {
 		return r.iteratorAge(ctx, name, time.Now())
 	})
-	obs.AddUnread("the IteratorAge of "+name, err)
+	obs.AddReadFailure("the IteratorAge of "+name, err)
 	return f
 }
 

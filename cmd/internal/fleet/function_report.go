@@ -38,7 +38,7 @@ func (r *Report) addFunctions(obs *Observation) {
 			continue
 		}
 		f.LossIn = awssdk.Float64((obs.Retention - seconds(*f.IteratorAge)).Seconds())
-		if r.LossNear(f.LossIn) {
+		if r.LossIsNear(f.LossIn) {
 			r.addProblem(LossNear, f.Name,
 				"the log of the function says what fails or is slow; a record is lost 24 hours after it was written",
 				"%s reads records that were written %s ago", f.Name, f.AgeText())
@@ -58,18 +58,18 @@ func (r *Report) addFunctions(obs *Observation) {
 	}
 }
 
-// source is a stream that functions must read.
-type source struct {
+// requiredStream is a stream that functions must read.
+type requiredStream struct {
 	name string
 	isOf func(Mapping) bool // reports whether a mapping reads the stream
 }
 
-func (obs *Observation) sources() (all []source) {
+func (obs *Observation) sources() (all []requiredStream) {
 	if obs.Kinesis != "" {
-		return []source{{name: obs.Kinesis, isOf: func(m Mapping) bool { return m.Source == obs.Kinesis }}}
+		return []requiredStream{{name: obs.Kinesis, isOf: func(m Mapping) bool { return m.Source == obs.Kinesis }}}
 	}
 	for _, table := range obs.Tables {
-		all = append(all, source{name: "the stream of the table " + table, isOf: func(m Mapping) bool {
+		all = append(all, requiredStream{name: "the stream of the table " + table, isOf: func(m Mapping) bool {
 			return strings.Contains(m.Source, ":table/"+table+"/stream/")
 		}})
 	}

@@ -70,7 +70,7 @@ func (o *leasesOptions) newList(s cli.Streams) *cobra.Command {
 		Args:    cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return o.withStores(c.Context(), s, false, func(ctx context.Context, _ *config.Config, shared *sharedStores) error {
-				seen, err := shared.read(ctx)
+				seen, err := shared.readLeases(ctx)
 				if err != nil {
 					return err
 				}
@@ -178,7 +178,7 @@ func (o *leasesOptions) withStores(
 	if err != nil {
 		return err
 	}
-	o.LookOnly = true
+	o.ReadOnly = true
 	shared, err := openStores(ctx, &o.Flags, cfg, s.Err, change)
 	if err != nil {
 		return err
@@ -192,18 +192,18 @@ func (o *leasesOptions) editLeases(
 	ctx context.Context, s cli.Streams, shards []string, plan func(leases.Lease) (leaseEdit, error),
 ) error {
 	return o.withStores(ctx, s, !o.dryRun, func(ctx context.Context, cfg *config.Config, shared *sharedStores) error {
-		seen, err := shared.read(ctx)
+		seen, err := shared.readLeases(ctx)
 		if err != nil {
 			return err
 		}
 		for _, shard := range shards {
 			i := slices.IndexFunc(seen.Leases, func(l leases.Lease) bool { return l.Shard == shard })
-			b := slices.IndexFunc(seen.Broken, func(b leases.Broken) bool { return b.Shard == shard })
+			b := slices.IndexFunc(seen.Broken, func(b leases.BrokenLease) bool { return b.Shard == shard })
 			var edit leaseEdit
 			switch {
 			case b >= 0:
 				err = fmt.Errorf("the lease of shard %s cannot be read (%s): restore the row, or correct it by hand", shard,
-					seen.Broken[b].Why)
+					seen.Broken[b].Reason)
 			case i >= 0:
 				edit, err = o.swapLease(ctx, shared, seen.Leases[i], plan)
 			case o.to != "":
@@ -259,7 +259,7 @@ func (o *leasesOptions) list(w io.Writer, seen leases.Snapshot) error {
 			all = append(all, newLeaseJSON(l))
 		}
 		for _, b := range seen.Broken {
-			all = append(all, leaseJSON{Shard: b.Shard, Broken: b.Why, Parents: []string{}, Children: []string{}})
+			all = append(all, leaseJSON{Shard: b.Shard, Broken: b.Reason, Parents: []string{}, Children: []string{}})
 		}
 		return cli.WriteJSON(w, all)
 	}
@@ -274,7 +274,7 @@ func (o *leasesOptions) list(w io.Writer, seen leases.Snapshot) error {
 			cli.If(l.Pinned == "", "-", l.Pinned))
 	}
 	for _, b := range seen.Broken {
-		fmt.Fprintf(tw, "%s\tCANNOT BE READ: %s\n", b.Shard, b.Why)
+		fmt.Fprintf(tw, "%s\tCANNOT BE READ: %s\n", b.Shard, b.Reason)
 	}
 	return tw.Flush()
 }

@@ -23,7 +23,7 @@ func (l Lineage) Add(s *Shard) int {
 }
 
 // AllStreams returns the listed streams, and the others that shards name.
-func (r *Report) AllStreams() []Listing {
+func (r *Report) AllStreams() []StreamListing {
 	all := slices.Clone(r.Streams)
 	known := make(map[string]bool, len(all))
 	for _, l := range all {
@@ -32,7 +32,7 @@ func (r *Report) AllStreams() []Listing {
 	for i := range r.Shards {
 		if arn := r.Shards[i].Stream; !known[arn] {
 			known[arn] = true
-			all = append(all, Listing{ARN: arn})
+			all = append(all, StreamListing{ARN: arn})
 		}
 	}
 	return all

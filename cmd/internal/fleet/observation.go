@@ -19,16 +19,16 @@ type Observation struct {
 	Silent    map[string]time.Duration
 	Streams   []Stream
 	Gaps      []state.NotedGap
-	HeldBack  []state.HeldBack // notes of consumers; Report ignores those of silent consumers
-	Letters   *Letters         // nil: they were not counted
-	Births    []state.Birth    // births of all outputs
-	LeftOut   []state.Birth    // the births whose sinks are in the file, and may miss changes
-	Fills     map[string]Fill  // by run: the backfills of Births
-	Functions []Function       // functions that run the pipeline, as the flags name them
-	Tables    []string         // tables whose streams the functions must read
-	Kinesis   string           // ARN of the Kinesis stream that they read instead; "": none
-	Lost      []LostOutput     // sinks whose output does not belong to the state
-	Unknown   []ReadFailure    // failed reads
+	HeldBack  []state.HeldBack            // notes of consumers; Report ignores those of silent consumers
+	Letters   *Letters                    // nil: they were not counted
+	Births    []state.Birth               // births of all outputs
+	LeftOut   []state.Birth               // the births whose sinks are in the file, and may miss changes
+	Fills     map[string]BackfillProgress // by run: the backfills of Births
+	Functions []Function                  // functions that run the pipeline, as the flags name them
+	Tables    []string                    // tables whose streams the functions must read
+	Kinesis   string                      // ARN of the Kinesis stream that they read instead; "": none
+	Lost      []LostOutput                // sinks whose output does not belong to the state
+	Unknown   []ReadFailure               // failed reads
 
 	RepairsGaps bool // the file says on_gap: repair
 
@@ -62,8 +62,8 @@ type ReadFailure struct {
 	Err  error
 }
 
-// AddUnread adds a ReadFailure, unless err is nil.
-func (obs *Observation) AddUnread(what string, err error) {
+// AddReadFailure adds a ReadFailure, unless err is nil.
+func (obs *Observation) AddReadFailure(what string, err error) {
 	if err != nil {
 		obs.Unknown = append(obs.Unknown, ReadFailure{what, err})
 	}

@@ -26,23 +26,23 @@ import (
 
 // sharedStores are the open stores that consumers share, for a command that inspects or changes them.
 type sharedStores struct {
-	read    func(context.Context) (leases.Snapshot, error)
-	table   leases.Table                    // nil if leases are only read
-	streams func() (shardreader.API, error) // nil if the command does not read the stream
-	gaps    func(context.Context) ([]state.NotedGap, error)
-	note    func(context.Context, record.Gap) error // nil if gaps are only read
+	readLeases  func(context.Context) (leases.Snapshot, error)
+	table       leases.Table                    // nil if leases are only read
+	openStreams func() (shardreader.API, error) // nil if the command does not read the stream
+	readGaps    func(context.Context) ([]state.NotedGap, error)
+	noteGap     func(context.Context, record.Gap) error // nil if gaps are only read
 
-	state func(ctx context.Context, do func(keptState) error) error // nil if the file names no state
+	withState func(ctx context.Context, do func(outputState) error) error // nil if the file names no state
 	// stores are the existing stores of sinks; nil if leases are in a file, or if the command does not read them
 	stores sinks.Stores
 
-	silent    time.Duration // a consumer without a new heartbeat for this long is silent
-	unusedFor time.Duration // time for which no process has used the lease file; 0: a process uses it, or it is unknown
+	maxSilence time.Duration // a consumer without a new heartbeat for this long is silent
+	unusedFor  time.Duration // time for which no process has used the lease file; 0: a process uses it, or it is unknown
 	target.Closers
 }
 
-// keptState reads and writes the stored state of outputs and consumers.
-type keptState interface {
+// outputState reads and writes the stored state of outputs and consumers.
+type outputState interface {
 	state.Births
 	state.Backfills
 	HeldBack(ctx context.Context) ([]state.HeldBack, error)
@@ -50,15 +50,15 @@ type keptState interface {
 
 // readState calls do with the state within lookTimeout, if there is one. An error is added to obs.
 func (shared *sharedStores) readState(
-	ctx context.Context, obs *Observation, what string, do func(context.Context, keptState) error,
+	ctx context.Context, obs *Observation, what string, do func(context.Context, outputState) error,
 ) {
-	if shared.state == nil {
+	if shared.withState == nil {
 		return
 	}
 	_, err := withTimeout(ctx, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, shared.state(ctx, func(kept keptState) error { return do(ctx, kept) })
+		return struct{}{}, shared.withState(ctx, func(kept outputState) error { return do(ctx, kept) })
 	})
-	obs.AddUnread(what, err)
+	obs.AddReadFailure(what, err)
 }
 
 // openStores opens the leases, the stream and the gaps of cfg, to inspect them or to change leases. With --live it
@@ -75,7 +75,7 @@ func openStores(
 			return nil, err
 		}
 	}
-	shared := &sharedStores{silent: stream.MaxSilence(t, cfg), streams: func() (shardreader.API, error) {
+	shared := &sharedStores{maxSilence: stream.MaxSilence(t, cfg), openStreams: func() (shardreader.API, error) {
 		sdk, err := target.LoadAWS(ctx)
 		return stream.OpenRateLimited(sdk, cfg, 2), err
 	}}
@@ -87,7 +87,8 @@ func openStores(
 			}
 			shared.OnClose(folder.Close)
 		}
-		if err := errors.Join(shared.openFile(cfg, path, change), shared.openNotes(ctx, t, cfg, w)); err != nil {
+		err := errors.Join(shared.openLeaseFile(cfg, path, change), shared.openStateBesideFile(ctx, t, cfg, w))
+		if err != nil {
 			return nil, errors.Join(err, shared.Close())
 		}
 		return shared, nil
@@ -97,24 +98,24 @@ func openStores(
 		return nil, err
 	}
 	target.Announce(ctx, sdk, cfg, w)
-	if err := shared.openTable(ctx, t, sdk, cfg, w); err != nil {
+	if err := shared.openLeaseTable(ctx, t, sdk, cfg, w); err != nil {
 		return nil, errors.Join(err, shared.Close())
 	}
 	return shared, nil
 }
 
-// openFile opens leases in a file. Without change a consumer can use the file at the same time.
-func (shared *sharedStores) openFile(cfg *config.Config, path string, change bool) error {
-	shared.read = func(context.Context) (leases.Snapshot, error) {
+// openLeaseFile opens leases in a file. Without change a consumer can use the file at the same time.
+func (shared *sharedStores) openLeaseFile(cfg *config.Config, path string, change bool) error {
+	shared.readLeases = func(context.Context) (leases.Snapshot, error) {
 		seen, _, err := leasesfile.ReadUnlocked(path)
 		return seen, err
 	}
-	shared.gaps = func(context.Context) ([]state.NotedGap, error) {
+	shared.readGaps = func(context.Context) ([]state.NotedGap, error) {
 		_, noted, err := leasesfile.ReadUnlocked(path)
 		return noted, err
 	}
 	if !change {
-		shared.unusedFor = idleSince(path)
+		shared.unusedFor = idleTime(path)
 		return nil
 	}
 	table, err := leasesfile.Open(path, cfg.Name)
@@ -123,12 +124,12 @@ func (shared *sharedStores) openFile(cfg *config.Config, path string, change boo
 	}
 	shared.table = table
 	shared.OnClose(table.Close)
-	shared.note = table.AddGap
+	shared.noteGap = table.AddGap
 	return nil
 }
 
-// idleSince returns the time for which no process has used a file; 0 if a process uses it.
-func idleSince(path string) time.Duration {
+// idleTime returns the time for which no process has used a file; 0 if a process uses it.
+func idleTime(path string) time.Duration {
 	if used, err := leasesfile.InUse(path); used || err != nil {
 		return 0
 	}
@@ -139,15 +140,15 @@ func idleSince(path string) time.Duration {
 	return max(time.Since(about.ModTime()), time.Millisecond)
 }
 
-// openTable opens leases in a table, and the state table.
-func (shared *sharedStores) openTable(
+// openLeaseTable opens leases in a table, and the state table.
+func (shared *sharedStores) openLeaseTable(
 	ctx context.Context, t *target.Flags, sdk awssdk.Config, cfg *config.Config, w io.Writer,
 ) error {
 	table, err := stream.OpenLeaseTable(ctx, sdk, cfg, t.Create)
 	if err != nil {
 		return err
 	}
-	shared.table, shared.read = table, table.Read
+	shared.table, shared.readLeases = table, table.Read
 	return shared.openState(ctx, t, sdk, cfg, w)
 }
 
@@ -162,14 +163,14 @@ func (shared *sharedStores) openState(
 	if err != nil {
 		return err
 	}
-	shared.note = kept.AddGap
-	if noted, ok := kept.(keptState); ok {
-		shared.state = func(_ context.Context, do func(keptState) error) error { return do(noted) }
+	shared.noteGap = kept.AddGap
+	if noted, ok := kept.(outputState); ok {
+		shared.withState = func(_ context.Context, do func(outputState) error) error { return do(noted) }
 	}
-	if t.LookOnly {
+	if t.ReadOnly {
 		shared.stores = opened
 	}
-	shared.gaps = func(ctx context.Context) ([]state.NotedGap, error) { return stream.Collect(kept.Gaps(ctx)) }
+	shared.readGaps = func(ctx context.Context) ([]state.NotedGap, error) { return stream.Collect(kept.Gaps(ctx)) }
 	return nil
 }
 
@@ -184,18 +185,20 @@ func openGaps(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Wri
 		return nil, err
 	}
 	target.Announce(ctx, sdk, cfg, w)
-	shared := &sharedStores{read: func(context.Context) (leases.Snapshot, error) { return leases.Snapshot{}, nil }}
+	shared := &sharedStores{readLeases: func(context.Context) (leases.Snapshot, error) { return leases.Snapshot{}, nil }}
 	if err := shared.openState(ctx, t, sdk, cfg, w); err != nil {
 		return nil, errors.Join(err, shared.Close())
 	}
 	return shared, nil
 }
 
-// openNotes opens the state if the leases are in a file: that of the --local folder, which a consumer may use at the
-// same time, or the state table if cfg has one.
-func (shared *sharedStores) openNotes(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer) error {
+// openStateBesideFile opens the state if the leases are in a file: that of the --local folder, which a consumer may use
+// at the same time, or the state table if cfg has one.
+func (shared *sharedStores) openStateBesideFile(
+	ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer,
+) error {
 	if !t.Live {
-		shared.state = func(ctx context.Context, do func(keptState) error) error {
+		shared.withState = func(ctx context.Context, do func(outputState) error) error {
 			return target.ReadState(ctx, local.Dir(t.Local), cfg.Name, func(kept *sqlite.State) error { return do(kept) })
 		}
 		return nil
@@ -210,6 +213,6 @@ func (shared *sharedStores) openNotes(ctx context.Context, t *target.Flags, cfg 
 	stateOnly := &sharedStores{}
 	shared.OnClose(stateOnly.Close)
 	err = stateOnly.openState(ctx, t, sdk, cfg, w)
-	shared.state = stateOnly.state
+	shared.withState = stateOnly.withState
 	return err
 }

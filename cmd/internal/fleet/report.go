@@ -14,17 +14,17 @@ import (
 
 // Report is the state of a fleet, with its problems.
 type Report struct {
-	Pipeline  string     `json:"pipeline"`
-	Flags     string     `json:"flags,omitempty"` // flags of every command of this pipeline: -c FILE --live
-	At        time.Time  `json:"at"`
-	Healthy   bool       `json:"healthy"`        // there are no problems
-	Note      string     `json:"note,omitempty"` // reason why the report cannot have consumers; "": it can
-	Problems  []Problem  `json:"problems"`
-	Consumers []Consumer `json:"consumers"`
-	Streams   []Listing  `json:"streams"`
-	Shards    []Shard    `json:"shards"` // each after its parents
-	Gaps      []Gap      `json:"gaps"`
-	HeldBack  []HeldBack `json:"held_back"` // the oldest first
+	Pipeline          string          `json:"pipeline"`
+	Flags             string          `json:"flags,omitempty"` // flags of every command of this pipeline: -c FILE --live
+	At                time.Time       `json:"at"`
+	Healthy           bool            `json:"healthy"`        // there are no problems
+	NoConsumersReason string          `json:"note,omitempty"` // reason why the report cannot have consumers; "": it can
+	Problems          []Problem       `json:"problems"`
+	Consumers         []Consumer      `json:"consumers"`
+	Streams           []StreamListing `json:"streams"`
+	Shards            []Shard         `json:"shards"` // each after its parents
+	Gaps              []Gap           `json:"gaps"`
+	HeldBack          []HeldBack      `json:"held_back"` // the oldest first
 
 	Sinks   []Sink        `json:"sinks"`        // failing sinks, as consumers noted them
 	NotLive []PendingSink `json:"filling"`      // sinks that are not live
@@ -34,11 +34,11 @@ type Report struct {
 
 	HeldBackMore int `json:"held_back_more,omitempty"` // number of reasons beyond the maximum of a note
 
-	Urgent time.Duration `json:"-"` // Observation.Urgent, with its default
+	LossWarning time.Duration `json:"-"` // Observation.Urgent, with its default
 }
 
-// LossNear reports whether a loss in the given number of seconds is a problem. nil means no loss, or an unknown one.
-func (r *Report) LossNear(in *float64) bool { return in != nil && *in < r.Urgent.Seconds() }
+// LossIsNear reports whether a loss in the given number of seconds is a problem. nil means no loss, or an unknown one.
+func (r *Report) LossIsNear(in *float64) bool { return in != nil && *in < r.LossWarning.Seconds() }
 
 // Problem is something that needs attention.
 type Problem struct {
@@ -70,8 +70,8 @@ const (
 	DeadLetters  ProblemKind = "dead_letters"  // changes are in dead letters
 	LostStore    ProblemKind = "lost_store"    // a sink's output, or its state, was deleted, restored or exchanged
 	// sinks miss the changes of a gap, or of a time without them, and the repair is not finished
-	NotRepaired ProblemKind = "not_repaired"
-	Breach      ProblemKind = "lineage_breach" // a shard is not read to its end, and its child was read
+	NotRepaired   ProblemKind = "not_repaired"
+	LineageBreach ProblemKind = "lineage_breach" // a shard is not read to its end, and its child was read
 )
 
 // Consumer is a consumer, by its heartbeat.
@@ -89,8 +89,8 @@ type Consumer struct {
 	CallsAMonth   float64 `json:"calls_a_month"`
 }
 
-// Listing is the result of listing a stream.
-type Listing struct {
+// StreamListing is the result of listing a stream.
+type StreamListing struct {
 	ARN    string                   `json:"arn"`
 	Status shardreader.StreamStatus `json:"status,omitempty"`
 	Shards int                      `json:"shards"`
@@ -103,11 +103,11 @@ type Gap struct {
 	Shard         string     `json:"shard"`            // "": the gap is before the stream
 	After         string     `json:"after,omitempty"`  // sequence number of the last record before the gap
 	Before        string     `json:"before,omitempty"` // sequence number of the first record after the gap
-	Whole         bool       `json:"whole"`            // the rest of the shard is lost
+	RestOfShard   bool       `json:"whole"`            // the rest of the shard is lost
 	UnknownExtent bool       `json:"unknown_extent"`   // it is unknown whether there were any records
 	From          *time.Time `json:"from,omitempty"`
 	To            *time.Time `json:"to,omitempty"`
-	Found         *time.Time `json:"found,omitempty"`
+	FoundAt       *time.Time `json:"found,omitempty"`
 	// minimum time span of the lost writes; absent if unknown
 	LostSeconds *int64 `json:"lost_seconds_at_least,omitempty"`
 
@@ -129,31 +129,32 @@ const (
 
 // Shard is a shard in the tree.
 type Shard struct {
-	ID       string   `json:"shard"`
-	Stream   string   `json:"stream,omitempty"`
-	Parents  []string `json:"parents"`
-	Children []string `json:"children"`
-	Listed   bool     `json:"listed"`
-	Open     bool     `json:"open"` // listed as open
-	State    State    `json:"state"`
-	Why      string   `json:"why,omitempty"`
+	ID         string   `json:"shard"`
+	Stream     string   `json:"stream,omitempty"`
+	Parents    []string `json:"parents"`
+	Children   []string `json:"children"`
+	Listed     bool     `json:"listed"`
+	Open       bool     `json:"open"` // listed as open
+	State      State    `json:"state"`
+	StopReason string   `json:"why,omitempty"`
 
-	Owner      string `json:"owner,omitempty"`
-	Name       string `json:"name,omitempty"` // name of the owner, the same over restarts
-	Pinned     string `json:"pinned,omitempty"`
-	Wanted     string `json:"wanted,omitempty"`
-	Checkpoint string `json:"checkpoint,omitempty"` // "": there is no lease
-	Counter    int64  `json:"counter,omitempty"`
+	Owner       string `json:"owner,omitempty"`
+	Name        string `json:"name,omitempty"` // name of the owner, the same over restarts
+	Pinned      string `json:"pinned,omitempty"`
+	RequestedBy string `json:"wanted,omitempty"`
+	Checkpoint  string `json:"checkpoint,omitempty"` // "": there is no lease
+	Counter     int64  `json:"counter,omitempty"`
 	// LastRecord is the creation time of the last record that is durable in all sinks.
 	LastRecord *time.Time `json:"last_record,omitempty"`
 	AgeSeconds *float64   `json:"last_record_age_seconds,omitempty"` // age of LastRecord
 	Behind     *bool      `json:"behind,omitempty"`                  // it may have unread records; absent if unknown
 	// Records is the number of records that are not durable in all sinks; absent if unknown.
-	Records    *int64   `json:"records_behind,omitempty"`
-	FailingFor *float64 `json:"reads_fail_seconds,omitempty"` // time for which all its reads have failed
-	Failing    string   `json:"reads_fail_for,omitempty"`     // class of the error
-	// LossIn is the shortest time until an unread record is lost; absent if no record is unread, or if it is unknown.
-	LossIn *float64 `json:"seconds_until_loss,omitempty"`
+	Records        *int64   `json:"records_behind,omitempty"`
+	FailingSeconds *float64 `json:"reads_fail_seconds,omitempty"` // time for which all its reads have failed
+	ErrorClass     string   `json:"reads_fail_for,omitempty"`     // class of the error
+	// LossInSeconds is the shortest time until an unread record is lost; absent if no record is unread, or if it is
+	// unknown.
+	LossInSeconds *float64 `json:"seconds_until_loss,omitempty"`
 
 	AfterStream bool `json:"-"` // with Waiting: it waits for the end of an older stream, not of a parent
 }
@@ -162,10 +163,10 @@ type Shard struct {
 func (obs Observation) Report() Report {
 	obs.Retention = cmp.Or(obs.Retention, 24*time.Hour)
 	obs.Urgent = cmp.Or(obs.Urgent, 4*time.Hour)
-	r := Report{Urgent: obs.Urgent, Pipeline: obs.Pipeline, Flags: obs.Flags, At: obs.At.UTC(), Problems: []Problem{},
-		Consumers: []Consumer{}, Streams: []Listing{}, Shards: []Shard{}, Gaps: []Gap{}, HeldBack: []HeldBack{},
+	r := Report{LossWarning: obs.Urgent, Pipeline: obs.Pipeline, Flags: obs.Flags, At: obs.At.UTC(), Problems: []Problem{},
+		Consumers: []Consumer{}, Streams: []StreamListing{}, Shards: []Shard{}, Gaps: []Gap{}, HeldBack: []HeldBack{},
 		Sinks: []Sink{}, NotLive: []PendingSink{}}
-	r.addStores(&obs)
+	r.addStoreProblems(&obs)
 	for _, m := range obs.Leases.Members {
 		r.addConsumer(&obs, m)
 	}
@@ -188,13 +189,13 @@ func (obs Observation) Report() Report {
 	return r
 }
 
-// addStores adds the problems of the stores, and notes which stores the file configures.
-func (r *Report) addStores(obs *Observation) {
+// addStoreProblems adds the problems of the stores, and notes which stores the file configures.
+func (r *Report) addStoreProblems(obs *Observation) {
 	switch {
 	case obs.Unconfigured != "":
-		r.Note = "no consumer is configured: " + obs.Unconfigured + " says nothing of leases, so Lambda reads the stream"
+		r.NoConsumersReason = "no consumer is configured: " + obs.Unconfigured + " says nothing of leases, so Lambda reads the stream"
 		if len(obs.Functions) == 0 {
-			r.Note += "; with --function NAME its event source mappings show too"
+			r.NoConsumersReason += "; with --function NAME its event source mappings show too"
 		}
 	case obs.NoTable != "" && len(obs.Leases.Members) > 0:
 		r.addLostLeases(obs)
@@ -216,11 +217,11 @@ func (r *Report) addStores(obs *Observation) {
 // addShards adds the shards and their problems. It reports whether a shard with unread records has no reader.
 func (r *Report) addShards(obs *Observation) (unread bool) {
 	t := newTree(obs)
-	obs.unreadBefore = unreadBefore(obs.Streams, t)
+	obs.unreadBefore = unreadPredecessors(obs.Streams, t)
 	for _, b := range obs.Leases.Broken {
 		r.addProblem(BrokenLease, b.Shard,
 			"restore the row, or set by hand what is wrong with it; its checkpoint is where the shard was read to, by a status or a log of before. Nobody reads the shard until then; deleting the row loses what was not read of it",
-			"the lease of %s cannot be read: %s", b.Shard, b.Why)
+			"the lease of %s cannot be read: %s", b.Shard, b.Reason)
 	}
 	stuck := make(map[string]bool) // stopped shards, the shards that wait for one, and the streams of both
 	for _, n := range t.sorted() {
@@ -258,7 +259,7 @@ var problemKinds = []struct {
 	kind ProblemKind
 	mild bool
 }{
-	{Breach, false},
+	{LineageBreach, false},
 	{LostLeases, false},
 	{LostStore, false},
 	{LossNear, false},
@@ -333,7 +334,7 @@ func (r *Report) addConsumer(obs *Observation, m leases.Member) {
 	r.Consumers = append(r.Consumers, Consumer{
 		Worker: m.Worker, Name: cmp.Or(m.Name, m.Worker), Alive: !silent, SilentSeconds: silence.Seconds(), Gone: gone,
 		Leaving: m.Leaving,
-		Shards:  m.Leases, Behind: len(m.Behind), Pending: m.Pending, BytesASecond: m.Load, CallsAMonth: m.Calls,
+		Shards:  m.LeaseCount, Behind: len(m.Behind), Pending: m.Pending, BytesASecond: m.Load, CallsAMonth: m.CallsPerMonth,
 	})
 	if silent && !gone {
 		r.addProblem(SilentMember, m.Worker,
@@ -343,7 +344,7 @@ func (r *Report) addConsumer(obs *Observation, m leases.Member) {
 }
 
 func (r *Report) addStream(s Stream) {
-	listing := Listing{ARN: s.ARN, Status: s.Status, Shards: len(s.Shards)}
+	listing := StreamListing{ARN: s.ARN, Status: s.Status, Shards: len(s.Shards)}
 	if s.Err != nil {
 		listing.Error = s.Err.Error()
 		r.addProblem(NotListed, s.ARN, "what follows is made of the leases alone", "the stream cannot be listed: %v", s.Err)
@@ -354,9 +355,10 @@ func (r *Report) addStream(s Stream) {
 // NewGap returns a gap with the time span of the lost writes. retention is the retention of the stream.
 func NewGap(g state.NotedGap, retention time.Duration) Gap {
 	out := Gap{
-		Stream: g.StreamARN, Shard: g.Shard, After: g.After, Before: g.Before, Whole: g.Whole, UnknownExtent: g.UnknownExtent,
-		From: cli.OptionalTime(g.From.UTC()), To: cli.OptionalTime(g.To.UTC()), Found: cli.OptionalTime(g.Found.UTC()),
-		Repair: g.Repair,
+		Stream: g.StreamARN, Shard: g.Shard, After: g.After, Before: g.Before, RestOfShard: g.Whole,
+		UnknownExtent: g.UnknownExtent, From: cli.OptionalTime(g.From.UTC()), To: cli.OptionalTime(g.To.UTC()),
+		FoundAt: cli.OptionalTime(g.Found.UTC()),
+		Repair:  g.Repair,
 	}
 	if g.To.IsZero() && !g.Found.IsZero() { // the stream still had the records within its retention
 		g.To = g.Found.Add(-retention)

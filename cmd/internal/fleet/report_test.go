@@ -43,8 +43,8 @@ func healthy() fleet.Observation {
 				{Shard: "shard-c", Stream: arn, Owner: "task-2-y", Counter: 9, Checkpoint: leases.After("900"), Parents: []string{"shard-a"}, Time: ago(10 * time.Minute), Pinned: "task-2"},
 			},
 			Members: []leases.Member{
-				{Worker: "task-1-x", Name: "task-1", Heartbeat: 5, Leases: 1, Load: 123456, Calls: 1.2e6, Pending: 1200, Behind: map[string]time.Time{"shard-b": ago(time.Minute)}},
-				{Worker: "task-2-y", Name: "task-2", Heartbeat: 9, Leases: 1},
+				{Worker: "task-1-x", Name: "task-1", Heartbeat: 5, LeaseCount: 1, Load: 123456, CallsPerMonth: 1.2e6, Pending: 1200, Behind: map[string]time.Time{"shard-b": ago(time.Minute)}},
+				{Worker: "task-2-y", Name: "task-2", Heartbeat: 9, LeaseCount: 1},
 			},
 		},
 		Streams: []fleet.Stream{{ARN: arn, Status: shardreader.Enabled, Shards: []shardreader.Shard{
@@ -193,12 +193,14 @@ func TestReport_Problems(t *testing.T) {
 		"shards stand in a circle":      {func(l *fleet.Observation) { l.Streams[0].Shards[0].Parent = "shard-c" }, "lineage_breach shard-c"},
 		"a lease is damaged": {func(l *fleet.Observation) {
 			l.Leases.Leases = slices.Delete(l.Leases.Leases, 1, 2)
-			l.Leases.Broken = []leases.Broken{{Shard: "shard-b", Why: "the row shard-b: leaseCounter is not a number"}}
+			l.Leases.Broken = []leases.BrokenLease{{Shard: "shard-b", Reason: "the row shard-b: leaseCounter is not a number"}}
 		}, "broken_lease shard-b"},
 		"a lease that is not listed is damaged": {func(l *fleet.Observation) {
-			l.Leases.Broken = []leases.Broken{{Shard: "shard-x", Why: "the row shard-x: checkpoint is not a string"}}
+			l.Leases.Broken = []leases.BrokenLease{{Shard: "shard-x", Reason: "the row shard-x: checkpoint is not a string"}}
 		}, "broken_lease shard-x"},
-		"what begins a stream is damaged":  {func(l *fleet.Observation) { l.Leases.Broken = []leases.Broken{{Shard: "begun#x", Why: "its key"}} }, "broken_lease begun#x"},
+		"what begins a stream is damaged": {func(l *fleet.Observation) {
+			l.Leases.Broken = []leases.BrokenLease{{Shard: "begun#x", Reason: "its key"}}
+		}, "broken_lease begun#x"},
 		"urgent is what the caller thinks": {func(l *fleet.Observation) { l.Urgent = 24 * time.Hour }, "loss_near shard-b"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -220,10 +222,10 @@ func TestReport_Problems(t *testing.T) {
 func TestReport_BrokenLease(t *testing.T) {
 	obs := healthy()
 	obs.Leases.Leases = slices.Delete(obs.Leases.Leases, 1, 2)
-	obs.Leases.Broken = []leases.Broken{{Shard: "shard-b", Why: "the row shard-b: leaseCounter is not a number"}}
+	obs.Leases.Broken = []leases.BrokenLease{{Shard: "shard-b", Reason: "the row shard-b: leaseCounter is not a number"}}
 	states := map[string]string{}
 	for _, s := range obs.Report().Shards {
-		states[s.ID] = strings.TrimSpace(string(s.State) + " " + s.Why)
+		states[s.ID] = strings.TrimSpace(string(s.State) + " " + s.StopReason)
 	}
 	want := map[string]string{"shard-a": "done", "shard-b": "stopped its lease cannot be read", "shard-c": "reading", "shard-d": "waiting for the end of shard-b"}
 	if diff := cmp.Diff(want, states); diff != "" {
@@ -299,9 +301,9 @@ func TestReport_RecordsBehind(t *testing.T) {
 	}{
 		"all is durable":             {func(*leases.Member) {}, "0"},
 		"some is not written":        {func(m *leases.Member) { m.Pending = 7 }, "7"},
-		"some is not, of any shard":  {func(m *leases.Member) { m.Pending, m.Leases = 7, 2 }, "unknown"},
+		"some is not, of any shard":  {func(m *leases.Member) { m.Pending, m.LeaseCount = 7, 2 }, "unknown"},
 		"some is not even read":      {func(m *leases.Member) { m.Behind = map[string]time.Time{"shard-c": ago(time.Minute)} }, "unknown"},
-		"all of many shards is done": {func(m *leases.Member) { m.Leases = 9 }, "0"},
+		"all of many shards is done": {func(m *leases.Member) { m.LeaseCount = 9 }, "0"},
 	} {
 		obs := healthy()
 		tt.change(&obs.Leases.Members[1])

@@ -28,7 +28,7 @@ func (r Report) Write(w io.Writer, all bool) {
 	r.writeGaps(out)
 	out.line("")
 	switch {
-	case r.Note != "":
+	case r.NoConsumersReason != "":
 		out.line("gaps noted: %d", len(r.Gaps))
 	case r.Healthy:
 		out.line("all is well")
@@ -54,8 +54,8 @@ func (p printer) table(rows [][]string) {
 
 func (r Report) writeConsumers(out printer) {
 	out.line("")
-	if r.Note != "" {
-		out.line("%s", r.Note)
+	if r.NoConsumersReason != "" {
+		out.line("%s", r.NoConsumersReason)
 		return
 	}
 	if len(r.Consumers) == 0 {
@@ -87,7 +87,7 @@ func (c *Consumer) StateText() string {
 	return "alive"
 }
 
-func (r Report) writeStream(out printer, listing Listing, all bool) {
+func (r Report) writeStream(out printer, listing StreamListing, all bool) {
 	n := make(StateCounts)
 	rows := [][]string{{"SHARD", "STATE", "OWNER", "READ UP TO", "LAST RECORD", "BEHIND", "LOST IN"}}
 	lineage := make(Lineage)
@@ -128,25 +128,25 @@ func (s Shard) columns(depth int) []string {
 			behind = "no"
 		}
 	}
-	if s.FailingFor != nil {
+	if s.FailingSeconds != nil {
 		behind = "unknown"
 	}
 	if s.AgeSeconds != nil {
 		last = FormatAge(seconds(*s.AgeSeconds)) + " ago"
 	}
-	if s.LossIn != nil {
+	if s.LossInSeconds != nil {
 		loss = "NOW"
-		if *s.LossIn > 0 {
-			loss = FormatAge(seconds(*s.LossIn))
+		if *s.LossInSeconds > 0 {
+			loss = FormatAge(seconds(*s.LossInSeconds))
 		}
 	}
 	state := string(s.State)
-	if s.FailingFor != nil {
-		state = "READS FAIL for " + FormatAge(seconds(*s.FailingFor))
+	if s.FailingSeconds != nil {
+		state = "READS FAIL for " + FormatAge(seconds(*s.FailingSeconds))
 	}
 	switch {
 	case s.State == Waiting:
-		state += " " + s.Why
+		state += " " + s.StopReason
 	case s.State.needsAttention():
 		state = strings.ToUpper(state)
 	}
@@ -177,7 +177,7 @@ func (g Gap) String() string {
 			b.WriteString(", from " + g.From.Format(time.RFC3339) + " to " + g.To.Format(time.RFC3339))
 		}
 		b.WriteString(": what was written to the table then is in neither")
-	case g.UnknownExtent && g.Whole:
+	case g.UnknownExtent && g.RestOfShard:
 		b.WriteString("it was not read to its end" + withPrefix(", but to ", g.After) + "; nobody knows whether it held more")
 	case g.UnknownExtent && g.Before != "":
 		b.WriteString(g.extentText() + "; nobody knows whether it held anything")
@@ -194,8 +194,8 @@ func (g Gap) String() string {
 		b.WriteString(", how much is not known")
 	}
 	b.WriteString(" (")
-	if g.Found != nil {
-		b.WriteString("found " + g.Found.Format(time.RFC3339) + ", ")
+	if g.FoundAt != nil {
+		b.WriteString("found " + g.FoundAt.Format(time.RFC3339) + ", ")
 	}
 	b.WriteString(cli.If(g.Repair.Stage == state.GapRepairing, "repairing by "+g.Repair.Owner,
 		string(g.Repair.Stage)) + ")")
@@ -211,7 +211,7 @@ func (g Gap) extentText() string {
 		from += " of " + g.From.Format(time.RFC3339)
 	}
 	switch {
-	case g.Whole:
+	case g.RestOfShard:
 		to = "to its end"
 	case g.Before != "":
 		to = "to " + g.Before

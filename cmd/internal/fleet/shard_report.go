@@ -16,26 +16,26 @@ import (
 // newShard returns the report of one shard, and adds the problems of the shard to r.
 func (r *Report) newShard(obs *Observation, t tree, n *node) Shard {
 	s := Shard{ID: n.id, Stream: n.stream, Parents: append([]string{}, n.parents...),
-		Children: append([]string{}, n.children...), Listed: n.listed != nil}
-	s.Open = n.listed != nil && n.listed.Open() && len(n.children) == 0
+		Children: append([]string{}, n.children...), Listed: n.description != nil}
+	s.Open = n.description != nil && n.description.Open() && len(n.children) == 0
 	if n.lease != nil {
-		s.Owner, s.Pinned, s.Wanted = n.lease.Owner, n.lease.Pinned, n.lease.RequestedBy
+		s.Owner, s.Pinned, s.RequestedBy = n.lease.Owner, n.lease.Pinned, n.lease.RequestedBy
 		s.Checkpoint, s.Counter = n.lease.Checkpoint.String(), n.lease.Counter
 		if !n.lease.Time.IsZero() {
 			s.LastRecord, s.AgeSeconds = new(n.lease.Time.UTC()), new(max(obs.At.Sub(n.lease.Time), 0).Seconds())
 		}
 	}
-	owner, member := obs.member(s.Owner)
+	owner, member := obs.findMember(s.Owner)
 	if member {
 		s.Name = cmp.Or(owner.Name, owner.Worker)
 	}
-	s.State, s.Why = obs.state(t, n)
+	s.State, s.StopReason = obs.shardState(t, n)
 	s.AfterStream = s.State == Waiting && t.unfinishedParent(n) == nil
 	switch {
 	case s.State == Reading:
 		s.setUnread(obs, n, owner)
 	case s.State != Done && s.State != Waiting && n.lease != nil && !n.readToLast():
-		s.setLoss(obs, later(n.lease.Time, n.lease.From))
+		s.setLossIn(obs, laterOf(n.lease.Time, n.lease.From))
 	}
 	r.addShardProblems(obs, t, n, &s)
 	return s
@@ -46,19 +46,19 @@ func (s *Shard) setUnread(obs *Observation, n *node, owner leases.Member) {
 	last, behind := owner.Behind[n.id]
 	failing, fails := owner.Failing[n.id]
 	if fails {
-		s.FailingFor, s.Failing = new(max(obs.At.Sub(failing.Since), 0).Seconds()), failing.Class
+		s.FailingSeconds, s.ErrorClass = new(max(obs.At.Sub(failing.Since), 0).Seconds()), failing.Class
 	} else {
 		s.Behind = &behind
 	}
-	switch alone := owner.Leases == 1; {
+	switch alone := owner.LeaseCount == 1; {
 	case fails && !behind:
-		s.setLoss(obs, failing.Since) // records from before the failures are read
+		s.setLossIn(obs, failing.Since) // records from before the failures are read
 	case behind:
-		s.setLoss(obs, last)
+		s.setLossIn(obs, last)
 	case owner.Pending == 0 || alone: // otherwise it is unknown which shard they belong to
 		s.Records = &owner.Pending
 		if owner.Pending > 0 {
-			s.setLoss(obs, n.lease.Time)
+			s.setLossIn(obs, n.lease.Time)
 		}
 	}
 }
@@ -66,30 +66,30 @@ func (s *Shard) setUnread(obs *Observation, n *node, owner leases.Member) {
 // addShardProblems adds the problems of a shard.
 func (r *Report) addShardProblems(obs *Observation, t tree, n *node, s *Shard) {
 	if below := t.childReadTooEarly(n); below != nil {
-		r.addProblem(Breach, n.id, "stop the consumers and reset the lease that is wrong: `"+obs.command("leases list")+"`",
+		r.addProblem(LineageBreach, n.id, "stop the consumers and reset the lease that is wrong: `"+obs.command("leases list")+"`",
 			"shard %s is not read to its end, and its child %s was begun", n.id, below.id)
 	}
 	switch {
-	case n.broken != "": // Report has added this problem
+	case n.brokenReason != "": // Report has added this problem
 	case s.State == Stopped:
-		r.addProblem(StoppedShard, n.id, obs.stoppedHint(n.id, s.Why), "shard %s is read no further: %s", n.id, s.Why)
-	case s.FailingFor != nil:
+		r.addProblem(StoppedShard, n.id, obs.stoppedHint(n.id, s.StopReason), "shard %s is read no further: %s", n.id, s.StopReason)
+	case s.FailingSeconds != nil:
 		r.addProblem(FailingShard, n.id,
 			"the log of the consumer has the error: look at the stream, the network and the rights; it is tried again by itself, and nothing is lost while the stream has it",
-			"shard %s cannot be read for %s: all calls fail (%s)", n.id, FormatAge(seconds(*s.FailingFor)),
-			cmp.Or(s.Failing, "unknown"))
+			"shard %s cannot be read for %s: all calls fail (%s)", n.id, FormatAge(seconds(*s.FailingSeconds)),
+			cmp.Or(s.ErrorClass, "unknown"))
 	case s.State == Unowned || s.State == Unclaimed:
 		r.addProblem(NoOwner, n.id, "a consumer takes it within seconds; if none does, look at their logs",
-			"shard %s is read by nobody: %s", n.id, s.Why)
+			"shard %s is read by nobody: %s", n.id, s.StopReason)
 	}
-	if !r.LossNear(s.LossIn) {
+	if !r.LossIsNear(s.LossInSeconds) {
 		return
 	}
 	left := "records of shard %s that are not read yet are lost in %s, at the earliest"
-	if *s.LossIn <= 0 {
+	if *s.LossInSeconds <= 0 {
 		left = "records of shard %s may be lost already: the last one read is %s older than what the stream keeps"
 	}
-	in := time.Duration(*s.LossIn * float64(time.Second)).Abs()
+	in := time.Duration(*s.LossInSeconds * float64(time.Second)).Abs()
 	r.addProblem(LossNear, n.id, "add consumers, or find what holds the sinks up", left, n.id, FormatAge(in))
 }
 
@@ -112,12 +112,12 @@ func (obs *Observation) stoppedHint(shard, why string) string {
 	return reset + "trim_horizon` goes on behind what is lost"
 }
 
-// state returns the state of a shard, and its reason.
-func (obs *Observation) state(t tree, n *node) (State, string) {
-	if t.done(n) {
+// shardState returns the state of a shard, and its reason.
+func (obs *Observation) shardState(t tree, n *node) (State, string) {
+	if t.isDone(n) {
 		return Done, ""
 	}
-	if n.broken != "" {
+	if n.brokenReason != "" {
 		return Stopped, "its lease cannot be read"
 	}
 	for _, m := range obs.Leases.Members {
@@ -147,7 +147,7 @@ func (obs *Observation) state(t tree, n *node) (State, string) {
 	if n.lease == nil {
 		return Unclaimed, "there is no lease of it"
 	}
-	_, member := obs.member(n.lease.Owner)
+	_, member := obs.findMember(n.lease.Owner)
 	silence, silent := obs.Silent[n.lease.Owner]
 	switch {
 	case n.lease.Owner == "":
@@ -166,9 +166,9 @@ func (obs *Observation) isAfterGap(stream string) bool {
 		!slices.ContainsFunc(obs.Leases.Leases, func(lease leases.Lease) bool { return lease.Stream == stream })
 }
 
-// unreadBefore returns, for each listed stream, the oldest earlier stream of its table that is not read to its end.
-// Streams without one are absent.
-func unreadBefore(streams []Stream, t tree) map[string]string {
+// unreadPredecessors returns, for each listed stream, the oldest earlier stream of its table that is not read to its
+// end. Streams without one are absent.
+func unreadPredecessors(streams []Stream, t tree) map[string]string {
 	byAge := slices.SortedFunc(slices.Values(streams), func(a, b Stream) int { return strings.Compare(a.ARN, b.ARN) })
 	oldest, before := make(map[string]string), make(map[string]string) // by table, by stream
 	for _, s := range byAge {
@@ -176,14 +176,14 @@ func unreadBefore(streams []Stream, t tree) map[string]string {
 		switch {
 		case oldest[table] != "":
 			before[s.ARN] = oldest[table]
-		case slices.ContainsFunc(s.Shards, func(shard shardreader.Shard) bool { return !t.done(t[shard.ID]) }):
+		case slices.ContainsFunc(s.Shards, func(shard shardreader.Shard) bool { return !t.isDone(t[shard.ID]) }):
 			oldest[table] = s.ARN
 		}
 	}
 	return before
 }
 
-func (obs *Observation) member(worker string) (leases.Member, bool) {
+func (obs *Observation) findMember(worker string) (leases.Member, bool) {
 	for _, m := range obs.Leases.Members {
 		if m.Worker == worker && worker != "" {
 			return m, true
@@ -192,14 +192,14 @@ func (obs *Observation) member(worker string) (leases.Member, bool) {
 	return leases.Member{}, false
 }
 
-// setLoss sets LossIn: the time until the stream drops the first record written after last.
-func (s *Shard) setLoss(obs *Observation, last time.Time) {
+// setLossIn sets LossIn: the time until the stream drops the first record written after last.
+func (s *Shard) setLossIn(obs *Observation, last time.Time) {
 	if !last.IsZero() {
-		s.LossIn = new((obs.Retention - obs.At.Sub(last)).Seconds())
+		s.LossInSeconds = new((obs.Retention - obs.At.Sub(last)).Seconds())
 	}
 }
 
-func later(a, b time.Time) time.Time {
+func laterOf(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}

@@ -14,7 +14,7 @@ import (
 
 // Sink is a failing sink, from the note of a consumer.
 type Sink struct {
-	state.SinkTrouble
+	state.FailingSink
 	Seconds  float64 `json:"failing_seconds"`
 	Consumer string  `json:"consumer"`
 }
@@ -60,7 +60,7 @@ func (r *Report) addSinks(obs *Observation) {
 }
 
 // FailingText describes a sink that has failed for a time.
-func FailingText(s state.SinkTrouble, failing time.Duration) string {
+func FailingText(s state.FailingSink, failing time.Duration) string {
 	text := fmt.Sprintf("sink %s has failed for %s, with %s pending: %s", s.Sink, FormatAge(failing),
 		cli.Count(s.Pending, "change"), s.Error)
 	if s.Blocked > 0 {

@@ -19,7 +19,7 @@ func TestReport_FailingReads(t *testing.T) {
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	l := Observation{Pipeline: "shop", At: at, Leases: leases.Snapshot{
 		Leases:  []leases.Lease{{Shard: "s1", Stream: "arn", Owner: "w1", Checkpoint: leases.After("1"), Time: at.Add(-30 * time.Hour)}},
-		Members: []leases.Member{{Worker: "w1", Leases: 1, Failing: map[string]leases.ReadFailure{"s1": {Since: at.Add(-50 * time.Second), Class: "unavailable"}}}},
+		Members: []leases.Member{{Worker: "w1", LeaseCount: 1, Failing: map[string]leases.ReadFailure{"s1": {Since: at.Add(-50 * time.Second), Class: "unavailable"}}}},
 	}}
 	r := l.Report()
 	var text strings.Builder
@@ -39,8 +39,8 @@ func TestReport_SinksAndLetters(t *testing.T) {
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	oldest := at.Add(-time.Hour)
 	members := leases.Snapshot{Members: []leases.Member{{Worker: "w1"}}}
-	note := func(s state.SinkTrouble) []state.HeldBack {
-		return []state.HeldBack{{Consumer: "w1", Sinks: []state.SinkTrouble{s}}}
+	note := func(s state.FailingSink) []state.HeldBack {
+		return []state.HeldBack{{Consumer: "w1", Sinks: []state.FailingSink{s}}}
 	}
 	for name, test := range map[string]struct {
 		observed Observation
@@ -48,9 +48,9 @@ func TestReport_SinksAndLetters(t *testing.T) {
 		says     []string
 	}{
 		"well":      {Observation{Letters: &Letters{}}, true, []string{"all is well"}},
-		"a sink":    {Observation{HeldBack: note(state.SinkTrouble{Sink: "orders", Pending: 240, Oldest: &oldest, Failing: at.Add(-30 * time.Second), Error: "refused: no"})}, false, []string{"PROBLEM sink orders has failed for 30", "240", "refused: no", "1h"}},
-		"not known": {Observation{HeldBack: note(state.SinkTrouble{Sink: "orders", Pending: 1, Failing: at})}, false, []string{"unknown"}},
-		"blocked":   {Observation{HeldBack: note(state.SinkTrouble{Sink: "orders", Failing: at, Blocked: 3})}, false, []string{"3 keys are blocked", "no dead letters"}},
+		"a sink":    {Observation{HeldBack: note(state.FailingSink{Sink: "orders", Pending: 240, Oldest: &oldest, Failing: at.Add(-30 * time.Second), Error: "refused: no"})}, false, []string{"PROBLEM sink orders has failed for 30", "240", "refused: no", "1h"}},
+		"not known": {Observation{HeldBack: note(state.FailingSink{Sink: "orders", Pending: 1, Failing: at})}, false, []string{"unknown"}},
+		"blocked":   {Observation{HeldBack: note(state.FailingSink{Sink: "orders", Failing: at, Blocked: 3})}, false, []string{"3 keys are blocked", "no dead letters"}},
 		"hangs": {Observation{HeldBack: []state.HeldBack{{Consumer: "w1", Total: 2, Worst: []state.HeldBackShard{
 			{Shard: "s2", Sink: "orders", Reason: pipeline.HeldByWriting, Since: at.Add(-31 * time.Second)},
 			{Shard: "s1", Sink: "orders", Reason: pipeline.HeldByWriting, Since: at.Add(-70 * time.Second)},

@@ -120,7 +120,7 @@ func (o *statusOptions) run(ctx context.Context, s cli.Streams, serve ServePage)
 	}
 	err := o.report(ctx, s)
 	if ctx.Err() != nil {
-		return errInterrupted()
+		return interruptedError()
 	}
 	return err
 }
@@ -164,7 +164,7 @@ func (o *statusOptions) readReport(ctx context.Context, w io.Writer) (_ Report, 
 	if err != nil {
 		return Report{}, err
 	}
-	o.LookOnly = true
+	o.ReadOnly = true
 	obs := Observation{Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Source: o.BackfillSource(cfg), Urgent: o.urgent,
 		RepairsGaps: cfg.Source.OnGap == config.OnGapRepair}
 	opening, cancel := context.WithCancelCause(ctx) // cancelled at the end, because open stores may keep this context
@@ -184,13 +184,13 @@ func (o *statusOptions) readReport(ctx context.Context, w io.Writer) (_ Report, 
 	obs.Lost, err = withTimeout(ctx, func(ctx context.Context) ([]LostOutput, error) {
 		return lostStores(ctx, cfg, shared, obs.Leases)
 	})
-	obs.AddUnread("what sinks wrote", err)
-	shared.readState(ctx, &obs, "the stages of sinks", func(ctx context.Context, kept keptState) (err error) {
+	obs.AddReadFailure("what sinks wrote", err)
+	shared.readState(ctx, &obs, "the stages of sinks", func(ctx context.Context, kept outputState) (err error) {
 		obs.Births, err = stream.Collect(kept.Births(ctx))
 		return err
 	})
 	obs.LeftOut = sinks.LeftOut(cfg, obs.Births)
-	shared.readState(ctx, &obs, "how far backfills are", func(ctx context.Context, kept keptState) (err error) {
+	shared.readState(ctx, &obs, "how far backfills are", func(ctx context.Context, kept outputState) (err error) {
 		obs.Fills, err = ReadFills(ctx, kept, obs.Births)
 		return err
 	})
@@ -232,8 +232,8 @@ func (o *statusOptions) openMembers(ctx context.Context, cfg *config.Config) (*s
 	if err != nil {
 		return nil, errors.Join(err, shared.Close())
 	}
-	shared.silent = stream.LeaseDuration(cfg)
-	shared.read = func(ctx context.Context) (leases.Snapshot, error) {
+	shared.maxSilence = stream.LeaseDuration(cfg)
+	shared.readLeases = func(ctx context.Context) (leases.Snapshot, error) {
 		members, err := table.Members(ctx)
 		return leases.Snapshot{Members: members}, err
 	}
@@ -247,7 +247,7 @@ func lostStores(
 	if shared.stores == nil {
 		return nil, nil
 	}
-	all, err := sinks.Adopt(ctx, cfg, shared.stores, stream.ReadBeforeText(seen, "the lease table"))
+	all, err := sinks.Adopt(ctx, cfg, shared.stores, stream.PriorReadText(seen, "the lease table"))
 	lost := make([]LostOutput, len(all))
 	for i := range all {
 		lost[i] = LostOutput{Sink: all[i].Sink, What: all[i].Problem}
@@ -257,25 +257,25 @@ func lostStores(
 
 // observe reads leases, streams, gaps and notes into obs, and then watches the heartbeats.
 func (o *statusOptions) observe(ctx context.Context, cfg *config.Config, shared *sharedStores, obs *Observation) error {
-	read := func(ctx context.Context) (leases.Snapshot, error) { return withTimeout(ctx, shared.read) }
+	read := func(ctx context.Context) (leases.Snapshot, error) { return withTimeout(ctx, shared.readLeases) }
 	first, err := read(ctx)
 	if err != nil {
 		return err
 	}
-	if !o.noStream && shared.streams != nil {
-		api, err := shared.streams()
+	if !o.noStream && shared.openStreams != nil {
+		api, err := shared.openStreams()
 		if err != nil {
 			return fmt.Errorf("%w (--no-stream does without the stream)", err)
 		}
 		obs.Streams = listStreams(ctx, api, cfg, first)
 	}
-	obs.Gaps, err = withTimeout(ctx, shared.gaps)
-	obs.AddUnread("gaps", err)
-	shared.readState(ctx, obs, "what consumers note of sinks", func(ctx context.Context, kept keptState) (err error) {
+	obs.Gaps, err = withTimeout(ctx, shared.readGaps)
+	obs.AddReadFailure("gaps", err)
+	shared.readState(ctx, obs, "what consumers note of sinks", func(ctx context.Context, kept outputState) (err error) {
 		obs.HeldBack, err = kept.HeldBack(ctx)
 		return err
 	})
-	wait := shared.silent
+	wait := shared.maxSilence
 	if o.noWatch {
 		wait = 0
 	}

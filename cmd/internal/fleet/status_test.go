@@ -99,7 +99,7 @@ func TestStatus_WithoutLeases(t *testing.T) {
 	if out, said := program.Run(t, cli.ExitUnhealthy, "status", "-c", consumer, "--live"); !strings.Contains(out, "there is no lease table "+name+"-leases") || !strings.Contains(out, gap) || strings.Count(said, "account ") != 1 {
 		t.Errorf("without a lease table it says\n%s%s", out, said)
 	}
-	beats, err := leasesdynamo.New(leasesdynamo.Options{Client: client, Table: name + "-leases", State: *table, Pipeline: name})
+	beats, err := leasesdynamo.New(leasesdynamo.Options{Client: client, Table: name + "-leases", StateTable: *table, Pipeline: name})
 	if err != nil {
 		t.Fatal(err)
 	}

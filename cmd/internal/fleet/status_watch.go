@@ -14,11 +14,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// watchDefault is the interval of --watch without a value. watchLeast is the shortest interval, because a look reads
-// the lease table and lists the stream.
+// defaultWatchInterval is the interval of --watch without a value. watchLeast is the shortest interval, because a look
+// reads the lease table and lists the stream.
 const (
-	watchDefault = 5 * time.Second
-	watchLeast   = time.Second
+	defaultWatchInterval = 5 * time.Second
+	minWatchInterval     = time.Second
 )
 
 // watchInterval is the value of --watch.
@@ -38,8 +38,8 @@ func (w *watchInterval) Type() string { return "interval" }
 // Set sets the value of the flag.
 func (w *watchInterval) Set(s string) error {
 	d, err := time.ParseDuration(s)
-	if err != nil || d < watchLeast {
-		return fmt.Errorf("%q is no interval of at least %s, as 10s", s, watchLeast)
+	if err != nil || d < minWatchInterval {
+		return fmt.Errorf("%q is no interval of at least %s, as 10s", s, minWatchInterval)
 	}
 	*w = watchInterval(d)
 	return nil
@@ -48,7 +48,7 @@ func (w *watchInterval) Set(s string) error {
 // addWatch adds --watch.
 func (o *statusOptions) addWatch(c *cobra.Command) {
 	c.Flags().Var(&o.watch, "watch", "look again and again, with this pause (5s), until it is interrupted")
-	c.Flags().Lookup("watch").NoOptDefVal = watchDefault.String()
+	c.Flags().Lookup("watch").NoOptDefVal = defaultWatchInterval.String()
 }
 
 // watchReports prints a report at each interval until ctx is done. On a terminal it replaces the one before, elsewhere
@@ -65,7 +65,7 @@ func (o *statusOptions) watchReports(ctx context.Context, s cli.Streams) error {
 		case ctx.Err() != nil && looked: // interrupted during a look: the former report stays
 			return last
 		case ctx.Err() != nil:
-			return errInterrupted()
+			return interruptedError()
 		case err != nil && (code == cli.ExitUsage || code == cli.ExitConfig):
 			return err
 		case err != nil && err.Error() != "":
@@ -86,7 +86,7 @@ func (o *statusOptions) watchReports(ctx context.Context, s cli.Streams) error {
 	}
 }
 
-// errInterrupted is the error of a look that was interrupted.
-func errInterrupted() error {
+// interruptedError is the error of a look that was interrupted.
+func interruptedError() error {
 	return cli.WithExitCode(cli.ExitInterrupted, errors.New("interrupted before all was looked at: the same command looks again"))
 }

@@ -12,17 +12,17 @@ import (
 
 // node is a shard with all known facts about it.
 type node struct {
-	id       string
-	stream   string
-	listed   *shardreader.Shard
-	lease    *leases.Lease
-	broken   string   // reason why its lease cannot be read
-	parents  []string // known parents
-	children []string
+	id           string
+	stream       string
+	description  *shardreader.Shard
+	lease        *leases.Lease
+	brokenReason string   // reason why its lease cannot be read
+	parents      []string // known parents
+	children     []string
 
-	depth    int  // generations of known shards above it; -1: not computed yet
-	begun    bool // a descendant has a lease
-	visiting bool // a recursion has entered it: a wrong listing can have a cycle
+	depth           int  // generations of known shards above it; -1: not computed yet
+	descendantBegun bool // a descendant has a lease
+	visiting        bool // a recursion has entered it: a wrong listing can have a cycle
 }
 
 // tree has the shards by id.
@@ -34,7 +34,7 @@ func newTree(obs *Observation) tree {
 	for _, s := range obs.Streams {
 		for i := range s.Shards {
 			n := t.node(s.Shards[i].ID)
-			n.listed, n.stream = &s.Shards[i], s.ARN
+			n.description, n.stream = &s.Shards[i], s.ARN
 			t.addChild(s.Shards[i].Parent, n)
 		}
 	}
@@ -49,11 +49,11 @@ func newTree(obs *Observation) tree {
 	for _, b := range obs.Leases.Broken {
 		// Another row with a # is not a lease: it is the note that a stream was begun.
 		if n := t[b.Shard]; n != nil || !strings.Contains(b.Shard, "#") {
-			t.node(b.Shard).broken = b.Why
+			t.node(b.Shard).brokenReason = b.Reason
 		}
 	}
 	for id, n := range t { // a parent that is neither listed nor leased was read
-		if n.listed == nil && n.lease == nil && n.broken == "" {
+		if n.description == nil && n.lease == nil && n.brokenReason == "" {
 			for _, c := range n.children {
 				t[c].parents = slices.DeleteFunc(t[c].parents, func(p string) bool { return p == id })
 			}
@@ -133,13 +133,13 @@ func (t tree) sorted() []*node {
 	return ordered
 }
 
-// done reports whether a shard is read to its end. Its lease says so, or it has no lease any more and a descendant
+// isDone reports whether a shard is read to its end. Its lease says so, or it has no lease any more and a descendant
 // has one.
-func (t tree) done(n *node) bool {
+func (t tree) isDone(n *node) bool {
 	switch {
 	case n.lease != nil:
 		return n.lease.Ended()
-	case n.broken != "":
+	case n.brokenReason != "":
 		return false
 	}
 	return t.hasLeasedDescendant(n)
@@ -147,21 +147,21 @@ func (t tree) done(n *node) bool {
 
 // hasLeasedDescendant reports whether a descendant of n has a lease.
 func (t tree) hasLeasedDescendant(n *node) bool {
-	if n.begun || n.visiting {
-		return n.begun
+	if n.descendantBegun || n.visiting {
+		return n.descendantBegun
 	}
 	n.visiting = true
-	n.begun = slices.ContainsFunc(n.children, func(c string) bool {
+	n.descendantBegun = slices.ContainsFunc(n.children, func(c string) bool {
 		return t[c].lease != nil || t.hasLeasedDescendant(t[c])
 	})
 	n.visiting = false
-	return n.begun
+	return n.descendantBegun
 }
 
 // unfinishedParent returns the first parent that is not done; nil if there is none.
 func (t tree) unfinishedParent(n *node) *node {
 	for _, p := range n.parents {
-		if !t.done(t[p]) {
+		if !t.isDone(t[p]) {
 			return t[p]
 		}
 	}
@@ -183,14 +183,14 @@ func (t tree) childReadTooEarly(n *node) *node {
 
 // startsBelowParent reports whether the first sequence number of a listed shard is not above the last one of a parent.
 func (t tree) startsBelowParent(n *node) bool {
-	return n.listed != nil && n.listed.First != "" && slices.ContainsFunc(n.parents, func(p string) bool {
-		up := t[p].listed
-		return up != nil && up.Last != "" && record.CompareSequence(n.listed.First, up.Last) <= 0
+	return n.description != nil && n.description.First != "" && slices.ContainsFunc(n.parents, func(p string) bool {
+		up := t[p].description
+		return up != nil && up.Last != "" && record.CompareSequence(n.description.First, up.Last) <= 0
 	})
 }
 
 // readToLast reports whether the checkpoint is at the last record of a closed shard.
 func (n *node) readToLast() bool {
-	return n.lease != nil && n.listed != nil && n.listed.Last != "" && n.lease.Checkpoint.Kind == leases.Sequence &&
-		record.CompareSequence(n.lease.Checkpoint.Sequence, n.listed.Last) >= 0
+	return n.lease != nil && n.description != nil && n.description.Last != "" && n.lease.Checkpoint.Kind == leases.Sequence &&
+		record.CompareSequence(n.lease.Checkpoint.Sequence, n.description.Last) >= 0
 }

@@ -20,7 +20,7 @@ func (o *leasesOptions) createLease(
 	ctx context.Context, shared *sharedStores, cfg *config.Config, shard string, seen leases.Snapshot,
 	plan func(leases.Lease) (leaseEdit, error),
 ) (leaseEdit, error) {
-	api, err := shared.streams()
+	api, err := shared.openStreams()
 	if err != nil {
 		return leaseEdit{}, err
 	}
@@ -67,7 +67,7 @@ func writeEdit(
 	case e.Skipped == nil:
 		return writeLease(ctx, e.Next, first)
 	case e.Creates: // no consumer reads the shard
-		if err := shared.note(ctx, *e.Skipped); err != nil {
+		if err := shared.noteGap(ctx, *e.Skipped); err != nil {
 			return fmt.Errorf("what is passed over cannot be noted, so no lease is made: %w", err)
 		}
 		return writeLease(ctx, e.Next, first)
@@ -79,7 +79,7 @@ func writeEdit(
 		return err
 	}
 	swap := func(ctx context.Context, next leases.Lease) error { return shared.table.Swap(ctx, taken, next) }
-	if err := shared.note(ctx, *e.Skipped); err != nil {
+	if err := shared.noteGap(ctx, *e.Skipped); err != nil {
 		return errors.Join(fmt.Errorf("what is passed over cannot be noted, so the position is unchanged: %w", err),
 			freeLease(ctx, taken, swap))
 	}
@@ -99,7 +99,7 @@ func freeLease(ctx context.Context, taken leases.Lease, swap func(context.Contex
 // writeLease writes a lease with write. If write succeeded but its answer was lost, writeLease returns nil.
 func writeLease(ctx context.Context, next leases.Lease, write func(context.Context, leases.Lease) error) error {
 	_, err := stream.Retry(ctx, func() (struct{}, error) { return struct{}{}, write(ctx, next) })
-	if c, lost := leases.AsConflict(err); lost && c.Did(next) {
+	if c, lost := leases.AsConflict(err); lost && c.AlreadyWritten(next) {
 		return nil
 	}
 	return err
@@ -125,10 +125,10 @@ func (o *leasesOptions) swapLease(
 		switch {
 		case !lost:
 			return e, err
-		case c.Gone:
+		case c.Missing:
 			return e, fmt.Errorf("the lease of shard %s is gone: all of it was read", l.Shard)
 		}
-		l = c.Now
+		l = c.Current
 	}
 	return leaseEdit{}, fmt.Errorf("the lease of shard %s is changed too often by its owner %s: try again", l.Shard,
 		l.Owner)

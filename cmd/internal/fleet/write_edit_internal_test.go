@@ -49,7 +49,7 @@ func (w *resetWorld) lease(t *testing.T) leases.Lease {
 // reset resets the lease to 1000, which skips records.
 func (w *resetWorld) reset(t *testing.T) (leaseEdit, error) {
 	t.Helper()
-	shared := &sharedStores{table: w.table, note: func(_ context.Context, g record.Gap) error {
+	shared := &sharedStores{table: w.table, noteGap: func(_ context.Context, g record.Gap) error {
 		if w.fail == nil {
 			w.gaps = append(w.gaps, g)
 		}

@@ -20,11 +20,11 @@ import (
 // errs makes this package's errors. Their redacted text has names of streams, shards and sinks.
 const errs = redact.Class("gap")
 
-// NotYetError is the error of a repair that is too early: a change from before the gap may still be written.
-type NotYetError struct{ Until time.Time }
+// TooEarlyError is the error of a repair that is too early: a change from before the gap may still be written.
+type TooEarlyError struct{ Until time.Time }
 
 // Error names the time from which the gap can be repaired.
-func (e *NotYetError) Error() string {
+func (e *TooEarlyError) Error() string {
 	return fmt.Sprintf("a process may still write what is older, or acknowledge without a sink: repair it after %s",
 		e.Until.UTC().Format(time.RFC3339))
 }
@@ -44,7 +44,7 @@ func CheckAge(gaps []state.NotedGap, left []state.Birth, late time.Duration) err
 		}
 	}
 	if time.Now().Before(until) {
-		return &NotYetError{until}
+		return &TooEarlyError{until}
 	}
 	return nil
 }
@@ -85,20 +85,20 @@ func stoppedAt(g state.NotedGap, seen leases.Snapshot) string {
 	return ""
 }
 
-// CheckMarks returns an error if keys of the sinks are quarantined, because their letters wait for a redrive.
-func CheckMarks(ctx context.Context, kept state.Quarantine, sinks []string, flags string) error {
+// CheckQuarantine returns an error if keys of the sinks are quarantined, because their letters wait for a redrive.
+func CheckQuarantine(ctx context.Context, kept state.Quarantine, sinks []string, flags string) error {
 	for m, err := range kept.Marks(ctx, "") {
 		if err != nil {
 			return err
 		}
 		if slices.Contains(sinks, m.Sink) {
-			return waitingLetters(m.Sink, flags)
+			return waitingLettersError(m.Sink, flags)
 		}
 	}
 	return nil
 }
 
-func waitingLetters(sink, flags string) error {
+func waitingLettersError(sink, flags string) error {
 	return errs.Errorf(
 		"dead letters of the sink %s wait: redrive them first, with `tablewake redrive %s --sink %s`, and repair then",
 		redact.Safe(sink), redact.Safe(flags), redact.Safe(sink))

@@ -162,7 +162,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 			return cli.Usagef("%v", err)
 		}
 	}
-	o.LookOnly = !o.repair || o.dryRun
+	o.ReadOnly = !o.repair || o.dryRun
 	c := &command{options: o, cfg: cfg, streams: s}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	if err := c.openStores(ctx); err != nil {
@@ -326,7 +326,7 @@ func (c *command) repairAll(ctx context.Context, open []state.NotedGap, left []s
 		}
 	}
 	job, err := auditor.NewJob(ctx, auditor.JobOptions{
-		Flags: c.Flags, Config: c.cfg, Stores: c.stores, Streams: c.streams, Sinks: c.sinks, Running: c.Live &&
+		Flags: c.Flags, Config: c.cfg, Stores: c.stores, Streams: c.streams, Sinks: c.sinks, WritersRunning: c.Live &&
 			(c.file == "" || c.dryRun), DryRun: c.dryRun,
 		Segments: c.segments, Parts: c.parts, Rounds: c.rounds, RCU: c.rcu, MaxLag: c.maxLag, Lag: c.lag,
 		TrustLag: c.trustLag, ClockSkew: c.clockSkew,

@@ -49,7 +49,7 @@ func openCandidates(ctx context.Context, j *Job, gaps []state.NotedGap) (*candid
 	c := &candidates{audit: j.Audit, cfg: j.Config, seed: maphash.MakeSeed(), keys: make(map[uint64]struct{})}
 	var covered []window
 	for _, path := range j.Exports {
-		changes, err := j.Audit.Changes(ctx, path)
+		changes, err := j.Audit.OpenIncremental(ctx, path)
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +62,7 @@ func openCandidates(ctx context.Context, j *Job, gaps []state.NotedGap) (*candid
 				"the export %s has new images alone: export the changes with NEW_AND_OLD_IMAGES, since old images tell where rows were", path)
 		}
 		c.changes = append(c.changes, changes)
-		covered = append(covered, window{info.From, info.Time})
+		covered = append(covered, window{info.OldestTime, info.Time})
 	}
 	if left := uncoveredWindows(wanted, covered); len(left) > 0 {
 		return nil, cli.WithExitCode(cli.ExitUsage, notCovered(left))
@@ -84,7 +84,7 @@ func (c *candidates) suspectAdder(ctx context.Context) func(add func(sink int, s
 			if !c.needsListing(sink.Name()) {
 				continue
 			}
-			err := c.audit.Stored(ctx, n, func(e audit.Entry) error {
+			err := c.audit.EachStored(ctx, n, func(e audit.Entry) error {
 				if _, ok := c.keys[maphash.String(c.seed, string(e.Item))]; ok && e.Item != "" {
 					add(n, run.Suspect{Item: e.Item, Kind: e.Kind, Place: e.Place})
 				}

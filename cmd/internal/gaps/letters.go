@@ -26,14 +26,14 @@ func CheckLetters(
 	}
 	kept, err := stores.State(ctx, cfg)
 	if err == nil && kept != nil {
-		err = CheckMarks(ctx, kept, names, flags)
+		err = CheckQuarantine(ctx, kept, names, flags)
 	}
 	if err != nil {
 		return err
 	}
 	check := func(l pipeline.DeadLetter) error {
 		if slices.Contains(names, l.Sink) && l.Class != pipeline.ClassCollision { // the change of a collision is written
-			return waitingLetters(l.Sink, flags)
+			return waitingLettersError(l.Sink, flags)
 		}
 		return nil
 	}

@@ -14,34 +14,34 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// ownedFor is the time for which a process owns the repair of a gap without a renewal.
-const ownedFor = time.Minute
+// ownershipDuration is the time for which a process owns the repair of a gap without a renewal.
+const ownershipDuration = time.Minute
 
 // errNotOwner ends a repair that has lost all of its gaps.
 var errNotOwner = errs.New("all gaps grew, or another process took their repair over: begin again")
 
 // ownership holds the gaps whose repair a process owns. It drops a gap that grows, or that another process takes over.
 type ownership struct {
-	store state.Gaps
-	run   string
-	owner string        // owner of the repairs, as status shows it
-	lasts time.Duration // time that an ownership lasts without a renewal
-	step  step
+	store    state.Gaps
+	runID    string
+	owner    string        // owner of the repairs, as status shows it
+	duration time.Duration // time that an ownership lasts without a renewal
+	step     stepProgress
 
 	mu   sync.Mutex
 	gaps []state.NotedGap // as stored
 }
 
-// step is the progress of a repair's present step: a pass over the items, over the entries of the sinks, or over the
-// differences.
-type step struct {
+// stepProgress is the progress of a repair's present step: a pass over the items, over the entries of the sinks, or
+// over the differences.
+type stepProgress struct {
 	mu          sync.Mutex
 	done, total int64
 	since       time.Time
 }
 
 // update notes the progress of the step. A smaller number than before belongs to the next step.
-func (s *step) update(done, total int64) {
+func (s *stepProgress) update(done, total int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.since.IsZero() || done < s.done {
@@ -50,7 +50,7 @@ func (s *step) update(done, total int64) {
 	s.done, s.total = done, total
 }
 
-func (s *step) now() (done, total int64, since time.Time) {
+func (s *stepProgress) current() (done, total int64, since time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.done, s.total, s.since
@@ -60,14 +60,14 @@ func (s *step) now() (done, total int64, since time.Time) {
 func takeOwnership(
 	ctx context.Context, store state.Gaps, gaps []state.NotedGap, owner string, lasts time.Duration,
 ) (*ownership, error) {
-	c := &ownership{store: store, run: rand.Text(), owner: owner, lasts: lasts}
+	c := &ownership{store: store, runID: rand.Text(), owner: owner, duration: lasts}
 	for _, g := range gaps {
 		if g.Repair.Stage == state.GapRepairing && time.Now().Before(g.Repair.Expires) {
 			continue
 		}
 		r := g.Repair
-		r.Stage, r.Run = state.GapRepairing, c.run
-		if now, ok, err := c.set(ctx, g, r); err != nil {
+		r.Stage, r.Run = state.GapRepairing, c.runID
+		if now, ok, err := c.storeRepair(ctx, g, r); err != nil {
 			ending, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 			defer stop()
 			_, freed := c.release(ending)
@@ -79,14 +79,16 @@ func takeOwnership(
 	return c, nil
 }
 
-// set stores a repair of this process, and returns the stored gap.
-func (c *ownership) set(ctx context.Context, g state.NotedGap, r state.GapRepair) (state.NotedGap, bool, error) {
+// storeRepair stores a repair of this process, and returns the stored gap.
+func (c *ownership) storeRepair(
+	ctx context.Context, g state.NotedGap, r state.GapRepair,
+) (state.NotedGap, bool, error) {
 	now := time.Now().UTC()
 	r.Owner, r.Expires, r.At, r.Version = "", time.Time{}, now, g.Repair.Version
 	r.Done, r.Total, r.Since = 0, 0, time.Time{}
 	if r.Stage == state.GapRepairing {
-		r.Done, r.Total, r.Since = c.step.now()
-		r.Owner, r.Expires = cmp.Or(c.owner, c.run), now.Add(c.lasts)
+		r.Done, r.Total, r.Since = c.step.current()
+		r.Owner, r.Expires = cmp.Or(c.owner, c.runID), now.Add(c.duration)
 	}
 	for {
 		ok, err := c.store.SetGapRepair(ctx, g.Gap, r)
@@ -96,16 +98,16 @@ func (c *ownership) set(ctx context.Context, g state.NotedGap, r state.GapRepair
 			return g, ok, err
 		}
 		// More may have become known about the gap without making it larger. Then this process still owns its repair.
-		stored, err := c.find(ctx, g.Gap)
-		if err != nil || stored.Repair.Run != c.run || stored.Repair.Version == r.Version {
+		stored, err := c.findGap(ctx, g.Gap)
+		if err != nil || stored.Repair.Run != c.runID || stored.Repair.Version == r.Version {
 			return g, false, err
 		}
 		g, r.Version = stored, stored.Repair.Version
 	}
 }
 
-// find reads a gap.
-func (c *ownership) find(ctx context.Context, of record.Gap) (state.NotedGap, error) {
+// findGap reads a gap.
+func (c *ownership) findGap(ctx context.Context, of record.Gap) (state.NotedGap, error) {
 	for g, err := range c.store.Gaps(ctx) {
 		if err != nil || g.StreamARN == of.StreamARN && g.Shard == of.Shard && g.After == of.After {
 			return g, err
@@ -116,7 +118,7 @@ func (c *ownership) find(ctx context.Context, of record.Gap) (state.NotedGap, er
 
 // renewUntilDone renews the ownership until ctx ends. It calls cancel if no gap is left.
 func (c *ownership) renewUntilDone(ctx context.Context, cancel context.CancelCauseFunc) {
-	for pipeline.Sleep(ctx, c.lasts/3) == nil {
+	for pipeline.Sleep(ctx, c.duration/3) == nil {
 		if c.renew(ctx); len(c.ownedGaps()) == 0 {
 			cancel(errNotOwner)
 			return
@@ -131,7 +133,7 @@ func (c *ownership) renew(ctx context.Context) {
 	defer c.mu.Unlock()
 	var kept []state.NotedGap
 	for _, g := range c.gaps {
-		now, ok, err := c.set(ctx, g, g.Repair)
+		now, ok, err := c.storeRepair(ctx, g, g.Repair)
 		switch {
 		case ok:
 			kept = append(kept, now)
@@ -162,7 +164,7 @@ func (c *ownership) finish(ctx context.Context, result func(was state.GapRepair)
 	var failed []error
 	n := 0
 	for _, g := range c.ownedGaps() {
-		_, ok, err := c.set(ctx, g, result(g.Repair))
+		_, ok, err := c.storeRepair(ctx, g, result(g.Repair))
 		failed = append(failed, err)
 		if ok {
 			n++

@@ -99,7 +99,7 @@ func TestOwnership_Once(t *testing.T) {
 		t.Errorf("%d are finished, %v", n, err)
 	}
 	for _, g := range stored(t, store) {
-		if g.Repair.Stage != state.GapRepaired || g.Repair.Owner != "" || g.Repair.Run != first.run {
+		if g.Repair.Stage != state.GapRepaired || g.Repair.Owner != "" || g.Repair.Run != first.runID {
 			t.Errorf("it is stored as %+v", g)
 		}
 	}
@@ -120,7 +120,7 @@ func TestOwnership_TakenOver(t *testing.T) {
 	if killed.renew(t.Context()); len(killed.ownedGaps()) != 0 {
 		t.Errorf("the slow one has %+v", killed.ownedGaps())
 	}
-	if g := stored(t, store)[0]; g.Repair.Stage != state.GapRepairing || g.Repair.Owner != next.run {
+	if g := stored(t, store)[0]; g.Repair.Stage != state.GapRepairing || g.Repair.Owner != next.runID {
 		t.Errorf("it is %+v", g)
 	}
 }
@@ -213,7 +213,7 @@ func TestOwnership_OutlivesErrors(t *testing.T) {
 
 // The log says why a gap cannot be repaired.
 func TestErrors_AreLogged(t *testing.T) {
-	for _, err := range []error{errNotOwner, waitingLetters("orders", "-c shop.yaml --live")} {
+	for _, err := range []error{errNotOwner, waitingLettersError("orders", "-c shop.yaml --live")} {
 		if text := redact.LogText(err); !strings.Contains(text, err.Error()) {
 			t.Errorf("the log has %q of %q", text, err)
 		}

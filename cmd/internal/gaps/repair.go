@@ -75,7 +75,7 @@ func Repair(ctx context.Context, j Job) (Result, error) {
 		return r, err
 	}
 	if j.ownedFor == 0 {
-		j.ownedFor = ownedFor
+		j.ownedFor = ownershipDuration
 	}
 	c, err := takeOwnership(ctx, j.Store, j.Gaps, j.Owner, j.ownedFor)
 	if err != nil {
@@ -96,7 +96,7 @@ func Repair(ctx context.Context, j Job) (Result, error) {
 		}
 		return r, j.clearLeftOut(ctx, &r)
 	}
-	j.Audit.Watch(c.step.update)
+	j.Audit.OnProgress(c.step.update)
 	working, cancel := context.WithCancelCause(ctx)
 	var keeper sync.WaitGroup
 	keeper.Go(func() { c.renewUntilDone(working, cancel) })
@@ -245,7 +245,7 @@ func (j *Job) repairCandidates(ctx context.Context, gaps []state.NotedGap) (r st
 			break
 		}
 		next := fmt.Sprintf("%s.again-%d", report, round)
-		if sum, err = j.Audit.Audit(ctx, next, subject+next, j.Audit.Again(last)); err != nil {
+		if sum, err = j.Audit.Audit(ctx, next, subject+next, j.Audit.ReportSuspects(last)); err != nil {
 			return r, err
 		}
 		r.Left = sum.Left() + unknown

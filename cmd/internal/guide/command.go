@@ -31,59 +31,59 @@ topic it lists them. A path in a guide, as sinks/STORAGE.md, is a document of ta
 		Args:      cli.ArgumentRange(0, 1, "[TOPIC]"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return list(s.Out)
+				return writeTopics(s.Out)
 			}
 			if !slices.Contains(topics(), args[0]) {
 				return cli.Usagef("there is no guide %q: `tablewake guide` lists them", args[0])
 			}
-			text, err := page(args[0])
+			text, err := markdownOf(args[0])
 			if err != nil {
 				return err
 			}
-			_, err = io.WriteString(s.Out, render(text, path.Dir(document(args[0]))))
+			_, err = io.WriteString(s.Out, render(text, path.Dir(documentPath(args[0]))))
 			return err
 		},
 	}
 }
 
-// reference is the topic of the configuration's reference.
-const reference = "reference"
+// referenceTopic is the topic of the configuration's reference.
+const referenceTopic = "reference"
 
 // references returns the topics that are references.
-func references() []string { return append(pages.References(), reference) }
+func references() []string { return append(pages.References(), referenceTopic) }
 
 // topics returns all topics, the guides first.
 func topics() []string { return append(pages.Topics(), references()...) }
 
-// document returns the path of a topic's document in the repository.
-func document(topic string) string {
-	if topic == reference {
+// documentPath returns the path of a topic's document in the repository.
+func documentPath(topic string) string {
+	if topic == referenceTopic {
 		return "pipeline/config/README.md"
 	}
 	return "cmd/tablewake/guide/" + topic + ".md"
 }
 
-// page returns the Markdown of a topic.
-func page(topic string) (string, error) {
-	if topic == reference {
+// markdownOf returns the Markdown of a topic.
+func markdownOf(topic string) (string, error) {
+	if topic == referenceTopic {
 		return config.Reference(), nil
 	}
 	b, err := pages.Files.ReadFile(topic + ".md")
 	return string(b), err
 }
 
-// list writes each topic with its sentence.
-func list(w io.Writer) error {
+// writeTopics writes each topic with its sentence.
+func writeTopics(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i, topic := range topics() {
-		text, err := page(topic)
+		text, err := markdownOf(topic)
 		if err != nil {
 			return err
 		}
 		if i == len(pages.Topics()) {
 			fmt.Fprintln(tw, "\nReferences:")
 		}
-		fmt.Fprintf(tw, "%s\t%s\n", topic, summary(text))
+		fmt.Fprintf(tw, "%s\t%s\n", topic, firstSentence(text))
 	}
 	if err := tw.Flush(); err != nil {
 		return err
@@ -95,8 +95,8 @@ func list(w io.Writer) error {
 // sentenceEnd matches the end of a sentence, and not that of 3 a.m.
 var sentenceEnd = regexp.MustCompile(`\. [A-Z\[]`)
 
-// summary returns the first sentence below the title of a page.
-func summary(text string) string {
+// firstSentence returns the first sentence below the title of a page.
+func firstSentence(text string) string {
 	_, rest, _ := strings.Cut(text, "\n\n")
 	first, _, _ := strings.Cut(rest, "\n\n")
 	text = strings.Join(strings.Fields(first), " ")

@@ -30,12 +30,12 @@ func TestTopics(t *testing.T) {
 	}
 	out, _ := program.Run(t, cli.ExitOK, "guide")
 	for _, topic := range topics {
-		text, err := page(topic)
+		text, err := markdownOf(topic)
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		sentence := summary(text)
+		sentence := firstSentence(text)
 		if !strings.HasPrefix(text, "# ") || !strings.HasSuffix(sentence, ".") || len(sentence) > 110 {
 			t.Errorf("%s: %q is no sentence for a list", topic, sentence)
 		}
@@ -67,7 +67,7 @@ func TestGuide(t *testing.T) {
 // Prose is at most 120 columns wide in Markdown.
 func TestMarkdown(t *testing.T) {
 	for _, topic := range pages.Topics() {
-		text, err := page(topic)
+		text, err := markdownOf(topic)
 		if err != nil {
 			t.Fatal(err)
 		}

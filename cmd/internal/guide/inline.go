@@ -46,7 +46,7 @@ func linkText(to string) string {
 		return ""
 	}
 	for _, topic := range topics() {
-		if file == document(topic) {
+		if file == documentPath(topic) {
 			return " (`tablewake guide " + topic + "`)"
 		}
 	}

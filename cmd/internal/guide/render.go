@@ -31,7 +31,7 @@ func render(markdown, folder string) string {
 			for ; end < len(lines) && strings.HasPrefix(lines[end], "|"); end++ {
 				lines[end] = absolute(lines[end], folder)
 			}
-			r.out.WriteString(table(lines[i:end]))
+			r.out.WriteString(renderTable(lines[i:end]))
 			i = end - 1
 		case strings.HasPrefix(line, "#"):
 			r.flush()

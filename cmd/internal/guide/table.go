@@ -5,14 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// table returns a table in columns, or row by row if columns would be wider than the text.
-func table(lines []string) string {
+// renderTable returns a table in columns, or row by row if columns would be wider than the text.
+func renderTable(lines []string) string {
 	head := rowCells(lines[0])
 	var rows [][]string
 	for _, line := range lines[2:] { // the second line has the dashes
 		rows = append(rows, rowCells(line))
 	}
-	if text, fits := columns(head, rows); fits {
+	if text, fits := renderColumns(head, rows); fits {
 		return text
 	}
 	var b strings.Builder
@@ -35,8 +35,8 @@ func table(lines []string) string {
 	return b.String()
 }
 
-// columns returns a table with aligned columns, and whether it fits into the width.
-func columns(head []string, rows [][]string) (text string, fits bool) {
+// renderColumns returns a table with aligned columns, and whether it fits into the width.
+func renderColumns(head []string, rows [][]string) (text string, fits bool) {
 	all := append([][]string{head}, rows...)
 	widths := make([]int, len(head))
 	for _, row := range all {

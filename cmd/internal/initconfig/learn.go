@@ -27,18 +27,18 @@ func sampleOf(items []item.Image) *entity.Sampled {
 	return s
 }
 
-// memberName matches names as programs use them. Values of items usually do not match.
-var memberName = regexp.MustCompile(`^[A-Za-z_][A-Za-z_-]*[0-9]?$`)
+// memberNamePattern matches names as programs use them. Values of items usually do not match.
+var memberNamePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z_-]*[0-9]?$`)
 
-// structured reports whether the names of a map belong to a structure, and are not values of items, such as dates or
+// isStructure reports whether the names of a map belong to a structure, and are not values of items, such as dates or
 // ids. A structure has few names, each in many of the maps.
-func structured(s *entity.Sampled) bool {
+func isStructure(s *entity.Sampled) bool {
 	if len(s.Members) == 0 || len(s.Members) > maxMembers {
 		return false
 	}
 	n := s.Kinds[item.KindM]
 	for name, m := range s.Members {
-		if !memberName.MatchString(name) || n > 1 && m.Count()*5 < n || n == 1 && len(s.Members) > 8 {
+		if !memberNamePattern.MatchString(name) || n > 1 && m.Count()*5 < n || n == 1 && len(s.Members) > 8 {
 			return false
 		}
 	}
@@ -53,7 +53,7 @@ func declaredType(s *entity.Sampled) string {
 			return "[" + inside + "]"
 		}
 		return k.String()
-	case k == item.KindM && structured(s):
+	case k == item.KindM && isStructure(s):
 		return declaredMembers(s)
 	case k == item.Absent:
 		return item.KindNULL.String() // NULL is any type in expressions
@@ -67,15 +67,15 @@ func declaredMembers(s *entity.Sampled, except ...string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(s.Members)) {
 		if !slices.Contains(except, name) {
-			parts = append(parts, scalar(name)+": "+declaredType(s.Members[name]))
+			parts = append(parts, yamlScalar(name)+": "+declaredType(s.Members[name]))
 		}
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// scalar returns a text as a YAML scalar in braces.
-func scalar(text string) string {
-	if plainScalar.MatchString(text) {
+// yamlScalar returns a text as a YAML scalar in braces.
+func yamlScalar(text string) string {
+	if plainScalarPattern.MatchString(text) {
 		var v any
 		if yaml.Unmarshal([]byte(text), &v) == nil {
 			if _, isText := v.(string); isText {
@@ -86,7 +86,7 @@ func scalar(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 }
 
-var plainScalar = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
+var plainScalarPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
 // sensitiveWords are words in usual names of private attributes. A word of more than four letters is also found inside
 // a longer word, as in useremail.
@@ -120,8 +120,8 @@ func wordsOf(name string) []string {
 	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// sensitivePaths adds the paths of attributes that look sensitive, except keys.
-func sensitivePaths(s *entity.Sampled, before string, keys []string, paths []string) []string {
+// appendSensitivePaths adds the paths of attributes that look sensitive, except keys.
+func appendSensitivePaths(s *entity.Sampled, before string, keys []string, paths []string) []string {
 	for _, name := range slices.Sorted(maps.Keys(s.Members)) {
 		path := item.PathText([]string{name})
 		if before != "" {
@@ -135,10 +135,10 @@ func sensitivePaths(s *entity.Sampled, before string, keys []string, paths []str
 			paths = append(paths, path+".**")
 		case looksSensitive(name):
 			paths = append(paths, path)
-		case m.Kind() == item.KindM && structured(m):
-			paths = sensitivePaths(m, path, nil, paths)
-		case m.Kind() == item.KindL && m.Elem != nil && m.Elem.Kind() == item.KindM && structured(m.Elem):
-			paths = sensitivePaths(m.Elem, path+"[*]", nil, paths)
+		case m.Kind() == item.KindM && isStructure(m):
+			paths = appendSensitivePaths(m, path, nil, paths)
+		case m.Kind() == item.KindL && m.Elem != nil && m.Elem.Kind() == item.KindM && isStructure(m.Elem):
+			paths = appendSensitivePaths(m.Elem, path+"[*]", nil, paths)
 		}
 	}
 	return paths

@@ -58,19 +58,19 @@ func (d *draft) write() string {
 		line("# Write the name of your table here.")
 		table = placeholderTable
 	}
-	source := "table: " + scalar(table)
+	source := "table: " + yamlScalar(table)
 	ttl := d.ttl()
 	if ttl != "" {
-		source += ", ttl_attribute: " + scalar(ttl)
+		source += ", ttl_attribute: " + yamlScalar(ttl)
 	}
 	line("source: {%s}", source)
-	line("state: {table: %s}   # what sinks remember of items", scalar(table+"-state"))
-	if paths := sensitivePaths(d.all, "", d.keys, nil); len(paths) > 0 {
+	line("state: {table: %s}   # what sinks remember of items", yamlScalar(table+"-state"))
+	if paths := appendSensitivePaths(d.all, "", d.keys, nil); len(paths) > 0 {
 		line("")
 		line("# What looks sensitive by its name: it is masked where people look, and reaches only sinks that name it.")
 		line("hmac_key: '${TABLEWAKE_HMAC_KEY:-no secret, for saved records only}'")
 		for i, p := range paths {
-			paths[i] = scalar(p)
+			paths[i] = yamlScalar(p)
 		}
 		line("sensitive: [%s]", strings.Join(paths, ", "))
 	}
@@ -102,11 +102,11 @@ func (d *draft) writeEntity(line func(string, ...any), k *draftEntity, s *entity
 	var key []string
 	for _, p := range k.entity.Key {
 		if pattern := p.Pattern.String(); len(k.entity.Key) == 1 || !p.Pattern.BindsAll() || len(d.entities) == 1 {
-			key = append(key, scalar(p.Attribute)+": "+scalar(pattern))
+			key = append(key, yamlScalar(p.Attribute)+": "+yamlScalar(pattern))
 		}
 	}
 	if len(key) == 0 {
-		key = append(key, scalar(k.entity.Key[0].Attribute)+": "+scalar(k.entity.Key[0].Pattern.String()))
+		key = append(key, yamlScalar(k.entity.Key[0].Attribute)+": "+yamlScalar(k.entity.Key[0].Pattern.String()))
 	}
 	line("  %s%s:", comment, k.name)
 	line("  %s  key: {%s}", comment, strings.Join(key, ", "))
@@ -123,14 +123,14 @@ func (d *draft) writeSinks(line func(string, ...any), table string) {
 	line("sinks:")
 	if by == "" {
 		line("  %s_items:", strings.ToLower(k.name))
-		line("    view: {of: %s, table: %s, key: {PK: '%s', SK: '{@key}'}, attributes: all}", k.name, scalar(table+"-views"),
+		line("    view: {of: %s, table: %s, key: {PK: '%s', SK: '{@key}'}, attributes: all}", k.name, yamlScalar(table+"-views"),
 			strings.ToUpper(k.name))
 	} else {
 		line("  # The items of %s by %s. `tablewake query view --local DIR` shows the rows.", k.name,
 			item.PathText([]string{by}))
 		line("  %s_by_%s:", strings.ToLower(k.name), strings.ToLower(notName.ReplaceAllString(by, "_")))
 		line("    view: {of: %s, table: %s, key: {PK: %s, SK: '{@key}'}, attributes: all}",
-			k.name, scalar(table+"-views"), scalar(strings.ToUpper(notName.ReplaceAllString(by, "_"))+"#{"+
+			k.name, yamlScalar(table+"-views"), yamlScalar(strings.ToUpper(notName.ReplaceAllString(by, "_"))+"#{"+
 				item.PathText([]string{by})+"}"))
 	}
 	if d.module {
@@ -173,7 +173,7 @@ func (d *draft) viewedEntity() (k *draftEntity, by string) {
 
 // masked returns the key of an archive in a file with sensitive attributes.
 func (d *draft) masked() string {
-	if len(sensitivePaths(d.all, "", d.keys, nil)) > 0 {
+	if len(appendSensitivePaths(d.all, "", d.keys, nil)) > 0 {
 		return ", masked: true"
 	}
 	return ""

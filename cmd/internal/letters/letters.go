@@ -43,8 +43,8 @@ func Each(ctx context.Context, cfg *config.Config, letters deadletter.Store, do 
 	return nil
 }
 
-// Options returns the options to redrive all letters of cfg's pipeline.
-func Options(
+// RedriveOptions returns the options to redrive all letters of cfg's pipeline.
+func RedriveOptions(
 	ctx context.Context, cfg *config.Config, stores sinks.Stores, letters deadletter.Store, p *pipeline.Pipeline,
 ) (redrive.Options, error) {
 	o := redrive.Options{Pipeline: p, Letters: letters, Decoder: sinks.Decoder(cfg), Name: cfg.Name}

@@ -23,7 +23,7 @@ func Mask(m *mask.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
 	if m == nil {
 		return l
 	}
-	if e, ok := record.LineError(l.Raw, l.Error); ok { // a line of a snapshot, not a record
+	if e, ok := record.RedecodeLine(l.Raw, l.Error); ok { // a line of a snapshot, not a record
 		l.Error = strings.ReplaceAll(l.Error, e.Path, m.RecordError(e).Path)
 		l.Key, l.Raw = item.Key(m.Text(string(l.Key))), nil
 		return l

@@ -114,7 +114,7 @@ func sinkProblems(s Status, now time.Time) (found []problem) {
 			Do: "mend the cause, and the sink continues by itself"}
 		switch {
 		case k.Failing != nil:
-			p.Text = fleet.FailingText(state.SinkTrouble{Sink: k.Sink, Pending: k.Pending, Error: k.Error, Blocked: k.Blocked},
+			p.Text = fleet.FailingText(state.FailingSink{Sink: k.Sink, Pending: k.Pending, Error: k.Error, Blocked: k.Blocked},
 				max(now.Sub(*k.Failing), 0))
 		case k.Blocked > 0:
 			p.Text = "sink " + k.Sink + ": " + fleet.BlockedText(k.Blocked)
@@ -181,8 +181,8 @@ func wellText(r *fleet.Report) string {
 	if n := len(r.Functions); n > 0 {
 		return "Nothing needs attention: " + cli.CountWithVerb(n, "function", "carries", "carry") + " the changes."
 	}
-	if r.Note != "" {
-		return "Nothing needs attention, as far as it is known: " + r.Note + "."
+	if r.NoConsumersReason != "" {
+		return "Nothing needs attention, as far as it is known: " + r.NoConsumersReason + "."
 	}
 	alive, reading := 0, 0
 	for _, c := range r.Consumers {

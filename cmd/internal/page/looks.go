@@ -9,8 +9,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// Looks keeps the newest report of a fleet. A look reads stores, so Looks makes one only while reports are requested.
-type Looks struct {
+// ReportCache keeps the newest report of a fleet. A look reads stores, so Looks makes one only while reports are
+// requested.
+type ReportCache struct {
 	look   func(context.Context) (*fleet.Report, error)
 	pause  time.Duration
 	wanted chan struct{} // has one element if a report was requested since the last look began
@@ -25,8 +26,8 @@ type Looks struct {
 // NewLooks returns a Looks that pauses after each look. problem returns the text of an error.
 func NewLooks(
 	pause time.Duration, problem func(error) string, look func(context.Context) (*fleet.Report, error),
-) *Looks {
-	l := &Looks{pause: pause, wanted: make(chan struct{}, 1), next: make(chan struct{})}
+) *ReportCache {
+	l := &ReportCache{pause: pause, wanted: make(chan struct{}, 1), next: make(chan struct{})}
 	l.look = func(ctx context.Context) (*fleet.Report, error) {
 		r, err := look(ctx)
 		if ctx.Err() != nil {
@@ -49,7 +50,7 @@ func NewLooks(
 
 // Latest returns the report of the last look that succeeded, with its age in At, and the error of a later look if it
 // failed less than staleAfter ago. It never blocks, and makes Run look again. The caller must not change the report.
-func (l *Looks) Latest() (report *fleet.Report, problem string) {
+func (l *ReportCache) Latest() (report *fleet.Report, problem string) {
 	l.wakeRun()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,7 +62,7 @@ func (l *Looks) Latest() (report *fleet.Report, problem string) {
 
 // Within returns the result of a look that ended at most age ago: a report, or the error. If there is none, it waits
 // for the next look. If ctx ends first, the error says so.
-func (l *Looks) Within(ctx context.Context, age time.Duration) (report *fleet.Report, problem string) {
+func (l *ReportCache) Within(ctx context.Context, age time.Duration) (report *fleet.Report, problem string) {
 	for {
 		l.wakeRun()
 		l.mu.Lock()
@@ -83,7 +84,7 @@ func (l *Looks) Within(ctx context.Context, age time.Duration) (report *fleet.Re
 }
 
 // wakeRun makes Run look again.
-func (l *Looks) wakeRun() {
+func (l *ReportCache) wakeRun() {
 	select {
 	case l.wanted <- struct{}{}:
 	default:
@@ -91,7 +92,7 @@ func (l *Looks) wakeRun() {
 }
 
 // Run makes a new report after calls of Latest and Within, until ctx is done.
-func (l *Looks) Run(ctx context.Context) {
+func (l *ReportCache) Run(ctx context.Context) {
 	for {
 		select {
 		case <-l.wanted:

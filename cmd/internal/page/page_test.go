@@ -172,7 +172,7 @@ func TestPage_Unknown(t *testing.T) {
 		"nothing":    {},
 		"starting":   {Verdict: &health.Verdict{Live: true, State: health.Starting, Reasons: []string{"it is starting"}}},
 		"a failure":  {FleetError: "no answer"},
-		"a function": {Fleet: &fleet.Report{At: pagetest.Now, Healthy: true, Note: "no consumer is configured"}},
+		"a function": {Fleet: &fleet.Report{At: pagetest.Now, Healthy: true, NoConsumersReason: "no consumer is configured"}},
 	} {
 		values := value.FindAllStringSubmatch(html(t, s), -1)
 		if len(values) == 0 {
@@ -216,7 +216,7 @@ func TestPage_MoreRows(t *testing.T) {
 	r := fleet.Report{At: pagetest.Now, Letters: &fleet.Letters{Sinks: map[string]int{}, Reasons: map[string]int{}, Keys: map[string]int{}}, HeldBackMore: 30}
 	name := func(n int) string { return fmt.Sprint("n", n) }
 	for n := range 101 {
-		r.Sinks = append(r.Sinks, fleet.Sink{SinkTrouble: state.SinkTrouble{Sink: name(n)}})
+		r.Sinks = append(r.Sinks, fleet.Sink{FailingSink: state.FailingSink{Sink: name(n)}})
 	}
 	for n := range 102 {
 		r.HeldBack = append(r.HeldBack, fleet.HeldBack{Shard: name(n)})

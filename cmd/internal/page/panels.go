@@ -58,7 +58,7 @@ func processSinks(c *fleet.Process, now time.Time) block {
 // failingSinks returns the failing sinks in the notes of consumers.
 func failingSinks(r *fleet.Report) []block {
 	if len(r.Sinks) == 0 {
-		return []block{noteBlock(cli.If(r.Note == "", "No consumer notes a sink that fails.",
+		return []block{noteBlock(cli.If(r.NoConsumersReason == "", "No consumer notes a sink that fails.",
 			"Unknown: a function notes no failing sinks."), dim)}
 	}
 	t := newTable("Failing sinks, as consumers note them", "Sink", "Consumer", "#Fails for", "#Pending",
@@ -260,8 +260,8 @@ func consumersPanel(s Status) panel {
 		return p.add(noteBlock("Unknown: "+whyUnknown(s)+".", dim))
 	case len(r.Functions) > 0:
 		return functionsPanel(r)
-	case r.Note != "":
-		return p.add(noteBlock(capital(r.Note)+".", plain))
+	case r.NoConsumersReason != "":
+		return p.add(noteBlock(capital(r.NoConsumersReason)+".", plain))
 	case len(r.Consumers) == 0:
 		return p.add(noteBlock("There are none.", plain))
 	}

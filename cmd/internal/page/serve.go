@@ -79,7 +79,7 @@ const (
 
 // writeReport answers /status with a present report. It looks even if no page is open. If the look fails, the answer is
 // a [Status] with the error.
-func writeReport(w http.ResponseWriter, r *http.Request, looks *Looks) {
+func writeReport(w http.ResponseWriter, r *http.Request, looks *ReportCache) {
 	ctx, cancel := context.WithTimeout(r.Context(), reportWait)
 	defer cancel()
 	control := http.NewResponseController(w) // the timeouts of the server are shorter than a look

@@ -34,7 +34,7 @@ func shardsPanel(s Status, now time.Time) panel {
 			p = p.add(lineageBlocks(r, stream, &folds)...)
 		}
 		if len(r.Shards) == 0 {
-			p = p.add(noteBlock(cmp.Or(r.Note, "no shard is known"), dim))
+			p = p.add(noteBlock(cmp.Or(r.NoConsumersReason, "no shard is known"), dim))
 		}
 	} else {
 		p = p.add(noteBlock("unknown: "+whyUnknown(s), dim))
@@ -62,9 +62,9 @@ func worstBlock(r *fleet.Report) []block {
 	t := newTable("Shards that need attention", append(slices.Clone(shardColumns), "~Why")...)
 	t.Head = slices.Delete(t.Head, checkpointColumn, checkpointColumn+1) // the lineage shows it
 	for _, sh := range worst[:min(len(worst), maxWorst)] {
-		why := sh.Why
-		if sh.FailingFor != nil {
-			why = "its reads fail: " + cmp.Or(sh.Failing, unknown)
+		why := sh.StopReason
+		if sh.FailingSeconds != nil {
+			why = "its reads fail: " + cmp.Or(sh.ErrorClass, unknown)
 		}
 		t.Rows = append(t.Rows, slices.Delete(append(shardRow(r, &sh, 0), cell{Text: why}), checkpointColumn,
 			checkpointColumn+1))
@@ -74,15 +74,15 @@ func worstBlock(r *fleet.Report) []block {
 }
 
 func lossOrder(sh *fleet.Shard) float64 {
-	if sh.LossIn == nil {
+	if sh.LossInSeconds == nil {
 		return 1e12
 	}
-	return *sh.LossIn
+	return *sh.LossInSeconds
 }
 
 func shardTone(r *fleet.Report, sh *fleet.Shard) tone {
 	switch {
-	case sh.State == fleet.Stopped, sh.FailingFor != nil, r.LossNear(sh.LossIn):
+	case sh.State == fleet.Stopped, sh.FailingSeconds != nil, r.LossIsNear(sh.LossInSeconds):
 		return bad
 	case sh.State == fleet.Unowned, sh.State == fleet.Unclaimed:
 		return warn
@@ -94,7 +94,7 @@ func shardTone(r *fleet.Report, sh *fleet.Shard) tone {
 
 // lineageBlocks returns the shards of a stream as a tree, in folds. It leaves out the shards that are read to their
 // end.
-func lineageBlocks(r *fleet.Report, stream fleet.Listing, folds *int) []block {
+func lineageBlocks(r *fleet.Report, stream fleet.StreamListing, folds *int) []block {
 	var shards []*fleet.Shard
 	states := make(fleet.StateCounts)
 	for i := range r.Shards {
@@ -144,9 +144,9 @@ func lineageBlocks(r *fleet.Report, stream fleet.Listing, folds *int) []block {
 func shardRow(r *fleet.Report, sh *fleet.Shard, depth int) []cell {
 	state := string(sh.State)
 	switch {
-	case sh.FailingFor != nil:
-		state = "reads fail for " + ageOf(*sh.FailingFor)
-	case sh.State == fleet.Waiting && sh.Why != "":
+	case sh.FailingSeconds != nil:
+		state = "reads fail for " + ageOf(*sh.FailingSeconds)
+	case sh.State == fleet.Waiting && sh.StopReason != "":
 		state = cli.If(sh.AfterStream, "waits for an older stream", "waits for its parent")
 	}
 	owner := cell{Text: cmp.Or(sh.Owner, "nobody")}
@@ -162,11 +162,11 @@ func shardRow(r *fleet.Report, sh *fleet.Shard, depth int) []cell {
 	}
 	unread := hasUnread(sh)
 	switch {
-	case sh.LossIn != nil && *sh.LossIn <= 0:
+	case sh.LossInSeconds != nil && *sh.LossInSeconds <= 0:
 		loss = cell{Text: "now", Tone: bad}
-	case sh.LossIn != nil:
-		loss = cell{Text: ageOf(*sh.LossIn)}
-		if r.LossNear(sh.LossIn) {
+	case sh.LossInSeconds != nil:
+		loss = cell{Text: ageOf(*sh.LossInSeconds)}
+		if r.LossIsNear(sh.LossInSeconds) {
 			loss.Tone = bad
 		}
 	case unread != no && sh.State != fleet.Waiting:
@@ -180,7 +180,7 @@ func shardRow(r *fleet.Report, sh *fleet.Shard, depth int) []cell {
 
 func unreadCell(sh *fleet.Shard, unread certainty) cell {
 	switch {
-	case sh.FailingFor != nil:
+	case sh.FailingSeconds != nil:
 		return unknownCell()
 	case sh.Records != nil && *sh.Records > 0:
 		return cell{Text: cli.Count(*sh.Records, "record") + " pending"}

@@ -52,7 +52,7 @@ func totals(s Status) []total {
 
 // fleetTotal returns t; unknown if the report cannot have consumers.
 func fleetTotal(r *fleet.Report, t total) total {
-	if r.Note != "" && len(r.Functions) == 0 {
+	if r.NoConsumersReason != "" && len(r.Functions) == 0 {
 		t.Value, t.Tone, t.Note = unknown, dim, "there are no leases"
 	}
 	return t
@@ -104,7 +104,7 @@ const (
 // hasUnread reports whether a shard has records that are not durable in all sinks.
 func hasUnread(sh *fleet.Shard) certainty {
 	switch {
-	case sh.LossIn != nil || sh.Behind != nil && *sh.Behind || sh.Records != nil && *sh.Records > 0:
+	case sh.LossInSeconds != nil || sh.Behind != nil && *sh.Behind || sh.Records != nil && *sh.Records > 0:
 		return yes
 	case sh.State == fleet.Reading && sh.Behind != nil && sh.Records != nil:
 		return no
@@ -127,9 +127,9 @@ func lossTotal(s Status) total {
 		sh := &r.Shards[i]
 		switch {
 		case sh.State == fleet.Done, sh.State == fleet.Waiting:
-		case sh.LossIn != nil:
-			if least == nil || *sh.LossIn < *least {
-				least = sh.LossIn
+		case sh.LossInSeconds != nil:
+			if least == nil || *sh.LossInSeconds < *least {
+				least = sh.LossInSeconds
 			}
 		case hasUnread(sh) != no:
 			uncertain++
@@ -143,7 +143,7 @@ func lossTotal(s Status) total {
 	switch {
 	case least != nil && *least <= 0:
 		t.Value, t.Tone = "now", bad
-	case r.LossNear(least):
+	case r.LossIsNear(least):
 		t.Value, t.Tone = ageOf(*least), bad
 	case least != nil:
 		t.Value, t.Tone = ageOf(*least), plain
@@ -218,7 +218,7 @@ func ownLetters(s Status) int64 {
 	if s.Consumer == nil {
 		return 0
 	}
-	return s.Consumer.Ledger.GivenUp()
+	return s.Consumer.Ledger.DeadLetterCount()
 }
 
 // fleetLetters returns the counted dead letters; nil if they were not counted.

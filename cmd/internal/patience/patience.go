@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// Start limits the retries of one step, as those of a running process.
-	Start = 5 * time.Minute
+	// StartTimeout limits the retries of one step, as those of a running process.
+	StartTimeout = 5 * time.Minute
 
 	logEvery = time.Minute
 )
 
-// Wait calls do, a step of a start, until it succeeds, fails permanently, or [Start] has passed. It returns the result
-// of the last call. Wait logs a failure once a minute. onFailure, which may be nil, is called at each transient
+// Retry calls do, a step of a start, until it succeeds, fails permanently, or [StartTimeout] has passed. It returns the
+// result of the last call. Wait logs a failure once a minute. onFailure, which may be nil, is called at each transient
 // failure.
-func Wait[T any](
+func Retry[T any](
 	ctx context.Context, log *slog.Logger, step string, onFailure func(step string, err error), do func() (T, error),
 ) (T, error) {
 	var backoff pipeline.Backoff
@@ -32,8 +32,8 @@ func Wait[T any](
 	began := time.Now()
 	for attempt := 0; ; attempt++ {
 		got, err := do()
-		after, again := transient(err)
-		left := Start - time.Since(began)
+		after, again := retryDelay(err)
+		left := StartTimeout - time.Since(began)
 		if err == nil || !again || left <= 0 {
 			return got, err
 		}
@@ -53,8 +53,8 @@ func Wait[T any](
 
 var standardRetryer = retry.NewStandard()
 
-// transient reports whether a retry may succeed, and the delay that the server asked for.
-func transient(err error) (time.Duration, bool) {
+// retryDelay reports whether a retry may succeed, and the delay that the server asked for.
+func retryDelay(err error) (time.Duration, bool) {
 	if err == nil || pipeline.IsFatal(err) || errors.Is(err, context.Canceled) {
 		return 0, false
 	}

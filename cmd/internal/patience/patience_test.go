@@ -44,7 +44,7 @@ func TestWait(t *testing.T) {
 				var said strings.Builder
 				log := slog.New(slog.NewTextHandler(&said, nil))
 				began, fails := time.Now(), 0
-				got, err := patience.Wait(t.Context(), log, "reading the leases", func(string, error) { fails++ }, func() (int, error) {
+				got, err := patience.Retry(t.Context(), log, "reading the leases", func(string, error) { fails++ }, func() (int, error) {
 					if time.Since(began) > 3*time.Minute {
 						return 7, nil
 					}
@@ -58,14 +58,14 @@ func TestWait(t *testing.T) {
 				}
 
 				began = time.Now()
-				_, err = patience.Wait(t.Context(), log, "", nil, func() (int, error) { return 0, tt.err })
-				if took := time.Since(began); !errors.Is(err, tt.err) || tt.waits && (took < patience.Start || took > patience.Start+time.Minute) {
+				_, err = patience.Retry(t.Context(), log, "", nil, func() (int, error) { return 0, tt.err })
+				if took := time.Since(began); !errors.Is(err, tt.err) || tt.waits && (took < patience.StartTimeout || took > patience.StartTimeout+time.Minute) {
 					t.Errorf("%v after %v", err, took)
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				began = time.Now()
-				if _, err = patience.Wait(ctx, log, "", nil, func() (int, error) { return 0, tt.err }); err == nil || time.Since(began) > time.Minute {
+				if _, err = patience.Retry(ctx, log, "", nil, func() (int, error) { return 0, tt.err }); err == nil || time.Since(began) > time.Minute {
 					t.Errorf("%v after %v, told to stop after a minute", err, time.Since(began))
 				}
 			})

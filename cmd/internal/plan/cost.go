@@ -80,7 +80,7 @@ func (o *options) addCosts(ctx context.Context, s cli.Streams, cfg *config.Confi
 	if len(fill) == 0 {
 		return nil
 	}
-	planner, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), s.PlanOnly(cfg, "plan"),
+	planner, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), s.HoldCustomForPlan(cfg, "plan"),
 		sinks.Backfill(sinks.BackfillOptions{Sinks: fill}))
 	if err != nil {
 		return err

@@ -59,7 +59,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	o.LookOnly = true
+	o.ReadOnly = true
 	opened, err := o.OpenWritten(ctx, cfg, s.Err)
 	if err != nil {
 		return err

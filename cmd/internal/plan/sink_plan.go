@@ -22,7 +22,7 @@ func newSinkPlan(c sinks.OutputChange, flags, source string) sinkPlan {
 		p.Settings = append(p.Settings, settingJSON(s))
 	}
 	backfill := target.BackfillCommand(flags, c.Sink, source)
-	if c.Kind == sinks.Added && !c.Waits && !strings.Contains(flags, " --live") {
+	if c.Kind == sinks.Added && !c.WaitsForBackfill && !strings.Contains(flags, " --live") {
 		backfill = target.BackfillCommand(flags, c.Sink, "--export PATH --keys PK,SK")
 	}
 	switch {
@@ -31,10 +31,10 @@ func newSinkPlan(c sinks.OutputChange, flags, source string) sinkPlan {
 	case c.Problem != "":
 		p.Todo = "a start is refused until this is settled"
 		p.Command = "tablewake adopt " + flags + " --sink " + c.Sink
-	case c.Waits && c.Kind == sinks.Changed:
+	case c.WaitsForBackfill && c.Kind == sinks.Changed:
 		p.Todo = "it holds nothing: at its next start it takes the settings, and waits, and writes nothing until a backfill fills it; stop the processes with the former settings first"
 		p.Command = backfill
-	case c.Takes:
+	case c.TakesSettings:
 		p.Todo = "it holds nothing, and takes the settings at its next start: redrive its dead letters then"
 		p.Command = "tablewake redrive " + flags + " --sink " + c.Sink
 	case c.Kind == sinks.Changed:
@@ -43,7 +43,7 @@ func newSinkPlan(c sinks.OutputChange, flags, source string) sinkPlan {
 	case c.Kind == sinks.Added:
 		p.Change = "new"
 		switch {
-		case c.Waits:
+		case c.WaitsForBackfill:
 			p.Todo, p.Command = "it waits from its first start on, and writes nothing until a backfill fills it", backfill
 		case c.CanBeFilled:
 			p.Todo, p.Command = "it begins at its first start, and a backfill brings the items of before", backfill
@@ -64,7 +64,7 @@ func newSinkPlan(c sinks.OutputChange, flags, source string) sinkPlan {
 		p.Note = "it holds what changed since its first start at " + c.Birth.Made.Format(time.RFC3339) +
 			"; items of before that did not change since are only in it after `" + backfill + "`"
 	}
-	p.isUnfilled = c.CanBeFilled && (c.Kind == sinks.Added || c.Waits || c.Birth.Stage == state.Waiting)
+	p.isUnfilled = c.CanBeFilled && (c.Kind == sinks.Added || c.WaitsForBackfill || c.Birth.Stage == state.Waiting)
 	if c.Kind != sinks.Unchanged || c.Birth.Stage != state.Live {
 		p.Underivable = c.Underivable
 	}

@@ -13,8 +13,8 @@ import (
 
 // shards are the sinks whose output is spread over shards, according to their stored settings.
 type shards struct {
-	groups []view.Groups // groups of the aggregates of all tables; those of other tables have no rows in t
-	views  []spreadView  // views of t
+	groups []view.GroupRows // groups of the aggregates of all tables; those of other tables have no rows in t
+	views  []spreadView     // views of t
 }
 
 func shardsOf(fingerprints iter.Seq2[state.Fingerprint, error], t view.Table) (all shards, err error) {
@@ -32,8 +32,8 @@ func shardsOf(fingerprints iter.Seq2[state.Fingerprint, error], t view.Table) (a
 	return all, nil
 }
 
-func groupsOf(f state.Fingerprint, t view.Table) view.Groups {
-	g := view.Groups{Table: t, Aggregate: f.Sink}
+func groupsOf(f state.Fingerprint, t view.Table) view.GroupRows {
+	g := view.GroupRows{Table: t, Aggregate: f.Sink}
 	g.Shards, _ = strconv.Atoi(f.Settings["aggregate.shards"]) // absent: 1
 	for _, setting := range slices.Sorted(maps.Keys(f.Settings)) {
 		name, ok := strings.CutPrefix(setting, "aggregate.values.")

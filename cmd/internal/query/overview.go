@@ -81,7 +81,7 @@ func (o overview) indexes(ctx context.Context) error {
 	if target.IsMissing(o.dir.Views()) {
 		return nil
 	}
-	return withSearch(ctx, o.dir, func(store *searchsqlite.Store) error {
+	return withSearchStore(ctx, o.dir, func(store *searchsqlite.Store) error {
 		indexes, err := store.Indexes(ctx)
 		for _, index := range indexes {
 			hits, err := store.Search(ctx, index, "*", 1)

@@ -163,7 +163,7 @@ func (q viewQuery) readRows(ctx context.Context, db view.Reader, t view.Table, s
 	case q.after != "" && (q.pk == "" || t.SK == ""):
 		return nil, partition, cli.Usagef("--after continues a partition of a table with a sort key: name it with --pk")
 	case q.pk == "":
-		return view.Merged(ctx, db, t, all, s.groups...), partition, nil
+		return view.MergedRows(ctx, db, t, all, s.groups...), partition, nil
 	case !strings.HasPrefix(q.pk, q.pkPrefix):
 		return func(func(view.Row, error) bool) {}, partition, nil
 	}
@@ -187,7 +187,7 @@ func (q viewQuery) readRows(ctx context.Context, db view.Reader, t view.Table, s
 		if t.SK == "" {
 			partition.Keys = nil
 		}
-		return view.Merged(ctx, db, t, all, s.groups...), partition, nil
+		return view.MergedRows(ctx, db, t, all, s.groups...), partition, nil
 	}
 	read := view.PartitionQuery{SKPrefix: q.beginsWith, From: q.from, To: q.to, Reverse: q.reverse, Cursor: q.after}
 	if q.limit > 0 {
@@ -199,11 +199,11 @@ func (q viewQuery) readRows(ctx context.Context, db view.Reader, t view.Table, s
 // mergedReader reads one row for each group.
 type mergedReader struct {
 	view.Reader
-	groups []view.Groups
+	groups []view.GroupRows
 }
 
 func (r mergedReader) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
-	return view.Merged(ctx, r.Reader, t, q, r.groups...)
+	return view.MergedRows(ctx, r.Reader, t, q, r.groups...)
 }
 
 // numberHint explains how to write a partition key that is a number. It returns "" if the key is written so, or is not

@@ -45,12 +45,14 @@ at most 10,000 documents match.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			show := func(store search.Reader, limit int, out *cli.Results) error {
 				if len(args) == 1 {
-					return allDocuments(c.Context(), store, args[0], out)
+					return printAllDocuments(c.Context(), store, args[0], out)
 				}
 				return printMatches(c.Context(), store, args[0], args[1], limit, out)
 			}
 			return o.run(c.Context(), s, func(dir local.Dir, out *cli.Results) error {
-				return withSearch(c.Context(), dir, func(store *sqlite.Store) error { return show(store, o.searchLimit(c), out) })
+				return withSearchStore(c.Context(), dir, func(store *sqlite.Store) error {
+					return show(store, o.searchLimit(c), out)
+				})
 			}, func(l liveStores, out *cli.Results) error {
 				store, err := l.searchReader(c.Context(), args[0])
 				if err != nil {
@@ -77,7 +79,7 @@ const maxLiveHits = 10_000
 func printMatches(ctx context.Context, store search.Reader, index, query string, limit int, out *cli.Results) error {
 	hits, err := store.Search(ctx, index, query, limit)
 	if err != nil {
-		return noIndex(ctx, store, index, err)
+		return withIndexNames(ctx, store, index, err)
 	}
 	out.Truncated = int64(hits.Total) > int64(len(hits.Documents))
 	for _, d := range hits.Documents {
@@ -88,10 +90,10 @@ func printMatches(ctx context.Context, store search.Reader, index, query string,
 	return nil
 }
 
-func allDocuments(ctx context.Context, store search.Reader, index string, out *cli.Results) error {
+func printAllDocuments(ctx context.Context, store search.Reader, index string, out *cli.Results) error {
 	for d, err := range store.Documents(ctx, index) {
 		if err != nil {
-			return noIndex(ctx, store, index, err)
+			return withIndexNames(ctx, store, index, err)
 		}
 		if err := addDocument(out, d); err != nil {
 			return err
@@ -104,8 +106,8 @@ func addDocument(out *cli.Results, d search.Document) error {
 	return out.Add(d, func() string { return fmt.Sprintf("%s  %s", d.ID, d.Doc) })
 }
 
-// noIndex adds the existing indexes to the error for a missing index.
-func noIndex(ctx context.Context, store search.Reader, index string, err error) error {
+// withIndexNames adds the existing indexes to the error for a missing index.
+func withIndexNames(ctx context.Context, store search.Reader, index string, err error) error {
 	if !errors.Is(err, search.ErrNoIndex) {
 		return err
 	}
@@ -116,8 +118,8 @@ func noIndex(ctx context.Context, store search.Reader, index string, err error) 
 	return fmt.Errorf("no index %q; there are: %s", index, strings.Join(have, ", "))
 }
 
-// withSearch opens the search indexes of a folder and calls do.
-func withSearch(ctx context.Context, dir local.Dir, do func(*sqlite.Store) error) error {
+// withSearchStore opens the search indexes of a folder and calls do.
+func withSearchStore(ctx context.Context, dir local.Dir, do func(*sqlite.Store) error) error {
 	store, err := sqlite.OpenReader(ctx, dir.Views())
 	if err != nil {
 		return err

@@ -51,8 +51,8 @@ func (n *Narrowing) Build(cfg *config.Config, partitionKey string) (*snapshot.It
 
 // OpenExport opens an export in folders or S3. It prints warnings and repeated requests to w.
 func OpenExport(ctx context.Context, sdk awssdk.Config, o export.Options, w io.Writer) (snapshot.Snapshot, error) {
-	o.Warn = func(text string) { fmt.Fprintln(w, cli.Warning+text) }
-	o.Retry = RetryPrinter(w, "a request to S3")
+	o.OnWarning = func(text string) { fmt.Fprintln(w, cli.Warning+text) }
+	o.OnRetry = RetryPrinter(w, "a request to S3")
 	if slices.ContainsFunc(o.Layers, target.IsS3) {
 		o.S3 = target.S3(sdk)
 	}

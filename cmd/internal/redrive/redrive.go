@@ -171,7 +171,7 @@ func redriveOptions(
 	ctx context.Context, in *records.Input, cfg *config.Config, opened sinks.Stores, kept deadletter.Store,
 	p *pipeline.Pipeline,
 ) (redrive.Options, error) {
-	o, err := letters.Options(ctx, cfg, opened, kept, p)
+	o, err := letters.RedriveOptions(ctx, cfg, opened, kept, p)
 	o.Decoder = in.Decoder(cfg)
 	return o, err
 }

@@ -55,7 +55,7 @@ func silentSinks(l pipeline.Ledger) []SilentSink {
 	var silent []SilentSink
 	for _, name := range slices.Sorted(maps.Keys(l.Sinks)) {
 		k := l.Sinks[name]
-		n := k.Routed + total(k.Dropped) + total(l.Source.Filtered)
+		n := k.Routed + total(k.RouteFiltered) + total(l.Source.Filtered)
 		if n < silentFrom || k.Written+k.Superseded+k.Suppressed+k.Coalesced+k.Pending+k.Revoked > 0 {
 			continue
 		}
@@ -63,7 +63,7 @@ func silentSinks(l pipeline.Ledger) []SilentSink {
 		if reasons == nil {
 			reasons = make(map[string]int64)
 		}
-		for _, dropped := range []map[string]int64{k.Dropped, l.Source.Filtered} {
+		for _, dropped := range []map[string]int64{k.RouteFiltered, l.Source.Filtered} {
 			for reason, n := range dropped {
 				reasons[reason] += n
 			}

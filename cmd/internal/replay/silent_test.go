@@ -14,7 +14,7 @@ import (
 // already, or that saw few changes, is not reported.
 func TestSilentSinks(t *testing.T) {
 	sum := Summarize("shop", pipeline.Ledger{Sinks: map[string]pipeline.SinkLedger{
-		"typo":       {Routed: 1400, NoEffect: map[string]int64{"sparse": 1400}, Dropped: map[string]int64{"of": 900, "mine": 30}},
+		"typo":       {Routed: 1400, NoEffect: map[string]int64{"sparse": 1400}, RouteFiltered: map[string]int64{"of": 900, "mine": 30}},
 		"broken":     {Routed: 12, DeadLettered: 8, Quarantined: 4},
 		"few":        {Routed: 9, NoEffect: map[string]int64{"when": 9}},
 		"superseded": {Routed: 50, Superseded: 50},

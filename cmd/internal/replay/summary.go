@@ -71,7 +71,7 @@ func Summarize(name string, l pipeline.Ledger, took time.Duration) Summary {
 
 // Print prints the summary, with the commands that list and deliver the dead letters.
 func (s Summary) Print(to cli.Streams, f cli.Format, cfg *config.Config, t *target.Flags) error {
-	if s.Ledger.GivenUp() > 0 {
+	if s.Ledger.DeadLetterCount() > 0 {
 		s.Redrive = "tablewake redrive " + t.CommandLine(cfg)
 		s.DeadLetters = s.Redrive + " --list"
 		if !t.Live {
@@ -84,7 +84,7 @@ func (s Summary) Print(to cli.Streams, f cli.Format, cfg *config.Config, t *targ
 // DeadLetterError returns the error of a command whose records could not all be decoded and delivered; nil if they
 // were.
 func (s Summary) DeadLetterError() error {
-	if s.Ledger.GivenUp() > 0 {
+	if s.Ledger.DeadLetterCount() > 0 {
 		return cli.WithExitCode(cli.ExitDeadLetters, nil)
 	}
 	return nil
@@ -123,7 +123,7 @@ func (s Summary) Write(w io.Writer) {
 		fmt.Fprintf(w, "THE LEDGER DOES NOT BALANCE: %v\n", err)
 	}
 	if s.DeadLetters != "" {
-		fmt.Fprintf(w, "\n%s could not be decoded or delivered: look with `%s`\n", cli.Thousands(s.Ledger.GivenUp()),
+		fmt.Fprintf(w, "\n%s could not be decoded or delivered: look with `%s`\n", cli.Thousands(s.Ledger.DeadLetterCount()),
 			s.DeadLetters)
 		fmt.Fprintf(w, "once the cause is mended, deliver them with `%s`\n", s.Redrive)
 	}
@@ -141,7 +141,7 @@ func (s Summary) writeSinks(w io.Writer) {
 		}
 	})
 	for _, n := range slices.Sorted(maps.Keys(s.Ledger.Sinks)) {
-		dropped := s.Ledger.Sinks[n].Dropped
+		dropped := s.Ledger.Sinks[n].RouteFiltered
 		for _, reason := range slices.Sorted(maps.Keys(dropped)) {
 			fmt.Fprintf(w, "dropped before %s (%s): %s\n", n, reason, cli.Thousands(dropped[reason]))
 		}

@@ -62,8 +62,8 @@ func IsNoLeaseTable(err error, cfg *config.Config) bool {
 // NewLeaseTable returns the lease table of cfg. It makes no call.
 func NewLeaseTable(sdk awssdk.Config, cfg *config.Config) (*leasesdynamo.Table, error) {
 	return leasesdynamo.New(leasesdynamo.Options{
-		Client: dynamodb.NewFromConfig(sdk), Table: cfg.Leases.Table.Name, State: cfg.State.Table.Name, Pipeline: cfg.Name,
-		Streams: len(cfg.Source.Tables) > 1,
+		Client: dynamodb.NewFromConfig(sdk), Table: cfg.Leases.Table.Name, StateTable: cfg.State.Table.Name,
+		Pipeline: cfg.Name, Streams: len(cfg.Source.Tables) > 1,
 	})
 }
 
@@ -87,9 +87,9 @@ func MaxSilence(t *target.Flags, cfg *config.Config) time.Duration {
 	return LeaseDuration(cfg)
 }
 
-// ReadBefore reads the leases of cfg. It returns [ReadBeforeText] of them; "" if a Lambda reads the stream. The result
-// is for [sinks.AlreadyRead].
-func ReadBefore(ctx context.Context, t *target.Flags, cfg *config.Config) (string, error) {
+// PriorReadEvidence reads the leases of cfg. It returns [PriorReadText] of them; "" if a Lambda reads the stream. The
+// result is for [sinks.AlreadyRead].
+func PriorReadEvidence(ctx context.Context, t *target.Flags, cfg *config.Config) (string, error) {
 	if t.Live && cfg.Leases == nil {
 		return "", nil
 	}
@@ -99,7 +99,7 @@ func ReadBefore(ctx context.Context, t *target.Flags, cfg *config.Config) (strin
 	}
 	if path != "" {
 		seen, _, err := leasesfile.ReadUnlocked(path)
-		return ReadBeforeText(seen, path), err
+		return PriorReadText(seen, path), err
 	}
 	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
@@ -110,14 +110,14 @@ func ReadBefore(ctx context.Context, t *target.Flags, cfg *config.Config) (strin
 		return "", err
 	}
 	seen, err := Retry(ctx, func() (leases.Snapshot, error) { return table.Read(ctx) })
-	return ReadBeforeText(seen, "table "+cfg.Leases.Table.Name), err
+	return PriorReadText(seen, "table "+cfg.Leases.Table.Name), err
 }
 
-// ReadBeforeText returns the error text for leases that prove earlier reads of the stream while the state is empty; ""
+// PriorReadText returns the error text for leases that prove earlier reads of the stream while the state is empty; ""
 // if they prove none. where names the file or table of the leases. Shards that only another application read do not
 // count, because the pipeline takes over their leases.
-func ReadBeforeText(seen leases.Snapshot, where string) string {
-	shard, n := seen.Consumed()
+func PriorReadText(seen leases.Snapshot, where string) string {
+	shard, n := seen.CountRead()
 	if n == 0 {
 		return ""
 	}

@@ -39,7 +39,7 @@ func CheckRoutes(
 		if beat, known := beats[m.Worker]; known && beat == m.Heartbeat {
 			continue // it is not live
 		}
-		if m.Routes != digest {
+		if m.RoutesDigest != digest {
 			others = append(others, m.Worker)
 		}
 	}

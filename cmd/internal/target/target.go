@@ -26,7 +26,7 @@ type Flags struct {
 	Live   bool
 	Create bool // create missing tables, indexes and buckets
 
-	LookOnly  bool                 // open real stores read-only: create nothing. Set by the command
+	ReadOnly  bool                 // open real stores read-only: create nothing. Set by the command
 	Scrape    sdkmetric.Reader     // see [telemetry.Options.Scrape]. Set by the command
 	Telemetry *telemetry.Telemetry // traces calls to real stores; nil: none are traced. StartTelemetry sets it
 }
@@ -158,7 +158,7 @@ func (t *Flags) Options(w io.Writer) []aws.Option {
 	if t.Create {
 		opts = append(opts, aws.Create())
 	}
-	if t.LookOnly {
+	if t.ReadOnly {
 		opts = append(opts, aws.LookOnly())
 	}
 	return opts

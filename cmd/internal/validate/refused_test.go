@@ -288,9 +288,9 @@ var constructors = map[string][]string{
 	"sinks":         {"detectors", "setGoSink", "noGoSink", "Mask", "makeMask", "fail"},
 	"sinks/archive": {"New", "checkName", "checkNewest", "checkTags", "checkColumns"},
 	"sinks/notify":  {"New"},
-	"sinks/search":  {"New", "routingKeys", "checkForEach", "compileFields", "setIncludes", "rename", "names", "unhashed"},
+	"sinks/search":  {"New", "routingKeys", "checkForEach", "compileFields", "setIncludes", "rename", "names", "withoutHashed"},
 	"sinks/view":    {"New", "NewAggregate", "validate", "parse"},
-	"sinks/aws":     {"Archive", "publisher", "connection", "rows", "checkTransaction"},
+	"sinks/aws":     {"Archive", "publisher", "connection", "openRows", "checkTransaction"},
 
 	"sinks/internal/openstores": {"Open"},
 }

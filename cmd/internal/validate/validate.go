@@ -96,7 +96,7 @@ type validation struct {
 func validate(ctx context.Context, s cli.Streams, file string, from sampleFlags, live bool, f cli.Format) error {
 	cfg, err := cli.LoadConfig(file)
 	if err == nil {
-		s.SayMissing(cfg, "checked")
+		s.PrintMissingCode(cfg, "checked")
 		ps := slices.Concat(cfg.LocalOnly, sinks.CheckCode(cfg, s.Extensions...))
 		if ps.Sort(); len(ps) > 0 {
 			err = cli.WithExitCode(cli.ExitConfig, ps)

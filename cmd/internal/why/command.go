@@ -75,7 +75,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	if err != nil {
 		return err
 	}
-	o.LookOnly = true
+	o.ReadOnly = true
 	opened, err := o.OpenWritten(ctx, cfg, s.Err)
 	if err != nil {
 		return err

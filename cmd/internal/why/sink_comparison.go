@@ -40,7 +40,7 @@ func compareSink(
 		return err
 	}
 	if groups, ok := compared.(audit.GroupSink); ok {
-		shares, err := groups.LookShares(ctx, item)
+		shares, err := groups.FindShares(ctx, item)
 		if err != nil {
 			return err
 		}
@@ -58,8 +58,8 @@ func (s *Sink) add(f *audit.Finding) {
 		return // the note has the reason why the item was not compared, and the row's finding shows the claim
 	}
 	s.Findings = append(s.Findings, Finding{
-		Kind: string(f.Kind), Where: f.PlaceText, Found: f.Found, Version: versionText(f.Version), Verdict: verdictOf(f),
-		Differs: f.Differs,
+		Kind: string(f.Kind), Where: f.PlaceText, Found: f.FoundText, Version: versionText(f.Version), Verdict: verdictOf(f),
+		Differs: f.Differences,
 	})
 	for _, c := range f.Waiting {
 		s.Findings = append(s.Findings, Finding{Kind: "claim", Where: f.PlaceText, Version: versionText(c.Version),

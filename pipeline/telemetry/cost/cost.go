@@ -33,8 +33,8 @@ type counters struct {
 
 // usage is the billed units of a call.
 type usage struct {
-	unit string
-	n    float64
+	unit     string
+	quantity float64
 }
 
 // Middleware counts the calls of a client. Add it to the APIOptions of the client, or of a
@@ -75,16 +75,16 @@ func (c *counters) handle(
 	op := awsmiddleware.GetOperationName(ctx)
 	named := attribute.String("service", service)
 	c.requests.Add(ctx, 1, metric.WithAttributes(c.pipeline, named, attribute.String("operation", op),
-		attribute.String("outcome", outcome(err))))
+		attribute.String("outcome", outcomeOf(err))))
 	var used usage
 	if err == nil {
 		used = usageOf(service, op, in.Parameters, out.Result)
 	} else {
 		used = usageOfFailed(in.Parameters, err)
 	}
-	if used.n > 0 {
-		c.units.Add(ctx, used.n, metric.WithAttributes(c.pipeline, named, attribute.String("unit", used.unit)))
-		c.dollars.Add(ctx, used.n*c.price[[2]string{service, used.unit}], metric.WithAttributes(c.pipeline, named))
+	if used.quantity > 0 {
+		c.units.Add(ctx, used.quantity, metric.WithAttributes(c.pipeline, named, attribute.String("unit", used.unit)))
+		c.dollars.Add(ctx, used.quantity*c.price[[2]string{service, used.unit}], metric.WithAttributes(c.pipeline, named))
 	}
 	return out, md, err
 }
@@ -108,9 +108,9 @@ func serviceOf(id string) string {
 	return "other"
 }
 
-// outcome returns "ok", or the code of the service's error. A text that is not a code is hidden,
+// outcomeOf returns "ok", or the code of the service's error. A text that is not a code is hidden,
 // because it may come from an item.
-func outcome(err error) string {
+func outcomeOf(err error) string {
 	if err == nil {
 		return "ok"
 	}

@@ -35,10 +35,10 @@ func capacity(result any) usage {
 		if c == nil || c.CapacityUnits == nil {
 			return usage{}
 		}
-		u.n = *c.CapacityUnits
+		u.quantity = *c.CapacityUnits
 	case []types.ConsumedCapacity:
 		for _, each := range c {
-			u.n += aws.ToFloat64(each.CapacityUnits)
+			u.quantity += aws.ToFloat64(each.CapacityUnits)
 		}
 	default:
 		return usage{}

@@ -35,7 +35,7 @@ func usageOf(service, op string, parameters, result any) usage {
 		if in, ok := parameters.(*eventbridge.PutEventsInput); ok {
 			u := usage{unit: "event"}
 			for _, e := range in.Entries {
-				u.n += chunks(size(e.Detail) + size(e.DetailType) + size(e.Source))
+				u.quantity += chunks(size(e.Detail) + size(e.DetailType) + size(e.Source))
 			}
 			return u
 		}

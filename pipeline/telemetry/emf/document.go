@@ -55,21 +55,21 @@ func (doc *document) line(at dimensions, names []string) []byte {
 		doc.time = time.Now()
 	}
 	line := append([]byte(`{"_aws":`), mustJSON(envelope{doc.time.UnixMilli(), []directive{d}})...)
-	line = member(line, pipelineKey, at.pipeline)
+	line = appendMember(line, pipelineKey, at.pipeline)
 	if at.sink != "" {
-		line = member(line, sinkKey, at.sink)
+		line = appendMember(line, sinkKey, at.sink)
 	}
 	for _, name := range names {
 		if c := doc.values[name]; c.buckets != nil {
-			line = member(line, name, c.buckets.histogram())
+			line = appendMember(line, name, c.buckets.histogram())
 		} else {
-			line = member(line, name, c.value)
+			line = appendMember(line, name, c.value)
 		}
 	}
 	return append(line, '}', '\n')
 }
 
-func member(line []byte, name string, value any) []byte {
+func appendMember(line []byte, name string, value any) []byte {
 	line = append(append(line, ','), mustJSON(name)...)
 	return append(append(line, ':'), mustJSON(value)...)
 }

@@ -35,7 +35,7 @@ func TestAnswersThatAreNotTheServices(t *testing.T) {
 				continue // it is the service's text about a write
 			}
 			t.Run(op+" "+a.Name, func(t *testing.T) {
-				table, err := dynamo.New(dynamo.Options{Table: "leases", State: "state", Pipeline: "shop", Client: dynamodb.New(dynamodb.Options{
+				table, err := dynamo.New(dynamo.Options{Table: "leases", StateTable: "state", Pipeline: "shop", Client: dynamodb.New(dynamodb.Options{
 					Region: "eu-central-1", Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""), RetryMaxAttempts: 1, HTTPClient: a,
 				})})
 				if err != nil {

@@ -21,7 +21,7 @@ const attrPipeline = "pipeline"
 func (t *Table) Claim(ctx context.Context) error {
 	row := Item{attrPK: textAttribute(sharedLeases + escaped(t.o.Table)), attrSK: textAttribute("-"), attrPipeline: textAttribute(t.o.Pipeline)}
 	_, err := send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{
-		TableName: &t.o.State, Item: row,
+		TableName: &t.o.StateTable, Item: row,
 		ConditionExpression:                 aws.String("attribute_not_exists(" + attrPK + ") OR #p = :p"),
 		ExpressionAttributeNames:            map[string]string{"#p": attrPipeline},
 		ExpressionAttributeValues:           Item{":p": row[attrPipeline]},
@@ -29,14 +29,14 @@ func (t *Table) Claim(ctx context.Context) error {
 	}, noRetries)
 	failedCheck, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
 	if !refused {
-		return failed(ctx, "PutItem", t.o.State, err)
+		return callError(ctx, "PutItem", t.o.StateTable, err)
 	}
 	r := reader{row: failedCheck.Item}
 	return pipeline.Fatal(&state.Error{
 		Op: "Claim", Table: t.o.Table, Action: -1, Detail: "these are the leases of the pipeline " + r.readText(attrPipeline) +
 			", and this one is " + t.o.Pipeline,
 		Hint: "give each pipeline a lease table of its own; where it was renamed, delete the item " + sharedLeases +
-			escaped(t.o.Table) + " of the state table " + t.o.State,
+			escaped(t.o.Table) + " of the state table " + t.o.StateTable,
 		Err: err,
 	})
 }

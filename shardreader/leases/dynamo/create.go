@@ -10,8 +10,8 @@ import (
 	state "github.com/tablewake/tablewake/sinks/state/dynamo"
 )
 
-// tables returns the definitions of the lease table and of the state table.
-func (t *Table) tables() []state.TableSpec {
+// tableSpecs returns the definitions of the lease table and of the state table.
+func (t *Table) tableSpecs() []state.TableSpec {
 	return []state.TableSpec{
 		{Name: t.o.Table, PK: state.KeyAttribute{Name: attrKey, Type: types.ScalarAttributeTypeS}},
 		t.db.StateTable(),
@@ -21,7 +21,7 @@ func (t *Table) tables() []state.TableSpec {
 // CreateTables creates the lease table and the state table if they do not exist, as [state.DB.Create] does. Several
 // processes may call it at once.
 func (t *Table) CreateTables(ctx context.Context) error {
-	all := t.tables()
+	all := t.tableSpecs()
 	errs := make([]error, len(all))
 	var made sync.WaitGroup
 	for i, table := range all {
@@ -34,10 +34,10 @@ func (t *Table) CreateTables(ctx context.Context) error {
 	return t.Check(ctx)
 }
 
-// Check waits until both tables are active, and finds the lease table's [Form]. The error is fatal if a table is
+// Check waits until both tables are active, and finds the lease table's [RowFormat]. The error is fatal if a table is
 // missing or has another key. A damaged lease is not an error here, because [Table.Read] reports it.
 func (t *Table) Check(ctx context.Context) error {
-	for _, table := range t.tables() {
+	for _, table := range t.tableSpecs() {
 		if err := t.db.Check(ctx, table); err != nil {
 			return err
 		}

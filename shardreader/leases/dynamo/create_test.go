@@ -79,15 +79,15 @@ func TestCheck_AnotherTable(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
-	whole := dynamo.Options{Client: silent{}, Table: "leases", State: "state", Pipeline: "shop"}
+	whole := dynamo.Options{Client: silent{}, Table: "leases", StateTable: "state", Pipeline: "shop"}
 	if _, err := dynamo.New(whole); err != nil {
 		t.Fatal(err)
 	}
 	for field, change := range map[string]func(*dynamo.Options){
 		"Client is nil":            func(o *dynamo.Options) { o.Client = nil },
 		"Table is empty":           func(o *dynamo.Options) { o.Table = "" },
-		"State is empty":           func(o *dynamo.Options) { o.State = "" },
-		"State is the lease table": func(o *dynamo.Options) { o.State = "leases" },
+		"State is empty":           func(o *dynamo.Options) { o.StateTable = "" },
+		"State is the lease table": func(o *dynamo.Options) { o.StateTable = "leases" },
 		"Pipeline is empty":        func(o *dynamo.Options) { o.Pipeline = "" },
 	} {
 		o := whole

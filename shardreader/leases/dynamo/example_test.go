@@ -18,7 +18,7 @@ func ExampleTable() {
 		log.Fatal(err)
 	}
 	table, err := dynamo.New(dynamo.Options{
-		Client: dynamodb.NewFromConfig(sdk), Table: "orders-leases", State: "tablewake-state", Pipeline: "orders",
+		Client: dynamodb.NewFromConfig(sdk), Table: "orders-leases", StateTable: "tablewake-state", Pipeline: "orders",
 	})
 	if err != nil {
 		log.Fatal(err)

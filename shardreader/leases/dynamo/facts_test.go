@@ -104,7 +104,7 @@ func TestFact30_HandoffOfKCL(t *testing.T) {
 	mine := old
 	mine.Owner, mine.Counter = "tablewake-1", 8
 	for _, from := range []leases.Lease{wrong, {Shard: "s", Counter: 7}} {
-		if c, ok := leases.AsConflict(w.Swap(t.Context(), from, mine)); !ok || c.Now.Owner != "real" {
+		if c, ok := leases.AsConflict(w.Swap(t.Context(), from, mine)); !ok || c.Current.Owner != "real" {
 			t.Errorf("taken from %q: %+v", from.Owner, c)
 		}
 	}
@@ -191,7 +191,7 @@ func TestDamagedRow(t *testing.T) {
 		if err != nil || len(s.Leases) != 1 || s.Leases[0].Shard != "other" || len(s.Members) != 1 {
 			t.Fatalf("%s: %+v (%v)", want, s, err)
 		}
-		if len(s.Broken) != 1 || s.Broken[0].Shard != "s" || !strings.Contains(s.Broken[0].Why, want) {
+		if len(s.Broken) != 1 || s.Broken[0].Shard != "s" || !strings.Contains(s.Broken[0].Reason, want) {
 			t.Errorf("broken: %+v, want %q", s.Broken, want)
 		}
 	}
@@ -231,14 +231,14 @@ func TestDamagedRow_OfStreams(t *testing.T) {
 // A damaged key of a note that a stream was begun is reported, too.
 func TestDamagedRow_OfBegunStream(t *testing.T) {
 	w := open(t, dynamotest.Open(t), nil)
-	if err := w.Begin(t.Context(), "stream-1"); err != nil {
+	if err := w.MarkBegun(t.Context(), "stream-1"); err != nil {
 		t.Fatal(err)
 	}
 	r := w.rowsOf(t, "state", "sk")["begun#stream-1"]
 	r["sk"] = text("begun#%zz")
 	w.put(t, "state", r)
 	s, err := w.Read(t.Context())
-	if err != nil || len(s.Begun) != 1 || len(s.Broken) != 1 || s.Broken[0].Shard != "begun#%zz" {
+	if err != nil || len(s.BegunStreams) != 1 || len(s.Broken) != 1 || s.Broken[0].Shard != "begun#%zz" {
 		t.Errorf("%+v (%v)", s, err)
 	}
 }

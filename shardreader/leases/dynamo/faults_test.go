@@ -76,7 +76,7 @@ func TestFaults(t *testing.T) {
 			err = w.Swap(t.Context(), l, next)
 			c, refused := leases.AsConflict(err)
 			switch {
-			case test.happened && (!refused || !c.Did(next)):
+			case test.happened && (!refused || !c.AlreadyWritten(next)):
 				t.Errorf("sent again: %v; the row is as it made it", err)
 			case !test.happened && err != nil:
 				t.Errorf("sent again: %v", err)
@@ -112,20 +112,20 @@ func TestFaults_ConflictWithoutItem(t *testing.T) {
 		return dynamotest.Refuse(http.StatusBadRequest, "ConditionalCheckFailedException", "The conditional request failed")
 	}
 	faults.Next("UpdateItem", refused())
-	if c, ok := leases.AsConflict(w.Swap(t.Context(), l, l)); !ok || c.Gone || c.Now.Owner != "a" {
+	if c, ok := leases.AsConflict(w.Swap(t.Context(), l, l)); !ok || c.Missing || c.Current.Owner != "a" {
 		t.Errorf("%+v", c)
 	}
 	faults.Next("DeleteItem", refused())
-	if c, ok := leases.AsConflict(w.Delete(t.Context(), l)); !ok || c.Gone {
+	if c, ok := leases.AsConflict(w.Delete(t.Context(), l)); !ok || c.Missing {
 		t.Errorf("%+v", c)
 	}
 	for seen := range int64(2) {
-		if _, ok, err := w.Reserve(t.Context(), "q", seen); !ok || err != nil {
+		if _, ok, err := w.ReserveCall(t.Context(), "q", seen); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 	}
 	faults.Next("UpdateItem", refused())
-	if count, ok, err := w.Reserve(t.Context(), "q", 0); count != 2 || ok || err != nil {
+	if count, ok, err := w.ReserveCall(t.Context(), "q", 0); count != 2 || ok || err != nil {
 		t.Errorf("%d %v (%v)", count, ok, err)
 	}
 	faults.Next("UpdateItem", refused())
@@ -162,7 +162,7 @@ func (silent) PutItem(ctx context.Context, _ *dynamodb.PutItemInput, _ ...func(*
 // A server that does not answer costs a call its time, and no more.
 func TestFaults_Silence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		table, err := dynamo.New(dynamo.Options{Client: silent{}, Table: "leases", State: "state", Pipeline: "shop"})
+		table, err := dynamo.New(dynamo.Options{Client: silent{}, Table: "leases", StateTable: "state", Pipeline: "shop"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +202,7 @@ func TestFaults_Randomly(t *testing.T) {
 				next.Checkpoint = leases.After(fmt.Sprint(next.Counter))
 				for {
 					err := w.Swap(t.Context(), l, next)
-					if c, refused := leases.AsConflict(err); err == nil || refused && c.Did(next) {
+					if c, refused := leases.AsConflict(err); err == nil || refused && c.AlreadyWritten(next) {
 						break
 					}
 					if _, again := pipeline.Retryable(err); !again {

@@ -6,24 +6,24 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Form is the format of new rows. New rows have the format of the application that wrote the present rows.
-type Form struct {
-	Version Version
+// RowFormat is the format of new rows. New rows have the format of the application that wrote the present rows.
+type RowFormat struct {
+	Version KCLVersion
 	Streams bool // rows name their stream: KCL's multi-stream mode
 }
 
-// Version is the version of the KCL that reads and writes the rows.
-type Version uint8
+// KCLVersion is the version of the KCL that reads and writes the rows.
+type KCLVersion uint8
 
 // The versions. A table without leases has the zero Version.
 const (
-	Adapter2 Version = iota // dynamodb-streams-kinesis-adapter 2.x on KCL 3, which has two more tables
-	Adapter1                // dynamodb-streams-kinesis-adapter 1.x on KCL 1
-	KCL35                   // KCL 3.5, which has one table for everything
+	Adapter2 KCLVersion = iota // dynamodb-streams-kinesis-adapter 2.x on KCL 3, which has two more tables
+	Adapter1                   // dynamodb-streams-kinesis-adapter 1.x on KCL 1
+	KCL35                      // KCL 3.5, which has one table for everything
 )
 
 // String returns the common name of the form.
-func (f Form) String() string {
+func (f RowFormat) String() string {
 	s := [...]string{"adapter 2.x", "adapter 1.x", "KCL 3.5"}[f.Version]
 	if f.Streams {
 		s += ", several streams"
@@ -33,13 +33,13 @@ func (f Form) String() string {
 
 // formSigns collects the signs in the rows that reveal their form.
 type formSigns struct {
-	leases                      int // number of rows that are leases
-	entities, hashKeys, streams bool
+	leases                                 int // number of rows that are leases
+	hasEntityType, hashKeys, hasStreamName bool
 }
 
 func (s *formSigns) note(row Item, lease bool) {
 	if _, ok := row[attrEntity]; ok {
-		s.entities = true
+		s.hasEntityType = true
 	}
 	if !lease {
 		return
@@ -49,34 +49,34 @@ func (s *formSigns) note(row Item, lease bool) {
 		s.hashKeys = true
 	}
 	if _, ok := row[attrStreamName]; ok {
-		s.streams = true
+		s.hasStreamName = true
 	}
 }
 
 func (s *formSigns) merge(t formSigns) {
 	s.leases += t.leases
-	s.entities = s.entities || t.entities
+	s.hasEntityType = s.hasEntityType || t.hasEntityType
 	s.hashKeys = s.hashKeys || t.hashKeys
-	s.streams = s.streams || t.streams
+	s.hasStreamName = s.hasStreamName || t.hasStreamName
 }
 
 // form returns the form that the rows show. If there are no leases, it returns f, the form known so far.
-func (s formSigns) form(f Form) Form {
+func (s formSigns) form(f RowFormat) RowFormat {
 	if s.leases > 0 {
-		f.Streams = s.streams
+		f.Streams = s.hasStreamName
 		f.Version = Adapter1
 		if s.hashKeys {
 			f.Version = Adapter2
 		}
 	}
-	if s.entities {
+	if s.hasEntityType {
 		f.Version = KCL35
 	}
 	return f
 }
 
 // key returns the leaseKey of a lease.
-func (f Form) key(l leases.Lease) (string, error) {
+func (f RowFormat) key(l leases.Lease) (string, error) {
 	if l.Opaque != "" {
 		return l.Opaque, nil
 	}
@@ -88,7 +88,7 @@ func (f Form) key(l leases.Lease) (string, error) {
 }
 
 // newRow returns the row of a new lease.
-func (f Form) newRow(l leases.Lease) (Item, error) {
+func (f RowFormat) newRow(l leases.Lease) (Item, error) {
 	l.Opaque = ""
 	key, err := f.key(l)
 	if err != nil {

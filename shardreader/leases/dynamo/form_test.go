@@ -20,8 +20,8 @@ func TestForm_New(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := w.rowsOf(t, "leases", "leaseKey")["s"]
-	parseByKCL(t, dynamo.Form{}, got)
-	if w.Form() != (dynamo.Form{Version: dynamo.Adapter2}) || s(got, "startingHashKey") != "0" || s(got, "endingHashKey") != "1" {
+	parseByKCL(t, dynamo.RowFormat{}, got)
+	if w.Form() != (dynamo.RowFormat{Version: dynamo.Adapter2}) || s(got, "startingHashKey") != "0" || s(got, "endingHashKey") != "1" {
 		t.Errorf("%s: %v", w.Form(), got)
 	}
 }

@@ -31,7 +31,7 @@ var (
 )
 
 // parseByKCL fails the test where the version whose form it is could not read a lease's row.
-func parseByKCL(t *testing.T, form dynamo.Form, row dynamo.Item) {
+func parseByKCL(t *testing.T, form dynamo.RowFormat, row dynamo.Item) {
 	t.Helper()
 	key := s(row, "leaseKey")
 	fail := func(text string) { t.Helper(); t.Errorf("%s cannot read the row %s: %s", form, key, text) }

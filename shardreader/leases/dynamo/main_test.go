@@ -36,7 +36,7 @@ func (w world) another(t *testing.T, o dynamo.Options) *dynamo.Table {
 	if o.Client == nil {
 		o.Client = w.client
 	}
-	o.Table, o.State, o.Pipeline = "leases", "state", cmp.Or(o.Pipeline, "shop")
+	o.Table, o.StateTable, o.Pipeline = "leases", "state", cmp.Or(o.Pipeline, "shop")
 	table, err := dynamo.New(o)
 	if err != nil {
 		t.Fatal(err)

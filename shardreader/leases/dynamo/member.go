@@ -66,28 +66,28 @@ func (t *Table) Members(ctx context.Context) ([]leases.Member, error) {
 // readMembers reads the members and the begun streams of this pipeline.
 func (t *Table) readMembers(ctx context.Context, s *leases.Snapshot) error {
 	in := &dynamodb.QueryInput{
-		TableName: &t.o.State, ConsistentRead: aws.Bool(true),
+		TableName: &t.o.StateTable, ConsistentRead: aws.Bool(true),
 		KeyConditionExpression:    aws.String(attrPK + " = :pk"),
 		ExpressionAttributeValues: Item{":pk": textAttribute(t.fleetKey())},
 	}
 	for {
 		out, err := send(ctx, t, t.o.Client.Query, in, sdkRetries)
 		if err != nil {
-			return failed(ctx, "Query", t.o.State, err)
+			return callError(ctx, "Query", t.o.StateTable, err)
 		}
 		for _, row := range out.Items {
 			r := reader{row: row}
 			if name, ok := strings.CutPrefix(r.readText(attrSK), begunPrefix); ok {
 				stream, err := item.Unescape(name)
 				if err != nil {
-					s.Broken = append(s.Broken, leases.Broken{
+					s.Broken = append(s.Broken, leases.BrokenLease{
 						Shard: begunPrefix + name,
-						Why: fmt.Sprintf("a row of table %s says that a stream was begun, and its sort key is damaged: %v", t.o.State,
+						Reason: fmt.Sprintf("a row of table %s says that a stream was begun, and its sort key is damaged: %v", t.o.StateTable,
 							err),
 					})
 					continue
 				}
-				s.Begun = append(s.Begun, stream)
+				s.BegunStreams = append(s.BegunStreams, stream)
 				continue
 			}
 			s.Members = append(s.Members, decodeMember(row))
@@ -107,32 +107,33 @@ func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
 	row := encodeMember(m)
 	maps.Copy(row, key)
 	row[attrExpires] = number(time.Now().Add(t.o.Keep).Unix())
-	_, err = send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{TableName: &t.o.State, Item: row}, noRetries)
-	return failed(ctx, "PutItem", t.o.State, err)
+	_, err = send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{TableName: &t.o.StateTable, Item: row}, noRetries)
+	return callError(ctx, "PutItem", t.o.StateTable, err)
 }
 
-// Leave implements [leases.Table].
-func (t *Table) Leave(ctx context.Context, worker string) error {
+// RemoveMember implements [leases.Table].
+func (t *Table) RemoveMember(ctx context.Context, worker string) error {
 	key, err := t.memberKey(worker)
 	if err != nil {
 		return err
 	}
-	_, err = send(ctx, t, t.o.Client.DeleteItem, &dynamodb.DeleteItemInput{TableName: &t.o.State, Key: key}, noRetries)
-	return failed(ctx, "DeleteItem", t.o.State, err)
+	input := &dynamodb.DeleteItemInput{TableName: &t.o.StateTable, Key: key}
+	_, err = send(ctx, t, t.o.Client.DeleteItem, input, noRetries)
+	return callError(ctx, "DeleteItem", t.o.StateTable, err)
 }
 
-// Begin implements [leases.Table]. The row has no TTL.
-func (t *Table) Begin(ctx context.Context, stream string) error {
+// MarkBegun implements [leases.Table]. The row has no TTL.
+func (t *Table) MarkBegun(ctx context.Context, stream string) error {
 	if stream == "" {
 		return pipeline.Permanent(errs.New("leases: a stream without a name is begun"))
 	}
 	row := Item{attrPK: textAttribute(t.fleetKey()), attrSK: textAttribute(begunPrefix + escaped(stream))}
-	_, err := send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{TableName: &t.o.State, Item: row}, noRetries)
-	return failed(ctx, "PutItem", t.o.State, err)
+	_, err := send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{TableName: &t.o.StateTable, Item: row}, noRetries)
+	return callError(ctx, "PutItem", t.o.StateTable, err)
 }
 
-// Reserve implements [leases.Table].
-func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error) {
+// ReserveCall implements [leases.Table].
+func (t *Table) ReserveCall(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error) {
 	if quota == "" {
 		return 0, false, pipeline.Permanent(errs.New("leases: a quota without a name"))
 	}
@@ -146,7 +147,7 @@ func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count in
 	e.put(attrCount, number(seen+1))
 	e.put(attrExpires, number(time.Now().Add(t.o.Keep).Unix()))
 	in := &dynamodb.UpdateItemInput{
-		TableName: &t.o.State, Key: key,
+		TableName: &t.o.StateTable, Key: key,
 		UpdateExpression:                    aws.String(e.changes()),
 		ConditionExpression:                 &condition,
 		ExpressionAttributeNames:            e.names,
@@ -154,7 +155,7 @@ func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count in
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
 	_, err = send(ctx, t, t.o.Client.UpdateItem, in, noRetries)
-	row, refused, err := t.refusal(ctx, "UpdateItem", t.o.State, key, err)
+	row, refused, err := t.refusal(ctx, "UpdateItem", t.o.StateTable, key, err)
 	switch {
 	case err != nil:
 		return 0, false, err
@@ -188,20 +189,20 @@ func encodeMember(m leases.Member) Item {
 	row := Item{
 		attrName: textAttribute(m.Name), attrBeat: number(m.Heartbeat),
 		attrLeaving: &types.AttributeValueMemberBOOL{Value: m.Leaving},
-		attrLeases:  number(int64(m.Leases)), attrLoad: decimal(m.Load), attrCalls: decimal(m.Calls),
+		attrLeases:  number(int64(m.LeaseCount)), attrLoad: decimal(m.Load), attrCalls: decimal(m.CallsPerMonth),
 		attrRecordsPending: number(m.Pending),
 	}
-	if m.AtEnd > 0 {
-		row[attrAtEnd] = number(m.AtEnd)
+	if m.AtEndBefore > 0 {
+		row[attrAtEnd] = number(m.AtEndBefore)
 	}
-	if m.Quiet > 0 {
-		row[attrQuiet] = number(m.Quiet)
+	if m.QuietBefore > 0 {
+		row[attrQuiet] = number(m.QuietBefore)
 	}
-	if len(m.Busy) > 0 {
-		row[attrBusy] = &types.AttributeValueMemberSS{Value: m.Busy}
+	if len(m.BusyShards) > 0 {
+		row[attrBusy] = &types.AttributeValueMemberSS{Value: m.BusyShards}
 	}
-	if m.Routes != "" {
-		row[attrRoutes] = textAttribute(m.Routes)
+	if m.RoutesDigest != "" {
+		row[attrRoutes] = textAttribute(m.RoutesDigest)
 	}
 	behind, stopped, failing := make(Item), make(Item), make(Item)
 	for shard, at := range m.Behind {
@@ -245,9 +246,10 @@ func decodeMember(row Item) leases.Member {
 		worker = r.readText(attrSK)
 	}
 	m := leases.Member{
-		Worker: worker, Name: r.readText(attrName), Heartbeat: r.integer(attrBeat), Leases: int(r.integer(attrLeases)),
-		Load: r.decimal(attrLoad), Calls: r.decimal(attrCalls), Pending: r.integer(attrRecordsPending),
-		AtEnd: r.integer(attrAtEnd), Routes: r.readText(attrRoutes), Quiet: r.integer(attrQuiet), Busy: r.set(attrBusy),
+		Worker: worker, Name: r.readText(attrName), Heartbeat: r.integer(attrBeat), LeaseCount: int(r.integer(attrLeases)),
+		Load: r.decimal(attrLoad), CallsPerMonth: r.decimal(attrCalls), Pending: r.integer(attrRecordsPending),
+		AtEndBefore: r.integer(attrAtEnd), RoutesDigest: r.readText(attrRoutes),
+		QuietBefore: r.integer(attrQuiet), BusyShards: r.set(attrBusy),
 		Behind: make(map[string]time.Time), Stopped: make(map[string]string), Failing: make(map[string]leases.ReadFailure),
 	}
 	if leaving, ok := row[attrLeaving].(*types.AttributeValueMemberBOOL); ok {

@@ -22,7 +22,7 @@ func (t *Table) Read(ctx context.Context) (leases.Snapshot, error) {
 	var s leases.Snapshot
 	var leasesErr, membersErr error
 	var wg sync.WaitGroup
-	var rows segment
+	var rows segmentRows
 	wg.Go(func() { rows, leasesErr = t.scanLeases(ctx) })
 	wg.Go(func() { membersErr = t.readMembers(ctx, &s) })
 	wg.Wait()
@@ -38,11 +38,11 @@ func (t *Table) Read(ctx context.Context) (leases.Snapshot, error) {
 }
 
 // scanLeases scans the lease table, and sets the form that its rows show.
-func (t *Table) scanLeases(ctx context.Context) (all segment, err error) {
+func (t *Table) scanLeases(ctx context.Context) (all segmentRows, err error) {
 	t.mu.Lock()
 	n := min(max(t.rows/rowsPerSegment, 1), maxSegments)
 	t.mu.Unlock()
-	segments := make([]segment, n)
+	segments := make([]segmentRows, n)
 	var wg sync.WaitGroup
 	for i := range segments {
 		wg.Go(func() { segments[i].err = t.scan(ctx, &segments[i], i, n) })
@@ -50,7 +50,7 @@ func (t *Table) scanLeases(ctx context.Context) (all segment, err error) {
 	wg.Wait()
 	for _, s := range segments {
 		if s.err != nil {
-			return segment{}, s.err
+			return segmentRows{}, s.err
 		}
 		all.leases = append(all.leases, s.leases...)
 		all.broken = append(all.broken, s.broken...)
@@ -63,15 +63,15 @@ func (t *Table) scanLeases(ctx context.Context) (all segment, err error) {
 	return all, nil
 }
 
-type segment struct {
+type segmentRows struct {
 	leases []leases.Lease
-	broken []leases.Broken
+	broken []leases.BrokenLease
 	signs  formSigns
 	rows   int
 	err    error
 }
 
-func (t *Table) scan(ctx context.Context, s *segment, i, n int) error {
+func (t *Table) scan(ctx context.Context, s *segmentRows, i, n int) error {
 	in := &dynamodb.ScanInput{TableName: &t.o.Table, ConsistentRead: aws.Bool(true)}
 	if n > 1 {
 		in.Segment, in.TotalSegments = aws.Int32(int32(i)), aws.Int32(int32(n))
@@ -79,7 +79,7 @@ func (t *Table) scan(ctx context.Context, s *segment, i, n int) error {
 	for {
 		out, err := send(ctx, t, t.o.Client.Scan, in, sdkRetries)
 		if err != nil {
-			return failed(ctx, "Scan", t.o.Table, err)
+			return callError(ctx, "Scan", t.o.Table, err)
 		}
 		for _, row := range out.Items {
 			s.rows++
@@ -90,7 +90,7 @@ func (t *Table) scan(ctx context.Context, s *segment, i, n int) error {
 			}
 			l, err := decode(row)
 			if err != nil {
-				s.broken = append(s.broken, leases.Broken{Shard: shardFromRow(row), Why: err.Error()})
+				s.broken = append(s.broken, leases.BrokenLease{Shard: shardFromRow(row), Reason: err.Error()})
 				continue
 			}
 			s.leases = append(s.leases, l)

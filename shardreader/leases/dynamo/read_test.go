@@ -64,10 +64,10 @@ func TestMembers_OfPipelines(t *testing.T) {
 			t.Errorf("%+v (%v), want %s", s.Members, err, want)
 		}
 	}
-	if _, ok, err := w.Reserve(t.Context(), "q", 0); !ok || err != nil {
+	if _, ok, err := w.ReserveCall(t.Context(), "q", 0); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	if count, ok, err := other.Reserve(t.Context(), "q", 0); count != 1 || ok || err != nil {
+	if count, ok, err := other.ReserveCall(t.Context(), "q", 0); count != 1 || ok || err != nil {
 		t.Errorf("another pipeline: %d %v (%v)", count, ok, err)
 	}
 }

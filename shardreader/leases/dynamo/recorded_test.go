@@ -23,13 +23,13 @@ import (
 type recorded struct {
 	name   string
 	tables map[string][]dynamo.Item
-	form   dynamo.Form
+	form   dynamo.RowFormat
 }
 
 // recordings are all of testdata.
 func recordings(t *testing.T) []recorded {
 	t.Helper()
-	forms := map[string]dynamo.Form{
+	forms := map[string]dynamo.RowFormat{
 		"adapter-1.6.0":      {Version: dynamo.Adapter1},
 		"kcl-3.5.1-upgraded": {Version: dynamo.Adapter2},
 		"kcl-1.6.1":          {Version: dynamo.Adapter1},

@@ -19,10 +19,10 @@ import (
 
 // Options configure a Table.
 type Options struct {
-	Client   Client // Required.
-	Table    string // name of the lease table. Required.
-	State    string // name of the state table. Required.
-	Pipeline string // name of the pipeline that the members belong to. Required.
+	Client     Client // Required.
+	Table      string // name of the lease table. Required.
+	StateTable string // name of the state table. Required.
+	Pipeline   string // name of the pipeline that the members belong to. Required.
 	// Streams: new rows in a table without leases name their stream. Default: all leases belong to one stream
 	Streams bool
 	Timeout time.Duration // timeout of one call. Default: 2s
@@ -36,7 +36,7 @@ type Table struct {
 	db *state.DB // creates and checks the tables
 
 	mu        sync.Mutex
-	form      Form
+	form      RowFormat
 	rows      int  // number of rows at the last Read
 	formKnown bool // form was set from the rows of the table
 }
@@ -50,24 +50,24 @@ func New(o Options) (*Table, error) {
 		return nil, errors.New("leases/dynamo: Options.Client is nil")
 	case o.Table == "":
 		return nil, errors.New("leases/dynamo: Options.Table is empty")
-	case o.State == "":
+	case o.StateTable == "":
 		return nil, errors.New("leases/dynamo: Options.State is empty")
-	case o.State == o.Table:
+	case o.StateTable == o.Table:
 		return nil, errors.New("leases/dynamo: Options.State is the lease table: KCL would take its rows for leases")
 	case o.Pipeline == "":
 		return nil, errors.New("leases/dynamo: Options.Pipeline is empty")
 	}
 	o.Timeout = cmp.Or(o.Timeout, 2*time.Second)
 	o.Keep = cmp.Or(o.Keep, 7*24*time.Hour)
-	db, err := state.New(state.Options{Client: o.Client, Table: o.State, Pipeline: o.Pipeline})
+	db, err := state.New(state.Options{Client: o.Client, Table: o.StateTable, Pipeline: o.Pipeline})
 	if err != nil {
 		return nil, err
 	}
-	return &Table{o: o, db: db, form: Form{Streams: o.Streams}}, nil
+	return &Table{o: o, db: db, form: RowFormat{Streams: o.Streams}}, nil
 }
 
 // Form returns the form of new rows, as the last Read or [Table.Check] found it.
-func (t *Table) Form() Form {
+func (t *Table) Form() RowFormat {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.form
@@ -132,7 +132,7 @@ func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
 	_, err = send(ctx, t, t.o.Client.DeleteItem, in, noRetries)
 	old.Opaque = key
 	err = t.writeError(ctx, "DeleteItem", old, err)
-	if c, ok := leases.AsConflict(err); ok && c.Gone {
+	if c, ok := leases.AsConflict(err); ok && c.Missing {
 		return nil
 	}
 	return err
@@ -151,7 +151,7 @@ func (t *Table) key(ctx context.Context, l leases.Lease) (string, error) {
 }
 
 // knownForm returns the form of the table. If no Read has set the form yet, knownForm scans the table.
-func (t *Table) knownForm(ctx context.Context) (Form, error) {
+func (t *Table) knownForm(ctx context.Context) (RowFormat, error) {
 	t.mu.Lock()
 	form, seen := t.form, t.formKnown
 	t.mu.Unlock()
@@ -169,13 +169,13 @@ func (t *Table) writeError(ctx context.Context, op string, l leases.Lease, err e
 	case err != nil || !refused:
 		return err
 	case len(row) == 0:
-		return &leases.Conflict{Gone: true}
+		return &leases.Conflict{Missing: true}
 	}
 	now, err := decode(row)
 	if err != nil {
 		return t.damagedRowError(op, err)
 	}
-	return &leases.Conflict{Now: now}
+	return &leases.Conflict{Current: now}
 }
 
 // refusal returns the row that made the condition of a write fail; nil if there is no row. If err is not a failed
@@ -184,7 +184,7 @@ func (t *Table) refusal(ctx context.Context, op, table string, key Item, err err
 	failedCheck, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
 	switch {
 	case !refused:
-		return nil, false, failed(ctx, op, table, err)
+		return nil, false, callError(ctx, op, table, err)
 	case len(failedCheck.Item) > 0:
 		return failedCheck.Item, true, nil
 	}
@@ -197,7 +197,7 @@ func (t *Table) get(ctx context.Context, table string, key Item) (Item, error) {
 	out, err := send(ctx, t, t.o.Client.GetItem, &dynamodb.GetItemInput{TableName: &table, Key: key,
 		ConsistentRead: aws.Bool(true)}, sdkRetries)
 	if err != nil {
-		return nil, failed(ctx, "GetItem", table, err)
+		return nil, callError(ctx, "GetItem", table, err)
 	}
 	return out.Item, nil
 }
@@ -212,8 +212,8 @@ func send[I, O any](
 	return call(ctx, in, o)
 }
 
-// failed classifies the error of a call; nil stays nil. An error that is not transient is fatal.
-func failed(ctx context.Context, op, table string, err error) error {
+// callError classifies the error of a call; nil stays nil. An error that is not transient is fatal.
+func callError(ctx context.Context, op, table string, err error) error {
 	if err == nil {
 		return nil
 	}

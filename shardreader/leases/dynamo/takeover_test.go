@@ -46,7 +46,7 @@ func TestFact28_TakenOverAndHandedBack(t *testing.T) {
 type story struct {
 	*testing.T
 	world
-	form   dynamo.Form
+	form   dynamo.RowFormat
 	before map[string]map[string]dynamo.Item // rows as they were, by table and key
 }
 
@@ -239,7 +239,7 @@ func (st *story) handBack() {
 		next := old.Clone()
 		next.Owner, next.Counter = "tablewake-1", old.Counter+1
 		c, ok := leases.AsConflict(st.Swap(st.Context(), old, next))
-		if !ok || c.Did(next) || c.Now.Owner != "worker-9" {
+		if !ok || c.AlreadyWritten(next) || c.Current.Owner != "worker-9" {
 			st.Errorf("a lease that KCL has: %+v", c)
 		}
 	}

@@ -39,12 +39,12 @@ func (t *Table) encode() ([]byte, error) {
 		return nil, err
 	}
 	var b writer
-	b.Grow(t.size + t.size/8)
+	b.Grow(t.fileBytes + t.fileBytes/8)
 	fmt.Fprintf(&b, "{\n\"version\": %d,\n\"pipeline\": ", Format)
 	b.writeValue(t.pipeline)
-	if len(s.Begun) > 0 {
+	if len(s.BegunStreams) > 0 {
 		b.WriteString(",\n\"begun\": ")
-		b.writeValue(s.Begun)
+		b.writeValue(s.BegunStreams)
 	}
 	b.WriteString(",\n\"leases\": [")
 	for i, shard := range t.lines.shards {
@@ -62,7 +62,7 @@ func (t *Table) encode() ([]byte, error) {
 		b.writeValue(newGapRow(g))
 	}
 	b.WriteString("\n]\n}\n")
-	t.size = b.Len()
+	t.fileBytes = b.Len()
 	return b.Bytes(), b.err
 }
 
@@ -146,7 +146,7 @@ func parse(b []byte) (contents, error) {
 		}
 		c.gaps = append(c.gaps, row.gap())
 	}
-	c.snapshot.Begun = d.Begun
+	c.snapshot.BegunStreams = d.Begun
 	c.snapshot.Sort()
 	slices.SortFunc(c.gaps, func(a, b state.NotedGap) int { return compareGaps(a, b.Gap) })
 	return c, nil

@@ -17,7 +17,7 @@ var _ state.Gaps = (*Table)(nil)
 // seconds.
 func (t *Table) AddGap(ctx context.Context, g record.Gap) error {
 	g.From, g.To, g.Found = timeOf(seconds(g.From)), timeOf(seconds(g.To)), timeOf(seconds(g.Found))
-	return t.do(ctx, true, func() error {
+	return t.applyDurably(ctx, true, func() error {
 		now := time.Now().Truncate(time.Second).UTC()
 		i, found := slices.BinarySearchFunc(t.gaps, g, compareGaps)
 		if found {
@@ -33,7 +33,7 @@ func (t *Table) AddGap(ctx context.Context, g record.Gap) error {
 func (t *Table) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepair) (bool, error) {
 	r.Exports, r.Sinks = slices.Clone(r.Exports), slices.Clone(r.Sinks)
 	replaced := false
-	err := t.do(ctx, true, func() error {
+	err := t.applyDurably(ctx, true, func() error {
 		i, found := slices.BinarySearchFunc(t.gaps, g, compareGaps)
 		if found {
 			t.gaps[i], replaced = t.gaps[i].SetRepair(r)
@@ -47,7 +47,7 @@ func (t *Table) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepai
 func (t *Table) Gaps(ctx context.Context) iter.Seq2[state.NotedGap, error] {
 	return func(yield func(state.NotedGap, error) bool) {
 		var gaps []state.NotedGap
-		err := t.do(ctx, false, func() error {
+		err := t.applyDurably(ctx, false, func() error {
 			gaps = slices.Clone(t.gaps)
 			return nil
 		})

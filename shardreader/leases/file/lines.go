@@ -8,27 +8,27 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// lines caches the JSON line of each lease. Few leases change between two writes, and only their lines are encoded
+// lineCache caches the JSON line of each lease. Few leases change between two writes, and only their lines are encoded
 // again.
-type lines struct {
+type lineCache struct {
 	shards   []string          // sorted
 	json     map[string][]byte // line by shard
 	outdated map[string]bool   // shards whose lines may be outdated
 }
 
-func newLines() lines {
-	return lines{json: make(map[string][]byte), outdated: make(map[string]bool)}
+func newLines() lineCache {
+	return lineCache{json: make(map[string][]byte), outdated: make(map[string]bool)}
 }
 
 // markOutdated marks the line of a shard as outdated. Call it before the lease is changed.
-func (l *lines) markOutdated(shard string) { l.outdated[shard] = true }
+func (l *lineCache) markOutdated(shard string) { l.outdated[shard] = true }
 
 // outdatedShards returns the shards with outdated lines.
-func (l *lines) outdatedShards() []string { return slices.Collect(maps.Keys(l.outdated)) }
+func (l *lineCache) outdatedShards() []string { return slices.Collect(maps.Keys(l.outdated)) }
 
 // encodeOutdated encodes the outdated lines. now has the leases of those shards; an outdated shard that is not in now
 // has no lease any more, and loses its line.
-func (l *lines) encodeOutdated(now []leases.Lease) error {
+func (l *lineCache) encodeOutdated(now []leases.Lease) error {
 	for _, lease := range now {
 		line, err := json.Marshal(leaseRow{lease.Shard, lease.Checkpoint.String(), lease.Checkpoint.Sub, lease})
 		if err != nil {

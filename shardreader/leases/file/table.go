@@ -14,36 +14,36 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// heartbeatEvery is the minimum time between two writes of the file that contain only heartbeats.
-const heartbeatEvery = 10 * time.Second
+// heartbeatWriteInterval is the minimum time between two writes of the file that contain only heartbeats.
+const heartbeatWriteInterval = 10 * time.Second
 
 // Table is a lease table in a file. It is safe for concurrent use, and starts no goroutines.
 type Table struct {
-	path     string
-	pipeline string
-	save     func(path string, content []byte) error
-	lock     *filelock.Lock
-	rows     *leases.Memory // changed only under mu, although it has its own lock
+	path        string
+	pipeline    string
+	replaceFile func(path string, content []byte) error
+	lock        *filelock.Lock
+	rows        *leases.Memory // changed only under mu, although it has its own lock
 
 	mu           sync.Mutex
 	gaps         []state.NotedGap // sorted by stream, shard and After
-	lines        lines
-	size         int           // bytes of the last written content
+	lines        lineCache
+	fileBytes    int           // bytes of the last written content
 	changeCount  int64         // number of changes so far
 	savedCount   int64         // number of changes on disk
 	lastWrite    time.Time     // when the last write ended
 	lastDuration time.Duration // duration of the last write
-	batch        *batch        // the write in flight; nil if there is none
+	batch        *fileWrite    // the write in flight; nil if there is none
 	closed       bool
 }
 
 var _ leases.Table = (*Table)(nil)
 
-// batch is one write of the file. It may have the changes of several callers.
-type batch struct {
-	done chan struct{} // closed when the write ended; only then upTo and err are valid
-	upTo int64         // number of changes in the written content
-	err  error
+// fileWrite is one write of the file. It may have the changes of several callers.
+type fileWrite struct {
+	done        chan struct{} // closed when the write ended; only then changeCount and err are valid
+	changeCount int64         // number of changes in the written content
+	err         error
 }
 
 // Open opens the file at path and locks it against other processes. If the file is missing, the first write creates it
@@ -82,7 +82,7 @@ func openLocked(path, name string) (*Table, error) {
 		}
 	}
 	c.snapshot.Members = nil
-	t := &Table{path: path, pipeline: name, save: replace, rows: leases.NewMemory(c.snapshot), gaps: c.gaps,
+	t := &Table{path: path, pipeline: name, replaceFile: replace, rows: leases.NewMemory(c.snapshot), gaps: c.gaps,
 		lines: newLines()}
 	for _, l := range c.snapshot.Leases {
 		t.lines.markOutdated(l.Shard)
@@ -100,7 +100,7 @@ func ReadUnlocked(path string) (leases.Snapshot, []state.NotedGap, error) {
 // Read implements [leases.Table].
 func (t *Table) Read(ctx context.Context) (leases.Snapshot, error) {
 	var s leases.Snapshot
-	err := t.do(ctx, false, func() (err error) {
+	err := t.applyDurably(ctx, false, func() (err error) {
 		s, err = t.rows.Read(ctx)
 		return err
 	})
@@ -112,7 +112,7 @@ func (t *Table) Read(ctx context.Context) (leases.Snapshot, error) {
 
 // Create implements [leases.Table].
 func (t *Table) Create(ctx context.Context, l leases.Lease) error {
-	return t.do(ctx, true, func() error {
+	return t.applyDurably(ctx, true, func() error {
 		t.lines.markOutdated(l.Shard)
 		return t.rows.Create(ctx, l)
 	})
@@ -120,7 +120,7 @@ func (t *Table) Create(ctx context.Context, l leases.Lease) error {
 
 // Swap implements [leases.Table].
 func (t *Table) Swap(ctx context.Context, old, next leases.Lease) error {
-	return t.do(ctx, true, func() error {
+	return t.applyDurably(ctx, true, func() error {
 		t.lines.markOutdated(old.Shard)
 		return t.rows.Swap(ctx, old, next)
 	})
@@ -128,7 +128,7 @@ func (t *Table) Swap(ctx context.Context, old, next leases.Lease) error {
 
 // Delete implements [leases.Table].
 func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
-	return t.do(ctx, true, func() error {
+	return t.applyDurably(ctx, true, func() error {
 		t.lines.markOutdated(old.Shard)
 		return t.rows.Delete(ctx, old)
 	})
@@ -137,30 +137,30 @@ func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
 // Heartbeat implements [leases.Table].
 func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
 	t.mu.Lock()
-	due := time.Since(t.lastWrite) >= heartbeatEvery
+	due := time.Since(t.lastWrite) >= heartbeatWriteInterval
 	t.mu.Unlock()
 	beat := func() error { return t.rows.Heartbeat(ctx, m) }
 	if due {
-		return t.do(ctx, true, beat)
+		return t.applyDurably(ctx, true, beat)
 	}
 	_, err := t.apply(ctx, false, beat)
 	return err
 }
 
-// Leave implements [leases.Table].
-func (t *Table) Leave(ctx context.Context, worker string) error {
-	return t.do(ctx, true, func() error { return t.rows.Leave(ctx, worker) })
+// RemoveMember implements [leases.Table].
+func (t *Table) RemoveMember(ctx context.Context, worker string) error {
+	return t.applyDurably(ctx, true, func() error { return t.rows.RemoveMember(ctx, worker) })
 }
 
-// Begin implements [leases.Table].
-func (t *Table) Begin(ctx context.Context, stream string) error {
-	return t.do(ctx, true, func() error { return t.rows.Begin(ctx, stream) })
+// MarkBegun implements [leases.Table].
+func (t *Table) MarkBegun(ctx context.Context, stream string) error {
+	return t.applyDurably(ctx, true, func() error { return t.rows.MarkBegun(ctx, stream) })
 }
 
-// Reserve implements [leases.Table].
-func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error) {
+// ReserveCall implements [leases.Table].
+func (t *Table) ReserveCall(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error) {
 	_, err = t.apply(ctx, false, func() error {
-		count, ok, err = t.rows.Reserve(ctx, quota, seen)
+		count, ok, err = t.rows.ReserveCall(ctx, quota, seen)
 		return err
 	})
 	if err != nil {
@@ -185,9 +185,9 @@ func (t *Table) Close() error {
 	return t.lock.Release()
 }
 
-// do runs f, and returns when all changes that f could see are on disk, so that no crash can undo a returned result.
-// change reports whether f changes rows or gaps.
-func (t *Table) do(ctx context.Context, change bool, f func() error) error {
+// applyDurably runs f, and returns when all changes that f could see are on disk, so that no crash can undo a returned
+// result. change reports whether f changes rows or gaps.
+func (t *Table) applyDurably(ctx context.Context, change bool, f func() error) error {
 	changes, err := t.apply(ctx, change, f)
 	if durableErr := t.waitDurable(ctx, changes); durableErr != nil {
 		return durableErr

@@ -46,7 +46,7 @@ func (t *Table) waitDurable(ctx context.Context, n int64) error {
 
 // joinBatch returns the write in flight, or a new write. If isWriter is true, the caller must run it. b is nil if the
 // first n changes are on disk already, or if the table is closed.
-func (t *Table) joinBatch(n int64) (b *batch, isWriter bool, err error) {
+func (t *Table) joinBatch(n int64) (b *fileWrite, isWriter bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -57,12 +57,12 @@ func (t *Table) joinBatch(n int64) (b *batch, isWriter bool, err error) {
 	case t.closed:
 		return nil, false, t.closedError()
 	}
-	t.batch = &batch{done: make(chan struct{})}
+	t.batch = &fileWrite{done: make(chan struct{})}
 	return t.batch, true, nil
 }
 
 // runBatch writes the file after the pause that must follow the last write, and ends b.
-func (t *Table) runBatch(ctx context.Context, b *batch) {
+func (t *Table) runBatch(ctx context.Context, b *fileWrite) {
 	t.mu.Lock()
 	pause := time.Until(t.lastWrite.Add(min(idleFactor*t.lastDuration, maxIdle)))
 	t.mu.Unlock()
@@ -76,25 +76,25 @@ func (t *Table) runBatch(ctx context.Context, b *batch) {
 }
 
 // includes reports whether b has ended and its content had the first n changes. The write may have failed.
-func (b *batch) includes(n int64) bool {
+func (b *fileWrite) includes(n int64) bool {
 	select {
 	case <-b.done:
-		return b.upTo >= n
+		return b.changeCount >= n
 	default:
 		return false
 	}
 }
 
 // writeFile writes the file with all changes so far, and sets the result of b.
-func (t *Table) writeFile(b *batch) {
+func (t *Table) writeFile(b *fileWrite) {
 	t.mu.Lock()
 	start := time.Now()
-	b.upTo = t.changeCount
+	b.changeCount = t.changeCount
 	content, err := t.encode()
 	t.mu.Unlock()
 	lockErr := t.lock.Held()
 	if err == nil && lockErr == nil {
-		err = t.save(t.path, content)
+		err = t.replaceFile(t.path, content)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,7 +105,7 @@ func (t *Table) writeFile(b *batch) {
 		b.err = pipeline.Fatal(fmt.Errorf("%w: stop every other process that uses these leases, and start again", lockErr))
 		return
 	case err == nil:
-		t.savedCount = b.upTo
+		t.savedCount = b.changeCount
 	}
 	b.err = writeError(t.path, err)
 }

@@ -55,7 +55,7 @@ func opened(t *testing.T, d *disk) *Table {
 			t.Error(err)
 		}
 	})
-	table.save = d.save
+	table.replaceFile = d.save
 	return table
 }
 
@@ -132,12 +132,12 @@ func TestFailingDisk(t *testing.T) {
 		if err := table.Heartbeat(t.Context(), leases.Member{Worker: "w"}); err != nil {
 			t.Error(err)
 		}
-		if _, ok, err := table.Reserve(t.Context(), "q", 0); !ok || err != nil {
+		if _, ok, err := table.ReserveCall(t.Context(), "q", 0); !ok || err != nil {
 			t.Errorf("%v (%v)", ok, err)
 		}
 		d.fails = nil
 		c, ok := leases.AsConflict(table.Create(t.Context(), l))
-		if !ok || !c.Did(l) {
+		if !ok || !c.AlreadyWritten(l) {
 			t.Errorf("sent again: %v", c)
 		}
 		if got, err := parse(d.last); err != nil || !holds(got.snapshot, "s") {

@@ -10,8 +10,8 @@ import (
 func createOnce(t *testing.T, table leases.Table) {
 	first := create(t, table, fullLease("s"))
 	again := requireConflict(t, table.Create(t.Context(), leases.Lease{Shard: "s", Owner: "z"}))
-	checkLease(t, "what is in the way", again.Now, first)
-	if again.Gone || again.Did(leases.Lease{Shard: "s", Owner: "z"}) || !again.Did(fullLease("s")) {
+	checkLease(t, "what is in the way", again.Current, first)
+	if again.Missing || again.AlreadyWritten(leases.Lease{Shard: "s", Owner: "z"}) || !again.AlreadyWritten(fullLease("s")) {
 		t.Errorf("%+v", again)
 	}
 	checkLease(t, "the lease", readLease(t, table, "s"), first)
@@ -32,8 +32,8 @@ func swapIsConditional(t *testing.T, table leases.Table) {
 		next := old
 		next.Owner, next.Counter, next.Checkpoint = "z", 7, leases.After("99")
 		c := requireConflict(t, table.Swap(t.Context(), old, next))
-		checkLease(t, "what is in the way", c.Now, stored)
-		if c.Gone || c.Did(next) {
+		checkLease(t, "what is in the way", c.Current, stored)
+		if c.Missing || c.AlreadyWritten(next) {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -51,7 +51,7 @@ func swapIsConditional(t *testing.T, table leases.Table) {
 	// A condition with an owner fails on a free lease.
 	old = got
 	old.Owner = "a"
-	checkLease(t, "what is in the way", requireConflict(t, table.Swap(t.Context(), old, next)).Now, got)
+	checkLease(t, "what is in the way", requireConflict(t, table.Swap(t.Context(), old, next)).Current, got)
 	next = got
 	next.Owner, next.Counter = "b", 7
 	checkLease(t, "a lease that was taken", swap(t, table, got, next), next)
@@ -59,7 +59,7 @@ func swapIsConditional(t *testing.T, table leases.Table) {
 
 	gone := requireConflict(t, table.Swap(t.Context(), leases.Lease{Shard: "none"},
 		leases.Lease{Shard: "none", Owner: "a", Counter: 1}))
-	if !gone.Gone || gone.Did(leases.Lease{}) {
+	if !gone.Missing || gone.AlreadyWritten(leases.Lease{}) {
 		t.Errorf("a lease that never was: %+v", gone)
 	}
 	if s := read(t, table); len(s.Leases) != 2 {
@@ -76,7 +76,7 @@ func deleteIsConditional(t *testing.T, table leases.Table) {
 		{Shard: "s", Counter: stored.Counter},
 	} {
 		old.Opaque = stored.Opaque
-		checkLease(t, "what is in the way", requireConflict(t, table.Delete(t.Context(), old)).Now, stored)
+		checkLease(t, "what is in the way", requireConflict(t, table.Delete(t.Context(), old)).Current, stored)
 	}
 	for range 2 { // a missing row is not an error
 		requireNoError(t, table.Delete(t.Context(), stored))
@@ -88,7 +88,7 @@ func deleteIsConditional(t *testing.T, table leases.Table) {
 		t.Errorf("after a delete: %+v", s.Leases)
 	}
 	checkLease(t, "another lease", readLease(t, table, "r"), other)
-	if c := requireConflict(t, table.Swap(t.Context(), stored, stored)); !c.Gone {
+	if c := requireConflict(t, table.Swap(t.Context(), stored, stored)); !c.Missing {
 		t.Errorf("a deleted lease: %+v", c)
 	}
 	checkLease(t, "the lease, new", create(t, table, leases.Lease{Shard: "s"}), leases.Lease{Shard: "s"})
@@ -109,7 +109,7 @@ func reserveOnce(t *testing.T, table leases.Table) {
 		{"an/other#é", 0, 1, true},
 		{"describe", 2, 3, true},
 	} {
-		count, ok, err := table.Reserve(t.Context(), step.quota, step.seen)
+		count, ok, err := table.ReserveCall(t.Context(), step.quota, step.seen)
 		if err != nil || count != step.count || ok != step.ok {
 			t.Errorf("%s from %d: %d %v (%v), want %d %v", step.quota, step.seen, count, ok, err, step.count, step.ok)
 		}
@@ -144,10 +144,10 @@ func cancelledCallIsTransient(t *testing.T, table leases.Table) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, readErr := table.Read(ctx)
-	_, _, reserveErr := table.Reserve(ctx, "q", 0)
+	_, _, reserveErr := table.ReserveCall(ctx, "q", 0)
 	for _, err := range []error{
 		readErr, reserveErr, table.Create(ctx, fullLease("r")), table.Swap(ctx, l, l), table.Delete(ctx, l),
-		table.Heartbeat(ctx, leases.Member{Worker: "a"}), table.Leave(ctx, "a"),
+		table.Heartbeat(ctx, leases.Member{Worker: "a"}), table.RemoveMember(ctx, "a"),
 	} {
 		requireTransient(t, err)
 		if _, ok := leases.AsConflict(err); ok {

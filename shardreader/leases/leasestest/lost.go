@@ -14,30 +14,30 @@ func lostSwap(t *testing.T, table leases.Table, lose func()) {
 	lose()
 	requireTransient(t, table.Swap(t.Context(), l, next))
 	c := requireConflict(t, table.Swap(t.Context(), l, next))
-	checkLease(t, "what is in the way", c.Now, next)
-	if !c.Did(next) {
-		t.Errorf("%+v is not recognised", c.Now)
+	checkLease(t, "what is in the way", c.Current, next)
+	if !c.AlreadyWritten(next) {
+		t.Errorf("%+v is not recognised", c.Current)
 	}
 	// A row that another writer changed is not recognized.
 	taken := next
 	taken.Owner, taken.Counter = "b", 2
-	if c.Did(taken) {
-		t.Errorf("%+v is taken for %+v", c.Now, taken)
+	if c.AlreadyWritten(taken) {
+		t.Errorf("%+v is taken for %+v", c.Current, taken)
 	}
 	// A Swap that changes neither owner nor checkpoint can be repeated.
-	wanted := c.Now
+	wanted := c.Current
 	wanted.RequestedBy = "b"
 	lose()
-	requireTransient(t, table.Swap(t.Context(), c.Now, wanted))
-	checkLease(t, "a lease that is wanted", swap(t, table, c.Now, wanted), wanted)
+	requireTransient(t, table.Swap(t.Context(), c.Current, wanted))
+	checkLease(t, "a lease that is wanted", swap(t, table, c.Current, wanted), wanted)
 }
 
 func lostCreate(t *testing.T, table leases.Table, lose func()) {
 	l := fullLease("s")
 	lose()
 	requireTransient(t, table.Create(t.Context(), l))
-	if c := requireConflict(t, table.Create(t.Context(), l)); !c.Did(l) {
-		t.Errorf("%+v is not recognised", c.Now)
+	if c := requireConflict(t, table.Create(t.Context(), l)); !c.AlreadyWritten(l) {
+		t.Errorf("%+v is not recognised", c.Current)
 	}
 }
 
@@ -65,12 +65,12 @@ func lostHeartbeat(t *testing.T, table leases.Table, lose func()) {
 // A reservation whose answer was lost stays taken: no other call gets the same count.
 func lostReserve(t *testing.T, table leases.Table, lose func()) {
 	lose()
-	_, ok, err := table.Reserve(t.Context(), "q", 0)
+	_, ok, err := table.ReserveCall(t.Context(), "q", 0)
 	requireTransient(t, err)
 	if ok {
 		t.Error("a reservation without an answer")
 	}
-	count, ok, err := table.Reserve(t.Context(), "q", 0)
+	count, ok, err := table.ReserveCall(t.Context(), "q", 0)
 	if count != 1 || ok || err != nil {
 		t.Errorf("%d %v (%v), want 1 false", count, ok, err)
 	}

@@ -93,12 +93,12 @@ func (p *comparison) step() string {
 		return fmt.Sprintf("Delete %+v", old)
 	case 2:
 		m := leases.Member{Worker: p.pick("a", "b"), Heartbeat: p.rng.Int64N(9), Leaving: p.rng.IntN(2) == 0,
-			AtEnd: p.rng.Int64N(3)}
+			AtEndBefore: p.rng.Int64N(3)}
 		p.compare(p.table.Heartbeat(ctx, m), p.model.Heartbeat(ctx, m))
 		return fmt.Sprintf("Heartbeat %+v", m)
 	case 3:
 		worker := p.pick("a", "b")
-		p.compare(p.table.Leave(ctx, worker), p.model.Leave(ctx, worker))
+		p.compare(p.table.RemoveMember(ctx, worker), p.model.RemoveMember(ctx, worker))
 		return "Leave " + worker
 	default:
 		old, ok := p.knownLease()
@@ -131,7 +131,7 @@ func (p *comparison) compare(got, want error) {
 	switch {
 	case gotConflict != wantConflict || !gotConflict && (got != nil || want != nil):
 		p.t.Errorf("the answer is %v, want %v", got, want)
-	case gotConflict && (a.Gone != b.Gone || !p.equalLeases(a.Now, b.Now)):
+	case gotConflict && (a.Missing != b.Missing || !p.equalLeases(a.Current, b.Current)):
 		p.t.Errorf("the conflict is\n%+v, want\n%+v", a, b)
 	}
 	tableContent, modelContent := read(p.t, p.table), read(p.t, p.model)

@@ -49,8 +49,8 @@ func oneSwapWins(t *testing.T, table leases.Table) {
 			t.Fatalf("%d won, the last of them w%d, and the lease is %+v", wins.Load(), winner.Load(), got)
 		}
 		for _, c := range conflicts {
-			if c != nil && !c.Now.Equal(got) {
-				t.Errorf("the conflict shows\n%+v, want\n%+v", c.Now, got)
+			if c != nil && !c.Current.Equal(got) {
+				t.Errorf("the conflict shows\n%+v, want\n%+v", c.Current, got)
 			}
 		}
 		l = got
@@ -61,7 +61,7 @@ func oneReserveWins(t *testing.T, table leases.Table) {
 	for seen := range int64(rounds) {
 		var wins atomic.Int32
 		race(func(int) {
-			count, ok, err := table.Reserve(t.Context(), "q", seen)
+			count, ok, err := table.ReserveCall(t.Context(), "q", seen)
 			if err != nil || count != seen+1 {
 				t.Errorf("from %d: %d (%v)", seen, count, err)
 			}

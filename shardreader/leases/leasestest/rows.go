@@ -155,12 +155,12 @@ func stopsBelongToCheckpoint(t *testing.T, table leases.Table) {
 func membersComeBack(t *testing.T, table leases.Table) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 891, time.FixedZone("", 7200))
 	want := leases.Member{
-		Worker: "host/1#~%é", Name: "host 1", Heartbeat: 1 << 40, Leaving: true, Leases: 10000, Load: 12345.678,
-		Calls: 2.63e6, Pending: 1 << 50, AtEnd: 1 << 39, Routes: "0123456789abcdef", Quiet: 1 << 38,
-		Busy:    []string{"shardId-1", "shardId-2"},
-		Behind:  map[string]time.Time{"shard-1": at, "shard-2": at.Add(time.Minute), "shard-3": {}},
-		Stopped: map[string]string{"shard-4": "records were lost: \"x\"", "shard-5": ""},
-		Failing: map[string]leases.ReadFailure{"shard-1": {Since: at, Class: "timeout"}, "shard-6": {Since: at}},
+		Worker: "host/1#~%é", Name: "host 1", Heartbeat: 1 << 40, Leaving: true, LeaseCount: 10000, Load: 12345.678,
+		CallsPerMonth: 2.63e6, Pending: 1 << 50, AtEndBefore: 1 << 39, RoutesDigest: "0123456789abcdef", QuietBefore: 1 << 38,
+		BusyShards: []string{"shardId-1", "shardId-2"},
+		Behind:     map[string]time.Time{"shard-1": at, "shard-2": at.Add(time.Minute), "shard-3": {}},
+		Stopped:    map[string]string{"shard-4": "records were lost: \"x\"", "shard-5": ""},
+		Failing:    map[string]leases.ReadFailure{"shard-1": {Since: at, Class: "timeout"}, "shard-6": {Since: at}},
 	}
 	for _, m := range []leases.Member{want, {Worker: "idle"}} {
 		requireNoError(t, table.Heartbeat(t.Context(), m))
@@ -174,14 +174,14 @@ func membersComeBack(t *testing.T, table leases.Table) {
 // A heartbeat replaces the whole row of its member, and no other row.
 func heartbeatReplacesRow(t *testing.T, table leases.Table) {
 	beat := func(m leases.Member) { requireNoError(t, table.Heartbeat(t.Context(), m)) }
-	leave := func(worker string) { requireNoError(t, table.Leave(t.Context(), worker)) }
+	leave := func(worker string) { requireNoError(t, table.RemoveMember(t.Context(), worker)) }
 	expect := func(want ...leases.Member) {
 		t.Helper()
 		if got := read(t, table).Members; !slices.EqualFunc(got, want, leases.Member.Equal) {
 			t.Errorf("members %+v, want %+v", got, want)
 		}
 	}
-	a := leases.Member{Worker: "a", Name: "n", Heartbeat: 1, Leaving: true, Leases: 2,
+	a := leases.Member{Worker: "a", Name: "n", Heartbeat: 1, Leaving: true, LeaseCount: 2,
 		Stopped: map[string]string{"s": "why"}}
 	b := leases.Member{Worker: "b", Heartbeat: 1}
 	beat(a)
@@ -207,7 +207,7 @@ func oddNumbersAreStored(t *testing.T, table leases.Table) {
 		next := got
 		next.Load, next.Counter = 1/f, 1
 		checkLease(t, fmt.Sprint("a lease of load ", 1/f), swap(t, table, got, next), next)
-		requireNoError(t, table.Heartbeat(t.Context(), leases.Member{Worker: l.Shard, Load: f, Calls: 1 / f}))
+		requireNoError(t, table.Heartbeat(t.Context(), leases.Member{Worker: l.Shard, Load: f, CallsPerMonth: 1 / f}))
 	}
 }
 
@@ -215,20 +215,20 @@ func oddNumbersAreStored(t *testing.T, table leases.Table) {
 func begunStays(t *testing.T, table leases.Table) {
 	one, two := "arn:aws:dynamodb:eu-central-1:123456789012:table/a/stream/1",
 		"arn:aws:dynamodb:eu-central-1:123456789012:table/a/stream/2"
-	if s := read(t, table); len(s.Begun) > 0 {
-		t.Fatalf("an empty table says that %v was begun", s.Begun)
+	if s := read(t, table); len(s.BegunStreams) > 0 {
+		t.Fatalf("an empty table says that %v was begun", s.BegunStreams)
 	}
 	l := create(t, table, leases.Lease{Shard: "s", Stream: one})
 	for _, stream := range []string{two, one, two} {
-		requireNoError(t, table.Begin(t.Context(), stream))
+		requireNoError(t, table.MarkBegun(t.Context(), stream))
 	}
 	requireNoError(t, table.Delete(t.Context(), l))
 	requireNoError(t, table.Heartbeat(t.Context(), leases.Member{Worker: "w", Heartbeat: 1}))
 	s := read(t, table)
-	if !slices.Equal(s.Begun, []string{one, two}) || len(s.Members) != 1 || len(s.Leases) != 0 {
+	if !slices.Equal(s.BegunStreams, []string{one, two}) || len(s.Members) != 1 || len(s.Leases) != 0 {
 		t.Errorf("snapshot %+v", s)
 	}
-	if err := table.Begin(t.Context(), ""); err == nil {
+	if err := table.MarkBegun(t.Context(), ""); err == nil {
 		t.Error("a stream without a name can be begun")
 	}
 }

@@ -71,20 +71,20 @@ func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
 	return t.do(ctx, Call{Op: "Heartbeat", Worker: m.Worker}, func() error { return t.Memory.Heartbeat(ctx, m) })
 }
 
-// Leave implements [leases.Table].
-func (t *Table) Leave(ctx context.Context, worker string) error {
-	return t.do(ctx, Call{Op: "Leave", Worker: worker}, func() error { return t.Memory.Leave(ctx, worker) })
+// RemoveMember implements [leases.Table].
+func (t *Table) RemoveMember(ctx context.Context, worker string) error {
+	return t.do(ctx, Call{Op: "Leave", Worker: worker}, func() error { return t.Memory.RemoveMember(ctx, worker) })
 }
 
-// Begin implements [leases.Table].
-func (t *Table) Begin(ctx context.Context, stream string) error {
-	return t.do(ctx, Call{Op: "Begin"}, func() error { return t.Memory.Begin(ctx, stream) })
+// MarkBegun implements [leases.Table].
+func (t *Table) MarkBegun(ctx context.Context, stream string) error {
+	return t.do(ctx, Call{Op: "Begin"}, func() error { return t.Memory.MarkBegun(ctx, stream) })
 }
 
-// Reserve implements [leases.Table].
-func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error) {
+// ReserveCall implements [leases.Table].
+func (t *Table) ReserveCall(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error) {
 	err = t.do(ctx, Call{Op: "Reserve"}, func() error {
-		count, ok, err = t.Memory.Reserve(ctx, quota, seen)
+		count, ok, err = t.Memory.ReserveCall(ctx, quota, seen)
 		return err
 	})
 	if err != nil {
@@ -111,7 +111,7 @@ func (t *Table) do(ctx context.Context, c Call, f func() error) error {
 // Torn returns the snapshot of a Read that is not atomic: rows changed from before to after during the Read. If late
 // returns true for a shard, the snapshot has the lease of after, else the lease of before.
 func Torn(before, after leases.Snapshot, late func(shard string) bool) leases.Snapshot {
-	s := leases.Snapshot{Members: after.Members, Begun: after.Begun}
+	s := leases.Snapshot{Members: after.Members, BegunStreams: after.BegunStreams}
 	for _, l := range before.Leases {
 		if !late(l.Shard) {
 			s.Leases = append(s.Leases, l)

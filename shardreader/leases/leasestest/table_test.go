@@ -61,7 +61,7 @@ func TestTable_Hooks(t *testing.T) {
 	next := l
 	next.Counter = 1
 	c, ok := leases.AsConflict(table.Swap(t.Context(), l, next))
-	if !ok || c.Now.Owner != "faster" || c.Did(next) {
+	if !ok || c.Current.Owner != "faster" || c.AlreadyWritten(next) {
 		t.Errorf("%+v", c)
 	}
 	if _, again := pipeline.Retryable(table.Heartbeat(t.Context(), leases.Member{Worker: "a"})); !again {

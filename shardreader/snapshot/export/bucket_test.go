@@ -241,7 +241,7 @@ func TestBucket_Retries(t *testing.T) {
 		var n, retries atomic.Int64
 		n.Store(3)
 		o := bucketOptions(s3Client(t, failing(&n, status)), inBucket(bucket, f.folder())...)
-		o.Retry = func(err error, _ time.Duration) {
+		o.OnRetry = func(err error, _ time.Duration) {
 			if retries.Add(1); err == nil {
 				t.Error("no error")
 			}
@@ -257,7 +257,7 @@ func TestBucket_Retries(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := errors.New("enough")
 	o := bucketOptions(s3Client(t, failing(&n, http.StatusServiceUnavailable)), inBucket(bucket, f.folder())...)
-	o.Retry = func(error, time.Duration) { cancel(stop) }
+	o.OnRetry = func(error, time.Duration) { cancel(stop) }
 	e := openExport(t, o)
 	r, err := e.Open(t.Context(), e.Parts()[0].ID, "")
 	if err != nil {

@@ -23,9 +23,9 @@ type Options struct {
 	// exactly one export below it. Required
 	Layers []string
 
-	// Changes means that Layers names one incremental export, without the full export that it continues. Then the parts
-	// have only the changes of a period. Default: false
-	Changes bool
+	// ChangesOnly means that Layers names one incremental export, without the full export that it continues. Then the
+	// parts have only the changes of a period. Default: false
+	ChangesOnly bool
 
 	// Decoder holds the options of the decoder. Open sets Layer and View. Decoder.Table defaults to the exported table.
 	// To open a part, Keys must be set, because an export does not name them, and StreamARN, EpochZero or Kinesis
@@ -33,12 +33,12 @@ type Options struct {
 
 	S3 S3Client // reads layers in a bucket. Required for such layers
 
-	// Warn is called by Open for each manifest without a checksum file. Default: not called
-	Warn func(text string)
+	// OnWarning is called by Open for each manifest without a checksum file. Default: not called
+	OnWarning func(text string)
 
-	// Retry is called when a failed request to S3 will be repeated after wait. It is called concurrently. Default: not
-	// called
-	Retry func(err error, wait time.Duration)
+	// OnRetry is called when a failed request to S3 will be repeated after wait. It is called concurrently. Default:
+	// not called
+	OnRetry func(err error, wait time.Duration)
 }
 
 // Export is a full export with the incremental exports that continue it, as a snapshot. It is safe for concurrent use.
@@ -58,7 +58,7 @@ type layer struct {
 	folder    string          // folder with the manifests
 	fileNames map[string]bool // names of the files in folder
 	warn      func(text string)
-	summary   summary
+	summary   manifestSummary
 	files     []*dataFile
 	decoder   *record.SnapshotDecoder
 }
@@ -68,11 +68,11 @@ func (l *layer) location() redact.Safe { return l.store.location(l.folder) + "/"
 
 // Open reads the manifests of the layers, and lists their data files. It reads no items.
 func Open(ctx context.Context, o Options) (*Export, error) {
-	if o.Warn == nil {
-		o.Warn = func(string) {}
+	if o.OnWarning == nil {
+		o.OnWarning = func(string) {}
 	}
-	if o.Retry == nil {
-		o.Retry = func(error, time.Duration) {}
+	if o.OnRetry == nil {
+		o.OnRetry = func(error, time.Duration) {}
 	}
 	if len(o.Layers) == 0 {
 		return nil, errors.New("export: Layers is empty: name the folder of a full export")
@@ -88,13 +88,13 @@ func Open(ctx context.Context, o Options) (*Export, error) {
 	if err := e.checkLayers(); err != nil {
 		return nil, err
 	}
-	e.collect()
+	e.setParts()
 	return e, nil
 }
 
 // checkLayers returns an error if the layers do not continue one another.
 func (e *Export) checkLayers() error {
-	if e.o.Changes {
+	if e.o.ChangesOnly {
 		return e.checkChanges()
 	}
 	for i, l := range e.layers {
@@ -150,14 +150,14 @@ func (e *Export) checkChanges() error {
 
 func timeText(t time.Time) redact.Safe { return redact.Safe(t.Format(time.RFC3339Nano)) }
 
-// collect sets the parts and the description from the layers.
-func (e *Export) collect() {
+// setParts sets the parts and the description from the layers.
+func (e *Export) setParts() {
 	first, last := e.layers[0].summary, e.layers[len(e.layers)-1].summary
 	start := first.time
-	if e.o.Changes {
+	if e.o.ChangesOnly {
 		start = first.changesSince
 	}
-	e.info = snapshot.Info{Time: last.time, From: start, TableARN: first.TableARN, View: record.NewAndOldImages}
+	e.info = snapshot.Info{Time: last.time, OldestTime: start, TableARN: first.TableARN, View: record.NewAndOldImages}
 	width := len(strconv.Itoa(len(e.layers) - 1))
 	var locations []string
 	for i, l := range e.layers {
@@ -166,13 +166,13 @@ func (e *Export) collect() {
 			e.info.View = record.NewImage
 		}
 		o := e.o.Decoder
-		o.Table, o.Layer, o.View = cmp.Or(o.Table, tableName(l.summary.TableARN)), i, l.summary.view
-		if e.o.Changes {
+		o.Table, o.Layer, o.ViewType = cmp.Or(o.Table, tableName(l.summary.TableARN)), i, l.summary.view
+		if e.o.ChangesOnly {
 			o.Layer = 1
 		}
 		l.decoder = record.NewSnapshotDecoder(o)
 		for _, f := range l.files {
-			p := snapshot.Part{ID: fmt.Sprintf("%0*d/%s", width, i, f.base()), Items: f.items, Bytes: f.bytes}
+			p := snapshot.Part{ID: fmt.Sprintf("%0*d/%s", width, i, f.baseName()), Items: f.items, Bytes: f.bytes}
 			e.parts = append(e.parts, p)
 			e.files[p.ID] = f
 			e.info.Items += f.items

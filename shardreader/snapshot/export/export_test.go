@@ -29,7 +29,7 @@ func TestExport_Full(t *testing.T) {
 	at := filepath.Join(dir, filepath.FromSlash(f.folder()))
 	e := openExport(t, exportOptions(at))
 	info, when := e.Info(), time.Date(2026, 11, 4, 7, 28, 34, 28e6, time.UTC)
-	if info.Source != "export "+at+"/" || !info.Time.Equal(when) || !info.From.Equal(when) || info.TableARN != tableARN || info.View != record.NewAndOldImages || info.Items != 5 {
+	if info.Source != "export "+at+"/" || !info.Time.Equal(when) || !info.OldestTime.Equal(when) || info.TableARN != tableARN || info.View != record.NewAndOldImages || info.Items != 5 {
 		t.Errorf("%+v", info)
 	}
 	var parts []snapshot.Part

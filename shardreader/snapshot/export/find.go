@@ -49,7 +49,7 @@ func (o *Options) openLayer(ctx context.Context, location string) (*layer, error
 	if path.Base(folder) == summaryFile {
 		folder = path.Dir(folder)
 	}
-	l := &layer{store: files, warn: o.Warn, fileNames: make(map[string]bool)}
+	l := &layer{store: files, warn: o.OnWarning, fileNames: make(map[string]bool)}
 	if l.folder, err = findExport(ctx, files, folder); err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (o *Options) openLayer(ctx context.Context, location string) (*layer, error
 	if err := l.readSummary(ctx); err != nil {
 		return nil, err
 	}
-	if err := l.readFiles(ctx); err != nil {
+	if err := l.readFileList(ctx); err != nil {
 		return nil, err
 	}
 	return l, l.findFiles(ctx)
@@ -86,7 +86,7 @@ func findExport(ctx context.Context, s store, root string) (string, error) {
 				below = append(below, path.Join(folder, e.base))
 			case e.base == summaryFile:
 				complete = true
-			case e.base == filesFile || e.base == "_started":
+			case e.base == fileListFile || e.base == "_started":
 				started = folder
 			}
 		})
@@ -136,7 +136,7 @@ func (l *layer) findFiles(ctx context.Context) error {
 	}
 	missing := make(map[string]*dataFile, len(l.files))
 	for _, f := range l.files {
-		missing[f.base()] = f
+		missing[f.baseName()] = f
 		if _, ok := l.store.(*bucket); ok && !slices.Contains(folders, path.Dir(f.name)) && len(folders) < 10 {
 			folders = append(folders, path.Dir(f.name))
 		}

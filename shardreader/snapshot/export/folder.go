@@ -22,7 +22,7 @@ func (o *Options) storeOf(location string) (store, string, error) {
 		case o.S3 == nil:
 			return nil, "", errs.Errorf("export: S3 is nil, and %s is in a bucket", redact.Safe(location))
 		}
-		return &bucket{client: o.S3, name: name, retry: o.Retry}, strings.Trim(path.Clean("/"+folder), "/"), nil
+		return &bucket{client: o.S3, name: name, retry: o.OnRetry}, strings.Trim(path.Clean("/"+folder), "/"), nil
 	}
 	abs, err := filepath.Abs(location)
 	if err == nil {

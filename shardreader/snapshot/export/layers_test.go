@@ -76,7 +76,7 @@ func TestExport_Layers(t *testing.T) {
 	if want := "export " + strings.Join(layers, "/ ") + "/"; info.Source != want {
 		t.Errorf("the source is %s, want %s", info.Source, want)
 	}
-	if info.Time.Format(time.RFC3339Nano) != time3 || info.From.Format(time.RFC3339Nano) != time0 || info.View != record.NewAndOldImages || info.Items != 6 {
+	if info.Time.Format(time.RFC3339Nano) != time3 || info.OldestTime.Format(time.RFC3339Nano) != time0 || info.View != record.NewAndOldImages || info.Items != 6 {
 		t.Errorf("%+v", info)
 	}
 	got, err := readAll(t.Context(), e)
@@ -187,9 +187,9 @@ func TestExport_Changes(t *testing.T) {
 	bucket, paths := chain(t, nil)
 	layers := at(bucket.write(t, t.TempDir()), paths)
 	o := exportOptions(layers[1])
-	o.Changes = true
+	o.ChangesOnly = true
 	e := openExport(t, o)
-	if info := e.Info(); !info.From.Before(info.Time) || info.From.Format(time.RFC3339Nano) == info.Time.Format(time.RFC3339Nano) {
+	if info := e.Info(); !info.OldestTime.Before(info.Time) || info.OldestTime.Format(time.RFC3339Nano) == info.Time.Format(time.RFC3339Nano) {
 		t.Errorf("%+v", info)
 	}
 	got, err := readAll(t.Context(), e)

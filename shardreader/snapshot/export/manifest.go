@@ -20,17 +20,17 @@ import (
 
 // The names of the manifests and of the data folder.
 const (
-	summaryFile = "manifest-summary.json" // DynamoDB writes it last
-	filesFile   = "manifest-files.json"
-	dataFolder  = "data"
+	summaryFile  = "manifest-summary.json" // DynamoDB writes it last
+	fileListFile = "manifest-files.json"
+	dataFolder   = "data"
 )
 
 // checksumEndings are the endings of checksum files. They replace .json. The first is in AWS's documentation, the
 // second was found in buckets.
 var checksumEndings = []string{".checksum", ".md5"}
 
-// summary is the content of manifest-summary.json.
-type summary struct {
+// manifestSummary is the content of manifest-summary.json.
+type manifestSummary struct {
 	TableARN     string     `json:"tableArn"`
 	TableID      string     `json:"tableId"`
 	ExportStatus string     `json:"exportStatus"` // undocumented; if it is set, it must be COMPLETED
@@ -57,7 +57,7 @@ type dataFile struct {
 	etag  string // ETag of the object that DynamoDB wrote; "" if unknown
 }
 
-func (f *dataFile) base() string { return path.Base(f.name) }
+func (f *dataFile) baseName() string { return path.Base(f.name) }
 
 // location returns the name of the file for messages.
 func (f *dataFile) location() redact.Safe { return f.layer.store.location(f.name) }
@@ -81,7 +81,7 @@ func (l *layer) readSummary(ctx context.Context) error {
 }
 
 // validate returns an error if the export cannot be read. It sets the fields incremental, from, time and view.
-func (s *summary) validate() error {
+func (s *manifestSummary) validate() error {
 	switch {
 	case s.ExportStatus != "" && s.ExportStatus != "COMPLETED":
 		return errs.Errorf("exportStatus is %q: wait until it is COMPLETED, or export the table again",
@@ -92,15 +92,15 @@ func (s *summary) validate() error {
 		return errs.Errorf("outputFormat is %q: export the table with ExportFormat DYNAMODB_JSON",
 			redact.Safe(s.OutputFormat))
 	case s.TableARN == "":
-		return errs.New("tableArn is missing: " + copyAgain)
+		return errs.New("tableArn is missing: " + copyAgainHint)
 	case s.ItemCount == nil:
-		return errs.New("itemCount is missing: " + copyAgain)
+		return errs.New("itemCount is missing: " + copyAgainHint)
 	}
 	s.view = record.NewAndOldImages
 	switch s.ExportType {
 	case "", "FULL_EXPORT":
 		if s.ExportTime == nil {
-			return errs.New("exportTime is missing: " + copyAgain)
+			return errs.New("exportTime is missing: " + copyAgainHint)
 		}
 		s.time = s.ExportTime.UTC()
 		return nil
@@ -110,7 +110,7 @@ func (s *summary) validate() error {
 	}
 	s.incremental = true
 	if s.FromTime == nil || s.ToTime == nil {
-		return errs.New("exportFromTime or exportToTime is missing: " + copyAgain)
+		return errs.New("exportFromTime or exportToTime is missing: " + copyAgainHint)
 	}
 	s.changesSince, s.time = s.FromTime.UTC(), s.ToTime.UTC()
 	switch s.OutputView {
@@ -123,40 +123,40 @@ func (s *summary) validate() error {
 	return nil
 }
 
-// copyAgain is the advice for a damaged file.
-const copyAgain = "copy the file again from where DynamoDB wrote it, or export the table again"
+// copyAgainHint is the advice for a damaged file.
+const copyAgainHint = "copy the file again from where DynamoDB wrote it, or export the table again"
 
-// readFiles reads manifest-files.json.
-func (l *layer) readFiles(ctx context.Context) error {
+// readFileList reads manifest-files.json.
+func (l *layer) readFileList(ctx context.Context) error {
 	bases := make(map[string]bool)
 	total := int64(0)
-	err := l.readManifest(ctx, filesFile, func(r io.Reader) error {
+	err := l.readManifest(ctx, fileListFile, func(r io.Reader) error {
 		d := json.NewDecoder(r)
 		for n := 1; ; n++ {
-			f, err := nextFile(d)
+			f, err := decodeFileEntry(d)
 			switch {
 			case errors.Is(err, io.EOF):
 				return nil
 			case err != nil:
 				return errs.Errorf("entry %d: %w", n, err)
-			case bases[f.base()]:
-				return errs.Errorf("entry %d: the data file %s is named twice", n, redact.Safe(f.base()))
+			case bases[f.baseName()]:
+				return errs.Errorf("entry %d: the data file %s is named twice", n, redact.Safe(f.baseName()))
 			}
 			f.layer = l
-			bases[f.base()] = true
+			bases[f.baseName()] = true
 			l.files = append(l.files, f)
 			total += f.items
 		}
 	})
 	if err == nil && total != *l.summary.ItemCount {
-		err = errs.Errorf("export: the files that %s names have %d items, and "+summaryFile+" says %d: "+copyAgain,
-			l.location()+filesFile, total, *l.summary.ItemCount)
+		err = errs.Errorf("export: the files that %s names have %d items, and "+summaryFile+" says %d: "+copyAgainHint,
+			l.location()+fileListFile, total, *l.summary.ItemCount)
 	}
 	return err
 }
 
-// nextFile reads an entry of manifest-files.json. It returns io.EOF after the last entry.
-func nextFile(d *json.Decoder) (*dataFile, error) {
+// decodeFileEntry reads an entry of manifest-files.json. It returns io.EOF after the last entry.
+func decodeFileEntry(d *json.Decoder) (*dataFile, error) {
 	var entry struct {
 		Items *int64 `json:"itemCount"`
 		MD5   string `json:"md5Checksum"`
@@ -216,13 +216,13 @@ func (l *layer) readManifest(ctx context.Context, base string, read func(io.Read
 			return err
 		}
 		if [md5.Size]byte(sum.Sum(nil)) != want {
-			return errs.Errorf("export: %s does not match its checksum in %s: one of them is damaged: "+copyAgain, location,
+			return errs.Errorf("export: %s does not match its checksum in %s: one of them is damaged: "+copyAgainHint, location,
 				redact.Safe(name+ending))
 		}
 		compared = true
 	}
 	if readErr != nil {
-		return errs.Errorf("export: %s: %w: "+copyAgain, location, readErr)
+		return errs.Errorf("export: %s: %w: "+copyAgainHint, location, readErr)
 	}
 	if !compared {
 		l.warn(fmt.Sprintf("export: %s has no checksum file beside it (%s or %s): damage of it may go unnoticed", location,
@@ -258,7 +258,7 @@ func (l *layer) readFile(ctx context.Context, base string, read func(io.Reader) 
 	}
 	switch location := l.location() + redact.Safe(base); {
 	case errors.Is(err, errMissing):
-		return errs.Errorf("export: %s is missing: "+copyAgain, location)
+		return errs.Errorf("export: %s is missing: "+copyAgainHint, location)
 	case err != nil:
 		return errs.Errorf("export: %s: %w", location, err)
 	}

@@ -98,7 +98,7 @@ func TestExport_Checksums(t *testing.T) {
 		bucket := f.add(t, files{})
 		o := exportOptions(bucket.write(t, t.TempDir()))
 		var warned []string
-		o.Warn = func(text string) { warned = append(warned, text) }
+		o.OnWarning = func(text string) { warned = append(warned, text) }
 		openExport(t, o)
 		if len(warned) != warnings || warnings > 0 && !strings.Contains(warned[0], "manifest-summary.json has no checksum file beside it (manifest-summary.checksum or manifest-summary.md5)") {
 			t.Errorf("%s: warnings %q", ending, warned)

@@ -103,8 +103,8 @@ func (r *reader) verifyMD5() error {
 		return err
 	}
 	if [md5.Size]byte(r.sum.Sum(nil)) != r.file.md5 {
-		return errs.New("its MD5 is not the md5Checksum in " + filesFile + ": the file is damaged, or is another one: " +
-			copyAgain)
+		return errs.New("its MD5 is not the md5Checksum in " + fileListFile + ": the file is damaged, or is another one: " +
+			copyAgainHint)
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (r *reader) verifyFile() error {
 		return err
 	}
 	if r.items != r.file.items {
-		return errs.Errorf("it has %d items, and "+filesFile+" says %d: "+copyAgain, r.items, r.file.items)
+		return errs.Errorf("it has %d items, and "+fileListFile+" says %d: "+copyAgainHint, r.items, r.file.items)
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (r *reader) explain(err error) error {
 	case r.ctx.Err() != nil:
 		return context.Cause(r.ctx)
 	case errors.Is(err, errMissing):
-		return errs.Errorf("export: the data file %s is missing now: "+copyAgain, r.file.location())
+		return errs.Errorf("export: the data file %s is missing now: "+copyAgainHint, r.file.location())
 	}
 	return errs.Errorf("export: data file %s: %w", r.file.location(), err)
 }

@@ -65,7 +65,7 @@ func Open(o Options) (*Snapshot, error) {
 		return nil, fmt.Errorf("items: %w", err)
 	}
 	s := &Snapshot{o: o, decoder: record.NewSnapshotDecoder(o.Decoder), changed: make(map[string]time.Time)}
-	s.info = snapshot.Info{Time: o.Time, From: o.Time, View: record.NewAndOldImages, Items: -1}
+	s.info = snapshot.Info{Time: o.Time, OldestTime: o.Time, View: record.NewAndOldImages, Items: -1}
 	for _, f := range files {
 		s.parts = append(s.parts, snapshot.Part{ID: filepath.ToSlash(filepath.Clean(f.Path)), Items: -1, Bytes: f.Size})
 		s.info.Bytes += f.Size

@@ -124,7 +124,7 @@ func TestSnapshot(t *testing.T) {
 	at := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	s := open(t, items.Options{Paths: []string{dir}, Time: at, BlockBytes: 4096})
 	info := s.Info()
-	if !strings.HasPrefix(info.Source, "items "+dir+" sha256:") || !info.Time.Equal(at) || !info.From.Equal(at) || info.Items != -1 || info.View != record.NewAndOldImages {
+	if !strings.HasPrefix(info.Source, "items "+dir+" sha256:") || !info.Time.Equal(at) || !info.OldestTime.Equal(at) || info.Items != -1 || info.View != record.NewAndOldImages {
 		t.Errorf("%+v", info)
 	}
 	var ids []string
@@ -200,8 +200,8 @@ func TestSnapshot_Refused(t *testing.T) {
 	}
 }
 
-// A file whose items were read in part is read on if those are the same: as a copy, longer, or whole after it was cut. A
-// file with others is refused, also if it has the size of the one before.
+// A file whose items were read in part is read on if those are the same: as a copy, longer, or whole after it was cut.
+// A file with others is refused, also if it has the size of the one before.
 func TestSnapshot_Replaced(t *testing.T) {
 	path, n := filepath.Join(t.TempDir(), "a.json"), 6000
 	was := texts(0, n)

@@ -15,9 +15,9 @@ const pageUnits = 256
 // until the balance is positive again. The answer corrects the units that were taken. limiter is safe for concurrent
 // use.
 type limiter struct {
-	pace     *Pace
-	slot     chan struct{} // holds a value while a request waits, so that requests pass one by one
-	returned chan struct{} // receives a value when an answer returns units
+	pace          *Pace
+	slot          chan struct{} // holds a value while a request waits, so that requests pass one by one
+	unitsReturned chan struct{} // receives a value when an answer returns units
 
 	mu        sync.Mutex
 	balance   float64   // units that may be spent; negative is debt
@@ -26,7 +26,7 @@ type limiter struct {
 }
 
 func newLimiter(pace *Pace) *limiter {
-	return &limiter{pace: pace, slot: make(chan struct{}, 1), returned: make(chan struct{}, 1), balanceAt: time.Now()}
+	return &limiter{pace: pace, slot: make(chan struct{}, 1), unitsReturned: make(chan struct{}, 1), balanceAt: time.Now()}
 }
 
 // reserve blocks until there is no debt, and takes the units of a page. Without a limit it takes nothing. After a
@@ -42,21 +42,21 @@ func (l *limiter) reserve(ctx context.Context) (taken float64, err error) {
 	}
 	defer func() { <-l.slot }()
 	for {
-		wait := l.tryTake()
+		wait := l.tryReserve()
 		if wait <= 0 {
 			return pageUnits, nil
 		}
 		select {
 		case <-time.After(min(wait, time.Second)): // the rate may rise
-		case <-l.returned:
+		case <-l.unitsReturned:
 		case <-ctx.Done():
 			return 0, context.Cause(ctx)
 		}
 	}
 }
 
-// tryTake returns the time until there is no debt. If there is none now, it takes the units of a page and returns 0.
-func (l *limiter) tryTake() time.Duration {
+// tryReserve returns the time until there is no debt. If there is none now, it takes the units of a page and returns 0.
+func (l *limiter) tryReserve() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	rate := l.addUnits()
@@ -79,7 +79,7 @@ func (l *limiter) adjust(taken, units float64) {
 	l.mu.Unlock()
 	if units < taken {
 		select {
-		case l.returned <- struct{}{}:
+		case l.unitsReturned <- struct{}{}:
 		default:
 		}
 	}

@@ -158,7 +158,7 @@ func (s *Scan) Info() snapshot.Info {
 	}
 	items, bytes := s.tableCounts()
 	return snapshot.Info{
-		Source: source, Time: begun, From: begun, TableARN: s.table.ARN, View: record.NewAndOldImages,
+		Source: source, Time: begun, OldestTime: begun, TableARN: s.table.ARN, View: record.NewAndOldImages,
 		Items: items, Bytes: bytes,
 	}
 }

@@ -216,7 +216,7 @@ func TestScan_ReadsEveryItemOnce(t *testing.T) {
 		t.Errorf("%d pages show no position within a segment", len(all))
 	}
 	info := s.Info()
-	if want := "scan " + s.Table().ARN + " segments 3 begun 2026-11-23T14:00:00Z"; info.Source != want || info.TableARN != s.Table().ARN || !info.Time.Equal(info.From) || info.Items != 10_000 || info.Bytes < 0 {
+	if want := "scan " + s.Table().ARN + " segments 3 begun 2026-11-23T14:00:00Z"; info.Source != want || info.TableARN != s.Table().ARN || !info.Time.Equal(info.OldestTime) || info.Items != 10_000 || info.Bytes < 0 {
 		t.Errorf("the scan is %+v, want %s", info, want)
 	}
 }

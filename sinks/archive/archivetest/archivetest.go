@@ -156,7 +156,7 @@ func newestOf(s *sinktest.Stream, o archive.Options, kept func(sinktest.Record) 
 func changeName(k item.Key, v record.Version) string { return fmt.Sprintf("%s at %s", k, v) }
 
 // recordText returns the expected content for a record.
-func recordText(r sinktest.Record, images archive.Images) string {
+func recordText(r sinktest.Record, images archive.LineFormat) string {
 	if images == archive.PlainJSON {
 		return fmt.Sprintf("%s %v %v %v", r.EventName, r.TTL, r.Old != nil, r.New != nil)
 	}
@@ -165,7 +165,7 @@ func recordText(r sinktest.Record, images archive.Images) string {
 }
 
 // state returns every archived change, and fails if one is read twice.
-func state(store archive.Lister, images archive.Images) (map[string]string, error) {
+func state(store archive.Lister, images archive.LineFormat) (map[string]string, error) {
 	got := make(map[string]string)
 	var last archive.Entry
 	for e, err := range archive.Read(context.Background(), store, archive.ReadOptions{}) {
@@ -189,7 +189,7 @@ func state(store archive.Lister, images archive.Images) (map[string]string, erro
 }
 
 // entryText returns the content of an entry, comparable with recordText.
-func entryText(e archive.Entry, images archive.Images) (string, error) {
+func entryText(e archive.Entry, images archive.LineFormat) (string, error) {
 	if images == archive.PlainJSON {
 		return plainText(e)
 	}

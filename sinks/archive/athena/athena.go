@@ -5,7 +5,7 @@
 //
 // All names are quoted, and the tables of two sinks have different names.
 //
-// [Statements] builds a table: table.setPartitions finds folders and partition columns, table.ddl writes the
+// [Statements] builds a table: table.setPartitions finds folders and partition columns, table.createTable writes the
 // CREATE TABLE, and views.go the views.
 package athena
 
@@ -29,10 +29,10 @@ type Archive struct {
 
 	archive.Options // those of the sink, without Store
 
-	Tables  []string  // names of the source's tables
-	Partial bool      // filters drop some changes before the archive
-	Class   string    // storage class of the objects. Default: the bucket's
-	From    time.Time // first day of the folders that are read, UTC. Default: 2020-01-01
+	Tables       []string  // names of the source's tables
+	Filtered     bool      // filters drop some changes before the archive
+	StorageClass string    // storage class of the objects. Default: the bucket's
+	From         time.Time // first day of the folders that are read, UTC. Default: 2020-01-01
 }
 
 // Statement is one SQL statement. Athena runs one at a time.
@@ -42,11 +42,11 @@ type Statement struct {
 	SQL   string   `json:"sql"`
 }
 
-// earliest is the default of From.
-var earliest = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+// defaultFrom is the default of From.
+var defaultFrom = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// location matches the S3 URLs that are safe in SQL and in Athena's location templates.
-var location = regexp.MustCompile(`^s3://[a-zA-Z0-9._-]+/[^${}\x00-\x1f]*$`)
+// locationPattern matches the S3 URLs that are safe in SQL and in Athena's location templates.
+var locationPattern = regexp.MustCompile(`^s3://[a-zA-Z0-9._-]+/[^${}\x00-\x1f]*$`)
 
 // Statements returns the DDL of the table, and then its views. An error names the field.
 func Statements(a Archive) ([]Statement, error) {
@@ -54,19 +54,19 @@ func Statements(a Archive) ([]Statement, error) {
 	a.Format = cmp.Or(a.Format, archive.JSONLZstd)
 	a.Images = cmp.Or(a.Images, archive.DynamoDBJSON)
 	if a.From.IsZero() {
-		a.From = earliest
+		a.From = defaultFrom
 	}
 	switch {
 	case a.Sink == "":
 		return nil, errors.New("athena: Sink is empty")
-	case !location.MatchString(a.Location):
+	case !locationPattern.MatchString(a.Location):
 		return nil, fmt.Errorf("athena: Location %q is no place of objects: write s3://BUCKET/PREFIX", a.Location)
 	}
 	t := table{Archive: a, name: tableName(a.Sink)}
 	if err := t.setPartitions(); err != nil {
 		return nil, err
 	}
-	statements := []Statement{t.ddl(), t.onceView()}
+	statements := []Statement{t.createTable(), t.distinctView()}
 	if v, ok := t.currentView(); ok {
 		statements = append(statements, v)
 	}
@@ -94,11 +94,11 @@ func (t *table) hasColumn(name string) bool {
 	return slices.ContainsFunc(t.partitions, func(p partition) bool { return p.column == name }) ||
 		slices.ContainsFunc(t.Columns, func(c archive.Column) bool { return c.Name == name }) ||
 		slices.ContainsFunc(t.columns(), func(c column) bool { return c.name == name }) ||
-		slices.ContainsFunc(common, func(c column) bool { return c.name == name })
+		slices.ContainsFunc(commonColumns, func(c column) bool { return c.name == name })
 }
 
-// ddl returns the statement that creates the table.
-func (t *table) ddl() Statement {
+// createTable returns the statement that creates the table.
+func (t *table) createTable() Statement {
 	var b strings.Builder
 	fmt.Fprintf(&b, "CREATE EXTERNAL TABLE IF NOT EXISTS %s (\n", t.hiveName(t.name))
 	columns := t.columns()

@@ -47,10 +47,10 @@ func TestStatements(t *testing.T) {
 	for name, a := range map[string]athena.Archive{
 		"plain_gzip":      {Sink: "plain", Location: "s3://b/p/", Tables: []string{"shop", "a.b"}, Options: archive.Options{Format: archive.JSONLGzip, Images: archive.PlainJSON, Partition: parse(t, "{@table}/{@op}")}},
 		"odd_layouts":     {Sink: "Odd-Names", Database: "my`db", Location: "s3://b/it's", Options: archive.Options{Format: archive.Parquet, Partition: parse(t, "-x/{@time|date:2006}/m={@time|date:2006-01}/{@time|date:15:04}/{@time|date:Jan 2006}/t={@time|date:02T2006:01}")}},
-		"injected":        {Sink: "byTenant", Location: "s3://b/", Partial: true, Options: archive.Options{Format: archive.Parquet, Partition: parse(t, "Tenant={TenantId}/key={Email|lower}/born={Born|date:2006-01-02}/dt={CreatedAt|date:2006-01-02}"), Mask: mask, Columns: []archive.Column{{Name: "dt"}, {Name: "select"}}}},
+		"injected":        {Sink: "byTenant", Location: "s3://b/", Filtered: true, Options: archive.Options{Format: archive.Parquet, Partition: parse(t, "Tenant={TenantId}/key={Email|lower}/born={Born|date:2006-01-02}/dt={CreatedAt|date:2006-01-02}"), Mask: mask, Columns: []archive.Column{{Name: "dt"}, {Name: "select"}}}},
 		"only_kinds":      {Sink: "gone", Location: "s3://b/p", Options: archive.Options{Format: archive.Parquet, Kinds: []archive.Kind{archive.UserDelete, archive.TTLDelete}}},
 		"per_item_newest": {Sink: "items", Location: "s3://b/", Options: archive.Options{Layout: archive.PerItem, Key: parse(t, "archive/{Type}/{PK}.json")}},
-		"per_item":        {Sink: "items", Location: "s3://b/", Class: "GLACIER", Options: archive.Options{Layout: archive.PerItem, Key: parse(t, "{PK}/{@version}.json"), Images: archive.PlainJSON}},
+		"per_item":        {Sink: "items", Location: "s3://b/", StorageClass: "GLACIER", Options: archive.Options{Layout: archive.PerItem, Key: parse(t, "{PK}/{@version}.json"), Images: archive.PlainJSON}},
 	} {
 		var b strings.Builder
 		for _, s := range statements(t, a) {

@@ -61,8 +61,8 @@ var spelled = []property{
 
 // writeFormat writes the clauses about the format of the objects.
 func (t *table) writeFormat(b *strings.Builder) {
-	if t.Class != "" && slices.Contains([]string{"GLACIER", "DEEP_ARCHIVE"}, t.Class) {
-		t.addNote("Athena does not read objects of the storage class %s: restore them, and say 'read_restored_glacier_objects' = 'true' in TBLPROPERTIES.", t.Class)
+	if t.StorageClass != "" && slices.Contains([]string{"GLACIER", "DEEP_ARCHIVE"}, t.StorageClass) {
+		t.addNote("Athena does not read objects of the storage class %s: restore them, and say 'read_restored_glacier_objects' = 'true' in TBLPROPERTIES.", t.StorageClass)
 	}
 	if t.Format == archive.Parquet {
 		b.WriteString("STORED AS PARQUET\n")

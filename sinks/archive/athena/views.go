@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// common has the columns of the views of every archive, whatever its format.
-var common = []column{
+// commonColumns has the columns of the views of every archive, whatever its format.
+var commonColumns = []column{
 	{"key", "string"}, {"version", "string"}, {"op", "string"}, {"kind", "string"}, {"time", "timestamp"},
 	{"sequence", "string"},
 	{"event_id", "string"}, {"stream_arn", "string"}, {"table", "string"}, {"keys", "string"}, {"old", "string"},
@@ -19,7 +19,7 @@ var common = []column{
 // viewColumns returns the columns of a view.
 func (t *table) viewColumns() []string {
 	var names []string
-	for _, c := range common {
+	for _, c := range commonColumns {
 		names = append(names, identifier(c.name))
 	}
 	for _, c := range t.Columns {
@@ -43,8 +43,8 @@ func (t *table) folders(kind string) []string {
 // different sequence numbers: then creation time and event id identify the change.
 const identity = `CASE WHEN "version" LIKE 'k%' THEN substr("version", 1, 17) || coalesce(nullif("event_id", ''), "version") ELSE "version" END`
 
-// onceView returns the view of each version of an item once.
-func (t *table) onceView() Statement {
+// distinctView returns the view of each version of an item once.
+func (t *table) distinctView() Statement {
 	by := append([]string{`"table"`, `"key"`, identity}, t.folders("")...)
 	notes := []string{"Each version of an item once: objects repeat what was delivered again."}
 	if len(t.partitions) > 0 {
@@ -64,7 +64,7 @@ func (t *table) currentView() (Statement, bool) {
 	}
 	by := append([]string{`"table"`, `"key"`}, t.folders("injected")...)
 	notes := []string{"The items as their last archived change left them. An item that was never changed since the archive began is not among them."}
-	if t.Partial {
+	if t.Filtered {
 		notes = append(notes,
 			"Filters keep changes from this archive: an item whose last change was not kept stands here as it was before.")
 	}
@@ -101,7 +101,7 @@ func (t *table) changes() string {
 	case t.Format == archive.Parquet:
 		return t.sqlName(t.name)
 	case t.Images == archive.PlainJSON:
-		for _, c := range common {
+		for _, c := range commonColumns {
 			if c.name == "time" {
 				columns = append(columns, utcTimestamp(`from_iso8601_timestamp("time")`)+` AS "time"`)
 			} else {

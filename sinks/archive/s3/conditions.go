@@ -20,18 +20,18 @@ const (
 	ifMatch     = "If-Match"
 )
 
-// takesConditions checks once that the server obeys If-None-Match: *. A server that ignores it would
+// checkIfNoneMatch checks once that the server obeys If-None-Match: *. A server that ignores it would
 // silently overwrite objects. If the bucket was used before, the check is one request.
-func (s *Store) takesConditions(ctx context.Context) error {
-	return s.checkCondition(ctx, s.proven, ifNoneMatch)
+func (s *Store) checkIfNoneMatch(ctx context.Context) error {
+	return s.checkCondition(ctx, s.noneMatchProven, ifNoneMatch)
 }
 
-// takesMatches checks once that the server obeys If-Match, by a tag that the probe never has.
-func (s *Store) takesMatches(ctx context.Context) error {
-	if err := s.takesConditions(ctx); err != nil { // it writes the probe
+// checkIfMatch checks once that the server obeys If-Match, by a tag that the probe never has.
+func (s *Store) checkIfMatch(ctx context.Context) error {
+	if err := s.checkIfNoneMatch(ctx); err != nil { // it writes the probe
 		return err
 	}
-	return s.checkCondition(ctx, s.match, ifMatch)
+	return s.checkCondition(ctx, s.matchProven, ifMatch)
 }
 
 // checkCondition checks once that the server refuses a write of the probe for a condition. Concurrent calls wait for
@@ -53,7 +53,7 @@ func (s *Store) checkCondition(ctx context.Context, known chan bool, header stri
 		case awserr.Code(err) == "NotImplemented":
 			return s.unconditionalError(header)
 		default:
-			return fmt.Errorf("archive: ask the server for conditional writes: %w", s.failed(ctx, "PutObject", err))
+			return fmt.Errorf("archive: ask the server for conditional writes: %w", s.callError(ctx, "PutObject", err))
 		}
 	}
 	if !proven {
@@ -65,7 +65,7 @@ func (s *Store) checkCondition(ctx context.Context, known chan bool, header stri
 func (s *Store) writeProbe(ctx context.Context, header string) error {
 	body := []byte(
 		"Objects beside this one are written on condition that they are not there. This one proves that the server keeps to it.\n")
-	in := s.putInput(s.ownName(probe), "text/plain", body)
+	in := s.newPutInput(s.ownName(probe), "text/plain", body)
 	if header == ifMatch {
 		in.IfMatch = aws.String(`"no object has this tag"`)
 	} else {

@@ -12,38 +12,38 @@ import (
 	"github.com/tablewake/tablewake/pipeline/awserr"
 )
 
-// abandoned is the number of days after which a bucket deletes unfinished uploads, and older versions
+// abandonedDays is the number of days after which a bucket deletes unfinished uploads, and older versions
 // of expired objects.
-const abandoned = 7
+const abandonedDays = 7
 
 // Check returns an error if the bucket does not exist, or cannot be reached.
 func (s *Store) Check(ctx context.Context) error {
 	_, err := s.client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &s.o.Bucket}, moreRetries)
 	if err != nil {
-		return fmt.Errorf("archive: %w", s.failed(ctx, "HeadBucket", err))
+		return fmt.Errorf("archive: %w", s.callError(ctx, "HeadBucket", err))
 	}
 	return nil
 }
 
 // Create creates the bucket if it does not exist, private as S3 creates it, with a rule that deletes
 // unfinished uploads. It does not change an existing bucket.
-func (s *Store) Create(ctx context.Context) error { return s.create(ctx, 0) }
+func (s *Store) Create(ctx context.Context) error { return s.createBucket(ctx, 0) }
 
 // CreateExpiring is Create for a bucket whose objects expire after a time, in whole days. Older
 // versions expire a week later.
 func (s *Store) CreateExpiring(ctx context.Context, after time.Duration) error {
 	const day = 24 * time.Hour
-	return s.create(ctx, int32(max((after+day-1)/day, 1)))
+	return s.createBucket(ctx, int32(max((after+day-1)/day, 1)))
 }
 
-// create creates the bucket. Its objects expire after days; 0 means never.
-func (s *Store) create(ctx context.Context, days int32) error {
+// createBucket creates the bucket. Its objects expire after days; 0 means never.
+func (s *Store) createBucket(ctx context.Context, days int32) error {
 	_, err := s.client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &s.o.Bucket}, moreRetries)
 	if err == nil {
 		return nil
 	}
 	if awserr.Status(err) != 404 {
-		return fmt.Errorf("archive: look for the bucket %s: %w", s.o.Bucket, s.failed(ctx, "HeadBucket", err))
+		return fmt.Errorf("archive: look for the bucket %s: %w", s.o.Bucket, s.callError(ctx, "HeadBucket", err))
 	}
 	in := &s3.CreateBucketInput{Bucket: &s.o.Bucket}
 	if region := s.client.Options().Region; region != "" && region != "us-east-1" {
@@ -52,13 +52,13 @@ func (s *Store) create(ctx context.Context, days int32) error {
 	}
 	_, err = s.client.CreateBucket(ctx, in, moreRetries)
 	if code := awserr.Code(err); err != nil && code != "BucketAlreadyOwnedByYou" {
-		return fmt.Errorf("archive: make the bucket %s: %w", s.o.Bucket, s.failed(ctx, "CreateBucket", err))
+		return fmt.Errorf("archive: make the bucket %s: %w", s.o.Bucket, s.callError(ctx, "CreateBucket", err))
 	}
 	rules := []types.LifecycleRule{{
 		ID:                             aws.String("tablewake-unfinished-uploads"),
 		Status:                         types.ExpirationStatusEnabled,
 		Filter:                         &types.LifecycleRuleFilter{Prefix: aws.String("")},
-		AbortIncompleteMultipartUpload: &types.AbortIncompleteMultipartUpload{DaysAfterInitiation: aws.Int32(abandoned)},
+		AbortIncompleteMultipartUpload: &types.AbortIncompleteMultipartUpload{DaysAfterInitiation: aws.Int32(abandonedDays)},
 	}}
 	if days > 0 {
 		rules = append(rules, types.LifecycleRule{
@@ -66,7 +66,7 @@ func (s *Store) create(ctx context.Context, days int32) error {
 			Status:                      types.ExpirationStatusEnabled,
 			Filter:                      &types.LifecycleRuleFilter{Prefix: aws.String("")},
 			Expiration:                  &types.LifecycleExpiration{Days: aws.Int32(days)},
-			NoncurrentVersionExpiration: &types.NoncurrentVersionExpiration{NoncurrentDays: aws.Int32(abandoned)},
+			NoncurrentVersionExpiration: &types.NoncurrentVersionExpiration{NoncurrentDays: aws.Int32(abandonedDays)},
 		})
 	}
 	_, err = s.client.PutBucketLifecycleConfiguration(ctx, &s3.PutBucketLifecycleConfigurationInput{
@@ -75,7 +75,7 @@ func (s *Store) create(ctx context.Context, days int32) error {
 	// Some servers have no lifecycle rules.
 	if code := awserr.Code(err); err != nil && code != "NotImplemented" && code != "MethodNotAllowed" {
 		return fmt.Errorf("archive: set the lifecycle of the bucket %s: %w", s.o.Bucket,
-			s.failed(ctx, "PutBucketLifecycleConfiguration", err))
+			s.callError(ctx, "PutBucketLifecycleConfiguration", err))
 	}
 	return nil
 }

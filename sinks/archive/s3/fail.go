@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/awserr"
 )
 
-// failed marks the error of a call for the pipeline, and adds what to do.
-func (s *Store) failed(ctx context.Context, op string, err error) error {
+// callError marks the error of a call for the pipeline, and adds what to do.
+func (s *Store) callError(ctx context.Context, op string, err error) error {
 	right := cmp.Or(rights[op], "s3:"+op)
 	op = fmt.Sprintf("%s in the bucket %s", op, s.o.Bucket)
 	if again[awserr.Code(err)] {

@@ -37,9 +37,9 @@ func (s *Store) Fingerprint(ctx context.Context, pipeline, sink string) (state.F
 func (s *Store) SetFingerprint(ctx context.Context, p state.Fingerprint) error {
 	b, err := json.MarshalIndent(p, "", "  ")
 	if err == nil {
-		_, err = s.client.PutObject(ctx, s.putInput(s.fingerprint(p.Pipeline, p.Sink), "application/json", append(b, '\n')))
+		_, err = s.client.PutObject(ctx, s.newPutInput(s.fingerprint(p.Pipeline, p.Sink), "application/json", append(b, '\n')))
 		if err != nil {
-			err = s.failed(ctx, "PutObject", err)
+			err = s.callError(ctx, "PutObject", err)
 		}
 	}
 	if err != nil {

@@ -43,7 +43,7 @@ func (s *Store) GetRange(ctx context.Context, name string, offset, n int64) (io.
 	if n <= 0 || awserr.Status(err) == 416 { // the range is empty, or after the end
 		head, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.o.Bucket, Key: &name}, moreRetries)
 		if err != nil {
-			return nil, 0, s.unread(ctx, name, err)
+			return nil, 0, s.readError(ctx, name, err)
 		}
 		return io.NopCloser(strings.NewReader("")), aws.ToInt64(head.ContentLength), nil
 	}
@@ -75,14 +75,14 @@ var errStalled = errs.New("the server sent nothing for too long")
 // requestRange requests a range, "" for all, and returns the size of the object.
 func (b *body) requestRange(span string) (size int64, err error) {
 	ctx, cancel := context.WithCancelCause(b.ctx)
-	in := &s3.GetObjectInput{Bucket: &b.store.o.Bucket, Key: &b.name, Range: optional(span), IfMatch: b.etag}
+	in := &s3.GetObjectInput{Bucket: &b.store.o.Bucket, Key: &b.name, Range: nilIfEmpty(span), IfMatch: b.etag}
 	if span == "" {
 		in.ChecksumMode = types.ChecksumModeEnabled
 	}
 	out, err := b.store.client.GetObject(ctx, in, moreRetries)
 	if err != nil {
 		cancel(nil)
-		return 0, b.store.unread(b.ctx, b.name, err)
+		return 0, b.store.readError(b.ctx, b.name, err)
 	}
 	b.stream, b.cancel, b.etag = out.Body, cancel, out.ETag
 	size = aws.ToInt64(out.ContentLength)
@@ -187,8 +187,8 @@ func (b *body) Close() error {
 	return nil
 }
 
-// unread returns the error of a failed read.
-func (s *Store) unread(ctx context.Context, name string, err error) error {
+// readError returns the error of a failed read.
+func (s *Store) readError(ctx context.Context, name string, err error) error {
 	if frozen, ok := errors.AsType[*types.InvalidObjectState](err); ok {
 		return s.frozenError(name, cmp.Or(string(frozen.StorageClass), string(types.StorageClassGlacier)))
 	}
@@ -198,7 +198,7 @@ func (s *Store) unread(ctx context.Context, name string, err error) error {
 	case code == "NoSuchKey" || awserr.Status(err) == 404 && code != "NoSuchBucket":
 		return fmt.Errorf("%s: %w", name, archive.ErrNoObject)
 	}
-	return fmt.Errorf("archive: read %s: %w", name, s.failed(ctx, "GetObject", err))
+	return fmt.Errorf("archive: read %s: %w", name, s.callError(ctx, "GetObject", err))
 }
 
 // frozenError returns the error of an object that must be restored first.

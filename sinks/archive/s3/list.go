@@ -18,11 +18,12 @@ import (
 // List implements [archive.Lister]. It reads a page of a thousand names at a time.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[archive.Info, error] {
 	return func(yield func(archive.Info, error) bool) {
-		pages := s3.NewListObjectsV2Paginator(s.client, &s3.ListObjectsV2Input{Bucket: &s.o.Bucket, Prefix: optional(prefix)})
+		input := &s3.ListObjectsV2Input{Bucket: &s.o.Bucket, Prefix: nilIfEmpty(prefix)}
+		pages := s3.NewListObjectsV2Paginator(s.client, input)
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx, moreRetries)
 			if err != nil {
-				yield(archive.Info{}, fmt.Errorf("archive: list %s: %w", prefix, s.failed(ctx, "ListObjectsV2", err)))
+				yield(archive.Info{}, fmt.Errorf("archive: list %s: %w", prefix, s.callError(ctx, "ListObjectsV2", err)))
 				return
 			}
 			for _, o := range page.Contents {
@@ -54,7 +55,7 @@ func (s *Store) Remove(ctx context.Context, names []string) error {
 		out, err := s.client.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: &s.o.Bucket,
 			Delete: &types.Delete{Objects: ids, Quiet: aws.Bool(true)}}, moreRetries)
 		if err != nil {
-			return fmt.Errorf("archive: remove: %w", s.failed(ctx, "DeleteObjects", err))
+			return fmt.Errorf("archive: remove: %w", s.callError(ctx, "DeleteObjects", err))
 		}
 		for _, e := range out.Errors {
 			if code := aws.ToString(e.Code); code != "NoSuchKey" {
@@ -74,7 +75,7 @@ func (s *Store) Tags(ctx context.Context, name string) ([]archive.Tag, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, s.unread(ctx, name, err)
+		return nil, s.readError(ctx, name, err)
 	}
 	tags := make([]archive.Tag, len(out.TagSet))
 	for i, t := range out.TagSet {

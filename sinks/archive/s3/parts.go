@@ -24,13 +24,13 @@ func (s *Store) putParts(ctx context.Context, o archive.Object) (err error) {
 	up, err := s.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{
 		Bucket:               &s.o.Bucket,
 		Key:                  &o.Name,
-		ContentType:          optional(o.ContentType),
+		ContentType:          nilIfEmpty(o.ContentType),
 		ChecksumAlgorithm:    types.ChecksumAlgorithmCrc32c,
 		Tagging:              tagging(o.Tags),
 		Metadata:             metadata(o),
 		StorageClass:         types.StorageClass(s.o.StorageClass),
 		ServerSideEncryption: s.encryption(),
-		SSEKMSKeyId:          optional(s.o.KMSKey),
+		SSEKMSKeyId:          nilIfEmpty(s.o.KMSKey),
 		BucketKeyEnabled:     s.bucketKey(),
 	})
 	if err == nil {

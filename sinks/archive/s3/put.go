@@ -21,7 +21,7 @@ import (
 // Put writes one object. If an object of the name exists, it returns
 // archive.ErrExists, also to the second of two concurrent writers.
 func (s *Store) Put(ctx context.Context, o archive.Object) error {
-	if err := s.takesConditions(ctx); err != nil {
+	if err := s.checkIfNoneMatch(ctx); err != nil {
 		return err
 	}
 	if int64(len(o.Body)) > s.o.PartBytes {
@@ -32,7 +32,7 @@ func (s *Store) Put(ctx context.Context, o archive.Object) error {
 
 // Replace implements [archive.Replacer].
 func (s *Store) Replace(ctx context.Context, o archive.Object, stored archive.Stored) error {
-	if err := s.takesMatches(ctx); err != nil {
+	if err := s.checkIfMatch(ctx); err != nil {
 		return err
 	}
 	err := s.putWhole(ctx, o, &stored.Tag)
@@ -44,7 +44,7 @@ func (s *Store) Replace(ctx context.Context, o archive.Object, stored archive.St
 
 // putWhole writes an object in place of the one with the ETag replaced; nil means in place of none.
 func (s *Store) putWhole(ctx context.Context, o archive.Object, replaced *string) error {
-	in := s.putInput(o.Name, o.ContentType, o.Body)
+	in := s.newPutInput(o.Name, o.ContentType, o.Body)
 	in.Tagging, in.Metadata = tagging(o.Tags), metadata(o)
 	in.StorageClass, in.BucketKeyEnabled = types.StorageClass(s.o.StorageClass), s.bucketKey()
 	if in.IfMatch = replaced; replaced == nil {
@@ -53,16 +53,16 @@ func (s *Store) putWhole(ctx context.Context, o archive.Object, replaced *string
 	return s.putObject(ctx, in)
 }
 
-// putInput returns what all writes of objects have in common.
-func (s *Store) putInput(name, contentType string, body []byte) *s3.PutObjectInput {
+// newPutInput returns what all writes of objects have in common.
+func (s *Store) newPutInput(name, contentType string, body []byte) *s3.PutObjectInput {
 	return &s3.PutObjectInput{
 		Bucket:               &s.o.Bucket,
 		Key:                  &name,
 		Body:                 bytes.NewReader(body),
-		ContentType:          optional(contentType),
+		ContentType:          nilIfEmpty(contentType),
 		ChecksumCRC32C:       checksum(body),
 		ServerSideEncryption: s.encryption(),
-		SSEKMSKeyId:          optional(s.o.KMSKey),
+		SSEKMSKeyId:          nilIfEmpty(s.o.KMSKey),
 	}
 }
 
@@ -82,7 +82,7 @@ func (s *Store) writeError(ctx context.Context, op, name string, err error) erro
 	if exists(err) {
 		return fmt.Errorf("%s: %w", name, archive.ErrExists)
 	}
-	return fmt.Errorf("archive: write %s: %w", name, s.failed(ctx, op, err))
+	return fmt.Errorf("archive: write %s: %w", name, s.callError(ctx, op, err))
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -108,13 +108,13 @@ func tagging(tags []archive.Tag) *string {
 
 // The metadata keys of Object.Identity, Object.Item and Object.Version.
 const (
-	identity = "tablewake-of"
-	itemKey  = "tablewake-item"
-	version  = "tablewake-version"
+	identityKey = "tablewake-of"
+	itemKey     = "tablewake-item"
+	versionKey  = "tablewake-version"
 )
 
 func metadata(o archive.Object) map[string]string {
-	m := map[string]string{identity: o.Identity, itemKey: o.Item, version: o.Version}
+	m := map[string]string{identityKey: o.Identity, itemKey: o.Item, versionKey: o.Version}
 	maps.DeleteFunc(m, func(_, text string) bool { return text == "" })
 	return m
 }
@@ -123,10 +123,10 @@ func metadata(o archive.Object) map[string]string {
 func (s *Store) Describe(ctx context.Context, name string) (archive.Stored, error) {
 	head, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.o.Bucket, Key: &name})
 	if err != nil {
-		return archive.Stored{}, s.unread(ctx, name, err)
+		return archive.Stored{}, s.readError(ctx, name, err)
 	}
 	return archive.Stored{
-		Identity: head.Metadata[identity], Item: head.Metadata[itemKey], Version: head.Metadata[version],
+		Identity: head.Metadata[identityKey], Item: head.Metadata[itemKey], Version: head.Metadata[versionKey],
 		Tag: aws.ToString(head.ETag),
 	}, nil
 }
@@ -146,7 +146,7 @@ func (s *Store) bucketKey() *bool {
 	return aws.Bool(true)
 }
 
-func optional(text string) *string {
+func nilIfEmpty(text string) *string {
 	if text == "" {
 		return nil
 	}

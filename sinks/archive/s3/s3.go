@@ -53,10 +53,10 @@ type Options struct {
 // Store implements [archive.Lister] for a bucket. It is safe for concurrent use, also by
 // several processes.
 type Store struct {
-	client *s3.Client
-	o      Options
-	proven chan bool // has one value: whether the server is known to obey If-None-Match
-	match  chan bool // the same of If-Match
+	client          *s3.Client
+	o               Options
+	noneMatchProven chan bool // has one value: whether the server is known to obey If-None-Match
+	matchProven     chan bool // the same of If-Match
 }
 
 var (
@@ -68,8 +68,8 @@ var (
 )
 
 const (
-	minPart  = 5 << 20 // S3's minimum, except for the last part
-	maxParts = 10_000
+	minPartBytes = 5 << 20 // S3's minimum, except for the last part
+	maxParts     = 10_000
 )
 
 // New checks the options. It makes no calls. An error names the option.
@@ -82,16 +82,16 @@ func New(o Options) (*Store, error) {
 		return nil, errors.New("archive: Client is nil: give an S3 client")
 	case o.Bucket == "":
 		return nil, errors.New("archive: Bucket is empty: name the bucket of the objects")
-	case o.PartBytes < minPart:
-		return nil, fmt.Errorf("archive: PartBytes is %d: give %d or more", o.PartBytes, minPart)
+	case o.PartBytes < minPartBytes:
+		return nil, fmt.Errorf("archive: PartBytes is %d: give %d or more", o.PartBytes, minPartBytes)
 	case o.Parallel < 0 || o.Stalled < 0:
 		return nil, fmt.Errorf("archive: Parallel or Stalled is negative: %d, %v", o.Parallel, o.Stalled)
 	case o.StorageClass != "" && !slices.Contains(types.StorageClass("").Values(), types.StorageClass(o.StorageClass)):
 		return nil, fmt.Errorf("archive: StorageClass %q is none of S3", o.StorageClass)
 	}
-	s := &Store{client: o.Client, o: o, proven: make(chan bool, 1), match: make(chan bool, 1)}
-	s.proven <- false
-	s.match <- false
+	s := &Store{client: o.Client, o: o, noneMatchProven: make(chan bool, 1), matchProven: make(chan bool, 1)}
+	s.noneMatchProven <- false
+	s.matchProven <- false
 	return s, nil
 }
 

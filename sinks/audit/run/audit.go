@@ -42,33 +42,33 @@ func (i *Item) sameAs(before *record.Change) bool {
 
 // Options configure an audit.
 type Options struct {
-	Header  Header // without Run and Begun
-	Request string // digest of the whole request; an interrupted audit continues if its request is the same
-	Report  string // path of the report; the work folder is beside it
-	Sinks   []audit.Sink
+	Header        Header // without Run and Begun
+	RequestDigest string // digest of the whole request; an interrupted audit continues if its request is the same
+	Report        string // path of the report; the work folder is beside it
+	Sinks         []audit.Sink
 	// Items are the contents of the table; nil if Suspects has all places to look at.
-	Items    snapshot.Snapshot
-	Suspects func(add func(sink int, f Suspect)) error // adds the places to look at, instead of Items
-	Match    pipeline.Condition                        // selects items. Default: all
-	Lookup   Lookup                                    // required
-	Segments int                                       // segments in which each sink is read. Default: 16
-	Sample   *Sample                                   // default: everything
+	Items         snapshot.Snapshot
+	Suspects      func(add func(sink int, f Suspect)) error // adds the places to look at, instead of Items
+	ItemCondition pipeline.Condition                        // selects items. Default: all
+	Lookup        Lookup                                    // required
+	Segments      int                                       // segments in which each sink is read. Default: 16
+	Sample        *Sample                                   // default: everything
 	// Parts is the number of parts, and of segments, that are read concurrently. Default: 4.
 	Parts int
-	// Rounds is the number of looks at a place that keeps changing, before it is Busy. Default: 10.
-	Rounds int
-	// Selected means that items are selected, by key or otherwise. If none matches, nothing was compared.
-	Selected      bool
-	Lost          int64                     // items that could not be decoded before the audit
-	Still         bool                      // no other process writes: one look is enough
-	WaitForStream func(ctx context.Context) // blocks while the stream must come first. Default: never
+	// MaxLooks is the number of looks at a place that keeps changing, before it is Busy. Default: 10.
+	MaxLooks int
+	// ItemsSelected means that items are selected, by key or otherwise. If none matches, nothing was compared.
+	ItemsSelected      bool
+	AlreadyUndecodable int64                     // items that could not be decoded before the audit
+	NoWriters          bool                      // no other process writes: one look is enough
+	WaitForStream      func(ctx context.Context) // blocks while the stream must come first. Default: never
 	// Budget limits the rate at which sinks are read. Default: no limit.
 	Budget *Budget
-	// Wait blocks until every consumer is past a time. It is required without Still.
-	Wait        func(ctx context.Context, since time.Time) error
-	Undecodable func(e *record.RecordError) // called with each item that cannot be decoded
-	// Until is the end of a sample, which may then be incomplete and cannot be continued. Default: no end.
-	Until      time.Time
+	// WaitForConsumers blocks until every consumer is past a time. It is required without Still.
+	WaitForConsumers func(ctx context.Context, since time.Time) error
+	OnUndecodable    func(e *record.RecordError) // called with each item that cannot be decoded
+	// Deadline is the end of a sample, which may then be incomplete and cannot be continued. Default: no end.
+	Deadline   time.Time
 	Checkpoint time.Duration // time between two checkpoints. Default: 5 s
 	Progress   Progress      // default: none
 }
@@ -84,7 +84,7 @@ const (
 func (o *Options) setDefaults() {
 	o.Segments = cmp.Or(o.Segments, DefaultSegments)
 	o.Parts = cmp.Or(o.Parts, DefaultParts)
-	o.Rounds = cmp.Or(o.Rounds, DefaultRounds)
+	o.MaxLooks = cmp.Or(o.MaxLooks, DefaultRounds)
 	o.Checkpoint = cmp.Or(o.Checkpoint, DefaultCheckpoint)
 	if o.WaitForStream == nil {
 		o.WaitForStream = func(context.Context) {}
@@ -92,8 +92,8 @@ func (o *Options) setDefaults() {
 	if o.Budget == nil {
 		o.Budget = NewBudget(0)
 	}
-	if o.Undecodable == nil {
-		o.Undecodable = func(*record.RecordError) {}
+	if o.OnUndecodable == nil {
+		o.OnUndecodable = func(*record.RecordError) {}
 	}
 	if o.Progress == nil {
 		o.Progress = noProgress{io.Discard}
@@ -138,18 +138,18 @@ type Suspect struct {
 
 // auditRun is one audit.
 type auditRun struct {
-	o         Options
-	work      *work
-	report    *report
-	bar       Progress
-	readFrom  map[string]part // positions at which the parts of the items continue
-	started   time.Time
-	lastSave  time.Time        // when the progress was last stored
-	stored    int64            // stored entries of sinks that this process read
-	rechecked int64            // suspects that this process looked at
-	unsure    int64            // rechecked suspects that must be looked at again
-	over      bool             // the time ended before the audit
-	groups    map[placeID]bool // differing groups that were found through a named item
+	o               Options
+	work            *work
+	report          *report
+	progress        Progress
+	startPositions  map[string]part // positions at which the parts of the items continue
+	started         time.Time
+	lastSave        time.Time        // when the progress was last stored
+	storedCount     int64            // stored entries of sinks that this process read
+	recheckedCount  int64            // suspects that this process looked at
+	changing        int64            // rechecked suspects that must be looked at again
+	timedOut        bool             // the time ended before the audit
+	differingGroups map[placeID]bool // differing groups that were found through a named item
 }
 
 // Audit makes an audit, or continues an interrupted one, and saves its report.
@@ -157,24 +157,24 @@ func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
 	o.setDefaults()
 	o.Header.Run, o.Header.Begun, o.Header.Format = time.Now().UTC().Format("20060102-150405"),
 		time.Now().UTC().Truncate(time.Second), reportFormat
-	anew := progress{
-		Request: o.Request, Header: o.Header, Phase: readItems, Parts: map[string]part{}, Read: map[string]int{},
+	anew := workState{
+		Request: o.RequestDigest, Header: o.Header, Phase: readItems, Parts: map[string]part{}, Read: map[string]int{},
 		Tally: newTally(len(o.Sinks)),
 	}
-	anew.Tally.Undecodable = o.Lost
+	anew.Tally.Undecodable = o.AlreadyUndecodable
 	w, resumed, err := openWork(ctx, o.Report+".work", anew)
 	if err != nil {
 		return nil, err
 	}
-	a := &auditRun{o: o, work: w, bar: &sharedProgress{progress: o.Progress}, readFrom: maps.Clone(w.Parts),
-		started: time.Now(), groups: make(map[placeID]bool)}
+	a := &auditRun{o: o, work: w, progress: &sharedProgress{progress: o.Progress}, startPositions: maps.Clone(w.Parts),
+		started: time.Now(), differingGroups: make(map[placeID]bool)}
 	o.Budget.setOnSlowed(func(rate float64) {
-		fmt.Fprintf(a.bar, "throttled: slowed to %.0f read units a second\n", rate)
+		fmt.Fprintf(a.progress, "throttled: slowed to %.0f read units a second\n", rate)
 	})
 	defer o.Budget.setOnSlowed(nil)
 	defer func() { err = errors.Join(err, w.close()) }()
 	if resumed {
-		fmt.Fprintf(a.bar, "going on with the audit %s, begun %s\n", w.Header.Run, w.Header.Begun.Format(time.RFC3339))
+		fmt.Fprintf(a.progress, "going on with the audit %s, begun %s\n", w.Header.Run, w.Header.Begun.Format(time.RFC3339))
 	}
 	if w.Header.Sample != nil {
 		a.o.Sample = w.Header.Sample // the segments that the first process chose
@@ -187,7 +187,7 @@ func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
 		if err := a.report.add(line{Header: &w.Header}); err != nil {
 			return nil, err
 		}
-		if err := a.save(); err != nil {
+		if err := a.saveProgress(); err != nil {
 			return nil, err
 		}
 	}
@@ -202,8 +202,8 @@ func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
 	return sum, nil
 }
 
-// save stores the progress with the length of the report.
-func (a *auditRun) save() error {
+// saveProgress stores the progress with the length of the report.
+func (a *auditRun) saveProgress() error {
 	if err := a.report.flush(); err != nil {
 		return err
 	}
@@ -213,13 +213,13 @@ func (a *auditRun) save() error {
 
 // runInTime calls run with the limit Options.Until.
 func (a *auditRun) runInTime(ctx context.Context) error {
-	if !a.o.Until.IsZero() {
+	if !a.o.Deadline.IsZero() {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadlineCause(ctx, a.o.Until, errTimeOver)
+		ctx, cancel = context.WithDeadlineCause(ctx, a.o.Deadline, errTimeOver)
 		defer cancel()
 	}
 	err := a.run(ctx)
-	if a.over = err != nil && (errors.Is(err, errTimeOver) || errors.Is(context.Cause(ctx), errTimeOver)); a.over {
+	if a.timedOut = err != nil && (errors.Is(err, errTimeOver) || errors.Is(context.Cause(ctx), errTimeOver)); a.timedOut {
 		return nil
 	}
 	return err
@@ -239,8 +239,8 @@ func (a *auditRun) run(ctx context.Context) error {
 				return err
 			}
 		}
-		a.work.Phase = sumGroups
-		if err := a.save(); err != nil {
+		a.work.Phase = recheckGroups
+		if err := a.saveProgress(); err != nil {
 			return err
 		}
 	}
@@ -323,7 +323,7 @@ func (a *auditRun) planPage(page *pipeline.Page) (spooledPage, error) {
 	}
 	expected := len(decoded.Changes) * len(a.o.Sinks)
 	p := spooledPage{tally: newTally(len(a.o.Sinks)), encodedEntries: make([]byte, 0, expected*usualEntryBytes),
-		entries: make([]encoded, 0, expected)}
+		entries: make([]encodedEntry, 0, expected)}
 	p.tally.Undecodable = int64(len(decoded.Errors))
 	p.undecodable = decoded.Errors
 	for i := range decoded.Changes {

@@ -245,7 +245,7 @@ func (s testSink) Compare(_ context.Context, c *record.Change, places []audit.En
 	if err := s.ExpectedEntries(c, func(e audit.Entry) {
 		want = e.Place
 		row, there := s.rows[e.Place]
-		f := audit.Finding{Kind: audit.Row, Place: e.Place, Item: c.Key, Expected: true, Verdict: audit.Equal, Found: strconv.Itoa(row.version)}
+		f := audit.Finding{Kind: audit.Row, Place: e.Place, Item: c.Key, Expected: true, Verdict: audit.Equal, FoundText: strconv.Itoa(row.version)}
 		switch {
 		case !there:
 			f.Verdict = audit.Missing
@@ -259,11 +259,11 @@ func (s testSink) Compare(_ context.Context, c *record.Change, places []audit.En
 		}
 		found = append(found, f)
 	}); err != nil {
-		return []audit.Finding{{Item: c.Key, Verdict: audit.Skipped, Why: err.Error()}}, nil
+		return []audit.Finding{{Item: c.Key, Verdict: audit.Skipped, Reason: err.Error()}}, nil
 	}
 	for _, p := range places {
 		if row, there := s.rows[p.Place]; there && p.Place != want {
-			found = append(found, audit.Finding{Kind: audit.Row, Place: p.Place, Item: c.Key, Verdict: audit.Extra, Found: strconv.Itoa(row.version)})
+			found = append(found, audit.Finding{Kind: audit.Row, Place: p.Place, Item: c.Key, Verdict: audit.Extra, FoundText: strconv.Itoa(row.version)})
 		}
 	}
 	return found, s.read()
@@ -280,10 +280,10 @@ func (s testSink) Repair(context.Context, *record.Change, audit.Finding) (audit.
 // auditOptions returns options for an audit of the world with a report at path.
 func (w *world) auditOptions(path string) Options {
 	return Options{
-		Header: Header{Pipeline: "p", Sinks: []string{"rows"}, Source: "a test"}, Request: "r", Report: path, Sinks: []audit.Sink{testSink{w}},
-		Items: w, Lookup: w, Segments: testParts, Parts: 3, Rounds: 4,
-		Checkpoint: 0, // save a checkpoint at each opportunity
-		Wait:       func(context.Context, time.Time) error { return nil },
+		Header: Header{Pipeline: "p", Sinks: []string{"rows"}, Source: "a test"}, RequestDigest: "r", Report: path, Sinks: []audit.Sink{testSink{w}},
+		Items: w, Lookup: w, Segments: testParts, Parts: 3, MaxLooks: 4,
+		Checkpoint:       0, // save a checkpoint at each opportunity
+		WaitForConsumers: func(context.Context, time.Time) error { return nil },
 	}
 }
 
@@ -440,7 +440,7 @@ func TestAudit_HeldIsLookedAtAgain(t *testing.T) {
 		delete(w.rows, string(k))
 	}
 	o := w.auditOptions(filepath.Join(t.TempDir(), "report.jsonl"))
-	o.Wait = func(context.Context, time.Time) error {
+	o.WaitForConsumers = func(context.Context, time.Time) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if _, there := w.rows["k00001"]; !there {
@@ -464,7 +464,7 @@ func TestAudit_SaysWhatItTrusts(t *testing.T) {
 	w := newTestWorld(30)
 	delete(w.rows, "k00001")
 	o := w.auditOptions(filepath.Join(t.TempDir(), "report.jsonl"))
-	o.Wait = func(context.Context, time.Time) error { return errBroken }
+	o.WaitForConsumers = func(context.Context, time.Time) error { return errBroken }
 	if _, err := Audit(t.Context(), o); !errors.Is(err, errBroken) {
 		t.Fatal(err)
 	}
@@ -481,7 +481,7 @@ func TestAudit_CountsNamedItemsOnce(t *testing.T) {
 	w := newTestWorld(30)
 	delete(w.rows, "k00001")
 	o := w.auditOptions(filepath.Join(t.TempDir(), "report.jsonl"))
-	o.Items, o.Selected = nil, true
+	o.Items, o.ItemsSelected = nil, true
 	o.Suspects = func(add func(sink int, s Suspect)) error {
 		for _, k := range []item.Key{"k00001", "k00002"} {
 			add(0, Suspect{Item: k})
@@ -489,7 +489,7 @@ func TestAudit_CountsNamedItemsOnce(t *testing.T) {
 		return nil
 	}
 	breaks := o
-	breaks.Wait = func(context.Context, time.Time) error { return errBroken }
+	breaks.WaitForConsumers = func(context.Context, time.Time) error { return errBroken }
 	if _, err := Audit(t.Context(), breaks); !errors.Is(err, errBroken) {
 		t.Fatal(err)
 	}
@@ -522,7 +522,7 @@ func TestAudit_WaitsBetweenTwoLooks(t *testing.T) {
 	delete(w.rows, "k00007")
 	o := w.auditOptions(filepath.Join(t.TempDir(), "report.jsonl"))
 	waits := 0
-	o.Wait = func(_ context.Context, since time.Time) error {
+	o.WaitForConsumers = func(_ context.Context, since time.Time) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if waits++; since.IsZero() || time.Since(since) < 0 {
@@ -603,12 +603,12 @@ func TestAudit_OnlyTheSame(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report.jsonl")
 	delete(w.rows, "k00003")
 	o := w.auditOptions(path)
-	o.Wait = func(context.Context, time.Time) error { return errBroken } // interrupts between two looks
+	o.WaitForConsumers = func(context.Context, time.Time) error { return errBroken } // interrupts between two looks
 	if _, err := Audit(t.Context(), o); !errors.Is(err, errBroken) {
 		t.Fatal(err)
 	}
 	o = w.auditOptions(path)
-	o.Request = "another"
+	o.RequestDigest = "another"
 	if _, err := Audit(t.Context(), o); err == nil || !strings.Contains(err.Error(), "was interrupted") {
 		t.Errorf("error %v", err)
 	}
@@ -638,7 +638,7 @@ func TestSpool_Splits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &auditRun{work: &work{progress: progress{Tally: newTally(1), Read: map[string]int{"0/0": 1}}}}
+	a := &auditRun{work: &work{workState: workState{Tally: newTally(1), Read: map[string]int{"0/0": 1}}}}
 	suspects, err := openSpool(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -84,7 +84,7 @@ func auditFile(ctx context.Context, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	sum, err := run.Audit(ctx, run.Options{Report: report, Sinks: opened, Items: saved, Lookup: table{}, Segments: 1, Still: true})
+	sum, err := run.Audit(ctx, run.Options{Report: report, Sinks: opened, Items: saved, Lookup: table{}, Segments: 1, NoWriters: true})
 	if err != nil {
 		return err
 	}

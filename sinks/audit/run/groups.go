@@ -36,7 +36,7 @@ func (a *auditRun) recheckGroups(ctx context.Context) error {
 		}
 		for round := 0; len(places) > 0; round++ {
 			a.o.WaitForStream(ctx)
-			findings, err := groups.LookGroups(ctx, a.o.Budget.listing(), places)
+			findings, err := groups.CompareGroups(ctx, a.o.Budget.listing(), places)
 			if err != nil {
 				return fmt.Errorf("%s: %w", sink.Name(), err)
 			}

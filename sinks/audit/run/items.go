@@ -18,7 +18,7 @@ type spooledPage struct {
 	position       pipeline.Position
 	lastOfPart     bool
 	encodedEntries []byte // the entries: hash, length and encoded entry of each
-	entries        []encoded
+	entries        []encodedEntry
 	tally          tally
 
 	undecodable []*record.RecordError
@@ -27,8 +27,8 @@ type spooledPage struct {
 // usualEntryBytes is the usual size of an encoded entry, in bytes.
 const usualEntryBytes = 128
 
-// encoded is an entry in records.
-type encoded struct {
+// encodedEntry is an entry in records.
+type encodedEntry struct {
 	hash uint64
 	end  int // in records
 }
@@ -36,7 +36,7 @@ type encoded struct {
 // add adds an entry.
 func (p *spooledPage) add(e *spooledEntry) {
 	p.encodedEntries = e.appendTo(p.encodedEntries)
-	p.entries = append(p.entries, encoded{e.hash(), len(p.encodedEntries)})
+	p.entries = append(p.entries, encodedEntry{e.hash(), len(p.encodedEntries)})
 }
 
 // spoolItems spools the required entries of a snapshot's items. The goroutines that read pages also plan them, and one
@@ -118,9 +118,9 @@ func (a *auditRun) spoolPage(entries *spool, page *spooledPage) error {
 	}
 	a.work.Tally.add(&page.tally)
 	for _, e := range page.undecodable {
-		a.o.Undecodable(e)
+		a.o.OnUndecodable(e)
 	}
-	a.bar.Update(a.work.Tally.Items, a.totalItems())
+	a.progress.Update(a.work.Tally.Items, a.totalItems())
 	return nil
 }
 
@@ -139,12 +139,12 @@ func (a *auditRun) checkpoint(entries *spool) error {
 		return err
 	}
 	a.work.Entries = slices.Clone(lengths)
-	return a.save()
+	return a.saveProgress()
 }
 
 // readPart reads a part of the items to its end.
 func (a *auditRun) readPart(ctx context.Context, id string, pages chan<- spooledPage) (err error) {
-	from := a.readFrom[id].Position
+	from := a.startPositions[id].Position
 	a.o.WaitForStream(ctx)
 	r, err := a.o.Items.Open(ctx, id, from)
 	if err != nil {

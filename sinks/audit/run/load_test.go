@@ -70,7 +70,7 @@ func underLoad(t *testing.T, seed uint64, wait time.Duration) (injected, found m
 			}
 		}()
 		o := w.auditOptions(path)
-		o.Wait = func(ctx context.Context, since time.Time) error {
+		o.WaitForConsumers = func(ctx context.Context, since time.Time) error {
 			return pipeline.Sleep(ctx, time.Until(since.Add(wait)))
 		}
 		if _, err := Audit(ctx, o); err != nil {
@@ -126,7 +126,7 @@ func TestAudit_ItemIsReadAfterItsPlace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report.jsonl")
 	o := w.auditOptions(path)
 	waits := 0
-	o.Wait = func(context.Context, time.Time) error {
+	o.WaitForConsumers = func(context.Context, time.Time) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if waits++; waits == 1 {

@@ -10,7 +10,7 @@ import (
 
 // isNamed reports whether the audit compares named items. Then the sinks are not listed: the plans give the places of
 // the items.
-func (a *auditRun) isNamed() bool { return a.o.Items == nil && a.o.Selected }
+func (a *auditRun) isNamed() bool { return a.o.Items == nil && a.o.ItemsSelected }
 
 // addNotes adds the notes about places of a named item that the audit does not search.
 func (a *auditRun) addNotes(c *record.Change, suspects []*suspect) {
@@ -30,7 +30,7 @@ func (a *auditRun) lookShares(ctx context.Context, l *look) error {
 	if !ok || slices.ContainsFunc(l.findings, func(f audit.Finding) bool { return f.Verdict != audit.Equal }) {
 		return nil
 	}
-	shares, err := groups.LookShares(ctx, l.change)
+	shares, err := groups.FindShares(ctx, l.change)
 	for i := range shares {
 		if shares[i].Verdict != audit.Equal {
 			l.findings = append(l.findings, shares[i])
@@ -42,7 +42,7 @@ func (a *auditRun) lookShares(ctx context.Context, l *look) error {
 // isRepeated reports whether a group was found before, because several named items count in it.
 func (a *auditRun) isRepeated(sink int, f *audit.Finding) bool {
 	id := placeID{sink, f.Kind, f.Place}
-	repeated := f.Kind == audit.Group && a.groups[id]
-	a.groups[id] = true
+	repeated := f.Kind == audit.Group && a.differingGroups[id]
+	a.differingGroups[id] = true
 	return repeated
 }

@@ -25,7 +25,7 @@ const itemsAtOnce = 100
 // until every suspect stood still for longer than the lag: a difference counts if item and places are the same in two
 // rounds, versions included, and every consumer was past the first of the two in between.
 func (a *auditRun) recheckRound(ctx context.Context) (done bool, err error) {
-	last := a.work.Round >= a.o.Rounds
+	last := a.work.Round >= a.o.MaxLooks
 	open, err := openSpool(a.work.path(fmt.Sprintf("round-%d", a.work.Round)), a.work.Open)
 	if err != nil {
 		return false, err
@@ -40,7 +40,7 @@ func (a *auditRun) recheckRound(ctx context.Context) (done bool, err error) {
 		return true, errors.Join(open.remove(), next.remove())
 	}
 	if a.work.Round > 0 && a.work.File == 0 {
-		if err := a.o.Wait(ctx, a.work.Waited); err != nil {
+		if err := a.o.WaitForConsumers(ctx, a.work.Waited); err != nil {
 			return false, err
 		}
 	}
@@ -58,7 +58,7 @@ func (a *auditRun) recheckRound(ctx context.Context) (done bool, err error) {
 	}
 	a.work.Open, a.work.Next, a.work.File, a.work.Waited = slices.Clone(lengths), nil, 0, time.Now()
 	a.work.Round++
-	return false, errors.Join(a.save(), open.remove())
+	return false, errors.Join(a.saveProgress(), open.remove())
 }
 
 // saveRound stores the progress of a round, unless that was done a moment ago.
@@ -72,7 +72,7 @@ func (a *auditRun) saveRound(next *spool) error {
 	}
 	a.work.Next = slices.Clone(lengths)
 	a.work.File++ // the file is done
-	err = a.save()
+	err = a.saveProgress()
 	a.work.File--
 	return err
 }
@@ -220,7 +220,7 @@ func (a *auditRun) lookAtAll(ctx context.Context, looks []look) {
 			for l := range queue {
 				if l.undecodable != nil {
 					l.findings = []audit.Finding{{Item: l.item, Verdict: audit.Skipped,
-						Why: "the item cannot be decoded: " + l.undecodable.Error()}}
+						Reason: "the item cannot be decoded: " + l.undecodable.Error()}}
 					continue
 				}
 				l.err = a.o.Budget.retryThrottled(ctx, func() (err error) {
@@ -245,7 +245,7 @@ func (l *look) keepDifferences() {
 	})
 	for i := range l.findings {
 		if f := &l.findings[i]; l.item == "" && f.Verdict.Differs() {
-			f.Underlying, f.Verdict, f.Why = f.Verdict, audit.Skipped,
+			f.Underlying, f.Verdict, f.Reason = f.Verdict, audit.Skipped,
 				"nothing tells which item it was made of; if a later audit finds it again, no item has it"
 		}
 	}
@@ -254,7 +254,7 @@ func (l *look) keepDifferences() {
 // findMoved reads the items with findings once more. An item that is the same in two rounds proves nothing unless it
 // was read after its places. It may have changed between the two reads, and back before the next round.
 func (a *auditRun) findMoved(ctx context.Context, looks []look) error {
-	if a.o.Still {
+	if a.o.NoWriters {
 		return nil
 	}
 	var found []*look
@@ -280,10 +280,10 @@ func (a *auditRun) findMoved(ctx context.Context, looks []look) error {
 // includesItem reports whether the audit includes an item. It includes a removed item, whose former entries are
 // unknown, and an item for which the selection fails.
 func (a *auditRun) includesItem(c *record.Change) bool {
-	if a.o.Match == nil || c.Removed() {
+	if a.o.ItemCondition == nil || c.Removed() {
 		return true
 	}
-	selected, err := a.o.Match.Match(c)
+	selected, err := a.o.ItemCondition.Match(c)
 	return selected || err != nil
 }
 
@@ -292,13 +292,13 @@ func (a *auditRun) handle(l *look, next *spool, last bool) error {
 	_, isDamaged := errors.AsType[*state.DamagedError](l.err) // others can be read
 	switch {
 	case state.IsPermanent(l.err) || isDamaged:
-		l.findings = []audit.Finding{{Item: l.item, Verdict: audit.Skipped, Why: l.err.Error()}}
+		l.findings = []audit.Finding{{Item: l.item, Verdict: audit.Skipped, Reason: l.err.Error()}}
 	case l.err != nil:
 		return fmt.Errorf("%s: %w", a.o.Sinks[l.sink].Name(), l.err)
 	}
 	t := &a.work.Tally.Sinks[l.sink]
-	a.rechecked++
-	a.bar.Update(a.rechecked, a.work.Tally.Suspects)
+	a.recheckedCount++
+	a.progress.Update(a.recheckedCount, a.work.Tally.Suspects)
 	if (a.o.Sample != nil || a.o.Items == nil) && a.work.Round == 0 {
 		t.Compared += int64(l.looked)
 	}
@@ -316,7 +316,7 @@ func (a *auditRun) handle(l *look, next *spool, last bool) error {
 	}
 	moves := slices.ContainsFunc(found, func(f audit.Finding) bool { return mayMove(&f) || f.Verdict == audit.Busy })
 	switch {
-	case !moves, a.o.Still && found[0].Verdict != audit.Busy, a.work.Round > 0 && seen == l.lastFindings:
+	case !moves, a.o.NoWriters && found[0].Verdict != audit.Busy, a.work.Round > 0 && seen == l.lastFindings:
 	case last:
 		for i := range found {
 			if mayMove(&found[i]) {
@@ -325,7 +325,7 @@ func (a *auditRun) handle(l *look, next *spool, last bool) error {
 		}
 	default:
 		if a.work.Round == 0 {
-			a.unsure++
+			a.changing++
 		}
 		l.lastFindings = seen
 		return next.add(l.hash(), l.appendTo(nil))
@@ -352,7 +352,7 @@ func mayMove(f *audit.Finding) bool {
 // countSettled counts a suspect that needs no further look.
 func (a *auditRun) countSettled() {
 	if a.work.Round > 0 {
-		a.unsure--
+		a.changing--
 	}
 }
 

@@ -190,7 +190,7 @@ func (r *Repairer) findChanged(ctx context.Context) error {
 			}
 		}
 		if !equal {
-			b.outcome = audit.Outcome{Result: audit.ChangedMeanwhile, Why: "the item changed during the repair"}
+			b.outcome = audit.Outcome{Result: audit.ChangedMeanwhile, Reason: "the item changed during the repair"}
 		}
 	}
 	return nil
@@ -280,7 +280,7 @@ func (b *repairedFinding) refusal() string {
 // repairFinding makes one repair, and sets its outcome. The error ends all repairs.
 func (r *Repairer) repairFinding(ctx context.Context, b *repairedFinding) error {
 	if why := b.refusal(); why != "" {
-		b.outcome = audit.Outcome{Result: audit.Refused, Why: why}
+		b.outcome = audit.Outcome{Result: audit.Refused, Reason: why}
 		return nil
 	}
 	sink := r.o.Sinks[b.sink]
@@ -296,12 +296,12 @@ func (r *Repairer) repairFinding(ctx context.Context, b *repairedFinding) error 
 			return err
 		})
 		if _, damaged := errors.AsType[*state.DamagedError](err); damaged {
-			done, err = audit.Outcome{Result: audit.Refused, Why: err.Error()}, nil // other entries can still be read
+			done, err = audit.Outcome{Result: audit.Refused, Reason: err.Error()}, nil // other entries can still be read
 		}
 		switch {
 		case err != nil:
 			return fmt.Errorf("%s: %s: %w", sink.Name(), b.finding.PlaceText, err)
-		case !done.Lost || look == looksOfRepair:
+		case !done.Overtaken || look == looksOfRepair:
 			b.outcome = done
 			return nil
 		}

@@ -44,12 +44,12 @@ func (s *repairedSink) Repair(ctx context.Context, _ *record.Change, f audit.Fin
 	}
 	s.running = append(s.running, &f)
 	s.most = max(s.most, len(s.running))
-	s.begun = append(s.begun, f.Found)
+	s.begun = append(s.begun, f.FoundText)
 	if s.tries == nil {
 		s.tries = make(map[string]int)
 	}
-	s.tries[f.Found]++
-	n := s.tries[f.Found]
+	s.tries[f.FoundText]++
+	n := s.tries[f.FoundText]
 	s.mu.Unlock()
 	done, err := s.repairs(ctx, n, &f)
 	s.mu.Lock()
@@ -91,11 +91,11 @@ func repairAll(ctx context.Context, s *repairedSink, fs []audit.Finding, items L
 	r := NewRepairer(RepairOptions{
 		Sinks: []audit.Sink{s}, Lookup: items, AtOnce: 4,
 		Done: func(_ int, f *audit.Finding, o audit.Outcome) {
-			outcomes = append(outcomes, f.Found+" "+string(o.Result))
+			outcomes = append(outcomes, f.FoundText+" "+string(o.Result))
 		},
 	})
 	for i := range fs {
-		fs[i].Found = fmt.Sprint(i)
+		fs[i].FoundText = fmt.Sprint(i)
 		if err := r.Add(ctx, 0, &fs[i]); err != nil {
 			return outcomes, err
 		}
@@ -147,7 +147,7 @@ func TestRepairer_Order(t *testing.T) {
 			}
 			for i := range fs {
 				for j := range i {
-					if related(&fs[j], &fs[i]) && at[fs[j].Found] > at[fs[i].Found] {
+					if related(&fs[j], &fs[i]) && at[fs[j].FoundText] > at[fs[i].FoundText] {
 						t.Errorf("%+v is repaired before %+v", fs[i], fs[j])
 					}
 				}
@@ -157,7 +157,7 @@ func TestRepairer_Order(t *testing.T) {
 }
 
 func numberOf(f *audit.Finding) (n int) {
-	_, _ = fmt.Sscan(f.Found, &n)
+	_, _ = fmt.Sscan(f.FoundText, &n)
 	return n
 }
 
@@ -221,9 +221,9 @@ func TestRepairer_LooksAgain(t *testing.T) {
 			time.Sleep(time.Second)
 			switch {
 			case f.Place == "p0" && n < 3:
-				return audit.Outcome{Result: audit.ChangedMeanwhile, Lost: true}, nil
+				return audit.Outcome{Result: audit.ChangedMeanwhile, Overtaken: true}, nil
 			case f.Place == "p1":
-				return audit.Outcome{Result: audit.ChangedMeanwhile, Lost: true}, nil
+				return audit.Outcome{Result: audit.ChangedMeanwhile, Overtaken: true}, nil
 			case f.Place == "p2" && n < 4:
 				return audit.Outcome{}, throttled.New("slow down")
 			case f.Place == "p3":

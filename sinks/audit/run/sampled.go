@@ -27,8 +27,8 @@ type SampledOptions struct {
 	Segments int           // number of segments of the table and of the sinks
 	RCU      float64       // read units a second; 0: no limit
 	Lag      time.Duration // maximum lag of the sinks behind the stream, as the caller assumes
-	Until    time.Time     // see [Options.Until]
-	Retry    func(err error, wait time.Duration)
+	Deadline time.Time     // see [Options.Until]
+	OnRetry  func(err error, wait time.Duration)
 }
 
 // AuditSample makes an audit of a sample, and calls found with each finding of its report.
@@ -40,7 +40,7 @@ func AuditSample(
 	if err != nil {
 		return nil, err
 	}
-	items, err := table.Scan(ctx, s.Segments, s.RCU, nil, s.Retry)
+	items, err := table.Scan(ctx, s.Segments, s.RCU, nil, s.OnRetry)
 	if err != nil {
 		return nil, err
 	}
@@ -51,10 +51,10 @@ func AuditSample(
 			Assumed: fmt.Sprintf("the Lambda function is never more than %s behind the stream", s.Lag),
 		},
 		Report: filepath.Join(s.Dir, "report.jsonl"), Sinks: s.Sinks, Items: items, Lookup: table.Lookup,
-		Segments: s.Segments, Until: s.Until, Checkpoint: time.Minute, Budget: budget,
-		Wait: func(ctx context.Context, since time.Time) error {
+		Segments: s.Segments, Deadline: s.Deadline, Checkpoint: time.Minute, Budget: budget,
+		WaitForConsumers: func(ctx context.Context, since time.Time) error {
 			past := since.Add(s.Lag)
-			if !s.Until.IsZero() && past.After(s.Until) {
+			if !s.Deadline.IsZero() && past.After(s.Deadline) {
 				return errTimeOver
 			}
 			return pipeline.Sleep(ctx, time.Until(past))

@@ -60,19 +60,19 @@ func (s *testGroups) StoredEntries(ctx context.Context, l state.Listing) iter.Se
 }
 
 // LookShares implements [audit.GroupSink].
-func (s *testGroups) LookShares(context.Context, *record.Change) ([]audit.Finding, error) {
+func (s *testGroups) FindShares(context.Context, *record.Change) ([]audit.Finding, error) {
 	return nil, nil
 }
 
 // LookGroups implements [audit.GroupSink].
-func (s *testGroups) LookGroups(_ context.Context, _ state.Listing, places []string) (found []audit.Finding, err error) {
+func (s *testGroups) CompareGroups(_ context.Context, _ state.Listing, places []string) (found []audit.Finding, err error) {
 	s.sums++
 	counts := make(map[string]int)
 	for _, row := range s.rows {
 		counts[row.value]++
 	}
 	for _, p := range places {
-		f := audit.Finding{Kind: audit.Group, Place: p, Verdict: audit.Equal, Found: strconv.Itoa(s.groups[p])}
+		f := audit.Finding{Kind: audit.Group, Place: p, Verdict: audit.Equal, FoundText: strconv.Itoa(s.groups[p])}
 		stored, there := s.groups[p]
 		switch {
 		case !there && counts[p] > 0:
@@ -88,7 +88,7 @@ func (s *testGroups) LookGroups(_ context.Context, _ state.Listing, places []str
 }
 
 // GroupsNotCompared implements [audit.GroupSink].
-func (s *testGroups) GroupsNotCompared() string { return s.why }
+func (s *testGroups) WhyGroupsNotCompared() string { return s.why }
 
 // RepairGroups implements [audit.GroupSink].
 func (s *testGroups) RepairGroups(context.Context, state.Listing, []audit.Finding) ([]audit.Outcome, error) {

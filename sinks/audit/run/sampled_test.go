@@ -37,9 +37,9 @@ func TestAudit_EndsInTime(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "report.jsonl")
 			o := w.auditOptions(path)
 			o.Sample = &Sample{Segments: []int{0, 1, 2, 3, 4, 5, 6, 7}, Of: testParts}
-			o.Header.Sample, o.Until = o.Sample, time.Now().Add(until)
+			o.Header.Sample, o.Deadline = o.Sample, time.Now().Add(until)
 			o.WaitForStream = func(ctx context.Context) { _ = pipeline.Sleep(ctx, time.Millisecond) }
-			o.Wait = func(ctx context.Context, _ time.Time) error { return pipeline.Sleep(ctx, 100*time.Millisecond) }
+			o.WaitForConsumers = func(ctx context.Context, _ time.Time) error { return pipeline.Sleep(ctx, 100*time.Millisecond) }
 			sum, err := Audit(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)

@@ -57,8 +57,8 @@ func (a *auditRun) spoolStored(ctx context.Context, entries *spool) error {
 				return err
 			}
 		}
-		a.stored += int64(len(l.entries))
-		a.bar.Update(a.stored, a.work.Tally.requiredEntries())
+		a.storedCount += int64(len(l.entries))
+		a.progress.Update(a.storedCount, a.work.Tally.requiredEntries())
 		if l.done {
 			a.work.Read[l.segment.name()] = l.segment.reading
 			a.work.Tally.Sinks[l.segment.sink].Stored += counts[l.segment.reading]
@@ -112,8 +112,8 @@ func (a *auditRun) list(ctx context.Context, s segment, listed chan<- listedEntr
 	return nil
 }
 
-// Stored calls do with each stored entry of a sink of o. It blocks while it reads.
-func Stored(ctx context.Context, o Options, sink int, do func(audit.Entry) error) error {
+// EachStored calls do with each stored entry of a sink of o. It blocks while it reads.
+func EachStored(ctx context.Context, o Options, sink int, do func(audit.Entry) error) error {
 	o.setDefaults()
 	a := auditRun{o: o}
 	var segments []segment

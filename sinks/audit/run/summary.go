@@ -88,7 +88,7 @@ func (a *auditRun) summary() *Summary {
 			one.UpperBound = &bound
 		}
 		if groups, ok := sink.(audit.GroupSink); ok && a.o.Items != nil {
-			one.NotCompared = groups.GroupsNotCompared()
+			one.NotCompared = groups.WhyGroupsNotCompared()
 			if one.NotCompared != "" {
 				s.Open++
 			}
@@ -100,18 +100,18 @@ func (a *auditRun) summary() *Summary {
 	}
 	switch {
 	case s.Items > 0:
-	case a.o.Selected:
+	case a.o.ItemsSelected:
 		s.Open++
 		s.NothingSelected = true
 	case a.o.Sample != nil && compared == 0:
 		s.Open++
 		s.NothingSampled = true
 	}
-	if a.over {
+	if a.timedOut {
 		s.Coverage *= a.recheckedShare()
-		s.Open += a.unsure
+		s.Open += a.changing
 		s.Incomplete = "the time was over while " + doing[a.work.Phase] + ": "
-		if a.work.Phase == sumGroups { // all contributions are read, even for a sample
+		if a.work.Phase == recheckGroups { // all contributions are read, even for a sample
 			s.Incomplete += "allow more read units a second, or leave large aggregates out"
 		} else {
 			s.Incomplete += "choose fewer of more segments, or allow more read units a second"
@@ -132,7 +132,7 @@ func (a *auditRun) readUnits() float64 {
 // doing describes each phase for the progress.
 var doing = map[phase]string{
 	readItems: "the items were read", readSinks: "the sinks were read", compare: "the two were joined",
-	recheck: "what differs was looked at again", sumGroups: "groups were compared",
+	recheck: "what differs was looked at again", recheckGroups: "groups were compared",
 }
 
 // recheckedShare returns the share of a sample that was looked at at least once. It is 0 before the recheck begins.

@@ -21,16 +21,16 @@ import (
 type phase string
 
 const (
-	readItems phase = "items"   // required entries are spooled
-	readSinks phase = "sinks"   // stored entries are spooled
-	compare   phase = "compare" // the two sides are joined: differing places are suspects
-	recheck   phase = "recheck" // each suspect is looked at until it stopped changing
-	sumGroups phase = "groups"  // groups are compared with the sums of contributions
-	finished  phase = "finished"
+	readItems     phase = "items"   // required entries are spooled
+	readSinks     phase = "sinks"   // stored entries are spooled
+	compare       phase = "compare" // the two sides are joined: differing places are suspects
+	recheck       phase = "recheck" // each suspect is looked at until it stopped changing
+	recheckGroups phase = "groups"  // groups are compared with the sums of contributions
+	finished      phase = "finished"
 )
 
-// progress is the checkpoint of an audit. A process that continues repeats the later work.
-type progress struct {
+// workState is the checkpoint of an audit. A process that continues repeats the later work.
+type workState struct {
 	Request string // digest of the request
 	Header  Header
 	Phase   phase
@@ -59,14 +59,14 @@ type part struct {
 // work is the work folder of an audit, with its progress and the data that does not fit into memory. One goroutine uses
 // it.
 type work struct {
-	progress
+	workState
 	dir  string
 	lock *filelock.Lock
 }
 
 // openWork opens the work folder of an audit, and creates it if it is missing. An interrupted audit continues if its
 // request is the same; resumed reports that.
-func openWork(ctx context.Context, dir string, anew progress) (w *work, resumed bool, err error) {
+func openWork(ctx context.Context, dir string, anew workState) (w *work, resumed bool, err error) {
 	if err := private.MkdirAll(dir); err != nil {
 		return nil, false, err
 	}
@@ -74,7 +74,7 @@ func openWork(ctx context.Context, dir string, anew progress) (w *work, resumed 
 	if err != nil {
 		return nil, false, fmt.Errorf("another audit writes this report: %w", err)
 	}
-	w = &work{dir: dir, lock: lock, progress: anew}
+	w = &work{dir: dir, lock: lock, workState: anew}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, lock.Release())
@@ -84,7 +84,7 @@ func openWork(ctx context.Context, dir string, anew progress) (w *work, resumed 
 	if errors.Is(err, fs.ErrNotExist) {
 		return w, false, nil
 	}
-	var before progress
+	var before workState
 	if err == nil {
 		err = json.Unmarshal(b, &before)
 	}
@@ -95,7 +95,7 @@ func openWork(ctx context.Context, dir string, anew progress) (w *work, resumed 
 		return nil, false, errs.Errorf(
 			"%s has an audit that was interrupted, of other sinks, of another source or of another file: delete the folder, or name another --report", redact.Safe(dir))
 	}
-	w.progress = before
+	w.workState = before
 	w.Header.Assumed = cmp.Or(anew.Header.Assumed, before.Header.Assumed)
 	return w, true, nil
 }
@@ -104,7 +104,7 @@ func (w *work) path(name string) string { return filepath.Join(w.dir, name) }
 
 // save stores the progress.
 func (w *work) save() error {
-	b, err := json.Marshal(&w.progress)
+	b, err := json.Marshal(&w.workState)
 	if err != nil {
 		return err
 	}

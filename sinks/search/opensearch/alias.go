@@ -21,9 +21,9 @@ const (
 	maxName     = 255     // bytes of an index name
 )
 
-// physical returns the name of the index of an alias. Different aliases have different indexes: a hash
+// physicalName returns the name of the index of an alias. Different aliases have different indexes: a hash
 // replaces the part that is cut from a long name.
-func physical(alias string) string {
+func physicalName(alias string) string {
 	if len(alias)+len(physicalEnd) <= maxName {
 		return alias + physicalEnd
 	}
@@ -36,8 +36,8 @@ func physical(alias string) string {
 	return alias[:keep] + "-" + digest + hashedEnd
 }
 
-// live is the filter that hides tombstones.
-const live = `{"bool":{"must_not":{"term":{"_tw.deleted":true}}}}`
+// liveFilter is the filter that hides tombstones.
+const liveFilter = `{"bool":{"must_not":{"term":{"_tw.deleted":true}}}}`
 
 // alias is an alias of an index in the server's form.
 type alias struct {
@@ -47,7 +47,7 @@ type alias struct {
 
 // hidesTombstones reports whether the alias has the filter live.
 func (a alias) hidesTombstones() bool {
-	want, err := indexmap.Decode([]byte(live))
+	want, err := indexmap.Decode([]byte(liveFilter))
 	if err != nil {
 		return false
 	}

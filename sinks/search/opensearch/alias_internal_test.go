@@ -13,13 +13,13 @@ func TestPhysicalNames(t *testing.T) {
 	for n := 245; n <= maxName; n++ {
 		long := strings.Repeat("x", n)
 		aliases = append(aliases, long, long[:n-1]+"y")
-		if at := physical(long); len(at) == maxName && strings.HasSuffix(at, hashedEnd) {
+		if at := physicalName(long); len(at) == maxName && strings.HasSuffix(at, hashedEnd) {
 			aliases = append(aliases, strings.TrimSuffix(at, hashedEnd))
 		}
 	}
 	of := make(map[string]string)
 	for _, alias := range aliases {
-		at := physical(alias)
+		at := physicalName(alias)
 		if err := search.CheckIndex(at); err != nil {
 			t.Errorf("behind %q: %v", alias, err)
 		}

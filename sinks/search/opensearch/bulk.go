@@ -20,7 +20,7 @@ import (
 // a field whose type was decided before.
 func (s *Store) Apply(ctx context.Context, ms []search.Mutation) ([]search.Result, error) {
 	coalesced := search.Coalesce(ms)
-	b := &bulk{store: s, ms: ms, rs: make([]search.Result, len(ms))}
+	b := &bulk{store: s, mutations: ms, results: make([]search.Result, len(ms))}
 	if err := b.sendAll(ctx, coalesced.Newest); err != nil {
 		return nil, err
 	}
@@ -33,18 +33,18 @@ func (s *Store) Apply(ctx context.Context, ms []search.Mutation) ([]search.Resul
 			}
 		}
 	}
-	coalesced.Share(ms, b.rs)
-	return b.rs, nil
+	coalesced.Share(ms, b.results)
+	return b.results, nil
 }
 
 // bulk is one call of Apply.
 type bulk struct {
-	store *Store
-	ms    []search.Mutation
-	rs    []search.Result
-	unfit []unfitMutation // mutations that did not fit the index's fields at the first attempt
-	alone *unfitMutation  // the mutation that is sent alone, or that is never sent again; nil before that
-	again bool            // it is sent once more
+	store     *Store
+	mutations []search.Mutation
+	results   []search.Result
+	unfit     []unfitMutation // mutations that did not fit the index's fields at the first attempt
+	alone     *unfitMutation  // the mutation that is sent alone, or that is never sent again; nil before that
+	again     bool            // it is sent once more
 
 	stop error // error after which nothing more is sent
 }
@@ -90,7 +90,7 @@ func (b *bulk) resolve(ctx context.Context, at []int) []int {
 	failed := make(map[string]error) // by index
 	left := at[:0:0]
 	for _, i := range at {
-		m := &b.ms[i]
+		m := &b.mutations[i]
 		err, known := failed[m.Index]
 		if !known {
 			if err = search.CheckIndex(m.Index); err == nil {
@@ -101,7 +101,7 @@ func (b *bulk) resolve(ctx context.Context, at []int) []int {
 		if err == nil {
 			err = b.store.checkMutation(m)
 		}
-		if b.rs[i].Err = err; err == nil {
+		if b.results[i].Err = err; err == nil {
 			left = append(left, i)
 		}
 	}
@@ -140,18 +140,18 @@ func (b *bulk) send(ctx context.Context, at []int) (again []int) {
 func (b *bulk) fail(at []int, err error) {
 	b.stop = err
 	for _, i := range at {
-		b.rs[i].Err = err
+		b.results[i].Err = err
 	}
 }
 
 // commonIndex returns the index of all mutations at; "" if there are several.
 func (b *bulk) commonIndex(at []int) string {
 	for _, i := range at {
-		if b.ms[i].Index != b.ms[at[0]].Index {
+		if b.mutations[i].Index != b.mutations[at[0]].Index {
 			return ""
 		}
 	}
-	return b.ms[at[0]].Index
+	return b.mutations[at[0]].Index
 }
 
 // pathIn returns the path below an index, or below the server if index is "".
@@ -246,7 +246,7 @@ const (
 // setResult sets the result of a mutation from the server's answer about it. size is the length of the
 // request if the server refused the whole request, else 0.
 func (b *bulk) setResult(i int, it *bulkItem, size int) nextStep {
-	m, r := &b.ms[i], &b.rs[i]
+	m, r := &b.mutations[i], &b.results[i]
 	*r = search.Result{}
 	switch {
 	case it.status/100 == 2 && it.noop:
@@ -266,7 +266,7 @@ func (b *bulk) setResult(i int, it *bulkItem, size int) nextStep {
 		b.store.installed.Store(false)
 		return sendAgain
 	case class == noIndex && b.store.indexes != nil:
-		b.store.indexes.known.Delete(m.Index)
+		b.store.indexes.readyAt.Delete(m.Index)
 		r.Err = pipeline.Transient(r.Err) // the retry looks for the index again
 		return sendAgain
 	case class == tooLarge && size > 0:
@@ -277,7 +277,7 @@ func (b *bulk) setResult(i int, it *bulkItem, size int) nextStep {
 	case b.alone.losesAnother(&it.failure):
 		b.again = true
 	default:
-		b.store.explain(e, &it.failure, m.Doc)
+		b.store.setUnholdableHint(e, &it.failure, m.Doc)
 	}
 	return settled
 }

@@ -24,16 +24,16 @@ func (s *Store) checkMutation(m *search.Mutation) error {
 			len(m.ID), maxID)
 	case len(m.Doc) == 0 || m.Doc[0] != '{':
 		return errs.New("opensearch: a document is no JSON object")
-	case s.mode == Fast && second(m) < 0:
+	case s.mode == Fast && externalVersion(m) < 0:
 		return errs.Errorf("opensearch: a change was made before 1970, which mode: %s can't put in order: use mode: %s",
 			redact.Safe(Fast), redact.Safe(Exact))
 	}
 	return nil
 }
 
-// second is the external version of a mutation in mode fast: the creation
+// externalVersion is the external version of a mutation in mode fast: the creation
 // time of the change in Unix seconds. A change without a time, such as one of a backfill, is below all others.
-func second(m *search.Mutation) int64 {
+func externalVersion(m *search.Mutation) int64 {
 	if m.Time.IsZero() {
 		return 0
 	}
@@ -53,18 +53,18 @@ const lineOverhead = 256
 // encode returns a request with as many of the mutations at as the limits allow, and at least
 // one.
 func (b *bulk) encode(at []int) bulkRequest {
-	most := b.store.limits.now()
+	most := b.store.limits.maxBytes()
 	r := bulkRequest{index: b.commonIndex(at)}
 	at = at[:min(len(at), b.store.limits.count)]
 	size := 0
 	for _, i := range at {
-		if size += len(b.ms[i].Doc) + len(b.ms[i].ID) + lineOverhead; size > most {
+		if size += len(b.mutations[i].Doc) + len(b.mutations[i].ID) + lineOverhead; size > most {
 			break
 		}
 	}
 	r.body = make([]byte, 0, size)
 	for _, i := range at {
-		m, end, index := &b.ms[i], len(r.body), ""
+		m, end, index := &b.mutations[i], len(r.body), ""
 		if r.index == "" {
 			index = m.Index
 		}
@@ -86,26 +86,26 @@ func (b *bulk) encode(at []int) bulkRequest {
 // version. A missing document is created by the script (scripted_upsert).
 func (s *Store) appendExact(dst []byte, index string, m *search.Mutation) []byte {
 	dst = append(dst, `{"update":{`...)
-	dst = appendAddress(dst, index, m)
+	dst = appendTarget(dst, index, m)
 	dst = append(dst, "}}\n"+`{"scripted_upsert":true,"upsert":{},"script":{"id":"`...)
 	dst = append(dst, scriptID...)
 	dst = append(dst, `","params":{"doc":`...)
-	dst = appendLine(dst, s.document(m))
+	dst = appendDocument(dst, s.document(m))
 	return append(dst, "}}}\n"...)
 }
 
 // appendFast appends the lines that write a mutation unless the stored document has a later second.
 func (s *Store) appendFast(dst []byte, index string, m *search.Mutation) []byte {
 	dst = append(dst, `{"index":{`...)
-	dst = appendAddress(dst, index, m)
+	dst = appendTarget(dst, index, m)
 	dst = append(dst, `,"version_type":"external_gte","version":`...)
-	dst = strconv.AppendInt(dst, second(m), 10)
+	dst = strconv.AppendInt(dst, externalVersion(m), 10)
 	dst = append(dst, "}}\n"...)
-	dst = appendLine(dst, s.document(m))
+	dst = appendDocument(dst, s.document(m))
 	return append(dst, '\n')
 }
 
-func appendAddress(dst []byte, index string, m *search.Mutation) []byte {
+func appendTarget(dst []byte, index string, m *search.Mutation) []byte {
 	if index != "" { // "": the path names it
 		dst = append(appendText(append(dst, `"_index":`...), index), ',')
 	}
@@ -126,9 +126,9 @@ func appendText(dst []byte, s string) []byte {
 	return append(append(append(dst, '"'), s...), '"')
 }
 
-// appendLine appends a JSON document on one line, as a bulk request requires. It replaces line
+// appendDocument appends a JSON document on one line, as a bulk request requires. It replaces line
 // breaks by spaces; in JSON they occur between tokens only.
-func appendLine(dst, doc []byte) []byte {
+func appendDocument(dst, doc []byte) []byte {
 	from := len(dst)
 	dst = append(dst, doc...)
 	for line := dst[from:]; ; {

@@ -24,11 +24,11 @@ func (s *Store) Check(ctx context.Context) (names []string, err error) {
 	}
 	if len(records) > 0 {
 		there := records[stateIndex]
-		if err := there.keepsRecords(); err != nil {
+		if err := there.checkRecordMapping(); err != nil {
 			return nil, err
 		}
 	}
-	r, _, found, err := s.record(ctx, s.indexes.sink())
+	r, _, found, err := s.readRecord(ctx, s.indexes.sink())
 	if err != nil {
 		return nil, err
 	}

@@ -41,12 +41,12 @@ type Indexes struct {
 	// double from the start, even if its first value is written as text. Default: none
 	Attributes map[string]item.Kind
 
-	// Begun is set if the pipeline's state knows that the sink wrote documents. Then a missing record of the
+	// WroteDocuments is set if the pipeline's state knows that the sink wrote documents. Then a missing record of the
 	// sink on the server is an error, and no index is created. Default: the sink begins now
-	Begun bool
+	WroteDocuments bool
 
-	OnDemand bool // create the index with its first document, as for a template. Default: Open creates it
-	Max      int  // maximum indexes that a template may create. Default: no limit
+	OnDemand   bool // create the index with its first document, as for a template. Default: Open creates it
+	MaxIndexes int  // maximum indexes that a template may create. Default: no limit
 }
 
 // indexes holds the state of a store's indexes in memory.
@@ -55,7 +55,7 @@ type indexes struct {
 	definition *definition
 	creating   chan struct{} // full while a caller looks for or creates an index
 
-	known     sync.Map     // of a name: when the index was last found ready
+	readyAt   sync.Map     // of a name: when the index was last found ready
 	fullUntil atomic.Int64 // Unix time in nanoseconds. Until then a missing index is refused without counting the indexes
 }
 
@@ -67,7 +67,7 @@ func newIndexes(o Indexes) (*indexes, error) {
 		return nil, errors.New("Indexes.Sink is empty: give the sink's name")
 	case o.Name == nil:
 		return nil, errors.New("Indexes.Name is nil: give the template of the index name")
-	case o.Max < 0:
+	case o.MaxIndexes < 0:
 		return nil, errors.New("Indexes.Max is negative")
 	}
 	d, err := newDefinition(o.Mapping, o.Fields, o.Attributes)
@@ -84,12 +84,12 @@ func (x *indexes) sink() search.Owner { return search.Owner{Pipeline: x.Pipeline
 // singleName returns the index name and true if all items have the same, else its constant prefix and false.
 func (x *indexes) singleName() (string, bool) { return x.Name.Prefix() }
 
-// recheck is the time between two checks that an index was not exchanged.
-const recheck = 5 * time.Second
+// recheckInterval is the time between two checks that an index was not exchanged.
+const recheckInterval = 5 * time.Second
 
-// foundReady returns when the index of a name was last found ready.
-func (x *indexes) foundReady(name string) (at time.Time, ok bool) {
-	v, ok := x.known.Load(name)
+// lastReady returns when the index of a name was last found ready.
+func (x *indexes) lastReady(name string) (at time.Time, ok bool) {
+	v, ok := x.readyAt.Load(name)
 	at, _ = v.(time.Time)
 	return at, ok
 }
@@ -108,7 +108,7 @@ type phase uint8
 
 const (
 	absent phase = iota
-	unnoted
+	unrecorded
 	ready
 	deleted
 	exchanged
@@ -116,14 +116,14 @@ const (
 
 // phase returns the phase of the index of a name; there is nil if the server has none.
 func (r *indexRecord) phase(name string, there *indexState) phase {
-	was, noted := r.Made[name]
+	was, noted := r.UUIDs[name]
 	switch id := there.uuid(); {
 	case there == nil && noted:
 		return deleted
 	case there == nil:
 		return absent
 	case !noted:
-		return unnoted
+		return unrecorded
 	case was != "" && id != "" && id != was:
 		return exchanged
 	}
@@ -138,20 +138,20 @@ func (s *Store) lostError(r *indexRecord, name string, there *indexState) error 
 	case exchanged:
 		return state.NewLostError(s.sink(), fmt.Sprintf(
 			"index %s was made with the UUID %s, and there is one with the UUID %s: it was restored or made again", name,
-			r.Made[name], there.uuid()))
+			r.UUIDs[name], there.uuid()))
 	}
 	return nil
 }
 
 // noteUUID records the UUID of an existing index; false if the record names the index already.
 func (r *indexRecord) noteUUID(name string, there *indexState) bool {
-	if r.phase(name, there) != unnoted {
+	if r.phase(name, there) != unrecorded {
 		return false
 	}
-	if r.Made == nil {
-		r.Made = make(map[string]string)
+	if r.UUIDs == nil {
+		r.UUIDs = make(map[string]string)
 	}
-	r.Made[name] = there.uuid()
+	r.UUIDs[name] = there.uuid()
 	return true
 }
 
@@ -172,14 +172,14 @@ func (s *Store) ensureIndex(ctx context.Context, name string) error {
 		return nil
 	}
 	now := s.clock()
-	last, again := x.foundReady(name)
+	last, again := x.lastReady(name)
 	var err error
 	if again {
-		err = s.confirm(ctx, now)
+		err = s.confirmIndexes(ctx, now)
 	}
 	if err == nil && !s.isReady(name) {
-		if err = s.advance(ctx, name); err == nil {
-			x.known.Store(name, now)
+		if err = s.makeReady(ctx, name); err == nil {
+			x.readyAt.Store(name, now)
 		}
 	}
 	if err == nil {
@@ -194,9 +194,9 @@ func (s *Store) ensureIndex(ctx context.Context, name string) error {
 			name, last.UTC().Format(time.RFC3339), err))
 }
 
-// confirm marks all unchanged indexes of the sink as ready, with two requests, since a template may have many.
-func (s *Store) confirm(ctx context.Context, now time.Time) error {
-	r, _, _, err := s.record(ctx, s.indexes.sink())
+// confirmIndexes marks all unchanged indexes of the sink as ready, with two requests, since a template may have many.
+func (s *Store) confirmIndexes(ctx context.Context, now time.Time) error {
+	r, _, _, err := s.readRecord(ctx, s.indexes.sink())
 	if err != nil {
 		return err
 	}
@@ -205,8 +205,8 @@ func (s *Store) confirm(ctx context.Context, now time.Time) error {
 		return err
 	}
 	for name, index := range there {
-		if r.phase(name, index) == ready && s.verify(name, index) == nil {
-			s.indexes.known.Store(name, now)
+		if r.phase(name, index) == ready && s.verifyIndex(name, index) == nil {
+			s.indexes.readyAt.Store(name, now)
 		}
 	}
 	return nil
@@ -214,17 +214,18 @@ func (s *Store) confirm(ctx context.Context, now time.Time) error {
 
 // isReady reports whether the index of a name was found ready less than recheck ago.
 func (s *Store) isReady(name string) bool {
-	at, ok := s.indexes.foundReady(name)
-	return ok && s.clock().Sub(at) < recheck
+	at, ok := s.indexes.lastReady(name)
+	return ok && s.clock().Sub(at) < recheckInterval
 }
 
 // maxTries bounds the attempts if another process creates or deletes the index meanwhile.
 const maxTries = 3
 
-// advance brings the index of a name to the phase ready.
-func (s *Store) advance(ctx context.Context, name string) error {
+// makeReady brings the index of a name to the phase ready.
+func (s *Store) makeReady(ctx context.Context, name string) error {
 	for range maxTries {
-		r, _, _, err := s.record(ctx, s.indexes.sink()) // before the index is looked for, so that the record is never newer
+		// The record is read before the index is looked for, so it is never newer.
+		r, _, _, err := s.readRecord(ctx, s.indexes.sink())
 		if err != nil {
 			return err
 		}
@@ -233,22 +234,22 @@ func (s *Store) advance(ctx context.Context, name string) error {
 			return err
 		}
 		if there != nil {
-			if err := s.verify(name, there); err != nil {
+			if err := s.verifyIndex(name, there); err != nil {
 				return err
 			}
 		}
 		switch r.phase(name, there) {
 		case ready:
 			return nil
-		case unnoted:
+		case unrecorded:
 			return s.recordUUID(ctx, name, there)
 		case deleted, exchanged:
 			return s.lostError(&r, name, there)
 		}
-		if err := s.reserve(ctx, name); err != nil {
+		if err := s.reserveIndex(ctx, name); err != nil {
 			return err
 		}
-		created, err := s.create(ctx, name)
+		created, err := s.createIndex(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -278,8 +279,8 @@ func (s *Store) scopeError(err error) error {
 	return err
 }
 
-// verify checks that an index belongs to this sink and matches the configuration.
-func (s *Store) verify(name string, there *indexState) error {
+// verifyIndex checks that an index belongs to this sink and matches the configuration.
+func (s *Store) verifyIndex(name string, there *indexState) error {
 	sink := s.indexes.sink()
 	if by := there.owner(); by != (owner{sink.Pipeline, sink.Sink, name}) {
 		foreign := &search.ForeignIndexError{Writer: sink, Index: name}
@@ -291,32 +292,32 @@ func (s *Store) verify(name string, there *indexState) error {
 	if a, ok := there.Aliases[name]; !ok || !a.hidesTombstones() || !a.Writes {
 		return s.scopeError(
 			errs.Errorf(
-				"opensearch: the alias %s of index %s is missing, has lost its filter, which hides what was deleted, or is no write index: put it back with the filter %s and is_write_index", name, physical(name), live))
+				"opensearch: the alias %s of index %s is missing, has lost its filter, which hides what was deleted, or is no write index: put it back with the filter %s and is_write_index", name, physicalName(name), liveFilter))
 	}
 	is, err := there.settingsByPath()
 	if err != nil {
 		return fmt.Errorf("opensearch: the mapping of index %s: %w", name, err)
 	}
-	if d := difference(s.indexes.definition.settingsByPath, is); d != "" {
-		return pipeline.Fatal(errDiffers(name, d))
+	if d := definitionDifference(s.indexes.definition.settingsByPath, is); d != "" {
+		return pipeline.Fatal(indexDiffersError(name, d))
 	}
 	return nil
 }
 
-// errDiffers returns the error of an index that does not match the configuration.
-func errDiffers(name, difference string) error {
+// indexDiffersError returns the error of an index that does not match the configuration.
+func indexDiffersError(name, difference string) error {
 	return errs.Errorf(
 		"opensearch: index %s is not what search.mapping asks for, and an index is never altered: %s; take it back in the file or, where the server allows it, in the index; else give the sink another index name and replay the history into it", name, difference)
 }
 
-// create creates the index of a name with its alias, in one step; false if another process
+// createIndex creates the index of a name with its alias, in one step; false if another process
 // just created it.
-func (s *Store) create(ctx context.Context, name string) (bool, error) {
+func (s *Store) createIndex(ctx context.Context, name string) (bool, error) {
 	body, err := s.indexes.definition.body(owner{s.indexes.Pipeline, s.indexes.Sink, name})
 	if err != nil {
 		return false, fmt.Errorf("opensearch: %w", err)
 	}
-	a, err := s.client.do(ctx, http.MethodPut, "/"+url.PathEscape(physical(name)), body)
+	a, err := s.client.do(ctx, http.MethodPut, "/"+url.PathEscape(physicalName(name)), body)
 	if err != nil || a.succeeded() {
 		return err == nil, err
 	}

@@ -68,7 +68,7 @@ func TestIndexes_Refused(t *testing.T) {
 		"Pipeline": {Sink: "docs", Name: parse(t, "docs")},
 		"Sink":     {Pipeline: "shop", Name: parse(t, "docs")},
 		"Name":     {Pipeline: "shop", Sink: "docs"},
-		"Max":      {Pipeline: "shop", Sink: "docs", Name: parse(t, "docs"), Max: -1},
+		"Max":      {Pipeline: "shop", Sink: "docs", Name: parse(t, "docs"), MaxIndexes: -1},
 	} {
 		if _, err := opensearch.New(opensearch.Options{URL: "http://127.0.0.1:1", Indexes: &o}); err == nil || !strings.Contains(err.Error(), "Indexes."+want) {
 			t.Errorf("%v, want an error of %q", err, want)

@@ -18,7 +18,7 @@ const fullFor = 10 * time.Second
 
 // pending reports whether an index is being created.
 func (r *indexRecord) pending(now time.Time) bool {
-	for _, since := range r.Pending {
+	for _, since := range r.Creating {
 		if now.Sub(since) <= pendingFor {
 			return true
 		}
@@ -32,11 +32,11 @@ func (f *failure) noRoomForShards() bool {
 		bytes.Contains(f.reason, []byte("maximum normal shards open"))
 }
 
-// reserve reserves one of the Max indexes of a template in the sink's record, so that
+// reserveIndex reserves one of the Max indexes of a template in the sink's record, so that
 // several processes together create no more.
-func (s *Store) reserve(ctx context.Context, name string) error {
+func (s *Store) reserveIndex(ctx context.Context, name string) error {
 	x := s.indexes
-	if _, one := x.singleName(); one || x.Max == 0 {
+	if _, one := x.singleName(); one || x.MaxIndexes == 0 {
 		return nil
 	}
 	now := s.clock()
@@ -52,20 +52,20 @@ func (s *Store) reserve(ctx context.Context, name string) error {
 		for _, n := range names {
 			taken[n] = true
 		}
-		for n, since := range r.Pending {
+		for n, since := range r.Creating {
 			if taken[n] || now.Sub(since) > pendingFor {
-				delete(r.Pending, n)
+				delete(r.Creating, n)
 			} else {
 				taken[n] = true
 			}
 		}
-		if taken[name] = true; len(taken) > x.Max {
+		if taken[name] = true; len(taken) > x.MaxIndexes {
 			return false, x.errFull(name)
 		}
-		if r.Pending == nil {
-			r.Pending = make(map[string]time.Time)
+		if r.Creating == nil {
+			r.Creating = make(map[string]time.Time)
 		}
-		r.Pending[name] = now
+		r.Creating[name] = now
 		return true, nil
 	})
 	if _, full := errors.AsType[*FullError](err); full {
@@ -74,7 +74,7 @@ func (s *Store) reserve(ctx context.Context, name string) error {
 	return err
 }
 
-func (x *indexes) errFull(name string) error { return &FullError{Index: name, Max: x.Max} }
+func (x *indexes) errFull(name string) error { return &FullError{Index: name, Max: x.MaxIndexes} }
 
 // FullError reports a document whose index is missing and may not be created, since
 // the template has Max indexes. It is permanent.

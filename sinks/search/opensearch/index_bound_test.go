@@ -15,7 +15,7 @@ import (
 // bounded opens a store whose index names are made by a template, with a maximum number of indexes.
 func (w *world) bounded(most int) *opensearch.Store {
 	o := w.options("-{Tenant}", small)
-	o.Indexes.Max = most
+	o.Indexes.MaxIndexes = most
 	return w.begin(o)
 }
 

@@ -46,9 +46,9 @@ func flattenMapping(to map[string]string, path string, mapping map[string]any) {
 	}
 }
 
-// changedFile describes the first difference between the recorded configuration and the present one;
+// changedDefinition describes the first difference between the recorded configuration and the present one;
 // "" if there is none.
-func changedFile(was, is map[string]string) string {
+func changedDefinition(was, is map[string]string) string {
 	either := maps.Clone(was)
 	maps.Copy(either, is)
 	for _, path := range slices.Sorted(maps.Keys(either)) {
@@ -66,10 +66,10 @@ func changedFile(was, is map[string]string) string {
 	return ""
 }
 
-// difference describes the first difference between an index and the configuration; "" if there is none.
+// definitionDifference describes the first difference between an index and the configuration; "" if there is none.
 // Additional settings of the index come from dynamic mapping or an index template, and are ignored. A
 // parameter that has its default value is not returned by the server.
-func difference(asked, there map[string]string) string {
+func definitionDifference(asked, there map[string]string) string {
 	for _, path := range slices.Sorted(maps.Keys(asked)) {
 		is, ok := there[path]
 		switch {

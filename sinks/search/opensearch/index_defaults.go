@@ -19,7 +19,7 @@ func withDefaults(
 	mappings map[string]any, fields search.Fields, declared map[string]item.Kind,
 ) (map[string]any, error) {
 	mappings = maps.Clone(mappings)
-	if closed(mappings["dynamic"]) {
+	if forbidsNewFields(mappings["dynamic"]) {
 		return mappings, nil
 	}
 	double := map[string]any{"type": "double"}
@@ -51,8 +51,8 @@ func withDefaults(
 	return mappings, nil
 }
 
-// closed reports whether a value of dynamic prevents new fields.
-func closed(dynamic any) bool {
+// forbidsNewFields reports whether a value of dynamic prevents new fields.
+func forbidsNewFields(dynamic any) bool {
 	switch dynamic {
 	case false, "false", "strict":
 		return true

@@ -64,7 +64,7 @@ func (d *definition) body(by owner) ([]byte, error) {
 	return json.Marshal(map[string]any{
 		"settings": d.settings,
 		"mappings": mappings,
-		"aliases":  map[string]alias{by.Index: {Filter: json.RawMessage(live), Writes: true}},
+		"aliases":  map[string]alias{by.Index: {Filter: json.RawMessage(liveFilter), Writes: true}},
 	})
 }
 

@@ -89,7 +89,7 @@ func TestApply_IndexesAreConfirmedTogether(t *testing.T) {
 			}
 			return direct.RoundTrip(r)
 		}),
-		Indexes: &opensearch.Indexes{Pipeline: name, Sink: "docs", Name: parse(t, name+"-{A|index_name}"), Max: 10},
+		Indexes: &opensearch.Indexes{Pipeline: name, Sink: "docs", Name: parse(t, name+"-{A|index_name}"), MaxIndexes: 10},
 	})
 	if err := s.Open(t.Context()); err != nil {
 		t.Fatal(err)

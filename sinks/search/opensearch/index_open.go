@@ -56,7 +56,7 @@ func (s *Store) openOnce(ctx context.Context) error {
 	if x == nil {
 		return nil
 	}
-	if err := s.ensureState(ctx); err != nil {
+	if err := s.ensureStateIndex(ctx); err != nil {
 		return err
 	}
 	if err := s.begin(ctx); err != nil {
@@ -84,13 +84,13 @@ func (s *Store) begin(ctx context.Context) error {
 		asked := x.definition.settingsByPath
 		switch {
 		case s.begins(r, found, there):
-			*r = indexRecord{Pipeline: r.Pipeline, Sink: r.Sink, Born: s.clock(), Asked: asked, Fingerprint: r.Fingerprint}
+			*r = indexRecord{Pipeline: r.Pipeline, Sink: r.Sink, Born: s.clock(), Definition: asked, Fingerprint: r.Fingerprint}
 			for _, index := range there {
 				r.Born = index.createdBefore(r.Born)
 			}
 			changed = true
-		case r.Asked == nil:
-			r.Asked, changed = asked, true
+		case r.Definition == nil:
+			r.Definition, changed = asked, true
 		}
 		for name, index := range there {
 			changed = r.noteUUID(name, index) || changed
@@ -99,7 +99,7 @@ func (s *Store) begin(ctx context.Context) error {
 	})
 	if err == nil {
 		for name := range there {
-			x.known.Store(name, s.clock())
+			x.readyAt.Store(name, s.clock())
 		}
 	}
 	return err
@@ -115,13 +115,13 @@ func (s *Store) compare(r *indexRecord, found bool, there map[string]*indexState
 	if err := s.anyLost(r, found, there); err != nil {
 		return err
 	}
-	if !s.begins(r, found, there) && r.Asked != nil {
-		if d := changedFile(r.Asked, s.indexes.definition.settingsByPath); d != "" {
-			return pipeline.Fatal(errDiffers(s.indexes.Name.String(), d))
+	if !s.begins(r, found, there) && r.Definition != nil {
+		if d := changedDefinition(r.Definition, s.indexes.definition.settingsByPath); d != "" {
+			return pipeline.Fatal(indexDiffersError(s.indexes.Name.String(), d))
 		}
 	}
 	for name, index := range there {
-		if err := s.verify(name, index); err != nil {
+		if err := s.verifyIndex(name, index); err != nil {
 			return err
 		}
 	}
@@ -131,12 +131,12 @@ func (s *Store) compare(r *indexRecord, found bool, there map[string]*indexState
 // anyLost returns the error of a record or an index that is missing or was exchanged.
 func (s *Store) anyLost(r *indexRecord, found bool, there map[string]*indexState) error {
 	x := s.indexes
-	if !found && x.Begun {
+	if !found && x.WroteDocuments {
 		return state.NewLostError(x.Sink, fmt.Sprintf(
 			"index %s holds no record of the sink, and the pipeline's state knows what it wrote: the server's indexes were deleted or exchanged", stateIndex))
 	}
 	prefix, one := x.singleName()
-	for _, name := range slices.Sorted(maps.Keys(r.Made)) {
+	for _, name := range slices.Sorted(maps.Keys(r.UUIDs)) {
 		if name != prefix && (one || !strings.HasPrefix(name, prefix)) {
 			continue // an index of a former name of the sink
 		}

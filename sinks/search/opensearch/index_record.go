@@ -29,10 +29,10 @@ type indexRecord struct {
 	Pipeline    string               `json:"pipeline"`
 	Sink        string               `json:"sink"`
 	Born        time.Time            `json:"born"`                  // since when nothing of it was forgotten
-	Asked       map[string]string    `json:"asked,omitempty"`       // the requested definition of its indexes, by path
+	Definition  map[string]string    `json:"asked,omitempty"`       // the requested definition of its indexes, by path
 	Fingerprint *state.Fingerprint   `json:"fingerprint,omitempty"` // nil: none
-	Made        map[string]string    `json:"made,omitempty"`        // indexes that were made, and the UUID of each
-	Pending     map[string]time.Time `json:"pending,omitempty"`     // indexes that are being made, and since when
+	UUIDs       map[string]string    `json:"made,omitempty"`        // indexes that were made, and the UUID of each
+	Creating    map[string]time.Time `json:"pending,omitempty"`     // indexes that are being made, and since when
 }
 
 // MarshalJSON encodes the record as one text, so that its members are not fields of the index.
@@ -64,12 +64,12 @@ func recordPath(of search.Owner) string {
 
 func escaped(name string) string { return string(item.AppendEscaped(nil, name)) }
 
-// maxAmends bounds how often a record is read again because another process changed it.
-const maxAmends = 20
+// maxRecordTries bounds how often a record is read again because another process changed it.
+const maxRecordTries = 20
 
-// record reads the record of a sink; found is false if there is none. at holds query parameters that make a write
+// readRecord reads the record of a sink; found is false if there is none. at holds query parameters that make a write
 // conditional on the record being unchanged.
-func (s *Store) record(ctx context.Context, of search.Owner) (r indexRecord, at string, found bool, err error) {
+func (s *Store) readRecord(ctx context.Context, of search.Owner) (r indexRecord, at string, found bool, err error) {
 	body, found, err := s.client.ask(ctx, call{op: "read the record of the sink", index: stateIndex,
 		method: http.MethodGet, path: recordPath(of)})
 	if err != nil || !found {
@@ -92,8 +92,8 @@ func (s *Store) record(ctx context.Context, of search.Owner) (r indexRecord, at 
 func (s *Store) changeRecord(
 	ctx context.Context, of search.Owner, change func(r *indexRecord, found bool) (bool, error),
 ) error {
-	for range maxAmends {
-		r, at, found, err := s.record(ctx, of)
+	for range maxRecordTries {
+		r, at, found, err := s.readRecord(ctx, of)
 		if err != nil {
 			return err
 		}
@@ -118,16 +118,16 @@ func (s *Store) changeRecord(
 	return pipeline.Transient(errs.New("opensearch: the record of the sink is changed by others all the time"))
 }
 
-// ensureState creates stateIndex if it is missing. It refuses an index of that name with another
+// ensureStateIndex creates stateIndex if it is missing. It refuses an index of that name with another
 // mapping.
-func (s *Store) ensureState(ctx context.Context) error {
+func (s *Store) ensureStateIndex(ctx context.Context) error {
 	found, err := s.list(ctx, stateIndex)
 	if err != nil {
 		return err
 	}
 	if len(found) > 0 {
 		there := found[stateIndex]
-		return there.keepsRecords()
+		return there.checkRecordMapping()
 	}
 	body := `{"mappings":` + stateMapping + `}`
 	if !s.serverless { // it has no settings of shards and replicas
@@ -143,8 +143,8 @@ func (s *Store) ensureState(ctx context.Context) error {
 	return a.failure("make an index", stateIndex)
 }
 
-// keepsRecords returns an error unless the index has the mapping of stateIndex.
-func (st *indexState) keepsRecords() error {
+// checkRecordMapping returns an error unless the index has the mapping of stateIndex.
+func (st *indexState) checkRecordMapping() error {
 	want, err := indexmap.Decode([]byte(stateMapping))
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (st *indexState) keepsRecords() error {
 		flattenMapping(asked, "mappings", mapping)
 	}
 	is, err := st.settingsByPath()
-	if err == nil && difference(asked, is) != "" {
+	if err == nil && definitionDifference(asked, is) != "" {
 		err = errs.New("it is not what is made for that")
 	}
 	if err != nil {
@@ -175,7 +175,7 @@ func (f *failure) alreadyExists() bool {
 func (s *Store) Fingerprint(ctx context.Context, pipelineName, sink string) (state.Fingerprint, bool, error) {
 	var r indexRecord
 	err := retryUntilReady(ctx, func() (err error) {
-		r, _, _, err = s.record(ctx, search.Owner{Pipeline: pipelineName, Sink: sink})
+		r, _, _, err = s.readRecord(ctx, search.Owner{Pipeline: pipelineName, Sink: sink})
 		return err
 	})
 	if err != nil || r.Fingerprint == nil {
@@ -186,13 +186,14 @@ func (s *Store) Fingerprint(ctx context.Context, pipelineName, sink string) (sta
 
 // SetFingerprint stores the fingerprint in the record of the sink.
 func (s *Store) SetFingerprint(ctx context.Context, f state.Fingerprint) error {
-	return s.rewrite(ctx, search.Owner{Pipeline: f.Pipeline, Sink: f.Sink}, func(r *indexRecord) { r.Fingerprint = &f })
+	owner := search.Owner{Pipeline: f.Pipeline, Sink: f.Sink}
+	return s.updateRecord(ctx, owner, func(r *indexRecord) { r.Fingerprint = &f })
 }
 
-// rewrite changes the record of a sink, and creates stateIndex if it is missing. It retries as Open does.
-func (s *Store) rewrite(ctx context.Context, of search.Owner, change func(r *indexRecord)) error {
+// updateRecord changes the record of a sink, and creates stateIndex if it is missing. It retries as Open does.
+func (s *Store) updateRecord(ctx context.Context, of search.Owner, change func(r *indexRecord)) error {
 	return retryUntilReady(ctx, func() error {
-		if err := s.ensureState(ctx); err != nil {
+		if err := s.ensureStateIndex(ctx); err != nil {
 			return err
 		}
 		return s.changeRecord(ctx, of, func(r *indexRecord, _ bool) (bool, error) {
@@ -208,7 +209,7 @@ func (s *Store) StoreAge(ctx context.Context) (state.StoreAge, error) {
 	if s.indexes == nil {
 		return state.StoreAge{}, errs.New("opensearch: StoreAge: the store has no Indexes: give them in Options")
 	}
-	r, _, _, err := s.record(ctx, s.indexes.sink())
+	r, _, _, err := s.readRecord(ctx, s.indexes.sink())
 	return state.StoreAge{Born: r.Born, Forgets: true}, err
 }
 

@@ -79,7 +79,7 @@ func (st *indexState) settingsByPath() (map[string]string, error) {
 // findIndex finds the index of the alias name; nil if there is none. It fails if the name belongs
 // to an index or alias that this sink did not make.
 func (s *Store) findIndex(ctx context.Context, name string) (*indexState, error) {
-	found, err := s.list(ctx, name, physical(name))
+	found, err := s.list(ctx, name, physicalName(name))
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (s *Store) findIndex(ctx context.Context, name string) (*indexState, error)
 			errs.Errorf(
 				"opensearch: there is an index %s that this sink did not make, and what readers ask for must be an alias: give the sink another index name, or reindex it under another name and delete it", name))
 	}
-	if there, ok := found[physical(name)]; ok {
+	if there, ok := found[physicalName(name)]; ok {
 		return &there, nil
 	}
 	for other := range found {
@@ -139,7 +139,7 @@ func (s *Store) names(ctx context.Context) ([]string, error) {
 	x := s.indexes
 	pattern, one := x.singleName()
 	if one {
-		pattern = physical(pattern)
+		pattern = physicalName(pattern)
 	} else {
 		pattern += "*"
 	}
@@ -153,7 +153,7 @@ func (x *indexes) selectOwn(found map[string]indexState) map[string]*indexState 
 	own := make(map[string]*indexState)
 	for at, there := range found {
 		by := there.owner()
-		if (search.Owner{Pipeline: by.Pipeline, Sink: by.Sink}) == x.sink() && physical(by.Index) == at {
+		if (search.Owner{Pipeline: by.Pipeline, Sink: by.Sink}) == x.sink() && physicalName(by.Index) == at {
 			own[by.Index] = &there
 		}
 	}

@@ -14,8 +14,8 @@ type limits struct {
 // minWindow is the least window.
 const minWindow = 4 << 10
 
-// now returns how many bytes a request may have now.
-func (l *limits) now() int {
+// maxBytes returns how many bytes a request may have now.
+func (l *limits) maxBytes() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return min(l.bytes, l.window)

@@ -30,7 +30,8 @@ func (o output) Identity(ctx context.Context) (string, error) {
 	var r indexRecord
 	var found bool
 	err := retryUntilReady(ctx, func() (err error) {
-		r, _, found, err = o.record(ctx, o.indexes.sink()) // read first, so that it has no index that is created meanwhile
+		// The record is read first, so it has no index that is created meanwhile.
+		r, _, found, err = o.readRecord(ctx, o.indexes.sink())
 		return err
 	})
 	if err != nil {
@@ -40,7 +41,7 @@ func (o output) Identity(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return "", o.anyLost(&r, found || !o.indexes.Begun, there)
+	return "", o.anyLost(&r, found || !o.indexes.WroteDocuments, there)
 }
 
 // Inspect counts documents and tombstones, all of them.
@@ -83,7 +84,7 @@ func (output) Emptied(context.Context, string) (bool, error) { return false, nil
 
 // Forget drops the recorded indexes and the fingerprint of the sink.
 func (o output) Forget(ctx context.Context) error {
-	return o.rewrite(ctx, o.indexes.sink(), func(r *indexRecord) { r.Made, r.Fingerprint = nil, nil })
+	return o.updateRecord(ctx, o.indexes.sink(), func(r *indexRecord) { r.UUIDs, r.Fingerprint = nil, nil })
 }
 
 // Empty reports whether the sink has neither a document nor a tombstone on the server.

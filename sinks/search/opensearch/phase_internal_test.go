@@ -5,7 +5,7 @@ import "testing"
 // phase returns the phase of an index, from the sink's record and the state of the index on the server. note adds only
 // a new index to the record.
 func TestPhase(t *testing.T) {
-	noted := func(uuid string) *indexRecord { return &indexRecord{Made: map[string]string{"docs": uuid}} }
+	noted := func(uuid string) *indexRecord { return &indexRecord{UUIDs: map[string]string{"docs": uuid}} }
 	there := func(uuid string) *indexState { return &indexState{Settings: map[string]any{"index.uuid": uuid}} }
 	for name, c := range map[string]struct {
 		record *indexRecord
@@ -13,7 +13,7 @@ func TestPhase(t *testing.T) {
 		want   phase
 	}{
 		"never made":                       {&indexRecord{}, nil, absent},
-		"just made":                        {&indexRecord{}, there("a"), unnoted},
+		"just made":                        {&indexRecord{}, there("a"), unrecorded},
 		"as it was noted":                  {noted("a"), there("a"), ready},
 		"noted without a UUID":             {noted(""), there("a"), ready},
 		"the server does not say its UUID": {noted("a"), there(""), ready},
@@ -24,7 +24,7 @@ func TestPhase(t *testing.T) {
 			if got := c.record.phase("docs", c.there); got != c.want {
 				t.Errorf("phase %d, want %d", got, c.want)
 			}
-			if wrote, want := c.record.noteUUID("docs", c.there), c.want == unnoted; wrote != want {
+			if wrote, want := c.record.noteUUID("docs", c.there), c.want == unrecorded; wrote != want {
 				t.Errorf("noting it is %v, want %v", wrote, want)
 			}
 		})

@@ -82,10 +82,10 @@ func (s *Store) purge(ctx context.Context, name string, before time.Time) (purge
 func (s *Store) deleteUnchanged(ctx context.Context, name string, hits []hit) (purged int, err error) {
 	var body []byte
 	for _, h := range hits {
-		body = appendAddress(append(body, `{"delete":{`...), "", &search.Mutation{ID: h.ID, Routing: h.Routing})
+		body = appendTarget(append(body, `{"delete":{`...), "", &search.Mutation{ID: h.ID, Routing: h.Routing})
 		body = fmt.Appendf(body, ",\"if_seq_no\":%d,\"if_primary_term\":%d}}\n", h.Seq, h.Term)
 	}
-	a, err := s.client.bulk(ctx, pathIn(physical(name), "/_bulk"), body)
+	a, err := s.client.bulk(ctx, pathIn(physicalName(name), "/_bulk"), body)
 	if err != nil {
 		return 0, err
 	}

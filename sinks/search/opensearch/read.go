@@ -172,14 +172,14 @@ func (s *Store) physical(name string) string {
 	if s.indexes == nil {
 		return name
 	}
-	return physical(name)
+	return physicalName(name)
 }
 
 // physicalPath returns the path of the indexes of several names.
 func physicalPath(names []string) string {
 	physicals := make([]string, len(names))
 	for i, name := range names {
-		physicals[i] = physical(name)
+		physicals[i] = physicalName(name)
 	}
 	return "/" + inPath(physicals)
 }

@@ -21,28 +21,28 @@ var _ search.Repairer = (*Store)(nil)
 //     with a sequence number. A write of a later second is not replaced. A write of the same second that arrives
 //     between the read and the write is: within one second the mode promises no order.
 func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair) ([]search.Result, error) {
-	b := &bulk{store: s, ms: make([]search.Mutation, len(ds)), rs: make([]search.Result, len(ds)),
+	b := &bulk{store: s, mutations: make([]search.Mutation, len(ds)), results: make([]search.Result, len(ds)),
 		alone: new(unfitMutation)}
 	var at []int
 	for i := range ds {
-		if b.ms[i], b.rs[i].Err = ds[i].Mutation(); b.rs[i].Err == nil {
+		if b.mutations[i], b.results[i].Err = ds[i].Mutation(); b.results[i].Err == nil {
 			at = append(at, i)
 		}
 	}
 	at = b.resolve(ctx, at)
 	for len(at) > 0 {
 		n := min(len(at), readPage)
-		if err := b.repairInRounds(ctx, ds, at[:n]); err != nil {
+		if err := b.repairInBatches(ctx, ds, at[:n]); err != nil {
 			b.fail(at, err)
 			break
 		}
 		at = at[n:]
 	}
-	return b.rs, nil
+	return b.results, nil
 }
 
-// storedState is a document as the server has it.
-type storedState struct {
+// documentState is a document as the server has it.
+type documentState struct {
 	Found   bool            `json:"found"`
 	Source  json.RawMessage `json:"_source"`
 	Seq     int64           `json:"_seq_no"`
@@ -51,8 +51,8 @@ type storedState struct {
 	Error   json.RawMessage `json:"error"`
 }
 
-// repairInRounds makes the repairs at, in as many requests as the limits require.
-func (b *bulk) repairInRounds(ctx context.Context, ds []search.DocumentRepair, at []int) error {
+// repairInBatches makes the repairs at, in as many requests as the limits require.
+func (b *bulk) repairInBatches(ctx context.Context, ds []search.DocumentRepair, at []int) error {
 	stored, err := b.readStates(ctx, at)
 	if err != nil {
 		return err
@@ -61,9 +61,9 @@ func (b *bulk) repairInRounds(ctx context.Context, ds []search.DocumentRepair, a
 	var lines []byte
 	var sent []int
 	for n, i := range at {
-		m, is := &b.ms[i], &stored[n]
+		m, is := &b.mutations[i], &stored[n]
 		if unchanged, err := b.checkUnchanged(&ds[i], m, is); err != nil || !unchanged {
-			b.rs[i] = search.Result{Lost: err == nil, Err: err}
+			b.results[i] = search.Result{Overtaken: err == nil, Err: err}
 			continue
 		}
 		index := ""
@@ -71,7 +71,7 @@ func (b *bulk) repairInRounds(ctx context.Context, ds []search.DocumentRepair, a
 			index = m.Index
 		}
 		line := b.appendRepair(nil, index, m, is)
-		if len(sent) > 0 && len(lines)+len(line) > b.store.limits.now() {
+		if len(sent) > 0 && len(lines)+len(line) > b.store.limits.maxBytes() {
 			if err := b.sendRepairs(ctx, common, sent, lines); err != nil {
 				return err
 			}
@@ -86,7 +86,7 @@ func (b *bulk) repairInRounds(ctx context.Context, ds []search.DocumentRepair, a
 }
 
 // checkUnchanged reports whether a document is as the repair read it. The error is that of another birth.
-func (b *bulk) checkUnchanged(d *search.DocumentRepair, m *search.Mutation, is *storedState) (bool, error) {
+func (b *bulk) checkUnchanged(d *search.DocumentRepair, m *search.Mutation, is *documentState) (bool, error) {
 	var there search.StoredDocument
 	if is.Found {
 		var own ownMark
@@ -104,13 +104,13 @@ func (b *bulk) checkUnchanged(d *search.DocumentRepair, m *search.Mutation, is *
 const statesPath = "/_mget?filter_path=docs.found,docs._source,docs._seq_no,docs._primary_term,docs._version,docs.error"
 
 // readStates reads the stored documents of the mutations at.
-func (b *bulk) readStates(ctx context.Context, at []int) ([]storedState, error) {
+func (b *bulk) readStates(ctx context.Context, at []int) ([]documentState, error) {
 	body, err := b.multiGet(ctx, at, statesPath, "read a document")
 	if err != nil {
 		return nil, err
 	}
 	var found struct {
-		Docs []storedState `json:"docs"`
+		Docs []documentState `json:"docs"`
 	}
 	if json.Unmarshal(body, &found) != nil || len(found.Docs) != len(at) {
 		return nil, errShort
@@ -124,12 +124,12 @@ func (b *bulk) readStates(ctx context.Context, at []int) ([]storedState, error) 
 }
 
 // appendRepair appends the lines that write a mutation if the stored document is still the one that the repair read.
-func (b *bulk) appendRepair(dst []byte, index string, m *search.Mutation, is *storedState) []byte {
+func (b *bulk) appendRepair(dst []byte, index string, m *search.Mutation, is *documentState) []byte {
 	op := `{"index":{`
 	if !is.Found {
 		op = `{"create":{`
 	}
-	dst = appendAddress(append(dst, op...), index, m)
+	dst = appendTarget(append(dst, op...), index, m)
 	switch {
 	case !is.Found:
 	case b.store.mode == Fast:
@@ -142,7 +142,7 @@ func (b *bulk) appendRepair(dst []byte, index string, m *search.Mutation, is *st
 		dst = strconv.AppendInt(dst, is.Term, 10)
 	}
 	dst = append(dst, "}}\n"...)
-	return append(appendLine(dst, b.store.document(m)), '\n')
+	return append(appendDocument(dst, b.store.document(m)), '\n')
 }
 
 // sendRepairs sends the lines of the mutations at, and sets their results. index is that of all lines; "" if each has
@@ -157,7 +157,7 @@ func (b *bulk) sendRepairs(ctx context.Context, index string, at []int, lines []
 	}
 	ok := parseItems(a.body, len(at), func(n int, it *bulkItem) {
 		if i := at[n]; it.status == http.StatusConflict {
-			b.rs[i] = search.Result{Lost: true}
+			b.results[i] = search.Result{Overtaken: true}
 		} else {
 			b.setResult(i, it, 0)
 		}

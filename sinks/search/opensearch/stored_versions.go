@@ -31,7 +31,7 @@ func (b *bulk) readStoredVersions(ctx context.Context, at []int) {
 	}
 	if err != nil {
 		for _, i := range at {
-			b.rs[i] = search.Result{Err: err} // a repetition finds the same version, or a newer one
+			b.results[i] = search.Result{Err: err} // a repetition finds the same version, or a newer one
 		}
 	}
 }
@@ -41,14 +41,14 @@ func (b *bulk) multiGet(ctx context.Context, at []int, path, op string) ([]byte,
 	common := b.commonIndex(at)
 	body := []byte(`{"docs":[`)
 	for n, i := range at {
-		m, index := &b.ms[i], ""
+		m, index := &b.mutations[i], ""
 		if n > 0 {
 			body = append(body, ',')
 		}
 		if common == "" {
 			index = b.store.physical(m.Index)
 		}
-		body = append(appendAddress(append(body, '{'), index, m), '}')
+		body = append(appendTarget(append(body, '{'), index, m), '}')
 	}
 	if common != "" {
 		common = b.store.physical(common)
@@ -62,7 +62,7 @@ func (b *bulk) multiGet(ctx context.Context, at []int, path, op string) ([]byte,
 
 // compare sets the result of a mutation by the version and the birth that are stored.
 func (b *bulk) compare(i int, version, birth []byte) {
-	m, r := &b.ms[i], &b.rs[i]
+	m, r := &b.mutations[i], &b.results[i]
 	var room [80]byte
 	switch {
 	case len(version) == 0:

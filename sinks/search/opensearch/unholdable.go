@@ -11,9 +11,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// explain names the attribute of a document that the index can't hold, and the setting to change, if its name or
-// depth is the reason. OpenSearch reads a dot in a name as a path.
-func (s *Store) explain(err *Error, f *failure, doc []byte) {
+// setUnholdableHint names the attribute of a document that the index can't hold, and the setting to change, if its name
+// or depth is the reason. OpenSearch reads a dot in a name as a path.
+func (s *Store) setUnholdableHint(err *Error, f *failure, doc []byte) {
 	v, unread := indexmap.Decode(doc)
 	top, ok := v.(map[string]any)
 	if unread != nil || !ok {
@@ -24,7 +24,7 @@ func (s *Store) explain(err *Error, f *failure, doc []byte) {
 		if name, depth := deepestField(top); depth > 0 {
 			err.Field = name
 			err.Hint = fmt.Sprintf(
-				"it is nested deeper than the index takes: leave it out (fields.exclude of the sink: %s), or raise index.mapping.depth.limit in the settings of its mapping, and in the index", s.attribute([]string{name}))
+				"it is nested deeper than the index takes: leave it out (fields.exclude of the sink: %s), or raise index.mapping.depth.limit in the settings of its mapping, and in the index", s.attributePath([]string{name}))
 		}
 		return
 	}
@@ -34,28 +34,28 @@ func (s *Store) explain(err *Error, f *failure, doc []byte) {
 		why = "OpenSearch can't hold a field without a name"
 	}
 	if field == nil {
-		if field = metadata(top, f); field != nil {
+		if field = metadataField(top, f); field != nil {
 			why = "OpenSearch keeps this name for itself"
 		}
 	}
 	if field == nil {
 		if at := f.conflictingField(); at != "" {
-			field = dottedInto(top, at)
+			field = dottedField(top, at)
 			why = fmt.Sprintf("OpenSearch reads the dot as a path into an object, and %q is a value", at)
 		}
 	}
 	if field == nil {
 		return
 	}
-	attribute := s.attribute(field)
+	attribute := s.attributePath(field)
 	err.Field = strings.Join(field, ".")
 	err.Hint = fmt.Sprintf(
 		"%s: give attribute %s another name (fields.rename of the sink: {'%s': NAME}), or leave it out (fields.exclude)", why,
 		attribute, attribute)
 }
 
-// attribute returns the path of the attribute that becomes the field at names.
-func (s *Store) attribute(names []string) string {
+// attributePath returns the path of the attribute that becomes the field at names.
+func (s *Store) attributePath(names []string) string {
 	if s.indexes != nil {
 		renamed := s.indexes.Fields.Rename
 		for _, from := range slices.Sorted(maps.Keys(renamed)) {
@@ -72,12 +72,12 @@ func (f *failure) reasonContains(part string) bool {
 	return bytes.Contains(f.reason, []byte(part)) || bytes.Contains(f.causeReason, []byte(part))
 }
 
-// mergedMarks are the texts before the name of a field that is a value and an object.
-var mergedMarks = []string{"Existing mapping for [", "can't merge a non object mapping [", "object mapping for ["}
+// conflictPrefixes are the texts before the name of a field that is a value and an object.
+var conflictPrefixes = []string{"Existing mapping for [", "can't merge a non object mapping [", "object mapping for ["}
 
 // conflictingField returns the field that can't be both a value and an object; "" if the failure has another reason.
 func (f *failure) conflictingField() string {
-	for _, before := range mergedMarks {
+	for _, before := range conflictPrefixes {
 		if _, rest, found := strings.Cut(string(f.reason), before); found {
 			name, _, _ := strings.Cut(rest, "]")
 			return name
@@ -86,9 +86,9 @@ func (f *failure) conflictingField() string {
 	return ""
 }
 
-// find returns the names that lead to the first field of an object that match accepts; nil if there is none. Elements
-// of lists have no names of their own.
-func find(v any, names []string, match func(names []string) bool) []string {
+// findField returns the names that lead to the first field of an object that match accepts; nil if there is none.
+// Elements of lists have no names of their own.
+func findField(v any, names []string, match func(names []string) bool) []string {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -96,13 +96,13 @@ func find(v any, names []string, match func(names []string) bool) []string {
 			if match(inner) {
 				return inner
 			}
-			if found := find(v[name], inner, match); found != nil {
+			if found := findField(v[name], inner, match); found != nil {
 				return found
 			}
 		}
 	case []any:
 		for _, element := range v {
-			if found := find(element, names, match); found != nil {
+			if found := findField(element, names, match); found != nil {
 				return found
 			}
 		}
@@ -115,7 +115,7 @@ func find(v any, names []string, match func(names []string) bool) []string {
 // blank, except after dots at its end.
 func unholdableName(top map[string]any) []string {
 	blank := func(text string) bool { return strings.TrimSpace(text) == "" }
-	return find(top, nil, func(names []string) bool {
+	return findField(top, nil, func(names []string) bool {
 		name := names[len(names)-1]
 		if name == "" || len(names) > 1 && blank(name) {
 			return true
@@ -124,8 +124,8 @@ func unholdableName(top map[string]any) []string {
 	})
 }
 
-// metadata returns the field with a reserved name of the server, if the failure reports one.
-func metadata(top map[string]any, f *failure) []string {
+// metadataField returns the field with a reserved name of the server, if the failure reports one.
+func metadataField(top map[string]any, f *failure) []string {
 	_, rest, _ := strings.Cut(string(f.causeReason), "Field [")
 	name, rest, _ := strings.Cut(rest, "]")
 	if _, there := top[name]; !there || !strings.HasPrefix(rest, " is a metadata field") {
@@ -134,9 +134,9 @@ func metadata(top map[string]any, f *failure) []string {
 	return []string{name}
 }
 
-// dottedInto returns the first field whose own name leads by a dot into the field at.
-func dottedInto(top map[string]any, at string) []string {
-	return find(top, nil, func(names []string) bool {
+// dottedField returns the first field whose own name leads by a dot into the field at.
+func dottedField(top map[string]any, at string) []string {
+	return findField(top, nil, func(names []string) bool {
 		return strings.Contains(names[len(names)-1], ".") && strings.HasPrefix(strings.Join(names, "."), at+".")
 	})
 }

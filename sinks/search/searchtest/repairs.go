@@ -100,7 +100,7 @@ func (s repairCheck) repairOne(was search.StoredDocument, now search.Mutation) (
 // expectRepair makes one repair and expects its result.
 func (s repairCheck) expectRepair(what string, was search.StoredDocument, now search.Mutation, lost bool) {
 	s.t.Helper()
-	if r, err := s.repairOne(was, now); err != nil || r != (search.Result{Lost: lost}) {
+	if r, err := s.repairOne(was, now); err != nil || r != (search.Result{Overtaken: lost}) {
 		s.t.Errorf("%s: %+v (%v), want lost %v", what, r, err, lost)
 	}
 }
@@ -227,7 +227,7 @@ func repairsRace(t *testing.T, s repairCheck) {
 					if !changed {
 						return
 					}
-					if after := s.read(id); err != nil || !r.Lost || r.Err != nil || !after.Matches(&left) {
+					if after := s.read(id); err != nil || !r.Overtaken || r.Err != nil || !after.Matches(&left) {
 						t.Errorf("%s: %+v (%v), want it lost; stored is %s", what, r, err, after.Doc)
 					}
 				})
@@ -254,7 +254,7 @@ func repairsCountOnce(t *testing.T, s repairCheck) {
 			switch {
 			case errs[i] != nil || r.Err != nil:
 				t.Errorf("%s: %+v (%v)", what, r, errs[i])
-			case !r.Lost:
+			case !r.Overtaken:
 				done++
 			}
 		}

@@ -38,7 +38,7 @@ func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair)
 				rs[i].Err = foreign
 				continue
 			}
-			if rs[i].Lost, err = t.writeRepair(index, &ds[i].Expected, &ms[i], fs[i]); err != nil {
+			if rs[i].Overtaken, err = t.writeRepair(index, &ds[i].Expected, &ms[i], fs[i]); err != nil {
 				return err
 			}
 		}

@@ -217,7 +217,7 @@ func (w *world) play(t *testing.T, open func(t *testing.T, begun time.Time) snap
 	w.snapshot = open(t, time.Now().UTC().Truncate(time.Second))
 	info := w.snapshot.Info()
 	_, err := w.kept.AddBackfill(t.Context(), state.Backfill{
-		Run: runID, Sinks: strings.Join(names(w.cfg), ","), Source: info.Source, Start: time.Now().UTC().Truncate(time.Second), From: info.From.Truncate(time.Second), Parts: len(w.snapshot.Parts()),
+		Run: runID, Sinks: strings.Join(names(w.cfg), ","), Source: info.Source, Start: time.Now().UTC().Truncate(time.Second), From: info.OldestTime.Truncate(time.Second), Parts: len(w.snapshot.Parts()),
 	})
 	check(t, err)
 	filling := time.Now()

@@ -229,10 +229,10 @@ func (t *Leases) Heartbeat(ctx context.Context, m leases.Member) error {
 
 // Leave removes a consumer.
 func (t *Leases) Leave(ctx context.Context, worker string) error {
-	return ask(ctx, t.Link, func(ctx context.Context) error { return t.Memory.Leave(ctx, worker) })
+	return ask(ctx, t.Link, func(ctx context.Context) error { return t.Memory.RemoveMember(ctx, worker) })
 }
 
 // Begin notes that a stream is read.
 func (t *Leases) Begin(ctx context.Context, stream string) error {
-	return ask(ctx, t.Link, func(ctx context.Context) error { return t.Memory.Begin(ctx, stream) })
+	return ask(ctx, t.Link, func(ctx context.Context) error { return t.Memory.MarkBegun(ctx, stream) })
 }

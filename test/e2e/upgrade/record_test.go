@@ -90,7 +90,7 @@ func (r *recording) recordServers(t *testing.T) {
 func openLeases(t *testing.T, w *world.World) *leasesdynamo.Table {
 	t.Helper()
 	table, err := leasesdynamo.New(leasesdynamo.Options{
-		Client: dynamodb.NewFromConfig(w.SDK), Table: leaseTable, State: names.State, Pipeline: names.Pipeline, Streams: true,
+		Client: dynamodb.NewFromConfig(w.SDK), Table: leaseTable, StateTable: names.State, Pipeline: names.Pipeline, Streams: true,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -53,9 +53,9 @@ func observation() fleet.Observation {
 		Pipeline: "shop", Flags: Flags, Source: "--scan", At: ago(2 * time.Second),
 		Letters: &fleet.Letters{Sinks: map[string]int{}, Keys: map[string]int{}},
 		Leases: leases.Snapshot{Members: []leases.Member{
-			{Worker: "shop-1-7f3a", Name: "shop-1", Heartbeat: 5, Leases: 3, Load: 184211, Calls: 1.21e6,
+			{Worker: "shop-1-7f3a", Name: "shop-1", Heartbeat: 5, LeaseCount: 3, Load: 184211, CallsPerMonth: 1.21e6,
 				Behind: map[string]time.Time{}},
-			{Worker: "shop-2-c09d", Name: "shop-2", Heartbeat: 9, Leases: 3, Load: 171902, Calls: 1.18e6,
+			{Worker: "shop-2-c09d", Name: "shop-2", Heartbeat: 9, LeaseCount: 3, Load: 171902, CallsPerMonth: 1.18e6,
 				Behind: map[string]time.Time{}},
 		}},
 		Streams: []fleet.Stream{{ARN: arn, Status: shardreader.Enabled}},
@@ -145,7 +145,7 @@ func failing() fleet.Observation {
 	obs.HeldBack = []state.HeldBack{{Consumer: "shop-1-7f3a", Total: 24, Worst: []state.HeldBackShard{
 		{Shard: shardID(6), Sink: "search", Reason: "backoff", Since: ago(26 * time.Minute), Bytes: 8_388_608},
 		{Shard: shardID(2), Sink: "search", Reason: "share", Since: ago(11 * time.Minute), Bytes: 4_194_304},
-	}, Sinks: []state.SinkTrouble{{Sink: "search", Pending: 10_000, Oldest: at(27 * time.Minute),
+	}, Sinks: []state.FailingSink{{Sink: "search", Pending: 10_000, Oldest: at(27 * time.Minute),
 		Failing: ago(26 * time.Minute), Error: reason}}}}
 	obs.Letters = &fleet.Letters{Sinks: map[string]int{"orders": 1204, "search": 38}, Keys: map[string]int{"orders": 17},
 		Reasons: map[string]int{"write": 1001, "quarantined": 240, "plan": 1}, Oldest: at(50 * time.Hour)}
@@ -188,7 +188,7 @@ func Filling() page.Status {
 		{Sink: "by-customer", Target: "table shop-views", Stage: state.Filling, Run: "b7e1", Floor: ago(42 * time.Minute)},
 		{Sink: "search-v2", Target: "index products-2", Stage: state.Settling, Run: "0c44", Floor: ago(3 * time.Hour)},
 	}
-	obs.Fills = map[string]fleet.Fill{
+	obs.Fills = map[string]fleet.BackfillProgress{
 		"b7e1": {Backfill: state.Backfill{Run: "b7e1", Start: ago(41 * time.Minute), Parts: 64}, Done: 23, Items: 17_900_412},
 		"0c44": {Backfill: state.Backfill{Run: "0c44", Start: ago(3 * time.Hour), Parts: 16}, Done: 16, Items: 50_000_001},
 	}

@@ -31,7 +31,7 @@ type finding struct {
 }
 
 func (f finding) String() string {
-	return fmt.Sprintf("%s: %s is %s: found %s, differs %v, %s", f.sink, f.PlaceText, f.Verdict, f.Found, f.Differs, f.Why)
+	return fmt.Sprintf("%s: %s is %s: found %s, differs %v, %s", f.sink, f.PlaceText, f.Verdict, f.FoundText, f.Differences, f.Reason)
 }
 
 // way is a function that sets the items that an audit looks at.
@@ -45,7 +45,7 @@ func (w *world) audit(t *testing.T, name string, of way, wait func(context.Conte
 	}
 	o := run.Options{
 		Header: run.Header{Pipeline: w.cfg.Name, Source: "the table"}, Report: filepath.Join(t.TempDir(), "report.jsonl"),
-		Sinks: opened, Lookup: run.NewTableLookup(w.client, "shop", w.decoder(), run.NewBudget(0)), Wait: wait,
+		Sinks: opened, Lookup: run.NewTableLookup(w.client, "shop", w.decoder(), run.NewBudget(0)), WaitForConsumers: wait,
 		Segments: 1, // embedded stores read everything for each segment
 	}
 	if err := of(t, &o); err != nil {
