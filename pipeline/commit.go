@@ -29,11 +29,11 @@ func (r *run) endPage(in *inflightPage) {
 }
 
 // Watermark computes how far a partition is finished. Pages begin in the order of the partition and finish in any
-// order. The watermark is the position of the last page for which that page and all earlier ones are finished. The zero
-// Watermark is ready for use. It needs a lock if several goroutines use it.
+// order. The watermark is the position of the last page before which no page is unfinished. The zero Watermark is ready
+// for use. It needs a lock if several goroutines use it.
 type Watermark struct {
 	nextID     uint64
-	pages      []watermarkPage // in the order of id; the last of several finished pages in a row represents them
+	pages      []watermarkPage // in the order of id; one entry, the last, can stand for several finished pages in a row
 	passed     int             // pages[:passed] are finished, and the watermark is past them
 	unfinished int             // pages with pending deliveries
 }
@@ -98,8 +98,9 @@ func (w *Watermark) oldestUnfinished() uint64 {
 	return w.nextID
 }
 
-// compact drops passed pages and merges finished ones in a row, once they are most of the entries. So the number of
-// entries is at most a few times that of unfinished pages, and Finish takes constant time on average.
+// compact drops the passed pages, and merges finished pages in a row into one entry. It does so once these are most of
+// the entries. So the number of entries is at most a few times the number of unfinished pages, and Finish takes
+// constant time on average.
 func (w *Watermark) compact() {
 	if len(w.pages) < 4*w.unfinished+64 {
 		return

@@ -5,7 +5,7 @@ import "sync"
 // scratchPool keeps the scratch memory of a route between runs: a Lambda function has a run for each event.
 type scratchPool struct{ pool sync.Pool }
 
-// schedulerScratch is memory of a scheduler that holds nothing between runs.
+// schedulerScratch is memory that a scheduler reuses. It holds no values between two runs.
 type schedulerScratch struct {
 	lanes       laneSet
 	freeLanes   []*lane
@@ -59,6 +59,6 @@ func (s *scheduler) dropLane(l *lane) {
 	}
 }
 
-// maxFreeLanes is how many empty lanes a scheduler keeps. It suffices for the batches in flight, and frees the memory
-// of a backlog that is over.
+// maxFreeLanes is the number of empty lanes that a scheduler keeps. They suffice for the batches in flight. The limit
+// frees the memory of the other lanes after a backlog.
 const maxFreeLanes = 4096

@@ -51,8 +51,7 @@ func (s keyRefuser) Plan(d *pipeline.Delivery) error {
 }
 
 // forwarder passes every method to another sink. Sinks that change some methods embed it. If the
-// other sink does not implement an optional interface, forwarder returns what the pipeline assumes
-// without it.
+// other sink does not implement an optional interface, the method of forwarder returns the pipeline's default.
 type forwarder struct{ pipeline.Sink }
 
 var (

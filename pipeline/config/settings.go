@@ -19,8 +19,9 @@ import (
 
 // settings returns the settings that shape the output of a sink, in canonical form, by their path. They include the
 // sink's own keys ("view.key.PK") and keys outside the sink ("source.tables", "filters", "detect.paid", "sensitive",
-// "hmac_key"). Two files have the same settings if the sink writes the same output with both: a default may be written
-// or left out. The sink's speed and its destination are not included. Secrets are included as digests.
+// "hmac_key"). Two files have the same settings if the sink writes the same output with both. It makes no difference
+// whether a file writes a default or leaves it out. The sink's speed and its destination are not included. Secrets are
+// included as digests.
 func (c *checker) settings(s *Sink) map[string]string {
 	kind := c.ValueOf(s).Entries[0]
 	m := make(settings)
@@ -41,7 +42,7 @@ func (c *checker) settings(s *Sink) map[string]string {
 		fallthrough
 	case s.View != nil:
 		m.setForEach("view", s.View.ForEach)
-		// The setting counts even if the file leaves it out.
+		// This setting is always set, also if the file leaves it out.
 		m.set("view.tombstones", map[bool]string{true: "in_place", false: "apart"}[s.View.InPlace])
 	case s.Search != nil:
 		m.set("search.fields.include", joinSet(texts(s.Search.Fields.Include, canonicalPath)))
@@ -74,7 +75,7 @@ func (m settings) add(path string, v *value) {
 			m.add(yamlbind.Join(path, k.Name), e)
 		}
 	case yamlbind.MapShape:
-		m.set(path, v.Text()) // a word that replaces the map
+		m.set(path, v.Text()) // some maps can be written as one word
 		if v.Rule.Ordered {
 			m.set(path, strings.Join(texts(v.Entries, func(e *value) string { return e.Name }), ", "))
 		}

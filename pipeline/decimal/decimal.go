@@ -46,7 +46,7 @@ func (d Decimal) Cmp(e Decimal) int {
 		return 0
 	}
 	if shift := int(d.exp) - int(e.exp); d.hi|e.hi == 0 && -maxPow10 <= shift && shift <= maxPow10 {
-		// Most numbers: with the lower exponent, both coefficients fit 128 bits.
+		// This is the case for most numbers. Scaled to the lower exponent, both coefficients fit 128 bits.
 		dc, ec := uint128{lo: d.lo}, uint128{lo: e.lo}
 		if shift > 0 {
 			dc.hi, dc.lo = bits.Mul64(d.lo, pow10[shift])
@@ -58,7 +58,7 @@ func (d Decimal) Cmp(e Decimal) int {
 	if dm, em := d.magnitude(), e.magnitude(); dm != em {
 		return sign * cmp.Compare(dm, em)
 	}
-	// The magnitudes are equal: with the lower exponent, neither coefficient needs more than 38 digits.
+	// The magnitudes are equal. So, scaled to the lower exponent, neither coefficient needs more than 38 digits.
 	exp := min(d.exp, e.exp)
 	dc, _ := d.coefficient().timesPow10(int(d.exp - exp))
 	ec, _ := e.coefficient().timesPow10(int(e.exp - exp))
@@ -78,9 +78,8 @@ func (d Decimal) Add(e Decimal) (Decimal, error) {
 	if high.exp < low.exp {
 		high, low = low, high
 	}
-	// The sum has the exponent of low. If high overflows 128 bits with that exponent (3.4 × 10^38), the sum has more
-	// than
-	// 38 digits, since low is below 10^38.
+	// The sum has the exponent of low, so high is scaled to that exponent. If high then overflows 128 bits, which hold
+	// numbers up to 3.4 × 10^38, the sum has more than 38 digits, because low is below 10^38.
 	h, ok := high.coefficient().timesPow10(int(high.exp - low.exp))
 	if !ok {
 		return Decimal{}, addError(errDigits)
@@ -192,8 +191,8 @@ func (d Decimal) Append(dst []byte) []byte {
 	return dst
 }
 
-// Digits returns the digits and the exponent of d: without its sign d is 0.DIGITS x 10^exponent. Neither the first nor
-// the last digit is 0; zero has no digits.
+// Digits returns the digits and the exponent of d. The absolute value of d is 0.DIGITS × 10^exponent. Neither the first
+// nor the last digit is 0. Zero has no digits.
 func (d Decimal) Digits() (digits string, exponent int) {
 	if d.Sign() == 0 {
 		return "", 0

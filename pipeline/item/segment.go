@@ -7,8 +7,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// parseSegments reads a path, or a pattern if wild is set. problem describes an error, or is ""; column is where: in a
-// path the segment, in a pattern the byte, 1-based.
+// parseSegments reads a path, or a pattern if wild is set. problem describes an error; it is "" if there is none.
+// column is the place of the error, 1-based: the number of the segment in a path, or of the byte in a pattern.
 func parseSegments(s string, wild bool) (segs []Segment, column int, problem string) {
 	for rest := s; ; {
 		column = len(s) - len(rest) + 1
@@ -31,8 +31,9 @@ func parseSegments(s string, wild bool) (segs []Segment, column int, problem str
 	}
 }
 
-// cutSegment cuts the first segment off a path, or off a pattern if wild is set. first means that the path starts with
-// s. problem describes an error, or is ""; rest then begins at the byte with the error.
+// cutSegment cuts the first segment off a path, or off a pattern if wild is set. first means that s is the beginning of
+// the path. problem describes an error; it is "" if there is none. With an error, rest begins at the byte with the
+// error.
 func cutSegment(s string, first, wild bool) (seg Segment, rest, problem string) {
 	switch {
 	case s == "" && first:

@@ -6,8 +6,8 @@ import (
 )
 
 // KeyReader is implemented by conditions and filters that may read only the key, so that all changes of an item have
-// the same result. Only such a filter is allowed before a sink that keeps state: any other filter could keep an item's
-// first change and drop its removal.
+// the same result. Only such a filter is allowed before a sink that keeps state. Any other filter could pass the first
+// change of an item and drop its removal.
 type KeyReader interface {
 	KeysOnly() bool // true if the condition reads nothing but the key
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// rows are the leases that a consumer knows. A fleet may read tens of thousands of shards, so work for one lease never
-// visits all leases: each change of a lease updates the counts. Only work for all leases (a refresh, a listing, a
-// heartbeat, a stop) visits each lease, and visits it once.
+// rows are the leases that a consumer knows. A fleet may read tens of thousands of shards. So work for one lease never
+// visits all leases. Instead, each change of a lease updates the counts below. Only work for all leases (a refresh, a
+// listing, a heartbeat, a stop) visits each lease, and visits it once.
 type rows struct {
 	owner    string // consumer id of this consumer
 	byShard  map[string]*row
@@ -22,7 +22,7 @@ type rows struct {
 	unended   int // number of leases without the checkpoint SHARD_END
 	ownLeases int // number of leases of this consumer
 	busy      int // number of rows that are being written
-	walked    int // number of rows that the method all has returned so far; tests limit it
+	walked    int // number of rows that calls of all have returned so far; tests check its growth
 }
 
 // row is a lease as this consumer knows it.
@@ -30,7 +30,7 @@ type row struct {
 	leases.Lease
 	unchangedSince time.Duration // when this consumer first saw the present owner and counter
 	writtenAt      time.Duration // when the result of the last write of this row came
-	knownAt        time.Duration // last time at which the table is known to have had this content
+	knownAt        time.Duration // latest time at which the table is known to have held this row
 	confirmedAt    time.Duration // when a write of this row last succeeded: no other consumer had taken the lease
 	busy           bool          // a write of this row is in flight or queued
 	fresh          bool          // this consumer created the lease at LATEST less than 5 s ago, and has not read the shard

@@ -13,7 +13,7 @@ import (
 
 // Server is a Streams API in memory. It is safe for concurrent use.
 type Server struct {
-	unnamedReader // makes calls of the server itself, without a reader name
+	unnamedReader // implements the API on the server itself, for callers without a reader name
 	o             Options
 	decoder       *record.Decoder
 
@@ -131,7 +131,8 @@ func (s *Server) dropExpired() {
 	})
 }
 
-// isExpired reports whether the retention after the time ended is over. It returns false for the zero time.
+// isExpired reports whether a shard that ended at this time is older than the retention. It returns false for the zero
+// time.
 func (s *Server) isExpired(ended time.Time) bool {
 	return !ended.IsZero() && s.o.Now().Sub(ended) > s.o.Retention
 }

@@ -14,9 +14,9 @@ import (
 )
 
 // CheckSink compares the target of a sink with the configuration, as a start does: a table, indexes, a bucket, a queue,
-// a topic or a bus. It writes nothing, and does not need the state table. The error is a [state.LostError] if the
-// target is missing and the state records what the sink wrote there. later names what is
-// missing and will be created by a start or by a first document; "" if nothing is.
+// a topic or a bus. It writes nothing, and does not need the state table. If the target is missing although the state
+// shows that the sink wrote to it, the error is a [state.LostError]. later names the missing parts that a start or the
+// first document will create; it is "" if no part is missing.
 func (b *Bundle) CheckSink(ctx context.Context, cfg *config.Config, s config.Sink) (later string, err error) {
 	begun, _ := b.hasWritten(ctx, cfg, s) // the caller checks the state itself
 	switch {

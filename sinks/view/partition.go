@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Partition reads a partition of a view that is spread over shards ([Options.Shards]) as one partition: the rows of all
-// shards, sorted by their sort keys. For a view with the partition key 'STATUS#{Status}#{@shard}' and 10 shards, a
+// Partition reads one logical partition of a view whose rows are spread over shards ([Options.Shards]). It merges the
+// rows of all shards by their sort keys. For a view with the partition key 'STATUS#{Status}#{@shard}' and 10 shards, a
 // service sets these fields:
 //
 //	pending := view.Partition{
@@ -104,9 +104,9 @@ func (p Partition) parseCursor(cursor string) (position, error) {
 // the reader.
 //
 // Rows reads the shards page by page, the first pages several at the same time. One page of each shard is in memory.
-// With a Limit, a page of a shard has its share of the Limit and two more rows. So a query reads only a few rows more
-// than it yields, if the rows are spread evenly. Without a Limit, a page has at least 25 rows, and the first pages
-// together have 1,000.
+// With a Limit, a page of a shard has Limit divided by the number of shards, plus two rows. So a query reads only a few
+// rows more than it yields, if the rows are spread evenly. Without a Limit, a page has at least 25 rows, and the first
+// pages together have 1,000.
 func (p Partition) Rows(ctx context.Context, r Reader, q PartitionQuery) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		shards, err := p.openShards(r, q)
@@ -166,11 +166,11 @@ func (p Partition) openShards(r Reader, q PartitionQuery) ([]shardPages, error) 
 		return nil, err
 	}
 	if toFrom := (Query{To: q.From, Reverse: !q.Reverse}); toFrom.Ends(cursor.sk) {
-		return shards, nil // the cursor belongs to another query, and is before From
+		return shards, nil // the cursor is before From, so it belongs to another query and is ignored
 	}
 	for i := range shards {
-		// Rows with the sort key of the cursor were yielded up to the shard of the cursor or, in reverse, from that
-		// shard on.
+		// Rows with equal sort keys are yielded in the order of their shards. So the rows with the sort key of the
+		// cursor were already yielded for the shards up to that of the cursor or, in reverse, from that shard on.
 		shards[i].query.From = cursor.sk
 		shards[i].query.After = i == cursor.shard || i < cursor.shard != q.Reverse
 	}

@@ -1,5 +1,5 @@
-// Package letters opens, masks and prints the dead letters of a configuration. The commands and the Lambda function for
-// redrives use it.
+// Package letters opens the stores of dead letters that a configuration names, and masks and prints their letters. The
+// commands and the Lambda function for redrives use it.
 package letters
 
 import (

@@ -82,7 +82,7 @@ func EachMark(ctx context.Context, quarantine state.Quarantine, do func(state.Ma
 	return nil
 }
 
-// CheckLocalFolder returns an error if dir is not a --local folder: it has no owner file.
+// CheckLocalFolder returns an error if dir is not a --local folder. Such a folder has an owner file.
 func CheckLocalFolder(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, ownerFile))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -84,8 +84,8 @@ func (c *client) close() {
 	}
 }
 
-// noRetry hides io.EOF from the library. The library would otherwise send the request again with
-// the unread rest of its body.
+// noRetry wraps io.EOF in another error, so that the library does not recognize it. At io.EOF the library would send
+// the request again, with only the unread rest of its body.
 type noRetry struct{ http.RoundTripper }
 
 func (t noRetry) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -146,7 +146,8 @@ func (c *client) bulk(ctx context.Context, path string, lines []byte) (answer, e
 func (c *client) send(ctx context.Context, method, path, kind string, body []byte) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	if c.credentials != nil { // while ctx can still stop it: the signer has none
+	if c.credentials != nil {
+		// The credentials are loaded here, because ctx can stop this call. The signer loads them without a context.
 		if _, err := c.credentials.Retrieve(ctx); err != nil {
 			err = errs.Errorf("opensearch: no credentials to sign with: %w", err)
 			if ctx.Err() != nil {
@@ -182,8 +183,8 @@ func (c *client) send(ctx context.Context, method, path, kind string, body []byt
 	return a, nil
 }
 
-// isFromOpenSearch reports whether the answer can come from OpenSearch: an answer that the caller interprets has a JSON
-// object as its body. Other statuses need no body.
+// isFromOpenSearch reports whether the answer can come from OpenSearch. If the caller interprets the body of a status,
+// the body must be a JSON object. Answers with other statuses need no body.
 func (a answer) isFromOpenSearch(method string) bool {
 	switch {
 	case method == http.MethodHead:

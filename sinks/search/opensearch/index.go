@@ -32,10 +32,10 @@ type Indexes struct {
 	// Mapping is the JSON body of a new index: {"settings": ..., "mappings": ...}, or
 	// the content of mappings alone. An existing index is compared with it, and
 	// never altered. Default: the server's settings and dynamic mapping.
-	// Numbers that it does not map are doubles (see [Indexes].Attributes). A new index gets a rule for
-	// that; an existing index needs none.
+	// Numbers that Mapping does not map are doubles (see [Indexes].Attributes). A new index gets a rule for that. An
+	// existing index needs no such rule.
 	Mapping json.RawMessage
-	// Fields are those of the sink: fields that they write as scaled_float must be mapped so.
+	// Fields are the fields of the sink. The mapping must map each field that the sink writes as scaled_float so.
 	Fields search.Fields
 	// Attributes are the declared types of attributes. A declared number that Mapping does not map is a
 	// double from the start, even if its first value is written as text. Default: none
@@ -55,7 +55,7 @@ type indexes struct {
 	definition *definition
 	creating   chan struct{} // full while a caller looks for or creates an index
 
-	readyAt   sync.Map     // of a name: when the index was last found ready
+	readyAt   sync.Map     // maps the name of an index to the time at which the index was last found ready
 	fullUntil atomic.Int64 // Unix time in nanoseconds. Until then a missing index is refused without counting the indexes
 }
 
@@ -114,7 +114,8 @@ const (
 	exchanged
 )
 
-// phase returns the phase of the index of a name; there is nil if the server has none.
+// phase returns the phase of the index of a name. there is the state of the index on the server; nil if the server has
+// no such index.
 func (r *indexRecord) phase(name string, there *indexState) phase {
 	was, noted := r.UUIDs[name]
 	switch id := there.uuid(); {

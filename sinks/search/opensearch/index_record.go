@@ -17,8 +17,8 @@ import (
 // stateIndex holds one record for each sink that writes to the server, beside its indexes.
 const stateIndex = "tablewake"
 
-// stateSettings and stateMapping define stateIndex. It is small, is on every node that may be asked, and is hidden from
-// requests for all indexes.
+// stateSettings and stateMapping define stateIndex. stateIndex has one shard, because it is small, and a replica if
+// there is another node. Requests for all indexes do not include it.
 const (
 	stateSettings = `{"index":{"number_of_shards":1,"auto_expand_replicas":"0-1","hidden":true}}`
 	stateMapping  = `{"dynamic":false,"properties":{"pipeline":{"type":"keyword"},"sink":{"type":"keyword"}}}`
@@ -28,7 +28,7 @@ const (
 type indexRecord struct {
 	Pipeline    string               `json:"pipeline"`
 	Sink        string               `json:"sink"`
-	Born        time.Time            `json:"born"`                  // since when nothing of it was forgotten
+	Born        time.Time            `json:"born"`                  // from this time on, the record is complete
 	Definition  map[string]string    `json:"asked,omitempty"`       // the requested definition of its indexes, by path
 	Fingerprint *state.Fingerprint   `json:"fingerprint,omitempty"` // nil: none
 	UUIDs       map[string]string    `json:"made,omitempty"`        // indexes that were made, and the UUID of each
@@ -170,8 +170,8 @@ func (f *failure) alreadyExists() bool {
 	return f.status == http.StatusBadRequest && string(f.kind) == "resource_already_exists_exception"
 }
 
-// Fingerprint reads the settings that shaped the documents of a sink. It retries as Open does: a process may read
-// before Open, while another one creates the index of records.
+// Fingerprint reads the settings that shaped the documents of a sink. It retries as Open does, because
+// another process may be creating the index of records at the same time.
 func (s *Store) Fingerprint(ctx context.Context, pipelineName, sink string) (state.Fingerprint, bool, error) {
 	var r indexRecord
 	err := retryUntilReady(ctx, func() (err error) {
@@ -203,8 +203,8 @@ func (s *Store) updateRecord(ctx context.Context, of search.Owner, change func(r
 	})
 }
 
-// StoreAge returns when the store began to remember every deleted document. It forgets, since
-// tombstones are purged.
+// StoreAge returns the time from which on the store knows every deleted document. It does not know older ones, because
+// their tombstones are purged.
 func (s *Store) StoreAge(ctx context.Context) (state.StoreAge, error) {
 	if s.indexes == nil {
 		return state.StoreAge{}, errs.New("opensearch: StoreAge: the store has no Indexes: give them in Options")

@@ -63,7 +63,7 @@ func (f field) parse(item Item) (err error) {
 	return err
 }
 
-// withFields returns the note with a key and fields.
+// withFields returns an item with the attributes of key and with fields.
 func withFields(key Item, fields []field) Item {
 	item := maps.Clone(key)
 	for _, f := range fields {
@@ -82,8 +82,8 @@ func parseFields(item Item, fields []field) (err error) {
 	return err
 }
 
-// damagedIf returns the error of an item that could not be parsed; nil if err is nil. what describes the item without
-// values.
+// damagedIf returns the error of an item that could not be parsed; nil if err is nil. what
+// describes the item for messages, without its values.
 func (db *DB) damagedIf(err error, what string) error {
 	if err == nil {
 		return nil

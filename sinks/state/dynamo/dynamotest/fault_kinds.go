@@ -106,8 +106,8 @@ func Cut(n int) Fault {
 	}
 }
 
-// Through applies outer to a call, with inner in place of the server. For example, a call is refused, and its answer is
-// also cut.
+// Through returns a fault that applies both. inner takes the place of the server, and outer changes what inner answers.
+// For example, inner refuses the call, and outer cuts the answer.
 func Through(inner, outer Fault) Fault {
 	return func(r *Request) (*http.Response, error) {
 		inside := *r
