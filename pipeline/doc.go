@@ -22,8 +22,8 @@
 //     scheduler.afterCall. For a Write that is scheduler.afterWrite.
 //   - batch_result.go: scheduler.applyResult decides the fate of each delivery (scheduler.fateOf, scheduler.applyFate).
 //     scheduler.finishDelivery counts a finished delivery, and scheduler.setNextState moves its lane on.
-//   - commit.go: run.finishDeliveries counts down the page. Watermark.Finish finds the new position of the partition,
-//     run.setWatermark stores it, and run.commit calls the [Committer].
+//   - commit.go: run.finishDeliveries counts down the page. Watermark.Finish (watermark.go) finds the new position of
+//     the partition, run.setWatermark stores it, and run.commit calls the [Committer].
 //
 // Every result enters through run.step (step.go): it holds the only lock of a run, starts what can start after the
 // result, and performs effects after the lock is free.
@@ -32,8 +32,8 @@
 //
 //   - Contracts: source.go (with Control and Tracker), sink.go, filter.go, event.go, route.go, dead_letter_queue.go,
 //     quarantine.go. Options and the pipeline itself: pipeline.go.
-//   - A run: run.go, prepare.go, step.go, partition.go, commit.go; bounds.go and pressure.go limit memory; revoke.go
-//     does what Control requests; stop.go ends a run; undecodable.go handles records that cannot be decoded.
+//   - A run: run.go, prepare.go, step.go, partition.go, commit.go, watermark.go; bounds.go and pressure.go limit
+//     memory; revoke.go does what Control requests; stop.go ends a run; undecodable.go handles records that cannot be decoded.
 //   - One sink: queue.go, lane.go, scheduler.go, batch.go, batch_result.go, scratch.go; pack.go and packed_batch.go
 //     compress changes that wait for a large batch; batch_result.go decides
 //     what is tried again (fateOf). retry.go has the marks of errors and the backoff, patience.go waits for denied

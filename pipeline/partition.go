@@ -164,7 +164,7 @@ func (r *run) forget(part *partition) {
 	if part.state.isRevoked() {
 		r.bounds.forget(part.name)
 	}
-	if part.ended && part.unfinished == 0 && part.watermark.Open() == 0 && !part.uncommitted && !part.committing &&
+	if part.ended && part.unfinished == 0 && part.watermark.Unfinished() == 0 && !part.uncommitted && !part.committing &&
 		r.partitions[part.name] == part {
 		part.cancelLetters(nil)
 		delete(r.partitions, part.name)
