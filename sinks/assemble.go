@@ -40,10 +40,10 @@ type assembly struct {
 	rebuild     bool
 	backfill    *BackfillOptions // nil: the pipeline is no backfill
 	redrive     bool
-	recordOnly  bool // see [RecordOnly]
+	recordOnly  bool // see [RecordOutputsOnly]
 	maskAll     bool
 	sensitive   *mask.Mask        // masks the sensitive attributes of the file
-	readBefore  string            // see [ReadBefore]
+	readBefore  string            // see [AlreadyRead]
 	bornAs      map[string]string // see [BornAs]
 	kept        state.Store       // nil: the file names no state
 	births      *birthRecords     // nil: the file names no state

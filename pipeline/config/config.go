@@ -48,7 +48,7 @@ type Config struct {
 
 // Made sets the filters.
 func (cfg *Config) Made(f *yamlbind.File, v *value) {
-	cfg.Filters = yamlbind.Owner[*checker](f).filters(v.Get("filters"))
+	cfg.Filters = yamlbind.Context[*checker](f).filters(v.Get("filters"))
 }
 
 // Source is the table or the tables whose changes the pipeline carries.

@@ -165,7 +165,7 @@ func readPattern(f *yamlbind.File, v *yamlbind.Value, _ []yamlbind.Part) any {
 
 // readEntityName reads the name of an entity under `of`, and records that the keys beside `of` use this entity.
 func readEntityName(f *yamlbind.File, v *yamlbind.Value, _ []yamlbind.Part) any {
-	c := yamlbind.Owner[*checker](f)
+	c := yamlbind.Context[*checker](f)
 	names := texts(c.cfg.Entities, func(e Entity) string { return e.Name })
 	object := objectPath(v.Field, ".of[")
 	c.wrongOfFields[object] = c.wrongOfFields[object] || !slices.Contains(names, v.Source)

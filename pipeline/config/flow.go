@@ -243,7 +243,7 @@ func (d *Detector) Made(f *yamlbind.File, v *value) {
 	for _, e := range v.Get("changed").All() {
 		d.paths = append(d.paths, e.Source)
 	}
-	c := yamlbind.Owner[*checker](f)
+	c := yamlbind.Context[*checker](f)
 	d.Detector = c.detector(v)
 	var conditions []pipeline.Condition
 	if scope := c.scopeAt(v.Field); scope != nil {

@@ -42,7 +42,7 @@ func (e *ForEach) setPath(v *value) {
 
 // readElements reads the path of elements, and records that the keys beside for_each may read the elements.
 func readElements(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) any {
-	c := yamlbind.Owner[*checker](f)
+	c := yamlbind.Context[*checker](f)
 	c.forEach[objectPath(v.Field, ".for_each")] = true
 	if list, all := strings.CutSuffix(v.Source, "[*]"); all {
 		f.Fail(v, "write "+list, "for_each names the list itself, and means all its elements")

@@ -19,7 +19,7 @@ func readMapping(f *yamlbind.File, v *value, parts []yamlbind.Part) any {
 	if !ok {
 		return nil
 	}
-	b, err := yamlbind.Owner[*checker](f).readFile(path)
+	b, err := yamlbind.Context[*checker](f).readFile(path)
 	if err != nil {
 		f.Fail(v, "write its path, from the folder that this file is in", "the mapping cannot be read: %v", err)
 		return nil

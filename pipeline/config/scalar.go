@@ -103,7 +103,7 @@ func readPath[T any](parse func(string) (T, error)) yamlbind.Reader {
 			return nil
 		}
 		path := itemPath(v.Source)
-		if path != "" && !readsNames(v) && yamlbind.Owner[*checker](f).scopeAt(v.Field) != nil {
+		if path != "" && !readsNames(v) && yamlbind.Context[*checker](f).scopeAt(v.Field) != nil {
 			v.Source = path
 		}
 		return read(f, v, parts)
@@ -141,7 +141,7 @@ func readTemplate(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) an
 		return nil
 	}
 	return compile(f, v, src, func(src string) (*template.Template, error) {
-		c := yamlbind.Owner[*checker](f)
+		c := yamlbind.Context[*checker](f)
 		return template.Parse(src, template.Options{Each: v.Rule.Each || c.hasElements(v.Field),
 			Identity: c.hasElements(v.Field), Shard: v.Rule.Shard, Entities: c.entitySet(), Scope: c.scopeAt(v.Field)})
 	})
@@ -155,7 +155,7 @@ func expression[T any](compileExpr func(*expr.Env, string) (T, error)) yamlbind.
 			f.Fail(v, "use a plain string literal", "%s", problem)
 			return nil
 		}
-		c := yamlbind.Owner[*checker](f)
+		c := yamlbind.Context[*checker](f)
 		if c.isBrokenAt(v.Field) {
 			return nil // the wrong `of`, or the wrong entity, is already reported
 		}

@@ -57,7 +57,7 @@ func (s *Sink) Made(f *yamlbind.File, v *value) {
 		*s = Sink{Name: s.Name, Line: s.Line}
 		return
 	}
-	c := yamlbind.Owner[*checker](f)
+	c := yamlbind.Context[*checker](f)
 	s.Filters = c.filters(v.Entries[0].Get("filters"))
 	if len(s.Of) > 0 {
 		s.Scope = c.entitySet().Scope(s.Of...)

@@ -26,7 +26,7 @@ const (
 type heldKeys struct {
 	cfg    *config.Config
 	stores sinks.Stores
-	flags  string // see Options.Command
+	flags  string // see Options.CommandFlags
 
 	mu      sync.Mutex
 	expires time.Time // time at which they must be read again

@@ -28,7 +28,7 @@ type AggregateOptions struct {
 	ForEach string                 // path of a list whose elements count separately. Default: the item counts as one
 	Values  []Value                // required: values of a group's row besides its key
 
-	Shards int // number of rows that the items of a group are spread over; see [Groups]. Default: 1
+	Shards int // number of rows that the items of a group are spread over; see [GroupRows]. Default: 1
 
 	// KeepOnTTL means that items that TTL deletes stay counted permanently, by their last image. Default: they are
 	// removed, as by any delete.

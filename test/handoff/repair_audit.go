@@ -322,7 +322,7 @@ func (w *RepairWorld) repair(r *report) (left int) {
 }
 
 // readAgain reads the item of a repair again and returns the outcome. If the item changed and its place now differs,
-// the outcome is audit.Moved.
+// the outcome is audit.ChangedMeanwhile.
 func (w *RepairWorld) readAgain(sink audit.Sink, was *record.Change, f *finding, o audit.Outcome) audit.Outcome {
 	w.unsure++ // includes a repair that is killed here
 	w.pause()

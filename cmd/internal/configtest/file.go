@@ -65,7 +65,7 @@ type parseContext struct {
 	keys tableKeys
 }
 
-func contextOf(f *yamlbind.File) *parseContext { return yamlbind.Owner[*parseContext](f) }
+func contextOf(f *yamlbind.File) *parseContext { return yamlbind.Context[*parseContext](f) }
 
 // Load reads and checks a file of tests for cfg. The error is [config.Problems], or an error of the file system.
 func Load(path string, cfg *config.Config) (*File, error) {

@@ -54,8 +54,8 @@ func (f *File) Read(r *Rule, out any) {
 	}
 }
 
-// Owner returns [Options.Owner].
-func Owner[T any](f *File) T { return f.o.Context.(T) }
+// Context returns [Options.Context].
+func Context[T any](f *File) T { return f.o.Context.(T) }
 
 // Name returns the name of the file in messages.
 func (f *File) Name() string { return f.name }

@@ -51,9 +51,9 @@ func New(o Options) (*Table, error) {
 	case o.Table == "":
 		return nil, errors.New("leases/dynamo: Options.Table is empty")
 	case o.StateTable == "":
-		return nil, errors.New("leases/dynamo: Options.State is empty")
+		return nil, errors.New("leases/dynamo: Options.StateTable is empty")
 	case o.StateTable == o.Table:
-		return nil, errors.New("leases/dynamo: Options.State is the lease table: KCL would take its rows for leases")
+		return nil, errors.New("leases/dynamo: Options.StateTable is the lease table: KCL would take its rows for leases")
 	case o.Pipeline == "":
 		return nil, errors.New("leases/dynamo: Options.Pipeline is empty")
 	}

@@ -211,7 +211,7 @@ func (a *auditRun) saveProgress() error {
 	return a.work.save()
 }
 
-// runInTime calls run with the limit Options.Until.
+// runInTime calls run with the limit Options.Deadline.
 func (a *auditRun) runInTime(ctx context.Context) error {
 	if !a.o.Deadline.IsZero() {
 		var cancel context.CancelFunc

@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
-// errTimeOver ends an audit at [Options.Until].
+// errTimeOver ends an audit at [Options.Deadline].
 var errTimeOver = errs.New("the time was over")
 
 // SampledOptions configure an audit of a sample of a table that is in use.
@@ -27,7 +27,7 @@ type SampledOptions struct {
 	Segments int           // number of segments of the table and of the sinks
 	RCU      float64       // read units a second; 0: no limit
 	Lag      time.Duration // maximum lag of the sinks behind the stream, as the caller assumes
-	Deadline time.Time     // see [Options.Until]
+	Deadline time.Time     // see [Options.Deadline]
 	OnRetry  func(err error, wait time.Duration)
 }
 

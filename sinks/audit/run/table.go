@@ -75,7 +75,7 @@ func NewSample(n, segments int) *Sample {
 	return &Sample{Segments: chosen, Of: segments}
 }
 
-// Digest identifies a request, for [Options.Request].
+// Digest identifies a request, for [Options.RequestDigest].
 func Digest(parts ...any) (string, error) {
 	b, err := json.Marshal(parts)
 	sum := sha256.Sum256(b)

@@ -68,7 +68,7 @@ func newIndexes(o Indexes) (*indexes, error) {
 	case o.Name == nil:
 		return nil, errors.New("Indexes.Name is nil: give the template of the index name")
 	case o.MaxIndexes < 0:
-		return nil, errors.New("Indexes.Max is negative")
+		return nil, errors.New("Indexes.MaxIndexes is negative")
 	}
 	d, err := newDefinition(o.Mapping, o.Fields, o.Attributes)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 )
 
 // Reader reads view tables, consistently. A service that reads a view needs only a Reader and no state table
-// ([NewReader]). view.Groups reads aggregates through it.
+// ([NewReader]). view.GroupRows reads aggregates through it.
 type Reader struct {
 	views *dynamo.DB // DB for the view tables
 }
