@@ -227,12 +227,12 @@ func (t *Leases) Heartbeat(ctx context.Context, m leases.Member) error {
 	return ask(ctx, t.Link, func(ctx context.Context) error { return t.Memory.Heartbeat(ctx, m) })
 }
 
-// Leave removes a consumer.
-func (t *Leases) Leave(ctx context.Context, worker string) error {
+// RemoveMember removes a consumer.
+func (t *Leases) RemoveMember(ctx context.Context, worker string) error {
 	return ask(ctx, t.Link, func(ctx context.Context) error { return t.Memory.RemoveMember(ctx, worker) })
 }
 
-// Begin notes that a stream is read.
-func (t *Leases) Begin(ctx context.Context, stream string) error {
+// MarkBegun notes that a stream is read.
+func (t *Leases) MarkBegun(ctx context.Context, stream string) error {
 	return ask(ctx, t.Link, func(ctx context.Context) error { return t.Memory.MarkBegun(ctx, stream) })
 }
