@@ -157,8 +157,8 @@ func (e *emptyPages) add(sent time.Duration) {
 	e.requestTimes[endPages-1] = sent
 }
 
-// shardIsEmpty reports whether the empty pages mean that the shard has no record now. The first eagerPages empty pages
-// of a shard do not.
+// shardIsEmpty reports whether the empty pages mean that the shard has no record now. The first minEmptyPages empty
+// pages of a shard do not.
 func (e *emptyPages) shardIsEmpty() bool { return e.afterRecord || e.count > minEmptyPages }
 
 // enoughForEnd reports whether the last endPages pages in a row were empty.

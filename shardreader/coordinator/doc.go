@@ -24,6 +24,6 @@
 //     should exist), sync.go.
 //   - The end of all streams: end.go, unread.go. Reports: status.go, outage.go.
 //
-// The call chain of a page: Coordinator.dispatch → requestPage → the consumer's GetRecords → pageCame → receive →
+// The call chain of a page: Coordinator.dispatch → requestPage → the consumer's GetRecords → handlePage → receive →
 // accept → deliver → Acked.handle → save.
 package coordinator

@@ -84,18 +84,9 @@ func (c *Coordinator) hasRoom(a *assignment) bool {
 	return busy <= 0 || busy+a.expectedBytes <= c.o.Prefetch
 }
 
-// iteratorRequest is a call of GetShardIterator.
-type iteratorRequest struct {
-	assignment *assignment
-	atFirst    bool // the position is the first sequence number of the shard; a trimmed stream refuses it
-	atTime     bool // the position is the time at which reading starts
-	atOldest   bool // the position is the oldest record left, because the stream refused the start position
-}
-
 // requestIterator requests an iterator at the position from which reading continues.
 func (c *Coordinator) requestIterator(a *assignment) {
 	at := shardreader.ShardPosition{StreamARN: a.row.Stream, Shard: a.row.Shard}
-	op := iteratorRequest{assignment: a}
 	a.start.atLatest = a.start.atLatest && a.start.position == startAtOldest
 	switch {
 	case a.phase != reading:
@@ -103,39 +94,39 @@ func (c *Coordinator) requestIterator(a *assignment) {
 	case a.pos.Kind == leases.Sequence:
 		at.Type, at.Sequence = shardreader.AfterSequence, a.pos.Sequence
 	case a.start.position == startAtOldest:
-		at.Type, op.atOldest = shardreader.TrimHorizon, true
+		at.Type = shardreader.TrimHorizon
 	case a.pos.Kind == leases.Latest && (a.row.fresh || a.row.From.IsZero()):
 		at.Type, a.start.atLatest = shardreader.Latest, true
 	case !a.row.From.IsZero() && a.start.position == startOfLease:
 		// One second earlier, because the records of one second are not ordered by their times.
-		at.Type, at.Time, op.atTime = shardreader.AtTimestamp, a.row.From.Add(-time.Second), true
+		at.Type, at.Time = shardreader.AtTimestamp, a.row.From.Add(-time.Second)
 	case a.row.First != "":
 		// TRIM_HORIZON would start at the oldest record left, and hide the loss of older records.
-		at.Type, at.Sequence, op.atFirst = shardreader.AtSequence, a.row.First, true
+		at.Type, at.Sequence = shardreader.AtSequence, a.row.First
 	default:
 		at.Type = shardreader.TrimHorizon
 	}
 	c.beginCall(a)
-	c.emit(GetShardIterator{newCall(c, func(e GetShardIteratorResult) { c.handleIterator(op, e) }), at})
+	c.emit(GetShardIterator{newCall(c, func(e GetShardIteratorResult) { c.handleIterator(a, at.Type, e) }), at})
 }
 
-func (c *Coordinator) handleIterator(op iteratorRequest, e GetShardIteratorResult) {
-	a := op.assignment
+// handleIterator handles the result of a request for an iterator of type kind.
+func (c *Coordinator) handleIterator(a *assignment, kind shardreader.IteratorType, e GetShardIteratorResult) {
 	if c.endCall(a); !a.isOpen() {
 		return
 	}
 	if e.Err == nil && e.Iterator == "" {
 		e.Err = pipeline.Transient(errNoIterator)
 	}
-	unusable := e.Err == nil && !c.streamHasStart(a, e.At) || e.Err != nil && isInvalid(e.Err)
+	refused := e.Err != nil && isInvalid(e.Err)
 	switch {
-	case op.atTime && unusable:
+	case kind == shardreader.AtTimestamp && (refused || e.Err == nil && !c.streamHasStart(a, e.At)):
 		// The stream may have dropped records of the start time. The iterator hides that, but the first sequence number
 		// of the shard shows it. Or the server does not know iterators at a time, or refuses a time in the future.
 		// Without the time, records created before it are read and dropped.
 		a.start.position = startWithoutTime
 		c.queueCall(a)
-	case op.atOldest && e.Err == nil && a.phase == reading && !c.streamHasUnread(a, e.At):
+	case kind == shardreader.TrimHorizon && e.Err == nil && a.phase == reading && !c.streamHasUnread(a, e.At):
 		// The calls failed for so long that the stream may have dropped unread records. The iterator hides that.
 		c.noteUnreadLost(a)
 	case e.Err == nil:
@@ -145,7 +136,8 @@ func (c *Coordinator) handleIterator(op iteratorRequest, e GetShardIteratorResul
 			a.row.fresh = false // reading has begun: a second LATEST, after an expired iterator, would skip records
 		}
 		c.queueCall(a)
-	case op.atFirst && isInvalid(e.Err):
+	case kind == shardreader.AtSequence && refused:
+		// A trimmed stream refuses the first sequence number of the shard.
 		a.start.position = startAtOldest
 		c.queueCall(a)
 	default:
@@ -195,7 +187,7 @@ func (c *Coordinator) handlePage(a *assignment, sent time.Duration, e GetRecords
 	c.receive(a, &receivedPage{e.Records, sent})
 }
 
-// beginCall and callEnded count the calls of a shard in flight. A shard is opened again only after the calls of its
+// beginCall and endCall count the calls of a shard in flight. A shard is opened again only after the calls of its
 // former assignment have returned, because a stream allows at most two readers of a shard.
 func (c *Coordinator) beginCall(a *assignment) {
 	a.poll = calling

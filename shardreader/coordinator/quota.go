@@ -12,8 +12,8 @@ import (
 const maxReservation = 200 * time.Millisecond
 
 // describeQuota spaces the DescribeStream calls of the whole fleet. All consumers share a count. A consumer waits until
-// the count was unchanged for describeSpace, raises it, and makes one call. So the whole fleet makes one call in that
-// time, and no two clocks are compared.
+// the count was unchanged for describeInterval, raises it, and makes one call. So the whole fleet makes one call in
+// that time, and no two clocks are compared.
 type describeQuota struct {
 	queue              []describeRequest
 	seenCount          int64         // the count that this consumer saw last; -1 if none
