@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strconv"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -206,7 +205,7 @@ func (c costs) write(w io.Writer, counted bool) {
 	for _, s := range c.Sinks {
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%.2f\t%s\t%.2f\t\n", s.Sink, cli.Thousands(s.Changes),
 			cli.Thousands(int64(s.WriteUnits)), cli.Thousands(int64(s.ReadUnits)),
-			s.WriteUnits/max(float64(s.Changes), 1), formatUnits(s.Most), million(s.Dollars))
+			s.WriteUnits/max(float64(s.Changes), 1), dynamo.FormatUnits(s.Most), million(s.Dollars))
 		all.WriteUnits += s.WriteUnits
 		all.ReadUnits += s.ReadUnits
 		all.Dollars += s.Dollars
@@ -230,8 +229,6 @@ type unitCostJSON struct {
 
 // String formats the cost as a line of `explain`.
 func (u unitCostJSON) String() string {
-	return fmt.Sprintf("on DynamoDB %s write and %s read units: %s", formatUnits(u.WriteUnits), formatUnits(u.ReadUnits), u.Why)
+	return fmt.Sprintf("on DynamoDB %s write and %s read units: %s",
+		dynamo.FormatUnits(u.WriteUnits), dynamo.FormatUnits(u.ReadUnits), u.Why)
 }
-
-// formatUnits formats a number of units with as few digits as possible.
-func formatUnits(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }

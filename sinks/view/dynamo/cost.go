@@ -78,10 +78,10 @@ func costOfRows(c *record.Change, ops []pipeline.Op) Cost {
 	if t.InPlace {
 		return Cost{WriteUnits: inPlaceUnits, OtherTombstones: apartUnits,
 			Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: apart", plural(len(ops), "conditional put"), totalSize,
-				formatUnits(apartUnits))}
+				FormatUnits(apartUnits))}
 	}
 	return Cost{WriteUnits: apartUnits, OtherTombstones: inPlaceUnits,
-		Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: in_place", description, totalSize, formatUnits(inPlaceUnits))}
+		Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: in_place", description, totalSize, FormatUnits(inPlaceUnits))}
 }
 
 // refusedCost returns the cost of a change that can never be written. err is the error of the change.
@@ -119,8 +119,8 @@ func costApart(t view.Target, rows, replaced []rowWrite) (cost float64, descript
 	}
 }
 
-// formatUnits formats a number of units.
-func formatUnits(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+// FormatUnits formats a number of units with as few digits as possible.
+func FormatUnits(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 // withBirth returns the target with a placeholder for its birth. All births have the same size.
 func withBirth(t view.Target) view.Target {
