@@ -225,7 +225,7 @@ func (f *rangeFetch) nextSequence() string {
 	return addToSequence(f.lastSequence, 1)
 }
 
-// allLostRanges returns all lost ranges: the ranges that [rangeFetch.findTrimmed] noted, and the end of the range if
+// allLostRanges returns all lost ranges: the ranges that [rangeFetch.noteTrimmed] noted, and the end of the range if
 // the shard is incomplete.
 func (f *rangeFetch) allLostRanges() []lostRange {
 	if f.shardIncomplete && (f.lastSequence == "" || record.CompareSequence(f.lastSequence, f.info.Last) < 0) {

@@ -21,7 +21,7 @@ const (
 type HeldBack struct {
 	Partition string
 
-	// Sink is the sink that the partition waits for. For HeldByShare and HeldByBounds it is the one with most of the
+	// Sink is the sink that the partition waits for. For HeldByShare and HeldByMemory it is the one with most of the
 	// partition's deliveries. It is "" if the partition waits for dead letters to be stored: for HeldByBackoff those of
 	// records that cannot be decoded, for HeldByWriting any.
 	Sink   string
@@ -45,7 +45,7 @@ func (p *Pipeline) HeldBack() []HeldBack {
 	return p.run.heldBack(time.Now())
 }
 
-// heldKey identifies a reason across calls of heldBack. sink and reason are "" for HeldByShare and HeldByBounds: a
+// heldKey identifies a reason across calls of heldBack. sink and reason are "" for HeldByShare and HeldByMemory: a
 // partition can change between the two, and between sinks, while it waits.
 type heldKey struct{ partition, sink, reason string }
 

@@ -23,7 +23,7 @@ const (
 // heldGroup identifies the subject of a line in the log.
 type heldGroup struct{ sink, reason string }
 
-// heldByMemory is the reason of a group of the log for HeldByShare and HeldByBounds: a partition can change between the
+// heldByMemory is the reason of a group of the log for HeldByShare and HeldByMemory: a partition can change between the
 // two while it waits.
 const heldByMemory = "memory"
 

@@ -121,7 +121,7 @@ type differenceLog struct {
 	logged int
 }
 
-// logFinding logs a finding, up to maxLogged of them.
+// logFinding logs a finding, up to maxLoggedDifferences of them.
 func (d *differenceLog) logFinding(sink string, f *audit.Finding) error {
 	if !f.Verdict.Differs() && f.Verdict != audit.Held || d.logged == maxLoggedDifferences {
 		return nil

@@ -120,7 +120,7 @@ func folderReader(dir string) func(file string) ([]byte, error) {
 	}
 }
 
-// readLimited reads up to maxFile bytes, and fails if there are more.
+// readLimited reads up to maxConfigBytes bytes, and fails if there are more.
 func readLimited(r io.Reader) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxConfigBytes+1))
 	if err == nil && len(b) > maxConfigBytes {

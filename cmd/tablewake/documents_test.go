@@ -161,7 +161,7 @@ func shownAs(text string) *regexp.Regexp {
 }
 
 // TestDocuments_Commands parses the commands that are not run. If a block runs a foreign program, the first line of the
-// block says what is needed.
+// block begins with "# needs".
 func TestDocuments_Commands(t *testing.T) {
 	commands := 0
 	for _, d := range documents(t) {

@@ -5,8 +5,8 @@
 // document, which calls readRecord for each record. readRecord calls readChange. There, object reads the fields, and
 // validate checks them together. Then addChange or reject adds the record to the page.
 //
-// A [SnapshotDecoder] shares readRecord. Its lineFields replaces object, and its validateLine replaces validate. Each
-// change of a snapshot is older than all records of its item.
+// A [SnapshotDecoder] shares readRecord. Its readLineFields replaces object, and its completeLine replaces validate.
+// Each change of a snapshot is older than all records of its item.
 //
 // Read change.go and decode.go, then document.go, record.go and validate.go, then snapshot.go. previous_fields.go
 // predicts a record from the previous one; only speed depends on it.

@@ -378,8 +378,8 @@ func (r *recordReader) linePath(i int) string {
 }
 
 // RedecodeLine decodes an undecodable line of a snapshot again, without the names of its key attributes. text is the
-// text of the first decoding's error. LineError returns the new error if it has a path and text mentions this path. It
-// returns false for any other line, and for a record.
+// text of the first decoding's error. RedecodeLine returns the new error if it has a path and text mentions this path.
+// It returns false for any other line, and for a record.
 func RedecodeLine(line []byte, text string) (*RecordError, bool) {
 	for _, local := range []bool{false, true} {
 		o := SnapshotOptions{DecoderOptions: DecoderOptions{EpochZero: true, DynamoDBLocal: local}, Layer: 1}

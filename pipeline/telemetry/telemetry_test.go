@@ -99,7 +99,7 @@ func TestStart_NamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// On Lambda only Flush writes metrics. Each Flush writes what was added since the previous one.
+// On Lambda only Flush writes metrics. Each Flush writes the measurements since the previous Flush.
 func TestFlush_Lambda(t *testing.T) {
 	var out bytes.Buffer
 	tel := start(t, telemetry.Options{Environ: env(t), Lambda: true, Writer: &out})

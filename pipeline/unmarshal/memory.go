@@ -13,7 +13,7 @@ import (
 //     pointer that is not nil. So a target is always inside one live object, and its plan has the type of that memory.
 //   - as[T] is called only if the plan's form or kind implies the memory layout of a T.
 //   - A target is a pointer, never an integer: the collector sees it, and a write through a *T has its write barrier.
-//   - Decode uses the memory of a T again only if the program never gets a pointer into it (typePlan.selfInside).
+//   - Decode uses the memory of a T again only if the program never gets a pointer into it (typePlan.hasUnmarshaler).
 type target struct{ p unsafe.Pointer }
 
 // newTarget allocates a zero value.

@@ -135,7 +135,7 @@ func (s *groupSink) yieldShares(d *digester, c *state.ItemContribution, yield fu
 	return true
 }
 
-// Compare compares the contribution of an item. Groups at places are left out: see LookGroups.
+// Compare compares the contribution of an item. Groups at places are left out: see CompareGroups.
 func (s *groupSink) Compare(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
 	if c == nil {
 		return nil, nil

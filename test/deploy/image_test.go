@@ -40,7 +40,7 @@ func imageFor(t *testing.T, arch, config string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(parent, 0o755); err != nil { // the user nobody has to read it
+	if err := os.Chmod(parent, 0o755); err != nil { // the container runs as the user nobody, who must read it
 		t.Fatal(err)
 	}
 	dir := filepath.Join(parent, "image")
@@ -83,7 +83,7 @@ func TestTheImagesProgramIsStatic(t *testing.T) {
 	}
 }
 
-// The user nobody of the image can write only into /tmp, like on a read-only root.
+// In the image, the user nobody can write only into /tmp, as with a read-only root.
 func TestTheImageHoldsLittleAndNothingThatMayBeWritten(t *testing.T) {
 	dir := imageFor(t, runtime.GOARCH, "deploy/example")
 	var files []string

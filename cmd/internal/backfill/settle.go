@@ -61,7 +61,7 @@ func deleteEndedBackfills(ctx context.Context, kept state.Store, births []state.
 	return nil
 }
 
-// lagAssumption returns the assumption of [job.waitPassed] about the lag of Lambda; "" if the leases prove the
+// lagAssumption returns the assumption of [job.waitUntilRead] about the lag of Lambda; "" if the leases prove the
 // position.
 func (j *job) lagAssumption() string {
 	if !j.o.Live || j.cfg.Leases != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// defaultWatchInterval is the interval of --watch without a value. watchLeast is the shortest interval, because a look
-// reads the lease table and lists the stream.
+// defaultWatchInterval is the interval of --watch without a value. minWatchInterval is the shortest interval, because a
+// look reads the lease table and lists the stream.
 const (
 	defaultWatchInterval = 5 * time.Second
 	minWatchInterval     = time.Second

@@ -29,8 +29,8 @@ func (e *TooEarlyError) Error() string {
 		e.Until.UTC().Format(time.RFC3339))
 }
 
-// CheckAge returns a *NotYetError while a late worker may still write records that it read before the gaps were found,
-// or acknowledge changes without the sinks of the births. late is the maximum delay of such a worker.
+// CheckAge returns a *TooEarlyError while a late worker may still write records that it read before the gaps were
+// found, or acknowledge changes without the sinks of the births. late is the maximum delay of such a worker.
 func CheckAge(gaps []state.NotedGap, left []state.Birth, late time.Duration) error {
 	var until time.Time
 	for _, b := range left {

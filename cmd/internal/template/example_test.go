@@ -61,8 +61,8 @@ func golden(t *testing.T, file string, got []byte) {
 	}
 }
 
-// template.yaml is what is printed for deploy/example. Its FilterCriteria and its policies follow from the
-// configuration that it deploys.
+// template.yaml is the output of `tablewake template` for deploy/example. Its FilterCriteria and its policies follow
+// from the configuration that it deploys.
 func TestTheTreesTemplate(t *testing.T) {
 	o := template.Options{Example: true, Names: map[string]string{}, Pipeline: "${Pipeline}"}
 	cfg := load(t, filepath.Join(root, "deploy", "example", "tablewake.yaml"), func(name string) (string, bool) {

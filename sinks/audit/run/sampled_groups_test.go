@@ -20,7 +20,7 @@ import (
 type testGroups struct {
 	testSink
 	groups map[string]int // stored counts by value
-	sums   int            // number of calls of LookGroups, which adds up all rows
+	sums   int            // number of calls of CompareGroups, which adds up all rows
 	why    string         // reason why groups cannot be compared; "" if they can
 }
 
@@ -59,12 +59,12 @@ func (s *testGroups) StoredEntries(ctx context.Context, l state.Listing) iter.Se
 	}
 }
 
-// LookShares implements [audit.GroupSink].
+// FindShares implements [audit.GroupSink].
 func (s *testGroups) FindShares(context.Context, *record.Change) ([]audit.Finding, error) {
 	return nil, nil
 }
 
-// LookGroups implements [audit.GroupSink].
+// CompareGroups implements [audit.GroupSink].
 func (s *testGroups) CompareGroups(_ context.Context, _ state.Listing, places []string) (found []audit.Finding, err error) {
 	s.sums++
 	counts := make(map[string]int)
@@ -87,7 +87,7 @@ func (s *testGroups) CompareGroups(_ context.Context, _ state.Listing, places []
 	return found, nil
 }
 
-// GroupsNotCompared implements [audit.GroupSink].
+// WhyGroupsNotCompared implements [audit.GroupSink].
 func (s *testGroups) WhyGroupsNotCompared() string { return s.why }
 
 // RepairGroups implements [audit.GroupSink].

@@ -16,7 +16,8 @@ import (
 
 const noShard = `{"error":{"type":"no_shard_available_action_exception"},"status":503}`
 
-// young is a server whose index of records was just created. The first reads of a record fail, as many as shardless.
+// young is a server whose index of records was just created. The first reads of a record fail; shardless is their
+// number.
 // Nothing else exists, and every write succeeds.
 type young struct {
 	shardless int

@@ -50,7 +50,7 @@ func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair)
 	return rs, nil
 }
 
-// writeRepair writes a mutation if what was read is still stored; otherwise it is lost.
+// writeRepair writes a mutation if the document that was read is still stored. Otherwise the repair is lost.
 func (t *tx) writeRepair(
 	index int64, was *search.StoredDocument, m *search.Mutation, fs fields,
 ) (lost bool, err error) {

@@ -39,7 +39,7 @@ func TestAStreamIsHandedOverFromAFunctionAndBack(t *testing.T) {
 			}
 			t.Logf("the function handled %d records, and %d beside the consumer, which read %d of %d",
 				handled, repeated, read, before)
-			// A consumer on a machine that is too busy for heartbeats reads again what is not checkpointed.
+			// If the machine is too busy for heartbeats, the consumer reads the records after the checkpoint again.
 			lapsed := strings.Contains(c.stderr.String(), "two thirds of the lease time")
 			if handled == 0 || repeated == 0 || read < repeated || !lapsed && read > before-handled/2 {
 				t.Error("the consumer did not read the part from that time on, or nothing was handled by both")

@@ -75,8 +75,8 @@ func TestFact30_ALeaseTableIsTakenOverFromTheKCLAndHandedBack(t *testing.T) {
 	if !slices.Equal(rowsOf, keys(checkpoint, second)) {
 		t.Errorf("ours read other records than those from %d to %d:\n%v", checkpoint, second, rowsOf)
 	}
-	// A consumer on a machine that is too busy for heartbeats gives up its shards, and reads again what is not
-	// checkpointed.
+	// If the machine is too busy for heartbeats, the consumer gives up its shards, and reads the records after the
+	// checkpoint again.
 	if lapsed := strings.Contains(ours.stderr.String(), "two thirds of the lease time"); count != len(rowsOf) && !lapsed {
 		t.Errorf("ours read %d records %d times", len(rowsOf), count)
 	}
