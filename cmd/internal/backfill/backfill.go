@@ -148,8 +148,8 @@ func (j *job) openAndRun(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, j.stores.Close()) }()
-	j.backfills, err = j.stores.State(ctx, j.cfg)
-	if err == nil && j.backfills == nil {
+	j.stateStore, err = j.stores.State(ctx, j.cfg)
+	if err == nil && j.stateStore == nil {
 		err = fmt.Errorf(
 			"%s has no state: a backfill remembers there which sinks it fills and how far; add state: {table: NAME}", j.cfg.File)
 	}
@@ -161,16 +161,16 @@ func (j *job) openAndRun(ctx context.Context) (err error) {
 	}
 	for _, s := range j.allSinks() {
 		if s.Custom != nil && slices.Contains(j.o.sinks, s.Name) {
-			if err := sinks.RecordGoBirth(ctx, j.backfills, s); err != nil {
+			if err := sinks.RecordGoBirth(ctx, j.stateStore, s); err != nil {
 				return err
 			}
 		}
 	}
-	births, err := stream.Collect(j.backfills.Births(ctx))
+	births, err := stream.Collect(j.stateStore.Births(ctx))
 	if err != nil {
 		return err
 	}
-	stored, err := stream.Collect(j.backfills.Backfills(ctx))
+	stored, err := stream.Collect(j.stateStore.Backfills(ctx))
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (j *job) openAndRun(ctx context.Context) (err error) {
 	if j.o.skipFill {
 		return j.markLiveUnfilled(ctx)
 	}
-	if err := deleteEndedBackfills(ctx, j.backfills, births, stored); err != nil {
+	if err := deleteEndedBackfills(ctx, j.stateStore, births, stored); err != nil {
 		return err
 	}
 	return j.run(ctx)
@@ -239,7 +239,7 @@ func (j *job) markLiveUnfilled(ctx context.Context) error {
 			return cli.Usagef("--none: the sink %s does not wait: it is %s", b.Sink, b.Stage)
 		}
 	}
-	if _, err := sinks.ChangeBirths(ctx, j.backfills, j.selection.births,
+	if _, err := sinks.ChangeBirths(ctx, j.stateStore, j.selection.births,
 		func(b *state.Birth) { b.Stage, b.Run = state.Live, sinks.NoRun }); err != nil {
 		return err
 	}

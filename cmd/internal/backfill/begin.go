@@ -43,7 +43,7 @@ func (j *job) begin(ctx context.Context) error {
 	}
 	for {
 		floor := j.newFloor()
-		j.selection.births, err = sinks.ChangeBirths(ctx, j.backfills, j.selection.births, func(b *state.Birth) {
+		j.selection.births, err = sinks.ChangeBirths(ctx, j.stateStore, j.selection.births, func(b *state.Birth) {
 			switch {
 			case len(j.o.archive) > 0 && (b.Run == "" || b.Run == j.selection.runID):
 				b.Floor = time.Time{} // also the floor of --prepare

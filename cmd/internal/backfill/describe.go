@@ -85,10 +85,10 @@ func (j *job) readOutputs(
 			return nil, nil, r, err
 		default:
 			changes = found
-			if j.backfills, err = opened.State(ctx, j.cfg); err != nil {
+			if j.stateStore, err = opened.State(ctx, j.cfg); err != nil {
 				return nil, nil, r, err
 			}
-			if stored, err = stream.Collect(j.backfills.Backfills(ctx)); err != nil {
+			if stored, err = stream.Collect(j.stateStore.Backfills(ctx)); err != nil {
 				return nil, nil, r, err
 			}
 		}
@@ -119,8 +119,8 @@ func (j *job) readGoSinks(ctx context.Context) (births []state.Birth, err error)
 		}
 		var b state.Birth
 		var known bool
-		if j.backfills != nil {
-			if b, known, err = state.FindBirth(ctx, j.backfills, s.Name, sinks.Target(s)); err != nil {
+		if j.stateStore != nil {
+			if b, known, err = state.FindBirth(ctx, j.stateStore, s.Name, sinks.Target(s)); err != nil {
 				return nil, err
 			}
 		}

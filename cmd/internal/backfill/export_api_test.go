@@ -241,7 +241,7 @@ func (w *exportWorld) process(stderr io.Writer, change func(*options)) *job {
 		change(o)
 	}
 	floor := time.Now().UTC().Truncate(time.Second).Add(-time.Minute)
-	j := &job{o: o, streams: cli.Streams{Err: stderr}, cfg: shopConfig(w.t, false), backfills: w.kept, selection: &selection{
+	j := &job{o: o, streams: cli.Streams{Err: stderr}, cfg: shopConfig(w.t, false), stateStore: w.kept, selection: &selection{
 		births: []state.Birth{{Sink: "users", Stage: state.Filling, Run: "run", Floor: floor}}, runID: "run",
 	}}
 	j.aws = aws.Config{

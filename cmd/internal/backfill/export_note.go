@@ -60,7 +60,7 @@ func (j *job) nextNote(was exportNote) exportNote {
 
 // readNote returns the note of the run's export, and its part; zero if there is none.
 func (j *job) readNote(ctx context.Context) (part state.Part, n exportNote, err error) {
-	for p, err := range j.backfills.Parts(ctx, exportRun(j.selection.runID)) {
+	for p, err := range j.stateStore.Parts(ctx, exportRun(j.selection.runID)) {
 		if err != nil {
 			return part, n, err
 		}
@@ -99,7 +99,7 @@ func (j *job) storeNote(ctx context.Context, was state.Part, n exportNote) error
 		return err
 	}
 	now := state.Part{Run: exportRun(j.selection.runID), ID: exportPart, Counter: was.Counter + 1, Position: string(text)}
-	_, err = j.backfills.SetPart(ctx, was, now)
+	_, err = j.stateStore.SetPart(ctx, was, now)
 	return err
 }
 
@@ -118,7 +118,7 @@ func (j *job) storedExport() (string, error) {
 
 // describeExport returns the name of the export that a run would read, for a dry run.
 func (j *job) describeExport(ctx context.Context) (string, error) {
-	if j.backfills != nil {
+	if j.stateStore != nil {
 		_, n, err := j.readNote(ctx)
 		if err != nil {
 			return "", err

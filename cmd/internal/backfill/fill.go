@@ -28,13 +28,13 @@ import (
 
 // job is one run of the command.
 type job struct {
-	o         *options
-	streams   cli.Streams
-	cfg       *config.Config
-	stores    *target.Stores
-	backfills state.Store
-	selection *selection
-	aws       awssdk.Config // with --live
+	o          *options
+	streams    cli.Streams
+	cfg        *config.Config
+	stores     *target.Stores
+	stateStore state.Store
+	selection  *selection
+	aws        awssdk.Config // with --live
 
 	backfill  state.Backfill          // the part of the source that this process reads; zero for an archive
 	table     scan.Table              // zero if DescribeTable was not called

@@ -15,7 +15,7 @@ import (
 // sinks live.
 func (j *job) waitAndMakeLive(ctx context.Context) error {
 	until := time.Now().UTC().Truncate(time.Second).Add(time.Second)
-	births, err := sinks.ChangeBirths(ctx, j.backfills, j.selection.births, func(b *state.Birth) {
+	births, err := sinks.ChangeBirths(ctx, j.stateStore, j.selection.births, func(b *state.Birth) {
 		if b.Stage == state.Filling {
 			b.Stage, b.ReadUntil = state.Settling, until
 		}
@@ -36,7 +36,7 @@ func (j *job) waitAndMakeLive(ctx context.Context) error {
 		return err
 	}
 	makeLive := func(b *state.Birth) { b.Stage = state.Live }
-	j.selection.births, err = sinks.ChangeBirths(ctx, j.backfills, j.selection.births, makeLive)
+	j.selection.births, err = sinks.ChangeBirths(ctx, j.stateStore, j.selection.births, makeLive)
 	return err
 }
 

@@ -109,7 +109,7 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 		Start: time.Now().UTC().Truncate(time.Second),
 		From:  info.OldestTime.UTC().Truncate(time.Second), Parts: len(snap.Parts()),
 	}
-	stored, err := j.backfills.AddBackfill(ctx, b)
+	stored, err := j.stateStore.AddBackfill(ctx, b)
 	if err == nil && j.o.scan && !j.selection.isStored() && stored != b {
 		// Another process began the scan at the same time.
 		j.selection.stored = stored
@@ -126,7 +126,7 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 	}
 	j.backfill = stored
 	src, err := snapshot.NewSource(snapshot.SourceOptions{
-		Snapshot: snap, Backfills: j.backfills, Run: stored.Run, Owner: newOwner(), Concurrency: j.o.parts,
+		Snapshot: snap, Backfills: j.stateStore, Run: stored.Run, Owner: newOwner(), Concurrency: j.o.parts,
 		Throttle: j.lagWaiter(), Logger: cli.NewWarnLogger(j.streams.Err, j.o.verbose),
 	})
 	if err != nil {
@@ -229,7 +229,7 @@ func (j *job) checkAge(ctx context.Context, b state.Backfill) error {
 	if j.cfg.State != nil {
 		keep = j.cfg.State.GuardRetention
 	}
-	r, err := state.LoadRetention(ctx, j.backfills, keep, false)
+	r, err := state.LoadRetention(ctx, j.stateStore, keep, false)
 	if err != nil {
 		return err
 	}
