@@ -84,11 +84,11 @@ func TestNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	for field, change := range map[string]func(*dynamo.Options){
-		"Client is nil":            func(o *dynamo.Options) { o.Client = nil },
-		"Table is empty":           func(o *dynamo.Options) { o.Table = "" },
-		"State is empty":           func(o *dynamo.Options) { o.StateTable = "" },
-		"State is the lease table": func(o *dynamo.Options) { o.StateTable = "leases" },
-		"Pipeline is empty":        func(o *dynamo.Options) { o.Pipeline = "" },
+		"Client is nil":                 func(o *dynamo.Options) { o.Client = nil },
+		"Table is empty":                func(o *dynamo.Options) { o.Table = "" },
+		"StateTable is empty":           func(o *dynamo.Options) { o.StateTable = "" },
+		"StateTable is the lease table": func(o *dynamo.Options) { o.StateTable = "leases" },
+		"Pipeline is empty":             func(o *dynamo.Options) { o.Pipeline = "" },
 	} {
 		o := whole
 		change(&o)
