@@ -9,8 +9,8 @@
 // # From a page to a Write
 //
 //   - run.read, run.addPage (run.go): the reader calls Read, while memory is within its bounds.
-//   - run.prepare (run.go), Pipeline.evaluatePage (prepare.go): preparers decode pages in parallel, evaluate filters
-//     and detectors, and have each sink plan its deliveries.
+//   - run.prepare (run.go), Pipeline.evaluatePage (prepare_page.go): preparers decode pages in parallel, evaluate
+//     filters and detectors, and have each sink plan its deliveries.
 //   - run.handOver, run.deliverPage (partition.go): pages reach the schedulers in the order of reading.
 //   - scheduler.accept, scheduler.dispatch, scheduler.nextBatch (scheduler.go): the scheduler of a sink starts a
 //     writer, which takes a batch. A lane (lane.go) keeps the order of one key.
@@ -22,24 +22,24 @@
 //     scheduler.afterCall. For a Write that is scheduler.afterWrite.
 //   - batch_result.go: scheduler.applyResult decides the fate of each delivery (scheduler.fateOf, scheduler.applyFate).
 //     scheduler.finishDelivery counts a finished delivery, and scheduler.setNextState moves its lane on.
-//   - commit.go: run.finishDeliveries counts down the page. Watermark.Finish (watermark.go) finds the new position of
-//     the partition, run.setWatermark stores it, and run.commit calls the [Committer].
+//   - finish_page.go: run.finishDeliveries counts down the page. Watermark.Finish (watermark.go) finds the new position
+//     of the partition, run.setWatermark stores it, and run.commit calls the [Committer].
 //
-// Every result enters through run.step (step.go): it holds the only lock of a run, starts what can start after the
-// result, and performs effects after the lock is free.
+// Every result enters through run.step (scheduler_step.go): it holds the only lock of a run, starts what can start
+// after the result, and performs effects after the lock is free.
 //
 // # Files, in the order to read them
 //
 //   - Contracts: source.go (with Control and Tracker), sink.go, filter.go, event.go, route.go, dead_letter_queue.go,
 //     quarantine.go. Options and the pipeline itself: pipeline.go.
-//   - A run: run.go, prepare.go, step.go, partition.go, commit.go, watermark.go; bounds.go and pressure.go limit
-//     memory; revoke.go does what Control requests; stop.go ends a run; undecodable.go handles records that cannot be decoded.
-//   - One sink: queue.go, lane.go, scheduler.go, batch.go, batch_result.go, scratch.go; pack.go and packed_batch.go
-//     compress changes that wait for a large batch; batch_result.go decides
-//     what is tried again (fateOf). retry.go has the marks of errors and the backoff, patience.go waits for denied
-//     calls.
+//   - A run: run.go, prepare_page.go, scheduler_step.go, partition.go, finish_page.go, watermark.go; inflight_bounds.go
+//     and memory_pressure.go limit memory; revoke.go does what Control requests; stop.go ends a run; undecodable.go
+//     handles records that cannot be decoded.
+//   - One sink: queue.go, lane.go, scheduler.go, batch.go, batch_result.go, object_pools.go; pack.go and
+//     packed_batch.go compress changes that wait for a large batch; batch_result.go decides what is tried again
+//     (fateOf). retry.go has the marks of errors and the backoff, patience.go waits for denied calls.
 //   - Reports: ledger.go, telemetry.go, sink_state.go, heldback.go, heldback_log.go, retry_log.go, explain.go.
-//   - Others: redeliver.go (for redrives), requires.go (images that stages need), plan_arena.go (memory of plans),
+//   - Others: redeliver.go (for redrives), requirements.go (images that stages need), plan_arena.go (memory of plans),
 //     panic.go (panics and failures in the log).
 //
 // The packages below it, from the bottom up: redact (texts of errors without data), decimal, internal/ddbjson (the

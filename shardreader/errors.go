@@ -7,6 +7,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
+// errs makes the errors of this package. Each error has a redacted text for logs.
+const errs = redact.Class("stream")
+
 // The kinds of errors that are not transient. See the errors of GetRecords and GetShardIterator in the DynamoDB Streams
 // API reference.
 var (

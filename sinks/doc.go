@@ -5,6 +5,6 @@
 // letters. The result is an ordinary [pipeline.Pipeline]. A Lambda function, a consumer and a
 // replay run the same pipeline, so they behave alike.
 //
-// Start reading at assemble.go, which calls route.go for each sink; route.go opens stores with
-// fingerprint.go, which checks an output against the state with births.go.
+// Start reading at assemble.go, which calls routes.go for each sink; routes.go opens stores with
+// fingerprint.go, which checks an output against the state with output_births.go.
 package sinks

@@ -4,9 +4,9 @@
 // sizes and durations are numbers, names refer to things that exist, and no filter loses a delete. All errors of a file
 // are returned at once, as [Problems], each with its line, column, field and a hint.
 //
-// [ParseFrom] calls yamlbind's Read, which binds each key to its field by the kinds of scalar.go and calls the Made
-// methods. checkRules then checks the rules between keys (rules*.go), and settings lists the settings that shape each
-// sink's output. Read config.go, sinks.go and flow.go for the keys, then rules.go.
+// [ParseFrom] calls yamlbind's Read, which binds each key to its field by the kinds of scalar_kinds.go and calls the
+// Made methods. checkRules then checks the rules between keys (rules*.go), and settings lists the settings that shape
+// each sink's output. Read config.go, sinks.go and filters_detectors.go for the keys, then rules.go.
 //
 // A key is declared once: as a field of [Config] or of a struct in it, with tags (yamlbind). Reading, the JSON Schema
 // that [Schema] returns, and the settings of a sink use the same tags.

@@ -19,7 +19,7 @@
 // but no value.
 //
 // Start reading at compile.go. rewrite.go makes CEL keep the promises above; functions.go and
-// value.go are what it then calls. direct.go is a fast path that evaluates common forms without
+// cel_values.go are what it then calls. direct.go is a fast path that evaluates common forms without
 // CEL.
 package expr
 

@@ -4,5 +4,5 @@
 // A decoder makes images with [Indexed]; [Parse] and [ParseValue] read JSON.
 //
 // Read value.go and image.go, then path.go, pattern.go and key.go. diff.go compares two images by meaning, with the
-// iterators of pair.go. comparison.go compares them at the paths that match patterns.
+// iterators of differing_pairs.go. comparison.go compares them at the paths that match patterns.
 package item

@@ -15,14 +15,16 @@
 //     its leases.
 //
 // Where to find what:
-//   - Step: coordinator.go. The inputs and outputs: event.go, action.go. Calls and their results: calls.go, timers.go.
-//   - The fleet: heartbeat.go (contact with the others), refresh.go (reads the lease table), rows.go (the leases as
-//     last read), fleet.go, lease.go and leasewrite.go (take and write leases), balance.go, handover.go, stop.go.
-//   - One shard: assignment.go (its phases), poll.go (calls), page.go (pages), gap.go, checkpoint.go, children.go (the
-//     end of the shard), budget.go.
-//   - The topology of streams and shards: streams.go, listing.go, quota.go (DescribeStream calls), plan.go (leases that
-//     should exist), sync.go.
-//   - The end of all streams: end.go, unread.go. Reports: status.go, outage.go.
+//   - Step: coordinator.go. The inputs and outputs: event.go, action.go. Calls and their results: call_results.go,
+//     timers.go.
+//   - The fleet: heartbeat.go (contact with the others), refresh_leases.go (reads the lease table), lease_rows.go (the
+//     leases as last read), live_consumers.go, lease_state.go and lease_write.go (take and write leases), balance.go,
+//     handover.go, stop.go.
+//   - One shard: assignment.go (its phases), poll.go (calls), receive_page.go (pages), gap.go, checkpoint.go,
+//     find_children.go (the end of the shard), call_budget.go.
+//   - The topology of streams and shards: find_streams.go, listing.go, describe_quota.go (DescribeStream calls),
+//     lease_plan.go (leases that should exist), lease_sync.go.
+//   - The end of all streams: end_check.go, unread_search.go. Reports: status.go, outage.go.
 //
 // The call chain of a page: Coordinator.dispatch → requestPage → the consumer's GetRecords → handlePage → receive →
 // accept → deliver → Acked.handle → save.

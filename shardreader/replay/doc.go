@@ -11,6 +11,6 @@
 // [*BrokenError] instead of io.EOF, after all records were delivered. Such faults are faults without a lost record, and
 // text that was not read (a missing end, a record over 64 MiB, a truncated archive).
 //
-// Source.Read, file.next and documents.next read a block; block.decode decodes it. Read source.go, file.go,
+// Source.Read, file.next and documents.next read a block; block.decode decodes it. Read source.go, input_file.go,
 // documents.go and page.go in this order; resume.go and brackets.go handle broken JSON.
 package replay

@@ -6,9 +6,9 @@
 //
 // A [Source] reads the parts that its process claims. Several processes with one state share the parts:
 //
-//   - A process claims a part with a conditional write of the owner (claim.go). The owner renews the claim, and stores
-//     with it the position up to which all items are written (claimed_part.go). If a claim is not renewed for the claim
-//     time, another process takes the part over. That process measures the time with its own clock.
+//   - A process claims a part with a conditional write of the owner (claim_parts.go). The owner renews the claim, and
+//     stores with it the position up to which all items are written (claimed_part.go). If a claim is not renewed for
+//     the claim time, another process takes the part over. That process measures the time with its own clock.
 //   - So the work of a process that was killed is repeated from the last stored position, and nothing is lost. Two
 //     processes may temporarily read the same part. Versions make that harmless: writing an item twice changes nothing.
 //   - A part is done when all of its items are written and its file was verified. If a part cannot be read, the other

@@ -1,22 +1,20 @@
 // Package archive stores changes as immutable objects.
 //
-// In the layout [Log], a Write is a batch. A batch becomes one object of JSON lines
-// or Parquet rows for each value of the partition template: compressed, sorted by item
-// and version, and named by its versions and its content. In the layout [PerItem]
-// each change becomes one object, named by a template with {@version}. No object is ever
-// overwritten. The same batch makes the same objects, and an object that exists
-// counts as success. The objects may contain a version several times; [Read] returns each version of
-// an item once.
+// In the layout [Log], a Write is a batch. A batch becomes one object of JSON lines or Parquet rows for each value of
+// the partition template: compressed, sorted by item and version, and named by its versions and its content. In the
+// layout [PerItem] each change becomes one object, named by a template with {@version}. No object is ever overwritten.
+// The same batch makes the same objects, and an object that exists counts as success. The objects may contain a version
+// several times; [Read] returns each version of an item once.
 //
-// In the layout PerItem with a template without {@version}, an object holds the newest change of its item (newest.go).
-// It replaces an older object of the same item, on the condition that the object did not change since it was described.
-// It never replaces an object of another item.
+// In the layout PerItem with a template without {@version}, an object holds the newest change of its item
+// (newest_per_item.go). It replaces an older object of the same item, on the condition that the object did not change
+// since it was described. It never replaces an object of another item.
 //
-// With [DynamoDBJSON] a line is the record itself, and a Parquet row can be turned back into a record.
-// So an archive replays like the stream that it came from, unless it has only the newest change of each item.
+// With [DynamoDBJSON] a line is the record itself, and a Parquet row can be turned back into a record. So an archive
+// replays like the stream that it came from, unless it has only the newest change of each item.
 //
-// A change goes through Sink.Plan, which names its folder or object, and Sink.Write. Reading goes through
-// [Read], runBuilder.build and merge. Read archive.go, plan.go, write.go, read.go and run_builder.go in this order.
+// A change goes through Sink.Plan, which names its folder or object, and Sink.Write. Reading goes through [Read],
+// runBuilder.build and merge. Read archive.go, plan.go, write.go, read.go and run_builder.go in this order.
 package archive
 
 import (

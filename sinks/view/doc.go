@@ -75,20 +75,20 @@
 //
 // # Reading order
 //
-// base.go has the common part of views and aggregates, and store.go the interfaces to stores. The package itself has no
-// store: a [Store], an [ItemStore] or a [GroupStore] writes, and a [Reader] reads. rounds.go has the loop of each
-// Write.
+// plan_base.go has the common part of views and aggregates, and store.go the interfaces to stores. The package itself
+// has no store: a [Store], an [ItemStore] or a [GroupStore] writes, and a [Reader] reads. write_rounds.go has the loop
+// of each Write.
 //
 // A view: [Sink.Plan] is pure, and [Sink.Write] writes (sink.go). guard_mode.go decides whether rows guard themselves.
-// plan.go finds the rows of the old and the new image, and row_key.go builds their keys. batch.go orders the ops of a
-// Write, so that each row or item is written once.
+// plan.go finds the rows of the old and the new image, and row_key.go builds their keys. op_batch.go orders the ops of
+// a Write, so that each row or item is written once.
 //
 //   - Rows that guard themselves: Plan, planRow, locationBefore and locationAfter, planOps (row_ops.go); then Write,
 //     writeRows, Store.Apply. write_hints.go saves writes.
 //
-//   - Rows guarded by item: Plan, planClaim (claim_op.go); then Write, writeClaims, claimWrite.writeRound (claim_write.go).
-//     A round reads guards and claims, calls compareWithGuard and applyClaim (claim_guard.go, row_claims.go, both
-//     pure), and commits with ItemStore.WriteItems.
+//   - Rows guarded by item: Plan, planClaim (claim_op.go); then Write, writeClaims, claimWrite.writeRound
+//     (claim_write.go). A round reads guards and claims, calls compareWithGuard and applyClaim (claim_guard.go,
+//     row_claims.go, both pure), and commits with ItemStore.WriteItems.
 //
 //   - Rows of elements: Plan, planItemRows (item_rows_plan.go); then Write, writeItemRows, itemRowsWrite.writeRound
 //     (item_rows_write.go), nextPart (item_rows_parts.go), ItemRowsStore.ReplaceItemRows.
@@ -101,6 +101,6 @@
 // (aggregate_item_changes.go), and deltaBuilder.build makes the deltas of its groups (aggregate_delta_builder.go,
 // aggregate_deltas.go); these are pure.
 //
-// Readers of shards: groups.go and groups_read.go add up groups, partition.go merges the rows of a partition, and
+// Readers of shards: groups.go and groups_read.go add up groups, read_partition.go merges the rows of a partition, and
 // row_order.go has the code that both use.
 package view

@@ -7,6 +7,6 @@
 // effects, before anything is written. Neither makes a call.
 //
 // status: statusOptions.run opens the stores (openStores), reads them (statusOptions.observe) and prints the report.
-// leases: leasesOptions.editLeases plans a leaseEdit and writes it (write_edit.go). Read status.go and report.go first,
-// then leases.go and edit.go.
+// leases: leasesOptions.editLeases plans a leaseEdit and writes it (lease_edit_write.go). Read status.go and report.go
+// first, then leases.go and lease_edit.go.
 package fleet

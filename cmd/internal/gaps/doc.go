@@ -2,5 +2,6 @@
 //
 // [Repair] takes the gaps, audits the candidates for differences, repairs them, and looks again. The gaps are repaired
 // only if the last look found nothing. Candidates are the items of incremental exports (exports.go), or everything.
-// Read repair.go first, then ownership.go, exports.go and window.go. check.go refuses a repair that is too early.
+// Read repair.go first, then ownership.go, exports.go and repair_window.go. repair_checks.go refuses a repair that is
+// too early.
 package gaps

@@ -12,8 +12,9 @@
 //   - Server-sent events with rendered parts keep it up to date. Without JavaScript it reloads itself. Both can be
 //     paused.
 //   - It is smaller than 1 MB: of thousands of shards it lists the worst, and only counts the others.
-//   - It costs nothing while no browser shows it, because [ReportCache] reads the shared state of all consumers on demand.
+//   - It costs nothing while no browser shows it, because [ReportCache] reads the shared state of all consumers on
+//     demand.
 //
-// newView (view.go) makes the template's data from a Status; newHeadline (headline.go) makes the first sentence. Page
-// (page.go) serves the page, events.go streams it, and serve.go is the server of `status --serve`.
+// newView (page_view.go) makes the template's data from a Status; newHeadline (headline.go) makes the first sentence.
+// Page (page.go) serves the page, events.go streams it, and serve.go is the server of `status --serve`.
 package page

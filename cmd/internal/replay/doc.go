@@ -1,5 +1,5 @@
 // Package replay has the commands replay and record. It also has the summary of a run, which consume prints too.
 //
 // options.run opens the records and the stores, assembles the pipeline, and runs it with progress (runPipeline). Read
-// replay.go first, then summary.go; record.go is a command of its own.
+// replay.go first, then summary.go; record_command.go is a command of its own.
 package replay

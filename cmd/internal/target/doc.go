@@ -2,5 +2,5 @@
 // stores of a configuration.
 //
 // A command embeds [Flags] and calls [Flags.Add], [Flags.Load], [Flags.Open] and [Flags.Assemble]. Read target.go
-// first, then localdir.go and live.go.
+// first, then folder_owner.go and live_stores.go.
 package target

@@ -5,5 +5,6 @@
 // that cannot be pushed down to Lambda. template.yaml of this repository is the output for the configuration of
 // deploy/example, with the tables and the bucket that the example needs.
 //
-// flags.run calls one of [Filters], [Policies], [SAM] and [Terraform]. Read command.go first, then plan.go and sam.go.
+// flags.run calls one of [Filters], [Policies], [SAM] and [Terraform]. Read command.go first, then options.go and
+// sam.go.
 package template

@@ -9,5 +9,5 @@
 // So the owners in a file that is not locked are gone, and [Open] clears them.
 //
 // The call chain of a change: Table.applyDurably → Table.apply, which changes the rows in memory → Table.waitDurable,
-// which waits until Table.writeFile has written them. Read table.go, write.go and content.go in this order.
+// which waits until Table.writeFile has written them. Read table.go, write.go and file_content.go in this order.
 package file

@@ -6,6 +6,6 @@
 // and each data file with the MD5 and the number of items in the manifest. A reader returns io.EOF only for a complete
 // file.
 //
-// Read export.go first, then manifest.go, find.go and reader.go. folder.go and bucket.go open files. request.go
-// requests an export and waits for it.
+// Read export.go first, then manifest.go, find_export.go and reader.go. local_folder.go and bucket.go open files.
+// request_export.go requests an export and waits for it.
 package export

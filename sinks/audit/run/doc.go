@@ -5,6 +5,6 @@
 // item and its places stood still for longer than the consumers are behind; what differs then goes into the report.
 // Progress is saved in a folder beside the report: the same command goes on with an audit that was interrupted.
 //
-// Read audit.go first, which goes through the phases: items.go and sinks.go spool, join.go compares, recheck.go looks
-// again. table.go opens the table.
+// Read audit.go first, which goes through the phases: spool_items.go and spool_stored.go spool, join_entries.go
+// compares, recheck.go looks again. table.go opens the table.
 package run

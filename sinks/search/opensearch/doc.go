@@ -3,8 +3,8 @@
 // cluster, of version 2.x or 3.x.
 //
 // [New] checks the options, [Store.Open] prepares the server, and [Store.Apply] writes mutations in
-// bulk requests (bulk.go): rounds, resolve, send, perform, setResult. ensureIndex (index.go) creates an
-// index before its first document. Read store.go, bulk.go and index.go first.
+// bulk requests (bulk.go): rounds, resolve, send, perform, setResult. ensureIndex (ensure_index.go) creates an
+// index before its first document. Read store.go, bulk.go and ensure_index.go first.
 //
 // Every document has the version of the change that wrote it. A delete
 // leaves a tombstone document with its version. Readers do not see tombstones, because

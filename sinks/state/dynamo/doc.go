@@ -1,12 +1,12 @@
-// Package dynamo keeps the state of pipelines in one DynamoDB table: guards, contributions, tombstones,
-// quarantine marks, gaps, births, fingerprints and notes of consumers that are held back. It also sends
-// the transactions of the stores whose rows change together with that state (sinks/view/dynamo).
+// Package dynamo keeps the state of pipelines in one DynamoDB table: guards, contributions, tombstones, quarantine
+// marks, gaps, births, fingerprints and notes of consumers that are held back. It also sends the transactions of the
+// stores whose rows change together with that state (sinks/view/dynamo).
 //
 // [New] returns a [DB]: a client and the name of the state table. [DB.State] returns the part that a pipeline itself
 // uses. When a call returns without an error, its result is durable. Every read is consistent, except listings. A
 // failed call returns an [Error], which says whether to retry. Several pipelines may share a table, and any number of
-// processes may use it at once. Read db.go, transact.go, errors.go and keys.go first, then items.go, claims.go and
-// members.go.
+// processes may use it at once. Read db.go, transact.go, errors.go and keys.go first, then item_records.go, claims.go
+// and members.go.
 //
 // # Transactions
 //

@@ -18,6 +18,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
+// errs creates the errors of this package. They carry a redacted text, which logs may contain.
+const errs = redact.Class("state")
+
+// viewErrs creates the errors about the output of views. They have the class of package view.
+const viewErrs = redact.Class("view")
+
 // The kinds of an [Error]. The DynamoDB API reference lists the errors of each call.
 var (
 	// ErrThrottled: the table, one of its partitions or an index is over its throughput. Transient.

@@ -15,6 +15,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
+// errs creates the errors of this package. They carry a redacted text, which logs may contain.
+const errs = redact.Class("state")
+
+// viewErrs creates the errors about the output of views. They have the class of package view.
+const viewErrs = redact.Class("view")
+
 var errClosed = errs.New("the store is closed or was opened to be read")
 
 // WrapError adds the operation, the file and a hint to an error of SQLite. The result is transient if another process

@@ -5,8 +5,12 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/awserr"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader"
 )
+
+// errs makes the errors of this package. Each error has a redacted text for logs.
+const errs = redact.Class("stream")
 
 // newError returns an error of the SDK as a [shardreader.Error]. The error codes are from the DynamoDB Streams API
 // reference, with its common errors.
