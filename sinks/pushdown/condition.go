@@ -105,19 +105,21 @@ func (t *translator) sequence(parts []pipeline.Condition, every, opposite bool) 
 	return c
 }
 
-// neverFails reports whether a condition cannot fail.
+// neverFails reports whether a condition cannot fail. It returns false for a kind that it does not know.
 func neverFails(c pipeline.Condition) bool {
 	k := rules.ClauseOf(c)
 	switch k.Kind {
-	case rules.Comparison:
-		return false
+	case rules.OperationIn, rules.EntityIn, rules.KeyStarts, rules.Expired, rules.MayExpire:
+		return true
+	case rules.AllOf, rules.AnyOf, rules.NotOf:
+		return !slices.ContainsFunc(k.Parts, func(part pipeline.Condition) bool { return !neverFails(part) })
 	case rules.KeyOf:
 		return !k.CanFail
 	case rules.OtherClause:
 		x, ok := c.(*expr.Change)
 		return ok && clauseNeverFails(x.Clause())
 	}
-	return !slices.ContainsFunc(k.Parts, func(part pipeline.Condition) bool { return !neverFails(part) })
+	return false
 }
 
 func clauseNeverFails(c expr.Clause) bool {
