@@ -30,8 +30,8 @@ type AggregateOptions struct {
 
 	Shards int // number of rows that the items of a group are spread over; see [GroupRows]. Default: 1
 
-	// KeepOnTTL means that items that TTL deletes stay counted permanently, by their last image. Default: they are
-	// removed, as by any delete.
+	// KeepOnTTL means that an item stays counted permanently after TTL deletes it, with the shares of its last image.
+	// Default: a TTL delete removes the item from its groups, as any delete does.
 	KeepOnTTL bool
 
 	Mask  *mask.Mask // hides attributes in displayed ops; the stored rows are not masked. Default: nothing is hidden
@@ -39,9 +39,9 @@ type AggregateOptions struct {
 
 	Retention state.Retention // how long Store keeps contributions; older changes are refused. Default: no limit
 
-	// NoTTLDeletes means that a filter drops TTL deletes before the sink. Then an insert may follow an expired item
-	// with the same key, so the item gets a contribution even if it counts for nothing. Default: the sink receives all
-	// deletes.
+	// NoTTLDeletes means that a filter drops TTL deletes before they reach the sink. Then an insert may follow an
+	// expired item with the same key, which is still counted. So the inserted item gets a contribution even if it
+	// counts for nothing. Default: the sink receives all deletes.
 	NoTTLDeletes bool
 }
 
@@ -52,13 +52,13 @@ type Value struct {
 	Path string // path of the value in the item, or in the element if Each is set; "" for a count
 	Each bool   // Path starts at the element of ForEach; "" is the element itself
 
-	// Bound is set if the value is that of a name which keys of entities bind. Path is then the name, for people.
-	// Default: nil; Path is a path.
+	// Bound is set if Of is applied to the value of a name that entity keys bind. Path is then this name, for people.
+	// Default: nil; then Path is a path.
 	Bound *entity.Binding
 }
 
 // Aggregate plans and writes one aggregate: a row for each group of items, with the values of the group. It is safe for
-// concurrent use. It has no state, so each worker may have an Aggregate of its own.
+// concurrent use. It has no state, so each consumer may have an Aggregate of its own.
 type Aggregate struct {
 	base
 	forEach   item.Path // zero if the item counts as one
@@ -72,8 +72,8 @@ type Aggregate struct {
 type value struct {
 	Value
 	kind aggregateKind
-	// shareIndex is the index in Share.Values, which are sorted by name, because the order in the configuration may
-	// change.
+	// shareIndex is the index of the value in Share.Values. These are sorted by name, because the order in the
+	// configuration may change.
 	shareIndex int
 	path       item.Path // path in the item; zero for a count, or if Each is set
 	masked     bool      // the mask hides the attribute of the value
@@ -93,7 +93,8 @@ const (
 // kindNames are the names of the kinds in [Value.Of].
 var kindNames = []string{countKind: "count", sumKind: "sum", minKind: "min", maxKind: "max", distinctKind: "distinct"}
 
-// memberKind returns the kind of the members of a min, max or distinct. It returns false for a count or a sum.
+// memberKind returns the kind of the members of a min, max or distinct. Members are the stored values that it is
+// computed from. memberKind returns false for a count or a sum, which have no members.
 func (k aggregateKind) memberKind() (state.MemberKind, bool) {
 	switch k {
 	case minKind:

@@ -107,8 +107,8 @@ func (b *deltaBuilder) memberValues(dst []memberValue, shares []state.Share) []m
 }
 
 // addMemberChanges compares the sorted member values from and to. It removes the members that are only in from, and
-// adds those that are only in to. If the item expired in between and stays counted, the new members have other ids.
-// Then it also replaces members with equal values.
+// adds those that are only in to. If the item expired between the two contributions and stays counted, the new members
+// have other ids. Then addMemberChanges also replaces members with equal values.
 func (b *deltaBuilder) addMemberChanges(change contributionChange) {
 	from, to := b.oldMembers, b.newMembers
 	restarted := b.aggregate.keepOnTTL && change.from.Since != change.to.Since
@@ -154,8 +154,8 @@ func (b *deltaBuilder) addMember(m memberValue, since record.Version, remove boo
 }
 
 // memberID returns an id for the item's members, which differs from those of other items. If expired items stay
-// counted, it also differs from the id that the item had before it expired: it contains the version with which the item
-// began to count.
+// counted, the id also contains the version with which the item began to count. So it differs from the id that the item
+// had before it expired.
 func (b *deltaBuilder) memberID(since record.Version) string {
 	if !b.aggregate.keepOnTTL {
 		return string(b.key)

@@ -8,7 +8,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// deltas is the changes of group rows that follow from changes of contributions. Each row has one delta.
+// deltas is the changes of group rows that follow from changes of contributions. A delta is what one row changes by.
+// Each row has one delta.
 type deltas struct {
 	aggregate   *Aggregate
 	index       map[state.Row]int // index in rows
@@ -18,8 +19,10 @@ type deltas struct {
 
 // rowDelta is the change of one row.
 type rowDelta struct {
-	row     state.Row
-	shares  int64          // change of the number of shares and members; the row exists while it has any
+	row state.Row
+	// shares is the change of the row's number of shares. A member of an item in another shard is counted too. At 0 the
+	// row is deleted.
+	shares  int64
 	counted int64          // change of the number of shares that a count counts
 	sums    []state.Number // change of each value, by its index; 0 for values that are not sums
 	members []state.Member

@@ -17,11 +17,11 @@ type itemChanges struct {
 	stored  state.Contribution // contribution that was read
 	next    state.Contribution // contribution to write
 	changes []contributionChange
-	results []stepResult // results of the deliveries in this write, which are the first ones
+	results []stepResult // results of the deliveries in this write: the first len(results) of deliveries
 }
 
-// contributionChange is the contribution of an item before and after a write. A write has one change, and one more each
-// time that the item expired and stays counted.
+// contributionChange is the contribution of an item before and after a write. A write has one contributionChange, and
+// one more for each expiry after which the item stays counted.
 type contributionChange struct{ from, to state.Contribution }
 
 // stepResult is the effect of one change on the contribution.
@@ -45,7 +45,8 @@ const (
 //	anything      expired, kept    the difference to the old image, which stays; then the contribution is emptied
 //	something     can't be counted all is removed, and the contribution is void
 //
-// If the contribution is void, a change of the same version also replaces it, if that change can be counted now.
+// A void contribution belongs to a change that could not be counted. The change of the same version also replaces it,
+// if that change can be counted now.
 func (c *itemChanges) advance(ds []pipeline.Delivery, stored state.Contribution) {
 	c.stored, c.next, c.changes, c.results = stored, stored, c.changes[:0], c.results[:0]
 	start := stored

@@ -20,11 +20,11 @@ const (
 )
 
 // Plan fills d.Ops with one [GroupOp] for each share that the item has after the change. If the item has no share, it
-// adds one GroupOp with the reason. Only the new image determines the shares, or the old image if the item expired and
-// stays counted. Plan does no I/O and may be called concurrently.
+// adds one GroupOp with the reason. The shares are those of the new image. If the item expired and stays counted, they
+// are those of the old image. Plan does no I/O and may be called concurrently.
 //
-// If the image cannot be counted, the item counts nowhere, and the change fails after that is durable. The error is
-// permanent. It names attribute and path, and contains no value.
+// If the image cannot be counted, the item counts nowhere, and the change fails after the removal of the item's
+// contribution is durable. The error is permanent. It names attribute and path, and contains no value.
 func (a *Aggregate) Plan(d *pipeline.Delivery) error {
 	shares, reason, err := a.sharesAfter(d.Change)
 	image := d.Change.New
@@ -100,9 +100,9 @@ func (a *Aggregate) keptShares(c *record.Change) ([]share, string, error) {
 	return shares, reason, err
 }
 
-// countedBefore returns false if the item certainly counted for nothing before the change. It has no influence on
-// values. If it returns true, an item that counts for nothing gets a contribution even if it has none. Then an earlier
-// change of the item, which may come later from dead letters, is superseded.
+// countedBefore returns false if the item certainly counted for nothing before the change. The result has no influence
+// on values. If it is true, an item that counts for nothing gets a contribution without shares even if it has no
+// contribution. The new contribution supersedes earlier changes of the item, which may come later from dead letters.
 func (a *Aggregate) countedBefore(c *record.Change) bool {
 	switch {
 	case c.FoundNoItem(a.noTTLDeletes):
@@ -115,7 +115,8 @@ func (a *Aggregate) countedBefore(c *record.Change) bool {
 }
 
 // sharesOf returns the shares of an image: one share for each element, or one for the item. It leaves out a share if a
-// part of its group key is missing. If there are no shares, the text is the reason.
+// part of its group key is missing. If there are no shares, the returned text is the reason; otherwise it has no
+// meaning.
 func (a *Aggregate) sharesOf(c *record.Change, image item.Image) ([]share, string, error) {
 	if a.when != nil {
 		in, err := a.when.Match(image)

@@ -118,7 +118,7 @@ func (w *aggregateWrite) onLost(lost []*itemChanges, lostRounds int) {
 }
 
 // writeRound reads, advances and writes each open item once. It returns the items that were lost to other writers.
-// After it, other items may be open too, because some of their deliveries are not settled.
+// After the round, items that were not lost may still be open, because some of their deliveries are not settled.
 func (w *aggregateWrite) writeRound(ctx context.Context, open []*itemChanges) (lost []*itemChanges, err error) {
 	cs, err := w.store.Contributions(ctx, w.target.State(), keysOf(open, func(c *itemChanges) item.Key { return c.key }))
 	if err = checkCount(err, len(cs), len(open), "items"); err != nil {
@@ -238,8 +238,8 @@ func (w *aggregateWrite) replanAsVoid(c *itemChanges, cause error) bool {
 }
 
 // failItems handles the error of a write of items. If the error is permanent and the write had several changes, each
-// change is written again, alone. If it had only one change, the removal of the contribution is tried. Otherwise the
-// items fail.
+// change is written again, alone. If the error is permanent and the write had only one change, the removal of the
+// item's contribution is tried. In all other cases the items fail.
 func (w *aggregateWrite) failItems(items []*itemChanges, err error) {
 	permanent := state.IsPermanent(err)
 	for _, c := range items {

@@ -21,7 +21,8 @@ import (
 //	older, or no guard    none              no row       guardNotNeeded if idle and not void, else guardChanges
 //	older, or no guard    any               any          guardChanges otherwise
 //
-// idle means that no change of this write requests a row, and none of their old images requested one.
+// idle means that no pending change of the item in this Write requests a row, and that no old image of these changes
+// requested a row. A void guard belongs to a change of which no row could be made.
 func (o *ClaimOp) compareWithGuard(g state.Guard, idle bool) guardOutcome {
 	return compareWithStored(o.Claim.Version, o.Row != "", g.Void && o.changeErr == nil, g.Version, g.Row != "", g.Void,
 		idle)
@@ -62,7 +63,8 @@ const (
 )
 
 // applyClaim changes, in memory, the claims on the row of the guard and on the row that the item requests. It returns
-// the write that makes the same changes in the store. rows has both rows, unless they are "".
+// the write that makes the same changes in the store. rows must have the claims on both rows; a row that is "" needs
+// none.
 func (o *ClaimOp) applyClaim(g state.Guard, rows map[state.Row]*RowClaims, rule Collision) state.ItemWrite {
 	source, version := o.Claim.Source, o.Claim.Version
 	w := state.ItemWrite{Source: source, Expected: g.Version, ExpectedVoid: g.Void,
@@ -78,7 +80,7 @@ func (o *ClaimOp) applyClaim(g state.Guard, rows map[state.Row]*RowClaims, rule 
 	return w
 }
 
-// change calls do with the claims, which do changes. It returns the write that makes the same changes in the store.
+// change calls do, which changes the claims in memory. It returns the write that makes the same changes in the store.
 func (rc *RowClaims) change(source item.Key, version record.Version, do func(*RowClaims)) state.RowClaimsWrite {
 	w := state.RowClaimsWrite{Row: rc.Row, Expected: rc.Revision}
 	do(rc)
@@ -92,8 +94,8 @@ func (rc *RowClaims) change(source item.Key, version record.Version, do func(*Ro
 
 // revision returns a text that identifies a state of the claims on a row. It is a hash of the former revision was, and
 // of the item and version that changed the claims. Item and version alone do not identify the state: another consumer
-// may have written the same change to claims that this consumer never read. Then later writes that build on this
-// consumer's state must be lost, too.
+// may have written the same change to claims that this consumer never read. This consumer's later writes build on the
+// claims as it read them, so these writes must be lost, too.
 func revision(was string, source item.Key, version record.Version) string {
 	sum := sha256.Sum256([]byte(was + " " + string(source) + "@" + version.String()))
 	return hex.EncodeToString(sum[:16])

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// ClaimOp is the claim of an item after a change, for rows guarded by item. The item requests a row, or no row. The
-// guard has the row that it requested before.
+// ClaimOp is the claim of an item after a change, for rows guarded by item. With its claim, the item requests a row or
+// no row. The guard of the item, a stored record, has the row that the item requested before.
 type ClaimOp struct {
 	Target    *Target
 	Row       state.Row  // "" if the item requests no row
@@ -22,9 +22,9 @@ type ClaimOp struct {
 	sink          *Sink    // the sink that planned the op; nil in tests
 	displayKey    string   // key of the row for people, if parts of it are masked; else ""
 	displaySource item.Key // key of the item for people
-	reason        string   // reason for no row: ReasonWhen, ReasonSparse, ReasonRemoved or void; "" if Row is set
-	idle          bool     // the item requests no row, and its old image requested none
-	// changeErr is the reason why no row can be made of the new image; nil if one can. The change fails with it after
+	reason        string   // why Row is "": ReasonWhen, ReasonSparse, ReasonRemoved or void; "" if Row is set
+	idle          bool     // the item requests no row, and its old image requested no row
+	// changeErr is the error if no row can be made of the new image; else nil. The change fails with changeErr after
 	// the claim is durable.
 	changeErr error
 }
@@ -63,12 +63,12 @@ func (o *ClaimOp) KeyText() string {
 	return string(o.Target.appendKey(nil, o.PK, o.SK))
 }
 
-// Err returns the error if no row can be made of the item; nil if one can. The change fails with the error after the
-// claim is durable.
+// Err returns the error if no row can be made of the item; else nil. The change fails with the error after the claim is
+// durable.
 func (o *ClaimOp) Err() error { return o.changeErr }
 
-// Idle reports whether the item requests no row and its old image requested none. Such a change is only written if the
-// item has a guard.
+// Idle reports whether the item requests no row and its old image requested no row. Such a change is only written if
+// the item has a guard.
 func (o *ClaimOp) Idle() bool { return o.idle }
 
 func (o *ClaimOp) reasonText() string {
@@ -95,8 +95,8 @@ func (o *ClaimOp) noEffect() bool          { return o.idle }
 func (o *ClaimOp) errAfterWrite() error    { return o.changeErr }
 func (o *ClaimOp) noEffectReason() string  { return o.reason }
 
-// removalOp returns the op that requests no row. It is written if the store refuses the claim permanently. It is nil if
-// the claim is on no row already.
+// removalOp returns the op that requests no row instead. It is written if the store refuses the claim permanently.
+// removalOp returns nil if the claim requests no row already.
 func (o *ClaimOp) removalOp(cause error) *ClaimOp {
 	if o.Row == "" {
 		return nil
@@ -108,9 +108,9 @@ func (o *ClaimOp) removalOp(cause error) *ClaimOp {
 }
 
 // planClaim adds an op with the row that the new image requests to d.Ops. Each change has an op, because only the guard
-// shows whether the request is new. The old image does not determine the row, because it may belong to a change that
-// was never delivered. If no row can be made of the new image, the item requests none, and the change fails after that
-// is durable.
+// shows whether the request is new. The old image does not show the stored row, because the change that wrote the old
+// image may never have been delivered. If no row can be made of the new image, the op requests no row, and the change
+// fails after the op is durable.
 func (s *Sink) planClaim(d *pipeline.Delivery, mode GuardMode) error {
 	c := d.Change
 	op := &ClaimOp{sink: s, Target: &s.target, Claim: state.Claim{Source: c.Key, Version: c.Version, Time: timeOf(c)},
@@ -143,8 +143,8 @@ func (s *Sink) setRow(d *pipeline.Delivery, op *ClaimOp) error {
 	return err
 }
 
-// timeOf returns the creation time of a change. A change of a backfill has none; then timeOf returns 1970, which every
-// store can hold.
+// timeOf returns the creation time of a change. A change of a backfill has no creation time. For such a change timeOf
+// returns 1970, which every store can hold.
 func timeOf(c *record.Change) time.Time {
 	if c.Time.IsZero() {
 		return time.Unix(0, 0).UTC()
@@ -152,10 +152,11 @@ func timeOf(c *record.Change) time.Time {
 	return c.Time
 }
 
-// hadNoRow reports whether the item requested no row before the change, by the old image. If such a change requests no
-// row either and the item has no guard, no guard is written. So items that are not in the view cost no writes. No guard
-// is needed, because an earlier change that may come later, from dead letters or from a slow worker, does not request a
-// row either.
+// hadNoRow reports whether the item requested no row before the change, by the old image.
+//
+// No guard is written if such a change requests no row either and the item has no guard. So items that are not in the
+// view cost no writes. A guard is needed only to supersede earlier changes that arrive later, from dead letters or from
+// a slow consumer. Here the change before this one requests no row either.
 func (s *Sink) hadNoRow(c *record.Change) bool {
 	if c.Old.Exists() {
 		var buf keyBuffer

@@ -25,7 +25,8 @@ func (raceError) Describe() (class, field string) { return "conflict", "" }
 
 // writeClaims writes rows that are guarded by item. It reads the guards of the batch's items and the claims on their
 // rows. It applies the claims in memory, one after the other. It commits each claim on condition that its guard and
-// rows have not changed since the read. If another writer changed them first, it reads again and repeats.
+// rows have not changed since the read. If another writer changed the guard or the rows first, writeClaims reads again
+// and repeats.
 func (s *Sink) writeClaims(ctx context.Context, ds []pipeline.Delivery, failed *pipeline.BatchError) error {
 	b := &batch[*ClaimOp]{}
 	b.addOps(ds)
@@ -65,13 +66,14 @@ type claimWrite struct {
 	sink  *Sink
 	store ItemStore
 	batch *batch[*ClaimOp]
-	// rowClaims are the claims on rows, as this Write read or changed them. The rows of lost writes are removed.
+	// rowClaims are the claims on rows, as this Write read or changed them. The rows of lost writes are deleted from
+	// the map, so that they are read again.
 	rowClaims map[state.Row]*RowClaims
 	durable   []durableClaim
 }
 
-// durableClaim is a claim that is stored. Its key is parked until the whole batch is stored, because only then it is
-// known whether the claim owns its row.
+// durableClaim is a claim that is stored, and that requests a row. Its result is set after the whole batch is stored,
+// because only then it is known whether the item owns the row.
 type durableClaim struct {
 	attempt attempt[*ClaimOp]
 	row     state.Row
@@ -130,7 +132,7 @@ func (w *claimWrite) commit(
 	rs, err := w.store.WriteItems(ctx, w.sink.target, ws)
 	for i := range min(len(rs), len(ws)) {
 		if rs[i].Lost || rs[i].Err != nil {
-			for _, rw := range ws[i].Rows { // later writes that build on it are lost, too
+			for _, rw := range ws[i].Rows { // later writes that build on this row are lost, too
 				delete(w.rowClaims, rw.Row)
 			}
 		}
@@ -143,7 +145,8 @@ func (w *claimWrite) onError(a attempt[*ClaimOp], err error) {
 	failOrRemove(w.batch, a.key, showForeignRow(err, w.sink.mask, a.op))
 }
 
-// setDurable handles an attempt whose claim is stored. It settles a claim on no row, and parks a claim on a row.
+// setDurable handles an attempt whose claim is stored. It settles a claim that requests no row. A claim on a row is
+// settled later, by settleDurable.
 func (w *claimWrite) setDurable(a attempt[*ClaimOp], row state.Row) {
 	if row == "" {
 		w.batch.settle(a.key, written, nil)
@@ -153,8 +156,8 @@ func (w *claimWrite) setDurable(a attempt[*ClaimOp], row state.Row) {
 	w.durable = append(w.durable, durableClaim{a, row})
 }
 
-// settleDurable settles each parked claim, by whether it owns its row or waits. All claims of the batch are stored by
-// now, so items that left a row no longer own it.
+// settleDurable settles each claim in w.durable. The result depends on whether the claim owns its row or waits. All
+// claims of the batch are stored by now, so an item that left a row does not own it any more.
 func (w *claimWrite) settleDurable(ctx context.Context) error {
 	rows := make([]state.Row, 0, len(w.durable))
 	for _, c := range w.durable {

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Before returns the row that the op replaces, by the old image of its change. It returns false if there was none. It
-// is for estimates of the cost of the write.
+// Before returns the row that the op replaces, by the old image of its change. It returns false if there was no row.
+// Before is for estimates of the cost of the write.
 func (o *Op) Before(c *record.Change) (Mutation, bool) {
 	if o.sink == nil || o.Step == Enter || o.Step == MoveTo {
 		return Mutation{}, false
@@ -23,8 +23,8 @@ func (o *Op) Before(c *record.Change) (Mutation, bool) {
 	return m, true
 }
 
-// Before returns the row that the item requested before the change, and its claim on it, by the old image. It returns
-// false if the item requested none.
+// Before returns the row that the item requested before the change, by the old image. It also returns the item's claim
+// on this row. It returns false if the item requested no row.
 func (o *ClaimOp) Before(c *record.Change) (state.Row, state.Claim, bool) {
 	if o.sink == nil {
 		return "", state.Claim{}, false
@@ -39,8 +39,8 @@ func (o *ClaimOp) Before(c *record.Change) (state.Row, state.Claim, bool) {
 	return row, claim, true
 }
 
-// rowBefore returns the row of the old image: its key, the key's text, and its attributes. ok is false if there is
-// none.
+// rowBefore returns the row of the old image: its key, the key's text, and its attributes. ok is false if the old image
+// has no row.
 func (s *Sink) rowBefore(c *record.Change) (pk, sk item.Value, row string, attributes []state.Column, ok bool) {
 	var buf keyBuffer
 	before, err := s.locateRow(c, c.Old, &buf)

@@ -3,48 +3,51 @@
 //
 // # Promises
 //
-// A view is a function of the items. Any part of the stream may be replayed, any number of times, in any order across
-// items, by several workers at different speeds. The rows are then the same as after one ordered pass. The row key
-// decides how the view ensures this ([Sink.GuardMode]).
+// A view is a function of the items. Any part of the stream may be replayed any number of times. The items may come in
+// any order, and several consumers may read at different speeds. In every case the rows are the same as after one
+// ordered pass over the stream. The row key decides how the view ensures this ([Sink.GuardMode]).
 //
-// A row guards itself if its row key contains the item's key: by {@key}, or by every key attribute with |esc. Such a
-// row belongs to one item only:
+// A row guards itself, which means that its own version protects it, if its row key identifies the item. The row key
+// then has {@key}, every key attribute with |esc, or every name of [Options.Unique]. Such a row belongs to one item
+// only:
 //
 //   - A write replaces a row or tombstone only if the stored version is lower. The version of a row is that of its
 //     change.
+//
 //   - A removed row leaves a tombstone with the version of the change. A late write of an older version changes
 //     nothing. A newer row at the same key replaces the tombstone.
-//   - By default tombstones are apart from the rows, in the store's state, so that the table has live rows only. Row
-//     and tombstone change in one transaction, and a stored row is always newer than its tombstone. So an update is one
-//     put that requires the stored row, and a new row is put with a check of its tombstone. With InPlace, tombstones
-//     are at the rows' keys. Then each write is one conditional put, and readers skip tombstones.
-//   - A move is a row at the new key and a tombstone at the old key. Each is conditional on its own version. If
-//     tombstones are apart, both are one transaction, unless one of them is superseded. After a crash between the two,
-//     the change is delivered again until both are durable.
+//     -
 //
-// In all other views several items may claim one row, and a guard of the item decides about its row:
+//   - With [Options.InPlace], a tombstone is at the key of its row. Then each write is one conditional put, and readers
+//     skip tombstones.
 //
-//   - The guard of an item is its last version and the row that it claims. The guard, the row that the item leaves and
-//     the row that it claims change in one transaction, on condition that none of them changed since it was read.
-//   - One claim owns the row: the one of the item with the smallest key, in any order of arrival. The other claims
-//     wait. If the owner leaves or a smaller key arrives, the owner changes in the same transaction. [Collision]
-//     decides the result of a change whose claim waits.
-//   - The old image has no influence. So after a start in the middle of the stream, or after a gap, the next change of
-//     the item corrects its row. An item that never claimed a row has no guard.
+//   - A move writes the row at the new key and a tombstone at the old key. Each of the two writes is conditional on the
+//     version that is stored at its key. If tombstones are apart from the rows, one transaction makes both writes,
+//     unless one of them is superseded. After a crash between two separate writes, the change is delivered again until
+//     both are durable.
 //
-// If no row can be made of an image, or the store refuses the row permanently, the item's row is removed with a
-// tombstone or guard that is marked void, and the change is dead-lettered. Later changes of the item continue from
-// there. After the settings are corrected, the same change replaces the void tombstone or guard. So a redrive of all
-// dead letters of an item results in the rows of one ordered pass. A change is also dead-lettered if no row key can be
-// made of its old image, although the change is written. It must be redriven after the change before it.
+// In all other views several items may claim one row, which means that they request it. Each item then has a guard, a
+// record of its last version and of the row that it claims:
+//
+//   - A change of the item changes three things in one transaction: the guard, the row that the item leaves, and the
+//     row that it claims. The condition is that none of the three changed since it was read.
+//   - One item owns the row: the item with the smallest key, whatever the order of arrival ([KeepLast] has another
+//     order). The claims of the other items wait. If the owner leaves the row, or an item with a smaller key claims it,
+//     the owner changes in the same transaction. [Collision] decides the result of a change whose claim waits.
+//   - The old image has no influence, because the guard has the former row. So after a start in the middle of the
+//     stream, or after a gap, the next change of the item corrects its row. An item that never claimed a row has no
+//     guard.
+//
+// A change is also dead-lettered if no row key can be made of its old image. Such a change is written. Nevertheless it
+// must be redriven after the change before it, which is in the dead letters too.
 //
 // An item may have a row for each element of a list, a set or a map ([Options.ForEach]). Each row belongs to one
-// element of one item. The contribution of the item orders the writes of its rows: item_rows.go has the states and the
-// races.
+// element of one item. The contribution of the item, a record of the rows that it has at one version, orders the writes
+// of these rows. item_rows.go lists the states of a contribution and the races.
 //
-// A hot partition may be spread over shards ([Options.Shards]). Then the partition key contains the shard of the item,
-// which is a hash of its key. The sort key contains its key, so that the row guards itself. [Partition] reads the
-// shards as one partition.
+// A hot partition may be spread over shards, which are partitions of the table ([Options.Shards]). Then the partition
+// key of a row contains the number of the item's shard, a hash of the item's key. The sort key contains the item's key,
+// so that the row guards itself. [Partition] reads the shards as one partition.
 //
 // A removed item has no row, whether a user or TTL removed it. An item whose row key misses a value is sparse: it has
 // no row.
@@ -54,23 +57,27 @@
 // An [Aggregate] has a row for each group of items, with counts, sums and other values of the group. It is a function
 // of the items, too. Package state explains why no item is counted twice. The rules are:
 //
-//   - The contribution of an item is made of its new image: one share, or one share for each element of a list. A share
-//     whose group key misses a part counts nowhere. A share that misses a value adds nothing to that value.
-//   - A change replaces the stored contribution, and the groups change by the difference. Both change in one
-//     transaction, on condition that the contribution did not change since it was read. If it changed, the item is read
-//     again. Old images have no influence on values. If an item counts for nothing and did so before, by its old image,
-//     nothing is stored.
-//   - The changes of a batch are applied in memory, item by item. The result is written once, merged by group. If a
-//     store limits transactions, a batch is split between items. If one item is too large for a transaction, its change
-//     fails with a [TooManyGroupsError].
+//   - The contribution of an item is the record of what it counts for. It is made of the new image, and has one share
+//     for the item, or one share for each element of a list. Each share counts in one group. If a part of the group key
+//     is missing, the share counts nowhere. If a value is missing, the share adds nothing to that value of the group.
+//   - A change replaces the stored contribution of its item, and the groups change by the difference. The contribution
+//     and the groups change in one transaction, on condition that the contribution did not change since it was read. If
+//     the contribution changed, the item is read again. Old images have no influence on values. Nothing is stored if
+//     the item counts for nothing and, by its old image, counted for nothing before.
+//   - The changes of a batch are applied in memory, item by item. The results are added up by group before they are
+//     written. If a store limits the size of transactions, the items of a batch are spread over several transactions.
+//     If one item is too large for a transaction, its change fails with a [TooManyGroupsError].
 //   - Sums and counts are exact at any length: a sum of more than 38 digits is stored as an S. A min, max or distinct
-//     is computed from the values that the group's items have now, so that it is correct after an item leaves.
-//   - An item that cannot be counted counts for nothing until it can. Its contribution is marked void.
-//   - An item that TTL removed leaves its groups, unless the aggregate keeps expired items. Then the shares of the old
-//     image of the expiry stay counted permanently, and an insert of the same key counts in addition.
-//   - A group may be spread over shards ([AggregateOptions.Shards]). Their rows have ~0, ~1 and so on after the
-//     partition key. Each row counts the items of its shard. Equal values of a distinct are in one shard. [GroupRows]
-//     reads the shards as one row.
+//     is computed from the values of all items that are in the group. So it is also correct after an item leaves the
+//     group.
+//   - An item that cannot be counted counts for nothing, and its contribution is marked void. This lasts until a change
+//     of the item can be counted.
+//   - An item that TTL removed leaves its groups, unless the aggregate keeps expired items. Then the shares of the
+//     expiry's old image stay counted permanently. An item that is inserted later under the same key counts in addition
+//     to them.
+//   - A group may be spread over shards ([AggregateOptions.Shards]). Each shard has a row, whose partition key ends
+//     with ~0, ~1 and so on. Each row counts the items of its shard. Equal values of a distinct are always in the same
+//     shard, so that readers can add up the distincts. [GroupRows] reads the shards as one row.
 //   - A row is deleted when no item counts in it any more.
 //
 // # Reading order
@@ -97,9 +104,9 @@
 // wrong, and keeps their versions.
 //
 // An aggregate: [Aggregate.Plan] finds the shares of an image (aggregate_plan.go). [Aggregate.Write] reads, applies and
-// commits (aggregate_write.go). In between, itemChanges.advance applies the changes of one item
+// commits (aggregate_write.go). Between reading and committing, itemChanges.advance applies the changes of one item
 // (aggregate_item_changes.go), and deltaBuilder.build makes the deltas of its groups (aggregate_delta_builder.go,
-// aggregate_deltas.go); these are pure.
+// aggregate_deltas.go). Both functions are pure.
 //
 // Readers of shards: groups.go and groups_read.go add up groups, read_partition.go merges the rows of a partition, and
 // row_order.go has the code that both use.

@@ -9,9 +9,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// GroupOp is one share that an item has after a change, or the reason why it has none. The ops of a change together
-// replace the item's contribution. If the item expired and stays counted, its shares then stay in their groups
-// permanently, and the contribution is emptied.
+// GroupOp is one share of an item after a change: what the item counts for in one group. An item without shares has one
+// GroupOp with the reason. The ops of a change together replace the item's contribution, the stored list of its shares.
+// If the item expired and stays counted, its shares stay in their groups permanently, and the contribution is emptied.
 type GroupOp struct {
 	Share state.Share // zero if the item counts nowhere
 
@@ -23,7 +23,7 @@ type GroupOp struct {
 	displayKey    string // key of the group for people, if parts of it are masked; else ""
 	shard         int
 	countedBefore bool // the item may have counted for something before the change
-	// changeErr is the reason why the item cannot be counted; nil if it can. The change fails with it after its
+	// changeErr is the error if the item cannot be counted; else nil. The change fails with changeErr after the item's
 	// contribution is removed.
 	changeErr error
 }
@@ -52,7 +52,7 @@ func (o *GroupOp) Row() state.Row {
 	return o.aggregate.shardRow(o.Share.Group, o.shard)
 }
 
-// Err returns the error if the item cannot be counted; nil if it can. The change fails with the error after the item's
+// Err returns the error if the item cannot be counted; else nil. The change fails with the error after the item's
 // contribution is removed.
 func (o *GroupOp) Err() error { return o.changeErr }
 

@@ -9,7 +9,7 @@ import (
 
 // GroupRows reads each group of an aggregate as one row, even if the group is spread over shards. It adds up the
 // counts, sums and distincts of the shards exactly. It takes the least min and the greatest max. A service that reads
-// an aggregate sets the fields of Groups as in the configuration:
+// an aggregate sets the fields of GroupRows as in the configuration:
 //
 //	revenue := view.GroupRows{
 //		Table:     view.Table{Name: "shop-views", PK: "PK", SK: "SK"},
@@ -64,8 +64,8 @@ func (g GroupRows) All(ctx context.Context, r Reader, q Query) iter.Seq2[Row, er
 }
 
 // MergedRows reads a table as [Reader.Rows] does, but yields one row for each group of the aggregates gs. It does not
-// change the rows of views and of other aggregates. If an aggregate has shards, Merged reads the table twice, and has
-// all groups of the aggregate in memory.
+// change the rows of views and of other aggregates. If one of the aggregates has shards, MergedRows reads the table
+// twice, and has all groups of such aggregates in memory.
 func MergedRows(ctx context.Context, r Reader, t Table, q Query, gs ...GroupRows) iter.Seq2[Row, error] {
 	sharded := make(map[string]*GroupRows)
 	for i := range gs {

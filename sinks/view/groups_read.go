@@ -23,7 +23,7 @@ type groupReader struct {
 type mergedGroup struct {
 	spec   *GroupRows
 	row    Row          // row of the group; its Item is not set yet
-	values []item.Value // values in the order of Groups.Values; absent if no shard has one
+	values []item.Value // values in the order of GroupRows.Values; a value is absent if no shard has it
 }
 
 // readRows returns the merged groups and the other rows of the table, in the order of their keys.
@@ -154,7 +154,8 @@ func (g *mergedGroup) add(row Row) {
 	}
 }
 
-// combineValues returns the value of two shards together, for a kind of [Value.Of]. a may be absent.
+// combineValues returns the value of two shards together. kind is a name of [Value.Of]. If a is absent, the result is
+// b.
 func combineValues(kind string, a, b item.Value) item.Value {
 	switch {
 	case !a.Exists():

@@ -12,9 +12,11 @@ import (
 
 // A view with ForEach has a row for each element of an item. The key of a row contains the key of the item and the
 // identity of the element. So each row belongs to one item, and the contribution of the item orders the writes of its
-// rows. The contribution has the version of the item, and a share for each row with the digest of the row's attributes.
-// The contribution and the rows change in one transaction, on condition that the stored contribution is as it was read,
-// with its shares. The only condition on a row is its owner. A removed row leaves no tombstone.
+// rows. The contribution has the version of the item, and a share for each row. A share has the row's key and the
+// digest of its attributes. The contribution and the rows change in one transaction, on condition that the stored
+// contribution, with its shares, is as it was read. A change of many rows needs several such transactions, which are
+// called parts. A void contribution belongs to a change that is not written completely, or of which no rows could be
+// made. The only condition on a row is its owner. A removed row leaves no tombstone.
 //
 //	stored contribution     rows in the table          who replaces it
 //	none                    none                       any change
@@ -29,20 +31,20 @@ import (
 //   - Stale or repeated change: a change that is older than the contribution is superseded. A change of the same
 //     version writes nothing.
 //   - Crash between two parts: the contribution is void, and its shares are the rows that are stored. The same change
-//     is delivered again, compares itself with them, and writes the rest. If a newer change comes first, it does the
-//     same.
+//     is delivered again, compares its rows with the shares, and writes the rest. If a newer change comes first, the
+//     newer change does so.
 //   - Two writers of one change, or a newer change between two parts: the second transaction expects other shares. It
 //     is lost, and its writer reads again.
 //   - Delete and insert: the empty contribution of the delete supersedes older changes.
 //   - Backfill: its version is older than every version of the stream. If a change of the stream came first, the
-//     backfill is superseded. If the backfill came first, the change compares itself with the rows of the backfill. A
+//     backfill is superseded. If the backfill came first, the change compares its rows with those of the backfill. A
 //     delete leaves its version even if there are no rows yet.
 //   - Repair: it keeps the version, and writes the rows and the contribution. A change that was read before the repair
 //     expects the former shares. If the repair changed them, the change is lost. Otherwise its differences are still
 //     correct.
 
 // ItemRowsOp replaces the rows of an item by the rows of its elements. In d.Ops, an [ElementRowOp] for each row follows
-// it. Those ops are only displayed.
+// the ItemRowsOp. The ElementRowOps are only for display.
 type ItemRowsOp struct {
 	Target  *Target
 	Source  item.Key
@@ -51,10 +53,10 @@ type ItemRowsOp struct {
 
 	sink   *Sink          // the sink that planned the op; nil in tests
 	change *record.Change // the planned change; valid until its page is released
-	reason string         // reason for no rows: ReasonWhen, ReasonSparse, ReasonRemoved or void; "" if there are rows
-	idle   bool           // there are no rows, and the old image had none
-	// changeErr is the reason why no rows can be made of the new image; nil if they can. The change fails with it after
-	// the write.
+	reason string         // why Rows is empty: ReasonWhen, ReasonSparse, ReasonRemoved or void; else ""
+	idle   bool           // the op has no rows, and the old image had no rows
+	// changeErr is the error if no rows can be made of the new image; else nil. The change fails with changeErr after
+	// the write is durable.
 	changeErr error
 }
 
@@ -63,7 +65,7 @@ type ElementRowOp struct {
 	PK, SK     item.Value // SK is absent if the table has no sort key
 	Row        state.Row
 	Attributes []state.Column // attributes of the row, without its key
-	Position   int            // position of the element
+	Position   int            // position of the element in its list, set or map
 
 	target     *Target
 	displayKey string // key of the row for people, if parts of it are masked; else ""
@@ -99,7 +101,7 @@ func (o *ElementRowOp) SetAttributes(columns []state.Column) {
 func (o *ElementRowOp) stateRow() state.Row { return o.Row }
 
 // String returns a line such as: 2 rows of the item, and 1 leaves: PK="SKU#9" SK="o1#1" (guarded by item). The old
-// image determines the rows that leave.
+// image determines which rows leave.
 func (o *ItemRowsOp) String() string {
 	var b strings.Builder
 	switch n := len(o.Rows); n {
@@ -139,8 +141,8 @@ func (o *ItemRowsOp) leavingKeys() []string {
 	return keys
 }
 
-// Before returns the rows that the item had before the change, by the old image. It returns nil if the item had none,
-// or if they are unknown.
+// Before returns the rows that the item had before the change, by the old image. It returns nil if the item had no
+// rows, or if its rows are unknown.
 func (o *ItemRowsOp) Before() []*ElementRowOp {
 	if o.sink == nil || o.change == nil || !o.change.Old.Exists() {
 		return nil
@@ -161,8 +163,8 @@ func (o *ItemRowsOp) Shares() []state.Share {
 	return shares
 }
 
-// Err returns the error if no rows can be made of the item; nil if they can. The change fails with the error after the
-// write is durable.
+// Err returns the error if no rows can be made of the item; else nil. The change fails with the error after the write
+// is durable.
 func (o *ItemRowsOp) Err() error { return o.changeErr }
 
 // Idle reports whether the item has no rows and had none before, by the old image. Such a change is only written if the
@@ -180,7 +182,7 @@ func (o *ItemRowsOp) errAfterWrite() error    { return o.changeErr }
 func (o *ItemRowsOp) noEffectReason() string  { return o.reason }
 
 // removalOp returns the op that removes all rows of the item. It is written if the store refuses the rows permanently.
-// It is nil if the op has no rows.
+// removalOp returns nil if the op has no rows already.
 func (o *ItemRowsOp) removalOp(cause error) *ItemRowsOp {
 	if len(o.Rows) == 0 {
 		return nil

@@ -14,7 +14,7 @@ func (o *ElementRowOp) rowShare() state.Share {
 }
 
 // compareWithContribution decides the effect of the op by the stored contribution of its item. idle means that no
-// change of this write has rows, and none of their old images had any.
+// pending change of the item in this Write has rows, and that no old image of these changes had rows.
 func (o *ItemRowsOp) compareWithContribution(stored *state.Contribution, idle bool) guardOutcome {
 	// A void contribution with shares belongs to a change that is written in part: the same version continues it.
 	hasRows := len(stored.Shares) > 0
@@ -24,10 +24,10 @@ func (o *ItemRowsOp) compareWithContribution(stored *state.Contribution, idle bo
 
 // nextPart returns the next transaction that changes the stored rows of the item towards those of the op. stored is the
 // item's contribution. last is true if no other transaction has to follow. maxActions is the maximum number of actions
-// in a transaction; 0 if there is no maximum. One of them writes the contribution.
+// in a transaction; 0 if there is no maximum. One action writes the contribution.
 //
-// New and changed rows come before removed ones. So a reader between two parts may see an element twice, but always
-// sees it.
+// New and changed rows come before removed ones. So a reader between two transactions may see an element twice, but
+// always sees it.
 func (o *ItemRowsOp) nextPart(stored *state.Contribution, maxActions int) (w state.ItemRowsWrite, last bool) {
 	p := partBuilder{w: state.ItemRowsWrite{Source: o.Source, Expected: *stored}, actionsLeft: maxActions - 1,
 		bytesLeft: maxPartBytes, unlimited: maxActions == 0}
@@ -68,7 +68,7 @@ type partBuilder struct {
 	unlimited   bool
 	full        bool // the limits are reached: other actions follow in the next transaction
 
-	shares []state.Share     // shares of the rows that are stored after the transaction; a removed row has the zero Share
+	shares []state.Share     // shares of the rows that are stored after the transaction; zero for a removed row
 	index  map[state.Row]int // index in shares
 }
 

@@ -90,9 +90,9 @@ func (s *Sink) showItemRows(err error, op *ItemRowsOp) error {
 	return showForeignRow(err, s.mask, op.Rows...)
 }
 
-// RepairItemRows writes the rows of the op. was is the item's contribution when it was compared with the rows. If it is
-// not zero, its version becomes the version of the rows. rewrite names the stored rows that differ from their share. If
-// the contribution has changed since the comparison, the Result is Lost.
+// RepairItemRows writes the rows of the op. was is the item's contribution at the time when it was compared with the
+// rows. If was is not zero, the rows get the version of was. rewrite names the stored rows that differ from their
+// share. If the contribution has changed since the comparison, the Result is Lost.
 func (o *ItemRowsOp) RepairItemRows(
 	ctx context.Context, store ItemRowsStore, was state.Contribution, rewrite []state.Row,
 ) (Result, error) {
@@ -115,8 +115,9 @@ func (o *ItemRowsOp) RepairItemRows(
 	}
 }
 
-// unknownDigests returns shares with a digest that no row has for each of rows, so that these rows are written again.
-// If a row has no share, it adds one, so that the row is removed if the item should not have it.
+// unknownDigests returns a copy of shares in which the share of each of rows has an empty digest. No row has this
+// digest, so the rows are written again. If a row has no share, unknownDigests adds one, so that the row is removed if
+// the item should not have it.
 func unknownDigests(shares []state.Share, rows []state.Row) []state.Share {
 	known := append([]state.Share(nil), shares...)
 	for _, row := range rows {

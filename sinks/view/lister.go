@@ -12,25 +12,25 @@ import (
 // Lister lists the rows of one view or aggregate.
 type Lister interface {
 	// ListRows yields the live rows of t's sink and pipeline, each once, in no order. It leaves out tombstones and the
-	// rows of other sinks and pipelines. It yields rows of another birth, so that they can be reported. The read is
-	// eventually consistent: a row that is written during the read may be missing or outdated. Several goroutines may
-	// list at once. One page is in memory. A pulled error ends the sequence. The error is [ErrNoTable] if the table
-	// does not exist.
+	// rows of other sinks and pipelines. It also yields rows of another birth, which is the recorded identity of a
+	// sink's output, so that they can be reported. The read is eventually consistent: a row that is written during the
+	// read may be missing or outdated. Several goroutines may list at once. One page is in memory. A pulled error ends
+	// the sequence. The error is [ErrNoTable] if the table does not exist.
 	ListRows(ctx context.Context, t Target, l state.Listing) iter.Seq2[Row, error]
 }
 
 // GuardLister is implemented by an [ItemStore] that lists guards and claims.
 type GuardLister interface {
-	// ListGuards yields the guards of t with a row, all claims of items on rows, and the owner of each claimed row. The
-	// rules of [Lister.ListRows] apply. It leaves out guards without a row, which only record a removal. A target that
-	// was never written to has no guards.
+	// ListGuards yields the guards of t that have a row. It also yields all claims of items on rows, and the owner of
+	// each claimed row. The rules of [Lister.ListRows] apply. ListGuards leaves out guards without a row, which only
+	// record a removal. A target that was never written to has no guards.
 	ListGuards(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemGuard, error]
 }
 
 // ContributionLister is implemented by a [GroupStore] that lists contributions.
 type ContributionLister interface {
-	// ListContributions yields the contributions of t with shares. The rules of [Lister.ListRows] apply. It leaves out
-	// contributions without shares, which only record a removal. A target that was never written to has no
+	// ListContributions yields the contributions of t that have shares. The rules of [Lister.ListRows] apply. It leaves
+	// out contributions without shares, which only record a removal. A target that was never written to has no
 	// contributions.
 	ListContributions(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemContribution, error]
 }
@@ -53,7 +53,7 @@ type GroupReader interface {
 // Group is one stored row of an aggregate.
 //
 // Item is the row that readers get. The store computes it from the other fields. If the row was damaged or changed by
-// hand, Item does not match them.
+// hand, Item does not match these fields.
 type Group struct {
 	Row      state.Row // row of the group, with its shard
 	Birth    string    // as in [Row]

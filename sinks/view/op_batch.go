@@ -9,13 +9,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// orderedOp is an op that is applied in the order of versions among the ops with the same orderKey. The orderKey is the
-// row if rows guard themselves; otherwise it is the item.
+// orderedOp is an op of a view. Among the ops of a Write with the same orderKey, the version decides which op is
+// written. The orderKey is the row if rows guard themselves; otherwise it is the item.
 type orderedOp interface {
 	*Op | *ClaimOp | *ItemRowsOp
 	orderKey() string
 	version() record.Version
-	noEffect() bool         // the change requests no row, and its old image requested none
+	noEffect() bool         // the change requests no row, and its old image requested no row
 	noEffectReason() string // reason for the outcome NoEffect
 	errAfterWrite() error   // error with which the change fails after its write is durable; nil if it succeeds
 }
@@ -29,11 +29,11 @@ type replaceableOp[O any] interface {
 
 // batch holds the ops of one Write, by orderKey. For each key it first tries the op with the highest version:
 //
-//   - If the write succeeds, it covers the other ops of the key.
-//   - If it fails permanently, the op with the next lower version is tried, as if the failed change were not in the
-//     batch.
-//   - If it fails temporarily, all ops of the key fail with the same error and are delivered again. So no change is
-//     lost if a later try fails permanently.
+//   - If the write succeeds, the other ops of the key need no write.
+//   - If the write fails permanently, the op that removes the row is tried, if there is one (removalOp). Otherwise the
+//     op with the next lower version is tried, as if the failed change were not in the batch.
+//   - If the write fails temporarily, all ops of the key fail with the same error and are delivered again. So the ops
+//     with lower versions are still there if a later try of the highest version fails permanently.
 type batch[O orderedOp] struct {
 	ops      []opEntry[O]
 	keys     []keyOps
@@ -131,8 +131,8 @@ func (p *batchPool[O]) put(b *batch[O]) {
 type attempt[O orderedOp] struct {
 	key    int // index in batch.keys
 	op     O
-	joined bool // the op is written in one transaction with the attempt before it
-	last   bool // the current transaction is the last one of the op
+	joined bool // only for an Op: it is written in one transaction with the attempt before it
+	last   bool // only for an ItemRowsOp: its current transaction is its last one
 }
 
 // nextAttempts returns an attempt for each key that is not settled: its pending op with the highest version. The slice
@@ -177,8 +177,9 @@ func (b *batch[O]) pending(k int) iter.Seq[int] {
 	}
 }
 
-// failOrRemove handles the error of the tried op of key k. If the error is permanent, an older row of the item may be
-// stored. Then the next attempt removes that row. Otherwise the op fails.
+// failOrRemove handles the error of the tried op of key k. After a permanent error, an older row of the item may still
+// be stored. So if the op has a removalOp, failOrRemove replaces the op by it, and the next attempt removes the row. In
+// all other cases the op fails.
 func failOrRemove[O replaceableOp[O]](b *batch[O], k int, err error) {
 	tried := b.ops[b.keys[k].triedOp].op
 	if !state.IsPermanent(err) || tried.removalOp(err) == nil {
@@ -207,7 +208,7 @@ func (b *batch[O]) fail(k int, err error) {
 	}
 }
 
-// failLost fails the attempts lost if too many rounds were lost to other writers.
+// failLost fails the lost attempts if more than maxLostRounds rounds were lost to other writers.
 func (b *batch[O]) failLost(lost []attempt[O], lostRounds int) {
 	if lostRounds <= maxLostRounds {
 		return
@@ -230,8 +231,8 @@ func (b *batch[O]) allNoEffect(k int) bool {
 // excludeKey excludes key k from the next attempts. settle sets its result later.
 func (b *batch[O]) excludeKey(k int) { b.keys[k].isSettled = true }
 
-// settle sets the result of the tried op of key k, and of the other ops that the result covers. err is the error of a
-// change that fails although its write is durable.
+// settle sets the result of the tried op of key k, and of the key's other pending ops, which need no write any more.
+// err is the error of a change that fails although its write is durable.
 func (b *batch[O]) settle(k int, state opState, err error) {
 	key := &b.keys[k]
 	key.isSettled = true

@@ -23,27 +23,30 @@ type Options struct {
 	PK Attribute // required: partition key of the row
 	SK Attribute // sort key of the row. Default: the table has none
 
-	// Shards is the number of shards that {@shard} in PK spreads the items of a partition over. SK must contain {@key}.
-	// See [Partition]. Default: PK has no {@shard}.
+	// Shards is the number of shards that {@shard} in PK spreads the items of a partition over. SK is then required. It
+	// must contain {@key}, unless Unique or ForEach make the row key identify the item. See [Partition]. Default: PK
+	// has no {@shard}.
 	Shards int
 
-	// Unique are bound names in the row key that together identify the item. The row then guards itself. If two items
-	// have the same row, the second one is a collision. Default: none.
+	// Unique are names that entity keys bind (pipeline/entity) and that together identify the item. If the row key has
+	// all of them, the row guards itself. If two items have the same row key, the change of the second item is a
+	// collision. Default: none.
 	Unique []string
 
-	// ForEach selects the elements of an item that have a row each. Templates may then read {each} and {@each}, and
-	// When may be a pipeline.ElementCondition. The row key must contain the item's key, as for rows that guard
-	// themselves, and {@each}. Default: an item has one row.
+	// ForEach selects the elements of an item that have a row each. Templates may then read {each}, the element, and
+	// {@each}, its identity. When may be a pipeline.ElementCondition. The row key must contain the item's key, as for
+	// rows that guard themselves, and {@each}. Default: an item has one row.
 	ForEach *elements.Spec
 
 	When       pipeline.ItemCondition // condition for the items that have a row. Default: all items have one
 	Attributes []Attribute            // attributes of a row besides its key, in order. Default: none
-	All        *CopyAll               // copies the attributes of the item instead of Attributes. Default: only Attributes
+	All        *CopyAll               // replaces Attributes by a copy of the item's attributes. Default: nil
 
 	Collision Collision // rule for a claim on a row that another item owns. Default: DeadLetterCollision
 
-	// Backfill means that a change whose claim waits has no effect, with ReasonCollision, whatever Collision is. The
-	// claim may get the row before the backfill ends. Default: Collision decides.
+	// Backfill means that a change whose claim waits has the outcome NoEffect with ReasonCollision, whatever Collision
+	// is. The change is not dead-lettered, because its claim may still get the row before the backfill ends. Default:
+	// Collision decides.
 	Backfill bool
 
 	// InPlace means that the tombstones of rows that guard themselves are at the rows' keys. Default: they are in the
@@ -57,11 +60,12 @@ type Options struct {
 	// Default: none; then the sink only plans, and its Write fails.
 	Store Store
 
-	Retention state.Retention // how long Store keeps tombstones and guards; older changes are refused. Default: no limit
+	// Retention is how long Store keeps tombstones and guards. Older changes are refused. Default: no limit.
+	Retention state.Retention
 
-	// NoTTLDeletes means that a filter drops TTL deletes before the sink. Then an insert may follow an expired item
-	// with the same key, so the item gets a guard or tombstone even if it has no row. Default: the sink receives all
-	// deletes.
+	// NoTTLDeletes means that a filter drops TTL deletes before they reach the sink. Then an insert may follow an
+	// expired item with the same key, whose row is still stored. So the inserted item gets a guard or tombstone even if
+	// it has no row. Default: the sink receives all deletes.
 	NoTTLDeletes bool
 }
 
@@ -130,8 +134,8 @@ func (o Options) validate() error {
 }
 
 // validateShards returns an error if Shards cannot spread the row key. The key must identify the item: SK contains
-// {@key}, or the key contains the names that identify the item. Otherwise two items in different shards could not claim
-// the same row.
+// {@key}, the key contains the names of Unique, or ForEach is set. Otherwise two items in different shards could not
+// claim the same row.
 func (o Options) validateShards() error {
 	inSK := o.SK.Template != nil && o.SK.Template.HasShard()
 	switch spread := o.PK.Template.HasShard(); {

@@ -29,9 +29,9 @@ const noItem = ReasonRemoved
 // Plan fills d.Ops with the writes that the change requires. It does no I/O and may be called concurrently.
 //
 //   - If rows guard themselves, there is an [Op] at the new row key and one at the old row key, by the new and the old
-//     image. If there are none, the outcome is NoEffect with [ReasonWhen] or [ReasonSparse].
-//   - If rows are guarded by item, there is one [ClaimOp], whatever the old image. Write compares it with the item's
-//     guard.
+//     image. If neither image has a row, the outcome is NoEffect with [ReasonWhen] or [ReasonSparse].
+//   - If rows are guarded by item, there is one [ClaimOp], whatever the old image is. Write compares the ClaimOp with
+//     the item's guard.
 //   - With ForEach there is one [ItemRowsOp], and an [ElementRowOp] for each row.
 func (s *Sink) Plan(d *pipeline.Delivery) error {
 	if s.forEach != nil {
@@ -51,9 +51,9 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 //     same. The change fails after the tombstone is durable. The tombstone is needed because the next change would not
 //     find the row: its old image is this new image.
 //   - If it is the old image, the earlier change removed the row, so this change is planned as if there was no row. If
-//     the row key of the old image is known, a tombstone is put there nevertheless. Otherwise the earlier change,
-//     redriven from the dead letters, would put a row there permanently. If the row key is unknown, this change is
-//     dead-lettered too, so that it is redriven after the earlier one.
+//     the row key of the old image is known, a tombstone is put at this key nevertheless. Without the tombstone, a
+//     redrive of the earlier change would put a row there that nothing removes. If the row key is unknown, this change
+//     is dead-lettered too, so that it is redriven after the earlier one.
 func (s *Sink) planRow(d *pipeline.Delivery) error {
 	c := d.Change
 	buffers := s.keyBuffers.get()

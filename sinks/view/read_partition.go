@@ -55,8 +55,9 @@ type PartitionQuery struct {
 var ErrCursor = errs.New("not a cursor of this partition: pass one that a query of it returned, unchanged")
 
 // Cursor returns the cursor of a row that Rows yielded, as base64url text. It contains the sort key and the shard of
-// the row, which determine the position in every shard. It also contains a checksum, so that another partition refuses
-// it. It stays valid if rows are written or removed. It is not encrypted, so give it only to those who may see the row.
+// the row, which determine the position in every shard. The cursor also contains a checksum, so that another partition
+// refuses it. It stays valid if rows are written or removed. It is not encrypted, so give it only to people who may see
+// the row.
 func (p Partition) Cursor(r Row) string {
 	shard := max(0, slices.IndexFunc(p.Keys, r.PK.Equal))
 	b := binary.AppendUvarint([]byte{cursorFormat}, uint64(shard))
@@ -104,9 +105,9 @@ func (p Partition) parseCursor(cursor string) (position, error) {
 // the reader.
 //
 // Rows reads the shards page by page, the first pages several at the same time. One page of each shard is in memory.
-// With a Limit, a page of a shard has Limit divided by the number of shards, plus two rows. So a query reads only a few
-// rows more than it yields, if the rows are spread evenly. Without a Limit, a page has at least 25 rows, and the first
-// pages together have 1,000.
+// With a Limit, the number of rows in a page is Limit divided by the number of shards, plus two, and at most Limit. So
+// a query reads only a few rows more than it yields, if the rows are spread evenly. Without a Limit, a page has at
+// least 25 rows, and the first pages together have 1,000.
 func (p Partition) Rows(ctx context.Context, r Reader, q PartitionQuery) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		shards, err := p.openShards(r, q)
@@ -182,8 +183,8 @@ type shardPages struct {
 	partition Partition
 	reader    Reader
 	query     Query // query of the next page
-	rows      []Row // rows of the last page that next has not returned yet
-	ended     bool  // the last page was read
+	rows      []Row // rows of the page read last that next has not returned yet
+	ended     bool  // the shard has no more pages
 }
 
 // next returns the next row of the shard; false at its end.
@@ -197,8 +198,8 @@ func (s *shardPages) next(ctx context.Context) (row Row, err error, ok bool) {
 	return row, nil, true
 }
 
-// fill reads the next page. If that page has only rows of other sinks, it reads more pages. If there are no rows after
-// it, the shard has ended.
+// fill reads the next page. If that page has only rows of other sinks, fill reads more pages. If a page has fewer rows
+// than its limit, the shard has ended.
 func (s *shardPages) fill(ctx context.Context) error {
 	s.rows = s.rows[:0]
 	for !s.ended && len(s.rows) == 0 {

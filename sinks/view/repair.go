@@ -6,13 +6,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Repairer is implemented by a [Store] that can repair rows: if a comparison found that a row does not match its item
-// in the source table, it replaces the row.
+// Repairer is implemented by a [Store] that can repair rows. A repair replaces a row after a comparison found that the
+// row does not match its item in the source table.
 type Repairer interface {
 	// RepairRows applies each repair on condition that its Expected is still stored. It returns one Result for each
 	// repair, in order. A repair is Lost if another repair or a change of the stream came first. Then nothing was
 	// changed, and the caller compares the row again. A repair fails with a [ForeignRowError] if the row belongs to
-	// another sink. A row of another birth is a fatal error of the call, as in Apply.
+	// another sink. A row of another birth, the recorded identity of another output, is a fatal error of the call, as
+	// in Apply.
 	//
 	// A repair keeps the version of Expected. So newer changes of the item replace the repaired row, and older ones do
 	// not. If the row has a newer tombstone apart from it, the repaired row gets the version of the tombstone, and the
@@ -27,7 +28,8 @@ type Repairer interface {
 // RowRepair replaces the stored row or tombstone of a row that guards itself.
 type RowRepair struct {
 	Expected StoredRow // the stored row or tombstone as [Inspector] read it; zero if there is none
-	Next     Mutation  // the row or tombstone to store; its Version counts if Expected is zero, its hints never
+	// Next is the row or tombstone to store. Its Version is used only if Expected is zero. Its hints are ignored.
+	Next Mutation
 }
 
 // Version returns the version of the repaired row or tombstone.
@@ -43,14 +45,14 @@ func (r *StoredRow) Matches(s *StoredRow) bool {
 	return r.Exists == s.Exists && r.Tombstone == s.Tombstone && r.Version == s.Version && r.Item.Equal(s.Item)
 }
 
-// GroupRepairer is implemented by a [GroupStore] that can repair groups: it sets a group to the sum of the
+// GroupRepairer is implemented by a [GroupStore] that can repair groups. A repair sets a group to the sum of the
 // contributions of its items.
 type GroupRepairer interface {
 	// RepairGroups applies each repair on condition that the group still has the revision that was read. It returns one
 	// Result for each repair, in order. Every write of a group changes its revision. So a repair is Lost if another
-	// repair came first, or a change of an item that the sum does not include. Then nothing was changed, and the caller
-	// compares the group again. A repair fails with a [ForeignRowError] if the row belongs to another sink. A row of
-	// another birth is a fatal error of the call.
+	// repair came first, or if a change came first that the sum does not include. Then nothing was changed, and the
+	// caller compares the group again. A repair fails with a [ForeignRowError] if the row belongs to another sink. A
+	// row of another birth is a fatal error of the call.
 	//
 	// RepairGroups blocks, and may be called by several goroutines and processes. No two repairs of a call have the
 	// same row. A successful result is durable. The errors are those of Contribute.

@@ -6,12 +6,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Repair returns the writes that correct the guard of the op's item, its claim and its row. They keep the version of
-// the guard g. If g is zero, they use the version of the op's claim.
+// Repair returns the writes that correct the guard of the op's item, its claim and its row. The writes keep the version
+// of the guard g. If g is zero, they use the version of the op's claim.
 //
 // rows must have the claims on the row of g, on the row that the item requests, and on strayRow. Repair updates rows to
 // the state after the writes. strayRow is a row with the item's attributes that g does not name; "" if there is none.
-// The item leaves it.
+// The writes drop the item's claim on strayRow.
 func (o *ClaimOp) Repair(
 	g state.Guard, rows map[state.Row]*RowClaims, strayRow state.Row, rule Collision,
 ) []state.ItemWrite {
@@ -20,7 +20,8 @@ func (o *ClaimOp) Repair(
 	if !g.Version.IsZero() {
 		repaired.Claim.Version = g.Version
 	}
-	// The rule Last compares the times of changes. The item has no time, so take it from the stored claim.
+	// KeepLast compares the times of changes. An item of the source table has no time, so take the time of the stored
+	// claim.
 	if claims := rows[repaired.Row]; claims != nil {
 		for _, c := range append([]state.Claim{claims.Owner}, claims.Waiting...) {
 			if c.Source == source {
@@ -40,8 +41,8 @@ func (o *ClaimOp) Repair(
 }
 
 // RepairContribution returns the write that sets the shares of an item's contribution, and changes its groups by the
-// difference. stored is the contribution that was read. The write keeps its version. If stored is zero, the write uses
-// version. The write is lost if the contribution has changed since it was read.
+// difference. stored is the contribution that was read. The write keeps the version of stored. If stored is zero, the
+// write uses version. The write is lost if the contribution has changed since it was read.
 func (a *Aggregate) RepairContribution(
 	source item.Key, stored state.Contribution, shares []state.Share, version record.Version,
 ) (state.GroupWrite, error) {
@@ -65,8 +66,8 @@ func (a *Aggregate) RepairContribution(
 	return state.GroupWrite{Items: []state.ContributionWrite{w}, Groups: b.groupChanges()}, nil
 }
 
-// flippedVoid returns the Void of the guard or contribution that a repair writes: the opposite of void, which is that
-// of the stored one. Without a stored one it is false.
+// flippedVoid returns the Void of the guard or contribution that a repair writes. version and void are those of the
+// stored record. The result is the opposite of void; if nothing is stored, the result is false.
 //
 // A repair keeps the version, so only Void distinguishes the records before and after the repair. A change of the item
 // may have been planned before the repair. Its write expects the former Void, so it is lost, and the change is planned

@@ -23,13 +23,13 @@ const (
 // rowKey is the key of a row. The zero rowKey means that there is no row.
 type rowKey struct {
 	pk, sk      keyPart
-	text        []byte // both parts with their types; equal keys have equal texts, and other keys have other texts
+	text        []byte // both parts with their types; two keys are equal exactly if their texts are equal
 	displayText string // key for people, if parts of it are masked; else ""
 }
 
 // keyPart is one attribute of a row key. The zero keyPart is missing.
 type keyPart struct {
-	value    item.Value // absent if the part is a text, which is only in rowKey.text
+	value    item.Value // absent if a template made the part as text: then the text is only in rowKey.text
 	from, to int        // range of the part in rowKey.text
 }
 
@@ -70,8 +70,8 @@ func (k *rowKey) exists() bool { return k.text != nil }
 
 func (k *rowKey) equal(other *rowKey) bool { return bytes.Equal(k.text, other.text) }
 
-// attributeValues returns the attributes of the key and its text. They are valid as long as the delivery's page, even
-// after the buffer is reused.
+// attributeValues returns the attributes of the key and its text. They are valid until the page of delivery d is
+// released, even if the key's buffer is reused.
 func (k *rowKey) attributeValues(d *pipeline.Delivery) (pk, sk item.Value, text string) {
 	text = d.Text(k.text)
 	return k.pk.valueIn(text), k.sk.valueIn(text), text
@@ -143,8 +143,8 @@ func tooLong(attribute string, n, limit int) error {
 		limit)
 }
 
-// masksKey reports whether a row key may have masked parts. It ignores the item's key, because whether that is masked
-// depends on the change.
+// masksKey reports whether a row key may have masked parts. It ignores the item's key, because the change decides
+// whether the item's key is masked.
 func masksKey(m *mask.Mask, forEach string, key ...Attribute) bool {
 	for _, k := range key {
 		if m == nil || k.Template == nil {

@@ -52,7 +52,7 @@ type Op struct {
 	rowText    string // text of the row key, for comparisons
 	displayKey string // key of the row for people, if parts of it are masked; else ""
 	sink       *Sink  // the sink that planned the op; nil in tests
-	// why no row can be made of an image; the change fails with it after the write is durable. nil if one can
+	// error if no row can be made of an image, else nil; the change fails with this error after the write is durable
 	changeErr error
 }
 
@@ -98,7 +98,8 @@ func (o *Op) noEffectReason() string  { return "" }
 func (o *Op) errAfterWrite() error    { return o.changeErr }
 
 // removalOp returns the op of the void tombstone that is written if the store refuses the row permanently. It returns
-// nil if the op is not an update, because then no older row of the item is at the key.
+// nil if the op is not an update, because then no older row of the item is at the key. It also returns nil if the
+// stored row belongs to another sink or another item.
 func (o *Op) removalOp(cause error) *Op {
 	_, foreign := errors.AsType[*ForeignRowError](cause)
 	_, collides := errors.AsType[*CollisionError](cause)

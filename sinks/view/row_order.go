@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// sortableKey is the key of a row as texts that sort as the key attributes do in DynamoDB.
+// sortableKey is the key of a row as two texts. The texts sort as DynamoDB sorts the key attributes.
 type sortableKey struct{ pk, sk string }
 
 func (o sortableKey) compare(other sortableKey) int {
@@ -97,7 +97,7 @@ func readInParallel(ctx context.Context, n int, read func(ctx context.Context, s
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var once sync.Once
-	var firstErr error // later ones come from the cancellation
+	var firstErr error // later errors come from the cancellation
 	parallel.Each(n, maxParallelReads, func(i int) error {
 		err := read(ctx, i)
 		if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// Sink plans and writes one view. It is safe for concurrent use. Its only state is pooled memory and a lock, so
-// each worker may have a Sink of its own.
+// Sink plans and writes one view. It is safe for concurrent use. Its only state is pooled memory and a lock, so each
+// consumer may have a Sink of its own.
 type Sink struct {
 	base
 	attributes []Attribute
@@ -25,15 +25,17 @@ type Sink struct {
 	store      Store
 
 	guardMode      GuardMode
-	guardModeFixed bool        // guardMode applies to every item
-	escapedKeys    []string    // if not fixed: guardMode applies to items whose key attributes are all among these
-	shards         int         // number of shards for {@shard} in the partition key; 0 if it has no {@shard}
-	fixedKey       bool        // the row key reads no attributes, so the row of an item never moves
-	keyPaths       []item.Path // attributes that the row key reads
+	guardModeFixed bool // guardMode applies to every item
+	// If guardModeFixed is false, guardMode applies only to items whose key attributes are all in escapedKeys.
+	escapedKeys []string
+	shards      int         // number of shards for {@shard} in the partition key; 0 if it has no {@shard}
+	fixedKey    bool        // the row key reads no attributes, so the row of an item never moves
+	keyPaths    []item.Path // attributes that the row key reads
 
 	keyBuffers keyBufferPool
 	batchPool  batchPool[*Op]
-	claimMu    sync.RWMutex // a Write of claims locks it shared; after it lost a round, it locks it exclusively
+	// A Write of claims holds claimMu shared. After such a Write lost a round, it holds claimMu exclusively.
+	claimMu sync.RWMutex
 }
 
 var (

@@ -27,9 +27,9 @@ type Target struct {
 	Birth string
 
 	// RefuseOtherItem is set if the key of a row should identify the item, but another item could still have the same
-	// key. If the stored row belongs to another item, a row fails with a [CollisionError], whatever the versions. It
-	// also fails if the stored tombstone belongs to another item and is newer. A tombstone is superseded by the stored
-	// row of another item. Default: only one item has a row key.
+	// key. Then a row fails with a [CollisionError] if the stored row belongs to another item, whatever the versions.
+	// The row also fails if the stored tombstone belongs to another item and is newer. A tombstone is superseded if the
+	// stored row belongs to another item. Default: only one item has a row key.
 	RefuseOtherItem bool
 
 	// InPlace means that the tombstones of rows that guard themselves are at the rows' keys. Default: they are in the
@@ -42,9 +42,9 @@ func (t Target) State() state.Target {
 	return state.Target{Pipeline: t.Pipeline, Table: t.Name, View: t.View, Birth: t.Birth}
 }
 
-// Mutation writes one row or its tombstone, on condition that the store has neither a row nor a tombstone with this
-// version or a newer one. A void tombstone may also be replaced by a mutation of the same version, unless that is void
-// too.
+// Mutation writes one row or its tombstone, the mark of a removed row. The condition is that the store has neither a
+// row nor a tombstone with this version or a newer one. A mutation may also replace a void tombstone of the same
+// version, unless the mutation is void too.
 type Mutation struct {
 	PK, SK    item.Value // S, N or B; SK is absent if the table has no sort key
 	Version   record.Version
@@ -59,7 +59,7 @@ type Mutation struct {
 	WithPrevious bool // the mutation removes the old row of a move; the mutation before it puts the new row
 }
 
-// TombstoneAt returns the tombstone of the row with a version, for storing it apart from the row.
+// TombstoneAt returns the tombstone of the row with version v, in the form that is stored apart from the row.
 func (m *Mutation) TombstoneAt(v record.Version) *state.Tombstone {
 	return &state.Tombstone{Version: v.String(), Source: m.Source, Void: m.Void}
 }
@@ -67,25 +67,26 @@ func (m *Mutation) TombstoneAt(v record.Version) *state.Tombstone {
 // Result is the result of one write of a call. The zero Result means that the write is durable, by this delivery or
 // an earlier one.
 type Result struct {
-	Superseded bool  // only for a mutation: a newer row or tombstone is stored and stays
-	Lost       bool  // only for other writes: another writer changed the data that the write was based on; read again
-	Err        error // error if the write failed; it is marked with pipeline.Transient if the write may be tried again
+	Superseded bool // only for a mutation: a newer row or tombstone is stored and stays
+	// never for a mutation: another writer changed the data that the write was based on, so the caller reads again
+	Lost bool
+	Err  error // error if the write failed; it is marked with pipeline.Transient if the write may be tried again
 }
 
 // Store writes rows that guard themselves.
 //
-// Target.InPlace decides where tombstones are. If it is set, a tombstone is an item at the row's key, and readers skip
-// it. Otherwise a tombstone is in the store's state, apart from the rows. One transaction then deletes the row and
-// writes the tombstone. A row that is not stored is written in one transaction with a check of its tombstone. So if two
+// Target.InPlace decides where tombstones are. If InPlace is set, a tombstone is an item at the row's key, and readers
+// skip it. Otherwise a tombstone is in the store's state, apart from the rows. Then one transaction deletes the row and
+// writes the tombstone. A row that is not stored yet is put in one transaction with a check of its tombstone. So if two
 // writers put and remove a row at the same time, one of them sees the write of the other. A stored row is always newer
 // than its tombstone.
 //
 // Apply blocks until every successful result is durable. It returns one Result for each mutation, in order. No two
 // mutations of a call have the same row. The store may apply them in any order, together or one by one. The store may
-// read ms and its Attributes until Apply returns. Values are ranges of a page: a store that keeps them longer copies
-// Attributes and clones each value.
+// read ms and its Attributes until Apply returns. The values in ms are ranges of the memory of a page. A store that
+// keeps them longer copies Attributes and clones each value.
 //
-// An error means that the whole call failed; any part of it may have been applied. The error is marked with
+// An error means that the whole call failed; any of the mutations may have been applied. The error is marked with
 // pipeline.Transient or pipeline.Fatal. If a row belongs to another sink, its mutation fails with a [ForeignRowError],
 // whatever the versions. If Target.RefuseOtherItem is set and the row belongs to another item, the mutation fails with
 // a [CollisionError].
@@ -148,8 +149,9 @@ type Reader interface {
 	Rows(ctx context.Context, t Table, q Query) iter.Seq2[Row, error]
 }
 
-// Emptier is implemented by stores that may forget changes. Empty reports whether the store has no rows, tombstones,
-// guards and contributions of a view or an aggregate. Then the whole history may be replayed (state.Retention).
+// Emptier is implemented by stores that may forget old changes. Empty reports whether the store has nothing of a view
+// or an aggregate: no rows, tombstones, guards or contributions. If Empty returns true, the whole history may be
+// replayed (state.Retention).
 type Emptier interface {
 	Empty(ctx context.Context, t Target) (bool, error)
 }
@@ -169,9 +171,10 @@ type ItemStore interface {
 
 	// WriteItems applies ws in order, each of them completely or not at all, and returns one Result for each. A write
 	// is Lost if the guard (its version or Void) or the claims on a row have changed since they were read. A later
-	// write of ws may build on an earlier one, by its version and revisions. If the earlier one is lost, the later one
-	// is lost too. A write that keeps the version of the guard is a repair: it also puts the row of the owner again. A
-	// successful result is durable. Values are ranges of a page: a store that keeps them longer clones them.
+	// write of ws may build on an earlier write of ws: it then expects the version and the revisions that the earlier
+	// write stores. If the earlier write is lost, the later write is lost too. A write that keeps the version of the
+	// guard is a repair. A repair also puts the owner's row again. A successful result is durable. The values in ws are
+	// ranges of the memory of a page. A store that keeps them longer clones them.
 	WriteItems(ctx context.Context, t Target, ws []state.ItemWrite) ([]Result, error)
 }
 
@@ -185,7 +188,7 @@ type ClaimLister interface {
 // RowClaims is a row with all claims on it.
 type RowClaims struct {
 	state.RowClaims
-	Foreign *ForeignRowError // error if the row belongs to another sink and cannot be claimed; nil if it can
+	Foreign *ForeignRowError // error if the row belongs to another sink and cannot be claimed; nil if it can be claimed
 }
 
 // ItemRowsStore writes the rows of items that have several rows ([Options.ForEach]). The contribution of an item has a
@@ -200,8 +203,8 @@ type ItemRowsStore interface {
 	// ReplaceItemRows applies ws, each of them completely or not at all, and returns one Result for each. A write is
 	// Lost if the stored contribution differs from the expected one in any field. A write fails with a
 	// [ForeignRowError] if a row to put belongs to another sink, and with a [CollisionError] if it belongs to another
-	// item. No two writes of a call have the same item. Values are ranges of a page: a store that keeps them longer
-	// clones them. A successful result is durable.
+	// item. No two writes of a call have the same item. The values in ws are ranges of the memory of a page. A store
+	// that keeps them longer clones them. A successful result is durable.
 	ReplaceItemRows(ctx context.Context, t Target, ws []state.ItemRowsWrite) ([]Result, error)
 
 	// MaxActions returns the maximum number of rows that one write may change, plus one for the contribution; 0 if
@@ -243,7 +246,8 @@ type Inspector interface {
 type StoredRow struct {
 	Exists    bool
 	Tombstone bool // the row was removed, and older changes of it are refused
-	// the tombstone is at the row's key. It may be there even if Target.InPlace is false, if it was put there by hand
+	// the tombstone is at the row's key. A tombstone may be at a row's key although Target.InPlace is false, if it was
+	// put there by hand
 	InPlace  bool
 	Version  record.Version // version of the change that wrote the row or tombstone
 	Source   item.Key       // key of the item that the row belongs to; "" for a group

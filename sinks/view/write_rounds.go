@@ -36,7 +36,7 @@ func runRounds[T any](
 
 // handleResults handles the results rs of a store for the writes ws. If the call failed with err, it returns the error.
 // Otherwise it calls onError or onSuccess for each write that was not lost, and returns the writes that were lost to
-// other writers. Errors name the writes by the plural in what, such as "rows".
+// other writers. what is the plural that names the writes in errors, such as "rows".
 func handleResults[T any](
 	ws []T, rs []Result, err error, what string, onError func(T, error), onSuccess func(T, Result),
 ) (lost []T, _ error) {
@@ -56,8 +56,8 @@ func handleResults[T any](
 	return lost, nil
 }
 
-// checkCount returns err, the error of a call of a store. If the call succeeded and returned another number of values
-// than want, checkCount returns a fatal error. It names the values by the plural in what, such as "guards".
+// checkCount returns err, the error of a call of a store. If the call succeeded but returned got values instead of
+// want, checkCount returns a fatal error. what is the plural that names the values in this error, such as "guards".
 func checkCount(err error, got, want int, what string) error {
 	if err == nil && got != want {
 		return pipeline.Fatal(errs.Errorf("the store answered %d of %d %s", got, want, redact.Safe(what)))

@@ -44,7 +44,8 @@ func (s *Store) Apply(ctx context.Context, target view.Target, ms []view.Mutatio
 	return rs, nil
 }
 
-// refusedByItem reports whether the row or the tombstone of another item refuses the mutation, and returns its result.
+// refusedByItem reports whether the mutation is refused because a row or tombstone of another item is stored at its
+// key. r is the result of a refused mutation.
 func (x *tx) refusedByItem(m *view.Mutation) (r view.Result, refused bool, err error) {
 	stored, err := x.storedRow(m.PK, m.SK)
 	if err != nil || stored.Exists && (stored.View != x.target.View || stored.Pipeline != x.target.Pipeline) {

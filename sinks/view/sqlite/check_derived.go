@@ -10,15 +10,15 @@ import (
 // sqlViewDiffers is the text of [view.StoredRow].Derived if the attributes in the SQL view are not those of the row.
 const sqlViewDiffers = "attributes of the SQL view"
 
-// derivedChecker compares the column with the attributes that readers of SQL see with the row from which it was made.
+// derivedChecker compares the attributes column, which readers of SQL see, with the row that the column was made from.
 // It reuses its memory.
 type derivedChecker struct {
 	table view.Table
 	buf   []byte
 }
 
-// check returns sqlViewDiffers if attributes, the column, differ from those of row; otherwise "". A tombstone has no
-// attributes.
+// check returns sqlViewDiffers if the column attributes differs from the attributes of row; otherwise "". row is absent
+// for a tombstone, whose column must be NULL.
 func (c *derivedChecker) check(row item.Image, attributes sql.NullString) string {
 	if !row.Exists() {
 		if attributes.Valid {

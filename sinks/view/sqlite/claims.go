@@ -49,10 +49,10 @@ func (x *tx) settleOne(w *state.ItemWrite) error {
 	return nil
 }
 
-// putOwner puts the row of its owner, or deletes the row if no claim remains.
+// putOwner puts the row with the attributes of its owner's claim. It deletes the row if no claim remains.
 func (x *tx) putOwner(w *state.RowClaimsWrite) error {
 	if w.Expected == "" {
-		// The row had no claim, so another sink may have written it since.
+		// The row had no claim when it was read, so another sink may have written it since then.
 		if _, foreign, err := x.checkOwnerOf(w.Row); err != nil || foreign != nil {
 			return cmp.Or(err, errLost)
 		}

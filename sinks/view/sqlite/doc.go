@@ -4,10 +4,11 @@
 // call returns. A row is written only if the stored row and its tombstone have lower versions. The transaction compares
 // the versions, so several processes may write one file.
 //
-// Rows that are guarded by item, and rows of aggregates, change in one transaction with the guards, claims and
-// contributions, which are in tables of the same file (package sinks/state/sqlite). The values of an aggregate are
-// attributes of its rows. Counts and sums are exact. They are text if they have more digits than a number of DynamoDB.
-// A min, max or distinct costs one or two index lookups for each change, whatever the number of members.
+// Guards, claims and contributions are in tables of the same file (package sinks/state/sqlite). Rows that are guarded
+// by item change in one transaction with the guards and claims. Rows of aggregates change in one transaction with the
+// contributions. The values of an aggregate are attributes of its rows. Counts and sums are exact. They are text if
+// they have more digits than a number of DynamoDB. A min, max or distinct costs one or two index lookups for each
+// change, whatever the number of members.
 //
 // For a view table named shop-views, the file has a table and an SQL view:
 //
@@ -17,14 +18,14 @@
 //     the other attributes as JSON. It leaves out tombstones. A key that is not a string is shown as in DynamoDB JSON:
 //     a number by its digits, a binary in base64.
 //
-// So sqlite3 views.db 'select * from "shop-views"' reads a view, ordered by key. Tombstones that are apart are in a
-// table of the state.
+// So sqlite3 views.db 'select * from "shop-views"' reads a view, ordered by key. The tombstones that are apart from
+// their rows are in a table of package sinks/state/sqlite.
 //
 // # Reading order
 //
 // store.go opens a file. schema.go creates the tables and has the statements. key_column.go encodes keys.
 // transaction.go runs writes. row_write.go puts and deletes rows whose guards were checked. [Store.Apply] writes rows
 // that guard themselves (apply.go, apply_apart.go), [Store.WriteItems] writes claims (claims.go), and
-// [Store.Contribute] writes groups (groups.go). reader.go and inspect.go read rows. output.go inspects a table for the
-// state.
+// [Store.Contribute] writes groups (groups.go). reader.go and inspect.go read rows. output.go counts the rows of a sink
+// for package state.
 package sqlite

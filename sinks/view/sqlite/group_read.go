@@ -96,7 +96,8 @@ func (s *Store) ReadGroups(
 }
 
 // readGroupRows sets Row, Birth and Item of the groups whose rows are in the table. It returns the indexes of the
-// groups by the birth of their rows. A missing row counts with the birth of t. A row of another sink is left out.
+// groups by the birth of their rows, the recorded identity of an output. A missing row is listed under the birth of t.
+// A row of another sink is left out.
 func (s *Store) readGroupRows(
 	ctx context.Context, tx *sql.Tx, t view.Target, rows []state.Row, groups []view.Group,
 ) (births map[string][]int, err error) {

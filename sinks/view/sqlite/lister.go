@@ -19,8 +19,8 @@ var (
 	_ view.ContributionLister = (*Store)(nil)
 )
 
-// ListRows reads the rows page by page. If the version of a row was damaged by hand, the row has the zero version. t
-// needs no key attributes.
+// ListRows reads the rows page by page. If the version of a row was damaged by hand, the row has the zero version.
+// ListRows does not use the key attributes of t.
 func (s *Store) ListRows(ctx context.Context, t view.Target, l state.Listing) iter.Seq2[view.Row, error] {
 	return func(yield func(view.Row, error) bool) {
 		table, found, err := tableNamed(ctx, s.DB, t.Name)
@@ -84,8 +84,8 @@ func (s *Store) setListed(r *view.Row, t view.Table, stored *storedRow) error {
 	return nil
 }
 
-// keyOf returns the key attribute by which a row is found. It is the text in the key column if that was changed by
-// hand. Otherwise it is rowKey, the attribute in the row itself.
+// keyOf returns the key attribute by which a row is found. It is the text in the key column if the column was changed
+// by hand. Otherwise it is rowKey, the attribute in the row itself.
 func keyOf(column any, rowKey item.Value) item.Value {
 	text, isText := column.(string)
 	if !isText || string(rowKey.Raw()) == text {

@@ -23,7 +23,7 @@ func (o output) Inspect(ctx context.Context, _ bool) (state.Inspection, error) {
 		" WHERE view = ? AND pipeline = ? GROUP BY birth", o.Sink, o.Pipeline)
 }
 
-// Emptied reports whether the state remembers a row or a group of the sink, but the table has no row of it.
+// Emptied reports whether the state remembers a row or a group of the sink, but the table has no row of the sink.
 func (o output) Emptied(ctx context.Context, birth string) (emptied bool, err error) {
 	if _, found, err := tableNamed(ctx, o.DB, o.Name); err != nil {
 		return false, err

@@ -34,8 +34,8 @@ func tableNamed(ctx context.Context, db *sqlite.DB, name string) (view.Table, bo
 	return sqlite.ReadFirst(ctx, db, `SELECT name, pk, sk FROM "_tw_tables" WHERE name = ?`, []any{name}, scanTable)
 }
 
-// hasCatalog reports whether the file has the list of view tables. A file has none if only stores of the state or of
-// indexes have opened it.
+// hasCatalog reports whether the file has the list of view tables. A file has no such list if only stores of the state
+// or of indexes have opened it.
 func hasCatalog(ctx context.Context, db *sqlite.DB) (bool, error) {
 	return sqlite.HasTable(ctx, db, tablePrefix+catalog)
 }
@@ -90,7 +90,7 @@ func setItem(r *view.Row, t view.Table, image item.Image) {
 	}
 }
 
-// Rows reads a table as of the start of the read. t needs only its name.
+// Rows reads a table as it is at the start of the read. It uses only the name of t.
 func (s *Store) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
 	return func(yield func(view.Row, error) bool) {
 		name := t.Name

@@ -40,8 +40,8 @@ func (x *tx) repairRow(r *view.RowRepair) error {
 	return x.repairApart(r, stored)
 }
 
-// repairApart is repairRow for a row whose tombstone is apart. stored is the row at the row's key, or a tombstone that
-// should not be there.
+// repairApart is repairRow for a row whose tombstone is apart. stored is what is in the table of rows: the row, or a
+// tombstone that should not be in this table.
 func (x *tx) repairApart(r *view.RowRepair, stored view.StoredRow) error {
 	pk, sk := keyColumn(r.Next.PK), keyColumn(r.Next.SK)
 	storedTombstone, err := x.Tombstone(x.ctx, x.id, pk, sk)

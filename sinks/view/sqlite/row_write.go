@@ -9,8 +9,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// checkOwnerAt returns the version of the row at a key, and the key of the item that the row belongs to; "" if there is
-// no row. foreign is not nil if the row belongs to another sink. The error is fatal if the row has another birth.
+// checkOwnerAt returns the version of the row at a key, and the key of the item that the row belongs to. Both are "" if
+// there is no row. foreign is not nil if the row belongs to another sink. The error is fatal if the row has another
+// birth, which is the recorded identity of the sink's output.
 func (x *tx) checkOwnerAt(
 	pk, sk item.Value,
 ) (version string, source item.Key, foreign *view.ForeignRowError, err error) {
@@ -28,7 +29,7 @@ func (x *tx) checkOwnerAt(
 	return version, source, &view.ForeignRowError{Target: x.target, Row: row, View: owner, Pipeline: pipe}, err
 }
 
-// checkOwnerOf is checkOwnerAt for a row.
+// checkOwnerOf is checkOwnerAt for the row r. It does not return the version.
 func (x *tx) checkOwnerOf(r state.Row) (source item.Key, foreign *view.ForeignRowError, err error) {
 	pk, sk, err := x.decodeRow(r)
 	if err == nil {

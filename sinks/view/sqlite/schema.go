@@ -11,7 +11,7 @@ import (
 )
 
 // tablePrefix is the prefix of the tables with the rows of view tables. The tables of the state have another prefix,
-// because a view table may have any name.
+// because a view table may have any name, also that of a table of the state.
 const tablePrefix = "_tw_"
 
 // enginePrefix is the prefix of names that SQLite reserves.
@@ -49,11 +49,12 @@ ON CONFLICT (pk, sk) DO UPDATE SET version = excluded.version, void = excluded.v
 	attributes = excluded.attributes, item = excluded.item
 WHERE ` + ownerMatches
 
-	// onlyOver is for rows that guard themselves. Only a lower version is replaced, or a void tombstone of the same
-	// version. Writes of other rows do not need it, because guards and contributions protect them.
+	// onlyOver is an additional condition of writeRow for rows that guard themselves. The write then replaces only a
+	// lower version, or a void tombstone of the same version. (void marks the tombstone of a change that could not be
+	// mapped.) Other rows do not need onlyOver, because guards and contributions protect them.
 	onlyOver = " AND (excluded.version > old.version OR excluded.version = old.version AND old.void > excluded.void)"
 
-	// For rows with tombstones apart: the update and the deletion of a stored row that is older.
+	// updateRow and deleteOlderRow are for rows with tombstones apart. They change the stored row only if it is older.
 	updateRow      = `UPDATE %s SET version = ?, source = ?, attributes = ?, item = ? WHERE pk = ? AND sk = ? AND view = ? AND pipeline = ? AND birth = ? AND version < ?`
 	deleteOlderRow = deleteRow + ` AND version < ?`
 
