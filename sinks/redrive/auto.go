@@ -28,22 +28,23 @@ type AutoOptions struct {
 	// Attempts is 1, as Auto tries again anyway.
 	Options
 
-	Every  time.Duration    // between two checks of a sink. Default: 1m
+	Every  time.Duration    // time between two checks of a sink. Default: 1m
 	Wait   pipeline.Backoff // backoff after a redrive that left letters, at least Every. Default: from 1m to 30m
-	Logger *slog.Logger     // Default: discards
+	Logger *slog.Logger     // Default: nothing is logged
 }
 
-// Auto redrives the dead letters that an outage left (see [Outage]) once their sink is well again. Letters that
-// failed permanently stay until their cause is mended and they are redriven by hand. Auto runs in the process of
-// the pipeline, and can run in several processes: a letter that two of them deliver at once reaches the sink twice,
-// as with any redelivery.
+// Auto redrives the dead letters that an outage left (see [Outage]) once their sink is well again. Letters that failed
+// permanently stay until their cause is mended and they are redriven by hand. Auto runs in the process of the pipeline.
+// It can run in several processes. If two processes deliver a letter at once, it reaches the sink twice, as with any
+// redelivery.
 //
 // A sink is well if nothing has failed temporarily since its last successful Write ([pipeline.RouteInfo.Healthy]). Auto
-// redrives the letters of a sink at the next check after it becomes well again. For other sinks a redrive is the
-// trial, with the backoff Wait while it fails.
+// redrives the letters of a sink at the next check after the sink becomes well again. A sink to which nothing is
+// written cannot become well in this sense. So Auto also tries a redrive for a sink that is not well, with the backoff
+// Wait between tries that fail.
 //
-// Auto blocks until ctx ends, and returns nil then, or until an error marked with pipeline.Fatal. It logs other
-// errors, and tries again.
+// Auto blocks until ctx ends, or until an error marked with pipeline.Fatal. It returns nil in the first case, and the
+// error in the second. It logs other errors, and tries again.
 func Auto(ctx context.Context, o AutoOptions) error {
 	switch {
 	case o.Pipeline == nil || o.Letters == nil:
@@ -80,8 +81,8 @@ func Auto(ctx context.Context, o AutoOptions) error {
 	return nil
 }
 
-// refusedEvery is the longest pause between two reads that are refused for missing rights. [pipeline.Patience]
-// starts a new period after a longer pause.
+// refusedEvery is the longest pause between two reads that are refused for missing rights. After a longer pause,
+// [pipeline.Patience] would start a new period.
 const refusedEvery = time.Minute
 
 // auto is a running Auto.
@@ -93,14 +94,14 @@ type auto struct {
 // sinkProgress is the state of a sink in Auto.
 type sinkProgress struct {
 	attempt int               // checks in a row that failed or left letters
-	next    time.Time         // no check before it, unless the sink becomes well again
+	next    time.Time         // time of the next check, unless the sink becomes well again earlier
 	ended   time.Time         // end of the last redrive
-	reads   pipeline.Patience // patience with refused reads of letters and quarantines
+	reads   pipeline.Patience // decides how long refused reads of letters and marks are tolerated
 	refused bool              // the last check was refused
 }
 
-// check redrives the letters of a sink if its time has come and there may be some. It returns fatal
-// errors only.
+// check redrives the letters of a sink if a check is due and the sink may have letters. It returns only fatal errors,
+// and logs other errors.
 func (a *auto) check(ctx context.Context, info pipeline.RouteInfo) error {
 	s := a.sinks[info.Name]
 	if s == nil {
@@ -109,7 +110,7 @@ func (a *auto) check(ctx context.Context, info pipeline.RouteInfo) error {
 	}
 	now := time.Now()
 	if info.Healthy() && info.Failed.After(s.ended) {
-		s.attempt, s.next = 0, now // it failed since then, and is well again
+		s.attempt, s.next = 0, now // the sink failed after the last redrive, and is well again
 	}
 	if now.Before(s.next) {
 		return nil
@@ -145,8 +146,8 @@ func (a *auto) check(ctx context.Context, info pipeline.RouteInfo) error {
 	return nil
 }
 
-// mayHaveLetters reports whether a sink may have letters of an outage. With a Quarantine it looks
-// for a quarantined key, which is cheap. Without one it reads letters.
+// mayHaveLetters reports whether a sink may have letters of an outage. With a Quarantine it looks for a quarantined
+// key, which is cheap. Without a Quarantine it reads letters.
 func (a *auto) mayHaveLetters(ctx context.Context, sink string) (some bool, err error) {
 	if a.Quarantine != nil {
 		for _, err := range a.Quarantine.Marks(ctx, sink) {
@@ -163,7 +164,7 @@ func (a *auto) mayHaveLetters(ctx context.Context, sink string) (some bool, err 
 	return false, nil
 }
 
-// redrive redrives a sink's letters once; left reports whether some letters or held keys stay.
+// redrive redrives a sink's letters once. left is true if letters or quarantined keys of the sink stay.
 func (a *auto) redrive(ctx context.Context, sink string) (left bool, err error) {
 	o := a.Options
 	o.Sink = sink

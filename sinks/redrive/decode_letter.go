@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// source is the stream and the table of a letter. A record names neither itself.
+// source is the stream and the table that a letter names. The record in the letter names neither of them.
 type source struct{ arn, table string }
 
 // decode decodes the record of a letter, or its line of a snapshot.
@@ -51,7 +51,7 @@ func (r *run) decode(l *pipeline.DeadLetter) (*record.Change, error) {
 	return c, nil
 }
 
-// decodeLine decodes a line of a snapshot as its source did.
+// decodeLine decodes the letter's line of a snapshot, in the same way as the source of the snapshot did.
 func (r *run) decodeLine(l *pipeline.DeadLetter) (*record.Change, error) {
 	o := *l.Snapshot
 	o.DecoderOptions = r.Decoder
@@ -66,9 +66,9 @@ func (r *run) decodeLine(l *pipeline.DeadLetter) (*record.Change, error) {
 	return &page.Changes[0], nil
 }
 
-// decodeAgain tries to decode the letters of undecodable records. If a record can be decoded now,
-// it gets a letter for each sink and its key a mark, and then the old letter is removed. A sink
-// that ignores the change says so when the letter is delivered.
+// decodeAgain tries to decode the letters of undecodable records. If a record can be decoded now, decodeAgain stores a
+// letter for each sink, adds it to the mark of its key, and then removes the old letter. A sink that ignores the change
+// gets a letter too. It ignores the letter when it is delivered.
 func (r *run) decodeAgain(ctx context.Context) error {
 	r.report.Undecodable = 0
 	for l, err := range r.Letters.Read(ctx) {
@@ -108,7 +108,8 @@ func (r *run) decodeAgain(ctx context.Context) error {
 	return nil
 }
 
-// splitBySink replaces a letter by one for each sink.
+// splitBySink replaces l, the letter of an undecodable record, by one letter for each sink that the record was for. c
+// is the change that was decoded from l.
 func (r *run) splitBySink(ctx context.Context, l *pipeline.DeadLetter, id string, c *record.Change) error {
 	r.report.Decoded++
 	if r.DryRun {
@@ -125,7 +126,7 @@ func (r *run) splitBySink(ctx context.Context, l *pipeline.DeadLetter, id string
 		one := *l
 		one.Sink, one.Key, one.Version, one.Sequence = info.Name, c.Key, c.Version, c.Sequence
 		one.StreamARN, one.Table = c.StreamARN, c.Table
-		if l.Snapshot != nil { // the letter of a sink has a record
+		if l.Snapshot != nil { // a letter that names a sink has a record, not a line
 			one.Raw, one.Snapshot, one.Sinks = c.RecordJSON(), nil, nil
 		}
 		letters = append(letters, one)
@@ -144,9 +145,10 @@ func (r *run) splitBySink(ctx context.Context, l *pipeline.DeadLetter, id string
 	return r.Letters.Remove(ctx, []string{id})
 }
 
-// wasFor reports whether an undecodable record was for a sink. If the sink is suppressed now and
-// its key is not quarantined, the sink was suppressed then too, and needs no letter. If that is
-// unknown, the sink gets a letter, which stays until a redrive without suppression.
+// wasFor reports whether the undecodable record of l was for a sink. If the sink is suppressed now and the record's key
+// is not quarantined, the sink was also suppressed when the record was read. Then wasFor returns false, because the
+// sink needs no letter. If this is unknown, wasFor returns true. The sink then gets a letter, which stays until a
+// redrive without suppression.
 func (r *run) wasFor(ctx context.Context, info pipeline.RouteInfo, l *pipeline.DeadLetter) (bool, error) {
 	if l.Snapshot != nil && !slices.Contains(r.filledSinks(l), info.Name) {
 		return false, nil
@@ -159,7 +161,7 @@ func (r *run) wasFor(ctx context.Context, info pipeline.RouteInfo, l *pipeline.D
 }
 
 // filledSinks returns the sinks that the snapshot of a line was read for. A sink whose letters are moved has its new
-// name.
+// name, Options.To.
 func (r *run) filledSinks(l *pipeline.DeadLetter) []string {
 	if r.moved == "" {
 		return l.Sinks
@@ -184,7 +186,7 @@ func (r *run) checkFilled(l *pipeline.DeadLetter) error {
 			"or move its letters to another one (tablewake redrive --sink NAME --to SINK), or discard the letter (--class undecodable --discard)", strings.Join(l.Sinks, ", "))
 }
 
-// failure describes a letter that stays and has no change, with sensitive names masked.
+// failure returns the Failure of a letter that stays and was not decoded. Key and error are masked.
 func (r *run) failure(l *pipeline.DeadLetter, id string, why error) Failure {
 	f := Failure{Sink: l.Sink, Key: item.Key(r.Mask.Text(string(l.Key))), ID: id, Class: l.Class}
 	if e, ok := errors.AsType[*record.RecordError](why); ok {

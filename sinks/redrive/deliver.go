@@ -22,8 +22,8 @@ var (
 	errSuppressed = errs.New("what it would send is held back in this redrive")
 )
 
-// deliverSink delivers the letters of one sink. repeat reports whether another pass is needed: a
-// key was not quarantined yet, or got a further letter meanwhile.
+// deliverSink delivers the letters of one sink. repeat is true if another pass is needed, because a key was not
+// quarantined yet or got another letter meanwhile.
 func (r *run) deliverSink(ctx context.Context, sink string, letters []*keyLetters) (repeat bool, err error) {
 	info, known := r.routes[sink]
 	switch {
@@ -77,9 +77,9 @@ func (r *run) deliverSink(ctx context.Context, sink string, letters []*keyLetter
 	return repeat || more, err
 }
 
-// quarantineFirst quarantines the keys that have letters and no mark, as after a crash between the
-// two. It returns the other keys: this pass leaves out the keys that it quarantines, and the next
-// one delivers them.
+// quarantineFirst quarantines the keys that have letters but no mark. A crash after a letter was stored and before its
+// mark was stored leaves such a key. held are the letters of the keys that had a mark already: this pass delivers only
+// them. repeat is true if quarantineFirst quarantined a key. The next pass then delivers the letters of this key.
 func (r *run) quarantineFirst(
 	ctx context.Context, sink string, letters []*keyLetters,
 ) (held []*keyLetters, repeat bool, err error) {
@@ -99,12 +99,14 @@ func (r *run) quarantineFirst(
 
 // window has the letters that are delivered together.
 type window struct {
-	keys  []*keyLetters // the letters of the key of each ref
+	keys  []*keyLetters // keys[i] has all letters of the key of refs[i]
 	refs  []*letterRef
-	bytes int64 // bytes of their records
+	bytes int64 // total size of the records of refs
 }
 
-// next returns the next letters that can be delivered, up to count and up to Options.Bytes.
+// next returns the next letters that can be delivered: at most count letters, whose records have at most Options.Bytes.
+// A single record may be larger. next leaves out letters that wait for an earlier letter of their key, or for its
+// barrier.
 func (r *run) next(info pipeline.RouteInfo, letters []*keyLetters, count int) (w window) {
 	for _, l := range letters {
 		for i := range l.refs {
@@ -126,8 +128,9 @@ func (r *run) next(info pipeline.RouteInfo, letters []*keyLetters, count int) (w
 	return w
 }
 
-// load reads the records of a window. It has to read all letters for that, so it keeps the records after the
-// window too, up to Options.Bytes. A letter that it does not find was removed.
+// load reads the records of a window into r.loaded. To find them, it has to read the letters from the start of the
+// store. So it also keeps the records of the letters after the window, up to Options.Bytes. A letter that is not found
+// was removed.
 func (r *run) load(ctx context.Context, info pipeline.RouteInfo, letters []*keyLetters, w *window) error {
 	if r.Discard || !slices.ContainsFunc(w.refs, func(ref *letterRef) bool { _, ok := r.loaded[ref.id]; return !ok }) {
 		return nil
@@ -135,9 +138,9 @@ func (r *run) load(ctx context.Context, info pipeline.RouteInfo, letters []*keyL
 	return r.loadNext(ctx, info, letters, nil)
 }
 
-// loadNext reads the records of the letters that can be delivered next, up to Options.Bytes. It passes each letter of
-// the store to visit. If visit is nil, the read ends after the last of these records. It reads nothing if no letter can
-// be delivered.
+// loadNext reads the records of the letters that can be delivered next, up to Options.Bytes. If visit is not nil,
+// loadNext reads the whole store, and calls visit with each letter and its ID. If visit is nil, loadNext stops after
+// the last of the records. It reads nothing if no letter can be delivered.
 func (r *run) loadNext(
 	ctx context.Context, info pipeline.RouteInfo, letters []*keyLetters, visit func(l *pipeline.DeadLetter, id string),
 ) error {
@@ -166,11 +169,13 @@ func (r *run) loadNext(
 	return nil
 }
 
-// readAgain reads the letters of a sink a second time, and sets the barrier of each key that has an earlier letter than
-// the pass knows. It reports whether there is such a key: another pass is needed.
+// readAgain reads the letters of a sink a second time. It looks for letters that sort did not read although they come
+// before the last letter that sort read of the same key. Such a letter becomes the barrier of its key: the later
+// letters of the key wait. missed is true if there is such a letter. Then another pass is needed.
 //
-// A store is not read at one moment. A letter that was put meanwhile can be among those that were read, and the letter
-// of its key that was put just before it can be missing. This read began after the first one ended, so it has both.
+// Such a letter exists if two letters of a key are put while sort reads the store. sort may miss the first one and read
+// the second one, because a store is not read at one moment. readAgain begins after sort has ended, so it reads both
+// letters.
 func (r *run) readAgain(
 	ctx context.Context, info pipeline.RouteInfo, sink string, letters []*keyLetters,
 ) (missed bool, err error) {
@@ -194,13 +199,14 @@ func (r *run) readAgain(
 	return missed, err
 }
 
-// deliver delivers a window to the sink and removes the delivered letters. progress is false if no letter changed its
-// state, because all failed temporarily. wait is how long the server asked to wait.
+// deliver delivers a window to the sink and removes the delivered letters. progress is true if a letter changed its
+// state. It is false if all letters failed temporarily. wait is then the time that the server asked to wait; 0 if it
+// did not ask.
 func (r *run) deliver(
 	ctx context.Context, info pipeline.RouteInfo, sink string, w *window,
 ) (progress bool, wait time.Duration, err error) {
 	var cs []*record.Change
-	var at []int // index of each change in the window
+	var at []int // at[k] is the index of cs[k] in the window
 	var done []string
 	overtaken := 0
 	failureOf := func(k int, why error) Failure {
@@ -217,7 +223,7 @@ func (r *run) deliver(
 		case r.Discard:
 			end(i, discarded)
 		case !there:
-			w.refs[i].state, progress = delivered, true // another redrive removed it
+			w.refs[i].state, progress = delivered, true // another redrive removed the letter
 			r.report.sink(sink, func(s *SinkReport) { s.Letters-- })
 		case w.keys[i].blocked:
 		default:
@@ -244,20 +250,20 @@ func (r *run) deliver(
 			r.failLetter(w.refs[i], failureOf(k, errSuppressed))
 			progress = true
 		case res.Err == nil && res.Outcome == pipeline.Superseded && w.keys[i].anyBefore(w.refs[i], (*letterRef).blocksLater):
-			// a letter before this one stays, and can write a row in a later redrive that only the old image of this one can
-			// remove
+			// An earlier letter of the key stays. In a later redrive the earlier letter may write a row that only the
+			// old image of this letter can remove. So this letter stays too.
 			r.failLetter(w.refs[i], failureOf(k, errNeeded))
 			progress = true
 		case res.Err == nil && res.Outcome == pipeline.Superseded &&
 			w.keys[i].anyBefore(w.refs[i], func(r *letterRef) bool { return r.state == pending }):
-			// it is tried again after that one
+			// this letter is tried again after the earlier one
 		case res.Err == nil:
 			if end(i, delivered); res.Outcome == pipeline.Superseded {
 				overtaken++
 			}
 		case pipeline.IsFatal(res.Err) || ctx.Err() != nil:
 			err = res.Err
-		case res.Untried: // an earlier one of its key failed: it is tried again, or waits
+		case res.Untried: // an earlier letter of the key failed: this letter is tried again, or waits
 		case retry:
 			w.refs[i].lastFailure = failureOf(k, res.Err)
 			wait = max(wait, after)
@@ -270,8 +276,8 @@ func (r *run) deliver(
 	return progress || len(done) > 0, wait, err
 }
 
-// remove removes delivered or discarded letters, even if the redrive is being stopped. overtaken is how many of
-// them had no effect, as the sink has a newer version.
+// remove removes delivered or discarded letters, even if the redrive is being stopped. overtaken is the number of these
+// letters that had no effect, because the sink has a newer version.
 func (r *run) remove(ctx context.Context, sink string, ids []string, overtaken int) error {
 	if len(ids) == 0 {
 		return nil
@@ -290,8 +296,7 @@ func (r *run) remove(ctx context.Context, sink string, ids []string, overtaken i
 	return nil
 }
 
-// failExhausted fails the letters of a window that still fail temporarily after Options.Attempts
-// tries.
+// failExhausted fails the letters of a window that still fail temporarily after Options.Attempts tries.
 func (r *run) failExhausted(w *window) {
 	for i, ref := range w.refs {
 		if ref.state == pending && ref.lastFailure.Error != "" && !w.keys[i].blocked {
@@ -301,15 +306,15 @@ func (r *run) failExhausted(w *window) {
 	}
 }
 
-// failLetter notes that a letter stays. This redrive does not try it again.
+// failLetter records that a letter stays, and why. This redrive does not try the letter again.
 func (r *run) failLetter(ref *letterRef, why Failure) {
 	ref.state = failed
 	r.failed[ref.id] = true
 	r.report.fail(why)
 }
 
-// finish counts the letters of a sink that stay, and releases the keys without such a letter.
-// repeat reports whether a key got a further letter meanwhile.
+// finish counts the letters of a sink that stay. It clears the mark of each key that no letter keeps quarantined.
+// repeat is true if such a key got another letter meanwhile, so that its mark stays.
 func (r *run) finish(
 	ctx context.Context, info pipeline.RouteInfo, sink string, letters []*keyLetters,
 ) (repeat bool, err error) {
@@ -320,7 +325,7 @@ func (r *run) finish(
 			case failed:
 				fails++
 				if !info.Guarded || l.exhausted {
-					keeps++ // else versions decide, and a permanent failure blocks no key
+					keeps++ // otherwise the sink compares versions, and a permanent failure blocks no key
 				}
 			case pending:
 				keeps++

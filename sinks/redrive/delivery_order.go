@@ -13,7 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// deliveryOrder orders the letters of a key: by version, and by arrival if a version is unknown or both are the same.
+// deliveryOrder is the position of a letter among the letters of its key. The letters are ordered by version. If a
+// version is unknown, or both are equal, they are ordered by arrival.
 type deliveryOrder struct {
 	version record.Version
 	n       int // position in the order of arrival
@@ -28,7 +29,7 @@ func (p deliveryOrder) compare(q deliveryOrder) int {
 
 func (p deliveryOrder) before(q deliveryOrder) bool { return p.compare(q) < 0 }
 
-// noteFirst notes a place of a key if no earlier one is noted.
+// noteFirst sets first[key] to the position at, unless first has an earlier position of the key.
 func noteFirst[K comparable](first map[K]deliveryOrder, key K, at deliveryOrder) {
 	if noted, ok := first[key]; !ok || at.before(noted) {
 		first[key] = at
@@ -56,30 +57,34 @@ const (
 	failed
 )
 
-// blocksLater reports whether the later letters of the key must wait for r, at a sink that does not compare versions.
+// blocksLater reports whether the later letters of the key must wait for r. It is for sinks that do not compare
+// versions.
 func (r *letterRef) blocksLater() bool { return r.state == failed || r.state == pending && !r.selected }
 
 // keyLetters has the letters of one key at one sink, in the order of delivery.
 type keyLetters struct {
-	key          item.Key
-	refs         []letterRef
-	mark         state.Mark
-	marked       bool           // there is a mark
-	barrier      *deliveryOrder // later letters wait for an undecodable record or for a later pass; may be nil
-	settledCount int            // number of letters at the beginning that are delivered or discarded, as far as counted
-	blocked      bool           // the other letters wait for one that stays
-	exhausted    bool           // failExhausted failed a letter of it
+	key    item.Key
+	refs   []letterRef
+	mark   state.Mark
+	marked bool // the key has a mark
+	// Letters after the barrier wait. It is the position of an undecodable record, or of a letter that a later pass
+	// delivers. Default: nil; no letter waits for it.
+	barrier      *deliveryOrder
+	settledCount int  // the first settledCount letters are delivered or discarded
+	blocked      bool // the remaining letters wait for a letter that stays
+	exhausted    bool // failExhausted failed a letter of the key
 }
 
-// setBarrier makes the letters after a place wait, beside those that wait already.
+// setBarrier makes the letters after the position at wait. If there is an earlier barrier, it stays.
 func (l *keyLetters) setBarrier(at deliveryOrder) {
 	if l.barrier == nil || at.before(*l.barrier) {
 		l.barrier = &at
 	}
 }
 
-// anyBefore reports whether is returns true for a letter before one, which must not be settled. It
-// skips the settled letters at the beginning once, not once for each letter.
+// anyBefore reports whether is returns true for any letter before one. The letter one must not be delivered or
+// discarded yet. anyBefore skips the delivered and discarded letters at the beginning. settledCount is their number, so
+// that the next call does not pass over them again.
 func (l *keyLetters) anyBefore(one *letterRef, is func(*letterRef) bool) bool {
 	for l.refs[l.settledCount].state == delivered || l.refs[l.settledCount].state == discarded {
 		l.settledCount++
@@ -92,7 +97,8 @@ func (l *keyLetters) anyBefore(one *letterRef, is func(*letterRef) bool) bool {
 	return false
 }
 
-// sort reads all letters, without their records, and sorts them by sink and key.
+// sort reads all letters. It returns them without their records, by sink and in the order of their keys. It includes
+// keys that have a mark but no letters.
 func (r *run) sort(ctx context.Context, marks map[string]map[item.Key]state.Mark) (map[string][]*keyLetters, error) {
 	letters := map[string]map[item.Key]*keyLetters{}
 	get := func(sink string, k item.Key) *keyLetters {
@@ -136,7 +142,7 @@ func (r *run) sort(ctx context.Context, marks map[string]map[item.Key]state.Mark
 			continue
 		}
 		if again {
-			continue // Read yielded it twice
+			continue // Read yielded the letter twice
 		}
 		of := get(l.Sink, item.Key(strings.Clone(string(l.Key))))
 		one := letterRef{deliveryOrder: deliveryOrder{l.Version, n}, id: id, class: l.Class, size: int64(len(l.Raw)),

@@ -29,9 +29,9 @@ func (r *run) checkSinks() error {
 	return nil
 }
 
-// move makes the letters of Sink letters of To, and sets Sink to To. It removes an old letter only after the new one
-// is stored and the mark of its key counts it: a move that was interrupted can be started again. If To does not compare
-// versions, the letters behind one that is not selected stay too.
+// move turns the letters of Sink into letters of To, and sets Sink to To. It removes an old letter only after the new
+// letter is stored and the mark of its key counts the new letter. So a move that was interrupted can be started again.
+// A letter that is not selected stays. If To does not compare versions, the later letters of its key stay too.
 func (r *run) move(ctx context.Context) error {
 	marks, err := r.readMarks(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (r *run) move(ctx context.Context) error {
 	if err := flush(); err != nil {
 		return err
 	}
-	for k, m := range marks[r.Sink] { // no consumer adds to them: the sink is gone
+	for k, m := range marks[r.Sink] { // no consumer adds letters to these marks, because the sink is gone
 		if stay[k] {
 			continue
 		}
@@ -84,8 +84,9 @@ func (r *run) move(ctx context.Context) error {
 	return nil
 }
 
-// moveBarriers returns the first letter of each key that is not selected. No later letter of the key may be moved,
-// since it would be delivered first. There is none if To compares versions.
+// moveBarriers returns, by key, the position of the first letter that is not selected. Later letters of the key must
+// not be moved, because they would be delivered before that letter. The map is empty if all letters are selected or if
+// To compares versions.
 func (r *run) moveBarriers(ctx context.Context) (map[item.Key]deliveryOrder, error) {
 	barriers := map[item.Key]deliveryOrder{}
 	if len(r.Classes) == 0 || r.routes[r.To].Guarded {
@@ -105,7 +106,7 @@ func (r *run) moveBarriers(ctx context.Context) (map[item.Key]deliveryOrder, err
 	return barriers, nil
 }
 
-// rename stores letters as letters of To, and removes the old ones.
+// rename stores letters as letters of To, adds them to the marks of their keys, and removes the old letters.
 func (r *run) rename(ctx context.Context, letters []pipeline.DeadLetter) error {
 	if len(letters) == 0 {
 		return nil

@@ -1,15 +1,17 @@
-// Package redrive delivers dead letters to the sinks that they belong to, and releases the
-// quarantined keys of these letters.
+// Package redrive delivers dead letters, which are stored changes that failed, to the sinks that they belong to. It
+// also ends the quarantine of their keys.
 //
-// A sink without versions must see the changes of a key in order. Redrive therefore keeps such a
-// key quarantined while it delivers the key's letters, the oldest first. It then clears the key's
-// mark, unless the pipeline put another letter behind the mark meanwhile. In that case redrive
-// starts again. A redrive may therefore run while the pipeline runs, in this process or another. A
-// letter that fails again stays, with the mark and the later letters of its key. If the sink
-// compares versions, letters need no mark, and a letter that fails does not block others.
+// A sink that does not compare versions must get the changes of a key in order. A redrive delivers the letters of such
+// a key from the oldest to the newest. Meanwhile the key stays quarantined: it has a mark, and the pipeline stores new
+// changes of the key as letters and counts them in the mark. After the last letter the redrive clears the mark. If the
+// pipeline has counted another letter meanwhile, the mark stays, and the redrive reads the letters again. So a redrive
+// may run while the pipeline runs, in this process or another.
 //
-// Redrive removes a letter after the sink has it. A redrive that was interrupted can be started
-// again. It delivers again at most the letters that it had delivered but not removed.
+// If a letter fails again, it stays, with the mark and the later letters of its key. If the sink compares versions,
+// letters need no mark, and a letter that fails does not block other letters.
+//
+// A redrive removes a letter only after the sink has it. A redrive that was interrupted can be started again. The
+// second run delivers a letter twice only if the first run delivered it and did not remove it.
 package redrive
 
 import (
@@ -46,10 +48,10 @@ var _ Pipeline = (*pipeline.Pipeline)(nil)
 type Options struct {
 	Pipeline   Pipeline         // required
 	Letters    deadletter.Store // required
-	Quarantine state.Quarantine // the pipeline's marks. Default: none; keys are not quarantined
+	Quarantine state.Quarantine // marks of the pipeline's quarantined keys. Default: none; no key is quarantined
 
-	// Decoder has the options for decoding records. If a letter names its stream and table, these
-	// are used instead.
+	// Decoder has the options for decoding records. The stream and the table that a letter names replace those of
+	// Decoder.
 	Decoder record.DecoderOptions
 
 	Name    string   // only letters of this pipeline. Default: all
@@ -67,8 +69,8 @@ type Options struct {
 	Mask *mask.Mask // masks sensitive attributes in Report.Failures. Default: nothing is masked
 
 	Attempts int              // tries of a letter that fails temporarily. Default: 5
-	Backoff  pipeline.Backoff // between the tries. Default: the default of Backoff
-	Bytes    int64            // bytes of records held at once. Default: 32 MiB
+	Backoff  pipeline.Backoff // wait between the tries. Default: the default of Backoff
+	Bytes    int64            // maximum bytes of records in memory. Default: 32 MiB
 
 	Progress func(Report) // receives the report during the redrive. Default: none
 }
@@ -82,18 +84,17 @@ type run struct {
 	report   Report
 	routes   map[string]pipeline.RouteInfo
 	decoders map[source]*record.Decoder
-	readIDs  map[string]bool                // IDs of the letters that the pass has read
-	loaded   map[string]pipeline.DeadLetter // some of the letters to deliver next
-	failed   map[string]bool                // IDs of letters that failed permanently: not tried again
-	moved    string                         // the sink whose letters are moved to To; "" if none is
+	readIDs  map[string]bool                // IDs of the letters that sort has read in this pass
+	loaded   map[string]pipeline.DeadLetter // letters to deliver next, with their records, by ID
+	failed   map[string]bool                // IDs of letters that failed in this redrive; they are not tried again
+	moved    string                         // the sink whose letters are moved to To; "" if To is not set
 }
 
-// Run redrives until no deliverable letter is left. The report says which letters stay, and why.
-// The error says why the redrive itself could not continue: the letters or the marks cannot be
-// read, or ctx is done. The report is valid beside an error too.
+// Run delivers letters until no letter is left that can be delivered. The report says which letters stay, and why. An
+// error means that the redrive itself could not continue: for example, the letters or the marks cannot be read, or ctx
+// is done. The report is also valid if there is an error.
 //
-// Run also ends the reservation of letters that the store keeps for a reader
-// ([deadletter.Releaser]).
+// Some stores reserve letters for a reader. Run ends this reservation before it returns ([deadletter.Releaser]).
 func Run(ctx context.Context, o Options) (report Report, err error) {
 	switch {
 	case o.Pipeline == nil:
@@ -149,10 +150,11 @@ func (r *run) isSelected(class string) bool {
 	return len(r.Classes) == 0 || slices.Contains(r.Classes, class)
 }
 
-// runPass handles the present letters. repeat reports that more may have come meanwhile.
+// runPass reads all letters once, and delivers those that can be delivered. repeat is true if another pass is needed,
+// because letters may have come meanwhile or keys were not quarantined yet.
 func (r *run) runPass(ctx context.Context) (repeat bool, err error) {
-	// A letter is stored before its mark counts it. Reading the marks first therefore finds every
-	// letter that a mark counts.
+	// The pipeline stores a letter before the mark of its key counts the letter. The marks are read before the letters,
+	// so every letter that a mark counts is read.
 	marks, err := r.readMarks(ctx)
 	if err != nil {
 		return false, err

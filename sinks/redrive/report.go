@@ -9,7 +9,8 @@ import (
 // Report is the result of a redrive.
 type Report struct {
 	Sinks map[string]SinkReport `json:"sinks"`
-	// Decoded counts the letters that can be decoded now: each became one letter for each sink
+	// Decoded counts the letters of undecodable records that can be decoded now. Each of them became one letter for
+	// each sink.
 	Decoded     int       `json:"decoded"`
 	Undecodable int       `json:"undecodable"` // letters that still cannot be decoded
 	Moved       int       `json:"moved"`       // letters that Options.To took over
@@ -17,15 +18,15 @@ type Report struct {
 	Failures    []Failure `json:"failures"`    // reasons why letters stay: the first 20
 }
 
-// SinkReport is the part of one sink. Letters = Delivered + Superseded + Discarded + Failed +
-// Waiting. After a dry run only Letters and Held are set.
+// SinkReport is the part of a Report about one sink. Letters = Delivered + Superseded + Discarded + Failed + Waiting.
+// After a dry run only Letters and Held are set.
 type SinkReport struct {
-	Letters    int `json:"letters"`    // found
-	Delivered  int `json:"delivered"`  // the sink has or ignores them; removed
-	Superseded int `json:"superseded"` // the sink has a newer version of their items; removed
-	Discarded  int `json:"discarded"`  // removed by Options.Discard
-	Failed     int `json:"failed"`     // they failed again and stay
-	Waiting    int `json:"waiting"`    // they stay after an earlier letter that stays
+	Letters    int `json:"letters"`    // letters that were found
+	Delivered  int `json:"delivered"`  // letters that the sink has or ignores; they are removed
+	Superseded int `json:"superseded"` // letters of items that the sink has in a newer version; they are removed
+	Discarded  int `json:"discarded"`  // letters that Options.Discard removed
+	Failed     int `json:"failed"`     // letters that failed again and stay
+	Waiting    int `json:"waiting"`    // letters that stay because an earlier letter of the key stays
 	Released   int `json:"released"`   // keys whose quarantine ended
 	Held       int `json:"held"`       // keys that stay quarantined
 }
@@ -60,7 +61,7 @@ func (r Report) Delivered() int {
 	return n
 }
 
-// sink changes the part of one sink.
+// sink calls change with the report of one sink, and stores the result.
 func (r *Report) sink(name string, change func(*SinkReport)) {
 	if r.Sinks == nil {
 		r.Sinks = map[string]SinkReport{}
@@ -70,7 +71,7 @@ func (r *Report) sink(name string, change func(*SinkReport)) {
 	r.Sinks[name] = s
 }
 
-// begin resets the counts of letters that stay, for another pass.
+// begin resets the counts of letters and keys that stay. The next pass counts them again.
 func (r *Report) begin() {
 	for name := range r.Sinks {
 		r.sink(name, func(s *SinkReport) {
@@ -94,7 +95,7 @@ func (r *run) reportProgress() {
 	}
 }
 
-// Empty reports whether nothing was found.
+// Empty reports whether the redrive found neither letters nor quarantined keys.
 func (r *Report) Empty() bool {
 	return len(r.Sinks) == 0 && r.Decoded+r.Undecodable+r.Discarded+r.Moved == 0
 }

@@ -16,11 +16,11 @@
 //
 //   - A removed row leaves a tombstone with the version of the change. A late write of an older version changes
 //     nothing. A newer row at the same key replaces the tombstone.
-//     -
-//
+//   - By default tombstones are apart from the rows, in the store's state. So the table has live rows only. A row and
+//     its tombstone change in one transaction. Therefore a stored row is always newer than its tombstone. An update is
+//     one put, on condition that the row is stored. A new row is put in one transaction with a check of its tombstone.
 //   - With [Options.InPlace], a tombstone is at the key of its row. Then each write is one conditional put, and readers
 //     skip tombstones.
-//
 //   - A move writes the row at the new key and a tombstone at the old key. Each of the two writes is conditional on the
 //     version that is stored at its key. If tombstones are apart from the rows, one transaction makes both writes,
 //     unless one of them is superseded. After a crash between two separate writes, the change is delivered again until
@@ -37,6 +37,12 @@
 //   - The old image has no influence, because the guard has the former row. So after a start in the middle of the
 //     stream, or after a gap, the next change of the item corrects its row. An item that never claimed a row has no
 //     guard.
+//
+// If no row can be made of the new image, or the store refuses the row permanently, the item's row is removed, and the
+// change is dead-lettered. The tombstone or guard of this removal is marked void, which means that a change of the same
+// version may replace it. Later changes of the item are applied as usual. After the settings are corrected, a redrive
+// delivers the change again, and the change replaces the void tombstone or guard. So after a redrive of all dead
+// letters of an item, the rows are those of one ordered pass.
 //
 // A change is also dead-lettered if no row key can be made of its old image. Such a change is written. Nevertheless it
 // must be redriven after the change before it, which is in the dead letters too.

@@ -15,8 +15,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// onlyOver is the condition for a put of a row: there is no row, or an older one of the same owner. onlyOverOrVoid also
-// allows a void tombstone of the same version. It is for mutations that are not void. An item without _tw meets neither
+// onlyOver is the condition for a put of a row: no row is stored, or the stored row has the same owner and a lower
+// version. onlyOverOrVoid also allows a stored void tombstone of the same version, the tombstone of a change that could
+// not be mapped. It is for mutations that are not void. An item without _tw, which no sink wrote, meets neither
 // condition.
 const (
 	onlyOver       = "attribute_not_exists(#pk) OR (" + ownerMatches + " AND #tw.#v < :v)"
@@ -61,8 +62,9 @@ func applyTo(
 	})
 }
 
-// runParts calls write for each of the n parts of a call, up to the DB's limit at the same time. write sets the results
-// of its part in rs, and runParts returns rs. If a part has a fatal error, runParts returns that error instead.
+// runParts divides a call into n parts, and calls write for each part, up to the DB's limit at the same time. write
+// sets the results of its part in rs, and runParts returns rs. If a part has a fatal error, runParts returns that error
+// instead.
 func runParts(db *dynamo.DB, rs []view.Result, n int, write func(i int, down *outage)) ([]view.Result, error) {
 	var down outage
 	db.Each(n, func(i int) { write(i, &down) })
@@ -74,7 +76,7 @@ func runParts(db *dynamo.DB, rs []view.Result, n int, write func(i int, down *ou
 	return rs, nil
 }
 
-// runEach is runParts for n independent writes. Each of them returns whether it is lost, and its error.
+// runEach is runParts for n independent writes. write returns whether write i is lost, and its error.
 func runEach(db *dynamo.DB, n int, write func(i int) (lost bool, err error)) ([]view.Result, error) {
 	rs := make([]view.Result, n)
 	return runParts(db, rs, n, func(i int, down *outage) {
@@ -97,8 +99,8 @@ func joinedStarts(ms []view.Mutation) []int {
 	return append(starts, len(ms))
 }
 
-// rowWriter writes the mutations of one call. It has the conditions of all mutations, without their versions. DynamoDB
-// refuses names that a condition does not use, so each condition has only the names that it uses.
+// rowWriter writes the mutations of one call. It has the conditions of all mutations, without the versions to compare
+// with. DynamoDB refuses names that a condition does not use, so each condition has only the names that it uses.
 type rowWriter struct {
 	*dynamo.DB
 	target         view.Target
@@ -128,7 +130,7 @@ func newRowWriter(db *dynamo.DB, t view.Target) *rowWriter {
 	}
 }
 
-// condition returns the condition for the write of a mutation. The stored row may be missing.
+// condition returns the condition for the write of a mutation. The condition is also met if no row is stored.
 func (w *rowWriter) condition(m *view.Mutation) dynamo.Condition {
 	c := w.onlyOverOrVoid
 	if m.Void {
@@ -183,8 +185,8 @@ func (w *rowWriter) refusedResult(image dynamo.Item, m *view.Mutation) view.Resu
 	return view.Result{Superseded: stored.version != version}
 }
 
-// collisionError returns the error of a mutation whose row belongs to another item, or whose newer tombstone does.
-// owner is the key of that item.
+// collisionError returns the error of a mutation if the stored row, or a newer tombstone, belongs to another item.
+// owner is the key of the other item.
 func collisionError(t view.Target, owner string, m *view.Mutation) error {
 	return &view.CollisionError{View: t.View, Owner: item.Key(owner), Source: m.Source, NotIdentified: true}
 }
@@ -198,8 +200,8 @@ func (m rowMeta) belongsTo(t view.Target) bool { return m.sameSink(t) && m.birth
 // sameSink reports whether the row belongs to the target's sink, whatever its birth.
 func (m rowMeta) sameSink(t view.Target) bool { return m.view == t.View && m.pipeline == t.Pipeline }
 
-// notOwned returns the error of a row that does not belong to the target. If it belongs to another birth of the same
-// sink, the error is fatal. Otherwise it is the error of foreignRow.
+// notOwned returns the error of a row that does not belong to the target. If the row has the same sink but another
+// birth, which is the recorded identity of another output, the error is fatal. Otherwise it is the error of foreignRow.
 func notOwned(t view.Target, row state.Row, stored rowMeta) error {
 	if stored.sameSink(t) {
 		return state.BirthMismatch(t.View, "a row of table "+t.Name, stored.birth, t.Birth)

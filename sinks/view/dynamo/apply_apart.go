@@ -20,7 +20,7 @@ import (
 //   - A table that was restored to an earlier time has rows that are older than their tombstones. So a repeated
 //     change that removes a row deletes the row even if the tombstone has the same or a newer version.
 //   - Two transactions on one row and its tombstone conflict, whether they write or check them. DynamoDB refuses one of
-//     them. That one is tried again, and sees the writes of the other.
+//     the two. The refused transaction is tried again, and sees the writes of the other one.
 
 // storedOlder is the condition that a row is stored, belongs to the target, and is older than the mutation.
 const storedOlder = ownerMatches + " AND #tw.#v < :v"
@@ -76,8 +76,8 @@ func (w *rowWriter) writeTransaction(ctx context.Context, rows []rowWrite) {
 }
 
 // handleUnmet handles a transaction whose conditions were not met. It sets the results of the rows whose conditions
-// were not met, and returns the other rows, which must be written again. If only the tombstone of a removal refused it,
-// handleUnmet deletes the row if that is older.
+// were not met, and returns the other rows, which must be written again. If a removal was refused only by the stored
+// tombstone, handleUnmet deletes the row if the row is older than the change.
 func (w *rowWriter) handleUnmet(ctx context.Context, rows []rowWrite, unmet *dynamo.ConditionError) []rowWrite {
 	refused, storedRowRefused := make([]bool, len(rows)), make([]bool, len(rows))
 	for _, u := range unmet.Unmet {

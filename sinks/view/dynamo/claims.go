@@ -49,7 +49,8 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 }
 
 // checkOwner checks the owner of a stored row. If the row belongs to another sink, the first result is the error for
-// [view.RowClaims].Foreign. If it has another birth, the second result is a fatal error.
+// [view.RowClaims].Foreign. If the row has another birth, which is the recorded identity of another output, the second
+// result is a fatal error. Otherwise both are nil.
 func checkOwner(t view.Target, row state.Row, item dynamo.Item) (*view.ForeignRowError, error) {
 	m, _ := metaOf(item)
 	switch {
@@ -75,9 +76,9 @@ func claimActions(t view.Target, m *dynamo.MergedWrite) (all []dynamo.Action, su
 	return all, subjects, nil
 }
 
-// claimedRowAction returns the action that puts the row of its owner, or deletes it if no claim remains. Its condition
-// is that there is no row, or that the row belongs to the target. Late changes are excluded by the conditions on guards
-// and claims in the same transaction.
+// claimedRowAction returns the action that puts the row with the attributes of its owner's claim, or deletes the row if
+// no claim remains. Its condition is that there is no row, or that the row belongs to the target. It does not compare
+// versions, because the conditions on guards and claims in the same transaction exclude late changes.
 func claimedRowAction(t view.Target, r *dynamo.RowChange) (dynamo.Action, error) {
 	ref, err := refOf(t.Table, r.Row)
 	if err != nil {

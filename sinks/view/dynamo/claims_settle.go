@@ -13,9 +13,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// WriteItems applies ws. Writes that build on each other are in one transaction, if they fit. Writes that have neither
-// an item nor a row in common are written at the same time. If a transaction of several writes is refused, each of them
-// is written alone, so that each has its own result.
+// WriteItems applies ws. Writes that build on each other are in one transaction, if they fit into one. Writes that have
+// neither an item nor a row in common are written at the same time. If a transaction of several writes is refused, each
+// of them is written alone, so that each has its own result.
 func (s *Store) WriteItems(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
 	if len(ws) == 0 {
 		return nil, nil
@@ -31,8 +31,8 @@ func (s *Store) WriteItems(ctx context.Context, t view.Target, ws []state.ItemWr
 	})
 }
 
-// settleConnected applies the connected writes in order. connected has their indexes. If DynamoDB does not respond, it
-// sets the error of outage instead.
+// settleConnected applies connected writes in order. connected has their indexes in ws. If outage has ended the call,
+// because DynamoDB does not respond, settleConnected sets the error of outage as their result.
 func (s *Store) settleConnected(
 	ctx context.Context, t view.Target, ws []state.ItemWrite, connected []int, rs []view.Result, outage *outage,
 ) {
@@ -84,8 +84,8 @@ func (s *Store) commit(ctx context.Context, t view.Target, m *dynamo.MergedWrite
 
 // unmetClaimsResult returns the result of a transaction on claims whose conditions were not met. The transaction is
 // lost if a guard or the claims on a row have changed. It is also lost if a row that had no claims belongs to another
-// sink by now, because a new read finds that. Otherwise another sink or another birth has overwritten a row with
-// claims, and the transaction fails.
+// sink by now, because the next read of the row returns the error for that. Otherwise another sink or another birth has
+// overwritten a row with claims, and the transaction fails.
 func unmetClaimsResult(t view.Target, m *dynamo.MergedWrite, actions int, unmet *dynamo.ConditionError) view.Result {
 	rows := m.Rows()
 	firstRow := actions - len(rows)

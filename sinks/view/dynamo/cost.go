@@ -23,9 +23,9 @@ type Cost struct {
 	OtherTombstones float64 // write units if `tombstones` had the other value; 0 if that changes nothing
 }
 
-// CostOf returns the cost of the planned ops of a change. It returns false if the ops write no rows. This is the cost
-// of the change alone, without batching. A view always pays it. An aggregate pays less for a batch with several items
-// of a group, because it writes the group's row once.
+// CostOf returns the cost of the planned ops of a change. It returns false if the ops write no rows. The result is the
+// cost of the change alone, without batching. A view always has this cost. An aggregate has a lower cost for a batch
+// with several items of a group, because it writes the group's row once.
 //
 // DynamoDB charges for the larger of the stored item and the new item. CostOf takes the stored item from the old image
 // of the change; without an old image nothing is stored. It does not know the rows of groups, and assumes that the
@@ -90,7 +90,7 @@ func refusedCost(err error) Cost {
 }
 
 // costApart returns the cost of rows if tombstones are apart, and a description of the requests. replaced are the
-// stored rows.
+// stored rows that rows replace.
 func costApart(t view.Target, rows, replaced []rowWrite) (cost float64, description string, err error) {
 	w := newRowWriter(offlineDB(), t)
 	storedSizes := make(sizes)
@@ -176,7 +176,7 @@ func costOfClaim(c *record.Change, op *view.ClaimOp) Cost {
 }
 
 // claimedItems describes the items that a claim writes besides the guard. claimed reports whether the item claimed a
-// row before. newRow and oldRow are the rows that it claims and claimed.
+// row before. newRow is the row that it claims now, and oldRow the row that it claimed before.
 func claimedItems(claimed bool, newRow, oldRow state.Row) string {
 	switch {
 	case newRow == "" && !claimed:

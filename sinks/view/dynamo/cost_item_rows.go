@@ -9,7 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// costOfItemRows returns the cost of the contribution of an item and of its rows that differ.
+// costOfItemRows returns the cost of writing an item's contribution, and those of its rows that differ from the stored
+// rows.
 func costOfItemRows(c *record.Change, op *view.ItemRowsOp) Cost {
 	if op.Idle() {
 		return Cost{ReadUnits: 1, Why: "the contribution is read; nothing is written unless the item had rows"}

@@ -2,8 +2,8 @@
 //
 // Every write has a condition, so that any number of processes may write a table at the same time, late or twice. Rows
 // that several items may claim, and rows of aggregates, change in one transaction with the guards and contributions of
-// the items in the state table (package sinks/state/dynamo). So do rows that guard themselves and their tombstones, if
-// these are apart:
+// the items in the state table (package sinks/state/dynamo). Rows that guard themselves change in one transaction with
+// their tombstones, if the tombstones are apart, in the state table:
 //
 //	the row    writes                                              write units at 1 KB
 //	stays      a put over a lower version                          1
@@ -11,18 +11,18 @@
 //	leaves     a deletion, and the tombstone                       4
 //	moves      both                                                8 at most
 //
-// If a row that should stay is missing, it is written as a row that enters. With tombstones in place, each row or
-// tombstone is one conditional PutItem: 1, 1, 1 and 2 units. Tombstones in place are for tables that no transaction can
-// write together with the state table ([dynamo.DB.WhyNoTransaction]): tables of another account or Region, or with
-// multi-Region strong consistency. They are also for views without a state table ([Rows]).
+// If a row that should stay is not stored, it is written like a row that enters. With tombstones in place, each row or
+// tombstone is one conditional PutItem: 1, 1, 1 and 2 units. Two kinds of views need tombstones in place. One kind has
+// a table that no transaction can write together with the state table ([dynamo.DB.WhyNoTransaction]). Such a table is
+// in another account or Region, or has multi-Region strong consistency. The other kind has no state table ([Rows]).
 //
 // # Attributes of the store
 //
 // Names that begin with _tw belong to the store:
 //
-//   - _tw, a map, has the owner of the row. v is the version of the change, by the pipeline, view the sink, birth the
-//     id of the sink's output, and src the key of the item. A repaired row also has rev, a text of the repair. An item
-//     without _tw was not written by a sink and is never overwritten.
+//   - _tw, a map, has the owner of the row. In _tw, v is the version of the change, by is the pipeline, view is the
+//     sink, birth is the id of the sink's output, and src is the key of the item. A repaired row also has rev, a text
+//     that identifies the repair.
 //   - _tw_expires, a number, makes the item a tombstone in place: the row was removed, and older changes of it are
 //     refused. It is the table's TTL attribute ([Store.Create]), so TTL deletes the tombstone after the retention. A
 //     newer row at the key replaces the tombstone. Readers other than [Reader] must leave such items out, with the
@@ -34,14 +34,16 @@
 // condition that it did not change since it was read. Package sinks/state explains why each item therefore counts once.
 //
 //   - An amount is added in place, without reading the row, if the sum is certainly exact: DynamoDB keeps 38 digits.
-//     Otherwise the row is read, the amount is added here, and the row is written on condition that no other writer
-//     wrote it since. A sum is an N if a number can hold it. Otherwise its text is an S, as in every store of views.
+//     Otherwise the row is read, the amount is added in memory, and the row is written on condition that no other
+//     writer wrote it since. A sum is an N if a number can hold it. Otherwise its text is an S, as in every store of
+//     views.
 //   - The members of a min, max or distinct are items of the state table, in the order of their values. The row has the
-//     result. It is written in the same transaction, on condition that it did not change since it was read.
+//     value that is computed from the members. The row is written in the same transaction as the members, on condition
+//     that the row did not change since it was read.
 //   - A row is deleted in the transaction that removes its last share.
 //
-// Writers of one process write a row one after the other. If writers of several processes conflict, all but one try
-// again. A group that many items change at the same time should be spread over shards.
+// Writers of one process write a row one after the other. If writers of several processes conflict, one succeeds, and
+// the other writers try again. A group that many items change at the same time should be spread over shards.
 //
 // The row of a group also has the attribute _tw_shares, the number of shares that count in it. In its _tw, rev
 // identifies the last write, and v is the highest version of the changes in the last write. If the row has members,
@@ -72,6 +74,6 @@
 // repairs that read the same row, only one succeeds.
 //
 // The package sinks/internal/rowqueue orders the writers of one process. [Reader] (reader.go) leaves out tombstones and
-// the store's attributes; [Reader.StoredRows] (inspect.go) returns them. output.go inspects a table for the state.
-// [CostOf] (cost.go) estimates what a planned change costs.
+// the store's attributes; [Reader.StoredRows] (inspect.go) returns them. output.go counts the rows of a sink for
+// package state. [CostOf] (cost.go) estimates what a planned change costs.
 package dynamo

@@ -12,13 +12,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 )
 
-// The maximum numbers of digits of an amount, and of a stored value, for adding in place: before and after the point.
+// addedDigits and addedDecimals limit adding in place. They are the maximum numbers of digits before and after the
+// point. They apply to the amount, and to the stored value that the amount is added to.
 //
 // A number of DynamoDB has 38 digits, so adding is exact if the sum has at most 38 digits. If both the amount and the
 // stored value are within the limits, the sum has at most 20 digits before the point and 18 after it. Then the change
-// is added in place, without reading the row. Otherwise the row is read, the amount is added here, and the row is
-// written on condition that it did not change. A stored value beyond the limits is then listed in the row's _tw (wide),
-// and nothing is added to it in place.
+// is added in place, without reading the row. Otherwise the row is read, the amount is added in memory, and the row is
+// written on condition that it did not change. If the new value is beyond the limits, the row's _tw lists its name
+// (wide), and nothing is added to the value in place.
 const (
 	addedDigits   = 19
 	addedDecimals = 18
@@ -40,8 +41,8 @@ func isExact(n state.Number) bool {
 	return exponent <= addedDigits && len(digits)-exponent <= addedDecimals
 }
 
-// addable reports whether the change may be added to a row that was not read. It may if it has no members and its
-// amounts are within the limits.
+// addable reports whether the change may be added to a row that was not read. This is the case if the change has no
+// members, not too many values, and only amounts within the limits.
 func (g *groupRowWrite) addable() bool {
 	if len(g.Members) > 0 || len(g.Counts)+len(g.Sums) > maxAddedValues {
 		return false

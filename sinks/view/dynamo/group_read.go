@@ -123,7 +123,7 @@ func (s *Store) storedGroups(
 // storedGroup is a group with the data that is needed to read its members.
 type storedGroup struct {
 	view.Group
-	epoch      string // epoch of the members
+	epoch      string // text that identifies the members of this row; "" if it never had members
 	hasMembers bool   // the state table has members of the group
 }
 

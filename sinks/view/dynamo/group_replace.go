@@ -53,8 +53,8 @@ func (c *groupWriter) parseRow(g *groupRowWrite) (*groupRow, error) {
 	return r, nil
 }
 
-// appendReplace appends the actions that change a row that was read, and write its members. The row is created,
-// replaced or deleted, on condition that its revision did not change.
+// appendReplace appends the actions that write the row of g, which was read before, and the members of the row. The row
+// is created, replaced or deleted, on condition that its revision did not change.
 func (c *groupWriter) appendReplace(
 	ctx context.Context, dst []dynamo.Action, g *groupRowWrite,
 ) ([]dynamo.Action, error) {

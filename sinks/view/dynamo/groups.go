@@ -108,8 +108,8 @@ func (c *groupWriter) run(ctx context.Context) (lost bool, err error) {
 	}
 }
 
-// tryOnce sends the transaction once. It returns retry if a row differs from its expected state. tryOnce has then read
-// the row.
+// tryOnce sends the transaction once. lost is true if a contribution has changed since it was read. retry is true if a
+// row differs from its expected state; tryOnce then has the current row for the next try.
 func (c *groupWriter) tryOnce(ctx context.Context, items []dynamo.Action) (lost, retry bool, err error) {
 	actions := items
 	groupEnds := make([]int, len(c.groups)) // end of each group's actions in actions
@@ -142,7 +142,7 @@ func (c *groupWriter) noteUnmet(items int, groupEnds []int, unmet *dynamo.Condit
 	}
 	for _, u := range unmet.Unmet {
 		for i, end := range groupEnds {
-			if u.Action < end { // of the group's actions, only the one on the row has a condition
+			if u.Action < end { // of the group's actions, only the action on the row has a condition
 				c.groups[i].rowRead, c.groups[i].stored = true, u.Item
 				break
 			}
@@ -152,8 +152,8 @@ func (c *groupWriter) noteUnmet(items int, groupEnds []int, unmet *dynamo.Condit
 }
 
 // rowError handles rowErr, the error of a change that cannot be made to a row. The row was read after the
-// contributions, so the two may not match. rowError reads the contributions again. If they have changed, the write is
-// lost. Otherwise the row is damaged or belongs to another sink, and rowError returns rowErr.
+// contributions, so row and contributions may not match. rowError reads the contributions again. If they have changed,
+// the write is lost. Otherwise the row is damaged or belongs to another sink, and rowError returns rowErr.
 func (c *groupWriter) rowError(ctx context.Context, rowErr error) (lost, retry bool, err error) {
 	if _, retryable := pipeline.Retryable(rowErr); retryable || len(c.write.Items) == 0 {
 		return false, false, rowErr
@@ -175,7 +175,8 @@ func (c *groupWriter) rowError(ctx context.Context, rowErr error) (lost, retry b
 }
 
 // maybeAddFailed reports whether DynamoDB may have rejected an addition in place, because the sum is too large or is
-// stored as text. It cannot be exact: DynamoDB names the failed action, but DynamoDB Local does not.
+// stored as text. The answer is not certain: the errors of DynamoDB name the failed action, but those of DynamoDB Local
+// do not.
 func maybeAddFailed(err error) bool {
 	return errors.Is(err, dynamo.ErrNumber) || errors.Is(err, dynamo.ErrInvalid)
 }

@@ -87,8 +87,9 @@ func (w *itemRowsWriter) putAction(r *state.RowPut, own dynamo.Condition) (dynam
 	return rowPut(w.target, tableItem(w.target, &m, w.write.Next.Version.String(), 0), own)
 }
 
-// withoutForeign returns the actions without deletes of rows that belong to another sink or another item. If a row to
-// put belongs to another sink or item, it returns an error.
+// withoutForeign returns the actions without deletes of rows that belong to another sink or another item. It returns an
+// error if a row to put belongs to another sink or item, or if a row of the same sink has another birth, the identity
+// of another output.
 func (w *itemRowsWriter) withoutForeign(
 	actions []dynamo.Action, unmet *dynamo.ConditionError,
 ) ([]dynamo.Action, error) {

@@ -34,8 +34,8 @@ func (o output) Identity(ctx context.Context) (string, error) {
 // inspectPages is the number of pages that Inspect reads of a table. 16 pages of 1 MB cost 2,048 read units.
 const inspectPages = 16
 
-// Inspect counts the rows and tombstones of the sink in the first pages of the table. If it finds none there and all is
-// set, it continues until it finds one.
+// Inspect counts the rows and tombstones of the sink in the first pages of the table. If these pages have no row or
+// tombstone of the sink and all is set, Inspect continues until it finds one.
 func (o output) Inspect(ctx context.Context, all bool) (in state.Inspection, err error) {
 	enough := math.MaxInt
 	count := func(item dynamo.Item) bool {
@@ -80,7 +80,7 @@ func (o output) scanRows(
 // whether the state remembers rows. Otherwise it returns false.
 func (o output) Emptied(ctx context.Context, birth string) (bool, error) {
 	t := state.Target{Pipeline: o.Pipeline, Table: o.Name, View: o.Sink, Birth: birth}
-	for range 2 { // twice, because a row may be written or removed in between
+	for range 2 { // twice, because a row may be written or removed between the two reads
 		none := true
 		complete, err := o.scanRows(ctx, aws.Int32(100), inspectPages, func(dynamo.Item) bool { none = false; return false })
 		if err != nil || !none || !complete {
@@ -93,7 +93,8 @@ func (o output) Emptied(ctx context.Context, birth string) (bool, error) {
 	return true, nil
 }
 
-// noWitness yields no witnesses. It is for writes of rows whose items have neither guards nor contributions.
+// noWitness yields no items for beforeWrite. It is for writes of rows whose items have neither guards nor
+// contributions.
 func noWitness(func(item.Key) bool) {}
 
 // itemsOf yields the items of the writes for which itemOf returns true.

@@ -41,9 +41,9 @@ func NewReader(c dynamo.Client) (*Reader, error) {
 // onlyLiveRows is a filter expression that leaves out tombstones, and items that no sink wrote.
 const onlyLiveRows = "attribute_exists(#tw) AND attribute_not_exists(#expires)"
 
-// Rows reads the rows of a partition key page by page. If q has no partition key, it scans the whole table. To sort the
-// rows, it then reads all rows that q selects into memory before it yields the first one: about 2 KB of memory for a
-// row of 1 KB. t must have the names of its key attributes. SKPrefix requires a table whose sort key is an S.
+// Rows reads the rows of a partition key page by page. If q has no partition key, Rows scans the whole table. It then
+// reads all rows that q selects into memory and sorts them before it yields the first one. A row of 1 KB takes about 2
+// KB of memory. t must have the names of its key attributes. SKPrefix requires a table whose sort key is an S.
 func (r *Reader) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
 	return func(yield func(view.Row, error) bool) {
 		if err := q.Check(); err != nil {
@@ -99,7 +99,7 @@ func (r *Reader) query(ctx context.Context, t view.Table, q view.Query) iter.Seq
 }
 
 // sortKeyCondition returns the condition of a query on the sort key (#sk), and its value (:sk). The condition is "" if
-// the query has none. none is true if the query selects nothing.
+// the query does not restrict the sort key. none is true if the query selects nothing.
 func sortKeyCondition(q view.Query) (condition string, value item.Value, none bool) {
 	from, isText := q.From.Text()
 	switch {

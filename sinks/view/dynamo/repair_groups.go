@@ -12,10 +12,11 @@ import (
 
 var _ view.GroupRepairer = (*Store)(nil)
 
-// RepairGroups replaces rows of groups, as view.GroupRepairer defines. The members of a repaired row get a new epoch.
-// They are written first. Then the row is written by one conditional put, and then the former members are deleted. So a
-// group may have any number of members, and no reader sees only some of them. A repair that is interrupted may leave
-// members of an epoch that no row has. They are ignored.
+// RepairGroups replaces rows of groups, as view.GroupRepairer defines. The members of a repaired row get a new epoch, a
+// text in the row that identifies its members. A repair first writes the new members. Then it writes the row by one
+// conditional put, and deletes the former members. So a group may have any number of members, and no reader sees only
+// some of them. A repair that is interrupted may leave members of an epoch that no row has. Readers ignore such
+// members.
 func (s *Store) RepairGroups(ctx context.Context, t view.Target, rs []view.GroupRepair) ([]view.Result, error) {
 	if len(rs) == 0 {
 		return nil, nil
@@ -33,7 +34,7 @@ func (s *Store) RepairGroups(ctx context.Context, t view.Target, rs []view.Group
 type groupRepairer struct {
 	groupWriter
 	repair    *view.GroupRepair
-	tombstone bool // the stored item is a tombstone that was put there by hand; it counts as no row
+	tombstone bool // the stored item is a tombstone that was put at the key by hand; it is handled like a missing row
 }
 
 // run makes the repair. It returns lost if the row has changed since it was read.
@@ -131,8 +132,8 @@ func (w *groupRepairer) write(ctx context.Context, a dynamo.Action) (lost bool, 
 	return true, nil
 }
 
-// dropMembers deletes the members of an epoch that the row does not have. If it fails, readers ignore the remaining
-// members.
+// dropMembers deletes the members of an epoch that the row does not have. If the deletion fails, members remain, which
+// readers ignore.
 func (w *groupRepairer) dropMembers(ctx context.Context, epoch string) {
 	if epoch == "" {
 		return

@@ -26,7 +26,7 @@ var (
 const maxCompared = 100
 
 // RepairRows repairs rows as view.Repairer defines. If tombstones are in place, each repair is one conditional put. If
-// they are apart, it is one transaction on the row and its tombstone.
+// tombstones are apart, each repair is one transaction on the row and its tombstone.
 //
 // The condition compares the version, the revision, and the first 100 attributes in the order of their names. The
 // revision changes with each repair, so of two repairs that read the same row only one succeeds. The attributes are
@@ -64,8 +64,9 @@ func repairInPlace(ctx context.Context, views *dynamo.DB, t view.Target, rs []vi
 	return runEach(views, len(rs), func(i int) (lost bool, err error) { return w.putInPlace(ctx, &rs[i]) })
 }
 
-// putInPlace puts the row or the tombstone of a repair. If the answer was lost, the put is sent again. If the stored
-// row then has the revision of this put, the first one was applied.
+// putInPlace puts the row or the tombstone of a repair. If the response of DynamoDB was lost, the put is sent again,
+// and its condition is not met if the first put was applied. The stored row then has the revision of this put, and the
+// repair succeeded.
 func (w *rowRepairer) putInPlace(ctx context.Context, r *view.RowRepair) (lost bool, err error) {
 	revision := rand.Text()
 	put, err := rowPut(w.target, w.item(r, r.Version(), revision), w.unchangedCondition(r))
@@ -124,7 +125,8 @@ func (w *rowRepairer) transact(
 	} else if apart {
 		return true, nil
 	}
-	live := *r // the repair of the item at the row's key; it had none if the tombstone is apart
+	// live is the repair of the item at the row's key. If the expected tombstone is apart, no item is expected there.
+	live := *r
 	if apart {
 		live.Expected = view.StoredRow{}
 	}
@@ -165,7 +167,7 @@ func (w *rowRepairer) item(r *view.RowRepair, version record.Version, revision s
 	return item
 }
 
-// unchangedCondition returns the condition that the stored item is still the one that a repair read.
+// unchangedCondition returns the condition that the stored item is still the item that a repair read.
 func (w *rowRepairer) unchangedCondition(r *view.RowRepair) dynamo.Condition {
 	if !r.Expected.Exists {
 		return rowIsMissing(w.target)
