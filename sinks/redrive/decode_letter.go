@@ -67,8 +67,8 @@ func (r *run) decodeLine(l *pipeline.DeadLetter) (*record.Change, error) {
 }
 
 // decodeAgain tries to decode the letters of undecodable records. If a record can be decoded now, decodeAgain stores a
-// letter for each sink, adds it to the mark of its key, and then removes the old letter. A sink that ignores the change
-// gets a letter too. It ignores the letter when it is delivered.
+// letter for each sink and adds it to the mark of its key. Then it removes the old letter. A sink that ignores the
+// change gets a letter too. It ignores the letter when it is delivered.
 func (r *run) decodeAgain(ctx context.Context) error {
 	r.report.Undecodable = 0
 	for l, err := range r.Letters.Read(ctx) {

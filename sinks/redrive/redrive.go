@@ -3,9 +3,9 @@
 //
 // A sink that does not compare versions must get the changes of a key in order. A redrive delivers the letters of such
 // a key from the oldest to the newest. Meanwhile the key stays quarantined: it has a mark, and the pipeline stores new
-// changes of the key as letters and counts them in the mark. After the last letter the redrive clears the mark. If the
-// pipeline has counted another letter meanwhile, the mark stays, and the redrive reads the letters again. So a redrive
-// may run while the pipeline runs, in this process or another.
+// changes of the key as letters. The mark counts these letters. After the last letter the redrive clears the mark. If
+// the pipeline has counted another letter meanwhile, the mark stays, and the redrive reads the letters again. So a
+// redrive may run while the pipeline runs, in this process or another.
 //
 // If a letter fails again, it stays, with the mark and the later letters of its key. If the sink compares versions,
 // letters need no mark, and a letter that fails does not block other letters.

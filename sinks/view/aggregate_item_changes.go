@@ -45,8 +45,8 @@ const (
 //	anything      expired, kept    the difference to the old image, which stays; then the contribution is emptied
 //	something     can't be counted all is removed, and the contribution is void
 //
-// A void contribution belongs to a change that could not be counted. The change of the same version also replaces it,
-// if that change can be counted now.
+// A void contribution belongs to a change that could not be counted, or was written by a repair. The change of the same
+// version also replaces it, if that change can be counted now.
 func (c *itemChanges) advance(ds []pipeline.Delivery, stored state.Contribution) {
 	c.stored, c.next, c.changes, c.results = stored, stored, c.changes[:0], c.results[:0]
 	start := stored

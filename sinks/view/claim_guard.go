@@ -21,8 +21,8 @@ import (
 //	older, or no guard    none              no row       guardNotNeeded if idle and not void, else guardChanges
 //	older, or no guard    any               any          guardChanges otherwise
 //
-// idle means that no pending change of the item in this Write requests a row, and that no old image of these changes
-// requested a row. A void guard belongs to a change of which no row could be made.
+// idle means that the pending changes of the item in this Write request no row, and that their old images requested
+// none. A void guard belongs to a change of which no row could be made, or was written by a repair.
 func (o *ClaimOp) compareWithGuard(g state.Guard, idle bool) guardOutcome {
 	return compareWithStored(o.Claim.Version, o.Row != "", g.Void && o.changeErr == nil, g.Version, g.Row != "", g.Void,
 		idle)

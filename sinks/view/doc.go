@@ -13,7 +13,6 @@
 //
 //   - A write replaces a row or tombstone only if the stored version is lower. The version of a row is that of its
 //     change.
-//
 //   - A removed row leaves a tombstone with the version of the change. A late write of an older version changes
 //     nothing. A newer row at the same key replaces the tombstone.
 //   - By default tombstones are apart from the rows, in the store's state. So the table has live rows only. A row and
@@ -38,11 +37,11 @@
 //     stream, or after a gap, the next change of the item corrects its row. An item that never claimed a row has no
 //     guard.
 //
-// If no row can be made of the new image, or the store refuses the row permanently, the item's row is removed, and the
-// change is dead-lettered. The tombstone or guard of this removal is marked void, which means that a change of the same
-// version may replace it. Later changes of the item are applied as usual. After the settings are corrected, a redrive
-// delivers the change again, and the change replaces the void tombstone or guard. So after a redrive of all dead
-// letters of an item, the rows are those of one ordered pass.
+// It may be that no row can be made of the new image, or that the store refuses the row permanently. Then the item's
+// row is removed, and the change is dead-lettered. The tombstone or guard of this removal is marked void, which means
+// that a change of the same version may replace it. Later changes of the item are applied as usual. After the settings
+// are corrected, a redrive delivers the change again, and the change replaces the void tombstone or guard. So after a
+// redrive of all dead letters of an item, the rows are those of one ordered pass.
 //
 // A change is also dead-lettered if no row key can be made of its old image. Such a change is written. Nevertheless it
 // must be redriven after the change before it, which is in the dead letters too.

@@ -31,8 +31,8 @@ func (a *Aggregate) Groups() GroupRows {
 }
 
 // Get returns the row of one group; false if there is none. sk is absent if the table has no sort key. If there is more
-// than one shard, pk must be an S: for a number or a binary value, the text that a template makes of the value. Errors
-// come from the reader.
+// than one shard, pk must be an S. For a number or a binary value it is the text that a template makes of the value.
+// Errors come from the reader.
 func (g GroupRows) Get(ctx context.Context, r Reader, pk, sk item.Value) (Row, bool, error) {
 	for row, err := range g.All(ctx, r, Query{PK: pk, From: sk, To: sk}) {
 		if err != nil {

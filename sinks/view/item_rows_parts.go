@@ -13,8 +13,8 @@ func (o *ElementRowOp) rowShare() state.Share {
 	return state.Share{Group: o.Row, Values: []string{o.digest}}
 }
 
-// compareWithContribution decides the effect of the op by the stored contribution of its item. idle means that no
-// pending change of the item in this Write has rows, and that no old image of these changes had rows.
+// compareWithContribution decides the effect of the op by the stored contribution of its item. idle means that the
+// pending changes of the item in this Write have no rows, and that their old images had none.
 func (o *ItemRowsOp) compareWithContribution(stored *state.Contribution, idle bool) guardOutcome {
 	// A void contribution with shares belongs to a change that is written in part: the same version continues it.
 	hasRows := len(stored.Shares) > 0

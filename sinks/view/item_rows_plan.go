@@ -16,7 +16,7 @@ import (
 
 // planItemRows fills d.Ops with the rows of the new image's elements. The old image has no influence, because the
 // contribution of the item has its stored rows. If no rows can be made of the new image, the op removes all rows of the
-// item, and the change fails after the removal is durable.
+// item. The change fails after the removal is durable.
 func (s *Sink) planItemRows(d *pipeline.Delivery) error {
 	c := d.Change
 	if err := s.checkItemInKey(c); err != nil {

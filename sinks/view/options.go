@@ -29,8 +29,8 @@ type Options struct {
 	Shards int
 
 	// Unique are names that entity keys bind (pipeline/entity) and that together identify the item. If the row key has
-	// all of them, the row guards itself. If two items have the same row key, the change of the second item is a
-	// collision. Default: none.
+	// all of them and Collision is the default, the row guards itself. If two items have the same row key, the change
+	// of the second item is a collision. Default: none.
 	Unique []string
 
 	// ForEach selects the elements of an item that have a row each. Templates may then read {each}, the element, and

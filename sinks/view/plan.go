@@ -28,8 +28,8 @@ const noItem = ReasonRemoved
 
 // Plan fills d.Ops with the writes that the change requires. It does no I/O and may be called concurrently.
 //
-//   - If rows guard themselves, there is an [Op] at the new row key and one at the old row key, by the new and the old
-//     image. If neither image has a row, the outcome is NoEffect with [ReasonWhen] or [ReasonSparse].
+//   - If rows guard themselves, there is an [Op] at the row key of the new image and one at that of the old image. If
+//     neither image has a row, the outcome is NoEffect with [ReasonWhen] or [ReasonSparse].
 //   - If rows are guarded by item, there is one [ClaimOp], whatever the old image is. Write compares the ClaimOp with
 //     the item's guard.
 //   - With ForEach there is one [ItemRowsOp], and an [ElementRowOp] for each row.
@@ -48,8 +48,8 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 // If no row can be made of an image, the change is dead-lettered, and redriven after the settings are corrected:
 //
 //   - If it is the new image, a void tombstone ([Mutation.Void]) replaces the item's row, even if the row key stays the
-//     same. The change fails after the tombstone is durable. The tombstone is needed because the next change would not
-//     find the row: its old image is this new image.
+//     same. The change fails after the tombstone is durable. The tombstone is needed because the next change could not
+//     remove the row. Its old image is this new image, of which no row can be made.
 //   - If it is the old image, the earlier change removed the row, so this change is planned as if there was no row. If
 //     the row key of the old image is known, a tombstone is put at this key nevertheless. Without the tombstone, a
 //     redrive of the earlier change would put a row there that nothing removes. If the row key is unknown, this change

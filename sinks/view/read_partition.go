@@ -171,7 +171,8 @@ func (p Partition) openShards(r Reader, q PartitionQuery) ([]shardPages, error) 
 	}
 	for i := range shards {
 		// Rows with equal sort keys are yielded in the order of their shards. So the rows with the sort key of the
-		// cursor were already yielded for the shards up to that of the cursor or, in reverse, from that shard on.
+		// cursor were already yielded for the shards up to the cursor's shard. In reverse, they were yielded for the
+		// cursor's shard and the shards after it.
 		shards[i].query.From = cursor.sk
 		shards[i].query.After = i == cursor.shard || i < cursor.shard != q.Reverse
 	}

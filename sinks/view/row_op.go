@@ -83,8 +83,8 @@ func (o *Op) KeyText() string {
 	return string(o.Target.appendKey(nil, o.Mutation.PK, o.Mutation.SK))
 }
 
-// orderKey returns the text of the row key. If another item could have the same row, it also contains the item, so that
-// a change of one item does not replace a change of another.
+// orderKey returns the text of the row key. If another item could have the same row, the text also contains the item.
+// So a change of one item does not replace a change of another item.
 func (o *Op) orderKey() string {
 	if o.Target.RefuseOtherItem {
 		return string(o.Mutation.Source) + " " + o.rowText

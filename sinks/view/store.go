@@ -171,7 +171,7 @@ type ItemStore interface {
 
 	// WriteItems applies ws in order, each of them completely or not at all, and returns one Result for each. A write
 	// is Lost if the guard (its version or Void) or the claims on a row have changed since they were read. A later
-	// write of ws may build on an earlier write of ws: it then expects the version and the revisions that the earlier
+	// write of ws may build on an earlier write of ws. It then expects the version and the revisions that the earlier
 	// write stores. If the earlier write is lost, the later write is lost too. A write that keeps the version of the
 	// guard is a repair. A repair also puts the owner's row again. A successful result is durable. The values in ws are
 	// ranges of the memory of a page. A store that keeps them longer clones them.
@@ -255,10 +255,11 @@ type StoredRow struct {
 	Pipeline string         // name of the pipeline that owns the row
 	Birth    string         // birth of the output that the row belongs to ([Target]); "" if births are not recorded
 	Item     item.Image     // all attributes, including the key, without _tw
-	// name of the copy for other readers that the store derives from the row, if it does not match the row; else ""
+	// name of a copy that the store made of the row for other readers, if the copy does not match the row; else ""
 	Derived string
 	Expires time.Time // time from which on a tombstone may be deleted; zero if never
-	// text that a repair of the row made; "" if the row was not repaired, or if the store needs no revision
+	// text that identifies the last repair of the row; "" if the row was not repaired, or if the store needs no
+	// revision
 	Revision string
 }
 

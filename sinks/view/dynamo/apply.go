@@ -15,10 +15,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// onlyOver is the condition for a put of a row: no row is stored, or the stored row has the same owner and a lower
-// version. onlyOverOrVoid also allows a stored void tombstone of the same version, the tombstone of a change that could
-// not be mapped. It is for mutations that are not void. An item without _tw, which no sink wrote, meets neither
-// condition.
+// onlyOver is the condition for a put of a row. It is met if no row is stored, or if the stored row has the same owner
+// and a lower version. onlyOverOrVoid also allows a stored void tombstone of the same version, the tombstone of a
+// change that could not be mapped. It is for mutations that are not void. An item without _tw, which no sink wrote,
+// meets neither condition.
 const (
 	onlyOver       = "attribute_not_exists(#pk) OR (" + ownerMatches + " AND #tw.#v < :v)"
 	onlyOverOrVoid = "attribute_not_exists(#pk) OR (" + ownerMatches +

@@ -84,7 +84,7 @@ func (s *Store) commit(ctx context.Context, t view.Target, m *dynamo.MergedWrite
 
 // unmetClaimsResult returns the result of a transaction on claims whose conditions were not met. The transaction is
 // lost if a guard or the claims on a row have changed. It is also lost if a row that had no claims belongs to another
-// sink by now, because the next read of the row returns the error for that. Otherwise another sink or another birth has
+// sink by now. The next read of the row then returns the error for that. Otherwise another sink or another birth has
 // overwritten a row with claims, and the transaction fails.
 func unmetClaimsResult(t view.Target, m *dynamo.MergedWrite, actions int, unmet *dynamo.ConditionError) view.Result {
 	rows := m.Rows()

@@ -14,7 +14,7 @@ import (
 
 // Cost is the cost of a write in DynamoDB's units. It does not include indexes of the table and failed tries.
 type Cost struct {
-	// WriteUnits is the number of write units: a standard write uses one for each 1 KB or part of it, and a write in a
+	// WriteUnits is the number of write units. A standard write uses one for each 1 KB or part of it. A write in a
 	// transaction uses two.
 	WriteUnits float64
 	ReadUnits  float64 // read units: a consistent read uses one for each 4 KB or part of it

@@ -1,9 +1,9 @@
 // Package dynamo keeps the rows of views in DynamoDB tables.
 //
-// Every write has a condition, so that any number of processes may write a table at the same time, late or twice. Rows
-// that several items may claim, and rows of aggregates, change in one transaction with the guards and contributions of
-// the items in the state table (package sinks/state/dynamo). Rows that guard themselves change in one transaction with
-// their tombstones, if the tombstones are apart, in the state table:
+// Every write has a condition, so that any number of processes may write a table at the same time, late or twice. The
+// guards and contributions of items are in the state table (package sinks/state/dynamo). Rows that several items may
+// claim, and rows of aggregates, change in one transaction with them. Rows that guard themselves change in one
+// transaction with their tombstones, if the tombstones are apart, in the state table:
 //
 //	the row    writes                                              write units at 1 KB
 //	stays      a put over a lower version                          1
@@ -20,9 +20,9 @@
 //
 // Names that begin with _tw belong to the store:
 //
-//   - _tw, a map, has the owner of the row. In _tw, v is the version of the change, by is the pipeline, view is the
-//     sink, birth is the id of the sink's output, and src is the key of the item. A repaired row also has rev, a text
-//     that identifies the repair.
+//   - _tw, a map, has the owner of the row. In _tw, v is the version of the change, and src is the key of the item. The
+//     pipeline is in by, the sink in view, and the id of the sink's output in birth. A repaired row also has rev, a
+//     text that identifies the repair.
 //   - _tw_expires, a number, makes the item a tombstone in place: the row was removed, and older changes of it are
 //     refused. It is the table's TTL attribute ([Store.Create]), so TTL deletes the tombstone after the retention. A
 //     newer row at the key replaces the tombstone. Readers other than [Reader] must leave such items out, with the

@@ -15,11 +15,11 @@ import (
 // addedDigits and addedDecimals limit adding in place. They are the maximum numbers of digits before and after the
 // point. They apply to the amount, and to the stored value that the amount is added to.
 //
-// A number of DynamoDB has 38 digits, so adding is exact if the sum has at most 38 digits. If both the amount and the
-// stored value are within the limits, the sum has at most 20 digits before the point and 18 after it. Then the change
-// is added in place, without reading the row. Otherwise the row is read, the amount is added in memory, and the row is
-// written on condition that it did not change. If the new value is beyond the limits, the row's _tw lists its name
-// (wide), and nothing is added to the value in place.
+// A number of DynamoDB has 38 digits, so adding is exact if the sum has at most 38 digits. If the amount and the stored
+// value are within the limits, the sum has at most 20 digits before the point and 18 after it. Then the change is added
+// in place, without reading the row. Otherwise the row is read, the amount is added in memory, and the row is written
+// on condition that it did not change. If the new value is beyond the limits, the row's _tw lists its name (wide), and
+// nothing is added to the value in place.
 const (
 	addedDigits   = 19
 	addedDecimals = 18
@@ -58,7 +58,7 @@ func (g *groupRowWrite) addable() bool {
 }
 
 // addAction returns the update that adds a change to a row, or creates the row. Its condition is not met in three
-// cases: the row belongs to another sink, the sum would not be exact, or the change removes the last share. In the last
+// cases: the row belongs to another sink, the sum would be inexact, or the change removes the last share. In the last
 // case the row must be deleted instead.
 func (c *groupWriter) addAction(g *groupRowWrite) dynamo.Action {
 	update := "SET #tw = :tw ADD #n :n"

@@ -88,8 +88,8 @@ func (w *itemRowsWriter) putAction(r *state.RowPut, own dynamo.Condition) (dynam
 }
 
 // withoutForeign returns the actions without deletes of rows that belong to another sink or another item. It returns an
-// error if a row to put belongs to another sink or item, or if a row of the same sink has another birth, the identity
-// of another output.
+// error if a row to put belongs to another sink or item. It also returns an error if a row of the same sink has another
+// birth, which is the identity of another output.
 func (w *itemRowsWriter) withoutForeign(
 	actions []dynamo.Action, unmet *dynamo.ConditionError,
 ) ([]dynamo.Action, error) {

@@ -94,8 +94,8 @@ func bytesOf(a sinktest.Attr) []byte {
 	return b
 }
 
-// decimalAttr returns a number as the attribute of a row: an N if it has at most 38 digits and is below 1e126,
-// otherwise its text as an S.
+// decimalAttr returns a number as the attribute of a row. It returns an N if the number has at most 38 digits and is
+// below 1e126, otherwise the text of the number as an S.
 func decimalAttr(r *big.Rat) sinktest.Attr {
 	text := r.FloatString(140) // no number of the suite has more decimals
 	text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")

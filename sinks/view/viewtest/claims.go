@@ -119,7 +119,7 @@ func claimOf(t *testing.T, image item.Key, sequence int, text string) state.Clai
 }
 
 // itemWrite returns the write that replaces the guard of an item. was and now are the versions of the former and the
-// new guard. sk is the sort key of the row that the item claims; "" if it claims none.
+// new guard. sk is the sort key of the row that the item claims; "" if it claims no row.
 func itemWrite(t *testing.T, item item.Key, was, now int, sk string, rcs ...state.RowClaimsWrite) state.ItemWrite {
 	t.Helper()
 	w := state.ItemWrite{Source: item, Guard: state.Guard{Version: version(t, now)}, Rows: rcs}
@@ -195,8 +195,8 @@ func lostGuard(t *testing.T, s *storeCheck) {
 	s.wantGuards([]item.Key{"a"}, state.Guard{Version: version(t, 6)})
 }
 
-// A void guard is read as void. It is replaced by its own version only if it is still void, so one of two such writes
-// is lost.
+// A void guard belongs to a change that could not be mapped. It is read as void. A write of the same version replaces
+// it only if it is still void. So one of two such writes is lost.
 func voidGuards(t *testing.T, s *storeCheck) {
 	a, aa := claimOf(t, "a", 5, "A"), claimOf(t, "a", 6, "AA")
 	s.wantWrites(".", itemWrite(t, "a", 0, 5, "1", claimsWrite(t, "1", "", "r1", a, a)))
@@ -225,7 +225,7 @@ func lostClaims(t *testing.T, s *storeCheck) {
 	s.wantGuards([]item.Key{"b"}, state.Guard{})
 }
 
-// A later write of a call builds on the versions and revisions of earlier ones.
+// A later write of a call builds on the versions and revisions of earlier writes.
 func writesBuildOnEarlier(t *testing.T, s *storeCheck) {
 	a, b := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B")
 	a2 := claimOf(t, "a", 2, "AA")

@@ -185,7 +185,8 @@ func voidTombstones(t *testing.T, s Store, target view.Target) {
 		`{"PK":{"S":"a"},"SK":{"S":"3"},"text":{"S":"five"}}`)
 }
 
-// The two rows of a move are written together. Each depends only on its own version.
+// The new row of a move and the tombstone of its old row are written together. Each of them depends only on the version
+// that is stored at its key.
 func movedRows(t *testing.T, s Store, target view.Target) {
 	move := func(from, to string, sequence int) []view.Mutation {
 		old := tombstone(t, "a", from, sequence)

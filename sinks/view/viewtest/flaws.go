@@ -11,13 +11,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// optionalKey is appended to the template of a key. The template then fails on images with the flaw.
+// optionalKey is appended to the template of a key. The template then fails on images with the flaw, the attribute
+// sinktest.FlawKey.
 const optionalKey = "{" + sinktest.FlawKey + "?}"
 
 // refusedColumn is an attribute of a row that makes the store refuse the row permanently, as if it was too large.
 const refusedColumn = "refused"
 
-// flawed returns the view with settings that fail on images with flaws. For other images the rows are the same.
+// flawed returns the view with settings that fail on images with flaws, which are the attributes sinktest.Flaw*. For
+// other images the rows are the same.
 func (v *testView) flawed() *testView {
 	f := *v
 	f.attributes = map[string]string{"spoilt": "{" + sinktest.FlawField + "|upper}",
@@ -43,7 +45,8 @@ func (a *testAggregate) flawed() *testAggregate {
 	return &f
 }
 
-// failingCondition returns a condition that fails on images with any of the attributes. For other images it is when.
+// failingCondition returns a condition that fails on images with any of the attributes. For other images its result is
+// that of when; true if when is nil.
 func failingCondition(when func(item.Image) (bool, error), attributes []string) func(item.Image) (bool, error) {
 	return func(item item.Image) (bool, error) {
 		for _, name := range attributes {
@@ -58,7 +61,7 @@ func failingCondition(when func(item.Image) (bool, error), attributes []string) 
 	}
 }
 
-// refuseSome writes those of ws for which refused returns false. The others fail permanently.
+// refuseSome writes those of ws for which refused returns false. The other writes fail permanently.
 func refuseSome[W any](ws []W, refused func(*W) bool, write func([]W) ([]view.Result, error)) ([]view.Result, error) {
 	rs := make([]view.Result, len(ws))
 	accepted, indexes := make([]W, 0, len(ws)), make([]int, 0, len(ws))

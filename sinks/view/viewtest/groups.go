@@ -80,8 +80,9 @@ func sortable(t *testing.T, json string) string {
 	return text
 }
 
-// countItem returns the write of an item's contribution: amount in the group g 1, or nothing if amount is "". was and
-// now are the versions of the former and the new contribution. The item began to count with version 1.
+// countItem returns the write of an item's contribution. The item counts amount in the group g 1; it counts for nothing
+// if amount is "". was and now are the versions of the former and the new contribution. The item began to count with
+// version 1.
 func countItem(t *testing.T, item item.Key, was, now int, amount string) state.ContributionWrite {
 	t.Helper()
 	w := state.ContributionWrite{Source: item, Next: state.Contribution{Version: version(t, now), Since: version(t, 1)}}
@@ -160,8 +161,8 @@ func lostRaceChangesNothing(t *testing.T, g *storeCheck) {
 	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"4"}}`)
 }
 
-// A void contribution is read as void. It is replaced by its own version only if it is still void. So one of two such
-// writes is lost, and nothing is counted twice.
+// A void contribution belongs to a change that could not be counted. It is read as void. A write of the same version
+// replaces it only if it is still void. So one of two such writes is lost, and nothing is counted twice.
 func voidContributions(t *testing.T, g *storeCheck) {
 	g.mustWrite("the first", state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 0, 1, "1")},
 		Groups: []state.GroupChange{groupChange(t, "1", 1, "1")}})
@@ -184,7 +185,7 @@ func voidContributions(t *testing.T, g *storeCheck) {
 	}
 }
 
-// Each write of a call is applied completely or not at all, whatever the results of the others.
+// Each write of a call is applied completely or not at all, whatever the results of the other writes are.
 func writesAreWhole(t *testing.T, g *storeCheck) {
 	g.mustWrite("the first", state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 0, 1, "1")},
 		Groups: []state.GroupChange{groupChange(t, "1", 1, "1")}})

@@ -41,10 +41,10 @@ func newHistory(t *testing.T, random *rand.Rand) history {
 	return h
 }
 
-// checkRaces writes one history with several writers at the same time. Each writer writes its own part of the changes
-// and some of the others, in random order, in one call or several, with right and wrong hints. Afterwards each row must
-// be that of its newest version. If tombstones are apart, a plain reader must find no other items. Writing each version
-// once more must change nothing.
+// checkRaces writes one history with several writers at the same time. Each writer writes a fourth of the changes, and
+// some of the remaining ones. It writes them in random order, in one call or several, with right and wrong hints.
+// Afterwards each row must have its newest version. If tombstones are apart, a reader that does not know tombstones
+// must find no other items. Writing each version once more must change nothing.
 func checkRaces(t *testing.T, s Store, target view.Target, suite Suite) {
 	for seed := range uint64(4) {
 		h := newHistory(t, rand.New(rand.NewPCG(seed, 1)))
@@ -69,7 +69,7 @@ func checkRaces(t *testing.T, s Store, target view.Target, suite Suite) {
 	}
 }
 
-// deliver writes every fourth change, starting at part, and some others, in random order.
+// deliver writes every fourth change, starting at part, and some other changes, in random order.
 func (h history) deliver(t *testing.T, s Store, at view.Target, part int, random *rand.Rand) {
 	var call []view.Mutation
 	for _, i := range random.Perm(len(h.changes)) {

@@ -100,7 +100,8 @@ func (s itemRowsCheck) replaces() {
 	s.expectWrite("rows after the removal", s.write("i", gone, s.contributionWith(5, "x")), false, "x")
 }
 
-// The parts of one change have the same version and are void. The shares distinguish them.
+// The parts of one change, which are its transactions, have the same version, and their contributions are void. Only
+// the shares distinguish the parts.
 func (s itemRowsCheck) lostShares() {
 	first, second := s.contributionWith(1, "x"), s.contributionWith(1, "x", "y")
 	first.Void, second.Void = true, true
@@ -148,8 +149,8 @@ func (s itemRowsCheck) otherBirth() {
 	s.wantRows("after a write of another birth", "x")
 }
 
-// sink returns a view with a row for each of the item's lines. maxRows is the maximum number of rows; 0 if there is
-// none.
+// sink returns a view with a row for each of the item's lines. maxRows is the maximum number of rows; 0 if there is no
+// maximum.
 func (s itemRowsCheck) sink(store view.Store, maxRows int) *view.Sink {
 	s.t.Helper()
 	spec := sinktest.LinesBy("")
@@ -172,8 +173,8 @@ func (s itemRowsCheck) linesView(o view.Options, pk, sk string) *view.Sink {
 	return v
 }
 
-// lines returns a stream with a change of one item for each of counts. After the change the item has that number of
-// lines, which contain the index of the change.
+// lines returns a stream of changes of one item. After change i the item has counts[i] lines, and the text of each line
+// contains i.
 func (s itemRowsCheck) lines(counts ...int) *sinktest.Stream {
 	s.t.Helper()
 	var records []sinktest.Record
@@ -238,11 +239,11 @@ func (s itemRowsCheck) tooMany() {
 }
 
 // interruptedStore is a store that is interrupted before one of its writes. If interrupt is set, it calls interrupt,
-// and continues. Otherwise this write and all later ones fail, as if the process died.
+// and continues. Otherwise this write and all later writes fail, as if the process died.
 type interruptedStore struct {
 	itemRowsCheck
-	writesLeft int    // number of writes before the interruption; -1 if there is none
-	interrupt  func() // stands for another process
+	writesLeft int    // number of writes before the interruption; -1 for no interruption
+	interrupt  func() // does what another process would do; may be nil
 }
 
 var errDied = pipeline.Transient(errors.New("the process died"))
@@ -273,7 +274,7 @@ func (s itemRowsCheck) newerWins() {
 	s.wantTexts("the newer change", 3, 2)
 }
 
-// If a crash interrupts a change, the same change completes it, or a newer one replaces it.
+// If a crash interrupts a change, the same change completes it, or a newer change replaces it.
 func (s itemRowsCheck) goesOnAfterACrash() {
 	stream := s.lines(10, 12, 3, 11)
 	must(s.t, writeOne(s.t, s.sink(s, 0), stream, 0))

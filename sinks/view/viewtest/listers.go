@@ -15,9 +15,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// RunListers checks the listings of a store. A listing must yield every entry of a sink exactly once and no other
-// entries, for any number of segments. billed means that reads of the store cost units. Other stores must not call
-// Spend.
+// RunListers checks the listings of a store. A listing may be divided into any number of segments, which are read
+// separately. All segments together must yield every entry of a sink exactly once, and no other entries. billed means
+// that reads of the store cost units. A store that is not billed must not call Spend.
 func RunListers(t *testing.T, open Open, billed bool) {
 	checks := make(map[string]func(*testing.T, *storeCheck))
 	for name, check := range map[string]func(*testing.T, *listerCheck){
@@ -109,7 +109,7 @@ func (c *listerCheck) spend(_ context.Context, units float64) error {
 	return nil
 }
 
-// manyEntries is the number of long entries of a listing. They are more than a page.
+// manyEntries is the number of long entries of a listing. Together they are larger than a page.
 const manyEntries = 60
 
 func listsRows(t *testing.T, c *listerCheck) {
@@ -459,8 +459,8 @@ func listsNothing(t *testing.T, c *listerCheck) {
 	}
 }
 
-// lists returns functions that list the rows, guards and contributions of t, and the groups of groups. Each returns the
-// number of entries.
+// lists returns functions that list the rows, guards and contributions of t, and the groups of groups. Each function
+// returns the number of entries.
 func (c *listerCheck) lists(t, groups view.Target) map[string]func(l state.Listing) (int, error) {
 	ctx := c.t.Context()
 	return map[string]func(l state.Listing) (int, error){
@@ -483,7 +483,7 @@ func count[T any](seq iter.Seq2[T, error]) (n int, err error) {
 }
 
 // spendsUnits checks the calls of Spend. A billed store must report the units of all entries that it reads, including
-// those that it leaves out. If Spend returns an error, the listing must end with it.
+// entries that it leaves out. If Spend returns an error, the listing must end with this error.
 func spendsUnits(t *testing.T, c *listerCheck) {
 	apply(t, c, target, putRow(t, "a", "1", 1, strings.Repeat("x", 80<<10)))
 	c.withTarget(groupTarget).mustWrite("a group", state.GroupWrite{

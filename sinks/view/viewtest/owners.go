@@ -20,7 +20,8 @@ type plannedSink interface {
 
 // RunOwners checks that a row belongs to the sink that first wrote it, for all pairs of kinds of sinks. The change of
 // the other sink must fail with a [view.ForeignRowError], whose text is the same for every store, and the row must not
-// change. RunOwners also checks that a row belongs to the birth with which it was written: see checkBirth.
+// change. RunOwners also checks that a row belongs to the birth with which it was written. A birth is the recorded
+// identity of a sink's output; see checkBirth.
 func RunOwners(t *testing.T, open Open) {
 	kinds := []string{"GuardsItself", "GuardsItselfInPlace", "GuardedByItem", "Group"}
 	others := map[string][2]string{"AnotherSink": {"two", "test"}, "AnotherPipeline": {"one", "others"}}
@@ -119,7 +120,7 @@ func newSink(t *testing.T, s StateStore, kind, name, pipe, birth string) planned
 	return sink
 }
 
-// checkOwner checks that the second sink cannot change the row of the first.
+// checkOwner checks that the second sink cannot change the row of the first sink.
 func checkOwner(t *testing.T, s StateStore, first, second plannedSink, other [2]string) {
 	stream := itemStream(t)
 	write := func(sink plannedSink, change int) error {

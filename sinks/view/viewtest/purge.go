@@ -9,7 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// RunPurge checks the entries that a purge deletes, and those that it keeps. It also checks [view.Emptier].
+// RunPurge checks which guards, contributions and tombstones a purge deletes, and which ones it keeps. It also checks
+// [view.Emptier].
 func RunPurge(t *testing.T, open Open) {
 	s := &storeCheck{StateStore: opener(t, open)(), t: t, target: target}
 	p := purgeCheck{s, s.withTarget(groupTarget)}

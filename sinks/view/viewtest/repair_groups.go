@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// testGroupValues are the values of the group in share and replaceAmount.
+// testGroupValues are the values of the group that oneShare and replaceAmount use.
 var testGroupValues = []view.Value{{Name: "revenue", Of: "sum"}, {Name: "lo", Of: "min"}, {Name: "hi", Of: "max"},
 	{Name: "different", Of: "distinct"}}
 
@@ -26,8 +26,8 @@ func (s *repairCheck) readGroup() view.Group {
 	return groups[0]
 }
 
-// expectedGroup returns the group g 1 as it should be: with one share of each amount. The key of the item with a share
-// is the amount.
+// expectedGroup returns the group g 1 as it should be. It has one share for each amount. The key of a share's item is
+// the amount.
 func (s *repairCheck) expectedGroup(amounts ...string) view.Group {
 	s.t.Helper()
 	g := view.Group{Row: s.testGroup(), Shares: int64(len(amounts)), Version: version(s.t, 5)}
@@ -50,8 +50,8 @@ func (s *repairCheck) repairGroup(was, now view.Group) view.Result {
 	return s.onlyResult(s.RepairGroups(s.t.Context(), s.target, []view.GroupRepair{{Expected: was, Next: now}}))
 }
 
-// changeShares adds or removes a share for each amount in the group g 1. The key of the item is the amount. count
-// writes no contribution.
+// changeShares adds or removes a share for each amount in the group g 1. The key of the item is the amount.
+// changeShares writes no contribution.
 func (s *repairCheck) changeShares(what string, add bool, amounts ...string) {
 	s.t.Helper()
 	for _, a := range amounts {
@@ -93,7 +93,7 @@ func memberTexts(ms []state.Member) (texts []string) {
 	return texts
 }
 
-// Groups are repaired, whatever was wrong with them. After the repair, changes count as usual, and the same repair is
+// Groups are repaired, whatever is wrong with them. After the repair, changes count as usual, and the same repair is
 // lost.
 func repairsOfGroups(t *testing.T, s *repairCheck) {
 	for name, damage := range map[string]func(){
@@ -229,8 +229,8 @@ func (s *repairCheck) addShareWithoutMembers() {
 	})
 }
 
-// If the row of a group belongs to another sink or another birth, the repair fails with the name of the owner, and the
-// row stays.
+// The row of a group may belong to another sink or another birth. Then the repair fails with the name of the owner, and
+// the row stays.
 func repairsOfOthersGroups(t *testing.T, s *repairCheck) {
 	for who, change := range otherTargets {
 		for _, now := range []view.Group{s.expectedGroup("5"), {Row: s.testGroup()}} {

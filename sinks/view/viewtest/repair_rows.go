@@ -162,8 +162,8 @@ func storedText(exists, tombstone bool, v record.Version, text string) string {
 	}
 }
 
-// storedKinds are the kinds of rows that a repair may find. If the row is extra or wrong, it finds a row. If the row is
-// missing, it finds nothing or a tombstone.
+// storedKinds are the kinds of rows that a repair may find. If the row is extra or wrong, the repair finds a row. If
+// the row is missing, the repair finds nothing or a tombstone.
 var storedKinds = map[string]func(t *testing.T, sk string) *view.Mutation{
 	"nothing": func(*testing.T, string) *view.Mutation { return nil },
 	"row":     func(t *testing.T, sk string) *view.Mutation { m := putRow(t, "a", sk, 5, "wrong"); return &m },
@@ -203,8 +203,8 @@ func (s *repairCheck) eachRepair(
 	}
 }
 
-// A repair stores its row at the version that was stored. After it, the same repair is lost, newer changes of the
-// stream win, and older changes lose.
+// A repair stores its row with the version that was stored before. After the repair, the same repair is lost, newer
+// changes of the stream win, and older changes lose.
 func repairsOfRows(t *testing.T, s *repairCheck) {
 	s.eachRepair("", func(what string, was view.StoredRow, now view.Mutation, v record.Version) {
 		wantDone(t, what, s.repair(was, now))
@@ -284,7 +284,7 @@ func rowRepairsRace(t *testing.T, s *repairCheck) {
 	}
 }
 
-// If several repairs of one finding run at the same time, one succeeds and the others are lost.
+// If several repairs of one wrong row run at the same time, one succeeds and the other repairs are lost.
 func rowRepairsCountOnce(t *testing.T, s *repairCheck) {
 	processes := []*repairCheck{s, s.reopen(), s.reopen()}
 	s.eachRepair("", func(what string, was view.StoredRow, now view.Mutation, v record.Version) {
@@ -296,7 +296,7 @@ func rowRepairsCountOnce(t *testing.T, s *repairCheck) {
 	})
 }
 
-// wantOneDone makes the same repair six times at once. One must succeed, and the others must be lost.
+// wantOneDone makes the same repair six times at once. One repair must succeed, and the others must be lost.
 func wantOneDone(t *testing.T, what string, repair func(i int) view.Result) {
 	t.Helper()
 	rs := make([]view.Result, 6)
@@ -319,14 +319,15 @@ func wantOneDone(t *testing.T, what string, repair func(i int) view.Result) {
 	}
 }
 
-// otherTargets has functions that change a target to another one, which may not write the rows of the first.
+// otherTargets has functions that change a target. The changed target may not write the rows of the original target.
 var otherTargets = map[string]func(*view.Target){
 	"another sink":     func(t *view.Target) { t.View = "two" },
 	"another pipeline": func(t *view.Target) { t.Pipeline = "others" },
 	"another birth":    func(t *view.Target) { t.Birth = "second" },
 }
 
-// If a row belongs to another sink or another birth, the repair fails with the name of the owner, and the row stays.
+// A row may belong to another sink or to another birth, which is the recorded identity of another output. Then the
+// repair fails with the name of the owner, and the row stays.
 func repairsOfOthersRows(t *testing.T, s *repairCheck) {
 	for who, change := range otherTargets {
 		target := s.target

@@ -20,7 +20,8 @@ func (s *repairCheck) eventTimings() map[string]func(event func()) {
 	return moments
 }
 
-// claimRepair returns the write that puts the claim of an item on a row again, at version, which its guard has.
+// claimRepair returns the write that puts the claim of an item on the row r again. The write keeps version, the version
+// of the item's guard.
 func (s *repairCheck) claimRepair(image item.Key, version record.Version, r state.Row, text string) state.ItemWrite {
 	s.t.Helper()
 	rcs, err := s.RowClaims(s.t.Context(), s.target, []state.Row{r})
@@ -39,7 +40,7 @@ func (s *repairCheck) settle(w state.ItemWrite) view.Result {
 	return s.onlyResult(s.WriteItems(s.t.Context(), s.target, []state.ItemWrite{w}))
 }
 
-// firstClaim returns the first write of an item. The item is the only one that claims the row.
+// firstClaim returns the first write of an item. No other item claims the row.
 func firstClaim(c state.Claim, r state.Row) state.ItemWrite {
 	return state.ItemWrite{
 		Source: c.Source, Guard: state.Guard{Version: c.Version, Row: r},
@@ -47,7 +48,8 @@ func firstClaim(c state.Claim, r state.Row) state.ItemWrite {
 	}
 }
 
-// Claims are repaired by a write that keeps the version of the guard. It corrects the row, whatever a person did to it.
+// Claims are repaired by a write that keeps the version of the guard. The write corrects the row, whatever a person did
+// to the row.
 func repairsOfClaims(t *testing.T, s *repairCheck) {
 	row := func(sk string) state.Row { return groupRow(t, "r", sk) }
 	first := func(sk string) {
@@ -154,8 +156,8 @@ func claimRepairsRace(t *testing.T, s *repairCheck) {
 	wantOneDone(t, "in parallel", func(i int) view.Result { return []*repairCheck{s, other}[i%2].settle(repair) })
 }
 
-// After a repair of an item's claim, changes of its sink have their usual effect: older changes and the repaired one
-// change nothing, and newer changes win.
+// After a repair of an item's claim, changes of the item have their usual effect. Older changes and the change that was
+// repaired change nothing, and newer changes win.
 func claimsAfterRepairs(t *testing.T, s *repairCheck) {
 	stream := itemStream(t)
 	sink := newSink(t, s.StateStore, "GuardedByItem", s.target.View, s.target.Pipeline, s.target.Birth)
@@ -223,7 +225,7 @@ func replaceAmount(t *testing.T, image item.Key, was, now string) state.GroupCha
 	return c
 }
 
-// groupJSON returns the row of the group g 1 with these amounts. They are sorted, the least first.
+// groupJSON returns the row of the group g 1 with these amounts. amounts must be sorted, the least first.
 func groupJSON(amounts ...int) string {
 	total, different := 0, make(map[int]bool)
 	for _, a := range amounts {

@@ -62,8 +62,8 @@ func repairsOfTombstonesAtTheKey(t *testing.T, s *repairCheck) {
 	}
 }
 
-// wantOrder checks that an older change does not replace the repaired row, and a newer one does. newest is the version
-// of the row.
+// wantOrder checks that an older change does not replace the repaired row, and that a newer change does. newest is the
+// version of the row.
 func (s *repairCheck) wantOrder(what, sk string, now view.Mutation, newest int) {
 	s.t.Helper()
 	checkEqual(s.t, what+", then a late change", apply(s.t, s, s.target, putRow(s.t, "a", sk, newest-1, "late")),

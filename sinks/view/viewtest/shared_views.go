@@ -47,7 +47,8 @@ func sharedViews() []*testView {
 		{
 			rowShape: rowShape{
 				name: "SharedKeepFirst", flawKey: -1, keys: map[string]string{"id": "B", "n": "N"},
-				key: []string{"rank"}, templates: []string{"{Rank}"}, // the first change shows that Rank is not a key attribute
+				// The first change shows that Rank is not a key attribute of the source table.
+				key: []string{"rank"}, templates: []string{"{Rank}"},
 			},
 			attributes: map[string]string{"id": "{id}", "n": "{n}"},
 			model: func(it sinktest.Item) (sinktest.Item, bool) {
@@ -93,8 +94,8 @@ func (v *testView) rowsOf(it sinktest.Item) []sinktest.Item {
 	return nil
 }
 
-// hasPriority reports whether the item of a owns a row that both a and b claim. The item with the smaller key owns it,
-// or with Last the item that changed later.
+// hasPriority reports whether the item of a owns a row that both a and b claim. With KeepLast, the item that changed
+// later owns the row. Otherwise the item with the smaller key owns it.
 func (v *testView) hasPriority(a, b sinktest.Record) bool {
 	if v.collision == view.KeepLast {
 		return v.later(a, b)

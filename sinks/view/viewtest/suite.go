@@ -28,7 +28,8 @@ type Suite struct {
 	// itself, as a process does. Required.
 	Open func(ctx context.Context, dir string) (Store, error)
 
-	// Plain returns the number of items in a table that a reader finds if it knows nothing of tombstones. Required.
+	// Plain returns the number of items that a reader finds in a table. The reader does not know tombstones, so it
+	// counts tombstones in place as items. Required.
 	Plain func(ctx context.Context, s Store, t view.Table) (int, error)
 
 	// TypedKeys means that each key attribute of a table has one type, and that keys cannot be empty. Default: keys may
@@ -94,8 +95,8 @@ func (v *testView) suite(t *testing.T, suite Suite) sinktest.Suite {
 	}
 }
 
-// state returns the rows of the view's table by key. If tombstones are apart, it also checks that a plain reader finds
-// the same number of rows.
+// state returns the rows of the view's table by key. If tombstones are apart, it also checks that a reader that does
+// not know tombstones finds the same number of rows.
 func (v *testView) state(ctx context.Context, r Store, suite Suite) (map[string]string, error) {
 	s, err := v.sink(nil)
 	if err != nil {
@@ -113,7 +114,7 @@ func (v *testView) state(ctx context.Context, r Store, suite Suite) (map[string]
 	return rows, err
 }
 
-// byKey returns the rows by key. It returns none if the table does not exist.
+// byKey returns the rows by key. It returns no rows if the table does not exist.
 func byKey(all iter.Seq2[view.Row, error], key ...string) (map[string]string, error) {
 	rows := make(map[string]string)
 	for row, err := range all {
