@@ -14,12 +14,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// outage has the classes of letters that an outage of a sink leaves. Letters of other classes fail again until
-// their cause is mended.
+// outage has the classes of letters that an outage of a sink leaves. Letters of other classes fail again until their
+// cause is mended.
 var outage = []string{"held", "quarantined"}
 
-// Outage returns the classes of letters that an outage of a sink leaves: those that expired (max_hold), and
-// those that are quarantined after them.
+// Outage returns the classes of letters that an outage of a sink leaves: those that expired (max_hold), and those that
+// are quarantined after them.
 func Outage() []string { return slices.Clone(outage) }
 
 // AutoOptions are the options of [Auto].

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// source is the stream and the table that a letter names. The record in the letter names neither of them.
+// source is the stream and the table that a dead letter names. The record in the letter names neither of them.
 type source struct{ arn, table string }
 
 // decode decodes the record of a letter, or its line of a snapshot.

@@ -22,7 +22,7 @@ var (
 	errSuppressed = errs.New("what it would send is held back in this redrive")
 )
 
-// deliverSink delivers the letters of one sink. repeat is true if another pass is needed, because a key was not
+// deliverSink delivers the dead letters of one sink. repeat is true if another pass is needed, because a key was not
 // quarantined yet or got another letter meanwhile.
 func (r *run) deliverSink(ctx context.Context, sink string, letters []*keyLetters) (repeat bool, err error) {
 	info, known := r.routes[sink]
@@ -77,9 +77,10 @@ func (r *run) deliverSink(ctx context.Context, sink string, letters []*keyLetter
 	return repeat || more, err
 }
 
-// quarantineFirst quarantines the keys that have letters but no mark. A crash after a letter was stored and before its
-// mark was stored leaves such a key. held are the letters of the keys that had a mark already: this pass delivers only
-// them. repeat is true if quarantineFirst quarantined a key. The next pass then delivers the letters of this key.
+// quarantineFirst quarantines the keys that have letters but no mark, the note of a quarantine. A crash after a letter
+// was stored and before its mark was stored leaves such a key. held are the letters of the keys that had a mark
+// already: this pass delivers only them. repeat is true if quarantineFirst quarantined a key. The next pass then
+// delivers the letters of this key.
 func (r *run) quarantineFirst(
 	ctx context.Context, sink string, letters []*keyLetters,
 ) (held []*keyLetters, repeat bool, err error) {

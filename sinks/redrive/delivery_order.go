@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// deliveryOrder is the position of a letter among the letters of its key. The letters are ordered by version. If a
+// deliveryOrder is the position of a dead letter among the letters of its key. The letters are ordered by version. If a
 // version is unknown, or both are equal, they are ordered by arrival.
 type deliveryOrder struct {
 	version record.Version

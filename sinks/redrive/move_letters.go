@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// checkSinks returns an error if Sink and To of Options do not fit the pipeline. Letters of a sink that the pipeline
-// does not have any more can only be moved or discarded.
+// checkSinks returns an error if Sink and To of Options do not fit the pipeline. Dead letters of a sink that the
+// pipeline does not have any more can only be moved or discarded.
 func (r *run) checkSinks() error {
 	_, known := r.routes[r.Sink]
 	_, there := r.routes[r.To]

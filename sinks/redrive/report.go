@@ -6,7 +6,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Report is the result of a redrive.
+// Report is the result of a redrive. Its letters are dead letters.
 type Report struct {
 	Sinks map[string]SinkReport `json:"sinks"`
 	// Decoded counts the letters of undecodable records that can be decoded now. Each of them became one letter for

@@ -79,7 +79,7 @@ type value struct {
 	masked     bool      // the mask hides the attribute of the value
 }
 
-// aggregateKind is the function that computes a value from the shares of a group.
+// aggregateKind is the function that computes a value from the shares of a group, which are what items count for in it.
 type aggregateKind uint8
 
 const (

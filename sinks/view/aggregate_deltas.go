@@ -76,7 +76,7 @@ func (r *rowDelta) isEmpty() bool {
 		!slices.ContainsFunc(r.sums, func(n state.Number) bool { return n.Sign() != 0 })
 }
 
-// dropUnchanged removes the deltas that change nothing. After it, the index is invalid.
+// dropUnchanged removes the deltas that change nothing. After the call, the index is invalid.
 func (d *deltas) dropUnchanged() {
 	d.rows = slices.DeleteFunc(d.rows, func(r rowDelta) bool { return r.isEmpty() })
 }

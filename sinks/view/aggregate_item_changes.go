@@ -10,7 +10,7 @@ import (
 // result is written once.
 type itemChanges struct {
 	key        item.Key
-	deliveries []int // indexes of the deliveries that are not settled
+	deliveries []int // indexes of the deliveries that have no outcome yet
 	alone      bool  // each change is written separately, because a write together with others failed
 
 	// The current write.

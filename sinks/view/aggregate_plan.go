@@ -82,7 +82,8 @@ func (a *Aggregate) keepsExpired(c *record.Change) bool {
 }
 
 // keptShares returns the shares of an expired item that stays counted. The old image determines them. The stored
-// contribution does not, because a backfill may deliver the item after its expiry, or not at all.
+// contribution does not determine them, because a backfill may deliver the item after its expiry, or not at all. Then
+// no contribution is stored yet.
 func (a *Aggregate) keptShares(c *record.Change) ([]share, string, error) {
 	image := c.Old
 	switch {

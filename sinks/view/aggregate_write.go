@@ -91,7 +91,7 @@ func (w *aggregateWrite) groupByItem() error {
 	return nil
 }
 
-// openItems returns the items with deliveries that are not settled.
+// openItems returns the items with deliveries that have no outcome yet.
 func (w *aggregateWrite) openItems() []*itemChanges {
 	var open []*itemChanges
 	for _, c := range w.items {
@@ -118,7 +118,7 @@ func (w *aggregateWrite) onLost(lost []*itemChanges, lostRounds int) {
 }
 
 // writeRound reads, advances and writes each open item once. It returns the items that were lost to other writers.
-// After the round, items that were not lost may still be open, because some of their deliveries are not settled.
+// After the round, items that were not lost may still be open, because some of their deliveries have no outcome yet.
 func (w *aggregateWrite) writeRound(ctx context.Context, open []*itemChanges) (lost []*itemChanges, err error) {
 	cs, err := w.store.Contributions(ctx, w.target.State(), keysOf(open, func(c *itemChanges) item.Key { return c.key }))
 	if err = checkCount(err, len(cs), len(open), "items"); err != nil {
@@ -155,7 +155,7 @@ type transaction struct {
 }
 
 // planTransactions advances each open item. If the item needs a write, planTransactions adds it to a transaction, up to
-// the limit of the store. Otherwise it settles the item.
+// the limit of the store. Otherwise it sets the outcomes of the item's deliveries.
 func (w *aggregateWrite) planTransactions(open []*itemChanges, cs []state.Contribution) ([]transaction, error) {
 	limit := w.store.MaxActions()
 	var txs []transaction
@@ -208,7 +208,7 @@ func (w *aggregateWrite) fitsTransaction(tx *transaction, limit int) bool {
 
 func (w *aggregateWrite) failTransaction(tx transaction, err error) { w.failItems(tx.items, err) }
 
-// settleTransaction settles the items of a transaction that succeeded.
+// settleTransaction sets the outcomes of the deliveries in a transaction that succeeded.
 func (w *aggregateWrite) settleTransaction(tx transaction, _ Result) {
 	for _, c := range tx.items {
 		c.settle(w.deliveries, &w.failed)

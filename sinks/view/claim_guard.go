@@ -9,7 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// compareWithGuard decides the effect of a claim by the guard of its item:
+// compareWithGuard decides the effect of a claim by the guard of its item, the stored record of the item's version and
+// row:
 //
 //	the guard's version   the guard's row   the claim    outcome
 //	newer                 any               any          guardIsNewer

@@ -145,8 +145,8 @@ func (w *claimWrite) onError(a attempt[*ClaimOp], err error) {
 	failOrRemove(w.batch, a.key, showForeignRow(err, w.sink.mask, a.op))
 }
 
-// setDurable handles an attempt whose claim is stored. It settles a claim that requests no row. A claim on a row is
-// settled later, by settleDurable.
+// setDurable handles an attempt whose claim is stored. It sets the result of a claim that requests no row.
+// settleDurable later sets the result of a claim on a row.
 func (w *claimWrite) setDurable(a attempt[*ClaimOp], row state.Row) {
 	if row == "" {
 		w.batch.settle(a.key, written, nil)
@@ -156,8 +156,8 @@ func (w *claimWrite) setDurable(a attempt[*ClaimOp], row state.Row) {
 	w.durable = append(w.durable, durableClaim{a, row})
 }
 
-// settleDurable settles each claim in w.durable. The result depends on whether the claim owns its row or waits. All
-// claims of the batch are stored by now, so an item that left a row does not own it any more.
+// settleDurable sets the result of each claim in w.durable. The result depends on whether the claim owns its row or
+// waits. All claims of the batch are stored by now, so an item that left a row does not own it any more.
 func (w *claimWrite) settleDurable(ctx context.Context) error {
 	rows := make([]state.Row, 0, len(w.durable))
 	for _, c := range w.durable {
@@ -180,7 +180,7 @@ func (w *claimWrite) settleDurable(ctx context.Context) error {
 	return nil
 }
 
-// readRows reads the claims on those of the rows that this Write has not read yet.
+// readRows reads the claims on rows, except rows that this Write has read already.
 func (w *claimWrite) readRows(ctx context.Context, rows []state.Row) error {
 	missing := rows[:0]
 	for _, r := range rows {

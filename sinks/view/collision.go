@@ -9,10 +9,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Collision is a view's rule for a row that several items claim. One claim owns the row, and the others wait. The owner
-// is the item with the smallest key (the bytes of [item.Key]), whatever the order of arrival. If an item with a smaller
-// key claims the row, it becomes the owner, and the claim of the former owner waits. If the owner leaves the row, the
-// next claim gets it.
+// Collision is a view's rule for a row that several items claim. One claim owns the row, and the other claims wait. The
+// owner is the item with the smallest key (the bytes of [item.Key]), whatever the order of arrival. If an item with a
+// smaller key claims the row, it becomes the owner, and the claim of the former owner waits. If the owner leaves the
+// row, the claim of the item with the next key gets the row.
 //
 // The order of arrival determines which changes are dead-lettered. A change is dead-lettered if its claim waits. If an
 // item loses the row later, its change is not dead-lettered, because it was written before.

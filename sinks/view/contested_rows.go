@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Contested is a row on which claims wait, with masked keys, for people.
+// Contested is a row on which claims wait, which are requests of items for the row. Its keys are masked, for people.
 type Contested struct {
 	Row     string     // key of the row as explain shows it: PK="EMAIL#a@b" SK="USER"
 	Owner   item.Key   // key of the item that owns the row; "" if none does

@@ -7,9 +7,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// GroupRows reads each group of an aggregate as one row, even if the group is spread over shards. It adds up the
-// counts, sums and distincts of the shards exactly. It takes the least min and the greatest max. A service that reads
-// an aggregate sets the fields of GroupRows as in the configuration:
+// GroupRows reads each group of an aggregate as one row, even if the group is spread over shards, which are separate
+// rows. It adds up the counts, sums and distincts of the shards exactly. It takes the least min and the greatest max. A
+// service that reads an aggregate sets the fields of GroupRows as in the configuration:
 //
 //	revenue := view.GroupRows{
 //		Table:     view.Table{Name: "shop-views", PK: "PK", SK: "SK"},

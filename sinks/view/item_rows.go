@@ -11,12 +11,13 @@ import (
 )
 
 // A view with ForEach has a row for each element of an item. The key of a row contains the key of the item and the
-// identity of the element. So each row belongs to one item, and the contribution of the item orders the writes of its
-// rows. The contribution has the version of the item, and a share for each row. A share has the row's key and the
-// digest of its attributes. The contribution and the rows change in one transaction, on condition that the stored
-// contribution, with its shares, is as it was read. A change of many rows needs several such transactions, which are
-// called parts. A void contribution belongs to a change that is not written completely, or of which no rows could be
-// made. The only condition on a row is its owner. A removed row leaves no tombstone.
+// identity of the element, which distinguishes it within the item. So each row belongs to one item, and the
+// contribution of the item orders the writes of its rows. The contribution has the version of the item, and a share for
+// each row. A share has the row's key and the digest of its attributes. The contribution and the rows change in one
+// transaction, on condition that the stored contribution, with its shares, is as it was read. A change of many rows
+// needs several such transactions, which are called parts. A void contribution belongs to a change that is not written
+// completely, or of which no rows could be made. The only condition on a row is its owner. A removed row leaves no
+// tombstone.
 //
 //	stored contribution     rows in the table          who replaces it
 //	none                    none                       any change

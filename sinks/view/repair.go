@@ -15,9 +15,9 @@ type Repairer interface {
 	// another sink. A row of another birth, the recorded identity of another output, is a fatal error of the call, as
 	// in Apply.
 	//
-	// A repair keeps the version of Expected. So newer changes of the item replace the repaired row, and older ones do
-	// not. If the row has a newer tombstone apart from it, the repaired row gets the version of the tombstone, and the
-	// tombstone is deleted.
+	// A repair keeps the version of Expected. So newer changes of the item replace the repaired row, and older changes
+	// do not. If the row has a newer tombstone apart from it, the repaired row gets the version of the tombstone, and
+	// the tombstone is deleted.
 	//
 	// RepairRows blocks, and may be called by several goroutines and processes. No two repairs of a call have the same
 	// row. A successful result is durable. An error means that the whole call failed; any part of it may have been

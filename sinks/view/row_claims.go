@@ -9,10 +9,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// ComesBefore reports whether c comes before d in the order of claims on a row. The first claim owns the row. Claims
-// are ordered by the bytes of their items' keys, so that the order of arrival has no influence. With [KeepLast], the
-// latest change comes first: claims are ordered by time, then version, then key. Versions of different items do not
-// show which change is later, but they make the order the same in all processes.
+// ComesBefore reports whether c comes before d in the order of claims on a row. A claim is an item's request for the
+// row. The first claim owns the row. Claims are ordered by the bytes of their items' keys, so that the order of arrival
+// has no influence. With [KeepLast], the latest change comes first: claims are ordered by time, then version, then key.
+// Versions of different items do not show which change is later, but they make the order the same in all processes.
 func ComesBefore(c, d *state.Claim, rule Collision) bool {
 	byKey := strings.Compare(string(c.Source), string(d.Source))
 	if rule != KeepLast {

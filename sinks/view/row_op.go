@@ -97,9 +97,9 @@ func (o *Op) noEffect() bool          { return false }
 func (o *Op) noEffectReason() string  { return "" }
 func (o *Op) errAfterWrite() error    { return o.changeErr }
 
-// removalOp returns the op of the void tombstone that is written if the store refuses the row permanently. It returns
-// nil if the op is not an update, because then no older row of the item is at the key. It also returns nil if the
-// stored row belongs to another sink or another item.
+// removalOp returns the op of the void tombstone ([Mutation.Void]) that is written if the store refuses the row
+// permanently. It returns nil if the op is not an update, because then no older row of the item is at the key. It also
+// returns nil if the stored row belongs to another sink or another item.
 func (o *Op) removalOp(cause error) *Op {
 	_, foreign := errors.AsType[*ForeignRowError](cause)
 	_, collides := errors.AsType[*CollisionError](cause)

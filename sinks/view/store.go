@@ -156,8 +156,9 @@ type Emptier interface {
 	Empty(ctx context.Context, t Target) (bool, error)
 }
 
-// ItemStore writes rows that are guarded by item, because several items can claim one row. A row, the claims on it and
-// the guards of the items change together or not at all.
+// ItemStore writes rows that are guarded by item, because several items can claim one row. A claim is an item's request
+// for a row. A guard is the stored record of an item's version and of the row that it requests. A row, the claims on it
+// and the guards of the items change together or not at all.
 //
 // All methods block, and may be called by several goroutines and by other processes on the same tables. An error
 // means that the whole call failed. It is marked with pipeline.Transient or pipeline.Fatal.
@@ -191,8 +192,8 @@ type RowClaims struct {
 	Foreign *ForeignRowError // error if the row belongs to another sink and cannot be claimed; nil if it can be claimed
 }
 
-// ItemRowsStore writes the rows of items that have several rows ([Options.ForEach]). The contribution of an item has a
-// share for each of its rows. The contribution and the rows change together or not at all.
+// ItemRowsStore writes the rows of items that have several rows ([Options.ForEach]). The contribution of an item, the
+// stored record of its rows, has a share for each row. The contribution and the rows change together or not at all.
 //
 // All methods block, and may be called by several goroutines and by other processes on the same tables. An error
 // means that the whole call failed. It is marked with pipeline.Transient or pipeline.Fatal.
@@ -212,8 +213,8 @@ type ItemRowsStore interface {
 	MaxActions() int
 }
 
-// GroupStore writes the rows of aggregates. The contributions of items and the rows of their groups change together
-// or not at all.
+// GroupStore writes the rows of aggregates. The contribution of an item is the stored record of what it counts for. The
+// contributions of items and the rows of their groups change together or not at all.
 //
 // All methods block, and may be called by several goroutines and by other processes on the same tables. An error
 // means that the whole call failed. It is marked with pipeline.Transient or pipeline.Fatal.

@@ -8,8 +8,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// maxLostRounds is the maximum number of rounds of one Write that may be lost to other writers. In each lost round
-// another writer succeeded, so only many concurrent writers reach the limit.
+// maxLostRounds is the maximum number of rounds of one Write that may be lost to other writers. A round reads what is
+// stored and writes the changes that are still open. In each lost round another writer succeeded, so only many
+// concurrent writers reach the limit.
 const maxLostRounds = 10
 
 // runRounds calls round with the result of next, until next returns nothing. After each round that lost writes to other

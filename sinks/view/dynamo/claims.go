@@ -13,8 +13,8 @@ var (
 	_ view.ClaimLister = (*Store)(nil)
 )
 
-// RowClaims reads the claims on rows. If a row has no claims, it also reads the row itself, because the row may belong
-// to another sink.
+// RowClaims reads the claims on rows, the requests of items for the row. If a row has no claims, it also reads the row
+// itself, because the row may belong to another sink.
 func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
 	found, err := s.DB.RowClaims(ctx, t.State(), rows)
 	if err != nil {

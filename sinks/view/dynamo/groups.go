@@ -21,8 +21,9 @@ const maxReads = 8
 // MaxActions returns the maximum number of actions of a transaction.
 func (s *Store) MaxActions() int { return dynamo.MaxActions }
 
-// Contribute applies each write in one transaction: the contributions, the rows of their groups, and the members of
-// the rows. Writes that have rows in common are written one after the other.
+// Contribute applies each write in one transaction. It writes the contributions, which record what each item counts
+// for, the rows of their groups, and the members of the rows. Members are the stored values that a min, max or distinct
+// is computed from. Writes that have rows in common are written one after the other.
 func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) ([]view.Result, error) {
 	if len(ws) == 0 {
 		return nil, nil

@@ -12,8 +12,8 @@ import (
 
 var _ view.ItemRowsStore = (*Store)(nil)
 
-// ReplaceItemRows writes the contribution and the rows of each item in one transaction. If a write changes no row, it
-// is one put of the contribution.
+// ReplaceItemRows writes the contribution of each item, which records its rows, and the rows in one transaction. If a
+// write changes no row, it is one put of the contribution.
 func (s *Store) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.ItemRowsWrite) ([]view.Result, error) {
 	if len(ws) == 0 {
 		return nil, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// RowClaims reads rows with all their claims.
+// RowClaims reads rows with all their claims, the requests of items for the row.
 func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
 	rcs := make([]view.RowClaims, len(rows))
 	err := s.withState(ctx, t, func(x *tx) error {

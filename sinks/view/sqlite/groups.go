@@ -10,7 +10,8 @@ import (
 // MaxActions returns 0, because a transaction may have any size.
 func (s *Store) MaxActions() int { return 0 }
 
-// Contribute applies ws, with contributions and the rows of their groups, in one transaction.
+// Contribute applies ws in one transaction: the contributions, which record what each item counts for, and the rows of
+// their groups.
 func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) ([]view.Result, error) {
 	return s.writeEach(ctx, t, len(ws), func(x *tx, i int) error { return x.contributeOne(&ws[i]) })
 }

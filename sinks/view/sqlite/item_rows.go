@@ -11,7 +11,7 @@ import (
 
 var _ view.ItemRowsStore = (*Store)(nil)
 
-// ReplaceItemRows applies ws, with contributions and rows, in one transaction.
+// ReplaceItemRows applies ws in one transaction: the contributions, which record the rows of each item, and the rows.
 func (s *Store) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.ItemRowsWrite) ([]view.Result, error) {
 	return s.writeEach(ctx, t, len(ws), func(x *tx, i int) error { return x.replaceItemRows(&ws[i]) })
 }
