@@ -93,7 +93,7 @@ type auto struct {
 
 // sinkProgress is the state of a sink in Auto.
 type sinkProgress struct {
-	attempt int               // checks in a row that failed or left letters
+	attempt int               // number of consecutive checks that failed or left letters
 	next    time.Time         // time of the next check, unless the sink becomes well again earlier
 	ended   time.Time         // end of the last redrive
 	reads   pipeline.Patience // decides how long refused reads of letters and marks are tolerated

@@ -82,8 +82,8 @@ func (a *Aggregate) keepsExpired(c *record.Change) bool {
 }
 
 // keptShares returns the shares of an expired item that stays counted. The old image determines them. The stored
-// contribution does not determine them, because a backfill may deliver the item after its expiry, or not at all. Then
-// no contribution is stored yet.
+// contribution does not determine them, because a backfill may deliver the item after its expiry, or not at all. In
+// both cases no contribution is stored at the time of the expiry.
 func (a *Aggregate) keptShares(c *record.Change) ([]share, string, error) {
 	image := c.Old
 	switch {

@@ -26,7 +26,7 @@ func (o *ItemRowsOp) compareWithContribution(stored *state.Contribution, idle bo
 // item's contribution. last is true if no other transaction has to follow. maxActions is the maximum number of actions
 // in a transaction; 0 if there is no maximum. One action writes the contribution.
 //
-// New and changed rows come before removed ones. So a reader between two transactions may see an element twice, but
+// New and changed rows come before removed rows. So a reader between two transactions may see an element twice, but
 // always sees it.
 func (o *ItemRowsOp) nextPart(stored *state.Contribution, maxActions int) (w state.ItemRowsWrite, last bool) {
 	p := partBuilder{w: state.ItemRowsWrite{Source: o.Source, Expected: *stored}, actionsLeft: maxActions - 1,

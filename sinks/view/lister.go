@@ -63,8 +63,8 @@ type Group struct {
 
 	Shares  int64             // number of shares in the group; 0 if the row has no number
 	Version record.Version    // highest version of the changes; zero if the row has none
-	Counts  []state.Increment // counts in the order of values, without those that are missing or not a number
-	Sums    []state.Increment // sums in the order of values, without those that are missing or not a number
+	Counts  []state.Increment // counts in the order of values, without counts that are missing or not a number
+	Sums    []state.Increment // sums in the order of values, without sums that are missing or not a number
 	// Members are the members of all min, max and distinct, sorted by the order of values, then of members. Remove is
 	// false.
 	Members []state.Member

@@ -57,7 +57,7 @@ type opState uint8
 
 const (
 	pending    opState = iota
-	written            // the store has it
+	written            // the store has the change
 	coalesced          // a later change of the batch was written instead
 	superseded         // a newer version is stored
 	waiting            // the claim is stored, and another item owns the row
