@@ -27,9 +27,11 @@ type testView struct {
 	collision view.Collision // collision rule of rows guarded by item; "" if rows guard themselves
 	inPlace   bool           // tombstones are in place
 
-	forEach     *elements.Spec                           // elements that have a row each; nil if an item has one row
-	elements    func(item sinktest.Item) []sinktest.Item // returns the rows of an item; used instead of model with forEach
-	whenElement func(item.Value) bool                    // condition for the elements that have a row; nil if all have one
+	forEach *elements.Spec // elements that have a row each; nil if an item has one row
+	// elements returns the rows of an item. It is used instead of model if forEach is set.
+	elements func(item sinktest.Item) []sinktest.Item
+	// whenElement is the condition for the elements that have a row; nil if all elements have one.
+	whenElement func(item.Value) bool
 	// maximum number of actions in a transaction; 0 for the limit of the store
 	maxActions int
 }
