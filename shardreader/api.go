@@ -24,8 +24,8 @@ type API interface {
 	GetShardIterator(ctx context.Context, at ShardPosition) (string, error)
 
 	// GetRecords returns the next page of a shard: at most 1,000 records or 1 MB. If a response broke off, it returns
-	// an error and a page with the complete records before the break. Such a page is never Ended, and the caller uses
-	// the same iterator again.
+	// an error and a page with the complete records before the break. The page of a broken response is never Ended, and
+	// the caller uses the same iterator again.
 	GetRecords(ctx context.Context, q RecordsQuery) (record.GetRecordsPage, error)
 }
 
@@ -39,7 +39,7 @@ type StreamPage struct {
 type StreamRef struct {
 	ARN   string
 	Table string
-	Label string // when the stream was enabled, as 2026-01-02T03:04:05.678: text order is time order
+	Label string // when the stream was enabled, such as 2026-01-02T03:04:05.678: text order is time order
 }
 
 // StreamFromARN returns the stream with an ARN. If arn is not the ARN of a stream, Table and Label are empty.
@@ -114,7 +114,7 @@ const (
 	AfterSequence IteratorType = "AFTER_SEQUENCE_NUMBER" // after ShardPosition.Sequence
 
 	// AtTimestamp is at the first record created at ShardPosition.Time or later. If the stream has dropped records of
-	// that time, the iterator is at the oldest record left, and the response does not show that (API reference,
+	// that time, the iterator is at the oldest record left, and the response does not show the loss (API reference,
 	// GetShardIterator). The service refuses a time in the future. DynamoDB Local does not know this type, and returns
 	// an error that is not transient.
 	AtTimestamp IteratorType = "AT_TIMESTAMP"
@@ -132,7 +132,7 @@ type ShardPosition struct {
 // RecordsQuery requests the next page of a shard.
 type RecordsQuery struct {
 	Iterator  string
-	StreamARN string // stream of the iterator; the versions of changes need it, and records do not name it
+	StreamARN string // stream of the iterator; records do not name it, and the versions of changes depend on it
 	Shard     string // shard of the iterator
 	Limit     int    // maximum number of records in the page, up to 1,000. Default: the service decides
 }

@@ -44,8 +44,8 @@ func (e *Error) Error() string {
 	return e.message(e.Err.Error())
 }
 
-// Redacted returns the text of Error with the code or type of the cause instead of the cause's text, which comes from a
-// server.
+// Redacted returns the text of Error, but has the code or type of the cause in place of its text. The text of a cause
+// comes from a server.
 func (e *Error) Redacted() string {
 	if e.Err == nil {
 		return e.message("")
@@ -53,7 +53,7 @@ func (e *Error) Redacted() string {
 	return e.message(redact.SafeText(e.Err))
 }
 
-// Describe returns the class of the kind, or of the cause if there is no kind.
+// Describe returns the class of Kind, or the class of the cause if Kind has none. field is always "".
 func (e *Error) Describe() (class, field string) {
 	switch {
 	case errors.Is(e.Kind, ErrExpiredIterator):

@@ -1,12 +1,12 @@
 package shardreader
 
-// lineage decides which shards may be read: a child may be read after its parent. To stay fast, it visits a shard only
-// when the shard is listed, and when its parent is finished.
+// lineage decides which shards may be read: a child may be read only after its parent is finished. A shard is checked
+// when it is listed and when its parent is finished, and at no other time. This keeps lineage fast.
 type lineage struct {
 	nodes      map[string]*shardNode
 	order      []string                // shard ids, in the order of the listing
 	children   map[string][]*shardNode // by parent id; the parent may be unlisted
-	candidates []*shardNode            // shards that the next call of ready checks
+	candidates []*shardNode            // shards that the next call of readyShards checks
 }
 
 type shardNode struct {
@@ -42,26 +42,26 @@ func (l *lineage) readyShards() []Shard {
 		if parent, ok := l.nodes[node.Parent]; !node.started && (!ok || parent.finished) {
 			node.started = true
 			ready = append(ready, node.Shard)
-		} // if the parent is not finished, its finish makes the shard a candidate again
+		} // an unfinished parent makes the shard a candidate again when it is finished
 	}
 	l.candidates = nil
 	return ready
 }
 
-// finish marks a shard as read to its end.
+// finish marks a shard as read to its end. The next readyShards checks its children.
 func (l *lineage) finish(id string) {
 	l.nodes[id].finished = true
 	l.candidates = append(l.candidates, l.children[id]...)
 }
 
-// skip marks a shard that is not read. Its children do not wait for it.
+// skip marks a shard as finished without a read, so that its children do not wait for it.
 func (l *lineage) skip(id string) {
 	l.nodes[id].started = true
 	l.finish(id)
 }
 
-// childless reports whether a finished shard has no listed child, or no shard is listed at all. If the stream is
-// enabled, a later listing has more shards.
+// childless reports whether a finished shard has no listed child, or no shard is listed at all. In both cases a later
+// listing of an enabled stream has more shards.
 func (l *lineage) childless() bool {
 	for id, n := range l.nodes {
 		if n.finished && len(l.children[id]) == 0 {

@@ -14,9 +14,9 @@ type shardReader struct {
 	*recorder
 	shard          string
 	open           bool
-	newestIterator string // iterator after the newest record at the start; "" if unknown or no longer needed
-	stopAt         string // sequence number of the first record written after the start; "" while unknown
-	hasGap         bool   // records were dropped before they were read, perhaps also the record at stopAt
+	newestIterator string // iterator after the record that was newest at the start; "" if unknown or no longer needed
+	stopAt         string // sequence number of the first record written after the recording started; "" while unknown
+	hasGap         bool   // the stream dropped unread records, perhaps also the record at stopAt
 
 	iterator     string
 	lastSequence string // sequence number of the last record read
@@ -51,13 +51,16 @@ func (s *shardReader) readToEnd(ctx context.Context) shardEnd {
 	}
 }
 
-// isPastStop reports whether the record at stopAt was already read. That happens if it was read before stopAt was
-// known. The reader must not wait for a later record then, because there may be none.
+// isPastStop reports whether the record at stopAt, or a later one, was already read. That happens if the record was
+// read before stopAt was known. The reader must then stop at once. It must not wait for a later record, because there
+// may be none.
 func (s *shardReader) isPastStop() bool {
 	return s.stopAt != "" && s.lastSequence != "" && record.CompareSequence(s.lastSequence, s.stopAt) >= 0
 }
 
-// isFinished reports whether an open shard has returned enough empty pages, or was idle for long enough.
+// isFinished reports whether the reader stops at an open shard whose last page was empty. With Idle, it stops once the
+// recording got no record of any shard for that long. Without Idle, it stops after enough empty pages in a row, unless
+// the record at stopAt is still to come.
 func (s *shardReader) isFinished() bool {
 	switch {
 	case !s.open || s.emptyPages == 0:
@@ -68,7 +71,7 @@ func (s *shardReader) isFinished() bool {
 	return (s.stopAt == "" || s.hasGap) && s.emptyPages >= s.o.EmptyPages
 }
 
-// findStop searches for the first record that was written after the start. If there is one, it sets stopAt.
+// findStop searches for the first record written after the recording started. If it finds the record, it sets stopAt.
 func (s *shardReader) findStop(ctx context.Context) error {
 	if s.newestIterator == "" {
 		return nil
@@ -77,9 +80,9 @@ func (s *shardReader) findStop(ctx context.Context) error {
 	at := ShardPosition{StreamARN: s.arn(), Shard: s.shard}
 	switch {
 	case errors.Is(err, ErrExpiredIterator):
-		at.Type = Latest // a later record ends the recording too; then more records are recorded
+		at.Type = Latest // a later stop is correct too: only more records are recorded
 	case errors.Is(err, ErrTrimmed):
-		at.Type = TrimHorizon // all records left were written after the start
+		at.Type = TrimHorizon // all records left were written after the start of the recording
 	case errors.Is(err, ErrNotFound):
 		s.newestIterator = ""
 		return nil
@@ -91,7 +94,7 @@ func (s *shardReader) findStop(ctx context.Context) error {
 		switch {
 		case errors.Is(err, ErrNotFound):
 			s.newestIterator, err = "", nil
-		case err == nil && at.Type == TrimHorizon: // a record after the start exists: find stopAt before writing records
+		case err == nil && at.Type == TrimHorizon: // a record after the start exists: find stopAt before writing
 			if err = pipeline.Sleep(ctx, s.o.Poll); err == nil {
 				return s.findStop(ctx)
 			}
@@ -146,12 +149,12 @@ func (s *shardReader) read(ctx context.Context) (page record.GetRecordsPage, gon
 	}
 }
 
-// safeRetention is the age up to which a stream keeps all records. It is an hour less than the retention, because
-// clocks differ.
+// safeRetention is the age up to which a stream keeps all records. It is an hour less than the retention, because the
+// clocks of this process and of the service may differ.
 const safeRetention = 23 * time.Hour
 
-// isYoung reports whether the shard is younger than safeRetention. Such a shard has lost no records. If the stream
-// refuses its first position as trimmed, the position is below the first record.
+// isYoung reports whether the shard is younger than safeRetention. The stream still has all records of such a shard. If
+// the stream refuses the first position as trimmed, the position is below the first record, and no record is lost.
 func (s *shardReader) isYoung() bool {
 	created, ok := ShardTime(s.shard)
 	return ok && time.Since(created) < safeRetention

@@ -52,8 +52,8 @@ type Recording struct {
 	RecordProgress
 	Undecodable int64 // number of Records that cannot be decoded; they are written unchanged
 	Masked      int64 // number of Records with a masked attribute
-	// LeftOut is the number of other records that were left out: they cannot be decoded, and RecordOptions.Mask is
-	// set
+	// LeftOut is the number of records that were not written, and that Records does not count. RecordOptions.Mask is
+	// set, and they cannot be decoded.
 	LeftOut   int64
 	EmptyMaps int64        // number of values {} that were read as empty maps; DynamoDB Local sends such values
 	Gaps      []record.Gap // records that the stream had dropped already
@@ -65,8 +65,8 @@ type Recording struct {
 //
 // Record starts at the oldest record. Without Idle, it reads an open shard up to the first record that was written
 // after the start. If no such record comes, it reads the shard until EmptyPages empty pages have come in a row. Records
-// that the stream has dropped are in Recording.Gaps, and are not an error. After an error w has only a part of the
-// records.
+// that the stream has dropped are in Recording.Gaps, and are not an error. If Record returns an error, w has only a
+// part of the records.
 func Record(ctx context.Context, w io.Writer, o RecordOptions) (Recording, error) {
 	switch {
 	case o.API == nil:
@@ -114,7 +114,7 @@ type recorder struct {
 // shardEnd is the result of the reading of a shard.
 type shardEnd struct {
 	shard  string
-	closed bool // the shard was read to its end, so it may have children
+	closed bool // the shard was read to its end or no longer exists, so it may have children
 	err    error
 }
 
@@ -125,7 +125,7 @@ func (r *recorder) run(ctx context.Context) error {
 	if err := r.list(ctx); err != nil {
 		return err
 	}
-	var newestIters map[string]string // nil with Idle: then no position ends the recording
+	var newestIters map[string]string // nil with Idle: no position ends such a recording
 	if r.o.Idle == 0 {
 		var err error
 		if newestIters, err = newestIterators(ctx, r.api, r.writer.recording.Stream.ARN, &r.lineage); err != nil {
@@ -168,7 +168,8 @@ func (r *recorder) list(ctx context.Context) error {
 }
 
 // finish makes the children of a shard ready. With Idle it also lists the shards again, because an open shard may have
-// got children. Without Idle new children have no records from before the start.
+// got children. Without Idle the first listing is enough: children that appear later have no records from before the
+// start.
 func (r *recorder) finish(ctx context.Context, end shardEnd) error {
 	r.lineage.finish(end.shard)
 	r.writer.addShardsDone(1, len(r.lineage.order))
@@ -178,9 +179,9 @@ func (r *recorder) finish(ctx context.Context, end shardEnd) error {
 	return nil
 }
 
-// newestIterators returns, by shard id, an iterator after the newest record of each open shard. Records after the
-// iterator are written later. A shard has no iterator if its position is trimmed, or if the shard is gone. Reading the
-// shard shows which is true.
+// newestIterators returns an iterator for each open shard, by shard id. The iterator is after the newest record, so
+// that it finds only records that are written later. An open shard has no iterator if its position is trimmed, or if
+// the shard is gone. Reading the shard shows which of the two is true.
 func newestIterators(ctx context.Context, api API, streamARN string, l *lineage) (map[string]string, error) {
 	newest := make(map[string]string)
 	for _, id := range l.order {

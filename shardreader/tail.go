@@ -19,15 +19,15 @@ type TailOptions struct {
 	// number of open shards. Default: not called
 	Started func(shards int)
 
-	// Retryable reports whether a failed call is tried again, and the minimum wait before that. Default:
+	// Retryable reports whether a failed call is tried again, and the minimum wait before the next try. Default:
 	// [pipeline.Retryable]
 	Retryable func(error) (after time.Duration, ok bool)
 
 	Attempts int // maximum number of tries of a call; the API may add its own retries. Default: 8
 }
 
-// readPause is the time between two GetRecords calls of a shard. It leaves the throughput of the shard to the consumers
-// of the stream.
+// readPause is the time between two GetRecords calls of a shard. The pause leaves most of the shard's throughput to the
+// consumers of the stream.
 const readPause = time.Second
 
 // relistPause is the time between the end of a shard and the listing of its children. It doubles up to maxRelistPause
@@ -85,7 +85,8 @@ type tailer struct {
 	status  StreamStatus
 }
 
-// run returns once all shards of a disabled stream are read, or a shard has failed. Then its goroutines have ended.
+// run returns once all shards of a disabled stream are read, or a shard has failed. All goroutines that it started have
+// ended before it returns.
 func (t *tailer) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	ends := make(chan shardEnd)
@@ -136,7 +137,8 @@ func (t *tailer) run(ctx context.Context) error {
 	}
 }
 
-// begin returns, by shard id, iterators after the newest records of the open shards. Closed shards are not read.
+// begin lists the shards, and skips the closed shards, which a tail does not read. It returns, by shard id, iterators
+// after the newest records of the open shards.
 func (t *tailer) begin(ctx context.Context) (newest map[string]string, err error) {
 	if err := t.list(ctx); err != nil {
 		return nil, err

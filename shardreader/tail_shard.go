@@ -15,9 +15,9 @@ type tailReader struct {
 	*tailer
 	shard        string
 	start        IteratorType // Latest or TrimHorizon
-	iterator     string       // iterator of the next page; "" if a new one must be requested at position()
+	iterator     string       // iterator of the next page; "" if a new one must be requested at nextPosition()
 	lastSequence string       // sequence number of the last record read; "" if there is none
-	readAt       time.Time    // time of the last successful GetRecords call; before the first one, of the reader's start
+	readAt       time.Time    // time of the last successful GetRecords call; at first, time of the reader's start
 }
 
 // readToEnd reads the shard to its end. It calls GetRecords at most once in readPause, also after a failure.
@@ -61,13 +61,13 @@ func (r *tailReader) nextPosition() ShardPosition {
 	switch {
 	case r.lastSequence != "":
 		at.Type, at.Sequence = AfterSequence, r.lastSequence
-	case r.start == Latest: // no record was written up to readAt
+	case r.start == Latest: // no record was written between the start and readAt
 		at.Type, at.Time = AtTimestamp, r.readAt.Truncate(time.Second)
 	}
 	return at
 }
 
-// afterFailure reports whether to call GetRecords again after err, and the minimum wait before that.
+// afterFailure reports whether to call GetRecords again after err, and the minimum wait before the next call.
 func (r *tailReader) afterFailure(err error) (after time.Duration, ok bool) {
 	switch {
 	case errors.Is(err, ErrExpiredIterator): // the process was suspended

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Action is an output of a coordinator. Actions with a Call are calls. Calls may run concurrently: a coordinator never
-// has two writes of one lease in flight.
+// Action is an output of a coordinator. An action with a Call is a call, whose result is an [Event] with the same Call.
+// Calls may run concurrently, because a coordinator never has two writes of one lease in flight.
 type Action interface{ action() }
 
 // Calls of the Streams API.
@@ -83,26 +83,26 @@ type (
 	}
 
 	// ReserveCall takes the right to make one call of a quota, such as [DescribeQuota]. Seen is the count of the quota
-	// that the coordinator saw last; -1 if it saw none.
+	// that the coordinator saw last. It is -1 if the coordinator has seen no count.
 	ReserveCall struct {
 		Call
 		Quota string
 		Seen  int64
 	}
 
-	// NoteGap makes a gap durable. It replaces a noted gap with the same stream, shard and After.
+	// NoteGap stores a gap, so that the gap is durable. It replaces a stored gap with the same stream, shard and After.
 	NoteGap struct {
 		Call
 		Gap   record.Gap
-		Again bool // the gap was noted and logged before, but its end may have changed
+		Again bool // the gap was stored and logged before, but its end may have changed
 	}
 )
 
 // DescribeQuota is the quota of DescribeStream calls, which the whole account shares.
 const DescribeQuota = "describe-stream"
 
-// Actions for the pipeline. A partition is one assignment of a shard. If the shard is assigned again later, its
-// partition has another name.
+// Actions for the pipeline. A partition is a shard while it is assigned to this consumer. If the shard is assigned
+// again later, its partition has another name.
 type (
 	// Deliver hands a page to the pipeline, after the pages that were delivered before.
 	Deliver struct{ Page *pipeline.Page }
@@ -110,10 +110,11 @@ type (
 	// Drop removes the pages of a partition that the pipeline has not taken, as if they were never delivered.
 	Drop struct{ Partition string }
 
-	// Drain requests that the pages of a partition are written without waiting for more.
+	// Drain requests that the pages of a partition are written without waiting for more pages.
 	Drain struct{ Partition string }
 
-	// Forget ends a partition. The partition was revoked, or all pages that the pipeline took are acknowledged.
+	// Forget ends a partition. Before it, either the partition was revoked, or all pages that the pipeline took were
+	// acknowledged.
 	Forget struct{ Partition string }
 
 	// Revoke revokes a partition. Its pages that were not taken are dropped. Its writes in flight are cancelled with
@@ -133,9 +134,9 @@ type (
 		Attrs   []slog.Attr
 	}
 
-	// AtEnd reports that the sources are read to their ends: all records written before Before, by the coordinator's
-	// clock, are checkpointed. Stopped lists the exceptions: it maps stopped shards to reasons, and the descendants of
-	// these shards are unread too. The coordinator continues.
+	// AtEnd reports that the sources are read to their ends. All records written before Before, by the coordinator's
+	// clock, are checkpointed. The exceptions are the shards in Stopped, which maps each stopped shard to its reason,
+	// and the descendants of these shards. The coordinator continues after AtEnd.
 	AtEnd struct {
 		Before  time.Duration
 		Stopped map[string]string

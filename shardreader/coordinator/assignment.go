@@ -12,7 +12,9 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// phase is what this consumer does with a shard that is assigned to it. Only the method enter changes it.
+// phase is what this consumer does with a shard that is assigned to it. Only the method enter changes it. In the table,
+// the column requests says whether pages are requested in the phase. (open) is the start of the assignment, and
+// (previous) is the phase before confirming.
 //
 //	phase         requests  next phase    when
 //	(open)                  reading       Lease.Stopped is empty, PassedGap (on_gap: stop) or StoppedGone (on_gap:
@@ -26,7 +28,8 @@ import (
 //	                        stopped       a record is below the shard's start
 //	                        ended         the last page is delivered
 //	probing       yes       reading       the oldest record left is older than the start: no record is lost
-//	                        confirming    no record left is that old: records were lost; or the shard is not found
+//	                        confirming    all records left are younger than the start: records were lost; or the shard
+//	                                      is not found
 //	                        stopped       as for reading
 //	confirming    no        reading       the first record, or the extent of a gap, is durable
 //	                        afterGap      a gap is durable (on_gap: continue)
@@ -34,7 +37,7 @@ import (
 //	                        stopped       the extent of a gap, or the loss of the shard, is durable (on_gap: stop)
 //	                        ended         the loss of the shard is durable (on_gap: continue); or the page that ends a
 //	                                      gap is also the last page
-//	                        (the former)  a listing has the shard that was not found
+//	                        (previous)    a listing has the shard that was not found, or the listing failed
 //	                        confirming    a listing lacks the shard that was not found: its loss is made durable
 //	afterGap      yes       confirming    the first record after the gap is found; or the shard is not found
 //	                        reading       the shard ended, and no record follows the gap; then ended
@@ -47,7 +50,7 @@ import (
 //	draining      no
 //
 // If a shard is not found, and a descendant of it was read, the shard becomes ended at once. Any phase becomes draining
-// when another consumer gets the lease, or when this consumer leaves. Any phase ends with close: when the lease is lost
+// when another consumer gets the lease, or when this consumer leaves. closeAssignment ends any phase: the lease is lost
 // or released, or has the checkpoint SHARD_END.
 type phase uint8
 
@@ -79,7 +82,7 @@ func (a *assignment) enter(to phase) {
 	}
 }
 
-// assignment is one shard while this consumer owns its lease, from open to close.
+// assignment is one shard while this consumer owns its lease, from openAssignment to closeAssignment.
 type assignment struct {
 	name       string // name of the partition
 	row        *row
@@ -106,7 +109,7 @@ type assignment struct {
 	pages     pages
 	durable   durable
 	search    *childSearch // search for the shard's children; nil until the last page is delivered
-	successor string       // in draining: consumer id of the successor; "" for any consumer
+	successor string       // in draining: consumer id of the successor; "" if any consumer may take the lease
 	load      load
 	lag       lag
 }
@@ -121,7 +124,7 @@ const (
 	calling           // a call is in flight
 )
 
-// startState is how reading began.
+// startState describes how the reading of a shard began.
 type startState struct {
 	position startPosition
 	atLatest bool // reading began at LATEST: no record is dropped as too old
@@ -129,8 +132,8 @@ type startState struct {
 	reached  bool // a page had a record of the start time or later
 }
 
-// startPosition is the position at which the reading of a shard starts, if no record of it was read. If the stream
-// refuses a position, the next one is used.
+// startPosition is the position at which the reading of a shard starts, if no record of the shard was read before. If
+// the stream refuses a position, the reading starts at the next position of this list.
 type startPosition uint8
 
 const (
@@ -143,8 +146,8 @@ const (
 type emptyPages struct {
 	count       int
 	afterRecord bool // a record was read before the empty pages
-	// requestTimes has the times at which the last endPages empty pages were requested, the oldest first; 0 if there
-	// are fewer
+	// requestTimes has the times at which the last endPages empty pages were requested, the oldest first. The first
+	// time is 0 if there were fewer empty pages
 	requestTimes [endPages]time.Duration
 }
 
@@ -157,8 +160,8 @@ func (e *emptyPages) add(sent time.Duration) {
 	e.requestTimes[endPages-1] = sent
 }
 
-// shardIsEmpty reports whether the empty pages mean that the shard has no record now. The first minEmptyPages empty
-// pages of a shard do not.
+// shardIsEmpty reports whether the empty pages mean that the shard has no record now. Before the first record,
+// minEmptyPages empty pages in a row do not mean that.
 func (e *emptyPages) shardIsEmpty() bool { return e.afterRecord || e.count > minEmptyPages }
 
 // enoughForEnd reports whether the last endPages pages in a row were empty.
@@ -167,7 +170,7 @@ func (e *emptyPages) enoughForEnd() bool { return e.requestTimes[0] > 0 }
 // pages describes the pages of an assignment that are not acknowledged.
 type pages struct {
 	inFlight     []pageInFlight    // delivered and not acknowledged
-	untakenSizes []int64           // sizes in bytes of the last pages of inFlight, which the pipeline has not taken
+	untakenSizes []int64           // sizes in bytes of the pages at the end of inFlight that the pipeline has not taken
 	records      int64             // number of records in inFlight
 	untakenBytes int64             // bytes that the pipeline has not taken; includes a page that waits for saveFirst
 	lastPos      leases.Checkpoint // position of the last delivered page
@@ -220,7 +223,7 @@ func (c *Coordinator) closeAssignment(a *assignment) {
 	c.emit(Forget{a.name})
 }
 
-// addUntaken adds bytes, which may be negative, to the bytes of an assignment that the pipeline has not taken.
+// addUntaken changes the number of bytes of an assignment that the pipeline has not taken. bytes may be negative.
 func (c *Coordinator) addUntaken(a *assignment, bytes int64) {
 	a.pages.untakenBytes += bytes
 	c.untakenBytes += bytes

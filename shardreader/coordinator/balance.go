@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A consumer requests a lease because of its load at most once in loadRequestEvery. To get its fair number of leases,
-// it requests up to maxRequests leases at once.
+// A consumer requests a lease to even out the loads at most once in loadRequestEvery. To get its fair number of leases,
+// a consumer requests up to maxRequests leases at once.
 const (
 	loadRequestEvery = 30 * time.Second
 	maxRequests      = 16
@@ -23,8 +23,8 @@ type leaseShares struct {
 	free           []*row            // leases that this consumer may take
 }
 
-// balance takes free leases up to the fair number. If none is free and this consumer has fewer than the fair number, it
-// requests leases of others. Consumers with equal numbers also exchange leases to spread the load.
+// balance takes free leases up to the fair number. If no lease is free and this consumer has fewer than the fair
+// number, it requests leases of others. Consumers with equal numbers also exchange leases to spread the load.
 func (c *Coordinator) balance() {
 	if !c.heartbeatFresh() || !c.staying() {
 		return
@@ -63,7 +63,7 @@ func (c *Coordinator) leaseShares() leaseShares {
 		}
 	}
 	s.fairCount = (active + len(live) - 1) / len(live)
-	// Each consumer begins at another index, so that two seldom take the same lease.
+	// Each consumer begins at another index, so that two consumers seldom take the same lease.
 	if n := len(s.free); n > 0 {
 		start := n * self / len(live)
 		s.free = append(s.free[start:n:n], s.free[:start]...)

@@ -34,9 +34,9 @@ func (c *Coordinator) callShare() float64 {
 	return float64(c.o.CallsPerMonth) / month.Seconds() * float64(own) / float64(active)
 }
 
-// takeCallToken takes a call from the budget, and reports whether the call may be made. If not, a timer makes calls
-// possible again. An endangered shard is read even if the budget is used up, because lost records are worse than a
-// higher bill.
+// takeCallToken takes a call from the budget, and reports whether the call may be made. If it reports false, a timer
+// allows calls again later. An endangered shard is read even if the budget is used up, because lost records are worse
+// than a higher bill.
 func (c *Coordinator) takeCallToken(a *assignment) bool {
 	b := &c.budget
 	if c.o.CallsPerMonth == 0 || c.endCheckWaits(a) {
@@ -93,13 +93,12 @@ func (c *Coordinator) moveEndangeredFirst() bool {
 	return false
 }
 
-// count counts a call.
 func (b *budget) count(c *Coordinator) {
 	b.calls++
 	b.updateRate(c.now)
 }
 
-// updateRate updates the rate.
+// updateRate adds the calls since rateSince to the smoothed rate, unless less than 10 seconds have passed.
 func (b *budget) updateRate(now time.Duration) {
 	d := (now - b.rateSince).Seconds()
 	if d < 10 {
@@ -114,9 +113,9 @@ func (b *budget) updateRate(now time.Duration) {
 	b.calls, b.rateSince = 0, now
 }
 
-// callsPerMonth returns the number of calls a month at the smoothed rate. It returns at most this consumer's share of
-// the budget, because saved calls may be spent in a burst. If calls were made beyond the budget, it returns the full
-// number.
+// callsPerMonth returns the number of calls a month at the smoothed rate. Unused calls may be spent in a burst, so the
+// rate may be above the budget for a while. Therefore the result is at most this consumer's share of the budget. The
+// result is the full number if calls were made beyond the budget in the last minute.
 func (c *Coordinator) callsPerMonth() float64 {
 	b := &c.budget
 	b.updateRate(c.now)

@@ -6,14 +6,15 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// newCall numbers a call. handle receives the event that answers it, and decides what follows; nil: nothing does.
+// newCall returns the number of a new call. handle receives the event with the result of the call, and decides what
+// follows. If handle is nil, the result is ignored.
 func newCall[E Event](c *Coordinator, handle func(E)) Call {
 	c.lastCall++
 	c.calls[c.lastCall] = handle
 	return c.lastCall
 }
 
-// routeResult hands a result to the call that it answers.
+// routeResult gives a result to the handler of its call.
 func routeResult[E Event](c *Coordinator, call Call, e E) {
 	handle, _ := c.calls[call].(func(E))
 	delete(c.calls, call)

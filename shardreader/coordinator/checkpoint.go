@@ -12,7 +12,7 @@ type durable struct {
 	checkpoint    leases.Checkpoint // position after the last acknowledged record
 	time          time.Time         // creation time of that record
 	shardEnd      bool              // the last page is acknowledged
-	stopReason    string            // Lease.Stopped once stopAt is durable
+	stopReason    string            // value of Lease.Stopped once the position stopAt is durable
 	stopAt        leases.Checkpoint
 	savedAt       time.Duration // when the lease was last written
 	saveScheduled bool          // a timer will call save
@@ -57,7 +57,7 @@ func (c *Coordinator) save(a *assignment) {
 	r, d := a.row, &a.durable
 	switch {
 	case a.isSaved(), a.finished() && !r.busy:
-		d.unsavedSince = 0 // a finished shard waits for its children, not for its lease
+		d.unsavedSince = 0 // a finished shard waits for its children, not for a write of its lease
 	case d.unsavedSince == 0:
 		d.unsavedSince = max(1, c.now)
 	}
@@ -99,7 +99,7 @@ type load struct {
 	measured time.Duration // when rate was last updated
 }
 
-// update updates the rate.
+// update adds the bytes since measured to the smoothed rate, unless less than half a second has passed.
 func (l *load) update(now time.Duration) {
 	d := (now - l.measured).Seconds()
 	if d < 0.5 {
@@ -112,7 +112,8 @@ func (l *load) update(now time.Duration) {
 	l.bytes, l.measured = 0, now
 }
 
-// saveIdleLoads writes the load of shards that were busy and became idle. Without records, no checkpoint writes it.
+// saveIdleLoads writes the load of shards that were busy and became idle. An idle shard has no records, so that no
+// checkpoint is written that would include the load.
 func (c *Coordinator) saveIdleLoads() {
 	for a := range c.allAssignments() {
 		r := a.row

@@ -16,7 +16,7 @@ type Coordinator struct {
 	timers   timers
 	calls    map[Call]any // the function that handles the answer of each call in flight
 	lastCall Call
-	logged   map[string]bool // topics of logOnce
+	logged   map[string]bool // topics that logOnce has logged
 
 	stop    stop
 	contact contact

@@ -7,13 +7,13 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// maxReservation is the longest time that a reservation may take. After a slower reservation, the call could coincide
-// with a call of another consumer, which saw the count unchanged meanwhile.
+// maxReservation is the longest time that a reservation may take. After a slower reservation, another consumer may have
+// seen the raised count unchanged for long enough to make a call. The two calls could then coincide.
 const maxReservation = 200 * time.Millisecond
 
 // describeQuota spaces the DescribeStream calls of the whole fleet. All consumers share a count. A consumer waits until
-// the count was unchanged for describeInterval, raises it, and makes one call. So the whole fleet makes one call in
-// that time, and no two clocks are compared.
+// the count was unchanged for describeInterval, raises it, and makes one call. So the whole fleet makes at most one
+// call in each describeInterval, and no two clocks are compared.
 type describeQuota struct {
 	queue              []describeRequest
 	seenCount          int64         // the count that this consumer saw last; -1 if none
@@ -31,14 +31,15 @@ type describeRequest struct {
 	done   func(d shardreader.StreamDescription, err error)
 }
 
-// queueDescribe makes a DescribeStream call after the calls before it, unless it is no longer wanted then.
+// queueDescribe queues a DescribeStream call after the calls before it. The call is not made if wanted returns false at
+// its turn. done receives the result.
 func (c *Coordinator) queueDescribe(
 	q shardreader.DescribeQuery, wanted func() bool, done func(shardreader.StreamDescription, error),
 ) {
 	c.quota.queue = append(c.quota.queue, describeRequest{q, wanted, done})
 }
 
-// reserveDescribe continues with the first call that waits.
+// reserveDescribe takes the right to make the first wanted call of the queue, unless the call must wait.
 func (c *Coordinator) reserveDescribe() {
 	q := &c.quota
 	for len(q.queue) > 0 && !q.queue[0].wanted() {
@@ -66,7 +67,7 @@ func (c *Coordinator) delayDescribe(d time.Duration) {
 	c.after(d, func() { c.quota.timerRuns = false })
 }
 
-// handleReservation handles the result of taking the right to one call, which was requested at a time.
+// handleReservation handles the result of a ReserveCall action that was emitted at sent.
 func (c *Coordinator) handleReservation(sent time.Duration, e ReserveCallResult) {
 	q := &c.quota
 	q.busy, q.unchangedSince = false, c.now

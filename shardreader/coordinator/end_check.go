@@ -12,22 +12,24 @@ const (
 	// one, because the service returns some empty pages before records.
 	endPages = 5
 
-	// keptHeartbeats is the number of heartbeats whose times are kept. Fewer are sent during endPages empty pages.
+	// keptHeartbeats is the number of heartbeats whose times are kept. A consumer sends fewer heartbeats than that
+	// while it reads endPages empty pages.
 	keptHeartbeats = 600
 
 	relistAfter = 30 * time.Second // an endCheck that waits for other consumers lists the streams again after this time
 	endRetry    = 2 * time.Second  // pause after a listing that failed
 )
 
-// endCheck checks whether the fleet has read everything. It uses only results of calls that were sent after it began:
-// listings of the streams, reads of the lease table, and empty pages of each shard, whichever consumer reads the shard.
+// endCheck checks whether the fleet has read everything. It uses only results of calls that were sent after it began.
+// The calls are listings of the streams, reads of the lease table, and reads of pages. The empty pages of a shard count
+// no matter which consumer reads the shard.
 type endCheck struct {
 	began      time.Duration    // when it began
-	tableRead  time.Duration    // when the read of the lease table with these heartbeats was sent
-	heartbeats map[string]int64 // last heartbeat of each consumer in that read
-	listedAt   time.Duration    // when the last listing ended; 0 if none has
+	tableRead  time.Duration    // when the read of the lease table that returned heartbeats was sent
+	heartbeats map[string]int64 // last heartbeat of each consumer
+	listedAt   time.Duration    // when the last listing ended; 0 if no listing has ended
 	streams    map[string]*listing
-	listings   map[string]*listing // by the listing in flight; nil: none is
+	listings   map[string]*listing // listings so far, by stream, while the streams are being listed; else nil
 }
 
 // pastHeartbeat is the number of a written heartbeat, and the time at which its write was confirmed.
@@ -36,9 +38,9 @@ type pastHeartbeat struct {
 	confirmedAt time.Duration
 }
 
-// atEnd returns true if all records of the shard are checkpointed, and the time since when it had no more records: when
-// the first of the last endPages empty pages was requested. For a stopped shard that time is now. atEnd returns false
-// if there may be more to read or to write.
+// atEnd returns true if all records of the shard are checkpointed. It then also returns the time since which the shard
+// had no more records: when the first of the last endPages empty pages was requested. For a stopped shard, the time is
+// now. atEnd returns false if there may be more to read or to write.
 func (a *assignment) atEnd(now time.Duration) (time.Duration, bool) {
 	switch {
 	case !a.drained() || a.row.busy || !a.isSaved():
@@ -51,8 +53,8 @@ func (a *assignment) atEnd(now time.Duration) (time.Duration, bool) {
 	return a.emptyPages.requestTimes[0], true
 }
 
-// endCheckWaits reports whether the check for the end waits for empty pages of a shard. The budget does not limit these
-// calls, because they are few.
+// endCheckWaits reports whether the check for the end waits for empty pages of a shard. The call budget does not limit
+// the requests for these pages, because they are few.
 func (c *Coordinator) endCheckWaits(a *assignment) bool {
 	if c.o.Idle == 0 || !c.staying() || !c.isQuiet() || a.phase == stoppedAtGap {
 		return false
@@ -66,8 +68,8 @@ func (c *Coordinator) isQuiet() bool { return c.now-max(c.lastRecord, c.refresh.
 
 // shardEnds describes how far this consumer's shards are checkpointed.
 type shardEnds struct {
-	allShards   int64    // number of a heartbeat: all records older than it are checkpointed; 0 if there is none
-	quietShards int64    // as all, but ignores the shards of busy
+	allShards   int64    // number of a heartbeat: all records older than the heartbeat are checkpointed; 0 if there is none
+	quietShards int64    // as allShards, but ignores the shards of busy
 	busy        []string // shards that are not read and checkpointed to their ends, sorted
 }
 
@@ -100,7 +102,8 @@ func (c *Coordinator) shardEnds() (e shardEnds) {
 	return e
 }
 
-// heartbeatBefore returns the newest heartbeat that was confirmed at the time at or before; 0 if none is known.
+// heartbeatBefore returns the number of the newest heartbeat that was confirmed at the time at or earlier; 0 if none is
+// known.
 func (c *Coordinator) heartbeatBefore(at time.Duration) int64 {
 	for _, b := range slices.Backward(c.contact.past) {
 		if b.confirmedAt <= at {
@@ -146,7 +149,7 @@ func (c *Coordinator) checkEnd() {
 	c.unreadReason = unread
 	switch {
 	case s.moved:
-		c.endCheck = nil // the lease's owner may not have sent a heartbeat since the move: the check begins again
+		c.endCheck = nil // a new owner may not have sent a heartbeat since the move: the check begins again
 	case unread != "" && c.now-e.listedAt < relistAfter:
 	case unread != "":
 		e.list(c)
@@ -156,7 +159,7 @@ func (c *Coordinator) checkEnd() {
 	}
 }
 
-// flushIdle drains the shards that have no more records or are stopped, so that the sinks write incomplete batches.
+// flushIdle drains the shards that have no more records or are stopped, so that the sinks do not wait for full batches.
 func (c *Coordinator) flushIdle() {
 	for a := range c.allAssignments() {
 		if !a.drained() && !a.pages.flushed && (a.emptyPages.enoughForEnd() || a.stopReason != "") {
@@ -188,7 +191,7 @@ func (e *endCheck) list(c *Coordinator) {
 
 func (e *endCheck) isWanted(c *Coordinator) bool { return c.endCheck == e && c.staying() }
 
-// listSource lists the streams of the sources, from the n-th on.
+// listSource lists the streams of the n-th source and of the sources after it.
 func (e *endCheck) listSource(c *Coordinator, n int) {
 	if n == len(c.sources) {
 		c.afterRefresh(func() {
@@ -207,7 +210,7 @@ func (e *endCheck) listSource(c *Coordinator, n int) {
 	})
 }
 
-// listStream lists the streams of the n-th source from the i-th on, and those of the later sources.
+// listStream lists the streams of the n-th source from the i-th on, and then the streams of the later sources.
 func (e *endCheck) listStream(c *Coordinator, n, i int) {
 	if !e.isWanted(c) {
 		return

@@ -19,9 +19,9 @@ const (
 	disabledChildlessAfter = 15 * time.Second
 )
 
-// DescribeStream allows few calls a second. If more calls wait than a listing of the whole stream takes, ended shards
-// share one listing. Thousands of shards end together when a stream is disabled, and a call for each shard would take a
-// quarter of an hour.
+// DescribeStream allows few calls a second. If the queue has more calls than a listing of the whole stream takes, ended
+// shards share one listing. Thousands of shards end together when a stream is disabled, and a call for each shard would
+// take a quarter of an hour.
 const (
 	fewDescribes  = 8   // queued calls up to which each ended shard gets its own call
 	shardsPerPage = 100 // shards that one call lists
@@ -35,7 +35,7 @@ type childSearch struct {
 	endedFor     time.Duration // time between the end of the shard and the begin of the listing
 	tries        tries
 	children     []shardreader.Shard
-	severed      []shardreader.Shard // severedShards of the last listing, if the shard is gone
+	severed      []shardreader.Shard // result of severedShards for the last listing, if the shard is gone
 	createsLeft  int                 // number of leases that are being created
 	createFailed bool                // a lease could not be created
 }
@@ -79,7 +79,7 @@ func (s *childSearch) handleDescription(c *Coordinator, d shardreader.StreamDesc
 
 // list lists the whole stream, because some servers do not filter by parent.
 func (s *childSearch) list(c *Coordinator) {
-	s.endedFor = c.now - s.began // now: the listing may take long
+	s.endedFor = c.now - s.began // taken here, because the listing may take long
 	c.list(s.row.Stream, s.isOpen, func(l *listing, err error) { s.handleListing(c, l, err) })
 }
 
@@ -104,8 +104,7 @@ func (s *childSearch) handleListing(c *Coordinator, l *listing, err error) {
 	}
 }
 
-// shardGone handles a shard that is no longer listed before its children are known. The records of the children may be
-// lost.
+// shardGone handles a shard that disappeared before its children were known. The records of the children may be lost.
 func (s *childSearch) shardGone(c *Coordinator) {
 	switch {
 	case c.descendantWasRead(s.row.Shard):
@@ -115,8 +114,9 @@ func (s *childSearch) shardGone(c *Coordinator) {
 	}
 }
 
-// severedShards returns the listed shards without a lease whose parent has no lease and is not listed. They may descend
-// from a shard that is gone. The shards between the two were never listed to this fleet.
+// severedShards returns the listed shards that have no lease, no descendant with a lease, and a parent that has no
+// lease and is not listed. Such a shard may descend from a shard that is gone. The shards between the two were never
+// listed to this fleet.
 func (c *Coordinator) severedShards(l *listing) (severed []shardreader.Shard) {
 	above := c.ancestors(l, anyLease)
 	for _, s := range l.shards {
@@ -187,8 +187,8 @@ func (c *Coordinator) endSaved(r *row, a *assignment) {
 	}
 }
 
-// childBelow returns a child whose sequence numbers are not above those of the shard, or nil if there is none. Versions
-// depend on the order of sequence numbers.
+// childBelow returns a child that starts at or below the last record of the shard; nil if there is none. Versions order
+// the changes of an item by sequence number, so a child must start above its parent's last record.
 func (s *childSearch) childBelow() *shardreader.Shard {
 	for i, child := range s.children {
 		if s.pos.Kind == leases.Sequence && child.First != "" && record.CompareSequence(child.First, s.pos.Sequence) <= 0 {
@@ -219,7 +219,8 @@ func (s *childSearch) createLeases(c *Coordinator) {
 	s.countWrite(c, nil)
 }
 
-// countWrite counts a finished creation of a child's lease; err is nil if it succeeded.
+// countWrite counts a finished creation of a child's lease; err is nil if the creation succeeded. After the last one,
+// the shard's lease may end, or the failed creations are tried again.
 func (s *childSearch) countWrite(c *Coordinator, err error) {
 	s.createFailed = s.createFailed || err != nil
 	if s.createsLeft--; s.createsLeft > 0 || !s.isOpen() {
@@ -230,7 +231,7 @@ func (s *childSearch) countWrite(c *Coordinator, err error) {
 		c.save(s.assignment)
 		return
 	}
-	// A write for a former assignment of this shard may still be in flight.
+	// A creation fails while a write for a former assignment of this shard still creates the lease.
 	s.stage = childrenKnown
 	c.after(c.jitter(time.Second), func() {
 		if s.keepsLease() {

@@ -14,14 +14,14 @@ type source struct {
 	streams []*stream // the oldest first
 
 	finding bool              // a listing of the streams is in flight
-	later   []func(err error) // waiters for the next listing
+	later   []func(err error) // wait for the next listing
 }
 
 // stream is one stream of a source. A table has several streams while a disabled one can still be read.
 type stream struct {
 	arn, label string
 	begun      bool // a consumer created the first leases of the stream
-	unlisted   bool // it is not listed any more
+	unlisted   bool // the stream is no longer listed
 }
 
 func newSource(s Source) *source {
@@ -40,12 +40,13 @@ func newStream(arn string) *stream {
 type streamSearch struct {
 	source *source
 	done   func(err error)
-	after  string // the page that is requested
+	after  string // start of the requested page; "" for the first page
 	listed map[string]bool
 	tries  tries
 }
 
-// findStreams lists the streams of a source, beginning after this call, and calls done.
+// findStreams lists the streams of a source, and calls done. The listing begins after this call: a call during a
+// listing waits for the next one.
 func (c *Coordinator) findStreams(s *source, done func(err error)) {
 	switch {
 	case s.Stream != "":
@@ -89,7 +90,7 @@ func (op *streamSearch) answered(c *Coordinator, e ListStreamsResult) {
 	op.finish(c, op.complete(c))
 }
 
-// complete updates the streams of the source after its complete list was read.
+// complete updates the streams of the source after its complete list was read. It returns an error if there are none.
 func (op *streamSearch) complete(c *Coordinator) error {
 	s := op.source
 	for _, st := range s.streams {
@@ -120,7 +121,7 @@ func (op *streamSearch) finish(c *Coordinator, err error) {
 	op.done(err)
 }
 
-// add adds a stream, if it is new.
+// add adds a stream, if it is new. It returns the stream of that ARN.
 func (s *source) add(ref shardreader.StreamRef) *stream {
 	for _, st := range s.streams {
 		if st.arn == ref.ARN {
@@ -139,7 +140,7 @@ func compareStreams(a, b *stream) int {
 	return cmp.Or(strings.Compare(a.label, b.label), strings.Compare(a.arn, b.arn))
 }
 
-// belongs reports whether a lease belongs to a source.
+// belongs reports whether a lease belongs to a source. A lease that names no stream belongs to the only source.
 func (c *Coordinator) belongs(r *row, s *source) bool {
 	switch {
 	case r.Stream == "":
@@ -155,8 +156,8 @@ func (c *Coordinator) isBegun(st *stream) bool {
 	return st.begun || c.table.begunStreams[st.arn] || c.table.rows.any(func(r *row) bool { return r.Stream == st.arn })
 }
 
-// firstBegun returns the index of the first stream of a source that is read: the oldest stream that was begun, or the
-// newest stream if none was.
+// firstBegun returns the index of the first stream of a source that is read. This is the oldest stream that was begun,
+// or the newest stream if no stream was begun.
 func (c *Coordinator) firstBegun(s *source) int {
 	if i := slices.IndexFunc(s.streams, c.isBegun); i >= 0 {
 		return i
@@ -164,8 +165,8 @@ func (c *Coordinator) firstBegun(s *source) int {
 	return len(s.streams) - 1
 }
 
-// followsReadStream reports whether a stream of the table was read before the i-th stream of s. Neither of the two
-// streams has the changes of the time between them.
+// followsReadStream reports whether an older stream of the table was begun before the i-th stream of s. Neither stream
+// has the changes of the time between the two streams.
 func (c *Coordinator) followsReadStream(s *source, i int) bool {
 	if slices.ContainsFunc(s.streams[:i], c.isBegun) {
 		return true
@@ -184,7 +185,8 @@ func (c *Coordinator) allRead(st *stream) bool {
 	return !c.table.rows.any(func(r *row) bool { return r.Stream == st.arn && !r.Ended() })
 }
 
-// hasForeignLeases reports whether leases name no stream, because another application created them.
+// hasForeignLeases reports whether a source has unended leases that name no stream. Another application created such
+// leases.
 func (c *Coordinator) hasForeignLeases(s *source) bool {
 	return c.table.rows.any(func(r *row) bool { return r.Stream == "" && !r.Ended() && c.belongs(r, s) })
 }

@@ -21,15 +21,16 @@ const (
 	StoppedContrary = "the shard holds a sequence number below the one that it starts with: its records may be older than its parent's, so it is read no further"
 )
 
-// PassedGap is the Lease.Stopped of a shard whose reading continues after a gap (on_gap: continue or repair), until a
-// record after the gap is found. It shows the next reader of the shard that the gap is already noted and logged.
+// PassedGap is the value of Lease.Stopped while the reading of a shard continues after a gap (on_gap: continue or
+// repair), until a record after the gap is found. The value shows the next reader of the shard that the gap is already
+// noted and logged.
 const PassedGap = "records were lost before they were read, and reading goes on behind them (on_gap: continue or repair)"
 
 // handleTrimmed handles a position that the stream refuses as older than its oldest record. at is the time of the
 // result.
 //
-// If records of the shard were read before, later records are lost. If not, the shard may have lost none, because its
-// first sequence number need not belong to a record.
+// If records of the shard were read before, later records are lost. If no record was read before, perhaps no record is
+// lost, because the shard's first sequence number need not belong to a record.
 func (c *Coordinator) handleTrimmed(a *assignment, at time.Time) {
 	unread := a.pos.Kind != leases.Sequence
 	switch {
@@ -44,14 +45,15 @@ func (c *Coordinator) handleTrimmed(a *assignment, at time.Time) {
 	}
 }
 
-// streamHasUnread reports whether the stream keeps all records that a shard should be read from, if none of them was
-// read. at is the present time; zero if unknown.
+// streamHasUnread is called for a shard of which no record was read. It reports whether the stream still keeps all
+// records that should be read. at is the present time; zero if unknown.
 func (c *Coordinator) streamHasUnread(a *assignment, at time.Time) bool {
 	return a.row.First == "" || c.isYoung(a.row, at) || c.streamHasStart(a, at)
 }
 
-// noteUnreadLost handles a shard of which no record was read, and of which the stream may have dropped records. If
-// reading starts at a time, the oldest record left shows whether the dropped records are older than that time.
+// noteUnreadLost handles a shard of which no record was read, if the stream may have dropped records of the shard. If
+// reading starts at a time, the oldest record left shows whether the dropped records are older than that time. If
+// reading does not start at a time, the dropped records are lost.
 func (c *Coordinator) noteUnreadLost(a *assignment) {
 	g := c.gapAfter(a)
 	if a.row.From.IsZero() {
@@ -62,8 +64,8 @@ func (c *Coordinator) noteUnreadLost(a *assignment) {
 }
 
 // isYoung reports whether a shard is so young that the stream still keeps all of its records. The age is known from the
-// time in the shard's id. If the id has no time, it is known from the last listing without the shard. at is the present
-// time; zero if unknown.
+// time in the shard's id. If the id has no time, the shard is younger than the last listing that lacked it. at is the
+// present time; zero if unknown.
 func (c *Coordinator) isYoung(r *row, at time.Time) bool {
 	safe := c.safeRetention()
 	if created, ok := shardreader.ShardTime(r.Shard); ok {
@@ -106,7 +108,8 @@ func (c *Coordinator) seekGapEnd(a *assignment, g record.Gap) {
 }
 
 // endProbe compares the oldest record left with the time at which reading starts. If the record is older, no requested
-// record is lost: endProbe returns true, and the page is read. Otherwise, or if no record is left, it notes the gap.
+// record is lost: endProbe returns true, and the page is read. If the record is not older, or no record is left,
+// endProbe notes the gap and returns false.
 func (c *Coordinator) endProbe(a *assignment, page *record.Page) bool {
 	if len(page.Changes) > 0 && page.Changes[0].Time.Before(a.row.From) {
 		a.enter(reading)
@@ -117,13 +120,13 @@ func (c *Coordinator) endProbe(a *assignment, page *record.Page) bool {
 	return false
 }
 
-// resumeStop enters the phase that follows from Lease.Stopped.
+// resumeStop enters the phase that follows from Lease.Stopped when an assignment is opened.
 func (c *Coordinator) resumeStop(a *assignment) {
 	why := a.row.Stopped
 	atGap := why == StoppedAtGap || why == PassedGap
 	switch {
 	case why == "", c.o.OnGap == Stop && why == PassedGap, c.o.OnGap == Continue && why == StoppedGone:
-		return // reading finds the stop again if it still applies
+		return // if the reason still applies, reading finds it again
 	case c.o.OnGap == Continue && atGap:
 		c.saveStop(a, PassedGap)
 	default:
@@ -142,8 +145,8 @@ func (c *Coordinator) resumeStop(a *assignment) {
 	}
 }
 
-// noteLost stores a gap and logs it at once, because a record after it may never come. Then the search for that record
-// begins.
+// noteLost stores and logs a gap. It does not wait for the first record after the gap, because that record may never
+// come. Once the gap is stored, the search for the record begins.
 func (c *Coordinator) noteLost(a *assignment, g record.Gap) {
 	c.noteGapOf(a, g, func() {
 		c.log(slog.LevelError, "records were lost: the stream dropped them before they were read", gapAttrs(g)...)
@@ -156,7 +159,7 @@ func (c *Coordinator) noteLost(a *assignment, g record.Gap) {
 	})
 }
 
-// completeGap completes a gap with the first record after it, or with the shard's end.
+// completeGap completes the gap of an assignment with the first record after the gap, or with the end of the shard.
 func (c *Coordinator) completeGap(a *assignment, page *record.Page) {
 	g := *a.gap
 	g.Before = firstSequence(page)
@@ -186,7 +189,7 @@ func (a *assignment) leaveGap() {
 	a.enter(reading)
 }
 
-// checkMissing handles a shard that is not found and of which not all was read.
+// checkMissing handles a shard that the stream does not find, and that was not read to its end.
 func (c *Coordinator) checkMissing(a *assignment) {
 	if c.descendantWasRead(a.row.Shard) {
 		c.endWithoutPage(a) // the shard was read to its end before its descendants
@@ -199,14 +202,14 @@ func (c *Coordinator) checkMissing(a *assignment) {
 			c.noteGone(a)
 			return
 		}
-		// It is listed, or that is unknown: it may be found again.
+		// The shard is listed, or the listing failed: the shard may be found again.
 		a.notFoundCalls = 0
 		a.enter(from)
 		c.queueCallIn(a, a.failures.next(c, maxBackoff, nil))
 	})
 }
 
-// noteGone notes the gap that a shard leaves which is gone before its last records, or its children, were read.
+// noteGone notes the gap of a shard that is gone. The last records of the shard, or its children, were not read.
 func (c *Coordinator) noteGone(a *assignment) {
 	g := c.gapAfter(a)
 	g.Whole, g.UnknownExtent = true, true
@@ -245,19 +248,19 @@ func (c *Coordinator) endWithoutPage(a *assignment) {
 // gapNote stores a gap, and retries until it is durable.
 type gapNote struct {
 	gap    record.Gap
-	again  bool // it was noted before: the record that ended it may be gone
+	again  bool // the gap was noted before, but the record that ended it may be gone
 	wanted func() bool
 	done   func() // continues once the gap is durable
 	tries  tries
 }
 
-// noteGapOf makes a gap of a shard durable, and then calls done. Nothing more of the shard is read until then.
+// noteGapOf stores a gap of a shard, and calls done once the gap is durable. The shard is not read in the meantime.
 func (c *Coordinator) noteGapOf(a *assignment, g record.Gap, done func()) {
 	a.enter(confirming)
 	c.noteGap(&gapNote{gap: g, wanted: a.isOpen, done: done})
 }
 
-// noteGap makes a gap durable.
+// noteGap stores a gap. The done function of the note is called once the gap is durable.
 func (c *Coordinator) noteGap(n *gapNote) {
 	c.emit(NoteGap{Call: newCall(c, func(e WriteResult) { n.answered(c, e.Err) }), Gap: n.gap, Again: n.again})
 }

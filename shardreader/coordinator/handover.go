@@ -27,7 +27,7 @@ func (c *Coordinator) handOver() {
 	}
 }
 
-// successor returns the consumer that should get a lease of this consumer; "" if there is none.
+// successor returns the consumer that should get a lease of this consumer; "" if this consumer keeps the lease.
 func (c *Coordinator) successor(r *row, live []string) string {
 	if id := c.pinnedElsewhere(r, live); id != "" {
 		return id
@@ -78,13 +78,13 @@ func (c *Coordinator) revokeAndRelease(a *assignment) {
 	r := a.row
 	next := c.currentLease(a)
 	c.revoke(a, ErrHandedOver)
-	if !r.busy { // if it is busy, the lease is opened again, or lost, after the write in flight
+	if !r.busy { // a busy lease is opened again, or is lost, after the write in flight
 		c.release(r, next, a.successor)
 	}
 }
 
-// release removes the owner of a lease. The consumer to may take it before other consumers do. It does not become the
-// owner here, because it may be gone already.
+// release removes the owner of a lease. The consumer successor may take the lease before other consumers do; if it is
+// "", any consumer may. successor does not become the owner here, because it may be gone already.
 func (c *Coordinator) release(r *row, next leases.Lease, successor string) {
 	next.Owner, next.RequestedBy = "", successor
 	next.Counter++

@@ -8,31 +8,31 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// contactState says whether other consumers count this one as alive.
+// contactState says whether other consumers count this consumer as alive.
 type contactState uint8
 
 const (
 	starting  contactState = iota // no heartbeat succeeded yet. Next: inContact
 	inContact                     // heartbeats succeed. Next: suspended
-	suspended                     // none succeeded for two thirds of the lease time: nothing is read. Next: inContact
+	suspended                     // no heartbeat succeeded for 2/3 of the lease time: nothing is read. Next: inContact
 )
 
-// contact is the contact of this consumer with the others, which its heartbeats keep.
+// contact has the state of this consumer's heartbeats, by which other consumers see that it is alive.
 type contact struct {
 	state     contactState
 	number    int64           // number of the last heartbeat
 	sending   bool            // a heartbeat is in flight
 	last      time.Duration   // when the last successful heartbeat was sent
 	past      []pastHeartbeat // recent successful heartbeats
-	resumedAt time.Duration   // when suspended ended last
+	resumedAt time.Duration   // when the state last changed from suspended to inContact
 }
 
-// heartbeatFresh reports whether this consumer still counts as alive for all others.
+// heartbeatFresh reports whether all other consumers still count this consumer as alive.
 func (c *Coordinator) heartbeatFresh() bool {
 	return c.contact.state != starting && c.now-c.contact.last <= c.o.Lease*2/3
 }
 
-// sendHeartbeat writes this consumer's row, so that other consumers count this one as alive.
+// sendHeartbeat writes this consumer's row, so that other consumers count this consumer as alive.
 func (c *Coordinator) sendHeartbeat() {
 	if c.contact.sending || c.stop.state == gone {
 		return
@@ -43,7 +43,7 @@ func (c *Coordinator) sendHeartbeat() {
 	c.emit(WriteHeartbeat{newCall(c, func(e WriteResult) { c.heartbeatWritten(number, sent, e.Err) }), c.member()})
 }
 
-// heartbeatWritten handles the result of a heartbeat that was sent at a time.
+// heartbeatWritten handles the result of the heartbeat with a number. sent is when the heartbeat was sent.
 func (c *Coordinator) heartbeatWritten(number int64, sent time.Duration, err error) {
 	c.contact.sending = false
 	s := c.survey()
@@ -86,7 +86,7 @@ func (c *Coordinator) checkHeartbeat() {
 	}
 }
 
-// The causes of a revoke. Logs have their texts.
+// The causes of a revoke. Logs show these texts.
 var (
 	ErrOutOfContact = revokeCauses.New("heartbeats failed: other consumers may take the leases")
 	ErrLeaseLost    = revokeCauses.New("another consumer took the lease")

@@ -18,7 +18,7 @@ type plan struct {
 	// to their ends
 	unreadAncestors []shardreader.Shard
 	remove          []*row // ended leases that are no longer needed
-	drained         bool   // every shard of the stream was read to its end, and no more will come
+	drained         bool   // every shard of the stream was read to its end, and the stream gets no new shards
 }
 
 // unleasedShards returns the shards that have no lease and should have one.
@@ -32,21 +32,21 @@ func (p plan) unleasedShards() (shards []string) {
 	return shards
 }
 
-// endedLeaseTimes is the number of lease times for which an ended lease is kept. A late call could create a removed
-// lease again. No call takes that long.
+// endedLeaseTimes is the number of lease times (Options.Lease) for which an ended lease is kept. If the lease were
+// removed earlier, a late call could create it again. No call takes that long.
 const endedLeaseTimes = 10
 
-// planLeases compares the leases with a listing.
+// planLeases compares the leases with a listing, and returns the changes to make.
 //
 // It creates leases for shards whose parent was read to its end, and for the oldest shards of a lineage without leases.
 // It creates no lease for an ancestor of a shard with a lease.
 //
-// unbegun reports whether the stream was not begun. Then reading starts with the shards whose parent is not listed.
-// Records before such a shard may be lost in each of these cases:
+// If unbegun is true, the stream was not begun, and reading starts with the shards whose parent is not listed. Records
+// before a shard whose parent is not listed may be lost in each of these cases:
 //   - The stream was begun.
-//   - The stream follows a stream that was read, so all of it should be read.
+//   - The stream follows a stream that was read, so that all of its records should be read.
 //   - A lease that has not ended belongs to an unlisted shard, which may be an ancestor.
-//   - Reading starts at a time that belongs to the unlisted parent.
+//   - Reading starts at a time at which the unlisted parent was still open.
 func (c *Coordinator) planLeases(arn string, l *listing, unbegun bool, start Start) plan {
 	pl := planner{c: c, listing: l, unbegun: unbegun, start: start, ancestors: c.ancestors(l, anyLease),
 		ancestorsOfMoved: c.ancestors(l, movedOn)}
@@ -78,13 +78,13 @@ type planner struct {
 	unbegun          bool
 	start            Start
 	ancestors        map[string]bool // shards that have a descendant with a lease
-	ancestorsOfMoved map[string]bool // shards that have a descendant whose lease moved on
+	ancestorsOfMoved map[string]bool // shards that have a descendant whose lease moved on (movedOn)
 	// unendedUnlisted: a lease that has not ended belongs to an unlisted shard, whose descendants may be unknown
 	unendedUnlisted bool
 	plan            plan
 }
 
-// planUnleased adds a shard to the plan that has no lease, and no descendant with a lease.
+// planUnleased adds a shard to the plan. The shard has no lease, and no descendant with a lease.
 func (pl *planner) planUnleased(arn string, s shardreader.Shard) {
 	lease := leases.Lease{Shard: s.ID, Stream: arn, First: s.First}
 	if s.Parent != "" {
@@ -108,7 +108,7 @@ func (pl *planner) planUnleased(arn string, s shardreader.Shard) {
 		pl.plan.unknownGap = append(pl.plan.unknownGap, lease)
 	case pl.listing.has(s.Parent) && pl.ancestors[s.Parent]:
 		pl.create(lease) // the parent was read and its lease removed; the child was listed late
-	case pl.listing.has(s.Parent): // the parent comes first
+	case pl.listing.has(s.Parent): // the parent is read first
 	case pl.unbegun && pl.startsInParent(s):
 		pl.plan.unknownGap = append(pl.plan.unknownGap, startLease(lease, pl.start))
 	case pl.unbegun && !pl.mayFollowUnended(s) && (s.Parent == "" || !pl.start.following):
@@ -130,8 +130,8 @@ func (pl *planner) mayFollowUnended(s shardreader.Shard) bool {
 }
 
 // startsInParent reports whether reading starts at a time before s was created. The parent of s is no longer listed, so
-// the parent's records from that time on are lost. The oldest shards of a listing have such parents, but most of these
-// shards are older than the start time.
+// the parent's records from the start time on are lost. The oldest shards of a listing have unlisted parents, but most
+// of these shards are older than the start time.
 func (pl *planner) startsInParent(s shardreader.Shard) bool {
 	created, ok := shardreader.ShardTime(s.ID)
 	return ok && s.Parent != "" && !pl.start.Time.IsZero() && created.After(pl.start.Time)
@@ -171,7 +171,8 @@ func (c *Coordinator) hasLeasedAncestor(l *listing, shard string) bool {
 }
 
 // startLease returns l as the lease of a shard with which the reading of a stream starts. Records that the stream
-// dropped before are not a gap, unless they were created at the start time or later.
+// dropped before are not a gap, unless they were created at the start time or later. If the stream follows a stream
+// that was read, all of its records should be read, and startLease returns l unchanged.
 func startLease(l leases.Lease, start Start) leases.Lease {
 	switch {
 	case start.following:
@@ -188,7 +189,7 @@ func startLease(l leases.Lease, start Start) leases.Lease {
 	return l
 }
 
-// inheritStart returns l with the parent's start time, if the parent's last record is older than it.
+// inheritStart returns l with the parent's start time, if the parent's last record is older than that time.
 func inheritStart(l leases.Lease, parent *row) leases.Lease {
 	if !parent.From.IsZero() && (parent.Time.IsZero() || parent.Time.Before(parent.From)) {
 		l.From = parent.From
@@ -203,8 +204,8 @@ func second(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Second)
 }
 
-// isUnneeded reports whether an ended lease may be removed. Its children must have moved past their starts, or need no
-// lease. If no child is known, the shard must no longer be listed.
+// isUnneeded reports whether an ended lease may be removed. The leases of its children must have moved past their
+// starts, or must not be needed. If no child is known, the shard must no longer be listed.
 //
 // A child may be known from its own lease alone: another consumer made that lease from an older listing.
 func (pl *planner) isUnneeded(r *row) bool {
@@ -257,8 +258,8 @@ func (c *Coordinator) ancestors(l *listing, matches func(*row) bool) map[string]
 
 func anyLease(*row) bool { return true }
 
-// movedOn reports whether the ancestors of a shard need no reading: its lease is past the start, or begins at LATEST or
-// at a time.
+// movedOn reports whether the ancestors of a lease's shard need not be read. That is true if the lease is past the
+// start of the shard, or begins at LATEST or at a time.
 func movedOn(r *row) bool { return r.Checkpoint.Kind != leases.TrimHorizon }
 
 // descendantWasRead reports whether the lease of a child of a shard has moved past its start. That happens only after

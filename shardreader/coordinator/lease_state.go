@@ -49,8 +49,8 @@ func (c *Coordinator) isRequested(r *row) bool {
 	return requestedByOther && c.now-r.unchangedSince <= 4*c.o.ReadEvery
 }
 
-// detectForeign sets foreignActive: another application raises the counters of leases whose owners are unknown to this
-// fleet. No lease is taken while these counters rise.
+// detectForeign sets table.foreign if another application raises the counters of leases whose owners are unknown to
+// this fleet. While these counters rise, this consumer takes no lease that has no owner or an unknown owner.
 func (c *Coordinator) detectForeign() {
 	c.table.foreign = false
 	for _, r := range c.table.rows.all() {
@@ -110,7 +110,7 @@ func (c *Coordinator) loseLease(a *assignment) {
 	c.revoke(a, ErrLeaseLost)
 }
 
-// revoke revokes an assignment.
+// revoke revokes an assignment, and closes it.
 func (c *Coordinator) revoke(a *assignment, cause error) {
 	c.emit(Revoke{a.name, cause})
 	c.closeAssignment(a)

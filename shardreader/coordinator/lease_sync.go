@@ -13,17 +13,19 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// followEvery is the time between two listings of the streams while a stream is read to its end, and another stream may
-// replace it.
+// followEvery is the time between two listings of the streams of a source whose leases have all ended. A new stream may
+// then replace the stream that was read to its end.
 const followEvery = 15 * time.Second
 
-// leaseSync compares the leases with the listed streams, one source after the other. Only the leading consumer does
-// that. For each source it lists the streams, and reads the lease table for those that were begun. It writes the stream
-// into leases of another application. Then, from the first stream that is read, it lists the stream, reads the lease
-// table again, because other consumers may have made leases since, and writes the plan.
+// leaseSync compares the leases with the listed streams, one source after the other. Only the leading consumer runs a
+// leaseSync. For each source it takes three steps:
+//   - It lists the streams, and reads from the lease table which streams were begun.
+//   - It writes the stream into leases of another application, because such leases name no stream.
+//   - It lists each stream, beginning with the first stream that is read. It then reads the lease table again, because
+//     other consumers may have made leases since, and writes the plan.
 //
-// A stream is begun once the stream before it was read to its end. So the changes of an item keep their order if the
-// table's stream is switched off and on.
+// A stream is begun only after the stream before it was read to its end. So the changes of an item keep their order if
+// the table's stream is switched off and on.
 type leaseSync struct {
 	sourceIndex int // index in Coordinator.sources
 	streamIndex int // index in the source's streams
@@ -38,12 +40,12 @@ type leaseSync struct {
 	failed      bool
 }
 
-// syncs has the leaseSyncs of this consumer.
+// syncs has the state of this consumer's leaseSyncs.
 type syncs struct {
 	running   *leaseSync // nil while none runs
 	timer     resettableTimer
-	begun     bool // one was begun since this consumer became the leader
-	succeeded bool // one succeeded
+	begun     bool // a leaseSync was begun since this consumer became the leader
+	succeeded bool // a leaseSync succeeded
 	childless int  // number of ended leases without children, at the last refresh
 }
 
@@ -52,7 +54,7 @@ func (c *Coordinator) syncSoon() { c.syncIn(time.Second) }
 
 func (c *Coordinator) syncIn(d time.Duration) { c.syncs.timer.reset(c, c.jitter(d), c.beginSync) }
 
-// beginSync begins a leaseSync.
+// beginSync begins a leaseSync, if this consumer leads and none runs.
 func (c *Coordinator) beginSync() {
 	if c.syncs.running != nil || !c.staying() {
 		return
@@ -79,7 +81,8 @@ func (s *leaseSync) findStreams(c *Coordinator) {
 			s.sourceDone(c, err)
 			return
 		}
-		// The begun streams are read before their leases, so that a stream counted as begun has leases, or had them.
+		// The begun streams are read before their leases, so that a stream that counts as begun has leases, or had
+		// leases.
 		c.afterRefresh(func() {
 			for _, st := range s.currentSource(c).streams {
 				st.begun = c.table.begunStreams[st.arn]
@@ -109,8 +112,8 @@ func (s *leaseSync) sourceDone(c *Coordinator, err error) {
 	s.findStreams(c)
 }
 
-// setStreams writes the stream into the leases of another application: the one
-// that lists their shard, and the newest for a shard that none lists.
+// setStreams writes the stream into the leases of another application. The stream of a lease is the stream that lists
+// the lease's shard. If no stream lists the shard, it is the newest stream.
 func (s *leaseSync) setStreams(c *Coordinator) {
 	src := s.currentSource(c)
 	if s.streamIndex == len(src.streams) || !c.hasForeignLeases(src) {
@@ -155,7 +158,7 @@ func (s *leaseSync) setStream(c *Coordinator) {
 			next := r.Clone()
 			next.Stream = s.stream.arn
 			if r.Checkpoint.Kind == leases.TrimHorizon && s.list != nil {
-				next.First = s.list.shard(r.Shard).First // it shows a gap if the stream drops unread records
+				next.First = s.list.shard(r.Shard).First // First shows a gap if the stream drops unread records
 			}
 			s.writesLeft++
 			c.writeLease(&leaseWrite{reason: setStream, row: r, next: next, done: s.writeEnded(c)})
@@ -164,8 +167,9 @@ func (s *leaseSync) setStream(c *Coordinator) {
 	})
 }
 
-// begin marks the stream as begun, and calls done once that is durable: all of its first leases exist. If a lease is
-// missing without this mark, the consumer that created the others has crashed, and no records are lost.
+// begin marks the stream as begun, and calls done once the mark is durable. The mark says that all first leases of the
+// stream exist. If a lease is missing while the stream has no mark, the consumer that created the other leases has
+// crashed, and no records are lost.
 func (s *leaseSync) begin(c *Coordinator, done func()) {
 	if s.stream.begun {
 		done()
@@ -181,10 +185,13 @@ func (s *leaseSync) begin(c *Coordinator, done func()) {
 	}), s.stream.arn})
 }
 
-// beginWrites counts one write, which ends once all the others began, and calls done after all of them.
+// beginWrites begins the count of a group of writes, and done is called after all of them. The count begins at 1, so
+// that it does not become 0 before all writes began. The caller calls writeEnded once more after it began the last
+// write.
 func (s *leaseSync) beginWrites(done func()) { s.writesLeft, s.err, s.written = 1, nil, done }
 
-// writeEnded returns the function that counts a finished write.
+// writeEnded returns the function that counts a finished write. After the last write, the function continues with done
+// of beginWrites, or ends the work for the source with the first error.
 func (s *leaseSync) writeEnded(c *Coordinator) func(error) {
 	return func(err error) {
 		s.err = cmp.Or(s.err, err)
@@ -259,7 +266,7 @@ func (s *leaseSync) planStream(c *Coordinator, l *listing) {
 			s.apply(c)
 			return
 		}
-		// An operator who makes a lease has the stream read nevertheless.
+		// If an operator creates a lease of the stream, the stream is read nevertheless.
 		unread := slices.Concat(s.plan.create, s.plan.unknownGap)
 		for _, lease := range unread {
 			c.unbegunShards[lease.Shard] = unbegunShard{s.stream.arn, StoppedBetween}
@@ -288,7 +295,7 @@ func (s *leaseSync) apply(c *Coordinator) {
 	}
 	for _, child := range p.unreadAncestors {
 		s.noteUnknown(c, "a shard has no lease, and its children were not begun: nobody knows whether it was read to its end",
-			unknownIn(arn, child.ID), func() {}) // the sync does not wait for it
+			unknownIn(arn, child.ID), func() {}) // the sync does not wait until the gap is stored
 	}
 	for _, l := range p.create {
 		if alone && c.heartbeatFresh() {
@@ -316,15 +323,16 @@ func (s *leaseSync) apply(c *Coordinator) {
 	s.writeEnded(c)(nil)
 }
 
-// unbegunShard is a shard that is not begun, with the reason. Usually records before it may be lost.
+// unbegunShard has the stream of a shard that is not begun, and the reason. Usually records before the shard may be
+// lost.
 type unbegunShard struct{ stream, reason string }
 
 func unknownIn(stream, shard string) record.Gap {
 	return record.Gap{StreamARN: stream, Shard: shard, UnknownExtent: true}
 }
 
-// gapBetween returns the gap before a stream that follows a stream that was read. Neither stream has the changes of the
-// time between them, when the table had no stream.
+// gapBetween returns the gap before a stream that follows a stream that was read. The table had no stream between the
+// two, so neither stream has the changes of that time.
 func (c *Coordinator) gapBetween(st *stream) record.Gap {
 	g := record.Gap{StreamARN: st.arn, UnknownExtent: true}
 	for _, r := range c.table.rows.all() {
@@ -339,8 +347,8 @@ func (c *Coordinator) gapBetween(st *stream) record.Gap {
 	return g
 }
 
-// noteUnknown notes and logs, once, that records before a shard may be lost, or between two streams. Then it calls
-// done.
+// noteUnknown notes and logs that records may be lost, before a shard or between two streams. It does so once for each
+// shard or stream. Then it calls done.
 func (s *leaseSync) noteUnknown(c *Coordinator, text string, g record.Gap, done func()) {
 	topic := "unknown " + cmp.Or(g.Shard, g.StreamARN)
 	if c.logged[topic] {

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxWrites       = 64              // most writes in flight
+	maxWrites       = 64              // maximum number of writes in flight
 	maxWriteBackoff = 2 * time.Second // longest backoff of a write
 )
 
@@ -39,19 +39,19 @@ const (
 type leaseWrite struct {
 	reason     writeReason
 	row        *row          // nil for makeLease
-	assignment *assignment   // of saveCheckpoint, saveFirst and saveEnd; of makeLease, whose child it is; else nil
-	page       *receivedPage // of saveFirst: waits for the write
-	done       func(error)   // of makeLease and setStream: err is nil if the write happened
+	assignment *assignment   // for saveCheckpoint, saveFirst, saveEnd; for makeLease of a child: the parent's; else nil
+	page       *receivedPage // for saveFirst: the page that waits for the write
+	done       func(error)   // for makeLease and setStream: receives nil if the write happened
 	old, next  leases.Lease
 	tries      tries
 }
 
-// leaseWrites has the writes of leases that are in flight, and those that wait.
+// leaseWrites has the writes of leases that are in flight, and the writes that wait.
 type leaseWrites struct {
 	toTake   []*row          // leases to take
 	taking   int             // writes that take a lease and have not ended
 	inFlight int             // at most maxWrites
-	queued   []*leaseWrite   // writes that wait for those in flight
+	queued   []*leaseWrite   // writes that wait because maxWrites are in flight
 	creating map[string]bool // leases that are being created, by shard
 	last     time.Duration   // when the last write ended, with or without success
 }
@@ -91,7 +91,7 @@ func (c *Coordinator) sendWrite(op *leaseWrite) {
 	op.send(c)
 }
 
-// writeEnded ends a write of sendWrite, and sends the next one that waits.
+// writeEnded ends a write of sendWrite, and sends the next queued write.
 func (c *Coordinator) writeEnded() {
 	c.writes.inFlight--
 	if len(c.writes.queued) == 0 {
@@ -222,7 +222,7 @@ func (op *leaseWrite) afterSuccess(c *Coordinator) {
 		c.log(slog.LevelInfo, "took a lease", shardAttr(r.Shard), checkpoint)
 		c.tryOpen(r)
 	case confirmLease:
-		c.tryOpen(r) // without a success, the next refresh tries again
+		c.tryOpen(r) // if the write failed, the next refresh tries again
 	case releaseLease:
 		c.log(slog.LevelInfo, "released a lease", shardAttr(r.Shard), slog.String("to", op.next.RequestedBy), checkpoint)
 	case saveCheckpoint:

@@ -95,7 +95,7 @@ const (
 	initialTries = 1 // start value of tries: the first backoff is twice the usual one
 )
 
-// list reads all shards of a stream, beginning after this call, and calls done if that is still wanted.
+// list reads all shards of a stream, and calls done if the listing is still wanted. The listing begins after this call.
 func (c *Coordinator) list(stream string, wanted func() bool, done func(*listing, error)) {
 	l := c.listers[stream]
 	if l == nil {
@@ -123,7 +123,7 @@ func (l *streamLister) requestPage(c *Coordinator, after string) {
 		func(d shardreader.StreamDescription, err error) { l.described(c, d, err) })
 }
 
-// isWanted reports whether a waiter still wants the listing. If none does, wanted ends the listing.
+// isWanted reports whether a waiter still wants the listing. If no waiter does, isWanted ends the listing.
 func (l *streamLister) isWanted(c *Coordinator) bool {
 	if slices.ContainsFunc(l.waiting, func(r listRequest) bool { return r.wanted() }) {
 		return true
@@ -132,7 +132,8 @@ func (l *streamLister) isWanted(c *Coordinator) bool {
 	return false
 }
 
-// endListing ends a listing, and begins the next one if there are requests. It returns the requests of the ended one.
+// endListing ends a listing, and begins the next one if there are requests. It returns the requests that waited for the
+// ended listing.
 func (l *streamLister) endListing(c *Coordinator) []listRequest {
 	waiting := l.waiting
 	l.running, l.waiting, l.shards = false, nil, nil
