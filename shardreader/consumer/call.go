@@ -72,7 +72,8 @@ func (c *Consumer) makeCall(a coordinator.Action) {
 		c.writeTable("storing that a stream was begun", neededLater, a.Call, shortTimeout,
 			func(ctx context.Context) error { return table.MarkBegun(ctx, a.Stream) })
 	case coordinator.WriteHeartbeat:
-		// The timeout is short: after a heartbeat that hangs, two more fit into two thirds of the lease time.
+		// The timeout is short: after a heartbeat that hangs, two more heartbeats fit into two thirds of the lease
+		// time.
 		c.writeTable("writing the heartbeat", neededAtStart, a.Call, c.o.Coordinator.Lease/6,
 			func(ctx context.Context) error { return table.Heartbeat(ctx, a.Member) })
 	case coordinator.RemoveMember:

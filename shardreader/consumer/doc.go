@@ -22,7 +22,8 @@
 // When the pipeline stops reading (ctx is done, Stop was called, or a stage failed), the consumer stops polling. It
 // still sends heartbeats and writes checkpoints, and releases each lease once all records read of its shard are
 // durable. After Run no more records become durable, so the remaining leases are released at their checkpoints.
-// [Consumer.Close] waits until all leases are released. After a soft stop the next owners of the leases repeat no
-// record. If the context of [pipeline.Pipeline.Stop] ends, the stop is hard: it also releases the leases at their
-// durable checkpoints.
+// [Consumer.Close] waits until all leases are released.
+//
+// After a soft stop the next owners of the leases repeat no record. If the context of [pipeline.Pipeline.Stop] ends,
+// the stop is hard. A hard stop also releases the leases at their durable checkpoints.
 package consumer

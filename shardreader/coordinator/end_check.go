@@ -68,7 +68,7 @@ func (c *Coordinator) isQuiet() bool { return c.now-max(c.lastRecord, c.refresh.
 
 // shardEnds describes how far this consumer's shards are checkpointed.
 type shardEnds struct {
-	allShards   int64    // number of a heartbeat: all records older than the heartbeat are checkpointed; 0 if there is none
+	allShards   int64    // number of a heartbeat: all records older than it are checkpointed; 0 if there is none
 	quietShards int64    // as allShards, but ignores the shards of busy
 	busy        []string // shards that are not read and checkpointed to their ends, sorted
 }

@@ -271,7 +271,7 @@ func (s *leaseSync) planStream(c *Coordinator, l *listing) {
 		for _, lease := range unread {
 			c.unbegunShards[lease.Shard] = unbegunShard{s.stream.arn, StoppedBetween}
 		}
-		s.streamDone(c, s.plan.drained && len(unread) == 0) // a stream that was emptied meanwhile does not stop the next one
+		s.streamDone(c, s.plan.drained && len(unread) == 0) // an emptied stream does not stop the next one
 	})
 }
 

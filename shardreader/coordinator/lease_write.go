@@ -18,7 +18,7 @@ type writeReason uint8
 
 const (
 	takeLease      writeReason = iota // this consumer becomes the owner
-	confirmLease                      // this consumer checks that it is still the owner after its heartbeats had stopped
+	confirmLease                      // this consumer checks that it is still the owner after its heartbeats stopped
 	requestLease                      // this consumer requests the lease from its owner
 	declineRequest                    // this consumer is the owner and removes the request of another consumer
 	releaseLease                      // this consumer hands the lease over

@@ -99,7 +99,7 @@ func (c *Coordinator) removeDeadConsumers() {
 	slices.Sort(dead)
 	for _, id := range dead {
 		consumer := c.table.consumers[id]
-		consumer.heartbeatSince = c.now // it is not removed again soon
+		consumer.heartbeatSince = c.now // prevents another removal in the next refreshes
 		c.emit(RemoveMember{newCall[WriteResult](c, nil), id})
 	}
 }

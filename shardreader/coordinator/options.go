@@ -15,10 +15,10 @@ type Options struct {
 	OnGap   Policy   // Default: Stop
 
 	Lease time.Duration // how long a consumer may be without a heartbeat before others take its leases. Default: 6s
-	// Takeover is how long a lease must be unchanged before it is taken from an owner without heartbeats (another
-	// application). Default: 30s
+	// Takeover is how long a lease of another application must stay unchanged before it is taken. Owners of another
+	// application send no heartbeats. Default: 30s
 	Takeover time.Duration
-	// Handover is how long a requested lease may drain; then it is handed over at its durable position. Default: 30s
+	// Handover is how long a requested lease may drain before it is handed over at its durable position. Default: 30s
 	Handover  time.Duration
 	Retention time.Duration // how long the stream keeps a record. Default: 24h
 
@@ -32,19 +32,19 @@ type Options struct {
 	Idle time.Duration
 
 	MaxIdle       time.Duration // longest pause between two polls of an idle shard. Default: 5s
-	CallsPerMonth int64         // budget of GetRecords calls of the whole fleet, in 30 days. Default (0): none
-	MaxCalls      int           // most calls of GetShardIterator and GetRecords in flight. Default: 64
-	// Prefetch is the most bytes of pages that the pipeline has not taken; pages of paused shards do not count.
-	// Default: 64 MiB
+	CallsPerMonth int64         // budget of GetRecords calls of the whole fleet, in 30 days. Default (0): no limit
+	MaxCalls      int           // maximum number of GetShardIterator and GetRecords calls in flight. Default: 64
+	// Prefetch is the maximum size, in bytes, of the pages that the pipeline has not taken. Pages of paused shards do
+	// not count. Default: 64 MiB
 	Prefetch     int64
-	DescribeRate float64 // most DescribeStream calls a second of the whole fleet. Default: 8; the service allows 10
+	DescribeRate float64 // maximum DescribeStream calls a second of the whole fleet. Default: 8; the service allows 10
 
 	Rand *rand.Rand // source of jitter. Default: seeded by the runtime
 }
 
 // Source is a table, or one stream.
 type Source struct {
-	Table  string // name of the table. If another stream replaces the table's stream, it is read next
+	Table  string // name of the table. A stream that replaces the table's stream is read next
 	Stream string // ARN of the only stream to read; "" if Table is set
 }
 

@@ -7,7 +7,7 @@ import (
 
 const (
 	outageLogEvery = time.Minute // time between two log lines about one outage
-	// how long the reads of a shard fail before the failure is reported: throttling is often shorter
+	// how long the reads of a shard fail before the failure is reported: throttling often ends sooner
 	failingAfter = 10 * time.Second
 	failingCalls = 3 // number of failed reads in a row before the failure is reported
 )
@@ -17,7 +17,7 @@ type outage struct {
 	loggedAt  time.Duration // when the last line was logged; 0 if there is no failure
 	since     time.Duration // when the failure began
 	err       error         // error of the last call that failed
-	recovered bool          // a failed shard was read again after the last line
+	recovered bool          // a failed shard was read again after the last log line
 }
 
 // update reports whether to log the failure now, or its end. fails reports whether the failure lasts.
@@ -61,7 +61,8 @@ func roundedAttr(key string, d time.Duration) slog.Attr {
 	return slog.Duration(key, d.Round(time.Second))
 }
 
-// tableUnreadFor returns for how long the lease table could not be read; 0 up to the lease time and two refreshes.
+// tableUnreadFor returns for how long the lease table could not be read. It returns 0 if that time is at most the lease
+// time and two refreshes.
 func (c *Coordinator) tableUnreadFor() time.Duration {
 	if age := c.now - c.refresh.sent; c.refresh.succeeded && age > c.o.Lease+2*c.refreshEvery() {
 		return age
@@ -69,7 +70,8 @@ func (c *Coordinator) tableUnreadFor() time.Duration {
 	return 0
 }
 
-// logReadOutage logs once a minute that the reads of these assignments fail, and logs when shards are read again.
+// logReadOutage logs once a minute that shards cannot be read, and logs when shards are read again. failing has the
+// assignments for which failsForLong is true.
 func (c *Coordinator) logReadOutage(failing []*assignment) {
 	first := c.readOutage.loggedAt == 0
 	logFailure, logEnd := c.readOutage.update(c.now, len(failing) > 0)

@@ -12,12 +12,13 @@ import (
 
 const (
 	firstPause = 50 * time.Millisecond // pause after the first empty page
-	// number of first empty pages of a shard that do not prove that it has no record
+	// number of empty pages at the start of a shard that do not prove that the shard has no record
 	minEmptyPages    = 20
 	maxBackoff       = 20 * time.Second // longest backoff of a failing call
 	minExpectedBytes = 16 << 10         // smallest expected size of the next page
-	maxUntakenPages  = 2                // most pages of a shard that the pipeline has not taken
-	// after this many "not found" in a row a listing decides: some servers list a new shard before it can be read
+	maxUntakenPages  = 2                // maximum number of pages of a shard that the pipeline has not taken
+	// number of "not found" results in a row after which a listing decides whether the shard exists. Some servers list
+	// a new shard before it can be read
 	maxNotFoundCalls = 4
 )
 
@@ -98,7 +99,7 @@ func (c *Coordinator) requestIterator(a *assignment) {
 	case a.pos.Kind == leases.Latest && (a.row.fresh || a.row.From.IsZero()):
 		at.Type, a.start.atLatest = shardreader.Latest, true
 	case !a.row.From.IsZero() && a.start.position == startOfLease:
-		// One second earlier, because the records of one second are not ordered by their times.
+		// The time is one second earlier, because the records of one second are not ordered by their times.
 		at.Type, at.Time = shardreader.AtTimestamp, a.row.From.Add(-time.Second)
 	case a.row.First != "":
 		// TRIM_HORIZON would start at the oldest record left, and hide the loss of older records.
@@ -121,9 +122,9 @@ func (c *Coordinator) handleIterator(a *assignment, kind shardreader.IteratorTyp
 	refused := e.Err != nil && isInvalid(e.Err)
 	switch {
 	case kind == shardreader.AtTimestamp && (refused || e.Err == nil && !c.streamHasStart(a, e.At)):
-		// The stream may have dropped records of the start time. The iterator hides that, but the first sequence number
-		// of the shard shows it. Or the server does not know iterators at a time, or refuses a time in the future.
-		// Without the time, records created before it are read and dropped.
+		// Either the stream may have dropped records of the start time: the iterator hides that, but the first sequence
+		// number of the shard shows it. Or the server does not know iterators at a time, or refuses a time in the
+		// future. Without the time, the records that were created before it are read and dropped.
 		a.start.position = startWithoutTime
 		c.queueCall(a)
 	case kind == shardreader.TrimHorizon && e.Err == nil && a.phase == reading && !c.streamHasUnread(a, e.At):
@@ -169,7 +170,7 @@ func (c *Coordinator) requestPage(a *assignment) {
 	})
 }
 
-// handlePage handles the result of a request for a page that was sent at a time.
+// handlePage handles the result of a request for a page; sent is when the request was sent.
 func (c *Coordinator) handlePage(a *assignment, sent time.Duration, e GetRecordsResult) {
 	if c.endCall(a); !a.isOpen() || !a.phase.allowsRequests() {
 		return
@@ -271,7 +272,7 @@ type lag struct {
 	lastRecordsAt time.Duration // when the last page with records came
 	age           time.Duration // age of the newest record of the last page, when the page was read
 	ageKnown      bool          // age is known
-	behindSince   time.Duration // since when records may be unread; 0 if none is
+	behindSince   time.Duration // since when records may be unread; 0 if all records are read
 }
 
 // setAge stores the age of the newest record of a page.

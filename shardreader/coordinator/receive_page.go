@@ -63,7 +63,7 @@ func (c *Coordinator) accept(a *assignment, page *receivedPage) {
 	c.scheduleNextCall(a, records)
 }
 
-// startUnknown reports whether nothing of a shard was read, and its oldest record is unknown.
+// startUnknown reports whether no record of a shard was read, and its oldest record is unknown.
 func (c *Coordinator) startUnknown(a *assignment) bool {
 	return a.pos.Kind == leases.TrimHorizon && a.row.First == "" && a.row.From.IsZero()
 }
@@ -73,7 +73,8 @@ func (c *Coordinator) startUnknown(a *assignment) bool {
 func (c *Coordinator) saveFirst(a *assignment, page *receivedPage) {
 	r := a.row
 	a.enter(confirming)
-	// while thousands of leases are created, each shard may have a page that waits for its write
+	// The page counts against Options.Prefetch: while thousands of leases are created, each shard may have a page that
+	// waits for its write.
 	c.addUntaken(a, int64(page.Page.Bytes))
 	if r.busy {
 		c.after(firstPause, func() { c.resumePage(a, page) })
@@ -96,8 +97,8 @@ func (c *Coordinator) resumePage(a *assignment, page *receivedPage) {
 	}
 }
 
-// checkOrder removes the records of a page that were read before. It stops the shard and returns false if a record is
-// below the shard's start, because versions depend on the order of sequence numbers.
+// checkOrder removes the records of a page that were read before. If a record is below the shard's start, checkOrder
+// stops the shard and returns false, because versions depend on the order of sequence numbers.
 func (c *Coordinator) checkOrder(a *assignment, page *record.Page) bool {
 	first := firstSequence(page)
 	switch {
@@ -157,7 +158,7 @@ func lastTime(page *record.Page) (last time.Time) {
 func (c *Coordinator) deliverLast(a *assignment, page *record.Page) {
 	a.enter(ended)
 	c.deliver(a, page, true)
-	// The children wait for this shard, so its records do not wait for a full batch.
+	// The children wait for the end of this shard, so its last records must not wait for a full batch.
 	c.emit(Drain{a.name})
 	a.search = &childSearch{assignment: a, began: c.now}
 	a.search.begin(c)
@@ -200,8 +201,8 @@ func firstSequence(page *record.Page) string { return extremeSequence(page, 0, -
 
 func lastSequence(page *record.Page) string { return extremeSequence(page, len(page.Changes)-1, +1) }
 
-// extremeSequence returns the lowest (sign -1) or highest (sign +1) sequence number. It compares the change with the
-// index change and the records that are not decoded.
+// extremeSequence returns the lowest (sign -1) or highest (sign +1) sequence number of a page. It compares the change
+// at index and the records that are not decoded.
 func extremeSequence(page *record.Page, index, sign int) string {
 	seq := ""
 	consider := func(s string) {

@@ -29,14 +29,14 @@ func newTableView(consumer string) tableView {
 	}
 }
 
-// refresh is the repeated reading of the lease table. One such read is called a refresh.
+// refresh is the repeated reading of the lease table. One read is called a refresh.
 type refresh struct {
 	timer     resettableTimer // of the next refresh
 	waiters   []refreshWaiter
 	state     refreshState
 	succeeded bool          // a refresh succeeded
-	first     time.Duration // when the first one succeeded
-	sent      time.Duration // when the last successful one was sent
+	first     time.Duration // when the first refresh succeeded
+	sent      time.Duration // when the last successful refresh was sent
 }
 
 // refreshState is the state of the next refresh, or of the last one.
@@ -65,7 +65,8 @@ func (c *Coordinator) refreshLeases() {
 	c.emit(ReadTable{newCall(c, func(e ReadTableResult) { c.tableRead(sent, number, e) })})
 }
 
-// tableRead handles the result of a read that was sent at a time. number is that of refresh.timer then.
+// tableRead handles the result of a refresh. sent is when it was sent, and number was refresh.timer.resets at that
+// time.
 func (c *Coordinator) tableRead(sent time.Duration, number int, e ReadTableResult) {
 	c.refresh.state = refreshWaits
 	next := c.refreshEvery()
@@ -89,7 +90,7 @@ func (c *Coordinator) tableRead(sent time.Duration, number int, e ReadTableResul
 	c.refresh.timer.reset(c, c.jitter(next), c.refreshLeases)
 }
 
-// afterRefresh calls do once a refresh that begins now or later succeeded.
+// afterRefresh calls do once a refresh has succeeded that was sent now or later.
 func (c *Coordinator) afterRefresh(do func()) {
 	c.refresh.waiters = append(c.refresh.waiters, refreshWaiter{c.now, do})
 	c.refreshLeases()

@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// stopState says how far the stop of this consumer is.
+// stopState is the progress of this consumer's stop.
 type stopState uint8
 
 const (
-	staying stopState = iota // Next: leaving
-	leaving                  // it takes no lease and releases its own, at a soft or a hard stop. Next: gone
-	gone                     // Stopped was emitted, or follows once its row is removed
+	staying stopState = iota // no stop began. Next: leaving
+	leaving                  // the consumer takes no lease and releases its own, at a soft or a hard stop. Next: gone
+	gone                     // Stopped was emitted, or follows once the consumer's row is removed
 )
 
 // stop is the stop of this consumer.
 type stop struct {
 	state stopState
-	since time.Duration // when it began to leave
+	since time.Duration // when the consumer began to leave
 }
 
 // staying reports whether no stop began.
 func (c *Coordinator) staying() bool { return c.stop.state == staying }
 
-// shutdown begins a soft stop. No shard is read and no lease is taken any more. Each lease is released once the records
-// that were read of its shard are durable.
+// shutdown begins a soft stop. From now on no shard is read and no lease is taken. Each lease is released once the
+// records that were read of its shard are durable.
 func (c *Coordinator) shutdown() {
 	if !c.staying() {
 		return

@@ -11,12 +11,12 @@ type timers struct {
 	lastNumber uint64
 }
 
-// timer calls a function, or queues an assignment for its next call. Each idle shard has a timer: without a function it
-// is small.
+// timer calls a function, or queues an assignment for its next call. A timer that queues an assignment has no function,
+// because each idle shard has a timer, and a timer without a function is small.
 type timer struct {
 	dueAt      time.Duration
 	number     uint64
-	call       func() // function to call; nil if poll is queued
+	call       func() // function to call; nil if assignment is queued instead
 	assignment *assignment
 }
 
@@ -57,7 +57,7 @@ func (c *Coordinator) runTimers() {
 	}
 }
 
-// pollNow queues an assignment whose timer is due.
+// pollNow queues an assignment for its next call, and does not wait for the assignment's timer.
 func (c *Coordinator) pollNow(a *assignment) {
 	if a.poll == waiting {
 		a.poll = idle
@@ -79,7 +79,7 @@ func (a *resettableTimer) reset(c *Coordinator, d time.Duration, f func()) {
 	})
 }
 
-// after calls f once d has passed: in a later step, or in this one if d is 0.
+// after calls f once d has passed. It calls f in a later step, or in the present step if d is 0.
 func (c *Coordinator) after(d time.Duration, f func()) { c.startTimer(d, &timer{call: f}) }
 
 func (c *Coordinator) startTimer(d time.Duration, t *timer) {
@@ -96,8 +96,8 @@ func (c *Coordinator) jitter(d time.Duration) time.Duration {
 	return d/2 + time.Duration(c.o.Rand.Int64N(int64(d/2)+1))
 }
 
-// backoff returns the pause after attempt failures in a row: up to longest, but at least server, the time that the
-// server requests.
+// backoff returns the pause after attempt failures in a row. The pause is up to longest, but at least server, the time
+// that the server requests.
 func (c *Coordinator) backoff(attempt int, longest, server time.Duration) time.Duration {
 	d := longest
 	if attempt < 16 {

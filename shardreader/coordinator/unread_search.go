@@ -12,8 +12,8 @@ import (
 // what is unread, or "" if nothing is.
 type unreadSearch struct {
 	c       *Coordinator
-	check   *endCheck         // nil if only the method leases is called; then the age of the known state does not matter
-	unbegun map[string]string // reasons of the leading consumer why shards are not begun, by shard
+	check   *endCheck         // nil if only the method leases is called, for which the age of the known state does not matter
+	unbegun map[string]string // why shards are not begun, by shard, as consumers report it
 	stopped map[string]string // reasons of the stopped shards that were found, by shard
 	moved   bool              // a lease was moved or checkpointed after the check read the table
 }
@@ -77,7 +77,7 @@ func (s *unreadSearch) leases() string {
 	return ""
 }
 
-// staysStopped reports whether the Lease.Stopped of a shard keeps it from being read.
+// staysStopped reports whether a shard must not be read because of its Lease.Stopped.
 func (c *Coordinator) staysStopped(r *row) bool {
 	switch r.Stopped {
 	case "", PassedGap:
@@ -127,7 +127,7 @@ func (s *unreadSearch) otherShard(r *row) string {
 	return ""
 }
 
-// streams checks the listed streams of a source, from the first that was begun.
+// streams checks the listed streams of a source, from the first stream that is read.
 func (s *unreadSearch) streams(src *source) string {
 	c := s.c
 	streams := src.streams[c.firstBegun(src):]
@@ -152,7 +152,7 @@ func (s *unreadSearch) streams(src *source) string {
 	return ""
 }
 
-// stream checks the listed shards of a stream. stops reports whether some shards are stopped.
+// stream checks the listed shards of a stream. why says what is unread. stops reports whether some shards are stopped.
 func (s *unreadSearch) stream(st *stream, l *listing) (why string, stops bool) {
 	c := s.c
 	if emptied := len(l.shards) == 0 && l.status == shardreader.Disabled; !c.table.begunStreams[st.arn] && !emptied {
@@ -194,7 +194,7 @@ func (s *unreadSearch) noteUnbegun(shard string) bool {
 	return ok
 }
 
-// unreadShard compares a listed shard with its lease.
+// unreadShard compares a listed shard with its lease. It returns what is unread; "" if nothing is.
 func (c *Coordinator) unreadShard(s shardreader.Shard, l *listing) string {
 	r, children := c.table.rows.byID(s.ID), l.children[s.ID]
 	switch {
