@@ -134,7 +134,8 @@ func startCall[T any](
 				c.sendEvent(event(got, err))
 			}
 		}
-		// A timer costs less than context.AfterFunc. A consumer of thousands of shards makes thousands of calls a second.
+		// A timer costs less than context.AfterFunc. A consumer of thousands of shards makes thousands of calls a
+		// second.
 		timer := time.AfterFunc(timeout, func() {
 			var zero T
 			sendResult(zero, timedOut)

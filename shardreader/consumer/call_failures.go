@@ -11,12 +11,12 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// callImportance defines the reaction if calls of one name fail permanently.
+// callImportance defines the reaction to permanent failures of a call.
 type callImportance int
 
 const (
-	// neededAtStart calls must succeed before anything is read. If a call fails and none of its name ever succeeded,
-	// the configuration is wrong and reading ends at once. Otherwise reading ends after maxDenied.
+	// neededAtStart calls must succeed before anything is read. If a call fails, and no call of its name ever
+	// succeeded, the configuration is wrong and reading ends at once. Otherwise reading ends after maxDenied.
 	neededAtStart callImportance = iota
 	// neededLater calls may fail for some time. Reading ends after maxDenied.
 	neededLater
@@ -25,12 +25,12 @@ const (
 )
 
 const (
-	// maxDenied is how long a call may fail permanently before reading ends. Meanwhile expired credentials may be
+	// maxDenied is how long a call may fail permanently before reading ends. In this time expired credentials may be
 	// renewed and permissions restored.
 	maxDenied = pipeline.DeniedFor
 
-	// unrelatedAfter is the pause between two failures from which on they are unrelated. A failed call is retried
-	// sooner, so a longer pause means that the call succeeded or was not made.
+	// unrelatedAfter is the longest pause between two related failures. A failed call is retried sooner, so a longer
+	// pause means that the call succeeded or was not made in between.
 	unrelatedAfter = 90 * time.Second
 )
 

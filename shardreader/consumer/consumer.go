@@ -14,9 +14,9 @@ import (
 
 // Consumer is the source of one run of a pipeline. Use [New].
 //
-// One goroutine, the loop, gives events of calls, timers and the pipeline to the coordinator. Only Read gives an event
-// to the coordinator itself: it takes a page from the queue and reports that in one step. Otherwise the coordinator
-// could drop the page between the two.
+// One goroutine, the loop, gives events of calls, timers and the pipeline to the coordinator. There is one exception:
+// Read itself reports to the coordinator that it takes a page. It does so under the lock under which it takes the page
+// from the queue. Otherwise the coordinator could drop the page between the two.
 //
 // No call of the pipeline or of a store is made under a lock, because the pipeline calls Pause under its own locks.
 type Consumer struct {
@@ -47,7 +47,7 @@ type Consumer struct {
 	queue       queue                // pages that Read has not returned
 	actions     []coordinator.Action // actions that the loop must perform
 
-	forgets []coordinator.Action // Forget actions that wait for the next Read: then the pipeline has all earlier pages
+	forgets []coordinator.Action // Forget actions; they wait for the next Read, because only then the pipeline has all earlier pages
 
 	control       pipeline.Control   // nil while there is no run
 	readCtx       context.Context    // the context of the last Read
@@ -96,7 +96,7 @@ func New(o Options) (*Consumer, error) {
 }
 
 // AtEnd returns the last report that all streams are read to their ends. It returns false before the first report. The
-// coordinator reports that only if coordinator.Options.Idle is set.
+// coordinator sends such reports only if coordinator.Options.Idle is set.
 func (c *Consumer) AtEnd() (coordinator.AtEnd, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

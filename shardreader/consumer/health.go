@@ -10,7 +10,8 @@ import (
 
 const (
 	// A shard is stuck if stuckFailures calls failed in a row and no page was received for stuckAfter. An idle shard is
-	// not stuck, because it has empty pages. A shard that waits for the pipeline has no failed calls.
+	// not stuck, because its calls return empty pages. A shard that waits for the pipeline is not stuck, because it has
+	// no failed calls.
 	stuckAfter    = time.Minute
 	stuckFailures = 3
 

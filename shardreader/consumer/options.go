@@ -36,8 +36,8 @@ type Options struct {
 	Meter       metric.MeterProvider // Default: the global provider
 	Pipeline    string               // name of the pipeline, an attribute of every metric. Default: none
 
-	// Unrepaired returns the number of noted gaps that are not repaired. A metric reports it. Unrepaired must not
-	// block. Default: no metric.
+	// Unrepaired returns the number of noted gaps that are not repaired. A metric reports this number. Unrepaired must
+	// not block. Default: no metric.
 	Unrepaired func() int64
 }
 

@@ -19,8 +19,8 @@ func newQueue() queue {
 	return queue{byPartition: make(map[string][]*list.Element), paused: make(map[string]bool)}
 }
 
-// pause makes pop skip the pages of a partition, or return them again. The pages of a paused partition would use memory
-// that the pipeline needs for other partitions.
+// pause makes pop skip the pages of a partition if paused is true, or return them again. The pages of a paused
+// partition would use memory that the pipeline needs for other partitions.
 func (q *queue) pause(partition string, paused bool) {
 	if paused {
 		q.paused[partition] = true
@@ -35,7 +35,7 @@ func (q *queue) push(page *pipeline.Page) {
 }
 
 // pop removes and returns the oldest page whose partition is not paused; nil if there is none. It visits older pages of
-// paused partitions, but there are few.
+// paused partitions, but there are few such pages.
 func (q *queue) pop() *pipeline.Page {
 	oldest := q.pages.Front()
 	for oldest != nil && q.paused[oldest.Value.(*pipeline.Page).Partition] {

@@ -138,7 +138,7 @@ type startPosition uint8
 
 const (
 	startOfLease     startPosition = iota // the start that the lease has: LATEST, a time or the first sequence number
-	startWithoutTime                      // as startOfLease without the time: the stream refuses it, or may lack its records
+	startWithoutTime                      // startOfLease without the time: it is refused, or records may be missing
 	startAtOldest                         // the oldest record left
 )
 

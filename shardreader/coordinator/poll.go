@@ -132,7 +132,7 @@ func (c *Coordinator) handleIterator(a *assignment, kind shardreader.IteratorTyp
 		c.noteUnreadLost(a)
 	case e.Err == nil:
 		a.iterator = e.Iterator
-		a.emptyPages.requestTimes = [endPages]time.Duration{} // a new iterator may return some empty pages before records
+		a.emptyPages.requestTimes = [endPages]time.Duration{} // a new iterator may return empty pages before records
 		if a.start.atLatest {
 			a.row.fresh = false // reading has begun: a second LATEST, after an expired iterator, would skip records
 		}

@@ -19,8 +19,8 @@ type survey struct {
 	stopped    map[string]string
 	behind     []*assignment // assignments that may have unread records
 	failing    []*assignment // assignments for which failsForLong is true, the longest failure first
-	lateFor    time.Duration // how long a due checkpoint could not be written; 0 if at most Options.Lease + Options.Checkpoint
-	lateShards int           // number of shards whose due checkpoint could not be written for that long
+	lateFor    time.Duration // how long a checkpoint is overdue; 0 if at most Options.Lease + Options.Checkpoint
+	lateShards int           // number of shards whose checkpoint is overdue for longer than that
 }
 
 func (c *Coordinator) survey() survey {
@@ -121,8 +121,8 @@ type Status struct {
 	OrphanedLeases       int               // number of active leases that have no owner, or whose owner is gone
 	UnbegunShards        map[string]int    // number of shards that are not begun, by stream ARN: see StoppedUnbegun
 	StreamsListed        bool              // the streams were listed, by this consumer or by another leader
-	CheckpointOverdueFor time.Duration     // how long a due checkpoint could not be written; 0 if less than about Options.Lease
-	TableUnreadFor       time.Duration     // how long the lease table could not be read; 0 if less than about Options.Lease
+	CheckpointOverdueFor time.Duration     // how long a checkpoint is overdue; 0 if less than about Options.Lease
+	TableUnreadFor       time.Duration     // how long the lease table is unread; 0 if less than about Options.Lease
 	UnreadReason         string            // why the streams are not read to their ends, if Options.Idle is set
 	Partitions           []PartitionStatus // by shard
 }

@@ -12,7 +12,7 @@ import (
 // what is unread, or "" if nothing is.
 type unreadSearch struct {
 	c       *Coordinator
-	check   *endCheck         // nil if only the method leases is called, for which the age of the known state does not matter
+	check   *endCheck         // nil if only the method leases is called, which ignores how old the known state is
 	unbegun map[string]string // why shards are not begun, by shard, as consumers report it
 	stopped map[string]string // reasons of the stopped shards that were found, by shard
 	moved   bool              // a lease was moved or checkpointed after the check read the table
