@@ -47,7 +47,7 @@ type Consumer struct {
 	queue       queue                // pages that Read has not returned
 	actions     []coordinator.Action // actions that the loop must perform
 
-	forgets []coordinator.Action // Forget actions; they wait for the next Read, because only then the pipeline has all earlier pages
+	forgets []coordinator.Action // Forget actions that wait for the next Read: the pipeline then has all earlier pages
 
 	control       pipeline.Control   // nil while there is no run
 	readCtx       context.Context    // the context of the last Read

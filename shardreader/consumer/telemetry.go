@@ -70,7 +70,7 @@ func (t *telemetry) attributes(l labels) metric.MeasurementOption {
 	return o
 }
 
-// registerGauges registers the gauges. They read the consumer's status.
+// registerGauges registers the gauges. The gauges read the consumer's status.
 func (t *telemetry) registerGauges(c *Consumer, k *instrument.Maker) {
 	lag := k.ObservableGauge("tablewake.reader.lag", "s",
 		"age of the oldest record that is not durable in every sink, 0 where nothing is left, by table")
@@ -164,8 +164,8 @@ func lagOf(p coordinator.PartitionStatus, now time.Time, retention time.Duration
 	return ageOf(p, now, retention)
 }
 
-// ageOf returns the age of the last record read if the shard may have newer records, else 0. If the shard was never
-// read and its reads fail, ageOf returns the retention.
+// ageOf returns the age of the last record read if the shard may have newer records, else 0. If no record was read,
+// ageOf returns the retention, except for a shard whose reading has only begun.
 func ageOf(p coordinator.PartitionStatus, now time.Time, retention time.Duration) time.Duration {
 	switch {
 	case !p.Opened && p.Failures < stuckFailures && p.StopReason == "":

@@ -103,11 +103,12 @@ func (s *Source) lastListed() time.Time {
 	return s.listed
 }
 
-// maxEnded is the maximum number of claimed parts that wait for their last writes. The claim on each of these parts is
-// renewed.
+// maxEnded is the maximum number of claimed parts that wait for their last writes. The number is limited, because the
+// claim on each of these parts must be renewed.
 const maxEnded = 64
 
-// wantsMore reports whether fewer parts are read than Concurrency allows.
+// wantsMore reports whether this process claims another part. It does not if it is leaving, if it reads as many parts
+// as Concurrency allows, or if maxEnded more parts wait for their last writes.
 func (s *Source) wantsMore() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,8 +136,9 @@ func (s *Source) nextList() time.Time {
 	return s.listed.Add(s.o.ClaimTime / 3)
 }
 
-// claimablePart returns a part without an owner, or whose owner no longer renews its claim; nil if there is none. A
-// part may have this owner without a claim if the answer of an earlier write was lost.
+// claimablePart returns a part that this process may claim; nil if there is none. Such a part has no owner, or its
+// owner no longer renews its claim, or its owner is this process. This process may own a part without a claim if the
+// answer of an earlier write was lost.
 func (s *Source) claimablePart() *part {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,10 +173,10 @@ func (s *Source) list() error {
 	s.listed = now
 	anyStored := false
 	for _, p := range s.parts {
-		p.stale = false // an unlisted part is not stored
+		p.stale = false // the list is new; a part that is not in it is not stored
 		anyStored = anyStored || p.stored != (state.Part{})
 	}
-	// The process that ends a backfill removes the parts. All of them are done by then.
+	// The process that ends a backfill removes the parts. All parts are done by then.
 	s.removed = anyStored && len(stored) == 0 && len(s.claimed) == 0
 	for _, row := range stored {
 		p := s.byID[row.ID]

@@ -171,7 +171,8 @@ func (s *Source) commit(c *claimedPart, n int64) (settled bool) {
 }
 
 // failPart notes that a part cannot be read. The part must be released, because another process may be able to read it.
-// If each of two processes kept a part, they would wait for each other. settled is as for commit.
+// If each of two processes kept a part, they would wait for each other. settled reports whether the part must be
+// released at once, because all of its pages that were read are written.
 func (s *Source) failPart(c *claimedPart, err error) (settled bool) {
 	s.mu.Lock()
 	if c.phase != reading || c.ctx.Err() != nil {
@@ -227,9 +228,9 @@ func (s *Source) logStoreFailed(c *claimedPart, err error) {
 		slog.String("part", c.ID), slog.String("error", redact.LogText(err)))
 }
 
-// store writes the position of a part, which also renews the claim. It releases the part if the part is done, if the
-// part has failed and all pages that were read are written, or if release is set. If another process has taken the part
-// over, the part is lost. That is not an error.
+// store writes the position of a part, which also renews the claim. It releases the part in three cases: the part is
+// done, the part has failed and all pages that were read are written, or release is set. If another process has taken
+// the part over, the part is lost. That is not an error.
 func (s *Source) store(ctx context.Context, c *claimedPart, release bool) error {
 	select {
 	case c.storeSlot <- struct{}{}:
@@ -256,7 +257,7 @@ func (s *Source) store(ctx context.Context, c *claimedPart, release bool) error 
 	if err != nil {
 		return fmt.Errorf("storing part %s of backfill %s: %w", c.ID, s.o.Run, err)
 	}
-	if !ok { // if an earlier write succeeded and its answer was lost, claimable returns the part again
+	if !ok { // if only the answer of an earlier write was lost, claimablePart returns the part again
 		s.revokePart(c)
 		return nil
 	}
@@ -289,7 +290,7 @@ func (s *Source) revokePart(c *claimedPart) {
 	signal(s.changed)
 }
 
-// remove ends the work at a part. The caller holds mu.
+// remove ends the work on a part. The caller holds mu.
 func (s *Source) remove(c *claimedPart) {
 	c.phase, c.page, c.claim = gone, nil, nil
 	for i, other := range s.claimed {

@@ -26,8 +26,8 @@ const (
 
 // Expression returns a filter expression that is true for each item that the narrowing selects, and for each item for
 // which Match returns an error. It may be true for other items too, because it leaves out conditions that DynamoDB
-// cannot compare or that are too long for it. So the caller also calls Match. The expression saves the transfer of
-// items, but no read capacity.
+// cannot evaluate, and conditions that would make it too long. So the caller also calls Match. The expression saves the
+// transfer of items, but no read capacity.
 func (n *ItemSelection) Expression() Expression {
 	if n == nil {
 		return Expression{}
@@ -156,8 +156,8 @@ func (w *expressionWriter) joinParts(parts []expr.Clause, every, opposite bool) 
 	return "(" + strings.Join(texts, " OR ") + ")"
 }
 
-// textIn returns a text that compares an attribute with each of the texts. DynamoDB cannot compare a key with an empty
-// text.
+// textIn returns a text that compares an attribute with each of the texts. It returns "" if there are too many texts,
+// or if one is empty: DynamoDB cannot compare a key with an empty text.
 func (w *expressionWriter) textIn(c expr.Clause, opposite bool) string {
 	if len(c.Texts) == 0 || len(c.Texts) > maxOperands {
 		return ""
@@ -177,8 +177,8 @@ func (w *expressionWriter) textIn(c expr.Clause, opposite bool) string {
 	return text
 }
 
-// textStarts returns a text that compares an attribute with a prefix. It is also true for a value that is not an S:
-// CEL's startsWith fails for such a value, so Match must get the item.
+// textStarts returns a text that compares an attribute with a prefix. The text is also true for a value that is not an
+// S. CEL's startsWith fails for such a value, so Match must get the item and report the failure.
 func (w *expressionWriter) textStarts(c expr.Clause, opposite bool) string {
 	prefix := c.Texts[0]
 	if prefix == "" {
@@ -202,8 +202,8 @@ func (w *expressionWriter) keyStarts(attribute, prefix string) string {
 		w.placeholder(item.BinaryValue([]byte(prefix))))
 }
 
-// negate returns the opposite of text. It is true if the attribute is absent, independent of DynamoDB's rules for
-// absent attributes.
+// negate returns the opposite of text. The result is true if the attribute is absent, independent of DynamoDB's rules
+// for absent attributes.
 func (w *expressionWriter) negate(attribute, text string) string {
 	w.operators += 3
 	return fmt.Sprintf("(attribute_not_exists(%s) OR NOT %s)", w.name(attribute), text)

@@ -28,15 +28,15 @@ type NarrowingOptions struct {
 	Env    expr.Env // environment of Filter
 }
 
-// ItemSelection selects the items of a table that a first filling reads. A nil Narrowing selects all items. It is a
-// [pipeline.Condition] for the changes of a snapshot, and is safe for concurrent use.
+// ItemSelection is a narrowing: it selects the items of a table that a backfill reads. A nil ItemSelection selects all
+// items. It is a [pipeline.Condition] for the changes of a snapshot, and is safe for concurrent use.
 //
 // A sink that is filled from a narrowed snapshot is complete only if the narrowing selects every item that the sink
-// takes: the sink's `when`, entities and filters must be as narrow or narrower. Otherwise an item that was not selected
-// is missing until the stream shows a change of it. A narrowing that is too wide only costs time, because the sink
-// decides again.
+// takes. So the sink's `when`, entities and filters must be as narrow as the narrowing, or narrower. Otherwise an item
+// that was not selected is missing until the stream shows a change of the item. A narrowing that is too wide only costs
+// time, because the sink decides again.
 //
-// A filling never deletes items that are not selected, because a snapshot does not show absent items. So use a
+// A backfill never deletes items that are not selected, because a snapshot does not show absent items. So use a
 // narrowing only for a sink that is empty, or that was filled with the same narrowing.
 //
 // A line of an incremental export is selected if its old or its new image meets the options, because an item that

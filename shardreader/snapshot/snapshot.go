@@ -17,8 +17,8 @@ type Snapshot interface {
 	// parts. Parts does not block, and the caller must not change the result.
 	Parts() []Part
 
-	// Open opens a part after the position from, which a page of the part had; "" is the start. ctx must not end before
-	// the reader is closed.
+	// Open opens a part after the position from, which is the Position of a page of the part. "" is the start of the
+	// part. ctx must not end before the reader is closed.
 	Open(ctx context.Context, id string, from pipeline.Position) (Reader, error)
 }
 
@@ -33,7 +33,8 @@ type Reader interface {
 	Close() error
 }
 
-// ByteCounter is implemented by readers of parts with an unknown number of items. It is used to compute the progress.
+// ByteCounter is implemented by readers of parts with an unknown number of items. The number of bytes shows their
+// progress.
 type ByteCounter interface {
 	// StoredBytes returns the number of stored bytes of the part that were read. The goroutine of Read calls it.
 	StoredBytes() int64
@@ -48,10 +49,10 @@ type Part struct {
 
 // Info describes a snapshot.
 type Info struct {
-	// Source is the canonical name: it is the same for all processes that read the same snapshot. Examples are
-	// "export s3://bucket/prefix/AWSDynamoDB/01695097218000-d6299cbd/" and
-	// "scan arn:aws:dynamodb:eu-west-1:123456789012:table/shop segments 16 begun 2026-11-23T14:00:00Z" and
-	// "items dump.jsonl sha256:a09bc7652f18d349", with a digest of the beginnings of the files.
+	// Source is the canonical name: it is the same for all processes that read the same snapshot. Examples are "export
+	// s3://bucket/prefix/AWSDynamoDB/01695097218000-d6299cbd/", "scan
+	// arn:aws:dynamodb:eu-west-1:123456789012:table/shop segments 16 begun 2026-11-23T14:00:00Z" and "items dump.jsonl
+	// sha256:a09bc7652f18d349". The last has a digest of the beginnings of the files.
 	Source string
 
 	Time       time.Time       // every item has the state of this time or later; zero if unknown

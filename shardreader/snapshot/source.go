@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// PartStore stores the owners and positions of the parts of a backfill. [state.Backfills] implements it, and defines
+// PartStore stores the owners and positions of the parts of a backfill. [state.Backfills] implements it, and documents
 // the methods.
 type PartStore interface {
 	Parts(ctx context.Context, run string) iter.Seq2[state.Part, error]
@@ -41,8 +41,8 @@ type SourceOptions struct {
 }
 
 // Source reads the parts of a snapshot that this process claims. Its partitions are parts. The partition "ID~n" is the
-// part ID that was lost and claimed again. A Source serves one run of a pipeline, and the caller must close it after
-// the run.
+// part ID, which was lost n times and claimed again. A Source serves one run of a pipeline, and the caller must close
+// it after the run.
 type Source struct {
 	o     SourceOptions
 	log   *slog.Logger
@@ -52,7 +52,7 @@ type Source struct {
 	ctx        context.Context // context of all goroutines; Close ends it
 	cancel     context.CancelCauseFunc
 	work       sync.WaitGroup
-	wakeClaims chan struct{} // a part may be claimed
+	wakeClaims chan struct{} // wakes claimParts, because a part may be claimed
 	changed    chan struct{} // wakes Read after a change
 
 	mu        sync.Mutex
@@ -167,7 +167,7 @@ func (s *Source) nextPage(ctx context.Context) (*pipeline.Page, error) {
 }
 
 // takePage returns the next page, if there is one. If all claimed parts are read to their ends, it returns their
-// partitions as drains, because other processes may wait until they are written. The caller holds mu.
+// partitions as drains, because other processes may wait until these parts are written. The caller holds mu.
 func (s *Source) takePage(ctx context.Context) (page *pipeline.Page, drains []string, err error) {
 	switch {
 	case s.fatal != nil:
@@ -197,8 +197,8 @@ func (s *Source) takePage(ctx context.Context) (page *pipeline.Page, drains []st
 	return nil, drains, s.result()
 }
 
-// result returns io.EOF if all parts are done, and an error if the other parts have failed. It returns nil while a part
-// is neither done nor failed. The caller holds mu.
+// result returns io.EOF if all parts are done. If some parts have failed and all other parts are done, it returns an
+// error. It returns nil while a part is neither done nor failed. The caller holds mu.
 func (s *Source) result() error {
 	if s.removed {
 		return io.EOF
@@ -318,7 +318,7 @@ type Progress struct {
 	TotalBytes int64 // stored bytes of TotalItems; -1 if unknown
 	Parts      int   // parts that are done
 
-	EarlierItems, EarlierBytes int64 // the parts of Items and Bytes that were written before this process began
+	EarlierItems, EarlierBytes int64 // items and bytes that were written before this process began
 	OwnItems                   int64 // items that this process read, and that are written
 }
 

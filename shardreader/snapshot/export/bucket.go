@@ -26,7 +26,7 @@ type S3Client interface {
 
 var _ S3Client = (*s3.Client)(nil)
 
-// bucket is the store with the objects of a bucket. It retries transient failures until ctx ends.
+// bucket is a store whose files are the objects of a bucket. It retries transient failures until ctx ends.
 type bucket struct {
 	client S3Client
 	name   string
@@ -85,7 +85,7 @@ func (s *bucket) open(ctx context.Context, name string) (file, error) {
 	return o, nil
 }
 
-// object reads an object. If a connection breaks, it continues with another one.
+// object reads an object. If a connection breaks, it continues with another connection.
 type object struct {
 	ctx   context.Context
 	store *bucket
@@ -127,7 +127,8 @@ func (o *object) request() error {
 	return nil
 }
 
-// explainError explains an error of GetObject.
+// explainError returns an error of GetObject with advice to the operator. If the object does not exist, it returns
+// errMissing.
 func (o *object) explainError(err error) error {
 	switch code, status := awserr.Code(err), awserr.Status(err); {
 	case errors.Is(err, errStalled):

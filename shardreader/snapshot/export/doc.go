@@ -1,10 +1,11 @@
 // Package export reads exports of DynamoDB tables to S3, as a [snapshot.Snapshot] whose parts are the data files.
 //
-// [Open] reads the manifests of a full export, and of incremental exports that continue it. These exports are called
-// layers. Their files are in a bucket, or in a folder with a copy of them. The format is defined by AWS (Developer
-// Guide, "DynamoDB table export output format"). No damage is silent: the manifests are compared with their checksums,
-// and each data file with the MD5 and the number of items in the manifest. A reader returns io.EOF only for a complete
-// file.
+// [Open] reads the manifests of a full export, and of incremental exports that continue it. Each of these exports is a
+// layer. The files of a layer are in a bucket, or in a folder with a copy. AWS defines the format (Developer Guide,
+// "DynamoDB table export output format").
+//
+// No damage is silent. The manifests are compared with their checksums, and each data file with the MD5 and the number
+// of items in the manifest. A reader returns io.EOF only for a complete file.
 //
 // Read export.go first, then manifest.go, find_export.go and reader.go. local_folder.go and bucket.go open files.
 // request_export.go requests an export and waits for it.

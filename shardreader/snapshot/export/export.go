@@ -23,12 +23,13 @@ type Options struct {
 	// exactly one export below it. Required
 	Layers []string
 
-	// ChangesOnly means that Layers names one incremental export, without the full export that it continues. Then the
-	// parts have only the changes of a period. Default: false
+	// ChangesOnly means that Layers names one incremental export, without the full export that it continues. The parts
+	// then have only the changes of a period. Default: false
 	ChangesOnly bool
 
 	// Decoder holds the options of the decoder. Open sets Layer and View. Decoder.Table defaults to the exported table.
-	// To open a part, Keys must be set, because an export does not name them, and StreamARN, EpochZero or Kinesis
+	// To open a part, Keys must be set, because an export does not name the keys. StreamARN, EpochZero or Kinesis must
+	// be set too
 	Decoder record.SnapshotOptions
 
 	S3 S3Client // reads layers in a bucket. Required for such layers

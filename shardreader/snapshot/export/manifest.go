@@ -25,8 +25,8 @@ const (
 	dataFolder   = "data"
 )
 
-// checksumEndings are the endings of checksum files. They replace .json. The first is in AWS's documentation, the
-// second was found in buckets.
+// checksumEndings are the endings of checksum files, which replace .json. The first ending is in AWS's documentation.
+// The second ending was found in buckets.
 var checksumEndings = []string{".checksum", ".md5"}
 
 // manifestSummary is the content of manifest-summary.json.
@@ -43,7 +43,7 @@ type manifestSummary struct {
 	ItemCount    *int64     `json:"itemCount"`
 
 	incremental        bool
-	changesSince, time time.Time // items have the state of time; an incremental export has the changes since from
+	changesSince, time time.Time // items have the state of time; an incremental export has the changes since changesSince
 	view               record.ViewType
 }
 
@@ -80,7 +80,7 @@ func (l *layer) readSummary(ctx context.Context) error {
 	return nil
 }
 
-// validate returns an error if the export cannot be read. It sets the fields incremental, from, time and view.
+// validate returns an error if the export cannot be read. It sets the fields incremental, changesSince, time and view.
 func (s *manifestSummary) validate() error {
 	switch {
 	case s.ExportStatus != "" && s.ExportStatus != "COMPLETED":
@@ -180,7 +180,8 @@ func decodeFileEntry(d *json.Decoder) (*dataFile, error) {
 	return f, nil
 }
 
-// parseMD5 parses an MD5 in base64, as DynamoDB writes it, or in hexadecimal digits, as md5sum writes it.
+// parseMD5 parses an MD5 in base64, as DynamoDB writes it, or in hexadecimal digits, as md5sum writes it. ok is false
+// for other texts.
 func parseMD5(s string) (sum [md5.Size]byte, ok bool) {
 	b, err := base64.StdEncoding.Strict().DecodeString(s)
 	if err != nil || len(b) != md5.Size {
@@ -192,7 +193,7 @@ func parseMD5(s string) (sum [md5.Size]byte, ok bool) {
 	return [md5.Size]byte(b), true
 }
 
-// readManifest reads a manifest, and compares it with its checksum files.
+// readManifest reads a manifest, and compares it with its checksum files. It warns if there is no checksum file.
 func (l *layer) readManifest(ctx context.Context, base string, read func(io.Reader) error) error {
 	location, name := l.location()+redact.Safe(base), strings.TrimSuffix(base, ".json")
 	sum := md5.New() //nolint:gosec // the checksum that DynamoDB writes
