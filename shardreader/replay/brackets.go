@@ -2,8 +2,9 @@ package replay
 
 import "bytes"
 
-// noteUnclosed notes the brackets that the failed scan left open, because a scan from one of them would fail again. It
-// does not note the bracket of an event: the Records of an event can be read although its end is missing.
+// noteUnclosed notes the brackets that the failed scan left open, because a scan from one of these brackets would fail
+// again. It does not note the bracket of an event: the Records of an event can be read although the event's end is
+// missing.
 func (d *documents) noteUnclosed() {
 	for n, at := range d.scan.stack {
 		if n+1 < len(d.scan.stack) && opensRecords(d.w.buf[:d.scan.stack[n+1]+1]) {
@@ -60,9 +61,9 @@ type bracket struct {
 }
 
 // classify classifies the object or array from i to end, which is valid JSON. isRecord reports whether it is a whole
-// record or event. hasRecords reports whether it is not, but contains records or events. classify also notes inner
-// brackets that are no records but contain records as unclosed, unless they are in a record. A part of a record is
-// never mistaken for a record, because each value in it has a type tag. classify reads each byte once.
+// record or event. hasRecords reports whether it is neither, but contains records or events. classify also notes inner
+// brackets as unclosed if they contain records, but are neither records nor in a record. A part of a record is never
+// mistaken for a record, because each value in it has a type tag. classify reads each byte once.
 func (d *documents) classify(i, end int) (isRecord, hasRecords bool) {
 	b := d.w.buf[:end]
 	var stack [8]bracket
@@ -110,7 +111,7 @@ func (d *documents) classify(i, end int) (isRecord, hasRecords bool) {
 }
 
 // noteName marks one of the innermost two objects as a record or an event if the name of the current member shows that.
-// value is the text after the name.
+// value is the text from the member's value on.
 func noteName(open []bracket, value []byte) {
 	current := &open[len(open)-1]
 	name := string(current.name)

@@ -20,7 +20,7 @@ type documents struct {
 	unclosed     map[int64]struct{} // offsets of brackets that are never closed
 	lastUnclosed int64              // the largest offset in unclosed
 	faults       []*fault
-	uncertain    bool // within is a guess, because brackets were missing
+	uncertain    bool // nesting is a guess, because brackets were missing
 
 	tokenEnd, tokenEndLine int64 // position after the last token
 
@@ -35,7 +35,7 @@ const (
 	wantComma   expectation = iota // a comma, or the array's end
 	wantFirst                      // a value, or the array's end, at the start of an array
 	wantAnother                    // a value, after a comma
-	wantAny                        // any of these, because the text before was broken
+	wantAny                        // any of the tokens above, because the text before was broken
 )
 
 // savedRecord is the text of one record in a file.
@@ -136,7 +136,8 @@ func (d *documents) step(c byte) (r savedRecord, found bool, err error) {
 	return d.takeRecord(end), true, nil
 }
 
-// peek skips white space, and byte order marks between documents, and returns the next byte without consuming it.
+// peek skips white space, and byte order marks between documents. It returns the next byte without consuming it, and
+// false at the end of the input.
 func (d *documents) peek() (byte, bool) {
 	d.tokenEnd, d.tokenEndLine = d.w.offset, d.w.line
 	for {
@@ -171,8 +172,8 @@ func (d *documents) end() error {
 	return io.EOF
 }
 
-// object reads the next object. found reports whether it is a record. Of an event, object reads only the start, up to
-// its first record.
+// object reads the next object. found reports whether the object is a record. If the object is an event, object reads
+// only its start, up to the first record.
 func (d *documents) object() (r savedRecord, found bool, err error) {
 	if d.isUnclosed(0) {
 		d.failedAt = 0
@@ -213,7 +214,7 @@ func (d *documents) endArray() error {
 	for {
 		c, ok := d.peek()
 		if !ok || d.nesting == betweenDocuments {
-			return nil // end reports it
+			return nil // the method end reports it
 		}
 		if c == '}' {
 			d.w.consume(1)
@@ -235,7 +236,7 @@ func (d *documents) endArray() error {
 			d.w.consume(end)
 			continue
 		case d.failedAt == len(d.w.buf):
-			d.w.consume(d.failedAt) // end reports it
+			d.w.consume(d.failedAt) // the method end reports it
 			return nil
 		}
 		d.nesting, d.expect, d.uncertain = outer, wantAny, true
@@ -261,8 +262,8 @@ func (d *documents) newRecord() savedRecord {
 	return r
 }
 
-// addFault adds a fault without a lost record. If there are several with the same error, it keeps the first and counts
-// the others.
+// addFault adds a fault without a lost record. If several faults have the same error, it keeps the first fault and
+// counts the others.
 func (d *documents) addFault(err error) {
 	for _, f := range d.faults {
 		if errors.Is(f.err, err) {

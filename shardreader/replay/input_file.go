@@ -27,7 +27,7 @@ type block struct {
 	offset  int64               // offset of the first byte in the file; for lines only
 	line    int64               // line number of the first byte; for lines only
 	starts  []start             // start of each record of the array
-	broken  map[int]savedRecord // broken text by index of the record; the array has a 0 at its place
+	broken  map[int]savedRecord // broken text by index of the record; the array has a 0 in place of the record
 	next    inputPosition
 }
 

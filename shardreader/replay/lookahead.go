@@ -45,7 +45,8 @@ func (d *documents) scanObject(i int) (end int, event bool, err error) {
 }
 
 // scanMember scans a comma and the member after it, in the rest of an event after its Records. records reports whether
-// the member is a second array named Records. Then end is the index after the opening bracket of that array.
+// the member is a second array named Records. If it is, end is the index after the opening bracket of that array. If it
+// is not, end is the index after the member.
 func (d *documents) scanMember() (end int, records bool, err error) {
 	d.valueStart = 0
 	i, err := d.skipSpace(1)

@@ -25,8 +25,8 @@ func (s *Source) page(b *block) *pipeline.Page {
 	}
 }
 
-// decode decodes the block, and returns the block that the page refers to. If lines are broken, that is a new block
-// with an array of the same records.
+// decode decodes the block. It returns the page, and the block that the page refers to. If lines are broken, this is a
+// new block with an array of the same records.
 func (b *block) decode(decoder *record.Decoder) (*block, *record.Page) {
 	if b.isLines {
 		if p := b.decodeLines(decoder); p != nil {
@@ -37,8 +37,8 @@ func (b *block) decode(decoder *record.Decoder) (*block, *record.Page) {
 	return b, b.decodeRecords(decoder)
 }
 
-// decodeLines decodes lines. If the JSON of a line is broken, it returns nil. Then split finds the records after the
-// broken text on the same line.
+// decodeLines decodes lines. If the JSON of a line is broken, it returns nil. The caller then finds the records after
+// the broken text on the same line with toRecordArray.
 func (b *block) decodeLines(decoder *record.Decoder) *record.Page {
 	p := decoder.DecodeLines(b.bytes)
 	line, at := b.line, int64(0)
@@ -119,7 +119,7 @@ func (b *block) raw(i int) []byte {
 	return b.bytes[b.starts[i].inBlock : end-1] // without the comma or bracket after it
 }
 
-// appendPage appends q to p. q is the page of an array that begins with the record from of the block.
+// appendPage appends q to p. q is the page of an array that begins with the block's record of index from.
 func appendPage(p, q *record.Page, from int) {
 	for _, c := range q.Changes {
 		c.Index += int32(from)

@@ -43,7 +43,7 @@ type manifestSummary struct {
 	ItemCount    *int64     `json:"itemCount"`
 
 	incremental        bool
-	changesSince, time time.Time // items have the state of time; an incremental export has the changes since changesSince
+	changesSince, time time.Time // items have the state of time; an incremental export has changes since changesSince
 	view               record.ViewType
 }
 

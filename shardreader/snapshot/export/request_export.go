@@ -231,7 +231,7 @@ func exportFailed(arn string, d *types.ExportDescription) error {
 		redact.Safe(code), aws.ToString(d.FailureMessage), redact.Safe(hint))
 }
 
-// poll calls look until look returns done or an error that is not transient. It returns that error.
+// poll calls call until call returns done or an error that is not transient. poll returns that error.
 func poll(ctx context.Context, call func() (done bool, err error)) error {
 	for wait := firstPoll; ; wait = min(2*wait, longestPoll) {
 		done, err := call()

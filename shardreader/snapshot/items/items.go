@@ -91,9 +91,9 @@ func errNotFile(name string) error {
 // headSize is the number of bytes of a file that determine the name of the snapshot.
 const headSize = 64 << 10
 
-// readHeads reads the beginnings of the files, and sets the name of the snapshot to their digest. Files that were
-// written again have another name. A file that was truncated in transit and copied again has the same name, because its
-// beginning is the same.
+// readHeads reads the beginnings of the files, and makes their digest a part of the snapshot's name. If files were
+// written again, the name is another one. If a file was truncated in transit and copied again, the name stays the same,
+// because the beginning of the file is the same.
 func (s *Snapshot) readHeads() error {
 	all, isEmpty := sha256.New(), true
 	for _, part := range s.parts {
@@ -181,8 +181,8 @@ func changedError(id string) error {
 		"%s was changed or replaced during the backfill: put the file back as it was, and repeat the command", id)
 }
 
-// parsePosition returns the number of items before a position, and the checksum of the content before it. "" is the
-// start.
+// parsePosition returns the number of items before a position, and the checksum of the content before it. The position
+// "" is the start.
 func parsePosition(p pipeline.Position) (items int64, sum string, err error) {
 	if p == "" {
 		return 0, "", nil

@@ -12,8 +12,8 @@ const pageUnits = 256
 
 // limiter limits the read units a second of a process. The cost of a request is unknown until the answer comes. So a
 // request takes the units of a whole page in advance, even if the balance becomes negative. The next request waits
-// until the balance is positive again. The answer corrects the units that were taken. limiter is safe for concurrent
-// use.
+// until the balance is no longer negative. The answer of a request corrects the units that the request took. limiter is
+// safe for concurrent use.
 type limiter struct {
 	pace          *Pace
 	slot          chan struct{} // holds a value while a request waits, so that requests pass one by one
@@ -30,7 +30,7 @@ func newLimiter(pace *Pace) *limiter {
 }
 
 // reserve blocks until there is no debt, and takes the units of a page. Without a limit it takes nothing. After a
-// successful take the caller calls correct with the units that were taken.
+// successful reserve, the caller calls adjust with the units that were taken.
 func (l *limiter) reserve(ctx context.Context) (taken float64, err error) {
 	if l.pace.Rate() == 0 {
 		return 0, nil
@@ -55,7 +55,8 @@ func (l *limiter) reserve(ctx context.Context) (taken float64, err error) {
 	}
 }
 
-// tryReserve returns the time until there is no debt. If there is none now, it takes the units of a page and returns 0.
+// tryReserve returns the time until there is no debt. If there is no debt now, it takes the units of a page and returns
+// 0.
 func (l *limiter) tryReserve() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()

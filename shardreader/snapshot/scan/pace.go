@@ -71,8 +71,8 @@ func (p *Pace) nextSecond(now time.Time) {
 	}
 }
 
-// SlowDown halves the rate, unless it was halved within the last second. So several requests that are throttled
-// together halve it once.
+// SlowDown halves the rate, unless the rate was halved within the last second. So several requests that are throttled
+// together halve the rate once.
 func (p *Pace) SlowDown() {
 	now := time.Now()
 	p.mu.Lock()

@@ -53,7 +53,7 @@ func (p *pageProtocol) DeserializeResponse(
 	return nil
 }
 
-// pageCost returns the consumed capacity of a page. If it is unknown, cost estimates one unit per 4 KB.
+// pageCost returns the consumed capacity of a page. If it is unknown, pageCost estimates one unit per 4 KB.
 func pageCost(p record.ScanPage) float64 {
 	if p.CapacityUnits < 0 {
 		return math.Ceil(float64(p.Page.Bytes) / 4096)

@@ -30,9 +30,9 @@ type Options struct {
 	// better. Default: 16
 	Segments int
 
-	// RCU is the maximum read capacity of this process, in units a second. Two processes with 100 use 200. A page of 1
-	// MB costs 256 units. The rate is halved if a request is throttled, and rises again slowly ([Pace]). Default: no
-	// limit until a request is throttled
+	// RCU is the maximum read capacity of this process, in units a second. Two processes with an RCU of 100 use 200. A
+	// page of 1 MB costs 256 units. The rate is halved if a request is throttled, and rises again slowly ([Pace]).
+	// Default: no limit until a request is throttled
 	RCU float64
 
 	// Slowed is called with each lower rate, by one goroutine at a time. Default: not called

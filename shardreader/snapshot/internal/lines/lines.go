@@ -28,8 +28,8 @@ type Reader struct {
 	maxSize    int    // size of a block of a large file
 	unreturned []byte // bytes that were read and not returned yet
 	skip       int64  // number of items that are still to be skipped
-	offset     int64  // offset of rest in the file
-	line       int64  // line number of rest, from 1
+	offset     int64  // offset of unreturned in the file
+	line       int64  // line number of unreturned, from 1
 	err        error  // error of r; io.EOF at its end
 
 	sum     uint32 // checksum of the content up to the last item that was returned or skipped
@@ -44,7 +44,8 @@ func New(r io.Reader, size int, skip int64) *Reader {
 	return &Reader{r: r, size: min(size, 64<<10), maxSize: size, skip: skip, line: 1}
 }
 
-// Expect makes Next return ErrReplaced unless sum is the checksum after the skipped items. Call it before Next.
+// Expect makes Next return ErrReplaced unless sum is the checksum after the skipped items. "" accepts any checksum.
+// Call Expect before Next.
 func (r *Reader) Expect(sum string) { r.wantSum = sum }
 
 // Block has whole lines of a file.
