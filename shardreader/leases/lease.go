@@ -35,14 +35,14 @@ type Lease struct {
 
 	// First is the first sequence number of the shard, as the stream lists it; own. From is the time at which reading
 	// starts, for the checkpoints Latest and AtTime; own. Records created before From are skipped. Time is the creation
-	// time of the record at the checkpoint, to the second; own. It changes only together with the checkpoint.
+	// time of the record at the checkpoint, to the second; own. Time changes only together with the checkpoint.
 	First string    `json:"first,omitempty"`
 	From  time.Time `json:"from,omitzero"`
 	Time  time.Time `json:"time,omitzero"`
 
 	// RequestedBy is the id of the consumer that requests the lease from its owner; own, stored as "wanted"
 	RequestedBy string `json:"wanted,omitempty"`
-	// Member.Name of the consumer that should read the shard, even if it has more leases than others; own
+	// Pinned is the Member.Name of the consumer that should read the shard, even if it has more leases than others; own
 	Pinned string `json:"pinned,omitempty"`
 
 	// Stopped is the reason why the shard is not read past its checkpoint; "" if it is read; own. Stopped belongs to

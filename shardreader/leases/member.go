@@ -25,15 +25,15 @@ type Member struct {
 	// in its shards before that heartbeat. 0 means unknown.
 	AtEndBefore int64 `json:"at_end,omitempty"`
 
-	// BusyShards lists at most 200 shards that the consumer has not read and checkpointed to their ends. Quiet is the
-	// number of an earlier heartbeat. The consumer has read and checkpointed all records that were in its other shards
-	// before that heartbeat. 0 means unknown.
+	// BusyShards lists at most 200 shards that the consumer has not read and checkpointed to their ends. QuietBefore is
+	// the number of an earlier heartbeat. The consumer has read and checkpointed all records that were in its other
+	// shards before that heartbeat. 0 means unknown.
 	BusyShards  []string `json:"busy,omitempty"`
 	QuietBefore int64    `json:"quiet,omitempty"`
 
 	// RoutesDigest is a digest of the sinks that the consumer writes to. A backfill begins only if every live consumer
-	// has the digest of the backfill's configuration. A consumer with an older file would acknowledge changes that the
-	// new sink misses.
+	// has the digest of the backfill's configuration. A consumer with an older configuration would acknowledge changes
+	// that the new sink misses.
 	RoutesDigest string `json:"routes,omitempty"`
 
 	// Behind maps shards to the creation time of the last record read; zero if no record was read. It has the shards

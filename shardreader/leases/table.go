@@ -35,13 +35,13 @@ type Table interface {
 	RemoveMember(ctx context.Context, worker string) error
 
 	// MarkBegun marks a stream as begun: its first leases were created. So later shards of the stream are never
-	// mistaken for its first shards. The mark is never removed; Begin is idempotent.
+	// mistaken for its first shards. The mark is never removed, and MarkBegun is idempotent.
 	MarkBegun(ctx context.Context, stream string) error
 
 	// ReserveCall takes the right to make one call of a quota that all consumers share. If the quota's count equals
-	// seen, Reserve raises the count by 1, and returns it with ok true. Otherwise it returns the present count with ok
-	// false. A caller reserves again only if the count did not change for as long as one call may take. This spaces the
-	// calls without a common clock.
+	// seen, ReserveCall raises the count by 1, and returns it with ok true. Otherwise it returns the present count with
+	// ok false. A caller reserves again only if the count did not change for as long as one call may take. This spaces
+	// the calls without a common clock.
 	ReserveCall(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error)
 }
 
@@ -49,7 +49,7 @@ type Table interface {
 type Snapshot struct {
 	Leases       []Lease       // sorted by Shard
 	Members      []Member      // sorted by Worker
-	BegunStreams []string      // ARNs of the streams of all Begin calls, sorted
+	BegunStreams []string      // ARNs of the streams of all MarkBegun calls, sorted
 	Broken       []BrokenLease // rows of leases that cannot be read, sorted by Shard
 }
 
@@ -83,12 +83,12 @@ func (c *Conflict) Redacted() string { return c.Error() }
 // Describe returns the class "conflict".
 func (c *Conflict) Describe() (class, field string) { return "conflict", "" }
 
-// AlreadyWritten reports whether the present row has the owner, counter and checkpoint of next. Then an earlier attempt
-// of the same Swap or Create has succeeded, and only its answer was lost.
+// AlreadyWritten reports whether the present row has the owner, counter and checkpoint of next. If it does, an earlier
+// attempt of the same Swap or Create has succeeded, and only its answer was lost.
 func (c *Conflict) AlreadyWritten(next Lease) bool {
 	return !c.Missing && c.Current.Owner == next.Owner && c.Current.Counter == next.Counter &&
 		c.Current.Checkpoint == next.Checkpoint
 }
 
-// AsConflict returns the conflict in the chain of err.
+// AsConflict returns the conflict in the chain of err, and false if there is none.
 func AsConflict(err error) (*Conflict, bool) { return errors.AsType[*Conflict](err) }

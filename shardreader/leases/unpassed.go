@@ -8,12 +8,13 @@ import (
 // Unpassed returns, sorted, the shards that may have records created before at that a sink has not stored. seen holds
 // the heartbeats of the consumers ([Snapshot.Heartbeats]) from a read of the table at the time at or later.
 //
-// A shard has passed the time in each of these cases:
+// A shard has passed the time at in each of these cases:
 //   - It was read to its end.
-//   - The record at its checkpoint was created after the time. The records of a shard are ordered by their times.
+//   - The record at its checkpoint was created after at. The records of a shard are ordered by their times.
 //   - Its consumer reported that all records of the shard were checkpointed, in a heartbeat sent after those of seen.
 //
-// A shard with a parent that is not read to its end is not listed, because its records come after those of the parent.
+// A shard with a parent that is not read to its end is not returned, because its records come after those of the
+// parent.
 func (s Snapshot) Unpassed(at time.Time, seen map[string]int64) []string {
 	unended := make(map[string]bool)
 	for _, l := range s.Leases {
@@ -32,7 +33,7 @@ func (s Snapshot) Unpassed(at time.Time, seen map[string]int64) []string {
 		case slices.ContainsFunc(l.Parents, func(p string) bool { return unended[p] }):
 		case l.Time.After(at):
 		case hasMember && wasSeen && m.QuietBefore > seenBeat+1 && !slices.Contains(m.BusyShards, l.Shard):
-			// The heartbeat after seenBeat may have been in flight, hence + 1.
+			// The heartbeat after seenBeat may have been in flight when seen was read, hence + 1.
 		default:
 			unpassed = append(unpassed, l.Shard)
 		}

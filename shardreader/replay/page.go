@@ -43,7 +43,7 @@ func (b *block) decodeLines(decoder *record.Decoder) *record.Page {
 	p := decoder.DecodeLines(b.bytes)
 	line, at := b.line, int64(0)
 	for _, e := range p.Errors {
-		if _, broken := errors.AsType[*record.FramingError](e.Err); broken || e.Path == "Records" { // an event in an array
+		if _, broken := errors.AsType[*record.FramingError](e.Err); broken || e.Path == "Records" { // event in an array
 			return nil
 		}
 		line += int64(bytes.Count(b.bytes[at:e.Offset], newline))

@@ -57,7 +57,7 @@ func (w *window) fillTo(n int) {
 }
 
 // growFrom doubles the number of bytes in memory from i on, so that repeated scans read each byte twice on average. It
-// returns false at the end of the file, or if there are more than maxRecord bytes.
+// returns false at the end of the file, or if there are more than maxRecord bytes from i on.
 func (w *window) growFrom(i int) bool {
 	n := len(w.buf)
 	if n-i > w.maxRecord {
@@ -67,7 +67,7 @@ func (w *window) growFrom(i int) bool {
 	return len(w.buf) > n
 }
 
-// growError returns the reason why grow returned false.
+// growError returns the reason why growFrom returned false.
 func (w *window) growError() error {
 	switch {
 	case w.err != nil:
@@ -129,10 +129,10 @@ func (w *window) nextNonSpace() (byte, bool) {
 	}
 }
 
-// wholeLines returns the size and number of the whole lines at the start of the window, up to limit bytes, that are
-// documents of their own. Each of these lines begins and ends like an object, and the next line begins like a document.
-// No document can continue over such a line end, because valid JSON continues after a value with a comma or a closing
-// bracket. The last line of a file is never included.
+// wholeLines finds the whole lines at the start of the window that are documents of their own. It returns their size,
+// up to limit bytes, and their number. Each of these lines begins and ends like an object, and the next line begins
+// like a document. No document can continue over such a line end, because valid JSON continues after a value with a
+// comma or a closing bracket. The last line of a file is never included.
 func (w *window) wholeLines(limit int) (end, ends int) {
 	b := w.buf[:min(limit, len(w.buf))]
 	for ; ; ends++ {

@@ -11,8 +11,8 @@ import (
 //   - The next line with the indentation of the first broken line, unless it begins with a quote, a closing bracket, a
 //     comma or a colon. So in a file with one record per line, only the broken line itself is lost.
 //
-// A string ends with its line, so a truncated string hides no record. The text is returned as a record with the reason
-// why. If the text is too large, it becomes a fault instead, and found is false.
+// A string counts as ended at the end of its line, so that a truncated string hides no record. skipBroken returns the
+// broken text as a record with the cause. If the text is too large, it becomes a fault instead, and found is false.
 func (d *documents) skipBroken(cause error) (r savedRecord, found bool, err error) {
 	if errors.Is(cause, errInterrupted) {
 		return savedRecord{}, false, cause
@@ -37,7 +37,7 @@ func (d *documents) skipBroken(cause error) (r savedRecord, found bool, err erro
 		d.unclosed = nil
 	}
 	if d.w.err != nil && errors.Is(cause, d.w.err) {
-		return savedRecord{}, false, nil // end reports it
+		return savedRecord{}, false, nil // the method end reports it
 	}
 	r.broken = &fault{offset: r.offset, line: r.line, unread: d.w.offset - r.offset}
 	if int64(len(text)) < r.broken.unread || len(text) > d.w.maxRecord/8 {
@@ -56,8 +56,8 @@ func (d *documents) skipBroken(cause error) (r savedRecord, found bool, err erro
 	return r, true, nil
 }
 
-// resume returns the index at which reading continues after broken text; see skipBroken. whole reports whether a whole
-// record or event begins at that index. If the text is too large, resume consumes the text that it has skipped.
+// resume returns the index at which reading continues after broken text; see skipBroken. hasRecord reports whether a
+// whole record or event begins at that index. If the text is too large, resume consumes the text that it has skipped.
 func (d *documents) resume(indent int) (end int, hasRecord bool) {
 	// A line that is a document of its own is skipped completely, unless it begins with a closing bracket.
 	inOwnLine := indent >= 0 && d.nesting == betweenDocuments && !d.uncertain &&
@@ -132,8 +132,8 @@ func (d *documents) recordAt(i int) (next int, hasRecord bool) {
 	return end, false
 }
 
-// startsWithRecord reports whether the array at the present position begins with a whole record. If such an array is
-// found where a record of an outer array is expected, the end of the outer array is missing.
+// startsWithRecord reports whether the array at the present position begins with a whole record. If it does, and a
+// record of an outer array is expected here, the end of the outer array is missing.
 func (d *documents) startsWithRecord() bool {
 	d.valueStart = 0
 	i, err := d.skipSpace(1)
@@ -144,8 +144,9 @@ func (d *documents) startsWithRecord() bool {
 	return hasRecord
 }
 
-// guessNesting sets within by a guess, because broken text before may have hidden brackets. It guesses from the next
-// record or event and the byte after it. If that record is broken too, it does not change within, and returns false.
+// guessNesting sets nesting by a guess, because broken text before may have hidden brackets. It guesses from the next
+// record or event and the byte after it. If the next record is broken too, it does not change nesting, and returns
+// false.
 func (d *documents) guessNesting() (ok bool) {
 	d.expect = wantAnother
 	oldWithin := d.nesting

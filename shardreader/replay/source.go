@@ -155,7 +155,7 @@ func checkReadable(files []inputs.File) error {
 	return nil
 }
 
-// openNext opens the next file. If the file cannot be opened, open notes that in broken.
+// openNext opens the next file. If the file cannot be opened, openNext notes that in broken.
 func (s *Source) openNext() {
 	in, from := s.inputs[0], s.startPosition
 	s.inputs, s.startPosition = s.inputs[1:], inputPosition{Line: 1}
@@ -229,8 +229,8 @@ func (s *Source) Progress() Progress {
 		TotalFiles: s.fileCount}
 }
 
-// interruptibleReader returns a reader of r that fails when the context of the running Read is done. That is checked
-// often, because a few compressed bytes may expand to very many.
+// interruptibleReader returns a reader of r that fails when the context of the running Read is done. It checks the
+// context before each read, because a few compressed bytes may expand to very many.
 func (s *Source) interruptibleReader(r io.Reader) io.Reader {
 	return readerFunc(func(p []byte) (int, error) {
 		if s.readCtx.Err() != nil {

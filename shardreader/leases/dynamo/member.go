@@ -50,7 +50,7 @@ const (
 )
 
 // begunPrefix is the prefix of the sort key of a begun stream. The rows of begun streams have the partition key of the
-// members, so that one query reads both. An escaped consumer id contains no #.
+// members, so that one query reads both. The sort key of a member, an escaped consumer id, contains no #.
 const begunPrefix = "begun#"
 
 // Members returns the members. It does not read the lease table, which may be missing.

@@ -37,7 +37,7 @@ func (t *Table) Read(ctx context.Context) (leases.Snapshot, error) {
 	return s, nil
 }
 
-// scanLeases scans the lease table, and sets the form that its rows show.
+// scanLeases scans the lease table, and stores the row format that the rows show.
 func (t *Table) scanLeases(ctx context.Context) (all segmentRows, err error) {
 	t.mu.Lock()
 	n := min(max(t.rows/rowsPerSegment, 1), maxSegments)

@@ -72,7 +72,7 @@ func timeWithLabel(at time.Time, label string) types.AttributeValue {
 	return textAttribute(strconv.FormatInt(at.Unix(), 10) + " " + label)
 }
 
-// parseStamp is the inverse of stamp.
+// parseStamp is the inverse of timeWithLabel. ok is false if s does not begin with a time.
 func parseStamp(s string) (at time.Time, label string, ok bool) {
 	seconds, label, _ := strings.Cut(s, " ")
 	n, err := strconv.ParseInt(seconds, 10, 64)
@@ -113,7 +113,7 @@ func encode(l leases.Lease) Item {
 	return row
 }
 
-// decode is the inverse of encode.
+// decode is the inverse of encode. It returns an error if an attribute has a wrong type.
 func decode(row Item) (leases.Lease, error) {
 	r := reader{row: row}
 	l := leases.Lease{

@@ -22,7 +22,7 @@ const (
 	KCL35                      // KCL 3.5, which has one table for everything
 )
 
-// String returns the common name of the form.
+// String returns the common name of the format.
 func (f RowFormat) String() string {
 	s := [...]string{"adapter 2.x", "adapter 1.x", "KCL 3.5"}[f.Version]
 	if f.Streams {
@@ -31,7 +31,7 @@ func (f RowFormat) String() string {
 	return s
 }
 
-// formSigns collects the signs in the rows that reveal their form.
+// formSigns collects what the rows of a table show about their format.
 type formSigns struct {
 	leases                                 int // number of rows that are leases
 	hasEntityType, hashKeys, hasStreamName bool
@@ -60,7 +60,8 @@ func (s *formSigns) merge(t formSigns) {
 	s.hasStreamName = s.hasStreamName || t.hasStreamName
 }
 
-// form returns the form that the rows show. If there are no leases, it returns f, the form known so far.
+// form returns the format that the rows show. Without leases it returns f, the format known so far, unless a row has an
+// entityType, which shows KCL 3.5.
 func (s formSigns) form(f RowFormat) RowFormat {
 	if s.leases > 0 {
 		f.Streams = s.hasStreamName
