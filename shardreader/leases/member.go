@@ -19,7 +19,7 @@ type Member struct {
 	LeaseCount    int     `json:"leases"`            // number of leases that the consumer owns, without ended leases
 	Load          float64 `json:"load"`              // recent bytes per second
 	CallsPerMonth float64 `json:"calls"`             // GetRecords calls a month, at the recent rate
-	Pending       int64   `json:"pending"`           // number of records that were read and are not durable in every sink
+	Pending       int64   `json:"pending"`           // number of records read that are not durable in every sink
 
 	// AtEndBefore is the number of an earlier heartbeat. The consumer has read and checkpointed all records that were
 	// in its shards before that heartbeat. 0 means unknown.

@@ -23,14 +23,14 @@ type Options struct {
 	Table      string // name of the lease table. Required.
 	StateTable string // name of the state table. Required.
 	Pipeline   string // name of the pipeline that the members belong to. Required.
-	// Streams: new rows in a table without leases name their stream. Default: all leases belong to one stream
+	// Streams makes new rows name their stream if the table has no leases. Default: all leases belong to one stream
 	Streams bool
 	Timeout time.Duration // timeout of one call. Default: 2s
 	Keep    time.Duration // TTL of members' rows after the last heartbeat. Default: 7 days
 }
 
 // Table implements [leases.Table] with a lease table and a state table. It is safe for concurrent use. A write is tried
-// once: after a transient error the caller reads the table to find whether the write happened.
+// once: after a transient error the caller reads the table to find out whether the write happened.
 type Table struct {
 	o  Options
 	db *state.DB // creates and checks the tables
@@ -66,7 +66,7 @@ func New(o Options) (*Table, error) {
 	return &Table{o: o, db: db, form: RowFormat{Streams: o.Streams}}, nil
 }
 
-// Form returns the form of new rows, as the last Read or [Table.Check] found it.
+// Form returns the format of new rows, as the last Read or [Table.Check] found it.
 func (t *Table) Form() RowFormat {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -138,7 +138,7 @@ func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
 	return err
 }
 
-// key returns the leaseKey of a lease. A lease that was not read has no Opaque, so its key depends on the form.
+// key returns the leaseKey of a lease. A lease that was not read has no Opaque, so its key depends on the row format.
 func (t *Table) key(ctx context.Context, l leases.Lease) (string, error) {
 	if l.Opaque != "" {
 		return l.Opaque, nil
@@ -150,7 +150,7 @@ func (t *Table) key(ctx context.Context, l leases.Lease) (string, error) {
 	return form.key(l)
 }
 
-// knownForm returns the form of the table. If no Read has set the form yet, knownForm scans the table.
+// knownForm returns the row format of the table. If no Read has set the format yet, knownForm scans the table.
 func (t *Table) knownForm(ctx context.Context) (RowFormat, error) {
 	t.mu.Lock()
 	form, seen := t.form, t.formKnown
@@ -230,8 +230,8 @@ func noRetries(o *dynamodb.Options) {
 	sdkRetries(o)
 }
 
-// sdkRetries keeps the client's own retries. It has the client reject an answer of a proxy that does not come from the
-// service.
+// sdkRetries keeps the client's own retries. It makes the client reject an answer that comes from a proxy and not from
+// the service.
 func sdkRetries(o *dynamodb.Options) { o.HTTPClient = awshttp.Verify(awshttp.KeepBody(o.HTTPClient)) }
 
 // damagedRowError returns the error of a write to a damaged row. The error is transient, because an operator can repair

@@ -186,7 +186,7 @@ func (t *Table) Close() error {
 }
 
 // applyDurably runs f, and returns when all changes that f could see are on disk, so that no crash can undo a returned
-// result. change reports whether f changes rows or gaps.
+// result. change reports whether f changes rows or gaps. The error is that of the write, or that of f.
 func (t *Table) applyDurably(ctx context.Context, change bool, f func() error) error {
 	changes, err := t.apply(ctx, change, f)
 	if durableErr := t.waitDurable(ctx, changes); durableErr != nil {

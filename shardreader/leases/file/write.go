@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// After a write that took the time d, the next write waits for idle * d, but at most for maxIdle.
+// After a write that took the time d, the next write waits for idleFactor * d, but at most for maxIdle.
 const (
 	idleFactor = 4
 	maxIdle    = 500 * time.Millisecond

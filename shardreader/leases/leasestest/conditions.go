@@ -17,7 +17,7 @@ func createOnce(t *testing.T, table leases.Table) {
 	checkLease(t, "the lease", readLease(t, table, "s"), first)
 }
 
-// A Swap succeeds only if the row has the owner and counter that the caller knows.
+// swapIsConditional checks that a Swap succeeds only if the row has the owner and counter that the caller knows.
 func swapIsConditional(t *testing.T, table leases.Table) {
 	stored := create(t, table, leases.Lease{Shard: "s", Owner: "a", Counter: 5, Checkpoint: leases.After("10")})
 	create(t, table, leases.Lease{Shard: "r", Owner: "a", Counter: 5})
@@ -119,7 +119,7 @@ func reserveOnce(t *testing.T, table leases.Table) {
 	}
 }
 
-// A table and its callers do not share slices and maps.
+// callersShareNothing checks that a table and its callers do not share slices and maps.
 func callersShareNothing(t *testing.T, table leases.Table) {
 	given, want := fullLease("s"), fullLease("s")
 	requireNoError(t, table.Create(t.Context(), given))
@@ -138,7 +138,7 @@ func callersShareNothing(t *testing.T, table leases.Table) {
 	}
 }
 
-// A cancelled call returns an error that is not a conflict.
+// cancelledCallIsTransient checks that a cancelled call returns a transient error, which is not a conflict.
 func cancelledCallIsTransient(t *testing.T, table leases.Table) {
 	l := create(t, table, fullLease("s"))
 	ctx, cancel := context.WithCancel(t.Context())

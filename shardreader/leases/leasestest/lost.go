@@ -6,7 +6,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// A Swap whose answer was lost is recognized when it is sent again.
+// lostSwap checks that a Swap whose answer was lost is recognized when the Swap is sent again.
 func lostSwap(t *testing.T, table leases.Table, lose func()) {
 	l := create(t, table, leases.Lease{Shard: "s", Owner: "a", Counter: 1})
 	next := l
@@ -62,7 +62,7 @@ func lostHeartbeat(t *testing.T, table leases.Table, lose func()) {
 	}
 }
 
-// A reservation whose answer was lost stays taken: no other call gets the same count.
+// lostReserve checks that a reservation whose answer was lost stays taken: no other call gets the same count.
 func lostReserve(t *testing.T, table leases.Table, lose func()) {
 	lose()
 	_, ok, err := table.ReserveCall(t.Context(), "q", 0)

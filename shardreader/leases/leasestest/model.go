@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// behavesLikeMemory makes the same random calls of the table and of a [leases.Memory]. After each call, the answers and
+// behavesLikeMemory makes the same random calls to the table and to a [leases.Memory]. After each call, the answers and
 // the contents of both must be equal.
 func behavesLikeMemory(t *testing.T, table leases.Table) {
 	for seed := range uint64(2) {

@@ -23,7 +23,8 @@ func race(f func(i int)) {
 	wg.Wait()
 }
 
-// If several callers swap the same row concurrently, one wins. The others get a conflict with the row of the winner.
+// oneSwapWins checks that one caller wins if several callers swap the same row concurrently. The other callers get a
+// conflict with the row of the winner.
 func oneSwapWins(t *testing.T, table leases.Table) {
 	l := create(t, table, leases.Lease{Shard: "s"})
 	for range rounds {
@@ -95,7 +96,7 @@ func oneCreateWins(t *testing.T, table leases.Table) {
 	}
 }
 
-// Writers of different leases do not disturb each other or readers.
+// writersDoNotDisturb checks that writers of different leases do not disturb each other or readers.
 func writersDoNotDisturb(t *testing.T, table leases.Table) {
 	race(func(i int) {
 		name := fmt.Sprint("s", i)

@@ -47,11 +47,11 @@ func kindsComeBack(t *testing.T, table leases.Table) {
 		want := leases.Lease{Shard: fmt.Sprint("shard-", i), Counter: 1, Checkpoint: c}
 		got := create(t, table, want)
 		checkLease(t, "a lease at "+c.String(), got, want)
-		// From there to the end.
+		// The checkpoint moves to the end.
 		next := got
 		next.Checkpoint, next.Counter = leases.Checkpoint{Kind: leases.ShardEnd}, 2
 		checkLease(t, "a lease that ended", swap(t, table, got, next), next)
-		// Back again.
+		// The checkpoint moves back.
 		end := next
 		next.Checkpoint, next.Counter = c, 3
 		checkLease(t, "a lease that was reset", swap(t, table, end, next), next)
@@ -80,7 +80,7 @@ func snapshotsAreInOrder(t *testing.T, table leases.Table) {
 	}
 }
 
-// A Swap writes only differences, so the changes of other writers stay.
+// swapWritesDifference checks that a Swap writes only differences, so that the changes of other writers stay.
 func swapWritesDifference(t *testing.T, table leases.Table) {
 	a := create(t, table, leases.Lease{Shard: "s", Owner: "a", Counter: 3, First: "1"})
 	wanted := a
@@ -133,7 +133,8 @@ func switchesAreCounted(t *testing.T, table leases.Table) {
 	}
 }
 
-// A stop stays with its checkpoint, whoever owns the lease, until it is replaced or cleared.
+// stopsBelongToCheckpoint checks that a stop stays with its checkpoint, whoever owns the lease, until the stop is
+// replaced or cleared.
 func stopsBelongToCheckpoint(t *testing.T, table leases.Table) {
 	l := create(t, table, leases.Lease{Shard: "s", Owner: "a", Counter: 1, Checkpoint: leases.After("10")})
 	step := func(what string, change func(*leases.Lease)) {
@@ -171,7 +172,7 @@ func membersComeBack(t *testing.T, table leases.Table) {
 	}
 }
 
-// A heartbeat replaces the whole row of its member, and no other row.
+// heartbeatReplacesRow checks that a heartbeat replaces the whole row of its member, and no other row.
 func heartbeatReplacesRow(t *testing.T, table leases.Table) {
 	beat := func(m leases.Member) { requireNoError(t, table.Heartbeat(t.Context(), m)) }
 	leave := func(worker string) { requireNoError(t, table.RemoveMember(t.Context(), worker)) }
@@ -198,7 +199,7 @@ func heartbeatReplacesRow(t *testing.T, table leases.Table) {
 	expect(a, b)
 }
 
-// Infinite, tiny and undefined loads are stored without an error.
+// oddNumbersAreStored checks that infinite, tiny and undefined loads are stored without an error.
 func oddNumbersAreStored(t *testing.T, table leases.Table) {
 	for i, f := range []float64{1e-200, 5e-324, math.Inf(1), math.NaN(), 1e300, 0.1, 1e-9} {
 		l := leases.Lease{Shard: fmt.Sprint("s", i), Load: f}
