@@ -12,7 +12,8 @@ import (
 // Fault makes one call fail or return a changed answer. The zero Fault changes nothing.
 type Fault struct {
 	Code string // error code of the answer, such as ThrottlingException
-	// HTTP status of the error. Default: 500 for InternalServerError, 503 for ServiceUnavailable, else 400
+	// Status is the HTTP status of the error. Default: 500 for InternalServerError, 503 for ServiceUnavailable, else
+	// 400
 	Status int
 	Err    error               // the connection fails with this error
 	Body   func([]byte) []byte // changes the body of the answer

@@ -143,7 +143,7 @@ var errNoTimestamps = &failure{
 	status:  http.StatusInternalServerError,
 }
 
-// getRecords returns the body of an answer.
+// getRecords returns the body of a GetRecords answer.
 func (s *Server) getRecords(it iterator, limit int) (body, *failure) {
 	st, f := s.stream(it.stream)
 	if f != nil {

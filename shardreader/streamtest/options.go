@@ -21,8 +21,8 @@ type Options struct {
 
 	IteratorLife time.Duration // Default: 15m
 	Retention    time.Duration // retention of records, of closed shards and of disabled streams. Default: 24h
-	// StrictTrim refuses a position after a trimmed record, even if the next record is not trimmed. Default: it is
-	// accepted
+	// StrictTrim refuses a position after a trimmed record, even if the next record is not trimmed. Default: the
+	// position is accepted
 	StrictTrim bool
 
 	// RefuseBelow refuses GetRecords at a position before the first record of a shard, with TrimmedDataAccessException,

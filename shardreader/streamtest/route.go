@@ -31,7 +31,7 @@ func (r keyRange) split(n int) []keyRange {
 func hash(key string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(key))
-	x := h.Sum64() // similar short keys have similar upper bits
+	x := h.Sum64() // similar short keys have similar upper bits: mix the bits
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	x ^= x >> 33

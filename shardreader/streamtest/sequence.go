@@ -6,7 +6,8 @@ import (
 )
 
 // sequence is a sequence number minus a base. The base makes sequence numbers as long as those of the service. Soon
-// after the first sequence numbers they become one digit longer. This reveals readers that compare them as text.
+// after the first numbers, sequence numbers become one digit longer. This reveals readers that compare sequence numbers
+// as text.
 type sequence uint64
 
 const (
@@ -33,7 +34,7 @@ func (n sequence) append(dst []byte) []byte {
 }
 
 // parseSequence parses a sequence number. A number outside the server's range becomes the lowest or the highest
-// sequence.
+// sequence. ok is false if text is not a sequence number.
 func parseSequence(text string) (n sequence, ok bool) {
 	if text == "" || len(text) > 40 || strings.Trim(text, "0123456789") != "" {
 		return 0, false

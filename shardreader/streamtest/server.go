@@ -22,7 +22,7 @@ type Server struct {
 	byARN           map[string]*Stream
 	labels          map[string]time.Time // label of the newest stream so far, by table
 	tables          map[string]*Table
-	lastSequence    sequence // last sequence number that next returned
+	lastSequence    sequence // last sequence number that nextSequence returned
 	shards          int      // number of shards created so far, for their ids
 	calls           map[string]*operation
 	chooseFault     func(Call) Fault // function of FailWhen; may be nil
@@ -131,8 +131,8 @@ func (s *Server) dropExpired() {
 	})
 }
 
-// isExpired reports whether a shard that ended at this time is older than the retention. It returns false for the zero
-// time.
+// isExpired reports whether a shard or a stream that ended at this time did so longer ago than the retention. It
+// returns false for the zero time.
 func (s *Server) isExpired(ended time.Time) bool {
 	return !ended.IsZero() && s.o.Now().Sub(ended) > s.o.Retention
 }

@@ -139,7 +139,8 @@ func (sh *shard) indexAt(at time.Time) int {
 	return i
 }
 
-// lastSequence returns the last sequence number of a closed shard.
+// lastSequence returns the sequence number of the newest record of a shard. If there is no record, it returns the first
+// sequence number of the shard.
 func (sh *shard) lastSequence() sequence {
 	if len(sh.records) == 0 {
 		return sh.first

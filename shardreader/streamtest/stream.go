@@ -65,7 +65,7 @@ func (st *Stream) Split(shardID string, n int) []string {
 func (st *Stream) Rollover(shardID string) string { return st.Split(shardID, 1)[0] }
 
 // SplitBelow is like Split, but the sequence numbers of the children start below those of the parent. The service never
-// does that, and versions depend on the order. So a reader must notice it and stop.
+// does that, and versions depend on the order. So a reader must notice the wrong order and stop.
 func (st *Stream) SplitBelow(shardID string, n int) []string {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
@@ -92,7 +92,7 @@ func (st *Stream) split(parent *shard, n int) []*shard {
 	return children
 }
 
-// close closes an open shard.
+// close closes an open shard. Its children, if any, are added by the caller.
 func (st *Stream) close(sh *shard) {
 	index := st.writableIndex(sh)
 	st.writable = slices.Delete(st.writable, index, index+1)
@@ -100,7 +100,7 @@ func (st *Stream) close(sh *shard) {
 	st.closedShards = append(st.closedShards, sh)
 }
 
-// Disable closes the stream and its shards. They stay readable until the retention is over.
+// Disable closes the stream and its shards. The shards stay readable until the retention is over.
 func (st *Stream) Disable() {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
