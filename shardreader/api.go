@@ -114,7 +114,7 @@ const (
 	AfterSequence IteratorType = "AFTER_SEQUENCE_NUMBER" // after ShardPosition.Sequence
 
 	// AtTimestamp is at the first record created at ShardPosition.Time or later. If the stream has dropped records of
-	// that time, the iterator is at the oldest record left, and the response does not show the loss (API reference,
+	// that time, the iterator is at the oldest record left. The response does not show the loss (API reference,
 	// GetShardIterator). The service refuses a time in the future. DynamoDB Local does not know this type, and returns
 	// an error that is not transient.
 	AtTimestamp IteratorType = "AT_TIMESTAMP"

@@ -118,8 +118,8 @@ func callStreams[T any](
 	}, event)
 }
 
-// startCall starts a call in a goroutine. The coordinator receives exactly one result: the result of f, the panic of f
-// as an error, or a transient error after the timeout, even if f ignores its context.
+// startCall starts a call in a goroutine. The coordinator receives exactly one result. This is the result of f, the
+// panic of f as an error, or a transient error after the timeout. The timeout applies even if f ignores its context.
 func startCall[T any](
 	c *Consumer, name, target string, importance callImportance, timeout time.Duration, f func(context.Context) (T, error),
 	event func(T, error) coordinator.Event,

@@ -1,7 +1,7 @@
 package consumer
 
 // goPooled runs call in a goroutine, and does not wait for it. The goroutine is used again for later calls, because its
-// stack has already grown: a consumer of thousands of shards makes thousands of calls a second. The goroutines end when
+// stack has already grown. A consumer of thousands of shards makes thousands of calls a second. The goroutines end when
 // the coordinator has stopped or the consumer is closed. There are no more goroutines than calls in flight, and the
 // coordinator limits these calls.
 func (c *Consumer) goPooled(call func()) {

@@ -118,7 +118,7 @@ type (
 	Forget struct{ Partition string }
 
 	// Revoke revokes a partition. Its pages that were not taken are dropped. Its writes in flight are cancelled with
-	// Cause. None of its pages is acknowledged after that.
+	// Cause. No page of the partition is acknowledged after a Revoke.
 	Revoke struct {
 		Partition string
 		Cause     error

@@ -17,14 +17,14 @@ const (
 // leaseShares describes how the consumers share the leases that should be read now.
 type leaseShares struct {
 	otherConsumers []string          // live consumers except this one
-	ownedByOthers  map[string][]*row // leases of the others, by consumer id
+	ownedByOthers  map[string][]*row // leases of the other consumers, by consumer id
 	ownCount       int               // number of leases of this consumer
 	fairCount      int               // number of leases of each consumer if all had equally many, rounded up
 	free           []*row            // leases that this consumer may take
 }
 
 // balance takes free leases up to the fair number. If no lease is free and this consumer has fewer than the fair
-// number, it requests leases of others. Consumers with equal numbers also exchange leases to spread the load.
+// number, it requests leases of other consumers. Consumers with equal numbers also exchange leases to spread the load.
 func (c *Coordinator) balance() {
 	if !c.heartbeatFresh() || !c.staying() {
 		return

@@ -26,8 +26,8 @@ func routeResult[E Event](c *Coordinator, call Call, e E) {
 // tries counts the failed tries of a call.
 type tries int
 
-// next returns the time to wait before the next try after err: a backoff of up to longest, but at least the time that
-// the server requests.
+// next returns the time to wait before the next try after err. This is a backoff of up to longest, but at least the
+// time that the server requests.
 func (n *tries) next(c *Coordinator, longest time.Duration, err error) time.Duration {
 	server, _ := pipeline.Retryable(err)
 	wait := c.backoff(int(*n), longest, server)

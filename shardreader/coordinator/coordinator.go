@@ -47,7 +47,7 @@ type Coordinator struct {
 	syncs   syncs
 
 	// The end, if Options.Idle requests it.
-	endCheck     *endCheck     // nil while none runs
+	endCheck     *endCheck     // nil while no check runs
 	nextEndCheck time.Duration // when the next endCheck may begin
 	unreadReason string        // why the streams are not read to their ends; "" if no reason is known
 }

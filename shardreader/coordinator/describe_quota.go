@@ -16,7 +16,7 @@ const maxReservation = 200 * time.Millisecond
 // call in each describeInterval, and no two clocks are compared.
 type describeQuota struct {
 	queue              []describeRequest
-	seenCount          int64         // the count that this consumer saw last; -1 if none
+	seenCount          int64         // the count that this consumer saw last; -1 if it has seen no count
 	unchangedSince     time.Duration // since when this consumer sees the count unchanged
 	busy               bool          // a reservation or a call is in flight
 	timerRuns          bool          // a timer for the next call runs

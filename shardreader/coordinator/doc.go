@@ -1,5 +1,5 @@
-// Package coordinator decides what one consumer of a fleet does: which shards it reads, what it requests from the
-// stream, what it delivers to the pipeline, and when it writes checkpoints.
+// Package coordinator decides what one consumer of a fleet does. It decides which shards the consumer reads, what the
+// consumer requests from the stream and delivers to the pipeline, and when it writes checkpoints.
 //
 // A [Coordinator] is a step function: [Coordinator.Step] handles one [Event] and returns the [Action]s that follow. It
 // has no goroutine, no lock, no clock and no I/O. So a simulation runs a whole fleet in one thread, and the same seed

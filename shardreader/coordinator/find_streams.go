@@ -90,7 +90,8 @@ func (op *streamSearch) answered(c *Coordinator, e ListStreamsResult) {
 	op.finish(c, op.complete(c))
 }
 
-// complete updates the streams of the source after its complete list was read. It returns an error if there are none.
+// complete updates the streams of the source after its complete list was read. It returns an error if the source has no
+// streams.
 func (op *streamSearch) complete(c *Coordinator) error {
 	s := op.source
 	for _, st := range s.streams {

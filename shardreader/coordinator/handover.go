@@ -83,8 +83,8 @@ func (c *Coordinator) revokeAndRelease(a *assignment) {
 	}
 }
 
-// release removes the owner of a lease. The consumer successor may take the lease before other consumers do; if it is
-// "", any consumer may. successor does not become the owner here, because it may be gone already.
+// release removes the owner of a lease. The consumer successor may take the lease before other consumers do. If
+// successor is "", any consumer may take it. successor does not become the owner here, because it may be gone already.
 func (c *Coordinator) release(r *row, next leases.Lease, successor string) {
 	next.Owner, next.RequestedBy = "", successor
 	next.Counter++

@@ -42,7 +42,7 @@ type leaseSync struct {
 
 // syncs has the state of this consumer's leaseSyncs.
 type syncs struct {
-	running   *leaseSync // nil while none runs
+	running   *leaseSync // nil while no leaseSync runs
 	timer     resettableTimer
 	begun     bool // a leaseSync was begun since this consumer became the leader
 	succeeded bool // a leaseSync succeeded

@@ -189,7 +189,7 @@ func (c *Coordinator) handlePage(a *assignment, sent time.Duration, e GetRecords
 }
 
 // beginCall and endCall count the calls of a shard in flight. A shard is opened again only after the calls of its
-// former assignment have returned, because a stream allows at most two readers of a shard.
+// former assignment have returned. Otherwise it could have more readers than the two that a stream allows.
 func (c *Coordinator) beginCall(a *assignment) {
 	a.poll = calling
 	a.row.calls++

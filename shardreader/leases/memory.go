@@ -198,7 +198,7 @@ func (l Lease) merge(old, next Lease) Lease {
 	}
 
 	// Time and Stopped belong to the checkpoint. With a new checkpoint they are copied even if they are the same in old
-	// and next, because the values in l belong to the former checkpoint.
+	// and next: the values in l belong to the former checkpoint.
 	moved := old.Checkpoint != next.Checkpoint
 	if moved || !old.Time.Equal(next.Time) {
 		l.Time = next.Time

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Unpassed returns, sorted, the shards that may have records created before at that a sink has not stored. seen holds
-// the heartbeats of the consumers ([Snapshot.Heartbeats]) from a read of the table at the time at or later.
+// Unpassed returns, sorted, the shards that may have unstored records from before the time at. A record is unstored if
+// a sink has not stored it. seen holds the heartbeats of the consumers ([Snapshot.Heartbeats]) from a read of the table
+// at the time at or later.
 //
 // A shard has passed the time at in each of these cases:
 //   - It was read to its end.

@@ -10,7 +10,7 @@ import (
 type interruptibleReader struct {
 	r          io.Reader
 	buf        []byte     // written by the goroutine while it runs
-	next       chan error // result of the running goroutine; nil if none runs
+	next       chan error // result of the running goroutine; nil if no goroutine runs
 	n          int        // number of bytes read, valid after next was received
 	unreturned []byte     // part of buf that is not returned yet
 	err        error

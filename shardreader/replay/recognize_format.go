@@ -18,10 +18,10 @@ var markers = []string{`"dynamodb"`, `"kinesis"`, `"eventID"`, `"eventName"`, `"
 // errForeign is the error of a file without stream records.
 var errForeign = errs.New("it holds no stream records")
 
-// ErrExport is the cause of the error of a file that belongs to an export of a table.
+// ErrExport is the cause in the error of a file that belongs to an export of a table.
 var ErrExport = errs.New("it is data of a DynamoDB export")
 
-// errNewestOnly is the error of a file of an archive that has only the newest change of each item. The file is not
+// errNewestOnly is the error for a file from an archive that has only the newest change of each item. The file is not
 // skipped silently, because the outputs would be wrong without its changes.
 var errNewestOnly = errs.New("it is of an archive that has the newest change of each item alone, " +
 	"because its key has no {@version}: replay an archive with every change")

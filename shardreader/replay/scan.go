@@ -162,8 +162,9 @@ func scanString(b []byte, i int) (int, status) {
 	return i, incomplete
 }
 
-// stopMask returns a word with the highest bit of the first byte that is a quote, a backslash or a control character in
-// w. It may also set bits of later bytes that are none of these. It returns 0 if there is no such byte.
+// stopMask finds the first byte of w that is a quote, a backslash or a control character. The lowest bit that is set in
+// the result is the highest bit of this byte. Higher bits of the result mean nothing. The result is 0 if w has no such
+// byte.
 func stopMask(w uint64) uint64 {
 	const ones = 0x0101010101010101
 	quote, slash := w^ones*'"', w^ones*'\\'

@@ -154,8 +154,8 @@ func (s *Source) take(c *claimedPart) *pipeline.Page {
 	return page
 }
 
-// commit notes that the pages up to number n are written. settled reports whether the part must be stored at once: the
-// part is done, or it has failed and all pages that were read are written. The caller holds mu.
+// commit notes that the pages up to number n are written. settled reports whether the part must be stored at once. This
+// is so if the part is done, or if it has failed and all pages that were read are written. The caller holds mu.
 func (s *Source) commit(c *claimedPart, n int64) (settled bool) {
 	for ; c.firstNumber <= n && len(c.pages) > 0; c.firstNumber++ {
 		p := c.pages[0]

@@ -39,8 +39,9 @@ type NarrowingOptions struct {
 // A backfill never deletes items that are not selected, because a snapshot does not show absent items. So use a
 // narrowing only for a sink that is empty, or that was filled with the same narrowing.
 //
-// A line of an incremental export is selected if its old or its new image meets the options, because an item that
-// leaves the selection must leave the sink. A line without an old image is selected if its key is selected.
+// A line of an incremental export is selected if its old or its new image meets the options. The old image counts
+// because an item that leaves the selection must leave the sink. A line without an old image is selected if its key is
+// selected.
 type ItemSelection struct {
 	types     []entityType
 	keyPrefix pipeline.Condition // nil selects all keys

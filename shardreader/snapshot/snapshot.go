@@ -36,7 +36,7 @@ type Reader interface {
 // ByteCounter is implemented by readers of parts with an unknown number of items. The number of bytes shows their
 // progress.
 type ByteCounter interface {
-	// StoredBytes returns the number of stored bytes of the part that were read. The goroutine of Read calls it.
+	// StoredBytes returns how many stored bytes of the part were read. The goroutine of Read calls it.
 	StoredBytes() int64
 }
 

@@ -1,6 +1,6 @@
 // Package streamtest implements the DynamoDB Streams API in memory, for tests and benchmarks. Its shards split, roll
-// over, close, expire and disappear. Listings may be late, iterators expire, pages may be empty in the middle of a
-// shard, quotas apply, and calls fail or return broken answers on demand.
+// over, close, expire and disappear. Listings may be late, iterators expire, and pages may be empty in the middle of a
+// shard. Quotas apply, and calls fail or return broken answers on demand.
 //
 // A [Server] is a [shardreader.API], an [http.RoundTripper] for the AWS SDK's client, and an [http.Handler].
 // [Server.As] identifies one of several readers. A test writes records to a shard ([Stream.Put]), or items to a
@@ -10,7 +10,7 @@
 // A server starts no goroutine. Its answers depend only on the calls so far and on [Options.Now]. By default that is
 // the clock of package time, so the server works in the bubbles of testing/synctest if it uses no socket.
 //
-// Some behavior of the service is unknown, and this package defines it: the shard of a key, the distance between
+// Three things about the service are unknown, and this package defines them: the shard of a key, the distance between
 // sequence numbers, and the exact time when a record is removed after 24 hours. The documented promises of the service
 // hold.
 //

@@ -26,9 +26,8 @@ type Options struct {
 	StrictTrim bool
 
 	// RefuseBelow refuses GetRecords at a position before the first record of a shard, with TrimmedDataAccessException,
-	// although no record was trimmed. DynamoDB Local refuses such a position if other tables were written between the
-	// start of the shard and its first record, or while the shard was empty. Default: GetRecords begins at the first
-	// record
+	// although no record was trimmed. DynamoDB Local refuses such a position if other tables were written before the
+	// first record of the shard, or while the shard was empty. Default: GetRecords begins at the first record
 	RefuseBelow bool
 
 	// NoTimestamps answers AT_TIMESTAMP with InternalFailure, as DynamoDB Local does. Default: AT_TIMESTAMP works as in

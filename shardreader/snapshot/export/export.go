@@ -32,7 +32,7 @@ type Options struct {
 	// be set too
 	Decoder record.SnapshotOptions
 
-	S3 S3Client // reads layers in a bucket. Required for such layers
+	S3 S3Client // reads layers in a bucket. Required for layers in a bucket
 
 	// OnWarning is called by Open for each manifest without a checksum file. Default: not called
 	OnWarning func(text string)

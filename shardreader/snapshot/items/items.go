@@ -88,7 +88,7 @@ func errNotFile(name string) error {
 		"%s cannot be read twice, and a backfill that was stopped reads again: save the items in a file, and name it", name)
 }
 
-// headSize is the number of bytes of a file that determine the name of the snapshot.
+// headSize is how many bytes at the beginning of each file determine the name of the snapshot.
 const headSize = 64 << 10
 
 // readHeads reads the beginnings of the files, and makes their digest a part of the snapshot's name. If files were

@@ -26,9 +26,9 @@ const (
 	restoreSeconds = 60 // seconds in which a rate rises from 0 to its former value
 )
 
-// NewPace returns a pace of at most maxRate units a second. If maxRate is 0, there is no limit until the first
-// throttled request sets a limit: half of the units that were read in the last second. slowed is called with each lower
-// rate, by one goroutine at a time. It must not call the Pace, and may be nil.
+// NewPace returns a pace of at most maxRate units a second. If maxRate is 0, there is no limit until a request is
+// throttled. The first throttled request sets the rate to half of the units that were read in the last second. slowed
+// is called with each lower rate, by one goroutine at a time. It must not call the Pace, and may be nil.
 func NewPace(maxRate float64, slowed func(rate float64)) *Pace {
 	now := time.Now()
 	return &Pace{maxRate: maxRate, rate: maxRate, step: maxRate / restoreSeconds, slowed: slowed, since: now, second: now}
