@@ -70,7 +70,7 @@ type (
 		Member leases.Member
 	}
 
-	// RemoveMember removes the row of a consumer: its own, or one that is long gone.
+	// RemoveMember removes the row of this consumer, or of a consumer that is long gone.
 	RemoveMember struct {
 		Call
 		Consumer string

@@ -72,7 +72,7 @@ func (ph phase) allowsRequests() bool {
 	return ph == reading || ph == probing || ph == afterGap || ph == stoppedAtGap
 }
 
-// enter changes the phase. A draining assignment keeps its phase until close.
+// enter changes the phase. A draining assignment keeps its phase until closeAssignment.
 func (a *assignment) enter(to phase) {
 	if a.phase != draining {
 		a.phase = to
@@ -102,7 +102,7 @@ type assignment struct {
 
 	// How far the shard is read.
 	pos        leases.Checkpoint // position after the last record delivered
-	posTime    time.Time         // creation time of that record, to the second; zero: unknown
+	posTime    time.Time         // creation time of the last record delivered, to the second; zero: unknown
 	start      startState
 	emptyPages emptyPages
 

@@ -10,7 +10,7 @@ import (
 // durable is the position up to which an assignment is acknowledged, with the state of the lease's writes.
 type durable struct {
 	checkpoint    leases.Checkpoint // position after the last acknowledged record
-	time          time.Time         // creation time of that record
+	time          time.Time         // creation time of the last acknowledged record
 	shardEnd      bool              // the last page is acknowledged
 	stopReason    string            // value of Lease.Stopped once the position stopAt is durable
 	stopAt        leases.Checkpoint

@@ -24,8 +24,8 @@ type Coordinator struct {
 	refresh refresh
 
 	writes        leaseWrites
-	loadRequested time.Duration           // when a lease was last requested for its load
-	unbegunShards map[string]unbegunShard // shards that are not read, because records before them may be lost
+	loadRequested time.Duration           // when a lease was last requested to even out the loads
+	unbegunShards map[string]unbegunShard // shards that are not begun, usually because records before them may be lost
 
 	// Assignments.
 	assignments   map[string]*assignment // by partition

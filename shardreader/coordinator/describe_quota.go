@@ -7,8 +7,9 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// maxReservation is the longest time that a reservation may take. After a slower reservation, another consumer may have
-// seen the raised count unchanged for long enough to make a call. The two calls could then coincide.
+// maxReservation is the longest time that a reservation, the raise of a shared count, may take. After a slower
+// reservation, another consumer may have seen the raised count unchanged for long enough to make a call. The two calls
+// could then coincide.
 const maxReservation = 200 * time.Millisecond
 
 // describeQuota spaces the DescribeStream calls of the whole fleet. All consumers share a count. A consumer waits until

@@ -32,7 +32,7 @@ type childSearch struct {
 	*assignment
 	stage        childStage
 	began        time.Duration
-	endedFor     time.Duration // time between the end of the shard and the begin of the listing
+	endedFor     time.Duration // time between the end of the shard and the start of the listing
 	tries        tries
 	children     []shardreader.Shard
 	severed      []shardreader.Shard // result of severedShards for the last listing, if the shard is gone

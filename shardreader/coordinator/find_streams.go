@@ -14,7 +14,7 @@ type source struct {
 	streams []*stream // the oldest first
 
 	finding bool              // a listing of the streams is in flight
-	later   []func(err error) // wait for the next listing
+	later   []func(err error) // called after the next listing
 }
 
 // stream is one stream of a source. A table has several streams while a disabled one can still be read.

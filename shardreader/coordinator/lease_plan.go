@@ -14,7 +14,7 @@ type plan struct {
 	// belowParent are the shards without a lease, whose sequence numbers are not above those of their parents
 	belowParent []shardreader.Shard
 	unknownGap  []leases.Lease // missing leases of shards before which records may be lost
-	// unreadAncestors are the shards without a lease that have a descendant with a lease: they may not have been read
+	// unreadAncestors are the shards without a lease that have a descendant with a lease. They may not have been read
 	// to their ends
 	unreadAncestors []shardreader.Shard
 	remove          []*row // ended leases that are no longer needed
@@ -189,7 +189,8 @@ func startLease(l leases.Lease, start Start) leases.Lease {
 	return l
 }
 
-// inheritStart returns l with the parent's start time, if the parent's last record is older than that time.
+// inheritStart returns l with the parent's start time, if the parent's last record is older than that time or is
+// unknown.
 func inheritStart(l leases.Lease, parent *row) leases.Lease {
 	if !parent.From.IsZero() && (parent.Time.IsZero() || parent.Time.Before(parent.From)) {
 		l.From = parent.From

@@ -74,7 +74,7 @@ type streamLister struct {
 	stream  string
 	running bool
 	waiting []listRequest // requests that wait for the listing in flight
-	later   []listRequest // requests that wait for the next listing, because the one in flight began before them
+	later   []listRequest // requests that wait for the next listing, because the one in flight began too early
 
 	// The listing in flight.
 	sent           time.Duration // when its first request was made

@@ -12,7 +12,7 @@ import (
 // knownConsumer is the row of a consumer, as the last refresh found it.
 type knownConsumer struct {
 	leases.Member
-	heartbeatSince time.Duration // when its present heartbeat was first seen
+	heartbeatSince time.Duration // when this consumer first saw the present heartbeat
 }
 
 // alive reports whether a consumer counts as alive. Another consumer counts as gone once refreshes found its heartbeat

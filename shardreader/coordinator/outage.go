@@ -95,7 +95,7 @@ func (c *Coordinator) logReadOutage(failing []*assignment) {
 // readFailure describes the failed reads of a shard since its last successful read.
 type readFailure struct {
 	since time.Duration // when the first read failed; 0 if none failed
-	at    time.Time     // since, by the wall clock
+	at    time.Time     // wall-clock time of since
 	err   error         // error of the last failed read
 }
 

@@ -22,8 +22,8 @@ const (
 	maxNotFoundCalls = 4
 )
 
-// queueCall queues an assignment for its next call, unless it may not call now. dispatch makes the call once memory is
-// free.
+// queueCall queues an assignment for its next call, if the assignment may call now. dispatch makes the call once memory
+// is free.
 func (c *Coordinator) queueCall(a *assignment) {
 	if a.poll != idle || !c.canCall(a) {
 		return

@@ -31,7 +31,7 @@ func newTableView(consumer string) tableView {
 
 // refresh is the repeated reading of the lease table. One read is called a refresh.
 type refresh struct {
-	timer     resettableTimer // of the next refresh
+	timer     resettableTimer // timer of the next refresh
 	waiters   []refreshWaiter
 	state     refreshState
 	succeeded bool          // a refresh succeeded
@@ -65,8 +65,8 @@ func (c *Coordinator) refreshLeases() {
 	c.emit(ReadTable{newCall(c, func(e ReadTableResult) { c.tableRead(sent, number, e) })})
 }
 
-// tableRead handles the result of a refresh. sent is when it was sent, and number was refresh.timer.resets at that
-// time.
+// tableRead handles the result of a refresh. sent is when the refresh was sent, and number was refresh.timer.resets at
+// that time.
 func (c *Coordinator) tableRead(sent time.Duration, number int, e ReadTableResult) {
 	c.refresh.state = refreshWaits
 	next := c.refreshEvery()

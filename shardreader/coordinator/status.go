@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// maxReported is the maximum number of shards in each of Member.Behind, Member.Failing and Member.Busy.
+// maxReported is the maximum number of shards in each of Member.Behind, Member.Failing and Member.BusyShards.
 const maxReported = 200
 
 // survey is the state of all assignments, gathered in one pass.

@@ -1,6 +1,6 @@
 // Package leases defines which consumer reads a shard, and how far the shard was read.
 //
-// A [Table] stores one [Lease] per shard and one [Member] per consumer. Every write of a lease is a [Table.Swap]. A
+// A [Table] stores one [Lease] per shard and one [Member] per consumer. Every change of a lease is a [Table.Swap]. A
 // Swap succeeds only if the row's owner and counter still have the values that the writer knows. So a consumer that was
 // replaced cannot overwrite a lease.
 //

@@ -13,7 +13,7 @@ type Member struct {
 	Worker string `json:"worker"` // consumer id, unique to the process
 	// Name stays the same over restarts; Lease.Pinned refers to it. Default: Worker
 	Name      string `json:"name,omitempty"`
-	Heartbeat int64  `json:"beat"` // number of the heartbeat; rises by 1 with each
+	Heartbeat int64  `json:"beat"` // number of the heartbeat; rises by 1 with each heartbeat
 
 	Leaving       bool    `json:"leaving,omitempty"` // the consumer releases its leases, and takes none
 	LeaseCount    int     `json:"leases"`            // number of leases that the consumer owns, without ended leases

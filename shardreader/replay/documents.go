@@ -9,7 +9,7 @@ import (
 // documents splits a sequence of JSON documents into records without decoding them. A document is an array, an event or
 // a record, in any layout. Only one record is in memory at a time, so an array or event can have any size.
 //
-// Broken text, up to the place where reading continues, is returned as a record with the reason; see skipBroken. Errors
+// Broken text, up to the place where reading continues, is returned as a record with the reason; see skipBroken. Faults
 // without a lost record are in faults.
 type documents struct {
 	w            *window

@@ -235,8 +235,8 @@ func (s *Source) Pause(partition string, paused bool) {
 	}
 }
 
-// Commit implements [pipeline.Committer]. It stores the end of a part at once. Other positions are stored when the
-// claim is renewed.
+// Commit implements [pipeline.Committer]. It stores the end of a part, or the last position of a failed part, at once.
+// Other positions are stored when the claim is renewed.
 func (s *Source) Commit(ctx context.Context, partition string, p pipeline.Position) error {
 	n, err := strconv.ParseInt(string(p), 10, 64)
 	if err != nil {

@@ -92,7 +92,7 @@ func (st *Stream) split(parent *shard, n int) []*shard {
 	return children
 }
 
-// close closes an open shard. Its children, if any, are added by the caller.
+// close closes an open shard. The caller adds the children, if any.
 func (st *Stream) close(sh *shard) {
 	index := st.writableIndex(sh)
 	st.writable = slices.Delete(st.writable, index, index+1)

@@ -29,9 +29,9 @@
 // With several streams (KCL's multi-stream mode) STREAM is ACCOUNT:REGION$ACCOUNT$TABLE$LABEL:1, with the colons of the
 // label replaced by underscores.
 //
-// The present rows show the [RowFormat] of a table, and new rows are written in the same form. So the application from
-// which tablewake took the leases can read the new rows. In a table without leases, new rows have the form of adapter
-// 2.x, which KCL 3.5 reads too.
+// The present rows show the [RowFormat] of a table, and new rows are written in the same format. So the application
+// from which tablewake took the leases can read the new rows. In a table without leases, new rows have the format of
+// adapter 2.x, which KCL 3.5 reads too.
 //
 // # The state table
 //

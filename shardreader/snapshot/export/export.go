@@ -27,9 +27,9 @@ type Options struct {
 	// then have only the changes of a period. Default: false
 	ChangesOnly bool
 
-	// Decoder holds the options of the decoder. Open sets Layer and View. Decoder.Table defaults to the exported table.
-	// To open a part, Keys must be set, because an export does not name the keys. StreamARN, EpochZero or Kinesis must
-	// be set too
+	// Decoder holds the options of the decoder. Open sets Layer and ViewType. Decoder.Table defaults to the exported
+	// table. To open a part, Keys must be set, because an export does not name the keys. StreamARN, EpochZero or
+	// Kinesis must be set too
 	Decoder record.SnapshotOptions
 
 	S3 S3Client // reads layers in a bucket. Required for layers in a bucket
