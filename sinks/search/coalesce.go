@@ -12,7 +12,8 @@ func (m *Mutation) Replaces(stored record.Version, void bool) bool {
 	return order > 0 || order == 0 && void && !m.Void
 }
 
-// Coalesced maps the mutations of a batch to the newest mutation of each document, which alone is written.
+// Coalesced maps each mutation of a batch to the newest mutation of the same document. Only the newest mutations are
+// written.
 type Coalesced struct {
 	Newest    []int // indexes into the batch, in the order in which documents first occur
 	writtenBy []int // for each mutation, the index of the mutation that is written instead
@@ -22,7 +23,7 @@ type Coalesced struct {
 func Coalesce(ms []Mutation) Coalesced {
 	type document struct{ index, id string }
 	c := Coalesced{Newest: make([]int, 0, len(ms)), writtenBy: make([]int, len(ms))}
-	position := make(map[document]int, len(ms)) // in Newest
+	position := make(map[document]int, len(ms)) // document -> its index in Newest
 	for i := range ms {
 		d := document{ms[i].Index, ms[i].ID}
 		n, seen := position[d]
@@ -41,7 +42,8 @@ func Coalesce(ms []Mutation) Coalesced {
 	return c
 }
 
-// Share sets the results of the mutations that were not written: they fail if the written one failed.
+// Share sets the results of the mutations that were not written. Each of them fails if the mutation that was written
+// instead failed.
 func (c Coalesced) Share(ms []Mutation, rs []Result) {
 	for i, by := range c.writtenBy {
 		if i == by {

@@ -12,12 +12,12 @@ import (
 // maxDraft bounds the buffers that are kept for later documents, in bytes.
 const maxDraft = 64 << 10
 
-// document returns the document of an item, without hidden attributes, in memory of its own size.
+// document returns the document of an item without hidden attributes. The result is a slice of its exact size.
 func (s *Sink) document(d *pipeline.Delivery, item item.Image, v record.Version) ([]byte, error) {
 	return s.documentOf(d, s.mask.Without(item), v, nil)
 }
 
-// documentOf returns the document of appendDocument, in memory of its own size.
+// documentOf returns the document that appendDocument makes, as a slice of its exact size.
 func (s *Sink) documentOf(d *pipeline.Delivery, shown item.Image, v record.Version, e *shownElement) ([]byte, error) {
 	draft, ok := s.drafts.Get().(*[]byte)
 	if !ok {
@@ -33,8 +33,8 @@ func (s *Sink) documentOf(d *pipeline.Delivery, shown item.Image, v record.Versi
 	return clone, err
 }
 
-// appendDocument appends an item, whose hidden attributes are gone, as the plain JSON document of a change at version
-// v. With e it is the document of that element.
+// appendDocument appends the plain JSON document of a change at version v. shown is the item without its hidden
+// attributes. If e is not nil, it is the document of the element e.
 func (s *Sink) appendDocument(dst []byte, shown item.Image, v record.Version, e *shownElement) ([]byte, error) {
 	dst = s.appendHeader(dst, v, false)
 	if _, own := shown.Get(reserved); s.copiesItem && !own && e == nil {
@@ -44,8 +44,8 @@ func (s *Sink) appendDocument(dst []byte, shown item.Image, v record.Version, e 
 	return append(dst, '}'), err
 }
 
-// appendUnchanged appends an item, whose attributes are all taken unchanged, to the fields of a document
-// that is not closed yet.
+// appendUnchanged appends all attributes of an item, unchanged, to a document that has other fields and no closing
+// brace yet.
 func appendUnchanged(dst []byte, item item.Image) []byte {
 	brace := len(dst)
 	dst = item.AppendJSONForDoubles(dst)
@@ -65,7 +65,8 @@ func (s *Sink) appendTombstone(dst []byte, v record.Version, void bool) []byte {
 	return append(dst, '}')
 }
 
-// appendHeader opens a document with the field _tw, which has the pipeline, the sink and the version.
+// appendHeader opens a document with the field _tw. It holds the version, the pipeline and the birth (the random id of
+// the sink's output).
 func (s *Sink) appendHeader(dst []byte, v record.Version, deleted bool) []byte {
 	dst = append(dst, versionStart...)
 	dst = v.Append(dst)
@@ -81,17 +82,18 @@ func (s *Sink) appendHeader(dst []byte, v record.Version, deleted bool) []byte {
 
 // scope holds the settings that an attribute inherits from the attributes around it.
 type scope struct {
-	included bool // it is included
+	included bool // the attribute is included
 	number   Number
-	hash     bool          // scalars are hashed
-	element  *shownElement // the element that replaces its list, set or map, which contains this scope; nil: none
+	hash     bool // scalars are hashed
+	// the element that replaces the list, set or map around this scope; nil: none
+	element *shownElement
 }
 
-// appendMembers appends the members of a map that f takes, with commas between them.
+// appendMembers appends the members of a map that are taken under the settings f, with commas between them.
 func (s *Sink) appendMembers(
 	dst []byte, members iter.Seq2[string, item.Value], f *field, around scope,
 ) ([]byte, error) {
-	var used map[string]bool // names that renames and attributes may both have
+	var used map[string]bool // names in use, of those that both a rename and an attribute can give
 	for name, value := range members {
 		inside := around
 		inner := f.childNamed(name)
@@ -108,7 +110,7 @@ func (s *Sink) appendMembers(
 			continue // the element is hidden
 		}
 		if !inside.included && value.Kind() != item.KindM && value.Kind() != item.KindL {
-			continue // only members inside are included, and a scalar has none
+			continue // only members inside the value are included, and a scalar has no members
 		}
 		if inner != nil && inner.name != "" {
 			name = inner.name
@@ -144,8 +146,8 @@ func (f *field) scopeBelow(around scope) scope {
 	return around
 }
 
-// appendValue appends v as plain JSON. f has the settings of the attribute and of its members, nil if
-// there are none. A value without numbers or fields is not walked.
+// appendValue appends v as plain JSON. f has the settings of the attribute and of its members; nil means that there are
+// no settings. A value that needs no changes inside is appended without walking it.
 func (s *Sink) appendValue(dst []byte, v item.Value, f *field, in scope) (out []byte, err error) {
 	if in.included && !in.hash && in.element == nil && (f == nil || len(f.inner) == 0) {
 		switch in.number {

@@ -12,9 +12,9 @@ import (
 // maxID is the longest document id that OpenSearch accepts, in bytes.
 const maxID = 512
 
-// DocumentID returns the id of an item's document: the canonical key, or "sha256:" and its digest in hex
-// if the key is longer than 512 bytes. A canonical key contains
-// no colon, so no two items share an id. [Options].HashID selects other ids.
+// DocumentID returns the id of an item's document. It is the canonical key, or "sha256:" and the digest of the key in
+// hex if the key is longer than 512 bytes. A canonical key contains no colon, so no two items share an id.
+// [Options].HashID selects other ids.
 func DocumentID(k item.Key) string {
 	if len(k) <= maxID {
 		return string(k)
@@ -23,17 +23,19 @@ func DocumentID(k item.Key) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// elementMark is between the id of an item's document and the escaped identity of an element. No id of an item has it.
+// elementMark is between the id of an item's document and the escaped identity of an element. No id of an item's
+// document contains it.
 const elementMark = "::"
 
-// ElementID returns the id of the document of an element, given the canonical key of its item and its identity: both,
-// or "sha256:" and the digest of both in hex if that is longer than 512 bytes.
+// ElementID returns the id of an element's document. k is the canonical key of its item, and identity distinguishes the
+// element in that item. The id is k, "::" and the escaped identity. If that is longer than 512 bytes, the id is
+// "sha256:" and the digest of it in hex.
 func ElementID(k item.Key, identity string) string {
 	return DocumentID(item.Key(item.AppendEscaped([]byte(string(k)+elementMark), identity)))
 }
 
-// ItemOf returns the key of the item whose document has an id, or the document of one of whose elements; "" if the id
-// is a digest.
+// ItemOf returns the key of the item that a document id belongs to. The id may be that of the item's document or of an
+// element's document. ItemOf returns "" if the id is a digest.
 func ItemOf(id string) item.Key {
 	id, _, _ = strings.Cut(id, elementMark)
 	if _, _, err := item.Key(id).Decode(); err != nil {

@@ -9,22 +9,22 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Fields select the attributes of an item that become fields of the document. They name attributes by
-// their paths (Price, Address.City, ["first-name"]). A path into a list has no index and means
-// all elements (Lines.sku). An attribute is taken with everything inside. The attribute _tw is never
-// taken.
+// Fields select the attributes of an item that become fields of the document. They name attributes by their paths
+// (Price, Address.City, ["first-name"]). A path into a list has no index and means all elements (Lines.sku). An
+// attribute is taken with everything inside it. The attribute _tw is never taken.
 type Fields struct {
 	Include []string          // attributes that are taken. Default: all
-	Exclude []string          // attributes that are left out of those. Default: none
+	Exclude []string          // included attributes that are left out. Default: none
 	Rename  map[string]string // path -> name of the field in the same map. Default: the attribute's name
-	// Hash are the attributes whose scalars, also those inside, are replaced by the hash of their text, see
-	// Options.HMACKey. Default: none
-	Hash    []string
-	Numbers map[string]Number // path -> form of the numbers of the attribute, also of those inside. Default: NumberExact
+	// Hash are the attributes whose scalars are replaced by the hash of their text. Scalars inside lists, sets and maps
+	// are replaced too. See Options.HMACKey. Default: none
+	Hash []string
+	// path -> form of the numbers of the attribute and of all numbers inside it. Default: NumberExact
+	Numbers map[string]Number
 }
 
-// Scalar returns the field of a top-level scalar attribute and the form of its numbers. ok is false if
-// documents do not contain the value, because it is left out or hashed.
+// Scalar returns the name of the field that holds a top-level scalar attribute, and the form of its numbers. ok is
+// false if documents do not contain the value, because the attribute is left out or hashed.
 func (f Fields) Scalar(attribute string) (name string, form Number, ok bool) {
 	root, err := compileFields(f)
 	if err != nil {
@@ -38,13 +38,13 @@ func (f Fields) Scalar(attribute string) (name string, form Number, ok bool) {
 	return cmp.Or(at.name, attribute), in.number, in.included && !in.hash && !at.exclude
 }
 
-// reserved is the field with the writer and the version of a document.
+// reserved is the field that holds the writer and the version of a document.
 const reserved = "_tw"
 
 // field holds the settings of one attribute and of the attributes inside it.
 type field struct {
 	include bool
-	leads   bool // an attribute inside is included
+	leads   bool // an attribute inside this one is included
 	exclude bool
 	hash    bool
 	name    string // "" keeps the attribute's name
@@ -53,7 +53,7 @@ type field struct {
 	renamed map[string]string // new name -> attribute, for the attributes inside
 }
 
-// compileFields returns the tree of f. Its root is the item.
+// compileFields returns the settings f as a tree. The root of the tree is the item.
 func compileFields(f Fields) (*field, error) {
 	root := &field{include: len(f.Include) == 0}
 	if err := root.setIncludes(f.Include); err != nil {
@@ -160,7 +160,7 @@ func (f *field) child(name string) *field {
 	return c
 }
 
-// childNamed returns the settings of an attribute inside; nil if there are none. f may be nil.
+// childNamed returns the settings of the attribute name inside f, or nil if it has no settings. f may be nil.
 func (f *field) childNamed(name string) *field {
 	if f == nil {
 		return nil
@@ -168,7 +168,7 @@ func (f *field) childNamed(name string) *field {
 	return f.inner[name]
 }
 
-// renamedTo returns the attribute inside that is renamed to name. f may be nil.
+// renamedTo returns the attribute inside f that is renamed to name. ok is false if no attribute is. f may be nil.
 func (f *field) renamedTo(name string) (from string, ok bool) {
 	if f == nil {
 		return "", false

@@ -12,14 +12,16 @@ import (
 )
 
 // With Options.ForEach an item has a document for each of its elements. Each document has the version of the change
-// that wrote it. A change writes the documents of all elements in its new image, and a tombstone for each element that
-// is only in its old image. So the newest change with an element in either image decides about the document of that
-// element, in whatever order changes come. No memory of an item's documents is needed.
+// that wrote it. A change writes the documents of all elements in its new image. It writes a tombstone for each element
+// that is only in its old image. So each change that has an element in one of its images writes the document or the
+// tombstone of that element. The newest of these changes wins, in whatever order they come. Nothing has to remember
+// which documents an item has.
 //
-// If no documents can be made of the new image, void tombstones replace those of the old one and the change fails. The
-// maximum does not apply to old images, because a redrive under a higher maximum may have written more.
+// If no documents can be made of the new image, void tombstones replace the documents of the old image, and the change
+// fails. The same version may replace a void tombstone once. The maximum of Options.ForEach does not apply to old
+// images, because a redrive under a higher maximum may have written more documents.
 
-// checkForEach checks the options of documents of elements, and sets the fields of the sink that make them.
+// checkForEach checks the options that concern elements, and sets the fields of the sink that elements need.
 func (s *Sink) checkForEach() error {
 	if s.o.ForEach == nil {
 		return nil
@@ -40,13 +42,14 @@ func (s *Sink) checkForEach() error {
 	return nil
 }
 
-// shownElement is an element in the document of its item: it is in place of the list, the set or the map that it is of.
+// shownElement is the element that a document shows. It replaces the list, the set or the map that contains it.
 type shownElement struct {
-	path  []string   // names from here to the list, the set or the map
-	value item.Value // without hidden parts; absent if all of it is hidden
+	path  []string   // names from the current map down to the list, the set or the map
+	value item.Value // the element without its hidden attributes; absent if it is hidden as a whole
 }
 
-// replace returns the value of an attribute in the document, and the element if its place is inside that value.
+// replace returns the value of the attribute name in the document. The second result is not nil if the list, set or map
+// to replace is inside that value.
 func (e *shownElement) replace(name string, v item.Value) (item.Value, *shownElement) {
 	switch {
 	case name != e.path[0]:
@@ -60,17 +63,17 @@ func (e *shownElement) replace(name string, v item.Value) (item.Value, *shownEle
 // elementDocument is a document of an element.
 type elementDocument struct {
 	id       string
-	position int // position of the element
+	position int // position of the element in its list, set or map
 }
 
 // elementDocuments are the documents of the elements of an image.
 type elementDocuments struct {
 	documentLocation
 	docs []elementDocument
-	n    int // elements of the image
+	n    int // number of elements in the image
 }
 
-// planElements is Plan with ForEach.
+// planElements is Plan for a sink with ForEach.
 func (s *Sink) planElements(d *pipeline.Delivery) error {
 	c := d.Change
 	if !c.Old.Exists() && c.Op != record.Insert && c.Op != record.Snapshot && !c.ViewType.HasOld() {
@@ -104,7 +107,7 @@ func (s *Sink) planElements(d *pipeline.Delivery) error {
 	return finish(d, from.documentLocation, to.documentLocation, flaw, oldFlaw)
 }
 
-// moveElements adds the mutations that make the documents of the new image of those of the old image.
+// moveElements adds the mutations that turn the documents of the old image into those of the new image.
 func (s *Sink) moveElements(d *pipeline.Delivery, from, to *elementDocuments, routing string, docs [][]byte) {
 	before, after := from.ids(), to.ids()
 	for i, e := range to.docs {
@@ -142,8 +145,9 @@ func (ds *elementDocuments) ids() map[string]bool {
 	return ids
 }
 
-// locateElements returns the documents of an image's elements. With an error none can be made, and the result has the
-// documents that may exist. unknown reports that the image does not name their index.
+// locateElements returns the documents of an image's elements. If it returns an error, no document can be made of the
+// image, and the result has the documents that may exist. The result's field unknown is true if the image does not name
+// their index.
 func (s *Sink) locateElements(c *record.Change, image item.Image, of *elements.Spec) (elementDocuments, error) {
 	at, flaw := s.locateDocument(c, image)
 	located := elementDocuments{documentLocation: at}
@@ -151,7 +155,8 @@ func (s *Sink) locateElements(c *record.Change, image item.Image, of *elements.S
 		return located, flaw
 	}
 	all, err := of.Of(nil, image)
-	if err != nil { // no documents: a setting that could make some of it cannot change without a new output
+	// There are no documents: a setting that could make some of this image cannot change without a new output.
+	if err != nil {
 		return elementDocuments{documentLocation: documentLocation{reason: ReasonSparse}}, fmt.Errorf("search: %w", err)
 	}
 	located.n, located.reason = len(all), ReasonSparse
@@ -179,7 +184,7 @@ func (s *Sink) locateElements(c *record.Change, image item.Image, of *elements.S
 	return located, flaw
 }
 
-// ofElement says which element an error is about.
+// ofElement returns err with the position of its element.
 func (s *Sink) ofElement(position int, err error) error {
 	return errs.Errorf("search: element %d of %s: %w", position, redact.Field(s.o.ForEach.Path.String()), err)
 }
@@ -196,7 +201,7 @@ func (s *Sink) elementID(c *record.Change, e *elements.Element, pattern string) 
 	return ElementID(s.o.Mask.Key(c), identity)
 }
 
-// documentsOf returns the documents of the elements of the new image.
+// documentsOf returns the JSON documents of the new image's elements, in the order of of.docs.
 func (s *Sink) documentsOf(d *pipeline.Delivery, of *elementDocuments) ([][]byte, error) {
 	if len(of.docs) == 0 {
 		return nil, nil
@@ -213,8 +218,8 @@ func (s *Sink) documentsOf(d *pipeline.Delivery, of *elementDocuments) ([][]byte
 	return docs, nil
 }
 
-// shownElements returns the n elements of an image without hidden parts. Where elements are hidden as a whole, none is
-// shown.
+// shownElements returns the n elements of an image without hidden attributes. If some elements are hidden as a whole,
+// all n values are absent, because positions no longer match.
 func (s *Sink) shownElements(shown item.Image, n int) []item.Value {
 	values := make([]item.Value, 0, n)
 	v, _ := shown.At(s.o.ForEach.Path)

@@ -9,8 +9,7 @@ import (
 // Owner is the sink that an index belongs to: the first sink that wrote to it.
 type Owner struct{ Pipeline, Sink string }
 
-// ForeignIndexError reports that an index belongs to another sink. It is permanent, and the same for
-// every store.
+// ForeignIndexError reports that an index belongs to another sink. The error is permanent. Every store returns it.
 type ForeignIndexError struct {
 	Writer Owner  // the sink that tried to write
 	Index  string // name of the index

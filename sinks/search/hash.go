@@ -25,9 +25,8 @@ func (h *hasher) hashOf(text string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// append writes the hash of a scalar as a JSON string: of the text of an S, of the
-// canonical number of an N, of true or false, of the base64url of a B without padding.
-// NULL stays null: there is nothing to hide.
+// append appends the hash of a scalar as a JSON string. The hashed text is the text of an S, the canonical number of an
+// N, "true" or "false", or the base64url of a B without padding. NULL stays null, because there is nothing to hide.
 func (h *hasher) append(dst []byte, v item.Value) []byte {
 	var text string
 	switch v.Kind() {
@@ -51,8 +50,8 @@ func (h *hasher) append(dst []byte, v item.Value) []byte {
 // maxHashDepth bounds the names of a path, since each name doubles the number of patterns.
 const maxHashDepth = 8
 
-// withoutHashed returns the mask without the hashed attributes: a hash shows no value. Fields name attributes inside
-// lists without an index, and a pattern has an index for every list.
+// withoutHashed returns the mask without the attributes at paths. They are hashed, so they need no mask. A path in
+// Fields has no index where it enters a list, and a pattern of a mask has one. So each path becomes several patterns.
 func withoutHashed(mask *mask.Mask, paths []string) (*mask.Mask, error) {
 	if mask == nil {
 		return nil, nil

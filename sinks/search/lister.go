@@ -11,18 +11,20 @@ import (
 // Lister lists the documents of an index.
 type Lister interface {
 	// ListDocuments yields the documents of the store's sink in an index, each once, in no order. It leaves out
-	// tombstones. A document of another birth is yielded. A document that is written meanwhile, or not refreshed
-	// yet, may be missing, or be as it was. Several goroutines may list at once. It holds one page in memory. A
-	// pulled error ends the sequence. The error is [ErrNoIndex] if the sink has no such index.
+	// tombstones. It also yields documents whose birth (the id of the output that wrote them) is another one. A
+	// document that is written during the listing, or is not refreshed yet, may be missing or have its former content.
+	// Several goroutines may list at once. A listing holds one page in memory. An error ends the sequence. The error is
+	// [ErrNoIndex] if the sink has no such index.
 	ListDocuments(ctx context.Context, index string, l state.Listing) iter.Seq2[ListedDocument, error]
 }
 
-// ListedDocument is a document with its place in the index.
+// ListedDocument is a document with its id and routing in the index.
 type ListedDocument struct {
 	ID      string
 	Routing string // "" routes by the id
 	StoredDocument
 
-	// Item is the item's key, if the id is one ([ItemOf]). A key attribute that the sink hides is masked in it.
+	// Item is the key of the item, as [ItemOf] takes it from the id. It is "" if the id is a digest. Key attributes
+	// that the sink hides are masked in it.
 	Item item.Key
 }

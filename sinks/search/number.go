@@ -12,22 +12,21 @@ import (
 type Number string
 
 const (
-	// NumberExact is the default, and never loses a digit silently. An integer is a JSON
-	// integer with all its digits. A decimal of at most 15 significant digits is a
-	// JSON number, which a double keeps; a longer decimal is a JSON string. An
-	// index that maps the field to a number parses the string for range queries,
-	// and the document shows every digit.
+	// NumberExact is the default. It keeps all digits. An integer is a JSON integer with all its digits. A decimal of
+	// at most 15 significant digits is a JSON number, since a double keeps that many. A longer decimal is a JSON
+	// string. An index that maps the field to a number parses the string for range queries, and the document shows
+	// every digit.
 	NumberExact Number = ""
 
 	// NumberString writes every number of the field as a JSON string.
 	NumberString Number = "string"
 
-	// NumberScaledFloat writes every number of the field as a JSON number with all
-	// its digits, for a mapping of type scaled_float, which decides how many digits the index keeps.
+	// NumberScaledFloat writes every number of the field as a JSON number with all its digits. It is for a mapping of
+	// type scaled_float. The mapping decides how many digits the index keeps.
 	NumberScaledFloat Number = "scaled_float"
 
-	// NumberDouble writes the nearest double, and so loses further digits on purpose. Integers keep all
-	// digits.
+	// NumberDouble writes the nearest double. The digits that a double cannot keep are lost on purpose. Integers keep
+	// all digits.
 	NumberDouble Number = "double"
 )
 

@@ -15,32 +15,33 @@ import (
 
 // The reasons of changes that have no effect on an index.
 const (
-	ReasonWhen   = "when"   // the item had no document and gets none
-	ReasonSparse = "sparse" // likewise, because an attribute in the name of its index is missing
+	ReasonWhen = "when" // the item had no document and gets none
+	// the item has no document because an attribute in the name of its index is missing
+	ReasonSparse = "sparse"
 )
 
 // documentLocation is the index of an item's document. index is "" if the item has no document.
 type documentLocation struct {
 	index   string
 	reason  string // reason why there is no document: ReasonWhen or ReasonSparse
-	unknown bool   // the image does not name the index of its document
+	unknown bool   // the name of the index cannot be made from the image
 }
 
-// Plan adds the mutations of a change: a put if the new image has a document, and a tombstone if the
-// old image had a document in another index. An item without a document is not routed.
-// If the stream does not show the old image, Plan assumes that there was a document. If the
-// index also depends on the item, the index of that document is unknown and the change is an
-// error ([Sink.Requires] makes the pipeline refuse such a stream when it starts).
+// Plan adds the mutations of a change: a put if the new image has a document, and a tombstone if the old image had a
+// document in another index. If neither image has a document, Plan does not evaluate the routing. If the stream does
+// not show the old image, Plan assumes that there was a document. If the name of the index also depends on the item,
+// the index of the old document is unknown, and Plan returns an error. [Sink.Requires] makes the pipeline refuse such a
+// stream when it starts.
 //
-// If no document can be made of an image, the change fails after its tombstone is durable. After the
-// settings are mended, the change is redriven:
+// If no document can be made of an image, the change fails after its tombstone is durable. It becomes a dead letter.
+// After an operator corrects the settings, the change is redriven. There are two cases:
 //
-//   - A new image: a void tombstone ([Mutation].Void) replaces the item's document. The next
-//     change could not remove that document, since its old image is this one.
-//   - An old image: no document was made of it, and the document before it was removed then. If its
-//     index can be named, a tombstone is written there nevertheless, because the earlier change may be
-//     redriven and put a document there. If not, this change goes to dead letters too, so
-//     that it is redriven after the earlier one.
+//   - The new image is at fault. A void tombstone ([Mutation].Void) replaces the item's document now, because the next
+//     change cannot remove it: its old image is the one that no document can be made of.
+//   - The old image is at fault. The earlier change made no document of it, and removed the document before it. If the
+//     image names an index, Plan nevertheless adds a tombstone in that index, because a redrive of the earlier change
+//     may put a document there. If the image names no index, this change goes to dead letters too. So both are
+//     redriven, this one after the earlier one.
 func (s *Sink) Plan(d *pipeline.Delivery) error {
 	c := d.Change
 	if !c.New.Exists() && !c.Removed() {
@@ -78,8 +79,9 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	return finish(d, from, to, flaw, oldFlaw)
 }
 
-// finish ends a plan. A change without mutations has no effect. One with a flaw, or whose old image does not name the
-// index of its documents, fails once its mutations are durable, or at once if it has none.
+// finish ends a plan. flaw is the error of the new image, or nil. A change without a flaw and without mutations has no
+// effect. A change fails if it has a flaw, or if its old image does not name the index of its documents. It fails once
+// its mutations are durable, or at once if it has none.
 func finish(d *pipeline.Delivery, from, to documentLocation, flaw, oldFlaw error) error {
 	if flaw == nil && from.unknown {
 		flaw = errs.Errorf(
@@ -98,7 +100,8 @@ func finish(d *pipeline.Delivery, from, to documentLocation, flaw, oldFlaw error
 	return flaw
 }
 
-// move adds the mutations that move the item's document between two locations. Each may have no index.
+// move adds the mutations that move the item's document from one location to another. A location without an index means
+// that there is no document.
 func (s *Sink) move(d *pipeline.Delivery, from, to documentLocation, routing string, doc []byte) {
 	if from.index != "" && from.index != to.index {
 		why := Leave
@@ -115,7 +118,7 @@ func (s *Sink) move(d *pipeline.Delivery, from, to documentLocation, routing str
 	}
 	why := MoveIn
 	switch {
-	case from.index == "", d.Change.Inserted(): // an inserted item may replace the document of an expired one
+	case from.index == "", d.Change.Inserted(): // an inserted item may replace the document of an expired item
 		why = Enter
 	case from.index == to.index:
 		why = Stay
@@ -139,9 +142,9 @@ func addMutation(d *pipeline.Delivery, index, id, routing string, why Cause) *Mu
 	return m
 }
 
-// timeOf returns the creation time of a change for stores that order changes by it. A line of an incremental export,
-// whose sequence number is that of its layer, has a time before all changes of a stream: the time of its write may be
-// the second of a newer change.
+// timeOf returns the creation time of a change, for stores that order changes by it. The time of a line of an
+// incremental export can be in the same second as a newer change. So timeOf replaces it by a time before all changes of
+// a stream: the number of the export's layer in seconds after 1970.
 func timeOf(c *record.Change) time.Time {
 	if c.Time.IsZero() || !c.FromSnapshot() {
 		return c.Time
@@ -153,8 +156,8 @@ func timeOf(c *record.Change) time.Time {
 	return time.Unix(int64(layer), 0).UTC()
 }
 
-// locateDocument returns the location of an item's document. With an error there is no document. Then the location has
-// the index that the document would be in, if it can be named.
+// locateDocument returns the location of an item's document. If it returns an error, there is no document. The location
+// then has the index that the document would be in, if the image names one.
 func (s *Sink) locateDocument(c *record.Change, item item.Image) (documentLocation, error) {
 	if !item.Exists() {
 		return documentLocation{reason: ReasonWhen}, nil
@@ -176,7 +179,8 @@ func (s *Sink) locateDocument(c *record.Change, item item.Image) (documentLocati
 	return p, flaw
 }
 
-// locateBefore returns the location of the item's document before the change.
+// locateBefore returns the location that the item's document had before the change. Its results are those of
+// locateDocument.
 func (s *Sink) locateBefore(c *record.Change) (documentLocation, error) {
 	switch {
 	case c.Old.Exists():

@@ -9,30 +9,32 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Repairer is implemented by a [Store] that can set documents to the planned ones of the source table's items, if a
-// comparison found a difference.
+// Repairer is implemented by a [Store] that can repair documents. A repair is made after a comparison found that a
+// stored document differs from the one that is planned for the item of the source table.
 type Repairer interface {
-	// RepairDocuments applies each repair on condition that what it read is still stored, and returns one Result for
-	// each, in order. A repair is Lost if something else is stored by now: another repair or a change of the stream was
-	// first. Then nothing was changed, and the document is to be compared again.
+	// RepairDocuments applies each repair on condition that the document that the repair read is still stored. It
+	// returns one Result for each repair, in order. A repair is Overtaken if the stored document has changed since it
+	// was read, because another repair or a change of the stream was first. Then nothing was changed, and the caller
+	// compares the document again.
 	//
-	// A repair keeps the version that it read. So later changes of the item replace the repaired document, and older
-	// ones do not.
+	// A repair keeps the version that it read. So newer changes of the item replace the repaired document, and older
+	// changes do not.
 	//
-	// It blocks, and may be called by several goroutines and processes. Each repair of a call has another document. The
-	// result Written is durable. Errors are those of [Store].
+	// RepairDocuments blocks. Several goroutines and processes may call it at once. The repairs of one call are all of
+	// different documents. A repair without an error that is not Overtaken is durable. Errors are those of [Store].
 	RepairDocuments(ctx context.Context, ds []DocumentRepair) ([]Result, error)
 }
 
 // DocumentRepair replaces what is stored at the id of a document.
 type DocumentRepair struct {
-	// Expected is the stored document, as [Inspector] or [Lister] read it; the zero StoredDocument: nothing is stored
+	// Expected is the stored document, as [Inspector] or [Lister] read it. The zero StoredDocument means that nothing
+	// is stored
 	Expected StoredDocument
-	// Next is the document or the tombstone to store. Its version counts only if nothing with a version is stored
+	// Next is the document or the tombstone to store. Its version is used only if Expected has no version
 	Next Mutation
 }
 
-// Mutation returns Next at the version that the repair keeps, also in its document.
+// Mutation returns Next with the version that the repair keeps, both in the mutation and in its document.
 func (r *DocumentRepair) Mutation() (Mutation, error) {
 	m := r.Next
 	if r.Expected.Version.IsZero() {
@@ -47,7 +49,7 @@ func (r *DocumentRepair) Mutation() (Mutation, error) {
 // versionStart begins every document that a sink makes.
 const versionStart = `{"` + reserved + `":{"version":"`
 
-// withVersion returns a document with another version.
+// withVersion returns doc with its version replaced by v.
 func withVersion(doc []byte, v record.Version) ([]byte, error) {
 	rest, ok := bytes.CutPrefix(doc, []byte(versionStart))
 	end := bytes.IndexByte(rest, '"')

@@ -8,8 +8,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// routingKeys returns the attributes that a routing reads. It refuses a routing that cannot consist of key
-// attributes; route checks each change for attributes that are not keys of the table.
+// routingKeys returns the attributes that a routing reads. It returns an error if the template cannot consist of key
+// attributes alone. It does not know the table's keys; route checks each change for attributes that are not key
+// attributes.
 func routingKeys(routing *template.Template) ([]string, error) {
 	if routing == nil {
 		return nil, nil
@@ -36,8 +37,8 @@ func routingKeys(routing *template.Template) ([]string, error) {
 	return keys, nil
 }
 
-// route returns the routing of the document of c's item. It depends on the item's key alone, so it never
-// changes. "" routes by the id.
+// route returns the routing of the document of c's item. The routing depends on the item's key alone, so it never
+// changes. "" means that the document is routed by its id.
 func (s *Sink) route(c *record.Change) (string, error) {
 	if s.o.Routing == nil {
 		return "", nil

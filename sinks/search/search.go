@@ -1,18 +1,17 @@
 // Package search keeps a search index in step with the items of a table.
 //
-// A document is a function of the item. [Sink.Plan] locates the document of the old and of the new
-// image of a change (locate), writes the new document (appendDocument), and adds a [Mutation] for each
-// document to put or delete. [Sink.Write] passes the mutations of a batch to a [Store]. Every document
-// has the version of the change that wrote it, a delete leaves a tombstone with its
-// version, and the store refuses a mutation that is older than the stored version. So changes
-// may be delivered again, late, or by several consumers, and the index ends as one
-// clean pass would leave it.
+// A document is a function of the item. [Sink.Plan] locates the document of the old and of the new image of a change
+// (locateDocument) and makes the new document (appendDocument). It adds a [Mutation] for each document to put or
+// delete. [Sink.Write] passes the mutations of a batch to a [Store]. Every document has the version of the change that
+// wrote it. A delete leaves a tombstone with the version of the delete. The store refuses a mutation that is older than
+// the stored version. So changes may be delivered again, late, or by several consumers, and the index ends as if each
+// change had been delivered once, in order.
 //
-// If no document can be made of an image, or the store refuses the document permanently, the item's
-// document is removed and a void tombstone is left. A redrive of the same version replaces the void
-// tombstone after the settings are mended; other changes of that version do not.
+// If no document can be made of an image, or the store refuses the document permanently, a void tombstone replaces the
+// item's document. After an operator corrects the settings, a redrive of the same change replaces the void tombstone.
+// It can because a mutation that is not void replaces a void tombstone of its own version.
 //
-// With Options.ForEach an item has a document for each element of a list, a set or a map: for_each.go.
+// With Options.ForEach an item has a document for each element of a list, a set or a map. See for_each.go.
 //
 // This package plans and knows no driver. The stores are in opensearch and sqlite. Read search.go,
 // plan.go and store.go first, then document.go and fields.go.
@@ -42,29 +41,29 @@ const errs = redact.Class("search")
 // Options describe one search sink.
 type Options struct {
 	Pipeline string // required: name of the pipeline, written into every document as _tw.by
-	// ID of the birth of the sink's output, written into every document as _tw.birth. Default: none
+	// Birth is the random id of the sink's output, written into every document as _tw.birth. Default: none
 	Birth string
 	Store Store // required
-	// Index is required: the name of the index; if the name depends on the item, a change may move the document
+	// Index is the template of the index name. Required. If the name depends on the item, a change may move the
+	// document to another index
 	Index  *template.Template
 	When   pipeline.ItemCondition // selects the items that have a document. Default: all
 	Fields Fields
 
-	// ForEach selects the elements of an item that get a document each. In this document the element replaces its list,
-	// set or map. When may be a [pipeline.ElementCondition]. Index and Routing read the item alone. Default: one
-	// document for each item
+	// ForEach selects the elements of an item that get a document each. In the document of an element, the element
+	// replaces the list, set or map that contains it. When may be a [pipeline.ElementCondition]. Index and Routing read
+	// the item, not the element. Default: one document for each item
 	ForEach *elements.Spec
 
-	// HMACKey is the secret of HashID and Fields.Hash, which both require it. A hash is
-	// the HMAC-SHA256 with this key, as 64 hex digits.
+	// HMACKey is the secret of HashID and Fields.Hash. Each of them requires it. A hash is the HMAC-SHA256 with this
+	// key, as 64 hex digits.
 	HMACKey []byte
-	// HashID makes document ids of "hmac:" and the hash of "id:" and the canonical key, for
-	// items whose keys are sensitive. Default: the key itself, see [DocumentID]
+	// HashID is for items whose keys are sensitive. A document id is then "hmac:" and the hash of "id:" and the
+	// canonical key. Default: the id is the key itself, see [DocumentID]
 	HashID bool
-	// Routing places documents with equal routing in one shard. It may read key attributes,
-	// {@key} and {@table} only, because a routing that changes would leave a document in
-	// two shards. A document is routed by its id if the template gives no text. With HashID the
-	// routing is the hash of "routing:" and its text. Default: by id
+	// Routing places documents with equal routing in one shard. It may read only key attributes, {@key} and {@table},
+	// because a routing that changes would leave a document in two shards. A document is routed by its id if the
+	// template gives no text. With HashID the routing is the hash of "routing:" and its text. Default: by id
 	Routing *template.Template
 	// Mask removes hidden attributes from documents, except those in Fields.Hash, and masks them in
 	// names of indexes, routings and ids. Default: nothing is hidden
@@ -72,8 +71,9 @@ type Options struct {
 
 	Retention state.Retention // refuses changes older than the memory of Store. Default: refuses nothing
 
-	// NoTTLDeletes says that a filter drops TTL deletes before the sink. An inserted item may then follow an expired
-	// one of its key, and removes the document of that one. Default: the sink receives all deletes
+	// NoTTLDeletes means that a filter drops TTL deletes before the sink. The sink then does not see that an item
+	// expired. So an inserted item may find the document of an expired item with the same key, and removes it. Default:
+	// the sink receives all deletes
 	NoTTLDeletes bool
 }
 
@@ -82,19 +82,20 @@ type Options struct {
 type Sink struct {
 	o      Options
 	fixed  string                 // name of the index if all items have the same; else ""
-	recent template.Recent        // checked names of indexes
-	when   pipeline.ItemCondition // nil matches every item, or whenElement says which elements match
+	recent template.Recent        // names of indexes that CheckIndex accepted
+	when   pipeline.ItemCondition // nil matches every item; then whenElement alone selects
 	within []string               // the names of o.ForEach.Path
 
 	unlimited   elements.Spec             // o.ForEach without a maximum
 	whenElement pipeline.ElementCondition // nil matches every element
 	fields      *field
-	copiesItem  bool       // documents have all attributes unchanged
-	drafts      sync.Pool  // *[]byte: buffers in which documents are written before their length is known
-	hasher      *hasher    // nil if nothing is hashed
-	mask        *mask.Mask // o.Mask without the attributes that are hashed
-	routed      []string   // key attributes that o.Routing reads
-	mutations   mutations
+	copiesItem  bool // documents have all attributes unchanged
+	// *[]byte: buffers for documents whose length is not known yet
+	drafts    sync.Pool
+	hasher    *hasher    // nil if nothing is hashed
+	mask      *mask.Mask // o.Mask without the attributes that are hashed
+	routed    []string   // key attributes that o.Routing reads
+	mutations mutations
 }
 
 var (
@@ -153,9 +154,9 @@ func New(o Options) (*Sink, error) {
 	return s, nil
 }
 
-// Requires returns the new image, since documents are made of it. It includes the old image
-// if the index name depends on the item, because a move must find the old index, and with ForEach, because it alone
-// tells which elements left.
+// Requires returns the new image, since documents are made of it. It includes the old image if the index name depends
+// on the item, because a move must find the old index. It also includes the old image with ForEach, because only the
+// old image shows which elements left.
 func (s *Sink) Requires() pipeline.Needs {
 	return pipeline.Needs{New: true, Old: len(s.o.Index.Paths()) > 0 || s.o.ForEach != nil}
 }
@@ -169,8 +170,8 @@ func (s *Sink) IgnoresEvents() bool { return true }
 // Guarded returns true: the store refuses older versions.
 func (s *Sink) Guarded() bool { return true }
 
-// Write applies the planned mutations. A change is Superseded if each of its mutations met a newer
-// version.
+// Write applies the planned mutations. A change is Superseded if the store has a newer version for each of its
+// mutations.
 func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	var failed pipeline.BatchError
 	s.o.Retention.Refuse(ds, &failed)
@@ -212,8 +213,8 @@ func (s *Sink) apply(ctx context.Context, ms []Mutation) ([]Result, error) {
 	return rs, err
 }
 
-// removeRefused writes void tombstones in place of documents that the store refuses permanently, for example
-// because they do not fit into the mapping. The changes fail nevertheless.
+// removeRefused replaces a document by a void tombstone if the store permanently refused the document's successor. A
+// store refuses a document, for example, if it does not fit the mapping. The change fails nevertheless.
 func (s *Sink) removeRefused(ctx context.Context, ms []Mutation, rs []Result) error {
 	var voids []Mutation
 	var refused []int // indexes of the refused mutations in ms
@@ -238,8 +239,8 @@ func (s *Sink) removeRefused(ctx context.Context, ms []Mutation, rs []Result) er
 	return err
 }
 
-// merge returns the outcome of a change: an error if one mutation failed, else Written, Coalesced or
-// Superseded, the first that one of its mutations has.
+// merge returns the outcome of a change from the results of its mutations. It returns an error if one mutation failed.
+// Otherwise the outcome is Written if one mutation was written, else Coalesced if one was coalesced, else Superseded.
 func merge(rs []Result) (pipeline.Outcome, error) {
 	var written, coalesced bool
 	for _, r := range rs {

@@ -9,20 +9,20 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/indexmap"
 )
 
-// The name that an application and the configuration use is an alias. It points to one physical index with the
+// Applications and the configuration name an index by an alias. The alias points to one physical index, which holds the
 // documents and the tombstones. The alias has a filter that shows only the documents. Requests that change documents
-// also name the alias, and require that it is one. So the server never recreates a deleted index by itself, without
-// mapping and alias.
+// also name the alias, and require that the name is an alias. Otherwise the server would recreate a deleted index by
+// itself, without mapping and alias.
 
-// The ends of the names of physical indexes.
+// The endings of the names of physical indexes.
 const (
 	physicalEnd = ".tw1"
 	hashedEnd   = ".twh1" // ending of names that are too long for physicalEnd
-	maxName     = 255     // bytes of an index name
+	maxName     = 255     // maximum bytes of an index name
 )
 
-// physicalName returns the name of the index of an alias. Different aliases have different indexes: a hash
-// replaces the part that is cut from a long name.
+// physicalName returns the name of the index of an alias. Different aliases have different indexes. If a name is too
+// long, it is cut, and a hash of the whole alias is added.
 func physicalName(alias string) string {
 	if len(alias)+len(physicalEnd) <= maxName {
 		return alias + physicalEnd
@@ -45,7 +45,7 @@ type alias struct {
 	Writes bool            `json:"is_write_index"`
 }
 
-// hidesTombstones reports whether the alias has the filter live.
+// hidesTombstones reports whether the alias has the filter liveFilter.
 func (a alias) hidesTombstones() bool {
 	want, err := indexmap.Decode([]byte(liveFilter))
 	if err != nil {

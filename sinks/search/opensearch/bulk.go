@@ -12,12 +12,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// Apply writes mutations as search.Store defines, in one bulk request or several
-// in sequence. It sends the newest mutation of each document. If the server refuses a whole
-// request, Apply sends its halves, down to the single document that the server refuses. A document that
-// does not fit the index's fields is sent
-// again, alone: concurrent requests may have created a field with different types. It is sent until it does not fit for
-// a field whose type was decided before.
+// Apply writes mutations as search.Store defines, in one bulk request or several in sequence. It sends the newest
+// mutation of each document. If the server refuses a whole request, Apply sends the two halves, and so on, down to the
+// single document that the server refuses.
+//
+// Apply sends a document that does not fit the index's fields again, alone. The document may have lost a race: a
+// concurrent request created a field with another type. Each such race decides the type of one more field. So Apply
+// sends the document again until it fails for a field whose type was already decided.
 func (s *Store) Apply(ctx context.Context, ms []search.Mutation) ([]search.Result, error) {
 	coalesced := search.Coalesce(ms)
 	b := &bulk{store: s, mutations: ms, results: make([]search.Result, len(ms))}
@@ -42,21 +43,25 @@ type bulk struct {
 	store     *Store
 	mutations []search.Mutation
 	results   []search.Result
-	unfit     []unfitMutation // mutations that did not fit the index's fields at the first attempt
-	alone     *unfitMutation  // the mutation that is sent alone, or that is never sent again; nil before that
-	again     bool            // it is sent once more
+	// mutations that did not fit the index's fields at the first attempt
+	unfit []unfitMutation
+	// the mutation that is sent alone, after the first attempt; nil during the first attempt. A repair sets an empty
+	// value, so that no mutation is sent alone
+	alone *unfitMutation
+	again bool // alone is to be sent once more
 
 	stop error // error after which nothing more is sent
 }
 
 // unfitMutation is a mutation that did not fit the index's fields.
 type unfitMutation struct {
-	i       int
-	decided []string // fields whose types other documents had decided; the mutation cannot lose them a second time
+	i int
+	// fields whose types other documents decided. The mutation cannot lose the race for one of these fields twice
+	decided []string
 }
 
-// losesAnother reports whether the mutation did not fit because another document decided the type of a further field at
-// the same time.
+// losesAnother reports whether the mutation lost a race for a field that is not in decided: another document decided
+// the type of the field at the same time. It adds the field to decided.
 func (u *unfitMutation) losesAnother(f *failure) bool {
 	field := f.field()
 	if field == "" || !f.reasonContains("cannot be changed from type") || slices.Contains(u.decided, field) {
@@ -66,12 +71,12 @@ func (u *unfitMutation) losesAnother(f *failure) bool {
 	return true
 }
 
-// maxRounds bounds how often a document is sent that loses a race with another writer each
-// time, or whose index or script was just deleted. After that the runner waits before it
-// retries.
+// maxRounds bounds how often a document is sent if it loses a race with another writer each time, or if its index or
+// script was just deleted. After the last round the mutation fails with a transient error, and the pipeline waits
+// before it retries.
 const maxRounds = 5
 
-// sendAll sends the mutations left until none is to be sent again at once.
+// sendAll sends the mutations left. It repeats those that are to be sent again at once, for up to maxRounds rounds.
 func (b *bulk) sendAll(ctx context.Context, left []int) error {
 	for round := 0; len(left) > 0 && round < maxRounds; round++ {
 		if b.store.mode == Exact {
@@ -84,8 +89,8 @@ func (b *bulk) sendAll(ctx context.Context, left []int) error {
 	return nil
 }
 
-// resolve ensures the indexes of the mutations at, and returns the mutations that can be sent. The
-// others get their errors.
+// resolve ensures that the indexes of the mutations at exist. It returns the mutations that can be sent, and sets the
+// errors of those that cannot. Here and below, at holds indexes into b.mutations.
 func (b *bulk) resolve(ctx context.Context, at []int) []int {
 	failed := make(map[string]error) // by index
 	left := at[:0:0]
@@ -108,8 +113,8 @@ func (b *bulk) resolve(ctx context.Context, at []int) []int {
 	return left
 }
 
-// send sends the mutations at, in as many requests as the limits require, and returns
-// those that are to be sent again at once.
+// send sends the mutations at, in as many requests as the limits require. It returns the mutations that are to be sent
+// again at once.
 func (b *bulk) send(ctx context.Context, at []int) (again []int) {
 	for parts := [][]int{at}; len(parts) > 0; { // a stack: the last part is sent next
 		part := parts[len(parts)-1]
@@ -136,7 +141,7 @@ func (b *bulk) send(ctx context.Context, at []int) (again []int) {
 	return again
 }
 
-// fail sets the error of the mutations at, and stops the bulk.
+// fail sets the error of the mutations at. After it no more requests are sent.
 func (b *bulk) fail(at []int, err error) {
 	b.stop = err
 	for _, i := range at {
@@ -144,7 +149,7 @@ func (b *bulk) fail(at []int, err error) {
 	}
 }
 
-// commonIndex returns the index of all mutations at; "" if there are several.
+// commonIndex returns the index of all mutations at, or "" if they have several.
 func (b *bulk) commonIndex(at []int) string {
 	for _, i := range at {
 		if b.mutations[i].Index != b.mutations[at[0]].Index {
@@ -162,13 +167,13 @@ func pathIn(index, path string) string {
 	return "/" + url.PathEscape(index) + path
 }
 
-// bulkPath restricts the answer to the parts that are read.
+// bulkPath is the path of a bulk request. It restricts the answer to the parts that the store reads.
 const bulkPath = "/_bulk?filter_path=items.*.status,items.*.result,items.*.error"
 
 const opWrite = "write a document"
 
-// perform sends the request r with the mutations at, sets their results, and returns those that are to be
-// sent again at once. divide is true if the halves of r are to be sent instead.
+// perform sends the request r with the mutations at, and sets their results. again holds the mutations that are to be
+// sent again at once. divide is true if the server refused r as a whole and the halves of r are to be sent instead.
 func (b *bulk) perform(ctx context.Context, r bulkRequest, at []int) (again []int, divide bool) {
 	s := b.store
 	a, err := s.client.bulk(ctx, pathIn(r.index, s.bulkPath), r.body)
@@ -191,7 +196,7 @@ func (b *bulk) perform(ctx context.Context, r bulkRequest, at []int) (again []in
 			s.limits.tooLarge(len(r.body))
 		}
 		return nil, true
-	case class == refused, class == gone: // not by an OpenSearch server: it has another answer to every bulk request
+	case class == refused, class == gone: // not from an OpenSearch server: it never answers a bulk request so
 		err = &Error{Op: opWrite, Status: a.status, Type: string(f.kind), Hint: "is url the address of an OpenSearch server?"}
 		if class == gone && f.kind == nil {
 			err = pipeline.Transient(err)
@@ -208,8 +213,8 @@ func (b *bulk) perform(ctx context.Context, r bulkRequest, at []int) (again []in
 	return nil, false
 }
 
-// items sets the results of the mutations at from the server's answer, and returns those
-// that are to be sent again at once.
+// items sets the results of the mutations at from the server's answer. It returns the mutations that are to be sent
+// again at once.
 func (b *bulk) items(ctx context.Context, at []int, body []byte) (again []int) {
 	var kept []int
 	ok := parseItems(body, len(at), func(n int, it *bulkItem) {
@@ -233,18 +238,18 @@ func (b *bulk) items(ctx context.Context, at []int, body []byte) (again []int) {
 	return again
 }
 
-// nextStep is what the store does after the answer about a document.
+// nextStep is what the store does next with a mutation, after the server's answer about its document.
 type nextStep uint8
 
 const (
-	settled    nextStep = iota // nothing more: the result is set
+	settled    nextStep = iota // nothing: the result is final
 	storedKept                 // read the stored version, since the script did not change the document
-	sendAgain                  // send it again at once: it lost a race, or its index or script was deleted
-	sendAlone                  // send it a second time, alone
+	sendAgain                  // send the mutation again at once: it lost a race, or its index or script was deleted
+	sendAlone                  // send the mutation a second time, alone
 )
 
-// setResult sets the result of a mutation from the server's answer about it. size is the length of the
-// request if the server refused the whole request, else 0.
+// setResult sets the result of the mutation i from the server's answer about it, and returns the next step. size is the
+// length of the request if the server refused the whole request, else 0.
 func (b *bulk) setResult(i int, it *bulkItem, size int) nextStep {
 	m, r := &b.mutations[i], &b.results[i]
 	*r = search.Result{}

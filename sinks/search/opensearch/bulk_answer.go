@@ -2,23 +2,23 @@ package opensearch
 
 import "github.com/tablewake/tablewake/pipeline/jsoncursor"
 
-// bulkItem is the result of one document of a bulk request. It is valid during a call.
+// bulkItem is the server's result for one document of a bulk request. It is valid only during the call of visit.
 type bulkItem struct {
 	failure
 	noop bool // the script did not change the document
 }
 
-// parseItems reads the answer to a bulk request of n documents in one pass, and calls visit with
-// every item in order. It returns false if the answer does not belong to such a request; it may
-// have called visit before.
+// parseItems reads the answer to a bulk request of n documents in one pass, and calls visit with every item in order.
+// It returns false if the answer does not belong to a request of n documents. It may have called visit before it finds
+// that out.
 func parseItems(body []byte, n int, visit func(i int, it *bulkItem)) bool {
 	var it bulkItem
 	return parseList(body, "items", n, func(c *jsoncursor.Cursor) { it = readItem(c) }, func(i int) { visit(i, &it) })
 }
 
-// parseList reads the n elements of a member of the answer in one pass, and calls visit after
-// each. It returns false if the answer does not belong to a request of n documents; it may have
-// called visit before.
+// parseList reads the list of n elements in the named member of the answer, in one pass. It calls read for each
+// element, and then visit. It returns false if the answer does not belong to a request of n documents. It may have
+// called visit before it finds that out.
 func parseList(body []byte, member string, n int, read func(c *jsoncursor.Cursor), visit func(i int)) bool {
 	c := jsoncursor.New(body)
 	seen := 0
@@ -36,7 +36,7 @@ func parseList(body []byte, member string, n int, read func(c *jsoncursor.Cursor
 	return !c.Failed() && seen == n
 }
 
-// readItem reads {"index":{"status":200,...}}.
+// readItem reads one item of the answer: {"index":{"status":200,...}}.
 func readItem(c *jsoncursor.Cursor) (it bulkItem) {
 	c.Want('{')
 	c.Name()
@@ -54,10 +54,10 @@ func readItem(c *jsoncursor.Cursor) (it bulkItem) {
 	return it
 }
 
-// read reads an error: an object with its type, its reason and its cause.
+// read reads an error of the answer. It is an object with a type, a reason and a cause, or a text.
 func (f *failure) read(c *jsoncursor.Cursor) {
 	if c.Peek() != '{' {
-		f.reason = c.Text() // text of a proxy, or of AWS
+		f.reason = c.Text() // an error text of a proxy, or of AWS
 		return
 	}
 	for name := range c.Members() {
@@ -77,7 +77,7 @@ func (f *failure) read(c *jsoncursor.Cursor) {
 	}
 }
 
-// parse reads an answer that is not ok. Missing parts stay empty.
+// parse reads the failure of an answer that did not succeed. Parts that the answer lacks stay empty.
 func (a answer) parse() failure {
 	f := failure{status: a.status}
 	c := jsoncursor.New(a.body)
@@ -85,7 +85,7 @@ func (a answer) parse() failure {
 		switch string(name) {
 		case "error":
 			f.read(&c)
-		case "message", "Message": // text of AWS, which refuses before the request reaches the server
+		case "message", "Message": // an error text of AWS, which can refuse a request before the server receives it
 			f.reason = c.Text()
 		}
 	}

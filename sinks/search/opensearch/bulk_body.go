@@ -14,7 +14,7 @@ import (
 // whole request.
 const maxID = 512
 
-// checkMutation returns the error of a mutation that would fail a whole request.
+// checkMutation returns an error if the mutation would make the server refuse the whole request.
 func (s *Store) checkMutation(m *search.Mutation) error {
 	switch {
 	case m.ID == "":
@@ -31,8 +31,9 @@ func (s *Store) checkMutation(m *search.Mutation) error {
 	return nil
 }
 
-// externalVersion is the external version of a mutation in mode fast: the creation
-// time of the change in Unix seconds. A change without a time, such as one of a backfill, is below all others.
+// externalVersion returns the version of a mutation in mode fast. OpenSearch calls a version that the client gives an
+// external version. It is the creation time of the change in Unix seconds. A change without a time has version 0, below
+// all others.
 func externalVersion(m *search.Mutation) int64 {
 	if m.Time.IsZero() {
 		return 0
@@ -40,18 +41,18 @@ func externalVersion(m *search.Mutation) int64 {
 	return m.Time.Unix()
 }
 
-// bulkRequest has the first mutations of a list.
+// bulkRequest is a bulk request with the first count mutations of a list.
 type bulkRequest struct {
 	count int
-	index string // index of all mutations, which is then in the path for access policies; "" if each line has its own
+	// index of all mutations, which the path then names, for access policies; "" if each line names its own index
+	index string
 	body  []byte
 }
 
 // lineOverhead estimates the bytes of a mutation besides its document and its id.
 const lineOverhead = 256
 
-// encode returns a request with as many of the mutations at as the limits allow, and at least
-// one.
+// encode returns a request with the first of the mutations at: as many as the limits allow, and at least one.
 func (b *bulk) encode(at []int) bulkRequest {
 	most := b.store.limits.maxBytes()
 	r := bulkRequest{index: b.commonIndex(at)}
@@ -82,8 +83,8 @@ func (b *bulk) encode(at []int) bulkRequest {
 	return r
 }
 
-// appendExact appends the lines that write a mutation if the script finds no newer
-// version. A missing document is created by the script (scripted_upsert).
+// appendExact appends the lines that write a mutation if the script finds no newer version. The script also creates a
+// missing document (scripted_upsert).
 func (s *Store) appendExact(dst []byte, index string, m *search.Mutation) []byte {
 	dst = append(dst, `{"update":{`...)
 	dst = appendTarget(dst, index, m)
@@ -106,7 +107,7 @@ func (s *Store) appendFast(dst []byte, index string, m *search.Mutation) []byte 
 }
 
 func appendTarget(dst []byte, index string, m *search.Mutation) []byte {
-	if index != "" { // "": the path names it
+	if index != "" { // "": the path names the index
 		dst = append(appendText(append(dst, `"_index":`...), index), ',')
 	}
 	dst = appendText(append(dst, `"_id":`...), m.ID)
@@ -126,8 +127,8 @@ func appendText(dst []byte, s string) []byte {
 	return append(append(append(dst, '"'), s...), '"')
 }
 
-// appendDocument appends a JSON document on one line, as a bulk request requires. It replaces line
-// breaks by spaces; in JSON they occur between tokens only.
+// appendDocument appends a JSON document on one line, as a bulk request requires. It replaces line breaks by spaces.
+// This is safe, because JSON has line breaks only between tokens.
 func appendDocument(dst, doc []byte) []byte {
 	from := len(dst)
 	dst = append(dst, doc...)

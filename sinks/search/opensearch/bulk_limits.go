@@ -2,16 +2,18 @@ package opensearch
 
 import "sync"
 
-// limits bound a bulk request.
+// limits holds the limits of bulk requests. They adapt to the server's answers.
 type limits struct {
 	count int // documents
 
-	mu     sync.Mutex
-	bytes  int // most bytes of a request. They decrease when the server finds a request too large, and never grow
-	window int // most bytes of a request to a busy server. They decrease with each refusal, and grow again
+	mu sync.Mutex
+	// maximum bytes of a request. It decreases when the server finds a request too large, and never grows
+	bytes int
+	// maximum bytes of a request to a busy server. It decreases with each refusal, and grows with each accepted request
+	window int
 }
 
-// minWindow is the least window.
+// minWindow is the smallest value of limits.window, in bytes.
 const minWindow = 4 << 10
 
 // maxBytes returns how many bytes a request may have now.

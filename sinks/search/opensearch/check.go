@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Check compares the script, the record and the indexes of the sink with the configuration, as [Store.Open] does. It
-// writes nothing, and sends each request once. It returns the names of the indexes that exist. A missing script or
-// index is not an error: Open or the first document creates it.
+// Check compares three things on the server with the configuration, as [Store.Open] does: the stored script, the record
+// of the sink, and its indexes. It writes nothing, and sends each request once. It returns the names of the indexes
+// that exist. A missing script or index is not an error: Open or the first document creates it.
 func (s *Store) Check(ctx context.Context) (names []string, err error) {
 	if s.indexes == nil {
 		return nil, errs.New("opensearch: Check: the store has no Indexes: give them in Options")

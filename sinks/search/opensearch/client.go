@@ -20,7 +20,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/bounded"
 )
 
-// client sends requests. It never retries: the caller decides.
+// client sends requests. It never retries; its callers decide about that.
 type client struct {
 	server         *opensearch.Client
 	transport      *http.Transport         // nil if the options gave a transport
@@ -56,8 +56,8 @@ func newClient(o Options) (*client, error) {
 	return c, err
 }
 
-// idleConnections bounds the idle connections: a sink has several writes in flight, and
-// each would otherwise connect again.
+// idleConnections bounds the idle connections to the server. A sink has several writes in flight. With Go's default of
+// 2 most writes would have to connect again.
 const idleConnections = 32
 
 func newTransport(ca string) (*http.Transport, error) {
@@ -84,8 +84,8 @@ func (c *client) close() {
 	}
 }
 
-// noRetry wraps io.EOF in another error, so that the library does not recognize it. At io.EOF the library would send
-// the request again, with only the unread rest of its body.
+// noRetry wraps each error in another one, so that the library does not recognize io.EOF. After io.EOF the library
+// would send the request again, with only the unread rest of its body.
 type noRetry struct{ http.RoundTripper }
 
 func (t noRetry) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -100,20 +100,21 @@ func (t noRetry) RoundTrip(r *http.Request) (*http.Response, error) {
 type answer struct {
 	status int
 	header http.Header
-	body   []byte // whole
+	body   []byte // complete
 }
 
-// succeeded reports whether the server did what was requested.
+// succeeded reports whether the server did what was requested: the status is 2xx.
 func (a answer) succeeded() bool { return a.status/100 == 2 }
 
-// call is a request whose errors name its purpose.
+// call is a request, with its purpose for error texts.
 type call struct {
-	op, index    string // operation and index, for the error; see Error
+	op, index    string // operation and index for error texts; see Error
 	method, path string
 	body         any // encoded as JSON; nil for none
 }
 
-// ask sends a request and reads the answer. found is false if the server answers 404.
+// ask sends a request and returns the body of the answer. found is false if the server answers 404. Any other status
+// that is not 2xx is an error.
 func (c *client) ask(ctx context.Context, q call) (body []byte, found bool, err error) {
 	var sent []byte
 	if q.body != nil {
@@ -131,9 +132,9 @@ func (c *client) ask(ctx context.Context, q call) (body []byte, found bool, err 
 	return a.body, true, nil
 }
 
-// do sends a request, with a JSON body unless it is nil, and reads the answer, whatever its status. path begins with a
-// slash, is escaped, and may have a query. It returns a transient error if there is no answer. Then the effect is
-// unknown.
+// do sends a request and returns the answer, whatever its status is. body is JSON; nil means none. path begins with a
+// slash, is escaped, and may have a query. If there is no answer, do returns a transient error, and the effect of the
+// request is unknown.
 func (c *client) do(ctx context.Context, method, path string, body []byte) (answer, error) {
 	return c.send(ctx, method, path, "application/json", body)
 }
@@ -147,7 +148,7 @@ func (c *client) send(ctx context.Context, method, path, kind string, body []byt
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	if c.credentials != nil {
-		// The credentials are loaded here, because ctx can stop this call. The signer loads them without a context.
+		// The signer would load the credentials without a context. Here they are loaded with ctx, which can stop it.
 		if _, err := c.credentials.Retrieve(ctx); err != nil {
 			err = errs.Errorf("opensearch: no credentials to sign with: %w", err)
 			if ctx.Err() != nil {
@@ -183,8 +184,8 @@ func (c *client) send(ctx context.Context, method, path, kind string, body []byt
 	return a, nil
 }
 
-// isFromOpenSearch reports whether the answer can come from OpenSearch. If the caller interprets the body of a status,
-// the body must be a JSON object. Answers with other statuses need no body.
+// isFromOpenSearch reports whether the answer can come from OpenSearch. For the statuses whose body the caller
+// interprets, the body must be a JSON object. For all other statuses the body does not matter.
 func (a answer) isFromOpenSearch(method string) bool {
 	switch {
 	case method == http.MethodHead:

@@ -24,29 +24,31 @@ import (
 // Indexes defines the indexes of one sink.
 type Indexes struct {
 	Pipeline string // required: name of the pipeline
-	Sink     string // required: name of the sink; an index belongs to the sink that created it
+	// required: name of the sink. An index belongs to the sink that created it
+	Sink string
 
-	// Name is the index name of the sink: the aliases that applications read.
+	// Name is the template of the sink's index names. Applications read the indexes by these names, which are aliases.
 	Name *template.Template // required
 
-	// Mapping is the JSON body of a new index: {"settings": ..., "mappings": ...}, or
-	// the content of mappings alone. An existing index is compared with it, and
-	// never altered. Default: the server's settings and dynamic mapping.
-	// Numbers that Mapping does not map are doubles (see [Indexes].Attributes). A new index gets a rule for that. An
-	// existing index needs no such rule.
+	// Mapping is the JSON body of a new index: {"settings": ..., "mappings": ...}, or the content of mappings alone. An
+	// existing index is compared with Mapping, and never altered. Default: the server's settings and dynamic mapping. A
+	// new index also gets a rule that maps the numbers that Mapping does not map to doubles (see [Indexes].Attributes).
+	// An existing index need not have that rule.
 	Mapping json.RawMessage
-	// Fields are the fields of the sink. The mapping must map each field that the sink writes as scaled_float so.
+	// Fields are the fields of the sink. If the sink writes a field as scaled_float, Mapping must map the field as
+	// scaled_float.
 	Fields search.Fields
 	// Attributes are the declared types of attributes. A declared number that Mapping does not map is a
 	// double from the start, even if its first value is written as text. Default: none
 	Attributes map[string]item.Kind
 
-	// WroteDocuments is set if the pipeline's state knows that the sink wrote documents. Then a missing record of the
-	// sink on the server is an error, and no index is created. Default: the sink begins now
+	// WroteDocuments means that the sink wrote documents before, as the pipeline's state knows. If it is set and the
+	// server has no record of the sink, that is an error, and no index is created. Default: the sink begins now
 	WroteDocuments bool
 
-	OnDemand   bool // create the index with its first document, as for a template. Default: Open creates it
-	MaxIndexes int  // maximum indexes that a template may create. Default: no limit
+	// create the index with its first document, as for a template. Default: Open creates the index
+	OnDemand   bool
+	MaxIndexes int // maximum number of indexes that a template may create. Default: no limit
 }
 
 // indexes holds the state of a store's indexes in memory.
@@ -55,8 +57,10 @@ type indexes struct {
 	definition *definition
 	creating   chan struct{} // full while a caller looks for or creates an index
 
-	readyAt   sync.Map     // maps the name of an index to the time at which the index was last found ready
-	fullUntil atomic.Int64 // Unix time in nanoseconds. Until then a missing index is refused without counting the indexes
+	// name of an index -> the time at which the index was last found ready
+	readyAt sync.Map
+	// Unix time in nanoseconds. Until that time a missing index is refused without counting the indexes
+	fullUntil atomic.Int64
 }
 
 func newIndexes(o Indexes) (*indexes, error) {
@@ -81,13 +85,14 @@ func newIndexes(o Indexes) (*indexes, error) {
 // sink returns the owner of the indexes.
 func (x *indexes) sink() search.Owner { return search.Owner{Pipeline: x.Pipeline, Sink: x.Sink} }
 
-// singleName returns the index name and true if all items have the same, else its constant prefix and false.
+// singleName returns the name of the index and true if all items go to one index. Otherwise it returns the constant
+// prefix of the names, and false.
 func (x *indexes) singleName() (string, bool) { return x.Name.Prefix() }
 
-// recheckInterval is the time between two checks that an index was not exchanged.
+// recheckInterval is the time between two checks that an index was not replaced by another one.
 const recheckInterval = 5 * time.Second
 
-// lastReady returns when the index of a name was last found ready.
+// lastReady returns when the index of a name was last found ready. ok is false if it never was.
 func (x *indexes) lastReady(name string) (at time.Time, ok bool) {
 	v, ok := x.readyAt.Load(name)
 	at, _ = v.(time.Time)
@@ -96,14 +101,14 @@ func (x *indexes) lastReady(name string) (at time.Time, ok bool) {
 
 // phase is the state of an index, according to the record of its sink and the server:
 //
-//	absent    never created; create creates it with its alias, in one step
-//	unnoted   it exists, and the record does not name it; note records its UUID
-//	ready     it exists with the recorded UUID
-//	deleted   it is recorded, and does not exist
-//	exchanged it is recorded, and exists with another UUID
+//	absent     it was never created; createIndex creates it with its alias, in one step
+//	unrecorded it exists, and the record does not name it; recordUUID records its UUID
+//	ready      it exists with the recorded UUID
+//	deleted    the record names it, and it does not exist
+//	exchanged  the record names it, and it exists with another UUID
 //
-// The last two are a [state.LostError], until Forget drops the record. An existing index that verify
-// refuses is not used in any phase.
+// The phases deleted and exchanged are a [state.LostError], until Forget drops the record. An existing index that
+// verifyIndex refuses is not used in any phase.
 type phase uint8
 
 const (
@@ -114,8 +119,8 @@ const (
 	exchanged
 )
 
-// phase returns the phase of the index of a name. there is the state of the index on the server; nil if the server has
-// no such index.
+// phase returns the phase of the index of a name. there is the state of the index on the server, or nil if the server
+// has no such index.
 func (r *indexRecord) phase(name string, there *indexState) phase {
 	was, noted := r.UUIDs[name]
 	switch id := there.uuid(); {
@@ -144,7 +149,8 @@ func (s *Store) lostError(r *indexRecord, name string, there *indexState) error 
 	return nil
 }
 
-// noteUUID records the UUID of an existing index; false if the record names the index already.
+// noteUUID records the UUID of an existing index. It returns false if the index does not exist or the record already
+// names it.
 func (r *indexRecord) noteUUID(name string, there *indexState) bool {
 	if r.phase(name, there) != unrecorded {
 		return false
@@ -156,8 +162,8 @@ func (r *indexRecord) noteUUID(name string, there *indexState) bool {
 	return true
 }
 
-// ensureIndex creates the index of a name if it is absent. It checks the index at the first write, and again
-// after recheck, because the index may be exchanged. The error concerns every mutation of the name.
+// ensureIndex creates the index of a name if it is absent. It checks the index at the first write, and again after
+// recheckInterval, because somebody may delete or replace the index. An error applies to every mutation of that index.
 func (s *Store) ensureIndex(ctx context.Context, name string) error {
 	x := s.indexes
 	if x == nil || s.isReady(name) {
@@ -195,7 +201,8 @@ func (s *Store) ensureIndex(ctx context.Context, name string) error {
 			name, last.UTC().Format(time.RFC3339), err))
 }
 
-// confirmIndexes marks all unchanged indexes of the sink as ready, with two requests, since a template may have many.
+// confirmIndexes marks all unchanged indexes of the sink as ready. It needs only two requests, since a template may
+// have many indexes.
 func (s *Store) confirmIndexes(ctx context.Context, now time.Time) error {
 	r, _, _, err := s.readRecord(ctx, s.indexes.sink())
 	if err != nil {
@@ -213,19 +220,20 @@ func (s *Store) confirmIndexes(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// isReady reports whether the index of a name was found ready less than recheck ago.
+// isReady reports whether the index of a name was found ready less than recheckInterval ago.
 func (s *Store) isReady(name string) bool {
 	at, ok := s.indexes.lastReady(name)
 	return ok && s.clock().Sub(at) < recheckInterval
 }
 
-// maxTries bounds the attempts if another process creates or deletes the index meanwhile.
+// maxTries bounds the attempts of makeReady. An attempt fails if another process creates the index at the same time.
 const maxTries = 3
 
-// makeReady brings the index of a name to the phase ready.
+// makeReady brings the index of a name to the phase ready, or returns an error.
 func (s *Store) makeReady(ctx context.Context, name string) error {
 	for range maxTries {
-		// The record is read before the index is looked for, so it is never newer.
+		// The record is read before the server is asked for the index. So the record never names an index that was
+		// created after the answer.
 		r, _, _, err := s.readRecord(ctx, s.indexes.sink())
 		if err != nil {
 			return err
@@ -271,8 +279,8 @@ func (s *Store) recordUUID(ctx context.Context, name string, there *indexState) 
 	})
 }
 
-// scopeError makes an error fatal if the sink has one index. For a template it stays permanent, so that it fails only
-// the documents of one index.
+// scopeError makes an error fatal if the sink has one index. For a template the error stays permanent, so that only the
+// documents of one index fail.
 func (s *Store) scopeError(err error) error {
 	if _, one := s.indexes.singleName(); one {
 		return pipeline.Fatal(err)
@@ -311,8 +319,8 @@ func indexDiffersError(name, difference string) error {
 		"opensearch: index %s is not what search.mapping asks for, and an index is never altered: %s; take it back in the file or, where the server allows it, in the index; else give the sink another index name and replay the history into it", name, difference)
 }
 
-// createIndex creates the index of a name with its alias, in one step; false if another process
-// just created it.
+// createIndex creates the index of a name with its alias, in one step. It returns false if the index exists already,
+// because another process just created it.
 func (s *Store) createIndex(ctx context.Context, name string) (bool, error) {
 	body, err := s.indexes.definition.body(owner{s.indexes.Pipeline, s.indexes.Sink, name})
 	if err != nil {

@@ -17,21 +17,21 @@ import (
 // errs makes the errors of this package. Their redacted text holds no data.
 const errs = redact.Class("search")
 
-// Error is a refused or failed request. It contains only the error type and the field name of the
-// server's text, since the rest may show values and keys.
+// Error is a refused or failed request. Of the server's text it contains only the type of the error and the name of the
+// field, since the rest may show values and keys.
 type Error struct {
 	Op     string // the requested operation: "write a document", ...
-	Index  string // where, if the server was asked about one index
+	Index  string // name of the index; "" if the request was not about one index
 	Status int    // HTTP status of the answer
 	Type   string // the server's name of the error, such as mapper_parsing_exception; "" if it has none
 	Field  string // field of the document that the server refuses; "" if the error is not about a field
-	Hint   string // what to do; "" if the type says it
+	Hint   string // what an operator can do; "" if the type is clear enough
 
-	class string // see Describe
+	class string // class that Describe returns; "" means "opensearch"
 }
 
-// Error is a line such as: opensearch: write a document in products:
-// mapper_parsing_exception (400): field "Price"; change the mapping ...
+// Error returns a line such as: opensearch: write a document in products: mapper_parsing_exception (400): field
+// "Price"; change the mapping ...
 func (e *Error) Error() string {
 	where := ""
 	if e.Index != "" {
@@ -69,7 +69,7 @@ var _ redact.Redacted = (*Error)(nil)
 func (a answer) failure(op, index string) error {
 	f := a.parse()
 	err := f.err(op, index)
-	if after := awserr.ParseRetryAfter(a.header); after > 0 { // from a proxy: the server itself sends no Retry-After
+	if after := awserr.ParseRetryAfter(a.header); after > 0 { // only proxies send Retry-After; OpenSearch does not
 		if _, transient := pipeline.Retryable(err); transient {
 			return pipeline.RetryAfter(err, after)
 		}
@@ -77,21 +77,21 @@ func (a answer) failure(op, index string) error {
 	return err
 }
 
-// failure is the server's report of a refused request or document.
-// Its texts are parts of the answer, which may be in a pooled buffer.
+// failure is the server's report of a refused request or document. Its texts are slices of the answer's body.
 type failure struct {
 	status      int
 	kind        []byte // the error's type
-	reason      []byte // its text, with the escapes of JSON: only searched for known parts
-	causeKind   []byte // the type of the innermost cause; nil if there is none
+	reason      []byte // the error's text, still with JSON escapes; it is only searched for known parts
+	causeKind   []byte // the type of the innermost cause; nil if the error has no cause
 	causeReason []byte // the text of that cause
 }
 
-// class is the meaning of a failure for the sender.
+// class is the meaning of a failure for the sender of the request.
 type class struct {
-	name      string            // in logs
-	markError func(error) error // marks the error for the pipeline; nil: the document will never be accepted
-	hint      string            // what an operator can do
+	name string // name in logs
+	// marks the error for the pipeline; nil: the error is permanent, the document will never be accepted
+	markError func(error) error
+	hint      string // what an operator can do
 }
 
 var (
@@ -99,7 +99,7 @@ var (
 	busy     = &class{name: "throttled", markError: pipeline.Transient}
 	unwell   = &class{name: "unavailable", markError: pipeline.Transient}
 	tooLarge = &class{name: "too_large", hint: "raise http.max_content_length of the server, or leave fields out"}
-	// another writer was there between the reading and the writing
+	// another writer changed the document between the server's read and its write
 	outrun   = &class{name: "conflict", markError: pipeline.Transient}
 	gone     = &class{name: "missing"} // the document does not exist
 	noIndex  = &class{name: "missing", markError: pipeline.Fatal, hint: "create the index, or let create do it"}
@@ -116,7 +116,7 @@ var (
 		hint: "the server runs no stored scripts in updates: allow them (script.allowed_types, script.allowed_contexts), or use mode: fast, whose order within one second is that of one worker"}
 )
 
-// hasType reports whether the error or its cause is of one of these types.
+// hasType reports whether the error or its cause has one of the types kinds.
 func (f *failure) hasType(kinds ...string) bool {
 	return slices.Contains(kinds, string(f.kind)) || slices.Contains(kinds, string(f.causeKind))
 }
@@ -125,7 +125,7 @@ func (f *failure) hasType(kinds ...string) bool {
 func (f *failure) class() *class {
 	forbidden := f.status == http.StatusForbidden || f.status == http.StatusUnauthorized
 	switch {
-	case f.hasType("cluster_block_exception", "index_closed_exception"): // a closed index is opened again
+	case f.hasType("cluster_block_exception", "index_closed_exception"): // an operator may open a closed index again
 		return blocked
 	case f.status == http.StatusTooManyRequests,
 		f.hasType("circuit_breaking_exception", "rejected_execution_exception", "opensearch_rejected_execution_exception"):
@@ -140,7 +140,7 @@ func (f *failure) class() *class {
 		return noScript
 	case f.status == 0, f.kind == nil && f.reason == nil &&
 		(f.status == http.StatusBadRequest || f.status == http.StatusForbidden || f.status == http.StatusPreconditionFailed):
-		return unwell // not an OpenSearch server's: it says why
+		return unwell // not from an OpenSearch server, which always gives a reason
 	case f.status == http.StatusNotFound:
 		return gone
 	case f.hasType("illegal_argument_exception") && f.reasonContains("cannot execute"):
@@ -157,7 +157,8 @@ func (f *failure) class() *class {
 	return refused
 }
 
-// documentUnfit reports whether a document did not fit the fields of its index at that time.
+// documentUnfit reports whether the document did not fit the fields that its index had when the server tried to write
+// it.
 func (f *failure) documentUnfit() bool {
 	return f.class() == refused && (string(f.kind) == "mapper_parsing_exception" ||
 		string(f.kind) == "illegal_argument_exception")
@@ -191,9 +192,9 @@ func (f *failure) err(op, index string) error {
 	return class.markError(e)
 }
 
-// missingPermission returns the permission that a refusal names, of the server's roles
-// ("no permissions for [indices:data/write/bulk] and User ...") or of an AWS policy ("is not authorized
-// to perform: es:ESHttpPost"). It returns "" if the refusal names none.
+// missingPermission returns the permission that a refusal names, or "" if it names none. It can be a permission of the
+// server's roles ("no permissions for [indices:data/write/bulk] and User ...") or of an AWS policy ("is not authorized
+// to perform: es:ESHttpPost").
 func (f *failure) missingPermission() string {
 	if m := rights.FindSubmatch(f.reason); m != nil {
 		return string(m[1])
@@ -213,7 +214,7 @@ var fieldMarks = []struct{ before, after string }{
 	{"field [", "]"},
 }
 
-// field returns the name of the field that the server refuses, "" if it names none.
+// field returns the name of the field that the server refuses, or "" if the failure names no field.
 func (f *failure) field() string {
 	for _, m := range fieldMarks {
 		_, rest, found := strings.Cut(string(f.reason), m.before)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// flattenSettings adds settings by their full names: {"index": {"number_of_shards": 1}},
-// {"number_of_shards": 1} and {"index.number_of_shards": "1"} are the same.
+// flattenSettings adds settings to the map to, by their full names. Three spellings of one setting get one name:
+// {"index": {"number_of_shards": 1}}, {"number_of_shards": 1} and {"index.number_of_shards": "1"}.
 func flattenSettings(to map[string]string, prefix string, settings map[string]any) {
 	for name, v := range settings {
 		if prefix != "" {
@@ -22,14 +22,14 @@ func flattenSettings(to map[string]string, prefix string, settings map[string]an
 			name = "index." + name
 		}
 		if list, ok := v.([]any); ok && len(list) == 1 {
-			v = list[0] // the server returns a list if there may be several values
+			v = list[0] // the server returns a list of one if a setting can have several values
 		}
 		to["settings."+name] = canonicalJSON(v)
 	}
 }
 
-// flattenMapping adds the parameters of a mapping by path. A property a.b is b inside a. _meta
-// is ignored.
+// flattenMapping adds the parameters of a mapping to the map to, by path. A property named a.b is the property b inside
+// a. flattenMapping ignores _meta.
 func flattenMapping(to map[string]string, path string, mapping map[string]any) {
 	for name, v := range mapping {
 		if path == "mappings" && name == "_meta" {
@@ -46,8 +46,8 @@ func flattenMapping(to map[string]string, path string, mapping map[string]any) {
 	}
 }
 
-// changedDefinition describes the first difference between the recorded configuration and the present one;
-// "" if there is none.
+// changedDefinition describes the first difference between the recorded configuration was and the present one. It
+// returns "" if they are equal.
 func changedDefinition(was, is map[string]string) string {
 	either := maps.Clone(was)
 	maps.Copy(either, is)
@@ -66,9 +66,10 @@ func changedDefinition(was, is map[string]string) string {
 	return ""
 }
 
-// definitionDifference describes the first difference between an index and the configuration; "" if there is none.
-// Additional settings of the index come from dynamic mapping or an index template, and are ignored. A
-// parameter that has its default value is not returned by the server.
+// definitionDifference describes the first difference between the configuration asked and the index there. It returns
+// "" if the index has everything that is asked for. It ignores what the index has in addition, which comes from dynamic
+// mapping or an index template. It also ignores a missing parameter of a field, because the server does not return a
+// parameter that has its default value.
 func definitionDifference(asked, there map[string]string) string {
 	for _, path := range slices.Sorted(maps.Keys(asked)) {
 		is, ok := there[path]
@@ -85,7 +86,7 @@ func definitionDifference(asked, there map[string]string) string {
 	return ""
 }
 
-// hasField reports whether the field of a parameter's path exists.
+// hasField reports whether the field exists that a parameter's path belongs to.
 func hasField(there map[string]string, path string) bool {
 	field := fieldOf(path)
 	if field == "mappings" {
@@ -99,7 +100,8 @@ func hasField(there map[string]string, path string) bool {
 	return false
 }
 
-// fieldOf returns the path of the field of a parameter's path.
+// fieldOf returns the path of the field that a parameter's path belongs to, or "mappings" if the parameter is not one
+// of a field.
 func fieldOf(path string) string {
 	at := -1
 	for _, container := range []string{".properties.", ".fields."} {

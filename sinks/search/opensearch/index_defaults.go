@@ -10,11 +10,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// withDefaults returns the mappings of a new index: mappings with what the configuration leaves open. Without that the
-// server maps a number to long or float by its first value, and one of two concurrent requests may fail. Every number
-// is a double: declared numbers by name, so that it also holds if the first value is written as text, and others by a
-// dynamic template after those of the mapping. A mapping that allows no new fields stays as it is. If a mapping has its
-// own dynamic templates, they apply to declared numbers.
+// withDefaults returns the mappings of a new index: the configured mappings, and a rule that makes every other number a
+// double. Without the rule the server maps a number to long or float by its first value, and one of two concurrent
+// requests may fail. Declared numbers are mapped by name, so that the rule also holds if the first value is written as
+// text. Other numbers are mapped by a dynamic template that follows those of the mapping. There are two exceptions. A
+// mapping that allows no new fields stays as it is. If a mapping has its own dynamic templates, declared numbers are
+// not mapped by name, so that those templates apply to them.
 func withDefaults(
 	mappings map[string]any, fields search.Fields, declared map[string]item.Kind,
 ) (map[string]any, error) {
@@ -43,7 +44,8 @@ func withDefaults(
 		if kind != item.KindN || !ok || form == search.NumberString || form == search.NumberScaledFloat {
 			continue
 		}
-		if !strings.Contains(name, ".") && !mapsField(mapped, name) { // a dot leads into an object
+		// a name with a dot means a field inside an object
+		if !strings.Contains(name, ".") && !mapsField(mapped, name) {
 			properties[name] = double
 		}
 	}
@@ -51,7 +53,7 @@ func withDefaults(
 	return mappings, nil
 }
 
-// forbidsNewFields reports whether a value of dynamic prevents new fields.
+// forbidsNewFields reports whether a value of the parameter "dynamic" prevents new fields.
 func forbidsNewFields(dynamic any) bool {
 	switch dynamic {
 	case false, "false", "strict":
@@ -60,7 +62,7 @@ func forbidsNewFields(dynamic any) bool {
 	return false
 }
 
-// mapsField reports whether properties map a field, or a field inside it.
+// mapsField reports whether properties map the field name, or a field inside it.
 func mapsField(properties map[string]any, name string) bool {
 	for p := range properties {
 		if p == name || strings.HasPrefix(p, name+".") {

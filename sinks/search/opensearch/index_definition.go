@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// own is the mapping of the field _tw of each document. Its version and its owner are not indexed, because they are
-// read by the id of the document.
+// own is the mapping of the field _tw of each document. _tw.version and _tw.by are not indexed, because they are only
+// read together with a document that is found by its id.
 const own = `{"dynamic":false,"properties":{
 	"version":{"type":"keyword","index":false,"doc_values":false},
 	"by":{"type":"keyword","index":false,"doc_values":false},
@@ -22,16 +22,16 @@ const own = `{"dynamic":false,"properties":{
 	"deleted":{"type":"boolean"},
 	"gone":{"type":"date"}}}`
 
-// definition is the body of a new index.
+// definition is the configured definition of an index, from which the body of a new index is made.
 type definition struct {
 	settings       map[string]any
 	mappings       map[string]any
-	settingsByPath map[string]string // values of settings and of mappings, by path
-	created        map[string]any    // mappings of a new index. They have defaults, which are never compared
+	settingsByPath map[string]string // the values of settings and of mappings, by path
+	// mappings of a new index: mappings and the rules of withDefaults. These rules are never compared
+	created map[string]any
 }
 
-// newDefinition parses a mapping: {"settings": ..., "mappings": ...}, or
-// the content of mappings alone.
+// newDefinition parses a mapping. It is {"settings": ..., "mappings": ...}, or the content of mappings alone.
 func newDefinition(mapping json.RawMessage, fields search.Fields, declared map[string]item.Kind) (*definition, error) {
 	settings, mappings, err := indexmap.Parse(mapping)
 	if err != nil {
@@ -68,7 +68,8 @@ func (d *definition) body(by owner) ([]byte, error) {
 	})
 }
 
-// put sets a member of a part of mappings. It copies that part first.
+// put sets a member of a part of mappings, such as of properties. It replaces the part by a copy first, since others
+// may share the part.
 func put(mappings map[string]any, part, name string, v any) error {
 	members, err := indexmap.ObjectMember(mappings, part)
 	if err != nil {
@@ -95,8 +96,8 @@ func (d *definition) checkNumbers(fields search.Fields) error {
 	return nil
 }
 
-// canonicalJSON returns v as text that is independent of the server's spelling: some settings are
-// returned as strings, and 100 as 100.0.
+// canonicalJSON returns v as text. Equal values have equal texts, however the server spells them. The server returns
+// some settings as strings, and may return 100 as 100.0.
 func canonicalJSON(v any) string {
 	switch v := v.(type) {
 	case map[string]any:

@@ -10,13 +10,15 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// pendingFor is how long a reservation of an index lasts. After that its process is presumed dead.
+// pendingFor is how long a reservation of an index lasts. If the index does not exist by then, the process that
+// reserved it is presumed dead.
 const pendingFor = 10 * time.Minute
 
-// fullFor is how long indexes are not counted again after the bound was reached.
+// fullFor is how long a process refuses new indexes without counting again, after it found that the template has
+// MaxIndexes indexes.
 const fullFor = 10 * time.Second
 
-// pending reports whether an index is being created.
+// pending reports whether a process is creating an index of the sink.
 func (r *indexRecord) pending(now time.Time) bool {
 	for _, since := range r.Creating {
 		if now.Sub(since) <= pendingFor {
@@ -32,8 +34,8 @@ func (f *failure) noRoomForShards() bool {
 		bytes.Contains(f.reason, []byte("maximum normal shards open"))
 }
 
-// reserveIndex reserves one of the Max indexes of a template in the sink's record, so that
-// several processes together create no more.
+// reserveIndex reserves one of the MaxIndexes indexes of a template in the sink's record, so that several processes
+// together create no more. The error is a [FullError] if all are taken.
 func (s *Store) reserveIndex(ctx context.Context, name string) error {
 	x := s.indexes
 	if _, one := x.singleName(); one || x.MaxIndexes == 0 {
@@ -76,8 +78,8 @@ func (s *Store) reserveIndex(ctx context.Context, name string) error {
 
 func (x *indexes) errFull(name string) error { return &FullError{Index: name, Max: x.MaxIndexes} }
 
-// FullError reports a document whose index is missing and may not be created, since
-// the template has Max indexes. It is permanent.
+// FullError reports that the index of a document is missing and may not be created, since the template already has Max
+// indexes. The error is permanent.
 type FullError struct {
 	Index string
 	Max   int

@@ -14,15 +14,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Open prepares the server for the sink: the stored script, the
-// record of the sink, and an index that is created on start. It compares existing indexes with the
-// configuration. It blocks until all is ready.
+// Open prepares the server for the sink. It installs the stored script, writes the record of the sink, and creates the
+// index if it is to be created on start. It compares existing indexes with the configuration. It blocks until all is
+// ready.
 func (s *Store) Open(ctx context.Context) error {
 	return retryUntilReady(ctx, func() error { return s.openOnce(ctx) })
 }
 
-// retryUntilReady retries a request for half a minute if the server answers that it is not ready: a new index has no
-// shard for a moment, and a node that starts has none either.
+// retryUntilReady retries a request for up to half a minute if the server answers that it is not ready. A new index has
+// no shards for a moment, and a node that starts has none either.
 func retryUntilReady(ctx context.Context, request func() error) error {
 	limit, pause := time.Now().Add(openPatience), pipeline.Backoff{Max: 2 * time.Second}
 	for attempt := 0; ; attempt++ {
@@ -30,7 +30,7 @@ func retryUntilReady(ctx context.Context, request func() error) error {
 		e, answered := errors.AsType[*Error](err)
 		after, again := pipeline.Retryable(err)
 		if !again || !answered || e.Status != http.StatusTooManyRequests && e.Status < http.StatusInternalServerError {
-			return err // an address without any answer may be wrong
+			return err // without any answer the address may be wrong, so there is no retry
 		}
 		wait := pause.Delay(attempt, after)
 		if time.Now().Add(wait).After(limit) {
@@ -42,7 +42,7 @@ func retryUntilReady(ctx context.Context, request func() error) error {
 	}
 }
 
-// openPatience is how long patiently retries.
+// openPatience is how long retryUntilReady retries.
 const openPatience = 30 * time.Second
 
 // openOnce is one attempt of Open. It leaves what exists unchanged.
@@ -68,9 +68,8 @@ func (s *Store) openOnce(ctx context.Context) error {
 	return nil
 }
 
-// begin writes the record of the sink if there is none. Otherwise each recorded index must
-// exist, and the recorded settings must be those of the configuration. Existing
-// indexes become ready.
+// begin writes the record of the sink if there is none. If there is a record, each recorded index must exist, and the
+// recorded settings must be those of the configuration. begin marks existing indexes as ready.
 func (s *Store) begin(ctx context.Context) error {
 	x := s.indexes
 	var there map[string]*indexState
@@ -105,12 +104,13 @@ func (s *Store) begin(ctx context.Context) error {
 	return err
 }
 
-// begins reports whether the output begins: the sink has no record, or it has no index and none is being created.
+// begins reports whether the output of the sink begins now: the sink has no record, or it has no index and no process
+// is creating one.
 func (s *Store) begins(r *indexRecord, found bool, there map[string]*indexState) bool {
 	return !found || len(there) == 0 && !r.pending(s.clock())
 }
 
-// compare compares the record and the existing indexes with the configuration.
+// compare compares the record and the existing indexes with the configuration, and returns an error if they differ.
 func (s *Store) compare(r *indexRecord, found bool, there map[string]*indexState) error {
 	if err := s.anyLost(r, found, there); err != nil {
 		return err
@@ -128,7 +128,8 @@ func (s *Store) compare(r *indexRecord, found bool, there map[string]*indexState
 	return nil
 }
 
-// anyLost returns the error of a record or an index that is missing or was exchanged.
+// anyLost returns a [state.LostError] if the record or a recorded index is missing, or if a recorded index was replaced
+// by another one.
 func (s *Store) anyLost(r *indexRecord, found bool, there map[string]*indexState) error {
 	x := s.indexes
 	if !found && x.WroteDocuments {

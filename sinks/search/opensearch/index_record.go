@@ -14,11 +14,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// stateIndex holds one record for each sink that writes to the server, beside its indexes.
+// stateIndex is the index that holds one record for each sink that writes to the server.
 const stateIndex = "tablewake"
 
 // stateSettings and stateMapping define stateIndex. stateIndex has one shard, because it is small, and a replica if
-// there is another node. Requests for all indexes do not include it.
+// there is another node. It is hidden, so requests for all indexes do not include it.
 const (
 	stateSettings = `{"index":{"number_of_shards":1,"auto_expand_replicas":"0-1","hidden":true}}`
 	stateMapping  = `{"dynamic":false,"properties":{"pipeline":{"type":"keyword"},"sink":{"type":"keyword"}}}`
@@ -26,16 +26,20 @@ const (
 
 // indexRecord is the record of a sink on the server.
 type indexRecord struct {
-	Pipeline    string               `json:"pipeline"`
-	Sink        string               `json:"sink"`
-	Born        time.Time            `json:"born"`                  // from this time on, the record is complete
-	Definition  map[string]string    `json:"asked,omitempty"`       // the requested definition of its indexes, by path
-	Fingerprint *state.Fingerprint   `json:"fingerprint,omitempty"` // nil: none
-	UUIDs       map[string]string    `json:"made,omitempty"`        // indexes that were made, and the UUID of each
-	Creating    map[string]time.Time `json:"pending,omitempty"`     // indexes that are being made, and since when
+	Pipeline string `json:"pipeline"`
+	Sink     string `json:"sink"`
+	// since this time the store has a tombstone for each deleted document; see StoreAge
+	Born time.Time `json:"born"`
+	// the configured definition of the sink's indexes, by path. Stored as asked
+	Definition  map[string]string  `json:"asked,omitempty"`
+	Fingerprint *state.Fingerprint `json:"fingerprint,omitempty"` // nil: no fingerprint is stored
+	// index -> UUID, for the indexes that were created. Stored as made
+	UUIDs map[string]string `json:"made,omitempty"`
+	// index -> begin, for the indexes that are being created. Stored as pending
+	Creating map[string]time.Time `json:"pending,omitempty"`
 }
 
-// MarshalJSON encodes the record as one text, so that its members are not fields of the index.
+// MarshalJSON encodes the record as one text, so that the members of the record do not become fields of the index.
 func (r indexRecord) MarshalJSON() ([]byte, error) {
 	type plain indexRecord
 	inner, err := json.Marshal(plain(r))
@@ -64,11 +68,11 @@ func recordPath(of search.Owner) string {
 
 func escaped(name string) string { return string(item.AppendEscaped(nil, name)) }
 
-// maxRecordTries bounds how often a record is read again because another process changed it.
+// maxRecordTries bounds how often changeRecord reads a record again because another process changed it.
 const maxRecordTries = 20
 
-// readRecord reads the record of a sink; found is false if there is none. at holds query parameters that make a write
-// conditional on the record being unchanged.
+// readRecord reads the record of a sink. found is false if there is no record. at holds query parameters for a write of
+// the record. With them the write fails if another process changed the record since.
 func (s *Store) readRecord(ctx context.Context, of search.Owner) (r indexRecord, at string, found bool, err error) {
 	body, found, err := s.client.ask(ctx, call{op: "read the record of the sink", index: stateIndex,
 		method: http.MethodGet, path: recordPath(of)})
@@ -88,7 +92,7 @@ func (s *Store) readRecord(ctx context.Context, of search.Owner) (r indexRecord,
 }
 
 // changeRecord changes the record of a sink with a conditional write, and creates a missing record. It calls change
-// again if another process was faster. Nothing is written if change returns false.
+// again if another process was faster. If change returns false, changeRecord writes nothing.
 func (s *Store) changeRecord(
 	ctx context.Context, of search.Owner, change func(r *indexRecord, found bool) (bool, error),
 ) error {
@@ -118,8 +122,8 @@ func (s *Store) changeRecord(
 	return pipeline.Transient(errs.New("opensearch: the record of the sink is changed by others all the time"))
 }
 
-// ensureStateIndex creates stateIndex if it is missing. It refuses an index of that name with another
-// mapping.
+// ensureStateIndex creates stateIndex if it is missing. It returns an error if there is an index of that name with
+// another mapping.
 func (s *Store) ensureStateIndex(ctx context.Context) error {
 	found, err := s.list(ctx, stateIndex)
 	if err != nil {
@@ -130,7 +134,7 @@ func (s *Store) ensureStateIndex(ctx context.Context) error {
 		return there.checkRecordMapping()
 	}
 	body := `{"mappings":` + stateMapping + `}`
-	if !s.serverless { // it has no settings of shards and replicas
+	if !s.serverless { // Serverless has no settings of shards and replicas
 		body = `{"settings":` + stateSettings + `,"mappings":` + stateMapping + `}`
 	}
 	a, err := s.client.do(ctx, http.MethodPut, "/"+stateIndex, []byte(body))
@@ -170,8 +174,8 @@ func (f *failure) alreadyExists() bool {
 	return f.status == http.StatusBadRequest && string(f.kind) == "resource_already_exists_exception"
 }
 
-// Fingerprint reads the settings that shaped the documents of a sink. It retries as Open does, because
-// another process may be creating the index of records at the same time.
+// Fingerprint reads the fingerprint of a sink: the settings that shaped its documents. The bool is false if none is
+// stored. It retries as Open does, because another process may be creating the index of records at the same time.
 func (s *Store) Fingerprint(ctx context.Context, pipelineName, sink string) (state.Fingerprint, bool, error) {
 	var r indexRecord
 	err := retryUntilReady(ctx, func() (err error) {
@@ -203,8 +207,8 @@ func (s *Store) updateRecord(ctx context.Context, of search.Owner, change func(r
 	})
 }
 
-// StoreAge returns the time from which on the store knows every deleted document. It does not know older ones, because
-// their tombstones are purged.
+// StoreAge returns the time since which the store has a tombstone for every deleted document. Tombstones of documents
+// that were deleted before that time may be purged or were never written.
 func (s *Store) StoreAge(ctx context.Context) (state.StoreAge, error) {
 	if s.indexes == nil {
 		return state.StoreAge{}, errs.New("opensearch: StoreAge: the store has no Indexes: give them in Options")

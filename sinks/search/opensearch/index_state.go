@@ -23,14 +23,14 @@ type indexState struct {
 	Settings map[string]any             `json:"settings"` // settings by their full names
 }
 
-// owner is stored in an index: the sink that made it, and its alias.
+// owner is the note in an index that names the sink that created it, and its alias.
 type owner struct {
 	Pipeline string `json:"pipeline"`
 	Sink     string `json:"sink"`
 	Index    string `json:"index"`
 }
 
-// owner returns the sink that made the index; the zero owner if no sink did.
+// owner returns the sink that created the index, or the zero owner if no sink did.
 func (st *indexState) owner() owner {
 	var meta struct {
 		Tablewake owner `json:"tablewake"`
@@ -41,7 +41,8 @@ func (st *indexState) owner() owner {
 	return meta.Tablewake
 }
 
-// uuid is the index's UUID: a recreated index has another one. It is "" if the server reports none.
+// uuid returns the UUID of the index. A recreated index has another UUID. uuid returns "" if the server reports none,
+// or if st is nil.
 func (st *indexState) uuid() string {
 	if st == nil {
 		return ""
@@ -50,7 +51,7 @@ func (st *indexState) uuid() string {
 	return id
 }
 
-// createdBefore returns the index's creation time, but at most t.
+// createdBefore returns the creation time of the index or t, whichever is earlier.
 func (st *indexState) createdBefore(t time.Time) time.Time {
 	text, _ := st.Settings["index.creation_date"].(string)
 	ms, err := strconv.ParseInt(text, 10, 64)
@@ -76,8 +77,8 @@ func (st *indexState) settingsByPath() (map[string]string, error) {
 	return is, nil
 }
 
-// findIndex finds the index of the alias name; nil if there is none. It fails if the name belongs
-// to an index or alias that this sink did not make.
+// findIndex finds the index of the alias name. It returns nil if there is no such index. It returns an error if the
+// name belongs to an index or alias that this sink did not create.
 func (s *Store) findIndex(ctx context.Context, name string) (*indexState, error) {
 	found, err := s.list(ctx, name, physicalName(name))
 	if err != nil {
@@ -99,10 +100,10 @@ func (s *Store) findIndex(ctx context.Context, name string) (*indexState, error)
 	return nil, nil
 }
 
-// anyIndex makes a request find closed and hidden indexes too, and makes an empty result no error.
+// anyIndex makes a request also find closed and hidden indexes. With it an empty result is not an error.
 const anyIndex = "ignore_unavailable=true&allow_no_indices=true&expand_wildcards=open,closed,hidden"
 
-// list reads indexes by a pattern or by names. The result may be empty.
+// list reads the descriptions of indexes by a pattern or by names. The result may be empty.
 func (s *Store) list(ctx context.Context, patterns ...string) (map[string]indexState, error) {
 	return s.readIndexes(ctx, call{op: "look for an index", index: strings.Join(patterns, ","),
 		path: "/" + inPath(patterns) + "?flat_settings=true&" + anyIndex})
@@ -117,8 +118,8 @@ func (s *Store) readIndexes(ctx context.Context, q call) (found map[string]index
 	return found, err
 }
 
-// ownIndexes returns the indexes that the sink created, by name. If all items go to one index, that index counts
-// even if its owner is another sink: verify refuses it.
+// ownIndexes returns the indexes that the sink created, by name. If all items go to one index, the result has that
+// index even if its owner is another sink; verifyIndex then refuses it.
 func (s *Store) ownIndexes(ctx context.Context) (map[string]*indexState, error) {
 	x := s.indexes
 	pattern, one := x.singleName()
@@ -148,7 +149,8 @@ func (s *Store) names(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(x.selectOwn(found))), err
 }
 
-// selectOwn returns the indexes that the sink created, by the names of their aliases.
+// selectOwn selects the indexes that the sink created from found. The keys of found are names of indexes; the keys of
+// the result are the names of their aliases.
 func (x *indexes) selectOwn(found map[string]indexState) map[string]*indexState {
 	own := make(map[string]*indexState)
 	for at, there := range found {

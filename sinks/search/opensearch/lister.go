@@ -16,17 +16,20 @@ import (
 var _ search.Lister = (*Store)(nil)
 
 const (
-	// maxSlices is the most slices of a scroll that the server takes by default (index.max_slices_per_scroll).
+	// maxSlices is the maximum number of slices of a scroll that the server accepts by default
+	// (index.max_slices_per_scroll).
 	maxSlices = 1024
 
-	// scrollFor is how long the server keeps a scroll between two pages, longer than a listing may be held up. A
-	// scroll keeps the files of its index on the disk.
+	// scrollFor is how long the server keeps a scroll between two pages. It is longer than a listing should ever wait.
+	// It is bounded because a scroll keeps old files of its index on the disk.
 	scrollFor = "30m"
 )
 
-// ListDocuments scrolls through the index, whose shards the server divides into slices. OpenSearch Serverless knows
-// no scroll, and no server takes more than 1,024 slices: then each segment reads the documents of all segments in the
-// order of their ids. A document whose version was changed by hand has none. It leaves out what no sink wrote.
+// ListDocuments scrolls through the index. The server divides the index into slices, and each segment of the listing
+// reads one slice. OpenSearch Serverless has no scrolls, and no server accepts more than 1,024 slices. In these two
+// cases each segment reads all documents in the order of their ids, and yields only its own. If somebody changed the
+// version of a document by hand and it cannot be parsed, Version is zero. ListDocuments leaves out documents that no
+// sink wrote.
 func (s *Store) ListDocuments(
 	ctx context.Context, index string, l state.Listing,
 ) iter.Seq2[search.ListedDocument, error] {
@@ -54,7 +57,7 @@ func (s *Store) ListDocuments(
 	}
 }
 
-// checkListing returns the error of a segment or an index that is not there.
+// checkListing returns an error if the listing's segment is not valid, or if the sink has no such index.
 func (s *Store) checkListing(ctx context.Context, index string, l state.Listing) error {
 	if err := l.Check(); err != nil || s.indexes == nil {
 		return err
@@ -66,7 +69,7 @@ func (s *Store) checkListing(ctx context.Context, index string, l state.Listing)
 	return err
 }
 
-// listedDocument returns a document; false if it is a tombstone, or no sink wrote it.
+// listedDocument returns the document of a hit. It returns false if the hit is a tombstone, or if no sink wrote it.
 func listedDocument(index string, h *hit) (search.ListedDocument, bool) {
 	d := search.ListedDocument{ID: h.ID, Routing: h.Routing, Item: search.ItemOf(h.ID)}
 	var own ownMark
@@ -74,7 +77,7 @@ func listedDocument(index string, h *hit) (search.ListedDocument, bool) {
 	return d, own.Version != "" && !own.Deleted
 }
 
-// pagesByScroll yields the documents of a slice of an index.
+// pagesByScroll yields the documents of one slice of an index, page by page.
 func (s *Store) pagesByScroll(ctx context.Context, index string, l state.Listing) iter.Seq2[[]hit, error] {
 	return func(yield func([]hit, error) bool) {
 		if err := s.refresh(ctx, index); err != nil {
@@ -95,7 +98,7 @@ func (s *Store) pagesByScroll(ctx context.Context, index string, l state.Listing
 			err = fmt.Errorf("%w: %s", search.ErrNoIndex, index)
 		}
 		if a.Scroll != "" {
-			defer func() { // the server ends it by itself later, so an error does no harm
+			defer func() { // the server ends the scroll by itself later, so an error does no harm
 				end := call{op: "end a scroll", method: http.MethodDelete, path: "/_search/scroll",
 					body: map[string]string{"scroll_id": a.Scroll}}
 				_, _, _ = s.client.ask(context.WithoutCancel(ctx), end)
@@ -109,7 +112,7 @@ func (s *Store) pagesByScroll(ctx context.Context, index string, l state.Listing
 			a, found, err = s.answered(ctx, call{op: op, index: index, path: "/_search/scroll",
 				body: map[string]string{"scroll": scrollFor, "scroll_id": scroll}})
 			if a.Scroll == "" {
-				a.Scroll = scroll // to end it
+				a.Scroll = scroll // the scroll that is to be ended
 			}
 			if err == nil && !found {
 				err = pipeline.Transient(

@@ -16,7 +16,7 @@ import (
 // Mode selects how the server decides which of two writes is newer.
 type Mode string
 
-// The modes; the package's documentation compares them.
+// The modes. The package comment compares them.
 const (
 	Exact Mode = "exact" // a stored script compares the versions of the changes
 	Fast  Mode = "fast"  // the server compares the creation seconds of the changes
@@ -51,23 +51,22 @@ type Options struct {
 	// label of the URL's host is aoss, else Managed
 	Service string
 
-	// CA is a PEM file with certificates of the authorities that are trusted
-	// instead of the system's. Default: the system's
+	// CA is a PEM file with the certificates of the trusted authorities. Default: the authorities of the system
 	CA string
-	// Transport carries the requests in tests. It cannot be combined with CA. Default: an own transport
+	// Transport carries the requests in tests. It cannot be combined with CA. Default: the store makes its own
+	// transport
 	Transport http.RoundTripper
 	// Timeout is the limit of one request. Default: a minute
 	Timeout time.Duration
 
-	// Indexes are the indexes that the store creates. Default: it creates
-	// none. Then documents go to the index of their mutation's name, which must exist, and
-	// readers must filter tombstones themselves
+	// Indexes are the indexes that the store creates. Default: the store creates no indexes. A document then goes to
+	// the index that its mutation names, which must exist, and readers must filter tombstones themselves
 	Indexes *Indexes
 
 	Clock func() time.Time // clock of tombstones and records. Default: time.Now
 
 	BulkBytes int // maximum size of a bulk request with several documents. Default: 5,000,000
-	BulkCount int // maximum documents in one bulk request. Default: 1,000
+	BulkCount int // maximum number of documents in one bulk request. Default: 1,000
 }
 
 // The defaults of Options.

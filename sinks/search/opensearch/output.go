@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// sink returns the name of the sink; "" if the store creates no indexes.
+// sink returns the name of the sink, or "" if the store creates no indexes.
 func (s *Store) sink() string {
 	if s.indexes == nil {
 		return ""
@@ -24,13 +24,15 @@ func (s *Store) Output(state.OutputRef) state.Output { return output{s} }
 
 type output struct{ *Store }
 
-// Identity returns "": the birth in the sink's record and the UUIDs of the indexes identify the output. It returns an
-// error if a recorded index is missing or was exchanged. It retries as Open does.
+// Identity returns "", because the output needs no other identity: documents have its birth, and the sink's record has
+// the UUIDs of its indexes. It returns an error if a recorded index is missing or was replaced by another one. It
+// retries as Open does.
 func (o output) Identity(ctx context.Context) (string, error) {
 	var r indexRecord
 	var found bool
 	err := retryUntilReady(ctx, func() (err error) {
-		// The record is read first, so it has no index that is created meanwhile.
+		// The record is read before the indexes. So it never names an index that was created after the indexes were
+		// read.
 		r, _, found, err = o.readRecord(ctx, o.indexes.sink())
 		return err
 	})
@@ -44,7 +46,7 @@ func (o output) Identity(ctx context.Context) (string, error) {
 	return "", o.anyLost(&r, found || !o.indexes.WroteDocuments, there)
 }
 
-// Inspect counts documents and tombstones, all of them.
+// Inspect counts all documents and tombstones of the sink.
 func (o output) Inspect(ctx context.Context, _ bool) (state.Inspection, error) {
 	mine, err := o.ownIndexes(ctx)
 	if err != nil {
@@ -53,7 +55,7 @@ func (o output) Inspect(ctx context.Context, _ bool) (state.Inspection, error) {
 	return o.count(ctx, slices.Sorted(maps.Keys(mine)))
 }
 
-// count counts the documents of indexes, and how many of them are tombstones.
+// count counts the documents of indexes by birth, and how many of all are tombstones.
 func (s *Store) count(ctx context.Context, names []string) (state.Inspection, error) {
 	l := state.Inspection{Complete: true}
 	if len(names) == 0 {
@@ -65,7 +67,7 @@ func (s *Store) count(ctx context.Context, names []string) (state.Inspection, er
 	const births = `{"size":0,"aggs":{"births":{"terms":{"field":"_tw.birth","missing":"","size":100}},"gone":{"filter":{"term":{"_tw.deleted":true}}}}}`
 	const op = "count documents"
 	found, there, err := s.find(ctx, op, names[0], physicalPath(names), json.RawMessage(births))
-	if err == nil && !there { // it went meanwhile
+	if err == nil && !there { // an index was deleted in the meantime
 		f := failure{status: http.StatusNotFound, kind: []byte("index_not_found_exception")}
 		err = f.err(op, names[0])
 	}

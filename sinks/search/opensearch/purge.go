@@ -12,9 +12,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// A tombstone says in _tw.gone when it was written: by the clock of the store and not
-// by the change's time, since a replay writes tombstones of long ago that guard from
-// now on.
+// The field _tw.gone of a tombstone is the time when the tombstone was written. It is read from the store's clock and
+// is not the time of the change. A replay writes tombstones of old changes, and they must be kept from the time of the
+// replay on.
 
 // goneAt is the format of _tw.gone.
 const goneAt = "2006-01-02T15:04:05.000Z"
@@ -33,13 +33,13 @@ func (s *Store) document(m *search.Mutation) []byte {
 // purgePage is the number of tombstones of one purge request.
 const purgePage = 1000
 
-// Purge deletes the tombstones that were written before a time and are unchanged, and returns how many.
-// After that the server accepts writes that are older than the tombstones were. So purge
-// only tombstones that are older than state.guard_retention: changes of that age are refused.
+// Purge deletes the tombstones that were written before a time, and returns how many it deleted. Without its tombstone,
+// a deleted document can be written again by an older change. So purge only tombstones that are older than
+// state.guard_retention, because the sink refuses changes of that age.
 //
-// The condition is the sequence number of the tombstone, in both modes. It identifies
-// one write. In mode fast the version would be the same for all writes of a second, including a
-// document that was put again.
+// Purge deletes a tombstone only if it still has the sequence number that was read, in both modes. A sequence number
+// identifies one write. A version does not in mode fast: all writes of one second have the same version, even a put
+// after the tombstone.
 func (s *Store) Purge(ctx context.Context, before time.Time) (int, error) {
 	names, err := s.Indexes(ctx)
 	purged := 0
@@ -73,7 +73,7 @@ func (s *Store) purge(ctx context.Context, name string, before time.Time) (purge
 		n, err := s.deleteUnchanged(ctx, name, a.Hits.Hits)
 		purged += n
 		if err != nil || n == 0 {
-			return purged, err // the remaining tombstones have changed
+			return purged, err // the tombstones that are left have changed since they were read
 		}
 	}
 }
@@ -96,7 +96,7 @@ func (s *Store) deleteUnchanged(ctx context.Context, name string, hits []hit) (p
 		switch {
 		case it.status == http.StatusOK:
 			purged++
-		case it.status == http.StatusConflict, it.status == http.StatusNotFound: // another write was faster
+		case it.status == http.StatusConflict, it.status == http.StatusNotFound: // another write came first
 		case err == nil:
 			err = it.err("purge a tombstone", name)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// Indexes lists the indexes that the sink made, by the names that applications read.
+// Indexes lists the indexes that the sink created, by the names that applications use.
 func (s *Store) Indexes(ctx context.Context) ([]string, error) {
 	if s.indexes == nil {
 		return nil, errs.New("opensearch: Indexes is nil: a store without it does not know which indexes are a sink's")
@@ -23,8 +23,9 @@ func (s *Store) Indexes(ctx context.Context) ([]string, error) {
 	return s.names(ctx)
 }
 
-// Search finds documents by the server's query string language: words in any field, title:shoe, +must -mustnot,
-// Price:>10, CreatedAt:[2026-01-01 TO *]. It finds documents that were written before the call.
+// Search finds documents by the server's query string language. A query may have words in any field, title:shoe, +must
+// -mustnot, Price:>10 and CreatedAt:[2026-01-01 TO *]. Search refreshes the index first, so it finds all documents that
+// were written before the call.
 func (s *Store) Search(ctx context.Context, index, query string, limit int) (search.Hits, error) {
 	find := map[string]any{"match_all": map[string]any{}}
 	if query != "" && query != "*" {
@@ -42,11 +43,12 @@ func (s *Store) Search(ctx context.Context, index, query string, limit int) (sea
 	return hits, nil
 }
 
-// readPage is the number of documents in one read: 50 documents of 400 KB, in base64, fit into an answer.
+// readPage is the number of documents in one read. 50 documents of 400 KB, in base64, fit into the largest answer that
+// the client accepts.
 const readPage = 50
 
-// Documents yields every document of an index in the order of the ids. Documents that
-// are written meanwhile may be missing, old or new.
+// Documents yields every document of an index in the order of the ids. A document that is written during the read may
+// be missing, or have its former or its new content.
 func (s *Store) Documents(ctx context.Context, index string) iter.Seq2[search.Document, error] {
 	return func(yield func(search.Document, error) bool) {
 		for page, err := range s.pagesByID(ctx, index) {
@@ -63,7 +65,7 @@ func (s *Store) Documents(ctx context.Context, index string) iter.Seq2[search.Do
 	}
 }
 
-// pagesByID yields the documents of an index in the order of the ids. It has nothing open on the server between the
+// pagesByID yields the documents of an index in the order of the ids. It keeps nothing open on the server between two
 // pages.
 func (s *Store) pagesByID(ctx context.Context, index string) iter.Seq2[[]hit, error] {
 	return func(yield func([]hit, error) bool) {
@@ -85,7 +87,8 @@ func (s *Store) pagesByID(ctx context.Context, index string) iter.Seq2[[]hit, er
 	}
 }
 
-// search queries an index through its alias, whose filter hides tombstones.
+// search queries an index through its alias, whose filter hides tombstones. If fresh is true, it refreshes the index
+// first.
 func (s *Store) search(ctx context.Context, index string, query map[string]any, fresh bool) (*hits, error) {
 	if fresh {
 		if err := s.refresh(ctx, index); err != nil {
@@ -144,13 +147,13 @@ func (h *hit) document(index string) search.Document {
 	return search.Document{Index: index, ID: h.ID, Score: h.Score, Doc: h.Source}
 }
 
-// find sends a query to the indexes at a path. found is false if an index is missing.
+// find sends a search to the indexes at a path. found is false if an index is missing.
 func (s *Store) find(ctx context.Context, op, index, path string, query any) (a searchAnswer, found bool, err error) {
 	return s.answered(ctx, call{op: op, index: index, path: path + "/_search", body: query})
 }
 
-// answered sends a search, and requires an answer of every shard. found is false if the server knows no such index or
-// scroll.
+// answered sends a search, and returns an error unless every shard answered. found is false if the server has no such
+// index or scroll.
 func (s *Store) answered(ctx context.Context, q call) (a searchAnswer, found bool, err error) {
 	q.method = http.MethodPost
 	body, found, err := s.client.ask(ctx, q)
@@ -167,7 +170,7 @@ func (s *Store) answered(ctx context.Context, q call) (a searchAnswer, found boo
 	return a, true, nil
 }
 
-// physical returns the index of a name, or the name itself if the store creates no indexes.
+// physical returns the physical name of the index of an alias, or the name itself if the store creates no indexes.
 func (s *Store) physical(name string) string {
 	if s.indexes == nil {
 		return name
@@ -175,7 +178,7 @@ func (s *Store) physical(name string) string {
 	return physicalName(name)
 }
 
-// physicalPath returns the path of the indexes of several names.
+// physicalPath returns the path that names the physical indexes of several aliases.
 func physicalPath(names []string) string {
 	physicals := make([]string, len(names))
 	for i, name := range names {
@@ -184,7 +187,7 @@ func physicalPath(names []string) string {
 	return "/" + inPath(physicals)
 }
 
-// refresh makes earlier writes visible to searches. OpenSearch Serverless refreshes by
+// refresh makes earlier writes visible to searches. It does nothing for OpenSearch Serverless, which refreshes by
 // itself.
 func (s *Store) refresh(ctx context.Context, names ...string) error {
 	if s.serverless {
@@ -199,7 +202,8 @@ func (s *Store) refresh(ctx context.Context, names ...string) error {
 	return err
 }
 
-// ReadStored returns the document or tombstone at an id now.
+// ReadStored returns the document or tombstone that is stored at an id now. It returns the zero StoredDocument if
+// nothing is stored.
 func (s *Store) ReadStored(ctx context.Context, index, id, routing string) (there search.StoredDocument, err error) {
 	path := pathIn(s.physical(index), "/_doc/"+url.PathEscape(id))
 	if routing != "" {
@@ -219,14 +223,15 @@ func (s *Store) ReadStored(ctx context.Context, index, id, routing string) (ther
 	return there, err
 }
 
-// ownMark is the field _tw of a document. A document without a version there belongs to someone else.
+// ownMark is the field _tw of a document. A document without _tw.version was not written by a sink.
 type ownMark struct {
 	Version string `json:"version"`
 	Birth   string `json:"birth"`
 	Deleted bool   `json:"deleted"`
 }
 
-// storedDocument returns a document or tombstone from its source. If its version cannot be read, the rest is complete.
+// storedDocument parses the source of a document or tombstone. If only the version cannot be parsed, it returns an
+// error, and all other fields of the results are set.
 func storedDocument(index string, source json.RawMessage) (there search.StoredDocument, own ownMark, err error) {
 	var body struct {
 		Own ownMark `json:"_tw"`

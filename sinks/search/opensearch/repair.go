@@ -12,14 +12,16 @@ import (
 
 var _ search.Repairer = (*Store)(nil)
 
-// RepairDocuments reads the stored documents, compares them with those that the repairs read, and writes those that are
-// unchanged. A missing document is created, and a stored one is replaced, in one of two ways:
+// RepairDocuments reads the stored documents and compares them with those that the repairs read. It makes the repairs
+// of the documents that are unchanged. It creates a missing document. How it replaces a stored document depends on the
+// mode:
 //
-//   - In mode exact it must have the sequence number that was read, which identifies one write. So of several writers
-//     one is first, and the others are lost.
-//   - In mode fast it keeps its external version, the second of its change, which OpenSearch does not allow together
-//     with a sequence number. A write of a later second is not replaced. A write of the same second that arrives
-//     between the read and the write is: within one second the mode promises no order.
+//   - In mode exact the document must still have the sequence number that was read. A sequence number identifies one
+//     write. So if several writers are at work, one is first, and the repairs of all others are lost.
+//   - In mode fast the document keeps its external version, the second of its change. OpenSearch does not allow a
+//     condition on the sequence number together with an external version. The repair does not replace a write of a
+//     later second. It does replace a write of the same second that arrives between the read and the write, because the
+//     mode promises no order within one second.
 func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair) ([]search.Result, error) {
 	b := &bulk{store: s, mutations: make([]search.Mutation, len(ds)), results: make([]search.Result, len(ds)),
 		alone: new(unfitMutation)}
@@ -41,7 +43,7 @@ func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair)
 	return b.results, nil
 }
 
-// documentState is a document as the server has it.
+// documentState is a stored document in the server's form.
 type documentState struct {
 	Found   bool            `json:"found"`
 	Source  json.RawMessage `json:"_source"`
@@ -51,7 +53,7 @@ type documentState struct {
 	Error   json.RawMessage `json:"error"`
 }
 
-// repairInBatches makes the repairs at, in as many requests as the limits require.
+// repairInBatches makes the repairs at, in as many requests as the limits require. at holds indexes into ds.
 func (b *bulk) repairInBatches(ctx context.Context, ds []search.DocumentRepair, at []int) error {
 	stored, err := b.readStates(ctx, at)
 	if err != nil {
@@ -85,7 +87,8 @@ func (b *bulk) repairInBatches(ctx context.Context, ds []search.DocumentRepair, 
 	return b.sendRepairs(ctx, common, sent, lines)
 }
 
-// checkUnchanged reports whether a document is as the repair read it. The error is that of another birth.
+// checkUnchanged reports whether a document is still as the repair read it. It returns an error if the document has
+// another birth or cannot be read.
 func (b *bulk) checkUnchanged(d *search.DocumentRepair, m *search.Mutation, is *documentState) (bool, error) {
 	var there search.StoredDocument
 	if is.Found {
@@ -145,8 +148,8 @@ func (b *bulk) appendRepair(dst []byte, index string, m *search.Mutation, is *do
 	return append(appendDocument(dst, b.store.document(m)), '\n')
 }
 
-// sendRepairs sends the lines of the mutations at, and sets their results. index is that of all lines; "" if each has
-// its own.
+// sendRepairs sends the lines of the mutations at, and sets their results. index is the index of all lines, or "" if
+// each line names its own.
 func (b *bulk) sendRepairs(ctx context.Context, index string, at []int, lines []byte) error {
 	a, err := b.store.client.bulk(ctx, pathIn(index, b.store.bulkPath), lines)
 	if err != nil {

@@ -16,11 +16,11 @@ type Store struct {
 	limits limits
 	clock  func() time.Time
 
-	indexes    *indexes // nil if the store creates none
+	indexes    *indexes // nil if the store creates no indexes
 	bulkPath   string
 	serverless bool
 
-	installed  atomic.Bool // the script is on the server
+	installed  atomic.Bool // the script is known to be on the server
 	installing sync.Mutex
 }
 
@@ -43,7 +43,7 @@ func New(o Options) (*Store, error) {
 			return nil, fmt.Errorf("opensearch: %w", err)
 		}
 		if !s.serverless {
-			s.bulkPath += "&require_alias=true" // the server must not create an index by itself
+			s.bulkPath += "&require_alias=true" // so that the server does not create an index by itself
 		}
 	}
 	return s, nil

@@ -12,18 +12,19 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// script is an exact write on the server: the document replaces the stored document if its version is newer and the
-// birth is the same. Versions are texts of one width, so they compare as texts. A stored document of the same
-// version stays, because the same change wrote it, unless it is void and the new one is not. A document
-// without a version was not written by tablewake, and is replaced.
+// script makes the write of mode exact on the server. The new document replaces the stored document if its version is
+// newer and the births (the ids of the outputs) are the same. Versions have a fixed width, so they compare as texts. If
+// the versions are equal, the same change wrote the stored document, and it stays. It does not stay if it is a void
+// tombstone and the new document is not void. A stored document without a version was not written by tablewake, and is
+// replaced.
 const script = `def own = ctx._source._tw;
 def there = own instanceof Map ? own.version : null;
 def order = there instanceof String ? there.compareTo(params.doc._tw.version) : -1;
 if (order == 0 && own['void'] == true && params.doc._tw['void'] != true) { order = -1 }
 if (order >= 0 || there instanceof String && own.birth != params.doc._tw.birth) { ctx.op = 'none' } else { ctx._source = params.doc }`
 
-// scriptID is the name of the script: the hash of its source. A stored script is never altered, so
-// consumers of two releases can write side by side.
+// scriptID is the name of the script. It contains a hash of the source, so another source gets another name. A stored
+// script is never altered, and consumers of two releases can write at the same time.
 var scriptID = fmt.Sprintf("tablewake-%.8x", sha256.Sum256([]byte(script)))
 
 // ensureScript installs the script once, and checks that the server has the same source
@@ -62,7 +63,7 @@ type storedScript struct {
 	Source string `json:"source"`
 }
 
-// readScript reports whether the script is stored. The error is fatal if another script has its name.
+// readScript reports whether the script is stored. It returns a fatal error if another script is stored under its name.
 func (s *Store) readScript(ctx context.Context) (found bool, err error) {
 	a, err := s.client.do(ctx, http.MethodGet, "/_scripts/"+scriptID, nil)
 	if err != nil {
@@ -98,8 +99,8 @@ func (s *Store) putScript(ctx context.Context) error {
 	return noScripts(a.failure("install the stored script", ""))
 }
 
-// noScripts adds a hint to an error of a server that keeps no scripts:
-// it forbids them or does not know the request, as OpenSearch Serverless.
+// noScripts adds a hint to the error of a server that stores no scripts, and makes it fatal. Such a server forbids
+// scripts or, like OpenSearch Serverless, does not know the request. Retryable errors stay as they are.
 func noScripts(err error) error {
 	if _, again := pipeline.Retryable(err); again {
 		return err

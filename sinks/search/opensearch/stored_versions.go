@@ -13,13 +13,13 @@ import (
 // versionsPath requests the versions of documents.
 const versionsPath = "/_mget?_source_includes=_tw.version,_tw.birth&filter_path=docs.found,docs._source,docs.error"
 
-// errVanished means that a document was deleted between the write and the read of its version.
+// errVanished means that a document was deleted after the script found it and before its version was read.
 var errVanished = pipeline.Transient(errs.New(
 	"opensearch: a document was there and is not any more: was its index deleted, or its tombstone purged?"))
 
-// readStoredVersions sets the results of the mutations that the script left alone: the stored document is newer, or has
-// the version of the same change, as after a repetition. To read the version in every bulk request would cost more than
-// a second request for those few.
+// readStoredVersions sets the results of the mutations for which the script changed nothing. Either the stored document
+// is newer, or a repetition found the document of the same change. Such mutations are few. A second request for them
+// costs less than a bulk request that always returns the stored versions.
 func (b *bulk) readStoredVersions(ctx context.Context, at []int) {
 	if len(at) == 0 {
 		return
@@ -31,12 +31,12 @@ func (b *bulk) readStoredVersions(ctx context.Context, at []int) {
 	}
 	if err != nil {
 		for _, i := range at {
-			b.results[i] = search.Result{Err: err} // a repetition finds the same version, or a newer one
+			b.results[i] = search.Result{Err: err} // a retry is safe: it finds the same version, or a newer one
 		}
 	}
 }
 
-// multiGet requests the stored documents of the mutations at, independent of the last refresh.
+// multiGet reads the stored documents of the mutations at. It does not need a refresh of the index.
 func (b *bulk) multiGet(ctx context.Context, at []int, path, op string) ([]byte, error) {
 	common := b.commonIndex(at)
 	body := []byte(`{"docs":[`)
@@ -60,7 +60,8 @@ func (b *bulk) multiGet(ctx context.Context, at []int, path, op string) ([]byte,
 	return a.body, err
 }
 
-// compare sets the result of a mutation by the version and the birth that are stored.
+// compare sets the result of the mutation i from the stored version and birth. An empty version means that nothing is
+// stored.
 func (b *bulk) compare(i int, version, birth []byte) {
 	m, r := &b.mutations[i], &b.results[i]
 	var room [80]byte
@@ -74,15 +75,16 @@ func (b *bulk) compare(i int, version, birth []byte) {
 	}
 }
 
-// parseVersions reads the answer to a request for the versions and births of n documents, and
-// calls visit with all of them in order; a missing one is nil.
+// parseVersions reads the answer to a request for the versions and births of n documents, and calls visit for each
+// document in order. A version or birth that is missing is nil. It returns false if the answer does not belong to such
+// a request.
 func parseVersions(body []byte, n int, visit func(i int, version, birth []byte)) bool {
 	var version, birth []byte
 	return parseList(body, "docs", n, func(c *jsoncursor.Cursor) { version, birth = readMark(c) },
 		func(i int) { visit(i, version, birth) })
 }
 
-// readMark reads the version and the birth in _source._tw of the next value; nil if they are missing.
+// readMark reads the version and the birth in _source._tw of the next value. A missing one is nil.
 func readMark(c *jsoncursor.Cursor) (version, birth []byte) {
 	for name := range c.Members() {
 		if string(name) != "_source" {

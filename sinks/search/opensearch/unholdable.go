@@ -11,8 +11,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// setUnholdableHint names the attribute of a document that the index can't hold, and the setting to change, if its name
-// or depth is the reason. OpenSearch reads a dot in a name as a path.
+// setUnholdableHint sets the field and the hint of err if the index cannot hold an attribute of doc because of its name
+// or its depth. The hint names the attribute and the setting to change. A common reason is a dot in a name, which
+// OpenSearch reads as a path.
 func (s *Store) setUnholdableHint(err *Error, f *failure, doc []byte) {
 	v, unread := indexmap.Decode(doc)
 	top, ok := v.(map[string]any)
@@ -72,10 +73,11 @@ func (f *failure) reasonContains(part string) bool {
 	return bytes.Contains(f.reason, []byte(part)) || bytes.Contains(f.causeReason, []byte(part))
 }
 
-// conflictPrefixes are the texts before the name of a field that is a value and an object.
+// conflictPrefixes are the texts of the server before the name of a field that would be both a value and an object.
 var conflictPrefixes = []string{"Existing mapping for [", "can't merge a non object mapping [", "object mapping for ["}
 
-// conflictingField returns the field that can't be both a value and an object; "" if the failure has another reason.
+// conflictingField returns the field that cannot be both a value and an object. It returns "" if the failure has
+// another reason.
 func (f *failure) conflictingField() string {
 	for _, before := range conflictPrefixes {
 		if _, rest, found := strings.Cut(string(f.reason), before); found {
@@ -86,8 +88,8 @@ func (f *failure) conflictingField() string {
 	return ""
 }
 
-// findField returns the names that lead to the first field of an object that match accepts; nil if there is none.
-// Elements of lists have no names of their own.
+// findField returns the path of the first field in v that match accepts, as a list of names. It returns nil if match
+// accepts no field. Elements of lists have no names of their own.
 func findField(v any, names []string, match func(names []string) bool) []string {
 	switch v := v.(type) {
 	case map[string]any:
@@ -110,9 +112,9 @@ func findField(v any, names []string, match func(names []string) bool) []string 
 	return nil
 }
 
-// unholdableName returns the first field with a name that no index accepts. In 2.x and 3.x a name must not be
-// empty, nor blank inside an object. In a name with dots, the parts before and after each dot must not be
-// blank, except after dots at its end.
+// unholdableName returns the path of the first field with a name that no index accepts, or nil. In OpenSearch 2.x and
+// 3.x a name must not be empty, and inside an object it must not be blank. In a name with dots, the parts before and
+// after each dot must not be blank, except after dots at its end.
 func unholdableName(top map[string]any) []string {
 	blank := func(text string) bool { return strings.TrimSpace(text) == "" }
 	return findField(top, nil, func(names []string) bool {
@@ -124,7 +126,8 @@ func unholdableName(top map[string]any) []string {
 	})
 }
 
-// metadataField returns the field with a reserved name of the server, if the failure reports one.
+// metadataField returns the path of the field whose name the server reserves, or nil if the failure reports no such
+// field.
 func metadataField(top map[string]any, f *failure) []string {
 	_, rest, _ := strings.Cut(string(f.causeReason), "Field [")
 	name, rest, _ := strings.Cut(rest, "]")
@@ -134,14 +137,15 @@ func metadataField(top map[string]any, f *failure) []string {
 	return []string{name}
 }
 
-// dottedField returns the first field whose own name leads by a dot into the field at.
+// dottedField returns the path of the first field whose own name contains a dot and whose path leads into the field at.
+// It returns nil if there is no such field.
 func dottedField(top map[string]any, at string) []string {
 	return findField(top, nil, func(names []string) bool {
 		return strings.Contains(names[len(names)-1], ".") && strings.HasPrefix(strings.Join(names, "."), at+".")
 	})
 }
 
-// deepestField returns the top-level field with the most levels.
+// deepestField returns the top-level field with the most levels, and their number.
 func deepestField(top map[string]any) (name string, most int) {
 	for _, n := range slices.Sorted(maps.Keys(top)) {
 		if d := depthOf(top[n]); d > most {

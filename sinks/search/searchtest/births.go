@@ -9,8 +9,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Births checks that a store which compares versions writes a document, or a tombstone, only over one of the same
-// birth. Another birth is a fatal error, whatever the versions. index is an empty index.
+// Births checks that a store which compares versions also compares births (the random ids of outputs). The store may
+// replace a document or a tombstone only if its birth is the same. Another birth is a fatal error, whatever the
+// versions are. index is the name of an empty index.
 func Births(t *testing.T, store search.Store, index string) {
 	t.Helper()
 	for id, tombstone := range map[string]bool{"document": false, "tombstone": true} {

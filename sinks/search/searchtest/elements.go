@@ -5,21 +5,21 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// OfElements makes the options those of a sink with a document for each line of an item that has a quantity.
+// OfElements returns o with a document for each line of an item. Only lines that have a quantity get a document.
 func OfElements(o search.Options) search.Options {
 	o.ForEach = sinktest.LinesBy("sku")
 	o.When = sinktest.ElementCondition{ItemCondition: o.When, Element: sinktest.HasQuantity}
 	return o
 }
 
-// OfElementsSuite makes a suite that of a sink [OfElements] of the items whose Type is kind.
+// OfElementsSuite returns s for a sink with the options of [OfElements]. The sink takes the items whose Type is kind.
 func OfElementsSuite(s sinktest.Suite, kind string) sinktest.Suite {
 	s.Refused = sinktest.IsDuplicate
 	s.Model = func(s *sinktest.Stream) map[string]string { return Elements(s, kind) }
 	return s
 }
 
-// Elements is [Model] of a sink [OfElements].
+// Elements is [Model] for a sink with the options of [OfElements].
 func Elements(s *sinktest.Stream, kind string) map[string]string {
 	want := make(map[string]string)
 	for _, item := range s.Items() {
@@ -33,7 +33,8 @@ func Elements(s *sinktest.Stream, kind string) map[string]string {
 	return want
 }
 
-// linesOf are the documents of an item's lines; none if two have one identity, which is a dead letter.
+// linesOf returns the documents of an item's lines. It returns nil if two lines have the same identity, because the
+// change of such an item is a dead letter.
 func linesOf(item sinktest.Item) map[string]string {
 	docs := make(map[string]string)
 	seen := make(map[string]bool)

@@ -12,8 +12,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// Flawed are the settings of a sink that the flaws of images spoil (sinktest): of the items
-// whose Type is kind, in the index named by a template. [Refusing] is the store for it.
+// Flawed returns the options of a sink that fails on images with the flaws of sinktest. The sink takes the items whose
+// Type is kind, and index is the template of its index name. [Refusing] is the store for it.
 func Flawed(index, kind string) (search.Options, error) {
 	spoils := []string{sinktest.FlawWhen, sinktest.FlawValue}
 	named, err := template.Parse(index, template.Options{})
@@ -43,11 +43,11 @@ func Flawed(index, kind string) (search.Options, error) {
 	}, nil
 }
 
-// Refusing is a store that takes no document with [sinktest.FlawStore], as a server whose
-// mapping it does not fit.
+// Refusing is a store that refuses documents with [sinktest.FlawStore], as a server refuses a document that does not
+// fit its mapping.
 type Refusing struct{ search.Store }
 
-// Apply permanently refuses such documents.
+// Apply permanently refuses documents with [sinktest.FlawStore], and passes all others to the Store.
 func (r Refusing) Apply(ctx context.Context, ms []search.Mutation) ([]search.Result, error) {
 	rs := make([]search.Result, len(ms))
 	taken, at := make([]search.Mutation, 0, len(ms)), make([]int, 0, len(ms))

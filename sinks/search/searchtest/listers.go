@@ -22,9 +22,10 @@ type ListedStore interface {
 // listedDocuments is more than several pages of a store.
 const listedDocuments = 400
 
-// RunListers checks that each document of an index is listed once, over the segments of any number, and nothing else:
-// no tombstone, and no document of another index. index and its neighbour hold nothing, and belong to the store's sink.
-// Routing must be kept by the store. missing is an index that is not the sink's.
+// RunListers checks that the segments of a listing, however many there are, together list each document of an index
+// once. They must list nothing else: no tombstone, and no document of another index. index and neighbour are empty
+// indexes that belong to the store's sink. The store must keep the routing of documents. missing is the name of an
+// index that does not belong to the sink.
 func RunListers(t *testing.T, store ListedStore, index, neighbour, missing string) {
 	t.Helper()
 	apply := func(ms ...search.Mutation) {
@@ -87,7 +88,7 @@ func RunListers(t *testing.T, store ListedStore, index, neighbour, missing strin
 	for _, segments := range []int{0, 1, 2, 7, 1500} {
 		var got []string
 		for segment := range max(segments, 1) {
-			if segments > 1000 { // list one segment in a hundred: it must not have more than its part
+			if segments > 1000 { // list one segment in a hundred: each must have only a small number of documents
 				segment *= 100
 			}
 			if segment >= max(segments, 1) {
@@ -142,7 +143,7 @@ func documentText(t *testing.T, doc []byte) string {
 	return fmt.Sprint(v)
 }
 
-// count returns the number of documents before an error.
+// count returns the number of documents that are listed before an error.
 func count(t *testing.T, store search.Lister, index string, l state.Listing) (n int, err error) {
 	t.Helper()
 	for _, err := range store.ListDocuments(t.Context(), index, l) {

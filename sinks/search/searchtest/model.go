@@ -1,5 +1,6 @@
-// Package searchtest computes the documents that search indexes must have after a clean pass over the
-// generator's records (sinktest). It uses no planner. It also reads the documents of an index back.
+// Package searchtest tests search sinks and their stores. It computes the documents that an index must have after each
+// record of the generator (sinktest) was delivered once. It computes them without the planner of package search. It
+// also reads the documents of an index back.
 package searchtest
 
 import (
@@ -12,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// Model returns the required documents of the items whose Type is kind ("": of all items with a Type), by the key of
-// the item, as State reports them.
+// Model returns the required documents of the items whose Type is kind, in the form of [State]. If kind is "", it
+// returns the documents of all items with a Type. The keys of the map are the keys of the items.
 func Model(s *sinktest.Stream, kind string) map[string]string {
 	want := make(map[string]string)
 	for _, item := range s.Items() {
@@ -25,7 +26,8 @@ func Model(s *sinktest.Stream, kind string) map[string]string {
 	return want
 }
 
-// show returns plain JSON as text that is equal for equal documents: numbers by value.
+// show returns plain JSON as text. Equal documents have equal texts. Numbers are compared by value, so 1 and 1.0 have
+// the same text.
 func show(v any) string {
 	switch v := v.(type) {
 	case map[string]any:
@@ -51,8 +53,8 @@ func show(v any) string {
 	}
 }
 
-// plainJSON returns a DynamoDB value as plain JSON, as the documentation of search.NumberExact
-// says it: made of the generator's maps, without a planner's help.
+// plainJSON returns a DynamoDB value as plain JSON. It follows the documentation of search.NumberExact. It reads the
+// generator's maps and does not use the planner.
 func plainJSON(attr map[string]any) any {
 	for tag, v := range attr {
 		switch v := v.(type) {

@@ -12,10 +12,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// OwnerSuite is a kind of store under test, which several sinks write to.
+// OwnerSuite describes a kind of store under test. Several sinks write to it.
 type OwnerSuite struct {
-	// Open opens the store of a sink for the indexes of a template, as a pipeline opens it. All stores of one world use
-	// one server or folder. Required.
+	// Open opens the store of a sink for the indexes of a template, as a pipeline opens it. All stores that are opened
+	// with the same world use one server or folder. Required.
 	Open func(ctx context.Context, world string, owner search.Owner, index *template.Template) (OwnedStore, error)
 
 	// Name is the name of an index, and of a pipeline, that no other test uses. Required.
@@ -29,9 +29,9 @@ type OwnedStore interface {
 	Close() error
 }
 
-// RunOwners checks that an index belongs to the sink that first wrote it: another sink, or one of
-// another pipeline, is refused with a [search.ForeignIndexError], when its store opens or at each
-// write, and the documents stay as they are. No later try can do better.
+// RunOwners checks that an index belongs to the sink that first wrote it. Another sink, or a sink of another pipeline,
+// must get a [search.ForeignIndexError], when its store opens or at each write. The error must not be retryable, and
+// the documents must stay as they are.
 func RunOwners(t *testing.T, suite OwnerSuite) {
 	for name, differs := range map[string]search.Owner{"AnotherSink": {Sink: "two"},
 		"AnotherPipeline": {Pipeline: "-others", Sink: "one"}} {
@@ -104,7 +104,8 @@ func checkOwners(t *testing.T, suite OwnerSuite, named *template.Template, index
 	}
 }
 
-// document is a document at its n-th version and of a birth, or its tombstone.
+// document returns a mutation that puts a document at its n-th version. With gone it returns the tombstone of the
+// document. birth is the random id of the output, or "".
 func document(index, id string, n int, birth string, gone bool) search.Mutation {
 	v, err := record.ParseVersion(fmt.Sprintf("%010d%040d", 1767323045, n))
 	if err != nil {

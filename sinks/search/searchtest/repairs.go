@@ -15,9 +15,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// RepairSuite describes a kind of store whose documents are damaged and repaired.
+// RepairSuite describes a kind of store under test. The tests damage its documents and repair them.
 type RepairSuite struct {
-	// Open opens the store of the index, new or again, as another process does. Required.
+	// Open opens the store of the index. A second call opens the same index, as another process does. Required.
 	Open func(t *testing.T) RepairedStore
 
 	// Index is the name of an index that holds nothing. Required.
@@ -27,12 +27,12 @@ type RepairSuite struct {
 	Set    func(t *testing.T, id, doc string)
 	Remove func(t *testing.T, id string)
 
-	// Between makes the next repair of a store call do between its last read and its first write. Default: a repair
-	// reads and writes in one transaction, so nothing can come between.
+	// Between makes the next repair of a store call do between its last read and its first write. Default: not tested,
+	// because a repair reads and writes in one transaction, so nothing can come between.
 	Between func(s RepairedStore, do func())
 
-	// Seconds is for stores that order changes by their second only: two repairs of a document, which keep its second,
-	// do not exclude each other at the same moment.
+	// Seconds is for stores that order changes only by the second in which they were made. Two repairs of a document
+	// keep its second. So if they run at the same moment, both may be done.
 	Seconds bool
 }
 
@@ -63,15 +63,16 @@ type repairCheck struct {
 	RepairSuite
 }
 
-// document is a document of the first birth with its version as its number n, or its tombstone. It was changed in a
-// second of its own.
+// document returns a document of the birth "first" whose version and whose field n are made from n. With gone it
+// returns the tombstone of the document. Each n has its own second.
 func (s repairCheck) document(id string, n int, gone bool) search.Mutation {
 	m := document(s.Index, id, n, "first", gone)
 	m.Time = time.Unix(1767323045+int64(n), 0)
 	return m
 }
 
-// wantedMutation returns what a repair stores. The version that it was planned at does not count.
+// wantedMutation returns the mutation that a repair stores. Its version must not matter, because a repair keeps the
+// version that it read.
 func (s repairCheck) wantedMutation(id string, gone bool) search.Mutation {
 	m := s.document(id, 0, gone)
 	m.Time = time.Time{}
@@ -97,7 +98,7 @@ func (s repairCheck) repairOne(was search.StoredDocument, now search.Mutation) (
 	return rs[0], nil
 }
 
-// expectRepair makes one repair and expects its result.
+// expectRepair makes one repair and checks whether it is lost.
 func (s repairCheck) expectRepair(what string, was search.StoredDocument, now search.Mutation, lost bool) {
 	s.t.Helper()
 	if r, err := s.repairOne(was, now); err != nil || r != (search.Result{Overtaken: lost}) {
@@ -105,7 +106,7 @@ func (s repairCheck) expectRepair(what string, was search.StoredDocument, now se
 	}
 }
 
-// apply writes a change, and expects whether it is superseded.
+// apply writes a mutation and checks whether it is superseded.
 func (s repairCheck) apply(what string, m search.Mutation, superseded bool) {
 	s.t.Helper()
 	rs, err := s.Apply(s.t.Context(), []search.Mutation{m})
@@ -114,7 +115,7 @@ func (s repairCheck) apply(what string, m search.Mutation, superseded bool) {
 	}
 }
 
-// wantStored expects what is stored at an id: the version, and the number of a document.
+// wantStored checks what is stored at an id: a document or a tombstone, its version, and the field n of a document.
 func (s repairCheck) wantStored(what, id string, gone bool, v record.Version, n int) {
 	s.t.Helper()
 	is := s.read(id)
@@ -134,8 +135,9 @@ func (s repairCheck) wantStored(what, id string, gone bool, v record.Version, n 
 
 func (s repairCheck) version(n int) record.Version { return s.document("", n, false).Version }
 
-// each calls check with every pair of a found state and a state to store. The found state is stored already; was is the
-// state that the repair read. v is the number of the version that the repair keeps.
+// each calls check with every pair of a stored state and a state to store. A state is nothing, a document, a tombstone
+// or a void tombstone. was is the stored state as a repair reads it, and now is the mutation to store. v is the number
+// of the version that the repair keeps.
 func (s repairCheck) each(
 	name string, check func(what, id string, was search.StoredDocument, now search.Mutation, v int),
 ) {
@@ -158,13 +160,13 @@ func (s repairCheck) each(
 	}
 }
 
-// A repair stores its document at the version that was stored. A second attempt is then lost, later changes win, and
-// older ones lose.
+// A repair stores its document at the version that was stored. The same repair again is then lost. Newer changes
+// replace the repaired document, and older changes do not.
 func repairsAreDone(t *testing.T, s repairCheck) {
 	s.each("done", func(what, id string, was search.StoredDocument, now search.Mutation, v int) {
 		s.expectRepair(what, was, now, false)
 		s.wantStored(what, id, now.Tombstone, s.version(v), 0)
-		if !was.Tombstone || !now.Tombstone { // otherwise it is as before
+		if !was.Tombstone || !now.Tombstone { // otherwise the document is as before
 			s.expectRepair(what+" again", was, now, true)
 		}
 		if v > 0 {
@@ -178,7 +180,8 @@ func repairsAreDone(t *testing.T, s repairCheck) {
 	})
 }
 
-// A repair is lost if the stream, another repair or a person was first, also between its read and its write.
+// A repair is lost if the stream, another repair or a person changed the document first, even if that happened between
+// the read and the write of the repair.
 func repairsRace(t *testing.T, s repairCheck) {
 	other := repairCheck{s.Open(t), t, s.RepairSuite}
 	moments := map[string]func(event func()){"before": func(event func()) { event() }}
@@ -208,7 +211,7 @@ func repairsRace(t *testing.T, s repairCheck) {
 				return was.Exists && !was.Tombstone
 			},
 			"deleted": func(id string, was search.StoredDocument) bool {
-				if was.Exists && !s.Seconds { // a deleted document has no second
+				if was.Exists && !s.Seconds { // a deleted document has no time that could be compared
 					s.Remove(t, id)
 				}
 				return was.Exists && !s.Seconds
@@ -236,12 +239,12 @@ func repairsRace(t *testing.T, s repairCheck) {
 	}
 }
 
-// If several repairs of one finding run at the same time, one is done and the others are lost.
+// If several repairs of the same difference run at the same time, one is done and the others are lost.
 func repairsCountOnce(t *testing.T, s repairCheck) {
 	processes := []repairCheck{s, {s.Open(t), t, s.RepairSuite}}
 	s.each("once", func(what, id string, was search.StoredDocument, now search.Mutation, v int) {
 		if was.Tombstone && now.Tombstone {
-			return // it is as before
+			return // the document is as before
 		}
 		rs, errs := make([]search.Result, 6), make([]error, 6)
 		var repairs sync.WaitGroup
@@ -265,7 +268,7 @@ func repairsCountOnce(t *testing.T, s repairCheck) {
 	})
 }
 
-// A document of another birth is refused, and stays.
+// A store refuses to repair a document of another birth, and leaves the document as it is.
 func repairsOfAnotherBirth(t *testing.T, s repairCheck) {
 	for _, gone := range []bool{false, true} {
 		id := fmt.Sprint("birth-", gone)

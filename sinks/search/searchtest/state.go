@@ -11,8 +11,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// State returns every document of every index that a sink of the pipeline test wrote, by the key of its item and its
-// element. It returns an error if an item or element has two documents, or if a document does not name its change.
+// State returns every document of every index that a sink of the pipeline named test wrote. The keys of the map are
+// made of the key of the item and the identity of the element. It returns an error if an item or element has two
+// documents, or if a document does not name its change.
 func State(ctx context.Context, store search.Reader) (map[string]string, error) {
 	names, err := store.Indexes(ctx)
 	if err != nil {
@@ -44,7 +45,7 @@ func State(ctx context.Context, store search.Reader) (map[string]string, error) 
 	return got, nil
 }
 
-// keyOf is the key of a document's item, and the identity of the element that it is of.
+// keyOf returns the key of a document's item. For the document of an element it adds the identity of the element.
 func keyOf(doc map[string]any) string {
 	key := fmt.Sprintf("%q %q", doc["PK"], doc["SK"])
 	if line, ok := doc["Lines"].(map[string]any); ok {
@@ -53,7 +54,8 @@ func keyOf(doc map[string]any) string {
 	return key
 }
 
-// OfType takes the items whose Type is kind; nil, which takes all, where kind is "".
+// OfType returns a condition that takes the items whose Type is kind. If kind is "", it returns nil, which takes all
+// items.
 func OfType(kind string) pipeline.ItemCondition {
 	if kind == "" {
 		return nil

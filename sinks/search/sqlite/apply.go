@@ -12,12 +12,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-// Apply writes mutations in one transaction, as search.Store defines. Mutations of an index that
-// belongs to another sink fail with a [search.ForeignIndexError]. The error of the whole call is transient if
-// another process uses the file, and fatal if the file cannot be written.
+// Apply writes mutations in one transaction, as search.Store defines. Mutations of an index that belongs to another
+// sink fail with a [search.ForeignIndexError]. Apply returns a transient error if another process uses the file, and a
+// fatal error if the file cannot be written.
 func (s *Store) Apply(ctx context.Context, ms []search.Mutation) ([]search.Result, error) {
 	fs := make([]fields, len(ms))
-	for i := range ms { // before it is this call's turn to write
+	for i := range ms { // parse before waiting for the turn to write
 		if ms[i].Tombstone {
 			continue
 		}
@@ -36,11 +36,12 @@ func (s *Store) Apply(ctx context.Context, ms []search.Mutation) ([]search.Resul
 // write runs do in a transaction.
 func (s *Store) write(ctx context.Context, do func(t *tx) error) error {
 	return s.db.Write(ctx, func(w *sqlite.Writer) error {
-		// A statement whose context can be cancelled costs a goroutine: the loop asks instead.
+		// Each statement with a cancellable context costs a goroutine. So the context is not passed on, and loops check
+		// it.
 		t := &tx{Writer: w, store: s, ctx: context.WithoutCancel(ctx)}
 		err := w.Transact(t.ctx, func() error { return do(t) })
 		if err != nil {
-			clear(s.paths) // the numbers that it gave are undone
+			clear(s.paths) // the transaction that assigned the numbers was rolled back
 		}
 		return err
 	})
@@ -51,13 +52,13 @@ type tx struct {
 	*sqlite.Writer
 	store *Store
 	ctx   context.Context // cannot be cancelled
-	free  int64           // the next document's number; 0: it was not asked for
+	free  int64           // the number of the next new document; 0: not read yet
 	changes
 }
 
 // stored is the stored version of a document.
 type stored struct {
-	doc     int64 // 0: nothing
+	doc     int64 // number of the document; 0: nothing is stored
 	version record.Version
 	void    bool
 	birth   string
@@ -110,7 +111,7 @@ func (t *tx) apply(ctx context.Context, ms []search.Mutation, fs []fields, rs []
 	return t.flush(t)
 }
 
-// read returns the stored versions of the documents of mutations, by id.
+// read returns the stored documents that the mutations of are about, by id. of holds indexes into ms.
 func (t *tx) read(index int64, ms []search.Mutation, of []int) (map[string]stored, error) {
 	ids := make([]string, len(of))
 	for n, i := range of {
@@ -152,7 +153,8 @@ func decide(m *search.Mutation, is stored, r *search.Result) (write bool, err er
 
 var errTooMany = errs.New("sqlite: the file holds as many documents as it can: give some sinks another folder")
 
-// write replaces a document, and notes which words and values change. With anew it notes all words and values.
+// write replaces a document, and collects the words and values that change. If anew is true, it collects all words and
+// values, as if none were stored.
 func (t *tx) write(index int64, m *search.Mutation, fs fields, is stored, anew bool) error {
 	if is.doc == 0 {
 		if t.free == 0 {

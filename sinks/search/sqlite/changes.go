@@ -6,15 +6,14 @@ import (
 	"slices"
 )
 
-// changes collects the words and values that a transaction adds and removes. FTS5 begins
-// a new segment at each rowid that is lower than the one before, so the changes are written
-// in order, after all are known.
+// changes collects the words and values that a transaction adds and removes. FTS5 begins a new segment of its index at
+// each rowid that is lower than the rowid before. So the changes are sorted by rowid and written when all are known.
 type changes struct{ words, values []change }
 
 type change struct {
 	entry
 	docID int64
-	add   bool   // else it is removed
+	add   bool   // the entry is added; false: it is removed
 	words []byte // added words
 }
 
@@ -26,10 +25,11 @@ func (c *changes) collect(ch change) {
 	}
 }
 
-// diff notes the changes from the stored entries was to the fields fs of a document, and returns the new entries in
-// stored form. With anew it assumes that no entry is stored, and writes all.
+// diff collects the changes from the stored entries was to the fields fs of a document. It returns the new entries in
+// stored form. If anew is true, it does not trust that the entries of was are in the file, and writes all entries
+// again.
 func (c *changes) diff(t *tx, index, doc int64, was []entry, fs fields, anew bool) ([]byte, error) {
-	gone := make(map[string]entry) // entries to remove, by their text in the file
+	gone := make(map[string]entry) // entries to remove, by their stored form
 	for _, e := range was {
 		gone[string(appendEntry(nil, e))] = e
 	}
@@ -40,7 +40,7 @@ func (c *changes) diff(t *tx, index, doc int64, was []entry, fs fields, anew boo
 		text := string(entries[at:])
 		_, is := gone[text]
 		if anew && e.value == nil {
-			c.collect(change{entry: e, docID: doc}) // FTS5 takes no second row
+			c.collect(change{entry: e, docID: doc}) // FTS5 accepts no second row with one rowid
 		}
 		if !is || anew {
 			c.collect(change{entry: e, docID: doc, add: true, words: words})
@@ -70,7 +70,7 @@ func (c *changes) diff(t *tx, index, doc int64, was []entry, fs fields, anew boo
 
 func rowid(path, doc int64) int64 { return path<<docBits | doc }
 
-// flush writes the changes. Removed words come before the words that replace them.
+// flush writes the changes. At each rowid it removes the old words before it adds the new words.
 func (c *changes) flush(t *tx) error {
 	slices.SortFunc(c.words, func(a, b change) int {
 		return cmp.Or(cmp.Compare(rowid(a.path, a.docID), rowid(b.path, b.docID)), cmp.Compare(len(a.words), len(b.words)))
@@ -108,7 +108,7 @@ type pathOf struct {
 	path  string
 }
 
-// maxPaths bounds the cache: a map whose keys are ids has a path for each key.
+// maxPaths bounds the cache, because a map whose keys are ids has a path for each key.
 const maxPaths = 10_000
 
 // id returns the number of a path, and assigns one to a new path.

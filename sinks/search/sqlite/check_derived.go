@@ -9,26 +9,29 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-// searchedBy describes, for [search.StoredDocument].Derived, a document whose search data has other words or values
+// searchedBy is the value of [search.StoredDocument].Derived for a document whose search data has other words or values
 // than the document.
 const searchedBy = "words and values to search by"
 
-// Statements that check what documents are found by. The number of a path tells its index.
+// These statements check the search data of documents. The number of a path is unique in the file, so it also
+// identifies the index.
 const (
 	readPaths = `SELECT p.path, p.id FROM json_each(?) j CROSS JOIN "_tws_paths" p
 WHERE p."index" = ? AND p.path = j.value`
 
-	// For each value: index of its document in the list, path, document, whether it is a time, and its bytes.
+	// missingValues returns the documents of which a value is missing. The argument is a JSON list with five columns
+	// for each value: the position of its document, the path, the document, whether it is a time, and its bytes.
 	missingValues = `SELECT DISTINCT j.value ->> 0 FROM json_each(?) j
 WHERE NOT EXISTS (SELECT 1 FROM "_tws_values" v WHERE v.path = j.value ->> 1
 	AND v.value = iif(j.value ->> 3, CAST(unhex(j.value ->> 4) AS TEXT), unhex(j.value ->> 4)) AND v.doc = j.value ->> 2)`
 
-	// For each field with words: index of its document in the list, and the rowid. FTS5 has a row for each.
+	// missingWords returns the documents of which the words of a field are missing. The argument is a JSON list with
+	// two columns for each field with words: the position of its document, and the rowid of its words in FTS5.
 	missingWords = `SELECT DISTINCT j.value ->> 0 FROM json_each(?) j
 WHERE NOT EXISTS (SELECT 1 FROM "_tws_words_docsize" w WHERE w.id = j.value ->> 1)`
 )
 
-// indexed is a stored document with its search data in the file.
+// indexed is a stored document with the list of its search data.
 type indexed struct {
 	doc             int64
 	entries, source []byte
@@ -40,8 +43,9 @@ type derivedChecker struct {
 	paths map[string]int64
 }
 
-// check reports of each document whether its entries are those of its source, and whether each is there to be found.
-// The words themselves are not compared: their index does not have them as texts.
+// check reports for each document whether its search data is right. It is right if the stored entries are those of the
+// source, and if the file has a row for each entry. check does not compare the words themselves, because FTS5 does not
+// store them as text here.
 func (c *derivedChecker) check(ctx context.Context, tx *sql.Tx, docs []indexed) (same []bool, err error) {
 	parsed, err := c.parse(ctx, tx, docs)
 	if err != nil {
@@ -87,8 +91,8 @@ func (c *derivedChecker) check(ctx context.Context, tx *sql.Tx, docs []indexed) 
 	return same, nil
 }
 
-// parse returns the fields of documents, nil for a document that cannot be parsed, and reads the numbers of their
-// paths.
+// parse returns the fields of each document, and reads the numbers of their paths. The fields of a document that cannot
+// be parsed are nil.
 func (c *derivedChecker) parse(ctx context.Context, tx *sql.Tx, docs []indexed) ([]fields, error) {
 	if c.paths == nil || len(c.paths) > maxPaths {
 		c.paths = make(map[string]int64)
@@ -120,15 +124,15 @@ func (c *derivedChecker) parse(ctx context.Context, tx *sql.Tx, docs []indexed) 
 	})
 	for _, path := range unknown {
 		if c.paths[path] == 0 {
-			delete(c.paths, path) // it may get a number later
+			delete(c.paths, path) // the path may get a number later
 		}
 	}
 	return parsed, err
 }
 
-// equal reports whether stored entries are those of fields.
+// equal reports whether the stored entries was are exactly the entries of fs.
 func (c *derivedChecker) equal(was []entry, fs fields) bool {
-	stored := make(map[string]bool, len(was)) // by their text in the file: whether the fields have the value
+	stored := make(map[string]bool, len(was)) // entries by their stored form; true once fs has the entry
 	for _, e := range was {
 		stored[string(appendEntry(nil, e))] = false
 	}

@@ -1,15 +1,16 @@
-// Package sqlite keeps the documents of search indexes in one SQLite file, and finds them by
-// its FTS5.
+// Package sqlite keeps the documents of search indexes in one SQLite file. FTS5, the full-text search of SQLite, finds
+// them.
 //
-// A write that [Store.Apply] reports as written survives a killed process and a power failure: a call is one
-// transaction, synced before it returns. The check of a document's version and its write are in that transaction. The
-// file also has the views and the state (package sinks/state/sqlite), with one writer, one lock and one format.
+// A write that [Store.Apply] reports as written survives a killed process and a power failure, because each call is one
+// transaction that is synced before the call returns. The same transaction checks the version of a document and writes
+// the document. The file also holds the views and the state (package sinks/state/sqlite). All of them share one writer,
+// one lock and one format number.
 //
-// A document is found by its words: letters, marks and digits in lower case, whatever the language,
-// with their diacritics. Ideographs, Hiragana, and the letters of Thai, Lao, Khmer and Burmese,
-// which are written without spaces, are words by themselves. A field is the path of an attribute,
-// Address.City; the elements of a list share its path. Numbers are found by their exact value,
-// dates and times (RFC 3339, or a date alone) by the instant.
+// A document is found by its words. A word is a run of letters, digits and combining marks, in lower case, in any
+// language. Diacritics count: é is not e. Some scripts are written without spaces, so each of their letters is a word:
+// ideographs, Hiragana, Thai, Lao, Khmer and Burmese. A field is the path of an attribute, such as Address.City. The
+// elements of a list have the path of the list. Numbers are found by their exact value. Dates and times (RFC 3339, or a
+// date alone) are found by the instant.
 //
 // # Queries
 //
@@ -25,6 +26,7 @@
 //	CreatedAt:>="2026-01-15" dates and times, likewise
 //
 // Text of several words, such as x-1, is a phrase. A backslash makes the next character plain text, and a quote all
-// characters until the next quote. Other syntax is refused by its name and column: AND, OR, NOT and !, _exists_,
-// brackets, wildcards within a word or in the name of a field, fuzzy words, regular expressions and boosts.
+// characters until the next quote. Other syntax is an error that names the syntax and its column. These are refused:
+// AND, OR, NOT and !, _exists_, brackets, wildcards within a word or in the name of a field, fuzzy words, regular
+// expressions and boosts.
 package sqlite

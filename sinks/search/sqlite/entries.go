@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/decimal"
 )
 
-// own is the attribute of a document that is not searched.
+// own is the field of a document that is not searched.
 const own = "_tw"
 
 // fields holds the searchable words and values of a document, by path.
@@ -83,11 +83,12 @@ func (f *field) addText(s string) {
 	f.words = appendWords(f.words, s)
 }
 
-// entry is one row of a document: words at a path, by their digest, or a value.
+// entry is one row of a document's search data. It is either all words at a path, known by their digest, or one value
+// at a path.
 type entry struct {
 	path   int64
-	digest uint64 // digest of the words; 0: a value
-	value  any    // []byte or string
+	digest uint64 // digest of the words; 0: the entry is a value
+	value  any    // a number as []byte or a time as string; nil: the entry is words
 }
 
 func digest(words []byte) uint64 {
@@ -120,7 +121,7 @@ func appendEntry(dst []byte, e entry) []byte {
 
 var errEntries = errs.New("what it is found by cannot be read")
 
-// parseEntries reads what appendEntry wrote.
+// parseEntries parses entries in the form of appendEntry.
 func parseEntries(b []byte) (es []entry, err error) {
 	for len(b) > 0 {
 		kind := b[0]

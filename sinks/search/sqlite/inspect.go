@@ -11,7 +11,7 @@ import (
 
 const readStoredDocument = `SELECT doc, version, entries, source FROM "_tws_documents" WHERE "index" = ? AND id = ?`
 
-// ReadStored returns the document or tombstone at an id. The routing is ignored, since an index is one shard.
+// ReadStored returns the document or tombstone at an id. It ignores the routing, since an index is one shard.
 func (s *Store) ReadStored(ctx context.Context, index, id, _ string) (there search.StoredDocument, err error) {
 	number, err := s.find(ctx, index, false)
 	if errors.Is(err, search.ErrNoIndex) {

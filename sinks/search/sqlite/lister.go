@@ -15,9 +15,10 @@ var _ search.Lister = (*Store)(nil)
 
 const listDocuments = `SELECT doc, id, routing, version, entries, source FROM "_tws_documents" WHERE "index" = ? AND source IS NOT NULL`
 
-// ListDocuments reads the documents page by page. A store for readers lists the indexes of all sinks. A document whose
-// version was changed by hand has none. The search data of a document is read a moment later. So a document that is
-// written meanwhile may be marked although it is correct.
+// ListDocuments reads the documents page by page. A store of [OpenReader] lists the documents of all sinks. If somebody
+// changed the version of a document by hand and it cannot be parsed, Version is zero. ListDocuments reads the search
+// data of a document a moment after the document. So if the document is written in between, Derived may be set although
+// the search data is correct.
 func (s *Store) ListDocuments(
 	ctx context.Context, index string, l state.Listing,
 ) iter.Seq2[search.ListedDocument, error] {
@@ -71,7 +72,7 @@ type listedDocument struct {
 	entries []byte
 }
 
-// checkListed marks the documents that are found by other words or values than they have.
+// checkListed sets Derived of the documents whose search data has other words or values than the document.
 func (s *Store) checkListed(ctx context.Context, c *derivedChecker, page []listedDocument) error {
 	if len(page) == 0 {
 		return nil

@@ -8,11 +8,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-// The indexes are named ?3, or begin with ?4 if ?5 is true.
+// countBirths counts the documents and the tombstones of a sink by birth, the random id of its output. It counts in the
+// index named ?3. If ?5 is true, it also counts in all indexes whose names begin with ?4.
 const countBirths = `SELECT d.birth, count(*), count(*) - count(d.source) FROM "_tws_indexes" i JOIN "_tws_documents" d ON d."index" = i.id
 WHERE i.pipeline = ?1 AND i.sink = ?2 AND (i.name = ?3 OR ?5 AND substr(i.name, 1, length(?4)) = ?4) GROUP BY d.birth`
 
-// Output returns the output of a sink: its documents in the indexes of its name.
+// Output returns the output of a sink: the documents in the indexes that p.Name names. p.Name may be a template.
 func (s *Store) Output(p state.OutputRef) state.Output {
 	return output{sqlite.Output{DB: s.db, OutputRef: p}}
 }

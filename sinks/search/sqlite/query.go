@@ -13,21 +13,21 @@ import (
 // clause is one condition of a query.
 type clause struct {
 	need  need
-	field string // "": any
-	words string // words that follow each other, as in words.go; "": none are requested
-	begin bool   // the last word may be longer
+	field string // "": any field
+	words string // words that follow each other, in the form of words.go; "": no words are requested
+	begin bool   // the last word is only the beginning of a word
 
-	// low and high are the smallest and the largest requested value, encoded as in values.go; nil: no value is
-	// requested.
+	// low and high are the smallest and the largest requested value, in the form of values.go. They are nil if no value
+	// is requested.
 	low, high        any
-	aboveLow, ltHigh bool // and not equal to it
+	aboveLow, ltHigh bool // the value is not equal to low, or not equal to high
 }
 
 // need defines the effect of a clause on the result.
 type need int
 
 const (
-	may need = iota // it is found, unless a clause must be there that is not
+	may need = iota // a document that matches is found, if it matches all clauses of must
 	must
 	mustNot
 )
@@ -47,14 +47,14 @@ func (e *QueryError) Error() string {
 	return fmt.Sprintf("the query %q, column %d: %s", e.Query, e.Column, e.Text)
 }
 
-// parser reads a query, whose language is in the package's comment.
+// parser parses a query. The package comment describes the language.
 type parser struct {
 	query string
 	runes []rune
 	at    int
 }
 
-// parse returns the clauses of a query; none if it matches all documents.
+// parse returns the clauses of a query. A query that matches all documents has no clauses.
 func parse(query string) ([]clause, error) {
 	p := &parser{query: query, runes: []rune(query)}
 	var cs []clause
@@ -135,7 +135,8 @@ func (p *parser) clause() (c clause, err error) {
 	return c, p.term(&c, from, t)
 }
 
-// letter is a letter of a query. It is literal if it was quoted or escaped by a backslash.
+// letter is one character of a query. taken is true if the character is literal, because it was quoted or follows a
+// backslash.
 type letter struct {
 	r     rune
 	taken bool
@@ -151,7 +152,7 @@ func (t text) String() string {
 	return b.String()
 }
 
-// withoutLiterals returns the text with literal letters replaced by letters without a meaning.
+// withoutLiterals returns the text with each literal character replaced by x, which has no meaning in a query.
 func (t text) withoutLiterals() string {
 	var b strings.Builder
 	for _, l := range t {
@@ -163,7 +164,8 @@ func (t text) withoutLiterals() string {
 	return b.String()
 }
 
-// readText reads up to the next space, or also to a colon if it may be a field.
+// readText reads up to the next space that is not literal. If field is true, it also stops at a colon, since the text
+// may be the name of a field.
 func (p *parser) readText(field bool) (t text, err error) {
 	for !p.atWordEnd() {
 		switch r := p.runes[p.at]; {
@@ -237,7 +239,7 @@ func (p *parser) readBound(c *clause) error {
 	return nil
 }
 
-// term returns the clause of a word, a phrase, a prefix, or a number.
+// term sets c to find a word, a phrase, a prefix, a number or a date.
 func (p *parser) term(c *clause, from int, t text) error {
 	plain := t.withoutLiterals()
 	if plain == "*" && c.field == "" && c.need == may {
@@ -260,7 +262,7 @@ func (p *parser) term(c *clause, from int, t text) error {
 	}
 	if t, ok := normalizeTime(text); ok && !c.begin {
 		c.low, c.high = t, t
-		if len(text) == len(time.DateOnly) { // all of the day
+		if len(text) == len(time.DateOnly) { // a date means the whole day
 			c.high = t[:len(text)] + mostTime
 		}
 	}
@@ -322,7 +324,7 @@ func (p *parser) unsupported(from int, plain string) error {
 	return nil
 }
 
-// endsWithMark reports whether text ends with the mark, or with that and a number.
+// endsWithMark reports whether text ends with mark, or with mark and a number, such as "red~" or "red~2".
 func endsWithMark(text string, mark byte) bool {
 	i := strings.LastIndexByte(text, mark)
 	if i <= 0 {

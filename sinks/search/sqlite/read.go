@@ -46,13 +46,13 @@ func (s *Store) Search(ctx context.Context, index, query string, limit int) (hit
 	return hits, s.db.WrapError("search", rows.Err())
 }
 
-// finder builds the SELECT of a query from the documents that each clause finds.
+// finder builds the SELECT of a query. It joins a SELECT for each clause that returns the documents of the clause.
 type finder struct {
 	index    int64
-	selects  []string // queries of documents, each with the number of its clause
+	selects  []string // SELECTs of documents, each with the number and the need of its clause
 	args     []any
 	musts    int
-	positive bool // there is a clause that finds documents
+	positive bool // a clause finds documents, and does not only exclude them
 }
 
 func (f *finder) add(i int, n need, from string, args ...any) {
@@ -63,7 +63,7 @@ func (f *finder) add(i int, n need, from string, args ...any) {
 const (
 	fieldPath = `SELECT id FROM "_tws_paths" WHERE "index" = ? AND path = ?`
 
-	// In any field of any index: those of other indexes are left out at the end.
+	// wordsInAny finds words in any field of any index. statement leaves out the documents of other indexes.
 	wordsInAny   = `rowid & 4294967295 AS doc, %d AS clause, %d AS need FROM "_tws_words" WHERE "_tws_words" MATCH ?`
 	wordsInField = wordsInAny + ` AND rowid BETWEEN ? AND ?`
 
@@ -77,7 +77,7 @@ const (
 const everything = -1
 
 func (s *Store) findClause(ctx context.Context, f *finder, i int, c *clause) error {
-	path := int64(0) // no field has it
+	path := int64(0) // no field has the number 0
 	if c.field != "" {
 		err := s.db.Reader().QueryRowContext(ctx, fieldPath, f.index, c.field).Scan(&path)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -116,11 +116,12 @@ func (s *Store) findClause(ctx context.Context, f *finder, i int, c *clause) err
 	return nil
 }
 
-// statement returns the SELECT of the number of hits, and of the best documents. Its last
-// arguments are the index and the limit.
+// statement returns a SELECT of the best documents, each with the number of all hits. The arguments are f.args, the
+// index and the limit.
 //
-// A clause with n matching documents counts 1/(1 + ln n). So scores depend on the present content of the
-// index only; the scores of FTS5 depend on deleted content too.
+// The score of a document is the sum of the weights of the clauses that it matches. A clause that matches n documents
+// has the weight 1/(1 + ln n). So scores depend only on the present content of the index. The scores of FTS5 depend on
+// deleted content too.
 func (f *finder) statement() string {
 	if !f.positive {
 		f.add(everything, may, allOfThem, f.index)

@@ -50,7 +50,8 @@ func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair)
 	return rs, nil
 }
 
-// writeRepair writes a mutation if the document that was read is still stored. Otherwise the repair is lost.
+// writeRepair writes a mutation if the document was, which the repair read, is still stored. lost is true if another
+// document is stored.
 func (t *tx) writeRepair(
 	index int64, was *search.StoredDocument, m *search.Mutation, fs fields,
 ) (lost bool, err error) {
@@ -66,7 +67,7 @@ func (t *tx) writeRepair(
 	return false, t.write(index, m, fs, is, true)
 }
 
-// readWhole returns the stored document, as it is written and as it is read.
+// readWhole returns the stored document in two forms: is for a write, and there for a comparison.
 func (t *tx) readWhole(index int64, id string) (is stored, there search.StoredDocument, err error) {
 	err = t.QueryRows(t.ctx, readWhole, []any{index, id}, func(rows *sql.Rows) error {
 		var version string

@@ -6,15 +6,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-// A rowid of _tws_words combines two numbers: the path in the upper bits, and the document in the
-// lower 32 bits. So the words of one field are stored together.
+// A rowid of _tws_words combines two numbers: the path in the upper bits, and the document in the lower 32 bits. The
+// words of one path have adjacent rowids, so FTS5 stores them together.
 const (
 	docBits = 32
 	mostDoc = 1<<docBits - 1
 )
 
-// layout creates the tables of indexes. The first store that writes creates them; the
-// format of the file counts their layouts too.
+// layout holds the statements that create the tables of search indexes. The first store that writes to the file
+// executes them. The format number of the file also changes if these tables change.
 var layout = []string{
 	`CREATE TABLE IF NOT EXISTS "_tws_indexes" (
 	id INTEGER PRIMARY KEY,
@@ -40,8 +40,8 @@ var layout = []string{
 	path TEXT NOT NULL,
 	UNIQUE ("index", path)
 ) STRICT`,
-	// A row is the words of one document at one path, separated by spaces: words.go decides what
-	// a word is, and the tokenizer splits at spaces.
+	// A row holds the words of one document at one path, separated by spaces. words.go decides what a word is; the
+	// tokenizer only splits at spaces.
 	`CREATE VIRTUAL TABLE IF NOT EXISTS "_tws_words" USING fts5(words, content='', contentless_delete=1, tokenize='ascii')`,
 	// Numbers are BLOBs and times are TEXT, both sorted by their bytes: values.go.
 	`CREATE TABLE IF NOT EXISTS "_tws_values" (
@@ -53,7 +53,7 @@ var layout = []string{
 }
 
 const (
-	// An index without documents and tombstones is for the next one to take.
+	// claimIndex creates an index, or takes over an index that has no documents and no tombstones.
 	claimIndex = `INSERT INTO "_tws_indexes" AS i (name, pipeline, sink) VALUES (?, ?, ?)
 ON CONFLICT (name) DO UPDATE SET pipeline = excluded.pipeline, sink = excluded.sink
 WHERE NOT EXISTS (SELECT 1 FROM "_tws_documents" d WHERE d."index" = i.id)`

@@ -14,13 +14,13 @@ import (
 // errs makes the errors of this package. Their redacted text holds no data.
 const errs = redact.Class("search")
 
-// Store stores the indexes of one sink in a SQLite file. A reader sees the indexes of all sinks. It is safe
-// for concurrent use; one caller at a time writes.
+// Store stores the indexes of one sink in a SQLite file. A reader sees the indexes of all sinks. It is safe for
+// concurrent use. Calls that write wait for each other.
 type Store struct {
 	state.Fingerprints // fingerprints of all sinks that write to the file
 	db                 *sqlite.DB
 	owner              search.Owner
-	opened             bool  // Close closes the file
+	opened             bool  // the store opened the file, and Close closes it
 	paths              paths // used with the writing connection only
 }
 
@@ -90,8 +90,8 @@ func (s *Store) Create(ctx context.Context, name string) error {
 	})
 }
 
-// index returns the number of an index. It creates a missing index, and takes over an empty one. foreign is
-// not nil if the index belongs to another sink.
+// index returns the number of an index. It creates a missing index. It takes over an index of another sink if the index
+// is empty. foreign is not nil if the index belongs to another sink.
 func (s *Store) index(
 	ctx context.Context, w *sqlite.Writer, name string,
 ) (id int64, foreign *search.ForeignIndexError, err error) {
@@ -119,8 +119,8 @@ func (s *Store) Indexes(ctx context.Context) ([]string, error) {
 	return sqlite.ReadAll(ctx, s.db, allNames, nil, sqlite.ScanColumn[string])
 }
 
-// find returns the number of an index for readers, and [search.ErrNoIndex] if there is none. With own it must be one of
-// the store's sink, if the store has one.
+// find returns the number of an index for readers. It returns [search.ErrNoIndex] if the index does not exist. If own
+// is true and the store has a sink, the index must belong to that sink.
 func (s *Store) find(ctx context.Context, name string, own bool) (id int64, err error) {
 	query, args := findIndex, []any{name}
 	if own && s.owner != (search.Owner{}) {

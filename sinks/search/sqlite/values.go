@@ -9,7 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// A number is a BLOB and a time is TEXT: any TEXT is below any BLOB.
+// A number is stored as a BLOB and a time as TEXT. In SQLite any TEXT is less than any BLOB, so ranges of numbers hold
+// no times.
 var (
 	leastNumber = []byte{}
 	mostNumber  = []byte{0xff}
@@ -17,7 +18,7 @@ var (
 	mostTime    = "~"
 )
 
-// number returns a decimal as its column stores it: bytes that sort as numbers do.
+// number returns a decimal as the file stores it: as bytes that sort in the order of the numbers.
 func number(d decimal.Decimal) []byte {
 	text, _ := state.SortableText(item.NumberValue(d))
 	return []byte(text)
@@ -26,8 +27,8 @@ func number(d decimal.Decimal) []byte {
 // layouts are the recognized forms of a date or time.
 var layouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.DateOnly}
 
-// normalizeTime returns a date or time as its column stores it: in UTC, to the nanosecond, as text that
-// sorts as times do.
+// normalizeTime returns a date or time as the file stores it: in UTC, to the nanosecond, as text that sorts in the
+// order of the times. It returns false if text is not a date or time.
 func normalizeTime(text string) (string, bool) {
 	if len(text) < len(time.DateOnly) || len(text) > 40 || text[4] != '-' || text[7] != '-' {
 		return "", false
@@ -43,8 +44,8 @@ func normalizeTime(text string) (string, bool) {
 	return "", false
 }
 
-// longDecimal parses a text as a number: documents contain a number as text if a double would lose digits
-// (search.NumberExact).
+// longDecimal parses a text that is a number. A document has a number as text if a double would lose digits
+// (search.NumberExact). ok is false if the text is not such a number.
 func longDecimal(text string) (d decimal.Decimal, ok bool) {
 	const digits = 15 // digits that a double keeps
 	if len(text) <= digits+1 || len(text) > 200 || !strings.Contains(text, ".") {

@@ -5,20 +5,19 @@ import (
 	"unicode/utf8"
 )
 
-// maxWord is the longest word that is indexed, in bytes. Longer ones, such as the base64 of a binary,
-// are not searched for.
+// maxWord is the longest word that is indexed, in bytes. Longer words, such as the base64 of a binary, are left out.
 const maxWord = 256
 
-// separator is a word that no query contains. It separates the values of a list, so that no phrase
-// matches across two of them.
+// separator is a word that no query contains. It separates the values of a list, so that no phrase matches the end of
+// one value and the beginning of the next.
 const separator = "\ue000"
 
 // singleLetterScripts are the scripts that are written without spaces, so each letter is a word.
 var singleLetterScripts = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Thai, unicode.Lao, unicode.Khmer,
 	unicode.Myanmar}
 
-// appendWords appends the words of text to dst, each in lower case and after a space, where dst
-// is not empty. The marks of a letter belong to its word.
+// appendWords appends the words of text to dst in lower case, with a space between two words. The marks of a letter
+// belong to its word.
 func appendWords(dst []byte, text string) []byte {
 	begin := -1 // start of the last word in dst; -1: it is complete
 	single := false
