@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Backfill describes one backfill: what it reads, into which sinks. Its fields never change.
+// Backfill describes one backfill: the source that it reads, and the sinks that it fills. Its fields never change.
 type Backfill struct {
 	Run    string    // id
 	Sinks  string    // names of the sinks, sorted, joined by ","
@@ -17,8 +17,8 @@ type Backfill struct {
 	Parts  int       // number of parts
 }
 
-// RemovalsSince returns the earlier of From and Start. The source may still have items that were removed after that
-// time, and the backfill must not bring them back.
+// RemovalsSince returns the earlier of From and Start. If From is zero, it returns Start. The source may still have
+// items that the table lost after that time. The backfill must not bring these items back.
 func (b Backfill) RemovalsSince() time.Time {
 	if b.From.IsZero() || b.Start.Before(b.From) {
 		return b.Start
@@ -31,8 +31,9 @@ func (b Backfill) RemovalsSince() time.Time {
 type Part struct {
 	Run, ID string
 
-	// Owner is the process that reads the part; "" if none does. Each write of the part raises Counter. Another process
-	// takes the part over if Counter does not change for the claim time, by the clock of that process.
+	// Owner is the process that reads the part; "" if no process does. Each write of the part raises Counter. If
+	// Counter does not change for the claim time, another process takes the part over. It measures that time by its own
+	// clock.
 	Owner   string
 	Counter int64
 
@@ -43,22 +44,22 @@ type Part struct {
 
 // Backfills keeps the backfills of one pipeline and the progress of their parts.
 type Backfills interface {
-	// Backfills yields all backfills, in the order of Start and Run. A pulled error ends the sequence.
+	// Backfills yields all backfills, in the order of Start and Run. An error ends the sequence.
 	Backfills(ctx context.Context) iter.Seq2[Backfill, error]
 
-	// AddBackfill stores b if there is no backfill of its Run. It returns the stored one once that is
-	// durable. Several processes may call it at once.
+	// AddBackfill stores b if there is no backfill with the Run of b. It returns the stored backfill once the backfill
+	// is durable. Several processes may call it at once.
 	AddBackfill(ctx context.Context, b Backfill) (Backfill, error)
 
-	// RemoveBackfill removes a backfill and its parts. No process may read them any more. If there is no such backfill,
-	// it returns nil. A call that failed may have removed some of the parts: call it again.
+	// RemoveBackfill removes a backfill and its parts. No process may read the parts any more. If there is no such
+	// backfill, RemoveBackfill returns nil. A call that failed may have removed some of the parts, so call it again.
 	RemoveBackfill(ctx context.Context, run string) error
 
 	// Parts yields the stored parts of a backfill, in the order of ID. A part that is written during the read may be
-	// missing. A pulled error ends the sequence.
+	// missing. An error ends the sequence.
 	Parts(ctx context.Context, run string) iter.Seq2[Part, error]
 
-	// SetPart replaces was by now, and returns when that is durable. Both have the same Run and ID. If was is zero, the
+	// SetPart replaces was by now, and returns when now is durable. Both have the same Run and ID. If was is zero, the
 	// part must not be stored yet. SetPart returns false if the stored part differs from was in any field. If several
 	// processes call it at once, one of them succeeds.
 	SetPart(ctx context.Context, was, now Part) (bool, error)

@@ -23,25 +23,27 @@ type Birth struct {
 	State string    // identity of the state that belongs to the output ([Births])
 	Store string    // identity of the target; "" if the target has none
 
-	// Begun is set before the sink first writes to the target. From then on, a missing output means that it was lost.
+	// Begun is set before the sink first writes to the target. If Begun is set and the output is missing, the output
+	// was lost.
 	Begun bool
 
-	// Fresh is set until the sink acknowledges the first change that has an image and is not dead-lettered. While it is
-	// set, the dead letters are all changes that the output missed. An output that a backfill cannot fill is never
-	// fresh.
+	// Fresh is set until the sink acknowledges the first change that has an image and is not dead-lettered. While Fresh
+	// is set, the output misses no changes except those in the dead letters. An output that a backfill cannot fill is
+	// never fresh.
 	Fresh bool
 
-	Stage  Stage
-	Floor  time.Time // earliest time of a change of the stream that is written; zero if all are. UTC, whole seconds
-	Stream string    // ARN of the stream whose changes follow the backfill; "" if unknown
-	// Run is the id of the [Backfill] that filled the output, or "rebuild" or "none" (see package sinks); "" if there
-	// was none.
+	Stage Stage
+	// changes of the stream that were made before Floor are not written; zero: all are written. UTC, whole seconds
+	Floor  time.Time
+	Stream string // ARN of the stream whose changes follow the backfill; "" if unknown
+	// Run is the id of the [Backfill] that fills or filled the output, or "rebuild" or "none" (see package sinks). It
+	// is "" if there was no backfill.
 	Run       string
 	ReadUntil time.Time // when the backfill ended its last read of the source; zero before that. UTC, whole seconds
 
 	// LeftOut is the last time when a process started without this sink in its configuration. That process acknowledged
-	// changes that the output may miss. LeftOut is zero if there was none since the output began or was last compared
-	// with the table. UTC.
+	// changes that the output may miss. LeftOut is zero if no process did so since the output began, or since it was
+	// last compared with the table. UTC.
 	LeftOut time.Time
 }
 
@@ -57,7 +59,8 @@ const (
 	Live     Stage = ""         // all changes made at Floor or later are written
 )
 
-// ParseStage returns the stage of a stored text. It returns an error for a stage that only a newer program knows.
+// ParseStage returns the stage of a stored text. It returns an error if this program does not know the stage, because a
+// newer program wrote it.
 func ParseStage(text string) (Stage, error) {
 	switch s := Stage(text); s {
 	case Waiting, Filling, Settling, Live:
@@ -79,30 +82,31 @@ func NewBirth(sink, target string, now time.Time) Birth {
 
 // Births keeps the births of one pipeline.
 type Births interface {
-	// Births yields all births, in the order of sink and target. A pulled error ends the sequence.
+	// Births yields all births, in the order of sink and target. An error ends the sequence.
 	Births(ctx context.Context) iter.Seq2[Birth, error]
 
-	// RecordBirth records b if the state has no birth of its Sink and Target. It returns the stored
-	// birth once that is durable. Several processes may call it at once.
+	// RecordBirth records b if the state has no birth of its Sink and Target. It returns the stored birth once the
+	// birth is durable. Several processes may call it at once.
 	RecordBirth(ctx context.Context, b Birth) (Birth, error)
 
-	// SetBirth replaces was by now, and returns when that is durable. Both have the same Sink and Target. If now is
-	// zero, it removes was. SetBirth returns false if the stored birth differs from was in any field. If several
+	// SetBirth replaces was by now, and returns when now is durable. Both have the same Sink and Target. If now is
+	// zero, SetBirth removes was. SetBirth returns false if the stored birth differs from was in any field. If several
 	// processes call it at once, one of them succeeds.
 	SetBirth(ctx context.Context, was, now Birth) (bool, error)
 
-	// Identity returns a text that identifies the state itself; "" if the state has none. A table that was restored
-	// from a backup under the same name has another identity.
+	// Identity returns a text that identifies the state itself, or "" if the state has no identity. A table that was
+	// restored from a backup under the same name has another identity.
 	Identity(ctx context.Context) (string, error)
 }
 
 // LossDetector is implemented by a state that can detect the loss of all its births.
 type LossDetector interface {
-	// DetectLoss returns the evidence that births were recorded and lost; "" if there is none.
+	// DetectLoss returns a text with the evidence that births were recorded and lost. It returns "" if there is no
+	// evidence.
 	DetectLoss(ctx context.Context) (string, error)
 }
 
-// FindBirth returns the birth of a sink's output at a target; false if there is none.
+// FindBirth returns the birth of a sink's output at a target. It returns false if the output has no birth.
 func FindBirth(ctx context.Context, bs Births, sink, target string) (Birth, bool, error) {
 	for b, err := range bs.Births(ctx) {
 		if err != nil || b.Sink == sink && b.Target == target {
@@ -117,8 +121,8 @@ type OutputRef struct{ Pipeline, Sink, Name string }
 
 // Output inspects a sink's output at a target. Its calls block.
 type Output interface {
-	// Identity returns a text that identifies the target itself; "" if the target is missing or has none. A target that
-	// was recreated under the same name has another identity.
+	// Identity returns a text that identifies the target itself, or "" if the target is missing or has no identity. A
+	// target that was recreated under the same name has another identity.
 	Identity(ctx context.Context) (string, error)
 
 	// Inspect counts the sink's rows, documents or objects by birth. If all is false, it may stop early in a large
@@ -137,7 +141,7 @@ type Output interface {
 // Inspection is the result of [Output].Inspect.
 type Inspection struct {
 	Seen       map[string]int // number of rows, documents or objects by birth; "" counts those without a birth
-	Tombstones int            // how many of them are tombstones, if the store distinguishes tombstones
+	Tombstones int            // number of tombstones among them; 0 if the store does not distinguish tombstones
 	Complete   bool           // the whole output was inspected
 }
 
@@ -166,16 +170,17 @@ func (in Inspection) Total() (total int) {
 // LostError reports that a sink's output and the state do not belong together: one of them was deleted, restored, or
 // exchanged. It is fatal, so that no change is dead-lettered because of it.
 type LostError struct {
-	Sink string // "" for all sinks
+	Sink string // name of the sink; "" for all sinks
 	What string // the expected and the found state or output
-	Way  string // hint for the user; if "", Error names the commands that help with every such error
+	Way  string // hint for the user; if it is "", Error names a command that helps
 
-	Flags string // flags for the commands of Error, which select file and stores; "" if there are none
+	// flags that select the file and the stores in the command that Error names; "" if no flags are needed
+	Flags string
 }
 
 var _ redact.Redacted = (*LostError)(nil)
 
-// Error returns what is lost and what to do.
+// Error returns a text that names what is lost and what to do.
 func (e *LostError) Error() string {
 	way := e.Way
 	if way == "" {
@@ -202,7 +207,7 @@ func (e *LostError) Describe() (class, field string) { return "lost_store", "" }
 func NewLostError(sink, what string) error { return pipeline.Fatal(&LostError{Sink: sink, What: what}) }
 
 // BirthMismatch returns the fatal [LostError] of a write to an output with the wrong birth. has is the birth of the
-// output, "" if it has none. want is the birth in the state. what names the output.
+// output, or "" if it has no birth. want is the birth in the state. what names the output.
 func BirthMismatch(sink, what, has, want string) error {
 	is := "has no birth"
 	if has != "" {

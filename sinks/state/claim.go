@@ -13,11 +13,11 @@ type Column struct {
 	Value item.Value
 }
 
-// Guard holds the version of an item and the row that the item claims. The state keeps one for each item whose row
+// Guard holds the version of an item and the row that the item claims. The state keeps a guard for each item whose row
 // other items may claim too.
 type Guard struct {
 	Version record.Version // newest version of the item; zero if the item is unknown
-	Row     Row            // the row that the item claims; "" if it claims none
+	Row     Row            // the row that the item claims; "" if it claims no row
 	// Void means that no row could be made of the change of this version. The same version may replace the guard later.
 	Void bool
 }
@@ -33,23 +33,25 @@ type Claim struct {
 // RowClaims is a row with all claims on it. The stored tables and keys call it a seat.
 type RowClaims struct {
 	Row      Row
-	Revision string  // unique text of the last write of the claims; "" if there is none
-	Owner    Claim   // the claim that has the row; zero if no claim has it. No Owner while claims wait is damage
-	Waiting  []Claim // the other claims, in no order
+	Revision string // unique text of the last write of the claims; "" if no claims are stored
+	// the claim that has the row; zero if no claim has it. If claims wait and no claim has the row, the state is
+	// damaged
+	Owner   Claim
+	Waiting []Claim // the other claims, in no order
 }
 
 // ItemGuard is one entry of a listing: the guard of an item, a claim of an item on a row, or the owner of a row.
 type ItemGuard struct {
 	Item  item.Key // "" if the key was too long to store and only its digest is known
-	Guard          // a claim and an owner have only Row; it is "" if only its digest is known
-	Claim *Claim   // the claim, if the entry is a claim; without Source if it cannot be read
-	Owns  bool     // the entry is an owner: the claims on Row say that Item has it
+	Guard          // the guard. A claim and an owner have only Row, or "" if only the digest of the row is known
+	Claim *Claim   // the claim, if the entry is a claim; its Source is "" if the claim cannot be read
+	Owns  bool     // the entry is an owner: of all claims on Row, that of Item has the row
 }
 
 // ContestedRow is a row with waiting claims.
 type ContestedRow struct {
 	Row     Row
-	Owner   item.Key   // key of the item that owns the row; "" if none does
+	Owner   item.Key   // key of the item that owns the row; "" if no item does
 	Waiting []item.Key // keys of the items whose claims wait, sorted by their bytes
 }
 
@@ -57,12 +59,12 @@ type ContestedRow struct {
 type Tombstone struct {
 	Version string    // version of the change that removed the row, as text; "" in the zero Tombstone
 	Source  item.Key  // key of the item that had the row
-	Void    bool      // no row could be made of the change
+	Void    bool      // no row could be made of the change with Version
 	Expires time.Time // time from which on the tombstone may be deleted; zero if never
 }
 
-// Replaces reports whether t replaces a stored tombstone. It replaces an older one. It also replaces a void one of the
-// same version, unless t is void too.
+// Replaces reports whether t replaces a stored tombstone. It does if stored is older. It also does if stored is void
+// and has the same version, unless t is void too.
 func (t *Tombstone) Replaces(stored Tombstone) bool {
 	return stored.Version < t.Version || stored.Version == t.Version && stored.Void && !t.Void
 }
@@ -70,8 +72,8 @@ func (t *Tombstone) Replaces(stored Tombstone) bool {
 // ItemWrite replaces the guard of one item, and moves its claim from the old row to the new one.
 type ItemWrite struct {
 	Source item.Key
-	// Expected is the expected version of the stored guard, as read or as an earlier write of the call leaves it; zero
-	// if there is none.
+	// Expected is the expected version of the stored guard. It was read, or an earlier write of the same call sets it.
+	// It is zero if no guard is stored.
 	Expected     record.Version
 	ExpectedVoid bool // expected Void of the stored guard
 	Guard        Guard
@@ -81,7 +83,7 @@ type ItemWrite struct {
 // RowClaimsWrite changes the claim of one item on a row, and the owner of the row. It does not change the other claims.
 type RowClaimsWrite struct {
 	Row      Row
-	Expected string // expected Revision, as read or as an earlier write of the call leaves it
+	Expected string // expected Revision, as it was read or as an earlier write of the same call sets it
 	Revision string // the new, unique Revision; "" if no claim remains
 	Claim    Claim  // the new claim of the item; zero removes its claim
 	Owner    Claim  // the new owner: Claim or another claim; zero deletes the row

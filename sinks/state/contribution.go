@@ -32,7 +32,7 @@ type ItemContribution struct {
 type Share struct {
 	Group Row // the group's row, without a shard
 	// Values has one text for each value of the aggregate, sorted by the value's name: a [Number] or a [SortableText];
-	// "" if missing.
+	// "" means that the value is missing.
 	Values []string
 }
 
@@ -50,7 +50,7 @@ const (
 	sinceKinesis
 )
 
-// The numbers of digits that [record.Version.String] writes.
+// The numbers of digits of the two parts of a version in [record.Version.String], the epoch and the sequence number.
 const (
 	epochDigits           = 10
 	sequenceDigits        = 40

@@ -2,7 +2,8 @@ package state
 
 import "github.com/tablewake/tablewake/pipeline/redact"
 
-// DamagedError is the cause of the error if one stored entry cannot be read. Other entries may be readable.
+// DamagedError means that one stored entry cannot be read. Other entries may be readable. Stores wrap it in their
+// errors.
 type DamagedError struct{ Err error }
 
 var _ redact.Redacted = (*DamagedError)(nil)

@@ -29,8 +29,8 @@
 //     written. A version above the stored one belongs to a change that was not seen yet.
 //   - A crash: if the transaction was committed, the redelivered change finds its own version. If it
 //     was not, nothing was written.
-//   - Two consumers at once: both read v1 and one writes. The transaction of the other fails as a
-//     whole. That consumer reads again and takes the difference to the new contribution.
+//   - Two consumers at once: both read v1 and one writes. The transaction of the other consumer fails as a whole. It
+//     reads again and takes the difference to the new contribution.
 //   - A consumer that lags and writes late: it finds a newer version and writes nothing, or
 //     its condition fails.
 //   - A lost range, or a start in mid-stream: the stored contribution is older than the version
@@ -40,10 +40,11 @@
 // For the same reason the old image of a change does not determine what a group loses. The group must lose the values
 // that were stored here, and after each fault above the old image may differ from them.
 //
-// A deleted item keeps an empty contribution with the version of its removal. Without it, the late v2 above would
-// count. If expired items continue to count (on_ttl_delete: keep), the expiry first sets the contribution from the old
-// image. Then it empties the contribution without changing the groups, so these values stay there permanently. A new
-// item with that key is counted separately; [Contribution].Since distinguishes the two.
+// A deleted item keeps an empty contribution with the version of its removal. Without the empty contribution, the late
+// v2 above would count. If expired items continue to count (on_ttl_delete: keep), the expiry first sets the
+// contribution from the old image. Then it empties the contribution without changing the groups, so the values of the
+// item stay in the groups permanently. A new item with that key is counted separately; [Contribution].Since
+// distinguishes the two.
 //
 // A change that cannot be counted stores an empty contribution with its version, marked Void. After the settings are
 // corrected, the same change replaces the contribution, on condition that it is still void. So the change is counted
@@ -79,9 +80,9 @@
 //
 // # What is forgotten
 //
-// Guards with a row and contributions with shares are never forgotten, nor are marks, gaps, births, backfills and
-// fingerprints. Tombstones, guards without a row and contributions without shares only refuse late changes. A [Purger]
-// may delete them if they are unchanged for guard_retention (30 days by default). A change that is older than
+// Guards with a row and contributions with shares are never forgotten. Marks, gaps, births, backfills and fingerprints
+// are not either. Tombstones, guards without a row and contributions without shares only refuse late changes. A
+// [Purger] may delete them if they are unchanged for guard_retention (30 days by default). A change that is older than
 // guard_retention is refused because of its age ([Retention]). Embedded stores forget nothing and refuse nothing,
 // unless they are purged.
 package state

@@ -13,13 +13,13 @@ type Fingerprint struct {
 	Sink       string            `json:"sink"`
 	Generation int               `json:"generation"`      // generation of the output; the first is 1
 	Birth      string            `json:"birth,omitempty"` // ID of the output's [Birth]; "" if the pipeline has no state
-	Settings   map[string]string `json:"settings"`        // by the setting's path in the sink: "view.key.PK"
+	Settings   map[string]string `json:"settings"`        // settings by their paths in the sink, such as "view.key.PK"
 }
 
 // Fingerprints keeps fingerprints. A store of rows, documents, objects or messages
 // implements it for the sinks that write to it.
 type Fingerprints interface {
-	// Fingerprint returns the fingerprint of a sink's output; false if there is none.
+	// Fingerprint returns the fingerprint of a sink's output. It returns false if no fingerprint is stored.
 	Fingerprint(ctx context.Context, pipeline, sink string) (Fingerprint, bool, error)
 	// SetFingerprint replaces the fingerprint, and blocks until f is durable.
 	SetFingerprint(ctx context.Context, f Fingerprint) error

@@ -15,17 +15,18 @@ type GapStage string
 
 // The stages of a gap.
 const (
-	GapOpen      GapStage = "open"      // no repair was made, or differences remain after it
-	GapRepairing GapStage = "repairing" // a process repairs the gap, or it ended before it was finished
+	GapOpen      GapStage = "open"      // no repair was made, or differences remain after a repair
+	GapRepairing GapStage = "repairing" // a process repairs the gap, or it ended before the repair was finished
 	GapRepaired  GapStage = "repaired"  // the sinks were compared with the table, and no difference remains
 )
 
 // GapRepair is the progress and the result of the repair of a gap.
 type GapRepair struct {
 	Stage GapStage `json:"stage"`
-	Run   string   `json:"run,omitempty"` // random id of the repair; "" before the first
+	Run   string   `json:"run,omitempty"` // random id of the repair; "" before the first repair
 
-	// Owner is the process that repairs the gap; "" if none does. After Expires, any process may take the repair over.
+	// Owner is the process that repairs the gap; "" if no process does. After Expires, any process may take the repair
+	// over.
 	Owner   string    `json:"owner,omitempty"`
 	Expires time.Time `json:"expires,omitzero"`
 
@@ -57,18 +58,18 @@ type NotedGap struct {
 
 // Gaps keeps the gaps of one pipeline.
 type Gaps interface {
-	// AddGap of a gap that is stored already keeps its repair. But if the gap grew, its stage is GapOpen again. If
-	// Found of the given gap is zero, the store sets it to the current time, or keeps the stored Found (see
-	// [NotedGap.NotedAgain]).
+	// AddGap stores a gap. If the gap is stored already, AddGap keeps its repair. But if the gap grew, its stage is
+	// GapOpen again. If Found of the given gap is zero, the store sets Found to the current time, or keeps the stored
+	// Found (see [NotedGap.NotedAgain]).
 	pipeline.GapStore
 
-	// Gaps yields all gaps. A pulled error ends the sequence.
+	// Gaps yields all gaps. An error ends the sequence.
 	Gaps(ctx context.Context) iter.Seq2[NotedGap, error]
 
-	// SetGapRepair replaces the repair of the gap with the StreamARN, Shard and After of g, and returns when that is
-	// durable. r.Version is the version that was read. The store raises it by one. SetGapRepair returns false if the
-	// gap or its repair has changed since it was read, or if there is no such gap. If several processes call it at
-	// once, one of them succeeds.
+	// SetGapRepair replaces the repair of the gap with the StreamARN, Shard and After of g, and returns when r is
+	// durable. r.Version is the version that was read. The store raises the version by one. SetGapRepair returns false
+	// if the gap or its repair has changed since it was read, or if there is no such gap. If several processes call it
+	// at once, one of them succeeds.
 	SetGapRepair(ctx context.Context, g record.Gap, r GapRepair) (bool, error)
 }
 
@@ -83,9 +84,10 @@ func NewNotedGap(g record.Gap, now time.Time) NotedGap {
 // NotedAgain returns the record that a store keeps after the gap was noted again, as g. If n is zero, the gap is noted
 // for the first time.
 //
-// If g.Found is zero, the record keeps Found of the first note. But if the end of g is unknown, the gap may reach up to
-// now, and Found becomes now. Found stays if the end was unknown before too and the first note is recent: then the
-// stream still has all records after that note.
+// If g.Found is not zero, the record takes it. If g.Found is zero, there are two cases. If the end of g is known, the
+// record keeps the stored Found. If the end is unknown, the gap may reach up to now, so Found becomes now. There is one
+// exception: if the end was unknown before too and the stored Found is recent, Found stays. The stream still has all
+// records after the stored Found, so the gap did not grow.
 func (n NotedGap) NotedAgain(g record.Gap, now time.Time) NotedGap {
 	if n.Repair.Version == 0 {
 		return NewNotedGap(g, now)
@@ -105,7 +107,7 @@ func (n NotedGap) NotedAgain(g record.Gap, now time.Time) NotedGap {
 	return next
 }
 
-// isEndKnown reports whether the end of a gap is known.
+// isEndKnown reports whether the end of a gap is known, by a sequence number or by a time.
 func isEndKnown(g record.Gap) bool { return g.Before != "" || !g.To.IsZero() }
 
 // minStreamRetention is the time for which a stream keeps every record. It is an hour less than DynamoDB's 24 hours,

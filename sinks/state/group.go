@@ -20,24 +20,26 @@ type GroupWrite struct {
 
 // ContributionWrite replaces the contribution of one item.
 type ContributionWrite struct {
-	Source   item.Key
-	Expected Contribution // expected stored contribution, compared by Version and Void; zero if there must be none
+	Source item.Key
+	// expected stored contribution, compared by Version and Void; zero if no contribution may be stored
+	Expected Contribution
 	Next     Contribution
 
 	// CompareShares means that Since and Shares of the stored contribution must also be those of Expected. A repair
-	// needs it: it keeps the version, so the version does not show whether another repair was first. Default: Since and
-	// Shares are not compared.
+	// needs this comparison. A repair keeps the version, so the version does not show whether another repair was first.
+	// Default: Since and Shares are not compared.
 	CompareShares bool
 }
 
-// Expects reports whether the write replaces a stored contribution.
+// Expects reports whether the stored contribution c is the expected one, so that the write may replace it.
 func (w *ContributionWrite) Expects(c Contribution) bool {
 	return c.Version == w.Expected.Version && c.Void == w.Expected.Void &&
 		(!w.CompareShares || c.Since == w.Expected.Since && slices.EqualFunc(c.Shares, w.Expected.Shares, Share.Equal))
 }
 
-// GroupChange changes one row of an aggregate. A new row begins with zeros. The row is deleted when it has no share any
-// more. Counts and sums stay in the row even if they are 0. A min, max or distinct without members is left out.
+// GroupChange changes one row of an aggregate. A new row begins with zeros. The store deletes the row when it has no
+// share any more. Counts and sums stay in the row even if they are 0. A min, max or distinct without members is left
+// out of the row.
 type GroupChange struct {
 	Row     Row            // row of the group, with its shard
 	Shares  int64          // number of shares added; negative if shares are removed
@@ -68,7 +70,7 @@ type MemberKind uint8
 
 // The kinds of a value that has members.
 const (
-	Min      MemberKind = iota + 1 // the least member: S before N before B, N by number
+	Min      MemberKind = iota + 1 // the least member: S before N before B; N by number
 	Max                            // the greatest member
 	Distinct                       // the number of different values
 )

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// HeldBack is the note of one consumer with the reasons why its shards are held back: they are not read further, or
-// their checkpoints do not move. `tablewake status` shows the notes. Nothing depends on them, so a note may be lost.
+// HeldBack is the note of one consumer with the reasons why its shards are held back. A shard is held back if it is not
+// read further, or if its checkpoint does not move. `tablewake status` shows the notes. Nothing depends on the notes,
+// so a note may be lost.
 type HeldBack struct {
 	Consumer string // consumer id, which is new after a restart
 	At       time.Time

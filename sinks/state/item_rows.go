@@ -7,7 +7,7 @@ import "github.com/tablewake/tablewake/pipeline/item"
 // the digest of the row's attributes.
 type ItemRowsWrite struct {
 	Source   item.Key
-	Expected Contribution // expected stored contribution, with its shares; zero if there is none
+	Expected Contribution // expected stored contribution, with its shares; zero if none is stored
 	Next     Contribution
 	Puts     []RowPut
 	Deletes  []Row // rows that the item leaves; a row that belongs to another sink or another item stays
@@ -16,5 +16,5 @@ type ItemRowsWrite struct {
 // RowPut is a row that an item has, at the version of the contribution.
 type RowPut struct {
 	Row        Row
-	Attributes []Column // without its key
+	Attributes []Column // attributes of the row, without the key of the row
 }

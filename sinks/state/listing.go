@@ -15,13 +15,14 @@ type Listing struct {
 	// or of another store are divided differently. Default of Segments: 1.
 	Segment, Segments int
 
-	// Consistent means that the listing has all entries that were written before it began, at twice the price. Default:
-	// entries that were written shortly before may be missing. Embedded stores always have them.
+	// Consistent means that the listing has all entries that were written before it began. It costs twice the read
+	// units. Default: entries that were written shortly before may be missing. The listings of embedded stores are
+	// always consistent.
 	Consistent bool
 
 	// Spend is called after each request with the read units that the request used. Several goroutines may call it at
-	// once. It blocks until the next request may be sent. Its error ends the listing. Stores that are not billed by
-	// units never call it. Default: no limit.
+	// once. It blocks until the next request may be sent. An error of Spend ends the listing. Stores that are not
+	// billed by units never call it. Default: no limit.
 	Spend func(ctx context.Context, units float64) error
 
 	// Throttled is called when a request of the listing was throttled. The request is sent again after wait, until it

@@ -13,10 +13,10 @@ import (
 // and their sum may have more. The zero Number is 0. A Number is immutable.
 type Number struct {
 	small decimal.Decimal
-	large *scaled // the number if it has too many digits for small; else nil
+	large *scaled // the number, if it has too many digits for small; nil: the number is small
 }
 
-// scaled is the number coefficient / 10^scale.
+// scaled is a number: coefficient / 10^scale.
 type scaled struct {
 	coefficient big.Int
 	scale       int // not negative

@@ -17,7 +17,7 @@ const DefaultRetention = 30 * 24 * time.Hour
 
 // StoreAge describes which changes a store may have forgotten.
 type StoreAge struct {
-	Born time.Time // creation time of the store; it remembers all changes since then, unless Forgets is set
+	Born time.Time // creation time of the store. The store remembers all changes since then, unless Forgets is set
 	// Forgets means that tombstones, empty guards and empty contributions are deleted after some time, by a [Purger] or
 	// by TTL.
 	Forgets bool
@@ -51,8 +51,8 @@ func LoadRetention(ctx context.Context, store any, keep time.Duration, rebuild b
 }
 
 // Check returns a [TooOldError] if a change is older than Keep and the store may have forgotten newer changes. made is
-// the creation time of the change by the source's clock, because versions have no time. Check returns nil if the store
-// forgets nothing, or if the store itself is younger than Keep.
+// the creation time of the change by the source's clock. It is a parameter because versions have no time. Check returns
+// nil if the store forgets nothing, or if the store itself is younger than Keep.
 func (r Retention) Check(made, now time.Time) error {
 	keep := cmp.Or(r.Keep, DefaultRetention)
 	since := now.Add(-keep)
@@ -63,7 +63,7 @@ func (r Retention) Check(made, now time.Time) error {
 }
 
 // Refuse adds the error of Check to failed for each delivery that is too old, and removes its ops. It does not check
-// snapshots, which are items as they are stored now.
+// snapshots, because they are items as they are stored now. It does not check changes without a time either.
 func (r Retention) Refuse(ds []pipeline.Delivery, failed *pipeline.BatchError) {
 	if !r.Forgets {
 		return
@@ -81,12 +81,12 @@ func (r Retention) Refuse(ds []pipeline.Delivery, failed *pipeline.BatchError) {
 	}
 }
 
-// backfillMargin is the safety margin of a backfill: it must end this long before the store may forget the first
-// removal that the backfill must not undo. The margin covers parts in flight, clock differences, and the time until an
-// operator notices.
+// backfillMargin is the safety margin of a backfill. The store may forget removals that the backfill must not undo. The
+// backfill must end this long before the store may forget the first of them. The margin covers parts in flight, clock
+// differences, and the time until an operator notices.
 const backfillMargin = 24 * time.Hour
 
-// CheckBackfill returns an error if a backfill must not begin or continue. The reason is that the source may still have
+// CheckBackfill returns an error if a backfill must not begin or continue. The source of a backfill may still have
 // items that were removed later. If the store forgets these removals, the backfill brings the items back. CheckBackfill
 // is called when a backfill begins, and at its checkpoints.
 func (r Retention) CheckBackfill(b Backfill, now time.Time) error {
@@ -103,8 +103,9 @@ func (r Retention) CheckBackfill(b Backfill, now time.Time) error {
 		redact.Safe(b.Run), redact.Safe(b.RemovalsSince().UTC().Format(time.RFC3339)), redact.Safe(days(keep)), hint)
 }
 
-// CheckPurge returns an error if a purge of the state that was written before a time would forget removals that a
-// backfill of the sink must not undo. They are needed until the stage of the sink is Live.
+// CheckPurge returns an error if a purge of the state that was written before a time must wait. It must wait if it
+// would forget removals that a backfill of the sink must not undo. These removals are needed until the stage of the
+// sink is Live.
 func CheckPurge(ctx context.Context, s Store, sink string, before time.Time) error {
 	for birth, err := range s.Births(ctx) {
 		if err != nil {
@@ -113,7 +114,7 @@ func CheckPurge(ctx context.Context, s Store, sink string, before time.Time) err
 		if birth.Sink != sink || birth.Stage != Filling && birth.Stage != Settling {
 			continue
 		}
-		since := birth.Floor // the Backfill reads later items
+		since := birth.Floor // used if no such backfill is stored; its source is newer than the floor
 		for b, err := range s.Backfills(ctx) {
 			if err != nil {
 				return err
@@ -138,14 +139,14 @@ type TooOldError struct {
 	Keep time.Duration
 }
 
-// Error returns the time of the change and what to do.
+// Error returns a text with the time of the change and what to do.
 func (e *TooOldError) Error() string {
 	return fmt.Sprintf(
 		"the change was made at %s, and what was removed longer ago than guard_retention (%s) may be forgotten: it could bring back what is gone. Replay the whole history into an empty sink with --rebuild",
 		e.Made.UTC().Format(time.RFC3339), days(e.Keep))
 }
 
-// days returns a duration as the configuration writes it: 30d.
+// days returns a duration in the form of the configuration, such as 30d.
 func days(d time.Duration) string {
 	if day := 24 * time.Hour; d >= day && d%day == 0 {
 		return fmt.Sprintf("%dd", d/day)

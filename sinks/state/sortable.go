@@ -23,7 +23,7 @@ func SortableText(v item.Value) (string, bool) {
 		return textPrefix + text, true
 	case item.KindN:
 		d, ok := v.Number()
-		// the "-" ends a number within a longer text
+		// AppendSortable ends a number by "-" for use within a longer text; here nothing follows
 		return strings.TrimSuffix(string(d.AppendSortable([]byte(numberPrefix))), "-"), ok
 	case item.KindB:
 		b, ok := v.Bytes()

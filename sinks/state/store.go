@@ -29,8 +29,8 @@ type Target struct {
 type Mark struct {
 	Sink    string
 	Key     item.Key
-	Letters int64     // number of dead letters of the key; it changes with each letter
-	Since   time.Time // time of the first letter
+	Letters int64     // number of dead letters of the key. It grows with each dead letter
+	Since   time.Time // time of the first dead letter
 }
 
 // Quarantine keeps the marks of one pipeline. The pipeline reads and writes them
@@ -38,12 +38,12 @@ type Mark struct {
 type Quarantine interface {
 	pipeline.Quarantine
 
-	// Marks yields the marks of a sink, or of all sinks if sink is "", in the order
-	// of sink and key. A pulled error ends the sequence.
+	// Marks yields the marks of a sink, or of all sinks if sink is "", in the order of sink and key. An error ends the
+	// sequence.
 	Marks(ctx context.Context, sink string) iter.Seq2[Mark, error]
 
-	// Clear removes a mark if no letter was added to it since it was read. Otherwise the mark
-	// stays, and Clear returns false.
+	// Clear removes a mark if no dead letter of its key was added since the mark was read. Otherwise the mark stays,
+	// and Clear returns false.
 	Clear(ctx context.Context, m Mark) (bool, error)
 }
 

@@ -44,14 +44,14 @@ func backfill(rows *sql.Rows) (b state.Backfill, err error) {
 	return b, err
 }
 
-// AddBackfill inserts a backfill if there is none with its run.
+// AddBackfill inserts a backfill if no backfill with the same run is stored.
 func (s *State) AddBackfill(ctx context.Context, b state.Backfill) (state.Backfill, error) {
 	if _, err := s.db.execCount(ctx, addBackfill, s.pipeline, b.Run, b.Sinks, b.Source, nanoseconds(b.Start),
 		nanoseconds(b.From), b.Parts); err != nil {
 		return b, err
 	}
 	stored, found, err := ReadFirst(ctx, s.db, oneBackfill, []any{s.pipeline, b.Run}, backfill)
-	if err == nil && !found { // another process removed it meanwhile
+	if err == nil && !found { // another process removed the backfill in the meantime
 		return b, nil
 	}
 	return stored, err
@@ -75,7 +75,7 @@ func (s *State) Parts(ctx context.Context, run string) iter.Seq2[state.Part, err
 	})
 }
 
-// SetPart replaces a part if it is unchanged.
+// SetPart replaces a part if the stored part equals was.
 func (s *State) SetPart(ctx context.Context, was, now state.Part) (bool, error) {
 	if err := state.CheckSetPart(was, now); err != nil {
 		return false, err

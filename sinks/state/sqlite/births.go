@@ -47,7 +47,8 @@ func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
 	})
 }
 
-// RecordBirth inserts a birth if there is none. It also records in the witness that there are births.
+// RecordBirth inserts a birth if the sink has no birth at the target. It also records in the witness that the file has
+// births.
 func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, error) {
 	err := s.db.Write(ctx, func(w *Writer) error {
 		if err := w.Exec(context.WithoutCancel(ctx), insertBirth,
@@ -63,7 +64,8 @@ func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, er
 	return stored, err
 }
 
-// SetBirth replaces a birth if it is unchanged.
+// SetBirth replaces a birth if the stored birth equals was. If it removes the last birth of the file, it records that
+// in the witness.
 func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (changed bool, err error) {
 	err = s.db.Write(ctx, func(w *Writer) error {
 		ctx := context.WithoutCancel(ctx)
@@ -86,12 +88,13 @@ func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (changed boo
 	return changed, err
 }
 
-// Identity returns the token of the witness; "" if the file has no witness.
+// Identity returns the newest token of the witness, or "" if the database has no witness.
 func (s *State) Identity(context.Context) (string, error) { return s.db.witness.identity(), nil }
 
 var _ state.LossDetector = (*State)(nil)
 
-// DetectLoss returns the evidence of a loss if the witness records that there are births, but the file has none.
+// DetectLoss returns the evidence of a loss if the witness records that the file has births, but the file has no
+// births. Otherwise it returns "".
 func (s *State) DetectLoss(ctx context.Context) (string, error) {
 	found, _, err := ReadFirst(ctx, s.db, anyBirth, nil, ScanColumn[bool])
 	if err != nil || found || !s.db.witness.hasBirths() {

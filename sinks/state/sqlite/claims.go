@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// readRowClaims also returns owners without claims and claims without an owner. That is damage, which the next
-	// write repairs. The table of owners is named seats, and its column with the owner is named holder.
+	// readRowClaims also returns owners without claims and claims without an owner. Both are damage, and the next write
+	// repairs it. The table of owners is named seats, and its column with the owner is named holder.
 	readRowClaims = `SELECT j.key, ifnull(s.revision, ''), ifnull(s.holder, ''), ifnull(c.item, ''), ifnull(c.version, ''), ifnull(c.time, 0), ifnull(c.attributes, '')
 FROM json_each(?1) j LEFT JOIN "_tws_seats" s ON s.target = ?2 AND s.row = j.value LEFT JOIN "_tws_claims" c ON c.target = ?2 AND c.row = j.value
 WHERE s.row IS NOT NULL OR c.item IS NOT NULL`
@@ -63,8 +63,8 @@ func (w *Writer) RowClaims(ctx context.Context, target int64, rows []state.Row) 
 	return all, err
 }
 
-// ContestedRows yields the rows of a target on which claims wait, in order, as of the start of the read. A pulled error
-// ends the sequence.
+// ContestedRows yields the rows of a target on which claims wait, in order, as of the start of the read. An error ends
+// the sequence.
 func (db *DB) ContestedRows(ctx context.Context, t state.Target) iter.Seq2[state.ContestedRow, error] {
 	scan := func(rows *sql.Rows) (r state.ContestedRow, err error) {
 		r.Waiting = make([]item.Key, 1)

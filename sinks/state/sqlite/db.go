@@ -23,19 +23,19 @@ type Options struct {
 	ReadOnly    bool          // the file must exist, and writes fail. Default: Open creates a missing file and its folder
 	BusyTimeout time.Duration // how long a write waits for another process. Default: 5s
 
-	// Witness is the path of a file beside the database. It distinguishes the database from another one of the same
-	// name and from an older copy ([State.Identity]). Open writes it each time it opens the database for writing, so
-	// only one process at a time may do that. Default: the database has no identity.
+	// Witness is the path of a file beside the database. It distinguishes the database from another database of the
+	// same name and from an older copy ([State.Identity]). Open writes the witness each time it opens the database for
+	// writing. So only one process at a time may open it for writing. Default: the database has no identity.
 	Witness string
 }
 
-// DB is one open SQLite file. It is safe for concurrent use; one caller at a time writes.
+// DB is one open SQLite file. It is safe for concurrent use. Calls that write wait for each other.
 type DB struct {
 	path    string
 	writer  *sql.DB
 	reader  reader
-	witness *witness      // nil if an older copy of the file is not detected
-	opened  disk.OpenPath // the file as it was opened for writing
+	witness *witness      // nil if Options.Witness is "": older copies of the file are not detected
+	opened  disk.OpenPath // checks that the path still leads to the file that was opened for writing
 	free    chan *Writer  // holds the Writer while it is not in use; nil if the DB is closed or read-only
 }
 
@@ -110,8 +110,8 @@ func (db *DB) openWriter(ctx context.Context, abs string, o Options) (*Writer, e
 	return w, db.witness.renewToken(ctx, w)
 }
 
-// createFile creates an empty file if there is none. SQLite gives its other files the same mode. createFile does not
-// open an existing file, because closing it would release SQLite's locks on the file.
+// createFile creates an empty file if no file exists. SQLite gives the other files of the database the same mode.
+// createFile does not open an existing file, because closing it would release SQLite's locks on the file.
 func createFile(path string) error {
 	f, err := private.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY)
 	if errors.Is(err, fs.ErrExist) {
@@ -135,8 +135,8 @@ func dsn(abs string, o Options, pragmas ...string) string {
 // Path returns the path that was passed to Open.
 func (db *DB) Path() string { return db.path }
 
-// Reader returns the pool of reading connections. Each statement reads one committed state of the file. Several
-// goroutines may use the pool at once, until Close.
+// Reader returns the pool of reading connections. Each statement reads one committed state of the file, whatever is
+// written during the read. Several goroutines may use the pool at once, until Close.
 func (db *DB) Reader() *sql.DB { return db.reader.DB }
 
 // Write calls do with the writing connection. It blocks until no other caller uses the connection. If ctx ends first,

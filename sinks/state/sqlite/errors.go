@@ -78,7 +78,7 @@ func noTransaction(err error) bool {
 	return code(err) == lib.SQLITE_ERROR && strings.Contains(err.Error(), "no transaction")
 }
 
-// code returns the primary result code of a SQLite error; -1 for any other error.
+// code returns the primary result code of a SQLite error, or -1 for any other error.
 func code(err error) int {
 	if e, ok := errors.AsType[*driver.Error](err); ok {
 		return e.Code() & 0xff
@@ -86,7 +86,7 @@ func code(err error) int {
 	return -1
 }
 
-// codedError is an error of SQLite. Its text may contain values, so logs contain the text of its code instead.
+// codedError is an error of SQLite. Its text may contain values. So logs show the text of its result code instead.
 type codedError struct{ error }
 
 func withCode(err error) error {

@@ -17,13 +17,12 @@ const (
 	writeFingerprint = `INSERT OR REPLACE INTO "_tws_fingerprints" (pipeline, sink, generation, birth, settings) VALUES (?, ?, ?, ?, ?)`
 )
 
-// Fingerprint returns the fingerprint of a sink's output; false if there is none.
+// Fingerprint returns the fingerprint of a sink's output. It returns false if no fingerprint is stored.
 func (db *DB) Fingerprint(ctx context.Context, pipeline, sink string) (state.Fingerprint, bool, error) {
 	return ReadFirst(ctx, db, readFingerprints+` WHERE pipeline = ? AND sink = ?`, []any{pipeline, sink}, fingerprint)
 }
 
-// Fingerprints yields the fingerprints of all sinks, in the order of pipeline and sink. A pulled
-// error ends the sequence.
+// Fingerprints yields the fingerprints of all sinks, in the order of pipeline and sink. An error ends the sequence.
 func (db *DB) Fingerprints(ctx context.Context) iter.Seq2[state.Fingerprint, error] {
 	return Read(ctx, db, readFingerprints+` ORDER BY pipeline, sink`, nil, fingerprint)
 }

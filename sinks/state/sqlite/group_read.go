@@ -19,7 +19,8 @@ WHERE ` + isTarget + ` AND g.target = t.id AND g.row = j.value`
 ORDER BY j.key, m.name, m.value, m.id`
 )
 
-// StoredGroup is a stored group. Version and Totals are empty if they cannot be read.
+// StoredGroup is the stored group of one row of an aggregate. Version is zero and Totals is empty if they cannot be
+// read.
 type StoredGroup struct {
 	Shares   int64
 	Revision string
@@ -95,7 +96,7 @@ func (db *DB) readMembers(ctx context.Context, tx *sql.Tx, groups []int64, do fu
 	return db.WrapError("read", found.Err())
 }
 
-// ListGroups yields the rows of a target's groups in the state, even if the table of rows does not have these rows.
+// ListGroups yields the row of each group of a target in the state. The table of rows may lack some of these rows.
 func (db *DB) ListGroups(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.Row, error] {
 	return listTarget(ctx, db, t, "m.row", `"_tws_groups"`, []string{"m.row"}, l,
 		func(rows *sql.Rows) (r ListedRow[state.Row], err error) {

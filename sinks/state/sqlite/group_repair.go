@@ -10,8 +10,8 @@ import (
 const readGroupRevision = `SELECT id, revision FROM "_tws_groups" WHERE target = ? AND row = ?`
 
 // ReplaceGroup deletes the stored group of a row and creates a new one by the change c, within a transaction. It does
-// not read the stored group, which may be damaged. was is the expected revision of the stored group; "" if there is
-// none. If the revision differs, ReplaceGroup returns false and changes nothing. The other results are those of
+// not read the stored group, which may be damaged. was is the expected revision of the stored group, or "" if no group
+// is stored. If the revision differs, ReplaceGroup returns false and changes nothing. The other results are those of
 // [Group.Change].
 func (w *Writer) ReplaceGroup(
 	ctx context.Context, target int64, was string, c *state.GroupChange,

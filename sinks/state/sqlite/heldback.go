@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// The table of notes is not part of the layout: SetHeldBack creates it.
+// The table of notes is not part of the layout in schema.go. SetHeldBack creates it.
 const (
 	makeHeldBack = `CREATE TABLE IF NOT EXISTS "_tws_heldback" (
 	pipeline TEXT NOT NULL,

@@ -10,12 +10,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// itemTable has the statements of a table with one record for each item: the guards or the contributions. A record has
-// a version, a void flag, and a value: the row of a guard, or the shares of a contribution.
+// itemTable has the statements of a table with one record for each item. There are two such tables: guards and
+// contributions. A record has a version, a void flag and a value. The value is the row of a guard, or the shares of a
+// contribution.
 type itemTable struct{ name, value, label, read, insert, update string }
 
-// newItemTable returns the statements of a table. value is the column with the value. label describes a record in
-// errors.
+// newItemTable returns the statements of a table. value is the column with the value. label begins the description of a
+// record in errors.
 func newItemTable(table, value, label string) itemTable {
 	return itemTable{
 		name: table, value: value, label: label,
@@ -65,12 +66,12 @@ type itemRecord struct {
 	version   record.Version
 	void      bool
 	value     any
-	purgeable bool // the guard has no row, or the contribution has no shares
+	purgeable bool // the record may be purged: the guard has no row, or the contribution has no shares
 }
 
 // replaceItemRecord replaces the record of an item, within a transaction. The stored record must have the version was
-// and the void flag wasVoid; was is zero if there must be none. Otherwise replaceItemRecord returns false and changes
-// nothing.
+// and the void flag wasVoid. If was is zero, no record may be stored. Otherwise replaceItemRecord returns false and
+// changes nothing.
 func (w *Writer) replaceItemRecord(
 	ctx context.Context, table itemTable, target int64, item item.Key, was record.Version, wasVoid bool, now itemRecord,
 ) (bool, error) {

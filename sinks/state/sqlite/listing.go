@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// The limits of a page of a listing. No statement is open while the rows of a page are yielded. Otherwise a slow reader
-// would keep SQLite from truncating the write-ahead log.
+// The limits of a page of a listing. A page is read completely before its rows are yielded, so no statement is open in
+// that time. An open statement of a slow reader would keep SQLite from truncating the write-ahead log.
 const (
 	pageRows  = 1000
 	pageBytes = 1 << 20
@@ -37,7 +37,7 @@ type ListedRow[T any] struct {
 }
 
 // List yields the rows of a segment, page by page. Each page is from one state of the file. List reads the rows of all
-// segments and skips those of the others, because a hash of the key determines the segment. A pulled error ends the
+// segments and skips those of other segments, because a hash of the key determines the segment. An error ends the
 // sequence.
 func List[T any](
 	ctx context.Context, db *DB, q ListQuery, l state.Listing, scan func(*sql.Rows) (ListedRow[T], error),
@@ -154,8 +154,8 @@ func (db *DB) ListContributions(
 		})
 }
 
-// listItemRecords yields the result of convert for each guard or contribution of a target. It leaves out those for
-// which convert returns empty. If a record cannot be read, convert gets the zero T.
+// listItemRecords yields the result of convert for each guard or contribution of a target. It leaves out a record if
+// convert returns empty. If a record cannot be read, convert gets the zero T, and the record is not left out.
 func listItemRecords[T, U any](
 	ctx context.Context, db *DB, t state.Target, table itemTable, l state.Listing,
 	parse func(record.Version, bool, []byte) (T, error), convert func(item.Key, T) (u U, empty bool),
@@ -190,6 +190,6 @@ func (db *DB) Snapshot(ctx context.Context, do func(*sql.Tx) error) error {
 		return db.WrapError("read", err)
 	}
 	err = do(tx)
-	_ = tx.Rollback() // do has written nothing
+	_ = tx.Rollback() // do only reads
 	return err
 }

@@ -18,14 +18,14 @@ const (
 	addLetter = `INSERT INTO "_tws_marks" AS m (pipeline, sink, item, letters, since) VALUES (?, ?, ?, 1, ?)
 ON CONFLICT DO UPDATE SET letters = m.letters + 1`
 
-	// since distinguishes a mark that was cleared and added again.
+	// since distinguishes a mark from a later mark of the same key.
 	clearMark = `DELETE FROM "_tws_marks" WHERE pipeline = ? AND sink = ? AND item = ? AND letters = ? AND since = ?`
 
 	allMarks = `SELECT sink, item, letters, since FROM "_tws_marks" WHERE pipeline = ? AND (? = '' OR sink = ?) ORDER BY sink, item`
 )
 
-// Held makes one indexed read. If the sink has a mark, it makes one more. It does not wait for writers, and sees the
-// marks that any process has committed.
+// Held makes one indexed read, and a second one if the sink has a mark. It does not wait for writers. It sees all marks
+// that any process has committed.
 func (s *State) Held(ctx context.Context, sink string, keys []item.Key) ([]bool, error) {
 	held := make([]bool, len(keys))
 	if found, _, err := ReadFirst(ctx, s.db, anyMark, []any{s.pipeline, sink}, ScanColumn[bool]); err != nil || !found {
@@ -40,7 +40,7 @@ func (s *State) Held(ctx context.Context, sink string, keys []item.Key) ([]bool,
 	return held, nil
 }
 
-// Hold adds a letter to the mark of each key.
+// Hold counts one more dead letter in the mark of each key. It creates missing marks.
 func (s *State) Hold(ctx context.Context, sink string, keys []item.Key) error {
 	return s.db.transact(ctx, func(ctx context.Context, w *Writer) error {
 		now := time.Now().UnixNano()
@@ -53,7 +53,7 @@ func (s *State) Hold(ctx context.Context, sink string, keys []item.Key) error {
 	})
 }
 
-// Clear deletes a mark if it is unchanged.
+// Clear deletes a mark if the stored mark equals m.
 func (s *State) Clear(ctx context.Context, m state.Mark) (bool, error) {
 	n, err := s.db.execCount(ctx, clearMark, s.pipeline, m.Sink, string(m.Key), m.Letters, m.Since.UnixNano())
 	return n > 0, err

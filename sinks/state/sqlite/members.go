@@ -13,7 +13,8 @@ const (
 
 	removeMembers = `DELETE FROM "_tws_members" WHERE "group" = ?`
 
-	// Only the first and the last member of a value change a distinct, so counting stops at two.
+	// countMembers counts the members with one value. A distinct changes only with the first and the last of them, so
+	// counting stops at two.
 	countMembers = `SELECT count(*) FROM (SELECT 1 FROM "_tws_members" WHERE "group" = ? AND name = ? AND value = ? LIMIT 2)`
 
 	leastMember    = `SELECT value FROM "_tws_members" WHERE "group" = ? AND name = ? ORDER BY value LIMIT 1`
@@ -21,7 +22,7 @@ const (
 )
 
 // changeMember adds or removes a member, and updates the total of the min, max or distinct. It costs one or two index
-// reads, whatever the number of members.
+// reads, however many members there are.
 func (g *Group) changeMember(ctx context.Context, m *state.Member) error {
 	q := addMember
 	if m.Remove {
@@ -30,7 +31,7 @@ func (g *Group) changeMember(ctx context.Context, m *state.Member) error {
 	value := []byte(m.Value)
 	n, err := g.writer.ExecCount(ctx, q, g.id, m.Name, value, m.ID)
 	if err != nil || n == 0 {
-		return err // n is 0 if the member was already there, or already gone
+		return err // n is 0 if the member to add exists already, or if the member to remove does not exist
 	}
 	t := g.totals.find(m.Name, m.Kind)
 	switch {

@@ -18,7 +18,8 @@ func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
 			return err
 		}
 		for _, q := range []string{
-			`DELETE FROM "_tws_guards" WHERE written < ?`, // written is NULL while the guard has a row
+			// written is NULL while the guard has a row, or the contribution has shares
+			`DELETE FROM "_tws_guards" WHERE written < ?`,
 			`DELETE FROM "_tws_contributions" WHERE written < ?`,
 			`DELETE FROM "_tws_tombstones" WHERE written < ?`,
 		} {

@@ -12,7 +12,7 @@ import (
 type reader struct {
 	*sql.DB
 	mu       sync.Mutex
-	prepared map[string]*sql.Stmt // by their SQL
+	prepared map[string]*sql.Stmt // SQL -> statement
 }
 
 func (r *reader) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
@@ -39,8 +39,8 @@ func (r *reader) close() error {
 	return errors.Join(append(errs, r.Close())...)
 }
 
-// Read yields the result of scan for each row of a query. All rows are from one state of the file. A pulled error ends
-// the sequence.
+// Read yields the result of scan for each row of a query. All rows are from one state of the file. An error ends the
+// sequence.
 func Read[T any](
 	ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error),
 ) iter.Seq2[T, error] {
@@ -82,7 +82,7 @@ func ReadAll[T any](
 	return all, nil
 }
 
-// ReadFirst returns the result of scan for the first row of a query; false if the query has no row.
+// ReadFirst returns the result of scan for the first row of a query. It returns false if the query has no row.
 func ReadFirst[T any](
 	ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error),
 ) (T, bool, error) {

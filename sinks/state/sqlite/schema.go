@@ -18,12 +18,12 @@ const Prefix = "_tws_"
 
 // layout creates the tables of this format in an empty file. Times are Unix nanoseconds.
 var layout = []string{
-	// When the file was made, and whether anything was ever purged ([DB.StoreAge]).
+	// When the file was created, and whether anything was ever purged. See [DB.StoreAge].
 	`CREATE TABLE "_tws_memory" (born INTEGER NOT NULL, forgets INTEGER NOT NULL) STRICT`,
 	`INSERT INTO "_tws_memory" (born, forgets) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER) * 1000000, 0)`,
 
-	// Pipeline, table, view and birth are long and would be repeated in many rows. Rows have the id of the target
-	// instead.
+	// A target is a pipeline, table, view and birth. These texts are long and would be repeated in many rows, so rows
+	// have the id of the target instead.
 	`CREATE TABLE "_tws_targets" (
 	id INTEGER PRIMARY KEY,
 	pipeline TEXT NOT NULL,
@@ -33,8 +33,8 @@ var layout = []string{
 	UNIQUE (pipeline, name, view, birth)
 ) STRICT`,
 
-	// written is the time when the guard lost its row, or the contribution its last share. It is NULL while there is a
-	// row or a share, so that the record is never purged.
+	// written is the time when the guard lost its row, or the contribution its last share. It is NULL while the guard
+	// has a row or the contribution has a share. A record with NULL is never purged.
 	`CREATE TABLE "_tws_guards" (
 	target INTEGER NOT NULL,
 	item TEXT NOT NULL,
@@ -123,7 +123,7 @@ var layout = []string{
 	settings TEXT NOT NULL, -- JSON
 	PRIMARY KEY (pipeline, sink)
 ) STRICT, WITHOUT ROWID`,
-	// Tombstones of rows without a guard, apart from the rows.
+	// Tombstones of rows without a guard. They are stored apart from the rows.
 	`CREATE TABLE "_tws_tombstones" (
 	target INTEGER NOT NULL,
 	pk ANY NOT NULL, -- as the table of rows has it
@@ -134,7 +134,7 @@ var layout = []string{
 	written INTEGER NOT NULL,
 	PRIMARY KEY (target, pk, sk)
 ) STRICT, WITHOUT ROWID`,
-	// The birth of each sink's output, with the accepted identities of state and store.
+	// The birth of each sink's output, with the identities of the state and the store that belong to it.
 	`CREATE TABLE "_tws_births" (
 	pipeline TEXT NOT NULL,
 	sink TEXT NOT NULL,
@@ -177,7 +177,7 @@ var layout = []string{
 ) STRICT, WITHOUT ROWID`,
 }
 
-// prepareFile creates the tables if the file is empty. It creates all or none.
+// prepareFile creates the tables if the file is empty. It creates all of them in one transaction.
 func (w *Writer) prepareFile(ctx context.Context) error {
 	found, err := w.db.format(ctx, w.conn)
 	if err != nil || found == Format {
@@ -185,7 +185,7 @@ func (w *Writer) prepareFile(ctx context.Context) error {
 	}
 	ctx = context.WithoutCancel(ctx)
 	return w.Transact(ctx, func() error {
-		// Another process may have prepared the file meanwhile.
+		// Another process may have prepared the file since the check.
 		if found, err = w.db.format(ctx, w.conn); err != nil {
 			return err
 		}
@@ -205,7 +205,8 @@ type queryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// format returns the format of the file; 0 if it is empty or not a file of this package.
+// format returns the format of the file, or 0 if the file is empty or was not made by this package. It returns an error
+// if the format is not Format.
 func (db *DB) format(ctx context.Context, q queryer) (int, error) {
 	var found int
 	if err := q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&found); err != nil {

@@ -36,8 +36,8 @@ func (w *Writer) Target(ctx context.Context, t state.Target) (int64, error) {
 	return id, nil
 }
 
-// WithTarget calls do with the writing connection and the id of t. This process writes nothing else meanwhile. Each
-// statement of do sees one state of the file.
+// WithTarget calls do with the writing connection and the id of t. Until do returns, this process writes nothing else.
+// Each statement of do sees one state of the file.
 func (db *DB) WithTarget(ctx context.Context, t state.Target, do func(w *Writer, id int64) error) error {
 	return db.Write(ctx, func(w *Writer) error {
 		id, err := w.Target(ctx, t)

@@ -21,8 +21,8 @@ WHERE excluded.version > old.version OR excluded.version = old.version AND old.v
 	dropTombstone = `DELETE FROM "_tws_tombstones" WHERE target = ? AND pk = ? AND sk = ?`
 )
 
-// StoredTombstone returns the tombstone of a row; the zero Tombstone if there is none. pk and sk are the columns of the
-// row's key.
+// StoredTombstone returns the tombstone of a row, or the zero Tombstone if the row has no tombstone. pk and sk are the
+// columns of the row's key.
 func (db *DB) StoredTombstone(ctx context.Context, t state.Target, pk, sk any) (state.Tombstone, error) {
 	ts, _, err := ReadFirst(ctx, db, targetTombstone, targetArgs(t, pk, sk),
 		func(rows *sql.Rows) (t state.Tombstone, err error) {

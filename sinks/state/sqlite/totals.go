@@ -16,7 +16,7 @@ type totals []total
 type total struct {
 	Name string           `json:"name"`
 	Kind state.MemberKind `json:"kind,omitempty"` // zero for a count or a sum
-	// [state.SortableText] of a min or max, otherwise a number; "" if there is no value
+	// Text is the [state.SortableText] of a min or max, otherwise a number. It is "" if the total has no value
 	Text string `json:"text"`
 }
 
@@ -40,7 +40,7 @@ func (ts *totals) find(name string, kind state.MemberKind) *total {
 	return &(*ts)[i]
 }
 
-// add adds n to a count or a sum. After it, the row has the total, even if it is 0.
+// add adds n to a count or a sum. From then on the row has the total, even if the total is 0.
 func (t *total) add(n state.Number) error {
 	old, err := t.number()
 	t.Text = old.Add(n).String()

@@ -15,17 +15,18 @@ import (
 )
 
 // witness is a file beside the database. It shows whether the database is an older copy or a new file. Each time the
-// database is opened for writing, the witness and the births in the database get a new token. If the births have
-// another token than the witness, the database is an older copy. If there are no births, it is a new file.
+// database is opened for writing, the witness and the births in the database get the same new token. If the births have
+// another token than the witness, the database is an older copy. If the database has no births although the witness
+// records some, the database is a new file.
 //
-// While the births change, the witness has both the old and the new token. So after a crash the births still have a
-// token of the witness.
+// While the births get the new token, the witness has both the old and the new token. So after a crash the births still
+// have a token of the witness.
 type witness struct {
 	path string
 	witnessContent
 }
 
-// witnessContent is the content of the file.
+// witnessContent is the content of the witness file.
 type witnessContent struct {
 	Tokens []string `json:"tokens"` // tokens that the births may have; the newest is the last
 	Births bool     `json:"births"` // the database has births
@@ -54,7 +55,7 @@ func (w *witness) renewToken(ctx context.Context, db *Writer) error {
 	return w.write()
 }
 
-// identity returns the newest token; "" if there is no witness.
+// identity returns the newest token, or "" if w is nil.
 func (w *witness) identity() string {
 	if w == nil {
 		return ""
@@ -62,10 +63,11 @@ func (w *witness) identity() string {
 	return w.Tokens[len(w.Tokens)-1]
 }
 
-// hasBirths reports whether the witness records that there are births.
+// hasBirths reports whether the witness records that the database has births.
 func (w *witness) hasBirths() bool { return w != nil && w.Births }
 
-// setBirths records whether there are births. Only the user of the writing connection calls it.
+// setBirths records whether the database has births. Its callers hold the writing connection, so no two calls run at
+// once.
 func (w *witness) setBirths(births bool) error {
 	if w == nil || w.Births == births {
 		return nil
@@ -74,7 +76,7 @@ func (w *witness) setBirths(births bool) error {
 	return w.write()
 }
 
-// write replaces the file.
+// write replaces the witness file.
 func (w *witness) write() error {
 	b, err := json.Marshal(w.witnessContent)
 	if err == nil {

@@ -8,18 +8,18 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Writer is the writing connection. [DB.Write] lends it to a function, which may use it until it returns. A Writer
-// prepares each statement once. Its errors are wrapped by [DB.WrapError].
+// Writer is the writing connection. [DB.Write] lends it to a function, which may use the Writer until the function
+// returns. A Writer prepares each statement once. Its errors are wrapped by [DB.WrapError].
 type Writer struct {
 	db       *DB
 	conn     *sql.Conn
-	prepared map[string]*sql.Stmt // by their SQL
+	prepared map[string]*sql.Stmt // SQL -> statement
 	targets  map[state.Target]int64
 	buf      []byte // reused to encode contributions
 }
 
-// Transact calls do in a transaction. No other process writes to the file meanwhile. If do returns nil, Transact
-// commits, and the transaction is durable when Transact returns nil. If do fails, Transact rolls back.
+// Transact calls do in a transaction. Until Transact returns, no other process writes to the file. If do returns nil,
+// Transact commits. If Transact returns nil, the transaction is durable. If do fails, Transact rolls back.
 //
 // The driver starts a goroutine for each statement whose context can be cancelled. To save this cost, ctx should be a
 // context that cannot be cancelled, and do should check its own context between statements.
@@ -29,7 +29,7 @@ func (w *Writer) Transact(ctx context.Context, do func() error) (err error) {
 	}
 	returned := false
 	defer func() {
-		if !returned { // do panicked. After a recover, the connection must still be usable
+		if !returned { // do panicked; after a recover the connection must still be usable
 			_ = w.Exec(ctx, "ROLLBACK")
 		}
 	}()

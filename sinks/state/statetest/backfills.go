@@ -29,8 +29,8 @@ func testBackfill(run string, start time.Time) state.Backfill {
 		From: start.Add(-time.Hour), Parts: 3}
 }
 
-// Every process reads the backfills of its pipeline in the order of their start. The first description of a run is
-// kept.
+// Every process reads the backfills of its pipeline in the order of their start. If a run is added twice, the first
+// description stays.
 func backfillsComeBack(t *testing.T, w *fixture) {
 	add := func(s state.Store, b, want state.Backfill) {
 		t.Helper()
@@ -164,7 +164,7 @@ func backfillsAreRemoved(t *testing.T, w *fixture) {
 		if _, err := w.state.AddBackfill(t.Context(), testBackfill(run, bornAt)); err != nil {
 			t.Fatal(err)
 		}
-		for i := range 130 { // more than a request takes
+		for i := range 130 { // more parts than one request can remove
 			w.setPart(w.state, state.Part{}, state.Part{Run: run, ID: fmt.Sprint(i), Counter: 1})
 			if run != "run" {
 				break

@@ -45,7 +45,7 @@ func findGap(t *testing.T, s state.Gaps, shard string) state.NotedGap {
 	return state.NotedGap{}
 }
 
-// mustSetRepair sets the repair of g, which was read before. It returns the stored gap after it.
+// mustSetRepair sets the repair of g, which the caller read before. It returns the gap as it is stored afterwards.
 func mustSetRepair(t *testing.T, s state.Gaps, g state.NotedGap, r state.GapRepair) state.NotedGap {
 	t.Helper()
 	r.Version = g.Repair.Version
@@ -74,7 +74,7 @@ func gapsComeBack(t *testing.T, w *fixture) {
 	}
 }
 
-// If several processes take the repair of a gap at once, one of them succeeds.
+// If several processes claim the repair of a gap at once, one of them succeeds.
 func gapsAreTakenOnce(t *testing.T, w *fixture) {
 	must(t, w.state.AddGap(t.Context(), knownGap()))
 	g := findGap(t, w.state, knownGap().Shard)

@@ -18,7 +18,7 @@ type Store interface {
 
 // Suite describes the kind of store under test.
 type Suite struct {
-	// Open opens the store in dir, or creates it. If the store is open already, the new one acts as another process.
+	// Open opens the store in dir, or creates it. If the store is open already, the new store acts as another process.
 	// Required.
 	Open func(ctx context.Context, dir string) (Store, error)
 
