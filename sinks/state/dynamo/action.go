@@ -9,7 +9,7 @@ type Condition struct {
 	Text   string
 	Names  map[string]string
 	Values Item
-	Old    bool // request the stored item if the condition is not met; see [Unmet]
+	Old    bool // if the condition is not met, the error has the stored item; see [Unmet]
 }
 
 func (c *Condition) expressionText() *string {

@@ -21,12 +21,12 @@ const (
 	attrFormat = "format" // number of the layout of the pipeline's items
 )
 
-// Format is the number of the layout of a pipeline's items. It is stored in the pipeline's memory item, which also has
-// the time when the state was created.
+// Format is the number of the layout of a pipeline's items. It is stored in the pipeline's memory item. That is an item
+// of the state table that also has the time when the state was created.
 //
-// Format 1 had no number, and its partition keys began with the kind of the item. This program does not find such
-// items, so it refuses their output because the state is lost. Format 3 added the stages of births: a program of format
-// 2 would write to a sink that waits for its backfill. Format 4 added the repairs of gaps.
+// Format 1 had no number, and its partition keys began with the kind of the item. This program does not find items with
+// such keys. So it finds no state for their output, and refuses the output. Format 3 added the stages of births,
+// because a program of format 2 would write to a sink that waits for its backfill. Format 4 added the repairs of gaps.
 const Format = 4
 
 // StoreAge returns the time when the pipeline's state began: when [DB.CreateState] was called, or else when StoreAge
@@ -77,15 +77,15 @@ func (db *DB) checkFormat(stored Item) error {
 // Expiry returns the time when an item that is written now may expire.
 func (db *DB) Expiry() time.Time { return db.now().Add(db.retention) }
 
-// setExpiry makes an item expire after the retention. It is called for guards without a row, contributions without
-// shares and tombstones. Other items never expire.
+// setExpiry makes an item expire after the retention. It is called for three kinds of items: guards without a row,
+// contributions without shares, and tombstones.
 func (db *DB) setExpiry(item Item) {
 	now := db.now()
 	item[attrWritten] = nanoseconds(now)
 	item[attrExpires] = N(strconv.FormatInt(now.Add(db.retention).Unix(), 10))
 }
 
-// expiryOf returns the time when an item may expire; the zero time if it never expires.
+// expiryOf returns the time when an item may expire, or the zero time if it never expires.
 func expiryOf(item Item) (time.Time, error) {
 	digits := Digits(item, attrExpires)
 	if digits == "" {
@@ -106,7 +106,7 @@ func withAttributes(key, rest Item) Item {
 // nanoseconds returns a time as an N.
 func nanoseconds(t time.Time) types.AttributeValue { return N(strconv.FormatInt(t.UnixNano(), 10)) }
 
-// timeAt returns the time in the attribute name; the zero time if there is none.
+// timeAt returns the time in the attribute name, or the zero time if the item does not have the attribute.
 func timeAt(item Item, name string) (time.Time, error) {
 	digits := Digits(item, name)
 	if digits == "" {

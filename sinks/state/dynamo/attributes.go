@@ -10,14 +10,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// field is an attribute of a note, and the variable for its value: a text, an integer, a bool or a time.
+// field is an attribute of a note (an item of the state table such as a birth, a gap or a mark), and the variable for
+// the value. The variable is a text, an integer, a bool or a time.
 type field struct {
 	name    string
 	pointer any // pointer to the variable
 	when    storedWhen
 }
 
-// storedWhen is the condition on which a note has an attribute.
+// storedWhen selects when a note has an attribute: always, or unless the value is zero.
 type storedWhen bool
 
 const (
@@ -25,7 +26,7 @@ const (
 	unlessZero storedWhen = true
 )
 
-// value returns the value of the attribute; nil if the note does not have it.
+// value returns the value of the attribute, or nil if the note does not have the attribute.
 func (f field) value() types.AttributeValue {
 	v := reflect.ValueOf(f.pointer).Elem()
 	t, isTime := v.Interface().(time.Time)
@@ -82,8 +83,8 @@ func parseFields(item Item, fields []field) (err error) {
 	return err
 }
 
-// damagedIf returns the error of an item that could not be parsed; nil if err is nil. what
-// describes the item for messages, without its values.
+// damagedIf returns the error of an item that could not be parsed, or nil if err is nil. what describes the item for
+// messages, without its values.
 func (db *DB) damagedIf(err error, what string) error {
 	if err == nil {
 		return nil

@@ -29,7 +29,7 @@ func (s *State) partPartition(run string) string {
 // partRef returns the reference to a part. Its sort key is the unescaped ID, so that DynamoDB sorts the parts by ID.
 func (s *State) partRef(p state.Part) Ref { return s.db.ref(s.partPartition(p.Run), p.ID) }
 
-// Backfills reads all backfills before it yields the first, to sort them. A pipeline has few.
+// Backfills reads all backfills before it yields the first, to sort them. A pipeline has few backfills.
 func (s *State) Backfills(ctx context.Context) iter.Seq2[state.Backfill, error] {
 	return sorted(readNotes(ctx, s, backfills, s.backfill), func(a, b state.Backfill) int {
 		return cmp.Or(a.Start.Compare(b.Start), strings.Compare(a.Run, b.Run))
@@ -48,7 +48,7 @@ func (s *State) backfill(image Item) (b state.Backfill, err error) {
 	return b, s.db.damagedIf(err, "the backfill "+b.Run)
 }
 
-// AddBackfill makes one conditional write.
+// AddBackfill makes one conditional write. If the run is already stored, it returns the stored backfill.
 func (s *State) AddBackfill(ctx context.Context, b state.Backfill) (state.Backfill, error) {
 	ref := s.backfillRef(b.Run)
 	image := withFields(ref.Key, backfillFields(&b))
@@ -62,8 +62,8 @@ func (s *State) AddBackfill(ctx context.Context, b state.Backfill) (state.Backfi
 	return s.backfill(stored)
 }
 
-// RemoveBackfill deletes the parts first. If it fails, the backfill is still there, and a second call finds the
-// remaining parts.
+// RemoveBackfill deletes the parts first, and then the backfill. So if it fails, the backfill is still stored, and a
+// second call deletes the remaining parts.
 func (s *State) RemoveBackfill(ctx context.Context, run string) error {
 	q := s.db.partitionQuery(s.partPartition(run))
 	q.ProjectionExpression = aws.String("pk, sk")
@@ -98,7 +98,7 @@ func (s *State) part(image Item) (p state.Part, err error) {
 	return p, s.db.damagedIf(err, "the part "+p.ID+" of the backfill "+p.Run)
 }
 
-// SetPart makes one write, on condition that the part is unchanged.
+// SetPart makes one write, on condition that the stored part equals was.
 func (s *State) SetPart(ctx context.Context, was, now state.Part) (bool, error) {
 	if err := state.CheckSetPart(was, now); err != nil {
 		return false, err

@@ -64,7 +64,7 @@ func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, er
 	return b, nil
 }
 
-// SetBirth makes one write, on condition that the birth is unchanged.
+// SetBirth makes one write, on condition that the stored birth equals was.
 func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (bool, error) {
 	condition := fieldsUnchanged(birthFields(&was)[2:])
 	action := Put(s.db.table, s.birthItem(now), condition)

@@ -25,7 +25,7 @@ import (
 // the key of the item that owns the row. Stored keys call this record a seat, and its owner the holder.
 const (
 	attrRevision = "revision"
-	attrOwnerKey = "holder" // key of the owner; "" if there is none
+	attrOwnerKey = "holder" // key of the owner; "" if no item owns the row
 	attrTime     = "time"   // N, Unix nanoseconds
 	attrNames    = "names"  // L of S: names of the row's attributes, in order
 	// attrValue begins the names v0, v1, ... of the attributes with the values. The values are not in a list or map,
@@ -52,12 +52,12 @@ func (db *DB) RowClaims(ctx context.Context, t state.Target, rows []state.Row) (
 	return all, errors.Join(failed...)
 }
 
-// claims reads the claims on a row. owner is the owner record that was read before; nil if there is none. One query
-// reads the claims and then the owner record again. If its revision is still that of owner, the query has seen all
-// claims of that revision.
+// claims reads the claims on a row. owner is the owner record that was read before, or nil if the row has none. One
+// query reads the claims and then the owner record again. If its revision is still that of owner, the query has seen
+// all claims of that revision.
 func (db *DB) claims(ctx context.Context, t state.Target, row state.Row, ref Ref, owner Item) (state.RowClaims, error) {
 	for range maxClaimReads {
-		if owner == nil { // there is no claim
+		if owner == nil { // a row without an owner record has no claims
 			return state.RowClaims{Row: row}, nil
 		}
 		claims, unchanged, err := db.queryClaims(ctx, t, row, ref, owner)
@@ -99,7 +99,7 @@ func (db *DB) queryClaims(
 		return claims, unchanged, nil
 	}
 	i := slices.IndexFunc(claims.Waiting, func(c state.Claim) bool { return c.Source == owner })
-	if i < 0 { // damage, if the owner record is unchanged
+	if i < 0 { // the claim of the owner is missing: damage, unless the owner record has changed
 		return claims, unchanged, nil
 	}
 	claims.Owner = claims.Waiting[i]
@@ -108,8 +108,8 @@ func (db *DB) queryClaims(
 }
 
 // ContestedRows yields the rows of a target on which claims wait, in no order. It scans the whole state table once, so
-// it costs the read units of the table, whatever the number of rows. If the claims on a row change during the scan, the
-// row may be missing or outdated. A pulled error ends the sequence.
+// it costs the read units of the whole table, however few rows it yields. If the claims on a row change during the
+// scan, the row may be missing or outdated. An error ends the sequence.
 func (db *DB) ContestedRows(ctx context.Context, t state.Target) iter.Seq2[state.ContestedRow, error] {
 	start := string(prefix(t, "seat"))
 	in := &dynamodb.ScanInput{
@@ -155,8 +155,8 @@ func (db *DB) ContestedRows(ctx context.Context, t state.Target) iter.Seq2[state
 	}
 }
 
-// claimedRow returns the row of an owner record or claim. end is the end of the partition key: the row, unless the row
-// was too long and was cut. Then the guard of claimant, an item that claims the row, has the row.
+// claimedRow returns the row of an owner record or claim. end is the end of its partition key. That is the row, unless
+// the row was too long and was cut. For a cut row, claimedRow reads the guard of claimant, an item that claims the row.
 func (db *DB) claimedRow(ctx context.Context, t state.Target, end string, claimant item.Key) (state.Row, error) {
 	if !strings.Contains(end, "#") { // a row contains no #, so it was not cut
 		return state.Row(end), nil

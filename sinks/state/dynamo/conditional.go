@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// fieldsUnchanged returns the condition that the attributes of a stored item equal fields. An attribute that a note
-// with these fields does not have must be missing in the stored item.
+// fieldsUnchanged returns the condition that the attributes of a stored item equal fields. If a field has no value, the
+// stored item must not have its attribute.
 func fieldsUnchanged(fields []field) Condition {
 	c := Condition{Names: make(map[string]string, len(fields)), Values: make(Item, len(fields))}
 	terms := make([]string, len(fields))
@@ -26,8 +26,8 @@ func fieldsUnchanged(fields []field) Condition {
 	return c
 }
 
-// putIfMissing writes an item if there is none. It returns nil if it wrote. If another process was first, it returns
-// the stored item.
+// putIfMissing writes the item now if no item is stored at ref. It returns nil if it wrote. If an item is stored
+// already, it returns that item.
 func (db *DB) putIfMissing(ctx context.Context, ref Ref, now Item) (Item, error) {
 	for {
 		err := db.Write(ctx, Put(db.table, now, Condition{Text: "attribute_not_exists(pk)", Old: true}))
@@ -46,9 +46,9 @@ func (db *DB) putIfMissing(ctx context.Context, ref Ref, now Item) (Item, error)
 	}
 }
 
-// isStored reports whether the stored item equals now. It is called after the condition of the write of now failed: if
-// the answer to a first try was lost, the repeated write fails on the item that the first try wrote. The zero T means a
-// missing item.
+// isStored reports whether the stored item equals now. It is called after the condition of a write of now was not met.
+// That also happens if the write succeeded but its answer was lost: the repeated write then finds the item that the
+// first one wrote. If now is the zero T, isStored reports whether the item is missing.
 func isStored[T comparable](ctx context.Context, db *DB, ref Ref, now T, parse func(Item) (T, error)) (bool, error) {
 	var stored T
 	item, err := db.getOne(ctx, ref)

@@ -27,8 +27,8 @@ const (
 type TableSpec struct {
 	Name string
 	PK   KeyAttribute
-	SK   KeyAttribute // the zero KeyAttribute if the table has no sort key
-	TTL  string       // TTL attribute, in Unix seconds; "" if nothing expires
+	SK   KeyAttribute // zero if the table has no sort key
+	TTL  string       // TTL attribute, in Unix seconds; "" if no item expires
 }
 
 // KeyAttribute is one attribute of a table's key.
@@ -57,8 +57,8 @@ func (db *DB) CreateState(ctx context.Context) error {
 }
 
 // Create creates a table if it is missing, and waits until it is active. A new table is billed on demand. Create checks
-// an existing table as [DB.Check] does. If t has a TTL and the table has none, Create enables it. It changes nothing
-// else. Several processes may call it at once.
+// an existing table as [DB.Check] does. If t has a TTL and TTL is disabled for the table, Create enables it. Create
+// changes nothing else. Several processes may call it at once.
 func (db *DB) Create(ctx context.Context, t TableSpec) error {
 	d, err := db.describe(ctx, t.Name)
 	if errors.Is(err, ErrNoTable) {
@@ -200,7 +200,7 @@ func (t TableSpec) keyText() string {
 	return strings.Join(names, ", ")
 }
 
-// enableTTL enables the TTL of a table if it has none. It returns an error if the table has a TTL on another attribute,
+// enableTTL enables TTL for a table if it is disabled. It returns an error if the table has TTL on another attribute,
 // because items that should expire would stay.
 func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 	enabled, err := db.hasTTL(ctx, t)
@@ -215,7 +215,7 @@ func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 	if !errors.Is(err, ErrInvalid) {
 		return err
 	}
-	enabled, err = db.hasTTL(ctx, t) // another process may have enabled it first
+	enabled, err = db.hasTTL(ctx, t) // another process may have enabled TTL first
 	switch {
 	case err != nil:
 		return err

@@ -30,8 +30,8 @@ type Options struct {
 	// [state.DefaultRetention].
 	Retention   time.Duration
 	Concurrency int // maximum number of requests in flight for one call. Default: 16
-	// Attempts is the maximum number of times that a request is sent if it is throttled, conflicts or gets no answer.
-	// Default: 4.
+	// Attempts is the maximum number of times that a request is sent, if it is throttled, conflicts with another write
+	// or gets no answer. Default: 4.
 	Attempts int
 	Backoff  pipeline.Backoff // waits between attempts. Default: full jitter from 50ms to 2s
 	Now      func() time.Time // clock for expiry. Default: [time.Now]
@@ -51,10 +51,11 @@ type DB struct {
 	closed      atomic.Bool
 
 	accepted acceptedIdentities
-	touched  sync.Map // Target -> bool: targets that [DB.Touch] has recorded; true if the stored note has witnesses
+	// Target -> bool: targets that [DB.Touch] has recorded; the value is true if the stored note has witnesses
+	touched sync.Map
 }
 
-// New returns a DB with the options o. It does not call DynamoDB. The error names the wrong field.
+// New returns a DB with the options o. It does not call DynamoDB. An error names the field that is wrong.
 func New(o Options) (*DB, error) {
 	switch {
 	case o.Client == nil:
@@ -112,9 +113,9 @@ func (db *DB) each(ctx context.Context, n int, do func(i int) error) error {
 	})...)
 }
 
-// call sends a request until it succeeds, fails with an error that is not transient, or was sent Options.Attempts
-// times. Each time it sends the same request, with the same client token if it has one. The caller makes sure that a
-// repeated request is harmless.
+// call sends a request until it succeeds or fails with an error that is not transient, at most Options.Attempts times.
+// Each time it sends the same request, with the same client token if it has one. The caller makes sure that a repeated
+// request is harmless.
 func call[I, O any](
 	ctx context.Context, db *DB, op, table string, in I,
 	send func(context.Context, I, ...func(*dynamodb.Options)) (O, error),
@@ -128,7 +129,7 @@ func callPatiently[I, O any](
 	ctx context.Context, db *DB, op, table string, in I,
 	send func(context.Context, I, ...func(*dynamodb.Options)) (O, error), throttled func(err error, wait time.Duration),
 ) (O, error) {
-	failures := 0 // number of failed attempts that count for the limit
+	failures := 0 // number of failed attempts, without those that may be repeated without limit
 	for attempt := 0; ; attempt++ {
 		var none O
 		if db.closed.Load() {

@@ -4,23 +4,23 @@
 //
 // [New] returns a [DB]: a client and the name of the state table. [DB.State] returns the part that a pipeline itself
 // uses. When a call returns without an error, its result is durable. Every read is consistent, except listings. A
-// failed call returns an [Error], which says whether to retry. Several pipelines may share a table, and any number of
-// processes may use it at once. Read db.go, transact.go, errors.go and keys.go first, then item_records.go, claims.go
-// and members.go.
+// failed call returns an [Error], which is marked as transient, fatal or permanent. Several pipelines may share a
+// table, and any number of processes may use it at once. Read db.go, transact.go, errors.go and keys.go first, then
+// item_records.go, claims.go and members.go.
 //
 // # Transactions
 //
-// [DB.Transact] writes up to 100 actions, all or none. If conditions are not met, it returns a [ConditionError] that
-// names the actions. If another transaction conflicts, it retries with the same client token before it returns an
-// error. DynamoDB refuses two actions on one item, so callers merge them ([MergedWrite]). [DB.Write] writes one action
-// without a transaction, at half the price.
+// [DB.Transact] writes up to 100 actions, either all of them or none. If conditions are not met, it returns a
+// [ConditionError] that names the actions. If another transaction conflicts, Transact retries with the same client
+// token before it returns an error. DynamoDB refuses two actions on one item, so callers merge them ([MergedWrite]).
+// [DB.Write] writes one action without a transaction, at half the price.
 //
 // # The table
 //
 // The state table has a partition key pk and a sort key sk, both S, and the TTL attribute expires. [DB.CreateState]
 // creates it. Names of pipelines, views and tables are percent-encoded in keys. Keys of items and rows are
-// percent-encoded already. So none of them contains #, which separates them. It sorts before all characters of an
-// encoded name.
+// percent-encoded already. So none of them contains #, and # can separate them. The character # sorts before all
+// characters of an encoded name.
 //
 //	what            pk                                             sk                attributes
 //	guard           PIPELINE#guard#VIEW#TABLE#BIRTH#ITEM           -                 version, row, void, written, expires
@@ -32,18 +32,21 @@
 //	target          PIPELINE#targets                               VIEW#BIRTH#TABLE  witnesses; written before the first row
 //	mark            PIPELINE#marks                                 SINK#ITEM         letters, since, sink, item
 //	gap             PIPELINE#gaps                                  a digest          stream, shard, after, before, from, to, found, whole, unknown, repair
-//	birth           PIPELINE#births                                SINK#TARGET       sink, target, birth, state, store, born, begun
+//	birth           PIPELINE#births                                SINK#TARGET       sink, target, birth, state, store, born, begun, fresh, stage, floor, stream, run, read_until, left_out
+//	backfill        PIPELINE#backfills                             RUN               run, sinks, source, begun, from, parts
+//	part            PIPELINE#parts#RUN                             ID                run, id, owner, counter, position, items, done
 //	fingerprint     PIPELINE#fingerprints                          SINK              generation, birth, settings
 //	held back       PIPELINE#heldback                              CONSUMER          consumer, at, total, worst, expires
 //	memory          PIPELINE#memory                                -                 born, format
 //
 // Every partition key begins with the pipeline's name and #. So an IAM policy can restrict a pipeline to its own items
-// by dynamodb:LeadingKeys, PIPELINE#*. The items of consumers, which package shardreader/leases/dynamo writes, begin
-// likewise, except two that begin with #.
+// by dynamodb:LeadingKeys, PIPELINE#*. The items of consumers (package shardreader/leases/dynamo) have such keys too,
+// except two whose keys begin with #.
 //
 // The number of guards, tombstones, contributions, claims, owners and members grows with the source table. Each item or
-// row has a partition of its own, so that no partition is hotter than those of the table of rows. If a key would be
-// longer than DynamoDB allows, its last part is cut, and # and the SHA-256 of the whole part are added.
+// row has its own partition, so that no partition is hotter than those of the table of rows. A key may be longer than
+// DynamoDB allows. Then one component of it, such as the key of the item or the row, is cut. # and the SHA-256 of the
+// whole component are added. Guards and contributions then also have the whole key of the item as the attribute item.
 //
 // The keys of guards, tombstones, contributions and claims contain the birth of the sink's output. If the output begins
 // again with a new birth, the records of the former output are not found.
@@ -55,6 +58,6 @@
 //
 // Tombstones, guards without a row and contributions without shares have the attribute expires, so that DynamoDB
 // deletes them after the retention. If an item gets a row or a share again, its guard or contribution is written
-// without expires. The note of a held-back consumer expires after a day. [DB.Purge] deletes the same items of one
-// pipeline, for tables without TTL.
+// without expires, and stays. The note of a held-back consumer expires after a day. [DB.Purge] deletes the same items
+// of one pipeline, for tables without TTL.
 package dynamo

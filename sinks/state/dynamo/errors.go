@@ -37,8 +37,8 @@ var (
 	// ErrTokenReused: the client token was used within 10 minutes for another
 	// transaction. Transient: the redelivered write has another token.
 	ErrTokenReused = errs.New("the client token stands for another transaction")
-	// ErrUnavailable: no answer, an incomplete answer, or a server error. The write may have
-	// happened. Transient.
+	// ErrUnavailable: there was no answer, an incomplete answer, or a server error. A write may have happened.
+	// Transient.
 	ErrUnavailable = errs.New("no answer")
 	// ErrCollectionFull: an item collection of a table with a local secondary index is at
 	// 10 GB. Permanent.
@@ -47,7 +47,7 @@ var (
 	ErrTooLarge = errs.New("too large")
 	// ErrNumber: a number, or the sum of an addition, has over 38 digits or is out of range. Permanent.
 	ErrNumber = errs.New("a number is beyond what DynamoDB holds")
-	// ErrInvalid: the request is wrong: a key of another type, an unknown function. Permanent.
+	// ErrInvalid: the request is wrong, for example a key of another type or an unknown function. Permanent.
 	ErrInvalid = errs.New("not valid")
 	// ErrNoTable: the table does not exist. Fatal.
 	ErrNoTable = errs.New("there is no such table")
@@ -64,11 +64,11 @@ var (
 type Error struct {
 	Op     string // name of the API call: TransactWriteItems
 	Table  string // "" if the call concerns several tables
-	Action int    // index of the failed action of the transaction; -1 if there is none
-	Kind   error  // one of ErrThrottled to ErrInUse; nil if none applies
-	Code   string // error code of the server, for example ThrottlingException; "" if it did not answer
+	Action int    // index of the failed action of the transaction; -1 if no single action failed
+	Kind   error  // one of ErrThrottled to ErrInUse; nil if no kind applies
+	Code   string // error code of the server, for example ThrottlingException; "" if the server did not answer
 	Detail string // more about the cause; "" if unknown
-	Hint   string // advice for the user; "" if there is none
+	Hint   string // advice for the user; may be ""
 	Err    error  // the cause, whose text may hold values; may be nil
 }
 
@@ -163,7 +163,7 @@ func Classify(ctx context.Context, op, table string, err error) error {
 	return e.withHint(awserr.RequestedWait(err))
 }
 
-// failureDetail describes why a call got no answer of the service; "" if that is unknown.
+// failureDetail describes why a call got no answer from DynamoDB. It returns "" if the reason is unknown.
 func failureDetail(err error) string {
 	if foreign, ok := errors.AsType[*awshttp.Error](err); ok {
 		return foreign.Error()
@@ -177,12 +177,13 @@ func failureDetail(err error) string {
 	return ""
 }
 
-// generalKinds maps the kinds of package awserr. It is used for a failure whose code kindOf does not list.
+// generalKinds maps the kinds of package awserr to the kinds of this package. It is used for codes that kindOf does not
+// list.
 var generalKinds = map[awserr.Kind]error{awserr.Transient: ErrUnavailable, awserr.Denied: ErrDenied,
 	awserr.Missing: ErrNoTable}
 
-// withHint adds the hint to e, and marks e as transient, fatal or permanent. wait is the wait that the server
-// requested; 0 if none.
+// withHint adds the hint to e, and marks e as transient, fatal or permanent. wait is how long the server asked to wait,
+// or 0 if it did not ask.
 func (e *Error) withHint(wait time.Duration) error {
 	switch e.Kind {
 	case ErrThrottled, ErrRequestLimit, ErrConflict, ErrInProgress, //nolint:errorlint // a Kind is never wrapped
@@ -204,8 +205,8 @@ func (e *Error) withHint(wait time.Duration) error {
 	return pipeline.Permanent(e)
 }
 
-// kindOf returns the kind of an error, and a detail from its message. code is the code of an API error or of a
-// cancellation reason.
+// kindOf returns the kind of an error, and a detail from its message. code is the code of an API error or of the reason
+// why a transaction was cancelled. kind is nil if the code is unknown.
 func kindOf(code, message string) (detail string, kind error) {
 	switch code {
 	case "ProvisionedThroughputExceededException", "ProvisionedThroughputExceeded", "ThrottlingException",

@@ -31,7 +31,7 @@ func (s *State) AddGap(ctx context.Context, g record.Gap) error {
 	}
 }
 
-// SetGapRepair makes one write, on condition that the record is unchanged.
+// SetGapRepair makes one write, on condition that the stored record is still the one that it read.
 func (s *State) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepair) (bool, error) {
 	var next state.NotedGap
 	tried := false
@@ -42,14 +42,15 @@ func (s *State) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepai
 	if written || err != nil || !tried {
 		return written, err
 	}
-	// If the answer to a first try was lost, the condition of the repeated write failed because of the first try.
+	// If the answer to a first write was lost, the repeated write finds the record of the first one, and its condition
+	// is not met.
 	image, err := s.db.getOne(ctx, s.gapRef(g))
 	return err == nil && Text(image, attrRepair) == next.Repair.Text(), err
 }
 
 // changeGap reads the record of the gap with the beginning of g, and replaces it by the result of change. If there is
-// no record, change gets the zero NotedGap. changeGap returns false if change does, or if the record has changed since
-// it was read.
+// no record, change gets the zero NotedGap. changeGap returns false if change returns false, or if the record has
+// changed since it was read.
 func (s *State) changeGap(
 	ctx context.Context, g record.Gap, change func(stored state.NotedGap) (state.NotedGap, bool),
 ) (bool, error) {
@@ -68,8 +69,8 @@ func (s *State) changeGap(
 	return s.replaceGap(ctx, image, next)
 }
 
-// replaceGap writes the record of a gap on condition that the stored record is still was; nil if there must be none. It
-// returns false if the condition is not met.
+// replaceGap writes the record of a gap on condition that the stored record is still was. If was is nil, no record may
+// be stored. It returns false if the condition is not met.
 func (s *State) replaceGap(ctx context.Context, was Item, now state.NotedGap) (bool, error) {
 	condition := Condition{Text: "attribute_not_exists(pk)"}
 	if was != nil {
@@ -97,7 +98,7 @@ func gapFields(g *record.Gap) []field {
 	}
 }
 
-// Gaps reads all gaps before it yields the first, to sort them. A pipeline has few.
+// Gaps reads all gaps before it yields the first, to sort them. A pipeline has few gaps.
 func (s *State) Gaps(ctx context.Context) iter.Seq2[state.NotedGap, error] {
 	return sorted(readNotes(ctx, s, "gaps", s.gap), func(a, b state.NotedGap) int {
 		return cmp.Or(a.Found.Compare(b.Found), strings.Compare(a.StreamARN, b.StreamARN), strings.Compare(a.Shard, b.Shard),

@@ -24,12 +24,12 @@ type Ref struct {
 	Key   Item // only the key attributes
 }
 
-// ID returns a text that distinguishes the item from the other items of all tables.
+// ID returns a text that identifies the item among the items of all tables.
 func (r Ref) ID() string { return keyText(r.Table, r.Key, r.Key) }
 
 // Get reads items consistently. It returns them in the order of refs, with nil for a missing item. refs may contain an
-// item several times. Get requests keys that the server leaves unprocessed again. The result is not a snapshot: Get may
-// see some of the writes that happen during the read.
+// item several times. If the server leaves keys unprocessed, Get requests them again. The result is not a snapshot. Get
+// may see some of the writes that happen during the read, and miss others.
 func (db *DB) Get(ctx context.Context, refs []Ref) ([]Item, error) {
 	keys := make([]string, len(refs))
 	found := make(map[string]Item, len(refs)) // by keyText
@@ -66,7 +66,7 @@ func (db *DB) Get(ctx context.Context, refs []Ref) ([]Item, error) {
 	return items, nil
 }
 
-// getOne reads one item consistently. It returns nil if there is none.
+// getOne reads one item consistently. It returns nil if the item is missing.
 func (db *DB) getOne(ctx context.Context, ref Ref) (Item, error) {
 	items, err := db.Get(ctx, []Ref{ref})
 	if err != nil {
@@ -81,7 +81,7 @@ type answer struct {
 }
 
 // getBatch reads up to 100 items. The server leaves keys unprocessed if the answer is full or the table is throttled.
-// getBatch requests them again. It fails after Options.Attempts answers in a row without an item.
+// getBatch requests these keys again. It fails after Options.Attempts answers in a row without an item.
 func (db *DB) getBatch(ctx context.Context, refs []Ref) ([]answer, error) {
 	remaining := make(map[string]types.KeysAndAttributes)
 	for _, r := range refs {
@@ -120,7 +120,7 @@ func (db *DB) getBatch(ctx context.Context, refs []Ref) ([]answer, error) {
 	return all, nil
 }
 
-// tableName returns the name of the requested table; "" if there are several.
+// tableName returns the name of the requested table, or "" if several tables are requested.
 func tableName(requests map[string]types.KeysAndAttributes) string {
 	if len(requests) != 1 {
 		return ""
@@ -138,7 +138,7 @@ func keyText(table string, item, key Item) string {
 		b = append(append(append(b, 0), name...), 0)
 		switch v := item[name].(type) {
 		case *types.AttributeValueMemberS:
-			// with its length, because a text may contain any byte
+			// the text is preceded by its length, because it may contain any byte
 			b = append(strconv.AppendInt(append(b, 'S'), int64(len(v.Value)), 10), ':')
 			b = append(b, v.Value...)
 		case *types.AttributeValueMemberN: // parsed, because DynamoDB returns 1.0 as 1

@@ -3,7 +3,7 @@ package dynamo
 import "regexp"
 
 // wording recognizes a message of a ValidationException of DynamoDB or DynamoDB Local. The detail may contain the
-// groups $1 to $3 of text. They match names and types, but never values.
+// groups $1 to $3 of text. These groups match names and types, but never values.
 type wording struct {
 	text   *regexp.Regexp
 	kind   error
@@ -34,8 +34,8 @@ var wordings = []wording{
 	{regexp.MustCompile(`(?i)reserved keyword: (\w+)`), ErrInvalid, "an expression names the reserved word $1"},
 }
 
-// invalid returns the kind and the detail of a validation error. The detail is "" if the message is unknown, because
-// such a message may quote values.
+// invalid returns the kind and the detail of a validation error. The detail is "" if the message is unknown, because an
+// unknown message may quote values.
 func invalid(message string) (detail string, kind error) {
 	for _, w := range wordings {
 		if m := w.text.FindStringSubmatchIndex(message); m != nil {

@@ -15,9 +15,10 @@ import (
 // Attributes of guards, contributions and tombstones.
 const (
 	attrVersion = "version"
-	attrVoid    = "void"   // BOOL, only present if the change could not be applied; a reserved word of DynamoDB
-	attrRow     = "row"    // of a guard: row that the item claims
-	attrShares  = "shares" // B, of a contribution: state.Contribution.AppendShares
+	// BOOL, only present if the change could not be applied. The name is a reserved word of DynamoDB
+	attrVoid   = "void"
+	attrRow    = "row"    // in a guard: the row that the item claims
+	attrShares = "shares" // in a contribution: B, state.Contribution.AppendShares
 )
 
 // Guards reads the guards of items, 100 in a request.
@@ -50,9 +51,9 @@ func parseContribution(found Item) (state.Contribution, error) {
 	return c, err
 }
 
-// readItemRecords reads the guards or the contributions of items. The result has the zero T for an item without one. If
-// one is missing, readItemRecords checks that the state was not exchanged since the process began. Otherwise the item
-// would seem to be new.
+// readItemRecords reads the guards or the contributions of items. The result has the zero T for an item without a
+// record. If a record is missing, readItemRecords checks that the state was not lost since the process began. In a lost
+// state every item would seem to be new.
 func readItemRecords[T any](
 	ctx context.Context, db *DB, t state.Target, items []item.Key, ref func(state.Target, item.Key) Ref, what string,
 	parse func(Item) (T, error),
@@ -102,7 +103,8 @@ func (db *DB) SetContribution(t state.Target, w *state.ContributionWrite) (Actio
 	return Put(db.table, item, unchanged), nil
 }
 
-// setGuard returns the action that replaces a guard, on the condition of its version. A guard without a row expires.
+// setGuard returns the action that replaces a guard, on condition that the stored guard has the version was and the
+// void flag wasVoid. A guard without a row expires.
 func (db *DB) setGuard(t state.Target, source item.Key, was record.Version, wasVoid bool, now state.Guard) Action {
 	item := itemRecord(db.GuardRef(t, source), source, Item{attrRow: S(string(now.Row))})
 	if now.Row == "" {
@@ -134,8 +136,8 @@ func isVoid(item Item) bool {
 	return void
 }
 
-// versionUnchanged returns the condition that the stored guard, contribution or tombstone has the version was and is
-// void or not. If was is zero, there must be none.
+// versionUnchanged returns the condition that the stored guard, contribution or tombstone has the version was and the
+// given void flag. If was is zero, nothing may be stored.
 func versionUnchanged(was record.Version, void bool) Condition {
 	if was.IsZero() {
 		return Condition{Text: "attribute_not_exists(pk)"}
@@ -202,7 +204,8 @@ func (db *DB) CheckTombstone(t state.Target, row state.Row, now *state.Tombstone
 }
 
 // ReplaceTombstone returns the action that replaces the tombstone was of a row by now, on condition that was is still
-// stored. nil means no tombstone. If was and now are the same pointer, the action only checks the condition.
+// stored. If was is nil, no tombstone may be stored. If now is nil, the action deletes the tombstone. If was and now
+// are the same pointer, the action only checks the condition.
 func (db *DB) ReplaceTombstone(t state.Target, row state.Row, was, now *state.Tombstone) (Action, error) {
 	unchanged := versionUnchanged(record.Version{}, false)
 	if was != nil {

@@ -25,8 +25,8 @@ func SizeOfItem(item Item) int {
 	return n
 }
 
-// SizeOf returns the size of a value in bytes. The size of a number is approximate: the guide counts one byte for two
-// digits, and one more byte.
+// SizeOf returns the size of a value in bytes. The size of a number is approximate: the guide counts one byte for each
+// two digits, and one more byte.
 func SizeOf(av types.AttributeValue) int {
 	n := 0
 	switch v := av.(type) {

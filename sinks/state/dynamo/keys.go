@@ -20,13 +20,13 @@ const (
 	claimPrefix  = "claim#"
 )
 
-// appendKind appends the start of partition keys: the pipeline and the kind of item. An IAM policy grants access to the
-// prefix that ends with the # after the pipeline's name. No encoded name contains #.
+// appendKind appends the start of partition keys: the pipeline, # and the kind of item. An IAM policy grants access to
+// a prefix of keys: the pipeline's name and #. No encoded name contains #, so no other pipeline has that prefix.
 func appendKind(dst []byte, pipe, kind string) []byte {
 	return append(append(item.AppendEscaped(dst, pipe), '#'), kind...)
 }
 
-// partition returns the partition key of a pipeline's notes of one kind: marks, gaps, births.
+// partition returns the partition key of a pipeline's notes of one kind, such as marks, gaps or births.
 func partition(pipe, kind string) string { return string(appendKind(nil, pipe, kind)) }
 
 // noteRef returns the reference to a note of a pipeline. parts are the parts of its sort key.
@@ -48,8 +48,8 @@ func prefix(t state.Target, kind string) []byte {
 	return append(b, '#')
 }
 
-// cutKey appends part to prefix. If the key would be longer than limit, it cuts part, and appends # and the SHA-256 of
-// the whole part. No part contains #, so a cut part never equals a whole one.
+// cutKey appends part to prefix. If the key would be longer than limit, cutKey cuts part, and appends # and the SHA-256
+// of the whole part. No whole part contains #, so a cut part never equals a whole part.
 func cutKey(prefix []byte, part string, limit int) string {
 	if len(prefix)+len(part) <= limit {
 		return string(append(prefix, part...))
@@ -94,7 +94,7 @@ func (db *DB) ClaimRef(t state.Target, row state.Row, item item.Key) Ref {
 // MemberPartition returns the partition key of the members of one value of a group's row.
 func (db *DB) MemberPartition(t state.Target, row state.Row, value string) string {
 	name := item.AppendEscaped([]byte{'#'}, value)
-	// a row contains no #, so the # before value separates them
+	// a row contains no #, so the # before value ends the row
 	b := cutKey(prefix(t, "member"), string(row), MaxPartitionKey-len(name))
 	return b + string(name)
 }
@@ -121,7 +121,7 @@ func ParseInteger(digits string) (int64, error) {
 // Bool returns a BOOL as an attribute value.
 func Bool(b bool) types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: b} }
 
-// Text returns the S in the attribute name; "" if there is none.
+// Text returns the S in the attribute name, or "" if the item has no such S.
 func Text(item Item, name string) string {
 	v, ok := item[name].(*types.AttributeValueMemberS)
 	if !ok {
@@ -130,7 +130,7 @@ func Text(item Item, name string) string {
 	return v.Value
 }
 
-// Digits returns the N in the attribute name; "" if there is none.
+// Digits returns the N in the attribute name, or "" if the item has no such N.
 func Digits(item Item, name string) string {
 	v, ok := item[name].(*types.AttributeValueMemberN)
 	if !ok {

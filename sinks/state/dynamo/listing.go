@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// List yields the items of a scan for the listing l, in no order. It reads them page by page. A pulled error ends the
+// List yields the items of a scan for the listing l, in no order. It reads them page by page. An error ends the
 // sequence.
 func (db *DB) List(ctx context.Context, in *dynamodb.ScanInput, l state.Listing) iter.Seq2[Item, error] {
 	if err := l.Check(); err != nil {
@@ -32,9 +32,9 @@ func (db *DB) List(ctx context.Context, in *dynamodb.ScanInput, l state.Listing)
 	return itemsOf(db.scan(ctx, s, l))
 }
 
-// ListGuards yields the guards of a target with a row, the claims of its items, and the owners of its claimed rows. A
-// guard that cannot be read is the zero Guard. A claim that cannot be read has no Source. Like ListContributions, it
-// reads the whole state table once, so it costs the read units of the table.
+// ListGuards yields three kinds of entries of a target: the guards with a row, the claims of items, and the owners of
+// claimed rows. A guard that cannot be read is the zero Guard. A claim that cannot be read has no Source. Like
+// ListContributions, ListGuards reads the whole state table once, so it costs the read units of the whole table.
 func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemGuard, error] {
 	guards, claims := string(prefix(t, "guard")), string(prefix(t, "seat"))
 	in := &dynamodb.ScanInput{
@@ -65,8 +65,9 @@ func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) i
 	})
 }
 
-// listedRow returns the row of a claim or an owner record. If the row was cut in the partition key, the guard of
-// claimant has it. If that guard names another row or cannot be read, the row is unknown, and listedRow returns "".
+// listedRow returns the row of a claim or an owner record. If the row was cut in the partition key, listedRow takes the
+// row from the guard of claimant. If that guard names another row or cannot be read, the row is unknown, and listedRow
+// returns "".
 func (db *DB) listedRow(
 	ctx context.Context, t state.Target, found Item, prefix string, claimant item.Key,
 ) (state.Row, error) {
@@ -101,8 +102,8 @@ func (db *DB) ListContributions(
 	})
 }
 
-// recordKey returns the key of the item whose guard or contribution is found. prefix is the start of its partition key.
-// It returns "" if the key was cut by an older program that did not store the whole key.
+// recordKey returns the key of the item that the guard or contribution found belongs to. prefix is the start of the
+// partition key of found. recordKey returns "" if an older program cut the key and did not store the whole key.
 func recordKey(found Item, prefix string) item.Key {
 	if whole := Text(found, attrItem); whole != "" {
 		return item.Key(whole)
@@ -114,8 +115,8 @@ func recordKey(found Item, prefix string) item.Key {
 	return item.Key(end)
 }
 
-// Members reads the members of one value of a group's row, consistently, sorted by value and ID. It uses Spend and
-// Throttled of l.
+// Members reads the members of one value of a group's row, consistently, sorted by value and ID. Of l it uses only
+// Spend and Throttled.
 func (db *DB) Members(
 	ctx context.Context, t state.Target, row state.Row, epoch, name string, kind state.MemberKind, l state.Listing,
 ) ([]state.Member, error) {

@@ -15,7 +15,7 @@ import (
 // attrItem is the attribute with the whole key of an item.
 const attrItem = "item"
 
-// marks is the kind of the notes that are marks. All marks of a pipeline are in one partition: there are few, and one
+// marks is the kind in the keys of marks. All marks of a pipeline are in one partition. There are few of them, and one
 // read shows whether a sink has any.
 const marks = "marks"
 
@@ -26,8 +26,8 @@ func (s *State) markRef(sink string, key item.Key) Ref {
 	return s.db.ref(partition(s.pipeline, marks), cutKey(markPrefix(sink), string(key), MaxSortKey))
 }
 
-// marksQuery returns the query for the marks of a sink, or of all sinks if sink is "". Keys with the same first 900
-// bytes are in no order.
+// marksQuery returns the query for the marks of a sink, or of all sinks if sink is "". Marks are sorted by key, except
+// that keys with the same first 900 bytes are in no order.
 func (s *State) marksQuery(sink string) *dynamodb.QueryInput {
 	in := s.db.partitionQuery(partition(s.pipeline, marks))
 	if sink != "" {
@@ -37,7 +37,7 @@ func (s *State) marksQuery(sink string) *dynamodb.QueryInput {
 	return in
 }
 
-// Held makes one read of at most one item. If the sink has a mark, it makes one more read for each 100 keys.
+// Held makes one read of at most one item. If the sink has a mark, Held makes one more read for each 100 keys.
 func (s *State) Held(ctx context.Context, sink string, keys []item.Key) ([]bool, error) {
 	held := make([]bool, len(keys))
 	if len(keys) == 0 {
@@ -62,8 +62,8 @@ func (s *State) Held(ctx context.Context, sink string, keys []item.Key) ([]bool,
 	return held, nil
 }
 
-// Hold adds a letter to the mark of each key. If an answer is lost, a letter may be counted twice. That is harmless,
-// because the number only needs to change with each letter.
+// Hold counts one more dead letter in the mark of each key. If an answer is lost, a dead letter may be counted twice.
+// That is harmless, because the number only needs to change with each dead letter.
 func (s *State) Hold(ctx context.Context, sink string, keys []item.Key) error {
 	letters := make(map[item.Key]int, len(keys))
 	var unique []item.Key
@@ -84,8 +84,8 @@ func (s *State) Hold(ctx context.Context, sink string, keys []item.Key) error {
 	})
 }
 
-// Clear deletes a mark if it is unchanged. The attribute since distinguishes it from a mark that was cleared and added
-// again. If an answer is lost, Clear may return false although it cleared the mark. The next read then finds no mark.
+// Clear deletes a mark if the stored mark equals m. The attribute since distinguishes m from a later mark of the same
+// key. If an answer is lost, Clear may return false although it cleared the mark. The next read then finds no mark.
 func (s *State) Clear(ctx context.Context, m state.Mark) (bool, error) {
 	return s.db.writeIf(ctx, Delete(s.markRef(m.Sink, m.Key), Condition{
 		Text:   "letters = :letters AND since = :since",

@@ -18,12 +18,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// epochLetters is the length of an epoch.
+// epochLetters is the length of an epoch, the random text that identifies one lifetime of a group's row.
 //
 // Each min, max and distinct of a group's row has one partition of the state table for its members. The sort key of a
-// member is the row's epoch, the value, and the ID of the member. The row has the least or greatest value, or the
-// number of different values. The row and the members change in one transaction, on condition that the row was not
-// written since it was read. So the result of a query of the members is still valid when the row is written.
+// member has three components: the row's epoch, the value, and the ID of the member. The row itself has only the least
+// or greatest value, or the number of different values. The row and the members change in one transaction, on condition
+// that the row was not written since it was read. So the result of a query of the members is still valid when the row
+// is written.
 //
 // A row that was deleted and recreated has another epoch. So it ignores members that the former row left.
 const epochLetters = 10
@@ -31,8 +32,9 @@ const epochLetters = 10
 // NewEpoch returns a random epoch for a row that gets its first member.
 func NewEpoch() string { return rand.Text()[:epochLetters] }
 
-// maxValueBytes and maxIDBytes limit the escaped value and the ID in a sort key, which has at most 1024 bytes. A longer
-// value or ID is hashed.
+// maxValueBytes and maxIDBytes limit the escaped value and the ID in a sort key. A sort key has at most 1024 bytes. A
+// longer ID is hashed, and so is a longer value of a distinct. A longer value of a min or max is an error, because
+// hashes do not sort.
 const (
 	maxValueBytes = 720
 	maxIDBytes    = 256
@@ -52,7 +54,8 @@ type memberChange struct {
 	key    string
 	value  string // state.SortableText
 	remove bool
-	hashed Item // attrMemberValue and attrMemberID, if the sort key has only their hash; nil if it has both
+	// attrMemberValue and attrMemberID of the texts that the sort key has only as a hash; nil if it has both texts
+	hashed Item
 }
 
 // memberChanges returns the changes of the members of one value. If ms has several changes of a member, the last one
@@ -92,8 +95,8 @@ func memberPrefix(epoch string, m *state.Member) (string, error) {
 	return epoch + "#" + value + "\x00", nil
 }
 
-// hashedTexts returns the attributes for the value and the ID of a member that its sort key has only as a hash; nil if
-// the sort key has both. prefix is that of memberPrefix.
+// hashedTexts returns attributes with the value and the ID of a member, as far as its sort key has only their hashes.
+// It returns nil if the sort key has both texts. prefix is the result of memberPrefix.
 func hashedTexts(prefix string, m *state.Member) Item {
 	var hashed Item
 	if _, value, _ := strings.Cut(prefix, "#"); strings.HasPrefix(value, "~") {
@@ -105,8 +108,8 @@ func hashedTexts(prefix string, m *state.Member) Item {
 	return hashed
 }
 
-// A value in a sort key ends with \x00. This byte sorts before every byte of an escaped value, so that "a" sorts before
-// "ab".
+// A value in a sort key is followed by \x00. No escaped value contains \x00, and it sorts before all other bytes. So
+// "a" sorts before "ab".
 var (
 	valueEscaper   = strings.NewReplacer("\x00", "\x01\x01", "\x01", "\x01\x02")
 	valueUnescaper = strings.NewReplacer("\x01\x01", "\x00", "\x01\x02", "\x01")
@@ -126,8 +129,8 @@ func valueIn(key, epoch string) string {
 	return valueUnescaper.Replace(value)
 }
 
-// UpdateMembers changes values: it sets each min, max and distinct of a group's row to its value after the changes ms.
-// It returns the actions that put or delete the members. epoch is the row's epoch.
+// UpdateMembers sets each min, max and distinct in values to its value after the changes ms. values are the attributes
+// of a group's row. UpdateMembers returns the actions that put or delete the members. epoch is the row's epoch.
 func (db *DB) UpdateMembers(
 	ctx context.Context, t state.Target, row state.Row, epoch string, ms []state.Member, values Item,
 ) (actions []Action, err error) {
@@ -190,7 +193,7 @@ type valueMembers struct {
 }
 
 // query calls do with each sort key that begins with prefix, in order, until do returns false. For a max the order is
-// descending. limit is the size of a page.
+// descending. limit is the number of keys that one request reads.
 func (m *valueMembers) query(ctx context.Context, prefix string, limit int, do func(key string) bool) error {
 	in := m.partitionQuery(m.partition)
 	in.KeyConditionExpression = aws.String("pk = :pk AND begins_with(sk, :sk)")
@@ -253,7 +256,7 @@ func (m *valueMembers) updateExtreme(ctx context.Context, columns Item, name str
 	return nil
 }
 
-// sortableOf returns the value of a column as a SortableText; "" if there is none.
+// sortableOf returns the value of a column as a SortableText, or "" if the row does not have the column.
 func sortableOf(av types.AttributeValue) (string, error) {
 	if av == nil {
 		return "", nil
@@ -366,8 +369,8 @@ func (db *DB) PutMembers(
 	return values, db.each(ctx, len(puts), func(i int) error { return db.Write(ctx, puts[i]) })
 }
 
-// value returns the min, max or distinct of the members in m.changes. They must be all members of the value, and none
-// of them may be removed.
+// value returns the min, max or distinct of the members in m.changes. m.changes must contain all members of the value,
+// and remove none.
 func (m *valueMembers) value() (types.AttributeValue, error) {
 	texts := make([]string, len(m.changes))
 	for i, c := range m.changes {

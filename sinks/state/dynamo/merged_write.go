@@ -8,10 +8,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// MergedWrite merges several ItemWrites that build on each other into one transaction. It has one action for each
-// guard, owner record and claim, because DynamoDB refuses two actions on one item. The action writes the state after
-// the last ItemWrite, on condition that the state before the first one is still stored. The caller adds an action for
-// each of Rows.
+// MergedWrite merges several ItemWrites into one transaction. Each ItemWrite may build on the one before. The
+// transaction has one action for each guard, owner record and claim, because DynamoDB refuses two actions on one item.
+// The action writes the state after the last ItemWrite, on condition that the state before the first ItemWrite is still
+// stored. The caller adds an action for each row of Rows.
 type MergedWrite struct {
 	db     *DB
 	target state.Target
@@ -104,7 +104,7 @@ func (r *RowChange) claim(source item.Key) *claimChange {
 	return find(r.claims, func(c *claimChange) bool { return c.source == source })
 }
 
-// find returns the first element that match accepts; nil if there is none.
+// find returns the first element that match accepts, or nil if match accepts no element.
 func find[T any](all []T, match func(*T) bool) *T {
 	for i := range all {
 		if match(&all[i]) {

@@ -14,7 +14,7 @@ import (
 )
 
 // Query yields the items of a query. It reads them consistently, page by page. in.Limit is the size of a page. An item
-// that is written during the read may be missing. A pulled error ends the sequence.
+// that is written during the read may be missing. An error ends the sequence.
 func (db *DB) Query(ctx context.Context, in *dynamodb.QueryInput) iter.Seq2[Item, error] {
 	return itemsOf(db.query(ctx, *in, state.Listing{}))
 }
@@ -22,12 +22,12 @@ func (db *DB) Query(ctx context.Context, in *dynamodb.QueryInput) iter.Seq2[Item
 // page is the answer of one request of a query or a scan.
 type page struct {
 	items []Item
-	next  Item // key with which the next page begins; empty on the last page
+	next  Item // key that the next page begins after; empty on the last page
 	used  *types.ConsumedCapacity
 }
 
-// pages yields the pages of a query or a scan. It calls read with the key with which the page begins. It passes the
-// used read units to l.Spend.
+// pages yields the pages of a query or a scan. It calls read for each page, with the key that the page begins after;
+// nil for the first page. It passes the used read units to l.Spend.
 func pages(ctx context.Context, l state.Listing, read func(start Item) (page, error)) iter.Seq2[page, error] {
 	return func(yield func(page, error) bool) {
 		p, err := read(nil)
@@ -86,8 +86,8 @@ func readNotes[T any](ctx context.Context, s *State, kind string, parse func(Ite
 	return parsed(s.db.Query(ctx, s.db.partitionQuery(partition(s.pipeline, kind))), parse)
 }
 
-// sorted reads a sequence to its end, and yields its values in order. If the sequence has an error, it yields only
-// that.
+// sorted reads a sequence to its end, and yields its values in order. If the sequence has an error, sorted yields only
+// that error.
 func sorted[T any](values iter.Seq2[T, error], order func(a, b T) int) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var all []T

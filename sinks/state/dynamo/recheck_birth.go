@@ -12,11 +12,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// recheckInterval is the minimum time between two checks that the tables were not exchanged.
+// recheckInterval is the minimum time between two checks that the tables were not replaced by others.
 const recheckInterval = 30 * time.Second
 
-// acceptedIdentities has the births and the identities of tables that the process began with. They must not change
-// while it writes.
+// acceptedIdentities has the births and the identities of tables that the process found when it began. They must not
+// change while the process writes.
 type acceptedIdentities struct {
 	births     sync.Map // Target -> Ref of the stored birth
 	identities sync.Map // name of a table -> its identity
@@ -30,8 +30,8 @@ func (s *State) noteBirth(b state.Birth) {
 	}
 }
 
-// CheckState returns an error if the state lost the birth of t since this process read it. Then an item that the state
-// does not know may not be a new item. CheckState returns nil if the process did not read that birth.
+// CheckState returns an error if the state lost the birth of t since this process read that birth. An item that a lost
+// state does not know is not necessarily new. CheckState returns nil if the process did not read the birth.
 func (db *DB) CheckState(ctx context.Context, t state.Target) error {
 	ref, ok := db.accepted.births.Load(t)
 	if !ok {
@@ -47,7 +47,7 @@ func (db *DB) CheckState(ctx context.Context, t state.Target) error {
 }
 
 // CheckTables returns an error if the state lost the birth of t, or if the table of rows was exchanged since this
-// process began. rows is the DB for the table of rows. CheckTables checks at most once in 30 seconds.
+// process began. rows is the DB for the table of rows. For each t, CheckTables checks at most once in 30 seconds.
 func (db *DB) CheckTables(ctx context.Context, t state.Target, rows *DB) error {
 	now := db.now()
 	lastCheck, wasChecked := db.accepted.checked.Load(t)

@@ -16,16 +16,17 @@ func (db *DB) targetRef(t state.Target) Ref {
 	return db.noteRef(t.Pipeline, "targets", t.View, t.Birth, t.Table)
 }
 
-// attrWitnesses is the attribute with the keys of some items that got rows in the target.
+// attrWitnesses is the attribute with the witnesses of a target: the keys of some items that got rows in it.
 const attrWitnesses = "witnesses"
 
-// maxWitnesses is the maximum number of witnesses. There are several, because the row of one may be removed later.
+// maxWitnesses is the maximum number of witnesses. A target has several witnesses, because the row of a witness may be
+// removed later.
 const maxWitnesses = 10
 
-// Touch stores a note that a target is about to be written to. The note also names some of the items that get rows
-// there. Touch writes it once in the lifetime of db, or twice if there were no witnesses at first. [DB.Untouched] and
-// [DB.RemembersRows] read the note. They cannot query the items of the target instead, because each of them has a
-// partition of its own.
+// Touch stores a note that a target is about to be written to. The note also names witnesses, some of the items that
+// get rows in the target. Touch writes the note once in the lifetime of db, or twice if it had no witnesses the first
+// time. [DB.Untouched] and [DB.RemembersRows] read the note. They cannot query the items of the target instead, because
+// each item has its own partition.
 func (db *DB) Touch(ctx context.Context, t state.Target, witnesses iter.Seq[item.Key]) error {
 	hasWitnesses, noted := db.touched.Load(t)
 	if noted && hasWitnesses == true {

@@ -23,8 +23,8 @@ const MaxActions = 100
 // condition is not met, [Unmet].Item is the stored item.
 type Action = types.TransactWriteItem
 
-// ConditionError reports that nothing was written because conditions are not met: another writer was first. It is
-// neither transient nor fatal. The caller reads again.
+// ConditionError reports that nothing was written because conditions are not met: another writer was first. The error
+// is neither transient nor fatal. The caller reads the items again and makes new actions.
 type ConditionError struct {
 	Unmet []Unmet // in the order of the actions; at least one
 }
@@ -32,7 +32,7 @@ type ConditionError struct {
 // Unmet is an action whose condition is not met.
 type Unmet struct {
 	Action int  // index of the action
-	Item   Item // the stored item; nil if there is none, or if the action did not request it
+	Item   Item // the stored item; nil if the item is missing, or if the action did not request it
 }
 
 var _ redact.Redacted = (*ConditionError)(nil)
@@ -52,7 +52,7 @@ func (e *ConditionError) Redacted() string { return e.Error() }
 // Describe returns the class of the error.
 func (e *ConditionError) Describe() (class, field string) { return "conflict", "" }
 
-// Transact writes all actions, or none. It returns nil when they are durable. The error is a *[ConditionError] if
+// Transact writes all actions, or none. It returns nil when all are durable. The error is a *[ConditionError] if
 // conditions are not met. Otherwise it is an [Error] whose Action is the failed action. After a conflict, throttling or
 // a lost answer, Transact first retries with the same client token, so that nothing is written twice.
 //
@@ -113,9 +113,9 @@ func (db *DB) writeIf(ctx context.Context, a Action) (bool, error) {
 	return err == nil, err
 }
 
-// unmetConditions returns the conditions that err reports as not met, as a ConditionError; nil if there are none. They
-// take precedence over all other reasons of a cancelled transaction, because the actions were made from data that has
-// changed.
+// unmetConditions returns a ConditionError with the conditions that err reports as not met. It returns nil if err
+// reports no such condition. A condition that is not met takes precedence over all other reasons of a cancelled
+// transaction, because the actions were made from data that has changed.
 func unmetConditions(err error) error {
 	if c, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 		return &ConditionError{Unmet: []Unmet{{Item: c.Item}}}
@@ -136,8 +136,8 @@ func unmetConditions(err error) error {
 	return &ConditionError{Unmet: unmet}
 }
 
-// cancellationError returns the error of a cancelled transaction: the first reason that is not transient. If all are
-// transient, it returns the first reason.
+// cancellationError returns the error of a cancelled transaction. It is the first reason that is not transient or, if
+// all reasons are transient, the first reason.
 func cancellationError(op string, c *types.TransactionCanceledException) error {
 	var first error
 	for i, r := range c.CancellationReasons {

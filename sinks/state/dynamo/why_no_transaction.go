@@ -8,9 +8,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// WhyNoTransaction returns the reason why a transaction cannot write both a table and the state table; "" if it can. A
-// transaction works within one account and one Region. It cannot write to a table that is replicated with multi-Region
-// strong consistency (DynamoDB Developer Guide, "Transactions").
+// WhyNoTransaction returns the reason why a transaction cannot write both a table and the state table. It returns "" if
+// a transaction can. A transaction works within one account and one Region. It cannot write to a table that is
+// replicated with multi-Region strong consistency (DynamoDB Developer Guide, "Transactions").
 func (db *DB) WhyNoTransaction(ctx context.Context, table string) (why string, err error) {
 	var accounts []string // Region and account of each table
 	for _, name := range []string{db.table, table} {

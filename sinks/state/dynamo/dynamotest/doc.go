@@ -1,4 +1,4 @@
 // Package dynamotest is for tests of stores with DynamoDB Local. [Open] returns a [Server] with separate tables for
-// every test. [Faults] are between the SDK's client and the server. They add faults that DynamoDB Local never has:
-// conflicts, throttling, lost answers.
+// every test. [Faults] is between the SDK's client and the server. It adds faults that DynamoDB Local never has, such
+// as conflicts, throttling and lost answers.
 package dynamotest

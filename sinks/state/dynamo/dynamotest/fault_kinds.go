@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/awstest"
 )
 
-// Refuse answers with an error of the API, and does not send the call. status and code are for example 400 and
+// Refuse answers with an error of the API, and does not send the call. For example, status is 400 and code is
 // ProvisionedThroughputExceededException.
 func Refuse(status int, code, message string) Fault {
 	return func(r *Request) (*http.Response, error) {
@@ -106,8 +106,8 @@ func Cut(n int) Fault {
 	}
 }
 
-// Through returns a fault that applies both. inner takes the place of the server, and outer changes what inner answers.
-// For example, inner refuses the call, and outer cuts the answer.
+// Through returns a fault that applies inner and outer. inner takes the place of the server, and outer changes the
+// answer of inner. For example, inner refuses the call, and outer cuts the answer.
 func Through(inner, outer Fault) Fault {
 	return func(r *Request) (*http.Response, error) {
 		inside := *r
@@ -124,8 +124,8 @@ func Meanwhile(do func()) Fault {
 	}
 }
 
-// Unprocessed lets the server answer the first n keys of a BatchGetItem, and returns the others as unprocessed. A call
-// of another operation is throttled.
+// Unprocessed lets the server answer the first n keys of a BatchGetItem, and returns the remaining keys as unprocessed.
+// A call of another operation is throttled.
 func Unprocessed(n int) Fault {
 	return func(r *Request) (*http.Response, error) {
 		if r.Op != "BatchGetItem" {

@@ -19,7 +19,7 @@ import (
 // Env is the environment variable with the endpoint of DynamoDB Local.
 const Env = "TABLEWAKE_TEST_DYNAMODB"
 
-// Server is the view that one test has of DynamoDB Local: its own tables.
+// Server is DynamoDB Local as one test sees it: a server that has only the tables of the test.
 type Server struct {
 	salt      string // random part of table names, because other tests use the same server
 	endpoint  string
@@ -30,7 +30,7 @@ type Server struct {
 }
 
 // Open returns the server whose endpoint is in the environment variable Env. It fails the test if the variable is not
-// set. When the test ends, Open's cleanup deletes the tables and closes the connections.
+// set. When the test ends, a cleanup function deletes the tables and closes the connections.
 func Open(t testing.TB) *Server {
 	t.Helper()
 	endpoint := os.Getenv(Env)
@@ -47,8 +47,8 @@ func Open(t testing.TB) *Server {
 	return s
 }
 
-// Client returns a client that sees only the tables of a world. Clients of one Server with the same world see the same
-// tables. faults may be nil.
+// Client returns a client that sees only the tables of a world, which is any text. Clients of one Server with the same
+// world see the same tables. faults may be nil.
 func (s *Server) Client(world string, faults *Faults) *dynamodb.Client {
 	return dynamodb.New(s.options(faults), func(o *dynamodb.Options) {
 		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
@@ -78,7 +78,7 @@ func (s *Server) options(faults *Faults) dynamodb.Options {
 func (s *Server) noteTable(table string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.Contains(s.tables, table) { // it is already there if the table was deleted and recreated
+	if !slices.Contains(s.tables, table) { // the name is noted already if the table was deleted and recreated
 		s.tables = append(s.tables, table)
 	}
 }
