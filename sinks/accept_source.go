@@ -11,10 +11,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// acceptSource returns a check that a change comes from the source in the file. A Lambda function,
-// for example, may receive other records by mistake. Versions of a Kinesis stream are times, and no
-// version of the table's own stream is above a time. Another table may have the same keys; its
-// changes are refused only if live, because a saved record may come from a table with another name.
+// acceptSource returns a check that a change comes from the source that the file names. A Lambda function, for example,
+// may receive other records by mistake. The check refuses two kinds of changes. The first are changes of a Kinesis
+// stream if the file names the table's own stream, and the reverse. Versions of a Kinesis stream are times, and every
+// version of the table's own stream is below every time. So after one wrong record all later changes of its item would
+// look old. The second are changes of another table, which may have the same keys. They are refused only if live is
+// true, because a saved record may come from a table with another name.
 func acceptSource(cfg *config.Config, live bool) func(c *record.Change) error {
 	position := fmt.Sprintf("%s:%d", cfg.File, cfg.Source.Line)
 	kinesis := cfg.Source.Kinesis != ""
@@ -47,9 +49,10 @@ func otherTable(table string) pipeline.Filter {
 	}))
 }
 
-// OwnWrites returns a filter that drops the pipeline's own writes, with the reason own_write. Such a change has _tw
-// with by = name in its new image, or in its old image if the item was deleted. The rows of a view in its own source
-// table are such items. If a user rewrites such a row, _tw is gone, and the change passes.
+// OwnWrites returns a filter that drops the pipeline's own writes, with the reason own_write. An item that the pipeline
+// wrote has the attribute _tw, whose member by is the name of the pipeline. The filter looks for it in the new image,
+// or in the old image if the item was deleted. Such items are, for example, the rows of a view that is stored in its
+// own source table. If a user rewrites such a row, _tw is gone, and the change passes.
 func OwnWrites(name string) pipeline.Filter {
 	return rules.Drop("own_write", pipeline.ConditionFunc(func(c *record.Change) (bool, error) {
 		image := c.New

@@ -14,32 +14,33 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Adoption is a sink whose output does not belong to its state or was written under other settings, with
-// what can be done about it.
+// Adoption describes a sink whose output does not belong to its state, or was written under other settings. It also
+// says whether the output can be accepted nevertheless.
 type Adoption struct {
 	Sink    string
 	Target  string
 	Problem string // what was expected, and what was found
 
-	Known         bool             // the state has a birth of the output
-	Recorded      state.Birth      // if Known
-	StateIdentity string           // identity of the state that was found
-	StoreIdentity string           // identity of the target that was found; "" if it has none, or is missing
-	OutputBirth   string           // birth in the fingerprint beside the output; "" if there is none
+	Known         bool        // the state has a birth (the identity of one output) for Sink and Target
+	Recorded      state.Birth // the birth in the state, if Known
+	StateIdentity string      // identity of the state that was found
+	// StoreIdentity is the identity of the target that was found. It is "" if the target has no identity or is missing
+	StoreIdentity string
+	OutputBirth   string           // birth in the fingerprint beside the output; "" if no birth is there
 	Inspection    state.Inspection // counts of the output
-	Refused       string           // why it cannot be accepted, and what to do; "" if it can
-	Accepting     string           // the result of accepting it
+	Refused       string           // why the output cannot be accepted, and what to do; "" if it can
+	Accepting     string           // what happens if the output is accepted
 
-	next     state.Birth // what the state has after it is accepted
-	renews   bool        // Accept makes the store forget the output
+	next     state.Birth // the birth in the state after the output is accepted
+	renews   bool        // Accept makes the store forget the former output
 	settings bool        // only the settings of the file are accepted
 	found    foundOutput
 }
 
-// Adopt inspects the outputs of the named sinks, or of all if names is empty, and returns those that a
-// pipeline over stores would refuse; nil if there are none. stores must open existing outputs and create
-// none. readBefore is as in [AlreadyRead]. An error names what could not be read; it is also returned if the
-// whole state was lost and sinks were named.
+// Adopt inspects the outputs of the named sinks, or of all sinks if names is empty. It returns the outputs that a
+// pipeline over stores would refuse, or nil if it would refuse none. stores must open existing outputs and create none.
+// readBefore is the argument of [AlreadyRead]. An error names what could not be read. Adopt also returns an error if
+// the whole state was lost and names is not empty.
 func Adopt(
 	ctx context.Context, cfg *config.Config, stores Stores, readBefore string, names ...string,
 ) ([]Adoption, error) {
@@ -66,8 +67,8 @@ func Adopt(
 	return all, nil
 }
 
-// Accept records each output in the state, in order. It returns an error at the first Adoption that is Refused
-// or that changed since [Adopt]; those before it are accepted. No consumer may run meanwhile.
+// Accept records each output in the state, in order. It stops with an error at the first Adoption that is Refused or
+// that changed since [Adopt]. The Adoptions before that one are accepted. No consumer may run during the call.
 func Accept(ctx context.Context, cfg *config.Config, stores Stores, all []Adoption) error {
 	m, err := openBirths(ctx, cfg, stores, "")
 	if err != nil {
@@ -121,7 +122,7 @@ func (m *birthRecords) adoption(
 		return Adoption{}, err
 	}
 	f, err := m.find(ctx, cfg, s, store)
-	partly := err != nil // a part of the output is missing
+	partly := err != nil // find failed, because a part of the output is missing
 	if err == nil {
 		err = m.check(ctx, &f)
 	}
@@ -144,7 +145,7 @@ func (m *birthRecords) adoption(
 	}
 	a.decide(dependsOnState(s), partly)
 	if !s.KeepsState() {
-		a.next.Stage = state.Live // an archive never waits, also if its items are gone
+		a.next.Stage = state.Live // an archive never waits, not even if its objects are gone
 	}
 	return a, nil
 }
@@ -156,8 +157,8 @@ func (m *birthRecords) newAdoption(f foundOutput, problem string) Adoption {
 	}
 }
 
-// changed returns the Adoption of an output that was written under other settings; it has no Problem if the
-// settings are the same.
+// changed returns the Adoption of an output that was written under other settings. If the settings are the same, the
+// result has no Problem.
 func (m *birthRecords) changed(cfg *config.Config, s config.Sink, f foundOutput) Adoption {
 	e := compareSettings(f.print, fingerprintOf(cfg, s))
 	if e == nil {
@@ -180,12 +181,12 @@ func (m *birthRecords) changed(cfg *config.Config, s config.Sink, f foundOutput)
 	return a
 }
 
-// comparesVersions reports whether a setting decides which of two changes is newer.
+// comparesVersions reports whether the setting decides which of two changes is newer.
 func comparesVersions(setting string) bool {
 	return setting == "view.tombstones" || setting == "source.kinesis" || strings.HasSuffix(setting, ".mode")
 }
 
-// decide sets Accepting or Refused, and the next birth. partly means that a part of the output is gone.
+// decide sets Accepting or Refused, and next. partly means that a part of the output is missing.
 func (a *Adoption) decide(dependsOnState, partly bool) {
 	born := slices.Sorted(maps.Keys(a.Inspection.Seen)) // the births in the output
 	if a.found.out == nil && a.OutputBirth != "" || len(born) == 0 && a.OutputBirth != "" && !a.isGone() {
@@ -197,7 +198,7 @@ func (a *Adoption) decide(dependsOnState, partly bool) {
 		a.renews = true
 		a.next = state.NewBirth(a.Sink, a.Target, time.Now())
 		if a.Recorded.Stage != state.Live {
-			a.next.Stage = state.Waiting // what was filled is gone
+			a.next.Stage = state.Waiting // the filled content is gone
 		}
 		a.Accepting = "nothing that the sink wrote is there. It begins again under another birth, and holds later changes only. To fill it, run tablewake replay over the whole history"
 	case len(born) > 1 || born[0] == "":
@@ -217,7 +218,7 @@ func (a *Adoption) decide(dependsOnState, partly bool) {
 		a.Refused = "the output has the birth " + born[0] +
 			", and the state of that birth is gone: changes would count twice, or restore what was removed. " + startOver
 	default:
-		a.next = state.NewBirth(a.Sink, a.Target, time.Unix(0, 0)) // its time is unknown
+		a.next = state.NewBirth(a.Sink, a.Target, time.Unix(0, 0)) // 1970, because the time of the birth is unknown
 		a.next.ID = born[0]
 		a.Accepting = "the output has the birth " + born[0] + ", and guards itself: the state records it as it is"
 	}
@@ -249,7 +250,8 @@ func (m *birthRecords) accept(ctx context.Context, cfg *config.Config, stores St
 				return err
 			}
 		}
-		return store.(state.Fingerprints).SetFingerprint(ctx, p) // the store has a fingerprint, so it implements this
+		// the store returned a fingerprint, so it implements the interface
+		return store.(state.Fingerprints).SetFingerprint(ctx, p)
 	}
 	now := a.next
 	now.State, now.Store, now.Begun = m.identity, a.StoreIdentity, !a.renews || a.next.ID == a.Recorded.ID

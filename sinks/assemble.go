@@ -30,7 +30,7 @@ type assembly struct {
 	goFilters   map[string]goFilter
 	typed       []typedSpec // see [On]
 	extended    bool        // the program has an [Extension]
-	holdReason  string      // see [HoldCustom]; "": no sink is held back
+	holdReason  string      // see [HoldCustom]; "" holds back no sink
 	notHeld     []string    // names of Go sinks that holdReason does not concern
 	passMissing bool        // see [PassMissingFilters]
 	suppress    string
@@ -38,7 +38,7 @@ type assembly struct {
 	noEntity    *atomic.Int64 // see [CountNoEntity]
 	finite      bool
 	rebuild     bool
-	backfill    *BackfillOptions // nil: the pipeline is no backfill
+	backfill    *BackfillOptions // nil: the pipeline is not a backfill
 	redrive     bool
 	recordOnly  bool // see [RecordOutputsOnly]
 	maskAll     bool
@@ -59,8 +59,8 @@ func newAssembly() *assembly {
 	}
 }
 
-// Assemble makes the pipeline of cfg over the stores. Its error joins all faults, each with its
-// position in the file.
+// Assemble makes the pipeline of cfg over the stores. If cfg has several faults, the error joins them all, each with
+// its position in the file.
 func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Option) (*pipeline.Pipeline, error) {
 	a := newAssembly()
 	a.cfg, a.stores = cfg, stores
@@ -109,8 +109,8 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 	return p, nil
 }
 
-// Decoder returns the options that turn records of cfg's tables into changes. If cfg names the
-// stream of its table, records that name no stream belong to that stream.
+// Decoder returns the options that turn records of cfg's tables into changes. If cfg names the stream of its only
+// table, records that name no stream belong to that stream.
 func Decoder(cfg *config.Config) record.DecoderOptions {
 	d := record.DecoderOptions{DynamoDBLocal: cfg.Source.DynamoDBLocal, TableInKey: len(cfg.Source.Tables) > 1}
 	if len(cfg.Source.Tables) == 1 {
@@ -166,7 +166,8 @@ func (a *assembly) routes(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// isRouted reports whether the pipeline has a route to the sink of that name. A backfill has those that it names.
+// isRouted reports whether the pipeline has a route to the named sink. A backfill has routes only to the sinks that it
+// names.
 func (a *assembly) isRouted(sink string) bool {
 	return a.backfill == nil || slices.Contains(a.backfill.Sinks, sink)
 }
@@ -187,7 +188,7 @@ func (a *assembly) deadLetters(ctx context.Context) error {
 	return nil
 }
 
-// openState opens the state and reads the births of the sinks' outputs.
+// openState opens the state and reads the births of the sinks' outputs. A birth is the recorded identity of one output.
 func (a *assembly) openState(ctx context.Context) (err error) {
 	a.kept, err = a.stores.State(ctx, a.cfg)
 	if err == nil && a.kept != nil {
@@ -203,7 +204,7 @@ func (a *assembly) openState(ctx context.Context) (err error) {
 	return nil
 }
 
-// quarantine gives the pipeline the store of its quarantined keys.
+// quarantine sets the store that the pipeline keeps its quarantined keys in.
 func (a *assembly) quarantine() error {
 	spec := a.cfg.DeadLetters
 	if a.options.DeadLetters == nil {

@@ -7,9 +7,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// ChangeBirths applies change to each birth with compare-and-swap, and returns the new births. After a crash some of
-// the births are changed, so the caller repeats it. If a process of the same run changed a birth first, change is
-// applied to the stored one. If a process of another run did, ChangeBirths returns a transient error.
+// ChangeBirths applies change to each birth (the recorded identity of one output) with compare-and-swap, and returns
+// the new births. After a crash only some of the births may be changed, so the caller repeats the call. If a process of
+// the same run changed a birth first, change is applied to the stored birth. If a process of another run changed it,
+// ChangeBirths returns a transient error.
 func ChangeBirths(
 	ctx context.Context, births state.Births, all []state.Birth, change func(*state.Birth),
 ) ([]state.Birth, error) {
@@ -49,8 +50,8 @@ func changeBirth(
 }
 
 // updateBirth applies change to a birth, and stores the result. If another process changed the birth since it was read,
-// change is applied to the newer one. updateBirth returns false, and stores nothing, if change makes no difference, or
-// if the output has another birth by now.
+// change is applied to the stored birth. updateBirth returns false, and stores nothing, if change makes no difference,
+// or if the stored birth has another ID.
 func updateBirth(ctx context.Context, births state.Births, b state.Birth, change func(*state.Birth)) (bool, error) {
 	for {
 		next := b
@@ -68,7 +69,7 @@ func updateBirth(ctx context.Context, births state.Births, b state.Birth, change
 	}
 }
 
-// withNotesOf returns b with the notes of consumers (Fresh and LeftOut) from another birth.
+// withNotesOf returns b with Fresh and LeftOut of the birth of. Consumers change these two fields at any time.
 func withNotesOf(b, of state.Birth) state.Birth {
 	b.Fresh, b.LeftOut = of.Fresh, of.LeftOut
 	return b

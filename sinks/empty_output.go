@@ -12,9 +12,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// takesSettings reports whether a sink's output can take other settings, because it holds nothing that could mix with
-// later writes. It returns false if that is unknown, as for events that were sent. A notify sink that was always
-// suppressed has sent none.
+// takesSettings reports whether a sink's output can take other settings, because it is empty: old content cannot mix
+// with later writes. It returns false if that is unknown, as for events that were sent. A notify sink whose birth is
+// not begun was always suppressed, and sent no events.
 func takesSettings(
 	ctx context.Context, cfg *config.Config, s config.Sink, store any, f foundOutput, changed []string,
 ) (bool, error) {
@@ -28,7 +28,7 @@ func takesSettings(
 		}
 		look, err := o.Output(at).Inspect(ctx, false)
 		if f.movedFrom == "" && look.Tombstones > 0 && missedChanges(s, f, changed) {
-			return false, err // a tombstone of a former change would refuse the item of a backfill
+			return false, err // the tombstone of an earlier change would refuse an item of the backfill
 		}
 		return err == nil && look.IsEmpty(), err
 	}
@@ -43,15 +43,15 @@ func takesSettings(
 		if _, again := pipeline.Retryable(err); err != nil && again {
 			return false, err
 		}
-		return false, nil // it has an object, or cannot be listed
+		return false, nil // the archive has an object, or cannot be listed
 	}
 	return true, nil
 }
 
 // missedChanges reports whether an empty output needs a backfill under the settings of the file, because the former
-// settings may have left out changes. A fresh output misses only its dead letters. changed are the settings that
-// differ. Filters drop changes before they reach a sink, so with changed filters a fresh output may have missed
-// changes, too.
+// settings may have left out changes. changed are the settings that differ. A fresh output (state.Birth.Fresh) needs no
+// backfill, because it misses only its dead letters. But filters drop changes before they reach a sink. So if filters
+// have changed, a fresh output may have missed changes too.
 func missedChanges(s config.Sink, f foundOutput, changed []string) bool {
 	filters := slices.ContainsFunc(changed, func(name string) bool {
 		return name == "filters" || strings.HasSuffix(name, ".filters")
@@ -60,9 +60,9 @@ func missedChanges(s config.Sink, f foundOutput, changed []string) bool {
 	return CanBeFilled(s) && f.hasBirth && f.birth.Begun && f.birth.Stage != state.Waiting && !fresh
 }
 
-// beginAgain gives an empty output a new birth that waits for a backfill. Its new ID separates it from tombstones and
-// guards of former changes, which would refuse the items of a backfill. It also makes a process with the former
-// settings fail.
+// beginAgain gives an empty output a new birth that waits for a backfill. Tombstones and guards of earlier changes have
+// the old ID, so they cannot refuse the items of the backfill. The new ID also makes a process with the former settings
+// fail.
 func (m *birthRecords) beginAgain(o *opened) {
 	next := state.NewBirth(o.sink, o.target, time.Now())
 	next.State, next.Store, next.Stage = m.identity, o.foundOutput.store, state.Waiting

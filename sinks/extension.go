@@ -7,9 +7,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// Extension is Go code that a program adds to the configurations that it runs: [With], [WithFunc], [WithFilter], [On]
-// and [OnBatch] make one. It is an [Option] of [Assemble]. A program gives its extensions to the command line (package
-// cmd/cli) or to the bootstrap of a Lambda function (package cmd/function). The zero Extension adds nothing.
+// Extension is Go code that a program adds to the configurations that it runs. [With], [WithFunc], [WithFilter], [On]
+// and [OnBatch] each return an Extension. An Extension is an [Option] of [Assemble]. A program gives its extensions to
+// the command line (package cmd/cli) or to the bootstrap of a Lambda function (package cmd/function). The zero
+// Extension adds nothing.
 type Extension struct {
 	add func(*assembly)
 }
@@ -23,7 +24,7 @@ func (e Extension) apply(a *assembly) {
 	}
 }
 
-// WithExtensions is the Option of several extensions.
+// WithExtensions combines several extensions into one Option.
 func WithExtensions(exts ...Extension) Option {
 	return optionFunc(func(a *assembly) {
 		for _, e := range exts {
@@ -32,9 +33,9 @@ func WithExtensions(exts ...Extension) Option {
 	})
 }
 
-// With registers the Go sink for `custom: {name: NAME}`. Assemble calls make once for each such
-// sink, with the sink's `with` settings. It decodes them strictly into a T, a struct with `yaml`
-// tags or a map: a key that T does not have is an error. Use struct{} for a sink without settings.
+// With registers the Go sink for `custom: {name: NAME}`. Assemble calls make once for each such sink, with the sink's
+// `with` settings. It decodes the settings strictly into a T, which is a struct with `yaml` tags or a map. A key that T
+// does not have is an error. Use struct{} for a sink without settings.
 func With[T any](name string, make func(ctx context.Context, settings T) (pipeline.Sink, error)) Extension {
 	return Extension{func(a *assembly) {
 		a.custom[name] = goSink{

@@ -12,12 +12,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Generation is the format of the contents that the sinks of Assemble write. Contents in another format cannot be
-// continued.
+// Generation is the number of the format in which the sinks of Assemble write. A sink cannot write to an output in
+// another format.
 const Generation = 2
 
-// ChangedError reports that a sink's output was written under other settings than those of the file: old and new
-// rows, documents or objects would mix.
+// ChangedError reports that a sink's output was written under other settings than those of the file. If the sink wrote
+// to it, old and new rows, documents or objects would mix.
 type ChangedError struct {
 	Sink     string
 	Settings []string // paths of the settings that differ
@@ -36,7 +36,7 @@ func (e *ChangedError) Error() string {
 	return text
 }
 
-// changeText describes the change. It does not say how to mend it.
+// changeText describes the changed settings, without advice.
 func (e *ChangedError) changeText() string {
 	var b strings.Builder
 	b.WriteString("what it holds was written under other settings (")
@@ -55,7 +55,7 @@ func fingerprintOf(cfg *config.Config, s config.Sink) state.Fingerprint {
 	return state.Fingerprint{Pipeline: cfg.Name, Sink: s.Name, Generation: Generation, Settings: s.Settings}
 }
 
-// compareSettings returns the settings that differ; nil if none does.
+// compareSettings returns an error with the settings that differ, or nil if all are equal.
 func compareSettings(was, is state.Fingerprint) *ChangedError {
 	changed := was.Changed(is)
 	if len(changed) == 0 {
@@ -71,19 +71,22 @@ func setting(of map[string]string, name string) string {
 	return "not set"
 }
 
-// opened is an output that was opened. Its fingerprint and its birth are stored after all sinks are assembled.
+// opened is an output whose store was opened. Its fingerprint (the settings that shape it) and its birth (its recorded
+// identity) are stored after all sinks are assembled.
 type opened struct {
 	foundOutput
-	spec    config.Sink
-	print   state.Fingerprint
-	store   state.Fingerprints
-	changed *ChangedError // settings that differ, which are accepted because the output is empty; nil: none differ
+	spec  config.Sink
+	print state.Fingerprint
+	store state.Fingerprints
+	// changed has settings that differ and are accepted because the output is empty. It is nil if no settings differ
+	changed *ChangedError
 
-	replaces state.Birth // the stored birth, if birth will replace it; zero: birth is the stored one
+	// replaces is the stored birth, if birth will replace it. It is zero if birth is the stored birth
+	replaces state.Birth
 }
 
-// replaceBirth sets another birth. storeBirth stores it after every sink of the file was accepted. Until then the user
-// can cancel the command or restore the settings.
+// replaceBirth sets another birth. storeBirth stores that birth after every sink of the file was accepted. Until then
+// the user can cancel the command or restore the settings.
 func (o *opened) replaceBirth(next state.Birth) {
 	if o.replaces.ID == "" {
 		o.replaces = o.birth
@@ -91,7 +94,7 @@ func (o *opened) replaceBirth(next state.Birth) {
 	o.birth = next
 }
 
-// storeBirth stores the birth, if it replaces the stored one.
+// storeBirth stores o.birth if replaceBirth set it.
 func (o *opened) storeBirth(ctx context.Context, births state.Births) error {
 	if o.replaces.ID == "" {
 		return nil
@@ -110,7 +113,8 @@ func (o *opened) storeBirth(ctx context.Context, births state.Births) error {
 }
 
 // openFingerprinted opens the store of a sink. It refuses an output that was written under other settings than those of
-// the file, and an output of another state. It returns the birth of the output; zero if there is no state.
+// the file, and an output of another state. It returns the birth of the output. If the file names no state, the birth
+// is zero, except for its ID if the options set one.
 func openFingerprinted[T any](
 	ctx context.Context, a *assembly, s config.Sink, open func(context.Context, *config.Config, config.Sink) (T, error),
 ) (store T, birth state.Birth, err error) {
@@ -124,7 +128,7 @@ func openFingerprinted[T any](
 	}
 	prints, ok := any(store).(state.Fingerprints)
 	if !ok || a.births == nil && a.publishesNothing(s) {
-		return store, state.Birth{ID: a.bornAs[s.Name]}, nil // a sink without an output of its own
+		return store, state.Birth{ID: a.bornAs[s.Name]}, nil // the sink has no output of its own
 	}
 	o := opened{spec: s, store: prints, print: fingerprintOf(a.cfg, s)}
 	if a.births == nil {
@@ -155,7 +159,7 @@ func openFingerprinted[T any](
 			}
 			missed = missedChanges(s, o.foundOutput, o.changed.Settings)
 			switch {
-			case o.movedFrom != "": // the sink begins a new output at the new target
+			case o.movedFrom != "": // the target has changed, so the sink begins a new output at the new target
 				o.foundOutput = foundOutput{sink: o.sink, target: o.target, out: o.out, store: o.foundOutput.store}
 			case missed:
 				a.births.beginAgain(&o)
@@ -176,7 +180,7 @@ func openFingerprinted[T any](
 // can still change.
 func (a *assembly) publishesNothing(s config.Sink) bool { return s.Notify != nil && a.suppress != "" }
 
-// record stores the fingerprints and births of new outputs, before anything is written.
+// record stores the fingerprints and births of new outputs, before the pipeline writes anything.
 func (a *assembly) record(ctx context.Context) error {
 	if err := a.checkAddedSinks(); err != nil {
 		return err

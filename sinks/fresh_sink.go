@@ -8,9 +8,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// freshSink is a sink with a fresh output. Before it acknowledges the first change that has an image and is not a dead
-// letter, it stores that the output is not fresh any more. A removal adds nothing to the output, whatever the settings
-// are.
+// freshSink is a sink with a fresh output: the sink has acknowledged no change yet that matters for the settings. A
+// change matters if it has a new image and is not a dead letter. Before freshSink acknowledges such a change, it stores
+// that the output is no longer fresh. A removal does not matter, because it adds nothing to the output under any
+// settings. It does matter if the output keeps the contributions of removed items.
 type freshSink struct {
 	forwarder
 	births       state.Births
@@ -20,8 +21,8 @@ type freshSink struct {
 	birth state.Birth
 }
 
-// Plan plans the change. A change without effect also gets an op, so that Write sees it: it is acknowledged as any
-// other.
+// Plan plans the change. A change without effect also gets an op, so that Write sees it. Such a change ends freshness
+// too, because it is acknowledged like any other.
 func (s *freshSink) Plan(d *pipeline.Delivery) error {
 	err := s.forwarder.Plan(d)
 	if err == nil && d.Outcome == pipeline.NoEffect && s.endsFreshness(d) && s.isFresh() {
@@ -33,10 +34,10 @@ func (s *freshSink) Plan(d *pipeline.Delivery) error {
 // withoutEffect is the op of a change without effect.
 type withoutEffect struct{ reason string }
 
-// String returns the reason.
+// String returns a text with the reason.
 func (w withoutEffect) String() string { return "no effect: " + w.reason }
 
-// Write writes the deliveries with an effect.
+// Write writes the deliveries that have an effect, and then stores that the output is not fresh if one of ds ends that.
 func (s *freshSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	writeErr := s.writeSome(ctx, ds, func(d *pipeline.Delivery) (bool, error) {
 		if len(d.Ops) > 0 {
@@ -56,14 +57,14 @@ func (s *freshSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 			continue
 		}
 		if err := s.storeNotFresh(ctx); err != nil {
-			return err // all are written again
+			return err // the pipeline writes all of ds again
 		}
 		break
 	}
 	return writeErr
 }
 
-// endsFreshness reports whether an output that has taken the change is no longer fresh.
+// endsFreshness reports whether the output is no longer fresh once the change is acknowledged.
 func (s *freshSink) endsFreshness(d *pipeline.Delivery) bool {
 	return s.keepsRemoved || d.Change.New.Exists()
 }

@@ -14,16 +14,16 @@ import (
 // FilterOption is an option of [WithFilter].
 type FilterOption func(*goFilter)
 
-// KeysOnly declares that a filter reads nothing but the key of an item. It then keeps all changes of an item, or none.
-// The function gets a change that has the key and its table, and neither images nor an operation.
+// KeysOnly declares that a filter reads nothing but the key of an item. So it keeps either all changes of an item or
+// none. The function gets a change that has the key and its table, but no images and no operation.
 func KeysOnly() FilterOption { return func(f *goFilter) { f.keysOnly = true } }
 
-// WithFilter registers the filter for `func: NAME` in `filters`. keep reports whether the pipeline keeps a change. Its
-// calls are concurrent, and it must be pure: the same change always has the same result. An error dead-letters the
-// change. The change is valid until keep returns, and its sensitive attributes are not masked.
+// WithFilter registers the filter for `func: NAME` in `filters`. keep reports whether the pipeline keeps a change.
+// Several goroutines call keep at once. keep must be pure: the same change always has the same result. An error
+// dead-letters the change. The change is valid until keep returns, and its sensitive attributes are not masked.
 //
-// A filter above or under a view, an aggregate or a search index must be one of [KeysOnly]. Any other could drop the
-// change by which an item leaves the sink, and Assemble refuses it there.
+// If the pipeline has a view, an aggregate or a search index behind the filter, the filter must have the option
+// [KeysOnly]. Another filter could drop the change with which an item leaves the sink. So Assemble returns an error.
 func WithFilter(name string, keep func(c *record.Change) (bool, error), opts ...FilterOption) Extension {
 	f := goFilter{keep: keep}
 	for _, o := range opts {
@@ -43,7 +43,7 @@ var (
 	_ rules.KeyReader    = goFilter{}
 )
 
-// KeysOnly reports whether the function gets nothing but the key.
+// KeysOnly reports whether the filter has the option [KeysOnly].
 func (f goFilter) KeysOnly() bool { return f.keysOnly }
 
 // Match calls the function.
@@ -54,18 +54,21 @@ func (f goFilter) Match(c *record.Change) (bool, error) {
 	return f.keep(c)
 }
 
-// OnlyFilters is the Option of the filters of the extensions alone, for a pipeline that only plans sinks of the file.
+// OnlyFilters adds the filters of the extensions, and no other code of them. It is for a pipeline that only plans the
+// sinks of the file.
 func OnlyFilters(exts ...Extension) Option {
 	return optionFunc(func(a *assembly) { maps.Copy(a.goFilters, codeOf(exts).goFilters) })
 }
 
-// PassMissingFilters makes a filter keep every change if its Go code is missing, in a program without extensions. It is
-// for commands that only show plans. [Missing] names that code.
+// PassMissingFilters makes a filter keep every change if the program has no extensions and lacks the filter's Go code.
+// It is for commands that only show plans. [Missing] names the code that is lacking.
 func PassMissingFilters() Option {
 	return optionFunc(func(a *assembly) { a.passMissing = true })
 }
 
-// filter returns a filter of the file, with its Go code if it has some. [assembly.checkFilters] has found that code.
+// filter returns a filter of the file. For a filter that is Go code, it returns that code. If the program lacks the
+// code, it returns a filter that keeps every change. [assembly.checkFilters] returns an error if the pipeline may not
+// run so.
 func (a *assembly) filter(f pipeline.Filter) pipeline.Filter {
 	g, isGo := f.(*config.GoFilter)
 	if !isGo {
@@ -78,9 +81,10 @@ func (a *assembly) filter(f pipeline.Filter) pipeline.Filter {
 		pipeline.ConditionFunc(func(*record.Change) (bool, error) { return true, nil }))
 }
 
-// CheckCode returns the problems between cfg and the extensions: Go sinks and filters without code, settings that a Go
-// sink does not accept, filters that read more than keys before a state sink, and functions of entities that the file
-// does not have. Without extensions there are none: [Missing] names the code.
+// CheckCode returns the problems between cfg and the extensions. There are four: a Go sink or filter without code;
+// settings that a Go sink does not accept; a filter that reads more than keys before a state sink; and a function of an
+// entity that the file does not have. Without extensions CheckCode returns nil; [Missing] then names the code that is
+// lacking.
 func CheckCode(cfg *config.Config, exts ...Extension) config.Problems {
 	a := codeOf(exts)
 	if !a.extended {
@@ -112,7 +116,7 @@ func CheckCode(cfg *config.Config, exts ...Extension) config.Problems {
 	return ps
 }
 
-// checkFilters returns an error if the pipeline cannot have one of the filters of the file.
+// checkFilters returns an error if the pipeline cannot run one of the filters of the file.
 func (a *assembly) checkFilters() error {
 	if ps := a.filterProblems(); len(ps) > 0 {
 		return ps
@@ -120,7 +124,8 @@ func (a *assembly) checkFilters() error {
 	return nil
 }
 
-// fileFilters returns the Go filters of the file that the pipeline runs. A backfill runs those of its sinks.
+// fileFilters returns the Go filters of the file that the pipeline runs. Of the filters of sinks, a backfill runs only
+// those of its own sinks.
 func (a *assembly) fileFilters() (code []*config.GoFilter) {
 	all := slices.Clip(a.cfg.Filters)
 	for _, s := range a.cfg.Sinks {

@@ -9,18 +9,18 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// HoldCustom holds back the Go sinks, except those in names. For a held sink, Assemble calls neither the function of
-// [With] that makes it nor the function of [On]. Each change for it counts as suppressed, with the reason.
-// [CustomSinks] returns the names that can be held back.
+// HoldCustom holds back the Go sinks, except those in names. For a Go sink that is held back, Assemble calls neither
+// the function of [With] that makes it nor the function of [On]. Each change for that sink counts as suppressed, with
+// the reason. [CustomSinks] returns the names of the sinks that can be held back.
 //
-// A program without extensions can hold back sinks whose code it does not have. If its notify sinks are
-// [SuppressEvents] too, it can also lack the Go functions of detectors: such a detector raises no events. [Missing]
-// names the code that is lacking.
+// A program without extensions can hold back sinks whose code it does not have. With [SuppressEvents] it can also lack
+// the Go functions of detectors. A detector without its function raises no events. [Missing] names the code that is
+// lacking.
 func HoldCustom(reason string, names ...string) Option {
 	return optionFunc(func(a *assembly) { a.holdReason, a.notHeld = reason, names })
 }
 
-// CustomSinks returns the names of the sinks that are Go code: those of the file, and those of [On].
+// CustomSinks returns the names of the sinks that are Go code: the Go sinks of the file, and the sinks of [On].
 func CustomSinks(cfg *config.Config, exts ...Extension) []string {
 	var names []string
 	for _, s := range AllSinks(cfg, exts...) {
@@ -40,8 +40,8 @@ func AllSinks(cfg *config.Config, exts ...Extension) []config.Sink {
 	return all
 }
 
-// OnEntities returns the entities whose changes [On] and [OnBatch] pass to functions. The file does not name these
-// functions.
+// OnEntities returns the names of the entities whose changes [On] and [OnBatch] pass to functions. The file does not
+// name these functions.
 func OnEntities(exts ...Extension) []string {
 	var names []string
 	for _, t := range codeOf(exts).typed {
@@ -87,7 +87,7 @@ func (a *assembly) isHeld(name string) bool {
 	return a.holdReason != "" && !slices.Contains(a.notHeld, name)
 }
 
-// checkNotHeld returns an error if names of [HoldCustom], the exceptions, has a sink that is not Go code.
+// checkNotHeld returns an error if one of the names in [HoldCustom] is not the name of a Go sink.
 func (a *assembly) checkNotHeld() error {
 	for _, name := range a.notHeld {
 		ofFile := slices.ContainsFunc(a.cfg.Sinks, func(s config.Sink) bool { return isGoSink(s) && s.Name == name })
@@ -99,8 +99,8 @@ func (a *assembly) checkNotHeld() error {
 	return nil
 }
 
-// heldSink replaces a Go sink that [HoldCustom] holds back. Its route suppresses its deliveries. Its text names the Go
-// code that would get a change, and is the op of the change.
+// heldSink replaces a Go sink that [HoldCustom] holds back. Its route suppresses its deliveries. The text names the Go
+// code that would get a change. The heldSink is also the op of each change.
 type heldSink string
 
 var (
@@ -114,18 +114,18 @@ func (s heldSink) Plan(d *pipeline.Delivery) error {
 	return nil
 }
 
-// Write fails: the route suppresses its deliveries.
+// Write returns an error. It is never called, because the route suppresses its deliveries.
 func (heldSink) Write(context.Context, []pipeline.Delivery) error { return errPlanOnly }
 
-// String says who would get the change.
+// String returns a text that names the Go code that would get the change.
 func (s heldSink) String() string { return string(s) }
 
-// holdSink holds the sink of a route back.
+// holdSink replaces the sink of a route by a heldSink with the text op.
 func (a *assembly) holdSink(r *pipeline.Route, op string) {
 	r.Sink, r.Suppress = heldSink(op), a.holdReason
 }
 
-// mayLackCode reports whether the program may lack Go code that its file names. This is so if it has no extensions and
+// mayLackCode reports whether the program may lack Go code that its file names. It may if it has no extensions and
 // holds sinks back.
 func (a *assembly) mayLackCode() bool { return !a.extended && a.holdReason != "" }
 

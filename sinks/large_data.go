@@ -7,8 +7,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// LargeEvents returns the bucket and the folder of events that are too large for a message: those of the first archive,
-// else those of dead letters. The bucket is "" if the file has neither.
+// LargeEvents returns the bucket and the folder for events that are too large for a message. They are in the folder of
+// the first archive, or else in that of dead letters. The bucket is "" if the file names neither.
 func LargeEvents(cfg *config.Config) (bucket, folder string) {
 	if bucket, folder = archiveFolder(cfg); bucket == "" && cfg.DeadLetters != nil {
 		return cfg.DeadLetters.Bucket, Slashed(cfg.DeadLetters.Prefix)
@@ -16,8 +16,9 @@ func LargeEvents(cfg *config.Config) (bucket, folder string) {
 	return bucket, folder
 }
 
-// LargeLetters returns the bucket and the folder of dead letters that are too large for a message of the queue: those
-// that dead_letters names, else a folder of the first archive's bucket. The bucket is "" if the file has neither.
+// LargeLetters returns the bucket and the folder for dead letters that are too large for a message of the queue. They
+// are in the folder that dead_letters names, or else in a folder of the first archive's bucket. The bucket is "" if the
+// file names neither. cfg.DeadLetters must be set.
 func LargeLetters(cfg *config.Config) (bucket, folder string) {
 	if d := cfg.DeadLetters; d.Bucket != "" {
 		return d.Bucket, Slashed(d.Prefix)
@@ -28,7 +29,8 @@ func LargeLetters(cfg *config.Config) (bucket, folder string) {
 	return bucket, folder
 }
 
-// archiveFolder returns the bucket of the first archive that names one, and the archive's folder in it.
+// archiveFolder returns the bucket of the first archive that names a bucket, and the folder of that archive in it. It
+// returns "" if no archive names a bucket.
 func archiveFolder(cfg *config.Config) (bucket, folder string) {
 	for _, s := range cfg.Sinks {
 		if s.Archive != nil && s.Archive.Bucket != "" {

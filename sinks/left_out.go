@@ -11,10 +11,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// A sink that is removed from the file misses every change that is acknowledged meanwhile. If it is put back, its
-// output does not show that. So each start of a process without the sink notes this in the birth of the output
-// (Birth.LeftOut). The note stays until the output was compared with the whole table and repaired (`tablewake gaps
-// --repair --audit`).
+// A sink that is removed from the file misses every change that is acknowledged without it. If the sink is put back
+// later, its output does not show what it missed. So each process that starts without the sink notes this in the birth
+// of the output (Birth.LeftOut). The note stays until the output was compared with the whole table and repaired
+// (`tablewake gaps --repair --audit`).
 
 // LeftOut returns the births of cfg's outputs that may miss changes, because a process was started without their sinks.
 // all are the births of the pipeline.
@@ -33,8 +33,8 @@ func hasOutput(cfg *config.Config, b state.Birth) bool {
 	return slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == b.Sink && Target(s) == b.Target })
 }
 
-// canMiss reports whether an unwritten change leaves the output of a birth wrong. This is so if the output depends on
-// the table's items, and no backfill will fill it.
+// canMiss reports whether the output of a birth becomes wrong if a change is not written. It does if the output depends
+// on the table's items and is not still waiting for a backfill.
 func canMiss(b state.Birth) bool {
 	kind, _, _ := strings.Cut(b.Target, " ")
 	return (kind == "table" || kind == "index") && b.Begun && b.Stage != state.Waiting
@@ -51,7 +51,7 @@ func (a *assembly) noteLeftOut(ctx context.Context) error {
 			continue
 		}
 		_, err := updateBirth(ctx, a.births.births, b, func(is *state.Birth) {
-			if canMiss(*is) && is.LeftOut.Before(now) { // keep a later time of another process
+			if canMiss(*is) && is.LeftOut.Before(now) { // a later time of another process stays
 				is.Fresh, is.LeftOut = false, now
 			}
 		})
@@ -83,7 +83,7 @@ func (a *assembly) warnOfLeftOut() {
 
 // ClearLeftOut clears the note that processes were started without the sink of a birth. Call it after the output was
 // compared with the whole table and repaired. b is the birth as it was read before the comparison. ClearLeftOut returns
-// false, and changes nothing, if another process was started without the sink meanwhile.
+// false, and changes nothing, if another process was started without the sink since b was read.
 func ClearLeftOut(ctx context.Context, births state.Births, b state.Birth) (bool, error) {
 	return updateBirth(ctx, births, b, func(is *state.Birth) {
 		if is.LeftOut.Equal(b.LeftOut) {

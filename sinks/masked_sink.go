@@ -7,8 +7,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/mask"
 )
 
-// maskedSink gives a sink masked changes and events. A delivery without hidden attributes is passed
-// unchanged.
+// maskedSink passes masked changes and events to a sink. It passes a delivery without hidden attributes unchanged.
 type maskedSink struct {
 	forwarder
 	mask *mask.Mask

@@ -15,13 +15,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// CountNoEntity counts, in n and in a metric, the changes that the filters keep and whose item belongs to no entity. It
-// counts nothing if the file has no entities.
+// CountNoEntity counts the changes that the filters keep and whose item belongs to no entity. It counts them in n and
+// in a metric. It counts nothing if the file has no entities.
 func CountNoEntity(n *atomic.Int64) Option {
 	return optionFunc(func(a *assembly) { a.noEntity = n })
 }
 
-// noEntity is a filter that keeps every change, and counts.
+// noEntity is a filter that keeps every change, and counts the changes whose item belongs to no entity.
 type noEntity struct {
 	entities *entity.Set
 	n        *atomic.Int64

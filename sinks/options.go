@@ -35,9 +35,9 @@ func WithLogger(l *slog.Logger) Option {
 	return optionFunc(func(a *assembly) { a.options.Logger = l })
 }
 
-// WithCommands makes log lines about a failure name the command that shows more, and errors the
-// one that mends them. flags are the command's flags for the file and the stores: "-c tablewake.yaml --live". Default:
-// no command is named.
+// WithCommands makes log lines about a failure name a command that shows more. It makes errors name a command that
+// helps. flags are the flags of these commands for the file and the stores, such as "-c tablewake.yaml --live".
+// Default: no command is named.
 func WithCommands(flags string) Option {
 	return optionFunc(func(a *assembly) {
 		a.flags = flags
@@ -54,30 +54,30 @@ func WithCommands(flags string) Option {
 	})
 }
 
-// WithTelemetry sets the providers of the pipeline's spans and metrics. Default, also for a nil
-// provider: the global one.
+// WithTelemetry sets the providers of the pipeline's spans and metrics. Default, also for a nil provider: the global
+// provider.
 func WithTelemetry(t trace.TracerProvider, m metric.MeterProvider) Option {
 	return optionFunc(func(a *assembly) { a.options.Tracer, a.options.Meter = t, m })
 }
 
 // WithBounds limits the memory of a run: the workers that prepare pages, the bytes of pages, and the number of changes.
-// 0 is the pipeline's default. The changes of one archive object may need more bytes. They are kept compressed then, in
-// up to the same amount of additional memory.
+// 0 is the pipeline's default. The changes of one archive object may need more bytes than that. They are then kept
+// compressed, in up to the same amount of additional memory.
 func WithBounds(workers int, bytes int64, changes int) Option {
 	return optionFunc(func(a *assembly) {
 		a.options.Workers, a.options.MaxBytes, a.options.MaxChanges = workers, bytes, changes
 	})
 }
 
-// SuppressEvents makes notify sinks plan every event and send none. Each event counts as suppressed
-// with the reason. A replay uses it.
+// SuppressEvents makes notify sinks plan every event and send none. Each event counts as suppressed, with the reason. A
+// replay uses this option.
 func SuppressEvents(reason string) Option {
 	return optionFunc(func(a *assembly) { a.suppress = reason })
 }
 
-// Finite declares that the source ends, as in a replay. Batches that wait to be full then wait for the end of the
+// Finite declares that the source ends, as in a replay. A batch that waits to be full then waits for the end of the
 // source, and not for a time. So the same input makes the same objects of an archive, however fast it is read. Without
-// Finite an object is also cut by its age (roll.age).
+// Finite an object also ends at an age (roll.age).
 func Finite() Option {
 	return optionFunc(func(a *assembly) { a.finite = true })
 }
@@ -89,43 +89,45 @@ func Rebuild() Option {
 	return optionFunc(func(a *assembly) { a.rebuild = true })
 }
 
-// RecordOutputsOnly declares that the pipeline never runs. Assemble records the outputs. It does not note the sinks
-// that the file lacks.
+// RecordOutputsOnly declares that the pipeline never runs. Assemble records the outputs. It does not note
+// (Birth.LeftOut) that the file lacks a sink.
 func RecordOutputsOnly() Option {
 	return optionFunc(func(a *assembly) { a.recordOnly = true })
 }
 
-// BackfillOptions describe a pipeline that fills sinks. The floor of its sinks does not apply to it.
+// BackfillOptions describe a pipeline that fills sinks. The floor of a sink, the earliest time of the stream's changes
+// that it takes, does not apply to this pipeline.
 type BackfillOptions struct {
 	Sinks     []string           // names of the sinks to fill; a sink that [CheckNamed] refuses is an error
 	Narrowing pipeline.Condition // selects the items that are read. Default: all
-	// Assemble adds the views here, so that the caller can list the waiting claims at the end. Default: it adds none
+	// Views is a map that Assemble adds the views to, so that the caller can list their waiting claims at the end.
+	// Default: the views are not returned
 	Views map[string]*view.Sink
 }
 
 // Backfill makes a pipeline of some sinks. Its source is a snapshot of the table, or an archive of its changes. It
-// raises no events. A view's claim that does not get its row waits, and is not a dead letter. A Go sink ([With], [On])
-// gets each item as a change with the operation SNAPSHOT. If order matters to it, it must compare versions: changes of
-// the stream are newer.
+// raises no events. If an item claims a row of a view and another item has the row, the claim waits and the item is not
+// a dead letter. A Go sink ([With], [On]) gets each item as a change with the operation SNAPSHOT. If order matters to a
+// Go sink, it must compare versions, because changes of the stream are newer than items of a snapshot.
 func Backfill(o BackfillOptions) Option {
 	return optionFunc(func(a *assembly) { a.backfill, a.finite = &o, true })
 }
 
-// Redrive declares that the changes come from dead letters. A change for a waiting sink then fails, so that its letter
-// stays.
+// Redrive declares that the changes come from dead letters. A change for a sink that waits to be filled then fails, so
+// that its dead letter stays.
 func Redrive() Option {
 	return optionFunc(func(a *assembly) { a.redrive = true })
 }
 
-// BornAs sets the births of outputs, by sink, for sinks that only plan. With them the sinks find the items that the
-// state keeps under these births. See [Births].
+// BornAs sets the births of outputs for sinks that only plan. births maps the name of a sink to the ID of its birth, as
+// [Births] returns it. With these IDs the sinks find the items that the state keeps under them.
 func BornAs(births map[string]string) Option {
 	return optionFunc(func(a *assembly) { a.bornAs = births })
 }
 
-// AlreadyRead declares that the pipeline has read its source before; how says how this is known, as
-// in "leases say that it was read". Assemble then fails if the state has no birth of any output,
-// because the state was lost. "" means unknown.
+// AlreadyRead declares that the pipeline has read its source before. how is the evidence, such as "leases say that it
+// was read"; "" means that it is unknown whether it has. If how is not "" and the state has no birth of any output, the
+// state was lost, and Assemble returns an error.
 func AlreadyRead(how string) Option {
 	return optionFunc(func(a *assembly) { a.readBefore = how })
 }
@@ -135,9 +137,8 @@ func WithStopTimeout(d time.Duration) Option {
 	return optionFunc(func(a *assembly) { a.options.StopTimeout = d })
 }
 
-// Live declares that the source is a stream that is read while it is written. The time until a
-// failing change expires (`max_hold`) then starts at the change's creation instead of its first
-// try.
+// Live declares that the source is a stream that is read while it is written. A failing change then expires `max_hold`
+// after its creation. Without Live it expires `max_hold` after its first try.
 func Live() Option {
 	return optionFunc(func(a *assembly) { a.options.Live = true })
 }

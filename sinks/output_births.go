@@ -14,12 +14,12 @@ import (
 
 // Outputs is implemented by stores that can inspect the output of a sink.
 type Outputs interface {
-	// Output returns the output of a sink, as a value whose methods inspect it. It makes no call itself.
+	// Output returns a value whose methods inspect the output of a sink. Output itself sends no request.
 	Output(p state.OutputRef) state.Output
 }
 
-// Target returns where a sink writes, as [state.Birth] records it: "table shop-views", "index products", "bucket audit
-// changes/", "Go sink crm" or "events".
+// Target returns the target of a sink, as [state.Birth] records it. Examples are "table shop-views", "index products",
+// "bucket audit changes/", "Go sink crm" and "events".
 func Target(s config.Sink) string {
 	switch {
 	case s.View != nil:
@@ -36,10 +36,11 @@ func Target(s config.Sink) string {
 	return "events"
 }
 
-// goTarget is the beginning of the target of a Go sink. Its birth is recorded when a backfill names it first.
+// goTarget is the beginning of the target of a Go sink. The birth of a Go sink is recorded when a backfill first names
+// the sink.
 const goTarget = "Go sink "
 
-// RecordGoBirth records the birth of a Go sink that a backfill names, if there is none.
+// RecordGoBirth records the birth of a Go sink that a backfill names, if none is recorded yet.
 func RecordGoBirth(ctx context.Context, births state.Births, s config.Sink) (err error) {
 	b := state.NewBirth(s.Name, Target(s), time.Now())
 	if b.State, err = births.Identity(ctx); err == nil {
@@ -74,17 +75,17 @@ func Births(ctx context.Context, cfg *config.Config, births state.Births) (map[s
 	return of, nil
 }
 
-// birthRecords has the births of a pipeline's outputs that the state records.
+// birthRecords has the births in a pipeline's state. A birth is the recorded identity of one output of a sink.
 type birthRecords struct {
 	births   state.Births
 	identity string // identity of the state
-	// started is the pipeline has written before: an output without a birth comes later than others
+	// started means that the pipeline has written before. An output without a birth is then an added one
 	started    bool
 	stored     map[[2]string]state.Birth // by sink and target
-	lostReason string                    // what proves that the state was lost; "": nothing does
+	lostReason string                    // the evidence that the state was lost; "" if there is no evidence
 }
 
-// readBirths reads the births of a pipeline. readBefore is as in [AlreadyRead].
+// readBirths reads the births of a pipeline. readBefore is the argument of [AlreadyRead].
 func readBirths(ctx context.Context, births state.Births, readBefore string) (*birthRecords, error) {
 	m := &birthRecords{births: births, stored: make(map[[2]string]state.Birth)}
 	for b, err := range births.Births(ctx) {
@@ -112,16 +113,17 @@ type foundOutput struct {
 	sink     string
 	target   string
 	birth    state.Birth
-	hasBirth bool              // the state has a birth of it
-	out      state.Output      // nil: the store cannot inspect it
+	hasBirth bool              // the state has a birth of the output
+	out      state.Output      // nil: the store cannot inspect the output
 	store    string            // identity of the target
 	print    state.Fingerprint // fingerprint beside the output
 	hasPrint bool              // print was found
 
-	movedFrom string // the target of birth, if the file named another target when the output was written; else ""
+	// movedFrom is the former target, if the file named another target when the output was written. Otherwise it is ""
+	movedFrom string
 }
 
-// find inspects the output of a sink.
+// find returns what the store and the state know about the output of a sink.
 func (m *birthRecords) find(
 	ctx context.Context, cfg *config.Config, s config.Sink, store any,
 ) (f foundOutput, err error) {
@@ -181,7 +183,8 @@ func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
 	case f.out == nil:
 		return nil
 	}
-	// A state that has births of other sinks was not lost: this sink is new.
+	// If the state has births of other sinks, it was not lost, and this sink is new. Then a partial look at the output
+	// is enough.
 	look, err := f.out.Inspect(ctx, len(m.stored) == 0)
 	if err != nil || look.Total() == 0 {
 		return err
@@ -197,8 +200,9 @@ func quoteID(id string) string {
 	return "'" + id + "'"
 }
 
-// ensureBirth checks an output, and sets its birth: the recorded one, or a new one that it records. A new output that
-// can be filled waits if the pipeline has written before: it missed those changes.
+// ensureBirth checks an output, and sets f.birth to its birth. If the state has no birth of the output, ensureBirth
+// records a new one. If the pipeline has written before, a new output missed those changes. So if a backfill can fill
+// the output, it waits.
 func (m *birthRecords) ensureBirth(ctx context.Context, f *foundOutput, fillable bool) error {
 	err := m.check(ctx, f)
 	if err != nil && !f.hasBirth {
@@ -209,7 +213,8 @@ func (m *birthRecords) ensureBirth(ctx context.Context, f *foundOutput, fillable
 		}
 		if f.hasBirth {
 			late := *f
-			late.hasPrint, late.print.Birth = true, f.birth.ID // the other process stores it before it writes
+			// the other process stores the fingerprint before it writes
+			late.hasPrint, late.print.Birth = true, f.birth.ID
 			return m.check(ctx, &late)
 		}
 	}
@@ -226,7 +231,8 @@ func (m *birthRecords) ensureBirth(ctx context.Context, f *foundOutput, fillable
 	return err
 }
 
-// markBegun records that an output has begun. Its fingerprint has the birth by then.
+// markBegun records that the sink begins to write to an output. The fingerprint with the birth must be stored before
+// that.
 func (m *birthRecords) markBegun(ctx context.Context, f *foundOutput) error {
 	if m == nil || f.birth.Begun {
 		return nil
@@ -245,7 +251,7 @@ func (m *birthRecords) markBegun(ctx context.Context, f *foundOutput) error {
 		case is != withStageOf(f.birth, is):
 			return pipeline.Transient(errs.Errorf("another process begins the sink %s at the same time: start again", f.sink))
 		}
-		f.birth = is // a backfill changed the stage meanwhile
+		f.birth = is // a backfill changed the stage since the birth was read
 	}
 }
 

@@ -17,25 +17,27 @@ type OutputChange struct {
 	Sink   string
 	Target string // target of the sink, as [Target] returns it; for a removed sink, its former target
 	Kind   ChangeKind
-	Birth  state.Birth // zero if the state has none
+	Birth  state.Birth // zero if the state has no birth of the output
 
 	Settings []SettingChange // settings that differ, for a changed sink
-	// Problem is the reason why a start would be refused although no setting differs, with what to do; "" if there is
-	// none
+	// Problem is the reason why a start would be refused although no setting differs, and what to do. It is "" if a
+	// start would not be refused for such a reason
 	Problem string
 
 	CanBeFilled bool // a backfill can fill the sink
-	// WaitsForBackfill is true if the sink is added or changed, and waits for a backfill from its next start on,
-	// because it missed changes
+	// WaitsForBackfill means that the sink is added or changed and has missed changes. From its next start on it waits
+	// for a backfill
 	WaitsForBackfill bool
-	TakesSettings    bool // the sink is changed and its output is empty, so that it takes the settings at its next start
+	// TakesSettings means that the sink is changed and its output is empty. So the sink takes the new settings at its
+	// next start
+	TakesSettings bool
 
-	// LeftThere names sinks that are not in the file any more, and whose rows or documents are still in the target of
-	// an added or waiting sink. Writes to keys of such rows are refused.
+	// LeftThere is set for an added or waiting sink. It names the sinks that are not in the file any more and whose
+	// rows or documents are still in the target. Writes to the keys of such rows are refused.
 	LeftThere []string
 
 	// Underivable describes parts of the output that do not depend on the table's items alone. A backfill cannot fill
-	// them.
+	// these parts.
 	Underivable []string
 }
 
@@ -54,8 +56,8 @@ const (
 type SettingChange struct{ Name, Old, New string }
 
 // CompareOutputs compares each sink of the file with its output, in the order of the file, and then lists the outputs
-// of sinks that the file does not have. If names are given, it compares only these sinks, and reads and lists nothing
-// of others. stores must open existing outputs and create none.
+// of sinks that the file does not have. If names are given, it compares only these sinks, and does not read or list the
+// outputs of other sinks. stores must open existing outputs and create none.
 func CompareOutputs(ctx context.Context, cfg *config.Config, stores Stores, names ...string) ([]OutputChange, error) {
 	m, err := openBirths(ctx, cfg, stores, "")
 	if err != nil {
@@ -90,7 +92,7 @@ func CompareOutputs(ctx context.Context, cfg *config.Config, stores Stores, name
 	return append(all, removed...), nil
 }
 
-// AddedOutputs is CompareOutputs for a pipeline that never ran: every sink is added.
+// AddedOutputs is CompareOutputs for a pipeline that never ran. Every sink is Added.
 func AddedOutputs(cfg *config.Config) []OutputChange {
 	var all []OutputChange
 	for _, s := range cfg.Sinks {
@@ -148,7 +150,7 @@ func (m *birthRecords) compareOutput(
 	return c, nil
 }
 
-// leftAt returns the sinks that have written to a target, and that have no such target in the file.
+// leftAt returns the names of the sinks that have written to a target and that no longer have this target in the file.
 func (m *birthRecords) leftAt(cfg *config.Config, target string) (names []string) {
 	for _, b := range m.stored {
 		if b.Target == target && b.Begun && b.Stage != state.Waiting && !hasOutput(cfg, b) {

@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// PlanOnly returns stores that only plan. A pipeline over them can explain a change
-// ([pipeline.Pipeline.Explain]); its Run fails at the first write.
+// PlanOnly returns stores for pipelines that only plan. A pipeline over these stores can explain a change
+// ([pipeline.Pipeline.Explain]). Its Run fails at the first write.
 func PlanOnly() Stores { return planOnly{} }
 
 type planOnly struct{}

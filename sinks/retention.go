@@ -17,8 +17,8 @@ var ErrNotEmpty = errs.New(
 var ErrIndexNotEmpty = errs.New(
 	"a rebuild replays all of the history into a sink that is empty, and this one is not: give its documents another index")
 
-// rowRetention returns how long the store of a view or an aggregate keeps its guards. With Rebuild
-// it checks that the sink is empty.
+// rowRetention returns the retention of the store of a view or an aggregate. With [Rebuild] it returns [ErrNotEmpty] if
+// the sink is not empty.
 func (a *assembly) rowRetention(
 	ctx context.Context, store any, sink string, birth state.Birth, table view.Table,
 ) (state.Retention, error) {
@@ -30,9 +30,9 @@ func (a *assembly) rowRetention(
 	return a.sinkRetention(ctx, store, birth, isEmpty, ErrNotEmpty)
 }
 
-// sinkRetention returns the retention of a store. It starts at the birth of the output if that is
-// later than the store's: nothing of the output was forgotten before. With Rebuild, notEmpty is the error of an output
-// that is not empty; nil isEmpty: the store forgets nothing.
+// sinkRetention returns the retention of a store. It sets Born to the time when the output began, if that is later than
+// the store's: the store forgot nothing of an output that did not exist. With [Rebuild] it returns notEmpty if the
+// output is not empty. isEmpty is nil if the store forgets nothing.
 func (a *assembly) sinkRetention(
 	ctx context.Context, store any, birth state.Birth, isEmpty func(context.Context) (bool, error), notEmpty error,
 ) (state.Retention, error) {

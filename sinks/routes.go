@@ -129,7 +129,7 @@ func AggregateOptions(cfg *config.Config, s config.Sink) view.AggregateOptions {
 	return o
 }
 
-// RowTable returns a table of rows whose key has these attributes.
+// RowTable returns the table name with a key of the attributes in key.
 func RowTable(name string, key []config.Column) view.Table {
 	t := view.Table{Name: name, PK: key[0].Name}
 	if len(key) > 1 {
@@ -201,7 +201,8 @@ func Fields(s *config.Search) search.Fields {
 	return f
 }
 
-// setArchive sets the sink of r. It also sets the batches of r, since a batch becomes an object of the archive.
+// setArchive sets the sink of r. It also sets the limits of the batches of r, since each batch becomes an object of the
+// archive.
 func (a *assembly) setArchive(ctx context.Context, s config.Sink, r *pipeline.Route) error {
 	store, _, err := openFingerprinted(ctx, a, s, a.stores.Archive)
 	if err != nil {
@@ -223,8 +224,8 @@ func (a *assembly) setArchive(ctx context.Context, s config.Sink, r *pipeline.Ro
 	return nil
 }
 
-// ArchiveOptions returns the options of an archive sink (s.Archive is set) that the file alone determines: it has no
-// store or mask.
+// ArchiveOptions returns the options of an archive sink that depend on the file alone. s.Archive must be set. The
+// result has no store and no mask.
 func ArchiveOptions(s config.Sink) archive.Options {
 	o := archive.Options{
 		Prefix:    s.Archive.Prefix,
@@ -266,7 +267,7 @@ func (a *assembly) newNotify(ctx context.Context, s config.Sink) (pipeline.Sink,
 	})
 }
 
-// setGoSink sets the sink of r: the Go sink that [With] registered, or a heldSink if it is held back.
+// setGoSink sets the sink of r. It is the Go sink that [With] registered, or a heldSink if the Go sink is held back.
 func (a *assembly) setGoSink(ctx context.Context, s config.Sink, r *pipeline.Route) error {
 	name := s.Custom.Name
 	code, ok := a.custom[name]

@@ -12,7 +12,7 @@ import (
 )
 
 // RoutesDigest returns a digest of the names, targets and settings of cfg's sinks. Processes with the same digest write
-// the same.
+// the same to the same targets.
 func RoutesDigest(cfg *config.Config) string {
 	outputs := make(map[string]bool)
 	for _, s := range cfg.Sinks {

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/mask"
 )
 
-// Mask returns the mask of cfg's sensitive attributes, for everything that people see of a change.
-// It is nil if nothing is sensitive.
+// Mask returns the mask of cfg's sensitive attributes. It is for everything of a change that people see. The mask is
+// nil if no attribute is sensitive.
 func Mask(cfg *config.Config) (*mask.Mask, error) {
 	m, err := mask.New(cfg.Sensitive, []byte(cfg.HMACKey))
 	if err != nil {
@@ -18,10 +18,10 @@ func Mask(cfg *config.Config) (*mask.Mask, error) {
 	return m, nil
 }
 
-// MaskAll makes every sink plan as if its allow_sensitive were empty, so that people may see what
-// [pipeline.Pipeline.Explain] returns. Conditions use the real values, values made of sensitive
-// attributes are masked, and a Go sink plans the masked change. MaskAll requires [PlanOnly],
-// because other stores would be written with masked values.
+// MaskAll makes every sink plan as if its allow_sensitive were empty, so that people may see the results of
+// [pipeline.Pipeline.Explain]. Conditions use the real values. Values that are made of sensitive attributes are masked.
+// A Go sink plans the masked change. MaskAll requires [PlanOnly], because masked values would be written to other
+// stores.
 func MaskAll() Option {
 	return optionFunc(func(a *assembly) { a.maskAll = true })
 }
@@ -45,9 +45,9 @@ func (a *assembly) mask(s config.Sink) *mask.Mask {
 	return a.sensitive.Except(s.AllowSensitive)
 }
 
-// protectSensitive wraps a sink that cannot mask sensitive attributes itself. A Go sink gets masked
-// changes. A sink that stores the keys of items stops the pipeline at the first change with a
-// sensitive key attribute, because the key attributes are unknown before the first change.
+// protectSensitive wraps a sink that cannot mask sensitive attributes itself. A Go sink gets masked changes. A sink
+// that stores the keys of items stops the pipeline at the first change with a sensitive key attribute. An earlier check
+// is not possible, because the key attributes are unknown before the first change.
 func (a *assembly) protectSensitive(s config.Sink, sink pipeline.Sink) pipeline.Sink {
 	hidden := a.sensitive.Except(s.AllowSensitive)
 	var holds, instead string

@@ -14,21 +14,21 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// The Runs of outputs that no backfill fills.
+// Values of state.Birth.Run for outputs that no backfill fills.
 const (
-	RebuildRun = "rebuild" // `replay --rebuild` fills it, or filled it
-	NoRun      = "none"    // it began with the changes of that moment, by the user's decision
+	RebuildRun = "rebuild" // `replay --rebuild` fills or filled the output
+	NoRun      = "none"    // the user decided that the output begins with the changes of that moment
 )
 
-// CanBeFilled reports whether a backfill fills the sink without naming it: its output is a function of the table's
-// items.
+// CanBeFilled reports whether a backfill fills the sink even if it does not name the sink. It does if the sink's output
+// is a function of the table's items, and the file does not forbid it.
 func CanBeFilled(s config.Sink) bool {
 	return s.KeepsState() && !s.NoBackfill
 }
 
-// CheckNamed returns an error if a backfill that names the sink cannot fill it. An archive and a Go sink take part
-// only if they are named. Items reach them as SNAPSHOT, beside the changes of the stream: they never wait, and have no
-// floor.
+// CheckNamed returns an error if a backfill that names the sink cannot fill it. A backfill fills an archive or a Go
+// sink only if it names the sink. These sinks get the items with the operation SNAPSHOT, while they also take the
+// changes of the stream. They never wait, and have no floor.
 func CheckNamed(s config.Sink) error {
 	switch {
 	case s.Notify != nil:
@@ -41,12 +41,12 @@ func CheckNamed(s config.Sink) error {
 	return nil
 }
 
-// archivesItems reports whether the kinds of an archive have that of an item.
+// archivesItems reports whether an archive takes items of a snapshot.
 func archivesItems(a *config.Archive) bool {
 	return len(a.Kinds) == 0 || slices.Contains(a.Kinds, string(archive.AnyChange))
 }
 
-// checkBackfill returns an error if the backfill names a sink that it cannot fill, or one that the file lacks.
+// checkBackfill returns an error if the backfill names a sink that it cannot fill, or a sink that the file lacks.
 func (a *assembly) checkBackfill() error {
 	if a.backfill == nil {
 		return nil
@@ -66,8 +66,9 @@ func (a *assembly) checkBackfill() error {
 	return errors.Join(refused...)
 }
 
-// stageSink wraps a sink that waits, whose backfill has a floor, or whose output is fresh. An archive is never wrapped:
-// it takes all changes at every stage.
+// stageSink wraps a sink if it is not live, if its backfill has a floor, or if its output is fresh. A floor is the
+// earliest time of the stream's changes that the sink takes. An archive is never wrapped, because it takes all changes
+// at every stage.
 func (a *assembly) stageSink(s config.Sink, sink pipeline.Sink) pipeline.Sink {
 	if a.births == nil || a.backfill != nil || !s.KeepsState() {
 		return sink
@@ -86,10 +87,11 @@ func (a *assembly) stageSink(s config.Sink, sink pipeline.Sink) pipeline.Sink {
 	return sink
 }
 
-// isRebuilding reports whether a rebuild fills the output, or began to and was interrupted.
+// isRebuilding reports whether a rebuild fills the output. It also returns true if a rebuild began to fill the output
+// and was interrupted.
 func isRebuilding(b state.Birth) bool { return b.Stage == state.Filling && b.Run == RebuildRun }
 
-// beginRebuild sets the stage of an output that a rebuild fills, which is empty.
+// beginRebuild sets the stage of an empty output to Filling if the pipeline is a rebuild.
 func (a *assembly) beginRebuild(b state.Birth) error {
 	if !a.rebuild || a.births == nil || isRebuilding(b) {
 		return nil
@@ -108,8 +110,8 @@ func (a *assembly) beginRebuild(b state.Birth) error {
 	return nil
 }
 
-// FinishRebuild makes the outputs of cfg live that a rebuild has filled. Call it after the run has ended without an
-// error.
+// FinishRebuild sets the stage of the outputs of cfg that a rebuild has filled to Live. Call it after the run has ended
+// without an error.
 func FinishRebuild(ctx context.Context, cfg *config.Config, births state.Births) error {
 	var filled []state.Birth
 	for b, err := range births.Births(ctx) {
@@ -155,7 +157,8 @@ func (a *assembly) logWarning(ctx context.Context, text string, attrs ...slog.At
 	}
 }
 
-// checkAddedSinks refuses a sink that is added to a pipeline without a state: nothing could remember that it waits.
+// checkAddedSinks returns an error if a sink is added to a pipeline without a state, because nothing could remember
+// that the sink waits.
 func (a *assembly) checkAddedSinks() error {
 	if a.births != nil || a.rebuild {
 		return nil

@@ -9,22 +9,25 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Reasons of a change without effect at a sink that is filled, or waits to be.
+// The reasons why a change has no effect at a sink that a backfill fills or will fill.
 const (
-	ReasonWaiting     = "waiting"      // no backfill of the sink has begun
-	ReasonBeforeFloor = "before_floor" // the change was made before the floor of the sink's backfill, which has its result
+	ReasonWaiting = "waiting" // no backfill of the sink has begun
+	// ReasonBeforeFloor means that the change was made before the floor of the sink's backfill. The items of the
+	// backfill include the result of the change
+	ReasonBeforeFloor = "before_floor"
 )
 
-// errWaits is the error of a change from dead letters.
+// errWaits is the error of a change that is redriven from dead letters while the sink waits.
 var errWaits = errs.New(
 	"the sink waits to be filled: fill it first by `tablewake backfill`, which brings what the table holds, and redrive again")
 
 // maxStageAge is the age up to which a Write uses a stage that was read earlier. A floor is set at least 15 s ahead. So
-// every process knows the stage before the floor comes, and writes each later change before it acknowledges it.
+// every process knows the stage before the time of the floor, and writes each change after the floor before it
+// acknowledges the change.
 const maxStageAge = 10 * time.Second
 
-// stagedSink is a sink that a backfill fills, filled or will fill. It writes nothing while the sink waits, and later no
-// change of the stream that was made before the floor of the backfill.
+// stagedSink is a sink that a backfill fills, filled or will fill. While the sink waits, stagedSink writes nothing.
+// Later it writes no change of the stream that was made before the floor of the backfill.
 type stagedSink struct {
 	forwarder
 	births  state.Births
@@ -36,7 +39,7 @@ type stagedSink struct {
 	readAt time.Time // when birth was read; the zero time before the first Write
 }
 
-// newStagedSink wraps a sink. The first Write reads the birth again: opening all stores may have taken long.
+// newStagedSink wraps a sink. The first Write reads the birth again, because opening all stores may have taken long.
 func newStagedSink(sink pipeline.Sink, births state.Births, birth state.Birth, redrive bool) *stagedSink {
 	s := &stagedSink{forwarder: forwarder{sink}, births: births, now: time.Now, redrive: redrive,
 		free: make(chan struct{}, 1), birth: birth}
@@ -44,9 +47,9 @@ func newStagedSink(sink pipeline.Sink, births state.Births, birth state.Birth, r
 	return s
 }
 
-// currentBirth returns the birth of the output as it was maxStageAge ago at most. A sink that is wrapped and live stays
-// live, since it is filled once. The age is taken from the wall clock, because the monotonic clock of a frozen Lambda
-// function stands still.
+// currentBirth returns the birth of the output, as it was read at most maxStageAge ago. A live sink is not read again:
+// it stays live, since it is filled only once. The age is measured by the wall clock, because the monotonic clock of a
+// frozen Lambda function stands still.
 func (s *stagedSink) currentBirth(ctx context.Context) (state.Birth, error) {
 	select {
 	case <-s.free:
@@ -82,7 +85,7 @@ func (s *stagedSink) Plan(d *pipeline.Delivery) error {
 // unplanned is the op of a change whose plan failed.
 type unplanned struct{ err error }
 
-// String returns the error without data.
+// String returns a text with the redacted error.
 func (u unplanned) String() string { return "cannot be planned: " + redact.LogText(u.err) }
 
 // Write writes the deliveries that the stage lets through.
@@ -94,7 +97,8 @@ func (s *stagedSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	return s.writeSome(ctx, ds, func(d *pipeline.Delivery) (bool, error) { return s.isWritten(birth, d) })
 }
 
-// writeSome writes the deliveries that admit reports. Of another one, admit sets the outcome, or returns why it fails.
+// writeSome writes the deliveries for which admit returns true. If admit returns false, it has set the outcome of the
+// delivery, or it returns the error that the delivery fails with.
 func (f forwarder) writeSome(
 	ctx context.Context, ds []pipeline.Delivery, admit func(*pipeline.Delivery) (bool, error),
 ) error {
@@ -119,7 +123,7 @@ func (f forwarder) writeSome(
 	}
 	writeFailed, err := pipeline.FailuresOf(f.Write(ctx, selected), len(selected))
 	if err != nil {
-		return err // all fail, and the pipeline writes each again
+		return err // all fail, and the pipeline writes each of them again
 	}
 	for n, i := range indexes {
 		ds[i].Outcome, ds[i].Reason = selected[n].Outcome, selected[n].Reason
@@ -128,7 +132,8 @@ func (f forwarder) writeSome(
 	return failed.OrNil()
 }
 
-// isWritten reports whether a delivery is written. Otherwise it sets the outcome, or returns why the delivery fails.
+// isWritten reports whether a delivery is to be written. If not, it sets the outcome, or returns the error that the
+// delivery fails with.
 func (s *stagedSink) isWritten(birth state.Birth, d *pipeline.Delivery) (bool, error) {
 	made := d.Change.Time
 	switch {

@@ -19,14 +19,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/unmarshal"
 )
 
-// TypedChange is a change of an item of an entity, whose images are decoded into Ts.
+// TypedChange is a change of an item of an entity. Its images are decoded into values of type T.
 type TypedChange[T any] struct {
 	// Old and New are the item before and after the change. One of them is nil if the image does not exist, or if the
 	// item did not belong to the entity at that time.
 	Old, New *T
 
 	Op      record.Operation
-	Version record.Version // a newer change of the item has a greater one
+	Version record.Version // a newer change of the item has a greater version
 	Time    time.Time      // approximate creation time of the record, UTC
 	Expired bool           // time to live removed the item
 
@@ -34,14 +34,14 @@ type TypedChange[T any] struct {
 	Change *record.Change
 }
 
-// On adds a sink that calls f with each change of an item of the entity, which the file defines. A field of T gets the
-// attribute of its name, whose case may differ ([unmarshal.Decode]). If the item has no such attribute, the field gets
-// the value that the entity's key binds to that name. Sensitive attributes are left out: their fields are zero. The
-// sink's name, which its dead letters have, is "on_" and the entity's name.
+// On adds a sink that calls f with each change of an item of the entity. The file defines the entity. A field of T gets
+// the attribute with its name; the case may differ ([unmarshal.Decode]). If the item has no such attribute, the field
+// gets the value that the entity's key binds to that name. Sensitive attributes are left out, so their fields are zero.
+// The name of the sink, which also appears in its dead letters, is "on_" and the entity's name.
 //
-// Changes of one item come in order, and can come again. Changes of different items can come concurrently. If f fails
-// with an error that is marked by [pipeline.Transient], the change is tried again. Otherwise it becomes a dead letter,
-// as does a change that cannot be decoded.
+// Changes of one item come in order, and can come again. Changes of different items can come concurrently. If f returns
+// an error that is marked by [pipeline.Transient], the change is tried again. If f returns another error, the change
+// becomes a dead letter. So does a change that cannot be decoded.
 func On[T any](entity string, f func(ctx context.Context, c TypedChange[T]) error) Extension {
 	return OnBatch(entity, func(ctx context.Context, cs []TypedChange[T]) error {
 		var failed pipeline.BatchError
@@ -56,8 +56,8 @@ func On[T any](entity string, f func(ctx context.Context, c TypedChange[T]) erro
 	})
 }
 
-// OnBatch is [On] for a function that takes many changes at once. A [pipeline.BatchError] names the failed changes by
-// their index. Any other error fails all of them. The changes belong to different items.
+// OnBatch is [On] for a function that takes many changes at once. The changes belong to different items. f returns a
+// [pipeline.BatchError] to name the failed changes by their index. Any other error fails all changes.
 func OnBatch[T any](entity string, f func(ctx context.Context, cs []TypedChange[T]) error) Extension {
 	return Extension{func(a *assembly) {
 		a.typed = append(a.typed, typedSpec{entity, func(t typedItems) pipeline.Sink {
@@ -66,7 +66,7 @@ func OnBatch[T any](entity string, f func(ctx context.Context, cs []TypedChange[
 	}}
 }
 
-// typedSpec is a sink of [On].
+// typedSpec describes a sink of [On] or [OnBatch].
 type typedSpec struct {
 	entity string
 	make   func(typedItems) pipeline.Sink
@@ -75,7 +75,7 @@ type typedSpec struct {
 // name returns the name of the sink.
 func (t typedSpec) name() string { return "on_" + t.entity }
 
-// typedRoutes adds the routes to the sinks of [On]. A backfill has only the sinks that it names.
+// typedRoutes adds the routes to the sinks of [On]. A backfill has routes only to the sinks that it names.
 func (a *assembly) typedRoutes() error {
 	var failed []error
 	for _, t := range a.typed {
@@ -116,17 +116,17 @@ func (a *assembly) typedRoute(t typedSpec) (pipeline.Route, error) {
 	return r, nil
 }
 
-// typedItems reads items of one entity.
+// typedItems selects and reads the items of one entity.
 type typedItems struct {
 	scope *entity.Scope
 	mask  *mask.Mask // nil: no attribute is sensitive
 }
 
-// eitherImage is the condition that at least one image belongs to an entity with a condition of its own. So it is also
-// true for the change with which an item leaves the entity.
+// eitherImage is the condition that at least one image of a change belongs to the entity. So it is also true for the
+// change with which an item leaves the entity. It is for entities that do not depend on keys alone.
 type eitherImage struct{ scope *entity.Scope }
 
-// Match checks both images.
+// Match reports whether the new or the old image belongs to the entity.
 func (e eitherImage) Match(c *record.Change) (bool, error) {
 	if is, err := e.scope.Match(c.New); is || err != nil {
 		return is, err
@@ -134,11 +134,11 @@ func (e eitherImage) Match(c *record.Change) (bool, error) {
 	return e.scope.Match(c.Old)
 }
 
-// Requires both images.
+// Requires returns both images, since Match reads both.
 func (eitherImage) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
 
-// boundImage returns, as an item, the names that the key binds and that are no attributes of the image. It returns the
-// zero Image if there are no such names, or if the key is sensitive.
+// boundImage returns an item with the values that the key binds to names. It leaves out names that are attributes of
+// the image. It returns the zero Image if no names are left, or if the key is sensitive.
 func (t typedItems) boundImage(c *record.Change, m item.Image) (item.Image, error) {
 	if _, hidden := t.mask.HiddenKey(c); hidden {
 		return item.Image{}, nil
@@ -169,7 +169,7 @@ type typedSink[T any] struct {
 	call func(ctx context.Context, cs []TypedChange[T]) error
 }
 
-// Requires both images: a stream without one of them would show its items as nil.
+// Requires returns both images, because Old or New would be nil if the stream lacked one of them.
 func (typedSink[T]) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
 
 // Write decodes the changes, and calls the function with those that could be decoded.
@@ -205,7 +205,8 @@ func (s typedSink[T]) typedChange(d *pipeline.Delivery) (t TypedChange[T], err e
 	return t, err
 }
 
-// decode decodes an image of c without sensitive attributes. It returns nil if the image does not belong to the entity.
+// decode decodes the image m of c, without sensitive attributes. It returns nil if the image does not belong to the
+// entity.
 func (s typedSink[T]) decode(c *record.Change, m item.Image) (*T, error) {
 	if is, err := s.scope.Match(m); !is || err != nil {
 		return nil, err

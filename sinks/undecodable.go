@@ -10,14 +10,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// stopOnUndecodable refuses dead letters of undecodable records. The pipeline stops at such a
-// record and reads it again in its next run.
+// stopOnUndecodable refuses the dead letters of undecodable records. So the pipeline stops at an undecodable record,
+// and reads the record again in its next run.
 type stopOnUndecodable struct {
 	pipeline.DeadLetters
 	mask *mask.Mask
 }
 
-// Put returns a fatal error for an undecodable record.
+// Put returns a fatal error if one of the letters is an undecodable record. Otherwise it stores all of them.
 func (s stopOnUndecodable) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	for _, l := range letters {
 		if l.Class == "undecodable" {
@@ -29,7 +29,8 @@ func (s stopOnUndecodable) Put(ctx context.Context, letters []pipeline.DeadLette
 	return s.DeadLetters.Put(ctx, letters)
 }
 
-// cause returns the fault of the record or of the line. It is decoded again to mask names inside a sensitive map.
+// cause returns a text with the fault of the record or line. If attributes are sensitive, it decodes the record again,
+// to mask names inside a sensitive map.
 func (s stopOnUndecodable) cause(l pipeline.DeadLetter) string {
 	if s.mask == nil {
 		return l.Error

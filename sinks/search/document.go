@@ -85,7 +85,7 @@ type scope struct {
 	included bool // the attribute is included
 	number   Number
 	hash     bool // scalars are hashed
-	// the element that replaces the list, set or map around this scope; nil: none
+	// element replaces the list, set or map around it, which contains this scope; nil: no element does
 	element *shownElement
 }
 

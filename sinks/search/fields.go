@@ -19,7 +19,8 @@ type Fields struct {
 	// Hash are the attributes whose scalars are replaced by the hash of their text. Scalars inside lists, sets and maps
 	// are replaced too. See Options.HMACKey. Default: none
 	Hash []string
-	// path -> form of the numbers of the attribute and of all numbers inside it. Default: NumberExact
+	// Numbers maps a path to the form of the numbers of the attribute and of all numbers inside it. Default:
+	// NumberExact
 	Numbers map[string]Number
 }
 

@@ -18,10 +18,10 @@ type Inspector interface {
 // StoredDocument is a document or a tombstone in an index.
 type StoredDocument struct {
 	Exists bool
-	// the document is deleted, and the store refuses older changes of it
+	// Tombstone means that the document is deleted, and the store refuses older changes of it
 	Tombstone bool
 	Version   record.Version // version of the change that wrote it
-	// the document with _tw; nil for a tombstone if the store keeps no document for tombstones
+	// Doc is the document with _tw. It is nil for a tombstone if the store keeps no document for tombstones
 	Doc json.RawMessage
 	// Derived names the search data that the store made from the document and that does not match it. "" means that all
 	// search data matches

@@ -16,7 +16,7 @@ import (
 // The reasons of changes that have no effect on an index.
 const (
 	ReasonWhen = "when" // the item had no document and gets none
-	// the item has no document because an attribute in the name of its index is missing
+	// ReasonSparse means that the item has no document because an attribute in the name of its index is missing
 	ReasonSparse = "sparse"
 )
 

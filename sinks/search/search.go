@@ -90,7 +90,7 @@ type Sink struct {
 	whenElement pipeline.ElementCondition // nil matches every element
 	fields      *field
 	copiesItem  bool // documents have all attributes unchanged
-	// *[]byte: buffers for documents whose length is not known yet
+	// drafts has buffers (*[]byte) for documents whose length is not known yet
 	drafts    sync.Pool
 	hasher    *hasher    // nil if nothing is hashed
 	mask      *mask.Mask // o.Mask without the attributes that are hashed

@@ -48,7 +48,7 @@ type Mutation struct {
 	// Time is the creation time of the change, to the second. It is zero if it is unknown. For a backfill it is a time
 	// before all changes of the stream
 	Time time.Time
-	// the item no longer has a document in this index; readers do not see Doc
+	// Tombstone means that the item no longer has a document in this index. Readers do not see Doc
 	Tombstone bool
 	// Void is set only with Tombstone. It means that the change has no document because none could be made. A mutation
 	// of the same version that is not void may replace a void tombstone
@@ -56,7 +56,7 @@ type Mutation struct {
 	Doc  []byte // plain JSON object with _tw; a tombstone has only _tw
 	Why  Cause
 
-	// the change fails with this error once the mutation is durable; nil: none
+	// changeErr is the error with which the change fails once the mutation is durable. It may be nil
 	changeErr error
 }
 
@@ -69,7 +69,7 @@ const (
 	Stay        Cause = "stay"    // the item's document is replaced
 	Leave       Cause = "leave"   // the item no longer has a document in this index
 	ItemRemoved Cause = "removed" // the item is gone
-	// the document comes from another index, where a MoveOut leaves a tombstone
+	// MoveIn means that the document comes from another index, where a MoveOut leaves a tombstone
 	MoveIn  Cause = "move in"
 	MoveOut Cause = "move out"
 )

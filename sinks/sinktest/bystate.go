@@ -12,8 +12,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// midStream: the first part of the stream is never delivered. Items that change later are correct, whatever their first
-// change says about a state that the sink has never seen. The sink knows nothing of the other items.
+// midStream: the first part of the stream is never delivered. Items that change later must be correct. The old image of
+// their first delivered change is a state that the sink has never seen. Items that do not change later must not be in
+// the store.
 func midStream(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
 		whole := st.stream
@@ -24,8 +25,7 @@ func midStream(t *testing.T, s Suite) {
 	})
 }
 
-// lostRange: a range of the stream is lost. Each item that changed in it is right
-// again with its next change.
+// lostRange: a range of the stream is lost. Each item that changed in that range must be correct after its next change.
 func lostRange(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
 		from := rapid.IntRange(0, len(st.stream.Records)-1).Draw(rt, "from")
@@ -78,13 +78,13 @@ func drawHealing(t *rapid.T, records []Record, from, to int) []Record {
 	return healing
 }
 
-// contested lets items request one state in every order of arrival. Which of them the store shows depends on the items
+// contested: three items request one row, in every order of arrival. Which item gets the row must depend on the items
 // alone, not on the order.
 func contested(t *testing.T, s Suite) {
 	f := s.fact()
 	records := []Record{f.record('a', "", "shipped"), f.record('a', "shipped", "paid"), f.record('b', "", "paid"),
 		f.record('c', "", "paid")}
-	at := map[byte]int{'a': 0, 'b': 2, 'c': 3} // index in records of an item's first
+	at := map[byte]int{'a': 0, 'b': 2, 'c': 3} // index in records of each item's first record
 	for _, order := range interleavings("aabc") {
 		runFixed(t, s, func(st *stage) {
 			next := maps.Clone(at)
@@ -99,7 +99,8 @@ func contested(t *testing.T, s Suite) {
 	}
 }
 
-// interleavings returns the different orders of the letters of text, sorted.
+// interleavings returns the different orders of the letters of text, sorted. For example, "aab" has the orders aab, aba
+// and baa.
 func interleavings(text string) []string {
 	if text == "" {
 		return []string{""}
@@ -107,7 +108,7 @@ func interleavings(text string) []string {
 	var all []string
 	for i := range len(text) {
 		if strings.IndexByte(text, text[i]) < i {
-			continue // the same as for the same letter before
+			continue // this letter was first before, and gave the same orders
 		}
 		for _, rest := range interleavings(text[:i] + text[i+1:]) {
 			all = append(all, text[i:i+1]+rest)
@@ -116,8 +117,8 @@ func interleavings(text string) []string {
 	return all
 }
 
-// handOver: items pass their states on, in a chain (a takes what b leaves) and in a
-// cycle, in every order of arrival and cut into batches of every length.
+// handOver: items pass their states on, in a chain and in a cycle. In a chain, for example, item a takes the state that
+// item b leaves. The changes come in every order across items, and in batches of several lengths.
 func handOver(t *testing.T, s Suite) {
 	f := s.fact()
 	begin := []Record{f.record('a', "", "paid"), f.record('b', "", "shipped"), f.record('c', "", "a#b")}

@@ -12,9 +12,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// carrier plans the batches of a worker in a pipeline, as its sink. A pipeline reuses the memory of plans from batch to
-// batch. So the suite detects a sink or a store that keeps a part of a plan beyond its Write, because the next batch
-// overwrites it. A panic of the sink is passed on to the worker.
+// carrier is a sink that plans the batches of a worker in a real pipeline. A pipeline reuses the memory of plans from
+// batch to batch. If a sink or a store keeps a part of a plan beyond its Write, the next batch overwrites that part,
+// and the suite detects it. carrier passes a panic of the sink on to the worker.
 type carrier struct {
 	worker   *worker
 	pipeline *pipeline.Pipeline
@@ -39,7 +39,7 @@ func newCarrier(w *worker) (*carrier, error) {
 	return c, err
 }
 
-// planAndWrite plans changes, and calls write once with those that have an effect.
+// planAndWrite plans changes, and calls write once with the deliveries that have an effect.
 func (c *carrier) planAndWrite(
 	ctx context.Context, changes []*record.Change, write func(ds []pipeline.Delivery) error,
 ) error {

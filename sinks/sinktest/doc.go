@@ -1,10 +1,11 @@
-// Package sinktest is the conformance suite of sinks. It tests that deliveries that come again, late, out of order
-// across items, from a lagging worker, or on both sides of a crash leave the store as one clean pass would.
+// Package sinktest is the conformance suite of sinks. A clean pass delivers each change once, in order. The suite tests
+// that other deliveries leave the store as a clean pass would. Deliveries come again, late, out of order across items,
+// from a lagging worker, or on both sides of a crash.
 //
 // A test gives [Run] a [Suite]: how to open the sink on a store, how to read the store back, and a model of the
 // required contents. The suite makes random streams ([Streams]), delivers them as a pipeline does, and compares the
-// contents of the store with the model. The model sees [Record]s, plain Go maps from the generator: it uses neither the
-// decoder nor a planner.
+// contents of the store with the model. The model gets [Record]s, which are plain Go maps from the generator. So it
+// depends neither on the decoder nor on a planner.
 //
 //	func TestConformance(t *testing.T) {
 //		sinktest.Run(t, sinktest.Suite{
@@ -21,19 +22,18 @@
 //		})
 //	}
 //
-// Faults reach the store through [Faults.Call], which wraps the sink's store. It fails the calls that the suite chose,
-// before, after or during their effect. A call fails once or permanently, or as a crash, after which nothing works
-// until the store is opened again.
+// The test wraps each call of the sink's store in [Faults.Call], so that the suite can make calls fail. A call fails
+// before, after or during its effect. There are three kinds of faults. A transient fault fails one call. A permanent
+// fault refuses one call. After a crash no call works until the store is opened again.
 //
 // The plans of a batch reuse the memory of the plans of the batch before, as in a pipeline. So the suite detects a sink
 // or a store that keeps parts of a plan beyond its Write.
 //
-// [Suite.ByState] is for a sink that remembers each item in its store, and never reads an
-// old image. After a start in mid-stream, every item that changes later must then be right.
-// After a lost range, an item must be right from its next change on. Items may pass their
-// states on in any order. If several items request one row, the order of arrival must not
-// decide which of them gets it. [Suite.Refused] recognizes the error that the sink returns
-// for the others.
+// [Suite.ByState] is for a sink that remembers each item in its store, and never reads an old image. The suite then
+// tests more. After a start in mid-stream, every item that changes later must be correct. After a lost range, an item
+// must be correct from its next change on. Items may pass their states on in any order. If several items request one
+// row, the order of arrival must not decide which item gets the row. For the other items the sink may return an error;
+// [Suite.Refused] recognizes it.
 //
 // [RunQuarantine] is the suite of dead letters and of the marks of quarantined keys.
 package sinktest

@@ -12,7 +12,7 @@ import (
 func LinesBy(by string) *elements.Spec {
 	p, err := item.ParsePath("Lines")
 	if err != nil {
-		panic(err) // it is a path
+		panic(err) // Lines is a valid path
 	}
 	return &elements.Spec{Path: p, By: by}
 }
@@ -35,7 +35,7 @@ func HasQuantity(e item.Value) bool {
 
 // ElementCondition is a condition in two parts: one on the item, and one on an element.
 type ElementCondition struct {
-	pipeline.ItemCondition // nil: every item
+	pipeline.ItemCondition // nil takes every item
 	Element                func(item.Value) bool
 }
 
@@ -44,7 +44,7 @@ var _ pipeline.ElementCondition = ElementCondition{}
 // ReadsElement returns true.
 func (c ElementCondition) ReadsElement() bool { return true }
 
-// MatchElement evaluates the condition on the item, and then the one on the element.
+// MatchElement reports whether both the condition on the item and that on the element are met.
 func (c ElementCondition) MatchElement(m item.Image, e item.Value) (bool, error) {
 	if c.ItemCondition != nil {
 		if in, err := c.Match(m); err != nil || !in {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// fact makes the records of the properties that need a specific stream.
+// fact makes records for the properties that need a specific stream. keys has the types of the key attributes, by name.
 type fact struct{ keys map[string]string }
 
 func (s Suite) fact() fact { return fact{s.Stream.withDefaults().Keys} }
@@ -53,8 +53,8 @@ func (f fact) record(letter byte, from, to string) Record {
 	return r
 }
 
-// history returns the changes of three items: one moves and moves back, one is removed and comes again, one does not
-// change.
+// history returns the changes of three items. Item a changes its status and changes back. Item b is removed and
+// inserted again. Item c does not change.
 func (f fact) history() []Record {
 	return []Record{
 		f.record('a', "", "paid"),

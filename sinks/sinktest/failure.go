@@ -11,7 +11,7 @@ import (
 )
 
 // faults: store calls fail before, during and after their effect, temporarily or permanently. Temporary failures are
-// retried. Permanent ones are delivered again at the end, as a redrive does.
+// retried. Changes that failed permanently are delivered again at the end, as a redrive does.
 func faults(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
 		batches := drawBatches(rt, st.stream.Changes)
@@ -24,8 +24,8 @@ func faults(t *testing.T, s Suite) {
 	})
 }
 
-// finish redrives and ends the run. Both may meet a fault that is still to come. After a permanent fault in a flush an
-// operator runs the pipeline again.
+// finish redrives and ends the run. Either step may meet a planned fault that has not occurred yet, so finish repeats
+// them. This stands for an operator who runs the pipeline again after a permanent fault.
 func (st *stage) finish(w *worker) {
 	st.tb.Helper()
 	for range attempts {
@@ -44,7 +44,7 @@ func (st *stage) finish(w *worker) {
 }
 
 // crash: the process dies during a store call, between any two writes. The next process begins at the last finished
-// position, or at an earlier one.
+// position, or at an earlier position.
 func crash(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
 		batches := drawBatches(rt, st.stream.Changes)

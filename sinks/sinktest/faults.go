@@ -19,8 +19,10 @@ const (
 
 // Fault makes one store call fail.
 type Fault struct {
-	Call  int // index of the call, from 0
-	After int // number of the call's writes that take effect before it fails; all if it has fewer
+	Call int // index of the call, from 0
+	// After is the number of the call's writes that take effect before it fails. If the call has fewer writes, all take
+	// effect
+	After int
 	Kind  Kind
 }
 
@@ -32,7 +34,7 @@ var (
 	errPermanent = pipeline.Permanent(errors.New("sinktest: the store refused"))
 )
 
-// Faults decides which calls of a store fail. Its zero value fails none. It is safe for concurrent use.
+// Faults decides which calls of a store fail. With the zero Faults no call fails. Faults is safe for concurrent use.
 type Faults struct {
 	mu    sync.Mutex
 	plan  []Fault
@@ -43,9 +45,9 @@ type Faults struct {
 // NewFaults plans faults.
 func NewFaults(plan ...Fault) *Faults { return &Faults{plan: plan} }
 
-// Call runs a store call of n writes. Without a planned fault it returns do(n). With a fault it calls do with the
-// number of writes that take effect first, unless that is 0, and then returns the fault's error. do performs the first
-// n of the writes, and its own error is returned unchanged.
+// Call runs a store call of n writes. do performs the first n of the writes. Without a planned fault, Call returns
+// do(n). With a planned fault, Call first calls do with the number of writes that take effect, unless that number is 0.
+// Then it returns the error of the fault. An error of do is returned unchanged.
 func (f *Faults) Call(n int, do func(n int) error) error {
 	fault, hit, dead := f.next()
 	if dead {

@@ -10,20 +10,21 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Attributes that spoil an image for [Store.Flawed], each in its own way. Valid images have none of them, and
-// [Store.Sink] ignores them.
+// Flaws are attributes with which the sink of [Store.Flawed] cannot plan or write an image. Valid images have no flaws,
+// and the sink of [Store.Sink] ignores them.
 const (
-	FlawWhen  = "FlawWhen"  // M: the condition cannot be evaluated
-	FlawKey   = "FlawKey"   // L, or an S of 2,100 bytes: a key or a name made from it has a wrong type, or is too long
-	FlawField = "FlawField" // L: another stored value cannot be made from it
-	FlawValue = "FlawValue" // S: no number
+	FlawWhen = "FlawWhen" // M: the condition cannot be evaluated
+	// FlawKey is an L, or an S of 2,100 bytes. A key or a name that is made from it has a wrong type, or is too long
+	FlawKey   = "FlawKey"
+	FlawField = "FlawField" // L: a stored value that is not a key cannot be made from it
+	FlawValue = "FlawValue" // S that is not a number, where the sink needs a number
 	FlawStore = "FlawStore" // S, which is [Refused]: the store permanently refuses the write
 )
 
 // Refused is the value of [FlawStore].
 const Refused = "refuse me"
 
-// IsFlawed reports whether an image has an attribute that spoils it.
+// IsFlawed reports whether an image has a flaw.
 func IsFlawed(image Item) bool {
 	for name := range image {
 		if strings.HasPrefix(name, "Flaw") {
@@ -33,7 +34,7 @@ func IsFlawed(image Item) bool {
 	return false
 }
 
-// flaws are the attributes, with the values that spoil an image.
+// flaws are the flaws, each with a value that spoils an image.
 var flaws = []struct {
 	name  string
 	value Attr
@@ -46,7 +47,7 @@ var flaws = []struct {
 	{FlawStore, Attr{"S": Refused}},
 }
 
-// drawFlaw spoils some images.
+// drawFlaw adds a flaw to some of the images.
 func drawFlaw(t *rapid.T, image Item) {
 	if rapid.IntRange(0, 2).Draw(t, "flawed") == 0 {
 		flaw := rapid.SampledFrom(flaws).Draw(t, "flaw")
@@ -54,9 +55,10 @@ func drawFlaw(t *rapid.T, image Item) {
 	}
 }
 
-// flawed: images that cannot be planned leave nothing of the item's former state, and later changes and removals work.
-// The dead letters come again, without success, and once more after the settings were corrected. Then the store holds
-// the result of a clean pass under these settings, even if a worker with the old settings comes late.
+// flawed: an image that cannot be planned must leave nothing of the item's former state, and later changes and removals
+// must work. The dead letters are redriven twice: first without success, and then after the settings were corrected.
+// After that the store must hold the result of a clean pass under the corrected settings, even if a worker with the old
+// settings writes late.
 func flawed(t *testing.T, s Suite) {
 	s.Stream.flaws = true
 	runFixed(t, s, func(st *stage) {
@@ -77,7 +79,7 @@ func flawed(t *testing.T, s Suite) {
 	})
 }
 
-// redriveCorrected redrives the failures under corrected settings; with tooEarly, it first redrives them under the old
+// redriveCorrected redrives the failures under corrected settings. With tooEarly, it first redrives them under the old
 // settings.
 func (st *stage) redriveCorrected(broken *worker, tooEarly bool) {
 	st.tb.Helper()
@@ -85,7 +87,7 @@ func (st *stage) redriveCorrected(broken *worker, tooEarly bool) {
 	st.stream = &Stream{Records: slices.Clone(whole.Records), Changes: whole.Changes}
 	for i := range st.stream.Records {
 		if IsFlawed(st.stream.Records[i].New) {
-			st.stream.Records[i].New = nil // an item is not there as long as its image is spoilt
+			st.stream.Records[i].New = nil // an item with a flawed image must not be in the store
 		}
 	}
 	st.compareWithModel("a pass with images that nothing can be made of")
@@ -101,8 +103,9 @@ func (st *stage) redriveCorrected(broken *worker, tooEarly bool) {
 	st.compareWithModel("the settings were mended and every letter was redriven")
 }
 
-// flaws returns changes for each flaw and items of its own. Each item is spoilt while it stays or moves, and then ends,
-// stays, moves or is removed.
+// flaws returns changes for each flaw. Each combination has its own item. The item gets the flaw while it keeps or
+// changes its status. After that the records of the item end, or it loses the flaw and keeps its status, changes it, or
+// is removed.
 func (f fact) flaws() []Record {
 	var records []Record
 	letter := byte('A')
@@ -126,7 +129,7 @@ func (f fact) flaws() []Record {
 	return records
 }
 
-// flawedWorker returns a worker with the settings for which flaws spoil images.
+// flawedWorker returns a worker whose sink fails on flawed images.
 func (st *stage) flawedWorker() *worker {
 	st.tb.Helper()
 	sink, err := st.store.Flawed(NewFaults())

@@ -11,10 +11,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawRecords walks a table of few items through a random history.
+// drawRecords draws a random history of a table with few items.
 func drawRecords(t *rapid.T, o StreamOptions) []Record {
 	keys := drawKeys(t, o)
-	table := make([]Item, len(keys)) // present state of each item; nil: it does not exist
+	table := make([]Item, len(keys)) // present state of each item; nil: the item does not exist
 	var records []Record
 	if o.Snapshots {
 		epochZero := rapid.Bool().Draw(t, "stream unknown")
@@ -41,7 +41,7 @@ func drawRecords(t *rapid.T, o StreamOptions) []Record {
 	return records
 }
 
-// drawChange draws the next change of an item; item is nil if it does not exist.
+// drawChange draws the next change of an item. item is its present state, or nil if it does not exist.
 func drawChange(t *rapid.T, o StreamOptions, keys, item Item) Record {
 	r := Record{Keys: keys, Old: item}
 	if item == nil || rapid.IntRange(0, 3).Draw(t, "op") > 0 {
@@ -62,7 +62,7 @@ func drawChange(t *rapid.T, o StreamOptions, keys, item Item) Record {
 	return r
 }
 
-// drawImage draws an item, sometimes spoilt if o says so.
+// drawImage draws an item. With o.flaws some items have a flaw.
 func drawImage(t *rapid.T, o StreamOptions, keys Item) Item {
 	image := drawItem(t, keys)
 	if o.flaws {
@@ -134,7 +134,7 @@ func texts(choices ...string) *rapid.Generator[Attr] {
 	return rapid.Map(rapid.SampledFrom(choices), func(s string) Attr { return Attr{"S": s} })
 }
 
-// drawNumber draws any number that DynamoDB can store, in its notation: without an exponent.
+// drawNumber draws any number that DynamoDB can store, without an exponent, as DynamoDB writes numbers.
 func drawNumber(t *rapid.T) Attr { return Attr{"N": drawDigits(t)} }
 
 func drawDigits(t *rapid.T) string {

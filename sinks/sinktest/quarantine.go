@@ -23,20 +23,22 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Memory is an open store of dead letters and marks of a pipeline.
+// Memory is an open store of the dead letters and the marks of a pipeline. A mark is the note that a key is
+// quarantined.
 type Memory struct {
 	Letters    deadletter.Store
 	Quarantine state.Quarantine
-	Close      func() error // closes it as a process that ends normally. Default: nothing to close
-	Kill       func() error // closes it as a killed process. Default: Close
+	Close      func() error // closes the store as a process that ends normally. Default: nothing to close
+	Kill       func() error // closes the store as a killed process. Default: Close
 }
 
-// RunQuarantine checks dead letters and marks. A pipeline and redrives run on a sink without versions that refuses
-// changes at random. They die between any two of their steps and start again. In the end that sink has every change,
-// the first deliveries of an item's changes were in order, and no letter and no mark is left.
+// RunQuarantine checks dead letters and marks. A pipeline and redrives run on a sink that has no versions and refuses
+// changes at random. The process dies between any two steps and starts again. In the end the sink must have every
+// change, the first deliveries of an item's changes must have been in order, and no dead letter and no mark may be
+// left.
 //
-// open opens the memory in dir, which is empty or was left by an earlier process. checks is the number of random
-// streams; 0: rapid's default.
+// open opens the memory in dir. dir is empty or was left by an earlier process. checks is the number of random streams;
+// 0 means rapid's default.
 func RunQuarantine(t *testing.T, checks int, open func(dir string) (Memory, error)) {
 	t.Helper()
 	checkInFolder(t, checks, func(rt *rapid.T, dir string) {
@@ -58,7 +60,7 @@ func RunQuarantine(t *testing.T, checks int, open func(dir string) (Memory, erro
 	})
 }
 
-// holding is one check: the state that survives the processes.
+// holding is one check. It has the state that survives the processes.
 type holding struct {
 	rt     *rapid.T
 	ctx    context.Context
@@ -69,7 +71,8 @@ type holding struct {
 	at     int // number of committed changes
 }
 
-// runProcess runs one process. It redrives before, beside and after the pipeline, and dies as planned.
+// runProcess runs one process. It redrives after the pipeline, and at random also before it and at the same time. It
+// dies as planned in death.
 func (h *holding) runProcess(death ...Fault) {
 	m, err := h.open(h.dir)
 	if err != nil {
@@ -185,7 +188,7 @@ func (h *holding) source() pipeline.Source {
 	})
 }
 
-// end lets the sink accept everything, redrives, and checks the result.
+// end runs a last process in which the sink accepts everything, and checks the result.
 func (h *holding) end() {
 	clear(h.sink.refusals)
 	h.runProcess()
@@ -197,7 +200,7 @@ func (h *holding) end() {
 	for _, c := range h.sink.got {
 		name := nameOf(c)
 		if seen[name] {
-			continue // it came again
+			continue // a repeated delivery
 		}
 		seen[name] = true
 		if n, later := last[c.Key]; later && place[name] < n {
@@ -223,21 +226,24 @@ func (h *holding) end() {
 
 func nameOf(c *record.Change) string { return fmt.Sprintf("%s at %s", c.Key, c.Version) }
 
-// refusing is a sink without versions that refuses each change a number of times. It represents the outside world, and
-// survives every process.
+// refusing is a sink without versions that refuses each change a number of times. It stands for an external system, so
+// it survives every process.
 type refusing struct {
 	keepsOrder bool
 
-	mu       sync.Mutex
-	d        *dying
-	refusals []int // remaining refusals, by the order in which the changes were seen first
+	mu sync.Mutex
+	d  *dying
+	// refusals has the remaining refusals of each change. The changes are numbered in the order in which the sink first
+	// saw them
+	refusals []int
 	number   map[string]int
 	got      []*record.Change
 }
 
 var _ pipeline.KeyOrderer = (*refusing)(nil)
 
-// KeepsKeyOrder returns the drawn value. If true, the sink refuses the changes after a refused one.
+// KeepsKeyOrder returns the drawn value. If it is true, one batch may have several changes of a key, and the sink
+// refuses those after a refused change.
 func (s *refusing) KeepsKeyOrder() bool { return s.keepsOrder }
 
 func (s *refusing) Write(_ context.Context, ds []pipeline.Delivery) error {
@@ -290,7 +296,7 @@ func (s *refusing) list() string {
 	return b.String()
 }
 
-// dying is the memory of a process, and fails once the process has died.
+// dying is the memory of a process. All its calls fail once the process has died.
 type dying struct {
 	Memory
 	faults *Faults
@@ -301,7 +307,7 @@ var (
 	_ state.Quarantine = (*dying)(nil)
 )
 
-// do takes one step, unless the process died before. It may die during the step.
+// do takes one step of the process, unless the process has died. The process may die before or after the step.
 func (d *dying) do(step func() error) error {
 	return d.faults.Call(1, func(int) error { return step() })
 }

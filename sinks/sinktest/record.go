@@ -35,7 +35,7 @@ func (it Item) Decode(b []byte) error { return json.Unmarshal(b, &it) }
 type Record struct {
 	EventName string // INSERT, MODIFY, REMOVE; SNAPSHOT for a backfilled state; or an undocumented name
 	Keys      Item
-	Old, New  Item // nil if the record has none
+	Old, New  Item // nil if the record has no such image
 	TTL       bool // removed by the TTL process
 	Sequence  string
 	Second    int64  // approximate creation time, epoch seconds
@@ -88,17 +88,17 @@ func (r Record) JSON() []byte {
 	return mustJSON(record)
 }
 
-// Canonical returns v as JSON that is equal for equal DynamoDB values: members by name, sets in order, numbers by
-// value. v is an Item, an Attr, or a result of encoding/json for DynamoDB JSON.
+// Canonical returns v as JSON. Equal DynamoDB values have equal JSON: members are sorted by name, sets are sorted, and
+// numbers are written by value. v is an Item, an Attr, or a result of encoding/json for DynamoDB JSON.
 func Canonical(v any) string {
 	var plain any
 	if err := json.Unmarshal(mustJSON(v), &plain); err != nil {
-		panic(err) // it was encoded a line above
+		panic(err) // mustJSON has just encoded it
 	}
 	return string(mustJSON(canonical(plain)))
 }
 
-// CanonicalJSON returns Canonical of a JSON document.
+// CanonicalJSON returns the result of [Canonical] for a JSON document.
 func CanonicalJSON(b []byte) (string, error) {
 	var plain any
 	if err := json.Unmarshal(b, &plain); err != nil {
@@ -130,7 +130,7 @@ func canonical(v any) any {
 	return v
 }
 
-// canonicalList sorts the members of a set; a list keeps its order.
+// canonicalList sorts the members of a set. A list keeps its order.
 func canonicalList(tag string, list []any) any {
 	texts := make([]string, 0, len(list))
 	for _, m := range list {

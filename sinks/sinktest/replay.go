@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// onePass: a clean pass leaves the model's contents, also for a process that opens the store later.
+// onePass: after a clean pass the store has the contents of the model, also for a process that opens the store later.
 func onePass(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
 		st.run(st.worker(nil), drawBatches(rt, st.stream.Changes))
@@ -20,7 +20,7 @@ func onePass(t *testing.T, s Suite) {
 	})
 }
 
-// shuffled: any order across items is correct.
+// shuffled: any order across items has the same result. Changes of one item stay in order.
 func shuffled(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
 		st.run(st.worker(nil), drawBatches(rt, shuffle(rt, st.stream.Changes)))
@@ -28,7 +28,7 @@ func shuffled(t *testing.T, s Suite) {
 	})
 }
 
-// replayed: repeated deliveries change nothing, while the stream is read or after it.
+// replayed: repeated deliveries change nothing, during a pass or after it.
 func replayed(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
 		st.run(st.worker(nil), drawBatches(rt, drawRedeliveries(rt, st.stream.Changes)))
@@ -44,8 +44,8 @@ func replayed(t *testing.T, s Suite) {
 	})
 }
 
-// zombie: a worker that lost its partition long ago, and does not know it, continues with an old part of the stream. It
-// writes between and after the writes of the present worker, until it notices.
+// zombie: a worker lost its partition long ago, has not noticed it, and continues with an old part of the stream. Until
+// it notices, it writes between and after the writes of the present worker.
 func zombie(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
 		alive, lagging := st.worker(nil), st.worker(nil)

@@ -20,12 +20,12 @@ func drawBatches(t *rapid.T, changes []*record.Change) [][]*record.Change {
 	return batches
 }
 
-// suffix draws the start of a replay.
+// suffix draws where a replay begins, and returns the changes from there on.
 func suffix(t *rapid.T, changes []*record.Change) []*record.Change {
 	return changes[rapid.IntRange(0, len(changes)-1).Draw(t, "from"):]
 }
 
-// shuffle draws an order that differs across keys and is unchanged within each.
+// shuffle draws another order of changes. The changes of one key stay in their order.
 func shuffle(t *rapid.T, changes []*record.Change) []*record.Change {
 	var order []item.Key
 	lanes := make(map[item.Key][]*record.Change)
@@ -47,8 +47,8 @@ func shuffle(t *rapid.T, changes []*record.Change) []*record.Change {
 	return out
 }
 
-// drawRedeliveries draws a delivery that sometimes jumps back: first deliveries are in order, and redeliveries repeat
-// earlier changes.
+// drawRedeliveries draws a sequence of deliveries that sometimes jumps back. The first deliveries of all changes are in
+// order. After a jump back, changes are delivered again.
 func drawRedeliveries(t *rapid.T, changes []*record.Change) []*record.Change {
 	var out []*record.Change
 	jumps := 3

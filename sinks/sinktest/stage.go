@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// stage is one store with the workers that write to it, for one check of one property.
+// stage is the setting of one check of one property: a store, a stream, and the workers that write to the store.
 type stage struct {
 	suite  Suite
 	tb     tb
@@ -23,14 +23,14 @@ type stage struct {
 	stream *Stream
 }
 
-// tb is what testing.T and rapid.T share.
+// tb has the methods that testing.T and rapid.T share.
 type tb interface {
 	Helper()
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// check runs a property on random streams, each with a store of its own.
+// check runs a property on random streams. Each stream has its own store.
 func check(t *testing.T, s Suite, property func(rt *rapid.T, st *stage)) {
 	t.Helper()
 	streams, ctx := Streams(s.Stream), t.Context()
@@ -39,13 +39,13 @@ func check(t *testing.T, s Suite, property func(rt *rapid.T, st *stage)) {
 	})
 }
 
-// checkInFolder tries a property checks times (0: rapid's default), each time in an empty folder.
+// checkInFolder runs a property checks times, each time in an empty folder. If checks is 0, it uses rapid's default.
 func checkInFolder(t *testing.T, checks int, property func(rt *rapid.T, dir string)) {
 	t.Helper()
 	parent := t.TempDir()
 	done, failed := 0, false
 	rapid.Check(t, func(rt *rapid.T) {
-		if checks > 0 && done >= checks && !failed { // after a failure rapid looks for a smaller one
+		if checks > 0 && done >= checks && !failed { // after a failure rapid continues, to find a smaller failing input
 			return
 		}
 		done++
@@ -99,7 +99,7 @@ func (st *stage) close(how func() error) {
 	}
 }
 
-// crash lets the process die and starts the next one.
+// crash lets the process die and starts the next process.
 func (st *stage) crash() {
 	st.tb.Helper()
 	how := st.store.Kill
@@ -110,7 +110,7 @@ func (st *stage) crash() {
 	st.open()
 }
 
-// worker returns a new worker of the pipeline; a nil f has no faults.
+// worker returns a new worker of the pipeline. If f is nil, no store call of the worker fails.
 func (st *stage) worker(f *Faults) *worker {
 	st.tb.Helper()
 	if f == nil {

@@ -13,13 +13,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Stream is a stream in two forms: as plain records for models, and decoded for sinks. Changes[i] is Records[i].
+// Stream is a stream in two forms: as plain records for models, and as decoded changes for sinks. Changes[i] is the
+// decoded Records[i].
 type Stream struct {
 	Records []Record
 	Changes []*record.Change
 }
 
-// GoString keeps the log of a failed property short. The failure shows the important part of the stream.
+// GoString keeps rapid's log of a failed property short. The text of the failure lists the records.
 func (s *Stream) GoString() string { return fmt.Sprintf("a stream of %d records", len(s.Records)) }
 
 // Items returns the items that exist after the last record, in no order.
@@ -37,8 +38,8 @@ func (s *Stream) Items() []Item {
 	return items
 }
 
-// Build makes a stream of records. A record without Sequence gets the next one. A record without Keys gets the PK and
-// SK of its images.
+// Build makes a stream of records. A record without Sequence gets the next sequence number. A record without Keys gets
+// the PK and SK of its images.
 func Build(records ...Record) (*Stream, error) {
 	next := newSequence(new(big.Int).Exp(big.NewInt(10), big.NewInt(20), nil))
 	var lines bytes.Buffer
@@ -86,7 +87,7 @@ func Build(records ...Record) (*Stream, error) {
 
 const snapshot = "SNAPSHOT"
 
-// snapshotOf returns a backfilled state. Its version is below every write of its stream.
+// snapshotOf returns the change of a backfill that has the item of r. Its version is below all versions of the stream.
 func snapshotOf(r Record) (*record.Change, error) {
 	o := record.SnapshotOptions{DecoderOptions: record.DecoderOptions{StreamARN: StreamARN},
 		Keys: slices.Sorted(maps.Keys(r.Keys))}
@@ -100,7 +101,7 @@ func snapshotOf(r Record) (*record.Change, error) {
 	return &page.Changes[0], nil
 }
 
-// newSequence returns a function that adds to the last sequence number.
+// newSequence returns a function that adds to the last sequence number, and returns the sum.
 func newSequence(start *big.Int) func(add int64) string {
 	last := new(big.Int).Set(start)
 	return func(add int64) string { return last.Add(last, big.NewInt(add)).String() }
@@ -108,12 +109,13 @@ func newSequence(start *big.Int) func(add int64) string {
 
 // StreamOptions shape random streams.
 type StreamOptions struct {
-	Keys      map[string]string // key attributes and their types: S, N or B. Default: PK and SK, both S
-	Items     int               // maximum number of items. Default: 4
-	Records   int               // maximum number of records. Default: 30
-	Snapshots bool              // the stream begins with backfilled states of items that are older than it
+	Keys    map[string]string // key attributes and their types: S, N or B. Default: PK and SK, both S
+	Items   int               // maximum number of items. Default: 4
+	Records int               // maximum number of records. Default: 30
+	// Snapshots makes the stream begin with changes of a backfill, for items that are older than the stream
+	Snapshots bool
 
-	flaws bool // images may have attributes that spoil them
+	flaws bool // images may have flaws; see [FlawWhen]
 }
 
 func (o StreamOptions) withDefaults() StreamOptions {
@@ -125,8 +127,8 @@ func (o StreamOptions) withDefaults() StreamOptions {
 	return o
 }
 
-// Streams generates random streams. Items are inserted, modified, removed by users and by TTL, and inserted again, also
-// under undocumented event names. An item has, or lacks:
+// Streams generates random streams. Items are inserted, modified, removed by users and by TTL, and inserted again. Some
+// records have an undocumented event name. Each of these attributes may be missing in an item:
 //
 //	Type       S: Order, User
 //	Status     S: paid, shipped, texts with separators and escapes, or empty; or NULL

@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Suite is a sink under test.
+// Suite describes a sink under test.
 type Suite struct {
 	// Open opens the sink's store in dir, as a starting process does. dir is empty, or was left by an earlier process.
 	// Required.
@@ -17,21 +17,21 @@ type Suite struct {
 	// depend on the order of the items. Required.
 	Model func(s *Stream) map[string]string
 
-	// Refused reports whether a permanent error of a Write is correct, such as that of two items that claim one row.
-	// The change is then dead-lettered, and the rest of its effect must have happened. Default: no permanent error is
-	// correct.
+	// Refused reports whether a permanent error of a Write is correct. It is, for example, if two items claim one row.
+	// The change is then dead-lettered, and all other effects of the change must have happened. Default: no permanent
+	// error is correct.
 	Refused func(err error) bool
 
-	// ByState is true for sinks that compare an item with their memory of it and never read its old image. It adds the
-	// properties MidStream, LostRange, HandOver and Contested. The model then also gets streams that begin with a
-	// change of an existing item, and streams with a gap.
+	// ByState is true for sinks that compare an item with what they remember of it, and never read its old image. It
+	// adds the properties MidStream, LostRange, HandOver and Contested. The model then also gets streams that begin
+	// with a change of an existing item, and streams with a gap.
 	ByState bool
 
 	// Flaws is true for sinks that cannot plan some images, because of their settings or their store. It adds the
 	// property Flawed, and needs [Store.Flawed].
 	Flaws bool
 
-	// LastWins is true if of two writes of one version the last one stays. Then the property Flawed has no late worker
+	// LastWins is true if the last of several writes of one version stays. The property Flawed then has no late worker
 	// with other settings.
 	LastWins bool
 
@@ -52,13 +52,14 @@ type Store struct {
 	// f.Call. Required. If several processes may have the store open, the sink should open it itself.
 	Sink func(f *Faults) (pipeline.Sink, error)
 
-	// Flawed makes a sink with settings that images with one of the attributes [FlawWhen] and so on spoil, as far as
-	// the sink uses such settings. For all other images it does the same as Sink's sinks. Required if [Suite.Flaws] is
-	// set.
+	// Flawed makes a sink with settings that fail on images with flaws ([FlawWhen] and the constants after it), as far
+	// as the sink has such settings. For all other images the sink does the same as a sink of Sink. Required if
+	// [Suite.Flaws] is set.
 	Flawed func(f *Faults) (pipeline.Sink, error)
 
-	// State reads the store without a cache of a sink. It returns the reader's view: by a key, text that is equal for
-	// equal content. An entry that readers must see once is in it once. Required.
+	// State reads the store, without any cache of a sink, as a reader sees it. It returns a text for each entry, by a
+	// key. Equal contents have equal texts. If the store has an entry twice that readers must see once, State returns
+	// an error. Required.
 	State func() (map[string]string, error)
 
 	// Close closes the store as a process that ends normally. Default: nothing to close.

@@ -16,19 +16,19 @@ import (
 type worker struct {
 	sink    pipeline.Sink
 	events  func(c *record.Change) []pipeline.Event
-	refused func(err error) bool // nil: every permanent error is a fault of the sink
+	refused func(err error) bool // reports whether a permanent error is correct; nil: no permanent error is
 	dead    []letter             // permanent failures, in order
-	again   bool                 // the worker delivers letters again
+	again   bool                 // the worker is redriving
 	carrier *carrier             // nil before the first batch
 }
 
-// letter is a change that failed permanently.
+// letter is a change that failed permanently, as a dead letter is.
 type letter struct {
 	change  *record.Change
-	refused bool // refused by the sink, which may refuse it again
+	refused bool // the sink refused the change, and may refuse it again
 }
 
-// attempts is the number of tries of a delivery before the suite fails a sink that calls every failure transient.
+// attempts is the maximum number of tries of a delivery. After that many transient errors the suite fails the sink.
 const attempts = 100
 
 // deliver plans and writes one batch of changes, and retries transient failures. It returns a fault of the sink, or
@@ -42,8 +42,8 @@ func (w *worker) deliver(ctx context.Context, changes []*record.Change) (err err
 	return w.carrier.planAndWrite(ctx, changes, func(ds []pipeline.Delivery) error { return w.writeAll(ctx, ds) })
 }
 
-// writeAll writes the planned deliveries of one batch, in one Write, or in several if the sink does not keep the order
-// of keys.
+// writeAll writes the planned deliveries of one batch in one Write. If the sink does not keep the order of keys, it
+// makes several Writes, so that no Write has two changes of a key.
 func (w *worker) writeAll(ctx context.Context, planned []pipeline.Delivery) error {
 	keys := make(map[item.Key]bool)
 	from := 0
@@ -101,7 +101,8 @@ func (w *worker) write(ctx context.Context, ds []pipeline.Delivery) error {
 				again = append(again, d)
 			case w.again && ds[i].Outcome == pipeline.Superseded &&
 				!slices.ContainsFunc(w.dead, func(l letter) bool { return l.change.Key == ds[i].Change.Key }):
-				// the sink has a newer version of the item, and no earlier letter of it stays: the letter goes
+				// The sink has a newer version of the item, and no earlier letter of the item is left. So this letter
+				// is dropped.
 			case errors.Is(failure, errPermanent):
 				w.dead = append(w.dead, letter{change: ds[i].Change})
 			case w.refused != nil && w.refused(failure):

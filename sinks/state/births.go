@@ -33,7 +33,8 @@ type Birth struct {
 	Fresh bool
 
 	Stage Stage
-	// changes of the stream that were made before Floor are not written; zero: all are written. UTC, whole seconds
+	// Floor is the earliest time of the changes of the stream that are written. If it is zero, all are written. UTC,
+	// whole seconds
 	Floor  time.Time
 	Stream string // ARN of the stream whose changes follow the backfill; "" if unknown
 	// Run is the id of the [Backfill] that fills or filled the output, or "rebuild" or "none" (see package sinks). It
@@ -174,7 +175,8 @@ type LostError struct {
 	What string // the expected and the found state or output
 	Way  string // hint for the user; if it is "", Error names a command that helps
 
-	// flags that select the file and the stores in the command that Error names; "" if no flags are needed
+	// Flags are the flags that select the file and the stores in the command that Error names. They are "" if no flags
+	// are needed
 	Flags string
 }
 

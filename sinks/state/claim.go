@@ -34,8 +34,8 @@ type Claim struct {
 type RowClaims struct {
 	Row      Row
 	Revision string // unique text of the last write of the claims; "" if no claims are stored
-	// the claim that has the row; zero if no claim has it. If claims wait and no claim has the row, the state is
-	// damaged
+	// Owner is the claim that has the row; zero if no claim has it. If claims wait and no claim has the row, the state
+	// is damaged
 	Owner   Claim
 	Waiting []Claim // the other claims, in no order
 }

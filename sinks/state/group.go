@@ -21,7 +21,8 @@ type GroupWrite struct {
 // ContributionWrite replaces the contribution of one item.
 type ContributionWrite struct {
 	Source item.Key
-	// expected stored contribution, compared by Version and Void; zero if no contribution may be stored
+	// Expected is the expected stored contribution, compared by Version and Void. It is zero if no contribution may be
+	// stored
 	Expected Contribution
 	Next     Contribution
 

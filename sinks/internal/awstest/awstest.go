@@ -1,6 +1,6 @@
 // Package awstest is for the tests of stores on AWS services. It makes clients of the test servers whose endpoints are
 // in environment variables. A test can put a [Tap] between a client and its server, for faults that the server never
-// has: failed entries, throttles, lost answers.
+// has, such as failed entries, throttling and lost answers.
 package awstest
 
 import (
@@ -30,8 +30,8 @@ const (
 const Region = "us-east-1"
 
 // Tap answers a request of a client. op is the name of the operation if the request contains it (SQS, SNS,
-// EventBridge), and otherwise the HTTP method. send sends the request with another body to the server, and returns the
-// response. Tap may call it any number of times.
+// EventBridge), and otherwise the HTTP method. send sends the request with a given body to the server, and returns the
+// response. Tap may call send any number of times.
 type Tap func(
 	op string, r *http.Request, body []byte, send func(body []byte) (*http.Response, error),
 ) (*http.Response, error)
@@ -67,7 +67,8 @@ func config(endpoint string, tr http.RoundTripper) aws.Config {
 // Name returns a random lower-case name that begins with prefix.
 func Name(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()[:12]) }
 
-// Transport returns a transport whose calls tap answers. send of the tap sends calls with next. tap may be nil.
+// Transport returns a transport whose calls tap answers. The tap's send uses next. If tap is nil, next answers all
+// calls.
 func Transport(next http.RoundTripper, tap Tap) http.RoundTripper { return &transport{next, tap} }
 
 type transport struct {

@@ -14,8 +14,8 @@ import (
 // FullHint is the hint in errors of a full disk.
 const FullHint = "the disk is full: free space and start again, it continues where it stopped"
 
-// Classify marks the error of a write to a file or folder. The error is fatal if no retry can succeed; then its text
-// has a hint. Otherwise it is transient. Failed returns nil if err is nil.
+// Classify marks the error of a write to a file or folder. If no retry can succeed, the error is fatal and its text has
+// a hint. Otherwise the error is transient. Classify returns nil if err is nil.
 func Classify(err error) error {
 	hint := ""
 	switch {
@@ -37,7 +37,7 @@ func isFull(err error) bool {
 // probeBytes is the number of bytes that Full writes.
 const probeBytes = 64 << 10
 
-// Full reports whether a folder has no space for a small file. It finds out by writing one. Callers need it because
+// Full reports whether a folder has no space for a small file. It tries to write such a file. Callers need Full because
 // SQLite does not report why a write failed.
 func Full(dir string) bool {
 	f, err := os.CreateTemp(dir, ".room-*")

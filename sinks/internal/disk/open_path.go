@@ -8,20 +8,20 @@ import (
 	"github.com/tablewake/tablewake/pipeline/filelock"
 )
 
-// OpenPath is a path with the file or folder that a process keeps open there for writing. If the file is removed or
-// replaced, writes still succeed, but their data is lost.
+// OpenPath is a path, and the file or folder at the path that a process keeps open for writing. If the file is removed
+// or replaced, writes to the open file still succeed, but their data is lost.
 type OpenPath struct {
 	path string
 	info fs.FileInfo
 }
 
-// NewOpenPath returns the path with the file or folder that is there now.
+// NewOpenPath returns an OpenPath with the file or folder that is at the path now.
 func NewOpenPath(path string) (OpenPath, error) {
 	info, err := os.Stat(path)
 	return OpenPath{path, info}, err
 }
 
-// Check returns a fatal error if the file is no longer at the path.
+// Check returns a fatal error if the file or folder is no longer at the path.
 func (o OpenPath) Check() error {
 	current, err := filelock.Current(o.path, o.info)
 	if err == nil && !current {

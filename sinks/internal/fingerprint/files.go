@@ -1,4 +1,5 @@
-// Package fingerprint keeps the fingerprints of sinks in files beside their output. Each sink has one file.
+// Package fingerprint keeps the fingerprints of sinks in files beside their output. A fingerprint holds the settings
+// that shaped a sink's output. Each sink has one file.
 package fingerprint
 
 import (
@@ -29,7 +30,7 @@ var _ state.Fingerprints = Files{}
 // OpenDir returns the fingerprints beside the output in dir. [Files.SetFingerprint] creates the folder.
 func OpenDir(dir string) Files { return Files{filepath.Join(dir, Folder)} }
 
-// Fingerprint returns the fingerprint of a sink's output; false if there is none.
+// Fingerprint returns the fingerprint of a sink's output. It returns false if no fingerprint is stored.
 func (f Files) Fingerprint(_ context.Context, pipeline, sink string) (state.Fingerprint, bool, error) {
 	b, err := os.ReadFile(f.path(pipeline, sink))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -39,7 +39,7 @@ func openFile(path string) (*file, error) {
 	return &file{path: path, f: f}, nil
 }
 
-// current reports whether the path still has this file, and the file still has all bytes up to end.
+// current reports whether this file is still at its path, and still has all bytes up to end.
 func (l *file) current() (bool, error) {
 	info, err := l.f.Stat()
 	if err != nil || info.Size() < l.end {
@@ -48,12 +48,12 @@ func (l *file) current() (bool, error) {
 	return filelock.Current(l.path, info)
 }
 
-// catchUp passes the lines that were appended since the last call to see. Then it makes the lines durable, because
-// their writer may have died before it did so.
+// catchUp calls see with each line that was appended since the last call of catchUp. Then it syncs the file, because
+// the writer of the lines may have died before its sync.
 //
-// If see returns an error, the line is passed to broken. If broken returns true, it has kept a copy, and the line is
-// replaced by blanks, or cut off if it is a last line without '\n'. Otherwise the line stays. A last line without '\n'
-// that stays gets one.
+// If see returns an error, catchUp calls broken with the line. If broken returns true, it has kept a copy of the line.
+// catchUp then replaces the line by blanks, or cuts it off if it is a last line without '\n'. If broken returns false,
+// the line stays. If a last line without '\n' stays, catchUp adds the '\n'.
 func (l *file) catchUp(see func(Position, []byte) error, broken func(Position, []byte) bool) error {
 	info, err := l.f.Stat()
 	if err != nil || info.Size() == l.end && !l.dirty {
@@ -90,7 +90,8 @@ func (l *file) catchUp(see func(Position, []byte) error, broken func(Position, [
 	return err
 }
 
-// endLine ends or cuts off a last line of n bytes that lacks its '\n'.
+// endLine handles a last line of n bytes without '\n'. It adds the '\n', or cuts the line off if the line is broken and
+// a copy was kept.
 func (l *file) endLine(n int64, see func(Position, []byte) error, broken func(Position, []byte) bool) error {
 	line := make([]byte, n)
 	if _, err := l.f.ReadAt(line, l.end); err != nil {
@@ -107,8 +108,8 @@ func (l *file) endLine(n int64, see func(Position, []byte) error, broken func(Po
 	return nil
 }
 
-// append writes n lines, each ended by '\n', and returns when they are on disk. After an
-// error none of them is in the file.
+// append writes n lines, each ended by '\n', and returns when they are on disk. After an error none of the lines is in
+// the file.
 func (l *file) append(lines []byte, n int) error {
 	_, err := l.f.WriteAt(lines, l.end)
 	if err == nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // Lines yields the lines of r without their '\n'. It leaves out a last line that has no '\n'. A line is valid until the
-// next one is pulled. A pulled error ends the sequence.
+// next line is yielded. An error ends the sequence.
 func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		br := bufio.NewReaderSize(r, 64<<10)

@@ -39,13 +39,14 @@ type LogOptions struct {
 	Files func() ([]string, error)
 	// Next returns the path of the file that follows last. last is "" if there is no file yet. Required.
 	Next func(last string) string
-	// Bytes is the size in bytes from which on a file is full: the next line goes to a new file. Default: no limit.
+	// Bytes is the size in bytes at which a file is full. The next line then goes to a new file. Default: no limit.
 	Bytes int64
 
-	// OnLine is called once with each line of other processes, and with each line that was there when the log was
-	// opened. The line is valid during the call. An error means that the line is broken. Required.
+	// OnLine is called once with each line that another process appended, and with each line that existed when the log
+	// was opened. The line is valid during the call. OnLine returns an error if the line is broken. Required.
 	OnLine func(at Position, line []byte) error
-	// OnReset is called when files were removed or replaced. After it, See is called with all lines again. Required.
+	// OnReset is called when files were removed or replaced. After that, OnLine is called with all lines again.
+	// Required.
 	OnReset func()
 
 	// Logger logs each broken line. Default: discards.
@@ -54,16 +55,16 @@ type LogOptions struct {
 
 // Log appends lines to files. Any number of processes of a host can append to the same files, one at a time.
 //
-// A Log sets a broken line aside: it copies the line to a file FILE.lineN.broken, and replaces it by blanks. A Log is
-// for one goroutine at a time.
+// A Log sets a broken line aside. It copies the line to a file FILE.lineN.broken, and replaces the line by blanks. A
+// Log is for one goroutine at a time.
 type Log struct {
 	o     LogOptions
 	paths []string // paths of the files when they were last read
-	file  *file    // the last of the files; nil if there is none
+	file  *file    // the last of the files; nil if no file is open
 	lock  *filelock.Lock
 }
 
-// lockTimeout is how long Begin waits for the lock. Another process has the lock while it writes and syncs lines.
+// lockTimeout is how long Acquire waits for the lock. Another process has the lock while it writes and syncs lines.
 const lockTimeout = 30 * time.Second
 
 // NewLog returns a log that has seen no line.
@@ -74,10 +75,11 @@ func NewLog(o LogOptions) *Log {
 	return &Log{o: o}
 }
 
-// Acquire takes the lock and passes the lines that other processes appended to See. All lines that See got are on disk.
-// Other processes wait until end is called. Begin blocks while another process has the lock: for at most 30 seconds,
-// when it returns [filelock.ErrInUse], and until ctx is done, when it returns the cause of ctx. It creates a missing
-// folder.
+// Acquire takes the lock. Then it calls OnLine with each line that other processes have appended. All lines that OnLine
+// got are on disk when Acquire returns. Other processes wait until end is called.
+//
+// Acquire blocks while another process has the lock. After 30 seconds it returns [filelock.ErrInUse]. If ctx is done
+// before that, it returns the cause of ctx. It creates a missing folder.
 func (l *Log) Acquire(ctx context.Context) (end func(), err error) {
 	lock, err := filelock.Take(ctx, l.o.Lock, filelock.Exclusive, lockTimeout)
 	if errors.Is(err, filelock.ErrInUse) {
@@ -87,7 +89,7 @@ func (l *Log) Acquire(ctx context.Context) (end func(), err error) {
 		return nil, err
 	}
 	l.lock = lock
-	end = func() { _ = lock.Release() } // after an error, the system releases it when the process ends
+	end = func() { _ = lock.Release() } // after an error the system releases the lock when the process ends
 	if err := l.catchUp(); err != nil {
 		end()
 		return nil, err
@@ -95,7 +97,7 @@ func (l *Log) Acquire(ctx context.Context) (end func(), err error) {
 	return end, nil
 }
 
-// catchUp passes new lines to See. If files were removed or replaced, it passes all lines again.
+// catchUp passes new lines to OnLine. If files were removed or replaced, it calls OnReset and passes all lines again.
 func (l *Log) catchUp() error {
 	files, err := l.o.Files()
 	if err != nil {
@@ -129,7 +131,7 @@ func (l *Log) catchUp() error {
 	return nil
 }
 
-// hasKnownFiles reports whether files contains all known files, and the last known file was not replaced.
+// hasKnownFiles reports whether files contains all files that were read before, and the last of these was not replaced.
 func (l *Log) hasKnownFiles(files []string) (bool, error) {
 	for _, path := range l.paths {
 		if !slices.Contains(files, path) {
@@ -156,9 +158,9 @@ func (l *Log) openFile(path string) error {
 	return nil
 }
 
-// Append appends n lines, each ended by '\n'. When all are on disk, it returns the position of the last one. See is not
-// called with them. After an error, none of the lines is in the log. If the file was removed, the next Begin calls
-// Reset. Append may be called between Begin and end.
+// Append appends n lines, each ended by '\n'. When all lines are on disk, it returns the position of the last one.
+// OnLine is not called with these lines. After an error, none of the lines is in the log. If the file was removed or
+// replaced, the next Acquire calls OnReset. Append may be called between Acquire and end.
 func (l *Log) Append(lines []byte, n int) (Position, error) {
 	if l.file == nil || l.o.Bytes > 0 && l.file.end >= l.o.Bytes {
 		if err := l.Rotate(); err != nil {
@@ -178,7 +180,7 @@ func (l *Log) Append(lines []byte, n int) (Position, error) {
 	return Position{l.file.path, l.file.lines}, nil
 }
 
-// Rotate begins a new file. It may be called between Begin and end.
+// Rotate begins a new file. It may be called between Acquire and end.
 func (l *Log) Rotate() error {
 	last := ""
 	if l.file != nil {
@@ -192,8 +194,9 @@ func (l *Log) Rotate() error {
 	return nil
 }
 
-// Files returns the paths of the files when they were last read. size is the number of bytes that were read of the last
-// file, and lines is their number of lines. These bytes do not change, except for broken lines.
+// Files returns the paths of the files when they were last read. size is the number of bytes of the last file that were
+// read or appended, and lines is the number of lines in these bytes. These bytes do not change, except for broken
+// lines.
 func (l *Log) Files() (files []string, size int64, lines int) {
 	if l.file != nil {
 		size, lines = l.file.end, l.file.lines
@@ -211,9 +214,9 @@ func (l *Log) Close() error {
 	return f.f.Close()
 }
 
-// setAside copies a broken line to a file of its own, and reports whether that succeeded. It appends to that file,
-// because several broken lines may have the same number: a broken last line is cut off, and the next line gets its
-// number.
+// setAside copies a broken line to a separate file, and reports whether that succeeded. It appends to that file,
+// because several broken lines may have the same number. That happens because a broken last line is cut off, and the
+// next line then gets its number.
 func (l *Log) setAside(at Position, line []byte) bool {
 	copyPath := fmt.Sprintf("%s.line%d.broken", at.File, at.Line)
 	f, err := private.OpenFile(copyPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY)

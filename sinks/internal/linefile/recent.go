@@ -6,7 +6,7 @@ import "crypto/sha256"
 type Recent struct {
 	indexes map[digest]int // index in ring of each remembered id
 	ring    []digest
-	next    int // index in ring that the next id gets, once ring has limit ids
+	next    int // index in ring of the oldest id, which the next id replaces once ring has limit ids
 	limit   int // maximum number of ids
 }
 
@@ -23,7 +23,7 @@ func (r *Recent) Has(id string) bool {
 	return ok
 }
 
-// Add remembers id. If there are limit ids already, id replaces the oldest.
+// Add remembers id. If limit ids are remembered already, id replaces the oldest of them.
 func (r *Recent) Add(id string) {
 	d := digestOf(id)
 	if _, ok := r.indexes[d]; ok {
@@ -42,7 +42,7 @@ func (r *Recent) Add(id string) {
 	r.next = (r.next + 1) % r.limit
 }
 
-// Forget forgets id. Its place in the ring stays occupied until it is the oldest.
+// Forget forgets id. The id still counts for the limit until it would be the oldest.
 func (r *Recent) Forget(id string) { delete(r.indexes, digestOf(id)) }
 
 func digestOf(id string) digest {

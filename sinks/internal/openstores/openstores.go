@@ -18,13 +18,14 @@ type Stores struct {
 	close  []func() error // functions that Close calls, the last one first
 }
 
-// New returns a set without open stores. of is the name of the package that opens them, for errors. Close calls the
-// functions afterClose after it has closed the stores, the last one first.
+// New returns a Stores without open stores. of is the name of the package that opens them, for errors. After
+// [Stores.Close] has closed the stores, it calls the functions afterClose, the last one first.
 func New(of string, afterClose ...func() error) *Stores {
 	return &Stores{of: of, byName: make(map[string]any), close: afterClose}
 }
 
-// Open returns the store of a name. make opens it the first time.
+// Open returns the store of a name. If the store is not open yet, Open calls make to open it. It returns an error if
+// the store has another type than T, or if the Stores are closed.
 func Open[T any](s *Stores, name string, make func() (T, error)) (T, error) {
 	var none T
 	s.mu.Lock()

@@ -1,4 +1,4 @@
-// Package parallel makes several calls at once.
+// Package parallel makes a bounded number of calls at once.
 package parallel
 
 import (

@@ -16,7 +16,8 @@ import (
 // errs creates the errors of this package. They carry a redacted text, which logs may contain.
 const errs = redact.Class("missing")
 
-// FIFO reports whether a queue or topic keeps the order of messages, by its name.
+// FIFO reports whether a queue or topic keeps the order of messages. The names of such queues and topics end with
+// .fifo.
 func FIFO(name string) bool { return strings.HasSuffix(name, ".fifo") }
 
 // Missing reports whether err says that a queue, a topic or a bus does not exist.
@@ -46,7 +47,7 @@ func (p *Place) Create(ctx context.Context, client *sqs.Client, attributes map[s
 	return nil
 }
 
-// CheckAccount returns an error if the configuration names a queue of another account than the one that Create created.
+// CheckAccount returns an error if Create created the queue in another account than the configuration names.
 func (p *Place) CheckAccount() error {
 	if p.expected == "" {
 		return nil
@@ -60,8 +61,8 @@ func accountAndName(url string) string {
 	return strings.Join(parts[max(0, len(parts)-2):], "/")
 }
 
-// Elsewhere returns an error if created differs from named, which is the queue or topic in the configuration. The cause
-// is that a service creates only in the account of the credentials.
+// Elsewhere returns an error if created differs from named, the queue or topic in the configuration. They differ if
+// named is in another account, because a service creates only in the account of the credentials.
 func Elsewhere(created, named string) error {
 	if created == named {
 		return nil
@@ -71,14 +72,15 @@ func Elsewhere(created, named string) error {
 		redact.Safe(created), redact.Safe(named)))
 }
 
-// The wait for a new queue, topic or bus. SQS documents that a new queue can be used after a second.
+// visibleTries and visiblePause limit the wait for a new queue, topic or bus. SQS documents that a new queue can be
+// used after a second.
 const (
 	visibleTries = 15
 	visiblePause = time.Second
 )
 
-// Ensure calls look, which finds a queue, a topic or a bus. If that is missing and mayCreate is set, Ensure calls
-// create. Then it calls look until look finds the new one.
+// Ensure calls look, which finds a queue, a topic or a bus. If look reports that it is missing and mayCreate is set,
+// Ensure calls create. Then it calls look again until look succeeds.
 func Ensure(ctx context.Context, mayCreate bool, look, create func(context.Context) error) error {
 	err := look(ctx)
 	if !mayCreate || !Missing(err) {
@@ -90,7 +92,7 @@ func Ensure(ctx context.Context, mayCreate bool, look, create func(context.Conte
 	return awaitVisible(ctx, look)
 }
 
-// awaitVisible calls look until its error is not Missing, for at most 15 seconds.
+// awaitVisible calls look until the result is not a Missing error, for at most 15 seconds.
 func awaitVisible(ctx context.Context, look func(context.Context) error) error {
 	err := look(ctx)
 	for range visibleTries {

@@ -1,5 +1,5 @@
-// Package queue is shared by all packages that write to SQS queues. It finds and creates a queue, and it has the limits
-// of a call and the ids of its entries.
+// Package queue is shared by all packages that write to SQS queues. It finds and creates queues. It also has the limits
+// of one call, and the ids of the entries of a call.
 package queue
 
 import (
@@ -11,19 +11,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
 
-// Place identifies a queue by the parts of its name, ARN or URL.
+// Place identifies a queue. It holds the parts of the queue's name, ARN or URL.
 type Place struct {
 	Name    string
 	URL     string // "" until Find has read it
 	Region  string // "" for the client's Region
 	Account string // "" for the client's account
 
-	expected string // "ACCOUNT/NAME" that Create should have created; "" if the configuration names no account
+	// expected is the "ACCOUNT/NAME" that the configuration names, or "" if it names no account. CheckAccount compares
+	// it with the queue that Create created
+	expected string
 }
 
-// PlaceOf parses a queue's URL, ARN or name. A URL is
-// https://sqs.REGION.amazonaws.com/ACCOUNT/NAME. A host that does not belong to AWS names
-// no Region.
+// PlaceOf parses a queue's URL, ARN or name. A URL is https://sqs.REGION.amazonaws.com/ACCOUNT/NAME. If the host of a
+// URL does not belong to AWS, the Region is "".
 func PlaceOf(queue string) Place {
 	if p := strings.SplitN(queue, ":", 6); len(p) == 6 && p[0] == "arn" {
 		return Place{Name: p[5], Region: p[3], Account: p[4]}
@@ -41,7 +42,7 @@ func PlaceOf(queue string) Place {
 		switch {
 		case label == "sqs" || label == "sqs-fips":
 			place.Region = host[i+1]
-		case label == "queue" && i == 1: // the older form
+		case label == "queue" && i == 1: // the older form of the host: REGION.queue.amazonaws.com
 			place.Region = host[0]
 		}
 	}
@@ -92,7 +93,7 @@ const MaxEntries = 10
 // EntryID returns the id of the entry with index i of a call.
 func EntryID(i int) string { return "e" + strconv.Itoa(i) }
 
-// EntryIndex returns the index in an id that EntryID made; -1 for any other id.
+// EntryIndex returns the index in an id that EntryID made, or -1 for any other id.
 func EntryIndex(id *string) int {
 	if id == nil || len(*id) != 2 || (*id)[0] != 'e' {
 		return -1

@@ -8,25 +8,26 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// Queue lets the writers of a row write it one after the other, in the order of their arrival. Two transactions on one
-// row conflict, and one of them would be sent again. Writers of other processes are not in the queue: conditions detect
-// them. The zero Queue is ready, and safe for concurrent use.
+// Queue lets the writers of a row write it one after the other, in the order of their arrival. Without the queue two
+// transactions on one row would conflict, and one of them would be sent again. Writers of other processes are not in
+// the queue; the conditions of the writes detect them. The zero Queue is ready, and safe for concurrent use.
 type Queue[K comparable] struct {
 	mu   sync.Mutex
-	last map[K]*turn[K] // by row: the last writer that arrived
+	last map[K]*turn[K] // row -> the last writer that arrived
 }
 
 // turn is a writer in the queues of its rows.
 type turn[K comparable] struct {
-	earlier  map[K]*turn[K] // by row: the writer that arrived before
-	released chan struct{}  // closed by release
-	// cancelled means that the turn was released before those of its earlier writers, so later writers wait for them
-	// too. It is set before released is closed.
+	earlier  map[K]*turn[K] // row -> the writer that arrived before this one
+	released chan struct{}  // release closes it
+	// cancelled means that the writer stopped waiting, and released its turn while earlier writers had not. Later
+	// writers then also wait for these earlier writers. cancelled is set before released is closed.
 	cancelled bool
 }
 
 // Wait blocks until all earlier writers of the rows have released them. The caller must call release, also after an
-// error. The error is the cause of ctx. Wait ignores a zero K, which is not a row. A row can be given twice.
+// error. If ctx ends first, Wait returns its cause as a transient error. Wait ignores a zero K, which is not a row. A
+// row can be given twice.
 //
 // A writer of several rows enters the queues of all of them at once, so that writers cannot wait for each other in a
 // circle.
@@ -61,8 +62,8 @@ func (q *Queue[K]) enter(rows []K) *turn[K] {
 	return t
 }
 
-// waitForEarlier blocks until each earlier writer has released its rows. If an earlier writer was cancelled, it also
-// blocks until the writers before that one have released theirs.
+// waitForEarlier blocks until each earlier writer has released its rows. If an earlier writer was cancelled,
+// waitForEarlier also waits for the writers before the cancelled one.
 func (t *turn[K]) waitForEarlier(ctx context.Context) error {
 	for _, e := range t.earlier {
 		select {
@@ -99,7 +100,8 @@ func (q *Queue[K]) release(t *turn[K], rows []K) {
 	close(t.released)
 }
 
-// writerBefore returns the last writer of the row that arrived before t and has not released it; nil if there is none.
+// writerBefore returns the last writer of the row that arrived before t and has not released the row. It returns nil if
+// there is no such writer.
 func (t *turn[K]) writerBefore(row K) *turn[K] {
 	if !t.cancelled {
 		return nil

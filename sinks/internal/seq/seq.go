@@ -4,7 +4,7 @@ package seq
 import "iter"
 
 // Map yields the result of change for each value. It leaves out a value if change returns false for keep. It also
-// yields an error of values or of change, which ends the sequence.
+// yields an error of values or of change. The error ends the sequence.
 func Map[T, U any](values iter.Seq2[T, error], change func(T) (u U, keep bool, err error)) iter.Seq2[U, error] {
 	return func(yield func(U, error) bool) {
 		for v, err := range values {
@@ -33,8 +33,8 @@ func Concat[T any](parts ...iter.Seq2[T, error]) iter.Seq2[T, error] {
 	}
 }
 
-// Chunk yields the values in slices of length n. The last slice may be shorter. A slice is valid until the next one. An
-// error ends the sequence, without the values since the last slice.
+// Chunk yields the values in slices of length n. The last slice may be shorter. A slice is valid until the next slice.
+// An error ends the sequence, and the values since the last slice are lost.
 func Chunk[T any](values iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		chunk := make([]T, 0, n)

@@ -43,10 +43,10 @@ type bulk struct {
 	store     *Store
 	mutations []search.Mutation
 	results   []search.Result
-	// mutations that did not fit the index's fields at the first attempt
+	// unfit has the mutations that did not fit the index's fields at the first attempt
 	unfit []unfitMutation
-	// the mutation that is sent alone, after the first attempt; nil during the first attempt. A repair sets an empty
-	// value, so that no mutation is sent alone
+	// alone is the mutation that is sent alone after the first attempt. It is nil during the first attempt. A repair
+	// sets an empty value, so that no mutation is sent alone
 	alone *unfitMutation
 	again bool // alone is to be sent once more
 
@@ -56,7 +56,8 @@ type bulk struct {
 // unfitMutation is a mutation that did not fit the index's fields.
 type unfitMutation struct {
 	i int
-	// fields whose types other documents decided. The mutation cannot lose the race for one of these fields twice
+	// decided has the fields whose types other documents decided. The mutation cannot lose the race for one of these
+	// fields twice
 	decided []string
 }
 

@@ -7,9 +7,10 @@ type limits struct {
 	count int // documents
 
 	mu sync.Mutex
-	// maximum bytes of a request. It decreases when the server finds a request too large, and never grows
+	// bytes is the maximum size of a request. It decreases when the server finds a request too large, and never grows
 	bytes int
-	// maximum bytes of a request to a busy server. It decreases with each refusal, and grows with each accepted request
+	// window is the maximum size of a request to a busy server, in bytes. It decreases with each refusal, and grows
+	// with each accepted request
 	window int
 }
 

@@ -24,7 +24,7 @@ import (
 // Indexes defines the indexes of one sink.
 type Indexes struct {
 	Pipeline string // required: name of the pipeline
-	// required: name of the sink. An index belongs to the sink that created it
+	// Sink is the name of the sink. Required. An index belongs to the sink that created it
 	Sink string
 
 	// Name is the template of the sink's index names. Applications read the indexes by these names, which are aliases.
@@ -46,7 +46,7 @@ type Indexes struct {
 	// server has no record of the sink, that is an error, and no index is created. Default: the sink begins now
 	WroteDocuments bool
 
-	// create the index with its first document, as for a template. Default: Open creates the index
+	// OnDemand makes the first document of an index create it, as for a template. Default: Open creates the index
 	OnDemand   bool
 	MaxIndexes int // maximum number of indexes that a template may create. Default: no limit
 }
@@ -57,9 +57,9 @@ type indexes struct {
 	definition *definition
 	creating   chan struct{} // full while a caller looks for or creates an index
 
-	// name of an index -> the time at which the index was last found ready
+	// readyAt maps the name of an index to the time at which the index was last found ready
 	readyAt sync.Map
-	// Unix time in nanoseconds. Until that time a missing index is refused without counting the indexes
+	// fullUntil is a Unix time in nanoseconds. Until that time a missing index is refused without counting the indexes
 	fullUntil atomic.Int64
 }
 

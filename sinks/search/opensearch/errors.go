@@ -89,7 +89,8 @@ type failure struct {
 // class is the meaning of a failure for the sender of the request.
 type class struct {
 	name string // name in logs
-	// marks the error for the pipeline; nil: the error is permanent, the document will never be accepted
+	// markError marks the error for the pipeline. If it is nil, the error is permanent: the document will never be
+	// accepted
 	markError func(error) error
 	hint      string // what an operator can do
 }
@@ -99,7 +100,7 @@ var (
 	busy     = &class{name: "throttled", markError: pipeline.Transient}
 	unwell   = &class{name: "unavailable", markError: pipeline.Transient}
 	tooLarge = &class{name: "too_large", hint: "raise http.max_content_length of the server, or leave fields out"}
-	// another writer changed the document between the server's read and its write
+	// outrun means that another writer changed the document between the server's read and its write
 	outrun   = &class{name: "conflict", markError: pipeline.Transient}
 	gone     = &class{name: "missing"} // the document does not exist
 	noIndex  = &class{name: "missing", markError: pipeline.Fatal, hint: "create the index, or let create do it"}

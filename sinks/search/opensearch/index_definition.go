@@ -27,7 +27,7 @@ type definition struct {
 	settings       map[string]any
 	mappings       map[string]any
 	settingsByPath map[string]string // the values of settings and of mappings, by path
-	// mappings of a new index: mappings and the rules of withDefaults. These rules are never compared
+	// created has the mappings of a new index: mappings and the rules of withDefaults. These rules are never compared
 	created map[string]any
 }
 

@@ -28,14 +28,14 @@ const (
 type indexRecord struct {
 	Pipeline string `json:"pipeline"`
 	Sink     string `json:"sink"`
-	// since this time the store has a tombstone for each deleted document; see StoreAge
+	// Born is the time since which the store has a tombstone for each deleted document; see StoreAge
 	Born time.Time `json:"born"`
-	// the configured definition of the sink's indexes, by path. Stored as asked
+	// Definition is the configured definition of the sink's indexes, by path. The stored name is asked
 	Definition  map[string]string  `json:"asked,omitempty"`
 	Fingerprint *state.Fingerprint `json:"fingerprint,omitempty"` // nil: no fingerprint is stored
-	// index -> UUID, for the indexes that were created. Stored as made
+	// UUIDs maps the indexes that were created to their UUIDs. The stored name is made
 	UUIDs map[string]string `json:"made,omitempty"`
-	// index -> begin, for the indexes that are being created. Stored as pending
+	// Creating maps the indexes that are being created to the time when that began. The stored name is pending
 	Creating map[string]time.Time `json:"pending,omitempty"`
 }
 

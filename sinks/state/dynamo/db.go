@@ -51,7 +51,7 @@ type DB struct {
 	closed      atomic.Bool
 
 	accepted acceptedIdentities
-	// Target -> bool: targets that [DB.Touch] has recorded; the value is true if the stored note has witnesses
+	// touched maps each Target that [DB.Touch] has recorded to a bool. It is true if the stored note has witnesses
 	touched sync.Map
 }
 

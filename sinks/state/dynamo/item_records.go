@@ -15,7 +15,8 @@ import (
 // Attributes of guards, contributions and tombstones.
 const (
 	attrVersion = "version"
-	// BOOL, only present if the change could not be applied. The name is a reserved word of DynamoDB
+	// attrVoid is a BOOL. It is only present if the change could not be applied. The name is a reserved word of
+	// DynamoDB
 	attrVoid   = "void"
 	attrRow    = "row"    // in a guard: the row that the item claims
 	attrShares = "shares" // in a contribution: B, state.Contribution.AppendShares

@@ -54,7 +54,8 @@ type memberChange struct {
 	key    string
 	value  string // state.SortableText
 	remove bool
-	// attrMemberValue and attrMemberID of the texts that the sort key has only as a hash; nil if it has both texts
+	// hashed has attrMemberValue and attrMemberID of the texts that the sort key has only as a hash. It is nil if the
+	// sort key has both texts
 	hashed Item
 }
 
