@@ -106,8 +106,8 @@ type BackfillOptions struct {
 }
 
 // Backfill makes a pipeline of some sinks. Its source is a snapshot of the table, or an archive of its changes. It
-// raises no events. If an item claims a row of a view and another item has the row, the claim waits and the item is not
-// a dead letter. A Go sink ([With], [On]) gets each item as a change with the operation SNAPSHOT. If order matters to a
+// raises no events. Several items may claim one row of a view. The claims that do not get the row wait, and are not
+// dead letters. A Go sink ([With], [On]) gets each item as a change with the operation SNAPSHOT. If order matters to a
 // Go sink, it must compare versions, because changes of the stream are newer than items of a snapshot.
 func Backfill(o BackfillOptions) Option {
 	return optionFunc(func(a *assembly) { a.backfill, a.finite = &o, true })

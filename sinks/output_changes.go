@@ -55,8 +55,8 @@ const (
 // SettingChange is a setting that differs. An absent setting is "".
 type SettingChange struct{ Name, Old, New string }
 
-// CompareOutputs compares each sink of the file with its output, in the order of the file, and then lists the outputs
-// of sinks that the file does not have. If names are given, it compares only these sinks, and does not read or list the
+// CompareOutputs compares each sink of the file with its output, in the order of the file. Then it lists the outputs of
+// sinks that the file does not have. If names are given, it compares only these sinks, and does not read or list the
 // outputs of other sinks. stores must open existing outputs and create none.
 func CompareOutputs(ctx context.Context, cfg *config.Config, stores Stores, names ...string) ([]OutputChange, error) {
 	m, err := openBirths(ctx, cfg, stores, "")

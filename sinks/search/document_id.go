@@ -52,9 +52,9 @@ func (s *Sink) id(c *record.Change) string {
 	return DocumentID(s.o.Mask.Key(c))
 }
 
-// CheckIndex returns an error if OpenSearch does not accept the name of an index. It accepts at
-// most 255 bytes, no upper-case letter, none of \ / * ? " < > | # : , and space, no
-// leading - _ or +, and neither . nor .. alone.
+// CheckIndex returns an error if OpenSearch does not accept the name of an index. A name has at most 255 bytes. It has
+// no upper-case letter, no space and none of the characters \ / * ? " < > | # : and comma. It does not begin with - _
+// or +, and is neither . nor .. alone.
 func CheckIndex(name string) error {
 	const forbidden = "\\/*?\"<>|#:, \t\r\n\x00"
 	switch {

@@ -25,8 +25,9 @@ func (h *hasher) hashOf(text string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// append appends the hash of a scalar as a JSON string. The hashed text is the text of an S, the canonical number of an
-// N, "true" or "false", or the base64url of a B without padding. NULL stays null, because there is nothing to hide.
+// append appends the hash of a scalar as a JSON string. The hashed text depends on the type. It is the text of an S,
+// the canonical number of an N, "true" or "false" for a BOOL, or the base64url of a B without padding. NULL stays null,
+// because there is nothing to hide.
 func (h *hasher) append(dst []byte, v item.Value) []byte {
 	var text string
 	switch v.Kind() {

@@ -27,21 +27,21 @@ type documentLocation struct {
 	unknown bool   // the name of the index cannot be made from the image
 }
 
-// Plan adds the mutations of a change: a put if the new image has a document, and a tombstone if the old image had a
-// document in another index. If neither image has a document, Plan does not evaluate the routing. If the stream does
-// not show the old image, Plan assumes that there was a document. If the name of the index also depends on the item,
-// the index of the old document is unknown, and Plan returns an error. [Sink.Requires] makes the pipeline refuse such a
-// stream when it starts.
+// Plan adds the mutations of a change. It adds a put if the new image has a document. It adds a tombstone if the old
+// image had a document and the new image has no document in the same index. If neither image has a document, Plan does
+// not evaluate the routing. If the stream does not show the old image, Plan assumes that there was a document. If the
+// name of the index also depends on the item, the index of the old document is unknown, and Plan returns an error.
+// [Sink.Requires] makes the pipeline refuse such a stream when it starts.
 //
 // If no document can be made of an image, the change fails after its tombstone is durable. It becomes a dead letter.
 // After an operator corrects the settings, the change is redriven. There are two cases:
 //
-//   - The new image is at fault. A void tombstone ([Mutation].Void) replaces the item's document now, because the next
-//     change cannot remove it: its old image is the one that no document can be made of.
+//   - The new image is at fault. A void tombstone ([Mutation].Void) replaces the item's document now. The next change
+//     could not remove that document, because no document can be made of its old image, which is this image.
 //   - The old image is at fault. The earlier change made no document of it, and removed the document before it. If the
-//     image names an index, Plan nevertheless adds a tombstone in that index, because a redrive of the earlier change
-//     may put a document there. If the image names no index, this change goes to dead letters too. So both are
-//     redriven, this one after the earlier one.
+//     image names an index, Plan nevertheless adds a tombstone in that index. A redrive of the earlier change may put a
+//     document there. If the image names no index, this change goes to dead letters too. So both are redriven, this one
+//     after the earlier one.
 func (s *Sink) Plan(d *pipeline.Delivery) error {
 	c := d.Change
 	if !c.New.Exists() && !c.Removed() {

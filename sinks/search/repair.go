@@ -10,7 +10,7 @@ import (
 )
 
 // Repairer is implemented by a [Store] that can repair documents. A repair is made after a comparison found that a
-// stored document differs from the one that is planned for the item of the source table.
+// stored document differs from the document that is planned for the item.
 type Repairer interface {
 	// RepairDocuments applies each repair on condition that the document that the repair read is still stored. It
 	// returns one Result for each repair, in order. A repair is Overtaken if the stored document has changed since it

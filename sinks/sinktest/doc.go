@@ -2,10 +2,10 @@
 // that other deliveries leave the store as a clean pass would. Deliveries come again, late, out of order across items,
 // from a lagging worker, or on both sides of a crash.
 //
-// A test gives [Run] a [Suite]: how to open the sink on a store, how to read the store back, and a model of the
-// required contents. The suite makes random streams ([Streams]), delivers them as a pipeline does, and compares the
-// contents of the store with the model. The model gets [Record]s, which are plain Go maps from the generator. So it
-// depends neither on the decoder nor on a planner.
+// A test gives [Run] a [Suite] with three things: how to open the sink on a store, how to read the store back, and a
+// model. The model is a function that returns the required contents. The suite makes random streams ([Streams]),
+// delivers them as a pipeline does, and compares the contents of the store with the model. The model gets [Record]s,
+// which are plain Go maps from the generator. So it depends neither on the decoder nor on a planner.
 //
 //	func TestConformance(t *testing.T) {
 //		sinktest.Run(t, sinktest.Suite{

@@ -57,8 +57,8 @@ func drawFlaw(t *rapid.T, image Item) {
 
 // flawed: an image that cannot be planned must leave nothing of the item's former state, and later changes and removals
 // must work. The dead letters are redriven twice: first without success, and then after the settings were corrected.
-// After that the store must hold the result of a clean pass under the corrected settings, even if a worker with the old
-// settings writes late.
+// After that the store must hold the result of a clean pass under the corrected settings. That must stay so if a worker
+// with the old settings writes late.
 func flawed(t *testing.T, s Suite) {
 	s.Stream.flaws = true
 	runFixed(t, s, func(st *stage) {

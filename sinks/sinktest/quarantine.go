@@ -34,8 +34,8 @@ type Memory struct {
 
 // RunQuarantine checks dead letters and marks. A pipeline and redrives run on a sink that has no versions and refuses
 // changes at random. The process dies between any two steps and starts again. In the end the sink must have every
-// change, the first deliveries of an item's changes must have been in order, and no dead letter and no mark may be
-// left.
+// change, and no dead letter and no mark may be left. The first deliveries of an item's changes must have been in
+// order.
 //
 // open opens the memory in dir. dir is empty or was left by an earlier process. checks is the number of random streams;
 // 0 means rapid's default.

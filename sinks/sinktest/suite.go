@@ -52,9 +52,9 @@ type Store struct {
 	// f.Call. Required. If several processes may have the store open, the sink should open it itself.
 	Sink func(f *Faults) (pipeline.Sink, error)
 
-	// Flawed makes a sink with settings that fail on images with flaws ([FlawWhen] and the constants after it), as far
-	// as the sink has such settings. For all other images the sink does the same as a sink of Sink. Required if
-	// [Suite.Flaws] is set.
+	// Flawed makes a sink with settings that fail on images with flaws ([FlawWhen] and the constants after it). A sink
+	// may lack settings for some of the flaws. For all other images the sink does the same as a sink of Sink. Required
+	// if [Suite.Flaws] is set.
 	Flawed func(f *Faults) (pipeline.Sink, error)
 
 	// State reads the store, without any cache of a sink, as a reader sees it. It returns a text for each entry, by a

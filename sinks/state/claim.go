@@ -40,7 +40,7 @@ type RowClaims struct {
 	Waiting []Claim // the other claims, in no order
 }
 
-// ItemGuard is one entry of a listing: the guard of an item, a claim of an item on a row, or the owner of a row.
+// ItemGuard is one entry of a listing. It is the guard of an item, a claim of an item on a row, or the owner of a row.
 type ItemGuard struct {
 	Item  item.Key // "" if the key was too long to store and only its digest is known
 	Guard          // the guard. A claim and an owner have only Row, or "" if only the digest of the row is known

@@ -31,8 +31,8 @@ type ItemContribution struct {
 // Share holds the values that one element of an item adds to one group.
 type Share struct {
 	Group Row // the group's row, without a shard
-	// Values has one text for each value of the aggregate, sorted by the value's name: a [Number] or a [SortableText];
-	// "" means that the value is missing.
+	// Values has one text for each value of the aggregate, sorted by the value's name. The text is that of a [Number]
+	// or a [SortableText]. It is "" if the value is missing.
 	Values []string
 }
 

@@ -10,9 +10,9 @@
 //
 // # Why an aggregate does not count twice
 //
-// Besides the rows of its groups, an aggregate stores the [Contribution] of each item: the values that the item
-// currently adds to its groups, and the version of the item. A change is not added to a group. It replaces the
-// contribution, and the group changes by the difference to the stored contribution:
+// Besides the rows of its groups, an aggregate stores the [Contribution] of each item. A contribution has the values
+// that the item currently adds to its groups, and the version of the item. A change is not added to a group. It
+// replaces the contribution, and the group changes by the difference to the stored contribution:
 //
 //	change          the item counts for       stored before    the groups change by       stored after
 //	v1 INSERT       10 on Monday              nothing          Monday +10                 v1: 10 on Monday
@@ -52,25 +52,24 @@
 //
 // # Rows that several items may claim
 //
-// If the key of a row does not contain the key of its item, several items may have the row, and its version does not
-// order their changes. Then each item has a [Guard]: its newest version, and the row that it claims. The guard is
-// written in one transaction with the row that the item leaves and the row that it claims. The claims of other items
-// wait ([RowClaims]). A row whose key contains the key of its item needs no guard, because the row has the version. Its
-// tombstone may be stored apart from the rows (package sinks/view).
+// If the key of a row does not contain the key of its item, several items may have the row. The version of the row does
+// not order the changes of different items. Then each item has a [Guard]: its newest version, and the row that it
+// claims. The guard is written in one transaction with the row that the item leaves and the row that it claims. The
+// claims of other items wait ([RowClaims]). A row whose key contains the key of its item needs no guard, because the
+// row has the version. Its tombstone may be stored apart from the rows (package sinks/view).
 //
 // # Other state
 //
-//   - A [Mark] records that changes of a key are in dead letters of a sink that depends on order.
-//     Later changes of the key are dead-lettered too, until the letters are redriven. The mark is
-//     cleared only if no letter was added meanwhile.
+//   - A [Mark] records that changes of a key are in dead letters of a sink that depends on order. Later changes of the
+//     key are dead-lettered too, until the letters are redriven. The mark is cleared only if no letter was added since
+//     it was read.
 //   - A [Fingerprint] holds the settings that shaped a sink's output. A sink whose settings changed
 //     does not start, because contributions that were made by other settings could not be subtracted
 //     from the groups.
-//   - A [Birth] identifies one output of a sink: its target, and a random id on each row, group and
-//     document. Every write is conditional on that id. The birth also has the identities of the
-//     target and of the state. A store that was deleted, restored or exchanged is therefore refused
-//     with a [LostError] before anything is written. The [Stage] of a birth says whether the output
-//     is filled, and which changes of the stream are written meanwhile.
+//   - A [Birth] identifies one output of a sink: its target, and a random id on each row, group and document. Every
+//     write is conditional on that id. The birth also has the identities of the target and of the state. A store that
+//     was deleted, restored or exchanged is therefore refused with a [LostError] before anything is written. The
+//     [Stage] of a birth says whether the output is filled, and which changes of the stream are written until then.
 //   - A [Backfill] fills outputs from a table that existed before them. Processes claim its [Part]s.
 //     If a process dies, another one continues its part at Position.
 //   - A [github.com/tablewake/tablewake/pipeline/record.Gap] is a range of a stream that was lost.

@@ -115,8 +115,8 @@ func isEndKnown(g record.Gap) bool { return g.Before != "" || !g.To.IsZero() }
 const minStreamRetention = 23 * time.Hour
 
 // hasGrown reports whether now may contain records that was does not contain. If the end was unknown and becomes known,
-// the gap has not grown unless the end is later than Found plus minStreamRetention: until then, the stream still had
-// all records that were created after the gap was found.
+// the gap has usually not grown. It has grown only if the end is later than Found plus minStreamRetention. Until that
+// time the stream still had all records that were created after the gap was found.
 func hasGrown(was, now record.Gap) bool {
 	return now.Whole && !was.Whole ||
 		now.UnknownExtent && !was.UnknownExtent ||
@@ -127,8 +127,8 @@ func hasGrown(was, now record.Gap) bool {
 		was.To.IsZero() && now.To.After(was.Found.Add(minStreamRetention))
 }
 
-// LastLost returns a time after which no record of the gap was created: the time of the first record after the gap, or
-// the time when the gap was found.
+// LastLost returns a time after which no record of the gap was created. It is the time of the first record after the
+// gap or, if that is unknown, the time when the gap was found.
 func LastLost(g record.Gap) time.Time {
 	if g.To.IsZero() {
 		return g.Found

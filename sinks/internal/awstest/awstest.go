@@ -1,6 +1,6 @@
 // Package awstest is for the tests of stores on AWS services. It makes clients of the test servers whose endpoints are
-// in environment variables. A test can put a [Tap] between a client and its server, for faults that the server never
-// has, such as failed entries, throttling and lost answers.
+// in environment variables. A test can put a [Tap] between a client and its server. The Tap adds faults that the server
+// never has, such as failed entries, throttling and lost answers.
 package awstest
 
 import (

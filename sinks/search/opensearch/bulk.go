@@ -61,8 +61,8 @@ type unfitMutation struct {
 	decided []string
 }
 
-// losesAnother reports whether the mutation lost a race for a field that is not in decided: another document decided
-// the type of the field at the same time. It adds the field to decided.
+// losesAnother reports whether the mutation failed because another document decided the type of a field at the same
+// time. It returns false if the field is already in decided. Otherwise it adds the field to decided.
 func (u *unfitMutation) losesAnother(f *failure) bool {
 	field := f.field()
 	if field == "" || !f.reasonContains("cannot be changed from type") || slices.Contains(u.decided, field) {
@@ -72,12 +72,13 @@ func (u *unfitMutation) losesAnother(f *failure) bool {
 	return true
 }
 
-// maxRounds bounds how often a document is sent if it loses a race with another writer each time, or if its index or
-// script was just deleted. After the last round the mutation fails with a transient error, and the pipeline waits
-// before it retries.
+// maxRounds bounds how often sendAll sends a document. A document is sent again if it lost a race with another writer,
+// or if its index or script was just deleted. After the last round the mutation fails with a transient error, and the
+// pipeline waits before it retries.
 const maxRounds = 5
 
-// sendAll sends the mutations left. It repeats those that are to be sent again at once, for up to maxRounds rounds.
+// sendAll sends the mutations left. It repeats the mutations that are to be sent again at once, for up to maxRounds
+// rounds.
 func (b *bulk) sendAll(ctx context.Context, left []int) error {
 	for round := 0; len(left) > 0 && round < maxRounds; round++ {
 		if b.store.mode == Exact {

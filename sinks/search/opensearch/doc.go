@@ -1,6 +1,5 @@
-// Package opensearch keeps search indexes on an OpenSearch server: a domain of
-// Amazon OpenSearch Service, a collection of OpenSearch Serverless, or another
-// cluster, of version 2.x or 3.x.
+// Package opensearch keeps search indexes on an OpenSearch server of version 2.x or 3.x. The server is a domain of
+// Amazon OpenSearch Service, a collection of OpenSearch Serverless, or another cluster.
 //
 // [New] checks the options, [Store.Open] prepares the server, and [Store.Apply] writes mutations in bulk requests. In
 // bulk.go the order of calls is sendAll, resolve, send, perform, setResult. ensureIndex (ensure_index.go) creates an

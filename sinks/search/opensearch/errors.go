@@ -18,7 +18,7 @@ import (
 const errs = redact.Class("search")
 
 // Error is a refused or failed request. Of the server's text it contains only the type of the error and the name of the
-// field, since the rest may show values and keys.
+// field. The rest of the text may show values and keys.
 type Error struct {
 	Op     string // the requested operation: "write a document", ...
 	Index  string // name of the index; "" if the request was not about one index
@@ -193,9 +193,9 @@ func (f *failure) err(op, index string) error {
 	return class.markError(e)
 }
 
-// missingPermission returns the permission that a refusal names, or "" if it names none. It can be a permission of the
-// server's roles ("no permissions for [indices:data/write/bulk] and User ...") or of an AWS policy ("is not authorized
-// to perform: es:ESHttpPost").
+// missingPermission returns the permission that a refusal names, or "" if it names none. There are two forms. The
+// server's roles refuse with "no permissions for [indices:data/write/bulk] and User ...". An AWS policy refuses with
+// "is not authorized to perform: es:ESHttpPost".
 func (f *failure) missingPermission() string {
 	if m := rights.FindSubmatch(f.reason); m != nil {
 		return string(m[1])

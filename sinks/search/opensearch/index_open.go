@@ -68,8 +68,8 @@ func (s *Store) openOnce(ctx context.Context) error {
 	return nil
 }
 
-// begin writes the record of the sink if there is none. If there is a record, each recorded index must exist, and the
-// recorded settings must be those of the configuration. begin marks existing indexes as ready.
+// begin writes the record of the sink if the sink has no record. If there is a record, each recorded index must exist,
+// and the recorded settings must be those of the configuration. begin marks existing indexes as ready.
 func (s *Store) begin(ctx context.Context) error {
 	x := s.indexes
 	var there map[string]*indexState
@@ -104,8 +104,8 @@ func (s *Store) begin(ctx context.Context) error {
 	return err
 }
 
-// begins reports whether the output of the sink begins now: the sink has no record, or it has no index and no process
-// is creating one.
+// begins reports whether the output of the sink begins now. It does if the sink has no record, or if it has no index
+// and no process is creating one.
 func (s *Store) begins(r *indexRecord, found bool, there map[string]*indexState) bool {
 	return !found || len(there) == 0 && !r.pending(s.clock())
 }

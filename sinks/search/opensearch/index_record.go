@@ -174,8 +174,9 @@ func (f *failure) alreadyExists() bool {
 	return f.status == http.StatusBadRequest && string(f.kind) == "resource_already_exists_exception"
 }
 
-// Fingerprint reads the fingerprint of a sink: the settings that shaped its documents. The bool is false if none is
-// stored. It retries as Open does, because another process may be creating the index of records at the same time.
+// Fingerprint reads the fingerprint of a sink: the settings that shaped its documents. The bool is false if no
+// fingerprint is stored. It retries as Open does, because another process may be creating the index of records at the
+// same time.
 func (s *Store) Fingerprint(ctx context.Context, pipelineName, sink string) (state.Fingerprint, bool, error) {
 	var r indexRecord
 	err := retryUntilReady(ctx, func() (err error) {

@@ -20,8 +20,8 @@ var _ search.Repairer = (*Store)(nil)
 //     write. So if several writers are at work, one is first, and the repairs of all others are lost.
 //   - In mode fast the document keeps its external version, the second of its change. OpenSearch does not allow a
 //     condition on the sequence number together with an external version. The repair does not replace a write of a
-//     later second. It does replace a write of the same second that arrives between the read and the write, because the
-//     mode promises no order within one second.
+//     later second. It does replace a write of the same second that arrives between the read and the write. The mode
+//     promises no order within one second.
 func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair) ([]search.Result, error) {
 	b := &bulk{store: s, mutations: make([]search.Mutation, len(ds)), results: make([]search.Result, len(ds)),
 		alone: new(unfitMutation)}

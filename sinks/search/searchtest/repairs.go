@@ -180,7 +180,7 @@ func repairsAreDone(t *testing.T, s repairCheck) {
 	})
 }
 
-// A repair is lost if the stream, another repair or a person changed the document first, even if that happened between
+// A repair is lost if the stream, another repair or a person changed the document first. That may also happen between
 // the read and the write of the repair.
 func repairsRace(t *testing.T, s repairCheck) {
 	other := repairCheck{s.Open(t), t, s.RepairSuite}

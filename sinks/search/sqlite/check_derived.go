@@ -19,14 +19,14 @@ const (
 	readPaths = `SELECT p.path, p.id FROM json_each(?) j CROSS JOIN "_tws_paths" p
 WHERE p."index" = ? AND p.path = j.value`
 
-	// missingValues returns the documents of which a value is missing. The argument is a JSON list with five columns
-	// for each value: the position of its document, the path, the document, whether it is a time, and its bytes.
+	// missingValues returns the documents whose values are not all in the file. The argument is a JSON list. Each value
+	// has five columns: the position of its document, the path, the document, whether it is a time, and its bytes.
 	missingValues = `SELECT DISTINCT j.value ->> 0 FROM json_each(?) j
 WHERE NOT EXISTS (SELECT 1 FROM "_tws_values" v WHERE v.path = j.value ->> 1
 	AND v.value = iif(j.value ->> 3, CAST(unhex(j.value ->> 4) AS TEXT), unhex(j.value ->> 4)) AND v.doc = j.value ->> 2)`
 
-	// missingWords returns the documents of which the words of a field are missing. The argument is a JSON list with
-	// two columns for each field with words: the position of its document, and the rowid of its words in FTS5.
+	// missingWords returns the documents whose words are not all in the file. The argument is a JSON list. Each field
+	// with words has two columns: the position of its document, and the rowid of its words in FTS5.
 	missingWords = `SELECT DISTINCT j.value ->> 0 FROM json_each(?) j
 WHERE NOT EXISTS (SELECT 1 FROM "_tws_words_docsize" w WHERE w.id = j.value ->> 1)`
 )

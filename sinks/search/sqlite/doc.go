@@ -1,8 +1,8 @@
 // Package sqlite keeps the documents of search indexes in one SQLite file. FTS5, the full-text search of SQLite, finds
 // them.
 //
-// A write that [Store.Apply] reports as written survives a killed process and a power failure, because each call is one
-// transaction that is synced before the call returns. The same transaction checks the version of a document and writes
+// A write that [Store.Apply] reports as written survives a killed process and a power failure. Each call is one
+// transaction, and is synced before the call returns. The same transaction checks the version of a document and writes
 // the document. The file also holds the views and the state (package sinks/state/sqlite). All of them share one writer,
 // one lock and one format number.
 //

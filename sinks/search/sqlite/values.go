@@ -27,7 +27,7 @@ func number(d decimal.Decimal) []byte {
 // layouts are the recognized forms of a date or time.
 var layouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.DateOnly}
 
-// normalizeTime returns a date or time as the file stores it: in UTC, to the nanosecond, as text that sorts in the
+// normalizeTime returns a date or time as the file stores it: in UTC and to the nanosecond. These texts sort in the
 // order of the times. It returns false if text is not a date or time.
 func normalizeTime(text string) (string, bool) {
 	if len(text) < len(time.DateOnly) || len(text) > 40 || text[4] != '-' || text[7] != '-' {

@@ -1,6 +1,6 @@
-// Package dynamo keeps the state of pipelines in one DynamoDB table: guards, contributions, tombstones, quarantine
-// marks, gaps, births, fingerprints and notes of consumers that are held back. It also sends the transactions of the
-// stores whose rows change together with that state (sinks/view/dynamo).
+// Package dynamo keeps the state of pipelines in one DynamoDB table. The state has guards, contributions, tombstones,
+// quarantine marks, gaps, births, backfills, fingerprints and notes of consumers that are held back. It also sends the
+// transactions of the stores whose rows change together with that state (sinks/view/dynamo).
 //
 // [New] returns a [DB]: a client and the name of the state table. [DB.State] returns the part that a pipeline itself
 // uses. When a call returns without an error, its result is durable. Every read is consistent, except listings. A
@@ -19,7 +19,7 @@
 //
 // The state table has a partition key pk and a sort key sk, both S, and the TTL attribute expires. [DB.CreateState]
 // creates it. Names of pipelines, views and tables are percent-encoded in keys. Keys of items and rows are
-// percent-encoded already. So none of them contains #, and # can separate them. The character # sorts before all
+// percent-encoded already. So no name or key contains #, and # can separate them. The character # sorts before all
 // characters of an encoded name.
 //
 //	what            pk                                             sk                attributes

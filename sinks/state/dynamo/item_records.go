@@ -116,7 +116,7 @@ func (db *DB) setGuard(t state.Target, source item.Key, was record.Version, wasV
 }
 
 // itemRecord returns the guard or contribution of an item as it is stored. If the key of the item was cut in ref, the
-// record has the whole key as an attribute, so that a listing can return it.
+// record has the whole key as an attribute. So a listing can return the key.
 func itemRecord(ref Ref, source item.Key, rest Item) Item {
 	image := withAttributes(ref.Key, rest)
 	if !strings.HasSuffix(Text(ref.Key, attrPK), string(source)) {

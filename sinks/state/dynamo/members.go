@@ -308,8 +308,8 @@ func (m *valueMembers) updateDistinct(ctx context.Context, columns Item, name st
 	return nil
 }
 
-// valueChange returns the change of the number of different values by the changes of one value: 1 if they add its first
-// member, -1 if they remove its last member, and 0 otherwise.
+// valueChange returns by how much the changes of the members of one value change the number of different values. It is
+// 1 if they add the first member of the value, -1 if they remove the last one, and 0 otherwise.
 func (m *valueMembers) valueChange(ctx context.Context, changes []memberChange) (int64, error) {
 	prefix := changes[0].key[:strings.IndexByte(changes[0].key, 0)+1]
 	removed := make(map[string]bool, len(changes))
