@@ -116,7 +116,7 @@ type foundOutput struct {
 	hasBirth bool              // the state has a birth of the output
 	out      state.Output      // nil: the store cannot inspect the output
 	store    string            // identity of the target
-	print    state.Fingerprint // fingerprint beside the output
+	print    state.Fingerprint // settings that shaped the output, as stored beside it
 	hasPrint bool              // print was found
 
 	// movedFrom is the former target, if the file named another target when the output was written. Otherwise it is ""

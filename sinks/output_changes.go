@@ -17,7 +17,7 @@ type OutputChange struct {
 	Sink   string
 	Target string // target of the sink, as [Target] returns it; for a removed sink, its former target
 	Kind   ChangeKind
-	Birth  state.Birth // zero if the state has no birth of the output
+	Birth  state.Birth // recorded identity of the output; zero if the state has none
 
 	Settings []SettingChange // settings that differ, for a changed sink
 	// Problem is the reason why a start would be refused although no setting differs, and what to do. It is "" if a

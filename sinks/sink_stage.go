@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Values of state.Birth.Run for outputs that no backfill fills.
+// Values of state.Birth.Run for outputs that no backfill fills. A birth is the recorded identity of one output.
 const (
 	RebuildRun = "rebuild" // `replay --rebuild` fills or filled the output
 	NoRun      = "none"    // the user decided that the output begins with the changes of that moment

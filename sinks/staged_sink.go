@@ -34,7 +34,7 @@ type stagedSink struct {
 	now     func() time.Time
 	redrive bool // a change fails while the sink waits
 
-	free   chan struct{} // lends birth and readAt
+	free   chan struct{} // lends birth (the recorded identity of the output) and readAt
 	birth  state.Birth
 	readAt time.Time // when birth was read; the zero time before the first Write
 }

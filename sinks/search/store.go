@@ -38,7 +38,7 @@ type Result struct {
 
 // Mutation puts one document, or a tombstone in its place.
 type Mutation struct {
-	Birth string // birth of the sink's output; a stored document of another birth is a fatal error
+	Birth string // random id of the sink's output; a stored document of another birth is a fatal error
 	Index string // lower case, checked by CheckIndex
 	ID    string // at most 512 bytes; see DocumentID and Options.HashID
 	// Routing is the routing of the document. It depends on the item's key alone, so it never changes. "" routes by the

@@ -24,7 +24,7 @@ type Suite struct {
 
 	// ByState is true for sinks that compare an item with what they remember of it, and never read its old image. It
 	// adds the properties MidStream, LostRange, HandOver and Contested. The model then also gets streams that begin
-	// with a change of an existing item, and streams with a gap.
+	// with a change of an existing item, and streams in which a range of records is lost.
 	ByState bool
 
 	// Flaws is true for sinks that cannot plan some images, because of their settings or their store. It adds the

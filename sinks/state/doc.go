@@ -46,7 +46,7 @@
 // item stay in the groups permanently. A new item with that key is counted separately; [Contribution].Since
 // distinguishes the two.
 //
-// A change that cannot be counted stores an empty contribution with its version, marked Void. After the settings are
+// A change that cannot be counted stores an empty contribution with its version, marked as Void. After the settings are
 // corrected, the same change replaces the contribution, on condition that it is still void. So the change is counted
 // once.
 //

@@ -9,11 +9,12 @@ import (
 // Fingerprint holds the settings that shaped the output of a sink. It is stored beside the output, so that a sink with
 // other settings does not write to it.
 type Fingerprint struct {
-	Pipeline   string            `json:"pipeline"`
-	Sink       string            `json:"sink"`
-	Generation int               `json:"generation"`      // generation of the output; the first is 1
-	Birth      string            `json:"birth,omitempty"` // ID of the output's [Birth]; "" if the pipeline has no state
-	Settings   map[string]string `json:"settings"`        // settings by their paths in the sink, such as "view.key.PK"
+	Pipeline   string `json:"pipeline"`
+	Sink       string `json:"sink"`
+	Generation int    `json:"generation"` // generation of the output; the first is 1
+	// random ID of the output, see [Birth]; "" if the pipeline has no state
+	Birth    string            `json:"birth,omitempty"`
+	Settings map[string]string `json:"settings"` // settings by their paths in the sink, such as "view.key.PK"
 }
 
 // Fingerprints keeps fingerprints. A store of rows, documents, objects or messages

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// GapStage is the progress of the repair of a gap.
+// GapStage is the progress of the repair of a gap. A gap is a range of records that were lost before they were read.
 type GapStage string
 
 // The stages of a gap.

@@ -7,8 +7,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// ErrNegative is the error of a write that removes more shares from a group than the group has. The write fails until
-// the group is repaired.
+// ErrNegative is the error of a write that removes more shares from a group than the group has. A [Share] holds the
+// values that one element of an item adds to a group. The write fails until the group is repaired.
 var ErrNegative = errs.New(
 	"a change takes more shares from it than it has, so it was damaged or changed by hand: `tablewake audit --lag 1m` finds it, and `tablewake audit --repair` corrects it")
 

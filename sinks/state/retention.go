@@ -11,15 +11,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// DefaultRetention is the lifetime of tombstones and empty guards, unless the configuration sets
-// guard_retention.
+// DefaultRetention is the lifetime of tombstones, guards without a row and contributions without shares, unless the
+// configuration sets guard_retention.
 const DefaultRetention = 30 * 24 * time.Hour
 
 // StoreAge describes which changes a store may have forgotten.
 type StoreAge struct {
 	Born time.Time // creation time of the store. The store remembers all changes since then, unless Forgets is set
-	// Forgets means that tombstones, empty guards and empty contributions are deleted after some time, by a [Purger] or
-	// by TTL.
+	// Forgets means that the state that only refuses late changes is deleted after some time, by a [Purger] or by TTL.
 	Forgets bool
 }
 
@@ -114,7 +113,7 @@ func CheckPurge(ctx context.Context, s Store, sink string, before time.Time) err
 		if birth.Sink != sink || birth.Stage != Filling && birth.Stage != Settling {
 			continue
 		}
-		since := birth.Floor // used if no such backfill is stored; its source is newer than the floor
+		since := birth.Floor // used if no such backfill is stored; the items that it reads are newer
 		for b, err := range s.Backfills(ctx) {
 			if err != nil {
 				return err

@@ -22,7 +22,8 @@
 //     write changes of one item that were made in the same second. The last write stays, even if its change is older.
 //     So a consumer that lags, or a replay from the middle of a second, may leave a document as it was earlier in that
 //     second. It stays so until the item changes again. The same can happen if a change is redriven alone after later
-//     changes of its second were written. A void tombstone may also replace a document of its second.
+//     changes of its second were written. A void tombstone (of a change that no document could be made of) may also
+//     replace a document of its second.
 //
 // Applications use the alias as the name of an index. The store creates an index from the configuration ([Indexes]), on
 // start or with its first document. It never alters an index. It compares existing indexes with the configuration, and

@@ -24,9 +24,9 @@ func (s *Store) Output(state.OutputRef) state.Output { return output{s} }
 
 type output struct{ *Store }
 
-// Identity returns "", because the output needs no other identity: documents have its birth, and the sink's record has
-// the UUIDs of its indexes. It returns an error if a recorded index is missing or was replaced by another one. It
-// retries as Open does.
+// Identity returns "", because the output needs no other identity. Its documents have its birth (the random id of the
+// output), and the sink's record has the UUIDs of its indexes. It returns an error if a recorded index is missing or
+// was replaced by another one. It retries as Open does.
 func (o output) Identity(ctx context.Context) (string, error) {
 	var r indexRecord
 	var found bool
@@ -84,7 +84,7 @@ func (s *Store) count(ctx context.Context, names []string) (state.Inspection, er
 // Emptied returns false: the state remembers no documents.
 func (output) Emptied(context.Context, string) (bool, error) { return false, nil }
 
-// Forget drops the recorded indexes and the fingerprint of the sink.
+// Forget drops the recorded indexes and the fingerprint (the settings that shaped the documents) of the sink.
 func (o output) Forget(ctx context.Context) error {
 	return o.updateRecord(ctx, o.indexes.sink(), func(r *indexRecord) { r.UUIDs, r.Fingerprint = nil, nil })
 }

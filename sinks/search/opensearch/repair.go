@@ -87,8 +87,8 @@ func (b *bulk) repairInBatches(ctx context.Context, ds []search.DocumentRepair, 
 	return b.sendRepairs(ctx, common, sent, lines)
 }
 
-// checkUnchanged reports whether a document is still as the repair read it. It returns an error if the document has
-// another birth or cannot be read.
+// checkUnchanged reports whether a document is still as the repair read it. It returns an error if the document cannot
+// be read, or if its birth (the random id of the output) is another one.
 func (b *bulk) checkUnchanged(d *search.DocumentRepair, m *search.Mutation, is *documentState) (bool, error) {
 	var there search.StoredDocument
 	if is.Found {

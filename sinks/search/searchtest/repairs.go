@@ -63,8 +63,8 @@ type repairCheck struct {
 	RepairSuite
 }
 
-// document returns a document of the birth "first" whose version and whose field n are made from n. With gone it
-// returns the tombstone of the document. Each n has its own second.
+// document returns a document whose version and whose field n are made from n. Its birth, the id of the output, is
+// "first". With gone it returns the tombstone of the document. Each n has its own second.
 func (s repairCheck) document(id string, n int, gone bool) search.Mutation {
 	m := document(s.Index, id, n, "first", gone)
 	m.Time = time.Unix(1767323045+int64(n), 0)
@@ -136,8 +136,8 @@ func (s repairCheck) wantStored(what, id string, gone bool, v record.Version, n 
 func (s repairCheck) version(n int) record.Version { return s.document("", n, false).Version }
 
 // each calls check with every pair of a stored state and a state to store. A state is nothing, a document, a tombstone
-// or a void tombstone. was is the stored state as a repair reads it, and now is the mutation to store. v is the number
-// of the version that the repair keeps.
+// or a void tombstone (of a change that no document could be made of). was is the stored state as a repair reads it,
+// and now is the mutation to store. v is the number of the version that the repair keeps.
 func (s repairCheck) each(
 	name string, check func(what, id string, was search.StoredDocument, now search.Mutation, v int),
 ) {

@@ -17,7 +17,7 @@ const errs = redact.Class("search")
 // Store stores the indexes of one sink in a SQLite file. A reader sees the indexes of all sinks. It is safe for
 // concurrent use. Calls that write wait for each other.
 type Store struct {
-	state.Fingerprints // fingerprints of all sinks that write to the file
+	state.Fingerprints // settings that shaped the documents, for all sinks that write to the file
 	db                 *sqlite.DB
 	owner              search.Owner
 	opened             bool  // the store opened the file, and Close closes it

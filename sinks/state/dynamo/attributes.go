@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// field is an attribute of a note, and the variable for the value. A note is an item of the state table such as a
-// birth, a gap or a mark. The variable is a text, an integer, a bool or a time.
+// field is an attribute of a note, and the variable for the value. A note is an item of the state table with simple
+// values, such as a birth, a gap or a mark. The variable is a text, an integer, a bool or a time.
 type field struct {
 	name    string
 	pointer any // pointer to the variable

@@ -21,8 +21,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Attributes of claims and of owner records. A row with claims has one owner record: the revision of its claims, and
-// the key of the item that owns the row. Stored keys call this record a seat, and its owner the holder.
+// Attributes of claims and of owner records. A claim is an item's request for a row. A row with claims has one owner
+// record. It has the revision of the claims, and the key of the item that owns the row. Stored keys call this record a
+// seat, and its owner the holder.
 const (
 	attrRevision = "revision"
 	attrOwnerKey = "holder" // key of the owner; "" if no item owns the row

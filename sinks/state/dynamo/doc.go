@@ -1,6 +1,7 @@
 // Package dynamo keeps the state of pipelines in one DynamoDB table. The state has guards, contributions, tombstones,
-// quarantine marks, gaps, births, backfills, fingerprints and notes of consumers that are held back. It also sends the
-// transactions of the stores whose rows change together with that state (sinks/view/dynamo).
+// quarantine marks, gaps, births, backfills, fingerprints and notes of consumers that are held back. Package state
+// explains these words. It also sends the transactions of the stores whose rows change together with that state
+// (sinks/view/dynamo).
 //
 // [New] returns a [DB]: a client and the name of the state table. [DB.State] returns the part that a pipeline itself
 // uses. When a call returns without an error, its result is durable. Every read is consistent, except listings. A

@@ -10,7 +10,8 @@ import (
 
 var _ state.Fingerprints = (*DB)(nil)
 
-// Fingerprint returns the fingerprint of a sink's output. It returns false if no fingerprint is stored.
+// Fingerprint returns the fingerprint of a sink's output, the settings that shaped it. It returns false if no
+// fingerprint is stored.
 func (db *DB) Fingerprint(ctx context.Context, pipe, sink string) (state.Fingerprint, bool, error) {
 	item, err := db.getOne(ctx, db.noteRef(pipe, "fingerprints", sink))
 	if err != nil || item == nil {

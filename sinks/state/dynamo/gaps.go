@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// attrRepair is the attribute with the repair of a gap ([state.GapRepair.Text]). The repair contains the version of the
-// gap's record.
+// attrRepair is the attribute with the repair of a gap ([state.GapRepair.Text]). A gap is a range of records that were
+// lost before they were read. The repair contains the version of the gap's record.
 const attrRepair = "repair"
 
 // AddGap records a gap, or changes the record of a gap with the same beginning. If another process changes the record

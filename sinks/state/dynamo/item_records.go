@@ -12,7 +12,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Attributes of guards, contributions and tombstones.
+// Attributes of guards, contributions and tombstones. A guard holds the version of an item and the row that the item
+// claims. A contribution holds the values that an item adds to the groups of an aggregate.
 const (
 	attrVersion = "version"
 	// attrVoid is a BOOL. It is only present if the change could not be applied. The name is a reserved word of
@@ -105,7 +106,7 @@ func (db *DB) SetContribution(t state.Target, w *state.ContributionWrite) (Actio
 }
 
 // setGuard returns the action that replaces a guard, on condition that the stored guard has the version was and the
-// void flag wasVoid. A guard without a row expires.
+// void flag wasVoid (no row could be made of the change). A guard without a row expires.
 func (db *DB) setGuard(t state.Target, source item.Key, was record.Version, wasVoid bool, now state.Guard) Action {
 	item := itemRecord(db.GuardRef(t, source), source, Item{attrRow: S(string(now.Row))})
 	if now.Row == "" {

@@ -91,7 +91,7 @@ func (db *DB) ClaimRef(t state.Target, row state.Row, item item.Key) Ref {
 		cutKey([]byte(claimPrefix), string(item), MaxSortKey))
 }
 
-// MemberPartition returns the partition key of the members of one value of a group's row.
+// MemberPartition returns the partition key of the members of one min, max or distinct of a group's row.
 func (db *DB) MemberPartition(t state.Target, row state.Row, value string) string {
 	name := item.AppendEscaped([]byte{'#'}, value)
 	// a row contains no #, so the # before value ends the row

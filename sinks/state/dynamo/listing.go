@@ -115,8 +115,8 @@ func recordKey(found Item, prefix string) item.Key {
 	return item.Key(end)
 }
 
-// Members reads the members of one value of a group's row, consistently, sorted by value and ID. Of l it uses only
-// Spend and Throttled.
+// Members reads the members of one min, max or distinct of a group's row, consistently, sorted by value and ID. Of l it
+// uses only Spend and Throttled.
 func (db *DB) Members(
 	ctx context.Context, t state.Target, row state.Row, epoch, name string, kind state.MemberKind, l state.Listing,
 ) ([]state.Member, error) {

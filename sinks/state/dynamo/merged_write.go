@@ -8,10 +8,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// MergedWrite merges several ItemWrites into one transaction. Each ItemWrite may build on the one before. The
-// transaction has one action for each guard, owner record and claim, because DynamoDB refuses two actions on one item.
-// The action writes the state after the last ItemWrite, on condition that the state before the first ItemWrite is still
-// stored. The caller adds an action for each row of Rows.
+// MergedWrite merges several ItemWrites into one transaction. An ItemWrite replaces the guard of one item, and its
+// claims (requests) for rows. Each ItemWrite may build on the one before. The transaction has one action for each
+// guard, owner record and claim, because DynamoDB refuses two actions on one item. The action writes the state after
+// the last ItemWrite, on condition that the state before the first ItemWrite is still stored. The caller adds an action
+// for each row of Rows.
 type MergedWrite struct {
 	db     *DB
 	target state.Target

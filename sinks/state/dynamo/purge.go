@@ -15,10 +15,10 @@ import (
 
 var _ state.Purger = (*DB)(nil)
 
-// Purge deletes the tombstones, the guards without a row and the contributions without shares of the pipeline that were
-// written before a time. It deletes an item on condition that the item is unchanged. It reads the whole table, so it
-// needs the right to Scan without a condition on keys. If TTL is enabled for the table, DynamoDB deletes these items by
-// itself, without cost.
+// Purge deletes the state of the pipeline that only refuses late changes and was written before a time. That is
+// tombstones, guards without a row, and contributions without shares. It deletes an item on condition that the item is
+// unchanged. It reads the whole table, so it needs the right to Scan without a condition on keys. If TTL is enabled for
+// the table, DynamoDB deletes these items by itself, without cost.
 func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
 	in := &dynamodb.ScanInput{
 		TableName:            aws.String(db.table),

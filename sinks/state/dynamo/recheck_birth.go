@@ -15,8 +15,8 @@ import (
 // recheckInterval is the minimum time between two checks that the tables were not replaced by others.
 const recheckInterval = 30 * time.Second
 
-// acceptedIdentities has the births and the identities of tables that the process found when it began. They must not
-// change while the process writes.
+// acceptedIdentities has the births (the recorded identities of outputs) and the identities of tables that the process
+// found when it began. They must not change while the process writes.
 type acceptedIdentities struct {
 	births     sync.Map // Target -> Ref of the stored birth
 	identities sync.Map // name of a table -> its identity

@@ -47,8 +47,8 @@ func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
 	})
 }
 
-// RecordBirth inserts a birth if the sink has no birth at the target. It also records in the witness that the file has
-// births.
+// RecordBirth inserts a birth, the recorded identity of an output, if the sink has no birth at the target. It also
+// records in the witness that the file has births.
 func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, error) {
 	err := s.db.Write(ctx, func(w *Writer) error {
 		if err := w.Exec(context.WithoutCancel(ctx), insertBirth,

@@ -1,7 +1,7 @@
-// Package sqlite keeps the state of pipelines in one SQLite file: guards, contributions, tombstones,
-// quarantine marks, gaps, births and fingerprints. Stores of rows and documents (sinks/view/sqlite,
-// sinks/search/sqlite) put their tables in the same file, so that rows and state change in one
-// transaction.
+// Package sqlite keeps the state of pipelines in one SQLite file. The state has guards, contributions, tombstones,
+// quarantine marks, gaps, births, backfills and fingerprints. Package state explains these words. Stores of rows and
+// documents (sinks/view/sqlite, sinks/search/sqlite) put their tables in the same file, so that rows and state change
+// in one transaction.
 //
 // [Open] returns a [DB]. It has one writing connection, which [DB.Write] lends as a [Writer], and several reading
 // connections ([Read], [ReadAll], [ReadFirst]). [DB.State] returns the part that a pipeline itself uses. When a call

@@ -20,7 +20,7 @@ const (
 	oneGap = readGaps + ` AND stream = ? AND shard = ? AND after = ?`
 )
 
-// AddGap records a gap, or changes the record of a gap with the same beginning.
+// AddGap records a gap (a range of records that were lost), or changes the record of a gap with the same beginning.
 func (s *State) AddGap(ctx context.Context, g record.Gap) error {
 	_, err := s.changeGap(ctx, g, func(stored state.NotedGap) (state.NotedGap, bool) {
 		return stored.NotedAgain(g, time.Now()), true

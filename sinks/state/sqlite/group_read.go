@@ -19,8 +19,8 @@ WHERE ` + isTarget + ` AND g.target = t.id AND g.row = j.value`
 ORDER BY j.key, m.name, m.value, m.id`
 )
 
-// StoredGroup is the stored group of one row of an aggregate. Version is zero and Totals is empty if they cannot be
-// read.
+// StoredGroup is the stored group of one row of an aggregate. Shares is the number of elements of items that count in
+// it. Version is zero and Totals is empty if they cannot be read.
 type StoredGroup struct {
 	Shares   int64
 	Revision string

@@ -19,8 +19,8 @@ const (
 	deleteGroup = `DELETE FROM "_tws_groups" WHERE id = ?`
 )
 
-// Group is the stored group of one row of an aggregate: its number of shares and its totals. It may only be used within
-// a transaction.
+// Group is the stored group of one row of an aggregate. It has the totals of the row, and the number of shares: how
+// many elements of items count in it. It may only be used within a transaction.
 type Group struct {
 	writer  *Writer
 	target  int64

@@ -10,9 +10,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// itemTable has the statements of a table with one record for each item. There are two such tables: guards and
-// contributions. A record has a version, a void flag and a value. The value is the row of a guard, or the shares of a
-// contribution.
+// itemTable has the statements of a table with one record for each item. There are two such tables. A guard holds the
+// version of an item and the row that the item claims. A contribution holds the version of an item and the shares that
+// it adds to groups. A record has a version, a value and a void flag. The flag means that the change of the version
+// could not be applied. The value is the row of a guard, or the shares of a contribution.
 type itemTable struct{ name, value, label, read, insert, update string }
 
 // newItemTable returns the statements of a table. value is the column with the value. label begins the description of a

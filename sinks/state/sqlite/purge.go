@@ -9,8 +9,8 @@ import (
 
 var _ state.Purger = (*DB)(nil)
 
-// Purge deletes the tombstones, the guards without a row and the contributions without shares that were written before
-// a time. It deletes them in one transaction.
+// Purge deletes the state that only refuses late changes and was written before a time, in one transaction. That is
+// tombstones, guards without a row, and contributions without shares.
 func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
 	total := int64(0)
 	err := db.transact(ctx, func(ctx context.Context, w *Writer) error {

@@ -50,7 +50,7 @@ func birthsComeBack(t *testing.T, w *fixture) {
 	}
 }
 
-// If many processes begin a sink at once, all get the same birth.
+// If many processes begin a sink at once, all get the same birth (the identity of the sink's output).
 func birthsAreOne(t *testing.T, w *fixture) {
 	expectSame(t, processes(w, 8, func(_ int, s state.Store) (state.Birth, error) {
 		return s.RecordBirth(t.Context(), state.NewBirth("orders", "table a", bornAt))

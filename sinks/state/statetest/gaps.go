@@ -12,7 +12,7 @@ import (
 // noon is a time in whole seconds, because some stores keep the times of gaps in seconds.
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// knownGap returns a gap whose extent is known.
+// knownGap returns a gap whose extent is known. A gap is a range of records that were lost before they were read.
 func knownGap() record.Gap {
 	return record.Gap{StreamARN: "arn:1", Shard: "shardId-2", After: "100", Before: "200", From: noon,
 		To: noon.Add(time.Hour), Found: noon.Add(2 * time.Hour)}

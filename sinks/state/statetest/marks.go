@@ -50,7 +50,8 @@ func manyKeys(t *testing.T, w *fixture) {
 	}
 }
 
-// A mark is cleared only if it is unchanged. A mark that was cleared and added again is another mark.
+// A mark, the note that a key is quarantined, is cleared only if it is unchanged. A mark that was cleared and added
+// again is another mark.
 func clearIsConditional(t *testing.T, w *fixture) {
 	before := time.Now().Add(-time.Second)
 	w.hold(w.state, "crm", "a", "a", "b")
@@ -156,7 +157,7 @@ func cancelledCallSaysSo(t *testing.T, w *fixture) {
 	}
 }
 
-// Letters are added while marks are cleared. Each letter is counted in exactly one of the cleared marks.
+// Dead letters are added while marks are cleared. Each dead letter is counted in exactly one of the cleared marks.
 func redriveAgainstHolding(t *testing.T, w *fixture) {
 	const letters = 60
 	other := w.suite.State(w.open(), "test")
