@@ -69,7 +69,8 @@ func updateBirth(ctx context.Context, births state.Births, b state.Birth, change
 	}
 }
 
-// withNotesOf returns b with Fresh and LeftOut of the birth of. Consumers change these two fields at any time.
+// withNotesOf returns b with the fields Fresh and LeftOut of another birth. Consumers change these two fields at any
+// time.
 func withNotesOf(b, of state.Birth) state.Birth {
 	b.Fresh, b.LeftOut = of.Fresh, of.LeftOut
 	return b

@@ -129,7 +129,7 @@ func AggregateOptions(cfg *config.Config, s config.Sink) view.AggregateOptions {
 	return o
 }
 
-// RowTable returns the table name with a key of the attributes in key.
+// RowTable returns the table with this name. Its key has the attributes in key.
 func RowTable(name string, key []config.Column) view.Table {
 	t := view.Table{Name: name, PK: key[0].Name}
 	if len(key) > 1 {

@@ -213,8 +213,8 @@ func (s *Sink) apply(ctx context.Context, ms []Mutation) ([]Result, error) {
 	return rs, err
 }
 
-// removeRefused replaces a document by a void tombstone if the store permanently refused the document's successor. A
-// store refuses a document, for example, if it does not fit the mapping. The change fails nevertheless.
+// removeRefused replaces a stored document by a void tombstone if the store permanently refused the new document of the
+// item. A store refuses a document, for example, if it does not fit the mapping. The change fails nevertheless.
 func (s *Sink) removeRefused(ctx context.Context, ms []Mutation, rs []Result) error {
 	var voids []Mutation
 	var refused []int // indexes of the refused mutations in ms

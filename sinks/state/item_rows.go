@@ -3,8 +3,8 @@ package state
 import "github.com/tablewake/tablewake/pipeline/item"
 
 // ItemRowsWrite replaces the contribution of one item in a view with for_each, and changes the rows of the item. The
-// contribution lists these rows. Each row belongs to this item alone. It has a [Share] for each row. The Group of the
-// share is the row, and its only value is the digest of the row's attributes.
+// contribution lists these rows. Each row belongs to this item alone. The contribution has a [Share] for each row. The
+// Group of the share is the row, and the only value of the share is the digest of the row's attributes.
 type ItemRowsWrite struct {
 	Source   item.Key
 	Expected Contribution // expected stored contribution, with its shares; zero if none is stored

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// flattenSettings adds settings to the map to, by their full names. Three spellings of one setting get one name:
+// flattenSettings adds settings to the map named to, by their full names. Three spellings of one setting get one name:
 // {"index": {"number_of_shards": 1}}, {"number_of_shards": 1} and {"index.number_of_shards": "1"}.
 func flattenSettings(to map[string]string, prefix string, settings map[string]any) {
 	for name, v := range settings {
@@ -28,8 +28,8 @@ func flattenSettings(to map[string]string, prefix string, settings map[string]an
 	}
 }
 
-// flattenMapping adds the parameters of a mapping to the map to, by path. A property named a.b is the property b inside
-// a. flattenMapping ignores _meta.
+// flattenMapping adds the parameters of a mapping to the map named to, by path. A property named a.b is the property b
+// inside a. flattenMapping ignores _meta.
 func flattenMapping(to map[string]string, path string, mapping map[string]any) {
 	for name, v := range mapping {
 		if path == "mappings" && name == "_meta" {
@@ -46,8 +46,8 @@ func flattenMapping(to map[string]string, path string, mapping map[string]any) {
 	}
 }
 
-// changedDefinition describes the first difference between the recorded configuration was and the present one. It
-// returns "" if they are equal.
+// changedDefinition describes the first difference between the recorded configuration (was) and the present one (is).
+// It returns "" if they are equal.
 func changedDefinition(was, is map[string]string) string {
 	either := maps.Clone(was)
 	maps.Copy(either, is)
@@ -66,10 +66,10 @@ func changedDefinition(was, is map[string]string) string {
 	return ""
 }
 
-// definitionDifference describes the first difference between the configuration asked and the index there. It returns
-// "" if the index has everything that is asked for. It ignores what the index has in addition, which comes from dynamic
-// mapping or an index template. It also ignores a missing parameter of a field, because the server does not return a
-// parameter that has its default value.
+// definitionDifference describes the first difference between the configuration (asked) and an index (there). It
+// returns "" if the index has everything that the configuration sets. It ignores what the index has in addition, which
+// comes from dynamic mapping or an index template. It also ignores a missing parameter of a field, because the server
+// does not return a parameter that has its default value.
 func definitionDifference(asked, there map[string]string) string {
 	for _, path := range slices.Sorted(maps.Keys(asked)) {
 		is, ok := there[path]

@@ -28,7 +28,7 @@ const (
 type indexRecord struct {
 	Pipeline string `json:"pipeline"`
 	Sink     string `json:"sink"`
-	// Born is the time since which the store has a tombstone for each deleted document; see StoreAge
+	// Born is the time when the sink's output began: when the record or the oldest index was created
 	Born time.Time `json:"born"`
 	// Definition is the configured definition of the sink's indexes, by path. The stored name is asked
 	Definition  map[string]string  `json:"asked,omitempty"`
@@ -208,8 +208,8 @@ func (s *Store) updateRecord(ctx context.Context, of search.Owner, change func(r
 	})
 }
 
-// StoreAge returns the time since which the store has a tombstone for every deleted document. Tombstones of documents
-// that were deleted before that time may be purged or were never written.
+// StoreAge returns the time when the sink's output began: when its record or its oldest index was created. Forgets is
+// always true, because [Store.Purge] deletes old tombstones.
 func (s *Store) StoreAge(ctx context.Context) (state.StoreAge, error) {
 	if s.indexes == nil {
 		return state.StoreAge{}, errs.New("opensearch: StoreAge: the store has no Indexes: give them in Options")

@@ -111,7 +111,8 @@ func (t *tx) apply(ctx context.Context, ms []search.Mutation, fs []fields, rs []
 	return t.flush(t)
 }
 
-// read returns the stored documents that the mutations of are about, by id. of holds indexes into ms.
+// read returns the stored documents of some mutations, by id. The parameter of has the indexes of these mutations in
+// ms.
 func (t *tx) read(index int64, ms []search.Mutation, of []int) (map[string]stored, error) {
 	ids := make([]string, len(of))
 	for n, i := range of {

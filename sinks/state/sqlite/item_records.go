@@ -71,8 +71,8 @@ type itemRecord struct {
 }
 
 // replaceItemRecord replaces the record of an item, within a transaction. The stored record must have the version was
-// and the void flag wasVoid. If was is zero, no record may be stored. Otherwise replaceItemRecord returns false and
-// changes nothing.
+// and the void flag wasVoid. If was is zero, no record may be stored. If the stored record is not as expected,
+// replaceItemRecord returns false and changes nothing.
 func (w *Writer) replaceItemRecord(
 	ctx context.Context, table itemTable, target int64, item item.Key, was record.Version, wasVoid bool, now itemRecord,
 ) (bool, error) {
