@@ -10,34 +10,37 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// batch is one Write of a sink, with the calls before and after it. Only its writer uses it between two steps.
+// batch is one Write of a sink, with the calls before and after it. One goroutine, its writer, makes these calls.
+// Between two steps of the run, only the writer uses the batch.
 type batch struct {
 	phase      phase
 	deliveries []*queuedDelivery
 	lanes      []*lane // the lanes of deliveries, each once
-	n          int     // deliveries[:n] are written, the rest is not; in a packed batch the deliveries of all chunks
-	bytes      int64
-	formedAt   time.Time
-	ctx        context.Context         // context of the calls
-	cancel     context.CancelCauseFunc // cancels ctx; nil if the source does not control the run
-	// noTry is the result is no attempt: ctx was cancelled for a revoked partition, or a plan failed
+	// deliveries[:n] are written, and the rest is not. In a packed batch n counts the deliveries of all chunks.
+	n        int
+	bytes    int64
+	formedAt time.Time
+	ctx      context.Context         // context of the calls
+	cancel   context.CancelCauseFunc // cancels ctx; nil if the source does not control the run
+	// noTry reports that the batch does not count as an attempt: ctx was cancelled for a revoked partition, or a plan
+	// failed.
 	noTry          bool
-	sinkDeliveries []Delivery // what the sink gets: copies of deliveries[:n]
+	sinkDeliveries []Delivery // the sink receives these: copies of deliveries[:n]
 	errs           []error    // the result of each delivery
 
 	// A packed batch has chunks and no deliveries.
 	chunks    []chunk
 	packs     []packWork
-	unpacked  [][]queuedDelivery // by chunk
+	unpacked  [][]queuedDelivery // the deliveries of each chunk, unpacked
 	coalesced int64              // deliveries that WriteSorted coalesced
 
 	keys          []item.Key // the keys of lanes
-	quarantined   []bool     // reports for each of keys whether it is in quarantine
+	quarantined   []bool     // [i] reports whether keys[i] is in quarantine
 	err           error      // the error of the last call
-	isolatedIndex int        // the delivery that is written alone
+	isolatedIndex int        // index of the delivery that is written alone
 	sendCtx       context.Context
 	sendBegan     time.Time                            // when the first call of the sink began
-	endSpan       func(took time.Duration, failed int) // nil before the first call of the sink
+	endSpan       func(took time.Duration, failed int) // ends the span of the sink's calls; nil before the first call
 }
 
 // phase is the call that the writer of a batch makes without the lock. Its result is a step, which chooses the next.
@@ -47,14 +50,14 @@ type batch struct {
 //	checkingKeys  Quarantine.Held of the keys                     sending; settled if no key is left, or after an error
 //	sending       Write of all                                    settled; isolating if one of several can be the cause
 //	isolating     Write of one                                    isolating for the next one; settled after the last
-//	packing       packs the chunks that are not packed yet        sorting; unpacking if a key has a lane or it is too large
-//	sorting       Quarantine.Held of the keys, then WriteSorted   settled; unpacking after an error or if a key is in quarantine
+//	packing       packs the chunks that are not packed yet        sorting; unpacking if a lane exists or it is too large
+//	sorting       Quarantine.Held of the keys, then WriteSorted   settled; unpacking after an error or a quarantined key
 //	unpacking     unpacks the deliveries                          settled: they are ready again, for Write
 //
 // begin chooses the first phase: packing for a packed batch; planning if a delivery lost its plan; checkingKeys if
-// there is a Quarantine; else sending. A packed batch that is cancelled, for a revoked partition or by a hard stop, is
-// settled without unpacking: its deliveries are ready again, or pending. Chunks of paused partitions are not unpacked
-// either: keepPacked takes them out of the batch.
+// there is a Quarantine; else sending. A packed batch can be cancelled, for a revoked partition or by a hard stop. It
+// is then settled without unpacking: its deliveries are ready again, or pending. Chunks of paused partitions are not
+// unpacked either: keepPacked takes these chunks out of the batch.
 type phase uint8
 
 const (
@@ -89,7 +92,7 @@ func (b *batch) add(qd *queuedDelivery, l *lane) {
 	}
 }
 
-// begin prepares a batch for its first call.
+// begin prepares a batch for its first call, and chooses the phase of that call.
 func (b *batch) begin(s *scheduler, now time.Time) {
 	b.n, b.formedAt, b.ctx = len(b.deliveries), now, s.run.hardCtx
 	if s.run.controlled != nil {
@@ -122,7 +125,7 @@ func (b *batch) fail(err error) {
 	}
 }
 
-// writer makes the calls of a batch, then those of the next batch, until there is none.
+// writer makes the calls of a batch, then the calls of the next batch. It returns when there is no next batch.
 func (s *scheduler) writer() {
 	var b *batch
 	for {
@@ -176,8 +179,8 @@ func (b *batch) send(rt *route) {
 	b.sendBegan = time.Now()
 }
 
-// afterCall handles the result of a call. It returns the batch of the next call: the same one, or the next one once the
-// batch is settled.
+// afterCall handles the result of a call. It returns the batch of the next call: b itself, or the next batch if b is
+// settled. It returns nil if there is no next batch.
 func (s *scheduler) afterCall(b *batch, now time.Time) *batch {
 	switch b.phase {
 	case planning:
@@ -233,8 +236,8 @@ func (s *scheduler) endBatchSpan(b *batch, now time.Time) {
 	s.run.effects.logs = append(s.run.effects.logs, func() { endSpan(took, failed) })
 }
 
-// planAgain plans the deliveries that were cloned since their plan. If a plan fails, nothing of the batch is tried,
-// because the failed change must become the first of its key again.
+// planAgain plans the deliveries that were cloned since they were planned. It returns the error of a failed plan. Then
+// no delivery of the batch is tried, because the failed change must become the first change of its key again.
 func (r *route) planAgain(b *batch) (err error) {
 	for _, qd := range b.deliveries {
 		if qd.unplanned {
@@ -278,8 +281,8 @@ func (s *scheduler) afterKeyCheck(b *batch) {
 	b.setAside()
 }
 
-// setAside moves what must not be written after deliveries[:n]: changes whose key is in quarantine, and changes of
-// partitions that were revoked meanwhile.
+// setAside moves the deliveries that must not be written to the end, after deliveries[:n]. The key of such a delivery
+// is in quarantine, or its partition was revoked meanwhile.
 func (b *batch) setAside() {
 	b.phase = sending
 	var skipped []*queuedDelivery
@@ -305,8 +308,8 @@ func (b *batch) setAside() {
 }
 
 // afterWrite decides which deliveries failed if a Write failed as a whole. A transient error applies to all of them. A
-// panic, or a permanent error for several deliveries, can have one of them as its cause: each is written once more
-// alone.
+// panic, or a permanent error for several deliveries, can be caused by a single delivery. So each delivery is written
+// once more, alone.
 func (s *scheduler) afterWrite(b *batch) {
 	b.phase = settled
 	if b.err == nil {
@@ -334,8 +337,8 @@ func (s *scheduler) afterIsolatedWrite(b *batch) {
 	s.isolate(b, i+1)
 }
 
-// isolate chooses the next delivery that is written alone. Later changes of a key are not tried after one that is
-// retried or that quarantines the key.
+// isolate chooses the next delivery that is written alone, starting at index from. Once a change is retried or
+// quarantines its key, later changes of the key are not tried.
 func (s *scheduler) isolate(b *batch, from int) {
 	b.phase = settled
 	for i := from; i < b.n; i++ {
@@ -378,7 +381,7 @@ func (r *route) callWrite(ctx context.Context, ds []Delivery, errs []error) (bat
 	return nil
 }
 
-// badOutcome is the error of a delivery with an outcome that only the pipeline may set.
+// badOutcome returns the error of a delivery for which the sink set an outcome that only the pipeline may set.
 func badOutcome(o Outcome) error {
 	return errs.Errorf("the sink set the outcome %s, which only the pipeline may set", redact.Safe(o.String()))
 }

@@ -13,16 +13,16 @@ import (
 type fate uint8
 
 const (
-	fateDone     fate = iota // finished with the outcome of the sink, even if the call was cancelled
+	fateDone     fate = iota // written without an error, even if the call was cancelled: it has the sink's outcome
 	fateRevoked              // failed, and its partition is revoked: another consumer delivers it
 	fatePending              // failed, and the run stops hard: the next run delivers it
-	fateUntried              // its batch was no attempt: it is tried again at once
+	fateUntried              // its batch does not count as an attempt: it is tried again at once
 	fateNacked               // failed permanently, and returns to its source
 	fateRetried              // tried again after a backoff
 	fateLettered             // failed permanently or its key is in quarantine: it becomes a dead letter
 )
 
-// fateOf returns the fate of delivery i of a batch. The first case that applies decides.
+// fateOf returns the fate of delivery i of a batch. The order of its cases matters: the first that applies decides.
 func (s *scheduler) fateOf(b *batch, i int) fate {
 	err := b.errs[i]
 	if err == nil {
@@ -47,8 +47,8 @@ func (s *scheduler) fateOf(b *batch, i int) fate {
 	return fateLettered
 }
 
-// applyResult applies the result of a batch to its deliveries and lanes. A fatal error stops the run first, so that
-// failed deliveries stay pending.
+// applyResult applies the result of a batch to its deliveries and lanes. A fatal error stops the run before that, so
+// that failed deliveries stay pending instead of becoming dead letters.
 func (s *scheduler) applyResult(b *batch, now time.Time) {
 	for _, err := range b.errs {
 		if IsFatal(err) && classOf(err) != classPanic {
@@ -113,11 +113,12 @@ func (s *scheduler) applyFate(f fate, b *batch, i int, now time.Time) {
 }
 
 // sharedDelays has the backoff for each number of attempts. All keys of a batch share it, so that keys which failed
-// together are tried again together. The last one is for all higher numbers: the backoff has reached its maximum.
+// together are tried again together. The last delay is for all higher numbers too: by then the backoff has reached its
+// maximum.
 type sharedDelays [16]time.Duration
 
-// retryLater puts the failed changes of a lane before the waiting ones. If the batch was an attempt, the lane backs
-// off.
+// retryLater puts the failed changes of a lane before its waiting changes. If the batch counts as an attempt, the lane
+// backs off.
 func (s *scheduler) retryLater(l *lane, b *batch, delays *sharedDelays, now time.Time) {
 	for qd := range l.queue.all() {
 		l.retries.push(qd)
@@ -144,8 +145,8 @@ func (s *scheduler) backOff(l *lane, d time.Duration, now time.Time) {
 	}
 }
 
-// setNextState moves on a lane that has left its batch, or whose dead letters are durable. See laneState for the
-// states.
+// setNextState moves a lane to its next state, after it has left its batch or its dead letters are durable. See
+// laneState for the states.
 func (s *scheduler) setNextState(l *lane, now time.Time) {
 	if l.quarantinesRest {
 		s.quarantineRest(l)
@@ -179,8 +180,8 @@ func (s *scheduler) requeueLane(l *lane) {
 	s.queuedLanes = append(s.queuedLanes, l)
 }
 
-// failPermanently dead-letters the first change of a queue. If there are no dead letters, the change returns to a
-// source that acknowledges single records. With any other source it blocks its key.
+// failPermanently dead-letters the first change of a lane's queue. Without dead letters, the change returns to its
+// source if the source acknowledges single records. If the source does not, the change blocks its key.
 func (s *scheduler) failPermanently(l *lane, now time.Time) {
 	if s.run.p.o.DeadLetters != nil {
 		s.deadLetter(l.queue.pop())
@@ -200,8 +201,8 @@ func (s *scheduler) failPermanently(l *lane, now time.Time) {
 // cloneQueue clones the waiting changes of a lane, so that they do not pin their pages.
 func (s *scheduler) cloneQueue(l *lane) { l.queue.replaceEach(s.clone) }
 
-// nacks reports whether a permanent failure returns to the source: there are no dead letters, and the source
-// acknowledges single records.
+// nacks reports whether a delivery that failed permanently returns to its source. It does if there are no dead letters
+// and the source acknowledges single records.
 func (s *scheduler) nacks(qd *queuedDelivery) bool {
 	return s.run.p.o.DeadLetters == nil && qd.page.tracker != nil
 }
@@ -214,8 +215,8 @@ func (s *scheduler) nackQueue(l *lane) {
 	l.queue = deliveryList{}
 }
 
-// blocks reports whether a delivery that failed with err blocks its key: it can never be written, there are no dead
-// letters, and the source does not acknowledge single records.
+// blocks reports whether a delivery that failed with err blocks its key. It does if it can never be written, there are
+// no dead letters, and the source does not acknowledge single records.
 func (s *scheduler) blocks(qd *queuedDelivery, err error) bool {
 	if s.run.p.o.DeadLetters != nil || s.nacks(qd) {
 		return false
@@ -247,7 +248,8 @@ func (s *scheduler) finishDelivery(qd *queuedDelivery, o Outcome, reason string)
 	s.run.finishDeliveries(qd.page, 1)
 }
 
-// willRetry reports whether a delivery that failed with err is tried again. Without dead letters, every failure is.
+// willRetry reports whether a delivery that failed with err is tried again. Without dead letters, every failed delivery
+// is.
 func (r *route) willRetry(err error) bool {
 	if !r.hasDeadLetters {
 		return true

@@ -9,18 +9,18 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// deadLetterQueue has the failed changes of a sink whose dead letters are not durable yet. Later changes of their keys
-// wait. While there are any, one goroutine (writeDeadLetters) stores them.
+// deadLetterQueue has the failed changes of a sink whose dead letters are not durable yet. Later changes of the same
+// keys wait. While the queue is not empty, one goroutine (writeDeadLetters) stores its dead letters.
 type deadLetterQueue struct {
 	deliveries []*queuedDelivery
-	putting    []*queuedDelivery // the goroutine stores them now
-	putSince   time.Time         // when this Put began
-	running    bool              // the goroutine runs
+	putting    []*queuedDelivery // the deliveries whose letters the goroutine stores now
+	putSince   time.Time         // when the Put of putting began
+	running    bool              // writeDeadLetters runs
 	failing    bool              // the last Put or Hold failed, so waiting changes are cloned
 	log        deadLetterLog
 }
 
-// maxLetters is the largest number of letters in one Put.
+// maxLetters is the largest number of letters (dead letters) in one Put.
 const maxLetters = 500
 
 // deadLetter queues a delivery that failed permanently.
@@ -58,7 +58,7 @@ func (s *scheduler) writeDeadLetters() {
 	}
 }
 
-// nextLetters takes the deliveries whose letters are stored next. If it returns none, the goroutine must end.
+// nextLetters takes the deliveries whose letters are stored next. If it returns nil, writeDeadLetters must return.
 func (s *scheduler) nextLetters(now time.Time) []*queuedDelivery {
 	q := &s.deadLetters
 	n := min(len(q.deliveries), maxLetters)
@@ -86,7 +86,8 @@ func (s *scheduler) lettersStored(deliveries []*queuedDelivery, now time.Time) {
 	}
 }
 
-// finishLetter finishes a delivery that waited for its letter. After the last letter of a lane, the lane moves on.
+// finishLetter finishes a delivery that waited for its letter. After the last letter of a lane, the lane enters its
+// next state.
 func (s *scheduler) finishLetter(qd *queuedDelivery, o Outcome, now time.Time) {
 	s.finishDelivery(qd, o, "")
 	if qd.lane.letters--; qd.lane.letters == 0 {
@@ -94,7 +95,8 @@ func (s *scheduler) finishLetter(qd *queuedDelivery, o Outcome, now time.Time) {
 	}
 }
 
-// lettersFailed clones the deliveries that wait for letters, because these cannot be stored now.
+// lettersFailed is called when letters cannot be stored. It clones the deliveries that wait for letters, and the later
+// changes of their keys, so that they do not pin their pages.
 func (s *scheduler) lettersFailed() {
 	s.deadLetters.failing = true
 	for _, deliveries := range [][]*queuedDelivery{s.deadLetters.putting, s.deadLetters.deliveries} {
@@ -105,7 +107,8 @@ func (s *scheduler) lettersFailed() {
 	}
 }
 
-// storeLetters stores dead letters, then quarantines their keys. It returns false after a hard stop.
+// storeLetters stores dead letters, then quarantines their keys. It returns true when both are durable, and false after
+// a hard stop.
 func (s *scheduler) storeLetters(deliveries []*queuedDelivery) bool {
 	letters := s.makeLetters(deliveries)
 	var keys []item.Key
@@ -116,9 +119,10 @@ func (s *scheduler) storeLetters(deliveries []*queuedDelivery) bool {
 	}
 	failed := func() {
 		s.lettersFailed()
-		clones := s.makeLetters(deliveries) // the old letters refer to the page too
+		clones := s.makeLetters(deliveries) // the old letters still use the page's memory
 		for i := range clones {
-			clones[i].Time = letters[i].Time // part of the name of a stored letter: a retry must not store a second one
+			// The time is part of the name of a stored letter. With a new time, a retry would store a second letter.
+			clones[i].Time = letters[i].Time
 		}
 		copy(letters, clones)
 	}
@@ -146,7 +150,7 @@ func (s *scheduler) makeLetters(deliveries []*queuedDelivery) []DeadLetter {
 	return letters
 }
 
-// putLetters retries until letters are durable. It returns false if ctx ends first.
+// putLetters stores letters, and retries until they are durable. It returns false if ctx ends first.
 func (r *run) putLetters(ctx context.Context, letters []DeadLetter, failed func()) bool {
 	return r.retryUntilDone(ctx,
 		"dead letters cannot be stored: their changes and later ones of the same keys are blocked", len(letters),
@@ -156,7 +160,7 @@ func (r *run) putLetters(ctx context.Context, letters []DeadLetter, failed func(
 }
 
 // retryUntilDone calls do until it succeeds. It returns false if ctx ends first. It logs text at each failure with n,
-// the number of letters or keys. The first failure is a step of failed. The caller counts as moving (see
+// the number of letters or keys. After the first failure it calls failed, in a step. The caller counts as moving (see
 // run.addMoving), except from the first failure until the return. A fatal error also stops the run.
 func (r *run) retryUntilDone(ctx context.Context, text string, n int, do func() error, failed func()) bool {
 	start, waits := time.Now(), false
@@ -183,14 +187,15 @@ func (r *run) retryUntilDone(ctx context.Context, text string, n int, do func() 
 	return err == nil
 }
 
-// deadLetterLog logs dead-lettered changes. It logs quarantined changes at most once per retryLogEvery, because the
-// line of the first letter of their key announced them. Only the goroutine of writeDeadLetters uses it.
+// deadLetterLog logs dead-lettered changes. It logs quarantined changes at most once per retryLogEvery: the line about
+// the first letter of their key has announced them. Only the goroutine of writeDeadLetters uses it.
 type deadLetterLog struct {
 	quarantined int
 	next        time.Time
 }
 
-// logLetters writes a line for each kind of failure.
+// logLetters writes a line about failed changes, a line about changes for which MaxHold passed, and a line about
+// quarantined changes.
 func (l *deadLetterLog) logLetters(s *scheduler, deliveries []*queuedDelivery) {
 	var failed, held []*queuedDelivery
 	for _, qd := range deliveries {
@@ -249,31 +254,33 @@ type DeadLetter struct {
 	Table     string
 	Partition string
 	Index     int // index of the record in its page
-	// Class is one of undecodable, filter, detector, plan, write, panic; held: MaxHold passed; quarantined: its key has
-	// an earlier letter
+	// Class is one of undecodable, filter, detector, plan, write, panic, held or quarantined, or a class that the error
+	// of the sink chose, such as [ClassCollision]. held means that MaxHold passed. quarantined means that the key has
+	// an earlier letter.
 	Class string
-	Error string    // shows no value of an item, unless the error of a sink, filter or detector does
+	Error string    // text of the error; has a value of an item only if the error of a sink, filter or detector has it
 	Raw   []byte    // the record as it was read
 	Time  time.Time // when it was dead-lettered
 
-	// Snapshot has the options that decode Raw if it is an undecodable line of a snapshot. Of DecoderOptions, StreamARN
-	// and Table count. nil: Raw is a record. Read only.
+	// Snapshot has the options that decode Raw if Raw is an undecodable line of a snapshot. Of its DecoderOptions, only
+	// StreamARN and Table are used. It is nil if Raw is a record. It must not be changed.
 	Snapshot *record.SnapshotOptions
-	Sinks    []string // with Snapshot: the sinks that the snapshot was read for
+	Sinks    []string // the sinks that the snapshot was read for; only with Snapshot
 }
 
-// DeadLetters stores changes that could not be delivered. Put blocks until all letters are durable. It is called
-// concurrently. The pipeline repeats it after an error, until it succeeds or the run stops.
+// DeadLetters stores changes that could not be delivered. Put blocks until all letters are durable. Put is called
+// concurrently. After an error the pipeline calls Put again, until it succeeds or the run stops.
 //
-// Put stores the letters of a key in their order: whenever a letter can be read, those of its key before it can be read
-// too, also during a Put and after one that failed. Otherwise a redrive could deliver a change before an earlier one.
+// Put stores the letters of a key in their order. Whenever a letter can be read, the earlier letters of its key can be
+// read too. This holds also during a Put, and after a Put that failed. Otherwise a redrive could deliver a change
+// before an earlier change of its key.
 type DeadLetters interface {
 	Put(ctx context.Context, letters []DeadLetter) error
 }
 
-// ClassCollision is the class of the dead letter of a change that is written, and whose claim waits for a row that
-// another item has (on_collision: dead_letter). Nothing is to be written once more. An error of a Write gives its
-// letter the class with a method LetterClass() string.
+// ClassCollision is the class of a dead letter that reports a collision (on_collision: dead_letter). Its change is
+// written, but the change's claim, its request for a row, waits because another item has the row. So a redrive has
+// nothing to write. An error of a Write gives its letter this class with a method LetterClass() string.
 const ClassCollision = "collision"
 
 // The other classes of dead letters.

@@ -8,7 +8,7 @@
 //
 // # From a page to a Write
 //
-//   - run.read, run.addPage (run.go): the reader calls Read, while memory is within its bounds.
+//   - run.read, run.addPage (run.go): the reader calls Read, while the memory in use is below the limit.
 //   - run.prepare (run.go), Pipeline.evaluatePage (prepare_page.go): preparers decode pages in parallel, evaluate
 //     filters and detectors, and have each sink plan its deliveries.
 //   - run.handOver, run.deliverPage (partition.go): pages reach the schedulers in the order of reading.
@@ -19,14 +19,15 @@
 // # From a Write to a Commit
 //
 //   - batch.go: route.callWrite returns an error for each delivery. scheduler.writer takes the result to
-//     scheduler.afterCall. For a Write that is scheduler.afterWrite.
+//     scheduler.afterCall, which calls scheduler.afterWrite after a Write.
 //   - batch_result.go: scheduler.applyResult decides the fate of each delivery (scheduler.fateOf, scheduler.applyFate).
-//     scheduler.finishDelivery counts a finished delivery, and scheduler.setNextState moves its lane on.
-//   - finish_page.go: run.finishDeliveries counts down the page. Watermark.Finish (watermark.go) finds the new position
-//     of the partition, run.setWatermark stores it, and run.commit calls the [Committer].
+//     scheduler.finishDelivery counts a finished delivery, and scheduler.setNextState moves its lane to the next state.
+//   - finish_page.go: run.finishDeliveries counts down the page's unfinished deliveries. Watermark.Finish
+//     (watermark.go) finds the new position of the partition, run.setWatermark stores it, and run.commit calls the
+//     [Committer].
 //
-// Every result enters through run.step (scheduler_step.go): it holds the only lock of a run, starts what can start
-// after the result, and performs effects after the lock is free.
+// Every result enters through run.step (scheduler_step.go). run.step handles the result under the only lock of a run,
+// and starts the calls that can start after it. Effects, such as log lines, follow after the lock is free.
 //
 // # Files, in the order to read them
 //
@@ -42,7 +43,7 @@
 //   - Others: redeliver.go (for redrives), requirements.go (images that stages need), plan_arena.go (memory of plans),
 //     panic.go (panics and failures in the log).
 //
-// The packages below it, from the bottom up: redact (texts of errors without data), decimal, internal/ddbjson (the
-// scanner), item (images, values, keys, paths), record (changes and their decoding), unmarshal (Go structs), rules
+// The packages below this one, from the bottom up: redact (texts of errors without data), decimal, internal/ddbjson
+// (the scanner), item (images, values, keys, paths), record (changes and their decoding), unmarshal (Go structs), rules
 // (filters and detectors), mask.
 package pipeline

@@ -39,12 +39,12 @@ type DetectorFunc func(dst []Event, c *record.Change) ([]Event, error)
 // Detect calls f.
 func (f DetectorFunc) Detect(dst []Event, c *record.Change) ([]Event, error) { return f(dst, c) }
 
-// EventID returns the id of an event: 32 hex digits, a hash of the ARN of the stream, the key of the item, the version
-// of the change, the name of the detector, and the ordinal of the event in the change, from 0. So it is the same for
-// every delivery of the change, in every process.
+// EventID returns the id of an event, 32 hex digits. It is a hash of the ARN of the stream, the key of the item, the
+// version of the change, the name of the detector, and the ordinal of the event in the change, from 0. So the id is the
+// same for every delivery of the change, in every process.
 //
-// Kinesis can contain a change twice, with different sequence numbers. For such a change the creation time and the
-// eventID of the record replace the version.
+// A Kinesis stream can contain a change twice, with different sequence numbers. So for a change that came by Kinesis,
+// the creation time and the eventID of the record replace the version.
 func EventID(c *record.Change, detector string, ordinal int) string {
 	var buf [256]byte
 	b := buf[:0]
@@ -66,8 +66,8 @@ func EventID(c *record.Change, detector string, ordinal int) string {
 	return string(text[:])
 }
 
-// kinesisID returns the eventID of a change that came by Kinesis, which is the same for its copies. It is "" for other
-// changes.
+// kinesisID returns the eventID of a change that came by Kinesis. Copies of a change have the same eventID. It returns
+// "" for other changes.
 func kinesisID(c *record.Change) string {
 	if !c.Version.Kinesis() {
 		return ""
@@ -75,7 +75,7 @@ func kinesisID(c *record.Change) string {
 	return c.EventID
 }
 
-// detectorStage is a Detector with its names.
+// detectorStage is a Detector with its name and its name in errors.
 type detectorStage struct {
 	Detector
 	name  string

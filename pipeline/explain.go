@@ -8,7 +8,7 @@ import (
 // Explanation is what a pipeline would do with one change.
 type Explanation struct {
 	Change  *record.Change
-	Filters []FilterTrace // up to the first that drops
+	Filters []FilterTrace // up to the first filter that drops the change
 	Diff    []item.Difference
 	Events  []Event
 	Routes  []RouteTrace // empty if a filter drops the change
@@ -32,16 +32,15 @@ type RouteTrace struct {
 	Err     error
 }
 
-// Explain returns what the pipeline would do with one change. It runs the code of Run up to the plans of the sinks, and
-// writes nothing.
+// Explain returns what the pipeline would do with one change. It runs the same code as Run, up to the plans of the
+// sinks, and writes nothing.
 func (p *Pipeline) Explain(c *record.Change) Explanation {
 	var x Explanation
 	p.explain(c, &x, nil)
 	return x
 }
 
-// Explainer explains changes one after the other, in memory that it uses again. It is not for several goroutines at
-// once.
+// Explainer explains changes one after the other, and uses the same memory for each. It is not safe for concurrent use.
 type Explainer struct {
 	p     *Pipeline
 	x     Explanation
@@ -51,9 +50,9 @@ type Explainer struct {
 // Explainer returns an Explainer of the pipeline.
 func (p *Pipeline) Explainer() *Explainer { return &Explainer{p: p} }
 
-// Explain is [Pipeline.Explain]. The result, with the plans in it, is valid until the next call.
+// Explain does what [Pipeline.Explain] does. The result, with the plans in it, is valid until the next call.
 func (e *Explainer) Explain(c *record.Change) *Explanation {
-	text := e.arena.text // strings stay valid: the free space after them serves the next change
+	text := e.arena.text // strings are not overwritten: the next change uses the free space after them
 	e.arena.empty()
 	e.arena.text = text
 	clear(e.x.Routes)
@@ -62,7 +61,7 @@ func (e *Explainer) Explain(c *record.Change) *Explanation {
 	return &e.x
 }
 
-// explain fills x, which is empty. The plans use the memory of the arena, if there is one.
+// explain fills x, which is empty. The plans use the memory of arena; if arena is nil, they use new memory.
 func (p *Pipeline) explain(c *record.Change, x *Explanation, arena *planArena) {
 	x.Change = c
 	if c.Old.Exists() && c.New.Exists() {

@@ -11,7 +11,7 @@ import (
 // Verdict is the result of a filter for a change. The zero Verdict keeps the change.
 type Verdict struct {
 	Drop   bool
-	Reason string // counted when Drop is set
+	Reason string // the ledger counts dropped changes by it
 }
 
 // Filter keeps or drops a change. Check is called concurrently and must be pure. An error is permanent: the change goes
@@ -20,8 +20,8 @@ type Filter interface {
 	Check(c *record.Change) (Verdict, error)
 }
 
-// Named is implemented by filters with a name. Explanations and errors have the name, and it is the reason of a drop if
-// Verdict.Reason is empty.
+// Named is implemented by filters with a name. Explanations and errors show the name. A Verdict that drops a change
+// with an empty Reason gets the name as its reason.
 type Named interface {
 	Name() string
 }
@@ -32,7 +32,7 @@ type FilterFunc func(c *record.Change) (Verdict, error)
 // Check calls f.
 func (f FilterFunc) Check(c *record.Change) (Verdict, error) { return f(c) }
 
-// Condition tests a change, to build filters. Match must be pure.
+// Condition tests a change; filters are built of conditions. Match must be pure.
 type Condition interface {
 	Match(c *record.Change) (bool, error)
 }
@@ -48,8 +48,8 @@ type ItemCondition interface {
 	Match(item item.Image) (bool, error)
 }
 
-// SplitCondition returns a condition as that of an item, or as that of an element if it reads one. The other one is
-// nil.
+// SplitCondition returns when as ofElement if it reads an element (see [ElementCondition]), else as ofItem. The other
+// result is nil.
 func SplitCondition(when ItemCondition) (ofItem ItemCondition, ofElement ElementCondition) {
 	if e, ok := when.(ElementCondition); ok && e.ReadsElement() {
 		return nil, e
@@ -57,8 +57,8 @@ func SplitCondition(when ItemCondition) (ofItem ItemCondition, ofElement Element
 	return when, nil
 }
 
-// ElementCondition is an [ItemCondition] that may read an element of the item, too, under for_each. Its methods must be
-// pure. Match has no element.
+// ElementCondition is an [ItemCondition] that can also read an element of the item. An element is a part of an item
+// that for_each gives an entry of its own. The methods must be pure. Match tests the item without an element.
 type ElementCondition interface {
 	ItemCondition
 
@@ -75,7 +75,7 @@ type ItemConditionFunc func(item item.Image) (bool, error)
 // Match calls f.
 func (f ItemConditionFunc) Match(item item.Image) (bool, error) { return f(item) }
 
-// filterStage is a Filter with its names.
+// filterStage is a Filter with its name and its name in errors.
 type filterStage struct {
 	Filter
 	name  string
@@ -99,8 +99,8 @@ func (f *filterStage) check(c *record.Change) (v Verdict, err error) {
 	return v, nil
 }
 
-// nameFilters names filters for counts and errors. suffix is empty for the filters of the source, else ` of route
-// "orders"`.
+// nameFilters names filters for counts and errors. suffix is appended to the name in errors. It is empty for the
+// filters of the source, and like ` of route "orders"` for those of a route.
 func nameFilters(fs []Filter, suffix string) []filterStage {
 	named := make([]filterStage, len(fs))
 	for i, f := range fs {
@@ -113,8 +113,8 @@ func nameFilters(fs []Filter, suffix string) []filterStage {
 	return named
 }
 
-// runFilters runs filters in order, until one drops the change or fails. trace, if not nil, receives the result of
-// each.
+// runFilters runs filters in order, until one drops the change or fails. If trace is not nil, runFilters appends the
+// result of each filter to it.
 func runFilters(fs []filterStage, c *record.Change, trace *[]FilterTrace) (Verdict, error) {
 	for i := range fs {
 		v, err := fs[i].check(c)

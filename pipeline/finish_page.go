@@ -26,7 +26,7 @@ func (r *run) endPage(in *inflightPage) {
 	r.forget(in.partition)
 }
 
-// setWatermark stores the new watermark of a partition, and starts its committer unless it runs.
+// setWatermark stores the new watermark of a partition, and starts the partition's committer unless it already runs.
 func (r *run) setWatermark(part *partition, pos Position) {
 	if r.committer == nil {
 		return
@@ -38,12 +38,13 @@ func (r *run) setWatermark(part *partition, pos Position) {
 	}
 }
 
-// commitTimeout bounds one Commit. A stop does not cancel a Commit: the next run repeats what was not committed.
+// commitTimeout bounds one Commit. A stop does not cancel a Commit, because the next run repeats everything that was
+// not committed.
 const commitTimeout = 10 * time.Second
 
 // commit is the committer of a partition. It runs until the newest watermark is committed. It skips older watermarks,
-// so committed positions never go back. After a hard stop it tries a position once: the next run reads again from the
-// last committed position.
+// so committed positions never go back. After a hard stop it tries a position only once. That is safe, because the next
+// run reads again from the last committed position.
 func (r *run) commit(part *partition) {
 	more := true
 	for more {

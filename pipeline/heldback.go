@@ -8,7 +8,7 @@ import (
 
 // The reasons why a partition is held back.
 const (
-	HeldByShare   = "share"   // it uses its share of the memory, and is paused
+	HeldByShare   = "share"   // the partition uses its share of the memory, and is paused
 	HeldByMemory  = "bounds"  // the memory is full, and nothing is read
 	HeldByBackoff = "backoff" // some of its changes failed and are tried again
 	HeldByFilling = "filling" // some of its changes wait for a batch or an object to fill
@@ -21,21 +21,22 @@ const (
 type HeldBack struct {
 	Partition string
 
-	// Sink is the sink that the partition waits for. For HeldByShare and HeldByMemory it is the one with most of the
-	// partition's deliveries. It is "" if the partition waits for dead letters to be stored: for HeldByBackoff those of
-	// records that cannot be decoded, for HeldByWriting any.
+	// Sink is the sink that the partition waits for. For HeldByShare and HeldByMemory it is the sink with most of the
+	// partition's deliveries. It is "" if the partition waits for dead letters to be stored. With HeldByBackoff, these
+	// are the dead letters of records that cannot be decoded; with HeldByWriting, any dead letters.
 	Sink   string
 	Reason string // one of the constants HeldBy...
 
-	// Since is, for HeldByFilling, when the oldest change began to wait; for HeldByWriting, when the Write or Put
-	// began; for the others, when a look once a second first saw the reason. HeldByBackoff starts again when another
-	// page becomes the partition's oldest unfinished one.
+	// Since is when the reason began. For HeldByFilling the oldest change began to wait then. For HeldByWriting the
+	// Write or Put began then. The other reasons begin when a check first sees them; while a page is in flight, the run
+	// checks once a second. HeldByBackoff begins again when another page becomes the oldest unfinished page of the
+	// partition.
 	Since time.Time
 	Bytes int64 // memory that the partition has in flight
 }
 
-// HeldBack returns the current reasons, the oldest first; nil if there is none, or no run. It is safe for concurrent
-// use. Its cost grows with the number of queued pages.
+// HeldBack returns the current reasons, the oldest first. It returns nil if there is no reason, or if the pipeline does
+// not run. It is safe for concurrent use. Its cost grows with the number of queued pages.
 func (p *Pipeline) HeldBack() []HeldBack {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -45,19 +46,19 @@ func (p *Pipeline) HeldBack() []HeldBack {
 	return p.run.heldBack(time.Now())
 }
 
-// heldKey identifies a reason across calls of heldBack. sink and reason are "" for HeldByShare and HeldByMemory: a
-// partition can change between the two, and between sinks, while it waits.
+// heldKey identifies a reason across calls of heldBack. For HeldByShare and HeldByMemory, sink and reason are "": while
+// a partition waits, it can change between these two reasons, and between sinks.
 type heldKey struct{ partition, sink, reason string }
 
-// heldSpan has the times when a reason began and was last seen, and the oldest unfinished page of the partition when
-// it began.
+// heldSpan has the times when a reason began and when it was last seen. oldest is the page that was the partition's
+// oldest unfinished page when the reason began.
 type heldSpan struct {
 	since, lastSeen time.Time
 	oldest          uint64
 }
 
-// heldBackGrace is how long a reason can be absent without starting again. With a slow sink, a page is read now and
-// then.
+// heldBackGrace is how long a reason can be absent without beginning again. Short absences are normal: with a slow
+// sink, a page is read now and then.
 const heldBackGrace = 3 * heldBackInterval
 
 // heldBackScan is one call of heldBack.
@@ -76,7 +77,7 @@ func (r *run) heldBack(now time.Time) []HeldBack {
 	}
 	scan := heldBackScan{run: r, now: now, reasons: make(map[heldKey]heldSpan)}
 	for _, part := range r.partitions {
-		if share := r.bounds.shares[part.name]; share != nil && !part.state.isRevoked() { // something was read of it
+		if share := r.bounds.shares[part.name]; share != nil && !part.state.isRevoked() { // a page of it was read
 			scan.addPartition(part, share, schedulers)
 		}
 	}
@@ -131,7 +132,7 @@ func (h *heldBackScan) addPartition(part *partition, share *share, schedulers []
 	}
 }
 
-// seenSince returns when a reason was first seen.
+// seenSince returns when a reason was first seen, and notes that it is seen now.
 func (h *heldBackScan) seenSince(part *partition, key heldKey) time.Time {
 	was, ok := h.run.heldSince[key]
 	if oldest := part.watermark.oldestUnfinished(); !ok || was.oldest != oldest && key.reason == HeldByBackoff {
@@ -142,13 +143,14 @@ func (h *heldBackScan) seenSince(part *partition, key heldKey) time.Time {
 	return was.since
 }
 
-// lastsLong reports whether a call that began then lasts for heldBackLogAfter. It is false if began is zero.
+// lastsLong reports whether a call that began at began has lasted for heldBackLogAfter. It returns false if began is
+// zero.
 func lastsLong(began, now time.Time) bool {
 	return !began.IsZero() && now.Sub(began) >= heldBackLogAfter
 }
 
-// mainSink returns the sink with most deliveries of a partition. If no sink has any, it is the sink with most
-// deliveries of all partitions.
+// mainSink returns the name of the sink with most deliveries of a partition. If no sink has a delivery of it, mainSink
+// returns the sink with most deliveries of all partitions.
 func (r *run) mainSink(schedulers []schedulerWaits, part *partition) (sink string) {
 	var most, mostPending int64
 	for i, w := range schedulers {
@@ -166,16 +168,16 @@ func (r *run) mainSink(schedulers []schedulerWaits, part *partition) (sink strin
 // schedulerWaits has the waiting deliveries of one sink, by partition.
 type schedulerWaits struct {
 	byPartition map[*partition]*partitionWaits
-	pending     int64 // deliveries of all partitions
+	pending     int64 // number of unfinished deliveries, of all partitions
 }
 
 // partitionWaits describes the deliveries of one partition that wait for one sink.
 type partitionWaits struct {
-	n       int64     // deliveries
-	backoff bool      // some failed, and are tried again
-	filling time.Time // since when the oldest waits for its batch to fill; zero: none waits
-	writing time.Time // start of the oldest Write that a delivery waits for; zero: none
-	letters time.Time // start of a Put of dead letters that has not failed; zero: there is none
+	n       int64     // number of deliveries
+	backoff bool      // some deliveries failed, and are tried again
+	filling time.Time // since when the oldest delivery waits for its batch to fill; zero: no delivery waits
+	writing time.Time // start of the oldest Write that a delivery waits for; zero: no delivery waits
+	letters time.Time // start of a Put of dead letters that has not failed; zero: there is no such Put
 }
 
 // countWaits counts the waiting deliveries of the scheduler.
@@ -234,7 +236,8 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 	return waits
 }
 
-// nothingStarts returns since when no Write can start, because Concurrency is reached; zero if one can.
+// nothingStarts returns since when no Write can start, because Concurrency is reached. It returns zero if a Write can
+// start.
 func (s *scheduler) nothingStarts() (since time.Time) {
 	if len(s.writing) < s.route.Concurrency {
 		return time.Time{}

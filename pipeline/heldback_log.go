@@ -14,17 +14,17 @@ import (
 
 const (
 	heldBackInterval = time.Second // between two calls of heldBack while a page is in flight
-	// how long a reason lasts before it is logged; for HeldByFilling, in addition to Linger
+	// heldBackLogAfter is how long a reason lasts before it is logged. For HeldByFilling, Linger is added.
 	heldBackLogAfter  = 30 * time.Second
 	heldBackRepeat    = time.Minute      // between two lines of a group
 	heldBackRepeatNew = 10 * time.Second // between two lines of a group if it has new partitions
 )
 
-// heldGroup identifies the subject of a line in the log.
+// heldGroup identifies a group: the partitions that one line of the log is about.
 type heldGroup struct{ sink, reason string }
 
-// heldByMemory is the reason of a group of the log for HeldByShare and HeldByMemory: a partition can change between the
-// two while it waits.
+// heldByMemory is the reason of a group that stands for both HeldByShare and HeldByMemory. A partition can change
+// between these two reasons while it waits.
 const heldByMemory = "memory"
 
 // logGroup returns the group of the log that h belongs to.
@@ -35,20 +35,20 @@ func logGroup(h HeldBack) heldGroup {
 	return heldGroup{h.Sink, h.Reason}
 }
 
-// loggedGroup has the last line about a group.
+// loggedGroup is the state of a group that was logged. at is when its last line was logged.
 type loggedGroup struct {
 	at         time.Time
 	reason     string
-	partitions map[string]heldSpan // the logged ones
+	partitions map[string]heldSpan // the partitions that were logged as held back
 }
 
-// heldBackLog logs which partitions are held back for long, and which are not any more.
+// heldBackLog logs which partitions are held back for long, and which of them move again.
 type heldBackLog struct {
 	r      *run
 	groups map[heldGroup]*loggedGroup
 }
 
-// update logs the news in held, which is ordered by Since.
+// update logs what is new in held, which is ordered by Since.
 func (l *heldBackLog) update(now time.Time, held []HeldBack) {
 	long := make(map[heldGroup][]HeldBack)
 	for _, h := range held {
@@ -143,7 +143,8 @@ func (r *run) heldBackLogDelay(g heldGroup) time.Duration {
 	return math.MaxInt64 // only the end of the source ends the wait
 }
 
-// heldBackLevel is LevelInfo for a sink that has written lately: it is slow, not down.
+// heldBackLevel returns the level of a group's line. It is LevelInfo if memory is full but the sink has written lately:
+// such a sink is slow, not down. Otherwise it is LevelWarn.
 func (r *run) heldBackLevel(g heldGroup, now time.Time) slog.Level {
 	if g.reason == heldByMemory {
 		for _, rt := range r.p.routes {

@@ -7,15 +7,17 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// bounds limits the memory in flight: bytes and changes of pages that a delivery pins, with their deliveries, and of
-// cloned changes. The source is read while less than the limit is used. So a page larger than the limit passes alone.
+// bounds limits the memory in flight, in bytes and in changes. It counts the pages that a delivery pins (whose memory
+// the delivery needs), the deliveries of these pages, and cloned changes. The source is read while less than the limit
+// is used. So a page larger than the limit passes alone.
 //
 // If the source is a [Pauser], a partition is paused while little memory is left and the partition uses more than its
-// share. So partitions that use little are read first. Only partitions that use memory have a share. A partition that
-// is alone is paused too: a shard that is listed later must find memory, also if nothing of the first can be written.
-// For the same reason the others are read on for a while if the last page of a paused partition took all that was left.
+// share. So partitions that use little are read first. The limit is divided among the partitions that use memory. A
+// partition that is alone is paused too. Otherwise a shard that is listed later would find no memory if nothing of the
+// first can be written. For the same reason, the limit is raised a little for the other partitions if the last page of
+// a paused partition used the rest of the memory.
 //
-// Pipeline.mu guards it.
+// Pipeline.mu guards bounds.
 type bounds struct {
 	limit       amount
 	pauser      bool // the source is a Pauser
@@ -24,7 +26,7 @@ type bounds struct {
 	waiting     bool          // the reader waits for memory
 	hasRoom     chan struct{} // wakes the reader; capacity 1
 	shares      map[string]*share
-	usingShares int         // shares that use memory
+	usingShares int         // number of shares that use memory
 	paused      []*share    // shares of paused partitions
 	usedPaused  amount      // the part of used that paused partitions use
 	pauseCalls  []pauseCall // calls of Pause that were not made yet
@@ -43,7 +45,7 @@ func (a *amount) add(b amount) { a.bytes, a.changes = a.bytes+b.bytes, a.changes
 
 func (a amount) minus(b amount) amount { return amount{a.bytes - b.bytes, a.changes - b.changes} }
 
-// dividedBy returns the n-th part of a.
+// dividedBy returns a/n.
 func (a amount) dividedBy(n int64) amount { return amount{a.bytes / n, a.changes / n} }
 
 // atLeastHalfOf reports whether a is at least half of all, in bytes or in changes.
@@ -52,17 +54,17 @@ func (a amount) atLeastHalfOf(all amount) bool {
 }
 
 const (
-	// maxShares is the largest number of shares that the limit is divided into. Few of thousands of partitions use much
-	// memory at once; with a share for each of them, every page would pause its partition.
+	// maxShares is the largest number of shares that the limit is divided into. Of thousands of partitions, few use
+	// much memory at once. With a share for each of them, every page would pause its partition.
 	maxShares = 64
 
-	// spareDivisor keeps 1/16 of the limit for partitions that use less than their share.
+	// spareDivisor reserves 1/16 of the limit for partitions that use less than their share.
 	spareDivisor = 16
 
 	// clonedDivisor lets changes that failed and wait for another try use half of the limit.
 	clonedDivisor = 2
 
-	// extraDivisor allows 1/4 above the limit to partitions that are not paused, while paused ones use the rest.
+	// extraDivisor raises the limit by 1/4 for partitions that are not paused, while paused partitions use the rest.
 	extraDivisor = 4
 )
 
@@ -82,12 +84,12 @@ func newBounds(maxBytes int64, maxChanges int, pauser bool) *bounds {
 // acquire adds to the memory in flight, even above the limit: the limit stops the reader, not a page that was read.
 func (b *bounds) acquire(partition string, a amount) { b.add(partition, a, amount{}) }
 
-// release undoes take.
+// release undoes acquire.
 func (b *bounds) release(partition string, a amount) {
 	b.add(partition, amount{-a.bytes, -a.changes}, amount{})
 }
 
-// takeClones is take for cloned changes.
+// takeClones is acquire for cloned changes.
 func (b *bounds) takeClones(partition string, a amount) { b.add(partition, a, a) }
 
 // releaseClones undoes takeClones.
@@ -132,7 +134,7 @@ func (b *bounds) add(partition string, used, cloned amount) {
 	}
 }
 
-// pauseOrResume pauses or resumes a partition if its use of memory demands it.
+// pauseOrResume pauses a partition that takes too much memory, and resumes a paused one that does not any more.
 func (b *bounds) pauseOrResume(s *share) {
 	paused := b.takesTooMuch(s)
 	if paused == s.paused {
@@ -150,15 +152,16 @@ func (b *bounds) pauseOrResume(s *share) {
 	b.paused = slices.Delete(b.paused, i, i+1)
 }
 
-// resume resumes the partitions that can be read again. Paused partitions use a share each, so they are few.
+// resume resumes the paused partitions that can be read again. There are few paused partitions, because each uses a
+// share.
 func (b *bounds) resume() {
 	for i := len(b.paused) - 1; i >= 0; i-- {
 		b.pauseOrResume(b.paused[i])
 	}
 }
 
-// takesTooMuch reports whether a partition must be paused: it uses its share and little memory is left, or clones use
-// much of the limit and the partition has some of them.
+// takesTooMuch reports whether a partition must be paused. It must in two cases: it uses more than its share and little
+// memory is left; or clones use more than half of the limit, and the partition has more than a few of them.
 func (b *bounds) takesTooMuch(s *share) bool {
 	clonable := b.limit.dividedBy(clonedDivisor)
 	room := b.limit.minus(b.limit.dividedBy(spareDivisor))
@@ -166,7 +169,7 @@ func (b *bounds) takesTooMuch(s *share) bool {
 	return b.cloned.exceeds(clonable, s.cloned, clonable.dividedBy(maxShares)) || b.used.exceeds(room, s.used, fair)
 }
 
-// exceeds reports whether, in bytes or in changes, a is above limit and part is above fair.
+// exceeds reports whether a is above limit and part is above fair, both in bytes or both in changes.
 func (a amount) exceeds(limit, part, fair amount) bool {
 	return a.bytes > limit.bytes && part.bytes > fair.bytes || a.changes > limit.changes && part.changes > fair.changes
 }
@@ -187,7 +190,7 @@ func (b *bounds) forget(partition string) {
 	}
 }
 
-// isFull reports whether the source must not be read.
+// isFull reports whether so much memory is used that the source must not be read.
 func (b *bounds) isFull() bool {
 	if !b.used.atLeast(b.limit) || len(b.paused) == 0 {
 		return b.used.atLeast(b.limit)
@@ -202,7 +205,7 @@ func (a amount) atLeast(limit amount) bool {
 	return a.bytes >= limit.bytes || a.changes >= limit.changes
 }
 
-// pressure is how much the limit delays reading.
+// pressure is how much the limit on memory delays reading.
 type pressure uint8
 
 const (
@@ -211,8 +214,9 @@ const (
 	stalled               // the reader waits, and nothing moves
 )
 
-// currentPressure returns the current pressure. moving is run.moving. It is somePressure only for a [Pauser]:
-// somePressure depends on time, and the batches of other sources depend on the input alone.
+// currentPressure returns the current pressure. moving is run.moving. The result is somePressure only if the source is
+// a [Pauser]. somePressure depends on time and changes how batches are formed; with any other source, batches depend on
+// the input alone.
 func (b *bounds) currentPressure(moving int) pressure {
 	waiting := b.waiting && b.isFull()
 	switch {
@@ -224,8 +228,9 @@ func (b *bounds) currentPressure(moving int) pressure {
 	return noPressure
 }
 
-// mostlyFilling reports whether batches that wait to be full use at least half of the memory of a paused partition, or
-// of all memory. Clones do not count. all is the memory of these batches, and byPartition its parts.
+// mostlyFilling reports whether batches that wait to be full use at least half of all memory in flight, or of the
+// memory of a paused partition. Clones do not count. all is the memory of these batches, and byPartition is the same by
+// partition.
 func (b *bounds) mostlyFilling(all amount, byPartition map[string]amount) bool {
 	if all.atLeastHalfOf(b.used.minus(b.cloned)) {
 		return true
@@ -238,8 +243,8 @@ func (b *bounds) mostlyFilling(all amount, byPartition map[string]amount) bool {
 	return false
 }
 
-// pinnedBytes is the memory of a page: its input and, once it is decoded, its changes. The index of their attributes
-// and the plans of sinks are about as large as the input.
+// pinnedBytes returns the memory of a page: its input and, once it is decoded, its changes. The index of the changes'
+// attributes and the plans of sinks together are about as large as the input, so the input counts twice.
 func pinnedBytes(page *Page) int64 {
 	n := int64(page.Bytes)
 	if len(page.Changes) > 0 {
@@ -248,8 +253,8 @@ func pinnedBytes(page *Page) int64 {
 	return n
 }
 
-// deliveryBytes is the memory of the deliveries of a page to all sinks: with many sinks and small records it is more
-// than that of the page. A delivery has a place for an operation, and may need a lane.
+// deliveryBytes returns the memory of the deliveries of a page to all sinks. With many sinks and small records, it is
+// more than the memory of the page. Each delivery counts with one operation and one lane.
 func (p *preparedPage) deliveryBytes() int64 {
 	n := 0
 	for i := range p.routes {
@@ -258,5 +263,5 @@ func (p *preparedPage) deliveryBytes() int64 {
 	return int64(n) * int64(unsafe.Sizeof(queuedDelivery{})+unsafe.Sizeof(Op(nil))+unsafe.Sizeof(lane{}))
 }
 
-// cloneBytes is the memory of a cloned delivery.
+// cloneBytes returns the memory of a cloned delivery.
 func cloneBytes(qd *queuedDelivery) int64 { return 2*qd.size + int64(unsafe.Sizeof(record.Change{})) }

@@ -7,27 +7,31 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// lane keeps the order of one key at one sink. A key has a lane only while one of its changes is in a batch, has
-// failed, or waits. So keys without unfinished changes cost nothing.
+// lane keeps the order of the changes of one key at one sink. A key has a lane only while one of its changes is in a
+// batch, has failed, or waits. So keys without unfinished changes cost nothing.
 type lane struct {
 	key   item.Key
 	hash  uint64
 	next  *lane // the next lane of a chain of laneSet
 	state laneState
-	queue deliveryList // waiting changes in order; those that failed and are tried again are first
-	batch *batch       // the batch that has changes of the key; nil: none
+	queue deliveryList // waiting changes in order; changes that failed and are tried again are first
+	batch *batch       // the batch that has changes of the key; nil if there is none
 
-	letters         int  // changes whose dead letters are not durable
-	quarantinesRest bool // within one step: a letter quarantines the key, so the queue becomes dead letters too
+	letters int // number of changes whose dead letters are not durable
+	// quarantinesRest reports, within one step, that a dead letter quarantines the key: the queue becomes dead letters
+	// too.
+	quarantinesRest bool
 
 	retryAt    time.Time     // when the first change is tried again
-	attempt    int           // failures since the last success
-	retries    deliveryList  // within one step: changes of the batch that are tried again
+	attempt    int           // number of failures since the last success
+	retries    deliveryList  // changes of the batch that are tried again; only within one step
 	serverWait time.Duration // the longest wait that the server requested
 	err        error         // the last transient failure
 	expiresAt  time.Time     // when the first change, which has failed, becomes a dead letter; zero: never
 
-	skipped bool // in a batch: the rest of the key is not tried, as the key is in quarantine or an earlier change failed
+	// skipped reports that the remaining changes of the key in a batch are not tried: the key is in quarantine, or an
+	// earlier change failed.
+	skipped bool
 }
 
 // laneState is what a key waits for at a sink.
@@ -59,8 +63,8 @@ const (
 	queued                         // its queue can be written
 	writing                        // a batch has changes of it
 	parked                         // its first change failed, and waits until retryAt
-	blocked                        // likewise, and its first change can never be written
-	deadLettering                  // dead letters of it are not durable
+	blocked                        // as parked, but its first change can never be written
+	deadLettering                  // some of its dead letters are not durable
 	nacked                         // its first change returned to the source
 )
 
@@ -101,16 +105,16 @@ func (h *heapOf[T]) Pop() any {
 }
 
 // laneSet finds the lane of a key by the hash of the key, which is computed once for all sinks. It is a hash table with
-// chains. A map would cost three times the rest of the work for a lane, because a lane comes and goes with almost every
-// delivery.
+// chains. Almost every delivery adds and removes a lane. A map would cost three times as much as all other work for a
+// lane.
 type laneSet struct {
-	chains []*lane // the first lane of each chain; their number is a power of two
-	n      int     // lanes
+	chains []*lane // the first lane of each chain; the number of chains is a power of two
+	n      int     // number of lanes
 }
 
 const (
 	minChains     = 64
-	maxIdleChains = 4 * maxFreeLanes // that an empty set keeps
+	maxIdleChains = 4 * maxFreeLanes // the largest number of chains that an empty set keeps
 )
 
 // find returns the lane of a key; nil if it has none.
@@ -155,7 +159,7 @@ func (s *laneSet) grow() {
 	}
 }
 
-// remove removes a lane of the set.
+// remove removes a lane from the set.
 func (s *laneSet) remove(l *lane) {
 	link := s.chainOf(l.hash)
 	for *link != l {
@@ -163,7 +167,8 @@ func (s *laneSet) remove(l *lane) {
 	}
 	*link, l.next = l.next, nil
 	if s.n--; s.n == 0 && len(s.chains) > maxIdleChains {
-		s.chains = nil // a backlog is over
+		// A backlog is over: the many chains that it needed are freed.
+		s.chains = nil
 	}
 }
 

@@ -19,7 +19,7 @@ type SourceLedger struct {
 	Read        int64            `json:"read"`
 	Duplicate   int64            `json:"duplicate"`
 	Filtered    map[string]int64 `json:"filtered"` // by reason
-	Unrouted    int64            `json:"unrouted"` // no route takes them
+	Unrouted    int64            `json:"unrouted"` // the filters of every route drop them
 	Undecodable int64            `json:"undecodable"`
 	Routed      int64            `json:"routed"`
 }
@@ -35,13 +35,16 @@ type SinkLedger struct {
 	Suppressed   int64            `json:"suppressed"`
 	DeadLettered int64            `json:"dead_lettered"`
 	Quarantined  int64            `json:"quarantined"`
-	// Revoked counts deliveries that another consumer, the next run or Lambda (nack) makes; see Control
-	Revoked       int64            `json:"revoked"`
-	Pending       int64            `json:"pending"`
-	RouteFiltered map[string]int64 `json:"dropped"` // by filters of the route, by reason: not part of Routed
+	// Revoked counts deliveries that this run leaves to another consumer, to the next run, or to Lambda (a nack). See
+	// Control.
+	Revoked int64 `json:"revoked"`
+	Pending int64 `json:"pending"`
+	// RouteFiltered counts the changes that filters of the route dropped, by reason. They are not part of Routed.
+	RouteFiltered map[string]int64 `json:"dropped"`
 }
 
-// DeadLetterCount is how many records could not be decoded, or delivered to a sink: the dead letters have them.
+// DeadLetterCount returns the number of dead letters: one for each record that could not be decoded, and one for each
+// delivery that failed permanently or whose key was in quarantine.
 func (l Ledger) DeadLetterCount() int64 {
 	n := l.Source.Undecodable
 	for _, k := range l.Sinks {
@@ -50,7 +53,7 @@ func (l Ledger) DeadLetterCount() int64 {
 	return n
 }
 
-// Check returns nil if both ledgers balance, else an error with the lines that do not.
+// Check returns nil if all ledgers balance. Otherwise it returns an error with a line for each ledger that does not.
 func (l Ledger) Check() error {
 	var wrong []string
 	s := l.Source
@@ -93,7 +96,7 @@ func (l *SinkLedger) addFinished(o Outcome, reason string, n int64) {
 	}
 }
 
-// counterOf returns the count of an outcome; nil for NoEffect, which is counted by reason.
+// counterOf returns the counter of an outcome. It returns nil for NoEffect, which is counted by reason.
 func (l *SinkLedger) counterOf(o Outcome) *int64 {
 	return [...]*int64{
 		Written: &l.Written, Superseded: &l.Superseded, Coalesced: &l.Coalesced, Suppressed: &l.Suppressed,
@@ -101,7 +104,8 @@ func (l *SinkLedger) counterOf(o Outcome) *int64 {
 	}[o]
 }
 
-// reasonCounts counts by reason within a page. There are few reasons, so a slice costs less than a map for each page.
+// reasonCounts counts the dropped changes of a page by reason. There are few reasons, so a slice costs less than a map
+// for each page.
 type reasonCounts []struct {
 	reason string
 	n      int64

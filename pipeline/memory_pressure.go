@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// relievePressure frees the memory of batches that wait to be full, if they are the reason why a partition is not read.
-// It runs in each step that ends something or in which the reader begins to wait. It clones or packs the changes of
-// these batches. If that frees nothing, it has the incomplete batches written.
+// relievePressure frees the memory of batches that wait to be full, if these batches are the reason why a partition is
+// not read. It runs in each step in which a batch is settled or the reader begins to wait. It clones the changes of the
+// batches, or packs (compresses) them. If that frees nothing, it has the incomplete batches written.
 //
-// Once the reader waits and nothing moves, nothing else changes, so the result depends on the input alone. The loop
-// repeats after each clone, because pages that were handed over meanwhile may have used the freed memory.
+// The reader waits and nothing moves: then no other event can come first, so the result depends on the input alone. The
+// loop repeats after changes were cloned, because pages that were handed over meanwhile may have used the freed memory.
 func (r *run) relievePressure(now time.Time) {
 	for len(r.fillers) > 0 && !r.packing && !r.closed {
 		waiting := r.fillers
@@ -49,8 +49,8 @@ func (r *run) relievePressure(now time.Time) {
 }
 
 // blockingFillers returns the schedulers whose batches wait to be full, if together they use at least half of the
-// memory of a paused partition, or of all memory. Clones do not count: most of them are retries, which need no other
-// change.
+// memory of a paused partition, or of all memory. Otherwise it returns nil. Clones do not count: most of them are
+// retries, which do not wait for further changes to fill a batch.
 func (r *run) blockingFillers(now time.Time) []*scheduler {
 	var filling []*scheduler
 	for _, s := range r.fillers {
@@ -82,8 +82,8 @@ func (r *run) blockingFillers(now time.Time) []*scheduler {
 	return filling
 }
 
-// fillingMemory returns the memory that only waiting deliveries use: that of the clones of a chunk, or that of its page
-// if all pins of the page wait. fillingPins must be set.
+// fillingMemory returns the memory that only deliveries waiting for a batch to fill use. That is the memory of the
+// chunk's clones, or the memory of its page if every delivery that pins the page waits. fillingPins must be set.
 func (c *chunk) fillingMemory() (a amount) {
 	switch {
 	case c.packed != nil:
@@ -96,13 +96,13 @@ func (c *chunk) fillingMemory() (a amount) {
 		if c.page.fillingPins > 0 && c.page.fillingPins == c.page.pins {
 			a = amount{c.page.bytes, c.page.changes}
 		}
-		c.page.fillingPins = 0 // a page counts once
+		c.page.fillingPins = 0 // so that the page counts once
 	}
 	return a
 }
 
-// clonePages clones the ready changes, provided that this frees at least twice the memory that it costs. It reports
-// whether it did.
+// clonePages clones the ready changes if that frees at least twice the memory that it costs. It reports whether it
+// cloned them.
 func (s *scheduler) clonePages() bool {
 	var cloneCost, pinned int64
 	var last *inflightPage
@@ -135,8 +135,10 @@ func (s *scheduler) clonePages() bool {
 	return true
 }
 
-// flushReady lets the ready deliveries be written in an incomplete batch. Later ones are not due, so that batches do
-// not depend on time. It does nothing if all of them are packed within the limit: then they pin no page.
+// flushReady makes the deliveries that are ready now due: they are written even in an incomplete batch. Deliveries that
+// become ready later still wait for a full batch. So the content of batches does not depend on how fast pages arrive.
+// flushReady does nothing if all ready deliveries are packed and their packs are within MaxPacked, because packed
+// deliveries pin no page.
 func (s *scheduler) flushReady() {
 	if s.packedBytes > s.run.packedLimit || slices.ContainsFunc(s.ready.chunks,
 		func(c chunk) bool { return c.packed == nil }) {

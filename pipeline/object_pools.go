@@ -2,7 +2,8 @@ package pipeline
 
 import "sync"
 
-// scratchPool keeps the scratch memory of a route between runs: a Lambda function has a run for each event.
+// scratchPool keeps the scratch memory of a route between runs. That matters in a Lambda function, which has a run for
+// each event.
 type scratchPool struct{ pool sync.Pool }
 
 // schedulerScratch is memory that a scheduler reuses. It holds no values between two runs.
@@ -20,8 +21,8 @@ func (s *scratchPool) get() schedulerScratch {
 	return schedulerScratch{}
 }
 
-// put keeps the scratch memory of a scheduler that has ended. After a hard stop its lanes may not be empty: then it is
-// dropped.
+// put keeps the scratch memory of a scheduler that has ended. If its lanes are not empty, as can happen after a hard
+// stop, put drops it.
 func (s *scratchPool) put(scratch schedulerScratch) {
 	if scratch.lanes.n == 0 {
 		s.pool.Put(&scratch)
@@ -59,6 +60,6 @@ func (s *scheduler) dropLane(l *lane) {
 	}
 }
 
-// maxFreeLanes is the number of empty lanes that a scheduler keeps. They suffice for the batches in flight. The limit
-// frees the memory of the other lanes after a backlog.
+// maxFreeLanes is the number of empty lanes that a scheduler keeps. They are enough for the batches in flight. After a
+// backlog, the memory of the other lanes is freed.
 const maxFreeLanes = 4096

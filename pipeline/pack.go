@@ -15,17 +15,17 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// pack has the changes of some pages that wait for a batch to fill. They are compressed in the order of their keys and
-// versions, in frames that are read one after the other.
+// pack has compressed changes of some pages, which wait for a batch to fill. The changes are ordered by key and
+// version. They are compressed in frames, which are read one after the other.
 type pack struct {
 	frames []frame
-	bytes  int64 // compressed
-	pages  int   // number of pages that still need it
+	bytes  int64 // compressed size of all frames
+	pages  int   // number of pages that still need the pack
 }
 
 type frame struct {
 	data []byte // compressed
-	size int    // before compression
+	size int    // size before compression
 }
 
 const (
@@ -33,7 +33,7 @@ const (
 	frameSize = 64 << 10 // before compression, about
 )
 
-// packed refers to the changes of one page for one route in a pack.
+// packed refers to the changes in a pack that come from one page, for one route.
 type packed struct {
 	pack   *pack
 	page   int // number of the page in the pack
@@ -47,7 +47,7 @@ type packablePage struct {
 	bytes   int64 // size of their records
 }
 
-// packedRecord is a change with its position in the order of the source.
+// packedRecord is a change with its position in the order of the source: its pack, its page and its place in the page.
 type packedRecord struct {
 	c               *record.Change
 	pack, page, pos int
@@ -108,7 +108,7 @@ type packReader struct {
 	packedRecord
 }
 
-// next reads the next change; false at the end.
+// next reads the next change. It returns false at the end of the pack, and with an error.
 func (r *packReader) next() (bool, error) {
 	if len(r.rest) == 0 {
 		if r.frame == len(r.p.frames) {
@@ -121,7 +121,7 @@ func (r *packReader) next() (bool, error) {
 		} else if err := r.inflater.(flate.Resetter).Reset(bytes.NewReader(f.data), nil); err != nil {
 			return false, err
 		}
-		r.rest = make([]byte, f.size) // not reused: the change refers to it
+		r.rest = make([]byte, f.size) // new memory for each frame, because the changes refer to it
 		if _, err := io.ReadFull(r.inflater, r.rest); err != nil {
 			return false, err
 		}
@@ -138,18 +138,19 @@ func (r *packReader) next() (bool, error) {
 	return err == nil, err
 }
 
-// packReaders is a heap of readers. The first has the lowest change.
+// packReaders is a heap of readers. The first reader has the change that comes first in the order of compare.
 type packReaders = heapOf[*packReader]
 
 var _ ordered[*packReader] = (*packReader)(nil)
 
 func (r *packReader) before(other *packReader) bool { return r.compare(other.packedRecord) < 0 }
 
-// unpackSorted yields the changes of packed chunks in the order of their keys and versions. The page of a record is the
-// index of its chunk. One frame of each pack is in memory at a time.
+// unpackSorted yields the changes of packed chunks in the order of their keys and versions. The field page of a yielded
+// record is the index of its chunk in chunks. One frame of each pack is in memory at a time. After an error nothing
+// more is yielded.
 func unpackSorted(chunks []chunk) iter.Seq2[packedRecord, error] {
 	return func(yield func(packedRecord, error) bool) {
-		wanted := map[*pack]map[int]int{} // the index in chunks, by the page of a pack
+		wanted := map[*pack]map[int]int{} // for each pack: the index in chunks, by the number of the page in the pack
 		var h packReaders
 		for i, c := range chunks {
 			p := c.packed.pack

@@ -16,16 +16,17 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// packWork is a pack to make for a scheduler.
+// packWork is a pack that is made for a scheduler, and the pages whose changes it gets.
 type packWork struct {
 	s     *scheduler
 	group []packablePage
 	pack  *pack
 }
 
-// pack packs changes that wait to fill batches, so that they do not pin their pages. It runs in its own goroutine, and
-// leaves out chunks that leave the queue meanwhile. If it packed nothing, and cloned is false, the incomplete batches
-// of waiting are written.
+// pack compresses changes that wait for a batch to fill, so that they do not pin their pages. It runs in its own
+// goroutine, and ignores chunks that leave the queue meanwhile. Schedulers in waiting write incomplete batches if their
+// packs exceed MaxPacked. They also do if pack compressed nothing and cloned is false, because then no memory was
+// freed.
 func (r *run) pack(waiting []*scheduler, work []packWork, cloned bool) {
 	for i := range work {
 		work[i].pack = packPages(work[i].group)
@@ -45,7 +46,7 @@ func (r *run) pack(waiting []*scheduler, work []packWork, cloned bool) {
 	})
 }
 
-// groupPackable returns the pages of chunks that can be packed, one group for each pack.
+// groupPackable returns the pages of those chunks that can be packed. The pages of one group go into one pack.
 func groupPackable(chunks []chunk) [][]packablePage {
 	var groups [][]packablePage
 	size := int64(packSize)
@@ -66,8 +67,8 @@ func groupPackable(chunks []chunk) [][]packablePage {
 	return groups
 }
 
-// canPack reports whether the deliveries of a chunk can be made again from their changes: none has failed or was
-// cloned, and the source does not track single records.
+// canPack reports whether the deliveries of a chunk can be recreated from their changes alone. They can if no delivery
+// has failed or was cloned, and the source does not track single records.
 func (c *chunk) canPack() bool {
 	if c.packed != nil || c.page.tracker != nil {
 		return false
@@ -80,7 +81,8 @@ func (c *chunk) canPack() bool {
 	return true
 }
 
-// replaceWithPack makes chunks refer to a pack of their changes. It reports whether any of them is still there.
+// replaceWithPack replaces the deliveries of chunks by references to a pack of their changes. It leaves a chunk as it
+// is if its deliveries have changed since the pack was begun. It reports whether any chunk refers to the pack.
 func (s *scheduler) replaceWithPack(chunks []chunk, group []packablePage, p *pack) bool {
 	p.pages = 0
 	pageNumbers := make(map[*inflightPage]int, len(group))
@@ -128,8 +130,8 @@ func (s *scheduler) finishPacked(c *chunk, o Outcome) {
 	s.releasePack(c)
 }
 
-// takePacked moves whole chunks from the front of ready into a batch. The first chunk is packed. A chunk larger than a
-// batch is taken alone. It returns the number of deliveries.
+// takePacked moves whole chunks from the front of ready into a batch, and returns the number of their deliveries. The
+// first chunk is packed. A chunk that is larger than a batch is taken alone.
 func (s *scheduler) takePacked(b *batch) (n int) {
 	limit := s.ready.n
 	if s.dueCount > 0 {
@@ -159,10 +161,10 @@ func (b *batch) pack() {
 	}
 }
 
-// afterPackedCall handles the result of a call for a packed batch. The batch is unpacked and becomes ready again, for
-// Write, if one of its keys has a lane or is in quarantine, if it has become too large, or if WriteSorted fails. The
-// chunks of paused partitions stay packed. A batch that was cancelled for a revoked partition becomes ready again as it
-// is.
+// afterPackedCall handles the result of a call for a packed batch. The batch is unpacked, and its deliveries are ready
+// again for Write, in four cases: a lane exists, one of its keys is in quarantine, the batch has become too large, or
+// WriteSorted failed. The chunks of paused partitions stay packed. A batch that was cancelled for a revoked partition
+// becomes ready again as it is, still packed.
 func (s *scheduler) afterPackedCall(b *batch) {
 	switch b.phase {
 	case packing:
@@ -198,9 +200,9 @@ func (s *scheduler) afterPackedCall(b *batch) {
 	})
 }
 
-// keepPacked moves the chunks of paused partitions out of a batch that must be unpacked, and takes memory for the
-// clones of the others. A batch can be larger than the bounds. If all of it were unpacked and one of its keys failed,
-// the clones would fill the bounds, and no partition would be read.
+// keepPacked moves the chunks of paused partitions out of a batch that must be unpacked. It reserves memory for the
+// clones of the other chunks. The reason is that a batch can be larger than the limit on memory. If all of it were
+// unpacked and one of its keys failed, the clones would use all memory, and no partition would be read.
 func (s *scheduler) keepPacked(b *batch) {
 	b.chunks = slices.DeleteFunc(b.chunks, func(c chunk) bool {
 		if name := c.page.partition.name; !s.run.bounds.isPaused(name) {
@@ -213,7 +215,7 @@ func (s *scheduler) keepPacked(b *batch) {
 }
 
 // requeuePacked makes the chunks that keepPacked moved ready again once their partition is resumed. Changes that were
-// read later can have been written before them. A [SortedWriter] is [Guarded], so that does no harm.
+// read later may be written already. That is safe, because a [SortedWriter] is [Guarded]: it compares versions.
 func (s *scheduler) requeuePacked() {
 	var readyAgain []chunk
 	s.keptPacked = slices.DeleteFunc(s.keptPacked, func(c chunk) bool {
@@ -226,7 +228,7 @@ func (s *scheduler) requeuePacked() {
 	s.pushDue(readyAgain)
 }
 
-// pushDue inserts chunks before all others. They do not wait for a full batch.
+// pushDue inserts chunks at the front of ready. They are due: they do not wait for a full batch.
 func (s *scheduler) pushDue(chunks []chunk) {
 	if len(chunks) == 0 {
 		return
@@ -276,7 +278,8 @@ func (s *scheduler) applyPackedResult(b *batch) {
 	s.pushDue(readyAgain)
 }
 
-// unpackDeliveries makes the deliveries of packed chunks again, by chunk. They own their bytes.
+// unpackDeliveries recreates the deliveries of packed chunks. The result has a slice for each chunk. The deliveries own
+// their bytes.
 func (r *run) unpackDeliveries(rt *route, chunks []chunk) ([][]queuedDelivery, error) {
 	out := make([][]queuedDelivery, len(chunks))
 	for i, c := range chunks {
@@ -293,7 +296,8 @@ func (r *run) unpackDeliveries(rt *route, chunks []chunk) ([][]queuedDelivery, e
 	return out, nil
 }
 
-// writeSorted gives a packed batch to the sink. Its error applies to the whole batch.
+// writeSorted gives a packed batch to the sink. It returns the number of coalesced deliveries. An error applies to the
+// whole batch.
 func (r *route) writeSorted(run *run, b *batch) (coalesced int64, err error) {
 	if err := run.refuseQuarantined(r, b); err != nil {
 		return 0, err

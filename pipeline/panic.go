@@ -8,12 +8,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// panicError makes an error of a panic. A deferred function calls it with the result of recover.
+// panicError returns the error of a panic. A deferred function calls it with the result of recover.
 func panicError(stage string, v any) *redact.PanicError {
 	return &redact.PanicError{Stage: stage, Value: v, Stack: debug.Stack()}
 }
 
-// guard calls code of the user. A panic becomes an error of that stage. p, if not nil, decides about refusals.
+// guard calls f, which is code of the user. A panic becomes an error of that stage. If p is not nil, it makes a refusal
+// ([Denied]) transient or fatal.
 func guard(stage string, p *Patience, f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -34,7 +35,7 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// stackOf returns the stack of a panic for the log. The attribute is empty for other errors.
+// stackOf returns the stack of a panic for the log. It returns the zero attribute for other errors.
 func stackOf(err error) slog.Attr {
 	if p, ok := errors.AsType[*redact.PanicError](err); ok {
 		return slog.String("stack", string(p.Stack))
@@ -42,8 +43,8 @@ func stackOf(err error) slog.Attr {
 	return slog.Attr{}
 }
 
-// failureAttrs appends what the log has of a failure: the redacted text, the field, the command that shows more, and
-// the stack of a panic.
+// failureAttrs appends the attributes of a failure for the log: the redacted text, the field, the command that shows
+// more, and the stack of a panic.
 func (p *Pipeline) failureAttrs(f Failure, err error, attrs ...slog.Attr) []slog.Attr {
 	attrs = append(attrs, slog.String("error", redact.LogText(err)))
 	if field := redact.ErrorField(err); field != "" {

@@ -9,13 +9,14 @@ import (
 type partition struct {
 	name  string
 	state partitionState
-	ended bool // its source returns no more pages of it
+	ended bool // the source has no more pages of it
 
 	lettersCtx    context.Context // context of Puts of undecodable records; a hard revoke or a hard stop cancels it
 	cancelLetters context.CancelCauseFunc
 
-	unfinished  int             // pages read and not finished
-	waiting     []*inflightPage // prepared pages in order; the dead letters of the first are not durable yet
+	unfinished int // number of pages that were read and are not finished
+	// waiting has prepared pages in order. The first page waits until its dead letters are durable.
+	waiting     []*inflightPage
 	watermark   Watermark
 	toCommit    Position // the newest watermark
 	uncommitted bool     // toCommit is not committed
@@ -23,7 +24,7 @@ type partition struct {
 }
 
 // partitionState decides what happens to the pages of a partition. Drain, an error of a page, RevokeSoft and Revoke
-// move an open partition down this list. It never moves up.
+// move an open partition down this list. A partition never moves up.
 //
 //	state        later pages         deliveries in flight            commits
 //	open         go to the sinks     wait for batches to fill        yes
@@ -34,8 +35,8 @@ type partition struct {
 //	                                 cancelled
 //
 // An error of Decode also ends the reading of all partitions (sourceFailed). Undecodable records do not change the
-// state if there are no dead letters and the source does not track single records: their page and the later ones then
-// wait until the partition is revoked or the run ends.
+// state if there are no dead letters and the source does not track single records. In that case their page and the
+// later pages wait until the partition is revoked or the run ends.
 type partitionState uint8
 
 const (
@@ -48,7 +49,7 @@ const (
 
 func (s partitionState) isRevoked() bool { return s >= revokedSoft }
 
-// enter moves the partition to a later state of the list, and reports whether it moved.
+// enter moves the partition to state s, and reports whether it moved. It does not move to an earlier state of the list.
 func (part *partition) enter(s partitionState) bool {
 	if s <= part.state {
 		return false
@@ -57,7 +58,7 @@ func (part *partition) enter(s partitionState) bool {
 	return true
 }
 
-// partition returns the partition of a name, a new one if the run has none.
+// partition returns the partition with a name. It adds a new one if the run has none.
 func (r *run) partition(name string) *partition {
 	part := r.partitions[name]
 	if part == nil {
@@ -107,12 +108,12 @@ func (r *run) deliverPage(in *inflightPage, now time.Time) {
 	}
 	pending := in.deliveries
 	if in.err != nil {
-		pending++ // never commits the page: its position is after the broken record
+		pending++ // the page is never committed: its position is after the broken record
 		part.enter(broken)
 		r.sourceFailed(in.err)
 	}
 	if in.tracker != nil {
-		pending++ // never commits the page: its source acknowledges single records
+		pending++ // the page is never committed: its source acknowledges single records
 	}
 	id, ok := part.watermark.Begin(in.page.Position, pending)
 	in.watermarkID = id
@@ -126,14 +127,15 @@ func (r *run) deliverPage(in *inflightPage, now time.Time) {
 	}
 }
 
-// unpin notes that n deliveries do not need the memory of their page any more.
+// unpin notes that n deliveries do not need the memory of their page any more. After the last of them, the page is
+// released.
 func (r *run) unpin(in *inflightPage, n int) {
 	if in.pins -= n; in.pins == 0 {
 		r.releasePage(in)
 	}
 }
 
-// releasePage subtracts a page from the memory in flight, and lets its arenas go back to their pools.
+// releasePage subtracts a page from the memory in flight, and has its arenas (memory of plans) returned to their pools.
 func (r *run) releasePage(in *inflightPage) {
 	r.bounds.release(in.partition.name, amount{in.bytes, in.changes})
 	if in.arenas != nil {
@@ -141,7 +143,7 @@ func (r *run) releasePage(in *inflightPage) {
 	}
 }
 
-// checkEnd lets incomplete batches be written once all pages are handed over, and closes allFinished once all are
+// checkEnd ends the wait for full batches once all pages are handed over. It closes allFinished once all pages are
 // finished.
 func (r *run) checkEnd() {
 	if !r.eof || r.notHandedOver > 0 {
@@ -159,7 +161,7 @@ func (r *run) checkEnd() {
 }
 
 // forget drops the state of a partition that has ended and is finished and committed. A revoked partition loses its
-// share of the bounds before that.
+// share of the memory earlier, as soon as it uses no memory.
 func (r *run) forget(part *partition) {
 	if part.state.isRevoked() {
 		r.bounds.forget(part.name)

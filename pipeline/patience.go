@@ -15,23 +15,23 @@ const (
 	// DeniedFor is how long a call that worked before may be denied. After that the denial is fatal.
 	DeniedFor = 5 * time.Minute
 
-	// deniedApart is the pause between two denials that separates two periods. Retries come sooner, so a longer pause
-	// means that the call succeeded or was not made.
+	// deniedApart is the longest pause between two denials of one period. Retries come sooner. So after a longer pause,
+	// the call succeeded meanwhile or was not made.
 	deniedApart = 90 * time.Second
 )
 
 // Patience decides whether a refused call ([Denied]) is tried again. It covers calls of one kind. If no call of that
 // kind ever worked, the configuration is wrong, and a refusal is fatal at once. Otherwise a refusal is transient at
-// first, and fatal after [DeniedFor]. The zero Patience has seen no call. It is safe for concurrent use.
+// first, and fatal after [DeniedFor]. The zero Patience has seen no call. A Patience is safe for concurrent use.
 type Patience struct {
 	mu     sync.Mutex
 	worked bool
-	// refused maps each right (see rightOf) to its period of refusals. The key "" covers all rights. A success deletes
-	// it.
+	// refused maps each right (see rightOf) to its period of refusals. The key "" is for all rights together. A success
+	// deletes the key "".
 	refused map[string]*refusals
 }
 
-// refusals is a period of refusals: the times of the first and of the last one.
+// refusals is a period of refusals, from the first to the last refusal.
 type refusals struct{ since, last time.Time }
 
 // Take receives the result of a call, and returns the error that the caller must handle. It makes a refusal transient
@@ -47,9 +47,9 @@ func (p *Patience) Take(err error) error {
 	return p.noteRefusal(err)
 }
 
-// takeAll is Take for a Write, which has an error for each delivery. It replaces them in errs. Deliveries can need
-// different rights, so a success does not end the refusals of a single right. Such a period expires when no refusal
-// came for deniedApart, because each refused delivery is retried sooner.
+// takeAll is Take for a Write, which has an error for each delivery. It replaces refusals in errs. Deliveries can need
+// different rights, so the success of one delivery does not end the period of a single right. The period of a right
+// ends when no refusal came for deniedApart, because each refused delivery is retried sooner.
 func (p *Patience) takeAll(batchErr error, errs []error) error {
 	switch {
 	case batchErr != nil && IsDenied(batchErr):
@@ -67,7 +67,8 @@ func (p *Patience) takeAll(batchErr error, errs []error) error {
 	return nil
 }
 
-// partSucceeded notes that a part of a call succeeded. The refused parts can need other rights.
+// partSucceeded notes that a part of a call succeeded. It keeps the periods of single rights, because the refused parts
+// can need other rights.
 func (p *Patience) partSucceeded() { p.success(func() { delete(p.refused, "") }) }
 
 func (p *Patience) success(forget func()) {
@@ -105,8 +106,8 @@ func (p *Patience) noteRefusal(err error) error {
 	return Transient(err)
 }
 
-// rightOf identifies the refused right: it is the redacted text of the error inside [Denied]. Two refusals of one right
-// have the same text.
+// rightOf returns a text that identifies the refused right: the redacted text of the error inside [Denied]. Two
+// refusals of one right have the same text.
 func rightOf(err error) string {
 	if m, ok := errors.AsType[*classifiedError](err); ok {
 		err = m.error

@@ -21,32 +21,34 @@ import (
 
 // Options describe a pipeline.
 type Options struct {
-	Name      string          // required: part of the keys of state and fingerprints, and marks own writes
+	// Name is required. It is part of the keys of stored state, and marks the pipeline's own writes.
+	Name      string
 	Filters   []Filter        // filters of the source, in order. Default: none
 	Detectors []NamedDetector // in order. Default: none
 	Routes    []Route         // at least one
 
 	Decoder record.DecoderOptions // options of Pipeline.Decoder. Default: the zero options
 
-	// Accept is called first for every change. Its error ends the run like one marked with Fatal: the pipeline is not
-	// meant for this source. Default: all changes are accepted.
+	// Accept is called first for every change. An error means that the pipeline is not meant for this source. It ends
+	// the run like an error marked with Fatal. Default: all changes are accepted.
 	Accept func(c *record.Change) error
 
-	DeadLetters DeadLetters // Default: none; a permanent failure then blocks its key
+	DeadLetters DeadLetters // Default: none; a permanent failure then blocks its key, or returns to the source
 
 	// MaxHold is how long a change can fail and be tried again. Then it is dead-lettered, and its key is quarantined if
-	// there is a Quarantine. The time counts from the creation of the record if Live is set, else from the first try.
-	// MaxHold needs DeadLetters. Default (0): no limit.
+	// there is a Quarantine. The time counts from the creation of the record if Live is set and the record has a
+	// creation time. Otherwise it counts from the first try that failed. MaxHold needs DeadLetters. Default (0): no
+	// limit.
 	MaxHold    time.Duration
-	Live       bool       // the source is a live stream, not a replay: no batch waits longer than MaxLinger
-	Quarantine Quarantine // needs DeadLetters. Default: none; a key continues after a dead letter
+	Live       bool       // the source is a live stream, not a replay; Batch.Linger is at most MaxLinger
+	Quarantine Quarantine // needs DeadLetters. Default: none; the changes after a dead letter are written
 
 	Workers    int   // pages prepared at once. Default: GOMAXPROCS
 	MaxBytes   int64 // bytes of pages in flight, with their deliveries. Default: 32 MiB
 	MaxChanges int   // changes in flight. Default: 50,000
-	// MaxPacked is the most compressed bytes that wait for batches of a [SortedWriter] to fill. Default: MaxBytes
+	// MaxPacked is how many compressed bytes can wait for batches of a [SortedWriter] to fill. Default: MaxBytes
 	MaxPacked   int64
-	Backoff     Backoff              // between tries. Default: that of Backoff
+	Backoff     Backoff              // wait between tries. Default: the defaults of Backoff
 	Logger      *slog.Logger         // Default: discards
 	See         func(Failure) string // the command that shows more about a failure, for the log. Default: none
 	Tracer      trace.TracerProvider // Default: the global provider
@@ -57,7 +59,7 @@ type Options struct {
 // Failure describes a failure for Options.See.
 type Failure struct {
 	Sink   string // "" if no sink failed
-	Letter bool   // it was dead-lettered; else it is tried again
+	Letter bool   // true: the change was dead-lettered; false: it is tried again
 }
 
 // NamedDetector is a detector with a name, which its events carry.
@@ -199,20 +201,21 @@ func (o *Options) check() error {
 // Run reads src until it ends (io.EOF), fails, or ctx is done. It delivers the changes that were read, and commits
 // finished positions to c, which may be nil. Only one Run at a time is possible.
 //
-// After the end of the source, or an error of it, Run returns once all changes that were read are finished, however
-// long retries take. When ctx is done, the run stops softly: it does the same for at most StopTimeout, and then stops
-// hard. An error of a [Controlled] source stops it softly too, because other consumers wait for its partitions.
+// After the source ends or fails, Run returns once all changes that were read are finished, however long retries take.
+// When ctx is done, the run stops softly: it finishes the changes that were read for at most StopTimeout, and then
+// stops hard. A hard stop cancels Writes and leaves the rest pending. An error of a [Controlled] source also stops the
+// run softly, because other consumers wait for its partitions.
 //
-// Run returns nil after the end and after a soft stop. It returns the error of the source if that ended the run, and a
-// *[StopError] after a hard stop, joined with the error of the source. It returns at once with an error that is marked
-// with Fatal.
+// Run returns nil after the end of the source, and after a soft stop that finished in time. It returns the error of the
+// source if that ended the run. After a hard stop it returns a *[StopError], joined with the error of the source if
+// there is one. It returns at once with an error that is marked with Fatal.
 func (p *Pipeline) Run(ctx context.Context, src Source, c Committer) error {
 	p.mu.Lock()
 	if p.run != nil {
 		p.mu.Unlock()
 		return errs.Errorf("pipeline %q is running: one Run at a time", p.o.Name)
 	}
-	for _, rt := range p.routes { // what a hard stop left pending is read and routed again
+	for _, rt := range p.routes { // this run reads and routes again what a hard stop left pending
 		rt.ledger.Revoked, rt.ledger.Pending = rt.ledger.Revoked+rt.ledger.Pending, 0
 	}
 	r := newRun(ctx, p, src, c)

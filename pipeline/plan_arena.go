@@ -7,28 +7,28 @@ import (
 )
 
 // planArena is the memory of the deliveries and plans of one page for one sink. It returns to its pool once no delivery
-// needs the page, so that most plans make no garbage.
+// needs the page. So most plans make no garbage.
 type planArena struct {
 	deliveries []queuedDelivery
 	ops        []Op                 // one for each delivery
-	count      int                  // the page uses deliveries[:count] and ops[:count]
-	slab       interface{ empty() } // a *slab[T], for Alloc: most plans allocate a single type
+	count      int                  // deliveries[:count] and ops[:count] are in use
+	slab       interface{ empty() } // a *slab[T], for Alloc; a single one, as most plans allocate one type
 	pieces     [][]byte             // memory of Bytes
-	used       int                  // the page uses pieces[:used]
-	bytes      []byte               // piece of Bytes with free space
-	text       []byte               // piece of Text with free space
+	used       int                  // pieces[:used] are in use
+	bytes      []byte               // the last piece of Bytes, which has free space
+	text       []byte               // the last piece of Text, which has free space
 }
 
 const (
-	slabLength        = 32 // values
-	maxKeptSlabPieces = 64 // pieces of a slab that can stay for the next page
+	slabLength        = 32 // number of values in a piece of a slab
+	maxKeptSlabPieces = 64 // the largest number of a slab's pieces that are kept for the next page
 
-	firstPieceSize = 4 << 10  // bytes of the first piece; each next one is twice as large
+	firstPieceSize = 4 << 10  // bytes of the first piece; each next piece is twice as large
 	maxPieceSize   = 32 << 10 // bytes
-	maxKeptPieces  = 64       // pieces that can stay for the next page
+	maxKeptPieces  = 64       // the largest number of pieces that are kept for the next page
 
-	firstDeliveries   = 32   // deliveries that an arena has memory for at first
-	maxKeptDeliveries = 2048 // deliveries whose memory can stay for the next page
+	firstDeliveries   = 32   // number of deliveries that an arena has memory for at first
+	maxKeptDeliveries = 2048 // the largest number of deliveries whose memory is kept for the next page
 )
 
 // arenaPool is the pool of empty arenas of a route.
@@ -42,8 +42,10 @@ func (s *arenaPool) get() *planArena {
 	return new(planArena)
 }
 
-// growDeliveries makes memory for more deliveries than ds has, which it moves. ds are those of the first index changes
-// of a page, which has changes in all. A sink often takes few of them: memory for all would exceed that of the page.
+// growDeliveries makes memory for more deliveries, moves ds to it, and returns ds there. ds has the deliveries for the
+// first index changes of a page; the page has as many changes as changes says. The new memory is for the number of
+// deliveries that the page is expected to have. A sink often takes few changes of a page, and memory for all of them
+// would exceed the memory of the page.
 func (a *planArena) growDeliveries(ds []queuedDelivery, index, changes int) []queuedDelivery {
 	left := changes - index
 	expected := len(ds) + len(ds)*left/max(index, 1)
@@ -62,7 +64,7 @@ func (s *arenaPool) put(a *planArena) {
 // slab has values of one type, in pieces of slabLength values.
 type slab[T any] struct {
 	pieces [][]T
-	used   int // values
+	used   int // number of values in use
 }
 
 func (s *slab[T]) next() *T {
@@ -75,7 +77,7 @@ func (s *slab[T]) next() *T {
 	return t
 }
 
-// empty zeroes all values, because they can refer to a page.
+// empty zeroes all values that are in use, because they can refer to a page.
 func (s *slab[T]) empty() {
 	for i := 0; i*slabLength < s.used; i++ {
 		clear(s.pieces[i][:min(s.used-i*slabLength, slabLength)])
@@ -84,16 +86,16 @@ func (s *slab[T]) empty() {
 	s.used = 0
 }
 
-// keepPieces returns the pieces that stay for the next page: up to limit of them. used is how many this page needed. It
-// drops half of the unused pieces, so that an arena soon shrinks after a large page: there can be thousands of arenas,
-// and each has a large page at some time.
+// keepPieces returns the pieces that are kept for the next page, at most limit. used is the number of pieces that this
+// page needed. keepPieces drops half of the unused pieces, so that an arena soon shrinks after a large page. That
+// matters because there can be thousands of arenas, and each has a large page at some time.
 func keepPieces[T any](pieces []T, used, limit int) []T {
 	n := min((len(pieces)+used+1)/2, limit)
 	clear(pieces[n:])
 	return pieces[:n]
 }
 
-// empty removes the plans of a page.
+// empty removes the deliveries and plans of a page.
 func (a *planArena) empty() {
 	clear(a.ops[:a.count])
 	clear(a.deliveries[:a.count])
@@ -108,9 +110,10 @@ func (a *planArena) empty() {
 	a.used, a.bytes, a.text = 0, nil, nil
 }
 
-// Alloc returns a new zero T, for what a [Planner] puts into d.Ops. The deliveries of a page share its memory, and
-// another page uses it once none of them needs the page. Do not keep it after a Write of the delivery, even if that
-// Write fails: a delivery that waits long is planned again. Alloc saves nothing if T differs from call to call.
+// Alloc returns a new zero T, for a value that a [Planner] puts into d.Ops. The deliveries of a page share the memory
+// of these values. Another page uses the memory once no delivery needs this page. Do not keep the value after a Write
+// of the delivery, even if that Write fails: a delivery that waits long is planned again. Alloc saves nothing if T
+// differs from call to call.
 func Alloc[T any](d *Delivery) *T {
 	if d.arena == nil {
 		return new(T)
@@ -123,8 +126,8 @@ func Alloc[T any](d *Delivery) *T {
 	return s.next()
 }
 
-// Bytes returns a copy of b, for what a [Planner] puts into d.Ops. Its memory is shared and used again like that of
-// [Alloc].
+// Bytes returns a copy of b, for a value that a [Planner] puts into d.Ops. The memory of the copy is shared and used
+// again like the memory of [Alloc].
 func (d *Delivery) Bytes(b []byte) []byte {
 	a := d.arena
 	if a == nil || len(b) > maxPieceSize/8 {
@@ -138,7 +141,7 @@ func (d *Delivery) Bytes(b []byte) []byte {
 	return a.bytes[from:len(a.bytes):len(a.bytes)]
 }
 
-// piece returns the next piece with a capacity of at least n bytes, a new one if there is none.
+// piece returns the next free piece with a capacity of at least n bytes. It makes a new piece if there is none.
 func (a *planArena) piece(n int) []byte {
 	for ; a.used < len(a.pieces); a.used++ {
 		if p := a.pieces[a.used]; cap(p) >= n {
@@ -151,13 +154,13 @@ func (a *planArena) piece(n int) []byte {
 	return p
 }
 
-// nextPieceSize returns the size of a new piece for n bytes. before is the piece before it.
+// nextPieceSize returns the size of a new piece for n bytes. before is the previous piece.
 func nextPieceSize(before []byte, n int) int {
 	return max(firstPieceSize, min(2*cap(before), maxPieceSize), 4*n)
 }
 
-// Text returns string(b), for what a [Planner] puts into d.Ops. The texts of a page share memory that is never used
-// again, so the string can be kept.
+// Text returns string(b), for a value that a [Planner] puts into d.Ops. The texts of a page share memory. That memory
+// is never overwritten, so the string can be kept.
 func (d *Delivery) Text(b []byte) string {
 	a := d.arena
 	if a == nil || len(b) > maxPieceSize/8 {

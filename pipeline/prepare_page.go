@@ -9,9 +9,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// preparedPage is the result of filters, detectors and plans for a page.
+// preparedPage is the result of running filters, detectors and plans over a page.
 type preparedPage struct {
-	source SourceLedger // without Filtered, which is in drops
+	source SourceLedger // without Filtered: drops has these counts
 	drops  reasonCounts
 	events reasonCounts
 	routes []preparedRoute
@@ -21,7 +21,7 @@ type preparedPage struct {
 
 // preparedRoute is the part of a preparedPage for one sink.
 type preparedRoute struct {
-	deliveries []queuedDelivery // in arena
+	deliveries []queuedDelivery // they use the memory of arena
 	arena      *planArena       // nil if filters dropped all changes
 	routed     int64
 	dropped    reasonCounts
@@ -60,7 +60,7 @@ func (p *Pipeline) evaluatePage(in *inflightPage) *preparedPage {
 		}
 		switch events = ev.events[len(ev.events):]; {
 		case p.ignoresEvents:
-			events = ev.events[:0] // they are counted, and no sink gets them
+			events = ev.events[:0] // the events are counted, and no sink receives them
 		case len(ev.events) > 0 && cap(events) == 0: // after one event there are usually more
 			events = make([]Event, 0, min(64, len(page.Changes)-i))
 		}
@@ -93,9 +93,9 @@ func (p *Pipeline) accept(c *record.Change) error {
 	return p.needs.check(c)
 }
 
-// prepareDelivery adds the delivery of a change to the deliveries of a route, unless a filter of the route drops it or
-// its plan finishes it. hash is that of the key, and index the place of the change in its page. taken reports that no
-// filter dropped the change.
+// prepareDelivery adds the delivery of a change to the deliveries of a route. It adds none if a filter of the route
+// drops the change, or if the plan already decides the outcome. hash is the hash of the key, and index is the index of
+// the change in its page. taken reports whether the filters kept the change. fatal is an error that ends the run.
 func (r *route) prepareDelivery(
 	c *record.Change, hash uint64, ev *evaluation, in *inflightPage, out *preparedRoute, index int,
 ) (taken bool, fatal error) {
@@ -112,7 +112,7 @@ func (r *route) prepareDelivery(
 	if n == cap(out.deliveries) {
 		out.deliveries = out.arena.growDeliveries(out.deliveries, index, len(in.page.Changes))
 	}
-	out.deliveries = out.deliveries[:n+1] // arenas are zeroed
+	out.deliveries = out.deliveries[:n+1] // its memory is zero: put cleared the arena
 	out.arena.count = max(out.arena.count, n+1)
 	qd := &out.deliveries[n]
 	qd.page, qd.hash, qd.size, qd.fail = in, hash, int64(len(c.Raw)), fail
@@ -150,14 +150,14 @@ func (r *route) events(ev *evaluation) []Event {
 // evaluation is the result of the filters and detectors of the source for one change.
 type evaluation struct {
 	verdict   Verdict
-	fail      error // error of a filter: a permanent failure at every route
+	fail      error // error of a filter; a permanent failure at every route
 	events    []Event
-	eventsErr error // error of a detector: a permanent failure at routes that need events
+	eventsErr error // first error of a detector; a permanent failure at routes that need events
 	fatal     error
 }
 
-// evaluate runs the filters and detectors of the source. It appends events to the free capacity of buf. x, if not nil,
-// receives the result of each filter.
+// evaluate runs the filters and detectors of the source. It puts events into the free capacity of buf. If x is not nil,
+// it receives the result of each filter.
 func (p *Pipeline) evaluate(c *record.Change, buf []Event, x *Explanation) (ev evaluation) {
 	var trace *[]FilterTrace
 	if x != nil {
@@ -193,7 +193,8 @@ func (p *Pipeline) evaluate(c *record.Change, buf []Event, x *Explanation) (ev e
 	return ev
 }
 
-// applyFilters runs the filters of a route. It also returns the failure of an earlier stage that applies to the route.
+// applyFilters runs the filters of a route. The failure is that of a filter of the route, or of an earlier stage if it
+// applies to the route. It is nil if there is none.
 func (r *route) applyFilters(c *record.Change, ev *evaluation, trace *[]FilterTrace) (Verdict, *failure) {
 	if ev.fail != nil {
 		return Verdict{}, &failure{classFilter, ev.fail}
@@ -208,7 +209,8 @@ func (r *route) applyFilters(c *record.Change, ev *evaluation, trace *[]FilterTr
 	return v, nil
 }
 
-// planDelivery has the sink plan a delivery, and suppresses it if the route demands that.
+// planDelivery has the sink plan a delivery, and suppresses it if the route demands that. It returns nil if the plan
+// succeeded.
 func (r *route) planDelivery(d *Delivery) *failure {
 	err := r.callPlan(d)
 	d.arena = nil

@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// Quarantine stores the quarantined keys of each sink, for all processes that run the pipeline. Such a key has changes
-// in dead letters that its later changes must not overtake.
+// Quarantine stores the quarantined keys of each sink, for all processes that run the pipeline. A quarantined key has
+// changes in dead letters that its later changes must not overtake.
 //
 // Before a Write the pipeline looks up the keys of the batch. Changes of quarantined keys become dead letters, with the
 // outcome Quarantined. The order is always: the letter is durable, the key is quarantined, the change is acknowledged.
@@ -28,9 +28,9 @@ type Quarantine interface {
 var errQuarantined = &failure{classQuarantined,
 	errs.New("its key is quarantined: an earlier change of it is in dead letters; redrive delivers both in order")}
 
-// quarantines reports whether a failure of that class quarantines its key. At a sink that compares versions only an
-// expired change does, and changes quarantined after it. A redrive of other failures is safe there even after later
-// changes.
+// quarantines reports whether a failure of that class quarantines its key. At a sink that compares versions, only a
+// change that failed for longer than MaxHold does, and the changes quarantined after it. Other failures do not: such a
+// sink ignores older versions, so their redrive is safe even after later changes are written.
 func (r *run) quarantines(rt *route, class string) bool {
 	return r.p.o.Quarantine != nil && rt.Suppress == "" && (!rt.guarded || class == classHeld || class == classQuarantined)
 }
@@ -43,7 +43,7 @@ func (r *run) readQuarantine(ctx context.Context, sink string, keys []item.Key) 
 	return held, err
 }
 
-// quarantineKeys retries until keys are quarantined durably. It returns false if ctx ends first.
+// quarantineKeys quarantines keys, and retries until that is durable. It returns false if ctx ends first.
 func (r *run) quarantineKeys(ctx context.Context, sink string, keys []item.Key, failed func()) bool {
 	if len(keys) == 0 {
 		return true
@@ -82,10 +82,11 @@ func (s *scheduler) quarantineRest(l *lane) {
 		s.deadLetter(qd)
 	}
 	l.queue = deliveryList{}
-	l.quarantinesRest = false // the lane is empty: nothing follows these letters
+	l.quarantinesRest = false // the lane is empty: no change follows these letters
 }
 
-// deadline returns when the first change of a lane expires, which failed when it was tried. It is zero for never.
+// deadline returns when the first change of a lane expires, that is, when it has failed for MaxHold. tried is when the
+// change was tried and failed. It returns zero if the change never expires.
 func (s *scheduler) deadline(l *lane, tried time.Time) time.Time {
 	o := &s.run.p.o
 	created := l.queue.first.d.Change.Time
@@ -100,7 +101,7 @@ func (s *scheduler) deadline(l *lane, tried time.Time) time.Time {
 	return tried.Add(o.MaxHold)
 }
 
-// expire fails the first change of a queued lane if it has expired.
+// expire sets the failure of the first change of a queued lane if the change has expired.
 func (s *scheduler) expire(l *lane, now time.Time) {
 	if l.expiresAt.IsZero() || now.Before(l.expiresAt) {
 		return

@@ -9,18 +9,18 @@ import (
 // queuedDelivery is a delivery inside the pipeline. It is in the arena of its page until it is finished or cloned,
 // because planners take its address.
 type queuedDelivery struct {
-	d         Delivery // with its plan; a Write gets a copy
+	d         Delivery // with its plan; a Write receives a copy
 	page      *inflightPage
 	lane      *lane           // the lane of its key; nil while it is ready
-	next      *queuedDelivery // the next one of a deliveryList
+	next      *queuedDelivery // the next delivery of a deliveryList
 	hash      uint64          // hash of the key
 	size      int64           // bytes of the record
-	fail      *failure        // a permanent failure; nil: none. It is handled in the order of the key
+	fail      *failure        // a permanent failure, which is handled in the order of the key; nil: none
 	cloned    bool            // it owns its bytes and does not pin its page
-	unplanned bool            // it was cloned, which drops its plan: the plan is in the memory of the page
+	unplanned bool            // its plan was dropped when it was cloned, because the plan is in the page's memory
 }
 
-// failure is why a change can never be written, with the class of its dead letter.
+// failure is the reason why a change can never be written, with the class of its dead letter.
 type failure struct {
 	class string
 	err   error
@@ -38,7 +38,7 @@ func (q *deliveryList) push(qd *queuedDelivery) {
 	q.last, qd.next = qd, nil
 }
 
-// pop takes the first delivery; nil if there is none.
+// pop removes and returns the first delivery. It returns nil if there is none.
 func (q *deliveryList) pop() *queuedDelivery {
 	qd := q.first
 	if qd != nil {
@@ -47,7 +47,7 @@ func (q *deliveryList) pop() *queuedDelivery {
 	return qd
 }
 
-// all yields the deliveries. The loop can remove the yielded one from the list.
+// all yields the deliveries. The loop can remove the yielded delivery from the list.
 func (q *deliveryList) all() iter.Seq[*queuedDelivery] {
 	return func(yield func(*queuedDelivery) bool) {
 		for qd := q.first; qd != nil; {
@@ -60,7 +60,7 @@ func (q *deliveryList) all() iter.Seq[*queuedDelivery] {
 	}
 }
 
-// replaceEach replaces each delivery by the result of f, and removes it if that is nil.
+// replaceEach replaces each delivery by the result of f. It removes a delivery if the result is nil.
 func (q *deliveryList) replaceEach(f func(*queuedDelivery) *queuedDelivery) {
 	var kept deliveryList
 	for qd := q.pop(); qd != nil; qd = q.pop() {
@@ -97,7 +97,7 @@ func (q *queue) takeChunks(n int) []chunk {
 	return taken
 }
 
-// pushFront inserts chunks before all others.
+// pushFront inserts chunks before all other chunks.
 func (q *queue) pushFront(chunks []chunk) {
 	q.chunks = slices.Concat(chunks, q.chunks)
 	for i := range chunks {
@@ -112,7 +112,7 @@ func (q *queue) first() *queuedDelivery { return &q.chunks[0].deliveries[0] }
 // oldestAt returns when the oldest delivery was added. The queue must not be empty.
 func (q *queue) oldestAt() time.Time { return q.chunks[0].addedAt }
 
-// pop takes the delivery that first returns.
+// pop removes and returns the delivery that first returns.
 func (q *queue) pop() *queuedDelivery {
 	c := &q.chunks[0]
 	qd := &c.deliveries[0]
@@ -134,7 +134,7 @@ type chunk struct {
 	n          int              // deliveries
 	bytes      int64            // size of their records
 	deliveries []queuedDelivery // nil if the chunk is packed
-	packed     *packed          // nil if it is not
+	packed     *packed          // nil if the chunk is not packed
 	addedAt    time.Time
 }
 

@@ -13,10 +13,10 @@ import (
 
 // Redelivery is the result of delivering a change to a sink once more.
 type Redelivery struct {
-	Outcome Outcome // NoEffect if a filter drops the change; meaningless if Err is not nil
+	Outcome Outcome // NoEffect if a filter drops the change; not set if Err is not nil
 	Reason  string  // reason of NoEffect and Suppressed
-	Err     error   // not nil if it failed again
-	Untried bool    // it was not tried, because an earlier change of its key failed; Err is not nil
+	Err     error   // not nil if the delivery failed again
+	Untried bool    // not tried, because an earlier change of its key failed; Err is not nil
 }
 
 // RouteInfo describes a route for a redrive.
@@ -29,11 +29,11 @@ type RouteInfo struct {
 	Failed time.Time // last transient failure of such a Write; zero: none yet
 }
 
-// Healthy reports whether the sink accepts deliveries, as far as is known: no transient failure was later than the last
-// success.
+// Healthy reports whether the sink accepts deliveries, as far as is known. It returns true if no Write has failed
+// transiently since the last success.
 func (r RouteInfo) Healthy() bool { return r.Failed.IsZero() || r.Wrote.After(r.Failed) }
 
-// Routes returns the routes of the pipeline in the order of Options.Routes.
+// Routes describes the routes of the pipeline, in the order of Options.Routes.
 func (p *Pipeline) Routes() []RouteInfo {
 	infos := make([]RouteInfo, len(p.routes))
 	for i, r := range p.routes {
@@ -43,16 +43,16 @@ func (p *Pipeline) Routes() []RouteInfo {
 	return infos
 }
 
-// Redeliver delivers changes to one sink once more, as a redrive of dead letters does: through the filters, the
-// detectors, and the Plan and Write of the sink, in batches of the route and at its rate. It returns a result for each
-// change. It blocks until the sink has a result for all of them, or ctx is done. It retries nothing. It returns an
+// Redeliver delivers changes to one sink once more, as a redrive of dead letters does. The changes pass the filters,
+// the detectors, and the Plan and Write of the sink, in batches of the route and at its rate. Redeliver returns a
+// result for each change. It blocks until all changes have a result, or ctx is done. It retries nothing. It returns an
 // error if there is no such route.
 //
-// Changes of one key are delivered in the order of cs. After a failed change, the later ones of its key fail with a
-// transient error.
+// Changes of one key are delivered in the order of cs. After a failed change, the later changes of its key are not
+// tried: they fail with a transient error.
 //
-// Redeliver counts in no ledger and reads no Quarantine. It can run beside a Run in two cases: for quarantined keys,
-// which a Run does not write, and for a [Guarded] sink.
+// Redeliver counts in no ledger and reads no Quarantine. It can run at the same time as a Run in two cases: for
+// quarantined keys, because a Run does not write them, and for a [Guarded] sink.
 func (p *Pipeline) Redeliver(ctx context.Context, route string, cs []*record.Change) ([]Redelivery, error) {
 	for _, r := range p.routes {
 		if r.Name == route {
@@ -129,8 +129,8 @@ func (rd *redelivery) planChange(c *record.Change) (Delivery, error) {
 	return d, nil
 }
 
-// write writes the next batch. A panic, or a permanent error of several deliveries as a whole, can have one of them as
-// its cause, as in a Run: each is written once more alone.
+// write writes the next batch. A panic, or a permanent error for several deliveries, can be caused by a single
+// delivery. So each delivery is written once more, alone, as in a Run.
 func (rd *redelivery) write(ctx context.Context) {
 	n := len(rd.next)
 	if n == 0 {
@@ -166,7 +166,8 @@ func (rd *redelivery) write(ctx context.Context) {
 	clear(rd.keys)
 }
 
-// setResult stores the result of change i. A permanent failure does not matter if the sink has a newer version.
+// setResult stores the result of change i. A permanent failure is ignored if the outcome is Superseded: the sink has a
+// newer version.
 func (rd *redelivery) setResult(i int, delivery Delivery, err error) {
 	if _, transient := Retryable(err); err != nil && !transient && !IsFatal(err) && delivery.Outcome == Superseded {
 		err = nil

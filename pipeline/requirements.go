@@ -36,14 +36,14 @@ func (e *ViewTypeError) Error() string {
 		e.Stage, images, stream, e.ViewType, want, kind)
 }
 
-// Redacted returns Error, which holds no data.
+// Redacted returns the text of Error, which holds no data.
 func (e *ViewTypeError) Redacted() string { return e.Error() }
 
 // Describe returns the class of the error.
 func (e *ViewTypeError) Describe() (class, field string) { return "view_type", "" }
 
-// requirements has for each view type the error of the first stage that lacks an image; nil if none does. It is
-// computed once, so that the check of a record is cheap.
+// requirements has for each view type the error of the first stage that lacks an image, or nil if no stage lacks one.
+// It is computed once, so that the check of a record is cheap.
 type requirements [record.NewAndOldImages + 1]*ViewTypeError
 
 // add adds the needs of a stage.

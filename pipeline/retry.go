@@ -31,14 +31,15 @@ func Transient(err error) error { return classify(err, transient, 0) }
 // RetryAfter marks err as worth a retry, after the wait d that the server requested. A nil err stays nil.
 func RetryAfter(err error, d time.Duration) error { return classify(err, transient, d) }
 
-// Permanent marks err as not worth a retry, whatever err wraps. A nil err stays nil.
+// Permanent marks err as not worth a retry, even if err wraps a transient error. A nil err stays nil.
 func Permanent(err error) error { return classify(err, permanent, 0) }
 
-// Fatal marks err as one that concerns all deliveries: the pipeline stops. A nil err stays nil.
+// Fatal marks err as an error that concerns all deliveries. It stops the pipeline. A nil err stays nil.
 func Fatal(err error) error { return classify(err, fatal, 0) }
 
-// Denied marks err as a refusal of credentials or rights. It is fatal. But if the call worked before, it is tried again
-// for [DeniedFor], because credentials expire and are renewed, and rights can be restored. A nil err stays nil.
+// Denied marks err as a refusal of credentials or rights. It is fatal if the call never worked. If the call worked
+// before, it is tried again for [DeniedFor], because credentials expire and are renewed, and rights can be restored. A
+// nil err stays nil.
 func Denied(err error) error { return classify(err, denied, 0) }
 
 func classify(err error, c errorClass, d time.Duration) error {
@@ -48,11 +49,11 @@ func classify(err error, c errorClass, d time.Duration) error {
 	return &classifiedError{err, c, d}
 }
 
-// Retryable reports whether err is marked as transient or is a timeout. It also returns the wait that the server
-// requested (0: none).
+// Retryable reports whether err is marked as transient, or has no mark and is a timeout. It also returns the wait that
+// the server requested, or 0 if the server requested none.
 func Retryable(err error) (after time.Duration, ok bool) {
 	if err == nil {
-		return 0, false // the usual case, first because it is called for every delivery
+		return 0, false // checked first: Retryable is called for every delivery, and most have no error
 	}
 	if m, found := errors.AsType[*classifiedError](err); found {
 		return m.after, m.class == transient
@@ -76,8 +77,8 @@ func IsDenied(err error) bool {
 	return found && m.class == denied
 }
 
-// Backoff computes the wait between tries: full jitter between 0 and min(Max, Base << attempt), and at least the wait
-// that the server requested.
+// Backoff computes the wait between tries. It is a random time between 0 and min(Max, Base << attempt), but at least
+// the wait that the server requested.
 type Backoff struct {
 	Base time.Duration // Default: 100ms
 	Max  time.Duration // Default: 30s
@@ -87,12 +88,13 @@ func (b Backoff) withDefaults() Backoff {
 	return Backoff{cmp.Or(b.Base, 100*time.Millisecond), cmp.Or(b.Max, 30*time.Second)}
 }
 
-// Delay returns the wait after a try. attempt is 0 after the first one. The wait is at least that of the server.
+// Delay returns the wait after a failed try. attempt is 0 after the first try. server is the wait that the server
+// requested; the result is at least as long.
 func (b Backoff) Delay(attempt int, server time.Duration) time.Duration {
 	return b.withDefaults().delay(attempt, server)
 }
 
-// delay is Delay for a Backoff with defaults.
+// delay is Delay for a Backoff whose defaults are set.
 func (b Backoff) delay(attempt int, server time.Duration) time.Duration {
 	top := b.Max
 	if attempt < 32 && b.Base<<attempt > 0 {
@@ -102,7 +104,7 @@ func (b Backoff) delay(attempt int, server time.Duration) time.Duration {
 }
 
 // Retry calls try until it succeeds, fails with an error that is not transient, or ctx ends. Then it returns nil, the
-// error, or the cause of ctx. It waits after each failure, and calls failed before that.
+// error, or the cause of ctx. After each transient failure it calls failed, and then waits.
 func (b Backoff) Retry(ctx context.Context, failed func(err error, wait time.Duration), try func() error) error {
 	for attempt := 0; ; attempt++ {
 		err := try()

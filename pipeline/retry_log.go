@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// retryLogEvery is the shortest time between two lines about the retries of a sink. An outage causes thousands of
-// retries a second.
+// retryLogEvery is the shortest time between two lines about the retries of a sink. It is needed because an outage
+// causes thousands of retries a second.
 const retryLogEvery = 10 * time.Second
 
 // retention is how long a DynamoDB stream keeps a record.
@@ -18,7 +18,7 @@ type retryLog struct {
 	n      int64
 	err    error     // the last failure
 	oldest time.Time // creation of the oldest change; zero: unknown
-	blocks bool      // a change can never be written, and blocks its key
+	blocks bool      // one of the changes can never be written, and blocks its key
 
 	next time.Time // the next line can be written
 
@@ -42,7 +42,8 @@ func (l *retryLog) add(s *scheduler, qd *queuedDelivery, err error, now time.Tim
 	}
 }
 
-// flush writes a line if there were failures and the last line is old enough.
+// flush writes a line if there were failures and the last line is old enough. The first line about blocked keys is
+// written at once.
 func (l *retryLog) flush(s *scheduler, now time.Time) {
 	if l.n == 0 || now.Before(l.next) && (!l.blocks || l.loggedBlocks) {
 		return
@@ -58,7 +59,7 @@ func (l *retryLog) flush(s *scheduler, now time.Time) {
 			slog.String("sink", s.route.Name), slog.Int64("failures", n), slog.Int("keys_waiting", waiting),
 			slog.String("class", classOf(err)))
 		if o := &s.run.p.o; o.Live && !oldest.IsZero() {
-			// The stream drops a change that is not dead-lettered in time.
+			// The stream drops a change after retention, so the change is lost if it is not dead-lettered before.
 			attrs = append(attrs, slog.Float64("hours_to_loss", roundedHours(oldest.Add(retention).Sub(now))))
 			if o.MaxHold > 0 {
 				attrs = append(attrs, slog.Float64("hours_to_dead_letters", roundedHours(oldest.Add(o.MaxHold).Sub(now))))
@@ -70,7 +71,8 @@ func (l *retryLog) flush(s *scheduler, now time.Time) {
 	l.n, l.err, l.oldest, l.next, l.logged = 0, nil, time.Time{}, now.Add(retryLogEvery), true
 }
 
-// recover logs once that no failed delivery waits any more, if a line reported failures.
+// recover logs that the sink works again, once no failed delivery waits any more. It logs nothing if no line reported
+// failures.
 func (l *retryLog) recover(s *scheduler, now time.Time) {
 	if l.since.IsZero() || len(s.parked) > 0 {
 		return

@@ -38,7 +38,8 @@ func (r *run) Forget(partitions ...string) {
 	})
 }
 
-// drain makes the ready deliveries due, up to the last one of a draining partition.
+// drain makes the ready deliveries due, up to the last delivery of a draining partition. Due deliveries do not wait for
+// a full batch.
 func (s *scheduler) drain() {
 	n := 0
 	for i := range s.ready.chunks {
@@ -65,8 +66,8 @@ func (r *run) Revoke(cause error, partitions ...string) {
 	})
 }
 
-// revoke moves partitions to a state, revokes their queued deliveries, and, for a hard revoke, cancels the calls of
-// batches that hold deliveries of them.
+// revoke moves partitions to a state, and revokes their queued deliveries. A hard revoke also cancels the calls of
+// batches that have deliveries of these partitions. text is the text of the line in the log.
 func (r *run) revoke(state partitionState, cause error, partitions []string, text string, now time.Time) {
 	var parts []*partition
 	for _, name := range partitions {
@@ -108,7 +109,7 @@ func (r *run) revoke(state partitionState, cause error, partitions []string, tex
 	})
 }
 
-// revoke revokes the queued deliveries of revoked partitions, and cancels the calls of batches with deliveries of
+// revoke revokes the queued deliveries of revoked partitions. It cancels the calls of batches that have deliveries of
 // partitions that are revoked hard.
 func (s *scheduler) revoke(cause error, now time.Time) {
 	if s.run.closed {
@@ -168,8 +169,8 @@ func (s *scheduler) revokeLetters(now time.Time) {
 	}
 }
 
-// revokeLanes revokes deliveries that wait in lanes. If the failed change of a lane is revoked, the later changes have
-// not failed, so the lane does not back off any more.
+// revokeLanes revokes deliveries that wait in lanes. The first change of a lane that backs off is the change that
+// failed. If it is revoked, the later changes have not failed, so the lane does not back off any more.
 func (s *scheduler) revokeLanes() {
 	for l := range s.lanes.all() {
 		if l.queue.first == nil {

@@ -49,38 +49,39 @@ func newRoute(o Route, letters bool) *route {
 	return r
 }
 
-// Route describes a sink, and which changes it gets.
+// Route describes a sink and the changes that it receives.
 type Route struct {
 	Name        string
 	Sink        Sink
-	Filters     []Filter // filters of this route, which follow those of the source. Default: none
-	NeedsEvents bool     // an error of a detector fails the change at this route
+	Filters     []Filter // filters of this route; they run after the filters of the source. Default: none
+	NeedsEvents bool     // a change for which a detector fails is a permanent failure at this route
 	Concurrency int      // Writes in flight. Default: 4
 	Batch       Batch
 	Rate        float64 // deliveries a second. Default (0): unlimited
-	// Suppress, if set, keeps planned deliveries from being written: the outcome is Suppressed, with this reason
-	// ("replay"). Default: write
+	// Suppress, if set, is the reason why planned deliveries are not written, for example "replay". Their outcome is
+	// Suppressed. Default: deliveries are written
 	Suppress string
 }
 
-// Batch limits one Write: a batch is full when it has Count deliveries, or when the next one would exceed Bytes. A
-// single larger delivery is written alone.
+// Batch limits one Write. A batch is full when it has Count deliveries, or when the next delivery would exceed Bytes. A
+// single delivery that is larger than Bytes is written alone.
 //
-// Without Linger and Fill, a free writer takes the deliveries that are available at once. With Linger, it waits up to
-// that long for the batch to be full. With Fill and no Linger, it waits without a limit. Either wait also ends when the
-// source ends or stops, when the bounds of memory are reached and nothing else can make progress, and when it keeps a
-// partition of a [Pauser] from being read.
+// Without Linger and Fill, a free writer takes the deliveries that are available, and does not wait. With Linger, it
+// waits up to that long for the batch to be full. With Fill and no Linger, it waits without a limit. Either wait also
+// ends when the source ends or stops. It ends early in two more cases: memory is full and nothing else can make
+// progress, or the wait keeps a partition of a [Pauser] from being read.
 //
-// With Fill, no Linger, Concurrency 1 and a sink that is a [KeyOrderer], the batches depend on the input alone: unless
-// a delivery fails, a replay of the same pages has the same batches in the order of the source, however fast either
-// side is.
+// With Fill, no Linger, Concurrency 1 and a sink that is a [KeyOrderer], the batches depend on the input alone. Unless
+// a delivery fails, a replay of the same pages has the same batches, in the order of the source. The speed of the
+// source and of the sink does not matter.
 type Batch struct {
-	Count  int           // deliveries. Default: 500
+	Count  int           // number of deliveries. Default: 500
 	Bytes  int64         // raw bytes of records. Default: 4 MiB
 	Linger time.Duration // from the arrival of the first delivery. Default (0): see Fill
 	Fill   bool          // write full batches only. Default: write what is available
 }
 
-// MaxLinger is how long a batch of a pipeline that is Live may wait to be full. Its changes hold back the checkpoint,
-// and after a crash the stream may have dropped what is unread.
+// MaxLinger is how long a batch of a pipeline that is Live may wait to be full. The wait is limited because the
+// checkpoint cannot pass the waiting changes. After a crash, the stream may have dropped records that come after the
+// checkpoint.
 const MaxLinger = time.Hour

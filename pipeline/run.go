@@ -29,8 +29,8 @@ type run struct {
 	pauser     Pauser     // the source; nil if it is not a Pauser
 
 	schedulers  []*scheduler
-	fillers     []*scheduler // the schedulers whose batches wait to be full
-	packedLimit int64        // compressed bytes that each of fillers can keep
+	fillers     []*scheduler // the schedulers of sinks whose batches wait to be full (Fill or Linger)
+	packedLimit int64        // compressed bytes that each scheduler of fillers can keep
 
 	pages chan *inflightPage // from the reader to the preparers
 	work  sync.WaitGroup     // writers of batches and dead letters, committers, packers
@@ -43,22 +43,24 @@ type run struct {
 	bounds        *bounds
 	partitions    map[string]*partition
 	readOrder     []*inflightPage // pages in the order of reading; the first is not prepared yet
-	notHandedOver int             // pages read and not handed over
-	unfinished    int             // pages read and not finished
-	eof           bool            // reading has ended
+	notHandedOver int             // number of pages that were read and not handed over
+	unfinished    int             // number of pages that were read and not finished
+	eof           bool            // reading and preparing have ended
 	noFilling     bool            // batches no longer wait to be full
 	closed        bool            // no call starts any more
 	srcErr        error           // error of the source
 	fatal         error
 
-	// moving are the pages in preparation, writers of batches, and writers of dead letters that do not wait for a retry
-	moving        int
-	checkPressure bool // this step calls relievePressure: moving fell, or the reader waits
+	// moving counts what makes progress by itself: pages in preparation, writers of batches, and writers of dead
+	// letters that do not wait for a retry.
+	moving int
+	// checkPressure has this step call relievePressure: something ended, or the reader waits
+	checkPressure bool
 	packing       bool // a packer runs
 	pausing       bool // a goroutine makes the calls of Pause
 
 	timerAt    time.Time // when the timer fires; zero: never
-	heldBackAt time.Time // the next call of heldBack; zero: nothing is in flight
+	heldBackAt time.Time // when heldBack is called next; zero: nothing is in flight
 	hardStopAt time.Time // when a soft stop becomes hard; zero: no stop
 	heldSince  map[heldKey]heldSpan
 }
@@ -69,23 +71,23 @@ type inflightPage struct {
 	page      *Page         // nil after the page was handed over
 	result    *preparedPage // nil after the page was handed over
 	err       error         // error of Decode
-	bytes     int64         // counted in the bounds
-	changes   int64         // counted in the bounds
+	bytes     int64         // the bytes that bounds counts for the page
+	changes   int64         // the changes that bounds counts for the page
 	span      trace.Span
 	tracker   *Tracker // nil: the source does not track single records
 
 	// Pipeline.mu guards the following fields.
 	prepared bool
 	ready    bool // prepared, and the dead letters of its undecodable records are durable
-	// nacked is true if there are no dead letters for its undecodable records: it returns to the source, with later
-	// pages
+	// nacked reports that the page returns to the source, with the later pages: it has undecodable records, and there
+	// are no dead letters.
 	nacked      bool
 	watermarkID uint64       // the id in the watermark of the partition
-	deliveries  int          // deliveries to all sinks
-	unfinished  int          // deliveries that are not finished
-	pins        int          // deliveries that need the memory of the page
-	fillingPins int          // pins that wait for a batch to fill; only while blockingFillers counts them
-	arenas      []*planArena // by route; nil if nothing is planned
+	deliveries  int          // number of deliveries to all sinks
+	unfinished  int          // number of deliveries that are not finished
+	pins        int          // number of deliveries that need the memory of the page
+	fillingPins int          // the pins that wait for a batch to fill; set only within blockingFillers
+	arenas      []*planArena // an arena for each route; an element is nil if the route has no delivery
 }
 
 var errStopTimeout = errs.New("StopTimeout passed")
@@ -116,7 +118,7 @@ func newRun(ctx context.Context, p *Pipeline, src Source, c Committer) *run {
 	return r
 }
 
-// do runs the pipeline. It returns after all goroutines of the run have ended.
+// do performs the run. It returns after all goroutines of the run have ended.
 func (r *run) do() error {
 	if r.controlled != nil {
 		r.controlled.Control(r)
@@ -170,7 +172,7 @@ func (r *run) fail(err error) {
 	r.cancelSoft(err)
 }
 
-// failIfFatal stops the run hard if err is fatal. Pipeline.mu is held.
+// failIfFatal stops the run hard if err is marked as fatal. Pipeline.mu is held.
 func (r *run) failIfFatal(err error) {
 	if IsFatal(err) {
 		r.fail(err)
@@ -198,7 +200,8 @@ func (r *run) read() {
 	}
 }
 
-// awaitRoom blocks until memory is below the bounds. It returns false if reading ends.
+// awaitRoom blocks until less memory than the limit is used. It returns true when the next page can be read, and false
+// if reading has ended.
 func (r *run) awaitRoom() bool {
 	for {
 		reading := r.reading.Err() == nil
@@ -216,7 +219,8 @@ func (r *run) awaitRoom() bool {
 	}
 }
 
-// isStop reports whether a source returned the error, or the cause, of the context that ended its reading.
+// isStop reports whether err only says that the run was stopped: it is the error, or the cause, of the context that
+// ended reading.
 func (r *run) isStop(err error) bool {
 	return r.soft.Err() != nil && (errors.Is(err, r.soft.Err()) || errors.Is(err, context.Cause(r.soft)))
 }
@@ -263,7 +267,7 @@ func (r *run) prepare(in *inflightPage) {
 	revoked := in.partition.state.isRevoked()
 	r.p.mu.Unlock()
 	if revoked {
-		in.page = &Page{Partition: in.page.Partition} // saves the decoding of its records
+		in.page = &Page{Partition: in.page.Partition} // an empty page: its records need not be decoded
 	}
 	if in.page.Decode != nil {
 		in.page, in.err = decode(in.page)
@@ -299,7 +303,8 @@ func (r *run) pagePrepared(in *inflightPage, now time.Time) {
 	}
 }
 
-// decode returns a page with its content. After an error or a panic it has the records decoded before.
+// decode returns a copy of a page with its decoded content. After an error or a panic, the copy has the records that
+// were decoded before.
 func decode(page *Page) (*Page, error) {
 	out := *page
 	out.Decode = nil
@@ -315,7 +320,7 @@ func decode(page *Page) (*Page, error) {
 }
 
 // sourceFailed ends reading with an error that Run returns. A source that controls its run is also stopped softly,
-// because other consumers can read its partitions only after that. Pipeline.mu is held.
+// because other consumers can read its partitions only after the run has ended. Pipeline.mu is held.
 func (r *run) sourceFailed(err error) {
 	if r.srcErr == nil {
 		r.srcErr = fmt.Errorf("source: %w", err)

@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// scheduler writes the deliveries of one sink: in order per key, in batches, with up to Concurrency Writes at once. Its
-// state is part of the run. Each step ends with dispatch, which starts what can start.
+// scheduler writes the deliveries of one sink. It writes them in order per key, in batches, with up to Concurrency
+// Writes at once. Its state is part of the run. Each step of the run ends with dispatch, which starts a writer if one
+// can start.
 type scheduler struct {
 	run   *run
 	route *route
 
-	ready            queue // deliveries in no lane
+	ready            queue // deliveries that are in no lane yet
 	schedulerScratch       // the lanes, and free lanes and batches
 	queuedLanes      []*lane
 	parked           laneHeap // parked and blocked lanes
@@ -19,16 +20,17 @@ type scheduler struct {
 	writing          []*batch
 	starting         bool      // a writer has not taken its first batch yet
 	dueCount         int       // the first dueCount deliveries of ready do not wait for a full batch
-	nextWriteAt      time.Time // the rate allows no Write earlier
+	nextWriteAt      time.Time // the rate limit allows no Write earlier
 
 	packedBytes   int64   // compressed bytes of packs
-	writingPacked bool    // a packed batch is written, and nothing else starts
-	keptPacked    []chunk // packed chunks of paused partitions, which must be unpacked
+	writingPacked bool    // a packed batch is in flight, and no other batch starts
+	keptPacked    []chunk // packed chunks of paused partitions, which wait to be unpacked
 
 	retryLog retryLog
 }
 
-// accept queues the deliveries of a page, and adds its counts to the ledger. If due, they do not wait for a full batch.
+// accept queues the deliveries of a page, and adds its counts to the ledger. If due is true, the deliveries do not wait
+// for a full batch.
 func (s *scheduler) accept(p *preparedRoute, at time.Time, due bool) {
 	l := &s.route.ledger
 	l.Routed += p.routed
@@ -44,8 +46,8 @@ func (s *scheduler) accept(p *preparedRoute, at time.Time, due bool) {
 	}
 }
 
-// dispatch starts a writer if one can start. Only one writer at a time may be without a batch: deliveries that come
-// until it takes its batch join that batch.
+// dispatch starts a writer if one can start. Only one writer at a time may be without a batch. Deliveries that arrive
+// before that writer takes its batch join the batch.
 func (s *scheduler) dispatch(now time.Time) {
 	s.endBackoffs(now)
 	s.requeuePacked()
@@ -56,7 +58,7 @@ func (s *scheduler) dispatch(now time.Time) {
 	}
 }
 
-// canStart reports whether a batch can start.
+// canStart reports whether the rate limit and the state of the run let a batch start, and there is something to write.
 func (s *scheduler) canStart(now time.Time) bool {
 	return !s.run.closed && s.run.hardCtx.Err() == nil && !s.writingPacked && !now.Before(s.nextWriteAt) &&
 		(len(s.queuedLanes) > 0 || s.ready.n > 0 && s.isDue(now))
@@ -72,7 +74,8 @@ func (s *scheduler) endBackoffs(now time.Time) {
 // waitsToFill reports whether batches wait to be full.
 func (s *scheduler) waitsToFill() bool { return s.route.Batch.Fill || s.route.Batch.Linger > 0 }
 
-// isDue reports whether the ready deliveries can be written. There must be at least one.
+// isDue reports whether the ready deliveries can be written now, or must wait for a full batch. There must be at least
+// one ready delivery.
 func (s *scheduler) isDue(now time.Time) bool {
 	b := &s.route.Batch
 	return !s.waitsToFill() || s.dueCount > 0 || s.run.noFilling ||
@@ -80,8 +83,8 @@ func (s *scheduler) isDue(now time.Time) bool {
 		b.Linger > 0 && now.Sub(s.ready.oldestAt()) >= b.Linger
 }
 
-// nextStartAt returns when dispatch can start something that it cannot start now. It is zero if that does not depend on
-// time.
+// nextStartAt returns the next time at which dispatch can start a batch that it cannot start now. It returns zero if no
+// start depends on time.
 func (s *scheduler) nextStartAt(now time.Time) (at time.Time) {
 	if len(s.parked) > 0 {
 		at = s.parked[0].retryAt
@@ -95,8 +98,8 @@ func (s *scheduler) nextStartAt(now time.Time) (at time.Time) {
 	return at
 }
 
-// nextBatch takes the next batch: first from queued lanes, then from the ready deliveries in the order of the source.
-// It returns nil if nothing can be written.
+// nextBatch forms the next batch. It takes changes of queued lanes first, and then ready deliveries in the order of the
+// source. It returns nil if nothing can be written.
 func (s *scheduler) nextBatch(now time.Time) *batch {
 	s.endBackoffs(now)
 	if !s.canStart(now) {
@@ -135,15 +138,15 @@ func (s *scheduler) fitsBatch(b *batch, qd *queuedDelivery) bool {
 	return len(b.deliveries) == 0 || len(b.deliveries) < s.route.Batch.Count && b.bytes+qd.size <= s.route.Batch.Bytes
 }
 
-// takeLane moves changes of a queued lane into the batch. It returns false if the batch is full and the lane stays
-// queued.
+// takeLane moves changes of a queued lane into the batch. It returns false if the batch is full and none of the lane's
+// changes is in it: the lane stays queued. Otherwise it returns true, and the lane is not queued any more.
 func (s *scheduler) takeLane(b *batch, l *lane, now time.Time) bool {
 	s.expire(l, now)
 	for l.queue.first != nil {
 		qd := l.queue.first
 		if qd.fail != nil {
 			if l.batch == b {
-				return true // the changes of the batch come first
+				return true // the lane's changes in the batch are written before this failure is handled
 			}
 			s.failPermanently(l, now)
 			return true
@@ -159,8 +162,8 @@ func (s *scheduler) takeLane(b *batch, l *lane, now time.Time) bool {
 	return true
 }
 
-// takeReady fills the batch from the ready deliveries. A change whose key has a busy lane joins the queue of that lane,
-// and the next change follows.
+// takeReady fills the batch from the ready deliveries. A change whose key has a busy lane goes to the queue of that
+// lane instead.
 func (s *scheduler) takeReady(b *batch, now time.Time) {
 	left := s.ready.n
 	if s.dueCount > 0 {
@@ -204,7 +207,7 @@ func (s *scheduler) waitsLong(l *lane) bool {
 	return l.state == parked || l.state == blocked || l.state == deadLettering && s.deadLetters.failing
 }
 
-// clone returns a copy of a delivery that does not pin its page.
+// clone returns a copy of a delivery that does not pin its page. It returns qd itself if qd is a clone.
 func (s *scheduler) clone(qd *queuedDelivery) *queuedDelivery {
 	if qd.cloned {
 		return qd
@@ -214,8 +217,8 @@ func (s *scheduler) clone(qd *queuedDelivery) *queuedDelivery {
 	return &own
 }
 
-// cloneChange clones the change of a delivery, which then does not pin its page. The clone has no plan, because a plan
-// refers to the page too: the sink plans it again before its Write.
+// cloneChange replaces the change of a delivery by a clone, so that the delivery does not pin its page. The plan is
+// dropped, because it uses the memory of the page too. The sink plans the delivery again before its Write.
 func (s *scheduler) cloneChange(qd *queuedDelivery) {
 	c := qd.d.Change.Clone()
 	d := Delivery{Change: c}
@@ -225,7 +228,7 @@ func (s *scheduler) cloneChange(qd *queuedDelivery) {
 	}
 	qd.d, qd.cloned, qd.unplanned = d, true, qd.fail == nil
 	if qd.lane != nil {
-		qd.lane.key = c.Key // the old key refers to the memory of the page
+		qd.lane.key = c.Key // the old key uses the memory of the page
 	}
 	s.run.bounds.takeClones(qd.page.partition.name, amount{cloneBytes(qd), 1})
 	s.run.unpin(qd.page, 1)
@@ -238,7 +241,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// earlierOf returns the earlier of two times; a zero time does not count.
+// earlierOf returns the earlier of two times. A zero time means never: if one of them is zero, the other is returned.
 func earlierOf(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

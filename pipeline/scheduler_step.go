@@ -8,18 +8,18 @@ import (
 
 // A run is a state machine. Each event (a page was read, a Write has returned, time has passed) is one step under
 // Pipeline.mu, which guards all state of the run. No code of the user runs in a step. Calls of the sink, the dead
-// letters, the quarantine and the committer run in goroutines, and their results are steps again. Everything else that
-// must happen without the lock is an effect.
+// letters, the quarantine and the committer run in goroutines, and the result of each call is a step again. All other
+// work that must not hold the lock is an effect.
 
-// effects are the work of a step that the same goroutine does after the lock is free.
+// effects is work that a step leaves for later: the same goroutine does it after the lock is free.
 type effects struct {
 	logs       []func()        // lines of the log
 	endedPages []*inflightPage // finished pages, whose spans end
-	freedPages []*inflightPage // pages whose arenas go back to their pools
+	freedPages []*inflightPage // pages whose arenas (memory of plans) return to their pools
 	callPause  bool            // this goroutine makes the calls of Pause
 }
 
-// step takes the lock, runs f, starts what can start after it, frees the lock, and performs the effects.
+// step takes the lock, runs f, starts the calls that can start after f, frees the lock, and performs the effects.
 func (r *run) step(f func(now time.Time)) {
 	r.p.mu.Lock()
 	now := time.Now()
@@ -60,7 +60,8 @@ func (r *run) perform(e *effects) {
 	}
 }
 
-// callPause makes the calls of Pause in order, also those added meanwhile. Only one goroutine does so at a time.
+// callPause makes the calls of Pause in order, including calls that are added meanwhile. Only one goroutine at a time
+// runs it.
 func (r *run) callPause() {
 	for {
 		r.p.mu.Lock()
@@ -82,13 +83,13 @@ func (r *run) log(level slog.Level, text string, attrs func() []slog.Attr) {
 	r.effects.logs = append(r.effects.logs, func() { r.p.log.LogAttrs(r.hardCtx, level, text, attrs()...) })
 }
 
-// addMoving adds n to moving. At 0, only time, a retry or relievePressure can make progress.
+// addMoving adds n to moving. When moving is 0, only the passing of time, a retry or relievePressure can make progress.
 func (r *run) addMoving(n int) {
 	r.moving += n
 	r.checkPressure = r.checkPressure || n < 0
 }
 
-// dispatch starts what can start.
+// dispatch starts a writer at each sink if one can start, and checks whether the run has reached its end.
 func (r *run) dispatch(now time.Time) {
 	r.checkEnd()
 	for _, s := range r.schedulers {
@@ -97,7 +98,7 @@ func (r *run) dispatch(now time.Time) {
 	r.checkEnd()
 }
 
-// setTimer sets the timer for the earliest time at which something starts or ends by itself.
+// setTimer sets the timer to the earliest time at which a step is due that no other event causes.
 func (r *run) setTimer(now time.Time) {
 	at := earlierOf(r.heldBackAt, r.hardStopAt)
 	if !r.closed {
@@ -115,8 +116,8 @@ func (r *run) setTimer(now time.Time) {
 	r.timerAt = at
 }
 
-// retry calls do until it succeeds, ctx ends, or failed returns false. It returns the last error. It calls failed after
-// each failure, before the backoff.
+// retry calls do until it succeeds, ctx ends, or failed returns false. It returns nil after a success, else the last
+// error. It calls failed after each failure, before the backoff.
 func (r *run) retry(ctx context.Context, do func() error, failed func(attempt int, err error) bool) error {
 	for attempt := 0; ; attempt++ {
 		err := do()
@@ -149,7 +150,7 @@ func (r *run) clock(returned <-chan struct{}) {
 	}
 }
 
-// onTimer is the step of the timer.
+// onTimer makes the step that is due when the timer fires.
 func (r *run) onTimer(heldLog *heldBackLog) {
 	var held []HeldBack
 	var at time.Time

@@ -18,12 +18,12 @@ type Outcome uint8
 const (
 	Written      Outcome = iota // the sink has the change
 	Superseded                  // the sink already had a newer version
-	NoEffect                    // the change does not concern this sink; see Delivery.Reason
+	NoEffect                    // the sink has nothing to write for the change; see Delivery.Reason
 	Coalesced                   // a later change of the same batch replaced it
 	Suppressed                  // not written on purpose, for example notify in a replay
 	DeadLettered                // set by the pipeline
 	Quarantined                 // set by the pipeline
-	Revoked                     // set by the pipeline: its partition was revoked (see Control), or it was nacked
+	Revoked                     // set by the pipeline: revoked (see Control), or left to the source (nack)
 )
 
 // String is written, superseded, no_effect, coalesced, suppressed, dead_lettered, quarantined or revoked.
@@ -48,23 +48,24 @@ type Delivery struct {
 	arena *planArena // only during Plan
 }
 
-// Op is one operation of a sink on its store. Its text is a line of `explain`, for example `put row PK="STATUS#paid"
-// SK="2026-01-02#..."`. It never shows a sensitive value.
+// Op is one operation of a sink on its store. Its text is a line in the output of `explain`, for example `put row
+// PK="STATUS#paid" SK="2026-01-02#..."`. It never shows a sensitive value.
 type Op interface {
 	fmt.Stringer
 }
 
 // Sink writes changes to one destination. Write blocks until every delivery is durable or has failed, or ctx is done.
-// It sets Outcome and Reason of each delivery. A *BatchError names the deliveries that failed, and an unlisted one
-// succeeded. Any other error fails all of them.
+// It sets Outcome and Reason of each delivery. If some deliveries failed, Write returns a *BatchError that names them;
+// the deliveries that it does not name succeeded. Any other error means that all deliveries failed.
 //
 // A failed delivery is retried if its error is marked with Transient or RetryAfter, or is a timeout. Otherwise it is
-// dead-lettered. An error marked with Fatal stops the pipeline. A permanent error or a panic can fail a Write of
-// several deliveries as a whole. Then each delivery is written once more alone, and those that fail again are
+// dead-lettered. An error marked with Fatal stops the pipeline. If a permanent error or a panic fails a Write of
+// several deliveries as a whole, each delivery is written once more, alone. A delivery that fails again is
 // dead-lettered.
 //
 // ds belongs to the sink until Write returns. The same holds for the Ops in ds, and for the memory that Plan got from
-// [Alloc] and [Delivery.Bytes]: another page uses it afterwards. A sink that keeps a Delivery must copy what it needs.
+// [Alloc] and [Delivery.Bytes]: after Write, other pages use that memory. So a sink that keeps something of a Delivery
+// must copy it.
 //
 // The pipeline never has two Writes in flight that share a key. One Write has several changes of a key only if the sink
 // is a [KeyOrderer].
@@ -78,50 +79,51 @@ type SinkFunc func(ctx context.Context, ds []Delivery) error
 // Write calls f.
 func (f SinkFunc) Write(ctx context.Context, ds []Delivery) error { return f(ctx, ds) }
 
-// KeyOrderer is implemented by sinks whose Write takes several changes of one key, in order. If KeepsKeyOrder is true,
-// the sink promises that a failed change can safely come again after a later change of its key succeeded in the same
-// Write. It can promise that for one of three reasons: writes carry a version and an older one loses; a Write succeeds
-// or fails as a whole; the later changes of the key fail too.
+// KeyOrderer is implemented by sinks whose Write takes several changes of one key, in order. If KeepsKeyOrder returns
+// true, the sink makes a promise: a failed change can safely come again, even if a later change of its key succeeded in
+// the same Write. A sink can promise that if one of three things holds. Its writes carry a version, and an older
+// version loses. Or a Write succeeds or fails as a whole. Or the later changes of a failed change's key fail too.
 type KeyOrderer interface {
 	KeepsKeyOrder() bool
 }
 
-// Guarded is implemented by sinks that compare versions: if Guarded is true, a change that is delivered after later
-// ones of its key does no harm. At such a sink a key continues after a permanent error. At any other sink the key is
-// quarantined, if the pipeline has a Quarantine.
+// Guarded is implemented by sinks that compare versions. If Guarded returns true, a change is safe to deliver after
+// later changes of its key. At such a sink, the later changes of a key are written after a permanent error. At any
+// other sink the key is quarantined, if the pipeline has a Quarantine.
 type Guarded interface {
 	Guarded() bool
 }
 
 // SortedWriter is implemented by sinks whose batches can be larger than the memory of a pipeline. When memory runs
 // short, the pipeline compresses changes that wait for such a batch to fill. The sink must also be a [KeyOrderer],
-// [Guarded] and an [EventIgnorer].
+// [Guarded] and an [EventIgnorer], and each of these methods must return true.
 //
-// WriteSorted is Write for a compressed batch. all yields its deliveries with their plans, in the order of their keys
-// and versions. An error that it yields ends the sequence. WriteSorted can range over it several times. It should keep
-// no delivery, because a range needs memory for only a few. It sets Outcome to Coalesced, or leaves it at Written, in
-// one of the ranges. After any error, nothing of the batch counts as written: the pipeline gives the same changes to
-// Write, whose errors count. Changes of a paused partition ([Pauser]) stay compressed until it is resumed, and can come
-// in a later WriteSorted.
+// WriteSorted is Write for a compressed batch. all yields the deliveries of the batch with their plans, in the order of
+// their keys and versions. An error that all yields ends the sequence. WriteSorted can range over all several times. It
+// should keep no delivery: a range holds only a few deliveries in memory at a time. In one of the ranges, WriteSorted
+// sets Outcome to Coalesced where a later change of the batch replaces the delivery, and leaves it at Written
+// otherwise. After any error, no delivery of the batch counts as written: the pipeline gives the same changes to Write,
+// and the errors of Write decide. Changes of a paused partition ([Pauser]) stay compressed until the partition is
+// resumed, and can come in a later WriteSorted.
 type SortedWriter interface {
 	WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, error]) error
 }
 
-// EventIgnorer is implemented by sinks that do not use events: if IgnoresEvents is true, the deliveries have none. The
-// ledger counts all events nevertheless.
+// EventIgnorer is implemented by sinks that do not use events. If IgnoresEvents returns true, the deliveries have no
+// events. The ledger still counts all events.
 type EventIgnorer interface {
 	IgnoresEvents() bool
 }
 
 // Planner is implemented by sinks that decide before Write what they will do. Plan must be pure (no I/O, no clock) and
-// is called concurrently. It sets d.Ops. Alternatively it sets d.Outcome to NoEffect with a Reason and leaves d.Ops
+// is called concurrently. It sets d.Ops. Or it sets d.Outcome to NoEffect or Suppressed with a Reason, and leaves d.Ops
 // empty: such a delivery is finished without a Write. An error is permanent.
 type Planner interface {
 	Plan(d *Delivery) error
 }
 
 // Requirer is implemented by sinks, filters and detectors that need images. The pipeline refuses a stream whose view
-// type lacks them, before its first record is delivered.
+// type lacks these images, before the stream's first record is delivered.
 type Requirer interface {
 	Requires() Needs
 }
@@ -132,7 +134,7 @@ type Needs struct {
 }
 
 // Flusher is implemented by sinks that keep something open between Writes. Flush is called at the end of a Run, after
-// the last Write. Durability must not depend on it.
+// the last Write. Deliveries must be durable without Flush.
 type Flusher interface {
 	Flush(ctx context.Context) error
 }
@@ -161,9 +163,9 @@ func (e *BatchError) OrNil() error {
 	return e
 }
 
-// FailuresOf returns which of n deliveries failed, where err is the error of their Write. If err is a [*BatchError],
-// failed has an error for each delivery that failed, by index. Otherwise, or if an index is out of range, all failed
-// with batchErr.
+// FailuresOf returns which of n deliveries failed. err is the result of their Write. If err is a [*BatchError], failed
+// has an error for each delivery that failed, by index, and batchErr is nil. If err is another error, or if an index is
+// out of range, failed is nil, and all deliveries failed with batchErr. If err is nil, both results are nil.
 func FailuresOf(err error, n int) (failed map[int]error, batchErr error) {
 	partial, ok := errors.AsType[*BatchError](err)
 	if !ok {

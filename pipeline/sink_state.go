@@ -10,15 +10,15 @@ import (
 // SinkState is the current state of a sink.
 type SinkState struct {
 	Name    string
-	Pending int64     // changes routed to it that are not finished
+	Pending int64     // number of changes that were routed to it and are not finished
 	Oldest  time.Time // creation of the oldest change that failed and waits; zero: none, or unknown
-	Failing time.Time // first of the failures that are tried again; zero: none
+	Failing time.Time // when the first of the failures that are tried again happened; zero: none
 	Error   string    // redacted text of the last failure
-	Blocked int       // keys blocked by a change that can never be written, as there are no dead letters
+	Blocked int       // number of keys that are blocked: a change can never be written, and there are no dead letters
 }
 
-// Sinks returns the states of the sinks in the order of Options.Routes; nil without a Run. It is safe for concurrent
-// use.
+// Sinks returns the states of the sinks in the order of Options.Routes. It returns nil if the pipeline does not run. It
+// is safe for concurrent use.
 func (p *Pipeline) Sinks() []SinkState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -48,11 +48,11 @@ func (s *scheduler) sinkState() SinkState {
 	return st
 }
 
-// health has the times when Writes of a sink last succeeded and last failed transiently. A permanent failure proves
-// nothing about the sink.
+// health has the times when Writes of a sink last succeeded and last failed transiently. Permanent failures are not
+// counted, because they prove nothing about the sink.
 type health struct{ wrote, failed atomic.Int64 }
 
-// update notes the result of a Write: one error for all deliveries, or one for each.
+// update notes the result of a Write: batchErr for all deliveries if it is not nil, else an error for each delivery.
 func (h *health) update(batchErr error, errs []error) {
 	wrote, failed := false, false
 	note := func(err error) {
@@ -75,7 +75,7 @@ func (h *health) update(batchErr error, errs []error) {
 	}
 }
 
-// times returns the times of the last success and of the last transient failure; zero if there was none.
+// times returns the times of the last success and of the last transient failure. A time is zero if there was none.
 func (h *health) times() (wrote, failed time.Time) {
 	return timeOf(h.wrote.Load()), timeOf(h.failed.Load())
 }
@@ -102,7 +102,7 @@ func (n *newestTime) update(t time.Time) {
 	}
 }
 
-// lagAt returns how far the stage is behind now; false before the first change.
+// lagAt returns the age of the newest finished change at now. It returns false before the first change.
 func (n *newestTime) lagAt(now time.Time) (time.Duration, bool) {
 	at := n.nanos.Load()
 	if at == 0 {

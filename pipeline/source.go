@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Position is how far a partition has been read. The pipeline does not interpret it. The source that made it can resume
-// reading there.
+// Position is how far a partition has been read. The pipeline does not interpret it. The source that made the position
+// can resume reading there.
 type Position string
 
 // Page has the records of one read of one partition, in order.
@@ -27,17 +27,19 @@ type Page struct {
 	Partition string
 	Position  Position // a later read continues after it
 	End       bool     // the partition ends with this page
-	Tracker   *Tracker // reports which records are finished; such a page is never committed. Default: none
+	// Tracker, if set, reports which records are finished. A page with a Tracker is never committed. Default: none
+	Tracker *Tracker
 
-	// Decode, if set, returns the content of the page. The pipeline calls it once, concurrently with those of other
-	// pages, so it must be pure. Its result replaces the record.Page that Read returned; the larger Bytes of the two
-	// counts. An error has the effect of an error that Read returns with the page: the records decoded before it are
-	// delivered, and nothing after them in this partition.
+	// Decode, if set, returns the content of the page. The pipeline calls it once, concurrently with the Decode of
+	// other pages, so it must be pure. Its result replaces the record.Page that Read returned. Bytes is the larger of
+	// the two values. An error has the effect of an error that Read returns with the page. The records decoded before
+	// the error are delivered, and no later record of this partition is.
 	Decode func() (*record.Page, error)
 }
 
-// Decoded returns the content of the page, for those who run no pipeline: what Decode returns, if that is set. It is
-// never nil. After an error it has the records decoded before. The larger Bytes of the two counts.
+// Decoded returns the content of the page, for callers that run no pipeline. If Decode is set, this is the result of
+// Decode, with the larger Bytes of the two. The result is never nil. After an error, it has the records that were
+// decoded before the error.
 func (p *Page) Decoded() (*record.Page, error) {
 	if p.Decode == nil {
 		return &p.Page, nil
@@ -50,8 +52,8 @@ func (p *Page) Decoded() (*record.Page, error) {
 	return decoded, err
 }
 
-// DecodedPages yields the decoded pages of a source up to its end, for those who run no pipeline. An error ends the
-// sequence. The page beside it is not nil, and has the records before the error.
+// DecodedPages yields the decoded pages of a source up to its end, for callers that run no pipeline. An error ends the
+// sequence. The page that is yielded with the error is not nil, and has the records before the error.
 func DecodedPages(ctx context.Context, src Source) iter.Seq2[*record.Page, error] {
 	return func(yield func(*record.Page, error) bool) {
 		for {
@@ -73,25 +75,25 @@ func DecodedPages(ctx context.Context, src Source) iter.Seq2[*record.Page, error
 	}
 }
 
-// Source returns pages. Read blocks until a page is available, ctx is done, or the source ends with io.EOF. It can
-// return a page together with an error: the page counts.
+// Source returns pages. Read blocks until a page is available, ctx is done, or the source ends with io.EOF. Read can
+// return a page together with an error: then the page is delivered too.
 //
-// After any other error than io.EOF the pipeline stops softly: it delivers and commits what was read, for a
-// [Controlled] source for at most StopTimeout, and then Run returns the error. So a source retries transient errors
-// itself. Only one goroutine calls Read.
+// After any error other than io.EOF, the pipeline ends reading. It delivers and commits what was read, and then Run
+// returns the error. For a [Controlled] source this lasts at most StopTimeout. Because an error ends the run, a source
+// must retry transient errors itself. Only one goroutine calls Read.
 type Source interface {
 	Read(ctx context.Context) (*Page, error)
 }
 
-// SourceFunc makes a function a Source.
+// SourceFunc adapts a function to a Source.
 type SourceFunc func(ctx context.Context) (*Page, error)
 
 // Read calls f.
 func (f SourceFunc) Read(ctx context.Context) (*Page, error) { return f(ctx) }
 
 // Pauser is implemented by sources that can read each partition independently. When memory runs short, the pipeline
-// pauses a partition that uses more than its share of it, or that has many failed changes. It resumes the partition
-// when there is memory again. Only partitions that use memory have a share.
+// pauses a partition that uses more than its share of the memory, or that has many failed changes. It resumes the
+// partition when there is memory again. The memory is divided among the partitions that use some of it.
 //
 // Pause returns at once. It can be called while Read blocks, and is never called concurrently. After Pause has
 // returned, Read should return no page of the partition, not even one that was read ahead: such a page would use the
@@ -100,17 +102,17 @@ type Pauser interface {
 	Pause(partition string, paused bool)
 }
 
-// Committer stores how far a partition is finished: every change up to p is durable, in each sink that it was routed to
-// or in dead letters.
+// Committer stores how far a partition is finished. Commit(ctx, partition, p) means that every change up to p is
+// durable, in each sink that it was routed to or in dead letters.
 //
-// Positions of a partition come in the order of their pages, one call at a time, and some can be skipped. Commits of
-// different partitions are concurrent. Commit may block. The pipeline repeats it after an error, unless the error is
-// marked with Fatal, which stops the run.
+// The positions of a partition come in the order of their pages, one call at a time. Some positions can be skipped.
+// Commits of different partitions are concurrent. Commit may block. After an error the pipeline calls Commit again,
+// unless the error is marked with Fatal, which stops the run.
 type Committer interface {
 	Commit(ctx context.Context, partition string, p Position) error
 }
 
-// CommitterFunc makes a function a Committer.
+// CommitterFunc adapts a function to a Committer.
 type CommitterFunc func(ctx context.Context, partition string, p Position) error
 
 // Commit calls f.
@@ -118,31 +120,31 @@ func (f CommitterFunc) Commit(ctx context.Context, partition string, p Position)
 	return f(ctx, partition, p)
 }
 
-// Control is what a source can ask of the run that reads it. All methods return at once and are safe for concurrent
-// use. They accept partitions of which nothing was read yet, and do nothing after the run has ended. [Pauser.Pause] and
+// Control lets a source control the run that reads it. All methods return at once and are safe for concurrent use. They
+// accept partitions of which no page was read yet. They do nothing after the run has ended. [Pauser.Pause] and
 // [Controlled.Control] must not call them.
 type Control interface {
-	// Drain has the run write all changes of partitions without waiting for batches to fill: those that were read, and
-	// those that are read later. A source calls it if something waits for these changes.
+	// Drain has the run write the changes of partitions without waiting for batches to fill. This applies to changes
+	// that were read, and to changes that are read later. A source calls Drain if something waits for these changes.
 	Drain(partitions ...string)
 
-	// RevokeSoft takes partitions away from the run, but lets Writes in flight finish. A source calls it if the time
-	// left is too short to begin anything. No Write starts with a change of partitions. Queued changes are counted as
-	// [Revoked], and so are changes that fail from now on. Changes that a Write in flight delivers are finished.
-	// Nothing of partitions is committed any more. A later Revoke of partitions is possible. Do not use their names
+	// RevokeSoft takes partitions away from the run, but lets Writes in flight finish. A source calls RevokeSoft if the
+	// time left is too short to begin a Write. No Write starts with a change of partitions. Queued changes are counted
+	// as [Revoked], and so are changes that fail from now on. Changes that a Write in flight delivers are finished. No
+	// position of partitions is committed any more. A later Revoke of partitions is possible. Do not use their names
 	// again in the same run.
 	RevokeSoft(partitions ...string)
 
 	// Revoke takes partitions away from the run, because another consumer reads them now. Queued changes of partitions
-	// are counted as [Revoked]. The run cancels Writes that hold such changes, with cause as the cause of their
-	// context, and tries changes of other partitions in them again at once. Nothing of partitions is committed any
-	// more, although a Commit in flight may finish. Pages that no sink has received yet, and later ones, are dropped
-	// and counted nowhere. Do not use the names of partitions again in the same run.
+	// are counted as [Revoked]. The run cancels Writes that have such changes, with cause as the cause of their
+	// context. Changes of other partitions in a cancelled Write are tried again at once. No position of partitions is
+	// committed any more, although a Commit in flight may finish. Pages that no sink has received yet, and later pages,
+	// are dropped and counted nowhere. Do not use the names of partitions again in the same run.
 	//
-	// A call costs time for all queued changes, so revoke many partitions with one call.
+	// A call examines all queued changes of the run, so revoke many partitions with one call.
 	Revoke(cause error, partitions ...string)
 
-	// Forget announces that Read has returned all pages of partitions, and was called again since. It is valid for
+	// Forget announces that Read has returned all pages of partitions, and was called again since. It can be called for
 	// revoked partitions too. The run drops its state of a partition once all its pages are finished and committed, as
 	// after a page with End.
 	Forget(partitions ...string)
@@ -161,16 +163,17 @@ type Controlled interface {
 // Tracker reports which records of a page are finished, for a source that acknowledges single records instead of pages.
 // The zero Tracker is ready for use. It is for one page of one run, and safe for concurrent use.
 //
-// In a page with a Tracker, and without dead letters, a change that can never be written returns to the source at once,
-// with the later changes of its key, and the run does not wait for it. The source must bring these records again.
+// If the pipeline has no dead letters, a change of such a page that can never be written returns to the source at once,
+// with the later changes of its key. The run does not wait for these changes. The source must bring their records
+// again.
 type Tracker struct {
 	begun   atomic.Bool
 	pending []atomic.Int32 // unfinished deliveries, by the index of the record
 }
 
 // Finished reports whether the record with that index in its page ([record.Change.Index], RecordError.Index) is
-// finished: it is durable in each sink that it was routed to or in dead letters, or no sink gets it. Revoked records
-// are not finished, and no record is before its page was handed to the sinks.
+// finished. A record is finished if it is durable in each sink that it was routed to or in dead letters, or if no sink
+// receives it. Revoked records are not finished. No record is finished before its page was handed to the sinks.
 func (t *Tracker) Finished(index int) bool {
 	return t.begun.Load() && (index >= len(t.pending) || t.pending[index].Load() == 0)
 }
@@ -192,17 +195,17 @@ func (t *Tracker) begin(page *preparedPage) {
 	t.begun.Store(true)
 }
 
-// finish counts the end of a delivery that was not revoked.
+// finish notes that a delivery is finished. It is not called for revoked deliveries.
 func (t *Tracker) finish(index int) { t.pending[index].Add(-1) }
 
-// GapStore stores the gaps of a pipeline.
+// GapStore stores the gaps of a pipeline: ranges of records that were lost before they were read.
 type GapStore interface {
 	// AddGap blocks until g is durable or ctx is done. It replaces a gap with the same StreamARN, Shard and After. So a
-	// caller can repeat it until it succeeds, and complete a gap later.
+	// caller can repeat AddGap until it succeeds, and add the other fields of a gap later.
 	AddGap(ctx context.Context, g record.Gap) error
 }
 
-// GapFunc makes a function a GapStore.
+// GapFunc adapts a function to a GapStore.
 type GapFunc func(ctx context.Context, g record.Gap) error
 
 // AddGap calls f.

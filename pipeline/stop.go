@@ -13,8 +13,8 @@ import (
 // StopError is returned by [Pipeline.Run] after a hard stop. Pending deliveries were neither delivered nor committed:
 // the next run delivers them.
 type StopError struct {
-	Pending int64 // deliveries, over all sinks
-	Cause   error // why it stopped hard
+	Pending int64 // number of pending deliveries, over all sinks
+	Cause   error // why the run stopped hard
 }
 
 // Error reports the number of pending deliveries, and the cause.
@@ -25,8 +25,8 @@ func (e *StopError) Error() string {
 // Unwrap returns the cause.
 func (e *StopError) Unwrap() error { return e.Cause }
 
-// Stop stops a Run softly, or hard once ctx is done. It returns after the Run has returned. Without a Run it does
-// nothing.
+// Stop stops a Run softly. Once ctx is done, it stops the Run hard. It returns after the Run has returned. If the
+// pipeline does not run, Stop does nothing.
 func (p *Pipeline) Stop(ctx context.Context) {
 	p.mu.Lock()
 	r, ended := p.run, p.ended
@@ -67,7 +67,8 @@ func (r *run) flush() error {
 func (r *run) callFlush(rt *route, f Flusher) error {
 	err := guard(rt.stage, nil, func() error { return f.Flush(r.hardCtx) })
 	if err == nil {
-		return nil // an empty flush makes no call, and so proves no rights
+		// A success does not count: an empty flush makes no call, so it does not prove that calls are allowed.
+		return nil
 	}
 	return rt.patience.Take(err)
 }

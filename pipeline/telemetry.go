@@ -16,8 +16,8 @@ import (
 // scope is the name of the instrumentation scope of OpenTelemetry. All names of metrics and spans begin with tablewake.
 const scope = "github.com/tablewake/tablewake/pipeline"
 
-// telemetry reports metrics and spans of the pipeline. Counters are read from the ledgers when metrics are collected.
-// So they cost nothing per record, and agree with the ledgers.
+// telemetry reports metrics and spans of the pipeline. The counters of records and deliveries are read from the ledgers
+// when metrics are collected. So these counters cost nothing per record, and agree with the ledgers.
 type telemetry struct {
 	tracer  trace.Tracer
 	prepare metric.Float64Histogram
@@ -130,7 +130,7 @@ func (t *telemetry) observeFlight(p *Pipeline, k *instrument.Maker) {
 	}, bytes, changes, lag)
 }
 
-// page starts the span of a page. It lasts from the preparation until the page is finished.
+// page starts the span of a page. The span lasts from the preparation until the page is finished.
 func (t *telemetry) page(ctx context.Context, partition string) trace.Span {
 	_, span := t.tracer.Start(ctx, "tablewake.page",
 		trace.WithAttributes(t.name, attribute.String("partition", partition)))

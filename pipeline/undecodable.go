@@ -18,10 +18,10 @@ type locatedError interface {
 }
 
 // storeUndecodable stores the dead letters of undecodable records, quarantines their keys if they are known, and then
-// hands their page over. Later pages of the partition wait meanwhile, so that no change overtakes such a record,
-// whatever its key is. Earlier pages and other partitions continue.
+// hands their page over. Later pages of the partition wait meanwhile. So no change overtakes an undecodable record,
+// even if the record's key is unknown. Earlier pages and other partitions continue.
 //
-// Without dead letters, the page and the later ones return to a source that tracks single records. With any other
+// Without dead letters, the page and the later pages return to the source if it tracks single records. With any other
 // source the partition is blocked.
 func (r *run) storeUndecodable(in *inflightPage, records []*record.RecordError) {
 	letters := make([]DeadLetter, len(records))
@@ -59,8 +59,9 @@ func (r *run) storeUndecodable(in *inflightPage, records []*record.RecordError) 
 		r.step(func(time.Time) { r.addMoving(-1) })
 		return
 	}
-	// While the letters cannot be stored, the page cannot fill the batches of earlier records. A source that
-	// acknowledges single records would be too late with them, so no batch of the run waits to be full any more.
+	// While the letters cannot be stored, the records of this page and of later pages cannot fill batches. A batch with
+	// earlier records could wait until the source, which acknowledges single records, must answer. So no batch of the
+	// run waits to be full any more.
 	failed := func() { r.noFilling = r.noFilling || in.tracker != nil }
 	if !r.putLetters(in.partition.lettersCtx, letters, failed) ||
 		!r.quarantineUndecodable(in.partition.lettersCtx, records) {
@@ -88,9 +89,10 @@ func (r *run) undecodableStored(in *inflightPage, now time.Time) {
 	r.handOver(in.partition, now)
 }
 
-// quarantineUndecodable quarantines the known keys of undecodable records, for every sink that does not compare
-// versions: it is unknown which sinks a record is for. Earlier changes of such a key that are in flight become dead
-// letters too, and a redrive delivers them first.
+// quarantineUndecodable quarantines the known keys of undecodable records, at every sink that does not compare
+// versions. It does so at every such sink because it is unknown which sinks a record is for. Earlier changes of such a
+// key that are in flight can become dead letters too; a redrive delivers these before the record. It returns false if
+// ctx ends before the keys are quarantined.
 func (r *run) quarantineUndecodable(ctx context.Context, records []*record.RecordError) bool {
 	var keys []item.Key
 	for _, e := range records {

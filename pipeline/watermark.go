@@ -6,13 +6,13 @@ import (
 )
 
 // Watermark computes how far a partition is finished. Pages begin in the order of the partition and finish in any
-// order. The watermark is the position of the last page before which no page is unfinished. The zero Watermark is ready
-// for use. It needs a lock if several goroutines use it.
+// order. The watermark is the position of the last page that is finished together with all pages before it. The zero
+// Watermark is ready for use. A Watermark is not safe for concurrent use.
 type Watermark struct {
 	nextID      uint64
-	pages       []watermarkPage // in the order of id; one entry, the last, can stand for several finished pages in a row
-	passedCount int             // pages[:passed] are finished, and the watermark is past them
-	unfinished  int             // pages with pending deliveries
+	pages       []watermarkPage // in the order of id; a finished entry can stand for several finished pages in a row
+	passedCount int             // pages[:passedCount] are finished, and the watermark has passed them
+	unfinished  int             // number of pages with pending deliveries
 }
 
 type watermarkPage struct {
@@ -21,9 +21,8 @@ type watermarkPage struct {
 	pending int
 }
 
-// Begin adds a page that ends at pos and has pending deliveries. Without any, the page is finished at once. Begin
-// returns the id of the page, for Finish. If the page moves the watermark at once, ok is true and the new watermark is
-// pos.
+// Begin adds a page that ends at pos. pending is its number of unfinished deliveries; with 0, the page is finished at
+// once. Begin returns the id of the page, for Finish. If ok is true, the new watermark is pos.
 func (w *Watermark) Begin(pos Position, pending int) (id uint64, ok bool) {
 	id = w.nextID
 	w.nextID++
@@ -31,8 +30,8 @@ func (w *Watermark) Begin(pos Position, pending int) (id uint64, ok bool) {
 		return id, true
 	}
 	if pending <= 0 && w.pages[len(w.pages)-1].pending == 0 {
-		// It replaces the finished page before it. A partition that is blocked for hours needs one entry for all the
-		// finished pages after the blocked one.
+		// The page is finished, and so is the page before it: one entry is enough for both. So a partition that is
+		// blocked for hours needs a single entry for all the finished pages after the blocked page.
 		w.pages[len(w.pages)-1] = watermarkPage{id: id, pos: pos}
 		return id, false
 	}
@@ -44,7 +43,7 @@ func (w *Watermark) Begin(pos Position, pending int) (id uint64, ok bool) {
 }
 
 // Finish subtracts n from the pending deliveries of a page. If that moves the watermark, ok is true and pos is the new
-// watermark. An n above the pending deliveries has no effect, and neither has the id of a finished page.
+// watermark. A call has no effect if n is larger than the number of pending deliveries, or if the page is finished.
 func (w *Watermark) Finish(id uint64, n int) (pos Position, ok bool) {
 	rest := w.pages[w.passedCount:]
 	i := sort.Search(len(rest), func(i int) bool { return rest[i].id >= id })
@@ -75,9 +74,9 @@ func (w *Watermark) oldestUnfinished() uint64 {
 	return w.nextID
 }
 
-// compact drops the passed pages, and merges finished pages in a row into one entry. It does so once these are most of
-// the entries. So the number of entries is at most a few times the number of unfinished pages, and Finish takes
-// constant time on average.
+// compact drops the pages that the watermark has passed, and merges finished pages in a row into one entry. It does so
+// only when pages has many more entries than there are unfinished pages. So the number of entries stays at most a few
+// times the number of unfinished pages, and Finish takes constant time on average.
 func (w *Watermark) compact() {
 	if len(w.pages) < 4*w.unfinished+64 {
 		return
