@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// canonical returns a scalar in canonical form: equal values have equal texts, even if the file spells them
+// canonical returns a scalar in canonical form. Equal values have equal canonical forms, even if the file spells them
 // differently.
 func canonical(v *value) string {
 	switch d := v.Data.(type) {
@@ -31,7 +31,7 @@ func canonical(v *value) string {
 	return v.Source
 }
 
-// canonicalPath returns a path in canonical form, as in Address.City, ["first-name"] and Lines[0].sku.
+// canonicalPath returns a path in canonical form, such as Address.City, ["first-name"] or Lines[0].sku.
 func canonicalPath(path string) string {
 	p, err := item.ParsePath(path)
 	if err != nil {
@@ -66,7 +66,7 @@ func joinSet(texts []string) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(texts))), ", ")
 }
 
-// canonicalFilters returns filters in canonical form, without their order and their names.
+// canonicalFilters returns filters in canonical form. The form depends neither on their order nor on their names.
 func (c *checker) canonicalFilters(fs []Filter) string {
 	var conditions []string
 	for _, f := range fs {
@@ -98,8 +98,9 @@ func (c *checker) canonicalCondition(v *value) string {
 	return f.Name + " (" + joinSet(parts) + ")"
 }
 
-// canonicalValue returns any value in canonical form. The form is a scalar, [a, b] for a list, {name: v} for a map, and
-// "key v" for each key of an object. Lists and maps are sorted.
+// canonicalValue returns any value in canonical form. A list becomes [a, b], a map becomes {name: v}, and an object
+// becomes "key v" for each of its keys. Lists and maps are sorted. Keys of an object that have their default are left
+// out.
 func canonicalValue(v *value) string {
 	var parts []string
 	if v.Rule.Shape == yamlbind.ObjectShape {

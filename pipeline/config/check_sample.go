@@ -11,9 +11,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// CheckSample checks the names of attributes in the file against items of the table. It returns a warning for each name
-// that no item of the sample has, for each entity without items, and for constants that are names of attributes. It
-// does not repeat Warnings. [Parse] must have read the file.
+// CheckSample checks the names of attributes in the file against a sample of the table's items. It returns a warning
+// for each name that no item of the sample has, and for each entity without items in the sample. It also warns of
+// templates without placeholders whose text is the name of an attribute. It does not repeat the problems in Warnings.
+// cfg must come from [Parse], [ParseFrom] or [Load].
 func (cfg *Config) CheckSample(items []item.Image) Problems {
 	c := cfg.checker
 	before := len(c.Warnings)
@@ -50,7 +51,7 @@ func (cfg *Config) CheckSample(items []item.Image) Problems {
 	return found
 }
 
-// checkKeyPrefixes warns of key prefixes in filters if no key of the sample begins with them.
+// checkKeyPrefixes warns of each key_prefix inside v, a list of filters, with which no key of the sample begins.
 func (c *checker) checkKeyPrefixes(v *value, items []item.Image) {
 	for _, e := range v.All() {
 		if e.Name != "key_prefix" {
@@ -76,8 +77,8 @@ func (c *checker) checkKeyPrefixes(v *value, items []item.Image) {
 	}
 }
 
-// keyTexts returns the quoted texts with which the patterns of a key attribute begin. possible reports whether a key of
-// one of the patterns can begin with prefix.
+// keyTexts returns the quoted texts with which the patterns of a key attribute begin. possible reports whether a key
+// that matches one of these patterns can begin with prefix.
 func (c *checker) keyTexts(attribute, prefix string) (texts []string, possible bool) {
 	for i := range c.cfg.Entities {
 		for _, k := range c.cfg.Entities[i].Key {
@@ -94,9 +95,10 @@ func (c *checker) keyTexts(attribute, prefix string) (texts []string, possible b
 	return texts, possible
 }
 
-// sampleShapes has the shapes of a sample's items.
+// sampleShapes has the shapes of a sample's items: their attributes with types. byEntity has the shape for the name of
+// each entity.
 type sampleShapes struct {
-	anyItem  *entity.Shape // shape of all items; nil if the sample is empty
+	anyItem  *entity.Shape // shape that all items have together; nil if the sample is empty
 	byEntity map[string]*entity.Shape
 }
 
@@ -125,7 +127,8 @@ func sampleShapesOf(entities *entity.Set, items []item.Image) sampleShapes {
 	return s
 }
 
-// shapesOf returns the shapes of the items of a scope. It returns nil if the sample lacks items of one of the entities.
+// shapesOf returns the shapes of the items of a scope, one for each entity of the scope. For a nil scope it returns the
+// shape of all items. It returns nil if the sample has no items of one of the entities.
 func (s sampleShapes) shapesOf(sc *entity.Scope) []*entity.Shape {
 	if sc == nil && s.anyItem != nil {
 		return []*entity.Shape{s.anyItem}

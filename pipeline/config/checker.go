@@ -10,13 +10,14 @@ import (
 // Problem is one error or warning about a file.
 type Problem = yamlbind.Problem
 
-// Problems are all errors or warnings of a file, in the order of its lines. An error has at least one.
+// Problems are all errors, or all warnings, of a file, in the order of its lines. As an error, it has at least one
+// Problem.
 type Problems = yamlbind.Problems
 
 // value is a value in the file.
 type value = yamlbind.Value
 
-// grammar returns the rule of the file.
+// grammar returns the rule of the whole file: which keys it has, and which values they take.
 var grammar = sync.OnceValue(func() *yamlbind.Rule { return yamlbind.RuleOf(reflect.TypeFor[Config](), kinds) })
 
 // Schema returns the JSON Schema (draft 2020-12) of the file. It is generated from [Config].
@@ -34,7 +35,7 @@ var words = yamlbind.FileHints{
 	Values: true,
 }
 
-// checker is a file while it is read and while the rules between keys are checked.
+// checker is the state of reading a file and of checking the rules between its keys.
 type checker struct {
 	*yamlbind.File
 	cfg       *Config
@@ -42,16 +43,16 @@ type checker struct {
 	localOnly Problems            // problems for [Config.LocalOnly]
 	notLive   Problems            // problems for [Config.NotLive]
 	sinks     []*Sink             // sinks with exactly one kind, in the order of the file
-	ofNames   map[string][]string // names of each `of`, by the field of the object that has it
-	forEach   map[string]bool     // fields of the sinks with for_each
+	ofNames   map[string][]string // names of each `of`, by the field of the object that contains it
+	forEach   map[string]bool     // set of fields of the sinks that have for_each
 
-	wrongOfFields  map[string]bool // fields of the objects with an `of` that names an unknown entity
-	stateless      []string        // sinks that need a state table, which the file does not name
-	firstStateless int             // index in localOnly of the problem about them
+	wrongOfFields  map[string]bool // set of fields of the objects whose `of` names an unknown entity
+	stateless      []string        // sinks that need a state table, if the file names none
+	firstStateless int             // index in localOnly of the problem about stateless
 
-	constants        map[*value]bool // templates with a warning that they are constants
-	undeclared       map[*value]bool // values with a problem that they are not declared
-	lacksPlaceholder map[*value]bool // patterns of keys with a problem that they lack a placeholder
+	constants        map[*value]bool // templates that have a warning that they are constants
+	undeclared       map[*value]bool // values that have a problem that a name is not declared
+	lacksPlaceholder map[*value]bool // patterns of keys that have a problem that a placeholder is missing
 }
 
 // failOnServers notes a problem for [Config.LocalOnly]: the file can run with embedded stores, but not on real servers.
@@ -66,8 +67,8 @@ func (c *checker) failOnServersIf(holds bool, field any, hint, format string, ar
 	}
 }
 
-// hasAllEntries reports whether the file has the field, a map, and all its entries could be read. n is the number of
-// entries that were read.
+// hasAllEntries reports whether the file has the field, which is a map, and all entries of the map could be read. n is
+// the number of entries that were read.
 func (c *checker) hasAllEntries(field any, n int) bool {
 	return n > 0 && len(c.ValueOf(field).All()) == n
 }

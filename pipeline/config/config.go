@@ -15,38 +15,38 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Config is a file that was read, checked and compiled. Fields are read in this order: attributes come before
-// expressions, because expressions are checked against the types of the attributes.
+// Config is a file that was read, checked and compiled. Keys are read in the order of these fields. Attributes come
+// before expressions, because expressions are checked against the types of the attributes.
 type Config struct {
 	File   string // name given to Parse
 	_      int    `key:"version,required" form:"1" max:"1" doc:"Version of the file's format."`
 	Name   string `key:"name,required" form:"NAME" is:"name" doc:"Name of the pipeline: keeps leases, state and fingerprints apart, and names its own writes."`
 	Source Source `key:"source,required" form:"{table: NAME}" doc:"The table whose changes the pipeline reads."`
-	// Attributes is nil if none are declared
+	// Attributes is nil if no attributes are declared.
 	Attributes  map[string]item.Kind `key:"attributes" words:"S,N,B,BOOL,NULL,M,L,SS,NS,BS" doc:"Types of top-level attributes: makes a typo or a type error in an expression an error when the file is loaded, and a typo elsewhere a warning. An N is a double in a search index that is made, unless its mapping says otherwise."`
 	Entities    []Entity             `key:"entities" form:"{NAME: {key: {PK: 'NAME#{Id}'}}}" doc:"Kinds of items, by name: patterns of their keys, and what these bind."`
 	Connections []Connection         `key:"connections" doc:"Servers that sinks write to; secrets by ${ENV} or by reference."`
 	Leases      *Leases              `key:"leases" doc:"Where consumers agree on who reads which shard, and store their checkpoints."`
 	State       *State               `key:"state" doc:"What sinks remember of items."`
 	HMACKey     string               `key:"hmac_key" is:"secret" doc:"Secret behind masked values, hashed fields and hashed ids; 16 bytes at least."`
-	// Sensitive is empty without HMACKey
+	// Sensitive is empty if the file has no hmac_key.
 	Sensitive []item.Pattern `key:"sensitive" doc:"Paths that are masked and reach no sink unless it says so; ** for a subtree."`
 	Filters   []Filter       `key:"filters" ref:"filters" doc:"What to drop before any sink, in order; each drop is counted by its name."`
 	Detectors []Detector     `key:"detect" form:"{NAME: {op: [INSERT]}}" doc:"Events to raise, by name."`
-	// Sinks has at least one sink
+	// Sinks has at least one sink.
 	Sinks       []Sink       `key:"sinks,required" form:"{NAME: {view: {table: NAME, key: {PK: '{@key}'}}}}" doc:"Where changes go, by name."`
 	DeadLetters *DeadLetters `key:"dead_letters" doc:"Where records and changes go that cannot be decoded or delivered."`
 	Metrics     Metrics      `key:"metrics" words:"emf,otlp,none" doc:"How metrics leave the process. Default: emf on Lambda, else otlp."`
 	Warnings    Problems     // problems that are allowed, but possibly not intended
-	LocalOnly   Problems     // problems that allow runs with embedded stores, but not on real servers
-	// NotLive has problems that stop each start with real servers: names of tables, a secret in the file
+	LocalOnly   Problems     // problems with which the pipeline can run on embedded stores, but not on real servers
+	// NotLive has problems that prevent a start on real servers, such as a secret that is written into the file.
 	NotLive Problems
 
 	entities *entity.Set // nil if the file has no entities
 	checker  *checker    // used by CheckSample
 }
 
-// Made sets the filters.
+// Made is called after the keys are read. It sets the filters.
 func (cfg *Config) Made(f *yamlbind.File, v *value) {
 	cfg.Filters = yamlbind.Context[*checker](f).filters(v.Get("filters"))
 }
@@ -57,7 +57,7 @@ type Source struct {
 	Line int   `key:"@"`
 	_    Table `key:"table" doc:"Name or ARN of the table."`
 	_    Table `key:"stream" is:"stream" doc:"ARN of the table's stream."`
-	// Tables includes the table of the keys table and stream
+	// Tables includes the table that the key table or stream names.
 	Tables        []Table  `key:"tables" doc:"Several tables; canonical keys then hold the table's name."`
 	TTLAttribute  string   `key:"ttl_attribute" doc:"Attribute of the table's TTL, epoch seconds."`
 	DynamoDBLocal bool     `key:"emulator" words:"dynamodb-local" yes:"dynamodb-local" doc:"Records come from DynamoDB Local: {} is the empty map."`
@@ -68,7 +68,7 @@ type Source struct {
 	Kinesis       string   `key:"kinesis" is:"kinesis" doc:"ARN of the Kinesis stream that source.table writes to, which a Lambda reads instead of the table's own."`
 }
 
-// Made adds the table of the keys table and stream to Tables.
+// Made adds the table that the key table or stream names to Tables.
 func (s *Source) Made(_ *yamlbind.File, v *value) {
 	for _, k := range []string{"table", "stream"} {
 		if t := yamlbind.As[Table](v.Get(k)); t.Name != "" {
@@ -77,7 +77,8 @@ func (s *Source) Made(_ *yamlbind.File, v *value) {
 	}
 }
 
-// OnGap is the action of a consumer after lost records. The zero OnGap is OnGapStop.
+// OnGap is what a consumer does after a gap, a range of records that were lost before they were read. The zero OnGap
+// has the effect of OnGapStop.
 type OnGap string
 
 // The actions after lost records.
@@ -90,7 +91,7 @@ const (
 // ReadsOn reports whether reading continues after a gap.
 func (g OnGap) ReadsOn() bool { return g == OnGapContinue || g == OnGapRepair }
 
-// Sink returns the sink of that name.
+// Sink returns the sink with that name. It returns false if there is none.
 func (cfg *Config) Sink(name string) (Sink, bool) {
 	i := slices.IndexFunc(cfg.Sinks, func(s Sink) bool { return s.Name == name })
 	if i < 0 {
@@ -99,8 +100,8 @@ func (cfg *Config) Sink(name string) (Sink, bool) {
 	return cfg.Sinks[i], true
 }
 
-// SinksToRepair returns the names of the sinks that a repair of gaps makes equal to the table: repair_sinks, or all
-// sinks that keep state.
+// SinksToRepair returns the names of the sinks that a repair of gaps makes equal to the table. These are the sinks of
+// repair_sinks, or all sinks that keep state if repair_sinks is empty.
 func (cfg *Config) SinksToRepair() []string {
 	if names := cfg.Source.RepairSinks; len(names) > 0 {
 		return names
@@ -117,7 +118,7 @@ func (cfg *Config) SinksToRepair() []string {
 // Table is a DynamoDB table.
 type Table struct {
 	Name      string // set even if the file has an ARN
-	ARN       string // "" if the file has a name or a stream's ARN
+	ARN       string // "" if the file has only a name, or a stream's ARN
 	StreamARN string // "" if the file has no stream's ARN
 }
 
@@ -134,7 +135,7 @@ func parseTable(text string) Table {
 	return Table{Name: text}
 }
 
-// Start is the position at which the first read of a stream begins. The zero Start is its oldest record.
+// Start is the position at which the first read of a stream begins. The zero Start is the oldest record of the stream.
 type Start struct {
 	Latest bool      // begin at the newest records
 	Time   time.Time // begin at the first record created at this time or later, UTC; zero if not set
@@ -151,7 +152,7 @@ type Leases struct {
 	_        any           `one:"table,file"`
 	Line     int           `key:"@"`
 	Table    Table         `key:"table" doc:"DynamoDB table of leases, which Amazon's KCL can take over. Not used by --local, whose folder holds them."`
-	File     string        `key:"file" doc:"File of leases, for one process."` // as written in the file
+	File     string        `key:"file" doc:"File of leases, for one process."` // path as the file spells it
 	Duration time.Duration `key:"duration" def:"6s" doc:"How long a consumer may be silent before others take its shards; 3s to 5m."`
 }
 
@@ -175,7 +176,7 @@ type Connection struct {
 	Password   string `key:"password" is:"secret" doc:"Password of basic authentication, by ${ENV} or reference."`
 }
 
-// DeadLetters defines the place of dead letters, and when a change becomes one.
+// DeadLetters defines where dead letters are stored, and when a change becomes a dead letter.
 type DeadLetters struct {
 	_                any           `most:"bucket,dir"`
 	_                any           `most:"queue,dir"`
@@ -223,7 +224,7 @@ func Parse(name string, b []byte, getenv func(string) (string, bool)) (*Config, 
 	})
 }
 
-// isRecords reports whether the first line of a file is JSON of a record or an item, so the file is not a
+// isRecords reports whether the first line of a file is JSON of a record or an item. Such a file is not a
 // configuration.
 func isRecords(b []byte) bool {
 	line, _, _ := bytes.Cut(bytes.TrimSpace(b), []byte("\n"))
@@ -240,7 +241,7 @@ func isRecords(b []byte) bool {
 }
 
 // ParseFrom does the same as [Parse] for a file that is not in a folder, such as an object in a bucket. read returns
-// the content of a file by its path, which is spelled as in the configuration.
+// the content of another file that the configuration names. It receives the path as the configuration spells it.
 func ParseFrom(
 	name string, b []byte, getenv func(string) (string, bool), read func(path string) ([]byte, error),
 ) (*Config, error) {
@@ -262,7 +263,7 @@ func ParseFrom(
 		c.Problems.Sort()
 		return nil, c.Problems
 	}
-	c.entitySet() // sets cfg.entities
+	c.entitySet() // also sets cfg.entities
 	for i := range cfg.Sinks {
 		cfg.Sinks[i].Settings = c.settings(&cfg.Sinks[i])
 	}

@@ -1,15 +1,16 @@
 // Package config reads tablewake.yaml: one strict YAML 1.2 file that describes a pipeline for all ways of running it.
 //
-// [Load] and [Parse] return a [Config] from which a pipeline can be built: templates and expressions are compiled,
-// sizes and durations are numbers, names refer to things that exist, and no filter loses a delete. All errors of a file
-// are returned at once, as [Problems], each with its line, column, field and a hint.
+// [Load] and [Parse] return a [Config] from which a pipeline can be built. Templates and expressions are compiled,
+// sizes and durations are numbers, and names refer to things that exist. No filter drops a delete that a sink needs.
+// All errors of a file are returned at once, as [Problems], each with its line, column, field and a hint.
 //
-// [ParseFrom] calls yamlbind's Read, which binds each key to its field by the kinds of scalar_kinds.go and calls the
-// Made methods. checkRules then checks the rules between keys (rules*.go), and settings lists the settings that shape
-// each sink's output. Read config.go, sinks.go and filters_detectors.go for the keys, then rules.go.
+// [ParseFrom] calls Read of package yamlbind. Read binds each key to its field, reads scalars by the functions of
+// scalar_kinds.go, and calls the Made methods. checkRules then checks the rules between keys (rules*.go). settings
+// lists the settings that shape each sink's output. Read config.go, sinks.go and filters_detectors.go for the keys,
+// then rules.go.
 //
 // A key is declared once: as a field of [Config] or of a struct in it, with tags (yamlbind). Reading, the JSON Schema
 // that [Schema] returns, and the settings of a sink use the same tags.
 //
-// The package imports no sink: sinks.Assemble maps its specs to sinks.
+// The package imports no sink. sinks.Assemble makes the sinks from a [Config].
 package config

@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Entity is one entry of `entities`: a kind of item, recognised by its key. Fields are read in this order, because When
-// needs Key and Attributes.
+// Entity is one entry of `entities`: a kind of item that is recognised by its key. Keys are read in the order of these
+// fields, because When needs Key and Attributes.
 type Entity struct {
 	Name string `key:"*" is:"name"`
 	Line int    `key:"@"`
@@ -32,9 +32,9 @@ type KeyPattern struct {
 	Pattern   *entity.Pattern `key:"="`
 }
 
-// TableKey returns the names of the source table's key attributes if the entities declare both of them. It returns nil
-// if the file has several tables. It also returns nil if the entities declare another number of names than two: a table
-// may have a sort key that no entity names.
+// TableKey returns the names of the source table's two key attributes if the entities declare both. It returns nil if
+// the file has several tables. It also returns nil if the entities declare only one name, because the table may have a
+// sort key that no entity names.
 func (cfg *Config) TableKey() []string {
 	if len(cfg.Source.Tables) > 1 {
 		return nil
@@ -53,10 +53,11 @@ func (cfg *Config) TableKey() []string {
 	return names
 }
 
-// EntitySet returns the entities of the file; nil if it has none.
+// EntitySet returns the entities of the file. It returns nil if the file has none.
 func (cfg *Config) EntitySet() *entity.Set { return cfg.entities }
 
-// ScopeOf returns the scope of the entity with this name. The error for an unknown name suggests the nearest one.
+// ScopeOf returns the scope of the entity with this name: its items and the names that its keys bind. The error for an
+// unknown name suggests the nearest known name.
 func (cfg *Config) ScopeOf(name string) (*entity.Scope, error) {
 	if cfg.entities.Named(name) == nil {
 		known := texts(cfg.Entities, func(e Entity) string { return e.Name })
@@ -79,10 +80,10 @@ func (e *Entity) toEntity() *entity.Entity {
 	return converted
 }
 
-// Shapes are the declared attributes of an entity, with their types.
+// Shapes has the declared attributes of an entity, with their types.
 type Shapes struct {
-	shape   *entity.Shape // nil if any attributes are allowed
-	invalid bool          // a type is wrong
+	shape   *entity.Shape // nil if no attributes are declared: then all names are allowed
+	invalid bool          // reading reported a problem
 }
 
 // shapeKinds are the types that a shape can name.
@@ -117,8 +118,8 @@ func (s *Shapes) Bind(f *yamlbind.File, v *value) {
 	v.Data = *s
 }
 
-// readShape reads a type, a list of one type, or a mapping of types. It returns nil after a problem. An invalid member
-// is left out of the shape.
+// readShape reads a type, a list of one type, or a mapping of types. It returns nil if v itself is wrong. An invalid
+// member of a mapping is left out of the shape.
 func readShape(f *yamlbind.File, v *value) *entity.Shape {
 	if !f.Enter(v) {
 		return nil
@@ -188,15 +189,15 @@ func readEntityName(f *yamlbind.File, v *yamlbind.Value, _ []yamlbind.Part) any 
 	return v.Source
 }
 
-// objectPath returns the field of the object that contains field. rest is the beginning of the rest of field, as
-// ".of[".
+// objectPath returns the field of the object that contains field: everything before the last occurrence of rest. An
+// example of rest is ".of[".
 func objectPath(field, rest string) string { return field[:strings.LastIndex(field, rest)] }
 
 // parentField returns the field around field, or "" if there is none.
 func parentField(field string) string { return field[:max(0, strings.LastIndexAny(field, ".["))] }
 
-// entitySet returns the entities, or nil if there are none. The first call builds the set: all entities were read then,
-// because the keys that use them come after `entities`.
+// entitySet returns the entities, or nil if there are none. The first call builds the set. By then all entities are
+// read, because the keys that use entities come after `entities`.
 func (c *checker) entitySet() *entity.Set {
 	if c.cfg.entities == nil && len(c.cfg.Entities) > 0 {
 		var es []*entity.Entity
@@ -208,8 +209,8 @@ func (c *checker) entitySet() *entity.Set {
 	return c.cfg.entities
 }
 
-// scopeAt returns the entities of the nearest `of`: in the object of the field, or in an enclosing object. It returns
-// nil if there is no `of`; the field then uses any item.
+// scopeAt returns the entities of the nearest `of`, in the object of the field or in an enclosing object. It returns
+// nil if there is no `of`. Then the field applies to all items.
 func (c *checker) scopeAt(field string) *entity.Scope {
 	for parent := field; parent != ""; parent = parentField(parent) {
 		if names := c.ofNames[parent]; len(names) > 0 {
@@ -217,7 +218,7 @@ func (c *checker) scopeAt(field string) *entity.Scope {
 		}
 	}
 	if strings.HasPrefix(field, "entities.") && len(c.cfg.Entities) > 0 {
-		// a condition inside `entities` uses the entity that was just read
+		// A condition inside `entities` belongs to the entity that was just read.
 		e := c.cfg.Entities[len(c.cfg.Entities)-1].toEntity()
 		return entity.NewSet(e).Scope(e.Name)
 	}

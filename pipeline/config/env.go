@@ -6,12 +6,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
-// templateSource joins the parts of a template. It escapes values of the environment, so that they are literal text. If
-// such a value is inside a placeholder, but not in the argument of a function, it returns a problem.
+// templateSource joins the parts of a template. It escapes the values of environment variables, so that they are
+// literal text. problem is not "" if such a value is inside a placeholder, but not in the argument of a function.
 func templateSource(parts []yamlbind.Part) (src, problem string) {
 	var b strings.Builder
-	inPlaceholder, inArgument := false, false // the position is inside a placeholder; inside a function's argument
-	var quote byte                            // quote of the ["..."] around the position; 0 if there is none
+	inPlaceholder, inArgument := false, false // where the position is
+	var quote byte                            // quote of the ["..."] that the position is in; 0 if it is in none
 	for _, p := range parts {
 		if p.Env {
 			switch {
@@ -57,12 +57,12 @@ func templateSource(parts []yamlbind.Part) (src, problem string) {
 	return b.String(), ""
 }
 
-// expressionSource joins the parts of an expression. Values of the environment are text: inside a string literal they
-// become a part of the literal, elsewhere a string literal of their own. If a value is inside a raw string literal, it
-// returns a problem.
+// expressionSource joins the parts of an expression. The values of environment variables are text. Inside a string
+// literal, a value becomes a part of the literal. Elsewhere it becomes a string literal of its own. problem is not ""
+// if a value is inside a raw string literal.
 func expressionSource(parts []yamlbind.Part) (src, problem string) {
 	var b strings.Builder
-	var quote byte // quote of the string literal around the position; 0 if there is none
+	var quote byte // quote of the string literal that the position is in; 0 if it is in none
 	raw := false
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, `'`, `\'`, "\n", `\n`, "\r", `\r`, "\t", `\t`)
 	for _, p := range parts {

@@ -26,20 +26,20 @@ type Filter struct {
 	action *value         // drop, keep or func
 }
 
-// dropsTTLDeletes reports whether the filter drops all TTL deletes and nothing else. Of the filters that read more than
-// keys, state sinks allow only this one.
+// dropsTTLDeletes reports whether the filter drops all TTL deletes and nothing else. It is the only filter reading more
+// than keys that is allowed before a state sink (a sink that keeps state).
 func (f Filter) dropsTTLDeletes() bool {
 	return f.action.Name == "drop" && f.action.Text() == "ttl_deletes"
 }
 
-// DropsTTLDeletes reports whether the state sink s receives no TTL deletes, because a filter of the file or of the sink
-// drops them.
+// DropsTTLDeletes reports whether sink s receives no TTL deletes, because a filter of the file or of the sink drops
+// them.
 func (cfg *Config) DropsTTLDeletes(s Sink) bool {
 	return slices.ContainsFunc(cfg.Filters, Filter.dropsTTLDeletes) ||
 		slices.ContainsFunc(s.Filters, Filter.dropsTTLDeletes)
 }
 
-// namedCondition is a condition of a filter.
+// namedCondition is the condition of a filter, with the filter's name.
 type namedCondition struct {
 	_ any       `ref:"named_condition"`
 	_ string    `key:"name" is:"name" doc:"What drops are counted by."`
@@ -62,8 +62,8 @@ type condition struct {
 	_ *condition          `key:"not" doc:"The condition is not met."`
 }
 
-// filters returns the filters of a list. A filter without a name is named for its condition: ttl_deletes, drop_changed,
-// keep_op.
+// filters returns the filters of a list. A filter without a name gets a name that describes its condition, such as
+// ttl_deletes, drop_changed or keep_op.
 func (c *checker) filters(v *value) []Filter {
 	var fs []Filter
 	names := make(map[string]int)
@@ -117,8 +117,8 @@ func defaultFilterName(action *value) string {
 	return "keep_" + word
 }
 
-// conditionKey returns the key that defines a condition: op, any, expr, ... It skips the key name. It returns nil for a
-// word.
+// conditionKey returns the key that defines a condition, such as op, any or expr. It skips the key name. It returns nil
+// if the condition is a single word.
 func conditionKey(v *value) *value {
 	for _, e := range v.All() {
 		if e.Name != "name" {
@@ -128,7 +128,7 @@ func conditionKey(v *value) *value {
 	return nil
 }
 
-// condition returns the condition of a word or a mapping. It returns nil if a problem was reported.
+// condition returns the condition that v, a word or a mapping, describes. It returns nil if a problem was reported.
 func (c *checker) condition(v *value) pipeline.Condition {
 	ttl, f := c.cfg.Source.TTLAttribute, conditionKey(v)
 	switch word := v.Text(); {
@@ -193,7 +193,7 @@ func (c *checker) conditions(v *value) []pipeline.Condition {
 	return cs
 }
 
-// allOf returns a condition that requires the condition of each entry of a map.
+// allOf returns a condition that is met if entryCondition is met for each entry of a map.
 func allOf(v *value, entryCondition func(*value) pipeline.Condition) pipeline.Condition {
 	cs := make([]pipeline.Condition, len(v.Entries))
 	for i, e := range v.Entries {
@@ -211,9 +211,9 @@ type Detector struct {
 	_        any                `most:"below,above"`
 	Name     string             `key:"*" is:"name"`
 	Line     int                `key:"@"`
-	Detector pipeline.Detector  // with its condition; nil if Func is set
-	When     pipeline.Condition // condition of a Func detector, with its entities; else nil
-	// Of is empty for every item
+	Detector pipeline.Detector  // includes Of and when; nil if Func is set
+	When     pipeline.Condition // Of and when of a Func detector; else nil
+	// Of is empty if the detector applies to all items.
 	Of []string `key:"of,single" is:"entity" doc:"Only changes of items of these entities."`
 
 	_    []string        `key:"op" words:"INSERT,MODIFY,REMOVE" doc:"The operation is one of these."`
@@ -230,10 +230,10 @@ type Detector struct {
 	Func string          `key:"func" is:"name" doc:"A Go function given to Assemble."`
 	_    *expr.Change    `key:"when" doc:"Only of changes that meet this: CEL over old, new, op, keys, time and ttl."`
 
-	paths []string // patterns of the paths whose values are in its events
+	paths []string // patterns of the paths whose values the events contain
 }
 
-// Made sets the pipeline's detector.
+// Made is called after the keys are read. It sets Detector and When.
 func (d *Detector) Made(f *yamlbind.File, v *value) {
 	for _, k := range []string{"attribute", "appeared", "disappeared", "added", "removed"} {
 		if p := v.Get(k).Written(); p != "" {
@@ -269,7 +269,7 @@ func (c *checker) detector(v *value) pipeline.Detector {
 		return !slices.Contains(detectorKinds, name)
 	})
 	for _, k := range []string{"from", "to", "below", "above"} {
-		// If the condition has no kind, the binding has reported that.
+		// A detector without any of detectorKinds was reported when its keys were read.
 		if e := v.Get(k); e != nil && v.Get("attribute") == nil && len(kinds) > 0 {
 			c.Fail(e, "add attribute: PATH", "%q speaks of an attribute, and none is named", k)
 		}
@@ -294,7 +294,8 @@ func (c *checker) detector(v *value) pipeline.Detector {
 	return nil
 }
 
-// attributeDetector returns the detector of a change, a transition or a threshold.
+// attributeDetector returns the detector for `attribute`: of any change, of a transition (from, to) or of a threshold.
+// It returns nil if a problem was reported.
 func (c *checker) attributeDetector(v *value) pipeline.Detector {
 	path := yamlbind.As[item.Path](v.Get("attribute"))
 	from, to, below, above := v.Get("from"), v.Get("to"), v.Get("below"), v.Get("above")

@@ -12,13 +12,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// ForEach names the elements of an item that have an entry each.
+// ForEach names a list, set or map whose elements have an entry each, such as a row or a document.
 type ForEach struct {
 	_    any    `ref:"for_each"`
 	_    string `key:"=" is:"elements"`
 	Path string `key:"path,required" form:"PATH" is:"elements" doc:"List, set or map whose elements have an entry each."`
 	By   string `key:"by" is:"path" doc:"Path inside an element of what identifies it. Default: its position in a list, its value in a set, its name in a map."`
-	Max  int    `key:"max,late" max:"5000" def:"500" doc:"The most elements that an item may have."` // 0 for the default
+	Max  int    `key:"max,late" max:"5000" def:"500" doc:"The most elements that an item may have."` // 0: the default
 }
 
 // Spec returns the specification of the elements, or nil if there is no for_each.
@@ -51,7 +51,7 @@ func readElements(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) an
 	return readPath(item.ParsePath)(f, v, parts)
 }
 
-// hasElements reports whether the value of a field is in a sink with for_each.
+// hasElements reports whether a field is inside a sink with for_each.
 func (c *checker) hasElements(field string) bool {
 	for parent := field; parent != ""; parent = parentField(parent) {
 		if c.forEach[parent] {
@@ -61,8 +61,8 @@ func (c *checker) hasElements(field string) bool {
 	return false
 }
 
-// checkForEach checks that the key of each row identifies the item and the element. It refuses keys that only make
-// sense with one row for each item.
+// checkForEach checks a view with for_each: the key of each row must identify the item and the element. It refuses
+// configuration keys that only make sense with one row for each item.
 func (c *checker) checkForEach(s *Sink) {
 	v := s.View
 	if v.ForEach == nil {
@@ -84,13 +84,13 @@ func (c *checker) checkForEach(s *Sink) {
 	}
 }
 
-// hasItem reports whether the key of a row identifies its item, at least for some source tables.
+// hasItem reports whether the key of a row can identify its item. For some source tables it may still not do so.
 func (v *View) hasItem() bool {
 	return v.Unique() != nil || slices.ContainsFunc(v.Key,
 		func(c Column) bool { return c.Template.HasKey() || len(c.Template.EscPaths()) > 0 })
 }
 
-// checkElementDocuments checks a search sink whose elements have a document each.
+// checkElementDocuments checks a search sink with for_each, where each element has a document.
 func (c *checker) checkElementDocuments(sink *Sink) {
 	s := sink.Search
 	if s.ForEach == nil {
@@ -111,7 +111,7 @@ func (c *checker) checkReadsNoElement(field any, t *template.Template) {
 		"it reads the element, and the documents of an item are in one place")
 }
 
-// checkCollection checks the declared type of an attribute whose elements have entries.
+// checkCollection checks that the path of a for_each has elements, if its type is declared.
 func (c *checker) checkCollection(field **ForEach, scope *entity.Scope) {
 	e := *field
 	p, err := item.ParsePath(e.Path)
@@ -120,7 +120,7 @@ func (c *checker) checkCollection(field **ForEach, scope *entity.Scope) {
 	}
 	path, kind := c.elementsAt(field), c.cfg.Attributes[p.Root()]
 	if p.Root() != e.Path && `["`+p.Root()+`"]` != e.Path {
-		kind = 0 // only top-level attributes are declared there
+		kind = 0 // `attributes` declares top-level attributes only
 	}
 	sets := kind == item.KindSS || kind == item.KindNS || kind == item.KindBS
 	c.FailIf(kind != 0 && kind != item.KindL && kind != item.KindM && kind != item.KindNULL && !sets, path,
@@ -135,14 +135,14 @@ func (c *checker) checkCollection(field **ForEach, scope *entity.Scope) {
 	}
 }
 
-// elementsAt returns the value of the path in for_each.
+// elementsAt returns the value in the file that has the path of a for_each.
 func (c *checker) elementsAt(e **ForEach) *value {
 	v := c.ValueOf(e)
 	return cmp.Or(v.Get("path"), v)
 }
 
-// elementsOf returns the pattern of the elements at a path: path[*] if the shapes declare a list or a set, path.* if
-// they declare a map. It returns "" if there are no elements.
+// elementsOf returns the pattern of the elements at a path. The pattern is path[*] if the shapes declare a list or a
+// set, and path.* if they declare a map. It is "" if the path has no elements.
 func elementsOf(shapes []*entity.Shape, path string) string {
 	for _, pattern := range []string{path + "[*]", path + ".*"} {
 		if p, err := item.ParsePattern(pattern); err == nil && entity.Find(shapes, p.Segments()) == nil {

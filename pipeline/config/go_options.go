@@ -23,8 +23,8 @@ func (w *With) Bind(f *yamlbind.File, v *value) {
 	v.Data = *w
 }
 
-// Decode stores the settings in the struct or map that out points to, by its `yaml` tags. A key that the struct does
-// not have is an error, and so is a value of the wrong type. If the file has no `with`, Decode does not change out.
+// Decode stores the settings in the struct or map that out points to, by its `yaml` tags. It returns an error if the
+// struct lacks a key, or if a value has the wrong type. If the file has no `with`, Decode does not change out.
 func (w With) Decode(out any) error {
 	if w.node == nil {
 		return nil
@@ -44,6 +44,6 @@ func (w With) Decode(out any) error {
 	return nil
 }
 
-// ownLine matches the line number in an error of the YAML decoder. This number counts from the beginning of the
-// settings, not of the file, so Decode removes it.
+// ownLine matches the line number in an error of the YAML decoder. The number counts from the beginning of the
+// settings, not of the file. So Decode removes it.
 var ownLine = regexp.MustCompile(`^line [0-9]+: `)

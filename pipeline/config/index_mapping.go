@@ -13,7 +13,8 @@ import (
 // maxMapping is the maximum size of a mapping file, in bytes.
 const maxMapping = 1 << 20
 
-// readMapping reads the JSON file that v names, and returns it in compact form.
+// readMapping reads the JSON file that v names, and returns it in compact form. It returns nil if a problem was
+// reported.
 func readMapping(f *yamlbind.File, v *value, parts []yamlbind.Part) any {
 	path, ok := yamlbind.ReadText(f, v, parts).(string)
 	if !ok {
@@ -45,7 +46,7 @@ func readMapping(f *yamlbind.File, v *value, parts []yamlbind.Part) any {
 	return json.RawMessage(compact.Bytes())
 }
 
-// readFile reads a regular file that is not too large.
+// readFile reads a file. It returns an error if the file is not regular, or larger than maxMapping.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {

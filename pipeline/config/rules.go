@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
-// checkRules checks the rules between keys: a state sink misses no delete, a sink does not feed itself, and each name
-// refers to something that exists.
+// checkRules checks the rules between keys. For example, a sink that keeps state must receive all deletes, a sink must
+// not feed itself, and each name must refer to something that exists.
 func (c *checker) checkRules() {
 	c.checkEntities()
 	c.checkNames()
@@ -61,7 +61,8 @@ func (c *checker) checkRules() {
 	c.checkSensitive()
 }
 
-// checkLinger bounds the time that a change may wait for other changes, because a waiting change delays the checkpoint.
+// checkLinger refuses a wait for other changes that is longer than MaxLinger, because a waiting change delays the
+// checkpoint.
 func (c *checker) checkLinger(wait *time.Duration) {
 	e := c.ValueOf(wait)
 	c.FailIf(yamlbind.As[time.Duration](e) > pipeline.MaxLinger, wait, "write 1h or less",
@@ -84,8 +85,8 @@ func (c *checker) checkNotify(n *Notify) {
 
 var regionName = regexp.MustCompile(`^[a-z]{2,}(-[a-z]+)+-[0-9]+$`)
 
-// checkEvents checks that each event of a notify sink has a detector. It warns of detectors whose events no sink
-// receives.
+// checkEvents checks that each name in the events of a notify sink is a detector. It warns of detectors whose events no
+// sink receives.
 func (c *checker) checkEvents() {
 	names := texts(c.cfg.Detectors, func(d Detector) string { return d.Name })
 	used := make(map[string]bool)

@@ -60,8 +60,8 @@ func (c *checker) checkValueKind(sc *entity.Scope, av AggregateValue, v *value) 
 	}
 }
 
-// checkShardKey refuses a partition key whose declared type is not text, because the shard number is appended to its
-// text.
+// checkShardKey refuses a partition key whose declared type is not S, because the number of the shard is appended to
+// the key as text.
 func (c *checker) checkShardKey(a *Aggregate) {
 	paths := a.Group[0].Template.Paths()
 	if len(paths) != 1 || a.Group[0].Template.String() != "{"+paths[0]+"}" {

@@ -25,7 +25,7 @@ var fixedColumns = []string{
 	"view_type", "identity_type", "identity_principal_id", "size_bytes", "keys", "old", "new",
 }
 
-// checkArchive checks an archive, and that each key belongs to its layout and its format.
+// checkArchive checks an archive. Each of its keys must belong to its layout and its format.
 func (c *checker) checkArchive(a *Archive) {
 	c.checkLinger(&a.Roll.Age)
 	c.failOnServersIf(a.Bucket == "", a, "add bucket: NAME", "no bucket is named")
@@ -98,11 +98,11 @@ func (c *checker) warnAmbiguous(field any, problem string) {
 		"parts of it could run together: %s", problem)
 }
 
-// maxPrefix is the maximum length of an archive's prefix, in bytes. An S3 object name has at most 1,024 bytes. The part
-// of the name that the log adds has 150 bytes.
+// maxPrefix is the maximum length of an archive's prefix, in bytes. An S3 object name has at most 1,024 bytes, of which
+// layout log needs 150 bytes for the names that it adds.
 const maxPrefix = 400
 
-// checkObjectNames checks the text that the file contributes to object names.
+// checkObjectNames checks the parts of object names that the file defines.
 func (c *checker) checkObjectNames(a *Archive) {
 	if c.Has(&a.Prefix) {
 		if problem := objectNameProblem(a.Prefix + "x"); problem != "" {
@@ -122,7 +122,7 @@ func (c *checker) checkObjectNames(a *Archive) {
 	if name == nil {
 		return
 	}
-	// The x is any value, which is never empty.
+	// Each x is in place of a placeholder's value, which is never empty.
 	if problem := objectNameProblem(a.Prefix + strings.Join(name.Literals(), "x") + suffix); problem != "" {
 		c.Fail(field, "write segments of text and placeholders, with one / between two of them", "%s %s",
 			yamlbind.Quoted(a.Prefix+name.String()), problem)
@@ -135,7 +135,7 @@ func (c *checker) checkObjectNames(a *Archive) {
 	}
 }
 
-// objectNameProblem describes the problem of an object name. It returns "" if the name is valid.
+// objectNameProblem returns a description of what is wrong with an object name. It returns "" if the name is valid.
 func objectNameProblem(name string) string {
 	switch {
 	case !utf8.ValidString(name):
@@ -163,7 +163,7 @@ func objectNameProblem(name string) string {
 // minBucketName is the minimum length of an S3 bucket's name.
 const minBucketName = 3
 
-// checkBucket checks S3's rules for a bucket name that go beyond its characters.
+// checkBucket checks the rules of S3 for bucket names that are not about allowed characters.
 func (c *checker) checkBucket(bucket *string) {
 	name, problem := *bucket, ""
 	c.failOnServersIf(name != "" && len(name) < minBucketName, bucket, "give it a longer name",
@@ -180,7 +180,7 @@ func (c *checker) checkBucket(bucket *string) {
 		}
 	}
 	for _, suffix := range []string{".mrap", "--table-s3"} {
-		// -s3alias is allowed: an access point's alias replaces the bucket name
+		// -s3alias is allowed, because the alias of an access point can be used in place of a bucket name.
 		if strings.HasSuffix(name, suffix) {
 			problem = "ends with " + suffix + ", which AWS keeps for itself"
 		}

@@ -12,11 +12,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// inBraces matches a name in braces within the text of a template. The file spells it with two braces.
+// inBraces matches a name in braces within the literal text of a template. In the file each of these braces is doubled:
+// {{Name}} is the text {Name}.
 var inBraces = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// checkConstants warns of constants where a template was probably meant, as hotel: HotelId instead of hotel:
-// '{HotelId}'. shapesOf returns the known shapes of the items of a scope.
+// checkConstants warns of constants where a template with a placeholder was probably meant, such as hotel: HotelId
+// instead of hotel: '{HotelId}'. shapesOf returns the known shapes of the items of a scope.
 func (c *checker) checkConstants(shapesOf func(*entity.Scope) []*entity.Shape) {
 	for _, s := range c.sinks {
 		v, sc := c.ValueOf(s), c.scopeOf(s)
@@ -81,11 +82,12 @@ func (c *checker) checkOneRow(v *View) {
 	c.Warn(&v.Key, "read the item in it, as in {@key}", "its texts are constant: all items are one row")
 }
 
-// placeholder matches a placeholder of another language within the text of a pattern.
+// placeholder matches a part of a pattern's literal text that looks like a placeholder of another language, such as
+// <Id> or :Id.
 var placeholder = regexp.MustCompile(`\{[A-Za-z_]\w*\}|<[A-Za-z_]\w*>|(?:^|[#/|])[:$][A-Za-z_]\w*|\*`)
 
-// failMisreads calls failMisread for the entities of the scope, until one of them has the name as a text in its key. It
-// returns false if there is none.
+// failMisreads calls failMisread for the entities of the scope, until failMisread returns true for one of them. It
+// reports whether that happened.
 func (c *checker) failMisreads(sc *entity.Scope, name string) bool {
 	for _, of := range sc.Entities() {
 		if i := slices.IndexFunc(c.cfg.Entities, func(e Entity) bool { return e.Name == of.Name }); i >= 0 &&
@@ -96,10 +98,10 @@ func (c *checker) failMisreads(sc *entity.Scope, name string) bool {
 	return false
 }
 
-// failMisread reports a key of e that has the name as a text, as 'RES#ResId' or 'RES#{{ResId}}' instead of
-// 'RES#{ResId}'. The rules that read the name are then right, and the key is wrong. It notes one problem for each
-// pattern. If mayBePlain is false, a text counts only if it looks like a placeholder, because the name may be an
-// attribute. It returns false if the key has no such text.
+// failMisread notes a problem if a key pattern of e has the name as literal text, such as 'RES#ResId' or
+// 'RES#{{ResId}}' instead of 'RES#{ResId}'. Then the pattern is wrong, and the parts of the file that read the name are
+// right. failMisread notes at most one problem for each pattern. If mayBePlain is false, a text counts only if it looks
+// like a placeholder, because the name may be an attribute. failMisread reports whether a pattern has such a text.
 func (c *checker) failMisread(e *Entity, name string, mayBePlain bool) bool {
 	for _, k := range c.ValueOf(&e.Key).All() {
 		p := yamlbind.As[*entity.Pattern](k)
@@ -139,8 +141,8 @@ func startsWithWord(text string) bool {
 	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// checkPatterns warns of patterns of keys with a text that looks like a placeholder: such a pattern matches only items
-// with this text.
+// checkPatterns warns of key patterns whose literal text looks like a placeholder. Such a pattern matches only keys
+// that contain exactly this text.
 func (c *checker) checkPatterns() {
 	for _, e := range c.ValueOf(&c.cfg.Entities).All() {
 		for _, k := range e.Get("key").All() {
@@ -158,8 +160,8 @@ func (c *checker) checkPatterns() {
 	}
 }
 
-// checkComparedTexts warns of detectors that compare with a list, or with a text in braces, which is not a template
-// there.
+// checkComparedTexts warns of detectors whose from or to is a text that looks like a list or a template. Detectors
+// compare with the text as it is.
 func (c *checker) checkComparedTexts() {
 	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
 		for _, name := range []string{"from", "to"} {
@@ -177,7 +179,8 @@ func (c *checker) checkComparedTexts() {
 	}
 }
 
-// checkComparedType refuses a value that an attribute of the declared type never has: 5 is a number, and "5" is a text.
+// checkComparedType refuses a from or to that an attribute of the declared type never equals: 5 is a number, and "5" is
+// a text.
 func (c *checker) checkComparedType(d, e *value) {
 	path := yamlbind.As[item.Path](d.Get("attribute"))
 	if e == nil || e.Env || e.Text() == "*" || path.Root() != path.String() || c.isBrokenAt(d.Field) {
@@ -195,7 +198,7 @@ func (c *checker) checkComparedType(d, e *value) {
 	}
 }
 
-// checkDates refuses dates of attributes whose declared type is neither text nor a number.
+// checkDates refuses templates that read an attribute as a date if its declared type is neither S nor N.
 func (c *checker) checkDates() {
 	for _, s := range c.sinks {
 		if v := c.ValueOf(s); v != nil && !c.hasBrokenOf(s) {
@@ -221,8 +224,8 @@ func (c *checker) checkDatesIn(v *value, sc *entity.Scope) {
 	}
 }
 
-// checkMembers refuses detectors of set members if the declared type of the attribute is not a set: they never raise an
-// event.
+// checkMembers refuses detectors of set members (added, removed) if the declared type of the attribute is not a set.
+// Such a detector never raises an event.
 func (c *checker) checkMembers() {
 	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
 		for _, name := range []string{"added", "removed"} {
@@ -239,7 +242,8 @@ func (c *checker) checkMembers() {
 	}
 }
 
-// checkThresholds refuses thresholds of attributes whose declared type is not a number: they are never crossed.
+// checkThresholds refuses thresholds (below, above) on attributes whose declared type is not N. Such a threshold is
+// never crossed.
 func (c *checker) checkThresholds() {
 	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
 		path := yamlbind.As[item.Path](d.Get("attribute"))

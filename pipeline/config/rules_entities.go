@@ -45,7 +45,8 @@ func (c *checker) checkEntities() {
 
 func keyAttribute(k KeyPattern) string { return k.Attribute }
 
-// checkOneKey checks that one table can have the key attributes of the entity and those that most entities have.
+// checkOneKey checks that one table can have both the key attributes of the entity and the key attributes that most
+// entities have.
 func (c *checker) checkOneKey(e *Entity) {
 	if len(c.cfg.Source.Tables) > 1 {
 		return
@@ -58,7 +59,8 @@ func (c *checker) checkOneKey(e *Entity) {
 		"a table has one key, and that of other entities has %s", yamlbind.Enumerate(typical, "and"))
 }
 
-// typicalKey returns the names of the key attributes that most entities have, of several the first.
+// typicalKey returns the names of the key attributes that most entities have. If several keys are equally frequent, it
+// returns the first of them.
 func (c *checker) typicalKey() []string {
 	var keys [][]string
 	for i := range c.cfg.Entities {
@@ -69,7 +71,8 @@ func (c *checker) typicalKey() []string {
 	return mostFrequent(keys, func(names []string) string { return fmt.Sprint(names) })
 }
 
-// mostFrequent returns the first value of all with the most frequent name; the zero value if there is none.
+// mostFrequent returns the first value in all whose name is the most frequent one. It returns the zero value if all is
+// empty.
 func mostFrequent[T any](all []T, name func(T) string) (typical T) {
 	count, most := make(map[string]int), 0
 	for _, v := range all {
@@ -83,8 +86,8 @@ func mostFrequent[T any](all []T, name func(T) string) (typical T) {
 	return typical
 }
 
-// checkKeyShapes checks that the pattern of a key attribute of the declared type N or B can match: it must bind the
-// whole value.
+// checkKeyShapes checks the patterns of key attributes whose declared type is N or B. Such a pattern matches only if it
+// is a single placeholder for the whole value.
 func (c *checker) checkKeyShapes(e *Entity) {
 	for _, v := range c.ValueOf(&e.Key).All() {
 		p, kind := yamlbind.As[*entity.Pattern](v), c.cfg.Attributes[v.Name]
@@ -100,7 +103,7 @@ func (c *checker) checkKeyShapes(e *Entity) {
 func (c *checker) checkOverlap(a, b *Entity) {
 	x, y := a.toEntity(), b.toEntity()
 	if !c.hasAllEntries(&a.Key, len(x.Key)) || !c.hasAllEntries(&b.Key, len(y.Key)) {
-		return // a wrong key is reported already
+		return // a problem says already that one of the keys is wrong
 	}
 	both := entity.Compare(x, y)
 	const hint = "change one of the patterns, or give both a `when`: item.Type == \"NAME\""
@@ -127,8 +130,8 @@ func example(c entity.Comparison) string {
 	return ", with the key " + c.Example
 }
 
-// exclude reports whether two expressions certainly never hold for the same item, because they compare an attribute
-// with different texts.
+// exclude reports whether two expressions certainly are never both true for one item. They are not if they compare the
+// same attribute with different texts or with different bools.
 func exclude(a, b expr.Clause) bool {
 	for _, x := range factors(a) {
 		for _, y := range factors(b) {
@@ -144,7 +147,7 @@ func exclude(a, b expr.Clause) bool {
 	return false
 }
 
-// factors returns the clauses that must all be true for c to be true.
+// factors splits c into clauses that must all be true for c to be true.
 func factors(c expr.Clause) []expr.Clause {
 	if c.Kind != expr.AllOf {
 		return []expr.Clause{c}
@@ -156,8 +159,8 @@ func factors(c expr.Clause) []expr.Clause {
 	return all
 }
 
-// shapesOf returns the shapes of the items of a scope. It returns nil if one of the entities is broken or declares no
-// attributes.
+// shapesOf returns the shapes of the items of a scope, one for each entity. A shape has the attributes with their
+// types. It returns nil if one of the entities declares no attributes or is broken (see isBroken).
 func (c *checker) shapesOf(sc *entity.Scope) []*entity.Shape {
 	var shapes []*entity.Shape
 	for _, e := range sc.Entities() {
@@ -196,8 +199,8 @@ func (c *checker) declaredKind(sc *entity.Scope, name string) item.Kind {
 	return kind
 }
 
-// shapeOf returns the declared shape of an entity's items: the attributes of the entity, of its key, of `attributes` at
-// the top, and of the TTL.
+// shapeOf returns the declared shape of an entity's items. It has the attributes of the entity, its key attributes, the
+// TTL attribute, and `attributes` at the top of the file.
 func (c *checker) shapeOf(e *entity.Entity) *entity.Shape {
 	s := &entity.Shape{Kind: item.KindM}
 	if e.Attributes != nil {
@@ -222,8 +225,8 @@ func (c *checker) shapeOf(e *entity.Entity) *entity.Shape {
 	return s
 }
 
-// isBroken reports whether the names of an entity are unknown, because there is no such entity, or because its key or
-// its attributes are wrong.
+// isBroken reports whether an entity is broken: there is no entity with this name, or its key or its attributes could
+// not be read. The names that a broken entity has are unknown.
 func (c *checker) isBroken(name string) bool {
 	i := slices.IndexFunc(c.cfg.Entities, func(e Entity) bool { return e.Name == name })
 	if i < 0 {
@@ -246,7 +249,8 @@ func (c *checker) hasWrongUnique(sc *entity.Scope) bool {
 	})
 }
 
-// isBrokenAt reports whether the field uses an unknown or broken entity. The names that it can read are then unknown.
+// isBrokenAt reports whether the `of` that applies to a field names an unknown or broken entity. Then the names that
+// the field can read are unknown.
 func (c *checker) isBrokenAt(field string) bool {
 	for parent := field; parent != ""; parent = parentField(parent) {
 		if c.wrongOfFields[parent] {
@@ -297,7 +301,8 @@ func (c *checker) unknownHint(name string) string {
 	return c.boundHint(name)
 }
 
-// boundHint returns a hint how to read a name that the keys of entities bind. It returns "" if no key binds it.
+// boundHint returns a hint on how to read a name that the keys of entities bind. It returns "" if no key binds the
+// name.
 func (c *checker) boundHint(name string) string {
 	var entities []string
 	for _, e := range c.entitySet().All() {
@@ -315,8 +320,8 @@ func (c *checker) boundHint(name string) string {
 	return fmt.Sprintf("only beside `of: %s` it is the name that the key binds", list)
 }
 
-// declareHint returns a hint that shows the line that declares a name. inside is the path of the map that contains the
-// name; "" for an attribute.
+// declareHint returns a hint with the line that declares a name. inside is the path of the map that contains the name.
+// It is "" if the name is a top-level attribute.
 func declareHint(sc *entity.Scope, inside, name string) string {
 	place := "the attributes of " + sc.String()
 	if inside != "" {
@@ -325,8 +330,8 @@ func declareHint(sc *entity.Scope, inside, name string) string {
 	return fmt.Sprintf("add `%s: S` (or its type) to %s", name, place)
 }
 
-// scopeOf returns the entities of a sink. A notify sink without `of` has the entities of its events, if all its events
-// have entities.
+// scopeOf returns the scope of a sink's `of`, or nil. For a notify sink without `of`, it is the scope of the entities
+// of the sink's events, if every event has entities.
 func (c *checker) scopeOf(s *Sink) *entity.Scope {
 	names := c.cfg.EventEntities(s)
 	if s.Scope != nil || len(names) == 0 {
@@ -335,8 +340,8 @@ func (c *checker) scopeOf(s *Sink) *entity.Scope {
 	return c.entitySet().Scope(names...)
 }
 
-// EventEntities returns the names of the entities of a notify sink's events. It returns none if an event can come from
-// every item.
+// EventEntities returns the names of the entities whose items can raise a notify sink's events. It returns nil for
+// other sinks, and if any item can raise one of the events.
 func (cfg *Config) EventEntities(s *Sink) []string {
 	if s.Notify == nil {
 		return nil
@@ -352,7 +357,8 @@ func (cfg *Config) EventEntities(s *Sink) []string {
 	return names
 }
 
-// bindAttributes resolves the attributes of events: names that keys bind, and paths written as item.PATH.
+// bindAttributes resolves the attributes of a notify sink's events. An attribute is a name that keys bind, a path, or a
+// path that is written as item.PATH.
 func (c *checker) bindAttributes(s *Sink) {
 	sc := c.scopeOf(s)
 	if sc == nil {
@@ -365,7 +371,7 @@ func (c *checker) bindAttributes(s *Sink) {
 			s.Notify.Bound = append(s.Notify.Bound, b)
 			continue
 		}
-		// If shapes are declared, checkNames reports the name.
+		// If the entities declare their attributes, checkNames reports the name instead.
 		if bound, free := splitByName(sc, e.Source); len(bound) > 0 && len(free) > 0 && c.shapesOf(sc) == nil {
 			c.Fail(e, "write a sink for the events of each", "the key of %s binds %s, and that of %s does not",
 				yamlbind.Enumerate(bound, "and"), e.Source, yamlbind.Enumerate(free, "and"))
@@ -380,7 +386,8 @@ func (c *checker) bindAttributes(s *Sink) {
 	}
 }
 
-// splitByName returns the names of the scope's entities: those whose keys bind the name, and the others.
+// splitByName splits the entities of a scope. bound has the names of the entities whose keys bind the name, and free
+// has the names of the other entities.
 func splitByName(sc *entity.Scope, name string) (bound, free []string) {
 	for _, e := range sc.Entities() {
 		if slices.Contains(e.Names(), name) {
@@ -392,7 +399,8 @@ func splitByName(sc *entity.Scope, name string) (bound, free []string) {
 	return bound, free
 }
 
-// bindValues resolves the values of an aggregate: names that keys bind, and paths written as item.PATH.
+// bindValues resolves the values of an aggregate. A value is a name that keys bind, a path, or a path that is written
+// as item.PATH.
 func (c *checker) bindValues(s *Sink) {
 	if s.Scope == nil {
 		return

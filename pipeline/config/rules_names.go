@@ -14,21 +14,21 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// nameCheck checks the names of attributes that a part of the file reads.
+// nameCheck checks the names of attributes that one part of the file reads, for example a sink.
 type nameCheck struct {
 	c           *checker
 	shapes      []*entity.Shape // shapes that the items can have; nil if they can have any attributes
-	scope       *entity.Scope   // entities that the part uses; nil for any item
-	eachPattern string          // pattern of the elements {each}; "" if there are none, or if they are unknown
+	scope       *entity.Scope   // entities whose items the part reads; nil if it reads all items
+	eachPattern string          // pattern of the elements that {each} reads; "" if there are none, or unknown
 
-	// report reports the first part of a path that the shapes do not have. line and column are the position of the path
-	// in an expression; 0 for the beginning of v.
+	// report reports u, the first part of a path that the shapes do not have. line and column are the position of the
+	// path in the expression v. They are 0 if v is no expression.
 	report func(v *value, line, column int, u *entity.Undeclared)
 }
 
-// checkNames checks the names of attributes in all parts whose attributes the file declares. A name that is not
-// declared is an error beside an `of` whose entities declare all their attributes. Elsewhere it is a warning, because
-// an item without an entity can have other attributes.
+// checkNames checks the names of attributes in each part of the file if the file declares attributes for the part. A
+// name that is not declared is an error if the part has an `of` whose entities all declare their attributes. In other
+// parts it is a warning, because an item without an entity can have other attributes.
 func (c *checker) checkNames() {
 	warned := make(map[string]bool)
 	c.eachReader(func(sc *entity.Scope) *nameCheck {
@@ -61,8 +61,8 @@ func (c *checker) checkNames() {
 	c.checkTTLName()
 }
 
-// eachReader checks every part of the file that reads attributes. newCheck returns the check of a part that reads items
-// of a scope.
+// eachReader checks every part of the file that reads attributes: filters, `sensitive`, sinks and detectors. newCheck
+// returns the check for a part that reads the items of a scope.
 func (c *checker) eachReader(newCheck func(*entity.Scope) *nameCheck) {
 	for _, at := range []any{&c.cfg.Filters, &c.cfg.Sensitive} {
 		if v := c.ValueOf(at); v != nil {
@@ -83,8 +83,8 @@ func (c *checker) eachReader(newCheck func(*entity.Scope) *nameCheck) {
 	}
 }
 
-// knownShapes returns the shapes that the whole file declares. It is for a scope whose entities do not all declare
-// their attributes. It returns nil if items can have more attributes than these.
+// knownShapes returns the shapes that the whole file declares. It is used for a scope if not all of the scope's
+// entities declare their attributes. It returns nil if the file does not declare enough to check names.
 func (c *checker) knownShapes(sc *entity.Scope) []*entity.Shape {
 	entities := c.entitySet().All()
 	complete := len(c.cfg.Attributes) > 0 || sc == nil && len(entities) > 0
@@ -92,7 +92,7 @@ func (c *checker) knownShapes(sc *entity.Scope) []*entity.Shape {
 	for _, name := range slices.Sorted(maps.Keys(c.cfg.Attributes)) {
 		top.Members = append(top.Members, entity.Member{Name: name, Shape: &entity.Shape{Kind: c.cfg.Attributes[name]}})
 	}
-	if len(entities) == 0 { // the file does not name the key otherwise
+	if len(entities) == 0 { // without entities, only key_prefix names the key attributes
 		for _, name := range c.keyPrefixes(c.ValueOf(&c.cfg.Filters), nil) {
 			top.Members = append(top.Members, entity.Member{Name: name, Shape: &entity.Shape{Kind: item.KindS}})
 		}
@@ -119,7 +119,7 @@ func (c *checker) declaredShapes(sc *entity.Scope) []*entity.Shape {
 	return c.knownShapes(sc)
 }
 
-// keyPrefixes adds the key attributes that key_prefix filters name.
+// keyPrefixes appends to names the key attributes that key_prefix conditions inside v name.
 func (c *checker) keyPrefixes(v *value, names []string) []string {
 	for _, e := range v.All() {
 		if e.Name == "key_prefix" {
@@ -130,12 +130,12 @@ func (c *checker) keyPrefixes(v *value, names []string) []string {
 	return names
 }
 
-// checkTTLName warns if the TTL attribute is probably a misspelled declared attribute. The TTL attribute itself needs
-// no declaration.
+// checkTTLName warns if the TTL attribute is not declared but similar to a declared attribute: it is probably
+// misspelled. The TTL attribute itself needs no declaration.
 func (c *checker) checkTTLName() {
 	ttl := c.cfg.Source.TTLAttribute
 	if ttl == "" {
-		return // every name of one letter is near ""
+		return // nearest.Name finds every name of one letter similar to ""
 	}
 	known := slices.Collect(maps.Keys(c.cfg.Attributes))
 	for _, e := range c.entitySet().All() {
@@ -150,7 +150,7 @@ func (c *checker) checkTTLName() {
 	}
 }
 
-// check checks v and everything inside it. list is the `for_each` that defines the elements {each}; nil if there is
+// check checks v and all values inside v. list is the `for_each` whose elements {each} reads. It is nil if there is
 // none.
 func (n *nameCheck) check(v, list *value) {
 	if n == nil || n.shapes == nil {
@@ -212,8 +212,8 @@ func (n *nameCheck) check(v, list *value) {
 	walk(v)
 }
 
-// elementsPattern returns the pattern of the elements at a path. It returns "" if they are unknown, because a problem
-// says that the path is wrong, or that it is not a list.
+// elementsPattern returns the pattern of the elements at a path. It returns "" if path is empty, or if the path is
+// wrong or has no elements. A problem says so then.
 func (n *nameCheck) elementsPattern(path string) string {
 	if path == "" {
 		return ""
@@ -242,14 +242,14 @@ func (n *nameCheck) firstUndeclared(path []item.Segment) *entity.Undeclared {
 	return entity.Find(n.shapes, path)
 }
 
-// mapForList reports a map that is read as if it were one element of a list: its declaration probably lacks the
-// brackets of a list.
+// mapForList handles a path that is declared as a map but read as if each map were an element of a list. It notes that
+// the declaration probably lacks the brackets of a list. It reports whether it noted that problem.
 func (n *nameCheck) mapForList(v *value, path, rest string) bool {
 	if n.c.shapesOf(n.scope) == nil || !strings.HasSuffix(n.eachPattern, ".*") || rest == "" ||
 		!n.declares(joinPattern(path, rest)) || n.declares(joinPattern(n.eachPattern, rest)) {
 		return false
 	}
-	n.eachPattern = "" // its elements are unknown
+	n.eachPattern = "" // from now on the elements are unknown, so no other problem is noted
 	n.c.Fail(v, "declare a list of such maps in brackets, as "+path+": [{...}]",
 		"%s is declared as a map, and each of its values is an element", path)
 	return true
@@ -261,7 +261,7 @@ func (n *nameCheck) declares(path string) bool {
 	return err == nil && entity.Find(n.shapes, p.Segments()) == nil
 }
 
-// checkExpression checks the paths that an expression reads. A name that it reads twice is reported once.
+// checkExpression checks the paths that an expression reads. A name that the expression reads twice is reported once.
 func (n *nameCheck) checkExpression(v *value, paths []expr.ReadPath) {
 	reported := make(map[string]bool)
 	for _, p := range paths {
@@ -274,8 +274,8 @@ func (n *nameCheck) checkExpression(v *value, paths []expr.ReadPath) {
 	}
 }
 
-// documentField returns the pattern that a path among the fields of a search sink means. A path into a list, or into
-// the elements of for_each, means all elements. It returns "" for other paths.
+// documentField returns the pattern that a path under `fields` of a search sink stands for. A path into a list, or into
+// the elements of for_each, stands for all elements. documentField returns "" for paths in other parts of the file.
 func documentField(v *value, path string, shapes []*entity.Shape, forEach string) string {
 	p, err := item.ParsePath(path)
 	names, ok := p.Names()
@@ -298,8 +298,8 @@ func documentField(v *value, path string, shapes []*entity.Shape, forEach string
 	return pattern
 }
 
-// fromItem returns the paths that an expression reads, as paths of the item. A path in an element gets the pattern of
-// all elements in front. If there is no such pattern, the path is left out.
+// fromItem converts the paths that an expression reads to paths of the item. A path inside an element is prefixed with
+// elements, the pattern of all elements. If elements is "", such a path is left out.
 func fromItem(paths []expr.ReadPath, elements string) []expr.ReadPath {
 	if elements == "" {
 		return slices.DeleteFunc(paths, func(p expr.ReadPath) bool { return p.Each })

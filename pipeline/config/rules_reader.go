@@ -7,14 +7,15 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
-// Limits of the duration of a lease. A shorter lease would be lost in a short pause of the process. A longer lease
-// would leave the shards of a dead consumer unread for that time.
+// minLease and maxLease limit the duration of a lease. A shorter lease would be lost in a short pause of the process.
+// With a longer lease, the shards of a dead consumer would stay unread for longer.
 const (
 	minLease = 3 * time.Second
 	maxLease = 5 * time.Minute
 )
 
-// maxIdle is the maximum pause between two polls. A shard iterator expires after 15 minutes.
+// maxIdle is the maximum pause between two polls. It is well below 15 minutes, because a shard iterator expires after
+// that time.
 const maxIdle = 5 * time.Minute
 
 // checkConsumer checks the keys of the consumer: polling and leases.
@@ -51,8 +52,8 @@ func (c *checker) checkConsumer() {
 	}
 }
 
-// checkGapRepair checks the sinks that on_gap: repair repairs: their output must be a function of the items of one
-// table.
+// checkGapRepair checks the sinks that on_gap: repair repairs. A repair recomputes a sink's output from the items of
+// the table. So only views, aggregates and search sinks over one table can be repaired.
 func (c *checker) checkGapRepair() {
 	src := &c.cfg.Source
 	if src.OnGap != OnGapRepair {
@@ -88,8 +89,8 @@ func (c *checker) checkGapRepair() {
 	}
 }
 
-// checkKinesis refuses keys and sinks that do not fit a Kinesis source. Records of Kinesis may repeat, and may have
-// another order than the writes. Their versions are creation times.
+// checkKinesis refuses keys and sinks that do not fit a Kinesis source. Kinesis may deliver a record twice, and may
+// deliver records in another order than the writes. The versions of these records are creation times.
 func (c *checker) checkKinesis() {
 	src := &c.cfg.Source
 	if !c.Sound(&src.Kinesis) {

@@ -16,7 +16,7 @@ type rows struct {
 	noun           string // "view" or "aggregate"
 	table          *Table
 	key            *[]Column
-	attributes     any // address of the field with the attributes beside the key
+	attributes     any // address of the field with the other attributes
 	attributeNames []string
 }
 
@@ -36,7 +36,8 @@ func rowsOf(s *Sink) (rows, bool) {
 	return rows{}, false
 }
 
-// earlierRows returns the rows of the sinks before r in the file, except rows with a wrong key.
+// earlierRows returns the rows of the sinks that come before r's sink in the file. It leaves out rows with an invalid
+// key.
 func (c *checker) earlierRows(r rows) []rows {
 	var rs []rows
 	for _, s := range c.sinks {
@@ -50,7 +51,7 @@ func (c *checker) earlierRows(r rows) []rows {
 	return rs
 }
 
-// hasValidKey reports whether rows can have the key of r. If not, a problem says why.
+// hasValidKey reports whether the key of r could be read and has one or two attributes. If not, a problem says why.
 func (c *checker) hasValidKey(r rows) bool {
 	return c.hasAllEntries(r.key, len(*r.key)) && len(*r.key) <= maxKeyAttributes
 }
@@ -79,10 +80,10 @@ func (c *checker) checkRows(s *Sink) {
 			"it differs from change to change of an item, and the row of an older one could not be found again")
 		switch {
 		case !col.Template.Ambiguous() || s.View != nil && (s.View.hasKey() || s.View.Unique() != nil):
-			// rows of different items differ
+			// different items have different rows
 		case r.noun == "aggregate":
 			c.warnAmbiguous(key.Entries[i], "different groups may come to the same text, and count as one")
-		case missing != "": // the warning below reports it
+		case missing != "": // reported by the warning below
 		default:
 			c.warnAmbiguous(key.Entries[i], "different items may come to the same text")
 		}
@@ -96,8 +97,9 @@ func (c *checker) checkRows(s *Sink) {
 	c.refuseSelfFeeding(r)
 }
 
-// missingName returns a name that identifies items of a view but is missing in the key of their rows. It returns "" if
-// there is none. An attribute in the key may distinguish items, unless it is a date.
+// missingName returns a name that identifies the items of a view, but that the key of the view's rows does not contain.
+// It returns "" if there is no such name. It also returns "" if the key contains an attribute other than a date,
+// because that attribute may distinguish the items.
 func missingName(s *Sink) string {
 	if s.View == nil || s.View.ForEach != nil || s.View.Collision != "dead_letter" || s.View.hasKey() {
 		return ""
@@ -132,7 +134,7 @@ func missingName(s *Sink) string {
 	return ""
 }
 
-// rowsIn returns the rows of a table, except rows with a wrong key.
+// rowsIn returns the rows that sinks write into a table. It leaves out rows with an invalid key.
 func (c *checker) rowsIn(table string) []rows {
 	var rs []rows
 	for _, s := range c.sinks {
@@ -168,7 +170,7 @@ func (c *checker) checkSharedTable(r rows) {
 		"%s may come to the same row keys in this table, and a row is that of one sink", yamlbind.Enumerate(colliding, "and"))
 }
 
-// columnNames returns the names as in "PK, SK".
+// columnNames returns the names as one text, such as "PK, SK".
 func columnNames(cs []Column) string {
 	return strings.Join(texts(cs, columnName), ", ")
 }
@@ -181,7 +183,8 @@ func sameKey(a, b []Column) bool {
 	return slices.EqualFunc(a, b, func(x, y Column) bool { return x.Template.String() == y.Template.String() })
 }
 
-// mayCollide reports whether two keys may have equal values. It compares the literal prefixes of their templates.
+// mayCollide reports whether two keys may have equal values. They cannot if the literal prefixes of the templates
+// differ for one of the attributes. Both keys have the same attributes.
 func mayCollide(a, b []Column) bool {
 	return !slices.ContainsFunc(a, func(x Column) bool {
 		i := slices.IndexFunc(b, func(y Column) bool { return y.Name == x.Name })
@@ -196,13 +199,13 @@ func (c *checker) isSource(table string) bool {
 	return slices.Contains(texts(c.cfg.Source.Tables, tableName), table)
 }
 
-// refuseSelfFeeding refuses rows in a source table if the sink could read its rows as items.
+// refuseSelfFeeding refuses rows in a source table if the sink could read its own rows as items of that table.
 func (c *checker) refuseSelfFeeding(r rows) {
 	when := r.sink.WhenItem
 	if r.ofNoEntity() || c.hasBrokenOf(r.sink) {
 		return
 	}
-	if !c.isSource(r.table.Name) || when == nil && c.Has(&r.sink.WhenItem) { // a wrong `when` is already reported
+	if !c.isSource(r.table.Name) || when == nil && c.Has(&r.sink.WhenItem) { // a wrong `when` has a problem
 		return
 	}
 	hint := "give the " + r.noun + " a table of its own, or a `when` that its rows do not meet"
@@ -230,8 +233,8 @@ func (c *checker) refuseSelfFeeding(r rows) {
 	}
 }
 
-// ofNoEntity reports whether no row can have the key of an entity of the sink, because the fixed texts at their
-// beginnings differ.
+// ofNoEntity reports whether no row of the sink can be an item of one of the sink's entities. That is certain if the
+// fixed texts at the beginning of their keys differ.
 func (r rows) ofNoEntity() bool {
 	return r.sink.Scope != nil && !slices.ContainsFunc(r.sink.Scope.Entities(), func(e *entity.Entity) bool {
 		return !slices.ContainsFunc(e.Key, func(k entity.KeyPattern) bool {
@@ -246,8 +249,8 @@ func (r rows) ofNoEntity() bool {
 	})
 }
 
-// prefixesDiffer reports whether two texts certainly differ. p and q are their prefixes. If pIsWhole is set, p is the
-// whole text; so for q.
+// prefixesDiffer reports whether two texts certainly differ. p and q are prefixes of the texts. If pIsWhole is true, p
+// is a whole text. qIsWhole says the same of q.
 func prefixesDiffer(p, q string, pIsWhole, qIsWhole bool) bool {
 	return (pIsWhole || !strings.HasPrefix(q, p)) && (qIsWhole || !strings.HasPrefix(p, q)) &&
 		(p != q || !pIsWhole || !qIsWhole)
@@ -285,7 +288,8 @@ func (c *checker) checkKeyTypes(r rows) {
 // unknownKeyType is the type of a key attribute that the file does not declare.
 const unknownKeyType = item.Kind(0)
 
-// keyTypes returns the types of the key attributes.
+// keyTypes returns the types of r's key attributes. It returns unknownKeyType for an attribute whose type the file does
+// not declare.
 func (c *checker) keyTypes(r rows) []item.Kind {
 	types := make([]item.Kind, len(*r.key))
 	for i, col := range *r.key {
@@ -301,8 +305,9 @@ func (c *checker) keyTypes(r rows) []item.Kind {
 	return types
 }
 
-// KeyType returns the type of a key attribute that the template makes for items of the scope. It returns the zero Kind
-// if the file does not declare the type. It returns the declared type even if a key cannot have it.
+// KeyType returns the type of a key attribute whose values the template makes from the items of the scope. It returns
+// the zero Kind if the file does not declare the type. It returns the declared type even if no key attribute can have
+// that type.
 func (cfg *Config) KeyType(sc *entity.Scope, t *template.Template) item.Kind {
 	path, whole := t.Path()
 	if b := t.Bound(); b != nil {
@@ -323,11 +328,11 @@ func (cfg *Config) KeyType(sc *entity.Scope, t *template.Template) item.Kind {
 	return kind
 }
 
-// reservedPrefixes are the prefixes of the tables that embedded stores use internally.
+// reservedPrefixes are the prefixes of the names of tables that embedded stores use internally.
 var reservedPrefixes = []string{"_tw_", "_tws_", "sqlite_"}
 
-// checkTableName checks the name of the table for the embedded store. Some names are reserved, and names are
-// case-insensitive.
+// checkTableName checks that the embedded store can use the name of the table. In that store some names are reserved,
+// and names are case-insensitive.
 func (c *checker) checkTableName(r rows) {
 	lower := strings.ToLower(r.table.Name)
 	c.FailIf(lower == "tables" || slices.ContainsFunc(reservedPrefixes,

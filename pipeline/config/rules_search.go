@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// indexName is the form of an index name that every search store accepts.
+// indexName matches the index names that every search store accepts.
 var indexName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,254}$`)
 
 // checkSearch checks the index and the fields of a search sink.
@@ -71,7 +71,7 @@ func (c *checker) checkIndexTemplate(s *Search) {
 	c.WarnIf(s.MaxIndexes == 0, &s.Index, "write max_indexes: 500",
 		"a new value makes a new index, and nothing bounds how many")
 	switch {
-	case !indexName.MatchString(strings.Join(s.Index.Literals(), "x")): // x: any value
+	case !indexName.MatchString(strings.Join(s.Index.Literals(), "x")): // x is in place of any value
 		c.Fail(&s.Index, "use a-z, 0-9, ., _ and - around the placeholders, starting with a letter, a digit or a placeholder",
 			"%s makes no names of indexes", yamlbind.Quoted(s.Index.String()))
 	case slices.ContainsFunc(s.Index.Placeholders(), func(p template.Placeholder) bool { return !p.IndexName }):
@@ -80,8 +80,8 @@ func (c *checker) checkIndexTemplate(s *Search) {
 	}
 }
 
-// checkRouting checks that a routing consists of key attributes. Another attribute may change, and the document would
-// then be on two shards.
+// checkRouting checks that a routing is made of key attributes only. If another attribute changed, the document would
+// move to another shard of the index, and the old one would stay.
 func (c *checker) checkRouting(s *Search) {
 	if !s.Routing.Stable() {
 		c.Fail(&s.Routing, "make it of key attributes, {@key} and {@table}",
@@ -113,8 +113,8 @@ func (c *checker) checkServerless(s *Search) {
 		"mode: exact needs a stored script, and OpenSearch Serverless stores none")
 }
 
-// checkMapping checks the mapping file. It must map each field that fields.numbers declares as scaled_float, because by
-// default an index stores a number as a float.
+// checkMapping checks the mapping file. The file must map each field that fields.numbers declares as scaled_float,
+// because by default an index stores such a number as a float, which loses digits.
 func (c *checker) checkMapping(s *Search) {
 	_, mappings, err := indexmap.Parse(s.Mapping)
 	if err != nil {
@@ -133,8 +133,8 @@ func (c *checker) checkMapping(s *Search) {
 	}
 }
 
-// maxHashDepth is the maximum number of names in a hashed path if the file has sensitive. Each name doubles the number
-// of patterns.
+// maxHashDepth is the maximum number of names in a hashed path if the file has `sensitive`. Each name of the path
+// doubles the number of patterns that masking needs.
 const maxHashDepth = 8
 
 // checkFields checks that the fields of a document do not contradict each other.
@@ -183,7 +183,7 @@ func (c *checker) checkFields(f *Fields) {
 	}
 }
 
-// checkRenamed warns if an attribute is renamed to the name of another attribute that the document has, too.
+// checkRenamed warns if an attribute is renamed to the name of another attribute that the document also contains.
 func (c *checker) checkRenamed(sink *Sink) {
 	f := &sink.Search.Fields
 	if sink.Search.ForEach != nil || c.hasBrokenOf(sink) {
@@ -210,13 +210,14 @@ func (c *checker) refuseVersionField(e *value, field, hint string) {
 	c.FailIf(field == "_tw", e, hint, "_tw is where a document keeps its version")
 }
 
-// joinedNames returns the names of a path as one string. If the path names an element of a list, it notes a problem and
-// returns "".
+// joinedNames returns the names of a path as one string. If the path goes through an element of a list, joinedNames
+// notes a problem and returns "".
 func (c *checker) joinedNames(e *value, path string) string { return joinNames(c.fieldNames(e, path)) }
 
 func joinNames(names []string) string { return strings.Join(names, "\x00") }
 
-// memberNames returns the names of a path, or nil if the path is wrong or names an element of a list.
+// memberNames returns the names that a path consists of. It returns nil if the path is wrong or goes through an element
+// of a list.
 func memberNames(path string) []string {
 	p, err := item.ParsePath(path)
 	if err != nil {
@@ -226,8 +227,8 @@ func memberNames(path string) []string {
 	return names
 }
 
-// fieldNames returns the names of a path. A path to one element of a list is a problem, because a document has all
-// elements.
+// fieldNames returns the names that a path consists of. It returns nil if the path is wrong. If the path goes through
+// one element of a list, fieldNames notes a problem and returns nil, because a field of a document covers all elements.
 func (c *checker) fieldNames(v *value, path string) []string {
 	p, err := item.ParsePath(path)
 	if err != nil {

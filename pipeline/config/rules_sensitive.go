@@ -19,7 +19,7 @@ const minHMACKey = 16
 // one is needed.
 func (c *checker) checkSensitive() {
 	c.checkHMACKey()
-	mask, err := mask.New(c.cfg.Sensitive, []byte("any")) // any secret: only the hidden paths matter here
+	mask, err := mask.New(c.cfg.Sensitive, []byte("any")) // any secret will do: only the hidden paths matter here
 	if err != nil {
 		return
 	}
@@ -47,15 +47,15 @@ func (c *checker) checkSensitive() {
 		}
 		if hiddenMask := mask.Except(s.AllowSensitive); hiddenMask != nil {
 			hidden, problems := hiddenPaths{hiddenMask, s.AllowSensitive}, len(c.Problems)
-			if c.checkReads(s, hidden); len(c.Problems) == problems { // a path that allows a value also allows it in the key
+			if c.checkReads(s, hidden); len(c.Problems) == problems { // allowing the path also allows it in the key
 				c.checkKeys(s, hidden)
 			}
 		}
 	}
 }
 
-// checkKeys refuses a sink that stores the keys of items if one of its entities has a hidden key attribute. The key
-// attributes of items without an entity are unknown before the first change.
+// checkKeys refuses a sink that stores the keys of items if one of its entities has a hidden key attribute. It cannot
+// check items without an entity, whose key attributes are unknown before the first change.
 func (c *checker) checkKeys(s *Sink, hidden hiddenPaths) {
 	hint := "add allow_sensitive: ['%s'] to the sink"
 	switch {
@@ -80,7 +80,8 @@ func (c *checker) checkKeys(s *Sink, hidden hiddenPaths) {
 	}
 }
 
-// checkHMACKey checks the secret. The file must have a secret if a key of the file needs one, and only then.
+// checkHMACKey checks hmac_key, the secret. The file must have it if another key of the file needs a secret. If no key
+// needs one, it warns.
 func (c *checker) checkHMACKey() {
 	users := []any{&c.cfg.Sensitive}
 	for _, s := range c.sinks {
@@ -128,7 +129,8 @@ func (h hiddenPaths) hidesValue(path string) bool {
 	return isCovered(path, h.mask.Patterns()) && !isCovered(path, h.allowed)
 }
 
-// isCovered reports whether the patterns match every path that path matches. path can be a pattern itself.
+// isCovered reports whether patterns match path. path can be a pattern itself: then patterns must match every path that
+// it matches.
 func isCovered(path string, patterns []item.Pattern) bool {
 	m, err := mask.New(patternsOf([]string{path}), []byte("any"))
 	return err == nil && m != nil && m.Except(patterns) == nil
@@ -181,8 +183,8 @@ func (c *checker) checkViewReads(v *View, hidden hiddenPaths) {
 	}
 }
 
-// readPaths returns the paths of the item that are read for a path in a sink. If path is a name that the keys of the
-// scope bind, these are the paths of the key attributes.
+// readPaths returns the paths of the item that a sink reads for a path in the file. If path is a name that the keys of
+// the scope bind, these are the paths of the key attributes.
 func readPaths(path string, sc *entity.Scope) []string {
 	switch b := sc.Binding(path); {
 	case b != nil:
@@ -199,7 +201,8 @@ func (c *checker) checkPathOfElements(field **ForEach, hidden hiddenPaths) {
 	}
 }
 
-// checkElementRead refuses rest, a path in the elements of the list or map at path, if it is hidden.
+// checkElementRead refuses to read a hidden path inside elements. path is the path of the list or map, and rest is the
+// path inside each element.
 func (c *checker) checkElementRead(v *value, path, rest string, hidden hiddenPaths) {
 	if read := joinPattern(path+".*", rest); hidden.mask.Hides(read) && !hidden.mask.Hides(elementPattern(path, rest)) {
 		c.checkPathRead(v, read, hidden)
@@ -229,8 +232,8 @@ func (c *checker) checkAggregateReads(s *Sink, hidden hiddenPaths) {
 	}
 }
 
-// checkTemplateReads refuses a template that reads a hidden path. forEach is the path of the list whose elements are
-// {each}; "" if there is no list.
+// checkTemplateReads refuses a template that reads a hidden path. forEach is the path of the list whose elements {each}
+// reads. It is "" if there is no list.
 func (c *checker) checkTemplateReads(v *value, forEach string, hidden hiddenPaths) {
 	t := templateOf(v)
 	if t == nil {
@@ -267,7 +270,7 @@ func (c *checker) warnMaskedEvents(n *Notify, hidden hiddenPaths) {
 	}
 }
 
-// elementPattern returns the pattern of the path rest in every element of a list.
+// elementPattern returns the pattern of the path rest inside every element of a list.
 func elementPattern(list, rest string) string { return joinPattern(list+"[*]", rest) }
 
 // joinPattern returns the pattern of the path rest inside the values that pattern matches.

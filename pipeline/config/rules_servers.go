@@ -50,8 +50,8 @@ func (c *checker) refuseRows(t *Table, usedBy string) {
 	}
 }
 
-// CheckFunctionLetters returns an error if the dead letters are in a folder. A Lambda function cannot keep a folder:
-// its folders are removed with its environment.
+// CheckFunctionLetters returns an error if the file stores dead letters in a folder. A Lambda function cannot use a
+// folder, because it is removed together with the environment of the function.
 func (cfg *Config) CheckFunctionLetters() error {
 	if d := cfg.DeadLetters; d != nil && d.Dir != "" {
 		return fmt.Errorf(
@@ -60,8 +60,8 @@ func (cfg *Config) CheckFunctionLetters() error {
 	return nil
 }
 
-// SinkWithoutDeadLetters returns a sink that can refuse a change permanently, if the file has no dead letters.
-// Otherwise it returns nil.
+// SinkWithoutDeadLetters returns the first sink that can refuse a change permanently, if the file has no dead letters.
+// It returns nil if the file has dead letters or only archives.
 func (cfg *Config) SinkWithoutDeadLetters() *Sink {
 	i := slices.IndexFunc(cfg.Sinks, func(s Sink) bool { return s.Archive == nil })
 	if cfg.DeadLetters != nil || i < 0 {
@@ -70,8 +70,8 @@ func (cfg *Config) SinkWithoutDeadLetters() *Sink {
 	return &cfg.Sinks[i]
 }
 
-// checkDeadLetters checks the place of dead letters, and max_hold. It warns of a consumer without dead letters if a
-// sink can fail permanently.
+// checkDeadLetters checks where dead letters are stored, and max_hold. If the file has no dead letters, it warns of a
+// sink that can refuse a change permanently in a consumer.
 func (c *checker) checkDeadLetters() {
 	d, inTable := c.cfg.DeadLetters, c.cfg.Leases != nil && c.cfg.Leases.Table.Name != ""
 	if d == nil {
@@ -111,8 +111,8 @@ func (c *checker) checkTargetName(name *string, kind string) {
 		"%s is no %s's name or address: it holds a space, or a letter that is not ASCII", yamlbind.Quoted(*name), kind)
 }
 
-// warnSharedBucket warns of dead letters in the bucket of an archive. Readers of a masked archive could read unmasked
-// dead letters, and one lifecycle rule of the bucket cannot expire only the dead letters.
+// warnSharedBucket warns of dead letters in the bucket of an archive. Whoever may read a masked archive could read
+// unmasked dead letters there. A lifecycle rule for the bucket would expire the archive together with the dead letters.
 func (c *checker) warnSharedBucket(d *DeadLetters) {
 	if d.Dir != "" {
 		return
@@ -127,7 +127,7 @@ func (c *checker) warnSharedBucket(d *DeadLetters) {
 		case d.Bucket == "" && d.Queue != "":
 			c.Warn(&d.Queue, hint,
 				"dead letters that are too large for a message go to sinks.%s.archive.bucket: they hold changes whole and unmasked, and expire, which an archive does not", s.Name)
-			return // only the first archive's bucket gets them
+			return // such dead letters go only to the bucket of the first archive
 		}
 	}
 }
@@ -154,8 +154,8 @@ func (c *checker) checkConnections() {
 	}
 }
 
-// checkAuth checks that a connection has exactly the keys of its auth mode. server is nil if the address is missing or
-// wrong.
+// checkAuth checks that a connection has exactly the keys of its auth mode. server is the URL of the server; it is nil
+// if the URL is missing or wrong.
 func (c *checker) checkAuth(conn *Connection, server *url.URL) {
 	basic := conn.Auth == "basic"
 	for _, k := range []struct {

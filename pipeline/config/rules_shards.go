@@ -1,7 +1,8 @@
 package config
 
 // checkViewShards checks that a view has both shards and a {@shard} in its partition key, or neither. With shards, two
-// items must not be able to claim the same row, because they could be in different shards.
+// items must not be able to claim the same row (request it). The shard depends on the item, so the two rows could be in
+// different shards, and the collision would not be found.
 func (c *checker) checkViewShards(s *Sink) {
 	v := s.View
 	key := c.ValueOf(&v.Key)

@@ -10,9 +10,9 @@ import (
 
 const stateHint = "say it in the `when` of each state sink, or put the filter under the sinks that are about changes"
 
-// checkStateFilters refuses filters that could drop the change with which an item leaves one of the sinks. Filters in
-// Go code are checked by the program that has the code. where describes the position of the filters in a message, as
-// "above the state sink orders".
+// checkStateFilters refuses filters that could make one of the sinks, which keep state, miss a change that removes an
+// item from it. Filters in Go code are checked by the program that has the code. where describes the position of the
+// filters in messages, for example "above the state sink orders".
 func (c *checker) checkStateFilters(fs []Filter, where string, sinks []*Sink) {
 	for _, f := range fs {
 		code, isGo := f.Filter.(*GoFilter)
@@ -29,12 +29,12 @@ func (c *checker) checkStateFilters(fs []Filter, where string, sinks []*Sink) {
 	}
 }
 
-// checkTTLFilter checks a filter that drops TTL deletes. It refuses the filter if an aggregate retracts expired items,
-// or if a sink finds the documents to remove only by the old image of a delete. Otherwise it warns of the effect on the
-// sinks.
+// checkTTLFilter checks a filter that drops TTL deletes. It refuses the filter in two cases: an aggregate retracts
+// expired items, or a search sink needs the old image of a delete to find the documents to remove. Otherwise it warns
+// of the effect on the sinks.
 func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
 	rowsStay, countsReplaced := false, false
-	var leftovers []string // sinks that cannot find the row or document of an expired item
+	var leftovers []string // sinks that cannot find the row or document of an expired item that comes back
 	for _, s := range sinks {
 		switch {
 		case s.Search != nil && s.Search.ForEach != nil:
@@ -64,7 +64,8 @@ func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
 		"TTL deletes are dropped %s: an item that comes back under an expired one's key counts in its place", where)
 }
 
-// missedChanges describes the changes that a state sink would miss because of the filter action.
+// missedChanges describes, for a message, the changes that a sink with state would miss because of a filter. action is
+// the filter's drop, keep or func.
 func missedChanges(action *value) string {
 	drop := action.Name == "drop"
 	const otherwise = "a delete, or a change that makes an item leave, would be missed where the condition judges it otherwise " +
@@ -123,8 +124,8 @@ func (c *checker) checkView(s *Sink) {
 	c.checkTransactionReach(s)
 }
 
-// checkTransactionReach checks that one transaction can write the rows of a view and their guards or tombstones. A
-// DynamoDB transaction covers one account and one Region.
+// checkTransactionReach checks that one transaction can write the rows of a view together with their guards or
+// tombstones in the state table. A DynamoDB transaction covers only one account and one Region.
 func (c *checker) checkTransactionReach(s *Sink) {
 	v := s.View
 	rowsPlace, statePlace := regionAndAccount(v.Table.ARN), ""
@@ -169,8 +170,8 @@ func regionAndAccount(arn string) string {
 	return parts[3] + ":" + parts[4]
 }
 
-// reportMissingState notes the problem that the file names no state table although a sink needs it. One problem names
-// all these sinks.
+// reportMissingState notes that sink s needs a state table, and the file names none. A single problem names all such
+// sinks.
 func (c *checker) reportMissingState(s *Sink, field any, hint, message string) {
 	c.stateless = append(c.stateless, s.Name)
 	if len(c.stateless) == 1 {

@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// undeclaredMessage returns the message and the hint for a name that no part of the file declares.
+// undeclaredMessage returns the message and the hint for a name that the file does not declare.
 func (c *checker) undeclaredMessage(u *entity.Undeclared) (message, hint string) {
 	message, hint = wrongKindMessage(u, fmt.Sprintf("%s is declared %s", u.Path, u.Kind))
 	switch {
@@ -35,8 +35,8 @@ func (c *checker) undeclaredMessage(u *entity.Undeclared) (message, hint string)
 	return message, hint
 }
 
-// wrongKindMessage returns the message and the hint for elements or members of a value whose type has none. declared
-// describes the type of the value. wrongKindMessage returns "" if the type can have the name.
+// wrongKindMessage returns the message and the hint for a path into a value whose type has no elements or members.
+// declared describes the type of the value. message is "" if the type can have members.
 func wrongKindMessage(u *entity.Undeclared, declared string) (message, hint string) {
 	switch {
 	case u.Name == "":
@@ -47,7 +47,7 @@ func wrongKindMessage(u *entity.Undeclared, declared string) (message, hint stri
 	return "", ""
 }
 
-// declareHintAnywhere returns a hint to declare an attribute beside the attributes that the file already declares.
+// declareHintAnywhere returns a hint to declare an attribute where the file already declares attributes.
 func (c *checker) declareHintAnywhere(kind, name string) string {
 	place := "`attributes`"
 	if len(c.cfg.Attributes) == 0 {
@@ -92,7 +92,8 @@ func (c *checker) undeclaredInScope(u *entity.Undeclared, sc *entity.Scope) (mes
 	return message, hint
 }
 
-// declaredBy returns the name of the only entity that declares an attribute. It returns "" if none or several do.
+// declaredBy returns the name of the entity that declares an attribute. It returns "" if no entity or several entities
+// declare the attribute.
 func (c *checker) declaredBy(name string) (only string) {
 	for _, e := range c.entitySet().All() {
 		switch {
@@ -106,11 +107,10 @@ func (c *checker) declaredBy(name string) (only string) {
 	return only
 }
 
-// builtinNames are built-in names of templates. People often forget their @.
+// builtinNames are names that templates read with an @, such as {@key}. People often forget the @.
 var builtinNames = []string{"key", "version", "time", "table", "entity"}
 
-// refineHint returns a better hint for a name that is not declared, if it is a likely mistake. Otherwise it returns
-// hint.
+// refineHint returns a better hint for an undeclared name if the name is a typical mistake. Otherwise it returns hint.
 func (n *nameCheck) refineHint(v *value, u *entity.Undeclared, hint string) string {
 	isTemplate := templateOf(v) != nil
 	switch {
@@ -120,7 +120,7 @@ func (n *nameCheck) refineHint(v *value, u *entity.Undeclared, hint string) stri
 	case isTemplate && slices.Contains(builtinNames, u.Name):
 		return "write {@" + u.Name + "}. Or " + hint
 	case slices.Contains(n.elementNames(), u.Name) && v.Name != "index" && v.Name != "routing":
-		// these two read the item, not the element
+		// index and routing cannot read an element
 		each := "each." + u.Name
 		if isTemplate {
 			each = "{" + each + "}"
@@ -132,7 +132,7 @@ func (n *nameCheck) refineHint(v *value, u *entity.Undeclared, hint string) stri
 	return hint
 }
 
-// elementNames returns the names that are declared in the elements {each}.
+// elementNames returns the names that the elements of for_each declare.
 func (n *nameCheck) elementNames() []string {
 	p, err := item.ParsePattern(n.eachPattern)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// kinds are the kinds of scalars that only tablewake.yaml has.
+// kinds has the kinds of scalars that only tablewake.yaml has, such as templates and paths.
 var kinds = yamlbind.Kinds{
 	Named: map[string]*yamlbind.Kind{
 		"name": yamlbind.Like("name", `[A-Za-z][A-Za-z0-9_-]{0,63}`,
@@ -51,21 +51,22 @@ const tableARN = `arn:[a-z0-9-]+:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_
 
 func readTable(_ *yamlbind.File, v *yamlbind.Value) any { return parseTable(v.Source) }
 
-// withBraces marks k as the kind of a text with placeholders.
+// withBraces marks k as a kind of text that can have placeholders in braces. It returns k.
 func withBraces(k *yamlbind.Kind) *yamlbind.Kind {
 	k.Braces = true
 	return k
 }
 
-// expressionKind returns the kind of an expression. root is its main variable, for hints: item or new.
+// expressionKind returns the kind of an expression. root is the main variable of the expression, item or new; hints use
+// it.
 func expressionKind(root string, read yamlbind.Reader) *yamlbind.Kind {
 	k := yamlbind.Textual("an expression", read)
 	k.Instead = func(n *yaml.Node) string { return comparisonHint(root, n) }
 	return k
 }
 
-// comparisonHint returns the hint for a mapping or a list in place of an expression, as {Status: paid} or [item.Status
-// == "paid"]. It returns "" for other values.
+// comparisonHint returns the hint for a mapping or a list in place of an expression, such as {Status: paid} or
+// [item.Status == "paid"]. It returns "" for other values.
 func comparisonHint(root string, n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.SequenceNode && len(n.Content) == 1 && n.Content[0].Kind == yaml.ScalarNode:
@@ -115,7 +116,7 @@ func readsNames(v *value) bool {
 	return strings.Contains(v.Field, ".notify.attributes") || strings.Contains(v.Field, ".aggregate.values")
 }
 
-// readStart reads source.start: a word or a time.
+// readStart reads source.start, which is a word or a time. It returns nil if a problem was reported.
 func readStart(f *yamlbind.File, v *yamlbind.Value) any {
 	switch v.Source {
 	case "trim_horizon":
@@ -157,7 +158,7 @@ func expression[T any](compileExpr func(*expr.Env, string) (T, error)) yamlbind.
 		}
 		c := yamlbind.Context[*checker](f)
 		if c.isBrokenAt(v.Field) {
-			return nil // the wrong `of`, or the wrong entity, is already reported
+			return nil // a problem says already that `of` or the entity is wrong
 		}
 		env := c.exprEnv(v)
 		misread := false
@@ -167,14 +168,14 @@ func expression[T any](compileExpr func(*expr.Env, string) (T, error)) yamlbind.
 		}
 		t, err := compileExpr(&env, src)
 		if err != nil && misread {
-			return nil // the key is already reported
+			return nil // failMisreads has reported the key
 		}
 		return compile(f, v, src, func(string) (T, error) { return t, err })
 	}
 }
 
-// compile parses the source of a template or an expression. It reports an error of the parser at its position in
-// the file.
+// compile parses the source of a template or an expression. It returns nil after an error, and reports the error at its
+// position in the file.
 func compile[T any](f *yamlbind.File, v *yamlbind.Value, src string, parse func(string) (T, error)) any {
 	t, err := parse(src)
 	if err == nil {

@@ -19,9 +19,9 @@ import (
 
 // settings returns the settings that shape the output of a sink, in canonical form, by their path. They include the
 // sink's own keys ("view.key.PK") and keys outside the sink ("source.tables", "filters", "detect.paid", "sensitive",
-// "hmac_key"). Two files have the same settings if the sink writes the same output with both. It makes no difference
-// whether a file writes a default or leaves it out. The sink's speed and its destination are not included. Secrets are
-// included as digests.
+// "hmac_key"). Two files with the same settings make the sink write the same output. It makes no difference whether a
+// file writes a default or leaves it out. Keys that only change the sink's speed or its destination are not included.
+// Secrets are included as digests.
 func (c *checker) settings(s *Sink) map[string]string {
 	kind := c.ValueOf(s).Entries[0]
 	m := make(settings)
@@ -29,7 +29,7 @@ func (c *checker) settings(s *Sink) map[string]string {
 
 	m.set("source.tables", joinSet(texts(c.cfg.Source.Tables, tableName)))
 	if c.cfg.Source.Kinesis != "" {
-		m.set("source.kinesis", "versions are times") // the name of the stream does not change the output
+		m.set("source.kinesis", "versions are times") // the name of the Kinesis stream does not change the output
 	}
 	m.set("filters", c.canonicalFilters(c.cfg.Filters))
 	m.set(kind.Name+".filters", c.canonicalFilters(s.Filters))
@@ -42,7 +42,7 @@ func (c *checker) settings(s *Sink) map[string]string {
 		fallthrough
 	case s.View != nil:
 		m.setForEach("view", s.View.ForEach)
-		// This setting is always set, also if the file leaves it out.
+		// This setting is always set, even if the file leaves it out.
 		m.set("view.tombstones", map[bool]string{true: "in_place", false: "apart"}[s.View.InPlace])
 	case s.Search != nil:
 		m.set("search.fields.include", joinSet(texts(s.Search.Fields.Include, canonicalPath)))
@@ -54,7 +54,7 @@ func (c *checker) settings(s *Sink) map[string]string {
 	return m
 }
 
-// settings are texts in canonical form, by the path of their key.
+// settings maps the path of a key to the key's value in canonical form.
 type settings map[string]string
 
 func (m settings) set(path, text string) {
@@ -95,7 +95,7 @@ func (m settings) add(path string, v *value) {
 	}
 }
 
-// setForEach sets for_each.path. The short form of for_each gets the same setting.
+// setForEach sets for_each.path, so that the short form, for_each: PATH, has the same settings as the long form.
 func (m settings) setForEach(kind string, e *ForEach) {
 	if e == nil {
 		return
@@ -134,7 +134,8 @@ func (m settings) addDetectors(s *Sink, detect *value) {
 	}
 }
 
-// addEntities adds the entities that decide which items the sink receives and how its rows are guarded.
+// addEntities adds the entities that decide which items the sink receives and how its rows are guarded (protected from
+// older versions).
 func (m settings) addEntities(c *checker, s *Sink) {
 	var names []string
 	if c.readsEntity(c.ValueOf(s)) {
@@ -169,15 +170,15 @@ func (c *checker) readsEntity(v *value) bool {
 	return t != nil && t.ReadsEntity() || slices.ContainsFunc(v.All(), c.readsEntity)
 }
 
-// addSensitive adds the sensitive paths that are hidden from the sink and that affect its output. A view and an
-// aggregate read no hidden path.
+// addSensitive adds the sensitive paths that are hidden from the sink, if they affect its output. They do not affect a
+// view or an aggregate, which read no hidden path.
 func (m settings) addSensitive(cfg *Config, s *Sink) {
 	secret := s.Search != nil && (s.Search.HashID || len(s.Search.Fields.Hash) > 0)
 	mask, err := mask.New(cfg.Sensitive, []byte("any"))
 	if err == nil && s.View == nil && s.Aggregate == nil {
 		if text := hiddenText(mask.Except(s.AllowSensitive), s); text != "" {
 			m["sensitive"] = text
-			secret = secret || s.Search == nil // a document leaves hidden values out instead of masking them
+			secret = secret || s.Search == nil // a document leaves hidden values out, so masking needs no secret
 		}
 	}
 	if secret && cfg.HMACKey != "" {
@@ -186,7 +187,7 @@ func (m settings) addSensitive(cfg *Config, s *Sink) {
 	}
 }
 
-// addSensitiveRows adds the sensitive paths that rows with all attributes leave out.
+// addSensitiveRows adds the sensitive paths that a view with attributes: all leaves out of its rows.
 func (m settings) addSensitiveRows(cfg *Config, s *Sink) {
 	if mask, err := mask.New(cfg.Sensitive, []byte("any")); err == nil {
 		m.set("sensitive", joinSet(texts(mask.Except(s.AllowSensitive).Patterns(), canonicalPattern)))

@@ -29,29 +29,30 @@ type Sink struct {
 	Notify    *Notify    `key:"notify" doc:"Detected events as CloudEvents."`
 	Custom    *Custom    `key:"custom" doc:"A Go sink given to sinks.Assemble."`
 
-	// Of is empty for every item
+	// Of is empty if the sink takes every item.
 	Of      []string `key:"of,single,first" is:"entity" below:"view,aggregate,search,archive,notify,custom" doc:"Only items of these entities."`
 	Filters []Filter `key:"filters,apart" ref:"filters" below:"view,aggregate,search,archive,notify,custom" doc:"What to drop before this sink alone."`
-	// WhenItem is nil for every item
+	// WhenItem is nil if `when` is not set, or if the sink keeps no state.
 	WhenItem *expr.Item `key:"when" below:"view,aggregate,search" doc:"Condition of the sink in CEL: over item in state sinks; over old, new, op, keys, time and ttl in the others."`
-	// WhenChange is nil for every change
+	// WhenChange is nil if `when` is not set, or if the sink keeps state.
 	WhenChange *expr.Change `key:"when" below:"archive,notify,custom" doc:"Condition of the sink in CEL: over item in state sinks; over old, new, op, keys, time and ttl in the others."`
-	// 0: unlimited
+	// Rate is 0 if it is unlimited.
 	Rate float64 `key:"rate,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Deliveries a second. Default: unlimited."`
-	// 0: the pipeline's default
+	// Concurrency is 0 if the file does not set it: the pipeline then uses its default.
 	Concurrency    int            `key:"concurrency,apart,late" def:"4" below:"view,aggregate,search,archive,notify,custom" doc:"Writes in flight."`
 	Batch          Batch          `key:"batch,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Bounds of one write."`
 	NoBackfill     bool           `key:"backfill,apart" words:"wait,none" yes:"none" def:"wait" below:"view,aggregate,search" doc:"What to do when the sink is added to a pipeline that has written before: wait until tablewake backfill fills it, or begin with the changes of now (none)."`
 	AllowSensitive []item.Pattern `key:"allow_sensitive,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Sensitive paths that this sink may hold."`
 
-	Scope *entity.Scope // entities of Of; nil for every item
+	Scope *entity.Scope // scope of the entities in Of; nil if Of is empty
 
-	// Settings has the settings that shape the output, by path: "view.key.PK", also of other parts of the file:
-	// "source.tables", "filters". Secrets are digests
+	// Settings has the settings that shape the output, by path, such as "view.key.PK". It includes settings of other
+	// parts of the file, such as "source.tables" or "filters". Secrets are digests.
 	Settings map[string]string
 }
 
-// Made sets the filters. It empties a sink of several kinds, which is already a problem.
+// Made is called after the keys are read. It sets the filters and the scope. It empties a sink that has no kind or
+// several kinds, about which there is a problem already.
 func (s *Sink) Made(f *yamlbind.File, v *value) {
 	if len(v.Entries) != 1 {
 		*s = Sink{Name: s.Name, Line: s.Line}
@@ -68,8 +69,9 @@ func (s *Sink) Made(f *yamlbind.File, v *value) {
 	c.sinks = append(c.sinks, s)
 }
 
-// Kept returns the conditions of the changes that the sink receives, in the order of evaluation. Other changes are
-// counted by the name of the condition. A state sink whose entities have conditions also has [Sink.ItemCondition].
+// Kept returns the filters before the sink, in the order of evaluation. The sink receives the changes that all of them
+// keep. A dropped change is counted by the name of the filter that drops it. For a sink that keeps state, the
+// conditions on items come in addition, from [Sink.ItemCondition].
 func (s *Sink) Kept() []pipeline.Filter {
 	var kept []pipeline.Filter
 	switch {
@@ -88,8 +90,8 @@ func (s *Sink) Kept() []pipeline.Filter {
 	return kept
 }
 
-// ItemCondition returns the condition of the items that a state sink holds. It returns nil if the sink holds every item
-// that its filters keep.
+// ItemCondition returns the condition that an item must meet to be in a sink that keeps state. It returns nil if every
+// item that the sink's filters keep is in it.
 func (s *Sink) ItemCondition() pipeline.ItemCondition {
 	var when pipeline.ItemCondition
 	if s.WhenItem != nil {
@@ -101,12 +103,13 @@ func (s *Sink) ItemCondition() pipeline.ItemCondition {
 	return when
 }
 
-// KeepsState reports whether the sink is a view, an aggregate or a search index: its output is a function of the
-// table's items, and it remembers their versions.
+// KeepsState reports whether the sink keeps state: it is a view, an aggregate or a search sink. The output of such a
+// sink is a function of the table's items, and the sink remembers the versions of the items.
 func (s *Sink) KeepsState() bool { return s.View != nil || s.Aggregate != nil || s.Search != nil }
 
 // LocatedByKey reports whether the key of an item is enough to find its row in the view, or its document in the search
-// index. Otherwise an image or the guard of the item is needed.
+// index. If it is not, an image of the item or its guard (the sink's stored note about the item) is needed. It returns
+// false for other sinks.
 func (s *Sink) LocatedByKey() bool {
 	switch {
 	case s.View != nil:
@@ -118,7 +121,7 @@ func (s *Sink) LocatedByKey() bool {
 	return false
 }
 
-// Batch bounds one write. A zero value means the default of the pipeline.
+// Batch bounds one write. Where a field is zero, the pipeline uses its default.
 type Batch struct {
 	_      any           `ref:"batch"`
 	Count  int           `key:"count,late" def:"500" doc:"Deliveries."`
@@ -135,28 +138,29 @@ type Column struct {
 // View keeps one row for each item that `when` takes.
 type View struct {
 	Table Table `key:"table,required" form:"NAME" doc:"Table of the rows."`
-	// ForEach is nil if an item has one row
+	// ForEach is nil if an item has one row.
 	ForEach *ForEach `key:"for_each" doc:"Elements of the item that have a row each; templates read {each.path} and {@each}."`
 	Key     []Column `key:"key,required,ordered,shard" form:"{PK: 'NAME#{Attribute}', SK: '{@key}'}" ref:"columns" doc:"Partition key and sort key of a row."`
 	Shards  int      `key:"shards" max:"256" def:"1" doc:"Number of shards that {@shard} in the partition key spreads a hot partition over."`
-	// Attributes are in the order of the file
+	// Attributes are in the order of the file.
 	Attributes []Column `key:"attributes" form:"{NAME: '{Attribute}'}" ref:"all_or_columns" or:"all" doc:"What else a row holds; all copies the item."`
 	Collision  string   `key:"on_collision" words:"dead_letter,keep_first,last" def:"dead_letter" doc:"What to do when several items claim a row."`
 	InPlace    bool     `key:"tombstones" words:"apart,in_place" yes:"in_place" def:"apart" doc:"Where the tombstone of a removed row is: in the state table, or at the row's key, where readers leave it out."`
 
 	AllAttributes bool // rows have the attributes of the item; Attributes is empty
 
-	unique []string // names that identify an item of the sink's entity; nil if there are none
+	unique []string // names of `unique` in the sink's entity, which identify an item; nil if there are none
 }
 
-// Made sets AllAttributes, and the path of ForEach.
+// Made is called after the keys are read. It sets AllAttributes, and the path of ForEach.
 func (v *View) Made(_ *yamlbind.File, at *value) {
 	v.ForEach.setPath(at.Get("for_each"))
 	v.AllAttributes = at.Get("attributes").Text() == "all"
 }
 
 // RowsGuardThemselves reports whether the key of each row contains its item's {@key}, or the names that identify the
-// item ([View.Unique]). Otherwise the guard of a row may be a record of its item. With ForEach it always is.
+// item ([View.Unique]). Such a row stores its own guard (the version that refuses older writes). Otherwise the guard
+// may be a record of the item in the state table. With ForEach it always is.
 func (v *View) RowsGuardThemselves() bool {
 	return v.ForEach == nil && (v.hasKey() || v.Unique() != nil)
 }
@@ -166,8 +170,9 @@ func (v *View) hasKey() bool {
 	return slices.ContainsFunc(v.Key, func(c Column) bool { return c.Template.HasKey() })
 }
 
-// Unique returns the names that identify an item, if the key of its row has all of them and nothing else decides which
-// item owns the row. If two items still have the same row, the names do not identify them: this is a collision.
+// Unique returns the names that identify an item, if the key of the item's row has all of them. It returns nil if the
+// key does not, if the key has {@key}, or if on_collision decides which item owns a row. If two items still have the
+// same row, the names do not identify the items, and that is a collision.
 func (v *View) Unique() []string {
 	if len(v.unique) == 0 || v.hasKey() || v.Collision != "dead_letter" {
 		return nil
@@ -184,8 +189,8 @@ func (v *View) Unique() []string {
 	return v.unique
 }
 
-// RowsMayGuardThemselves reports whether rows guard themselves at least for some source tables. These are tables whose
-// key attributes are all in the row's key.
+// RowsMayGuardThemselves reports whether rows guard themselves for at least some source tables. They do for a table if
+// the row's key contains all of the table's key attributes.
 func (v *View) RowsMayGuardThemselves() bool {
 	return v.RowsGuardThemselves() || v.ForEach == nil &&
 		slices.ContainsFunc(v.Key, func(c Column) bool { return len(c.Template.EscPaths()) > 0 })
@@ -194,25 +199,26 @@ func (v *View) RowsMayGuardThemselves() bool {
 // Aggregate counts the items that `when` takes, in groups.
 type Aggregate struct {
 	Table Table `key:"table,required" form:"NAME" doc:"Table of the group rows."`
-	// Group has templates over the item, and over {each...} if ForEach is set
+	// Group has templates that read the item. If ForEach is set, they can also read the element ({each...}).
 	Group []Column `key:"group,required,ordered,each" form:"{PK: 'NAME#{Attribute}', SK: ALL}" doc:"Key of a group's row."`
-	// Values are in the order of the file
+	// Values are in the order of the file.
 	Values []AggregateValue `key:"values,required" form:"{NAME: count, NAME: {sum: PATH}}" doc:"What is counted, by attribute."`
-	// "": the item counts
+	// ForEach is "" if each item counts once.
 	ForEach string `key:"for_each" is:"path" doc:"List whose elements count one by one."`
-	// Shards: a read of the group reads every shard
+	// Shards is the number of rows that a group is spread over. A reader of the group must read all of them.
 	Shards    int  `key:"shards" max:"256" def:"1" doc:"Rows that a hot group is spread over."`
 	KeepOnTTL bool `key:"on_ttl_delete,required" words:"keep,retract" yes:"keep" doc:"Whether an expired item still counts."`
 }
 
 // AggregateValue is one value of a group's row.
 type AggregateValue struct {
-	Name string `key:"*"` // attribute
+	Name string `key:"*"` // attribute of the group's row
 	Of   string // count, sum, min, max or distinct
-	Path string // path in the item, or in the element if Each is set; "" for a count, and for the element itself
-	Each bool   // the file has each.Path, or each alone
+	// Path is a path in the item, or in the element if Each is set. It is "" for a count, and for the element itself.
+	Path string
+	Each bool // the file has each.Path, or each alone
 
-	Bound *entity.Binding // binding of the name Path in the keys of the sink's entities; nil if Path is a path
+	Bound *entity.Binding // Path as a name that the keys of the sink's entities bind; nil if Path is a path
 
 	_ string `key:"=" words:"count"`
 	_ string `key:"sum" form:"PATH" is:"path" doc:"Exact sum."`
@@ -222,7 +228,7 @@ type AggregateValue struct {
 	_ any    `one:"sum,min,max,distinct"`
 }
 
-// Made sets the values, and finds the paths that begin at an element.
+// Made is called after the keys are read. It sets the values, with Each for the paths that begin at an element.
 func (a *Aggregate) Made(_ *yamlbind.File, v *value) {
 	a.Values = nil
 	for _, e := range v.Get("values").All() {
@@ -239,8 +245,8 @@ func (a *Aggregate) Made(_ *yamlbind.File, v *value) {
 	}
 }
 
-// cutEachPrefix returns the path inside the element: PATH for each.PATH, [0].PATH for each[0].PATH, "" for each. ok is
-// false for any other path.
+// cutEachPrefix returns the path inside the element. It is PATH for each.PATH, [0].PATH for each[0].PATH, and "" for
+// each. ok is false for any other path.
 func cutEachPrefix(path string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(path, "each")
 	if !ok || rest != "" && rest[0] != '.' && rest[0] != '[' {
@@ -251,32 +257,32 @@ func cutEachPrefix(path string) (rest string, ok bool) {
 
 // Search keeps one document for each item that `when` takes.
 type Search struct {
-	// "": local only
+	// Connection is "" if the sink only runs on embedded stores.
 	Connection string `key:"connection,apart" is:"name" doc:"One of connections."`
-	// ForEach is nil if an item has one document
+	// ForEach is nil if an item has one document.
 	ForEach *ForEach `key:"for_each" doc:"Elements of the item that have a document each, in which the element is in place of its list, set or map."`
-	// Index may have placeholders
+	// Index may have placeholders.
 	Index  *template.Template `key:"index,required" form:"NAME" doc:"Index of the documents."`
 	Fields Fields             `key:"fields" doc:"What a document holds."`
-	// Mapping is the JSON of the file; nil: the store makes the mapping
+	// Mapping is the JSON of the mapping file. It is nil if the file names none: then the store makes the mapping.
 	Mapping json.RawMessage `key:"mapping,apart" doc:"JSON file of the index's mapping, beside this file."`
-	// Fast compares creation times in whole seconds
+	// Fast is true if versions are compared as creation times, in whole seconds.
 	Fast   bool `key:"mode" words:"exact,fast" yes:"fast" def:"exact" doc:"How versions are compared."`
 	HashID bool `key:"id" words:"key,hmac" yes:"hmac" def:"key" doc:"What document ids are made of."`
-	// Routing is nil if documents are routed by their id
+	// Routing is nil if documents are routed by their id.
 	Routing *template.Template `key:"routing" doc:"Routing of the documents, made of keys alone."`
-	// OnDemand creates an index when its first document comes
+	// OnDemand is true if an index is created when its first document is written.
 	OnDemand bool `key:"create,apart" words:"on_start,on_demand" yes:"on_demand" def:"on_start" doc:"When indexes are made."`
-	// 0: any number
+	// MaxIndexes is 0 if any number of indexes is allowed.
 	MaxIndexes int `key:"max_indexes,apart" doc:"Bound on what an index template may make."`
 }
 
-// Made sets the path of ForEach.
+// Made is called after the keys are read. It sets the path of ForEach.
 func (s *Search) Made(_ *yamlbind.File, at *value) { s.ForEach.setPath(at.Get("for_each")) }
 
-// Fields is what a document holds, by the paths of attributes.
+// Fields defines which attributes a document holds, and how.
 type Fields struct {
-	// Include also has the attributes of Hash
+	// Include also has the paths of Hash, if it is not empty.
 	Include []string          `key:"include,apart" is:"path" doc:"Only these. Default: every attribute."`
 	Exclude []string          `key:"exclude" is:"path" doc:"All but these."`
 	Rename  map[string]string `key:"rename" names:"path" doc:"Field name by path."`
@@ -284,7 +290,7 @@ type Fields struct {
 	Hash    []string          `key:"hash" is:"path" doc:"Paths that are written as an HMAC; included by that."`
 }
 
-// Made adds the hashed paths to Include.
+// Made is called after the keys are read. It adds the hashed paths to Include.
 func (f *Fields) Made(*yamlbind.File, *value) {
 	for _, p := range f.Hash {
 		if f.Include != nil && !slices.Contains(f.Include, p) {
@@ -301,37 +307,38 @@ type Archive struct {
 	Kinds    []string           `key:"kinds" words:"ttl_delete,user_delete,change" doc:"What is archived. Default: all kinds."`
 	Key      *template.Template `key:"key" doc:"Object key of layout per_item. Without {@version} an object holds the newest change of its item."`
 	RawNames bool               `key:"names" words:"escaped,raw" yes:"raw" def:"escaped" doc:"How values are written in the object key of layout per_item: raw keeps # and /."`
-	// Partition is between prefix and name; nil: none
+	// Partition is the folder between the prefix and the name of an object. It is nil if there is none.
 	Partition *template.Template `key:"partition" doc:"Folder of layout log's objects."`
 	Roll      Roll               `key:"roll,apart" doc:"When an object of layout log is closed."`
 	Format    string             `key:"format" words:"jsonl.zst,jsonl.gz,parquet" def:"jsonl.zst" doc:"Format of the objects."`
 	Columns   []Column           `key:"columns" ref:"columns" doc:"Columns of Parquet."` // in the order of the file
 	Images    string             `key:"images" words:"dynamodb_json,plain_json" def:"dynamodb_json" doc:"How images are written."`
 
-	// "": the bucket's default
+	// StorageClass is "" if the bucket's default is used.
 	StorageClass string `key:"storage_class,apart" words:"STANDARD,STANDARD_IA,ONEZONE_IA,INTELLIGENT_TIERING,GLACIER_IR,GLACIER,DEEP_ARCHIVE,REDUCED_REDUNDANCY" doc:"S3 storage class."`
-	// KMSKey is the id or ARN; "": the bucket's default
+	// KMSKey is the id or the ARN of a key. It is "" if the bucket's default is used.
 	KMSKey string   `key:"kms_key,apart" doc:"KMS key of the objects."`
 	Tags   []Column `key:"tags,apart" ref:"columns" doc:"Object tags."`
-	// Masked confirms that attributes are masked, which they are in any case
+	// Masked is the author's confirmation that sensitive attributes are masked. They are masked even if it is false.
 	Masked bool `key:"masked,apart" def:"false" doc:"Sensitive attributes are masked."`
 }
 
-// KeepsNewest reports whether an object holds only the newest change of its item. Such an archive is not a history:
-// nothing can be rebuilt from it.
+// KeepsNewest reports whether an object holds only the newest change of its item. Such an archive is not a history, so
+// no sink can be filled from it.
 func (a *Archive) KeepsNewest() bool { return a.PerItem && a.Key != nil && !a.Key.HasVersion() }
 
-// Made removes the default age of Roll from layout per_item, whose objects never wait.
+// Made is called after the keys are read. It removes the default age of Roll if the layout is per_item, because objects
+// of that layout never wait.
 func (a *Archive) Made(f *yamlbind.File, _ *value) {
 	if a.PerItem && !f.Has(&a.Roll) {
 		a.Roll.Age = 0
 	}
 }
 
-// Roll defines when an object of the log is closed. Its age bounds the delay of the checkpoint of a table with few
-// changes.
+// Roll defines when an object of layout log is closed. If a table has few changes, Age bounds how long they delay the
+// checkpoint.
 type Roll struct {
-	// 0: the sink's default
+	// Bytes is 0 if the file does not set it: the sink then uses its default.
 	Bytes int64         `key:"bytes,late" is:"size" def:"8MiB" doc:"Size of its records, before compression."`
 	Age   time.Duration `key:"age" def:"5m" doc:"How long its first change waits for others; 1h at most. A replay ignores it: the input alone cuts its objects."`
 }
@@ -339,7 +346,7 @@ type Roll struct {
 // Notify sends detected events.
 type Notify struct {
 	_          any         `most:"region,origin"`
-	_          any         `most:"queue,topic,bus"` // none: local only
+	_          any         `most:"queue,topic,bus"` // without a target, the sink only runs on embedded stores
 	Queue      string      `key:"queue,apart" doc:"Name or URL of an SQS queue."`
 	Topic      string      `key:"topic,apart" doc:"ARN of an SNS topic."`
 	Bus        string      `key:"bus,apart" doc:"Name or ARN of an EventBridge bus."`
@@ -349,7 +356,8 @@ type Notify struct {
 	Attributes []item.Path `key:"attributes" doc:"Attributes of the item that each event has: of the new image, else the old."`
 	_          string      `key:"format" words:"cloudevents,CloudEvents" def:"cloudevents" doc:"Format of the messages."`
 
-	Bound []*entity.Binding // bindings of the attributes that are names in the key of an entity; Attributes has the others
+	// Bound has the attributes that are names bound by the keys of entities. Attributes has the other attributes.
+	Bound []*entity.Binding
 }
 
 // Custom is a Go sink given to sinks.Assemble by name.

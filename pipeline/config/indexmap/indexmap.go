@@ -1,5 +1,5 @@
-// Package indexmap reads the mapping file of a search sink: the settings and mappings of an OpenSearch index. Both the
-// rules of the configuration and the store that creates the index use it.
+// Package indexmap reads the mapping file of a search sink, which has the settings and mappings of an OpenSearch index.
+// Both the rules of the configuration and the store that creates the index use the package.
 package indexmap
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Parse reads {"settings": ..., "mappings": ...}, or the value of mappings alone. It returns empty maps for an empty
-// file. It returns an error for a mapping that the index of a sink cannot have.
+// Parse reads a file with {"settings": ..., "mappings": ...}, or with the value of mappings alone. It returns empty
+// maps for an empty file. It returns an error for mappings that the index of a sink cannot have.
 func Parse(file json.RawMessage) (settings, mappings map[string]any, err error) {
 	settings, mappings = map[string]any{}, map[string]any{}
 	if len(file) > 0 {
@@ -90,7 +90,7 @@ func CheckScaledFloat(mappings map[string]any, path string, rename map[string]st
 		}
 		if !ok {
 			if _, hasTemplates := mappings["dynamic_templates"]; hasTemplates {
-				return nil // only the server knows the fields that a dynamic template maps
+				return nil // only the server knows how dynamic templates map a field
 			}
 			return fmt.Errorf("the mapping does not map %s so", strings.Join(fieldPath, "."))
 		}
@@ -125,14 +125,16 @@ func hasScaledFloat(v any) bool {
 	return false
 }
 
-// dottedField returns the field whose name in the mapping is the path joined by dots.
+// dottedField returns the field whose name in the mapping is the path joined by dots. It returns false if there is
+// none.
 func dottedField(mappings map[string]any, fieldPath []string) (map[string]any, bool) {
 	properties, _ := mappings["properties"].(map[string]any)
 	field, ok := properties[strings.Join(fieldPath, ".")].(map[string]any)
 	return field, ok
 }
 
-// FieldPath returns the path, as names, of the document field that holds the attribute at path.
+// FieldPath returns the path of the document field that has the attribute at path, as a list of names. rename maps the
+// paths of renamed fields to their new names.
 func FieldPath(path string, rename map[string]string) ([]string, error) {
 	original, err := pathNames(path)
 	if err != nil {
@@ -151,7 +153,7 @@ func FieldPath(path string, rename map[string]string) ([]string, error) {
 	return renamed, nil
 }
 
-// pathNames returns the names of a path. A path to an element of a list is an error.
+// pathNames returns the names that a path consists of. It returns an error if the path goes into a list.
 func pathNames(path string) ([]string, error) {
 	p, err := item.ParsePath(path)
 	if err != nil {

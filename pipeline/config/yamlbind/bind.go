@@ -16,7 +16,7 @@ type Maker interface {
 	Made(f *File, v *Value)
 }
 
-// Binder is a type that reads its value itself.
+// Binder is a type that reads its value from the file itself.
 type Binder interface {
 	Bind(f *File, v *Value)
 }
@@ -26,8 +26,9 @@ type SchemaMaker interface {
 	Schema() (ref string, schema map[string]any)
 }
 
-// bind checks the value against the rule and stores it in dst. outer is the struct around dst. If dst is not valid, the
-// value is only checked. A wrong value has no data, or lacks entries.
+// bind checks the value against the rule and stores it in dst. outer is the struct that contains dst. If dst is the
+// zero reflect.Value, bind only checks. After a problem, the Data of the value is nil, or some of its Entries are
+// missing.
 func (f *File) bind(v *Value, r *Rule, dst, outer reflect.Value) {
 	v.Rule = r
 	if dst.IsValid() {
@@ -71,7 +72,8 @@ func (f *File) bind(v *Value, r *Rule, dst, outer reflect.Value) {
 	}
 }
 
-// fieldOf returns a field of the struct dst. The result is not valid if dst is not valid, or if field is nil.
+// fieldOf returns a field of the struct dst. It returns the zero reflect.Value if dst is the zero reflect.Value, or if
+// field is nil.
 func fieldOf(dst reflect.Value, field []int) reflect.Value {
 	if !dst.IsValid() || field == nil {
 		return reflect.Value{}
@@ -79,7 +81,7 @@ func fieldOf(dst reflect.Value, field []int) reflect.Value {
 	return dst.FieldByIndex(field)
 }
 
-// store stores the scalar in a field. A zero does not replace the default.
+// store stores the scalar in a field. A zero value does not replace the default.
 func (v *Value) store(dst reflect.Value) {
 	if !dst.IsValid() {
 		return
@@ -116,7 +118,7 @@ func (r *Rule) defaults(dst reflect.Value) {
 	}
 }
 
-// object binds a mapping of known keys.
+// object binds a mapping whose keys are known: an object.
 func (f *File) object(v *Value, dst, outer reflect.Value) {
 	r := v.Rule
 	if r.defaults(dst); dst.IsValid() && r.lineField != nil {
@@ -142,7 +144,7 @@ func (f *File) object(v *Value, dst, outer reflect.Value) {
 		}
 	}
 	for _, g := range r.groups {
-		if !unknown { // the unknown key is reported, and is probably one of the group
+		if !unknown { // an unknown key is reported already, and is probably a misspelled key of the group
 			f.group(v, g)
 		}
 	}
@@ -153,8 +155,9 @@ func (f *File) object(v *Value, dst, outer reflect.Value) {
 	}
 }
 
-// bindMisspelled binds the member m, which is probably the key k with a wrong name. The wrong name is already reported,
-// so problems in m are not. Because m is bound, references to k cause no further problems.
+// bindMisspelled binds the member m, which is probably the key k with a misspelled name. The name has a problem
+// already, so problems inside m are dropped. m is bound nevertheless, so that other keys that refer to k cause no
+// further problems.
 func (f *File) bindMisspelled(v, m *Value, k Key, dst, outer reflect.Value) {
 	before := len(f.Problems)
 	meant := &Value{Field: Join(v.Field, k.Name), Name: k.Name, Key: m.Key, Node: m.Node, Alias: m.Alias, depth: m.depth}
@@ -178,7 +181,7 @@ func (k Key) missingHint() string {
 	return ""
 }
 
-// group checks that exactly one of a set of keys is given, or at most one.
+// group checks that the mapping has exactly one key of a group, or at most one if the group is optional.
 func (f *File) group(v *Value, g group) {
 	var have []string
 	for _, e := range v.Entries {
@@ -191,8 +194,8 @@ func (f *File) group(v *Value, g group) {
 		Enumerate(g.keys, "or"))
 }
 
-// unknownKeyHint returns the hint for an unknown key: to indent it under the key that it belongs to, or to write the
-// nearest known key.
+// unknownKeyHint returns the hint for an unknown key. The hint says to put the key under the key that it belongs to, or
+// to write the most similar known key.
 func (r *Rule) unknownKeyHint(members []*Value, name string) string {
 	for _, m := range members {
 		if kind, known := r.key(m.Name); known && r.hasKeysBelow {
@@ -214,8 +217,8 @@ func (r *Rule) unknownKeyHint(members []*Value, name string) string {
 	return "did you mean " + near + "?"
 }
 
-// nearestKey returns the key that was probably meant by an unknown name: table for tabel, TableName or table:NAME. It
-// returns "" if there is none.
+// nearestKey returns the key that an unknown name probably stands for. For example, it returns table for tabel,
+// TableName and table:NAME. It returns "" if no key is similar.
 func (r *Rule) nearestKey(name string) string {
 	for _, key := range r.keyNames() {
 		if strings.HasPrefix(name, key+":") || len(key) > 3 && strings.HasPrefix(strings.ToLower(name), key) {
@@ -225,7 +228,7 @@ func (r *Rule) nearestKey(name string) string {
 	return nearest.Name(name, r.keyNames())
 }
 
-// misspelled returns the member that is probably key with a wrong name, or nil if there is none.
+// misspelled returns the member whose name is probably a misspelled key, or nil if there is none.
 func (r *Rule) misspelled(members []*Value, key string) *Value {
 	i := slices.IndexFunc(members, func(m *Value) bool {
 		_, known := r.key(m.Name)
@@ -237,7 +240,7 @@ func (r *Rule) misspelled(members []*Value, key string) *Value {
 	return members[i]
 }
 
-// table binds a mapping of the user's own names.
+// table binds a mapping whose names the author of the file chooses: a map.
 func (f *File) table(v *Value, dst reflect.Value) {
 	members := f.Members(v)
 	reserve(dst, len(members))
@@ -270,15 +273,16 @@ func (f *File) notEmpty(v *Value, kind yaml.Kind) {
 		"is empty")
 }
 
-// reserve allocates the memory of n elements at once, so the addresses of the elements never change.
+// reserve allocates the memory of all n elements of a slice at once, so that the addresses of elements never change.
+// Values are found by these addresses.
 func reserve(dst reflect.Value, n int) {
 	if dst.IsValid() && dst.Kind() == reflect.Slice {
 		dst.Set(reflect.MakeSlice(dst.Type(), 0, n))
 	}
 }
 
-// entry binds the entry e of v to the next element of a slice, or to an element of a map. Unreadable entries are
-// dropped, except texts.
+// entry binds the entry e of v to the next element of a slice, or to an element of a map. A scalar entry that cannot be
+// read is dropped, unless the elements are strings.
 func (f *File) entry(v, e *Value, dst reflect.Value) {
 	var to reflect.Value
 	switch {

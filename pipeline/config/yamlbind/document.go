@@ -52,14 +52,14 @@ func invalidUTF8(b []byte) int {
 	return -1
 }
 
-// maxSearched is the maximum number of lines of a file in which the line of an error is searched. The search reads the
-// file again for each line after the error.
+// maxSearched is the maximum number of lines of a file in which syntax searches for the line of an error. The limit is
+// needed because the search parses the file again for each line after the error.
 const maxSearched = 500
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
-// syntax reports an error of the YAML parser. The parser names the line roughly or not at all. So syntax searches for
-// it: the longest beginning of the file that can be read ends before it.
+// syntax reports an error of the YAML parser. The parser names the line of the error roughly or not at all. So syntax
+// searches for the line: it is the first line after the longest beginning of the file that is YAML.
 func (f *File) syntax(err error) {
 	message, line, column, hint := err.Error(), 1, 1, ""
 	if m := yamlLine.FindStringSubmatch(message); m != nil {
@@ -76,8 +76,8 @@ func (f *File) syntax(err error) {
 	f.FailAt(max(line, 1), column, "", "not YAML: "+message, hint)
 }
 
-// findMistake returns the line and the column of the mistake that makes a line not YAML. The mistake may be in a later
-// line, inside braces or brackets that begin in this line. The hint is "" if no reason is found.
+// findMistake returns the line and the column of the mistake that makes a line invalid YAML. The mistake may be in a
+// later line, inside braces or brackets that begin in this line. hint is "" if findMistake finds no reason.
 func (f *File) findMistake(line int) (at, column int, hint string) {
 	for _, at := range []int{line, f.lineAbove(line)} {
 		if strings.HasPrefix(strings.TrimSpace(f.line(at)), "//") {
@@ -101,7 +101,8 @@ func (f *File) findMistake(line int) (at, column int, hint string) {
 	return line, column, hint
 }
 
-// readableLines returns the number of lines of the longest beginning of the file that is YAML.
+// readableLines returns the number of lines of the longest beginning of the file that is YAML. It does not count the
+// last line.
 func (f *File) readableLines() int {
 	for n := len(f.lines) - 1; n > 0; n-- {
 		var doc yaml.Node
@@ -112,8 +113,8 @@ func (f *File) readableLines() int {
 	return 0
 }
 
-// Resolved is the type of a scalar in YAML 1.2's core schema. That schema knows fewer forms than YAML 1.1: yes, on,
-// 1_000, 0b1 and 2006-01-02 are text.
+// Resolved is the type of a scalar in YAML 1.2's core schema. That schema knows fewer forms than YAML 1.1. For example,
+// yes, on, 1_000, 0b1 and 2006-01-02 are text in it.
 type Resolved uint8
 
 // The types of a scalar.
@@ -125,7 +126,7 @@ const (
 	IsFloat
 )
 
-// String names the type in a sentence.
+// String returns the name of the type for a sentence, such as "a number".
 func (r Resolved) String() string {
 	return [...]string{"text", "nothing", "a boolean", "a number", "a number"}[r]
 }

@@ -5,28 +5,29 @@ import (
 	"strings"
 )
 
-// Part is a piece of a scalar: text of the file, or the value of ${NAME}.
+// Part is a piece of a scalar. It is text of the file, or the value of a ${NAME}.
 type Part struct {
 	Text    string
 	Env     bool
 	Default bool // the variable is not set, and the file has a default
 }
 
-// Identifier is the form of a name that needs no quotes.
+// Identifier matches a name that needs no quotes.
 var Identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // reference is a ${NAME} or ${NAME:-default} of a scalar.
 type reference struct {
 	name, def  string
 	hasDefault bool
-	valid      bool // the brace is closed, and name can name a variable
+	valid      bool // the brace is closed, and name is a valid name of a variable
 }
 
 // envProblem is the problem of a reference that cannot be read.
 type envProblem struct{ message, hint string }
 
-// expand splits a scalar at each ${NAME} and ${NAME:-default}, and reads the variables; $${ is the text ${. The default
-// replaces a variable that is not set, or is empty. There is one problem for each reference that cannot be read.
+// expand splits a scalar at each ${NAME} and ${NAME:-default}, and reads the variables. $${ stands for the text ${. The
+// default replaces a variable that is not set or is empty. problems has one problem for each reference that cannot be
+// read.
 func (f *File) expand(s string) (parts []Part, problems []envProblem) {
 	if f.o.Getenv == nil {
 		return []Part{{Text: s}}, nil
@@ -68,8 +69,8 @@ func (f *File) expand(s string) (parts []Part, problems []envProblem) {
 	return parts, problems
 }
 
-// cutReference cuts s at its first reference. before is the text before the reference; in it, ${ replaces $${. rest is
-// the text after the reference. If s has no reference, found is false, and before is all of s.
+// cutReference cuts s at its first reference. before is the text before the reference, with each $${ replaced by ${.
+// rest is the text after the reference. If s has no reference, found is false, and before has all of s.
 func cutReference(s string) (before string, ref reference, rest string, found bool) {
 	for {
 		i := strings.Index(s, "${")
@@ -89,7 +90,7 @@ func cutReference(s string) (before string, ref reference, rest string, found bo
 	}
 }
 
-// join returns the parts as plain text. env reports whether some of it comes from the environment.
+// join joins the parts to plain text. env reports whether some of the text comes from environment variables.
 func join(parts []Part) (text string, env bool) {
 	for _, p := range parts {
 		text, env = text+p.Text, env || p.Env

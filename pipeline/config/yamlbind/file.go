@@ -10,9 +10,9 @@ import (
 type FileHints struct {
 	Empty  string // hint for an empty file
 	Second string // hint for a second document
-	Tag    string // hint for a YAML tag. Default: to remove it
+	Tag    string // hint for a YAML tag. Default: a hint to remove the tag
 	Merge  string // hint for a merge key
-	Values bool   // problems may repeat wrong numbers and booleans, and the text to quote
+	Values bool   // problems may repeat wrong numbers and booleans, and texts that lack quotes
 }
 
 // Options define how a file is read.
@@ -20,25 +20,25 @@ type Options struct {
 	Words    FileHints
 	MaxNodes int                         // maximum number of values of the file, with its aliases expanded
 	Getenv   func(string) (string, bool) // value of ${NAME}; nil: ${NAME} is plain text
-	Context  any                         // context for hooks and kinds, which read it with [Owner]
+	Context  any                         // a value for Made methods and kinds, which read it with [Context]
 }
 
-// File is a YAML file while it is read, with its values and problems.
+// File is a YAML file that is being read, with its values and problems.
 type File struct {
-	Problems Problems // errors: they make the file unusable
+	Problems Problems // errors, which make the file unusable
 	Warnings Problems
 
 	name string
 	text []byte
 	o    Options
 
-	values map[any]*Value // values by the address of the field that they are bound to
+	values map[any]*Value // the value that is bound to a field, by the address of the field
 	lines  []string       // lines of the file; nil if problems may not repeat its text
 	nodes  int            // number of values so far, with aliases expanded
-	large  bool           // there is already a problem that says that the file is too large
+	large  bool           // the problem that the file is too large is noted already
 }
 
-// New returns a file of these bytes. name is its name in messages.
+// New returns a File with the content b. name is the name of the file in messages.
 func New(name string, b []byte, o Options) *File {
 	f := &File{name: name, text: b, o: o, values: make(map[any]*Value)}
 	if o.Words.Values {
@@ -47,14 +47,14 @@ func New(name string, b []byte, o Options) *File {
 	return f
 }
 
-// Read reads the file into the struct that out points to, by the rule of its type.
+// Read reads the file into the struct that out points to. r is the rule of the struct's type.
 func (f *File) Read(r *Rule, out any) {
 	if doc := f.document(f.text); doc != nil {
 		f.bind(&Value{Node: doc}, r, reflect.ValueOf(out).Elem(), reflect.Value{})
 	}
 }
 
-// Context returns [Options.Context].
+// Context returns [Options.Context], which must have the type T.
 func Context[T any](f *File) T { return f.o.Context.(T) }
 
 // Name returns the name of the file in messages.
@@ -120,7 +120,7 @@ func (f *File) WarnIf(holds bool, field any, hint, format string, args ...any) {
 	}
 }
 
-// line returns a line of the file, 1-based; "" if there is none.
+// line returns line n of the file, where the first line is 1. It returns "" if there is no such line.
 func (f *File) line(n int) string {
 	if n < 1 || n > len(f.lines) {
 		return ""

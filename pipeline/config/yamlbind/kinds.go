@@ -13,13 +13,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Kind is the form of a scalar.
+// Kind describes a kind of scalar: which texts it takes, and how they are read.
 type Kind struct {
-	Ref       string         // name under $defs; "" if it is not there
+	Ref       string         // name of its schema under $defs; "" if the schema is written in place
 	Wants     string         // the form in words
-	Schema    map[string]any // schema of the text, without ${NAME}; nil for any text
-	Takes     []Resolved     // YAML types that it may have; nil for any scalar
-	AsWritten bool           // a string field gets the text as written, even if it is wrong
+	Schema    map[string]any // schema of a text without ${NAME}; nil if any text is allowed
+	Takes     []Resolved     // YAML types that it may have; nil if any scalar is allowed
+	AsWritten bool           // a string field receives the text as written, even if the text is wrong
 	Braces    bool           // the text may have placeholders {NAME}
 	Read      Reader
 
@@ -27,16 +27,16 @@ type Kind struct {
 	// is to quote the text.
 	Instead func(n *yaml.Node) string
 
-	env    *regexp.Regexp // form of a value of the environment; nil for any
-	units  string         // hint for a number N without its unit; "" if there is none
+	env    *regexp.Regexp // form of a value that comes from an environment variable; nil if any is allowed
+	units  string         // hint for a number without its unit; "" if there is no hint
 	secret bool           // no problem may repeat the text
 }
 
-// Reader makes the data of a scalar. parts are the pieces of its source. If there is a problem, Reader notes it and
-// returns nil.
+// Reader returns the data of a scalar. parts are the pieces of the scalar's source. If the source is wrong, Reader
+// notes a problem and returns nil.
 type Reader func(f *File, v *Value, parts []Part) any
 
-// Kinds are kinds of scalars: by the name that a tag gives, and by the Go type.
+// Kinds are kinds of scalars. Named has them by the name in the tag `is`, and Types by the Go type of the field.
 type Kinds struct {
 	Named map[string]*Kind
 	Types map[reflect.Type]*Kind
@@ -58,7 +58,7 @@ func (ks Kinds) kindOf(t reflect.Type, tag reflect.StructTag) *Kind {
 
 var isNumeric = []Resolved{IsInteger, IsFloat}
 
-// basic are the kinds of every file.
+// basic has the kinds that every file can use.
 var basic = func() Kinds {
 	text, path := Textual("text", ReadText), Textual("a path", Parsed(item.ParsePath))
 	path.AsWritten = true
@@ -101,7 +101,7 @@ func Textual(wants string, read Reader) *Kind {
 	return &Kind{Wants: wants, Takes: []Resolved{IsText}, Read: read}
 }
 
-// Like returns a kind of text. The whole text must match expression; wants describes this in words.
+// Like returns a kind of text. The whole text must match expression. wants describes such a text in words.
 func Like(ref, expression, wants string, read func(*File, *Value) any) *Kind {
 	form := regexp.MustCompile(`^(?:` + expression + `)$`)
 	k := Textual(wants, func(f *File, v *Value, _ []Part) any {
@@ -118,7 +118,8 @@ func Like(ref, expression, wants string, read func(*File, *Value) any) *Kind {
 // AsText returns the text itself.
 func AsText(_ *File, v *Value) any { return v.Source }
 
-// Parsed reads a text with the parser of paths, or of patterns. A problem is reported at its column in the text.
+// Parsed returns a Reader that parses a text with parse, a parser of paths or patterns. It reports an error at the
+// error's column in the text.
 func Parsed[T any](parse func(string) (T, error)) Reader {
 	return func(f *File, v *Value, _ []Part) any {
 		t, err := parse(v.Source)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// explainLayout explains, by colons and indentation, why a line is not YAML. It returns a hint and a 1-based column.
-// The hint is "" if it finds no reason.
+// explainLayout looks for the reason why a line is not YAML in its colons and its indentation. It returns a hint and a
+// 1-based column. The hint is "" if it finds no reason.
 func (f *File) explainLayout(line int) (column int, hint string) {
 	if column := f.colonInText(line); column > 0 {
 		return column, f.colonHint(line, column)
@@ -45,7 +45,7 @@ func (f *File) explainLayout(line int) (column int, hint string) {
 	return indent + 1, ""
 }
 
-// columns names the columns of the open lines that are nearest to an indentation, the deepest first.
+// columns describes the columns of the opened lines whose indentation is nearest to indent, the deepest first.
 func (f *File) columns(opened []int, indent int) string {
 	var near []string
 	for i, line := range opened {
@@ -62,7 +62,7 @@ func (f *File) colonHint(line, column int) string {
 	return "quote a text that has a colon: " + Quoted(f.likelyText(line, column))
 }
 
-// openedBraces returns the number of braces and brackets that a line opens, minus those that it closes.
+// openedBraces returns the number of braces and brackets that a line opens, minus the number that it closes.
 func (f *File) openedBraces(line int) int {
 	rs, n := []rune(f.line(line)), 0
 	for i := 0; i < len(rs); i++ {
@@ -95,8 +95,8 @@ func (f *File) lineAbove(line int) int {
 	return 0
 }
 
-// openLines returns the lines that are still open after this line, the deepest first. The next line can begin in the
-// column of each of them.
+// openLines returns the lines whose mapping or list can continue after this line, the deepest first. The next line can
+// begin in the column of each of these lines.
 func (f *File) openLines(line int) []int {
 	var lines []int
 	for ; line > 0; line = f.lineAbove(line) {
@@ -107,7 +107,7 @@ func (f *File) openLines(line int) []int {
 	return lines
 }
 
-// endsInLine reports whether a value ends in its line.
+// endsInLine reports whether a value ends in the line where it begins, so that the next line cannot continue it.
 func endsInLine(value string) bool {
 	value, _, _ = strings.Cut(value, " #")
 	value = strings.TrimSpace(value)
@@ -116,10 +116,10 @@ func endsInLine(value string) bool {
 }
 
 // colonInText returns the 1-based column of the first unquoted text of the line that contains a colon and a space. YAML
-// reads such a text as another key. It returns 0 if there is none.
+// reads such a text as another key. It returns 0 if there is no such text.
 func (f *File) colonInText(line int) int {
 	rs := []rune(f.line(line))
-	value := 0 // column of the value after the last key; 0 in a key
+	value := 0 // column of the value after the last key; 0 while the loop is in a key
 	for i := 0; i < len(rs); {
 		switch r := rs[i]; {
 		case (r == '\'' || r == '"') && (value == 0 || value-1 == i):

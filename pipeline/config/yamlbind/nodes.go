@@ -13,7 +13,8 @@ import (
 // maxDepth is the maximum nesting of a file.
 const maxDepth = 128
 
-// Enter follows an alias. It reports whether the value may be read: the value has no YAML tag, and the file is not too
+// Enter prepares a value for reading. If the value is an alias, Enter replaces it by the node that the alias refers to.
+// It reports whether the value may be read. It may not if it has a YAML tag other than !!str, or if the file is too
 // large.
 func (f *File) Enter(v *Value) bool {
 	if tooLarge := f.count(v, v.depth); tooLarge {
@@ -34,8 +35,8 @@ func (f *File) Enter(v *Value) bool {
 	return false
 }
 
-// count counts a value, and reports whether the file is too large to be read further. It notes only one problem about
-// this.
+// count counts a value, and reports whether the file has too many values or levels to be read further. It notes that as
+// a problem only once.
 func (f *File) count(v *Value, depth int) (tooLarge bool) {
 	if f.nodes++; f.nodes <= f.o.MaxNodes && depth <= maxDepth {
 		return false
@@ -49,8 +50,8 @@ func (f *File) count(v *Value, depth int) (tooLarge bool) {
 	return true
 }
 
-// Members returns the values of a mapping. Wrong members are reported and left out: keys that are not names, repeated
-// keys, and merge keys.
+// Members returns the values of a mapping. It reports and leaves out three kinds of wrong members: keys that are not
+// names, repeated keys, and merge keys.
 func (f *File) Members(v *Value) []*Value {
 	if v.Node.Kind != yaml.MappingNode {
 		f.Fail(v, f.mappingHint(v), "wants a mapping, not %s", f.Found(v.Node))
@@ -98,11 +99,11 @@ func (f *File) mappingHint(v *Value) string {
 // maxListed is the maximum number of keys that a hint about a wrong shape lists.
 const maxListed = 12
 
-// plainText is text that needs no quotes in braces.
+// plainText matches a text that needs no quotes inside braces.
 var plainText = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]*$`)
 
-// mainKey returns the key whose value was probably meant by a text in place of the object. This is the first key that
-// is required, or is the first of a group, if its value is text. It returns "" if there is none.
+// mainKey returns the key that a text in place of the object was probably meant for. This is the first key that is
+// required or is the first of a group, if its value is text. Otherwise mainKey returns "".
 func (r *Rule) mainKey() string {
 	if r == nil || r.Shape != ObjectShape {
 		return ""
@@ -117,7 +118,8 @@ func (r *Rule) mainKey() string {
 	return r.Keys[i].Name
 }
 
-// asElement returns a text as the element of a list: the word that it probably means, or the text in quotes.
+// asElement returns a text as it is written as an element of a list. If the elements are words, this is the most
+// similar word. Otherwise it is the text in quotes.
 func (r *Rule) asElement(text string) string {
 	if r == nil || r.elem == nil || r.elem.Words == nil {
 		return Quoted(text)
@@ -125,7 +127,7 @@ func (r *Rule) asElement(text string) string {
 	return cmp.Or(nearest.Name(text, r.elem.Words), text)
 }
 
-// Elements returns the elements of a list.
+// Elements returns the elements of a list. If v is no list, it notes a problem and returns nil.
 func (f *File) Elements(v *Value) []*Value {
 	if v.Node.Kind != yaml.SequenceNode {
 		hint := ""
@@ -145,7 +147,8 @@ func (f *File) Elements(v *Value) []*Value {
 	return elements
 }
 
-// Known returns the members with these names, and reports the others.
+// Known returns the members that have one of these names, and reports all other members. hint returns the hint for an
+// unknown name.
 func (f *File) Known(members []*Value, names []string, hint func(name string) string) []*Value {
 	var known []*Value
 	for _, m := range members {
@@ -180,7 +183,7 @@ func (f *File) expanded(v *Value, n *yaml.Node, depth int) *yaml.Node {
 		if out.Value, env = join(parts); env || out.Value != n.Value {
 			out.Tag, out.Style = "!!str", yaml.DoubleQuotedStyle
 		} else if out.Style == 0 && Resolve(n) == IsText {
-			out.Tag = "!!str" // even if YAML 1.1 has a type for it: 2006-01-02
+			out.Tag = "!!str" // even if YAML 1.1 would read another type, such as a date
 		}
 	case yaml.MappingNode:
 		for _, m := range f.Members(&Value{Field: v.Field, Node: n}) {
@@ -196,7 +199,7 @@ func (f *File) expanded(v *Value, n *yaml.Node, depth int) *yaml.Node {
 	return &out
 }
 
-// Found describes a node in a message.
+// Found describes a node for a message, such as "a list".
 func (f *File) Found(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

@@ -14,7 +14,7 @@ type Problem struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`            // 1-based
 	Column  int    `json:"column"`          // 1-based, in characters
-	Field   string `json:"field,omitempty"` // sinks.orders_by_status.view.key.PK; "" for the whole file
+	Field   string `json:"field,omitempty"` // such as sinks.orders_by_status.view.key.PK; "" for the whole file
 	Message string `json:"message"`         // what is wrong
 	Hint    string `json:"hint,omitempty"`  // what to do; may be ""
 }
@@ -33,7 +33,8 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Problems are all errors or warnings of a file, in the order of its lines. An error has at least one.
+// Problems are all errors, or all warnings, of a file, in the order of its lines. As an error, it has at least one
+// Problem.
 type Problems []Problem
 
 // Error returns one line for each problem.
@@ -52,8 +53,8 @@ func (ps Problems) Sort() {
 	})
 }
 
-// Hint returns the hint of a [Problem] about an unknown name: "did you mean x?" if one of the names is near. Otherwise
-// it lists all names after the words all, such as "the keys here are".
+// Hint returns the hint of a [Problem] about the unknown name got. If one of the names is similar, the hint is "did you
+// mean x?". Otherwise it lists all names after the text all, such as "the keys here are".
 func Hint(got string, names []string, all string) string {
 	if near := nearest.Name(got, names); near != "" {
 		return "did you mean " + near + "?"
@@ -64,7 +65,7 @@ func Hint(got string, names []string, all string) string {
 	return all + " " + Enumerate(names, "and")
 }
 
-// Join returns the name of a field inside a field.
+// Join returns the path of the field name inside field, such as sinks.orders for sinks and orders.
 func Join(field, name string) string {
 	if strings.ContainsAny(name, ".[] ") {
 		name = `["` + name + `"]`
@@ -76,7 +77,7 @@ func Join(field, name string) string {
 	return field + "." + name
 }
 
-// Enumerate joins names as in "a, b and c". last is the last conjunction, such as "and".
+// Enumerate joins names to a text such as "a, b and c". last is the word before the last name, such as "and".
 func Enumerate(names []string, last string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")

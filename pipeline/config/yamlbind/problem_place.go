@@ -19,7 +19,7 @@ func (f *File) WarnWithin(v *Value, line, column int, message, hint string) {
 }
 
 // positionInFile maps a line and a column of a scalar's text to a line and a column of the file, all 1-based. If the
-// file spells the text differently (an escape, the environment, folded lines), it returns the beginning of the scalar.
+// file spells the text differently (an escape, ${NAME}, folded lines), it returns the beginning of the scalar.
 func (f *File) positionInFile(n *yaml.Node, line, column int) (int, int) {
 	switch {
 	case n.Style&yaml.LiteralStyle != 0:
@@ -37,7 +37,8 @@ func (f *File) positionInFile(n *yaml.Node, line, column int) (int, int) {
 	return n.Line, columns[column-1]
 }
 
-// sourceText reads a scalar of one line from the file: its text, and the 1-based column of each character.
+// sourceText reads a scalar of one line from the text of the file. It returns the scalar's text, and the 1-based column
+// of each of its characters.
 func (f *File) sourceText(n *yaml.Node) (columns []int, text string) {
 	rs := runesFrom([]rune(f.line(n.Line)), n.Column-1)
 	var b strings.Builder
@@ -71,8 +72,8 @@ func (f *File) sourceText(n *yaml.Node) (columns []int, text string) {
 	return columns, b.String()
 }
 
-// positionInLiteral does the same as positionInFile, for a block scalar. Its text begins in the next line, after the
-// indentation.
+// positionInLiteral does the same as positionInFile for a literal block scalar (|). The text of such a scalar begins in
+// the next line, after the indentation.
 func (f *File) positionInLiteral(n *yaml.Node, line, column int) (int, int) {
 	for l := n.Line + 1; l <= len(f.lines); l++ {
 		if text := strings.TrimLeft(f.line(l), " "); text != "" {

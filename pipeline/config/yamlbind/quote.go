@@ -8,9 +8,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// likelyText returns the text of the file from a 1-based line and column up to its likely end: the end of the line, a
-// comment, or a comma or bracket of the collection around it. YAML may have split this text; the writer probably meant
-// it as one text.
+// likelyText returns the text of the file from a 1-based line and column up to its likely end. The end is the end of
+// the line, a comment, or a comma or bracket of the collection around the text. YAML may read this as several values,
+// but the author probably meant one text.
 func (f *File) likelyText(line, column int) string {
 	rest := []rune(f.line(line))
 	if column < 1 || column > len(rest) {
@@ -32,7 +32,7 @@ func (f *File) likelyText(line, column int) string {
 			}
 		case ' ':
 			if depth == 0 && i+1 < len(rest) && rest[i+1] == '#' && (i+2 == len(rest) || rest[i+2] == ' ') {
-				return strings.TrimSpace(string(rest[:i])) // a comment as people write them
+				return strings.TrimSpace(string(rest[:i])) // a comment, which people write with a space after #
 			}
 		}
 	}
@@ -52,8 +52,9 @@ func (f *File) quoteHint(line, column int) string {
 	return "quote it"
 }
 
-// explainMisread describes text that YAML shortened, or read as something else: {path} as a mapping, ["name"] as a
-// list, #text as a comment. key is the node of the value's key; nil in lists.
+// explainMisread returns a problem about a text that YAML shortened or read as something else. Examples are {path} as a
+// mapping, ["name"] as a list, and #text as a comment. key is the node of the value's key, or nil in lists. ok is false
+// if YAML did not misread the value.
 func (f *File) explainMisread(key, n *yaml.Node) (message, hint string, ok bool) {
 	switch {
 	case n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0:
@@ -96,17 +97,18 @@ func curlyHint(rs []rune, start int) string {
 	return "curly quotes are no quotes of YAML: write " + Quoted(text)
 }
 
-// closingQuote maps an opening curly quote to its closing one.
+// closingQuote maps an opening curly quote to its closing quote.
 var closingQuote = map[rune]rune{'‘': '’', '’': '’', '“': '”', '”': '”'}
 
-// unclosed matches a quoted text that contains the next key of the line: the quote before this key is missing.
+// unclosed matches a quoted text that contains the next key of the line. In such a line, the quote before this key is
+// missing.
 var unclosed = regexp.MustCompile(`^(.*?), *[A-Za-z_][A-Za-z0-9_-]*: *$`)
 
-// beginsKey matches a line that begins with a key, so a quoted text of the line above does not continue in it.
+// beginsKey matches a line that begins with a key. A quoted text of the line above does not continue in such a line.
 var beginsKey = regexp.MustCompile(`^ *(- +)?[A-Za-z_][A-Za-z0-9_-]*:( |$)`)
 
-// withoutClosing removes the closing braces and brackets at the end of a text that have no opening one in the text.
-// They belong to the collection around it.
+// withoutClosing removes closing braces and brackets at the end of a text if the text does not open them. They belong
+// to the collection around the text.
 func withoutClosing(text string) string {
 	for _, pair := range []string{"{}", "[]"} {
 		for strings.HasSuffix(text, pair[1:]) && strings.Count(text, pair[1:]) > strings.Count(text, pair[:1]) {
@@ -116,8 +118,8 @@ func withoutClosing(text string) string {
 	return text
 }
 
-// startsText reports whether the comment s was probably meant as text. In real comments, people write a space after the
-// #.
+// startsText reports whether the comment s was probably meant as text. In a comment that is meant as one, people write
+// a space after the #.
 func startsText(s string) bool {
 	return len(s) > 1 && s[0] == '#' && s[1] != ' ' && s[1] != '#'
 }
@@ -126,8 +128,9 @@ func runesFrom(rs []rune, from int) []rune {
 	return rs[min(max(from, 0), len(rs)):]
 }
 
-// findUnquoted searches a line that is not YAML for a text that people forget to quote: a template, a path or ${NAME}.
-// It returns the 1-based column of the text, and a hint.
+// findUnquoted searches a line that is not YAML for a mistake in the line itself. Typical mistakes are texts without
+// quotes (a template, a path or ${NAME}), missing closing quotes, and tabs. It returns the 1-based column of the
+// mistake, and a hint. The hint is "" if it finds none.
 func (f *File) findUnquoted(line int) (column int, hint string) {
 	rs := []rune(f.line(line))
 	indent := len(rs) - len([]rune(strings.TrimLeft(string(rs), " ")))
@@ -149,7 +152,7 @@ func (f *File) findUnquoted(line int) (column int, hint string) {
 				if m := unclosed.FindStringSubmatch(string(rs[start+1 : i-1])); m != nil {
 					return start + 1, "the closing quote is missing: write " + Quoted(withoutClosing(m[1]))
 				}
-				return start + 1, "quote the whole: " + Quoted(f.likelyText(line, start+1)) // "x" in item.Tags
+				return start + 1, "quote the whole: " + Quoted(f.likelyText(line, start+1)) // an example is "x" in item.Tags
 			}
 		case r == '{' || r == '[':
 			flow++
@@ -182,7 +185,7 @@ func (f *File) findUnquoted(line int) (column int, hint string) {
 				}
 			}
 			if bad && start > 0 && rs[start-1] == '{' && flow > 0 {
-				return start, f.quoteHint(line, start) // {@key}: the brace belongs to the text
+				return start, f.quoteHint(line, start) // an example is {@key}: the brace belongs to the text
 			}
 			if bad {
 				return start + 1, "quote templates, paths and ${...}: " + Quoted(strings.TrimSpace(string(rs[start:i])))

@@ -16,7 +16,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/decimal"
 )
 
-// scalar reads a scalar.
+// scalar reads the scalar v, and sets v.Data and v.Source.
 func (f *File) scalar(v *Value) {
 	n, secret := v.Node, v.Rule.Kind.secret
 	if message, hint, misread := f.explainMisread(v.Key, n); misread {
@@ -66,14 +66,14 @@ func (f *File) Text(v *Value) string {
 	return v.Text()
 }
 
-// hasType reports whether the scalar has a YAML type that its rule accepts. A value of the environment is text in YAML.
-// It fits if its form is right.
+// hasType reports whether the scalar, whose YAML type is is, has a type that its rule accepts. The value of an
+// environment variable is text in YAML. It is accepted if it has the form of the wanted type.
 func (v *Value) hasType(is Resolved) bool {
 	k := v.Rule.Kind
 	return k.Takes == nil || slices.Contains(k.Takes, is) || v.Env && k.env != nil && k.env.MatchString(v.Source)
 }
 
-// misfitHint returns the hint for a scalar that does not fit.
+// misfitHint returns the hint for a scalar whose YAML type is not accepted. It returns "" if there is no hint.
 func (f *File) misfitHint(v *Value, is Resolved) string {
 	textual := slices.Contains(v.Rule.Kind.Takes, IsText)
 	switch {
@@ -95,7 +95,7 @@ func (f *File) misfitHint(v *Value, is Resolved) string {
 	return ""
 }
 
-// requirement describes what the rule requires.
+// requirement describes which scalars the rule accepts.
 func (r *Rule) requirement() string {
 	if r.Words != nil {
 		return Enumerate(r.Words, "or")
@@ -103,7 +103,7 @@ func (r *Rule) requirement() string {
 	return r.Kind.Wants
 }
 
-// ReadText reads a text that is not empty.
+// ReadText reads a text that is not empty. It is a [Reader].
 func ReadText(f *File, v *Value, _ []Part) any {
 	if v.Source == "" {
 		f.Fail(v, "write a value or remove the key", "is empty")
@@ -120,7 +120,8 @@ func readWord(f *File, v *Value, _ []Part) any {
 	return v.Source
 }
 
-// wordHint returns the hint for an unknown word. The word may be meant as a key of the object that it replaces.
+// wordHint returns the hint for an unknown word. If the word is a key of the object that a word can replace, the hint
+// is to write the object.
 func (r *Rule) wordHint(got string) string {
 	hint := Hint(got, r.Words, "the words here are")
 	if r.object == nil || len(r.object.Keys) == 0 {
@@ -140,7 +141,7 @@ func readInteger(f *File, v *Value, _ []Part) any {
 	switch most := v.Rule.max; {
 	case err != nil:
 		f.Fail(v, "", "%s is too large", v.Source)
-	case most == 1 && i != most: // only the key version has this limit
+	case most == 1 && i != most: // the key version, the only key with max 1
 		f.Fail(v, fmt.Sprintf("write %d", most), "%d is not known; this version reads %d", i, most)
 	case i < 1:
 		f.Fail(v, "", "%d is less than 1", i)
@@ -152,8 +153,8 @@ func readInteger(f *File, v *Value, _ []Part) any {
 	return nil
 }
 
-// integerBase returns the base of an integer in YAML 1.2: 8 for 0o17, 0 for 0x1f (ParseInt then reads the prefix),
-// otherwise 10, even for 017.
+// integerBase returns the base of an integer in YAML 1.2 for ParseInt. It is 8 for 0o17, and 0 for 0x1f, because
+// ParseInt then reads the prefix. Otherwise it is 10, even for 017.
 func integerBase(s string) int {
 	switch {
 	case strings.HasPrefix(s, "0o"):
@@ -181,8 +182,8 @@ func readRate(f *File, v *Value, parts []Part) any {
 	return d.Float64()
 }
 
-// readScalar returns the text of a scalar of any type except null: a number as it is spelled, a boolean as true or
-// false.
+// readScalar returns the text of a scalar of any type except null. A number keeps its spelling, and a boolean becomes
+// true or false.
 func readScalar(f *File, v *Value, _ []Part) any {
 	text := v.Source
 	switch is := Resolve(v.Node); {
@@ -254,7 +255,7 @@ func readDuration(f *File, v *Value, _ []Part) any {
 	return time.Duration(n)
 }
 
-// multiply multiplies a number by a unit. It fails if the result exceeds int64.
+// multiply multiplies a number by a unit. It returns an error if the result exceeds int64.
 func multiply(digits string, unit int64) (int64, error) {
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err == nil && n > math.MaxInt64/unit {

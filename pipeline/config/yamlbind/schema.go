@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Schema returns the JSON Schema (draft 2020-12) of the files that a rule reads.
+// Schema returns the JSON Schema (draft 2020-12) of the files that rule r describes.
 func Schema(r *Rule, title, description string) []byte {
 	s := schemer{defs: map[string]any{
 		"env": map[string]any{
@@ -32,7 +32,7 @@ func Schema(r *Rule, title, description string) []byte {
 	return b.Bytes()
 }
 
-// schemer makes a schema. It collects rules that are used in several places under $defs.
+// schemer makes a schema. defs has the schemas under $defs: those of rules that are used in several places.
 type schemer struct {
 	defs map[string]any
 }
@@ -43,7 +43,7 @@ func (s schemer) rule(r *Rule) map[string]any {
 		return s.inlineSchema(r)
 	}
 	if _, known := s.defs[r.ref]; !known {
-		s.defs[r.ref] = true // a rule may contain itself
+		s.defs[r.ref] = true // ends the recursion, because a rule may contain itself
 		s.defs[r.ref] = s.inlineSchema(r)
 	}
 	return map[string]any{"$ref": "#/$defs/" + r.ref}
@@ -126,7 +126,7 @@ func (s schemer) object(r *Rule) map[string]any {
 	return m
 }
 
-// schema requires exactly one of the keys, or at most one.
+// schema returns a schema that requires exactly one of the keys, or at most one if the group is optional.
 func (g group) schema() map[string]any {
 	present := make([]any, 0, len(g.keys))
 	for _, k := range g.keys {

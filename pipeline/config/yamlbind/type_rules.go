@@ -25,30 +25,30 @@ const (
 type Rule struct {
 	Shape   Shape
 	Kind    *Kind    // kind of a scalar
-	Words   []string // allowed words of a scalar; nil for any
+	Words   []string // allowed words of a scalar; nil if any text is allowed
 	Keys    []Key    // keys of an object
-	Name    *Rule    // rule of a map's names; nil for any text
+	Name    *Rule    // rule of a map's names; nil if any text is allowed
 	Ordered bool     // the order of a map's entries counts
 	Each    bool     // {each.path} is allowed in a template
 	Shard   bool     // {@shard} is allowed in a template
 
-	ref          string // name under $defs, for a rule that is used in several places
+	ref          string // name under $defs, if the rule is used in several places
 	trueWord     string // word for which a bool is true
-	max          int64  // largest allowed integer; 0 for any
-	defaultText  string // default of a field, as it would be written
+	max          int64  // largest allowed integer; 0 if there is no limit
+	defaultText  string // default of a field, as the file would spell it
 	groups       []group
 	hasKeysBelow bool           // some keys of the object are written inside the objects of other keys
 	lineField    []int          // index of the field for the object's line
 	scalar       *Rule          // scalar that may replace the object; nil if there is none
 	scalarField  []int          // index of the field for this scalar
-	nameField    []int          // index of the field for the object's name in a map; nil if it is not in a map
+	nameField    []int          // index of the field for the object's name in a map; nil if there is none
 	elem         *Rule          // rule of an entry of a list or a map
 	mayBeEmpty   bool           // the list or map may be empty
 	mayBeSingle  bool           // an entry alone counts as a list with one entry
 	word         string         // word that may replace the map; "" if there is none
 	form         string         // form of a map, for hints
 	object       *Rule          // object that the scalar may replace
-	schema       map[string]any // schema of AnyShape; nil for any value
+	schema       map[string]any // schema of AnyShape; nil if any value is allowed
 }
 
 // Key is one key of an object.
@@ -56,24 +56,24 @@ type Key struct {
 	Name  string
 	Rule  *Rule
 	Doc   string // one sentence, for the schema
-	Def   string // default, as it would be written
-	Apart bool   // no direct effect on the output: the key is not part of the fingerprint
+	Def   string // default, as the file would spell it
+	Apart bool   // not part of the fingerprint, because it does not shape the output directly
 
-	addHint    string // hint if it is required and missing
+	addHint    string // hint if the key is required and missing
 	form       string // form of its value, for hints
 	required   bool
-	bindsOuter bool  // bound to the struct around the struct of the object that has the key
+	bindsOuter bool  // the field is in the struct around the struct of the object that has the key
 	field      []int // index of its field; nil if it is not bound to a field
 }
 
 // group is a set of keys. The file must have exactly one of them, or at most one.
 type group struct {
 	keys     []string
-	optional bool   // at most one: the file may have none
-	addHint  string // hint if the file has none
+	optional bool   // the file may have none of them
+	addHint  string // hint if the file has none of them
 }
 
-// RuleOf returns the rule of a type. Its scalars have the kinds of every file, and kinds.
+// RuleOf returns the rule of a type. Its scalars can have the kinds that every file has, and the kinds in kinds.
 func RuleOf(t reflect.Type, kinds Kinds) *Rule {
 	rs := rules{Kinds{maps.Clone(basic.Named), maps.Clone(basic.Types)}, make(map[reflect.Type]*Rule)}
 	maps.Copy(rs.kinds.Named, kinds.Named)
@@ -81,7 +81,7 @@ func RuleOf(t reflect.Type, kinds Kinds) *Rule {
 	return rs.ruleOf(t, "")
 }
 
-// rules makes rules. It keeps the rules of structs, because a struct may contain itself.
+// rules makes rules. byType keeps the rules of structs, because a struct may contain itself.
 type rules struct {
 	kinds  Kinds
 	byType map[reflect.Type]*Rule
@@ -207,8 +207,8 @@ func (rs rules) fields(r *Rule, t reflect.Type) {
 	}
 }
 
-// add adds a key to the object. If below names keys, it adds the key to their objects instead: before their own keys if
-// first is true.
+// add adds a key to the object. If below names keys of the object, add puts k into the objects of these keys instead.
+// If first is true, k comes before the other keys of those objects.
 func (r *Rule) add(k Key, below string, first bool) {
 	if below == "" {
 		r.Keys = append(r.Keys, k)
@@ -226,7 +226,7 @@ func (r *Rule) add(k Key, below string, first bool) {
 	}
 }
 
-// key finds an object's key by name.
+// key returns the key of an object with a name. It returns false if there is none.
 func (r *Rule) key(name string) (Key, bool) {
 	i := slices.IndexFunc(r.Keys, func(k Key) bool { return k.Name == name })
 	if i < 0 {

@@ -7,19 +7,21 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Value is a value in the file. The methods of a nil value, and of a wrong value, return zero values, so callers need
-// no checks.
+// Value is a value in the file. Methods that read a nil Value, or a value that is wrong in the file, return zero
+// values. So callers need no checks.
 type Value struct {
-	Field   string     // full name, as sinks.orders.view.key.PK
-	Name    string     // last part of Field; number of an element of a list
-	Key     *yaml.Node // node of its key in the mapping around it; nil in lists
-	Node    *yaml.Node
-	Alias   bool // the value is an alias, or inside an alias
-	Rule    *Rule
-	Data    any      // data of a scalar: string, int64, bool, time.Duration, *template.Template, ...; nil if it is wrong
+	Field string     // full name, such as sinks.orders.view.key.PK
+	Name  string     // last part of Field; number of an element of a list
+	Key   *yaml.Node // node of its key in the mapping around it; nil in lists
+	Node  *yaml.Node
+	Alias bool // the value is an alias, or inside an alias
+	Rule  *Rule
+	// Data is the data of a scalar, such as a string, an int64 or a *template.Template. It is nil if the scalar is
+	// wrong.
+	Data    any
 	Source  string   // expanded text of a scalar
-	Env     bool     // some of a scalar's text comes from the environment
-	Default bool     // some of a scalar's text comes from a default in the file, because a variable is not set
+	Env     bool     // some of a scalar's text comes from an environment variable
+	Default bool     // some of a scalar's text comes from a default, because a variable is not set
 	Entries []*Value // entries of an object or a map, in the order of the file; elements of a list
 
 	depth int
@@ -48,7 +50,7 @@ func (v *Value) Get(name string) *Value {
 	return v.Entries[i]
 }
 
-// All returns the entries.
+// All returns the entries, or nil if v is nil.
 func (v *Value) All() []*Value {
 	if v == nil {
 		return nil
@@ -95,5 +97,5 @@ func (v *Value) Texts() []string {
 	return ss
 }
 
-// Holds reports whether a list has the text.
+// Holds reports whether the text is an element of the list v.
 func (v *Value) Holds(text string) bool { return slices.Contains(v.Texts(), text) }
