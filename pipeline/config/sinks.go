@@ -15,8 +15,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// Sink is one entry of `sinks`. Exactly one of View, Aggregate, Search, Archive,
-// Notify and Custom is set.
+// Sink is one entry of `sinks`. Exactly one of View, Aggregate, Search, Archive, Notify and Custom is set.
 type Sink struct {
 	_    any    `ref:"sink" one:"view,aggregate,search,archive,notify,custom"`
 	Name string `key:"*" is:"name"`

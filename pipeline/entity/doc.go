@@ -1,12 +1,13 @@
-// Package entity distinguishes the entities of a single-table design. An entity has a pattern for each key attribute,
-// such as 'ORDER#{Date}#{OrderId}', and an item is of the entity whose patterns hold for its key. The entity of an item
-// is therefore a function of its key, unless the entity has a condition too.
+// Package entity distinguishes the entities (kinds of items) of a single-table design. An entity has a pattern for each
+// key attribute, such as 'ORDER#{Date}#{OrderId}'. An item belongs to the entity whose patterns match its key. So the
+// key alone decides the entity of an item, unless entities have conditions too.
 //
-// A pattern binds names. A name binds the text up to the fixed text that follows it, the first time that it follows;
-// the last name binds the rest. No name binds an empty text. A pattern that is one name alone binds a whole key
-// attribute, of any type. A name that stands twice in a key must bind the same value twice.
+// A pattern binds names to parts of the key. A name binds the text up to the first occurrence of the fixed text that
+// follows the name in the pattern. A name at the end of the pattern binds the rest. No name binds an empty text. A
+// pattern that is a single name, such as '{Id}', binds a whole key attribute of any type. A name that is twice in a key
+// must bind the same value both times.
 //
-// Start reading at pattern.go and entity.go. scope.go has what the rules about some entities can read. overlap.go
-// decides whether two entities have a key in common, shape.go checks paths against declared attributes, and sampled.go
-// makes shapes of sampled items.
+// Start reading at pattern.go and entity.go. scope.go has the names that a rule about some entities can read.
+// overlap.go decides whether a key can match two entities. shape.go checks paths against declared attributes, and
+// sampled.go makes shapes of sampled items.
 package entity

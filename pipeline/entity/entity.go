@@ -12,9 +12,9 @@ type Entity struct {
 	Key        []KeyPattern // patterns of one or two key attributes; other key attributes may have any value
 	When       Condition    // condition that the item must also meet. Default: the key decides
 	Unique     []string     // bound names that identify an item of the entity. Default: none
-	Attributes *Shape       // declared attributes, an M. Default: any attributes
+	Attributes *Shape       // shape of the declared attributes, an M. Default: any attributes
 
-	equalPairs []samePair // values that must be equal
+	equalPairs []samePair // pairs of names whose values must be equal
 	earlier    []*Entity  // earlier entities of the set whose keys overlap with those of this entity
 }
 
@@ -27,20 +27,21 @@ type KeyPattern struct {
 // Condition is a condition on an item, such as an expression over it.
 type Condition interface {
 	Match(m item.Image) (bool, error)
-	Paths() []string // top-level attributes that it reads
+	Paths() []string // top-level attributes that the condition reads
 }
 
-// samePair has two positions of the same name.
+// samePair has two positions in the key where the same name is.
 type samePair struct{ a, b position }
 
-// position is the position of a name: the index of the key attribute, and of the name in its pattern.
+// position is the position of a name in a key. key is the index of the key attribute in Entity.Key, and name is the
+// index of the name in its pattern.
 type position struct{ key, name int }
 
 // Set has the entities of a table, in the order of the file. It is safe for concurrent use.
 type Set struct{ entities []*Entity }
 
-// NewSet returns the set of es. If the keys of two entities overlap, an item that meets both conditions belongs to the
-// first entity.
+// NewSet returns the set of es. If a key can match two entities, an item that meets the conditions of both belongs to
+// the first of them.
 func NewSet(es ...*Entity) *Set {
 	for i, e := range es {
 		e.equalPairs = e.repeatedNames()
@@ -54,7 +55,7 @@ func NewSet(es ...*Entity) *Set {
 	return &Set{es}
 }
 
-// repeatedNames returns the pairs of positions with the same name.
+// repeatedNames returns a pair for each repetition of a name: its first position and the repeated one.
 func (e *Entity) repeatedNames() []samePair {
 	first := make(map[string]position)
 	var pairs []samePair
@@ -88,8 +89,8 @@ func (s *Set) Named(name string) *Entity {
 	return nil
 }
 
-// Of returns the entity of an item, or nil if the item belongs to none. m is an image of the item. If no entity has a
-// condition, the image needs only the key. An error comes from a condition.
+// Of returns the entity of an item, or nil if the item belongs to no entity. m is an image of the item. If no entity
+// has a condition, an image with only the key is enough. An error is the error of a condition.
 func (s *Set) Of(m item.Image) (*Entity, error) {
 	if s == nil {
 		return nil, nil
@@ -132,7 +133,8 @@ func (e *Entity) MatchKey(m item.Image) bool {
 	return true
 }
 
-// Match reports whether an item belongs to the entity. An error comes from a condition.
+// Match reports whether an item belongs to the entity. It does not if it belongs to an earlier entity of the set. An
+// error is the error of a condition.
 func (e *Entity) Match(m item.Image) (bool, error) {
 	if !e.MatchKey(m) {
 		return false, nil
@@ -175,8 +177,8 @@ func (e *Entity) Names() []string {
 	return names
 }
 
-// Predecessors returns the entities with which e has keys in common and that come first in the set: [Entity.Match]
-// evaluates their conditions before that of e.
+// Predecessors returns the entities that are before e in the set and whose keys overlap with the keys of e.
+// [Entity.Match] evaluates the conditions of these entities before the condition of e.
 func (e *Entity) Predecessors() []*Entity { return slices.Clone(e.earlier) }
 
 // pattern returns the pattern of a key attribute, or nil if the entity has none.

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// Overlap is the relation of the keys of two entities.
+// Overlap says whether a key can match both of two entities.
 type Overlap uint8
 
-// The overlaps. Unproven means that a key matches the patterns of both entities, but a name that occurs twice has
-// different values in it. There may be a key without this problem.
+// The overlaps. Disjoint means that no key matches both entities, and Overlapping that a key does. Unproven means that
+// Compare found a key that matches the patterns of both entities, but in this key a name that occurs twice has
+// different values. Another key may match both entities.
 const (
 	Disjoint Overlap = iota
 	Overlapping
@@ -20,14 +21,14 @@ const (
 // Comparison is the result of [Compare].
 type Comparison struct {
 	Overlap Overlap
-	Example string // key of both, as PK="USER#1" SK="ORDER#1"; "" unless Overlapping
+	Example string // a key that matches both, such as PK="USER#1" SK="ORDER#1"; "" unless Overlapping
 }
 
 // maxKeyAttributes is the maximum number of key attributes of a table.
 const maxKeyAttributes = 2
 
-// Compare decides whether a key could be of two entities. It compares their patterns and not their conditions. Patterns
-// are regular languages, so that the decision is exact, unless a name stands twice in one of the keys.
+// Compare decides whether a key can match both entities. It compares their patterns and ignores their conditions.
+// Patterns are regular languages, so the decision is exact, unless a name is twice in one of the keys.
 func Compare(a, b *Entity) Comparison {
 	var attributes []string
 	for _, e := range []*Entity{a, b} {
@@ -63,17 +64,19 @@ func Compare(a, b *Entity) Comparison {
 	return Comparison{Overlapping, example.String()}
 }
 
-// text returns the text of a name in a key. texts has the key attributes by name.
+// text returns the text that the name at a position binds in a key. texts has the values of the key attributes, by
+// name.
 func (e *Entity) text(texts map[string]string, at position) string {
 	piece, _ := e.Key[at.key].Pattern.partOf(texts[e.Key[at.key].Attribute], at.name)
 	return piece
 }
 
-// anyKey is the pattern of a key attribute that an entity does not name.
+// anyKey is the pattern for a key attribute for which an entity has no pattern. It matches every key.
 var anyKey = &Pattern{src: "{any}", literals: []string{"", ""}, names: []string{"any"}}
 
-// commonText returns the shortest text that both patterns match. A nil pattern matches every text. It searches the
-// pairs of states of both machines, breadth first.
+// commonText returns the shortest text that both patterns match. It returns false if there is none. A nil pattern
+// matches every text. commonText runs the machines of both patterns side by side, and searches their pairs of states
+// breadth first.
 func commonText(a, b *Pattern) (string, bool) {
 	if a == nil {
 		a = anyKey
@@ -115,8 +118,8 @@ func commonText(a, b *Pattern) (string, bool) {
 	return "", false
 }
 
-// alphabetOf returns the characters of the fixed texts, and one character that is in none of them, in place of all
-// other characters.
+// alphabetOf returns the characters of the patterns' fixed texts. The first element is a character that no fixed text
+// has; it stands for all such characters.
 func alphabetOf(ps ...*Pattern) []rune {
 	var all []rune
 	for _, p := range ps {
@@ -132,7 +135,7 @@ func alphabetOf(ps ...*Pattern) []rune {
 	return append([]rune{other}, slices.Compact(all)...)
 }
 
-// machine is the automaton that matches a pattern. It reads a text from the left, as [Pattern.cut] does.
+// machine is the automaton that matches a pattern. It reads a text from the left, as [Pattern.partOf] does.
 type machine struct {
 	literals [][]rune
 	names    int
@@ -140,8 +143,8 @@ type machine struct {
 
 // state is a state of a machine.
 type state struct {
-	name    int  // index of the name whose text is read; -1 in the first fixed text; names after the last
-	matched int  // characters of the next fixed text that have been read
+	name    int  // index of the name that is read; -1 in the first fixed text; machine.names after the last
+	matched int  // number of characters of the next fixed text that have been read
 	some    bool // the text of the name is not empty
 	dead    bool // no text from here is accepted
 }
@@ -156,7 +159,7 @@ func (p *Pattern) machine() machine {
 
 func (m machine) start() state { return m.advance(state{name: -1}) }
 
-// advance enters the next name if the fixed text before it was read to its end.
+// advance moves to the next name if the fixed text before that name was read to its end.
 func (m machine) advance(s state) state {
 	if s.name < m.names && s.matched == len(m.literals[s.name+1]) && (s.name < 0 || s.matched > 0) {
 		return state{name: s.name + 1}
@@ -170,7 +173,7 @@ func (m machine) accepts(s state) bool {
 
 func (m machine) step(s state, r rune) state {
 	switch {
-	case s.name == m.names: // nothing follows the last fixed text
+	case s.name == m.names: // the pattern ends after the last fixed text
 		return state{dead: true}
 	case s.name < 0:
 		if m.literals[0][s.matched] != r {

@@ -28,7 +28,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("pattern column %d: %s (%s)", e.Column, e.Message, e.Hint)
 }
 
-// reserved are the names with another meaning in expressions and templates.
+// reserved has the names that have another meaning in expressions and templates.
 var reserved = []string{
 	"item", "old", "new", "keys", "op", "time", "ttl", "each",
 	"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let",
@@ -100,10 +100,10 @@ func (p *Pattern) Literals() []string { return slices.Clone(p.literals) }
 // Names returns the names that the pattern binds, in order. A name may occur twice.
 func (p *Pattern) Names() []string { return slices.Clone(p.names) }
 
-// Prefix returns the text with which every key begins. fixed reports whether this is the whole key.
+// Prefix returns the text with which every matching key begins. fixed reports whether this text is the whole key.
 func (p *Pattern) Prefix() (text string, fixed bool) { return p.literals[0], len(p.names) == 0 }
 
-// BindsAll reports whether the pattern is only one name, which binds a value of any type.
+// BindsAll reports whether the pattern is a single name. Such a pattern binds a whole value of any type.
 func (p *Pattern) BindsAll() bool {
 	return len(p.names) == 1 && p.literals[0] == "" && p.literals[1] == ""
 }
@@ -117,7 +117,8 @@ func (p *Pattern) Holds(v item.Value) bool {
 	return p.BindsAll() && (v.Kind() == item.KindN || v.Kind() == item.KindB)
 }
 
-// value returns the value that name i binds. It is absent if the pattern does not match.
+// value returns the value that name i binds in the key attribute v. It returns the absent value if the pattern does not
+// match.
 func (p *Pattern) value(v item.Value, i int) item.Value {
 	text, ok := v.Text()
 	switch {
@@ -132,7 +133,8 @@ func (p *Pattern) value(v item.Value, i int) item.Value {
 	return item.Value{}
 }
 
-// partOf returns the part of a key that name i binds, or "" if i is -1. ok reports whether the pattern matches.
+// partOf returns the part of a text that name i binds. It returns "" if i is -1. ok reports whether the pattern matches
+// the text.
 func (p *Pattern) partOf(text string, i int) (piece string, ok bool) {
 	rest, ok := strings.CutPrefix(text, p.literals[0])
 	if !ok {
@@ -140,7 +142,7 @@ func (p *Pattern) partOf(text string, i int) (piece string, ok bool) {
 	}
 	for n := range p.names {
 		literal, end := p.literals[n+1], len(rest)
-		if literal != "" { // only the last name has none
+		if literal != "" { // it is "" only after a name at the end of the pattern
 			end = strings.Index(rest, literal)
 		}
 		if end < 1 {

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	maxSampled = 10_000 // names of a map that are counted
-	// maxDeclared is the most names of a map that a shape declares. A map with more names has data as names, such as dates
-	// or ids.
+	maxSampled = 10_000 // maximum number of names of a map that are counted
+	// maxDeclared is the maximum number of names of a map that a shape declares. If a map has more names, the names are
+	// data, such as dates or ids.
 	maxDeclared = 200
 )
 
-// Sampled counts the values at one path of a sample by their kind. The zero Sampled has no values.
+// Sampled counts the values at one path of a sample, by kind (type). The zero Sampled has no values.
 type Sampled struct {
 	Kinds   map[item.Kind]int
-	Members map[string]*Sampled // members of the values of kind M
-	Elem    *Sampled            // elements of the values of kind L; nil if there are none
+	Members map[string]*Sampled // the members of all values of kind M together, by name
+	Elem    *Sampled            // the elements of all values of kind L together; nil if there are none
 }
 
 // Add adds a value.
@@ -58,7 +58,7 @@ func (s *Sampled) addMember(name string, v item.Value) {
 	m.Add(v)
 }
 
-// Count returns the number of values.
+// Count returns the number of values that were added.
 func (s *Sampled) Count() int {
 	n := 0
 	for _, count := range s.Kinds {
@@ -67,8 +67,8 @@ func (s *Sampled) Count() int {
 	return n
 }
 
-// Kind returns the kind of the values that are not NULL. It is NULL if there are none, and Absent if they have several
-// kinds.
+// Kind returns the kind of the values that are not NULL. It returns NULL if all values are NULL, and Absent if the
+// values have several kinds.
 func (s *Sampled) Kind() item.Kind {
 	found := item.KindNULL
 	for kind := range s.Kinds {
@@ -83,8 +83,8 @@ func (s *Sampled) Kind() item.Kind {
 	return found
 }
 
-// Shape returns a shape that all values have. A map with more than maxDeclared names may have any names, and a list
-// with elements of several kinds may have any elements.
+// Shape returns a shape that all values have. The shape of a map with more than maxDeclared names allows any names. The
+// shape of a list whose elements have several kinds allows any elements.
 func (s *Sampled) Shape() *Shape {
 	shape := &Shape{Kind: s.Kind()}
 	switch {

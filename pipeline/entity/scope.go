@@ -7,7 +7,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Scope has the entities of a rule, and the names that the rule can read. The nil Scope has no names.
+// Scope has the entities that a rule of the configuration is about, and the names that the rule can read. The nil Scope
+// has no names.
 type Scope struct {
 	set      *Set
 	entities []*Entity
@@ -32,8 +33,8 @@ func (s *Set) Scope(names ...string) *Scope {
 	return sc
 }
 
-// bind returns the binding of a name; nil unless all entities bind it. Entities with a key in common must bind it
-// alike.
+// bind returns the binding of a name. It returns nil if not all entities bind the name. It also returns nil if a key
+// can match two of the entities, and they bind the name differently.
 func (sc *Scope) bind(name string) *Binding {
 	b := &Binding{name: name}
 	for _, e := range sc.entities {
@@ -62,7 +63,7 @@ func (sc *Scope) Entities() []*Entity {
 	return sc.entities
 }
 
-// String returns the names of the entities, as in Order and Refund.
+// String returns the names of the entities as one text, such as "Order and Refund".
 func (sc *Scope) String() string {
 	var names []string
 	for _, e := range sc.Entities() {
@@ -89,7 +90,8 @@ func (sc *Scope) Binding(name string) *Binding {
 	return nil
 }
 
-// KeysOnly reports whether the key alone decides which items belong to the entities.
+// KeysOnly reports whether the key alone decides which items belong to the entities. It does if no condition is
+// involved.
 func (sc *Scope) KeysOnly() bool {
 	return !slices.ContainsFunc(sc.Entities(), func(e *Entity) bool {
 		return e.When != nil || slices.ContainsFunc(e.earlier, func(o *Entity) bool { return o.When != nil })
@@ -106,7 +108,7 @@ func (sc *Scope) MatchKey(m item.Image) bool {
 	return false
 }
 
-// Match reports whether an item belongs to one of the entities. It is false for an image that does not exist.
+// Match reports whether an item belongs to one of the entities. It returns false for an image that does not exist.
 func (sc *Scope) Match(m item.Image) (bool, error) {
 	if !m.Exists() {
 		return false, nil
@@ -119,8 +121,9 @@ func (sc *Scope) Match(m item.Image) (bool, error) {
 	return false, nil
 }
 
-// Unique returns the names that identify the item among those of the scope: those of its one entity. It is nil for
-// several entities, whose items could have equal values.
+// Unique returns the names that identify an item among the items of the scope. If the scope has one entity, these are
+// the names in the entity's Unique. If it has several, Unique returns nil, because items of different entities could
+// have equal values.
 func (sc *Scope) Unique() []string {
 	if len(sc.Entities()) != 1 {
 		return nil
@@ -128,7 +131,7 @@ func (sc *Scope) Unique() []string {
 	return sc.entities[0].Unique
 }
 
-// Binding is a name with the parts of keys that it binds. It is safe for concurrent use.
+// Binding is a name, with the part of the key that it binds in each entity of a scope. It is safe for concurrent use.
 type Binding struct {
 	name   string
 	pieces []piece // one for each entity of the scope
@@ -145,7 +148,7 @@ type piece struct {
 // Name returns the name.
 func (b *Binding) Name() string { return b.name }
 
-// Attributes returns the key attributes that the name is a part of.
+// Attributes returns the key attributes whose values have the name as a part.
 func (b *Binding) Attributes() []string {
 	var names []string
 	for _, p := range b.pieces {
@@ -156,8 +159,9 @@ func (b *Binding) Attributes() []string {
 	return names
 }
 
-// Value returns the value that the name binds in an item. m needs only the key. If the scope has one entity, m must
-// match its key: Value does not check this. If it has several, the value is absent if m matches none.
+// Value returns the value that the name binds in an item. An image m with only the key is enough. If the scope has one
+// entity, the entity's patterns must match the key; Value does not check that. If the scope has several, and the
+// patterns of none match, Value returns the absent value.
 func (b *Binding) Value(m item.Image) item.Value {
 	for i := range b.pieces {
 		p := &b.pieces[i]
@@ -170,13 +174,14 @@ func (b *Binding) Value(m item.Image) item.Value {
 	return item.Value{}
 }
 
-// IsText reports whether the name binds a part of a text in all entities. Otherwise it can bind a whole key attribute.
+// IsText reports whether the name always binds a text, because it is a part of a longer pattern in all entities.
+// Otherwise it can bind a whole key attribute of another type.
 func (b *Binding) IsText() bool {
 	return !slices.ContainsFunc(b.pieces, func(p piece) bool { return p.pattern.BindsAll() })
 }
 
-// Excludes returns the byte that the text of the name cannot contain, because a name ends at the first occurrence of
-// the fixed text after it. It returns "" if there is no such byte.
+// Excludes returns a byte that the text of the name cannot contain, or "" if there is none. There is one if the fixed
+// text after the name has a single byte, because the name ends at the first occurrence of that text.
 func (b *Binding) Excludes() string {
 	excluded := ""
 	for i, p := range b.pieces {

@@ -9,9 +9,9 @@ import (
 
 // Shape is the declared type of a value and of the values inside it.
 type Shape struct {
-	Kind    item.Kind // Absent for any kind
-	Members []Member  // members of an M, in the order of the file; nil for any members
-	Elem    *Shape    // shape of the elements of an L; nil for any elements
+	Kind    item.Kind // Absent if any kind is allowed
+	Members []Member  // members of an M, in the order of the file; nil if any members are allowed
+	Elem    *Shape    // shape of the elements of an L; nil if any elements are allowed
 }
 
 // Member is an attribute of an M.
@@ -39,7 +39,7 @@ func (s *Shape) Names() []string {
 	return names
 }
 
-// String returns the shape as the file declares it: N, [{sku: S, qty: N}].
+// String returns the shape in the form in which the file declares it, such as N or [{"sku": S, "qty": N}].
 func (s *Shape) String() string {
 	switch {
 	case s.Kind == item.KindL && s.Elem != nil:
@@ -57,21 +57,21 @@ func (s *Shape) String() string {
 	return s.Kind.String()
 }
 
-// Undeclared is a part of a path that the shapes do not have.
+// Undeclared is the first part of a path that the shapes do not have.
 type Undeclared struct {
 	Name  string    // name that is not declared; "" for an index in a value that is not a list
-	Path  string    // path before the name; "" for the item
+	Path  string    // path before the name; "" if the name is a top-level attribute
 	Known []string  // names that are declared at Path
 	Kind  item.Kind // declared kind of the value at Path
 }
 
-// Find returns the first part of a path that none of the shapes has; nil if one of the shapes has the whole path.
-// Wildcards match anything.
+// Find returns the first part of a path that none of the shapes has. It returns nil if one of the shapes has the whole
+// path. A wildcard matches any name or index.
 func Find(shapes []*Shape, path []item.Segment) *Undeclared {
 	before := ""
 	for _, segment := range path {
 		if segment.Wild > item.AnyElement {
-			return nil // the whole subtree
+			return nil // the wildcard matches the whole subtree
 		}
 		var next []*Shape
 		u := &Undeclared{Name: segment.Name, Path: before}
@@ -105,8 +105,8 @@ func Find(shapes []*Shape, path []item.Segment) *Undeclared {
 	return nil
 }
 
-// shapesAt returns the shapes at a segment of a path. If any shape is possible there, known is true and shapes is
-// empty.
+// shapesAt returns the shapes that the values inside s have at a segment (one name or index) of a path. known reports
+// whether there can be such values. If known is true and shapes is empty, they can have any shape.
 func (s *Shape) shapesAt(segment item.Segment) (shapes []*Shape, known bool) {
 	inList := segment.Wild == item.NoWildcard && segment.Index >= 0 || segment.Wild == item.AnyElement
 	switch {

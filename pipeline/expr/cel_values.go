@@ -12,8 +12,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// toCEL returns an attribute value as a value of CEL. Maps, lists and sets become adapters, which read a member only
-// when CEL reads it.
+// toCEL converts an attribute value to a value of CEL. Maps, lists and sets become adapters, which convert a member
+// only when CEL reads it.
 func toCEL(v item.Value) ref.Val {
 	switch v.Kind() {
 	case item.KindS:
@@ -70,7 +70,7 @@ var operations = map[record.Operation]ref.Val{
 
 func operation(o record.Operation) ref.Val { return operations[o] }
 
-// noNative refuses to convert a value to a Go type. Values embed it.
+// noNative is embedded by values of CEL that cannot be converted to a Go type.
 type noNative struct{}
 
 // ConvertToNative implements [ref.Val].
@@ -163,7 +163,7 @@ func (m *mapping) Iterator() traits.Iterator {
 	return &iterator{members: names}
 }
 
-// Fold implements [traits.Foldable]: CEL's loops call it.
+// Fold implements [traits.Foldable], which CEL's loops use.
 func (m *mapping) Fold(f traits.Folder) {
 	for name, v := range m.v.Members() {
 		if !f.FoldEntry(types.String(name), toCEL(v)) {
@@ -183,7 +183,7 @@ var (
 // Type implements [ref.Val].
 func (l *list) Type() ref.Type { return types.ListType }
 
-// Get implements [traits.Indexer]. It returns null after the end.
+// Get implements [traits.Indexer]. It returns null if the index is outside the list.
 func (l *list) Get(index ref.Val) ref.Val {
 	if i, ok := index.(types.Int); ok && i >= 0 && i < types.Int(l.v.Len()) {
 		if v, ok := l.v.Index(int(i)); ok {
@@ -248,7 +248,8 @@ func (l *list) Iterator() traits.Iterator {
 	return &iterator{members: members}
 }
 
-// Fold implements [traits.Foldable]: CEL's loops call it. Calls of Get would search each member from the beginning.
+// Fold implements [traits.Foldable], which CEL's loops use. Without it they would call Get, which searches each member
+// from the beginning.
 func (l *list) Fold(f traits.Folder) {
 	for i, v := range l.v.Elements() {
 		if !f.FoldEntry(types.Int(i), toCEL(v)) {
@@ -257,8 +258,7 @@ func (l *list) Fold(f traits.Folder) {
 	}
 }
 
-// iterator iterates over members. It is a ref.Val because CEL requires that, but CEL uses only the
-// iteration.
+// iterator iterates over members. CEL requires an iterator to be a ref.Val, but uses only the iteration.
 type iterator struct {
 	native
 	members []ref.Val

@@ -6,8 +6,8 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// Clause is the structure of an expression, as far as it consists of simple comparisons. Other software, such as
-// Lambda's filters, can evaluate it before the change arrives.
+// Clause is the structure of an expression, as far as the expression consists of simple comparisons. Other software,
+// such as Lambda's event filters, can evaluate a clause before the change arrives.
 type Clause struct {
 	Kind      ClauseKind
 	Parts     []Clause // parts of AllOf and AnyOf, evaluated in any order; the only part of NotOf
@@ -20,9 +20,9 @@ type Clause struct {
 // ClauseKind is the kind of a [Clause].
 type ClauseKind uint8
 
-// The kinds of clauses. An OtherClause can fail. A TextStarts fails if the attribute exists and is
-// not an S. AllOf is false if one part is false, and AnyOf is true if one part is true, even if
-// another part fails.
+// The kinds of clauses. An OtherClause is anything else; its evaluation can fail. A TextStarts fails if the attribute
+// exists and is not an S. AllOf is false if one part is false, and AnyOf is true if one part is true, even if another
+// part fails.
 const (
 	OtherClause ClauseKind = iota
 	AllOf
@@ -37,7 +37,7 @@ const (
 // Clause returns the structure of the expression.
 func (c *compiled) Clause() Clause { return c.clause }
 
-// clauseOf returns the clause of a parsed expression that is not rewritten yet.
+// clauseOf returns the clause of a parsed expression, which must not be rewritten yet.
 func (r *rewriter) clauseOf(e ast.Expr) Clause {
 	if e.Kind() != ast.CallKind {
 		return Clause{}
@@ -93,7 +93,8 @@ func (r *rewriter) equals(a, b ast.Expr) Clause {
 	return r.oneOf(a, []ast.Expr{b})
 }
 
-// oneOf returns the clause of e in a list of texts.
+// oneOf returns the clause of `e in list`. It returns an OtherClause if e is neither an attribute nor op, or if the
+// list has other elements than texts.
 func (r *rewriter) oneOf(e ast.Expr, list []ast.Expr) Clause {
 	c := Clause{Kind: TextIn}
 	for _, of := range list {

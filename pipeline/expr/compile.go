@@ -31,7 +31,7 @@ func isChangeName(text string) bool {
 	return slices.ContainsFunc(changeNames, func(n variable) bool { return n.name == text })
 }
 
-// standardFunctions are the functions of CEL's library that are used unchanged.
+// standardFunctions are the functions of CEL's standard library that expressions use unchanged.
 var standardFunctions = []string{
 	operators.Conditional, operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.NotStrictlyFalse,
 	operators.Equals, operators.NotEquals,
@@ -107,10 +107,10 @@ func (e Env) env(names []variable) (*cel.Env, error) {
 	return cel.NewCustomEnv(append(options, functions()...)...)
 }
 
-// matches makes CEL compile a constant pattern only once, when it compiles the expression.
+// matches makes CEL compile a constant pattern only once, when the expression is compiled.
 var matches = &interpreter.RegexOptimization{
 	Function:   "matches",
-	OverloadID: matchesOverload, // has priority over CEL's own function
+	OverloadID: matchesOverload, // CEL prefers this to its own optimization, which is for the name matches
 	RegexIndex: 1,
 	Factory: func(call interpreter.InterpretableCall, pattern string) (interpreter.InterpretableCall, error) {
 		compiled, err := regexp.Compile(pattern)

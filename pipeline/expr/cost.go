@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	// itemSize is the assumed size of an attribute, in bytes of text or in members. An item of
-	// DynamoDB has at most 400 KB.
+	// itemSize is the assumed maximum size of an attribute, in bytes of text or in members. An item of DynamoDB has at
+	// most 400 KB.
 	itemSize = 400_000
 
 	// memberSize is the assumed size of a value inside the members of a list or map. It is an
 	// average, because all members together are within itemSize.
 	memberSize = 2
 
-	// costLimit is the maximum cost of an evaluation on such an item, in CEL's units of about one operation. A loop
-	// over an attribute costs less, even with loops over the members of its elements. A loop over one attribute within
-	// a loop over another attribute costs more.
+	// costLimit is the maximum cost of an evaluation on an item of this size. CEL's unit of cost is about one
+	// operation. A loop over an attribute is below the limit, even with loops over the members of its elements. A loop
+	// over one attribute inside a loop over another attribute is above the limit.
 	costLimit = 100_000_000
 )
 
-// withinBounds returns an error if the evaluation could take too long.
+// withinBounds returns an error if the estimated cost of an evaluation is above costLimit.
 func withinBounds(env *cel.Env, checked *cel.Ast) error {
 	estimate, err := env.EstimateCost(checked, sizeEstimator{})
 	if err != nil {
@@ -79,7 +79,7 @@ func (s sizeEstimator) EstimateCallCost(
 }
 
 // attributeSize returns the estimated size of a value that is read from an image or from the variable of a loop. The
-// variable of a loop is a value inside the members.
+// variable of a loop has a member as its value, so its size is memberSize.
 func attributeSize(e ast.Expr) *cost.SizeEstimate {
 	size := cost.RangedSizeEstimate(0, itemSize)
 	elem := cost.RangedSizeEstimate(0, memberSize)
@@ -90,8 +90,8 @@ func attributeSize(e ast.Expr) *cost.SizeEstimate {
 	return &size
 }
 
-// inLoop reports whether e is read from the variable of a loop. For the members of a list or map, CEL passes nil before
-// it has a variable.
+// inLoop reports whether e is read from the variable of a loop. A nil e counts as such: CEL passes nil for the members
+// of a list or map before it has a variable.
 func inLoop(e ast.Expr) bool {
 	if e == nil {
 		return true
@@ -99,7 +99,7 @@ func inLoop(e ast.Expr) bool {
 	for {
 		switch e.Kind() {
 		case ast.SelectKind:
-			return false // from an image: the rewriter replaces all other selections
+			return false // it reads an image: the rewriter replaces all other selections
 		case ast.CallKind:
 			args := e.AsCall().Args()
 			if len(args) == 0 {

@@ -8,14 +8,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// direct evaluates an expression on the images, without CEL's values and calls. It covers the common forms of filters
-// and conditions. Its answer is CEL's answer, or unsure. Unknown forms and failures are unsure: CEL then evaluates the
-// expression, so all errors come from CEL.
+// direct evaluates an expression on the images, without CEL's values and calls, because that is faster. It covers the
+// common forms of filters and conditions. Its answer is CEL's answer, or unsure. The answer for unknown forms and for
+// failures is unsure. CEL then evaluates the expression, so all errors come from CEL.
 type direct struct {
 	form    form
 	parts   []direct
 	operand *valuePath
-	other   *valuePath // second operand; nil if it is values[0]
+	other   *valuePath // second operand; nil if values[0] is the second operand
 	values  []scalar   // any number of values for formOneOf, one for other forms
 	accepts [3]bool    // accepted results of a comparison: less, equal, greater
 	text    func(s, part string) bool
@@ -27,10 +27,10 @@ type direct struct {
 // form is the form of a direct expression.
 type form uint8
 
-// The comments show each form with the fields of direct that it uses.
+// The comments show an expression of each form, written with the fields of direct that the form uses.
 const (
 	formUnknown    form = iota
-	formFlag            // true, false: values[0]
+	formFlag            // true or false; values[0] has which
 	formEvery           // parts[0] && parts[1] && ...
 	formSome            // parts[0] || parts[1] || ...
 	formNot             // !parts[0]
@@ -81,7 +81,8 @@ func negated(a answer) answer {
 	}
 }
 
-// subject is the change or the item of an evaluation. It stays on the stack, because forms are not types with methods.
+// subject is the change or the item that an expression is evaluated on. Forms are constants and not types that
+// implement an interface, so that a subject stays on the stack.
 type subject struct {
 	change *record.Change // nil if the subject is an item
 	item   item.Image
@@ -126,8 +127,8 @@ func (d *direct) eval(s *subject) answer {
 	return unsure
 }
 
-// evalParts evaluates the parts until one decides. As in CEL, a deciding part decides even if another
-// part fails.
+// evalParts evaluates the parts of && (decides is no) or || (decides is yes) until a part has the answer decides. As in
+// CEL, that part decides the result even if another part fails.
 func (d *direct) evalParts(decides answer, s *subject) answer {
 	all := negated(decides)
 	for i := range d.parts {
@@ -183,14 +184,15 @@ func (d *direct) evalValue(v item.Value, s *subject) answer {
 	}
 }
 
-// evalMembers evaluates parts[0] on each member of a list or set until one decides.
+// evalMembers evaluates parts[0] on each member of a list or set, until the answer for a member is decides. It returns
+// the negation of decides if no member decides, and unsure if the answer for a member is unsure.
 func (d *direct) evalMembers(decides answer, v item.Value, s *subject) answer {
 	all := negated(decides)
 	switch v.Kind() {
 	case item.Absent, item.KindNULL:
 		return all
 	case item.KindL, item.KindSS, item.KindNS, item.KindBS:
-	default: // a loop over a map has the names, which are not values
+	default: // a loop over a map yields the names, which are not item.Values
 		return unsure
 	}
 	for _, e := range v.Elements() {

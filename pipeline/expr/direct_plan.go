@@ -22,14 +22,14 @@ func newDirect(e ast.Expr, scope *entity.Scope) *direct {
 	return nil
 }
 
-// directPlan is the context of a part of an expression.
+// directPlan is the context in which newDirect converts a part of an expression.
 type directPlan struct {
 	loop  string // variable of the enclosing loop; "" outside loops
 	scope *entity.Scope
 }
 
-// boolean returns the direct form of an expression that must be a bool. If a part has no direct form, other parts still
-// can have one.
+// boolean returns the direct form of an expression that must be a bool. Its form is formUnknown if there is none. If a
+// part has no direct form, other parts can still have one.
 func (p directPlan) boolean(e ast.Expr) direct {
 	if of := p.pathOf(e); of != nil {
 		return direct{form: formTrue, operand: of}
@@ -55,12 +55,13 @@ func (p directPlan) boolean(e ast.Expr) direct {
 	return direct{}
 }
 
-// isVariable reports whether e is the variable name of the change, and not a loop variable of the same name.
+// isVariable reports whether e reads the variable of the change that name names, and not a loop variable of the same
+// name.
 func (p directPlan) isVariable(e ast.Expr, name string) bool {
 	return e.Kind() == ast.IdentKind && e.AsIdent() == name && name != p.loop
 }
 
-// accepted has the accepted results of each comparison: less, equal, greater.
+// accepted says for each operator which results of a comparison (less, equal, greater) make it true.
 var accepted = map[string][3]bool{
 	operators.Less: {true, false, false}, operators.LessEquals: {true, true, false},
 	operators.Greater: {false, false, true}, operators.GreaterEquals: {false, true, true},
@@ -177,7 +178,7 @@ func (p directPlan) order(a, b ast.Expr, accepts [3]bool) direct {
 	return direct{form: formOrder, operand: of, other: with, values: values, accepts: accepts}
 }
 
-// ordered returns the form of a comparison of the time, or of a size.
+// ordered returns the form of a comparison in which a is the time or a size.
 func (p directPlan) ordered(a, b ast.Expr, accepts [3]bool) direct {
 	if p.isVariable(a, "time") && b.Kind() == ast.CallKind && b.AsCall().FunctionName() == "timestamp" {
 		if arg := b.AsCall().Args()[0]; arg.Kind() == ast.LiteralKind {
@@ -251,7 +252,7 @@ func (p directPlan) textForm(c ast.CallExpr, holds func(s, part string) bool) di
 	return direct{form: formText, operand: of, other: with, values: values, text: holds}
 }
 
-// quantifier returns the form of x.all(v, ...) or x.exists(v, ...) outside of any other loop.
+// quantifier returns the form of x.all(v, ...) or x.exists(v, ...). There is no such form inside another loop.
 func (p directPlan) quantifier(c ast.ComprehensionExpr) direct {
 	if p.loop != "" || c.HasIterVar2() || c.LoopStep().Kind() != ast.CallKind {
 		return direct{}

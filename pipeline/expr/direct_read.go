@@ -26,17 +26,17 @@ const (
 	fromKeys
 	fromLoop  // the current member of the loop
 	fromEach  // the element under for_each
-	fromBound // a part of the key
+	fromBound // the value of a name that the key binds
 )
 
-// step is one element of a path: a name or an index.
+// step is one step of a path into a value: a name or an index.
 type step struct {
 	name    string
 	index   int
 	byIndex bool
 }
 
-// read returns the value at the path. ok is false if CEL would fail.
+// read returns the value at the path. ok is false if reading the path in CEL would fail.
 func (r *valuePath) read(s *subject) (v item.Value, ok bool) {
 	switch r.start {
 	case fromLoop:
@@ -56,8 +56,8 @@ func (r *valuePath) read(s *subject) (v item.Value, ok bool) {
 	return v, true
 }
 
-// valueIn returns the value at the step inside v. The value is null inside null, after the end of a list, and for a
-// missing name.
+// valueIn returns the value at the step inside v. It returns null inside null, after the end of a list, and for a
+// missing name. It returns false if v has no values inside, or if v is a list and the step is a name.
 func (t *step) valueIn(v item.Value) (item.Value, bool) {
 	switch v.Kind() {
 	case item.Absent, item.KindNULL:
@@ -99,7 +99,7 @@ func (s *subject) key() *item.Image {
 
 var sources = map[string]pathStart{"item": fromItem, "new": fromNew, "old": fromOld, "keys": fromKeys}
 
-// pathOf returns the path that e reads; nil if e is not a path.
+// pathOf returns the path that e reads. It returns nil if e is not a path.
 func (p directPlan) pathOf(e ast.Expr) *valuePath {
 	switch e.Kind() {
 	case ast.IdentKind:
@@ -109,10 +109,10 @@ func (p directPlan) pathOf(e ast.Expr) *valuePath {
 		if b := p.scope.Binding(e.AsIdent()); b != nil {
 			return &valuePath{start: fromBound, binding: b}
 		}
-		if e.AsIdent() == eachName { // if each is an element, no loop can have this variable
+		if e.AsIdent() == eachName { // a loop variable cannot be named each if each is an element
 			return &valuePath{start: fromEach}
 		}
-	case ast.SelectKind: // from an image: the rewriter replaces all other selections
+	case ast.SelectKind: // it reads an image: the rewriter replaces all other selections
 		if s := e.AsSelect(); !s.IsTestOnly() {
 			return &valuePath{start: sources[s.Operand().AsIdent()], name: s.FieldName()}
 		}
@@ -124,7 +124,8 @@ func (p directPlan) pathOf(e ast.Expr) *valuePath {
 	return nil
 }
 
-// memberOf returns the path of a member of e, or nil if there is none.
+// memberOf returns the path of the member key of e. It returns nil if e is not a path, or if key is not a literal name
+// or index.
 func (p directPlan) memberOf(e, key ast.Expr) *valuePath {
 	r := p.pathOf(e)
 	if r == nil || key.Kind() != ast.LiteralKind {
@@ -149,7 +150,8 @@ func identName(e ast.Expr) string {
 	return e.AsIdent()
 }
 
-// literalOf returns the value of the literal e. It returns nil if e is not a literal, or a literal of another type.
+// literalOf returns a slice with the value of the literal e. It returns nil if e is not a literal, or if a scalar
+// cannot have its type.
 func literalOf(e ast.Expr) []scalar {
 	if e.Kind() != ast.LiteralKind {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// scalar is a text, a number, a bool or null: a literal, or an attribute that is compared. Two
-// scalars are equal in an expression if they are equal by ==.
+// scalar is a text, a number, a bool or null. It is a literal, or the value of an attribute that is compared. Two
+// scalars are equal in an expression if and only if they are equal by Go's ==.
 type scalar struct {
 	kind   item.Kind // S, N, BOOL, NULL, or the kind of another value
 	text   string
@@ -35,7 +35,7 @@ func scalarOf(v item.Value) scalar {
 // isNullValue reports whether v is null in an expression.
 func isNullValue(v item.Value) bool { return !v.Exists() || v.IsNull() }
 
-// member answers whether values[0] is in v.
+// member returns the answer to `values[0] in v`.
 func (d *direct) member(v item.Value) answer {
 	member := d.values[0]
 	switch v.Kind() {
@@ -56,7 +56,7 @@ func (d *direct) member(v item.Value) answer {
 	}
 }
 
-// size compares the size of v with values[0].
+// size returns the answer to a comparison of the size of v with values[0].
 func (d *direct) size(v item.Value) answer {
 	n := v.Len()
 	switch v.Kind() {
@@ -69,7 +69,7 @@ func (d *direct) size(v item.Value) answer {
 	return answerOf(d.accepts[1+decimal.Of(int64(n)).Cmp(d.values[0].number)])
 }
 
-// compare compares two scalars by order. For formText, it applies the function of two texts.
+// compare compares two scalars by order. For formText, it applies the function d.text to them instead.
 func (d *direct) compare(a, b scalar) answer {
 	switch {
 	case a.kind == item.KindNULL || b.kind == item.KindNULL:

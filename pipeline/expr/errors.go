@@ -36,7 +36,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// errorAt makes an Error at a location of CEL, whose columns start at 0.
+// errorAt returns an Error at a location of CEL. Columns of CEL start at 0.
 func errorAt(l common.Location, hint, format string, args ...any) *Error {
 	return &Error{Line: max(l.Line(), 1), Column: max(l.Column(), 0) + 1, Message: fmt.Sprintf(format, args...),
 		Hint: hint}
@@ -52,7 +52,8 @@ var (
 	expectation = regexp.MustCompile(`,? expecting .*`)
 )
 
-// explain makes an Error from CEL's first issue, in the words of this package. r is nil if the issue is a syntax error.
+// explain returns an Error for CEL's first issue, in the words of this package. r is nil if the issue is a syntax
+// error.
 func (e Env) explain(src string, issues *cel.Issues, names []variable, r *rewriter) *Error {
 	all := issues.Errors()
 	if len(all) == 0 {
@@ -88,8 +89,7 @@ func (e Env) explain(src string, issues *cel.Issues, names []variable, r *rewrit
 	return errorAt(at, cmp.Or(templateHint(src, at, names), syntaxHint(src, at, text)), "%s", text)
 }
 
-// unknownName returns the error for an unknown name, or for an unknown function if the name is
-// called.
+// unknownName returns the error for an unknown name. If the name is called, it is the error for an unknown function.
 func (e Env) unknownName(src string, at common.Location, unknown string, names []variable) *Error {
 	if symbol, ok := strings.CutPrefix(unknown, "_"); ok && strings.HasSuffix(symbol, "_") {
 		return errorAt(at, "+ and - are there", "%s is not supported: its result may have no exact decimal",
@@ -198,7 +198,8 @@ func mismatch(function, args string, operands []callOperand) (message, hint stri
 	return fmt.Sprintf("%s cannot be applied to %s", function, args), hint
 }
 
-// literalHint returns a hint for a literal that is compared with a path or a name of another type.
+// literalHint returns a hint for a literal that is compared with a path or a name of another type. It returns "" if
+// there is no such literal.
 func literalHint(function string, kinds []string, operands []callOperand) string {
 	if len(operands) != 2 || !strings.HasPrefix(function, "_") {
 		return ""
@@ -228,7 +229,7 @@ func notBool(v ref.Val) error {
 	return &evalError{fmt.Sprintf("%s is no BOOL: compare it, as in == true or != null", kindOf(v))}
 }
 
-// withoutValues returns an error that shows no values.
+// withoutValues replaces a run-time error by an error whose text shows no values.
 func withoutValues(err error) error {
 	if e, ok := errors.AsType[*evalError](err); ok {
 		return e

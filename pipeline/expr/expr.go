@@ -2,25 +2,27 @@
 //
 // It guarantees more than CEL does:
 //
-//   - An absent attribute or image is null, and so is a NULL attribute. Any lookup inside null is null, and so is an
-//     index after the end of a list or a name that a map lacks. With null, comparisons by order, in, exists,
-//     startsWith, endsWith, contains and matches are false, and the size is 0. Null is not a bool, and cannot be
+//   - An absent attribute or image is null, and so is a NULL attribute. Any lookup inside null is null. An index after
+//     the end of a list, and a name that a map lacks, are null too. Comparisons by order, in, exists, startsWith,
+//     endsWith, contains and matches are false for null, and the size of null is 0. Null is not a bool, and cannot be
 //     added.
-//   - Numbers are exact. An N that fits int64 is an int, any other an exact decimal, and the checker sees one type. A
-//     literal is read as text, never as a float: new.Total == 10.50 is true for N 10.5. number("...") is for numbers
-//     that no literal can hold. + and - are exact, or an error beyond 38 digits.
-//   - Sets are lists without order: "a" in item.Tags, item.Tags == ["b", "a"].
+//   - Numbers are exact. An N that fits int64 is an int, and any other N is an exact decimal. To the checker, both have
+//     one type. A literal is read as text, never as a float: new.Total == 10.50 is true for N 10.5. number("...") is
+//     for numbers that no literal can hold. The results of + and - are exact; a result of more than 38 digits is an
+//     error.
+//   - Sets are lists without order. If item.Tags is the set of a and b, "a" in item.Tags and item.Tags == ["b", "a"]
+//     are true.
 //   - The cost of an evaluation is bounded at compile time, for items of up to 400 KB. A loop over an attribute may
 //     contain a loop over the members of its elements. It may not contain a loop over another attribute.
-//   - Compile errors are an [Error] with line and column: wrong syntax, unknown names, types that contradict [Env],
-//     an op that does not exist, a result that is not a bool.
+//   - A compile error is an [Error] with line and column. It reports wrong syntax, an unknown name, a type that
+//     contradicts [Env], an op that does not exist, or a result that is not a bool.
 //
-// A run-time error is permanent, and is never taken for false. It names the expression and types,
-// but no value.
+// A run-time error is permanent: another evaluation fails too. It is never taken for false. It names the expression and
+// types, but no value.
 //
-// Start reading at compile.go. rewrite.go makes CEL keep the promises above; functions.go and
-// cel_values.go are what it then calls. direct.go is a fast path that evaluates common forms without
-// CEL.
+// Start reading at compile.go. rewrite.go changes expressions so that CEL keeps the guarantees above. functions.go and
+// cel_values.go have the functions and values that the changed expressions use. direct.go is a fast path that evaluates
+// common forms without CEL.
 package expr
 
 import (
@@ -37,13 +39,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// eachName is the variable of an element.
+// eachName is the name of the variable that has an element of the item (for_each).
 const eachName = "each"
 
 // Env declares the names that expressions may read.
 type Env struct {
-	// Attributes are the declared types of top-level attributes. An expression that reads another attribute, or uses
-	// one against its type, does not compile. Default: any attribute of any type.
+	// Attributes are the declared types of top-level attributes. An expression does not compile if it reads another
+	// attribute, or if it uses an attribute against its type. Default: any attribute of any type.
 	Attributes map[string]item.Kind
 
 	// Declare returns the hint for an attribute that Attributes lacks. The hint says how to declare it. Default: a
@@ -53,8 +55,8 @@ type Env struct {
 	// Unknown returns the hint for an unknown name, or "" for a general hint. Default: general hints.
 	Unknown func(name string) string
 
-	// Scope has the entities of the rule that contains the expression. The names that their keys bind are variables.
-	// Default: none.
+	// Scope has the entities of the rule that contains the expression. The names that the keys of these entities bind
+	// are variables of the expression. Default: none.
 	Scope *entity.Scope
 
 	// Each lets an expression over `item` read `each`, an element of the item. Default: each is an unknown name.
@@ -64,8 +66,7 @@ type Env struct {
 // Item is a compiled expression over `item`. It is safe for concurrent use.
 type Item struct{ compiled }
 
-// Change is a compiled expression over `old`, `new`, `keys`, `op`, `time` and
-// `ttl`. It is safe for concurrent use.
+// Change is a compiled expression over `old`, `new`, `keys`, `op`, `time` and `ttl`. It is safe for concurrent use.
 type Change struct{ compiled }
 
 var (
@@ -97,9 +98,9 @@ func (e Env) CompileItem(src string) (*Item, error) {
 	return &Item{c}, nil
 }
 
-// CompileChange compiles an expression over a change: `old`, `new` and `keys` are images, `op` is
-// "INSERT", "MODIFY", "REMOVE", "SNAPSHOT" or "UNKNOWN", `time` is the timestamp of the change's
-// approximate creation, and `ttl` is true for a TTL delete. The error is an *Error.
+// CompileChange compiles an expression over a change. `old`, `new` and `keys` are images. `op` is "INSERT", "MODIFY",
+// "REMOVE", "SNAPSHOT" or "UNKNOWN". `time` is the timestamp of the change's approximate creation, and `ttl` is true
+// for a TTL delete. The error is an *Error.
 func (e Env) CompileChange(src string) (*Change, error) {
 	c, err := e.compile(src, changeNames)
 	if err != nil {
@@ -108,11 +109,10 @@ func (e Env) CompileChange(src string) (*Change, error) {
 	return &Change{c}, nil
 }
 
-// Match evaluates the expression for an item. It is false for an image that does not exist. An
-// error is permanent.
+// Match evaluates the expression for an item. It returns false for an image that does not exist. An error is permanent.
 func (x *Item) Match(m item.Image) (bool, error) { return x.MatchElement(m, item.Value{}) }
 
-// MatchElement does the same as Match. each is the value of `each`, an element of the item.
+// MatchElement does the same as Match for one element of the item. each is the value of the variable `each`.
 func (x *Item) MatchElement(m item.Image, each item.Value) (bool, error) {
 	if !m.Exists() {
 		return false, nil
@@ -144,8 +144,8 @@ func (x *Change) Requires() pipeline.Needs {
 	return pipeline.Needs{Old: x.reads.names["old"], New: x.reads.names["new"]}
 }
 
-// KeysOnly reports whether the expression reads only keys. Its result is then the same for every change of an item. op
-// and time do differ between these changes.
+// KeysOnly reports whether the expression reads only keys. The result of such an expression is the same for every
+// change of an item. That is not so for an expression that reads op or time.
 func (x *Change) KeysOnly() bool {
 	for _, name := range []string{"old", "new", "op", "time", "ttl"} {
 		if x.reads.names[name] {
@@ -156,24 +156,24 @@ func (x *Change) KeysOnly() bool {
 }
 
 // Paths returns the top-level attributes that the expression reads, each once, in the order of their first use. If the
-// expression compares whole images, "*" is one of them.
+// expression compares two whole images, "*" is one of them.
 func (c *compiled) Paths() []string { return slices.Clone(c.reads.attributes) }
 
-// ReadPaths returns the paths of attributes that the expression reads, with their positions in the source. An index
-// that is no literal ends a path.
+// ReadPaths returns the paths of attributes that the expression reads, with their positions in the source. A path ends
+// before an index that is not a literal.
 func (c *compiled) ReadPaths() []ReadPath { return slices.Clone(c.reads.paths) }
 
 // ReadPath is a path that an expression reads.
 type ReadPath struct {
 	Segments     []item.Segment
-	Each         bool // the path begins at each, not at an image
+	Each         bool // the path begins at the element `each`, not at an image
 	Line, Column int  // 1-based
 }
 
 // String returns the source of the expression.
 func (c *compiled) String() string { return c.src }
 
-// evalDirect evaluates the direct form. It returns unsure if there is none.
+// evalDirect evaluates the direct form. It returns unsure if the expression has no direct form.
 func (c *compiled) evalDirect(s *subject) answer {
 	if c.direct == nil {
 		return unsure
@@ -195,13 +195,13 @@ func (c *compiled) eval(v *vars) (bool, error) {
 	return b, nil
 }
 
-// vars are the variables of an evaluation. CEL gets pointers to its images, so reading an image allocates nothing.
+// vars has the variables of an evaluation. CEL receives pointers to its images, so reading an image allocates nothing.
 type vars struct {
 	change               *record.Change
 	item, old, new, keys image
 	each                 item.Value
 	scope                *entity.Scope
-	key                  item.Image // image with the key that bound names are parts of
+	key                  item.Image // image with the key whose parts are the bound names
 }
 
 var _ cel.Activation = (*vars)(nil)
@@ -248,9 +248,9 @@ func (v *vars) ResolveName(name string) (any, bool) {
 	return nil, false
 }
 
-// reads has the names and attributes that a compiled expression reads.
+// reads has the variables, attributes and paths that a compiled expression reads.
 type reads struct {
-	names      map[string]bool // item, old, new, ...
+	names      map[string]bool // variables, such as item, old or new
 	attributes []string
 	paths      []ReadPath
 }

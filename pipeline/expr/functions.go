@@ -13,13 +13,14 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 )
 
-// The functions of the rewriter. No source can name them.
+// The functions that the rewriter puts into expressions. No source can call them, because their names are not
+// identifiers.
 const (
-	fnGet  = "@get"  // a member of a map or list; null in null
+	fnGet  = "@get"  // a member of a map or list; null if the value is null
 	fnHas  = "@has"  // true if a map has a name
 	fnNull = "@null" // true if the value is null or a missing image
 	fnBool = "@bool" // the value itself, which must be a BOOL
-	fnEach = "@each" // the members of a value; null has none
+	fnEach = "@each" // the value itself, to loop over its members; an empty list for null
 )
 
 const matchesOverload = "matches_string"
@@ -33,8 +34,8 @@ var (
 	memb = cel.TypeParamType("B")
 )
 
-// functions declares the functions that this package replaces, because their operands can be null
-// or an exact number.
+// functions declares the functions that this package adds to CEL or replaces. It replaces functions because their
+// operands can be null or an exact number.
 func functions() []cel.EnvOption {
 	list, dict := cel.ListType(elem), cel.MapType(elem, memb)
 	options := []cel.EnvOption{
@@ -56,7 +57,7 @@ func functions() []cel.EnvOption {
 			cel.Overload("each_map", []*cel.Type{dict}, dict),
 			cel.SingletonUnaryBinding(each)),
 		cel.Function(operators.In,
-			// not CEL's own ids: with them, CEL hashes the left side, and some values have no hash
+			// These are not CEL's own ids. With those, CEL hashes the left side, and some values have no hash.
 			cel.Overload("in_members", []*cel.Type{elem, list}, cel.BoolType),
 			cel.Overload("in_names", []*cel.Type{elem, dict}, cel.BoolType),
 			cel.SingletonBinaryBinding(in)),
@@ -293,7 +294,7 @@ func size(v ref.Val) ref.Val {
 	}
 }
 
-// evalText applies a function of two texts. It is false if one of them is null.
+// evalText applies a function of two texts. It returns false if one of them is null.
 func evalText(name string, a, b ref.Val, holds func(s, part string) bool) ref.Val {
 	if isNull(a) || isNull(b) {
 		return types.False

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/nearest"
 )
 
-// spellings maps words of other languages to those of CEL.
+// spellings maps words and operators of other languages to the spelling in CEL.
 var spellings = map[string]string{
 	"NULL": "null", "nil": "null", "None": "null", "Null": "null", "undefined": "null",
 	"True": "true", "TRUE": "true", "False": "false", "FALSE": "false",
@@ -17,7 +17,7 @@ var spellings = map[string]string{
 	"|": "||", "??": "? :",
 }
 
-// macros has the forms of functions that take a condition.
+// macros has an example of each function whose argument is an expression over members or a path.
 var macros = map[string]string{
 	"has":        "has(item.Address.City); for a name in quotes, item[\"first-name\"] != null",
 	"all":        "item.Lines.all(l, l.qty > 1)",
@@ -27,7 +27,7 @@ var macros = map[string]string{
 	"filter":     "item.Lines.filter(l, l.qty > 1)",
 }
 
-// syntaxHint returns a hint for a syntax error, by guessing its intention. It returns "" without a guess.
+// syntaxHint returns a hint for a syntax error by guessing what the author meant. It returns "" if it has no guess.
 func syntaxHint(src string, at common.Location, message string) string {
 	before, after := lineAround(src, at)
 	if after == "" {
@@ -39,7 +39,7 @@ func syntaxHint(src string, at common.Location, message string) string {
 	if strings.HasSuffix(before, ".") || strings.HasPrefix(after, ".") {
 		return `a name that is no identifier of CEL's is written in quotes, as in item["in"]`
 	}
-	// the fault is here, or at the word or sign before
+	// The mistake is at the location, or in the word or sign before it.
 	for _, text := range []string{firstWord(after), lastWord(strings.TrimRight(before, " ")), sign(after),
 		sign(lastByte(before) + after)} {
 		if spelled, ok := spellings[text]; ok {
@@ -49,8 +49,8 @@ func syntaxHint(src string, at common.Location, message string) string {
 	return ""
 }
 
-// templateHint is the hint for a placeholder of a template in an expression, which ends at the location; "" if there is
-// none.
+// templateHint returns the hint for a template's placeholder, such as {Status}, that ends at the location. It returns
+// "" if there is none.
 func templateHint(src string, at common.Location, names []variable) string {
 	before, after := lineAround(src, at)
 	open := strings.LastIndex(before, "{")
@@ -67,7 +67,7 @@ func templateHint(src string, at common.Location, names []variable) string {
 // placeholder matches the path in a placeholder of a template.
 var placeholder = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
-// functionHint suggests a function for an unknown one.
+// functionHint returns the hint for an unknown function. It suggests a known function.
 func functionHint(unknown string) string {
 	if form, ok := macros[unknown]; ok {
 		return "write " + form
@@ -78,7 +78,7 @@ func functionHint(unknown string) string {
 	return "functions are " + strings.Join(functionNames, ", ")
 }
 
-// lineAround returns the text of the line before a location, and the text after it.
+// lineAround returns the text before and the text after a location, in the line of the location.
 func lineAround(src string, at common.Location) (before, after string) {
 	lines := strings.Split(src, "\n")
 	if at.Line() < 1 || at.Line() > len(lines) {

@@ -36,8 +36,8 @@ func (i *image) ConvertToType(t ref.Type) ref.Val {
 	return fail("an image cannot become %s", t.TypeName())
 }
 
-// provider describes images to CEL's checker and planner: with any attribute, or with the declared
-// ones.
+// provider describes images to CEL's checker and planner. An image has the declared attributes, or any attributes if
+// attributes is nil.
 type provider struct {
 	types.Provider
 	attributes map[string]item.Kind

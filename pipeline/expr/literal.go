@@ -10,7 +10,7 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// literal replaces e by an exact number if e is an unsigned literal, or a literal with a fraction or an exponent.
+// literal replaces e by an exact number if CEL read e as an unsigned integer or as a float.
 func (r *rewriter) literal(e ast.Expr) *Error {
 	switch v := e.AsLiteral().(type) {
 	case types.Double:
@@ -30,7 +30,7 @@ func (r *rewriter) literal(e ast.Expr) *Error {
 	}
 }
 
-// replaceByNumber replaces e by the number of a text in the source.
+// replaceByNumber replaces e by the exact number that a text of the source spells.
 func (r *rewriter) replaceByNumber(e ast.Expr, at common.Location, number string) *Error {
 	v, err := parseNumber(number)
 	if err != nil {
@@ -72,7 +72,7 @@ func numberAt(src []rune, from int) string {
 	return b.String()
 }
 
-// textLiteral returns the value of a text literal.
+// textLiteral returns the value of a text literal. It returns false if e is not one.
 func textLiteral(e ast.Expr) (string, bool) {
 	if e.Kind() != ast.LiteralKind {
 		return "", false
@@ -81,7 +81,7 @@ func textLiteral(e ast.Expr) (string, bool) {
 	return string(s), ok
 }
 
-// constant checks a timestamp or duration whose argument is a literal.
+// constant checks a call of timestamp or duration at compile time if its argument is a literal.
 func (r *rewriter) constant(c ast.CallExpr) *Error {
 	if c.IsMemberFunction() || len(c.Args()) != 1 || c.Args()[0].Kind() != ast.LiteralKind {
 		return nil
@@ -96,7 +96,8 @@ func (r *rewriter) constant(c ast.CallExpr) *Error {
 	return nil
 }
 
-// pattern checks a literal regular expression at compile time, so that the error has a position.
+// pattern checks the regular expression of matches at compile time, so that an error has a position. It refuses a
+// pattern that is not a literal.
 func (r *rewriter) pattern(c ast.CallExpr) *Error {
 	if len(c.Args()) != 1 {
 		return nil // the checker reports it

@@ -7,8 +7,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/decimal"
 )
 
-// number is an exact decimal outside of int64; numbers inside are types.Int. The checker sees ints
-// only, so that either kind of literal fits. Equal numbers are equal by ==.
+// number is an exact decimal that does not fit int64. Numbers that fit are types.Int. To CEL's checker, both have the
+// type int, so that both kinds of literals can be compared with any number. Two numbers are equal if and only if they
+// are equal by Go's ==.
 type number struct {
 	noNative
 	d decimal.Decimal
@@ -16,7 +17,7 @@ type number struct {
 
 var _ ref.Val = number{}
 
-// numberOf returns d as an int if it fits, and as a decimal otherwise.
+// numberOf returns d as a types.Int if it fits, and as a number otherwise.
 func numberOf(d decimal.Decimal) ref.Val {
 	if i, ok := d.Int64(); ok {
 		return types.Int(i)
@@ -24,7 +25,7 @@ func numberOf(d decimal.Decimal) ref.Val {
 	return number{d: d}
 }
 
-// decimalOf returns the value of a number.
+// decimalOf returns the value of a types.Int or a number. It returns false for other values.
 func decimalOf(v ref.Val) (decimal.Decimal, bool) {
 	switch n := v.(type) {
 	case types.Int:
@@ -69,7 +70,8 @@ func parseNumber(text string) (ref.Val, error) {
 	return numberOf(d), nil
 }
 
-// add returns the exact sum of two numbers. It returns false if one is not a number.
+// add returns the exact sum of two numbers, or an error of CEL if the sum has more than 38 digits. It returns false if
+// one of the values is not a number.
 func add(a, b ref.Val) (ref.Val, bool) {
 	x, isX := decimalOf(a)
 	y, isY := decimalOf(b)

@@ -16,9 +16,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// rewriter changes a parsed expression so that CEL's evaluation keeps the guarantees of this package. Literals become
-// exact numbers, and lookups and loops become safe for null. It refuses mistakes that CEL cannot find, and records the
-// names and paths that the expression reads.
+// rewriter changes a parsed expression so that CEL's evaluation keeps the guarantees of this package. Number literals
+// become exact numbers, and lookups and loops accept null. The rewriter also refuses mistakes that CEL cannot find, and
+// records the names and paths that the expression reads.
 type rewriter struct {
 	src    []rune
 	info   *ast.SourceInfo
@@ -39,7 +39,8 @@ func newRewriter(src string, a *ast.AST, names []variable) *rewriter {
 
 func (r *rewriter) at(e ast.Expr) common.Location { return r.info.GetStartLocation(e.ID()) }
 
-// condition rewrites an expression that must be a bool. It adds a run-time check if the checker may not know its type.
+// condition rewrites an expression that must be a bool. If CEL's checker may not know the type of the expression,
+// condition adds a check at run time.
 func (r *rewriter) condition(e ast.Expr) *Error {
 	if err := r.value(e); err != nil {
 		return err
@@ -59,7 +60,7 @@ func (r *rewriter) condition(e ast.Expr) *Error {
 	return nil
 }
 
-// isAccumulator reports whether a name is an accumulator of CEL's macros.
+// isAccumulator reports whether a name is the accumulator of a loop, a variable that CEL's macros add.
 func isAccumulator(ident string) bool { return strings.HasPrefix(ident, "@") }
 
 // wrapInCall replaces e by a call of function with e as its argument.
@@ -78,7 +79,7 @@ func (r *rewriter) move(e ast.Expr) ast.Expr {
 	return moved
 }
 
-// id returns a new id with the position of e.
+// id returns a new id that has the same position in the source as e.
 func (r *rewriter) id(e ast.Expr) int64 {
 	r.nextID++
 	if place, ok := r.info.GetOffsetRange(e.ID()); ok {
@@ -126,7 +127,7 @@ func (r *rewriter) values(es ...ast.Expr) *Error {
 	return nil
 }
 
-// ident records the variable that e reads. A whole image can only be compared; see comparison.
+// ident records the variable that e reads. It refuses a whole image, which can only be compared (see comparison).
 func (r *rewriter) ident(e ast.Expr) *Error {
 	if r.image(e) {
 		text := e.AsIdent()
@@ -148,7 +149,7 @@ func (r *rewriter) hasVariable(name string) bool {
 	return slices.ContainsFunc(r.names, func(n variable) bool { return n.name == name })
 }
 
-// notePath records the path that e reads, if it begins at an image or at the element.
+// notePath records the path that e reads, if the path begins at an image or at the element `each`.
 func (r *rewriter) notePath(e ast.Expr) {
 	at := r.at(e)
 	if segments, each, ok := r.segments(e); ok {
@@ -186,8 +187,8 @@ func (r *rewriter) sourceText(e ast.Expr) string {
 	return ""
 }
 
-// operands returns the operands of the expression with this id: their sources where they are paths or names, and
-// whether they are literals.
+// operands describes the operands of the expression with this id. If the expression is not a call, it is the only
+// operand.
 func (r *rewriter) operands(id int64) (ops []callOperand) {
 	add := func(es ...ast.Expr) {
 		for _, e := range es {
@@ -212,17 +213,17 @@ func (r *rewriter) operands(id int64) (ops []callOperand) {
 
 // callOperand describes an operand of a call.
 type callOperand struct {
-	text    string // source of a path or a name; else ""
+	text    string // source of the operand if it is a path or a name; else ""
 	literal bool
 }
 
-// element reports whether e is the element under for_each.
+// element reports whether e is the variable `each`, an element of the item.
 func (r *rewriter) element(e ast.Expr) bool {
 	return e.Kind() == ast.IdentKind && e.AsIdent() == eachName && r.hasVariable(eachName)
 }
 
-// segments returns the path of x.name and x["name"] and x[0], before the rewrite. ok is false if x is no path of an
-// image or, with each, of the element.
+// segments returns the path of an expression such as x.name, x["name"] or x[0], before the rewrite. each reports
+// whether the path begins at the element `each`. Otherwise it begins at an image. ok is false if e is not such a path.
 func (r *rewriter) segments(e ast.Expr) (path []item.Segment, each, ok bool) {
 	if r.image(e) || r.element(e) {
 		return nil, r.element(e), true
@@ -248,8 +249,8 @@ func (r *rewriter) segments(e ast.Expr) (path []item.Segment, each, ok bool) {
 	return nil, false, false
 }
 
-// selection rewrites x.name and has(x.name). If x is an image, both stay, because the name is an attribute. Otherwise
-// they become lookups that are safe for null.
+// selection rewrites x.name and has(x.name). If x is an image, it leaves both as they are, because CEL reads an
+// attribute of an image directly. Otherwise it replaces them by lookups that accept null.
 func (r *rewriter) selection(e ast.Expr) *Error {
 	s := e.AsSelect()
 	r.notePath(e)
@@ -270,7 +271,7 @@ func (r *rewriter) selection(e ast.Expr) *Error {
 	return nil
 }
 
-// index rewrites x[y] like x.name.
+// index rewrites x[y] in the same way as x.name.
 func (r *rewriter) index(e ast.Expr) *Error {
 	args := e.AsCall().Args()
 	if !r.image(args[0]) {
@@ -335,8 +336,9 @@ func (r *rewriter) call(e ast.Expr) *Error {
 	return r.values(c.Args()...)
 }
 
-// comparison rewrites == and !=. Null can be compared with any type. A list or map in brackets moves to the right,
-// because the value on the left side decides whether both are sets.
+// comparison rewrites == and !=. A comparison with null becomes a call of @null, so that null can be compared with any
+// type. A list or map in brackets moves to the right side, because the value on the left side decides whether both
+// sides are compared as sets.
 func (r *rewriter) comparison(e ast.Expr) *Error {
 	c := e.AsCall()
 	a, b := c.Args()[0], c.Args()[1]

@@ -5,9 +5,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// KeyReader is implemented by conditions and filters that may read only the key, so that all changes of an item have
-// the same result. Only such a filter is allowed before a sink that keeps state. Any other filter could pass the first
-// change of an item and drop its removal.
+// KeyReader is implemented by conditions and filters that may read only the key. If they read nothing else, all changes
+// of an item have the same result. Only such a filter is allowed before a sink that keeps state. Any other filter could
+// keep the first change of an item and drop its removal, and the sink would keep the item.
 type KeyReader interface {
 	KeysOnly() bool // true if the condition reads nothing but the key
 }
@@ -18,12 +18,12 @@ func ReadsKeysOnly(x any) bool {
 	return ok && k.KeysOnly()
 }
 
-// All is true if all conditions are true. It evaluates them in order, up to the first that is false or fails. Without
-// conditions it is true.
+// All is true if all conditions are true. It evaluates the conditions in order, up to the first that is false or fails.
+// Without conditions it is true.
 func All(cs ...pipeline.Condition) pipeline.Condition { return all(cs) }
 
-// Any is true if one of the conditions is true. It evaluates them in order, up to the first that is true or fails.
-// Without conditions it is false.
+// Any is true if one of the conditions is true. It evaluates the conditions in order, up to the first that is true or
+// fails. Without conditions it is false.
 func Any(cs ...pipeline.Condition) pipeline.Condition { return anyOf(cs) }
 
 // Not is true if c is false.

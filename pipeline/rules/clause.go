@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Clause describes one condition of this package. With it, a source such as Lambda can evaluate a part of a condition
-// in its own filters, before it delivers the change.
+// Clause describes a condition of this package. With such a description, a source such as Lambda can evaluate a part of
+// a condition in its own filters, before it delivers the change.
 type Clause struct {
 	Kind       ClauseKind
 	Parts      []pipeline.Condition // parts of AllOf and AnyOf, in the order of evaluation; the single part of NotOf
@@ -17,13 +17,14 @@ type Clause struct {
 	Attribute  string               // attribute of EntityIn; key attribute of KeyStarts
 	Texts      []string             // names of EntityIn; the single prefix of KeyStarts
 	Scope      *entity.Scope        // entities of KeyOf
-	CanFail    bool                 // a KeyOf also evaluates conditions of entities, which can fail
+	CanFail    bool                 // of a KeyOf: it also evaluates conditions of entities, which can fail
 }
 
 // ClauseKind is the kind of a [Clause].
 type ClauseKind uint8
 
-// The kinds of clauses. Only an OtherClause, a Comparison and a KeyOf with Fails can fail.
+// The kinds of clauses. Only an OtherClause, a Comparison and a KeyOf with CanFail can fail, and clauses with such a
+// part.
 const (
 	OtherClause ClauseKind = iota // not a condition of this package: an expression or a function
 	AllOf
@@ -38,7 +39,7 @@ const (
 	Comparison  // compares the images: [Changed], [Unchanged], [NoChange], [ReplicationEchoes]
 )
 
-// ClauseOf describes c.
+// ClauseOf returns the description of c. Its kind is OtherClause if c is not a condition of this package.
 func ClauseOf(c pipeline.Condition) Clause {
 	switch c := c.(type) {
 	case all:
@@ -73,7 +74,8 @@ func ClauseOf(c pipeline.Condition) Clause {
 	return Clause{}
 }
 
-// KeptBy returns the condition of the changes that f keeps. It returns false unless f is a [Keep] or a [Drop].
+// KeptBy returns the condition that is true for the changes that f keeps. It returns false if f was made by neither
+// [Keep] nor [Drop].
 func KeptBy(f pipeline.Filter) (c pipeline.Condition, ok bool) {
 	k, ok := f.(filter)
 	if ok && k.drop {

@@ -19,8 +19,8 @@ func Operations(ops ...record.Operation) pipeline.Condition {
 }
 
 // Entity is true for items whose attribute is an S with one of these texts. It reads the attribute from the new image,
-// else from the old one, else from the keys. It needs both images, so that a removal has the same result as the item's
-// other changes.
+// from the old image if there is no new one, or from the keys if there is none. It needs both images, because otherwise
+// a removal could have another result than the item's other changes.
 func Entity(attribute string, names ...string) pipeline.Condition {
 	return entityIn{attribute, slices.Clone(names)}
 }
@@ -49,8 +49,8 @@ var (
 // Match checks the operation.
 func (set operations) Match(c *record.Change) (bool, error) { return set>>c.Op&1 != 0, nil }
 
-// KeysOnly reports whether all stream changes of an item have the same result: the set has all of INSERT, MODIFY and
-// REMOVE, or none of them.
+// KeysOnly reports whether all stream changes of an item have the same result. They do if the set has all of INSERT,
+// MODIFY and REMOVE, or none of them.
 func (set operations) KeysOnly() bool {
 	const stream operations = 1<<record.Insert | 1<<record.Modify | 1<<record.Remove
 	return set&stream == stream || set&stream == 0
@@ -76,5 +76,5 @@ func (k keyPrefix) Match(c *record.Change) (bool, error) {
 	return ok && bytes.HasPrefix(b, []byte(k.prefix)), nil
 }
 
-// KeysOnly is true.
+// KeysOnly returns true.
 func (keyPrefix) KeysOnly() bool { return true }

@@ -7,8 +7,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// OfEntities is true for items that belong to the entities. If entities have conditions, it reads the new image, else
-// the old image, and needs both.
+// OfEntities is true for changes of items that belong to one of the entities of the scope. If conditions decide that,
+// it reads the new image, or the old image if there is no new one. It then needs both images.
 func OfEntities(s *entity.Scope) pipeline.Condition {
 	if s.KeysOnly() {
 		return ofKeys{s}
@@ -16,7 +16,8 @@ func OfEntities(s *entity.Scope) pipeline.Condition {
 	return ofEntities{s}
 }
 
-// OfKeys is true for items whose key matches one of the entities. It does not evaluate conditions of entities.
+// OfKeys is true for changes of items whose key matches one of the entities. It does not evaluate the conditions of
+// entities.
 func OfKeys(s *entity.Scope) pipeline.Condition { return ofKeys{s} }
 
 type (
@@ -32,7 +33,7 @@ var (
 // Match checks the key.
 func (o ofKeys) Match(c *record.Change) (bool, error) { return o.scope.MatchKey(c.Keys), nil }
 
-// KeysOnly is true.
+// KeysOnly returns true.
 func (ofKeys) KeysOnly() bool { return true }
 
 // Match checks the key and the conditions.
@@ -41,7 +42,7 @@ func (o ofEntities) Match(c *record.Change) (bool, error) { return o.scope.Match
 // Requires both images, so that a removal has the same result as the item's other changes.
 func (ofEntities) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
 
-// LatestImage returns the new image of a change, else the old image, else the keys.
+// LatestImage returns the new image of a change, the old image if there is no new one, or the keys if there is none.
 func LatestImage(c *record.Change) item.Image {
 	switch {
 	case c.New.Exists():
@@ -52,8 +53,8 @@ func LatestImage(c *record.Change) item.Image {
 	return c.Keys
 }
 
-// ItemOf is the condition of a state sink about entities: an image of the item is of one of them, and meets when. A nil
-// when is met by every item.
+// ItemOf returns the condition that an item belongs to one of the entities and meets when. It is for sinks that keep
+// state. Every item meets a nil when.
 func ItemOf(s *entity.Scope, when pipeline.ItemCondition) pipeline.ItemCondition {
 	return itemOf{s, when}
 }
@@ -71,7 +72,7 @@ func (o itemOf) ReadsElement() bool {
 	return ok && e.ReadsElement()
 }
 
-// MatchElement evaluates when only for items of the entities.
+// MatchElement returns false for items of other entities. Otherwise it evaluates when.
 func (o itemOf) MatchElement(m item.Image, element item.Value) (bool, error) {
 	e, ok := o.when.(pipeline.ElementCondition)
 	if !ok {
@@ -83,7 +84,7 @@ func (o itemOf) MatchElement(m item.Image, element item.Value) (bool, error) {
 	return e.MatchElement(m, element)
 }
 
-// Match evaluates when only for items of the entities.
+// Match returns false for items of other entities. Otherwise it evaluates when.
 func (o itemOf) Match(m item.Image) (bool, error) {
 	if is, err := o.scope.Match(m); !is || err != nil || o.when == nil {
 		return is, err

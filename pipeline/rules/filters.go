@@ -11,7 +11,7 @@ func Keep(reason string, c pipeline.Condition) pipeline.Filter { return filter{c
 // Drop returns a filter that drops the changes for which c is true, and counts them under reason.
 func Drop(reason string, c pipeline.Condition) pipeline.Filter { return filter{c, reason, true} }
 
-// filter drops the changes whose result of the condition equals drop.
+// filter drops the changes for which the result of the condition equals drop.
 type filter struct {
 	pipeline.Condition
 	reason string

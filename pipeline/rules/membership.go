@@ -12,17 +12,17 @@ import (
 )
 
 // MemberAdded is a detector that raises an event for every member that the set at path has in the new image and not in
-// the old one. Event.New is the member, as an S, an N or a B, and Event.Old is absent. Events are in the order of the
-// members: texts and binaries by their bytes, numbers by their value. A value that is not a set has no members, so an
-// INSERT adds all members and a REMOVE removes all.
+// the old image. Event.New is the member, as an S, an N or a B, and Event.Old is absent. Events are sorted by member:
+// texts and binaries by their bytes, numbers by their value. An absent value, or a value that is not a set, counts as a
+// set without members. So an INSERT adds all members, and a REMOVE removes all.
 func MemberAdded(path item.Path) pipeline.Detector { return membershipDetector(path, true) }
 
 // MemberRemoved is a detector that raises an event for every member that the set at path has in the old image and not
-// in the new one. Event.Old is the member, and Event.New is absent. See [MemberAdded] for the rest.
+// in the new image. Event.Old is the member, and Event.New is absent. See [MemberAdded] for the rest.
 func MemberRemoved(path item.Path) pipeline.Detector { return membershipDetector(path, false) }
 
-// membershipDetector raises events for the members that only one of the sets has: the new one if added, else the old
-// one.
+// membershipDetector raises events for the members that only the new set has if added is true. Otherwise it raises
+// events for the members that only the old set has.
 func membershipDetector(path item.Path, added bool) pipeline.Detector {
 	return imageDetector{isSnapshot, func(dst []pipeline.Event, c *record.Change) []pipeline.Event {
 		from, _ := c.Old.At(path)

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// MissingImageError is the error of a stage that compares images, for a change without an image that its operation has.
-// The stage would see the missing image as a difference.
+// MissingImageError is the error of a filter or detector that compares images, for a change that lacks an image that
+// its operation has. Without the error, the missing image would count as a difference.
 type MissingImageError struct {
 	Op       record.Operation
 	Image    string // the missing image: old or new
@@ -24,10 +24,10 @@ func (e *MissingImageError) Error() string {
 		e.Image, e.ViewType)
 }
 
-// Redacted returns Error: the text holds no data.
+// Redacted returns the text of Error, which holds no data.
 func (e *MissingImageError) Redacted() string { return e.Error() }
 
-// Describe returns the class.
+// Describe returns the class of the error.
 func (e *MissingImageError) Describe() (class, field string) { return "missing_image", "" }
 
 // checkImages returns a *MissingImageError if c lacks an image that its operation has.
@@ -44,7 +44,7 @@ func checkImages(c *record.Change) error {
 
 // imageDetector is a detector that compares the images of a change.
 type imageDetector struct {
-	skips  func(c *record.Change) bool // reports that a change raises no event, whatever its images are
+	skips  func(c *record.Change) bool // reports whether a change raises no event, whatever its images are
 	detect func(dst []pipeline.Event, c *record.Change) []pipeline.Event
 }
 

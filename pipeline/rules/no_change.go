@@ -6,11 +6,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// NoChange is true for a MODIFY whose images are equal by meaning without their aws:rep:* attributes. So it is also
-// true for [ReplicationEchoes].
+// NoChange is true for a MODIFY whose images are equal by meaning, apart from their aws:rep:* attributes. So it is also
+// true for each change for which [ReplicationEchoes] is true.
 func NoChange() pipeline.Condition { return noChange{} }
 
-// noChange is true for images that are equal without aws:rep:* attributes.
+// noChange is true for a MODIFY whose images are equal apart from aws:rep:* attributes.
 type noChange struct {
 	echoOnly bool // the aws:rep:* attributes must differ
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // OperationIs is a detector that raises an event for each change with one of these operations. The event has no path
-// and no values. A snapshot raises none, since nothing happened to the item.
+// and no values. A snapshot raises no event, because nothing happened to the item.
 func OperationIs(ops ...record.Operation) pipeline.Detector {
 	return operationIs(Operations(ops...).(operations))
 }

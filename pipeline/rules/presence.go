@@ -6,16 +6,17 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Appeared is a detector that raises an event if the attribute at path exists in the new image and not in the old one.
-// A new item raises it too. An attribute that is NULL exists.
+// Appeared is a detector that raises an event if the attribute at path exists in the new image and not in the old
+// image. It raises the event for a new item too. An attribute that is NULL exists.
 func Appeared(path item.Path) pipeline.Detector { return newPresence(path, true) }
 
 // Disappeared is a detector that raises an event if the attribute at path exists in the old image and not in the new
-// one. A removed item raises it too, whoever removed it. An attribute that is NULL exists.
+// image. It raises the event for a removed item too, whether a user or TTL removed it. An attribute that is NULL
+// exists.
 func Disappeared(path item.Path) pipeline.Detector { return newPresence(path, false) }
 
-// newPresence returns a detector that raises an event if an attribute exists in only one of the images: the new one if
-// appears, else the old one.
+// newPresence returns a detector that raises an event if an attribute exists only in the new image (appears is true),
+// or only in the old image (appears is false).
 func newPresence(path item.Path, appears bool) pipeline.Detector {
 	return imageDetector{isSnapshot, func(dst []pipeline.Event, c *record.Change) []pipeline.Event {
 		old, inOld := c.Old.At(path)

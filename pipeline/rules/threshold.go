@@ -8,7 +8,8 @@ import (
 )
 
 // CrossedBelow is a detector that raises an event if the N at path was at or above limit and is below it now. Numbers
-// are compared exactly. An INSERT, a REMOVE, and a value that is not an N in both images raise no event.
+// are compared exactly. It raises no event if the value is not an N in both images. So an INSERT and a REMOVE raise no
+// event.
 func CrossedBelow(path item.Path, limit decimal.Decimal) pipeline.Detector {
 	return threshold(path, limit, -1)
 }
@@ -19,7 +20,8 @@ func CrossedAbove(path item.Path, limit decimal.Decimal) pipeline.Detector {
 	return threshold(path, limit, 1)
 }
 
-// threshold raises an event if a number crosses the limit: side is -1 if the new value must be below it, 1 if above.
+// threshold returns a detector that raises an event if a number crosses the limit. side is -1 if the new value must be
+// below the limit, and 1 if it must be above.
 func threshold(path item.Path, limit decimal.Decimal, side int) pipeline.Detector {
 	return imageDetector{isSnapshot, func(dst []pipeline.Event, c *record.Change) []pipeline.Event {
 		old, _ := c.Old.At(path)

@@ -6,17 +6,17 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// maxExpiryAge is the maximum age of an expiry, in years: TTL does not delete items that expired more than five years
-// ago (Developer Guide, "Using time to live (TTL)").
+// maxExpiryAge is the maximum age of an expiry time, in years. TTL does not delete items that expired more than five
+// years ago (Developer Guide, "Using time to live (TTL)").
 const maxExpiryAge = 5
 
-// TTLDeletes is true for removals by DynamoDB's TTL process in this Region. A TTL delete that a global table replicated
-// from another Region looks like a user's delete: see [ProbableTTL].
+// TTLDeletes is true for removals by DynamoDB's TTL process in this Region. It is false for a TTL delete that a global
+// table replicated from another Region, which looks like a user's delete. See [ProbableTTL].
 func TTLDeletes() pipeline.Condition { return ttlDeletes{} }
 
-// ProbableTTL is a guess: it is true for removals of an item that had expired in the five years before the change, by
-// the TTL attribute (an N, epoch seconds) of its old image. TTL deletes that are replicated from another Region look
-// so, and also a user's deletes of expired items.
+// ProbableTTL guesses which removals are TTL deletes. It is true for the removal of an item that had expired in the
+// five years before the change. It reads the expiry time from the TTL attribute (an N, epoch seconds) of the old image.
+// So it is true for TTL deletes that are replicated from another Region, and also if a user deletes an expired item.
 func ProbableTTL(attribute string) pipeline.Condition { return probableTTL{attribute} }
 
 type (

@@ -5,8 +5,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// When is a detector that raises the events of d, but only for changes for which c is true. It evaluates c only if d
-// raises events.
+// When is a detector that raises the events of d for those changes for which c is true. It evaluates c only if d raises
+// events.
 func When(c pipeline.Condition, d pipeline.Detector) pipeline.Detector { return when{c, d} }
 
 type when struct {
