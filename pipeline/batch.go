@@ -35,7 +35,7 @@ type batch struct {
 	coalesced int64              // deliveries that WriteSorted coalesced
 
 	keys          []item.Key // the keys of lanes
-	quarantined   []bool     // [i] reports whether keys[i] is in quarantine
+	quarantined   []bool     // for each of keys: whether it is in quarantine
 	err           error      // the error of the last call
 	isolatedIndex int        // index of the delivery that is written alone
 	sendCtx       context.Context
@@ -350,7 +350,7 @@ func (s *scheduler) isolate(b *batch, from int) {
 	}
 }
 
-// errUntried is the error of a delivery that was not tried: an earlier change of its key failed, a plan of its batch
+// errUntried is the error of a delivery that was not tried. An earlier change of its key failed, a plan of its batch
 // failed, or its partition was revoked.
 var errUntried = Transient(errs.New("not tried, because of an earlier change of its key"))
 

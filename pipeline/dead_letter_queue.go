@@ -254,8 +254,8 @@ type DeadLetter struct {
 	Table     string
 	Partition string
 	Index     int // index of the record in its page
-	// Class is one of undecodable, filter, detector, plan, write, panic, held or quarantined, or a class that the error
-	// of the sink chose, such as [ClassCollision]. held means that MaxHold passed. quarantined means that the key has
+	// Class is one of undecodable, filter, detector, plan, write, panic, held or quarantined. Or it is a class that the
+	// sink's error chose, such as [ClassCollision]. held means that MaxHold passed. quarantined means that the key has
 	// an earlier letter.
 	Class string
 	Error string    // text of the error; has a value of an item only if the error of a sink, filter or detector has it

@@ -39,9 +39,9 @@ type DetectorFunc func(dst []Event, c *record.Change) ([]Event, error)
 // Detect calls f.
 func (f DetectorFunc) Detect(dst []Event, c *record.Change) ([]Event, error) { return f(dst, c) }
 
-// EventID returns the id of an event, 32 hex digits. It is a hash of the ARN of the stream, the key of the item, the
-// version of the change, the name of the detector, and the ordinal of the event in the change, from 0. So the id is the
-// same for every delivery of the change, in every process.
+// EventID returns the id of an event, 32 hex digits. It is a hash of five things: the ARN of the stream, the key of the
+// item, the version of the change, the name of the detector, and [Event].Ordinal. So the id is the same for every
+// delivery of the change, in every process.
 //
 // A Kinesis stream can contain a change twice, with different sequence numbers. So for a change that came by Kinesis,
 // the creation time and the eventID of the record replace the version.

@@ -143,8 +143,8 @@ func (r *run) heldBackLogDelay(g heldGroup) time.Duration {
 	return math.MaxInt64 // only the end of the source ends the wait
 }
 
-// heldBackLevel returns the level of a group's line. It is LevelInfo if memory is full but the sink has written lately:
-// such a sink is slow, not down. Otherwise it is LevelWarn.
+// heldBackLevel returns the level of a group's line. It is LevelInfo if memory is the reason and the sink has written
+// lately: such a sink is slow, not down. Otherwise it is LevelWarn.
 func (r *run) heldBackLevel(g heldGroup, now time.Time) slog.Level {
 	if g.reason == heldByMemory {
 		for _, rt := range r.p.routes {

@@ -13,9 +13,9 @@ import (
 //
 // If the source is a [Pauser], a partition is paused while little memory is left and the partition uses more than its
 // share. So partitions that use little are read first. The limit is divided among the partitions that use memory. A
-// partition that is alone is paused too. Otherwise a shard that is listed later would find no memory if nothing of the
-// first can be written. For the same reason, the limit is raised a little for the other partitions if the last page of
-// a paused partition used the rest of the memory.
+// partition that is alone is paused too. Otherwise a shard that is listed later would find no memory if no change of
+// the first partition can be written. The last page of a paused partition may use the rest of the memory. For the same
+// reason, the limit is then raised a little for the other partitions.
 //
 // Pipeline.mu guards bounds.
 type bounds struct {
@@ -160,8 +160,8 @@ func (b *bounds) resume() {
 	}
 }
 
-// takesTooMuch reports whether a partition must be paused. It must in two cases: it uses more than its share and little
-// memory is left; or clones use more than half of the limit, and the partition has more than a few of them.
+// takesTooMuch reports whether a partition must be paused. It must if it uses more than its share and little memory is
+// left. It also must if clones use more than half of the limit, and the partition has more than a few of them.
 func (b *bounds) takesTooMuch(s *share) bool {
 	clonable := b.limit.dividedBy(clonedDivisor)
 	room := b.limit.minus(b.limit.dividedBy(spareDivisor))
@@ -228,9 +228,9 @@ func (b *bounds) currentPressure(moving int) pressure {
 	return noPressure
 }
 
-// mostlyFilling reports whether batches that wait to be full use at least half of all memory in flight, or of the
-// memory of a paused partition. Clones do not count. all is the memory of these batches, and byPartition is the same by
-// partition.
+// mostlyFilling reports whether batches that wait to be full use at least half of the memory in flight. Half of the
+// memory of one paused partition is enough too. Clones do not count. all is the memory of these batches, and
+// byPartition is the same by partition.
 func (b *bounds) mostlyFilling(all amount, byPartition map[string]amount) bool {
 	if all.atLeastHalfOf(b.used.minus(b.cloned)) {
 		return true

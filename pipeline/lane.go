@@ -54,8 +54,8 @@ type lane struct {
 //	deadLettering  all its letters are durable, or revoked               as after writing
 //	nacked         (final: later changes return to their source too)
 //
-// A lane is blocked instead of parked if its first change can never be written, there are no dead letters, and the
-// source does not acknowledge single records.
+// A lane whose first change can never be written is blocked instead of parked. That happens only if there are no dead
+// letters and the source does not acknowledge single records.
 type laneState uint8
 
 const (

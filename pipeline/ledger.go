@@ -43,8 +43,8 @@ type SinkLedger struct {
 	RouteFiltered map[string]int64 `json:"dropped"`
 }
 
-// DeadLetterCount returns the number of dead letters: one for each record that could not be decoded, and one for each
-// delivery that failed permanently or whose key was in quarantine.
+// DeadLetterCount returns the number of dead letters. There is one for each record that could not be decoded. There is
+// also one for each delivery that failed permanently or whose key was in quarantine.
 func (l Ledger) DeadLetterCount() int64 {
 	n := l.Source.Undecodable
 	for _, k := range l.Sinks {

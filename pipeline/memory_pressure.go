@@ -6,11 +6,13 @@ import (
 )
 
 // relievePressure frees the memory of batches that wait to be full, if these batches are the reason why a partition is
-// not read. It runs in each step in which a batch is settled or the reader begins to wait. It clones the changes of the
-// batches, or packs (compresses) them. If that frees nothing, it has the incomplete batches written.
+// not read. It runs in each step in which something ends, such as a batch, or in which the reader begins to wait. It
+// clones the changes of the batches, or packs (compresses) them. If that frees nothing, it has the incomplete batches
+// written.
 //
-// The reader waits and nothing moves: then no other event can come first, so the result depends on the input alone. The
-// loop repeats after changes were cloned, because pages that were handed over meanwhile may have used the freed memory.
+// If the reader waits and nothing moves, no other event can come in between. So the result depends on the input alone.
+// The loop repeats after changes were cloned, because pages that were handed over meanwhile may have used the freed
+// memory.
 func (r *run) relievePressure(now time.Time) {
 	for len(r.fillers) > 0 && !r.packing && !r.closed {
 		waiting := r.fillers
@@ -48,9 +50,9 @@ func (r *run) relievePressure(now time.Time) {
 	}
 }
 
-// blockingFillers returns the schedulers whose batches wait to be full, if together they use at least half of the
-// memory of a paused partition, or of all memory. Otherwise it returns nil. Clones do not count: most of them are
-// retries, which do not wait for further changes to fill a batch.
+// blockingFillers returns the schedulers whose batches wait to be full, if these batches block reading. They do if
+// together they use at least half of all memory, or of the memory of a paused partition. Otherwise it returns nil.
+// Clones do not count: most of them are retries, which do not wait for further changes to fill a batch.
 func (r *run) blockingFillers(now time.Time) []*scheduler {
 	var filling []*scheduler
 	for _, s := range r.fillers {

@@ -161,10 +161,10 @@ func (b *batch) pack() {
 	}
 }
 
-// afterPackedCall handles the result of a call for a packed batch. The batch is unpacked, and its deliveries are ready
-// again for Write, in four cases: a lane exists, one of its keys is in quarantine, the batch has become too large, or
-// WriteSorted failed. The chunks of paused partitions stay packed. A batch that was cancelled for a revoked partition
-// becomes ready again as it is, still packed.
+// afterPackedCall handles the result of a call for a packed batch. The batch is unpacked if a lane exists, one of its
+// keys is in quarantine, it has become too large, or WriteSorted failed. Its deliveries are then ready again, for
+// Write. The chunks of paused partitions stay packed. A batch that was cancelled for a revoked partition becomes ready
+// again as it is, still packed.
 func (s *scheduler) afterPackedCall(b *batch) {
 	switch b.phase {
 	case packing:

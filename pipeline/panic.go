@@ -43,8 +43,8 @@ func stackOf(err error) slog.Attr {
 	return slog.Attr{}
 }
 
-// failureAttrs appends the attributes of a failure for the log: the redacted text, the field, the command that shows
-// more, and the stack of a panic.
+// failureAttrs appends the attributes of a failure for the log. These are the redacted text, the field, the command
+// that shows more, and the stack of a panic.
 func (p *Pipeline) failureAttrs(f Failure, err error, attrs ...slog.Attr) []slog.Attr {
 	attrs = append(attrs, slog.String("error", redact.LogText(err)))
 	if field := redact.ErrorField(err); field != "" {

@@ -21,7 +21,7 @@ import (
 
 // Options describe a pipeline.
 type Options struct {
-	// Name is required. It is part of the keys of stored state, and marks the pipeline's own writes.
+	// Name is required. It is part of the keys of stored state and fingerprints, and marks the pipeline's own writes.
 	Name      string
 	Filters   []Filter        // filters of the source, in order. Default: none
 	Detectors []NamedDetector // in order. Default: none
@@ -39,8 +39,9 @@ type Options struct {
 	// there is a Quarantine. The time counts from the creation of the record if Live is set and the record has a
 	// creation time. Otherwise it counts from the first try that failed. MaxHold needs DeadLetters. Default (0): no
 	// limit.
-	MaxHold    time.Duration
-	Live       bool       // the source is a live stream, not a replay; Batch.Linger is at most MaxLinger
+	MaxHold time.Duration
+	// Live says that the source is a live stream, not a replay. A batch then waits at most MaxLinger to be full.
+	Live       bool
 	Quarantine Quarantine // needs DeadLetters. Default: none; the changes after a dead letter are written
 
 	Workers    int   // pages prepared at once. Default: GOMAXPROCS

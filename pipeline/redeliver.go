@@ -51,8 +51,8 @@ func (p *Pipeline) Routes() []RouteInfo {
 // Changes of one key are delivered in the order of cs. After a failed change, the later changes of its key are not
 // tried: they fail with a transient error.
 //
-// Redeliver counts in no ledger and reads no Quarantine. It can run at the same time as a Run in two cases: for
-// quarantined keys, because a Run does not write them, and for a [Guarded] sink.
+// Redeliver counts in no ledger and reads no Quarantine. It can run at the same time as a Run if its keys are
+// quarantined, because a Run does not write these keys. It also can if the sink is [Guarded].
 func (p *Pipeline) Redeliver(ctx context.Context, route string, cs []*record.Change) ([]Redelivery, error) {
 	for _, r := range p.routes {
 		if r.Name == route {

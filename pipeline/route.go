@@ -68,8 +68,8 @@ type Route struct {
 //
 // Without Linger and Fill, a free writer takes the deliveries that are available, and does not wait. With Linger, it
 // waits up to that long for the batch to be full. With Fill and no Linger, it waits without a limit. Either wait also
-// ends when the source ends or stops. It ends early in two more cases: memory is full and nothing else can make
-// progress, or the wait keeps a partition of a [Pauser] from being read.
+// ends when the source ends or stops. It ends early if memory is full and nothing else can make progress. It also does
+// if it keeps a partition of a [Pauser] from being read.
 //
 // With Fill, no Linger, Concurrency 1 and a sink that is a [KeyOrderer], the batches depend on the input alone. Unless
 // a delivery fails, a replay of the same pages has the same batches, in the order of the source. The speed of the

@@ -64,7 +64,7 @@ type Op interface {
 // dead-lettered.
 //
 // ds belongs to the sink until Write returns. The same holds for the Ops in ds, and for the memory that Plan got from
-// [Alloc] and [Delivery.Bytes]: after Write, other pages use that memory. So a sink that keeps something of a Delivery
+// [Alloc] and [Delivery.Bytes]. After Write, other pages use that memory. So a sink that keeps something of a Delivery
 // must copy it.
 //
 // The pipeline never has two Writes in flight that share a key. One Write has several changes of a key only if the sink
@@ -80,9 +80,9 @@ type SinkFunc func(ctx context.Context, ds []Delivery) error
 func (f SinkFunc) Write(ctx context.Context, ds []Delivery) error { return f(ctx, ds) }
 
 // KeyOrderer is implemented by sinks whose Write takes several changes of one key, in order. If KeepsKeyOrder returns
-// true, the sink makes a promise: a failed change can safely come again, even if a later change of its key succeeded in
-// the same Write. A sink can promise that if one of three things holds. Its writes carry a version, and an older
-// version loses. Or a Write succeeds or fails as a whole. Or the later changes of a failed change's key fail too.
+// true, the sink promises that a failed change can safely come again. This must hold even if a later change of its key
+// succeeded in the same Write. A sink can promise that if one of three things holds. Its writes carry a version, and an
+// older version loses. Or a Write succeeds or fails as a whole. Or the later changes of a failed change's key fail too.
 type KeyOrderer interface {
 	KeepsKeyOrder() bool
 }
@@ -101,10 +101,10 @@ type Guarded interface {
 // WriteSorted is Write for a compressed batch. all yields the deliveries of the batch with their plans, in the order of
 // their keys and versions. An error that all yields ends the sequence. WriteSorted can range over all several times. It
 // should keep no delivery: a range holds only a few deliveries in memory at a time. In one of the ranges, WriteSorted
-// sets Outcome to Coalesced where a later change of the batch replaces the delivery, and leaves it at Written
-// otherwise. After any error, no delivery of the batch counts as written: the pipeline gives the same changes to Write,
-// and the errors of Write decide. Changes of a paused partition ([Pauser]) stay compressed until the partition is
-// resumed, and can come in a later WriteSorted.
+// sets the Outcome of a delivery to Coalesced if a later change of the batch replaces it. Otherwise it leaves Outcome
+// at Written. After any error, no delivery of the batch counts as written: the pipeline gives the same changes to
+// Write, and the errors of Write decide. Changes of a paused partition ([Pauser]) stay compressed until the partition
+// is resumed, and can come in a later WriteSorted.
 type SortedWriter interface {
 	WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, error]) error
 }

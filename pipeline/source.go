@@ -96,7 +96,7 @@ func (f SourceFunc) Read(ctx context.Context) (*Page, error) { return f(ctx) }
 // partition when there is memory again. The memory is divided among the partitions that use some of it.
 //
 // Pause returns at once. It can be called while Read blocks, and is never called concurrently. After Pause has
-// returned, Read should return no page of the partition, not even one that was read ahead: such a page would use the
+// returned, Read should return no page of the partition, not even a page that was read ahead. Such a page would use the
 // memory of other partitions.
 type Pauser interface {
 	Pause(partition string, paused bool)
@@ -163,17 +163,18 @@ type Controlled interface {
 // Tracker reports which records of a page are finished, for a source that acknowledges single records instead of pages.
 // The zero Tracker is ready for use. It is for one page of one run, and safe for concurrent use.
 //
-// If the pipeline has no dead letters, a change of such a page that can never be written returns to the source at once,
-// with the later changes of its key. The run does not wait for these changes. The source must bring their records
-// again.
+// If the pipeline has no dead letters, a page with a Tracker is treated specially. Its changes that can never be
+// written return to the source at once, with the later changes of their keys. The run does not wait for these changes.
+// The source must bring their records again.
 type Tracker struct {
 	begun   atomic.Bool
 	pending []atomic.Int32 // unfinished deliveries, by the index of the record
 }
 
 // Finished reports whether the record with that index in its page ([record.Change.Index], RecordError.Index) is
-// finished. A record is finished if it is durable in each sink that it was routed to or in dead letters, or if no sink
-// receives it. Revoked records are not finished. No record is finished before its page was handed to the sinks.
+// finished. A record is finished if it is durable in each sink that it was routed to, or in dead letters. It is also
+// finished if no sink receives it. Revoked records are not finished. No record is finished before its page was handed
+// to the sinks.
 func (t *Tracker) Finished(index int) bool {
 	return t.begun.Load() && (index >= len(t.pending) || t.pending[index].Load() == 0)
 }

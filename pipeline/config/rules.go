@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
-// checkRules checks the rules between keys. For example, a sink that keeps state must receive all deletes, a sink must
-// not feed itself, and each name must refer to something that exists.
+// checkRules checks the rules between keys. For example, a sink that keeps state must receive all deletes, and a sink
+// must not feed itself. Each name must refer to something that exists.
 func (c *checker) checkRules() {
 	c.checkEntities()
 	c.checkNames()

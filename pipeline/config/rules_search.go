@@ -113,8 +113,8 @@ func (c *checker) checkServerless(s *Search) {
 		"mode: exact needs a stored script, and OpenSearch Serverless stores none")
 }
 
-// checkMapping checks the mapping file. The file must map each field that fields.numbers declares as scaled_float,
-// because by default an index stores such a number as a float, which loses digits.
+// checkMapping checks the mapping file. The file must map each field that fields.numbers declares as scaled_float. By
+// default an index stores such a number as a float, which loses digits.
 func (c *checker) checkMapping(s *Search) {
 	_, mappings, err := indexmap.Parse(s.Mapping)
 	if err != nil {
@@ -228,7 +228,8 @@ func memberNames(path string) []string {
 }
 
 // fieldNames returns the names that a path consists of. It returns nil if the path is wrong. If the path goes through
-// one element of a list, fieldNames notes a problem and returns nil, because a field of a document covers all elements.
+// one element of a list, fieldNames notes a problem and returns nil. A field of a document always covers all elements
+// of a list.
 func (c *checker) fieldNames(v *value, path string) []string {
 	p, err := item.ParsePath(path)
 	if err != nil {

@@ -29,9 +29,9 @@ func (c *checker) checkStateFilters(fs []Filter, where string, sinks []*Sink) {
 	}
 }
 
-// checkTTLFilter checks a filter that drops TTL deletes. It refuses the filter in two cases: an aggregate retracts
-// expired items, or a search sink needs the old image of a delete to find the documents to remove. Otherwise it warns
-// of the effect on the sinks.
+// checkTTLFilter checks a filter that drops TTL deletes. It refuses the filter if an aggregate retracts expired items.
+// It also does if a search sink needs the old image of a delete to find the documents to remove. Otherwise it warns of
+// the effect on the sinks.
 func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
 	rowsStay, countsReplaced := false, false
 	var leftovers []string // sinks that cannot find the row or document of an expired item that comes back

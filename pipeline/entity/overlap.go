@@ -10,7 +10,7 @@ import (
 type Overlap uint8
 
 // The overlaps. Disjoint means that no key matches both entities, and Overlapping that a key does. Unproven means that
-// Compare found a key that matches the patterns of both entities, but in this key a name that occurs twice has
+// Compare found a key that matches the patterns of both entities. But in this key, a name that occurs twice has
 // different values. Another key may match both entities.
 const (
 	Disjoint Overlap = iota

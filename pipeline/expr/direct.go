@@ -185,7 +185,8 @@ func (d *direct) evalValue(v item.Value, s *subject) answer {
 }
 
 // evalMembers evaluates parts[0] on each member of a list or set, until the answer for a member is decides. It returns
-// the negation of decides if no member decides, and unsure if the answer for a member is unsure.
+// the negation of decides if no member decides, and unsure if the answer for a member is unsure. Null has no members.
+// Other values than lists and sets are unsure.
 func (d *direct) evalMembers(decides answer, v item.Value, s *subject) answer {
 	all := negated(decides)
 	switch v.Kind() {

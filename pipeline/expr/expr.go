@@ -14,8 +14,8 @@
 //     are true.
 //   - The cost of an evaluation is bounded at compile time, for items of up to 400 KB. A loop over an attribute may
 //     contain a loop over the members of its elements. It may not contain a loop over another attribute.
-//   - A compile error is an [Error] with line and column. It reports wrong syntax, an unknown name, a type that
-//     contradicts [Env], an op that does not exist, or a result that is not a bool.
+//   - A compile error is an [Error] with line and column. Examples are wrong syntax, an unknown name, a type that
+//     contradicts [Env], an unknown op, and a result that is not a bool.
 //
 // A run-time error is permanent: another evaluation fails too. It is never taken for false. It names the expression and
 // types, but no value.

@@ -337,8 +337,8 @@ func (r *rewriter) call(e ast.Expr) *Error {
 }
 
 // comparison rewrites == and !=. A comparison with null becomes a call of @null, so that null can be compared with any
-// type. A list or map in brackets moves to the right side, because the value on the left side decides whether both
-// sides are compared as sets.
+// type. A list or map in brackets moves to the right side. The value on the left side then decides whether both sides
+// are compared as sets.
 func (r *rewriter) comparison(e ast.Expr) *Error {
 	c := e.AsCall()
 	a, b := c.Args()[0], c.Args()[1]

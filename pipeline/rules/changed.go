@@ -31,9 +31,9 @@ func (cond changed) Match(c *record.Change) (bool, error) {
 // Requires both images.
 func (changed) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
 
-// PathChanged is a detector that raises an event for every path that matches one of the patterns and whose values
-// differ by meaning between the images. The event has the path, the old value and the new value. One of the values is
-// absent if only one image has the path. A pattern that ends in ** raises one event for the subtree.
+// PathChanged is a detector that raises an event for every path that matches one of the patterns, if the values at the
+// path differ by meaning. The event has the path, the old value and the new value. One of the values is absent if only
+// one image has the path. A pattern that ends in ** raises one event for the subtree.
 //
 // Only a MODIFY raises events. Use [Appeared] and [Disappeared] for an INSERT and a REMOVE.
 func PathChanged(patterns ...item.Pattern) pipeline.Detector {

@@ -18,9 +18,9 @@ func Operations(ops ...record.Operation) pipeline.Condition {
 	return set
 }
 
-// Entity is true for items whose attribute is an S with one of these texts. It reads the attribute from the new image,
-// from the old image if there is no new one, or from the keys if there is none. It needs both images, because otherwise
-// a removal could have another result than the item's other changes.
+// Entity is true for items whose attribute is an S with one of these texts. It reads the attribute from the new image.
+// Without a new image it reads the old image, and without both the keys. It needs both images, because otherwise a
+// removal could have another result than the item's other changes.
 func Entity(attribute string, names ...string) pipeline.Condition {
 	return entityIn{attribute, slices.Clone(names)}
 }

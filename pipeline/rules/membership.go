@@ -11,14 +11,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// MemberAdded is a detector that raises an event for every member that the set at path has in the new image and not in
-// the old image. Event.New is the member, as an S, an N or a B, and Event.Old is absent. Events are sorted by member:
-// texts and binaries by their bytes, numbers by their value. An absent value, or a value that is not a set, counts as a
-// set without members. So an INSERT adds all members, and a REMOVE removes all.
+// MemberAdded is a detector that raises an event for every member that the set at path has only in the new image.
+// Event.New is the member, as an S, an N or a B, and Event.Old is absent. Events are sorted by member: texts and
+// binaries by their bytes, numbers by their value. An absent value, or a value that is not a set, counts as a set
+// without members. So an INSERT adds all members, and a REMOVE removes all.
 func MemberAdded(path item.Path) pipeline.Detector { return membershipDetector(path, true) }
 
-// MemberRemoved is a detector that raises an event for every member that the set at path has in the old image and not
-// in the new image. Event.Old is the member, and Event.New is absent. See [MemberAdded] for the rest.
+// MemberRemoved is a detector that raises an event for every member that the set at path has only in the old image.
+// Event.Old is the member, and Event.New is absent. See [MemberAdded] for the rest.
 func MemberRemoved(path item.Path) pipeline.Detector { return membershipDetector(path, false) }
 
 // membershipDetector raises events for the members that only the new set has if added is true. Otherwise it raises

@@ -15,8 +15,8 @@ func Appeared(path item.Path) pipeline.Detector { return newPresence(path, true)
 // exists.
 func Disappeared(path item.Path) pipeline.Detector { return newPresence(path, false) }
 
-// newPresence returns a detector that raises an event if an attribute exists only in the new image (appears is true),
-// or only in the old image (appears is false).
+// newPresence returns a detector that raises an event if an attribute exists in only one image. If appears is true,
+// that is the new image, else the old image.
 func newPresence(path item.Path, appears bool) pipeline.Detector {
 	return imageDetector{isSnapshot, func(dst []pipeline.Event, c *record.Change) []pipeline.Event {
 		old, inOld := c.Old.At(path)

@@ -11,8 +11,8 @@ import (
 // are the text of an S, an N (in any spelling) or a BOOL (true, false). "" and "*" match everything, even an absent
 // attribute and values without a text. The event has the old and the new value.
 //
-// The values must differ by meaning. An INSERT has an absent old value, so it raises an event if from is "" or "*" and
-// the new item has the value to. A REMOVE raises no event; see [Disappeared].
+// The values must differ by meaning. An INSERT has an absent old value. So it raises an event if from is "" or "*" and
+// the new value matches to. A REMOVE raises no event; see [Disappeared].
 func Transition(path item.Path, from, to string) pipeline.Detector {
 	was, is := parseExpected(from), parseExpected(to)
 	skips := func(c *record.Change) bool { return c.Op == record.Snapshot || c.Removed() }
