@@ -39,7 +39,8 @@ type Config struct {
 	Metrics     Metrics      `key:"metrics" words:"emf,otlp,none" doc:"How metrics leave the process. Default: emf on Lambda, else otlp."`
 	Warnings    Problems     // problems that are allowed, but possibly not intended
 	LocalOnly   Problems     // problems with which the pipeline can run on embedded stores, but not on real servers
-	// NotLive has problems that prevent a start on real servers, such as a secret that is written into the file.
+	// NotLive has problems that prevent a start on real servers: a table name that is too short, or a default for
+	// hmac_key that is written into the file.
 	NotLive Problems
 
 	entities *entity.Set // nil if the file has no entities

@@ -51,7 +51,7 @@ func (c *checker) refuseRows(t *Table, usedBy string) {
 }
 
 // CheckFunctionLetters returns an error if the file stores dead letters in a folder. A Lambda function cannot use a
-// folder, because it is removed together with the environment of the function.
+// folder, because the folder is removed together with the environment of the function.
 func (cfg *Config) CheckFunctionLetters() error {
 	if d := cfg.DeadLetters; d != nil && d.Dir != "" {
 		return fmt.Errorf(

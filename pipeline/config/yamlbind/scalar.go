@@ -66,7 +66,7 @@ func (f *File) Text(v *Value) string {
 	return v.Text()
 }
 
-// hasType reports whether the scalar, whose YAML type is is, has a type that its rule accepts. The value of an
+// hasType reports whether the rule of the scalar accepts its YAML type, which the caller gives. The value of an
 // environment variable is text in YAML. It is accepted if it has the form of the wanted type.
 func (v *Value) hasType(is Resolved) bool {
 	k := v.Rule.Kind
