@@ -19,12 +19,13 @@ func Births(t *testing.T, store search.Store, index string) {
 			t.Fatal(err)
 		}
 		for n := 1; n <= 3; n++ {
-			for _, other := range []string{"second", ""} {
-				for _, gone := range []bool{false, true} {
-					err := applyOne(t, store, document(index, id, n, other, gone))
-					if _, lost := errors.AsType[*state.LostError](err); !lost || !pipeline.IsFatal(err) {
-						t.Errorf("version %d of the birth %q over the %s: %v, want a fatal LostError", n, other, id, err)
-					}
+			for _, m := range []search.Mutation{
+				document(index, id, n, "second", false), document(index, id, n, "second", true),
+				document(index, id, n, "", false), document(index, id, n, "", true),
+			} {
+				err := applyOne(t, store, m)
+				if _, lost := errors.AsType[*state.LostError](err); !lost || !pipeline.IsFatal(err) {
+					t.Errorf("version %d of the birth %q over the %s: %v, want a fatal LostError", n, m.Birth, id, err)
 				}
 			}
 		}

@@ -28,95 +28,12 @@ const listedDocuments = 400
 // index that does not belong to the sink.
 func RunListers(t *testing.T, store ListedStore, index, neighbour, missing string) {
 	t.Helper()
-	apply := func(ms ...search.Mutation) {
-		t.Helper()
-		rs, err := store.Apply(t.Context(), ms)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range rs {
-			if r.Err != nil {
-				t.Fatal(r.Err)
-			}
-		}
+	c := listerCheck{t: t, store: store, index: index}
+	c.writeDocuments(neighbour)
+	for _, segments := range []int{0, 1, 2, 7} {
+		c.checkAllSegments(segments)
 	}
-	var ms []search.Mutation
-	var want []string
-	for i := range listedDocuments {
-		m := document(index, fmt.Sprint("k", i), i+1, "first", false)
-		switch {
-		case i%3 == 0:
-			m.Routing = fmt.Sprint("r", i%7)
-		case i == 1:
-			m.ID = "sha256:" + strings.Repeat("0", 64)
-		}
-		ms = append(ms, m)
-		item := m.ID
-		if i == 1 {
-			item = ""
-		}
-		want = append(want, fmt.Sprint(m.ID, " of ", item, " at ", m.Routing, " ", m.Version, " true false ",
-			documentText(t, m.Doc)))
-	}
-	for i := range 50 {
-		ms = append(ms, document(index, fmt.Sprint("gone", i), 1, "first", false))
-	}
-	ms = append(ms, document(neighbour, "other", 1, "first", false))
-	apply(ms...)
-	ms = ms[:0]
-	for i := range 50 {
-		ms = append(ms, document(index, fmt.Sprint("gone", i), 2, "first", true))
-	}
-	apply(append(ms, document(index, "never", 1, "first", true))...)
-	slices.Sort(want)
-
-	list := func(l state.Listing) (got []string) {
-		t.Helper()
-		l.Spend = func(context.Context, float64) error {
-			t.Error("it spends units")
-			return nil
-		}
-		for d, err := range store.ListDocuments(t.Context(), index, l) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			got = append(got, fmt.Sprint(d.ID, " of ", d.Item, " at ", d.Routing, " ", d.Version, " ", d.Exists, " ", d.Tombstone,
-				" ", documentText(t, d.Doc)))
-		}
-		return got
-	}
-	for _, segments := range []int{0, 1, 2, 7, 1500} {
-		var got []string
-		for segment := range max(segments, 1) {
-			if segments > 1000 { // list one segment in a hundred: each must have only a small number of documents
-				segment *= 100
-			}
-			if segment >= max(segments, 1) {
-				break
-			}
-			part := list(state.Listing{Segment: segment, Segments: segments})
-			if segments > 1 && len(part) > len(want)*9/10 {
-				t.Errorf("segment %d of %d has %d of %d documents", segment, segments, len(part), len(want))
-			}
-			if segments > 1000 {
-				if !slices.ContainsFunc(part, func(d string) bool { return !slices.Contains(want, d) }) {
-					got = append(got, part...)
-				}
-				continue
-			}
-			got = append(got, part...)
-		}
-		slices.Sort(got)
-		if segments > 1000 {
-			if n := len(slices.Compact(slices.Clone(got))); n != len(got) || n == 0 || n > len(want)/20 {
-				t.Errorf("a hundredth of %d segments has %d documents, %d of them different", segments, len(got), n)
-			}
-			continue
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%d segments list %d documents, want %d", segments, len(got), len(want))
-		}
-	}
+	c.checkHundredthSegments(1500)
 	for _, err := range store.ListDocuments(t.Context(), index, state.Listing{}) {
 		if err != nil {
 			t.Error(err)
@@ -131,6 +48,104 @@ func RunListers(t *testing.T, store ListedStore, index, neighbour, missing strin
 	if n, err := count(t, store, missing, state.Listing{}); n > 0 || !errors.Is(err, search.ErrNoIndex) {
 		t.Errorf("an index that is not the sink's lists %d documents, error %v, want ErrNoIndex", n, err)
 	}
+}
+
+// listerCheck is a store with the texts of the documents that it must list.
+type listerCheck struct {
+	t     *testing.T
+	store ListedStore
+	index string
+	want  []string // sorted
+}
+
+// writeDocuments writes the documents that are listed, and tombstones and a document of another index, which are not.
+func (c *listerCheck) writeDocuments(neighbour string) {
+	c.t.Helper()
+	var first, second []search.Mutation
+	for i := range listedDocuments {
+		m := document(c.index, fmt.Sprint("k", i), i+1, "first", false)
+		itemKey := m.ID
+		switch {
+		case i%3 == 0:
+			m.Routing = fmt.Sprint("r", i%7)
+		case i == 1:
+			m.ID, itemKey = "sha256:"+strings.Repeat("0", 64), ""
+		}
+		first = append(first, m)
+		c.want = append(c.want, fmt.Sprint(m.ID, " of ", itemKey, " at ", m.Routing, " ", m.Version, " true false ",
+			documentText(c.t, m.Doc)))
+	}
+	slices.Sort(c.want)
+	for i := range 50 {
+		id := fmt.Sprint("gone", i)
+		first = append(first, document(c.index, id, 1, "first", false))
+		second = append(second, document(c.index, id, 2, "first", true))
+	}
+	c.apply(append(first, document(neighbour, "other", 1, "first", false)))
+	c.apply(append(second, document(c.index, "never", 1, "first", true)))
+}
+
+func (c *listerCheck) apply(ms []search.Mutation) {
+	c.t.Helper()
+	rs, err := c.store.Apply(c.t.Context(), ms)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, r := range rs {
+		if r.Err != nil {
+			c.t.Fatal(r.Err)
+		}
+	}
+}
+
+// checkAllSegments checks that the segments have each document once.
+func (c *listerCheck) checkAllSegments(segments int) {
+	c.t.Helper()
+	var got []string
+	for segment := range max(segments, 1) {
+		got = append(got, c.listSegment(segment, segments)...)
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, c.want) {
+		c.t.Errorf("%d segments list %d documents, want %d", segments, len(got), len(c.want))
+	}
+}
+
+// checkHundredthSegments checks that one segment in a hundred does not have more than its part.
+func (c *listerCheck) checkHundredthSegments(segments int) {
+	c.t.Helper()
+	var got []string
+	for segment := 0; segment < segments; segment += 100 {
+		part := c.listSegment(segment, segments)
+		if !slices.ContainsFunc(part, func(d string) bool { return !slices.Contains(c.want, d) }) {
+			got = append(got, part...)
+		}
+	}
+	slices.Sort(got)
+	if n := len(slices.Compact(slices.Clone(got))); n != len(got) || n == 0 || n > len(c.want)/20 {
+		c.t.Errorf("a hundredth of %d segments has %d documents, %d of them different", segments, len(got), n)
+	}
+}
+
+// listSegment returns the texts of the documents of a segment.
+func (c *listerCheck) listSegment(segment, segments int) (texts []string) {
+	c.t.Helper()
+	l := state.Listing{Segment: segment, Segments: segments}
+	l.Spend = func(context.Context, float64) error {
+		c.t.Error("it spends units")
+		return nil
+	}
+	for d, err := range c.store.ListDocuments(c.t.Context(), c.index, l) {
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		texts = append(texts, fmt.Sprint(d.ID, " of ", d.Item, " at ", d.Routing, " ", d.Version, " ", d.Exists, " ",
+			d.Tombstone, " ", documentText(c.t, d.Doc)))
+	}
+	if segments > 1 && len(texts) > len(c.want)*9/10 {
+		c.t.Errorf("segment %d of %d has %d of %d documents", segment, segments, len(texts), len(c.want))
+	}
+	return texts
 }
 
 // documentText returns the canonical text of a document, because servers format JSON differently.

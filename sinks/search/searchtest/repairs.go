@@ -1,6 +1,7 @@
 package searchtest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -217,21 +218,23 @@ func repairsRace(t *testing.T, s repairCheck) {
 				return was.Exists && !s.Seconds
 			},
 		} {
-			if s.Seconds && moment == "between" && name != "newer" && name != "removed" {
+			bySeconds := name == "newer" || name == "removed" // Seconds orders them
+			if s.Seconds && moment == "between" && !bySeconds {
 				continue
 			}
 			t.Run(name+"/"+moment, func(t *testing.T) {
 				s := repairCheck{s.RepairedStore, t, s.RepairSuite}
 				s.each(name+"-"+moment, func(what, id string, was search.StoredDocument, now search.Mutation, _ int) {
 					changed := false
-					var left search.StoredDocument
-					at(func() { changed = event(id, was); left = s.read(id) })
+					var afterEvent search.StoredDocument
+					at(func() { changed = event(id, was); afterEvent = s.read(id) })
 					r, err := s.repairOne(was, now)
 					if !changed {
 						return
 					}
-					if after := s.read(id); err != nil || !r.Overtaken || r.Err != nil || !after.Matches(&left) {
-						t.Errorf("%s: %+v (%v), want it lost; stored is %s", what, r, err, after.Doc)
+					lost := err == nil && r.Overtaken && r.Err == nil
+					if afterRepair := s.read(id); !lost || !afterRepair.Matches(&afterEvent) {
+						t.Errorf("%s: %+v (%v), want it lost; stored is %s", what, r, err, afterRepair.Doc)
 					}
 				})
 			})
@@ -252,17 +255,17 @@ func repairsCountOnce(t *testing.T, s repairCheck) {
 			repairs.Go(func() { rs[i], errs[i] = processes[i%2].repairOne(was, now) })
 		}
 		repairs.Wait()
-		done := 0
+		succeeded := 0
 		for i, r := range rs {
 			switch {
 			case errs[i] != nil || r.Err != nil:
 				t.Errorf("%s: %+v (%v)", what, r, errs[i])
 			case !r.Overtaken:
-				done++
+				succeeded++
 			}
 		}
-		if done == 0 || done > 1 && !s.Seconds {
-			t.Errorf("%s: %d of %d repairs are done, want 1", what, done, len(rs))
+		if succeeded == 0 || succeeded > 1 && !s.Seconds {
+			t.Errorf("%s: %d of %d repairs are done, want 1", what, succeeded, len(rs))
 		}
 		s.wantStored(what, id, now.Tombstone, s.version(v), 0)
 	})
@@ -272,20 +275,18 @@ func repairsCountOnce(t *testing.T, s repairCheck) {
 func repairsOfAnotherBirth(t *testing.T, s repairCheck) {
 	for _, gone := range []bool{false, true} {
 		id := fmt.Sprint("birth-", gone)
-		theirs := document(s.Index, id, 5, "second", gone)
-		theirs.Time = time.Unix(1767323050, 0)
-		s.apply(id, theirs, false)
-		for _, now := range []bool{false, true} {
-			r, err := s.repairOne(s.read(id), s.wantedMutation(id, now))
-			if err == nil {
-				err = r.Err
-			}
+		ofSecondBirth := document(s.Index, id, 5, "second", gone)
+		ofSecondBirth.Time = time.Unix(1767323050, 0)
+		s.apply(id, ofSecondBirth, false)
+		for _, repairToTombstone := range []bool{false, true} {
+			r, err := s.repairOne(s.read(id), s.wantedMutation(id, repairToTombstone))
+			err = cmp.Or(err, r.Err)
 			if _, ok := errors.AsType[*state.LostError](err); !ok || !pipeline.IsFatal(err) {
-				t.Errorf("%s, then tombstone %v: got %+v (%v), want a fatal LostError", id, now, r, err)
+				t.Errorf("%s, then tombstone %v: got %+v (%v), want a fatal LostError", id, repairToTombstone, r, err)
 			}
 		}
-		if is := s.read(id); is.Tombstone != gone || is.Version != theirs.Version {
-			t.Errorf("%s: stored is %s", id, is.Doc)
+		if stored := s.read(id); stored.Tombstone != gone || stored.Version != ofSecondBirth.Version {
+			t.Errorf("%s: stored is %s", id, stored.Doc)
 		}
 	}
 }

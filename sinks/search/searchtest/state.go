@@ -25,27 +25,36 @@ func State(ctx context.Context, store search.Reader) (map[string]string, error) 
 			if err != nil {
 				return nil, err
 			}
-			var doc map[string]any
-			decoder := json.NewDecoder(bytes.NewReader(d.Doc))
-			decoder.UseNumber()
-			if err := decoder.Decode(&doc); err != nil {
-				return nil, fmt.Errorf("%w in %s", err, d.Doc)
+			doc, err := withoutMark(d.ID, d.Doc)
+			if err != nil {
+				return nil, err
 			}
-			own, _ := doc["_tw"].(map[string]any)
-			if version, _ := own["version"].(string); len(version) != 50 || own["by"] != "test" || len(own) != 2 {
-				return nil, fmt.Errorf("document %s says %v of itself", d.ID, own)
-			}
-			delete(doc, "_tw")
-			if other, twice := got[keyOf(doc)]; twice {
+			key := keyOf(doc)
+			if other, twice := got[key]; twice {
 				return nil, fmt.Errorf("two documents of one item: %s and %s", other, d.Doc)
 			}
-			got[keyOf(doc)] = show(doc)
+			got[key] = show(doc)
 		}
 	}
 	return got, nil
 }
 
-// keyOf returns the key of a document's item. For the document of an element it adds the identity of the element.
+// withoutMark decodes a document, checks the mark of its change, and removes the mark.
+func withoutMark(id string, text []byte) (doc map[string]any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&doc); err != nil {
+		return nil, fmt.Errorf("%w in %s", err, text)
+	}
+	mark, _ := doc["_tw"].(map[string]any)
+	if version, _ := mark["version"].(string); len(version) != 50 || mark["by"] != "test" || len(mark) != 2 {
+		return nil, fmt.Errorf("document %s says %v of itself", id, mark)
+	}
+	delete(doc, "_tw")
+	return doc, nil
+}
+
+// keyOf is the key of a document's item, and the identity of the element that it is of.
 func keyOf(doc map[string]any) string {
 	key := fmt.Sprintf("%q %q", doc["PK"], doc["SK"])
 	if line, ok := doc["Lines"].(map[string]any); ok {
