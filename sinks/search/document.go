@@ -95,22 +95,13 @@ func (s *Sink) appendMembers(
 ) ([]byte, error) {
 	var used map[string]bool // names in use, of those that both a rename and an attribute can give
 	for name, value := range members {
-		inside := around
 		inner := f.childNamed(name)
-		if inner != nil {
-			inside = inner.scopeBelow(around)
-		}
+		inside := inner.scopeBelow(around)
 		if around.element != nil {
 			value, inside.element = around.element.replace(name, value)
 		}
-		if !inside.included && (inner == nil || !inner.leads) || inner != nil && inner.exclude {
+		if !inside.takes(value, inner) {
 			continue
-		}
-		if !value.Exists() {
-			continue // the element is hidden
-		}
-		if !inside.included && value.Kind() != item.KindM && value.Kind() != item.KindL {
-			continue // only members inside the value are included, and a scalar has no members
 		}
 		if inner != nil && inner.name != "" {
 			name = inner.name
@@ -137,7 +128,26 @@ func (s *Sink) appendMembers(
 	return dst, nil
 }
 
+// takes reports whether the document has an attribute, or some of its members. f has the settings of the attribute, nil
+// if there are none.
+func (in scope) takes(v item.Value, f *field) bool {
+	switch {
+	case f != nil && f.exclude, !v.Exists(): // the value of a hidden element does not exist
+		return false
+	case in.included:
+		return true
+	default:
+		return f != nil && f.leads && canHaveMembers(v)
+	}
+}
+
+func canHaveMembers(v item.Value) bool { return v.Kind() == item.KindM || v.Kind() == item.KindL }
+
+// scopeBelow returns the scope of an attribute with the settings f, which may be nil.
 func (f *field) scopeBelow(around scope) scope {
+	if f == nil {
+		return around
+	}
 	around.included = around.included || f.include
 	if f.number != nil {
 		around.number = *f.number
@@ -149,7 +159,8 @@ func (f *field) scopeBelow(around scope) scope {
 // appendValue appends v as plain JSON. f has the settings of the attribute and of its members; nil means that there are
 // no settings. A value that needs no changes inside is appended without walking it.
 func (s *Sink) appendValue(dst []byte, v item.Value, f *field, in scope) (out []byte, err error) {
-	if in.included && !in.hash && in.element == nil && (f == nil || len(f.inner) == 0) {
+	copiedWhole := in.included && !in.hash && in.element == nil && (f == nil || len(f.inner) == 0)
+	if copiedWhole {
 		switch in.number {
 		case NumberExact:
 			return v.AppendJSONForDoubles(dst), nil
@@ -163,19 +174,7 @@ func (s *Sink) appendValue(dst []byte, v item.Value, f *field, in scope) (out []
 		dst, err = s.appendMembers(append(dst, '{'), v.Members(), f, in)
 		return append(dst, '}'), err
 	case kind == item.KindL, kind == item.KindNS, in.hash && (kind == item.KindSS || kind == item.KindBS):
-		dst = append(dst, '[')
-		for _, e := range v.Elements() {
-			if !in.included && e.Kind() != item.KindM && e.Kind() != item.KindL {
-				continue
-			}
-			if dst[len(dst)-1] != '[' {
-				dst = append(dst, ',')
-			}
-			if dst, err = s.appendValue(dst, e, f, in); err != nil {
-				return dst, err
-			}
-		}
-		return append(dst, ']'), nil
+		return s.appendElements(dst, v, f, in)
 	case in.hash:
 		return s.hasher.append(dst, v), nil
 	case kind == item.KindN:
@@ -184,6 +183,23 @@ func (s *Sink) appendValue(dst []byte, v item.Value, f *field, in scope) (out []
 		}
 	}
 	return v.AppendJSON(dst), nil
+}
+
+// appendElements appends the elements of a list or a set that f takes, as a list.
+func (s *Sink) appendElements(dst []byte, v item.Value, f *field, in scope) (out []byte, err error) {
+	dst = append(dst, '[')
+	for _, e := range v.Elements() {
+		if !in.included && !canHaveMembers(e) {
+			continue
+		}
+		if dst[len(dst)-1] != '[' {
+			dst = append(dst, ',')
+		}
+		if dst, err = s.appendValue(dst, e, f, in); err != nil {
+			return dst, err
+		}
+	}
+	return append(dst, ']'), nil
 }
 
 func appendText(dst []byte, s string) []byte {

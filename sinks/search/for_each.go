@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -145,9 +146,8 @@ func (ds *elementDocuments) ids() map[string]bool {
 	return ids
 }
 
-// locateElements returns the documents of an image's elements. If it returns an error, no document can be made of the
-// image, and the result has the documents that may exist. The result's field unknown is true if the image does not name
-// their index.
+// locateElements returns the documents of an image's elements. With an error none can be made, and the result has the
+// documents that may exist.
 func (s *Sink) locateElements(c *record.Change, image item.Image, of *elements.Spec) (elementDocuments, error) {
 	at, flaw := s.locateDocument(c, image)
 	located := elementDocuments{documentLocation: at}
@@ -166,16 +166,12 @@ func (s *Sink) locateElements(c *record.Change, image item.Image, of *elements.S
 		if e.ID == "" {
 			continue
 		}
-		if s.whenElement != nil {
-			in, err := s.whenElement.MatchElement(image, e.Value)
-			if err == nil && !in {
-				located.reason = ReasonWhen
-				continue
-			}
-			if err != nil && flaw == nil {
-				flaw = s.ofElement(e.Position, fmt.Errorf("when: %w", err))
-			}
+		mayMatch, err := s.matchElement(image, e)
+		if !mayMatch {
+			located.reason = ReasonWhen
+			continue
 		}
+		flaw = cmp.Or(flaw, err)
 		located.docs = append(located.docs, elementDocument{s.elementID(c, e, pattern), e.Position})
 	}
 	if len(located.docs) == 0 {
@@ -184,7 +180,19 @@ func (s *Sink) locateElements(c *record.Change, image item.Image, of *elements.S
 	return located, flaw
 }
 
-// ofElement returns err with the position of its element.
+// matchElement reports whether an element may match its condition. With an error, which is about the element, it may.
+func (s *Sink) matchElement(image item.Image, e *elements.Element) (mayMatch bool, err error) {
+	if s.whenElement == nil {
+		return true, nil
+	}
+	matches, err := s.whenElement.MatchElement(image, e.Value)
+	if err != nil {
+		return true, s.ofElement(e.Position, fmt.Errorf("when: %w", err))
+	}
+	return matches, nil
+}
+
+// ofElement says which element an error is about.
 func (s *Sink) ofElement(position int, err error) error {
 	return errs.Errorf("search: element %d of %s: %w", position, redact.Field(s.o.ForEach.Path.String()), err)
 }

@@ -66,18 +66,8 @@ func withoutHashed(mask *mask.Mask, paths []string) (*mask.Mask, error) {
 		if len(ns) > maxHashDepth {
 			return nil, errs.Errorf("%q is too deep: %d names are the most", path, maxHashDepth)
 		}
-		ways := []string{""}
-		for i, name := range ns {
-			step := "[" + strconv.Quote(name) + "]"
-			for n := range ways {
-				if i > 0 {
-					ways = append(ways, ways[n]+"[*]"+step)
-				}
-				ways[n] += step
-			}
-		}
-		for _, way := range ways {
-			p, err := item.ParsePattern(way)
+		for _, pattern := range patternsOf(ns) {
+			p, err := item.ParsePattern(pattern)
 			if err != nil {
 				return nil, err
 			}
@@ -85,4 +75,19 @@ func withoutHashed(mask *mask.Mask, paths []string) (*mask.Mask, error) {
 		}
 	}
 	return mask.Except(hashed), nil
+}
+
+// patternsOf returns the patterns of a path of names: after each name but the last, there may be a list.
+func patternsOf(names []string) []string {
+	patterns := []string{""}
+	for i, name := range names {
+		step := "[" + strconv.Quote(name) + "]"
+		for n := range patterns {
+			if i > 0 {
+				patterns = append(patterns, patterns[n]+"[*]"+step)
+			}
+			patterns[n] += step
+		}
+	}
+	return patterns
 }

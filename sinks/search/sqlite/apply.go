@@ -66,53 +66,63 @@ type stored struct {
 }
 
 func (t *tx) apply(ctx context.Context, ms []search.Mutation, fs []fields, rs []search.Result) error {
-	of := make(map[string][]int) // mutations by index
+	byIndex := make(map[string][]int) // positions of mutations, by the name of the index
 	var names []string
 	coalesced := search.Coalesce(ms)
 	for _, i := range coalesced.Newest {
-		if of[ms[i].Index] == nil {
-			names = append(names, ms[i].Index)
+		name := ms[i].Index
+		if byIndex[name] == nil {
+			names = append(names, name)
 		}
-		of[ms[i].Index] = append(of[ms[i].Index], i)
+		byIndex[name] = append(byIndex[name], i)
 	}
 	for _, name := range names {
-		index, foreign, err := t.store.index(t.ctx, t.Writer, name)
-		if err != nil {
+		if err := t.applyToIndex(ctx, name, byIndex[name], ms, fs, rs); err != nil {
 			return err
-		}
-		if foreign != nil {
-			for _, i := range of[name] {
-				rs[i].Err = foreign
-			}
-			continue
-		}
-		there, err := t.read(index, ms, of[name])
-		if err != nil {
-			return err
-		}
-		for _, i := range of[name] {
-			m := &ms[i]
-			write, err := decide(m, there[m.ID], &rs[i])
-			if err != nil {
-				return err
-			}
-			if !write {
-				continue
-			}
-			if ctx.Err() != nil {
-				return sqlite.CanceledError(ctx)
-			}
-			if err := t.write(index, m, fs[i], there[m.ID], false); err != nil {
-				return err
-			}
 		}
 	}
 	coalesced.Share(ms, rs)
 	return t.flush(t)
 }
 
-// read returns the stored documents of some mutations, by id. The parameter of has the indexes of these mutations in
-// ms.
+// applyToIndex writes the mutations at the given positions, all of one index.
+func (t *tx) applyToIndex(
+	ctx context.Context, name string, positions []int, ms []search.Mutation, fs []fields, rs []search.Result,
+) error {
+	index, foreign, err := t.store.index(t.ctx, t.Writer, name)
+	if err != nil {
+		return err
+	}
+	if foreign != nil {
+		for _, i := range positions {
+			rs[i].Err = foreign
+		}
+		return nil
+	}
+	there, err := t.read(index, ms, positions)
+	if err != nil {
+		return err
+	}
+	for _, i := range positions {
+		m := &ms[i]
+		write, err := decide(m, there[m.ID], &rs[i])
+		if err != nil {
+			return err
+		}
+		if !write {
+			continue
+		}
+		if ctx.Err() != nil {
+			return sqlite.CanceledError(ctx)
+		}
+		if err := t.write(index, m, fs[i], there[m.ID], false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read returns the stored versions of the documents of mutations, by id.
 func (t *tx) read(index int64, ms []search.Mutation, of []int) (map[string]stored, error) {
 	ids := make([]string, len(of))
 	for n, i := range of {

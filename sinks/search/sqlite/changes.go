@@ -29,23 +29,23 @@ func (c *changes) collect(ch change) {
 // stored form. If anew is true, it does not trust that the entries of was are in the file, and writes all entries
 // again.
 func (c *changes) diff(t *tx, index, doc int64, was []entry, fs fields, anew bool) ([]byte, error) {
-	gone := make(map[string]entry) // entries to remove, by their stored form
+	obsolete := make(map[string]entry) // entries to remove, by their text in the file
 	for _, e := range was {
-		gone[string(appendEntry(nil, e))] = e
+		obsolete[string(appendEntry(nil, e))] = e
 	}
 	entries := []byte{}
 	keep := func(e entry, words []byte) {
-		at := len(entries)
+		start := len(entries)
 		entries = appendEntry(entries, e)
-		text := string(entries[at:])
-		_, is := gone[text]
+		text := string(entries[start:])
+		_, isStored := obsolete[text]
 		if anew && e.value == nil {
 			c.collect(change{entry: e, docID: doc}) // FTS5 accepts no second row with one rowid
 		}
-		if !is || anew {
+		if !isStored || anew {
 			c.collect(change{entry: e, docID: doc, add: true, words: words})
 		}
-		delete(gone, text)
+		delete(obsolete, text)
 	}
 	for path, f := range fs {
 		if len(f.words) == 0 && len(f.values) == 0 {
@@ -62,7 +62,7 @@ func (c *changes) diff(t *tx, index, doc int64, was []entry, fs fields, anew boo
 			keep(entry{path: number, value: v}, nil)
 		}
 	}
-	for _, e := range gone {
+	for _, e := range obsolete {
 		c.collect(change{entry: e, docID: doc})
 	}
 	return entries, nil

@@ -52,13 +52,13 @@ func (c *derivedChecker) check(ctx context.Context, tx *sql.Tx, docs []indexed) 
 		return nil, err
 	}
 	same = make([]bool, len(docs))
-	var values, words [][]any
+	var values, words [][]any // parameters of missingValues and missingWords
 	for i, fs := range parsed {
-		was, err := parseEntries(docs[i].entries)
-		if same[i] = err == nil && fs != nil && c.equal(was, fs); !same[i] {
+		stored, err := parseEntries(docs[i].entries)
+		if same[i] = err == nil && fs != nil && c.equal(stored, fs); !same[i] {
 			continue
 		}
-		for _, e := range was {
+		for _, e := range stored {
 			switch v := e.value.(type) {
 			case []byte:
 				values = append(values, []any{i, e.path, docs[i].doc, 0, hex.EncodeToString(v)})
@@ -69,30 +69,35 @@ func (c *derivedChecker) check(ctx context.Context, tx *sql.Tx, docs []indexed) 
 			}
 		}
 	}
-	for query, list := range map[string][][]any{missingValues: values, missingWords: words} {
-		if len(list) == 0 {
-			continue
-		}
-		text, err := json.Marshal(list)
-		if err != nil {
-			return nil, err
-		}
-		if err := forEachRow(ctx, tx, query, []any{string(text)}, func(rows *sql.Rows) error {
-			var i int
-			err := rows.Scan(&i)
-			if err == nil {
-				same[i] = false
-			}
-			return err
-		}); err != nil {
+	for query, entries := range map[string][][]any{missingValues: values, missingWords: words} {
+		if err := unmarkMissing(ctx, tx, query, entries, same); err != nil {
 			return nil, err
 		}
 	}
 	return same, nil
 }
 
-// parse returns the fields of each document, and reads the numbers of their paths. The fields of a document that cannot
-// be parsed are nil.
+// unmarkMissing sets same to false for the documents with an entry that the query does not find.
+func unmarkMissing(ctx context.Context, tx *sql.Tx, query string, entries [][]any, same []bool) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(entries)
+	if err != nil {
+		return err
+	}
+	return forEachRow(ctx, tx, query, []any{string(text)}, func(rows *sql.Rows) error {
+		var i int
+		err := rows.Scan(&i)
+		if err == nil {
+			same[i] = false
+		}
+		return err
+	})
+}
+
+// parse returns the fields of documents, nil for a document that cannot be parsed, and reads the numbers of their
+// paths.
 func (c *derivedChecker) parse(ctx context.Context, tx *sql.Tx, docs []indexed) ([]fields, error) {
 	if c.paths == nil || len(c.paths) > maxPaths {
 		c.paths = make(map[string]int64)
@@ -112,8 +117,13 @@ func (c *derivedChecker) parse(ctx context.Context, tx *sql.Tx, docs []indexed) 
 			}
 		}
 	}
+	return parsed, c.readNumbers(ctx, tx, unknown)
+}
+
+// readNumbers reads the numbers of paths.
+func (c *derivedChecker) readNumbers(ctx context.Context, tx *sql.Tx, unknown []string) error {
 	if len(unknown) == 0 {
-		return parsed, nil
+		return nil
 	}
 	err := forEachRow(ctx, tx, readPaths, []any{sqlite.JSONArray(unknown), c.index}, func(rows *sql.Rows) error {
 		var path string
@@ -127,38 +137,41 @@ func (c *derivedChecker) parse(ctx context.Context, tx *sql.Tx, docs []indexed) 
 			delete(c.paths, path) // the path may get a number later
 		}
 	}
-	return parsed, err
+	return err
 }
 
-// equal reports whether the stored entries was are exactly the entries of fs.
-func (c *derivedChecker) equal(was []entry, fs fields) bool {
-	stored := make(map[string]bool, len(was)) // entries by their stored form; true once fs has the entry
-	for _, e := range was {
-		stored[string(appendEntry(nil, e))] = false
+// equal reports whether stored entries are those of fields.
+func (c *derivedChecker) equal(stored []entry, fs fields) bool {
+	inFields := make(map[string]bool, len(stored)) // by the text of a stored entry: whether the fields have it
+	for _, e := range stored {
+		inFields[string(appendEntry(nil, e))] = false
 	}
-	found := 0
 	var buf []byte
-	has := func(e entry) bool {
+	isStored := func(e entry) bool {
 		buf = appendEntry(buf[:0], e)
-		had, ok := stored[string(buf)]
-		if ok && !had {
-			stored[string(buf)] = true
-			found++
+		_, ok := inFields[string(buf)]
+		if ok {
+			inFields[string(buf)] = true
 		}
 		return ok
 	}
 	for path, f := range fs {
 		number := c.paths[path]
-		if len(f.words) > 0 && !has(entry{path: number, digest: digest(f.words)}) {
+		if len(f.words) > 0 && !isStored(entry{path: number, digest: digest(f.words)}) {
 			return false
 		}
 		for _, v := range f.values {
-			if !has(entry{path: number, value: v}) {
+			if !isStored(entry{path: number, value: v}) {
 				return false
 			}
 		}
 	}
-	return found == len(stored)
+	for _, found := range inFields {
+		if !found {
+			return false
+		}
+	}
+	return true
 }
 
 func forEachRow(ctx context.Context, tx *sql.Tx, query string, args []any, scan func(*sql.Rows) error) error {

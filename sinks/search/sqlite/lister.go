@@ -31,32 +31,38 @@ func (s *Store) ListDocuments(
 		q := sqlite.ListQuery{Select: listDocuments, Args: []any{number}, Key: []string{"id"}}
 		page, size := make([]listedDocument, 0, checkedAtOnce), 0
 		checker := derivedChecker{index: number}
-		flush := func() bool {
-			err := s.checkListed(ctx, &checker, page)
-			if err != nil {
-				yield(search.ListedDocument{}, err)
-				return false
-			}
-			for i := range page {
-				if !yield(page[i].ListedDocument, nil) {
-					return false
-				}
-			}
-			page, size = page[:0], 0
-			return true
-		}
 		for d, err := range sqlite.List(ctx, s.db, q, l, scanListed) {
 			if err != nil {
 				yield(search.ListedDocument{}, err)
 				return
 			}
 			page, size = append(page, d), size+len(d.Doc)
-			if (len(page) == cap(page) || size >= checkedBytes) && !flush() {
+			if len(page) < cap(page) && size < checkedBytes {
+				continue
+			}
+			if !s.yieldChecked(ctx, &checker, page, yield) {
 				return
 			}
+			page, size = page[:0], 0
 		}
-		flush()
+		s.yieldChecked(ctx, &checker, page, yield)
 	}
+}
+
+// yieldChecked yields the documents of a page after their search data was checked. It reports whether to continue.
+func (s *Store) yieldChecked(
+	ctx context.Context, c *derivedChecker, page []listedDocument, yield func(search.ListedDocument, error) bool,
+) bool {
+	if err := s.checkListed(ctx, c, page); err != nil {
+		yield(search.ListedDocument{}, err)
+		return false
+	}
+	for i := range page {
+		if !yield(page[i].ListedDocument, nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // The bounds of the documents that are checked together.

@@ -12,15 +12,15 @@ import (
 
 // clause is one condition of a query.
 type clause struct {
-	need  need
-	field string // "": any field
-	words string // words that follow each other, in the form of words.go; "": no words are requested
-	begin bool   // the last word is only the beginning of a word
+	need     need
+	field    string // "": any
+	words    string // words that follow each other, as in words.go; "": none are requested
+	isPrefix bool   // the last word may be longer
 
-	// low and high are the smallest and the largest requested value, in the form of values.go. They are nil if no value
-	// is requested.
-	low, high        any
-	aboveLow, ltHigh bool // the value is not equal to low, or not equal to high
+	// low and high are the smallest and the largest requested value, encoded as in values.go; nil: no value is
+	// requested.
+	low, high           any
+	aboveLow, belowHigh bool // and not equal to it
 }
 
 // need defines the effect of a clause on the result.
@@ -62,7 +62,7 @@ func parse(query string) ([]clause, error) {
 		if len(cs) == maxClauses {
 			return nil, p.fail(p.at, "it has more than %d parts", maxClauses)
 		}
-		c, err := p.clause()
+		c, err := p.readClause()
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +94,8 @@ func (p *parser) nextIs(r rune) bool { return p.at < len(p.runes) && p.runes[p.a
 
 func (p *parser) atWordEnd() bool { return p.at == len(p.runes) || unicode.IsSpace(p.runes[p.at]) }
 
-func (p *parser) clause() (c clause, err error) {
+// readClause reads a word, a phrase or a comparison with its sign and its field.
+func (p *parser) readClause() (c clause, err error) {
 	switch {
 	case p.nextIs('+'):
 		c.need = must
@@ -111,35 +112,44 @@ func (p *parser) clause() (c clause, err error) {
 	if err != nil {
 		return c, err
 	}
-	if p.nextIs(':') {
-		if c.field = t.String(); c.field == "" {
-			return c, p.fail(p.at, "the name of a field is missing before the colon; quote the colon to look for it")
-		}
-		if err := p.refuseField(from, t.withoutLiterals()); err != nil {
-			return c, err
-		}
-		p.at++
-		if p.atWordEnd() {
-			return c, p.fail(p.at, "what the field %s is asked for is missing: write it right after the colon", c.field)
-		}
-		if p.nextIs('<') || p.nextIs('>') {
-			return c, p.readBound(&c)
-		}
-		from = p.at
-		if t, err = p.readText(false); err != nil {
-			return c, err
-		}
-	} else if len(t) > 0 && !t[0].taken && (t[0].r == '<' || t[0].r == '>') {
+	isBound := len(t) > 0 && !t[0].literal && (t[0].r == '<' || t[0].r == '>')
+	switch {
+	case p.nextIs(':'):
+		return c, p.parseField(&c, from, t)
+	case isBound:
 		return c, p.fail(from, "%c needs a field: Price:%[1]c10", t[0].r)
 	}
-	return c, p.term(&c, from, t)
+	return c, p.parseTerm(&c, from, t)
+}
+
+// parseField parses the name of a field, and reads what it must have.
+func (p *parser) parseField(c *clause, from int, name text) error {
+	if c.field = name.String(); c.field == "" {
+		return p.fail(p.at, "the name of a field is missing before the colon; quote the colon to look for it")
+	}
+	if err := p.refuseField(from, name.withoutLiterals()); err != nil {
+		return err
+	}
+	p.at++
+	if p.atWordEnd() {
+		return p.fail(p.at, "what the field %s is asked for is missing: write it right after the colon", c.field)
+	}
+	if p.nextIs('<') || p.nextIs('>') {
+		return p.readBound(c)
+	}
+	from = p.at
+	t, err := p.readText(false)
+	if err != nil {
+		return err
+	}
+	return p.parseTerm(c, from, t)
 }
 
 // letter is one character of a query. taken is true if the character is literal, because it was quoted or follows a
 // backslash.
 type letter struct {
-	r     rune
-	taken bool
+	r       rune
+	literal bool
 }
 
 type text []letter
@@ -156,7 +166,7 @@ func (t text) String() string {
 func (t text) withoutLiterals() string {
 	var b strings.Builder
 	for _, l := range t {
-		if l.taken {
+		if l.literal {
 			l.r = 'x'
 		}
 		b.WriteRune(l.r)
@@ -234,13 +244,13 @@ func (p *parser) readBound(c *clause) error {
 	c.aboveLow = !equal
 	if less {
 		c.low, c.high = least, v
-		c.aboveLow, c.ltHigh = false, !equal
+		c.aboveLow, c.belowHigh = false, !equal
 	}
 	return nil
 }
 
-// term sets c to find a word, a phrase, a prefix, a number or a date.
-func (p *parser) term(c *clause, from int, t text) error {
+// parseTerm sets the words or the numbers that a clause finds: a word, a phrase, a prefix, or a number.
+func (p *parser) parseTerm(c *clause, from int, t text) error {
 	plain := t.withoutLiterals()
 	if plain == "*" && c.field == "" && c.need == may {
 		c.words = "*"
@@ -249,7 +259,7 @@ func (p *parser) term(c *clause, from int, t text) error {
 	if err := p.unsupported(from, plain); err != nil {
 		return err
 	}
-	if c.begin = strings.HasSuffix(plain, "*"); c.begin {
+	if c.isPrefix = strings.HasSuffix(plain, "*"); c.isPrefix {
 		t = t[:len(t)-1]
 	}
 	text := t.String()
@@ -257,10 +267,10 @@ func (p *parser) term(c *clause, from int, t text) error {
 	if c.words == "" {
 		return p.fail(from, "%s has no letters and no digits: there are no words to find", strconv.Quote(text))
 	}
-	if d, err := decimal.Parse(text); err == nil && !c.begin {
+	if d, err := decimal.Parse(text); err == nil && !c.isPrefix {
 		c.low, c.high = number(d), number(d)
 	}
-	if t, ok := normalizeTime(text); ok && !c.begin {
+	if t, ok := normalizeTime(text); ok && !c.isPrefix {
 		c.low, c.high = t, t
 		if len(text) == len(time.DateOnly) { // a date means the whole day
 			c.high = t[:len(text)] + mostTime

@@ -76,6 +76,7 @@ const (
 // everything is the number of the clause that matches all documents.
 const everything = -1
 
+// findClause adds the queries of the i-th clause.
 func (s *Store) findClause(ctx context.Context, f *finder, i int, c *clause) error {
 	path := int64(0) // no field has the number 0
 	if c.field != "" {
@@ -89,31 +90,38 @@ func (s *Store) findClause(ctx context.Context, f *finder, i int, c *clause) err
 	}
 	f.positive = f.positive || c.need != mustNot
 	if c.words != "" {
-		match := `"` + c.words + `"`
-		if c.begin {
-			match += " *"
-		}
-		if c.field == "" {
-			f.add(i, c.need, wordsInAny, match)
-		} else {
-			f.add(i, c.need, wordsInField, match, rowid(path, 0), rowid(path, mostDoc))
-		}
+		f.addWords(i, c, path)
 	}
-	if c.low == nil {
-		return nil
+	if c.low != nil {
+		f.addValues(i, c, path)
 	}
-	values, args := valuesInField, []any{path, c.low, c.high}
+	return nil
+}
+
+func (f *finder) addWords(i int, c *clause, path int64) {
+	match := `"` + c.words + `"`
+	if c.isPrefix {
+		match += " *"
+	}
 	if c.field == "" {
-		values, args[0] = valuesInAny, f.index
+		f.add(i, c.need, wordsInAny, match)
+	} else {
+		f.add(i, c.need, wordsInField, match, rowid(path, 0), rowid(path, mostDoc))
+	}
+}
+
+func (f *finder) addValues(i int, c *clause, path int64) {
+	query, args := valuesInField, []any{path, c.low, c.high}
+	if c.field == "" {
+		query, args[0] = valuesInAny, f.index
 	}
 	if c.aboveLow {
-		values, args = values+" AND value > ?", append(args, c.low)
+		query, args = query+" AND value > ?", append(args, c.low)
 	}
-	if c.ltHigh {
-		values, args = values+" AND value < ?", append(args, c.high)
+	if c.belowHigh {
+		query, args = query+" AND value < ?", append(args, c.high)
 	}
-	f.add(i, c.need, values, args...)
-	return nil
+	f.add(i, c.need, query, args...)
 }
 
 // statement returns a SELECT of the best documents, each with the number of all hits. The arguments are f.args, the

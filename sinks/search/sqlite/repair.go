@@ -30,15 +30,8 @@ func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair)
 			if rs[i].Err != nil {
 				continue
 			}
-			index, foreign, err := s.index(t.ctx, t.Writer, ms[i].Index)
-			if err != nil {
-				return err
-			}
-			if foreign != nil {
-				rs[i].Err = foreign
-				continue
-			}
-			if rs[i].Overtaken, err = t.writeRepair(index, &ds[i].Expected, &ms[i], fs[i]); err != nil {
+			var err error
+			if rs[i], err = t.repair(&ds[i].Expected, &ms[i], fs[i]); err != nil {
 				return err
 			}
 		}
@@ -50,36 +43,40 @@ func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair)
 	return rs, nil
 }
 
-// writeRepair writes a mutation if the document was, which the repair read, is still stored. lost is true if another
-// document is stored.
-func (t *tx) writeRepair(
-	index int64, was *search.StoredDocument, m *search.Mutation, fs fields,
-) (lost bool, err error) {
-	is, there, err := t.readWhole(index, m.ID)
+// repair writes a mutation if the document that was read is still stored. Otherwise the repair is lost.
+func (t *tx) repair(was *search.StoredDocument, m *search.Mutation, fs fields) (r search.Result, err error) {
+	index, foreign, err := t.store.index(t.ctx, t.Writer, m.Index)
+	if err != nil {
+		return r, err
+	}
+	if foreign != nil {
+		return search.Result{Err: foreign}, nil
+	}
+	current, doc, err := t.readWhole(index, m.ID)
 	switch {
 	case err != nil:
-		return false, err
-	case there.Exists && is.birth != m.Birth:
-		return false, state.BirthMismatch("", "a document of index "+m.Index, is.birth, m.Birth)
-	case !there.Matches(was):
-		return true, nil
+		return r, err
+	case doc.Exists && current.birth != m.Birth:
+		return r, state.BirthMismatch("", "a document of index "+m.Index, current.birth, m.Birth)
+	case !doc.Matches(was):
+		return search.Result{Overtaken: true}, nil
 	}
-	return false, t.write(index, m, fs, is, true)
+	return r, t.write(index, m, fs, current, true)
 }
 
-// readWhole returns the stored document in two forms: is for a write, and there for a comparison.
-func (t *tx) readWhole(index int64, id string) (is stored, there search.StoredDocument, err error) {
+// readWhole returns the stored document, as it is written and as it is read.
+func (t *tx) readWhole(index int64, id string) (current stored, doc search.StoredDocument, err error) {
 	err = t.QueryRows(t.ctx, readWhole, []any{index, id}, func(rows *sql.Rows) error {
 		var version string
-		err := rows.Scan(&is.doc, &version, &is.void, &is.birth, &is.entries, (*[]byte)(&there.Doc))
+		err := rows.Scan(&current.doc, &version, &current.void, &current.birth, &current.entries, (*[]byte)(&doc.Doc))
 		if err != nil {
 			return t.store.db.WrapError("read", err)
 		}
-		if is.version, err = record.ParseVersion(version); err != nil {
+		if current.version, err = record.ParseVersion(version); err != nil {
 			return t.store.db.Damaged("the document "+id, err)
 		}
-		there.Exists, there.Tombstone, there.Version = true, there.Doc == nil, is.version
+		doc.Exists, doc.Tombstone, doc.Version = true, doc.Doc == nil, current.version
 		return nil
 	})
-	return is, there, err
+	return current, doc, err
 }

@@ -19,55 +19,69 @@ var singleLetterScripts = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, u
 // appendWords appends the words of text to dst in lower case, with a space between two words. The marks of a letter
 // belong to its word.
 func appendWords(dst []byte, text string) []byte {
-	begin := -1 // start of the last word in dst; -1: it is complete
-	single := false
-	end := func() {
-		if begin >= 0 && len(dst)-begin > maxWord {
-			dst = dst[:max(begin-1, 0)]
-		}
-		begin = -1
-	}
-	start := func() {
-		end()
-		if len(dst) > 0 {
-			dst = append(dst, ' ')
-		}
-		begin = len(dst)
-	}
+	w := wordWriter{dst: dst, begin: -1}
 	for _, r := range text {
-		if r < utf8.RuneSelf {
-			switch {
-			case 'A' <= r && r <= 'Z':
-				r += 'a' - 'A'
-			case 'a' <= r && r <= 'z', '0' <= r && r <= '9':
-			default:
-				end()
-				continue
-			}
-			if begin < 0 || single {
-				start()
-				single = false
-			}
-			dst = append(dst, byte(r))
-			continue
-		}
 		switch {
+		case r < utf8.RuneSelf:
+			w.addASCII(byte(r))
 		case unicode.Is(unicode.M, r):
-			if begin < 0 {
-				continue
+			if w.begin >= 0 {
+				w.dst = utf8.AppendRune(w.dst, unicode.ToLower(r))
 			}
-		case !unicode.IsLetter(r) && !unicode.IsNumber(r):
-			end()
-			continue
+		case unicode.IsLetter(r) || unicode.IsNumber(r):
+			w.addLetter(r)
 		default:
-			is := unicode.In(r, singleLetterScripts...)
-			if begin < 0 || single || is {
-				start()
-			}
-			single = is
+			w.endWord()
 		}
-		dst = utf8.AppendRune(dst, unicode.ToLower(r))
 	}
-	end()
-	return dst
+	w.endWord()
+	return w.dst
+}
+
+// wordWriter appends words letter by letter.
+type wordWriter struct {
+	dst    []byte
+	begin  int  // start of the last word in dst; -1: it is complete
+	single bool // the last word is a letter of singleLetterScripts
+}
+
+func (w *wordWriter) addASCII(c byte) {
+	switch {
+	case 'A' <= c && c <= 'Z':
+		c += 'a' - 'A'
+	case 'a' <= c && c <= 'z', '0' <= c && c <= '9':
+	default:
+		w.endWord()
+		return
+	}
+	if w.begin < 0 || w.single {
+		w.startWord()
+		w.single = false
+	}
+	w.dst = append(w.dst, c)
+}
+
+func (w *wordWriter) addLetter(r rune) {
+	single := unicode.In(r, singleLetterScripts...)
+	if w.begin < 0 || w.single || single {
+		w.startWord()
+	}
+	w.single = single
+	w.dst = utf8.AppendRune(w.dst, unicode.ToLower(r))
+}
+
+func (w *wordWriter) startWord() {
+	w.endWord()
+	if len(w.dst) > 0 {
+		w.dst = append(w.dst, ' ')
+	}
+	w.begin = len(w.dst)
+}
+
+// endWord completes the last word. A word that is too long is left out.
+func (w *wordWriter) endWord() {
+	if w.begin >= 0 && len(w.dst)-w.begin > maxWord {
+		w.dst = w.dst[:max(w.begin-1, 0)]
+	}
+	w.begin = -1
 }
