@@ -188,8 +188,10 @@ func (b *bulk) perform(ctx context.Context, r bulkRequest, at []int) (again []in
 		return b.items(ctx, at, a.body), false
 	}
 	f := a.parse()
-	switch class := f.class(); {
-	case class == tooLarge || class == refused && a.status == http.StatusBadRequest:
+	class := f.class()
+	blamesDocuments := class == tooLarge || class == refused && a.status == http.StatusBadRequest
+	switch {
+	case blamesDocuments:
 		if len(at) == 1 {
 			b.setResult(at[0], &bulkItem{failure: f}, len(r.body))
 			return nil, false

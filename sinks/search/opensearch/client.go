@@ -147,15 +147,8 @@ func (c *client) bulk(ctx context.Context, path string, lines []byte) (answer, e
 func (c *client) send(ctx context.Context, method, path, kind string, body []byte) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	if c.credentials != nil {
-		// The signer would load the credentials without a context. Here they are loaded with ctx, which can stop it.
-		if _, err := c.credentials.Retrieve(ctx); err != nil {
-			err = errs.Errorf("opensearch: no credentials to sign with: %w", err)
-			if ctx.Err() != nil {
-				return answer{}, pipeline.Transient(err)
-			}
-			return answer{}, pipeline.Denied(err)
-		}
+	if err := c.loadCredentials(ctx); err != nil {
+		return answer{}, err
 	}
 	r, err := http.NewRequestWithContext(ctx, method, path, bytes.NewReader(body))
 	if err != nil {
@@ -184,8 +177,25 @@ func (c *client) send(ctx context.Context, method, path, kind string, body []byt
 	return a, nil
 }
 
-// isFromOpenSearch reports whether the answer can come from OpenSearch. For the statuses whose body the caller
-// interprets, the body must be a JSON object. For all other statuses the body does not matter.
+// loadCredentials loads the credentials before the signer does, because ctx can stop this call. The signer loads them
+// without a context.
+func (c *client) loadCredentials(ctx context.Context) error {
+	if c.credentials == nil {
+		return nil
+	}
+	_, err := c.credentials.Retrieve(ctx)
+	if err == nil {
+		return nil
+	}
+	err = errs.Errorf("opensearch: no credentials to sign with: %w", err)
+	if ctx.Err() != nil {
+		return pipeline.Transient(err)
+	}
+	return pipeline.Denied(err)
+}
+
+// isFromOpenSearch reports whether the answer can come from OpenSearch. If the caller interprets the body of a status,
+// the body must be a JSON object. Answers with other statuses need no body.
 func (a answer) isFromOpenSearch(method string) bool {
 	switch {
 	case method == http.MethodHead:

@@ -238,38 +238,43 @@ func (s *Store) makeReady(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		there, err := s.findIndex(ctx, name)
+		existing, err := s.findIndex(ctx, name)
 		if err != nil {
 			return err
 		}
-		if there != nil {
-			if err := s.verifyIndex(name, there); err != nil {
+		if existing != nil {
+			if err := s.verifyIndex(name, existing); err != nil {
 				return err
 			}
 		}
-		switch r.phase(name, there) {
+		switch r.phase(name, existing) {
 		case ready:
 			return nil
 		case unrecorded:
-			return s.recordUUID(ctx, name, there)
+			return s.recordUUID(ctx, name, existing)
 		case deleted, exchanged:
-			return s.lostError(&r, name, there)
+			return s.lostError(&r, name, existing)
 		}
-		if err := s.reserveIndex(ctx, name); err != nil {
+		if created, err := s.createRecorded(ctx, name); err != nil || created {
 			return err
-		}
-		created, err := s.createIndex(ctx, name)
-		if err != nil {
-			return err
-		}
-		if created {
-			if there, err = s.findIndex(ctx, name); err != nil {
-				return err
-			}
-			return s.recordUUID(ctx, name, cmp.Or(there, &indexState{}))
 		}
 	}
 	return pipeline.Transient(errs.Errorf("opensearch: index %s comes and goes", name))
+}
+
+// createRecorded creates an index and records its UUID; false if another process just created the index.
+func (s *Store) createRecorded(ctx context.Context, name string) (created bool, err error) {
+	if err = s.reserveIndex(ctx, name); err != nil {
+		return false, err
+	}
+	if created, err = s.createIndex(ctx, name); err != nil || !created {
+		return false, err
+	}
+	index, err := s.findIndex(ctx, name)
+	if err != nil {
+		return true, err
+	}
+	return true, s.recordUUID(ctx, name, cmp.Or(index, &indexState{}))
 }
 
 // recordUUID records the UUID of an index in the sink's record.

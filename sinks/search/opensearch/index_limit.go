@@ -46,34 +46,40 @@ func (s *Store) reserveIndex(ctx context.Context, name string) error {
 		return x.errFull(name)
 	}
 	err := s.changeRecord(ctx, x.sink(), func(r *indexRecord, _ bool) (bool, error) {
-		names, err := s.names(ctx)
+		existing, err := s.names(ctx)
 		if err != nil {
 			return false, err
 		}
-		taken := make(map[string]bool, len(names)+1)
-		for _, n := range names {
-			taken[n] = true
-		}
-		for n, since := range r.Creating {
-			if taken[n] || now.Sub(since) > pendingFor {
-				delete(r.Creating, n)
-			} else {
-				taken[n] = true
-			}
-		}
-		if taken[name] = true; len(taken) > x.MaxIndexes {
+		if r.reserve(name, existing, now) > x.MaxIndexes {
 			return false, x.errFull(name)
 		}
-		if r.Creating == nil {
-			r.Creating = make(map[string]time.Time)
-		}
-		r.Creating[name] = now
 		return true, nil
 	})
 	if _, full := errors.AsType[*FullError](err); full {
 		x.fullUntil.Store(now.Add(fullFor).UnixNano())
 	}
 	return err
+}
+
+// reserve notes that an index is being created, and drops the notes of indexes that exist or were given up. It returns
+// the number of the sink's indexes with those that are being created.
+func (r *indexRecord) reserve(name string, existing []string, now time.Time) int {
+	counted := make(map[string]bool, len(existing)+1)
+	for _, n := range existing {
+		counted[n] = true
+	}
+	for n, since := range r.Creating {
+		if counted[n] || now.Sub(since) > pendingFor {
+			delete(r.Creating, n)
+		} else {
+			counted[n] = true
+		}
+	}
+	if r.Creating == nil {
+		r.Creating = make(map[string]time.Time)
+	}
+	r.Creating[name], counted[name] = now, true
+	return len(counted)
 }
 
 func (x *indexes) errFull(name string) error { return &FullError{Index: name, Max: x.MaxIndexes} }

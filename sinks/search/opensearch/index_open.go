@@ -72,36 +72,44 @@ func (s *Store) openOnce(ctx context.Context) error {
 // and the recorded settings must be those of the configuration. begin marks existing indexes as ready.
 func (s *Store) begin(ctx context.Context) error {
 	x := s.indexes
-	var there map[string]*indexState
+	var existing map[string]*indexState
 	err := s.changeRecord(ctx, x.sink(), func(r *indexRecord, found bool) (changed bool, err error) {
-		if there, err = s.ownIndexes(ctx); err != nil {
+		if existing, err = s.ownIndexes(ctx); err != nil {
 			return false, err
 		}
-		if err := s.compare(r, found, there); err != nil {
+		if err := s.compare(r, found, existing); err != nil {
 			return false, err
 		}
-		asked := x.definition.settingsByPath
-		switch {
-		case s.begins(r, found, there):
-			*r = indexRecord{Pipeline: r.Pipeline, Sink: r.Sink, Born: s.clock(), Definition: asked, Fingerprint: r.Fingerprint}
-			for _, index := range there {
-				r.Born = index.createdBefore(r.Born)
-			}
-			changed = true
-		case r.Definition == nil:
-			r.Definition, changed = asked, true
-		}
-		for name, index := range there {
-			changed = r.noteUUID(name, index) || changed
-		}
-		return changed, nil
+		return s.recordIndexes(r, found, existing), nil
 	})
-	if err == nil {
-		for name := range there {
-			x.readyAt.Store(name, s.clock())
-		}
+	if err != nil {
+		return err
 	}
-	return err
+	for name := range existing {
+		x.readyAt.Store(name, s.clock())
+	}
+	return nil
+}
+
+// recordIndexes notes the existing indexes, and the configuration if the output begins or none is noted. It reports
+// whether the record changed.
+func (s *Store) recordIndexes(r *indexRecord, found bool, existing map[string]*indexState) (changed bool) {
+	configured := s.indexes.definition.settingsByPath
+	switch {
+	case s.begins(r, found, existing):
+		*r = indexRecord{Pipeline: r.Pipeline, Sink: r.Sink, Born: s.clock(), Definition: configured,
+			Fingerprint: r.Fingerprint}
+		for _, index := range existing {
+			r.Born = index.createdBefore(r.Born)
+		}
+		changed = true
+	case r.Definition == nil:
+		r.Definition, changed = configured, true
+	}
+	for name, index := range existing {
+		changed = r.noteUUID(name, index) || changed
+	}
+	return changed
 }
 
 // begins reports whether the output of the sink begins now. It does if the sink has no record, or if it has no index

@@ -71,9 +71,11 @@ func escaped(name string) string { return string(item.AppendEscaped(nil, name)) 
 // maxRecordTries bounds how often changeRecord reads a record again because another process changed it.
 const maxRecordTries = 20
 
-// readRecord reads the record of a sink. found is false if there is no record. at holds query parameters for a write of
-// the record. With them the write fails if another process changed the record since.
-func (s *Store) readRecord(ctx context.Context, of search.Owner) (r indexRecord, at string, found bool, err error) {
+// readRecord reads the record of a sink; found is false if there is none. condition holds query parameters that make a
+// write conditional on the record being unchanged.
+func (s *Store) readRecord(
+	ctx context.Context, of search.Owner,
+) (r indexRecord, condition string, found bool, err error) {
 	body, found, err := s.client.ask(ctx, call{op: "read the record of the sink", index: stateIndex,
 		method: http.MethodGet, path: recordPath(of)})
 	if err != nil || !found {
@@ -97,21 +99,22 @@ func (s *Store) changeRecord(
 	ctx context.Context, of search.Owner, change func(r *indexRecord, found bool) (bool, error),
 ) error {
 	for range maxRecordTries {
-		r, at, found, err := s.readRecord(ctx, of)
+		r, condition, found, err := s.readRecord(ctx, of)
 		if err != nil {
 			return err
 		}
-		if r.Pipeline, r.Sink = of.Pipeline, of.Sink; !found {
+		r.Pipeline, r.Sink = of.Pipeline, of.Sink
+		if !found {
 			r.Born = s.clock()
 		}
-		if do, err := change(&r, found); err != nil || !do {
+		if changed, err := change(&r, found); err != nil || !changed {
 			return err
 		}
 		body, err := json.Marshal(r)
 		if err != nil {
 			return err
 		}
-		a, err := s.client.do(ctx, http.MethodPut, recordPath(of)+"?"+at, body)
+		a, err := s.client.do(ctx, http.MethodPut, recordPath(of)+"?"+condition, body)
 		if err != nil || a.succeeded() {
 			return err
 		}

@@ -1,6 +1,7 @@
 package opensearch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -38,9 +39,10 @@ func (s *Store) ListDocuments(
 			yield(search.ListedDocument{}, err)
 			return
 		}
-		pages, divided := s.pagesByScroll(ctx, index, l), true
-		if s.serverless || l.Segments > maxSlices {
-			pages, divided = s.pagesByID(ctx, index), false
+		slicedByServer := !s.serverless && l.Segments <= maxSlices
+		pages := s.pagesByID(ctx, index)
+		if slicedByServer {
+			pages = s.pagesByScroll(ctx, index, l)
 		}
 		for page, err := range pages {
 			if err != nil {
@@ -48,8 +50,9 @@ func (s *Store) ListDocuments(
 				return
 			}
 			for i := range page {
-				d, ok := listedDocument(index, &page[i])
-				if ok && (divided || l.Has(d.ID)) && !yield(d, nil) {
+				d, listed := listedDocument(index, &page[i])
+				inSegment := slicedByServer || l.Has(d.ID)
+				if listed && inSegment && !yield(d, nil) {
 					return
 				}
 			}
@@ -84,44 +87,56 @@ func (s *Store) pagesByScroll(ctx context.Context, index string, l state.Listing
 			yield(nil, err)
 			return
 		}
-		query := map[string]any{
-			"size": readPage, "sort": []string{"_doc"},
-			"query": map[string]any{"bool": map[string]any{"must_not": map[string]any{"term": map[string]any{"_tw.deleted": true}}}},
+		page, err := s.openScroll(ctx, index, l)
+		if page.Scroll != "" {
+			defer func() { s.endScroll(ctx, page.Scroll) }()
 		}
-		if l.Segments > 1 {
-			query["slice"] = map[string]int{"id": l.Segment, "max": l.Segments}
-		}
-		const op = "list documents"
-		a, found, err := s.answered(ctx, call{op: op, index: index,
-			path: "/" + url.PathEscape(index) + "/_search?scroll=" + scrollFor, body: query})
-		if err == nil && !found {
-			err = fmt.Errorf("%w: %s", search.ErrNoIndex, index)
-		}
-		if a.Scroll != "" {
-			defer func() { // the server ends the scroll by itself later, so an error does no harm
-				end := call{op: "end a scroll", method: http.MethodDelete, path: "/_search/scroll",
-					body: map[string]string{"scroll_id": a.Scroll}}
-				_, _, _ = s.client.ask(context.WithoutCancel(ctx), end)
-			}()
-		}
-		for err == nil && len(a.Hits.Hits) > 0 {
-			if !yield(a.Hits.Hits, nil) {
+		for err == nil && len(page.Hits.Hits) > 0 {
+			if !yield(page.Hits.Hits, nil) {
 				return
 			}
-			scroll := a.Scroll
-			a, found, err = s.answered(ctx, call{op: op, index: index, path: "/_search/scroll",
-				body: map[string]string{"scroll": scrollFor, "scroll_id": scroll}})
-			if a.Scroll == "" {
-				a.Scroll = scroll // the scroll that is to be ended
-			}
-			if err == nil && !found {
-				err = pipeline.Transient(
-					errs.New("opensearch: the server gave up a scroll: it was restarted, or the listing stood still for " + scrollFor +
-						": list the segment again"))
-			}
+			page, err = s.nextScrollPage(ctx, index, page.Scroll)
 		}
 		if err != nil {
 			yield(nil, err)
 		}
 	}
+}
+
+const opList = "list documents"
+
+// openScroll returns the first page of a scroll. The page may name the scroll even with an error.
+func (s *Store) openScroll(ctx context.Context, index string, l state.Listing) (searchAnswer, error) {
+	query := map[string]any{
+		"size": readPage, "sort": []string{"_doc"},
+		"query": map[string]any{"bool": map[string]any{"must_not": map[string]any{"term": map[string]any{"_tw.deleted": true}}}},
+	}
+	if l.Segments > 1 {
+		query["slice"] = map[string]int{"id": l.Segment, "max": l.Segments}
+	}
+	page, found, err := s.answered(ctx, call{op: opList, index: index,
+		path: "/" + url.PathEscape(index) + "/_search?scroll=" + scrollFor, body: query})
+	if err == nil && !found {
+		err = fmt.Errorf("%w: %s", search.ErrNoIndex, index)
+	}
+	return page, err
+}
+
+// nextScrollPage returns the next page of a scroll. The page names the scroll also with an error.
+func (s *Store) nextScrollPage(ctx context.Context, index, scroll string) (searchAnswer, error) {
+	page, found, err := s.answered(ctx, call{op: opList, index: index, path: "/_search/scroll",
+		body: map[string]string{"scroll": scrollFor, "scroll_id": scroll}})
+	page.Scroll = cmp.Or(page.Scroll, scroll)
+	if err == nil && !found {
+		err = pipeline.Transient(
+			errs.New("opensearch: the server gave up a scroll: it was restarted, or the listing stood still for " + scrollFor +
+				": list the segment again"))
+	}
+	return page, err
+}
+
+// endScroll ends a scroll. The server ends it by itself later, so an error does no harm.
+func (s *Store) endScroll(ctx context.Context, scroll string) {
+	_, _, _ = s.client.ask(context.WithoutCancel(ctx), call{op: "end a scroll", method: http.MethodDelete,
+		path: "/_search/scroll", body: map[string]string{"scroll_id": scroll}})
 }

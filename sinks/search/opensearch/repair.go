@@ -63,8 +63,8 @@ func (b *bulk) repairInBatches(ctx context.Context, ds []search.DocumentRepair, 
 	var lines []byte
 	var sent []int
 	for n, i := range at {
-		m, is := &b.mutations[i], &stored[n]
-		if unchanged, err := b.checkUnchanged(&ds[i], m, is); err != nil || !unchanged {
+		m, current := &b.mutations[i], &stored[n]
+		if unchanged, err := b.checkUnchanged(&ds[i], m, current); err != nil || !unchanged {
 			b.results[i] = search.Result{Overtaken: err == nil, Err: err}
 			continue
 		}
@@ -72,7 +72,7 @@ func (b *bulk) repairInBatches(ctx context.Context, ds []search.DocumentRepair, 
 		if common == "" {
 			index = m.Index
 		}
-		line := b.appendRepair(nil, index, m, is)
+		line := b.appendRepair(nil, index, m, current)
 		if len(sent) > 0 && len(lines)+len(line) > b.store.limits.maxBytes() {
 			if err := b.sendRepairs(ctx, common, sent, lines); err != nil {
 				return err

@@ -29,22 +29,7 @@ func (s *Store) setUnholdableHint(err *Error, f *failure, doc []byte) {
 		}
 		return
 	}
-	field := unholdableName(top)
-	why := "OpenSearch can't hold a field of this name: a dot leads into an object, and there must be a name before and behind it"
-	if field != nil && strings.TrimSpace(field[len(field)-1]) == "" {
-		why = "OpenSearch can't hold a field without a name"
-	}
-	if field == nil {
-		if field = metadataField(top, f); field != nil {
-			why = "OpenSearch keeps this name for itself"
-		}
-	}
-	if field == nil {
-		if at := f.conflictingField(); at != "" {
-			field = dottedField(top, at)
-			why = fmt.Sprintf("OpenSearch reads the dot as a path into an object, and %q is a value", at)
-		}
-	}
+	field, why := unholdableField(top, f)
 	if field == nil {
 		return
 	}
@@ -53,6 +38,24 @@ func (s *Store) setUnholdableHint(err *Error, f *failure, doc []byte) {
 	err.Hint = fmt.Sprintf(
 		"%s: give attribute %s another name (fields.rename of the sink: {'%s': NAME}), or leave it out (fields.exclude)", why,
 		attribute, attribute)
+}
+
+// unholdableField returns the names that lead to the field that the index can't hold because of its name, and the
+// reason; nil if there is none.
+func unholdableField(doc map[string]any, f *failure) (field []string, why string) {
+	if field = unholdableName(doc); field != nil {
+		if strings.TrimSpace(field[len(field)-1]) == "" {
+			return field, "OpenSearch can't hold a field without a name"
+		}
+		return field, "OpenSearch can't hold a field of this name: a dot leads into an object, and there must be a name before and behind it"
+	}
+	if field = metadataField(doc, f); field != nil {
+		return field, "OpenSearch keeps this name for itself"
+	}
+	if at := f.conflictingField(); at != "" {
+		return dottedField(doc, at), fmt.Sprintf("OpenSearch reads the dot as a path into an object, and %q is a value", at)
+	}
+	return nil, ""
 }
 
 // attributePath returns the path of the attribute that becomes the field at names.
