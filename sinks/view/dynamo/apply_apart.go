@@ -88,15 +88,7 @@ func (w *rowWriter) handleUnmet(ctx context.Context, rows []rowWrite, unmet *dyn
 			r = w.refusedResult(u.Item, row.mutation)
 			storedRowRefused[i] = true
 		} else {
-			stored, now := dynamo.TombstoneOf(u.Item), row.mutation.TombstoneAt(row.mutation.Version)
-			switch {
-			case now.Replaces(*stored): // the stored tombstone changed after the refusal
-				r.Err = errChanged
-			case w.target.RefuseOtherItem && !row.mutation.Tombstone && stored.Source != row.mutation.Source:
-				r.Err = collisionError(w.target, string(stored.Source), row.mutation)
-			default:
-				r.Superseded = stored.Version != now.Version
-			}
+			r = w.refusedByTombstone(dynamo.TombstoneOf(u.Item), row.mutation)
 		}
 		// Both the row and the tombstone may refuse the mutation. The first error counts.
 		if row.result.Err == nil {
@@ -104,16 +96,29 @@ func (w *rowWriter) handleUnmet(ctx context.Context, rows []rowWrite, unmet *dyn
 		}
 		refused[i] = true
 	}
-	var rest []rowWrite
+	var notRefused []rowWrite
 	for i := range rows {
 		switch row := &rows[i]; {
 		case !refused[i]:
-			rest = append(rest, *row)
+			notRefused = append(notRefused, *row)
 		case row.mutation.Tombstone && !storedRowRefused[i] && row.result.Err == nil:
 			w.deleteOlder(ctx, row)
 		}
 	}
-	return rest
+	return notRefused
+}
+
+// refusedByTombstone returns the result of a mutation that the stored tombstone refused.
+func (w *rowWriter) refusedByTombstone(stored *state.Tombstone, m *view.Mutation) view.Result {
+	next := m.TombstoneAt(m.Version)
+	switch {
+	case next.Replaces(*stored): // the stored tombstone changed after the refusal
+		return view.Result{Err: errChanged}
+	case w.target.RefuseOtherItem && !m.Tombstone && stored.Source != m.Source:
+		return view.Result{Err: collisionError(w.target, string(stored.Source), m)}
+	default:
+		return view.Result{Superseded: stored.Version != next.Version}
+	}
 }
 
 // deleteOlder deletes the stored row if it is older than the change that removes it. It changes nothing if there is no

@@ -39,10 +39,11 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 		return nil, err
 	}
 	for n, i := range unclaimed {
-		if stored[n] != nil {
-			if all[i].Foreign, err = checkOwner(t, rows[i], stored[n]); err != nil {
-				return nil, err
-			}
+		if stored[n] == nil {
+			continue
+		}
+		if all[i].Foreign, err = checkOwner(t, rows[i], stored[n]); err != nil {
+			return nil, err
 		}
 	}
 	return all, nil

@@ -75,28 +75,36 @@ func (s *Store) ReadGroups(
 		if err = s.readMembers(ctx, t, values, found, state.Listing{}); err != nil {
 			break
 		}
-		var rechecked []int
-		var recheckRefs []dynamo.Ref
-		var before []storedGroup
 		for n, i := range remaining {
 			groups[i] = found[n].Group
-			if found[n].hasMembers {
-				rechecked, recheckRefs, before = append(rechecked, i), append(recheckRefs, refs[i]), append(before, found[n])
-			}
 		}
-		var reread []storedGroup
-		reread, err = s.storedGroups(ctx, t, values, recheckRefs)
-		remaining, found = nil, nil
-		for n := range reread {
-			if reread[n].Revision != before[n].Revision {
-				remaining, found = append(remaining, rechecked[n]), append(found, reread[n])
-			}
-		}
+		remaining, found, err = s.rereadChanged(ctx, t, values, refs, remaining, found)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return groups, nil
+}
+
+// rereadChanged reads the rows with members again. before are the rows at indexes of refs, as they were read before. It
+// returns the rows that have changed, and their indexes.
+func (s *Store) rereadChanged(
+	ctx context.Context, t view.Target, values []view.Value, refs []dynamo.Ref, indexes []int, before []storedGroup,
+) (changedIndexes []int, changed []storedGroup, err error) {
+	var checked []int // positions in before
+	var checkedRefs []dynamo.Ref
+	for n, i := range indexes {
+		if before[n].hasMembers {
+			checked, checkedRefs = append(checked, n), append(checkedRefs, refs[i])
+		}
+	}
+	reread, err := s.storedGroups(ctx, t, values, checkedRefs)
+	for r, n := range checked[:len(reread)] {
+		if reread[r].Revision != before[n].Revision {
+			changedIndexes, changed = append(changedIndexes, indexes[n]), append(changed, reread[r])
+		}
+	}
+	return changedIndexes, changed, err
 }
 
 // storedGroups reads the rows of groups without their members. The result has the zero Group for a row that is missing

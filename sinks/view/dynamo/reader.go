@@ -74,7 +74,7 @@ func (r *Reader) query(ctx context.Context, t view.Table, q view.Query) iter.Seq
 		ExpressionAttributeNames:  map[string]string{"#pk": t.PK, "#tw": metaAttribute, "#expires": expiresAttribute},
 		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": sdkvalue.Of(q.PK)},
 	}
-	condition, bound, none := sortKeyCondition(q)
+	condition, bound, isEmpty := sortKeyCondition(q)
 	if condition != "" && t.SK != "" {
 		in.KeyConditionExpression = aws.String("#pk = :pk AND " + condition)
 		in.ExpressionAttributeNames["#sk"] = t.SK
@@ -87,11 +87,13 @@ func (r *Reader) query(ctx context.Context, t view.Table, q view.Query) iter.Seq
 		in.Limit = aws.Int32(int32(min(q.Limit, 1000)))
 	}
 	return func(yield func(view.Row, error) bool) {
-		if text, _ := q.PK.Text(); none || !strings.HasPrefix(text, q.PKPrefix) || condition != "" && t.SK == "" {
+		if pk, _ := q.PK.Text(); isEmpty || !strings.HasPrefix(pk, q.PKPrefix) || condition != "" && t.SK == "" {
 			return
 		}
 		for row, err := range toRows(t, r.views.Query(ctx, in)) {
-			if sk, _ := row.SK.Text(); err == nil && (!strings.HasPrefix(sk, q.SKPrefix) || q.Ends(row.SK)) || !yield(row, err) {
+			sk, _ := row.SK.Text()
+			isAfterEnd := err == nil && (!strings.HasPrefix(sk, q.SKPrefix) || q.Ends(row.SK))
+			if isAfterEnd || !yield(row, err) {
 				return
 			}
 		}
@@ -125,23 +127,7 @@ func sortKeyCondition(q view.Query) (condition string, value item.Value, none bo
 
 // scan reads the rows of all partition keys, and sorts them.
 func (r *Reader) scan(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
-	in := &dynamodb.ScanInput{
-		TableName:                &t.Name,
-		ExpressionAttributeNames: map[string]string{"#tw": metaAttribute, "#expires": expiresAttribute},
-	}
-	filter := onlyLiveRows
-	for _, p := range []struct{ name, value, attribute, prefix string }{{"#pk", ":pk", t.PK, q.PKPrefix},
-		{"#sk", ":sk", t.SK, q.SKPrefix}} {
-		if p.prefix == "" {
-			continue
-		}
-		if in.ExpressionAttributeValues == nil {
-			in.ExpressionAttributeValues = make(map[string]types.AttributeValue)
-		}
-		filter += " AND begins_with(" + p.name + ", " + p.value + ")"
-		in.ExpressionAttributeNames[p.name], in.ExpressionAttributeValues[p.value] = p.attribute, dynamo.S(p.prefix)
-	}
-	in.FilterExpression = &filter
+	in := scanInput(t, q)
 	return func(yield func(view.Row, error) bool) {
 		if q.SKPrefix != "" && t.SK == "" {
 			return
@@ -173,6 +159,28 @@ func (r *Reader) scan(ctx context.Context, t view.Table, q view.Query) iter.Seq2
 			}
 		}
 	}
+}
+
+// scanInput returns a scan whose filter has the prefixes of the query.
+func scanInput(t view.Table, q view.Query) *dynamodb.ScanInput {
+	in := &dynamodb.ScanInput{
+		TableName:                &t.Name,
+		ExpressionAttributeNames: map[string]string{"#tw": metaAttribute, "#expires": expiresAttribute},
+	}
+	filter := onlyLiveRows
+	for _, p := range []struct{ name, value, attribute, prefix string }{{"#pk", ":pk", t.PK, q.PKPrefix},
+		{"#sk", ":sk", t.SK, q.SKPrefix}} {
+		if p.prefix == "" {
+			continue
+		}
+		if in.ExpressionAttributeValues == nil {
+			in.ExpressionAttributeValues = make(map[string]types.AttributeValue)
+		}
+		filter += " AND begins_with(" + p.name + ", " + p.value + ")"
+		in.ExpressionAttributeNames[p.name], in.ExpressionAttributeValues[p.value] = p.attribute, dynamo.S(p.prefix)
+	}
+	in.FilterExpression = &filter
+	return in
 }
 
 // toRows yields the rows of items. It leaves out tombstones, and items that no sink wrote.

@@ -109,28 +109,28 @@ func (w *rowRepairer) transact(
 	ctx context.Context, r *view.RowRepair, row state.Row, stored *state.Tombstone,
 ) (lost bool, err error) {
 	version := r.Version()
-	apart := r.Expected.Tombstone && !r.Expected.InPlace
-	newer := false // the tombstone is not older than the row
+	expectsApart := r.Expected.Tombstone && !r.Expected.InPlace
+	rowIsOlder := false // than its tombstone, or has the same version
 	if stored != nil {
 		v, err := record.ParseVersion(stored.Version)
 		if err != nil {
 			return false, w.Damaged("a tombstone of the view "+w.target.View, err)
 		}
-		if apart && v != r.Expected.Version || !r.Expected.Exists {
+		if expectsApart && v != r.Expected.Version || !r.Expected.Exists {
 			return true, nil
 		}
-		if newer = v.Compare(version) >= 0; newer {
+		if rowIsOlder = v.Compare(version) >= 0; rowIsOlder {
 			version = v
 		}
-	} else if apart {
+	} else if expectsApart {
 		return true, nil
 	}
-	// live is the repair of the item at the row's key. If the expected tombstone is apart, no item is expected there.
-	live := *r
-	if apart {
-		live.Expected = view.StoredRow{}
+	atRowKey := *r // the repair of the item at the row's key; it had none if the tombstone is apart
+	if expectsApart {
+		atRowKey.Expected = view.StoredRow{}
 	}
-	rowAction, err := rowPut(w.target, w.item(r, version, rand.Text()), w.unchangedCondition(&live))
+	unchanged := w.unchangedCondition(&atRowKey)
+	rowAction, err := rowPut(w.target, w.item(r, version, rand.Text()), unchanged)
 	if err != nil {
 		return false, err
 	}
@@ -138,11 +138,11 @@ func (w *rowRepairer) transact(
 	newTombstone := stored
 	switch {
 	case r.Next.Tombstone:
-		rowAction = dynamo.Delete(ref, w.unchangedCondition(&live))
-		if !newer || apart {
+		rowAction = dynamo.Delete(ref, unchanged)
+		if !rowIsOlder || expectsApart {
 			newTombstone = r.Next.TombstoneAt(version)
 		}
-	case newer:
+	case rowIsOlder:
 		newTombstone = nil
 	}
 	tombstoneAction, err := w.ReplaceTombstone(w.target.State(), row, stored, newTombstone)

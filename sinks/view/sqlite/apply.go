@@ -18,21 +18,16 @@ func (s *Store) Apply(ctx context.Context, target view.Target, ms []view.Mutatio
 	if target.InPlace {
 		transact, apply = s.withTable, (*tx).applyInPlace
 	}
-	err := transact(ctx, target, func(x *tx) (err error) {
+	err := transact(ctx, target, func(x *tx) error {
 		for i := range ms {
 			if ctx.Err() != nil {
 				return sqlite.CanceledError(ctx)
 			}
-			if target.RefuseOtherItem {
-				var refused bool
-				if rs[i], refused, err = x.refusedByItem(&ms[i]); refused || err != nil {
-					if err != nil {
-						return err
-					}
-					continue
-				}
+			r, refused, err := x.refusedByItem(&ms[i])
+			if err == nil && !refused {
+				r, err = apply(x, &ms[i])
 			}
-			if rs[i], err = apply(x, &ms[i]); err != nil {
+			if rs[i] = r; err != nil {
 				return err
 			}
 		}
@@ -47,6 +42,9 @@ func (s *Store) Apply(ctx context.Context, target view.Target, ms []view.Mutatio
 // refusedByItem reports whether the mutation is refused because a row or tombstone of another item is stored at its
 // key. r is the result of a refused mutation.
 func (x *tx) refusedByItem(m *view.Mutation) (r view.Result, refused bool, err error) {
+	if !x.target.RefuseOtherItem {
+		return r, false, nil
+	}
 	stored, err := x.storedRow(m.PK, m.SK)
 	if err != nil || stored.Exists && (stored.View != x.target.View || stored.Pipeline != x.target.Pipeline) {
 		return r, false, err // the stored row belongs to another sink

@@ -65,26 +65,15 @@ func (s *Store) ReadGroups(
 ) ([]view.Group, error) {
 	groups := make([]view.Group, len(rows))
 	err := s.Snapshot(ctx, func(tx *sql.Tx) error {
-		births, err := s.readGroupRows(ctx, tx, t, rows, groups)
+		byBirth, err := s.readGroupRows(ctx, tx, t, rows, groups)
 		if err != nil {
 			return err
 		}
-		for birth, indexes := range births {
+		for birth, indexes := range byBirth {
 			target := t.State()
 			target.Birth = birth
-			birthRows := make([]state.Row, len(indexes))
-			for n, i := range indexes {
-				birthRows[n] = rows[i]
-			}
-			stored, err := s.DB.ReadGroups(ctx, tx, target, birthRows)
-			if err != nil {
+			if err := s.readGroupStates(ctx, tx, target, values, rows, indexes, groups); err != nil {
 				return err
-			}
-			for n, i := range indexes {
-				if stored[n] != nil {
-					groups[i].Row, groups[i].Birth = rows[i], birth
-					setGroup(&groups[i], values, stored[n])
-				}
 			}
 		}
 		return nil
@@ -95,22 +84,44 @@ func (s *Store) ReadGroups(
 	return groups, nil
 }
 
+// readGroupStates sets what the state has of the groups at indexes, whose rows have the birth of the target.
+func (s *Store) readGroupStates(
+	ctx context.Context, tx *sql.Tx, t state.Target, values []view.Value, rows []state.Row, indexes []int,
+	groups []view.Group,
+) error {
+	birthRows := make([]state.Row, len(indexes))
+	for n, i := range indexes {
+		birthRows[n] = rows[i]
+	}
+	stored, err := s.DB.ReadGroups(ctx, tx, t, birthRows)
+	if err != nil {
+		return err
+	}
+	for n, i := range indexes {
+		if stored[n] != nil {
+			groups[i].Row, groups[i].Birth = rows[i], t.Birth
+			setGroup(&groups[i], values, stored[n])
+		}
+	}
+	return nil
+}
+
 // readGroupRows sets Row, Birth and Item of the groups whose rows are in the table. It returns the indexes of the
 // groups by the birth of their rows, the recorded identity of an output. A missing row is listed under the birth of t.
 // A row of another sink is left out.
 func (s *Store) readGroupRows(
 	ctx context.Context, tx *sql.Tx, t view.Target, rows []state.Row, groups []view.Group,
-) (births map[string][]int, err error) {
+) (byBirth map[string][]int, err error) {
 	table, err := tx.PrepareContext(ctx, "SELECT pipeline, view, birth, item, attributes FROM "+quote(tablePrefix+t.Name)+
 		" WHERE pk = ? AND sk = ?")
 	if err != nil {
-		if _, found, other := tableNamed(ctx, s.DB, t.Name); other == nil && !found {
-			return nil, s.noTable(t.Name)
+		if _, noTable := s.existingTable(ctx, t.Name); errors.Is(noTable, view.ErrNoTable) {
+			return nil, noTable
 		}
 		return nil, s.WrapError("read", err)
 	}
 	defer table.Close()
-	births = make(map[string][]int)
+	byBirth = make(map[string][]int)
 	derived := derivedChecker{table: t.Table}
 	for i, row := range rows {
 		pk, sk, err := row.Decode()
@@ -121,7 +132,7 @@ func (s *Store) readGroupRows(
 		switch err := table.QueryRowContext(ctx, keyColumn(pk), keyColumn(sk)).Scan(&r.pipeline, &r.view, &r.birth, &r.item,
 			&r.attributes); {
 		case errors.Is(err, sql.ErrNoRows):
-			births[t.Birth] = append(births[t.Birth], i)
+			byBirth[t.Birth] = append(byBirth[t.Birth], i)
 			continue
 		case err != nil:
 			return nil, s.WrapError("read", err)
@@ -129,7 +140,7 @@ func (s *Store) readGroupRows(
 		if r.pipeline != t.Pipeline || r.view != t.View {
 			continue
 		}
-		births[r.birth] = append(births[r.birth], i)
+		byBirth[r.birth] = append(byBirth[r.birth], i)
 		if r.item == nil { // a tombstone
 			continue
 		}
@@ -139,7 +150,7 @@ func (s *Store) readGroupRows(
 		}
 		groups[i].Derived = derived.check(groups[i].Item, r.attributes)
 	}
-	return births, nil
+	return byBirth, nil
 }
 
 // setGroup sets the fields of a group that come from the state.

@@ -13,10 +13,8 @@ var _ view.Inspector = (*Store)(nil)
 
 // StoredRows reads the rows and tombstones at the keys of rows. Expires of a tombstone is always zero.
 func (s *Store) StoredRows(ctx context.Context, t view.Target, rows []state.Row) ([]view.StoredRow, error) {
-	if _, found, err := tableNamed(ctx, s.DB, t.Name); err != nil {
+	if _, err := s.existingTable(ctx, t.Name); err != nil {
 		return nil, err
-	} else if !found {
-		return nil, s.noTable(t.Name)
 	}
 	query := newTable(t.Table).stored
 	derived := derivedChecker{table: t.Table}

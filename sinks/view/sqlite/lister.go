@@ -23,10 +23,7 @@ var (
 // ListRows does not use the key attributes of t.
 func (s *Store) ListRows(ctx context.Context, t view.Target, l state.Listing) iter.Seq2[view.Row, error] {
 	return func(yield func(view.Row, error) bool) {
-		table, found, err := tableNamed(ctx, s.DB, t.Name)
-		if err == nil && !found {
-			err = s.noTable(t.Name)
-		}
+		table, err := s.existingTable(ctx, t.Name)
 		if err != nil {
 			yield(view.Row{}, err)
 			return

@@ -40,8 +40,13 @@ func hasCatalog(ctx context.Context, db *sqlite.DB) (bool, error) {
 	return sqlite.HasTable(ctx, db, tablePrefix+catalog)
 }
 
-func (s *Store) noTable(name string) error {
-	return fmt.Errorf("sqlite: %s: %w: %q", s.Path(), view.ErrNoTable, name)
+// existingTable returns the view table with a name. The error is ErrNoTable if there is none.
+func (s *Store) existingTable(ctx context.Context, name string) (view.Table, error) {
+	t, found, err := tableNamed(ctx, s.DB, name)
+	if err == nil && !found {
+		err = fmt.Errorf("sqlite: %s: %w: %q", s.Path(), view.ErrNoTable, name)
+	}
+	return t, err
 }
 
 // storedRow is the record of a row in the file.
@@ -93,11 +98,7 @@ func setItem(r *view.Row, t view.Table, image item.Image) {
 // Rows reads a table as it is at the start of the read. It uses only the name of t.
 func (s *Store) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
 	return func(yield func(view.Row, error) bool) {
-		name := t.Name
-		t, found, err := tableNamed(ctx, s.DB, name)
-		if err == nil && !found {
-			err = s.noTable(name)
-		}
+		t, err := s.existingTable(ctx, t.Name)
 		if err == nil {
 			err = q.Check()
 		}

@@ -46,24 +46,24 @@ func (x *tx) repairApart(r *view.RowRepair, stored view.StoredRow) error {
 	pk, sk := keyColumn(r.Next.PK), keyColumn(r.Next.SK)
 	storedTombstone, err := x.Tombstone(x.ctx, x.id, pk, sk)
 	tombstoneVersion := storedTombstone.Version
-	apart := r.Expected.Tombstone && !r.Expected.InPlace
-	switch version := r.Expected.Version.String(); {
+	expectsApart := r.Expected.Tombstone && !r.Expected.InPlace
+	switch {
 	case err != nil:
 		return err
-	case apart && (stored.Exists || tombstoneVersion != version),
-		!apart && !stored.Matches(&r.Expected),
+	case expectsApart && (stored.Exists || tombstoneVersion != r.Expected.Version.String()),
+		!expectsApart && !stored.Matches(&r.Expected),
 		!r.Expected.Exists && tombstoneVersion != "":
 		return errLost
 	}
 	version := r.Version()
-	newer := tombstoneVersion >= version.String() // the tombstone is not older than the row
-	if newer {
+	rowIsOlder := tombstoneVersion >= version.String() // than its tombstone, or has the same version
+	if rowIsOlder {
 		if version, err = record.ParseVersion(tombstoneVersion); err != nil {
 			return x.store.Damaged("a tombstone of the view "+x.target.View, err)
 		}
 	}
 	if !r.Next.Tombstone {
-		if newer {
+		if rowIsOlder {
 			if err := x.DropTombstone(x.ctx, x.id, pk, sk); err != nil {
 				return err
 			}
