@@ -134,15 +134,30 @@ func NewAggregate(o AggregateOptions) (*Aggregate, error) {
 		},
 		shards: cmp.Or(o.Shards, 1), keepOnTTL: o.KeepOnTTL, store: o.Store,
 	}
-	err := o.validate()
-	if err == nil && o.ForEach != "" {
+	if err := a.parseValues(o); err != nil {
+		return nil, fmt.Errorf("aggregate %q: %w", o.Name, err)
+	}
+	for _, k := range []Attribute{o.PK, o.SK} {
+		a.readsItem = a.readsItem || k.Template != nil && len(k.Template.Paths()) > 0
+	}
+	return a, nil
+}
+
+// parseValues validates the options, and sets the path of the elements and the values.
+func (a *Aggregate) parseValues(o AggregateOptions) (err error) {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	if o.ForEach != "" {
 		if a.forEach, err = item.ParsePath(o.ForEach); err != nil {
-			err = fmt.Errorf("ForEach: %w", err)
+			return fmt.Errorf("ForEach: %w", err)
 		}
 	}
-	for i := 0; i < len(o.Values) && err == nil; i++ {
-		var v value
-		v, err = o.Values[i].parse()
+	for i := range o.Values {
+		v, err := o.Values[i].parse()
+		if err != nil {
+			return err
+		}
 		v.masked = v.kind != countKind && slices.ContainsFunc(v.itemPaths(o.ForEach), o.Mask.Hides)
 		for _, other := range o.Values {
 			if other.Name < v.Name {
@@ -152,13 +167,7 @@ func NewAggregate(o AggregateOptions) (*Aggregate, error) {
 		a.values = append(a.values, v)
 		a.readsItem = a.readsItem || v.kind != countKind
 	}
-	if err != nil {
-		return nil, fmt.Errorf("aggregate %q: %w", o.Name, err)
-	}
-	for _, k := range []Attribute{o.PK, o.SK} {
-		a.readsItem = a.readsItem || k.Template != nil && len(k.Template.Paths()) > 0
-	}
-	return a, nil
+	return nil
 }
 
 func (o AggregateOptions) validate() error {

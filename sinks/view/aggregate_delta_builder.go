@@ -48,15 +48,16 @@ func (b *deltaBuilder) build(c *itemChanges) error {
 func (b *deltaBuilder) addDifference(change contributionChange) error {
 	from, to := change.from.Shares, change.to.Shares
 	for i := range max(len(from), len(to)) {
-		if i < len(from) && i < len(to) && from[i].Group == to[i].Group && slices.Equal(from[i].Values, to[i].Values) {
+		inFrom, inTo := i < len(from), i < len(to)
+		if inFrom && inTo && from[i].Group == to[i].Group && slices.Equal(from[i].Values, to[i].Values) {
 			continue
 		}
-		if i < len(from) {
+		if inFrom {
 			if err := b.addShare(&from[i], -1); err != nil {
 				return err
 			}
 		}
-		if i < len(to) {
+		if inTo {
 			if err := b.addShare(&to[i], 1); err != nil {
 				return err
 			}
@@ -119,16 +120,17 @@ func (b *deltaBuilder) addMemberChanges(change contributionChange) {
 		} else if len(to) > 0 {
 			order = from[0].compare(to[0])
 		}
-		if order <= 0 && (order < 0 || restarted) {
+		onlyFrom, onlyTo := order < 0, order > 0
+		if onlyFrom || !onlyTo && restarted {
 			b.addMember(from[0], change.from.Since, true)
 		}
-		if order >= 0 && (order > 0 || restarted) {
+		if onlyTo || !onlyFrom && restarted {
 			b.addMember(to[0], change.to.Since, false)
 		}
-		if order <= 0 {
+		if !onlyTo {
 			from = from[1:]
 		}
-		if order >= 0 {
+		if !onlyFrom {
 			to = to[1:]
 		}
 	}

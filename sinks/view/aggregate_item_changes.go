@@ -53,22 +53,24 @@ func (c *itemChanges) advance(ds []pipeline.Delivery, stored state.Contribution)
 	for _, i := range c.deliveries {
 		op := groupOp(&ds[i])
 		shares := plannedShares(&ds[i])
+		version := ds[i].Change.Version
+		neverCounted := len(shares) == 0 && len(c.next.Shares) == 0 && !op.countedBefore && !c.next.Void
 		result := applied
-		switch newer := ds[i].Change.Version.Compare(c.next.Version); {
-		case newer < 0:
+		switch order := version.Compare(c.next.Version); {
+		case order < 0:
 			result = outdated
-		case newer == 0 && (!c.next.Void || op.changeErr != nil):
+		case order == 0 && (!c.next.Void || op.changeErr != nil):
 			result = repeated
-		case newer > 0 && len(shares) == 0 && len(c.next.Shares) == 0 && !op.countedBefore && !c.next.Void:
+		case order > 0 && neverCounted:
 			result = withoutEffect
 		default:
 			before := c.next
-			c.next = state.Contribution{Version: ds[i].Change.Version, Shares: shares, Void: op.changeErr != nil}
+			c.next = state.Contribution{Version: version, Shares: shares, Void: op.changeErr != nil}
 			switch {
 			case len(shares) > 0 && len(before.Shares) > 0:
 				c.next.Since = before.Since
 			case len(shares) > 0:
-				c.next.Since = c.next.Version
+				c.next.Since = version
 			}
 			if op.keepsExpired() {
 				c.changes = append(c.changes, contributionChange{start, c.next})

@@ -173,16 +173,15 @@ func (w *aggregateWrite) planTransactions(open []*itemChanges, cs []state.Contri
 			w.failItems([]*itemChanges{c}, &TooManyGroupsError{Item: c.key, Actions: actions})
 			continue
 		}
+		index := shared
 		if c.alone || shared < 0 || !w.fitsTransaction(&txs[shared], limit) {
+			index = len(txs)
 			txs = append(txs, transaction{deltas: w.newDeltas()})
 			if !c.alone {
-				shared = len(txs) - 1
+				shared = index
 			}
 		}
-		tx := &txs[len(txs)-1]
-		if !c.alone {
-			tx = &txs[shared]
-		}
+		tx := &txs[index]
 		tx.deltas.merge(w.itemDeltas.deltas)
 		tx.items = append(tx.items, c)
 	}

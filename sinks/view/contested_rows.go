@@ -25,7 +25,8 @@ type Contested struct {
 func (s *Sink) Contested(ctx context.Context, keys []string) iter.Seq2[Contested, error] {
 	hidden := slices.ContainsFunc(keys, s.mask.Hides)
 	return func(yield func(Contested, error) bool) {
-		if s.guardModeFixed && !s.guardMode.ByItem || s.forEach != nil {
+		rowsGuardThemselves := s.guardModeFixed && !s.guardMode.ByItem || s.forEach != nil
+		if rowsGuardThemselves {
 			return
 		}
 		lister, ok := s.store.(ClaimLister)

@@ -84,29 +84,32 @@ func (o *GroupOp) String() string {
 		if text == "" && v.kind != countKind {
 			continue
 		}
-		b = append(append(b, separator...), v.Name...)
-		b = append(b, ' ')
-		separator = ", "
-		switch {
-		case v.kind == countKind:
-			b = append(b, "+1"...)
-		case v.masked:
-			b = append(append(b, v.Of...), ' ')
-			b = o.aggregate.mask.Value("", v.shareValue(text)).AppendJSON(b)
-		case v.kind == sumKind:
-			if text[0] != '-' {
-				b = append(b, '+')
-			}
-			b = append(b, text...)
-		default:
-			b = append(append(b, v.Of...), ' ')
-			b = v.shareValue(text).AppendJSON(b)
-		}
+		b = append(append(append(b, separator...), v.Name...), ' ')
+		b, separator = o.appendShareValue(b, v, text), ", "
 	}
 	if o.keepsExpired() {
 		return string(append(b, " (expired; replaces what the item counted for)"...))
 	}
 	return string(append(b, " (replaces what the item counted for)"...))
+}
+
+// appendShareValue appends what a value of the share adds to the group, such as +10.5 or max "a".
+func (o *GroupOp) appendShareValue(b []byte, v *value, text string) []byte {
+	switch {
+	case v.kind == countKind:
+		return append(b, "+1"...)
+	case v.masked:
+		b = append(append(b, v.Of...), ' ')
+		return o.aggregate.mask.Value("", v.shareValue(text)).AppendJSON(b)
+	case v.kind == sumKind:
+		if text[0] != '-' {
+			b = append(b, '+')
+		}
+		return append(b, text...)
+	default:
+		b = append(append(b, v.Of...), ' ')
+		return v.shareValue(text).AppendJSON(b)
+	}
 }
 
 // keepsExpired reports whether the share stays in its group permanently, because the item expired.

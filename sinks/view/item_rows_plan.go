@@ -101,14 +101,7 @@ func (s *Sink) elementRows(c *record.Change, m item.Image) (rows []*ElementRowOp
 			continue
 		}
 		scope.Each, scope.ID = e.Value, e.ID
-		matches := true
-		if elementCondition != nil {
-			matches, err = elementCondition.MatchElement(m, e.Value)
-		}
-		var row *ElementRowOp
-		if err == nil && matches {
-			row, err = s.elementRow(&scope)
-		}
+		row, matches, err := s.matchingRow(&scope, elementCondition)
 		switch {
 		case err != nil:
 			return nil, "", errs.Errorf("element %d of %s: %w", e.Position, redact.Field(s.forEach.Path.String()), err)
@@ -123,6 +116,20 @@ func (s *Sink) elementRows(c *record.Change, m item.Image) (rows []*ElementRowOp
 		reason = ""
 	}
 	return rows, reason, s.checkDistinctRows(rows)
+}
+
+// matchingRow returns the row of one element, as elementRow does, if the element matches the condition, which may be
+// nil.
+func (s *Sink) matchingRow(
+	scope *template.Scope, condition pipeline.ElementCondition,
+) (row *ElementRowOp, matches bool, err error) {
+	if condition != nil {
+		if matches, err = condition.MatchElement(scope.Item, scope.Each); err != nil || !matches {
+			return nil, matches, err
+		}
+	}
+	row, err = s.elementRow(scope)
+	return row, true, err
 }
 
 // elementRow returns the row of one element; nil if a part of its row key is missing.

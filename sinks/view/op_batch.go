@@ -87,19 +87,24 @@ func (b *batch[O]) addOps(ds []pipeline.Delivery) {
 				b.ops = make([]opEntry[O], 0, len(ds)+len(ds)/8)
 				b.keys = make([]keyOps, 0, len(ds)+len(ds)/8)
 			}
-			opIndex := len(b.ops)
-			b.ops = append(b.ops, opEntry[O]{op: op, delivery: i, next: -1})
-			orderKey := op.orderKey()
-			k, seen := b.index[orderKey]
-			if !seen {
-				b.index[orderKey] = len(b.keys)
-				b.keys = append(b.keys, keyOps{first: opIndex, last: opIndex})
-				continue
-			}
-			b.ops[b.keys[k].last].next = opIndex
-			b.keys[k].last = opIndex
+			b.addOp(op, i)
 		}
 	}
+}
+
+// addOp adds an op of a delivery at the end of the ops of its key.
+func (b *batch[O]) addOp(op O, delivery int) {
+	opIndex := len(b.ops)
+	b.ops = append(b.ops, opEntry[O]{op: op, delivery: delivery, next: -1})
+	orderKey := op.orderKey()
+	k, hasOps := b.index[orderKey]
+	if !hasOps {
+		b.index[orderKey] = len(b.keys)
+		b.keys = append(b.keys, keyOps{first: opIndex, last: opIndex})
+		return
+	}
+	b.ops[b.keys[k].last].next = opIndex
+	b.keys[k].last = opIndex
 }
 
 // maxPooledOps bounds the memory of a pooled batch.
@@ -145,17 +150,7 @@ func (b *batch[O]) nextAttempts() []attempt[O] {
 		if key.isSettled {
 			continue
 		}
-		key.triedOp = -1
-		if i := key.first; i == key.last && b.ops[i].state == pending { // most keys have one op
-			key.triedOp = i
-			attempts = append(attempts, attempt[O]{key: k, op: b.ops[i].op})
-			continue
-		}
-		for i := range b.pending(k) {
-			if key.triedOp < 0 || b.ops[i].op.version().Compare(b.ops[key.triedOp].op.version()) > 0 {
-				key.triedOp = i
-			}
-		}
+		key.triedOp = b.newestPending(k)
 		if key.triedOp < 0 {
 			key.isSettled = true
 			continue
@@ -164,6 +159,21 @@ func (b *batch[O]) nextAttempts() []attempt[O] {
 	}
 	b.attempts = attempts
 	return attempts
+}
+
+// newestPending returns the index of the pending op of key k with the highest version; -1 if no op is pending.
+func (b *batch[O]) newestPending(k int) int {
+	key := &b.keys[k]
+	if key.first == key.last && b.ops[key.first].state == pending { // most keys have one op
+		return key.first
+	}
+	newest := -1
+	for i := range b.pending(k) {
+		if newest < 0 || b.ops[i].op.version().Compare(b.ops[newest].op.version()) > 0 {
+			newest = i
+		}
+	}
+	return newest
 }
 
 // pending yields the indexes of the pending ops of key k.

@@ -38,44 +38,58 @@ type pullRows func() (Row, error, bool)
 // mergeRows merges sequences of rows. Each sequence is sorted by keyOf, or in reverse. If rows have the same key, the
 // row of the first sequence comes first, or last in reverse. The result ends with the first error.
 func mergeRows(sources []pullRows, keyOf func(Row) sortableKey, reverse bool) iter.Seq2[Row, error] {
-	type head struct {
-		row  Row
-		key  sortableKey
-		next pullRows // nil if the source has ended
-	}
 	return func(yield func(Row, error) bool) {
-		heads := make([]head, len(sources))
-		pull := func(h *head, next pullRows) bool {
-			row, err, ok := next()
-			if err != nil {
-				return yield(Row{}, err) && false
-			}
-			if *h = (head{}); ok {
-				*h = head{row, keyOf(row), next}
-			}
-			return true
-		}
+		heads := make([]sourceHead, len(sources))
 		for i := range heads {
-			if !pull(&heads[i], sources[i]) {
+			heads[i].pull = sources[i]
+			if err := heads[i].advance(keyOf); err != nil {
+				yield(Row{}, err)
 				return
 			}
 		}
-		for {
-			var first *head
-			for i := range heads {
-				h := &heads[i]
-				if h.next == nil {
-					continue
-				}
-				if first == nil || !reverse && h.key.compare(first.key) < 0 || reverse && h.key.compare(first.key) >= 0 {
-					first = h
-				}
+		for first := firstHead(heads, reverse); first != nil; first = firstHead(heads, reverse) {
+			if !yield(first.row, nil) {
+				return
 			}
-			if first == nil || !yield(first.row, nil) || !pull(first, first.next) {
+			if err := first.advance(keyOf); err != nil {
+				yield(Row{}, err)
 				return
 			}
 		}
 	}
+}
+
+// sourceHead is the next row of a source.
+type sourceHead struct {
+	row  Row
+	key  sortableKey
+	pull pullRows // nil if the source has ended
+}
+
+func (h *sourceHead) advance(keyOf func(Row) sortableKey) error {
+	row, err, ok := h.pull()
+	switch {
+	case err != nil:
+		return err
+	case ok:
+		h.row, h.key = row, keyOf(row)
+	default:
+		*h = sourceHead{}
+	}
+	return nil
+}
+
+// firstHead returns the head whose row comes first; nil if all sources have ended.
+func firstHead(heads []sourceHead, reverse bool) (first *sourceHead) {
+	for i := range heads {
+		h := &heads[i]
+		switch {
+		case h.pull == nil:
+		case first == nil, !reverse && h.key.compare(first.key) < 0, reverse && h.key.compare(first.key) >= 0:
+			first = h
+		}
+	}
+	return first
 }
 
 // pullSlice returns the rows of a slice one by one.
