@@ -231,6 +231,7 @@ func (a *Adoption) isGone() bool {
 	return a.found.out != nil && a.Inspection.Complete && a.Inspection.Total() == 0
 }
 
+// accept records one output in the state and beside the output.
 func (m *birthRecords) accept(ctx context.Context, cfg *config.Config, stores Stores, a *Adoption) error {
 	if a.Refused != "" {
 		return errs.Errorf("%s", redact.Safe(a.Refused))
@@ -241,45 +242,49 @@ func (m *birthRecords) accept(ctx context.Context, cfg *config.Config, stores St
 		return err
 	}
 	if a.settings {
-		p := a.found.print
-		p.Settings = s.Settings
-		if a.found.movedFrom != "" {
-			now := a.next
-			now.Target, now.Store = a.Target, a.StoreIdentity
-			if _, err := m.births.RecordBirth(ctx, now); err != nil {
-				return err
-			}
-		}
-		// the store returned a fingerprint, so it implements the interface
-		return store.(state.Fingerprints).SetFingerprint(ctx, p)
+		return m.acceptSettings(ctx, s, store, a)
 	}
-	now := a.next
-	now.State, now.Store, now.Begun = m.identity, a.StoreIdentity, !a.renews || a.next.ID == a.Recorded.ID
+	next := a.next
+	next.State, next.Store, next.Begun = m.identity, a.StoreIdentity, !a.renews || a.next.ID == a.Recorded.ID
 	if a.renews && a.found.out != nil {
 		if err := a.found.out.Forget(ctx); err != nil {
 			return err
 		}
 	}
-	if prints, ok := store.(state.Fingerprints); ok && (a.found.hasPrint || now.Begun) {
+	if prints, ok := store.(state.Fingerprints); ok && (a.found.hasPrint || next.Begun) {
 		p := a.found.print
 		if a.renews || !a.found.hasPrint {
 			p = fingerprintOf(cfg, s)
 		}
-		p.Birth = now.ID
+		p.Birth = next.ID
 		if err := prints.SetFingerprint(ctx, p); err != nil {
 			return err
 		}
 	}
-	var done bool
+	var stored bool
 	if a.Known {
-		done, err = m.births.SetBirth(ctx, a.Recorded, now)
+		stored, err = m.births.SetBirth(ctx, a.Recorded, next)
 	} else {
-		var is state.Birth
-		is, err = m.births.RecordBirth(ctx, now)
-		done = is == now
+		var current state.Birth
+		current, err = m.births.RecordBirth(ctx, next)
+		stored = current == next
 	}
-	if err == nil && !done {
+	if err == nil && !stored {
 		err = errs.New("the state has changed: stop all consumers, and run the command again")
 	}
 	return err
+}
+
+// acceptSettings records that an output goes on under the settings of the file.
+func (m *birthRecords) acceptSettings(ctx context.Context, s config.Sink, store any, a *Adoption) error {
+	p := a.found.print
+	p.Settings = s.Settings
+	if a.found.movedFrom != "" {
+		next := a.next
+		next.Target, next.Store = a.Target, a.StoreIdentity
+		if _, err := m.births.RecordBirth(ctx, next); err != nil {
+			return err
+		}
+	}
+	return store.(state.Fingerprints).SetFingerprint(ctx, p) // the store has a fingerprint, so it implements this
 }

@@ -95,7 +95,8 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 	if err := a.openState(ctx); err != nil {
 		return nil, err
 	}
-	err := errors.Join(a.checkFilters(), a.detectors(), a.routes(ctx), a.typedRoutes(), a.deadLetters(ctx), a.quarantine())
+	err := errors.Join(a.checkFilters(), a.addDetectors(), a.addRoutes(ctx), a.addTypedRoutes(),
+		a.openDeadLetters(ctx), a.setQuarantine())
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +120,7 @@ func Decoder(cfg *config.Config) record.DecoderOptions {
 	return d
 }
 
-func (a *assembly) detectors() error {
+func (a *assembly) addDetectors() error {
 	if a.backfill != nil {
 		return nil // a snapshot raises no events
 	}
@@ -128,16 +129,18 @@ func (a *assembly) detectors() error {
 		d := spec.Detector
 		if spec.Func != "" {
 			f, ok := a.funcs[spec.Func]
-			if !ok && (!a.mayLackCode() || a.suppress == "") {
+			mayLackFunc := a.mayLackCode() && a.suppress != ""
+			switch {
+			case ok:
+				d = f
+			case mayLackFunc:
+				d = pipeline.DetectorFunc(noEvents)
+			default:
 				errs = append(errs, a.fail(spec.Line, "detect."+spec.Name, fmt.Errorf(
 					"no Go function is named %q: give it to cli.Main, function.Main or Assemble with sinks.WithFunc (it has %s)",
 					spec.Func, names(a.funcs))))
 				continue
 			}
-			if !ok {
-				f = noEvents
-			}
-			d = f
 			if spec.When != nil {
 				d = rules.When(spec.When, d)
 			}
@@ -150,7 +153,7 @@ func (a *assembly) detectors() error {
 // noEvents is the detector in place of a Go function that the program does not have.
 func noEvents(dst []pipeline.Event, _ *record.Change) ([]pipeline.Event, error) { return dst, nil }
 
-func (a *assembly) routes(ctx context.Context) error {
+func (a *assembly) addRoutes(ctx context.Context) error {
 	var errs []error
 	for _, spec := range a.cfg.Sinks {
 		if !a.isRouted(spec.Name) {
@@ -172,7 +175,7 @@ func (a *assembly) isRouted(sink string) bool {
 	return a.backfill == nil || slices.Contains(a.backfill.Sinks, sink)
 }
 
-func (a *assembly) deadLetters(ctx context.Context) error {
+func (a *assembly) openDeadLetters(ctx context.Context) error {
 	d, err := a.stores.DeadLetters(ctx, a.cfg)
 	if err != nil {
 		line := 1
@@ -204,8 +207,8 @@ func (a *assembly) openState(ctx context.Context) (err error) {
 	return nil
 }
 
-// quarantine sets the store that the pipeline keeps its quarantined keys in.
-func (a *assembly) quarantine() error {
+// setQuarantine gives the pipeline the store of its quarantined keys.
+func (a *assembly) setQuarantine() error {
 	spec := a.cfg.DeadLetters
 	if a.options.DeadLetters == nil {
 		return nil // nothing is dead-lettered

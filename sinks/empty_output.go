@@ -22,15 +22,15 @@ func takesSettings(
 		return false, nil
 	}
 	if o, ok := store.(Outputs); ok {
-		at := OutputRef(cfg, s)
+		ref := OutputRef(cfg, s)
 		if f.movedFrom != "" {
-			_, at.Name, _ = strings.Cut(f.movedFrom, " ")
+			_, ref.Name, _ = strings.Cut(f.movedFrom, " ")
 		}
-		look, err := o.Output(at).Inspect(ctx, false)
-		if f.movedFrom == "" && look.Tombstones > 0 && missedChanges(s, f, changed) {
-			return false, err // the tombstone of an earlier change would refuse an item of the backfill
+		found, err := o.Output(ref).Inspect(ctx, false)
+		if f.movedFrom == "" && found.Tombstones > 0 && missedChanges(s, f, changed) {
+			return false, err // a tombstone of a former change would refuse the item of a backfill
 		}
-		return err == nil && look.IsEmpty(), err
+		return err == nil && found.IsEmpty(), err
 	}
 	if s.Notify != nil {
 		return f.hasBirth && !f.birth.Begun, nil
@@ -40,7 +40,7 @@ func takesSettings(
 		return false, nil
 	}
 	for _, err := range objects.List(ctx, s.Archive.Prefix) {
-		if _, again := pipeline.Retryable(err); err != nil && again {
+		if _, retryable := pipeline.Retryable(err); err != nil && retryable {
 			return false, err
 		}
 		return false, nil // the archive has an object, or cannot be listed

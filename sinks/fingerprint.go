@@ -136,44 +136,58 @@ func openFingerprinted[T any](
 	} else {
 		o.foundOutput, err = a.births.find(ctx, a.cfg, s, store)
 	}
-	was, missed := o.foundOutput.print, false
-	switch {
-	case err != nil:
+	if err != nil {
 		return store, birth, err
-	case !o.hasPrint:
-	case was.Generation > Generation:
-		return store, birth, errs.Errorf(
-			"what it holds is of generation %d, and this program writes generation %d: use the newer program",
-			was.Generation, Generation)
-	case was.Generation < Generation:
-		return store, birth, errs.Errorf(
-			"what it holds is of generation %d, and this program writes generation %d: give the sink another name and a place of its own, "+
-				"and fill it: `tablewake backfill`", was.Generation, Generation)
-	default:
-		if o.changed = compareSettings(was, o.print); o.changed != nil {
-			if a.births != nil {
-				o.changed.adopt = strings.Join(strings.Fields("tablewake adopt "+a.flags+" --sink "+s.Name), " ")
-			}
-			if taken, err := takesSettings(ctx, a.cfg, s, store, o.foundOutput, o.changed.Settings); err != nil || !taken {
-				return store, birth, cmp.Or[error](err, o.changed)
-			}
-			missed = missedChanges(s, o.foundOutput, o.changed.Settings)
-			switch {
-			case o.movedFrom != "": // the target has changed, so the sink begins a new output at the new target
-				o.foundOutput = foundOutput{sink: o.sink, target: o.target, out: o.out, store: o.foundOutput.store}
-			case missed:
-				a.births.beginAgain(&o)
-			}
+	}
+	missed := false
+	if o.hasPrint {
+		if missed, err = a.acceptSettings(ctx, &o, store); err != nil {
+			return store, birth, err
 		}
 	}
 	if a.births != nil {
-		if err := a.births.ensureBirth(ctx, &o.foundOutput, CanBeFilled(s) && (o.changed == nil || missed)); err != nil {
+		fillable := CanBeFilled(s) && (o.changed == nil || missed)
+		if err := a.births.ensureBirth(ctx, &o.foundOutput, fillable); err != nil {
 			return store, birth, err
 		}
 	}
 	o.print.Birth = o.birth.ID
 	a.opened = append(a.opened, o)
 	return store, o.birth, nil
+}
+
+// acceptSettings compares the fingerprint of an output with the file. The error is that of another generation, or of
+// settings that the output cannot take. missed reports that the output needs a backfill under its new settings.
+func (a *assembly) acceptSettings(ctx context.Context, o *opened, store any) (missed bool, err error) {
+	was := o.foundOutput.print
+	switch {
+	case was.Generation > Generation:
+		return false, errs.Errorf(
+			"what it holds is of generation %d, and this program writes generation %d: use the newer program",
+			was.Generation, Generation)
+	case was.Generation < Generation:
+		return false, errs.Errorf(
+			"what it holds is of generation %d, and this program writes generation %d: give the sink another name and a place of its own, "+
+				"and fill it: `tablewake backfill`", was.Generation, Generation)
+	}
+	if o.changed = compareSettings(was, o.print); o.changed == nil {
+		return false, nil
+	}
+	if a.births != nil {
+		o.changed.adopt = strings.Join(strings.Fields("tablewake adopt "+a.flags+" --sink "+o.spec.Name), " ")
+	}
+	taken, err := takesSettings(ctx, a.cfg, o.spec, store, o.foundOutput, o.changed.Settings)
+	if err != nil || !taken {
+		return false, cmp.Or[error](err, o.changed)
+	}
+	missed = missedChanges(o.spec, o.foundOutput, o.changed.Settings)
+	switch {
+	case o.movedFrom != "": // the sink begins a new output at the new target
+		o.foundOutput = foundOutput{sink: o.sink, target: o.target, out: o.out, store: o.foundOutput.store}
+	case missed:
+		a.births.beginAgain(o)
+	}
+	return missed, nil
 }
 
 // publishesNothing reports whether s is a suppressed notify sink. Its output is not recorded as begun, so its settings
@@ -191,29 +205,38 @@ func (a *assembly) record(ctx context.Context) error {
 		return err
 	}
 	for i := range a.opened {
-		o := &a.opened[i]
-		if a.births != nil {
-			if err := o.storeBirth(ctx, a.births.births); err != nil {
-				return err
-			}
-		}
-		if !o.hasPrint || o.changed != nil || a.births != nil && o.foundOutput.print.Birth != o.print.Birth {
-			if err := o.store.SetFingerprint(ctx, o.print); err != nil {
-				return err
-			}
-		}
-		if !a.publishesNothing(o.spec) {
-			if err := a.births.markBegun(ctx, &o.foundOutput); err != nil {
-				return err
-			}
-		}
-		if o.changed != nil {
-			text := "the sink holds nothing, and takes the settings of the file: redrive its dead letters, and replay what the former settings left out"
-			if o.birth.Stage == state.Waiting {
-				text = "the sink holds nothing, takes the settings of the file, and waits: the former ones left out changes that it may need"
-			}
-			a.logWarning(ctx, text, slog.String("sink", o.changed.Sink), slog.Any("changed", o.changed.Settings))
+		if err := a.recordOutput(ctx, &a.opened[i]); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// recordOutput stores the birth and the fingerprint of one output.
+func (a *assembly) recordOutput(ctx context.Context, o *opened) error {
+	if a.births != nil {
+		if err := o.storeBirth(ctx, a.births.births); err != nil {
+			return err
+		}
+	}
+	bornAgain := a.births != nil && o.foundOutput.print.Birth != o.print.Birth
+	if !o.hasPrint || o.changed != nil || bornAgain {
+		if err := o.store.SetFingerprint(ctx, o.print); err != nil {
+			return err
+		}
+	}
+	if !a.publishesNothing(o.spec) {
+		if err := a.births.markBegun(ctx, &o.foundOutput); err != nil {
+			return err
+		}
+	}
+	if o.changed == nil {
+		return nil
+	}
+	text := "the sink holds nothing, and takes the settings of the file: redrive its dead letters, and replay what the former settings left out"
+	if o.birth.Stage == state.Waiting {
+		text = "the sink holds nothing, takes the settings of the file, and waits: the former ones left out changes that it may need"
+	}
+	a.logWarning(ctx, text, slog.String("sink", o.changed.Sink), slog.Any("changed", o.changed.Settings))
 	return nil
 }

@@ -50,9 +50,9 @@ func (a *assembly) noteLeftOut(ctx context.Context) error {
 		if hasOutput(a.cfg, b) || !canMiss(b) {
 			continue
 		}
-		_, err := updateBirth(ctx, a.births.births, b, func(is *state.Birth) {
-			if canMiss(*is) && is.LeftOut.Before(now) { // a later time of another process stays
-				is.Fresh, is.LeftOut = false, now
+		_, err := updateBirth(ctx, a.births.births, b, func(current *state.Birth) {
+			if canMiss(*current) && current.LeftOut.Before(now) { // keep a later time of another process
+				current.Fresh, current.LeftOut = false, now
 			}
 		})
 		if err != nil {

@@ -77,19 +77,23 @@ func CompareOutputs(ctx context.Context, cfg *config.Config, stores Stores, name
 	if len(names) > 0 {
 		return all, nil
 	}
-	var removed []OutputChange
+	return append(all, m.removedOutputs(all)...), nil
+}
+
+// removedOutputs returns the recorded outputs that are not in the file, sorted. inFile are those of the file.
+func (m *birthRecords) removedOutputs(inFile []OutputChange) (removed []OutputChange) {
 	for _, b := range m.stored {
-		named := slices.ContainsFunc(all, func(c OutputChange) bool {
+		isInFile := slices.ContainsFunc(inFile, func(c OutputChange) bool {
 			return c.Sink == b.Sink && (c.Target == b.Target || c.Birth == b)
 		})
-		if !named && !strings.HasPrefix(b.Target, goTarget) {
+		if !isInFile && !strings.HasPrefix(b.Target, goTarget) {
 			removed = append(removed, OutputChange{Sink: b.Sink, Target: b.Target, Kind: Removed, Birth: b})
 		}
 	}
 	slices.SortFunc(removed, func(a, b OutputChange) int {
 		return cmp.Or(cmp.Compare(a.Sink, b.Sink), cmp.Compare(a.Target, b.Target))
 	})
-	return append(all, removed...), nil
+	return removed
 }
 
 // AddedOutputs is CompareOutputs for a pipeline that never ran. Every sink is Added.
@@ -121,10 +125,11 @@ func (m *birthRecords) compareOutput(
 		c.Birth = f.birth
 	}
 	lost, isLost := errors.AsType[*state.LostError](err)
+	noOutputYet := err != nil && !known && state.IsPermanent(err)
 	switch {
 	case isLost:
 		c.Kind, c.Birth, c.Problem = Changed, birth, lost.Error()
-	case err != nil && !known && state.IsPermanent(err): // no output exists yet
+	case noOutputYet:
 	case err != nil:
 		return c, err
 	case !f.hasPrint:

@@ -75,14 +75,14 @@ type typedSpec struct {
 // name returns the name of the sink.
 func (t typedSpec) name() string { return "on_" + t.entity }
 
-// typedRoutes adds the routes to the sinks of [On]. A backfill has routes only to the sinks that it names.
-func (a *assembly) typedRoutes() error {
+// addTypedRoutes adds the routes to the sinks of [On]. A backfill has only the sinks that it names.
+func (a *assembly) addTypedRoutes() error {
 	var failed []error
 	for _, t := range a.typed {
 		if !a.isRouted(t.name()) {
 			continue
 		}
-		r, err := a.typedRoute(t)
+		r, err := a.newTypedRoute(t)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: sinks.On: %w", a.cfg.File, err))
 			continue
@@ -92,7 +92,7 @@ func (a *assembly) typedRoutes() error {
 	return errors.Join(failed...)
 }
 
-func (a *assembly) typedRoute(t typedSpec) (pipeline.Route, error) {
+func (a *assembly) newTypedRoute(t typedSpec) (pipeline.Route, error) {
 	scope, err := a.cfg.ScopeOf(t.entity)
 	if err != nil {
 		return pipeline.Route{}, err

@@ -82,23 +82,7 @@ func (b *Bundle) leftOutput(
 ) (string, error) {
 	switch {
 	case s.View != nil, s.Aggregate != nil:
-		rows := db
-		if s.View != nil && s.View.Table.ARN != "" {
-			var err error
-			if rows, err = statedynamo.New(statedynamo.Options{Client: b.tableClient(rowTable{Table: s.View.Table}),
-				Table: "none", Pipeline: cfg.Name}); err != nil {
-				return "", err
-			}
-		}
-		store, err := dynamo.NewAt(db, rows)
-		if err != nil {
-			return "", err
-		}
-		look, err := store.Output(sinks.OutputRef(cfg, s)).Inspect(ctx, true)
-		if err == nil && look.Total() > 0 {
-			return fmt.Sprintf("rows (%d were seen)", look.Total()), nil
-		}
-		return "", err
+		return b.leftRows(ctx, cfg, s, db)
 	case s.Search != nil:
 		o, err := b.connection(cfg, s.Search.Connection)
 		if err != nil {
@@ -118,6 +102,27 @@ func (b *Bundle) leftOutput(
 		return recordedBirth(ctx, cfg, s, store, nil)
 	}
 	return "", nil
+}
+
+// leftRows describes the rows of a view or an aggregate; "" if there are none.
+func (b *Bundle) leftRows(ctx context.Context, cfg *config.Config, s config.Sink, db *statedynamo.DB) (string, error) {
+	rowsDB := db
+	if s.View != nil && s.View.Table.ARN != "" {
+		var err error
+		if rowsDB, err = statedynamo.New(statedynamo.Options{Client: b.tableClient(rowTable{Table: s.View.Table}),
+			Table: "none", Pipeline: cfg.Name}); err != nil {
+			return "", err
+		}
+	}
+	store, err := dynamo.NewAt(db, rowsDB)
+	if err != nil {
+		return "", err
+	}
+	found, err := store.Output(sinks.OutputRef(cfg, s)).Inspect(ctx, true)
+	if err == nil && found.Total() > 0 {
+		return fmt.Sprintf("rows (%d were seen)", found.Total()), nil
+	}
+	return "", err
 }
 
 // recordedBirth describes the birth in a store's fingerprint of the sink; "" if there is none.

@@ -47,32 +47,35 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 	return nil, nil
 }
 
-// openLetterBucket opens the dead letters in a bucket. With Create it creates the bucket. If no archive uses
-// the bucket, its objects expire with the retention of the state: older letters would be refused
-// for their age.
+// openLetterBucket opens the dead letters in a bucket. With Create it creates the bucket.
 func (b *Bundle) openLetterBucket(ctx context.Context, cfg *config.Config, bucket, prefix string) (*s3.Store, error) {
-	archived := slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool {
-		return s.Archive != nil && s.Archive.Bucket == bucket
-	})
 	return openstores.Open(b.opened, fmt.Sprintf("dead letters in the bucket %s %s", bucket, prefix),
 		func() (*s3.Store, error) {
 			if b.createMissing {
-				maker, err := archives3.New(archives3.Options{Client: b.s3, Bucket: bucket})
-				if err == nil {
-					if archived {
-						err = maker.Create(ctx)
-					} else {
-						var kept time.Duration
-						if cfg.State != nil {
-							kept = cfg.State.GuardRetention
-						}
-						err = maker.CreateExpiring(ctx, cmp.Or(kept, state.DefaultRetention))
-					}
-				}
-				if err != nil {
+				if err := b.createLetterBucket(ctx, cfg, bucket); err != nil {
 					return nil, err
 				}
 			}
 			return s3.New(ctx, s3.Options{Client: b.s3, Bucket: bucket, Prefix: prefix, Pipeline: cfg.Name})
 		})
+}
+
+// createLetterBucket creates a bucket of dead letters. If no archive uses the bucket, its objects expire with the
+// retention of the state: older letters would be refused for their age.
+func (b *Bundle) createLetterBucket(ctx context.Context, cfg *config.Config, bucket string) error {
+	maker, err := archives3.New(archives3.Options{Client: b.s3, Bucket: bucket})
+	if err != nil {
+		return err
+	}
+	hasArchive := slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool {
+		return s.Archive != nil && s.Archive.Bucket == bucket
+	})
+	if hasArchive {
+		return maker.Create(ctx)
+	}
+	var retention time.Duration
+	if cfg.State != nil {
+		retention = cfg.State.GuardRetention
+	}
+	return maker.CreateExpiring(ctx, cmp.Or(retention, state.DefaultRetention))
 }

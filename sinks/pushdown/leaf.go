@@ -78,25 +78,28 @@ func (l leaf) intersection(m leaf) leaf {
 	if i.anyExcept {
 		i.except = slices.Concat(l.except, m.except)
 	}
-	for _, pair := range [][2]leaf{{l, m}, {m, l}} {
-		x, y := pair[0], pair[1]
-		for _, s := range x.equal {
-			if y.matches(s) {
-				i.equal = append(i.equal, s)
-			}
+	i.addIfMet(l, m)
+	i.addIfMet(m, l)
+	return i.simplify()
+}
+
+// addIfMet adds the texts and prefixes of x that y meets too.
+func (l *leaf) addIfMet(x, y leaf) {
+	for _, s := range x.equal {
+		if y.matches(s) {
+			l.equal = append(l.equal, s)
 		}
-		for _, p := range x.starts {
-			if y.anyExcept { // inexact: a leaf cannot exclude those of y.not that start with p
-				i.starts = append(i.starts, p)
-			}
-			for _, q := range y.starts {
-				if strings.HasPrefix(p, q) {
-					i.starts = append(i.starts, p)
-				}
+	}
+	for _, p := range x.starts {
+		if y.anyExcept { // inexact: a leaf cannot exclude those of y.except that start with p
+			l.starts = append(l.starts, p)
+		}
+		for _, q := range y.starts {
+			if strings.HasPrefix(p, q) {
+				l.starts = append(l.starts, p)
 			}
 		}
 	}
-	return i.simplify()
 }
 
 // intersectionInexact reports whether l.intersection(m) is inexact.

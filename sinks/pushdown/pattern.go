@@ -150,23 +150,28 @@ func (c alternatives) simplify() alternatives {
 			return l.anyExcept && len(l.except) == 0 && (l.absent || at == eventName) // every record has an eventName
 		})
 	}
-again:
+	for merged := true; merged; {
+		c, merged = c.mergeTwo()
+	}
+	slices.SortFunc(c, func(p, q pattern) int { return strings.Compare(p.String(), q.String()) })
+	return c
+}
+
+// mergeTwo replaces the first two patterns that one pattern can replace, in place; false if there are none.
+func (c alternatives) mergeTwo() (merged alternatives, ok bool) {
 	for i := range c {
 		for j := range c {
 			if i == j {
 				continue
 			}
 			if c[i].covers(c[j]) {
-				c = slices.Delete(c, j, j+1)
-				goto again
+				return slices.Delete(c, j, j+1), true
 			}
 			if both, ok := c[i].union(c[j]); ok {
 				c[i] = both
-				c = slices.Delete(c, j, j+1)
-				goto again
+				return slices.Delete(c, j, j+1), true
 			}
 		}
 	}
-	slices.SortFunc(c, func(p, q pattern) int { return strings.Compare(p.String(), q.String()) })
-	return c
+	return c, false
 }

@@ -113,14 +113,9 @@ func CheckPurge(ctx context.Context, s Store, sink string, before time.Time) err
 		if birth.Sink != sink || birth.Stage != Filling && birth.Stage != Settling {
 			continue
 		}
-		since := birth.Floor // used if no such backfill is stored; the items that it reads are newer
-		for b, err := range s.Backfills(ctx) {
-			if err != nil {
-				return err
-			}
-			if b.Run == birth.Run {
-				since = b.RemovalsSince()
-			}
+		since, err := removalsSince(ctx, s, birth)
+		if err != nil {
+			return err
 		}
 		if before.After(since) {
 			return errs.Errorf(
@@ -130,6 +125,20 @@ func CheckPurge(ctx context.Context, s Store, sink string, before time.Time) err
 		}
 	}
 	return nil
+}
+
+// removalsSince returns the time from which on the backfill of a birth needs removals.
+func removalsSince(ctx context.Context, s Store, birth Birth) (time.Time, error) {
+	since := birth.Floor // the Backfill reads later items
+	for b, err := range s.Backfills(ctx) {
+		if err != nil {
+			return since, err
+		}
+		if b.Run == birth.Run {
+			since = b.RemovalsSince()
+		}
+	}
+	return since, nil
 }
 
 // TooOldError reports a change that [Retention] refuses because of its age. It is permanent.

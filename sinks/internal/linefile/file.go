@@ -60,20 +60,9 @@ func (l *file) catchUp(see func(Position, []byte) error, broken func(Position, [
 		return err
 	}
 	l.dirty = true
-	show := func(line []byte) error {
-		at := Position{File: l.path, Line: l.lines + 1}
-		if len(bytes.TrimSpace(line)) == 0 || see(at, line) == nil {
-			return nil
-		}
-		if !broken(at, line) {
-			return nil // the line stays
-		}
-		_, err := l.f.WriteAt(bytes.Repeat([]byte{' '}, len(line)), l.end)
-		return err
-	}
 	for line, err := range Lines(io.NewSectionReader(l.f, l.end, info.Size()-l.end)) {
 		if err == nil {
-			err = show(line)
+			err = l.passLine(line, see, broken)
 		}
 		if err != nil {
 			return err
@@ -90,8 +79,18 @@ func (l *file) catchUp(see func(Position, []byte) error, broken func(Position, [
 	return err
 }
 
-// endLine handles a last line of n bytes without '\n'. It adds the '\n', or cuts the line off if the line is broken and
-// a copy was kept.
+// passLine passes the next line, as catchUp defines.
+func (l *file) passLine(line []byte, see func(Position, []byte) error, broken func(Position, []byte) bool) error {
+	at := Position{File: l.path, Line: l.lines + 1}
+	stays := len(bytes.TrimSpace(line)) == 0 || see(at, line) == nil || !broken(at, line)
+	if stays {
+		return nil
+	}
+	_, err := l.f.WriteAt(bytes.Repeat([]byte{' '}, len(line)), l.end)
+	return err
+}
+
+// endLine ends or cuts off a last line of n bytes that lacks its '\n'.
 func (l *file) endLine(n int64, see func(Position, []byte) error, broken func(Position, []byte) bool) error {
 	line := make([]byte, n)
 	if _, err := l.f.ReadAt(line, l.end); err != nil {
