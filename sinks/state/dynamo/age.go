@@ -36,18 +36,11 @@ func (db *DB) StoreAge(ctx context.Context) (state.StoreAge, error) {
 	ref := db.noteRef(db.pipeline, "memory", single)
 	for {
 		item, err := db.getOne(ctx, ref)
-		if err == nil && item != nil {
-			err = db.checkFormat(item)
-		}
 		if err != nil {
 			return state.StoreAge{}, err
 		}
 		if item != nil {
-			born, err := timeAt(item, attrBorn)
-			if err != nil {
-				return state.StoreAge{}, db.Damaged("since when it remembers", err)
-			}
-			return state.StoreAge{Born: born, Forgets: true}, nil
+			return db.parseAge(item)
 		}
 		born := Item{attrBorn: nanoseconds(db.now()), attrFormat: N(strconv.Itoa(Format))}
 		if _, err = db.writeIf(ctx, Put(db.table, withAttributes(ref.Key, born),
@@ -55,6 +48,17 @@ func (db *DB) StoreAge(ctx context.Context) (state.StoreAge, error) {
 			return state.StoreAge{}, err
 		}
 	}
+}
+
+func (db *DB) parseAge(item Item) (state.StoreAge, error) {
+	if err := db.checkFormat(item); err != nil {
+		return state.StoreAge{}, err
+	}
+	born, err := timeAt(item, attrBorn)
+	if err != nil {
+		return state.StoreAge{}, db.Damaged("since when it remembers", err)
+	}
+	return state.StoreAge{Born: born, Forgets: true}, nil
 }
 
 // checkFormat returns a fatal error if the memory item has another format.

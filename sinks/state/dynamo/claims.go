@@ -123,7 +123,7 @@ func (db *DB) ContestedRows(ctx context.Context, t state.Target) iter.Seq2[state
 	return func(yield func(state.ContestedRow, error) bool) {
 		var pk string // partition key of the row whose claims are being read
 		var row state.ContestedRow
-		yieldRow := func() bool { // returns false to stop
+		yieldRow := func() (goOn bool) {
 			if len(row.Waiting) == 0 {
 				return true
 			}

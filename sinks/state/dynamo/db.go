@@ -145,7 +145,8 @@ func callPatiently[I, O any](
 		if !unlimited {
 			failures++
 		}
-		if !retryable || failures >= db.attempts || errors.Is(err, ErrTokenReused) || ctx.Err() != nil {
+		mayRetry := retryable && failures < db.attempts && !errors.Is(err, ErrTokenReused)
+		if !mayRetry || ctx.Err() != nil {
 			return none, err
 		}
 		delay := db.backoff.Delay(attempt, wait)

@@ -96,16 +96,15 @@ func (db *DB) getBatch(ctx context.Context, refs []Ref) ([]answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		received := 0
+		before := len(all)
 		for table, items := range out.Responses {
-			received += len(items)
 			for _, item := range items {
 				all = append(all, answer{table, item})
 			}
 		}
 		remaining = out.UnprocessedKeys
 		switch {
-		case len(remaining) == 0 || received > 0:
+		case len(remaining) == 0 || len(all) > before:
 			idle = 0
 		case idle+1 >= db.attempts:
 			return nil, (&Error{Op: "BatchGetItem", Table: tableName(remaining), Action: -1, Kind: ErrThrottled,

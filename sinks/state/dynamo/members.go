@@ -228,15 +228,7 @@ func (m *valueMembers) updateExtreme(ctx context.Context, columns Item, name str
 		}
 	}
 	if bestRemoved {
-		best = ""
-		err := m.query(ctx, m.epoch+"#", len(removed)+1, func(key string) bool {
-			if removed[key] {
-				return true
-			}
-			best = valueIn(key, m.epoch)
-			return false
-		})
-		if err != nil {
+		if best, err = m.readExtreme(ctx, removed); err != nil {
 			return err
 		}
 	}
@@ -257,7 +249,19 @@ func (m *valueMembers) updateExtreme(ctx context.Context, columns Item, name str
 	return nil
 }
 
-// sortableOf returns the value of a column as a SortableText, or "" if the row does not have the column.
+// readExtreme returns the stored min or max without the removed members; "" if none is left.
+func (m *valueMembers) readExtreme(ctx context.Context, removed map[string]bool) (best string, err error) {
+	err = m.query(ctx, m.epoch+"#", len(removed)+1, func(key string) bool {
+		if removed[key] {
+			return true
+		}
+		best = valueIn(key, m.epoch)
+		return false
+	})
+	return best, err
+}
+
+// sortableOf returns the value of a column as a SortableText; "" if there is none.
 func sortableOf(av types.AttributeValue) (string, error) {
 	if av == nil {
 		return "", nil

@@ -54,25 +54,25 @@ func (m *MergedWrite) Add(w *state.ItemWrite) bool {
 	if g != nil && (g.next.Version != w.Expected || g.next.Void != w.ExpectedVoid) {
 		return false
 	}
-	more := 0
+	newActions := 0
 	if g == nil {
-		more++
+		newActions++
 	}
 	for i := range w.Rows {
 		r := m.rowChange(w.Rows[i].Row)
 		switch {
 		case r == nil:
-			more += 3 // owner record, claim, row
+			newActions += 3 // owner record, claim, row
 		case r.next != w.Rows[i].Expected:
 			return false
 		case r.claim(w.Source) == nil:
-			more++
+			newActions++
 		}
 	}
-	if m.size+more > MaxActions {
+	if m.size+newActions > MaxActions {
 		return false
 	}
-	m.size += more
+	m.size += newActions
 	if g == nil {
 		m.guards = append(m.guards, guardChange{
 			source: w.Source, expected: w.Expected, expectedVoid: w.ExpectedVoid, next: w.Guard,
@@ -81,20 +81,24 @@ func (m *MergedWrite) Add(w *state.ItemWrite) bool {
 		g.next = w.Guard
 	}
 	for i := range w.Rows {
-		rw := &w.Rows[i]
-		r := m.rowChange(rw.Row)
-		if r == nil {
-			m.rows = append(m.rows, RowChange{Row: rw.Row, expected: rw.Expected})
-			r = &m.rows[len(m.rows)-1]
-		}
-		r.next, r.Owner = rw.Revision, rw.Owner
-		if c := r.claim(w.Source); c != nil {
-			c.next = rw.Claim
-		} else {
-			r.claims = append(r.claims, claimChange{w.Source, rw.Claim})
-		}
+		m.addRow(w.Source, &w.Rows[i])
 	}
 	return true
+}
+
+// addRow adds the claim of an item on a row.
+func (m *MergedWrite) addRow(source item.Key, w *state.RowClaimsWrite) {
+	r := m.rowChange(w.Row)
+	if r == nil {
+		m.rows = append(m.rows, RowChange{Row: w.Row, expected: w.Expected})
+		r = &m.rows[len(m.rows)-1]
+	}
+	r.next, r.Owner = w.Revision, w.Owner
+	if c := r.claim(source); c != nil {
+		c.next = w.Claim
+	} else {
+		r.claims = append(r.claims, claimChange{source, w.Claim})
+	}
 }
 
 func (m *MergedWrite) rowChange(row state.Row) *RowChange {

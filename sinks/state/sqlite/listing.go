@@ -51,32 +51,44 @@ func List[T any](
 			return
 		}
 		query, args := q.Select+order, q.Args
-		for more := true; more; {
-			var page []T
-			var last []any
-			read, size := 0, 0
-			for r, err := range Read(ctx, db, query, args, scan) {
-				if err != nil {
-					yield(none, err)
-					return
-				}
-				read, last = read+1, r.Key
-				if !r.LeftOut && (l.Segments <= 1 || l.Has(keyText(r.Key))) {
-					page, size = append(page, r.Value), size+r.Size
-				}
-				if size >= pageBytes {
-					break
-				}
+		for {
+			page, last, err := readPage(Read(ctx, db, query, args, scan), l)
+			if err != nil {
+				yield(none, err)
+				return
 			}
 			for _, v := range page {
 				if !yield(v, nil) {
 					return
 				}
 			}
-			more = read == pageRows || size >= pageBytes
+			if last == nil {
+				return
+			}
 			query, args = q.Select+after+order, slices.Concat(q.Args, last)
 		}
 	}
+}
+
+// readPage returns the values of a page that are in the segment of l, and the last key; nil if no page follows.
+func readPage[T any](rows iter.Seq2[ListedRow[T], error], l state.Listing) (page []T, last []any, err error) {
+	read, size := 0, 0
+	for r, err := range rows {
+		if err != nil {
+			return nil, nil, err
+		}
+		read, last = read+1, r.Key
+		if !r.LeftOut && (l.Segments <= 1 || l.Has(keyText(r.Key))) {
+			page, size = append(page, r.Value), size+r.Size
+		}
+		if size >= pageBytes {
+			return page, last, nil
+		}
+	}
+	if read < pageRows {
+		last = nil
+	}
+	return page, last, nil
 }
 
 // keyText returns a text that identifies a key.
