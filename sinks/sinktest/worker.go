@@ -85,35 +85,45 @@ func (w *worker) write(ctx context.Context, ds []pipeline.Delivery) error {
 			return ErrCrash
 		}
 		failed, all := pipeline.FailuresOf(err, len(ds))
-		var again []pipeline.Delivery
+		var retried []pipeline.Delivery
 		for i := range ds {
-			failure := cmp.Or(all, failed[i])
-			switch _, retry := pipeline.Retryable(failure); {
-			case failure == nil:
-				if err := checkOutcome(&ds[i]); err != nil {
-					return err
-				}
-			case errors.Is(failure, ErrCrash):
-				return ErrCrash
-			case retry:
-				d := ds[i]
+			d := ds[i]
+			retry, err := w.applyResult(&d, cmp.Or(all, failed[i]))
+			if err != nil {
+				return err
+			}
+			if retry {
 				d.Outcome, d.Reason = pipeline.Written, ""
-				again = append(again, d)
-			case w.again && ds[i].Outcome == pipeline.Superseded &&
-				!slices.ContainsFunc(w.dead, func(l letter) bool { return l.change.Key == ds[i].Change.Key }):
-				// The sink has a newer version of the item, and no earlier letter of the item is left. So this letter
-				// is dropped.
-			case errors.Is(failure, errPermanent):
-				w.dead = append(w.dead, letter{change: ds[i].Change})
-			case w.refused != nil && w.refused(failure):
-				w.dead = append(w.dead, letter{ds[i].Change, true})
-			default:
-				return fmt.Errorf("write of %s %s: %w", ds[i].Change.EventName, ds[i].Change.Key, failure)
+				retried = append(retried, d)
 			}
 		}
-		ds = again
+		ds = retried
 	}
 	return nil
+}
+
+// applyResult checks a delivery that succeeded, and dead-letters one that failed permanently. It reports whether to
+// retry the delivery.
+func (w *worker) applyResult(d *pipeline.Delivery, failure error) (retry bool, err error) {
+	_, retryable := pipeline.Retryable(failure)
+	hasLetter := func(l letter) bool { return l.change.Key == d.Change.Key }
+	switch {
+	case failure == nil:
+		return false, checkOutcome(d)
+	case errors.Is(failure, ErrCrash):
+		return false, ErrCrash
+	case retryable:
+		return true, nil
+	case w.again && d.Outcome == pipeline.Superseded && !slices.ContainsFunc(w.dead, hasLetter):
+		// the sink has a newer version of the item, and no earlier letter of it stays: the letter goes
+	case errors.Is(failure, errPermanent):
+		w.dead = append(w.dead, letter{change: d.Change})
+	case w.refused != nil && w.refused(failure):
+		w.dead = append(w.dead, letter{d.Change, true})
+	default:
+		return false, fmt.Errorf("write of %s %s: %w", d.Change.EventName, d.Change.Key, failure)
+	}
+	return false, nil
 }
 
 func checkOutcome(d *pipeline.Delivery) error {

@@ -171,21 +171,21 @@ func redriveAgainstHolding(t *testing.T, w *fixture) {
 			}
 		}
 	})
-	seen := int64(0)
-	for done := false; !done; {
+	cleared := int64(0)
+	for isLastRound := false; !isLastRound; {
 		select {
 		case <-stopped:
-			done = true // clear once more, because letters may have been added since
+			isLastRound = true // clear once more, because letters may have been added since
 		default:
 		}
 		for _, m := range w.marks(w.state, "crm") {
 			if w.clear(w.state, m) {
-				seen += m.Letters
+				cleared += m.Letters
 			}
 		}
 	}
 	put.Wait()
-	if seen != letters {
-		t.Errorf("the marks that were cleared had %d letters, of %d", seen, letters)
+	if cleared != letters {
+		t.Errorf("the marks that were cleared had %d letters, of %d", cleared, letters)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/view"
 )
 
 // modelRows returns the expected rows of the aggregate. It computes them from all shares of all items in the simplest
@@ -25,41 +26,49 @@ func (a *testAggregate) modelRows(items []sinktest.Item) []sinktest.Item {
 			row[k] = shares[0][k]
 		}
 		for _, v := range a.values {
-			var present []sinktest.Attr
-			for _, s := range shares {
-				if _, null := s[v.Name]["NULL"]; s[v.Name] != nil && !null {
-					present = append(present, s[v.Name])
-				}
-			}
-			switch {
-			case v.Of == "count":
-				row[v.Name] = decimalAttr(big.NewRat(int64(len(shares)), 1))
-			case v.Of == "sum":
-				sum := new(big.Rat)
-				for _, p := range present {
-					sum.Add(sum, toRational(p))
-				}
-				row[v.Name] = decimalAttr(sum)
-			case len(present) == 0: // a min, max or distinct without values is left out
-			case v.Of == "distinct":
-				different := make(map[string]bool)
-				for _, p := range present {
-					different[sinktest.Canonical(p)] = true
-				}
-				row[v.Name] = decimalAttr(big.NewRat(int64(len(different)), 1))
-			default:
-				best := present[0]
-				for _, p := range present {
-					if lessOrEqual(p, best) == (v.Of == "min") {
-						best = p
-					}
-				}
-				row[v.Name] = best
+			if attr := modelValue(v, shares); attr != nil {
+				row[v.Name] = attr
 			}
 		}
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// modelValue returns a value of a group; nil for a min, max or distinct without values.
+func modelValue(v view.Value, shares []sinktest.Item) sinktest.Attr {
+	var present []sinktest.Attr
+	for _, s := range shares {
+		if _, null := s[v.Name]["NULL"]; s[v.Name] != nil && !null {
+			present = append(present, s[v.Name])
+		}
+	}
+	switch {
+	case v.Of == "count":
+		return decimalAttr(big.NewRat(int64(len(shares)), 1))
+	case v.Of == "sum":
+		sum := new(big.Rat)
+		for _, p := range present {
+			sum.Add(sum, toRational(p))
+		}
+		return decimalAttr(sum)
+	case len(present) == 0:
+		return nil
+	case v.Of == "distinct":
+		different := make(map[string]bool)
+		for _, p := range present {
+			different[sinktest.Canonical(p)] = true
+		}
+		return decimalAttr(big.NewRat(int64(len(different)), 1))
+	default:
+		best := present[0]
+		for _, p := range present {
+			if lessOrEqual(p, best) == (v.Of == "min") {
+				best = p
+			}
+		}
+		return best
+	}
 }
 
 func toRational(a sinktest.Attr) *big.Rat {

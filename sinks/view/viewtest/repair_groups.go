@@ -123,7 +123,12 @@ func repairsOfGroups(t *testing.T, s *repairCheck) {
 				now = view.Group{Row: s.testGroup()}
 			}
 			wantDone(t, name, s.repairGroup(was, now))
-			if !extra {
+			if extra {
+				s.wantGroup(name)
+				s.changeShares(name, true, "3")
+				s.wantGroup(name+", then a newer change", "3")
+				s.changeShares(name, false, "3")
+			} else {
 				s.wantGroup(name, "5", "7")
 				wantLost(t, name+" again", s.repairGroup(was, now))
 				s.writeGroups(name, state.GroupChange{
@@ -131,14 +136,7 @@ func repairsOfGroups(t *testing.T, s *repairCheck) {
 					Sums: []state.Increment{{Name: "revenue", Amount: number(t, "0")}},
 				})
 				s.changeShares(name, false, "5")
-			} else {
-				s.wantGroup(name)
-			}
-			s.changeShares(name, true, "3")
-			if extra {
-				s.wantGroup(name+", then a newer change", "3")
-				s.changeShares(name, false, "3")
-			} else {
+				s.changeShares(name, true, "3")
 				s.wantGroup(name+", then newer changes", "3", "7")
 				s.changeShares(name, false, "3", "7")
 			}
@@ -178,7 +176,7 @@ func groupRepairsRace(t *testing.T, s *repairCheck) {
 	for moment, at := range s.eventTimings() {
 		for name, c := range map[string]struct {
 			event func(was view.Group)
-			then  []string
+			want  []string // members after the event; nil: not compared
 		}{
 			"a change":          {func(view.Group) { other.changeShares("a change", true, "8") }, []string{"5", "7", "8"}},
 			"a change in place": {func(view.Group) { other.addShareWithoutMembers() }, nil},
@@ -188,25 +186,26 @@ func groupRepairsRace(t *testing.T, s *repairCheck) {
 			"the last goes":      {func(view.Group) { other.changeShares("the last goes", false, "5", "7") }, []string{}},
 		} {
 			for _, kind := range []string{"wrong", "extra", "missing"} {
-				if kind == "missing" && name != "a change" && name != "another repair" {
+				createsGroup := name == "a change" || name == "another repair"
+				if kind == "missing" && !createsGroup {
 					continue
 				}
 				what := fmt.Sprintf("%s %s, %s", name, moment, kind)
-				then := c.then
+				want := c.want
 				was, now := view.Group{}, s.expectedGroup("4")
 				if kind != "missing" {
 					s.changeShares(what, true, "5", "7")
 					was = s.readGroup()
 				} else if name == "a change" {
-					then = []string{"8"}
+					want = []string{"8"}
 				}
 				if kind == "extra" {
 					now = view.Group{Row: s.testGroup()}
 				}
 				at(func() { c.event(was) })
 				wantLost(t, what, s.repairGroup(was, now))
-				if then != nil {
-					s.wantGroup(what, then...)
+				if want != nil {
+					s.wantGroup(what, want...)
 				}
 				if remaining := s.readGroup(); remaining.Row != "" {
 					wantDone(t, what, s.repairGroup(remaining, view.Group{Row: s.testGroup()}))

@@ -262,20 +262,21 @@ func rowRepairsRace(t *testing.T, s *repairCheck) {
 					sk, _ := now.SK.Text()
 					changed, fired := false, false
 					at(func() { changed, fired = event(was, sk), true })
-					before := s.read(now)
+					beforeRepair := s.read(now)
 					r := s.repair(was, now)
 					if !fired {
 						t.Fatalf("%s: nothing happened between", what)
 					}
 					if moment == "between" {
-						before = s.read(now)
+						beforeRepair = s.read(now)
 					}
 					if !changed {
 						return
 					}
 					wantLost(t, what, r)
-					if after := s.read(now); !after.Matches(&before) || rowText(after) == mutationText(now, after.Version) &&
-						now.Attributes != nil {
+					after := s.read(now)
+					isRepaired := now.Attributes != nil && rowText(after) == mutationText(now, after.Version)
+					if !after.Matches(&beforeRepair) || isRepaired {
 						t.Errorf("%s: stored is %s", what, rowText(after))
 					}
 				})

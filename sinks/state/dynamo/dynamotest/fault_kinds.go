@@ -131,38 +131,14 @@ func Unprocessed(n int) Fault {
 		if r.Op != "BatchGetItem" {
 			return Throttle()(r)
 		}
-		var in struct {
-			RequestItems map[string]map[string]json.RawMessage
-		}
-		if err := json.Unmarshal(r.Body, &in); err != nil {
+		requested, unprocessed, err := splitRequest(r.Body, n)
+		if err != nil {
 			return nil, err
-		}
-		requested, unprocessed, left := make(map[string]any), make(map[string]any), n
-		for _, table := range slices.Sorted(maps.Keys(in.RequestItems)) {
-			var keys []json.RawMessage
-			if err := json.Unmarshal(in.RequestItems[table]["Keys"], &keys); err != nil {
-				return nil, err
-			}
-			sent := keys[:min(left, len(keys))]
-			left -= len(sent)
-			for part, keys := range map[*map[string]any][]json.RawMessage{&requested: sent, &unprocessed: keys[len(sent):]} {
-				if len(keys) == 0 {
-					continue
-				}
-				request := map[string]any{"Keys": keys}
-				for name, v := range in.RequestItems[table] {
-					if name != "Keys" {
-						request[name] = v
-					}
-				}
-				(*part)[table] = request
-			}
 		}
 		out := map[string]any{"Responses": map[string]any{}, "UnprocessedKeys": unprocessed}
 		if len(requested) == 0 {
 			return r.answer(http.StatusOK, out)
 		}
-		var err error
 		if r.Body, err = json.Marshal(map[string]any{"RequestItems": requested}); err != nil {
 			return nil, err
 		}
@@ -178,6 +154,42 @@ func Unprocessed(n int) Fault {
 		out["Responses"] = answered.Responses
 		return r.answer(http.StatusOK, out)
 	}
+}
+
+// splitRequest returns two requests of a BatchGetItem, by table: one for the first n keys, and one for the others.
+func splitRequest(body []byte, n int) (first, others map[string]any, err error) {
+	var in struct {
+		RequestItems map[string]map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, nil, err
+	}
+	first, others = make(map[string]any), make(map[string]any)
+	for _, table := range slices.Sorted(maps.Keys(in.RequestItems)) {
+		var keys []json.RawMessage
+		if err := json.Unmarshal(in.RequestItems[table]["Keys"], &keys); err != nil {
+			return nil, nil, err
+		}
+		taken := min(n, len(keys))
+		n -= taken
+		if taken > 0 {
+			first[table] = withKeys(in.RequestItems[table], keys[:taken])
+		}
+		if taken < len(keys) {
+			others[table] = withKeys(in.RequestItems[table], keys[taken:])
+		}
+	}
+	return first, others, nil
+}
+
+// withKeys returns a copy of a table's request with other keys.
+func withKeys(request map[string]json.RawMessage, keys []json.RawMessage) map[string]any {
+	changed := make(map[string]any, len(request))
+	for name, v := range request {
+		changed[name] = v
+	}
+	changed["Keys"] = keys
+	return changed
 }
 
 // answer returns an answer of the API without a server.
