@@ -56,3 +56,26 @@ func Chunk[T any](values iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
 		}
 	}
 }
+
+// MapChunks passes the values to change in slices, as Chunk yields them, and yields the results. An error of values or
+// of change ends the sequence.
+func MapChunks[T, U any](values iter.Seq2[T, error], n int, change func([]T) ([]U, error)) iter.Seq2[U, error] {
+	return func(yield func(U, error) bool) {
+		for chunk, err := range Chunk(values, n) {
+			var results []U
+			if err == nil {
+				results, err = change(chunk)
+			}
+			if err != nil {
+				var none U
+				yield(none, err)
+				return
+			}
+			for _, u := range results {
+				if !yield(u, nil) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -34,22 +34,10 @@ func (s *Store) ListGroups(
 		g, err := groupOf(t, values, image)
 		return g, true, err
 	})
-	return func(yield func(view.Group, error) bool) {
-		for chunk, err := range seq.Chunk(groups, groupChunk) {
-			if err == nil {
-				err = s.readMembers(ctx, t, values, chunk, l)
-			}
-			if err != nil {
-				yield(view.Group{}, err)
-				return
-			}
-			for i := range chunk {
-				if !yield(chunk[i].Group, nil) {
-					return
-				}
-			}
-		}
-	}
+	withMembers := seq.MapChunks(groups, groupChunk, func(chunk []storedGroup) ([]storedGroup, error) {
+		return chunk, s.readMembers(ctx, t, values, chunk, l)
+	})
+	return seq.Map(withMembers, func(g storedGroup) (view.Group, bool, error) { return g.Group, true, nil })
 }
 
 // ReadGroups reads the rows, then their members, and then the rows with members again. If the revision of a row is

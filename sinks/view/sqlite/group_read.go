@@ -39,23 +39,10 @@ func (s *Store) listGroups(
 	ctx context.Context, t view.Target, values []view.Value, rows iter.Seq2[state.Row, error],
 	wanted func(view.Group) bool,
 ) iter.Seq2[view.Group, error] {
-	return func(yield func(view.Group, error) bool) {
-		for chunk, err := range seq.Chunk(rows, groupChunk) {
-			var groups []view.Group
-			if err == nil {
-				groups, err = s.ReadGroups(ctx, t, values, chunk)
-			}
-			if err != nil {
-				yield(view.Group{}, err)
-				return
-			}
-			for _, g := range groups {
-				if g.Row != "" && wanted(g) && !yield(g, nil) {
-					return
-				}
-			}
-		}
-	}
+	groups := seq.MapChunks(rows, groupChunk, func(chunk []state.Row) ([]view.Group, error) {
+		return s.ReadGroups(ctx, t, values, chunk)
+	})
+	return seq.Map(groups, func(g view.Group) (view.Group, bool, error) { return g, g.Row != "" && wanted(g), nil })
 }
 
 // ReadGroups reads the groups in one transaction. If the row of a group is missing in the table, the Group has no Item.
