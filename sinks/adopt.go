@@ -261,6 +261,12 @@ func (m *birthRecords) accept(ctx context.Context, cfg *config.Config, stores St
 			return err
 		}
 	}
+	return m.storeAdopted(ctx, a, next)
+}
+
+// storeAdopted stores the birth of an adopted output. It returns an error if the stored birth has changed since it was
+// read.
+func (m *birthRecords) storeAdopted(ctx context.Context, a *Adoption, next state.Birth) (err error) {
 	var stored bool
 	if a.Known {
 		stored, err = m.births.SetBirth(ctx, a.Recorded, next)

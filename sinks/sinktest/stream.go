@@ -41,28 +41,8 @@ func (s *Stream) Items() []Item {
 // Build makes a stream of records. A record without Sequence gets the next sequence number. A record without Keys gets
 // the PK and SK of its images.
 func Build(records ...Record) (*Stream, error) {
-	next := newSequence(new(big.Int).Exp(big.NewInt(10), big.NewInt(20), nil))
-	var lines bytes.Buffer
 	s := &Stream{Records: records}
-	for i := range records {
-		r := &records[i]
-		if r.Keys == nil {
-			image := r.New
-			if image == nil {
-				image = r.Old
-			}
-			r.Keys = Item{"PK": image["PK"], "SK": image["SK"]}
-		}
-		if r.EventName == snapshot {
-			continue
-		}
-		if r.Sequence == "" {
-			r.Sequence = next(1)
-		}
-		lines.Write(r.JSON())
-		lines.WriteByte('\n')
-	}
-	page := record.NewDecoder(record.DecoderOptions{}).DecodeLines(lines.Bytes())
+	page := record.NewDecoder(record.DecoderOptions{}).DecodeLines(completeAndEncode(records))
 	if len(page.Errors) > 0 {
 		return nil, fmt.Errorf("sinktest: a generated record does not decode: %w", page.Errors[0])
 	}
@@ -83,6 +63,32 @@ func Build(records ...Record) (*Stream, error) {
 		decoded = decoded[1:]
 	}
 	return s, nil
+}
+
+// completeAndEncode sets the missing keys and sequence numbers, and returns the lines of the records that are not
+// snapshots.
+func completeAndEncode(records []Record) []byte {
+	next := newSequence(new(big.Int).Exp(big.NewInt(10), big.NewInt(20), nil))
+	var lines bytes.Buffer
+	for i := range records {
+		r := &records[i]
+		if r.Keys == nil {
+			image := r.New
+			if image == nil {
+				image = r.Old
+			}
+			r.Keys = Item{"PK": image["PK"], "SK": image["SK"]}
+		}
+		if r.EventName == snapshot {
+			continue
+		}
+		if r.Sequence == "" {
+			r.Sequence = next(1)
+		}
+		lines.Write(r.JSON())
+		lines.WriteByte('\n')
+	}
+	return lines.Bytes()
 }
 
 const snapshot = "SNAPSHOT"
