@@ -59,15 +59,15 @@ func (f *File) bind(v *Value, r *Rule, dst, outer reflect.Value) {
 	}
 	switch r.Shape {
 	case ObjectShape:
-		f.object(v, dst, outer)
+		f.bindObject(v, dst, outer)
 	case MapShape:
-		f.table(v, dst)
+		f.bindMap(v, dst)
 	case ListShape:
-		f.list(v, dst)
+		f.bindList(v, dst)
 	case AnyShape:
 		dst.Addr().Interface().(Binder).Bind(f, v)
 	default:
-		f.scalar(v)
+		f.bindScalar(v)
 		v.store(dst)
 	}
 }
@@ -100,8 +100,8 @@ func (v *Value) store(dst reflect.Value) {
 	}
 }
 
-// defaults fills the fields of an object with their defaults.
-func (r *Rule) defaults(dst reflect.Value) {
+// setDefaults fills the fields of an object with their defaults.
+func (r *Rule) setDefaults(dst reflect.Value) {
 	for _, k := range r.Keys {
 		if k.bindsOuter {
 			continue
@@ -113,15 +113,15 @@ func (r *Rule) defaults(dst reflect.Value) {
 			v.Data = k.Rule.Kind.Read(nil, v, nil)
 			v.store(to)
 		case to.Kind() == reflect.Struct && k.Rule.Shape == ObjectShape:
-			k.Rule.defaults(to)
+			k.Rule.setDefaults(to)
 		}
 	}
 }
 
-// object binds a mapping whose keys are known: an object.
-func (f *File) object(v *Value, dst, outer reflect.Value) {
+// bindObject binds a mapping of known keys.
+func (f *File) bindObject(v *Value, dst, outer reflect.Value) {
 	r := v.Rule
-	if r.defaults(dst); dst.IsValid() && r.lineField != nil {
+	if r.setDefaults(dst); dst.IsValid() && r.lineField != nil {
 		fieldOf(dst, r.lineField).SetInt(int64(v.Node.Line))
 	}
 	members := f.Members(v)
@@ -129,7 +129,7 @@ func (f *File) object(v *Value, dst, outer reflect.Value) {
 		return
 	}
 	v.Entries = f.Known(members, r.keyNames(), func(name string) string { return r.unknownKeyHint(members, name) })
-	unknown := len(v.Entries) < len(members)
+	hasUnknown := len(v.Entries) < len(members)
 	for _, k := range r.Keys {
 		to := dst
 		if k.bindsOuter {
@@ -144,14 +144,15 @@ func (f *File) object(v *Value, dst, outer reflect.Value) {
 		}
 	}
 	for _, g := range r.groups {
-		if !unknown { // an unknown key is reported already, and is probably a misspelled key of the group
-			f.group(v, g)
+		if !hasUnknown { // the unknown key is reported, and is probably one of the group
+			f.checkGroup(v, g)
 		}
 	}
-	if dst.IsValid() {
-		if m, is := dst.Addr().Interface().(Maker); is {
-			m.Made(f, v)
-		}
+	if !dst.IsValid() {
+		return
+	}
+	if m, isMaker := dst.Addr().Interface().(Maker); isMaker {
+		m.Made(f, v)
 	}
 }
 
@@ -181,8 +182,8 @@ func (k Key) missingHint() string {
 	return ""
 }
 
-// group checks that the mapping has exactly one key of a group, or at most one if the group is optional.
-func (f *File) group(v *Value, g group) {
+// checkGroup checks that exactly one of a set of keys is given, or at most one.
+func (f *File) checkGroup(v *Value, g group) {
 	var have []string
 	for _, e := range v.Entries {
 		if slices.Contains(g.keys, e.Name) {
@@ -240,8 +241,8 @@ func (r *Rule) misspelled(members []*Value, key string) *Value {
 	return members[i]
 }
 
-// table binds a mapping whose names the author of the file chooses: a map.
-func (f *File) table(v *Value, dst reflect.Value) {
+// bindMap binds a mapping of the user's own names.
+func (f *File) bindMap(v *Value, dst reflect.Value) {
 	members := f.Members(v)
 	reserve(dst, len(members))
 	for _, m := range members {
@@ -258,8 +259,8 @@ func (f *File) table(v *Value, dst reflect.Value) {
 	f.notEmpty(v, yaml.MappingNode)
 }
 
-// list binds a sequence.
-func (f *File) list(v *Value, dst reflect.Value) {
+// bindList binds a sequence.
+func (f *File) bindList(v *Value, dst reflect.Value) {
 	elements := f.Elements(v)
 	reserve(dst, len(elements))
 	for _, e := range elements {

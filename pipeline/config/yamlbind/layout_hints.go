@@ -119,28 +119,23 @@ func endsInLine(value string) bool {
 // reads such a text as another key. It returns 0 if there is no such text.
 func (f *File) colonInText(line int) int {
 	rs := []rune(f.line(line))
-	value := 0 // column of the value after the last key; 0 while the loop is in a key
+	valueAt := -1 // index of the value after the last key; -1 in a key
 	for i := 0; i < len(rs); {
 		switch r := rs[i]; {
-		case (r == '\'' || r == '"') && (value == 0 || value-1 == i):
+		case (r == '\'' || r == '"') && (valueAt < 0 || valueAt == i):
 			i = pastQuote(rs, i)
 			continue
 		case r == '#' && (i == 0 || rs[i-1] == ' '):
 			return 0
 		case strings.ContainsRune(",{}[]", r):
-			value = 0
-		case r == ':' && (i+1 == len(rs) || rs[i+1] == ' '):
-			if value > 0 && value-1 < i {
-				return value
+			valueAt = -1
+		case endsKey(rs, i):
+			if 0 <= valueAt && valueAt < i {
+				return valueAt + 1
 			}
-			next := i + 1
-			for next < len(rs) && rs[next] == ' ' {
-				next++
+			for i++; i < len(rs) && rs[i] == ' '; i++ {
 			}
-			if next < len(rs) {
-				value = next + 1
-			}
-			i = next
+			valueAt = i
 			continue
 		}
 		i++

@@ -58,20 +58,20 @@ func (f *File) Members(v *Value) []*Value {
 		return nil
 	}
 	var members []*Value
-	first := make(map[string]int)
+	firstLines := make(map[string]int) // by key
 	for i := 0; i+1 < len(v.Node.Content); i += 2 {
 		m := v.Member(v.Node.Content[i], v.Node.Content[i+1])
 		k := m.Key
-		line, twice := first[k.Value]
+		firstLine, isRepeated := firstLines[k.Value]
 		switch {
 		case k.Kind != yaml.ScalarNode:
 			f.FailAt(k.Line, k.Column, v.Field, "a key is a name, not "+f.Found(k), f.quoteHint(k.Line, k.Column))
 		case k.Value == "<<" && Resolve(k) == IsText && k.Style == 0:
 			f.FailAt(k.Line, k.Column, v.Field, "YAML 1.2 has no merge keys", f.o.Words.Merge)
-		case twice:
-			f.FailKey(m, "remove one of them", "the key stands twice, first in line %d", line)
+		case isRepeated:
+			f.FailKey(m, "remove one of them", "the key stands twice, first in line %d", firstLine)
 		default:
-			first[k.Value] = k.Line
+			firstLines[k.Value] = k.Line
 			members = append(members, m)
 		}
 	}
@@ -162,9 +162,9 @@ func (f *File) Known(members []*Value, names []string, hint func(name string) st
 }
 
 // Expanded returns a copy of v's node with its aliases followed and its environment variables read.
-func (f *File) Expanded(v *Value) *yaml.Node { return f.expanded(v, v.Node, 0) }
+func (f *File) Expanded(v *Value) *yaml.Node { return f.expandNode(v, v.Node, 0) }
 
-func (f *File) expanded(v *Value, n *yaml.Node, depth int) *yaml.Node {
+func (f *File) expandNode(v *Value, n *yaml.Node, depth int) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
@@ -189,11 +189,11 @@ func (f *File) expanded(v *Value, n *yaml.Node, depth int) *yaml.Node {
 		for _, m := range f.Members(&Value{Field: v.Field, Node: n}) {
 			k := *m.Key
 			k.Anchor = ""
-			out.Content = append(out.Content, &k, f.expanded(v, m.Node, depth+1))
+			out.Content = append(out.Content, &k, f.expandNode(v, m.Node, depth+1))
 		}
 	default:
 		for _, e := range n.Content {
-			out.Content = append(out.Content, f.expanded(v, e, depth+1))
+			out.Content = append(out.Content, f.expandNode(v, e, depth+1))
 		}
 	}
 	return &out

@@ -1,6 +1,7 @@
 package yamlbind
 
 import (
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -41,33 +42,26 @@ func (f *File) positionInFile(n *yaml.Node, line, column int) (int, int) {
 // of each of its characters.
 func (f *File) sourceText(n *yaml.Node) (columns []int, text string) {
 	rs := runesFrom([]rune(f.line(n.Line)), n.Column-1)
-	var b strings.Builder
-	take := func(i int) {
-		columns = append(columns, n.Column+i)
-		b.WriteRune(rs[i])
-	}
+	quote, escapes := '"', []string{`\"`, `\\`, `\/`}
 	switch {
 	case n.Style&yaml.SingleQuotedStyle != 0:
-		for i := 1; i < len(rs); i++ {
-			if rs[i] == '\'' {
-				if i+1 == len(rs) || rs[i+1] != '\'' {
-					break
-				}
-				i++
-			}
-			take(i)
+		quote, escapes = '\'', []string{"''"}
+	case n.Style&yaml.DoubleQuotedStyle == 0:
+		rs = rs[:min(len(rs), len([]rune(n.Value)))]
+		for i := range rs {
+			columns = append(columns, n.Column+i)
 		}
-	case n.Style&yaml.DoubleQuotedStyle != 0:
-		for i := 1; i < len(rs) && rs[i] != '"'; i++ {
-			if rs[i] == '\\' && i+1 < len(rs) && strings.ContainsRune(`"\/`, rs[i+1]) {
-				i++
-			}
-			take(i)
+		return columns, string(rs)
+	}
+	var b strings.Builder
+	for i := 1; i < len(rs); i++ {
+		if isEscape := i+1 < len(rs) && slices.Contains(escapes, string(rs[i:i+2])); isEscape {
+			i++
+		} else if rs[i] == quote {
+			break
 		}
-	default:
-		for i := range min(len(rs), len([]rune(n.Value))) {
-			take(i)
-		}
+		columns = append(columns, n.Column+i)
+		b.WriteRune(rs[i])
 	}
 	return columns, b.String()
 }

@@ -12,31 +12,24 @@ import (
 // the line, a comment, or a comma or bracket of the collection around the text. YAML may read this as several values,
 // but the author probably meant one text.
 func (f *File) likelyText(line, column int) string {
-	rest := []rune(f.line(line))
-	if column < 1 || column > len(rest) {
+	text := []rune(f.line(line))
+	if column < 1 || column > len(text) {
 		return ""
 	}
-	rest = rest[column-1:]
+	text = text[column-1:]
 	depth := 0
-	for i, r := range rest {
-		switch r {
-		case '{', '[':
+	for i, r := range text {
+		isComment := r == ' ' && strings.HasPrefix(string(text[i+1:])+" ", "# ") // as people write them
+		switch {
+		case r == '{' || r == '[':
 			depth++
-		case '}', ']':
-			if depth--; depth < 0 {
-				return strings.TrimSpace(string(rest[:i]))
-			}
-		case ',':
-			if depth == 0 {
-				return strings.TrimSpace(string(rest[:i]))
-			}
-		case ' ':
-			if depth == 0 && i+1 < len(rest) && rest[i+1] == '#' && (i+2 == len(rest) || rest[i+2] == ' ') {
-				return strings.TrimSpace(string(rest[:i])) // a comment, which people write with a space after #
-			}
+		case depth == 0 && (isComment || strings.ContainsRune(",]}", r)):
+			return strings.TrimSpace(string(text[:i]))
+		case r == '}' || r == ']':
+			depth--
 		}
 	}
-	return strings.TrimSpace(string(rest))
+	return strings.TrimSpace(string(text))
 }
 
 // Quoted returns s as a single-quoted YAML scalar.
@@ -133,32 +126,24 @@ func runesFrom(rs []rune, from int) []rune {
 // mistake, and a hint. The hint is "" if it finds none.
 func (f *File) findUnquoted(line int) (column int, hint string) {
 	rs := []rune(f.line(line))
-	indent := len(rs) - len([]rune(strings.TrimLeft(string(rs), " ")))
+	indent := f.indent(line)
 	if indent < len(rs) && rs[indent] == '\t' {
 		return indent + 1, "YAML indents with spaces, never with a tab"
 	}
-	flow := 0
+	flowDepth := 0
 	for i := indent; i < len(rs); {
 		switch r := rs[i]; {
 		case r == '\'' || r == '"':
-			start := i
-			i = pastQuote(rs, i)
-			if open := i-start < 2 || rs[i-1] != r; open && line < len(f.lines) && beginsKey.MatchString(f.line(line+1)) {
-				return start + 1, "the closing quote is missing: write " +
-					Quoted(withoutClosing(strings.TrimSpace(string(rs[start+1:]))))
+			end := pastQuote(rs, i)
+			if hint := f.misquotedHint(line, rs, i, end); hint != "" {
+				return i + 1, hint
 			}
-			if rest := strings.TrimLeft(string(runesFrom(rs, i)), " "); rest != "" &&
-				!strings.ContainsRune(",]}:#", []rune(rest)[0]) {
-				if m := unclosed.FindStringSubmatch(string(rs[start+1 : i-1])); m != nil {
-					return start + 1, "the closing quote is missing: write " + Quoted(withoutClosing(m[1]))
-				}
-				return start + 1, "quote the whole: " + Quoted(f.likelyText(line, start+1)) // an example is "x" in item.Tags
-			}
+			i = end
 		case r == '{' || r == '[':
-			flow++
+			flowDepth++
 			i++
 		case r == '}' || r == ']':
-			flow--
+			flowDepth--
 			i++
 		case strings.ContainsRune(" ,:-?", r):
 			i++
@@ -166,34 +151,60 @@ func (f *File) findUnquoted(line int) (column int, hint string) {
 			return indent + 1, ""
 		case isCurly(r):
 			return i + 1, curlyHint(rs, i)
-		default: // a plain scalar
-			start, bad := i, strings.ContainsRune("*@`%!&|>", r)
-			for depth := 0; i < len(rs); i++ {
-				switch r := rs[i]; {
-				case r == '{' || r == '[':
-					depth++
-					bad = true
-				case (r == '}' || r == ']') && depth > 0:
-					depth--
-					continue
-				case r == '*':
-					bad = true
-				}
-				if depth == 0 && (flow > 0 && strings.ContainsRune(",]}", rs[i]) || rs[i] == ':' &&
-					(i+1 == len(rs) || rs[i+1] == ' ')) {
-					break
-				}
+		default:
+			end, needsQuotes := pastPlain(rs, i, flowDepth > 0)
+			switch {
+			case needsQuotes && flowDepth > 0 && rs[i-1] == '{':
+				return i, f.quoteHint(line, i) // {@key}: the brace belongs to the text
+			case needsQuotes:
+				return i + 1, "quote templates, paths and ${...}: " + Quoted(strings.TrimSpace(string(rs[i:end])))
 			}
-			if bad && start > 0 && rs[start-1] == '{' && flow > 0 {
-				return start, f.quoteHint(line, start) // an example is {@key}: the brace belongs to the text
-			}
-			if bad {
-				return start + 1, "quote templates, paths and ${...}: " + Quoted(strings.TrimSpace(string(rs[start:i])))
-			}
+			i = end
 		}
 	}
 	return indent + 1, ""
 }
+
+// misquotedHint returns the hint for the quoted scalar of the line from start to end, or "" if its quotes are right.
+func (f *File) misquotedHint(line int, rs []rune, start, end int) string {
+	isOpen := end-start < 2 || rs[end-1] != rs[start]
+	if isOpen && line < len(f.lines) && beginsKey.MatchString(f.line(line+1)) {
+		return "the closing quote is missing: write " + Quoted(withoutClosing(strings.TrimSpace(string(rs[start+1:]))))
+	}
+	rest := []rune(strings.TrimLeft(string(runesFrom(rs, end)), " "))
+	if len(rest) == 0 || strings.ContainsRune(",]}:#", rest[0]) {
+		return ""
+	}
+	if m := unclosed.FindStringSubmatch(string(rs[start+1 : end-1])); m != nil {
+		return "the closing quote is missing: write " + Quoted(withoutClosing(m[1]))
+	}
+	return "quote the whole: " + Quoted(f.likelyText(line, start+1)) // "x" in item.Tags
+}
+
+// pastPlain returns the index after the plain scalar that begins at i. It reports whether the writer had to quote it.
+func pastPlain(rs []rune, i int, inFlow bool) (end int, needsQuotes bool) {
+	needsQuotes = strings.ContainsRune("*@`%!&|>", rs[i])
+	for depth := 0; i < len(rs); i++ {
+		r := rs[i]
+		switch {
+		case r == '{' || r == '[':
+			depth++
+			needsQuotes = true
+		case (r == '}' || r == ']') && depth > 0:
+			depth--
+			continue
+		case r == '*':
+			needsQuotes = true
+		}
+		if depth == 0 && (inFlow && strings.ContainsRune(",]}", r) || endsKey(rs, i)) {
+			break
+		}
+	}
+	return i, needsQuotes
+}
+
+// endsKey reports whether the character at i is the colon behind a key.
+func endsKey(rs []rune, i int) bool { return rs[i] == ':' && (i+1 == len(rs) || rs[i+1] == ' ') }
 
 // pastQuote returns the index after the quoted scalar that begins at i.
 func pastQuote(rs []rune, i int) int {

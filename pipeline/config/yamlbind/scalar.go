@@ -16,8 +16,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/decimal"
 )
 
-// scalar reads the scalar v, and sets v.Data and v.Source.
-func (f *File) scalar(v *Value) {
+// bindScalar reads a scalar.
+func (f *File) bindScalar(v *Value) {
 	n, secret := v.Node, v.Rule.Kind.secret
 	if message, hint, misread := f.explainMisread(v.Key, n); misread {
 		if secret {
@@ -48,15 +48,15 @@ func (f *File) scalar(v *Value) {
 	}
 	v.Source, v.Env = join(parts)
 	v.Default = slices.ContainsFunc(parts, func(p Part) bool { return p.Default })
-	switch is := Resolve(n); {
-	case v.hasType(is):
+	switch resolved := Resolve(n); {
+	case v.hasType(resolved):
 		v.Data = v.Rule.Kind.Read(f, v, parts)
 	case secret:
-		f.Fail(v, "write ${NAME}, or quote it", "wants text, not %s", is)
+		f.Fail(v, "write ${NAME}, or quote it", "wants text, not %s", resolved)
 	case v.Env:
-		f.Fail(v, f.misfitHint(v, is), "wants %s, not what the environment gave", v.Rule.requirement())
+		f.Fail(v, f.misfitHint(v, resolved), "wants %s, not what the environment gave", v.Rule.requirement())
 	default:
-		f.Fail(v, f.misfitHint(v, is), "wants %s, not %s", v.Rule.requirement(), f.Found(n))
+		f.Fail(v, f.misfitHint(v, resolved), "wants %s, not %s", v.Rule.requirement(), f.Found(n))
 	}
 }
 
@@ -66,28 +66,28 @@ func (f *File) Text(v *Value) string {
 	return v.Text()
 }
 
-// hasType reports whether the rule of the scalar accepts its YAML type, which the caller gives. The value of an
-// environment variable is text in YAML. It is accepted if it has the form of the wanted type.
-func (v *Value) hasType(is Resolved) bool {
+// hasType reports whether the scalar has a YAML type that its rule accepts. A value of the environment is text in YAML.
+// It fits if its form is right.
+func (v *Value) hasType(resolved Resolved) bool {
 	k := v.Rule.Kind
-	return k.Takes == nil || slices.Contains(k.Takes, is) || v.Env && k.env != nil && k.env.MatchString(v.Source)
+	return k.Takes == nil || slices.Contains(k.Takes, resolved) || v.Env && k.env != nil && k.env.MatchString(v.Source)
 }
 
-// misfitHint returns the hint for a scalar whose YAML type is not accepted. It returns "" if there is no hint.
-func (f *File) misfitHint(v *Value, is Resolved) string {
+// misfitHint returns the hint for a scalar that does not fit.
+func (f *File) misfitHint(v *Value, resolved Resolved) string {
 	textual := slices.Contains(v.Rule.Kind.Takes, IsText)
 	switch {
-	case is == IsInteger && v.Rule.Kind.units != "":
+	case resolved == IsInteger && v.Rule.Kind.units != "":
 		return strings.ReplaceAll(v.Rule.Kind.units, "N", v.Node.Value)
-	case is == IsNull:
+	case resolved == IsNull:
 		return "write a value or remove the key"
-	case is != IsText && len(v.Rule.Words) == 1:
+	case resolved != IsText && len(v.Rule.Words) == 1:
 		return "write " + v.Rule.Words[0]
-	case is != IsText && textual && v.Rule.Kind.Wants == "a path":
+	case resolved != IsText && textual && v.Rule.Kind.Wants == "a path":
 		return "name an attribute, as in Total; one that is named " + v.Node.Value + " is written " + Quoted(v.Node.Value)
-	case is != IsText && textual:
+	case resolved != IsText && textual:
 		return "quote it: " + Quoted(v.Node.Value)
-	case is == IsText && v.Node.Style != 0 && !v.Env:
+	case resolved == IsText && v.Node.Style != 0 && !v.Env:
 		return "write it without quotes"
 	case f.o.Words.Values && v.Rule.Kind.env == coreBoolean:
 		return "write true or false"
@@ -186,15 +186,15 @@ func readRate(f *File, v *Value, parts []Part) any {
 // true or false.
 func readScalar(f *File, v *Value, _ []Part) any {
 	text := v.Source
-	switch is := Resolve(v.Node); {
+	switch resolved := Resolve(v.Node); {
 	case v.Env:
-	case is == IsNull:
+	case resolved == IsNull:
 		f.Fail(v, "write a value or remove the key; quote a text: "+Quoted(v.Node.Value),
 			"wants a text, a number, true or false, not nothing")
 		return nil
-	case is == IsBoolean:
+	case resolved == IsBoolean:
 		text = strings.ToLower(text)
-	case is == IsInteger || is == IsFloat:
+	case resolved == IsInteger || resolved == IsFloat:
 		text = strings.TrimPrefix(text, "+")
 		if _, err := decimal.Parse(text); err != nil {
 			f.Fail(v, "write it in decimal digits, or quote a text: "+Quoted(v.Node.Value), "%s is no number of DynamoDB's: %v",

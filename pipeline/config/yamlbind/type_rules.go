@@ -135,7 +135,7 @@ func (rs rules) ruleOf(t reflect.Type, tag reflect.StructTag) *Rule {
 	case t.Kind() == reflect.Pointer:
 		return rs.ruleOf(t.Elem(), tag)
 	case t.Kind() == reflect.Struct:
-		return rs.object(t)
+		return rs.objectRule(t)
 	}
 	elem := rs.ruleOf(t.Elem(), tag)
 	r := &Rule{Shape: ListShape, ref: tag.Get("ref"), elem: elem, Ordered: strings.Contains(options, "ordered"),
@@ -155,32 +155,32 @@ func (rs rules) ruleOf(t reflect.Type, tag reflect.StructTag) *Rule {
 	return r
 }
 
-func (rs rules) object(t reflect.Type) *Rule {
+func (rs rules) objectRule(t reflect.Type) *Rule {
 	r := rs.byType[t]
 	if r == nil {
 		r = &Rule{Shape: ObjectShape}
 		rs.byType[t] = r
-		rs.fields(r, t)
+		rs.addFields(r, t)
 	}
 	return r
 }
 
-func (rs rules) fields(r *Rule, t reflect.Type) {
+func (rs rules) addFields(r *Rule, t reflect.Type) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if r.ref == "" && f.Name == "_" {
 			r.ref = f.Tag.Get("ref")
 		}
-		for _, of := range []string{"one", "most"} {
-			if keys := f.Tag.Get(of); keys != "" {
-				r.groups = append(r.groups, group{strings.Split(keys, ","), of == "most", f.Tag.Get("add")})
+		for _, limit := range []string{"one", "most"} {
+			if keys := f.Tag.Get(limit); keys != "" {
+				r.groups = append(r.groups, group{strings.Split(keys, ","), limit == "most", f.Tag.Get("add")})
 			}
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("key"), ",")
 		switch name {
 		case "":
 		case "+":
-			rs.fields(r, f.Type)
+			rs.addFields(r, f.Type)
 		case "@":
 			r.lineField = f.Index
 		case "=":
@@ -193,22 +193,27 @@ func (rs rules) fields(r *Rule, t reflect.Type) {
 				r.Name = rs.ruleOf(f.Type, f.Tag)
 			}
 		default:
-			k := Key{Name: name, Rule: rs.ruleOf(f.Type, f.Tag), Doc: f.Tag.Get("doc"), Def: f.Tag.Get("def"),
-				addHint: f.Tag.Get("add"), form: f.Tag.Get("form")}
-			if k.Rule.Shape == MapShape {
-				k.Rule.form = k.form
-			}
-			k.required, k.Apart = strings.Contains(options, "required"), strings.Contains(options, "apart")
-			if f.Name != "_" {
-				k.field = f.Index
-			}
-			r.add(k, f.Tag.Get("below"), strings.Contains(options, "first"))
+			r.add(rs.keyOf(f, name, options), f.Tag.Get("below"), strings.Contains(options, "first"))
 		}
 	}
 }
 
-// add adds a key to the object. If below names keys of the object, add puts k into the objects of these keys instead.
-// If first is true, k comes before the other keys of those objects.
+// keyOf makes the key that a field describes.
+func (rs rules) keyOf(f reflect.StructField, name, options string) Key {
+	k := Key{Name: name, Rule: rs.ruleOf(f.Type, f.Tag), Doc: f.Tag.Get("doc"), Def: f.Tag.Get("def"),
+		addHint: f.Tag.Get("add"), form: f.Tag.Get("form")}
+	if k.Rule.Shape == MapShape {
+		k.Rule.form = k.form
+	}
+	k.required, k.Apart = strings.Contains(options, "required"), strings.Contains(options, "apart")
+	if f.Name != "_" {
+		k.field = f.Index
+	}
+	return k
+}
+
+// add adds a key to the object. If below names keys, it adds the key to their objects instead: before their own keys if
+// first is true.
 func (r *Rule) add(k Key, below string, first bool) {
 	if below == "" {
 		r.Keys = append(r.Keys, k)
