@@ -167,7 +167,7 @@ func (b *batch) call(rt *route, r *run) {
 	case packing:
 		b.pack()
 	case sorting:
-		b.coalesced, b.err = rt.writeSorted(r, b)
+		b.err = rt.writeSorted(r, b)
 	case unpacking:
 		b.unpacked, b.err = r.unpackDeliveries(rt, b.chunks)
 	}
@@ -307,23 +307,28 @@ func (b *batch) setAside() {
 	}
 }
 
-// afterWrite decides which deliveries failed if a Write failed as a whole. A transient error applies to all of them. A
-// panic, or a permanent error for several deliveries, can be caused by a single delivery. So each delivery is written
-// once more, alone.
+// afterWrite decides which deliveries failed if a Write failed as a whole: all of them, or each is written once more
+// alone.
 func (s *scheduler) afterWrite(b *batch) {
 	b.phase = settled
 	if b.err == nil {
 		return
 	}
-	_, panicked := errors.AsType[*redact.PanicError](b.err)
-	_, transient := Retryable(b.err)
-	if b.ctx.Err() != nil || !panicked && (transient || IsFatal(b.err) || b.n == 1) {
+	if b.ctx.Err() != nil || !oneMayBeCause(b.err, b.n) {
 		for i := range b.errs[:b.n] {
 			b.errs[i] = b.err
 		}
 		return
 	}
 	s.isolate(b, 0)
+}
+
+// oneMayBeCause reports whether one of n deliveries can be the cause of the error of their Write: it is a panic, or a
+// permanent error of several. A transient error applies to all of them.
+func oneMayBeCause(err error, n int) bool {
+	_, panicked := errors.AsType[*redact.PanicError](err)
+	_, transient := Retryable(err)
+	return panicked || n > 1 && !transient && !IsFatal(err)
 }
 
 // afterIsolatedWrite handles the result of a delivery that was written alone.

@@ -82,6 +82,7 @@ type detectorStage struct {
 	stage string
 }
 
+// detect appends the events of a change to dst.
 func (d *detectorStage) detect(dst []Event, c *record.Change) (events []Event, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -91,6 +92,10 @@ func (d *detectorStage) detect(dst []Event, c *record.Change) (events []Event, e
 	events, err = d.Detect(dst, c)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.stage, err)
+	}
+	for i := len(dst); i < len(events); i++ {
+		e := &events[i]
+		e.Detector, e.Ordinal, e.Change = d.name, i-len(dst), c
 	}
 	return events, nil
 }

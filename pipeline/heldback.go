@@ -96,43 +96,47 @@ func (r *run) heldBack(now time.Time) []HeldBack {
 
 // addPartition adds the reasons of one partition.
 func (h *heldBackScan) addPartition(part *partition, share *share, schedulers []schedulerWaits) {
-	add := func(sink, reason string, since time.Time) {
-		h.found = append(h.found, HeldBack{part.name, sink, reason, since, share.used.bytes})
-	}
 	reading := heldKey{partition: part.name}
 	switch r := h.run; {
 	case share.paused:
-		add(r.mainSink(schedulers, part), HeldByShare, h.seenSince(part, reading))
+		h.add(part, r.mainSink(schedulers, part), HeldByShare, h.seenSince(part, reading))
 	case r.bounds.waiting && r.bounds.isFull() && share.used.bytes > 0:
-		add(r.mainSink(schedulers, part), HeldByMemory, h.seenSince(part, reading))
+		h.add(part, r.mainSink(schedulers, part), HeldByMemory, h.seenSince(part, reading))
 	}
 	if len(part.waiting) > 0 && !part.waiting[0].ready {
-		add("", HeldByBackoff, h.seenSince(part, heldKey{part.name, "", HeldByBackoff}))
+		h.add(part, "", HeldByBackoff, h.seenSince(part, heldKey{part.name, "", HeldByBackoff}))
 	}
 	var letters time.Time
 	for i, w := range schedulers {
-		waits := w.byPartition[part]
-		if waits == nil {
-			continue
+		if waits := w.byPartition[part]; waits != nil {
+			h.addSink(part, h.run.schedulers[i].route.Name, waits)
+			letters = earlierOf(letters, waits.letters)
 		}
-		sink := h.run.schedulers[i].route.Name
-		if waits.backoff {
-			add(sink, HeldByBackoff, h.seenSince(part, heldKey{part.name, sink, HeldByBackoff}))
-		}
-		if !waits.filling.IsZero() {
-			add(sink, HeldByFilling, waits.filling)
-		}
-		if lastsLong(waits.writing, h.now) {
-			add(sink, HeldByWriting, waits.writing)
-		}
-		letters = earlierOf(letters, waits.letters)
 	}
 	if lastsLong(letters, h.now) {
-		add("", HeldByWriting, letters)
+		h.add(part, "", HeldByWriting, letters)
 	}
 }
 
-// seenSince returns when a reason was first seen, and notes that it is seen now.
+// addSink adds the reasons why a partition waits for a sink.
+func (h *heldBackScan) addSink(part *partition, sink string, waits *partitionWaits) {
+	if waits.backoff {
+		h.add(part, sink, HeldByBackoff, h.seenSince(part, heldKey{part.name, sink, HeldByBackoff}))
+	}
+	if !waits.filling.IsZero() {
+		h.add(part, sink, HeldByFilling, waits.filling)
+	}
+	if lastsLong(waits.writing, h.now) {
+		h.add(part, sink, HeldByWriting, waits.writing)
+	}
+}
+
+func (h *heldBackScan) add(part *partition, sink, reason string, since time.Time) {
+	bytes := h.run.bounds.shares[part.name].used.bytes
+	h.found = append(h.found, HeldBack{part.name, sink, reason, since, bytes})
+}
+
+// seenSince returns when a reason was first seen.
 func (h *heldBackScan) seenSince(part *partition, key heldKey) time.Time {
 	was, ok := h.run.heldSince[key]
 	if oldest := part.watermark.oldestUnfinished(); !ok || was.oldest != oldest && key.reason == HeldByBackoff {
@@ -186,59 +190,66 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 	if s.run.closed {
 		return waits
 	}
-	fills := s.ready.n > 0 && s.waitsToFill() && !s.isDue(now)
-	since := s.nothingStarts()
+	busySince := s.busySince()
+	isFilling := s.ready.n > 0 && s.waitsToFill() && !s.isDue(now)
 	for i := range s.ready.chunks {
 		c := &s.ready.chunks[i]
-		of := waits.ofPartition(c.page.partition)
-		of.n += int64(c.n)
-		if fills && of.filling.IsZero() {
-			of.filling = c.addedAt
+		added := partitionWaits{n: int64(c.n)}
+		if isFilling {
+			added.filling = c.addedAt
+		} else {
+			added.writing = busySince
 		}
-		if !fills {
-			of.writing = earlierOf(of.writing, since)
-		}
+		waits.add(c.page.partition, added)
 	}
 	for i := range s.keptPacked {
-		waits.ofPartition(s.keptPacked[i].page.partition).n += int64(s.keptPacked[i].n)
+		waits.add(s.keptPacked[i].page.partition, partitionWaits{n: int64(s.keptPacked[i].n)})
 	}
-	for l := range s.lanes.all() {
-		why := partitionWaits{backoff: l.attempt > 0 || s.waitsLong(l)}
-		switch l.state {
-		case writing:
-			why.writing = l.batch.formedAt
-		case queued:
-			why.writing = since
-		}
-		for qd := range l.queue.all() {
-			waits.add(qd, why)
-		}
-	}
+	s.countLanes(&waits, busySince)
 	for _, b := range s.writing {
 		for _, qd := range b.deliveries {
-			waits.add(qd, partitionWaits{backoff: qd.lane.attempt > 0, writing: b.formedAt})
+			waits.add(qd.page.partition, partitionWaits{n: 1, backoff: qd.lane.attempt > 0, writing: b.formedAt})
 		}
 		for i := range b.chunks {
-			of := waits.ofPartition(b.chunks[i].page.partition)
-			of.n += int64(b.chunks[i].n)
-			of.writing = earlierOf(of.writing, b.formedAt)
+			waits.add(b.chunks[i].page.partition, partitionWaits{n: int64(b.chunks[i].n), writing: b.formedAt})
 		}
 	}
-	letters := partitionWaits{backoff: s.deadLetters.failing}
-	if !s.deadLetters.failing && s.deadLetters.putting != nil {
-		letters.letters = s.deadLetters.putSince
-	}
-	for _, deliveries := range [][]*queuedDelivery{s.deadLetters.putting, s.deadLetters.deliveries} {
-		for _, qd := range deliveries {
-			waits.add(qd, letters)
-		}
-	}
+	s.countDeadLetters(&waits)
 	return waits
 }
 
-// nothingStarts returns since when no Write can start, because Concurrency is reached. It returns zero if a Write can
-// start.
-func (s *scheduler) nothingStarts() (since time.Time) {
+// countLanes counts the deliveries that wait in lanes.
+func (s *scheduler) countLanes(waits *schedulerWaits, busySince time.Time) {
+	for l := range s.lanes.all() {
+		added := partitionWaits{n: 1, backoff: l.attempt > 0 || s.waitsLong(l)}
+		switch l.state {
+		case writing:
+			added.writing = l.batch.formedAt
+		case queued:
+			added.writing = busySince
+		}
+		for qd := range l.queue.all() {
+			waits.add(qd.page.partition, added)
+		}
+	}
+}
+
+// countDeadLetters counts the failed deliveries that are not stored as dead letters yet.
+func (s *scheduler) countDeadLetters(waits *schedulerWaits) {
+	q := &s.deadLetters
+	added := partitionWaits{n: 1, backoff: q.failing}
+	if !q.failing && q.putting != nil {
+		added.letters = q.putSince
+	}
+	for _, deliveries := range [][]*queuedDelivery{q.putting, q.deliveries} {
+		for _, qd := range deliveries {
+			waits.add(qd.page.partition, added)
+		}
+	}
+}
+
+// busySince returns since when no Write can start, because Concurrency is reached; zero if one can.
+func (s *scheduler) busySince() (since time.Time) {
 	if len(s.writing) < s.route.Concurrency {
 		return time.Time{}
 	}
@@ -248,20 +259,18 @@ func (s *scheduler) nothingStarts() (since time.Time) {
 	return since
 }
 
-func (w *schedulerWaits) ofPartition(part *partition) *partitionWaits {
+// add counts deliveries of a partition, and why they wait. Of those that wait to fill, the first one added decides.
+func (w *schedulerWaits) add(part *partition, added partitionWaits) {
 	waits := w.byPartition[part]
 	if waits == nil {
 		waits = new(partitionWaits)
 		w.byPartition[part] = waits
 	}
-	return waits
-}
-
-// add counts a delivery, and why it waits.
-func (w *schedulerWaits) add(qd *queuedDelivery, why partitionWaits) {
-	waits := w.ofPartition(qd.page.partition)
-	waits.n++
-	waits.backoff = waits.backoff || why.backoff
-	waits.writing = earlierOf(waits.writing, why.writing)
-	waits.letters = earlierOf(waits.letters, why.letters)
+	waits.n += added.n
+	waits.backoff = waits.backoff || added.backoff
+	if waits.filling.IsZero() {
+		waits.filling = added.filling
+	}
+	waits.writing = earlierOf(waits.writing, added.writing)
+	waits.letters = earlierOf(waits.letters, added.letters)
 }

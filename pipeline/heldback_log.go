@@ -57,39 +57,52 @@ func (l *heldBackLog) update(now time.Time, held []HeldBack) {
 		}
 	}
 	for g, was := range l.groups {
-		for _, h := range long[g] {
-			if logged, ok := was.partitions[h.Partition]; ok {
-				logged.lastSeen = now
-				was.partitions[h.Partition] = logged
-			}
-		}
+		was.setLastSeen(now, long[g])
 		l.logMoving(now, heldGroup{g.sink, was.reason}, was)
 		if len(was.partitions) == 0 && now.Sub(was.at) > heldBackRepeatNew {
 			delete(l.groups, g)
 		}
 	}
-	for g, hs := range long {
-		was := l.groups[g]
-		if was == nil {
-			was = &loggedGroup{partitions: make(map[string]heldSpan)}
-			l.groups[g] = was
-		}
-		fresh := false
-		for _, h := range hs {
-			_, logged := was.partitions[h.Partition]
-			fresh = fresh || !logged
-		}
-		if now.Sub(was.at) < heldBackRepeatNew || !fresh && now.Sub(was.at) < heldBackRepeat {
-			continue
-		}
-		was.at, was.reason = now, hs[0].Reason
-		for _, h := range hs {
-			was.partitions[h.Partition] = heldSpan{since: h.Since, lastSeen: now}
-		}
-		l.r.p.log.LogAttrs(l.r.hardCtx, l.r.heldBackLevel(g, now), "partitions are held back: "+heldBackText[was.reason],
-			append(heldGroup{g.sink, was.reason}.attrs(), slog.Int("partitions", len(hs)), slog.String("first", hs[0].Partition),
-				slog.Duration("age", now.Sub(hs[0].Since).Round(time.Second)), slog.Int64("bytes", hs[0].Bytes))...)
+	for g, held := range long {
+		l.logHeld(now, g, held)
 	}
+}
+
+// setLastSeen notes that the logged partitions among held are still held back.
+func (g *loggedGroup) setLastSeen(now time.Time, held []HeldBack) {
+	for _, h := range held {
+		if span, logged := g.partitions[h.Partition]; logged {
+			span.lastSeen = now
+			g.partitions[h.Partition] = span
+		}
+	}
+}
+
+// logHeld logs the partitions of a group that are held back, unless a line about the group is recent.
+func (l *heldBackLog) logHeld(now time.Time, g heldGroup, held []HeldBack) {
+	was := l.groups[g]
+	if was == nil {
+		was = &loggedGroup{partitions: make(map[string]heldSpan)}
+		l.groups[g] = was
+	}
+	interval := heldBackRepeat
+	for _, h := range held {
+		if _, logged := was.partitions[h.Partition]; !logged {
+			interval = heldBackRepeatNew
+		}
+	}
+	if now.Sub(was.at) < interval {
+		return
+	}
+	was.at, was.reason = now, held[0].Reason
+	for _, h := range held {
+		was.partitions[h.Partition] = heldSpan{since: h.Since, lastSeen: now}
+	}
+	first := held[0]
+	l.r.p.log.LogAttrs(l.r.hardCtx, l.r.heldBackLevel(g, now), "partitions are held back: "+heldBackText[was.reason],
+		append(heldGroup{g.sink, was.reason}.attrs(), slog.Int("partitions", len(held)),
+			slog.String("first", first.Partition), slog.Duration("age", now.Sub(first.Since).Round(time.Second)),
+			slog.Int64("bytes", first.Bytes))...)
 }
 
 // logMoving logs the partitions of a group that are not held back any more, and removes them.

@@ -98,13 +98,14 @@ func (b *bounds) releaseClones(partition string, a amount) {
 	b.add(partition, a, a)
 }
 
+// add adds to the memory in flight of a partition. cloned is the part of used that clones use.
 func (b *bounds) add(partition string, used, cloned amount) {
 	s := b.shares[partition]
 	if s == nil {
 		s = &share{name: partition}
 		b.shares[partition] = s
 	}
-	before := s.used != amount{}
+	wasUsing := s.used != amount{}
 	b.used.add(used)
 	b.cloned.add(cloned)
 	s.used.add(used)
@@ -112,21 +113,20 @@ func (b *bounds) add(partition string, used, cloned amount) {
 	if s.paused {
 		b.usedPaused.add(used)
 	}
-	less := used.bytes < 0 || used.changes < 0
-	if after := s.used != (amount{}); after != before {
-		if after {
-			b.usingShares++
-		} else {
-			b.usingShares--
-		}
+	switch isUsing := s.used != (amount{}); {
+	case isUsing && !wasUsing:
+		b.usingShares++
+	case wasUsing && !isUsing:
+		b.usingShares--
 	}
+	isRelease := used.bytes < 0 || used.changes < 0
 	if b.pauser {
 		b.pauseOrResume(s)
-		if less && len(b.paused) > 0 {
-			b.resume()
-		}
 	}
-	if less && b.waiting && !b.isFull() {
+	if isRelease {
+		b.resume()
+	}
+	if isRelease && b.waiting && !b.isFull() {
 		select {
 		case b.hasRoom <- struct{}{}:
 		default:
@@ -184,9 +184,7 @@ func (b *bounds) isPaused(partition string) bool {
 func (b *bounds) forget(partition string) {
 	if s := b.shares[partition]; s != nil && s.used == (amount{}) {
 		delete(b.shares, partition)
-		if len(b.paused) > 0 {
-			b.resume()
-		}
+		b.resume()
 	}
 }
 

@@ -15,14 +15,9 @@ import (
 // memory.
 func (r *run) relievePressure(now time.Time) {
 	for len(r.fillers) > 0 && !r.packing && !r.closed {
-		waiting := r.fillers
-		switch r.bounds.currentPressure(r.moving) {
-		case noPressure:
+		waiting := r.blockingFillers(now)
+		if len(waiting) == 0 {
 			return
-		case somePressure:
-			if waiting = r.blockingFillers(now); len(waiting) == 0 {
-				return
-			}
 		}
 		cloned := false
 		var packs []packWork
@@ -50,10 +45,16 @@ func (r *run) relievePressure(now time.Time) {
 	}
 }
 
-// blockingFillers returns the schedulers whose batches wait to be full, if these batches block reading. They do if
-// together they use at least half of all memory, or of the memory of a paused partition. Otherwise it returns nil.
-// Clones do not count: most of them are retries, which do not wait for further changes to fill a batch.
+// blockingFillers returns the schedulers whose batches must not wait to be full any longer: all of them if nothing
+// moves. Under less pressure it returns those that wait, if together they use at least half of the memory of a paused
+// partition, or of all memory. Clones do not count: most of them are retries, which need no other change.
 func (r *run) blockingFillers(now time.Time) []*scheduler {
+	switch r.bounds.currentPressure(r.moving) {
+	case noPressure:
+		return nil
+	case stalled:
+		return r.fillers
+	}
 	var filling []*scheduler
 	for _, s := range r.fillers {
 		if s.ready.n == 0 || s.isDue(now) {
@@ -61,7 +62,7 @@ func (r *run) blockingFillers(now time.Time) []*scheduler {
 		}
 		filling = append(filling, s)
 		for i := range s.ready.chunks {
-			if c := &s.ready.chunks[i]; c.packed == nil && !c.deliveries[0].cloned {
+			if c := &s.ready.chunks[i]; c.pinsPage() {
 				c.page.fillingPins += c.n
 			}
 		}
@@ -110,7 +111,7 @@ func (s *scheduler) clonePages() bool {
 	var last *inflightPage
 	for i := range s.ready.chunks {
 		c := &s.ready.chunks[i]
-		if c.packed != nil || c.deliveries[0].cloned {
+		if !c.pinsPage() {
 			continue
 		}
 		for k := range c.deliveries {
@@ -126,7 +127,7 @@ func (s *scheduler) clonePages() bool {
 	}
 	for i := range s.ready.chunks {
 		c := &s.ready.chunks[i]
-		if c.packed != nil || c.deliveries[0].cloned {
+		if !c.pinsPage() {
 			continue
 		}
 		c.deliveries = slices.Clone(c.deliveries) // the old slice is in the arena of the page

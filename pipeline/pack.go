@@ -150,29 +150,19 @@ func (r *packReader) before(other *packReader) bool { return r.compare(other.pac
 // more is yielded.
 func unpackSorted(chunks []chunk) iter.Seq2[packedRecord, error] {
 	return func(yield func(packedRecord, error) bool) {
-		wanted := map[*pack]map[int]int{} // for each pack: the index in chunks, by the number of the page in the pack
-		var h packReaders
-		for i, c := range chunks {
-			p := c.packed.pack
-			if wanted[p] == nil {
-				h = append(h, &packReader{p: p, packedRecord: packedRecord{pack: len(h)}})
-				wanted[p] = map[int]int{}
-			}
-			wanted[p][c.packed.page] = i
-		}
-		for _, r := range h {
+		readers, chunkIndexes := packReadersOf(chunks)
+		for _, r := range readers {
 			if ok, err := r.next(); !ok { // a pack has at least one change
 				yield(packedRecord{}, cmp.Or(err, record.ErrPacked))
 				return
 			}
 		}
-		heap.Init(&h)
-		for len(h) > 0 {
-			r := h[0]
-			next := r.packedRecord
-			i, ok := wanted[r.p][r.page]
-			next.page = i
-			if ok && !yield(next, nil) {
+		heap.Init(&readers)
+		for len(readers) > 0 {
+			r := readers[0]
+			lowest := r.packedRecord
+			index, wanted := chunkIndexes[r.p][r.page]
+			if lowest.page = index; wanted && !yield(lowest, nil) {
 				return
 			}
 			switch ok, err := r.next(); {
@@ -180,10 +170,24 @@ func unpackSorted(chunks []chunk) iter.Seq2[packedRecord, error] {
 				yield(packedRecord{}, err)
 				return
 			case ok:
-				heap.Fix(&h, 0)
+				heap.Fix(&readers, 0)
 			default:
-				heap.Pop(&h)
+				heap.Pop(&readers)
 			}
 		}
 	}
+}
+
+// packReadersOf returns a reader for each pack of the chunks, and the index in chunks of each page of a pack.
+func packReadersOf(chunks []chunk) (readers packReaders, chunkIndexes map[*pack]map[int]int) {
+	chunkIndexes = map[*pack]map[int]int{}
+	for i, c := range chunks {
+		p := c.packed.pack
+		if chunkIndexes[p] == nil {
+			readers = append(readers, &packReader{p: p, packedRecord: packedRecord{pack: len(readers)}})
+			chunkIndexes[p] = map[int]int{}
+		}
+		chunkIndexes[p][c.packed.page] = i
+	}
+	return readers, chunkIndexes
 }

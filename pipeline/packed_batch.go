@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"iter"
 	"log/slog"
 	"slices"
 	"time"
@@ -92,7 +93,7 @@ func (s *scheduler) replaceWithPack(chunks []chunk, group []packablePage, p *pac
 	for i := range chunks {
 		c := &chunks[i]
 		n, ok := pageNumbers[c.page]
-		if !ok || c.packed != nil || c.n != len(group[n].changes) || c.deliveries[0].cloned {
+		if !ok || !c.pinsPage() || c.n != len(group[n].changes) {
 			continue
 		}
 		c.packed = &packed{pack: p, page: n}
@@ -296,43 +297,44 @@ func (r *run) unpackDeliveries(rt *route, chunks []chunk) ([][]queuedDelivery, e
 	return out, nil
 }
 
-// writeSorted gives a packed batch to the sink. It returns the number of coalesced deliveries. An error applies to the
-// whole batch.
-func (r *route) writeSorted(run *run, b *batch) (coalesced int64, err error) {
+// writeSorted gives a packed batch to the sink. Its error applies to the whole batch.
+func (r *route) writeSorted(run *run, b *batch) error {
 	if err := run.refuseQuarantined(r, b); err != nil {
-		return 0, err
+		return err
 	}
 	b.send(r)
-	return r.callSorted(b.sendCtx, b)
-}
-
-func (r *route) callSorted(ctx context.Context, b *batch) (coalesced int64, err error) {
 	var outcomeErr error
-	err = guard(r.stage, nil, func() error {
-		return r.sortedWriter.WriteSorted(ctx, func(yield func(*Delivery, error) bool) {
-			for u, err := range unpackSorted(b.chunks) {
-				d := &Delivery{Change: u.c}
-				if err == nil {
-					err = r.callPlan(d)
-				}
-				if !yield(d, err) || err != nil {
-					return
-				}
-				switch d.Outcome {
-				case Written:
-				case Coalesced:
-					coalesced++
-				default:
-					outcomeErr = errs.Errorf("the sink set the outcome %s of a sorted delivery", redact.Safe(d.Outcome.String()))
-				}
-			}
-		})
+	err := guard(r.stage, nil, func() error {
+		return r.sortedWriter.WriteSorted(b.sendCtx, r.sortedDeliveries(b, &outcomeErr))
 	})
 	if err = cmp.Or(err, outcomeErr); err == nil {
 		r.health.update(nil, []error{nil})
 		r.patience.partSucceeded()
 	}
-	return coalesced, err
+	return err
+}
+
+// sortedDeliveries plans and yields the deliveries of a packed batch, and counts those that the sink coalesces. It sets
+// outcomeErr if the sink sets an outcome that it must not.
+func (r *route) sortedDeliveries(b *batch, outcomeErr *error) iter.Seq2[*Delivery, error] {
+	return func(yield func(*Delivery, error) bool) {
+		for u, err := range unpackSorted(b.chunks) {
+			d := &Delivery{Change: u.c}
+			if err == nil {
+				err = r.callPlan(d)
+			}
+			if !yield(d, err) || err != nil {
+				return
+			}
+			switch d.Outcome {
+			case Written:
+			case Coalesced:
+				b.coalesced++
+			default:
+				*outcomeErr = errs.Errorf("the sink set the outcome %s of a sorted delivery", redact.Safe(d.Outcome.String()))
+			}
+		}
+	}
 }
 
 // refuseQuarantined returns an error if a key of a packed batch is in quarantine.
@@ -341,19 +343,6 @@ func (r *run) refuseQuarantined(rt *route, b *batch) error {
 		return nil
 	}
 	var keys []item.Key
-	checkKeys := func() error {
-		held, err := r.readQuarantine(b.ctx, rt.Name, keys)
-		if err != nil || len(held) != len(keys) {
-			return &quarantineError{errors.Join(err, errMustUnpack)}
-		}
-		for _, h := range held {
-			if h {
-				return errMustUnpack
-			}
-		}
-		keys = keys[:0]
-		return nil
-	}
 	for u, err := range unpackSorted(b.chunks) {
 		if err != nil {
 			return err
@@ -361,11 +350,25 @@ func (r *run) refuseQuarantined(rt *route, b *batch) error {
 		if n := len(keys); n > 0 && keys[n-1] == u.c.Key {
 			continue
 		}
-		if keys = append(keys, u.c.Key); len(keys) == 500 {
-			if err := checkKeys(); err != nil {
-				return err
-			}
+		if keys = append(keys, u.c.Key); len(keys) < 500 {
+			continue
 		}
+		if err := r.refuseQuarantinedKeys(b.ctx, rt.Name, keys); err != nil {
+			return err
+		}
+		keys = keys[:0]
 	}
-	return checkKeys()
+	return r.refuseQuarantinedKeys(b.ctx, rt.Name, keys)
+}
+
+// refuseQuarantinedKeys returns an error if one of the keys is in quarantine.
+func (r *run) refuseQuarantinedKeys(ctx context.Context, sink string, keys []item.Key) error {
+	held, err := r.readQuarantine(ctx, sink, keys)
+	if err != nil || len(held) != len(keys) {
+		return &quarantineError{errors.Join(err, errMustUnpack)}
+	}
+	if slices.Contains(held, true) {
+		return errMustUnpack
+	}
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -151,18 +152,18 @@ func (o *Options) check() error {
 	if len(o.Routes) == 0 {
 		return errors.New("Options.Routes is empty: a pipeline has at least one route")
 	}
-	if o.Workers < 0 || o.MaxBytes < 0 || o.MaxChanges < 0 || o.MaxPacked < 0 || o.StopTimeout < 0 || o.Backoff.Base < 0 ||
-		o.Backoff.Max < 0 {
+	isNegative := o.Workers < 0 || o.MaxBytes < 0 || o.MaxChanges < 0 || o.MaxPacked < 0 || o.StopTimeout < 0 ||
+		o.Backoff.Base < 0 || o.Backoff.Max < 0
+	if isNegative {
 		return errors.New("Options: Workers, MaxBytes, MaxChanges, MaxPacked, StopTimeout and Backoff must not be negative")
 	}
-	if o.MaxHold < 0 || (o.MaxHold > 0 || o.Quarantine != nil) && o.DeadLetters == nil {
+	needsDeadLetters := o.MaxHold > 0 || o.Quarantine != nil
+	if o.MaxHold < 0 || needsDeadLetters && o.DeadLetters == nil {
 		return errors.New(
 			"Options: MaxHold must not be negative, and MaxHold and Quarantine need DeadLetters, which keep what is given up")
 	}
-	for i, f := range o.Filters {
-		if f == nil {
-			return fmt.Errorf("Options.Filters[%d] is nil", i)
-		}
+	if i := slices.Index(o.Filters, nil); i >= 0 {
+		return fmt.Errorf("Options.Filters[%d] is nil", i)
 	}
 	detectors := map[string]bool{}
 	for i, d := range o.Detectors {
@@ -183,17 +184,8 @@ func (o *Options) check() error {
 			return fmt.Errorf("Options.Routes[%d]: the name %q is taken", i, r.Name)
 		}
 		routes[r.Name] = true
-		if r.Concurrency < 0 || r.Rate < 0 || r.Batch.Count < 0 || r.Batch.Bytes < 0 || r.Batch.Linger < 0 {
-			return fmt.Errorf("route %q: Concurrency, Rate, Batch.Count, Batch.Bytes and Batch.Linger must not be negative",
-				r.Name)
-		}
-		if b := r.Batch; o.Live && (b.Linger > MaxLinger || b.Fill && b.Linger == 0) {
-			return fmt.Errorf("route %q: a batch of a Live pipeline waits for %v at most: set Batch.Linger", r.Name, MaxLinger)
-		}
-		for k, f := range r.Filters {
-			if f == nil {
-				return fmt.Errorf("route %q: Filters[%d] is nil", r.Name, k)
-			}
+		if err := r.check(o.Live); err != nil {
+			return fmt.Errorf("route %q: %w", r.Name, err)
 		}
 	}
 	return nil

@@ -38,49 +38,55 @@ func (p *Pipeline) evaluatePage(in *inflightPage) *preparedPage {
 	out.source.Read = int64(len(page.Changes) + len(page.Errors) + page.Duplicates)
 	var events []Event
 	for i := range page.Changes {
-		c := &page.Changes[i]
-		if c.Time.After(out.newest) {
-			out.newest = c.Time
-		}
-		if err := p.accept(c); err != nil {
-			out.fatal = err
+		if events, out.fatal = p.evaluateChange(in, i, events, out); out.fatal != nil {
 			return out
-		}
-		ev := p.evaluate(c, events, nil)
-		if ev.fatal != nil {
-			out.fatal = ev.fatal
-			return out
-		}
-		if ev.verdict.Drop {
-			out.drops.add(ev.verdict.Reason)
-			continue
-		}
-		for k := range ev.events {
-			out.events.add(ev.events[k].Detector)
-		}
-		switch events = ev.events[len(ev.events):]; {
-		case p.ignoresEvents:
-			events = ev.events[:0] // the events are counted, and no sink receives them
-		case len(ev.events) > 0 && cap(events) == 0: // after one event there are usually more
-			events = make([]Event, 0, min(64, len(page.Changes)-i))
-		}
-		routed := false
-		hash := maphash.String(p.seed, string(c.Key))
-		for r := range p.routes {
-			taken, err := p.routes[r].prepareDelivery(c, hash, &ev, in, &out.routes[r], i)
-			if err != nil {
-				out.fatal = err
-				return out
-			}
-			routed = routed || taken
-		}
-		if routed {
-			out.source.Routed++
-		} else {
-			out.source.Unrouted++
 		}
 	}
 	return out
+}
+
+// evaluateChange adds a change of the page to out. It puts events into the free capacity of buf, and returns the buffer
+// for those of the next change.
+func (p *Pipeline) evaluateChange(in *inflightPage, index int, buf []Event, out *preparedPage) ([]Event, error) {
+	c := &in.page.Changes[index]
+	if c.Time.After(out.newest) {
+		out.newest = c.Time
+	}
+	if err := p.accept(c); err != nil {
+		return nil, err
+	}
+	ev := p.evaluate(c, buf, nil)
+	if ev.fatal != nil {
+		return nil, ev.fatal
+	}
+	if ev.verdict.Drop {
+		out.drops.add(ev.verdict.Reason)
+		return buf, nil
+	}
+	for k := range ev.events {
+		out.events.add(ev.events[k].Detector)
+	}
+	switch buf = ev.events[len(ev.events):]; {
+	case p.ignoresEvents:
+		buf = ev.events[:0] // they are counted, and no sink gets them
+	case len(ev.events) > 0 && cap(buf) == 0: // after one event there are usually more
+		buf = make([]Event, 0, min(64, len(in.page.Changes)-index))
+	}
+	routed := false
+	hash := maphash.String(p.seed, string(c.Key))
+	for r := range p.routes {
+		taken, err := p.routes[r].prepareDelivery(c, hash, &ev, in, &out.routes[r], index)
+		if err != nil {
+			return nil, err
+		}
+		routed = routed || taken
+	}
+	if routed {
+		out.source.Routed++
+	} else {
+		out.source.Unrouted++
+	}
+	return buf, nil
 }
 
 // accept returns an error if the change does not belong to the source of this pipeline.
@@ -172,22 +178,16 @@ func (p *Pipeline) evaluate(c *record.Change, buf []Event, x *Explanation) (ev e
 	}
 	ev.events = buf[len(buf):]
 	for i := range p.detectors {
-		d := &p.detectors[i]
-		from := len(ev.events)
-		events, err := d.detect(ev.events, c)
-		if err != nil {
-			if IsFatal(err) {
-				ev.fatal = err
-			}
-			if ev.eventsErr == nil {
-				ev.eventsErr = err
-			}
+		events, err := p.detectors[i].detect(ev.events, c)
+		if err == nil {
+			ev.events = events
 			continue
 		}
-		ev.events = events
-		for k := from; k < len(ev.events); k++ {
-			e := &ev.events[k]
-			e.Detector, e.Ordinal, e.Change = d.name, k-from, c
+		if IsFatal(err) {
+			ev.fatal = err
+		}
+		if ev.eventsErr == nil {
+			ev.eventsErr = err
 		}
 	}
 	return ev

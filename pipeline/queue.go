@@ -138,6 +138,9 @@ type chunk struct {
 	addedAt    time.Time
 }
 
+// pinsPage reports whether the deliveries refer to the memory of their page.
+func (c *chunk) pinsPage() bool { return c.packed == nil && !c.deliveries[0].cloned }
+
 func newChunk(deliveries []queuedDelivery, at time.Time) chunk {
 	c := chunk{page: deliveries[0].page, n: len(deliveries), deliveries: deliveries, addedAt: at}
 	for i := range deliveries {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
-	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // Redelivery is the result of delivering a change to a sink once more.
@@ -129,8 +128,8 @@ func (rd *redelivery) planChange(c *record.Change) (Delivery, error) {
 	return d, nil
 }
 
-// write writes the next batch. A panic, or a permanent error for several deliveries, can be caused by a single
-// delivery. So each delivery is written once more, alone, as in a Run.
+// write writes the next batch. If it fails as a whole and one delivery can be the cause, each is written once more
+// alone, as in a Run.
 func (rd *redelivery) write(ctx context.Context) {
 	n := len(rd.next)
 	if n == 0 {
@@ -142,14 +141,12 @@ func (rd *redelivery) write(ctx context.Context) {
 	if batchErr == nil {
 		batchErr = rd.route.callWrite(ctx, rd.next, errs)
 	}
-	_, panicked := errors.AsType[*redact.PanicError](batchErr)
-	_, transient := Retryable(batchErr)
-	isolate := batchErr != nil && n > 1 && ctx.Err() == nil && (panicked || !transient && !IsFatal(batchErr))
+	isolates := batchErr != nil && n > 1 && ctx.Err() == nil && oneMayBeCause(batchErr, n)
 	for k, i := range rd.indexes {
 		switch {
-		case isolate && rd.failed[rd.changes[i].Key]:
+		case isolates && rd.failed[rd.changes[i].Key]:
 			errs[k] = errUntried
-		case isolate:
+		case isolates:
 			rd.next[k] = planned[k]
 			if err := rd.route.callWrite(ctx, rd.next[k:k+1:k+1], errs[k:k+1]); err != nil {
 				errs[k] = err

@@ -2,7 +2,9 @@ package pipeline
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -63,8 +65,24 @@ type Route struct {
 	Suppress string
 }
 
-// Batch limits one Write. A batch is full when it has Count deliveries, or when the next delivery would exceed Bytes. A
-// single delivery that is larger than Bytes is written alone.
+// check returns an error for the first field that is out of range. live is Options.Live.
+func (r *Route) check(live bool) error {
+	b := r.Batch
+	if r.Concurrency < 0 || r.Rate < 0 || b.Count < 0 || b.Bytes < 0 || b.Linger < 0 {
+		return errors.New("Concurrency, Rate, Batch.Count, Batch.Bytes and Batch.Linger must not be negative")
+	}
+	waitsTooLong := b.Linger > MaxLinger || b.Fill && b.Linger == 0
+	if live && waitsTooLong {
+		return fmt.Errorf("a batch of a Live pipeline waits for %v at most: set Batch.Linger", MaxLinger)
+	}
+	if i := slices.Index(r.Filters, nil); i >= 0 {
+		return fmt.Errorf("Filters[%d] is nil", i)
+	}
+	return nil
+}
+
+// Batch limits one Write: a batch is full when it has Count deliveries, or when the next one would exceed Bytes. A
+// single larger delivery is written alone.
 //
 // Without Linger and Fill, a free writer takes the deliveries that are available, and does not wait. With Linger, it
 // waits up to that long for the batch to be full. With Fill and no Linger, it waits without a limit. Either wait also

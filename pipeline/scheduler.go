@@ -172,10 +172,11 @@ func (s *scheduler) takeReady(b *batch, now time.Time) {
 	for ; left > 0 && s.ready.chunks[0].packed == nil; left-- {
 		qd := s.ready.first()
 		l := s.lanes.find(qd.hash, qd.d.Change.Key)
+		mustQueue := l != nil && (l.batch != b || !s.route.keepsOrder || l.queue.first != nil || qd.fail != nil)
 		switch {
 		case l != nil && l.state == nacked:
 			s.finishDelivery(s.popReady(), Revoked, "")
-		case l != nil && (l.batch != b || !s.route.keepsOrder || l.queue.first != nil || qd.fail != nil):
+		case mustQueue:
 			qd = s.popReady()
 			qd.lane = l
 			if s.waitsLong(l) {

@@ -59,6 +59,9 @@ func DecodedPages(ctx context.Context, src Source) iter.Seq2[*record.Page, error
 		for {
 			page, err := src.Read(ctx)
 			ended := errors.Is(err, io.EOF)
+			if ended && page == nil {
+				return
+			}
 			if ended {
 				err = nil
 			}
@@ -68,7 +71,7 @@ func DecodedPages(ctx context.Context, src Source) iter.Seq2[*record.Page, error
 				decoded, decodeErr = page.Decoded()
 				err = cmp.Or(err, decodeErr)
 			}
-			if ended && page == nil || !yield(decoded, err) || ended || err != nil {
+			if !yield(decoded, err) || ended || err != nil {
 				return
 			}
 		}
