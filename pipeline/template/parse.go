@@ -2,6 +2,7 @@ package template
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,7 +25,7 @@ type Options struct {
 // Parse parses a template. The error is an *Error.
 func Parse(src string, o Options) (*Template, error) {
 	p := parser{src: src, options: o}
-	t, err := p.template()
+	t, err := p.parseTemplate()
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +43,7 @@ func (p *parser) fail(at int, hint, format string, args ...any) *Error {
 	return &Error{Column: column(p.src, at), Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-func (p *parser) template() (*Template, *Error) {
+func (p *parser) parseTemplate() (*Template, *Error) {
 	t := &Template{src: p.src}
 	var literal strings.Builder
 	for p.at < len(p.src) {
@@ -54,7 +55,7 @@ func (p *parser) template() (*Template, *Error) {
 		case rest[0] == '}':
 			return nil, p.fail(p.at, "write }} for a literal brace", "} closes nothing")
 		case rest[0] == '{':
-			h, err := p.placeholder()
+			h, err := p.parsePlaceholder()
 			if err != nil {
 				return nil, err
 			}
@@ -80,33 +81,20 @@ func (p *parser) template() (*Template, *Error) {
 	return t, nil
 }
 
-// placeholder parses a placeholder, from its opening brace to its closing brace.
-func (p *parser) placeholder() (placeholder, *Error) {
+// parsePlaceholder parses a placeholder, from its opening brace to its closing brace.
+func (p *parser) parsePlaceholder() (placeholder, *Error) {
 	var h placeholder
 	open := p.at
 	end, err := p.headEnd(open)
 	if err != nil {
 		return h, err
 	}
-	if err := p.head(&h, open+1, end); err != nil {
+	if err := p.parseHead(&h, open+1, end); err != nil {
 		return h, err
 	}
-	var zone *time.Location // zone of the date that follows
-	for p.at = end; p.src[p.at] == '|'; {
-		at := p.at + 1
-		c, err := p.call(open)
-		if err != nil {
-			return h, err
-		}
-		if zone != nil && c.fn != fnDate || c.fn == fnZone && p.src[p.at] != '|' {
-			return h, p.fail(at, "as in {CreatedAt|zone:Europe/Berlin|date:2006-01-02}", "zone is followed by date")
-		}
-		if c.fn == fnZone {
-			zone = c.zone
-			continue
-		}
-		c.zone, zone = zone, nil
-		h.calls = append(h.calls, c)
+	p.at = end
+	if h.calls, err = p.parseCalls(open); err != nil {
+		return h, err
 	}
 	if h.source == fromShard && (h.optional || len(h.calls) > 0) {
 		return h, p.fail(open+1, "write {@shard}",
@@ -114,6 +102,29 @@ func (p *parser) placeholder() (placeholder, *Error) {
 	}
 	p.at++
 	return h, nil
+}
+
+// parseCalls parses the functions of the placeholder that begins at open. A zone becomes part of the date after it.
+func (p *parser) parseCalls(open int) (calls []call, err *Error) {
+	var zone *time.Location
+	for p.src[p.at] == '|' {
+		at := p.at + 1
+		c, err := p.parseCall(open)
+		if err != nil {
+			return nil, err
+		}
+		isLast := p.src[p.at] != '|'
+		if zone != nil && c.fn != fnDate || c.fn == fnZone && isLast {
+			return nil, p.fail(at, "as in {CreatedAt|zone:Europe/Berlin|date:2006-01-02}", "zone is followed by date")
+		}
+		if c.fn == fnZone {
+			zone = c.zone
+			continue
+		}
+		c.zone, zone = zone, nil
+		calls = append(calls, c)
+	}
+	return calls, nil
 }
 
 // headEnd returns the end of the path: the first | or } outside quotes.
@@ -139,8 +150,8 @@ func (p *parser) unclosedError(open int) *Error {
 	return p.fail(open, "close it with }, or write {{ for a literal brace", "the placeholder is not closed")
 }
 
-// head parses the path or @ name of a placeholder.
-func (p *parser) head(h *placeholder, from, to int) *Error {
+// parseHead parses the path or @ name of a placeholder.
+func (p *parser) parseHead(h *placeholder, from, to int) *Error {
 	text := p.src[from:to]
 	text, h.optional = strings.CutSuffix(text, "?")
 	h.name = text
@@ -152,10 +163,10 @@ func (p *parser) head(h *placeholder, from, to int) *Error {
 		return p.fail(from, "write {"+strings.TrimSpace(text)+
 			`}; a name that begins or ends with a space is written {[" name "]}`, "space around %q", strings.TrimSpace(text))
 	case text[0] == '@':
-		return p.atName(h, from, text)
+		return p.parseAtName(h, from, text)
 	}
 	if rest, ok := strings.CutPrefix(text, "each"); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
-		return p.each(h, from, rest)
+		return p.parseEach(h, from, rest)
 	}
 	if p.options.Scope != nil {
 		if h.bound = p.options.Scope.Binding(text); h.bound != nil {
@@ -164,45 +175,43 @@ func (p *parser) head(h *placeholder, from, to int) *Error {
 		}
 		if rest, ok := item.CutItem(text); ok {
 			h.name = rest
-			return p.path(h, from+len(text)-len(rest), rest)
+			return p.parsePath(h, from+len(text)-len(rest), rest)
 		}
 	}
-	return p.path(h, from, text)
+	return p.parsePath(h, from, text)
 }
 
 // atNames are the names after @, in the order of the source constants.
 var atNames = []string{"key", "version", "seq", "time", "op", "table", "shard", "entity", "each"}
 
-func (p *parser) atName(h *placeholder, from int, text string) *Error {
-	for i, name := range atNames {
-		if text[1:] == name {
-			h.source = fromKey + source(i)
-			if h.source == fromShard && !p.options.Shard {
-				return p.fail(from, "remove it", "{@shard} is for the partition key of a view with shards alone")
-			}
-			if h.source == fromIdentity && !p.options.Identity {
-				return p.fail(from, "remove it, or add for_each: PATH of the list to a view",
-					"{@each} is the identity of an element, and there is none here")
-			}
-			if h.source == fromEntity && p.options.Entities == nil {
-				return p.fail(from, "add entities: {NAME: {key: {PK: 'PATTERN'}}} at the top",
-					"@entity is the name of an entity, and the file has none")
-			}
-			if h.source == fromEntity {
-				h.entities = p.options.Entities
-			}
-			return nil
+// parseAtName parses an @ name.
+func (p *parser) parseAtName(h *placeholder, from int, text string) *Error {
+	i := slices.Index(atNames, text[1:])
+	if i < 0 {
+		hint := "known are @key @version @seq @time @op @table @entity"
+		if name := nearest.Name(text[1:], atNames); name != "" {
+			hint = fmt.Sprintf("did you mean @%s?", name)
 		}
+		return p.fail(from, hint, "unknown name %s", text)
 	}
-	hint := "known are @key @version @seq @time @op @table @entity"
-	if name := nearest.Name(text[1:], atNames); name != "" {
-		hint = fmt.Sprintf("did you mean @%s?", name)
+	h.source = fromKey + source(i)
+	switch {
+	case h.source == fromShard && !p.options.Shard:
+		return p.fail(from, "remove it", "{@shard} is for the partition key of a view with shards alone")
+	case h.source == fromIdentity && !p.options.Identity:
+		return p.fail(from, "remove it, or add for_each: PATH of the list to a view",
+			"{@each} is the identity of an element, and there is none here")
+	case h.source == fromEntity && p.options.Entities == nil:
+		return p.fail(from, "add entities: {NAME: {key: {PK: 'PATTERN'}}} at the top",
+			"@entity is the name of an entity, and the file has none")
+	case h.source == fromEntity:
+		h.entities = p.options.Entities
 	}
-	return p.fail(from, hint, "unknown name %s", text)
+	return nil
 }
 
-// each parses the path after {each: any number of [index], then an ordinary path.
-func (p *parser) each(h *placeholder, from int, rest string) *Error {
+// parseEach parses the path after {each: any number of [index], then an ordinary path.
+func (p *parser) parseEach(h *placeholder, from int, rest string) *Error {
 	if !p.options.Each {
 		return p.fail(from, `an attribute named each is written {["each"]}`,
 			"{each} is the element of a list, and there is none without for_each")
@@ -228,10 +237,10 @@ func (p *parser) each(h *placeholder, from int, rest string) *Error {
 		}
 		at, rest = at+1, name
 	}
-	return p.path(h, at, rest)
+	return p.parsePath(h, at, rest)
 }
 
-func (p *parser) path(h *placeholder, from int, text string) *Error {
+func (p *parser) parsePath(h *placeholder, from int, text string) *Error {
 	path, err := item.ParsePath(text)
 	if err != nil {
 		return p.fail(from, "", "%q is no path: %v", text, err)
@@ -240,8 +249,8 @@ func (p *parser) path(h *placeholder, from int, text string) *Error {
 	return nil
 }
 
-// call parses a function, from its | to the next unescaped | or }.
-func (p *parser) call(open int) (call, *Error) {
+// parseCall parses a function, from its | to the next unescaped | or }.
+func (p *parser) parseCall(open int) (call, *Error) {
 	from := p.at + 1
 	n := strings.IndexAny(p.src[from:], ":|}")
 	if n < 0 {
@@ -253,14 +262,12 @@ func (p *parser) call(open int) (call, *Error) {
 	if a.isSet {
 		p.at++
 		a.from = p.at
-		if err := p.argument(&a, open); err != nil {
+		if err := p.parseArgument(&a, open); err != nil {
 			return call{}, err
 		}
 	}
-	for i, known := range functions {
-		if name == known {
-			return p.arguments(function(i+1), a)
-		}
+	if i := slices.Index(functions, name); i >= 0 {
+		return p.newCall(function(i+1), a)
 	}
 	hint := "known are " + strings.Join(functions, " ")
 	if name := nearest.Name(name, functions); name != "" {
@@ -277,8 +284,8 @@ type argument struct {
 	colon int    // position in text of the last unescaped colon; -1 if there is none
 }
 
-// argument parses an argument, up to the next unescaped | or }.
-func (p *parser) argument(a *argument, open int) *Error {
+// parseArgument parses an argument, up to the next unescaped | or }.
+func (p *parser) parseArgument(a *argument, open int) *Error {
 	var b strings.Builder
 	a.colon = -1
 	for ; p.at < len(p.src); p.at++ {
@@ -309,8 +316,8 @@ func (p *parser) argument(a *argument, open int) *Error {
 // maxPad is the maximum width of pad.
 const maxPad = 1024
 
-// arguments checks the argument of a function, and returns the call.
-func (p *parser) arguments(fn function, a argument) (call, *Error) {
+// newCall checks the argument of a function, and returns the call.
+func (p *parser) newCall(fn function, a argument) (call, *Error) {
 	c := call{fn: fn, text: a.text}
 	name := functions[fn-1]
 	switch fn {
@@ -318,48 +325,16 @@ func (p *parser) arguments(fn function, a argument) (call, *Error) {
 		if a.isSet {
 			return c, p.fail(a.from, "write |"+name, "%s takes no argument", name)
 		}
-		return c, nil
 	case fnPad:
-		width, fraction, both := strings.Cut(a.text, ".")
-		var err, fractionErr error
-		c.number, err = strconv.Atoi(width)
-		if c.fraction = -1; both {
-			c.fraction, fractionErr = strconv.Atoi(fraction)
-		}
-		switch {
-		case err != nil || c.number < 1 || c.number > maxPad:
-			return c, p.fail(a.from, "as in {Number|pad:10}", "pad takes a width from 1 to %d", maxPad)
-		case both && (fractionErr != nil || c.fraction < 0 || c.fraction > 0 && c.fraction > c.number-2):
-			return c, p.fail(a.from,
-				"as in {Total|pad:12.2}, which is 12 characters wide with the point and two digits behind it",
-				"pad's digits behind the point are 0 or more, and two less than the width at most")
-		}
-		return c, nil
+		return p.padCall(a)
 	case fnZone:
 		var err error
 		if c.zone, err = time.LoadLocation(a.text); err != nil || a.text == "" || a.text == "Local" {
 			return c, p.fail(a.from, "write one as in {CreatedAt|zone:Europe/Berlin|date:2006-01-02}",
 				"%q is the name of no time zone", a.text)
 		}
-		return c, nil
 	case fnDate:
-		if !a.isSet || a.text == "" {
-			return c, p.fail(a.from, "as in {CreatedAt|date:2006-01-02}", "date takes a Go layout")
-		}
-		wrong := ""
-		if stray := strayDigits(a.text); stray != "" {
-			wrong = "the digits " + stray + ", which are no part of a time"
-		} else if stray := strayLetters(a.text); stray != "" {
-			wrong = "the letters " + stray + ", which are no part of a time"
-		}
-		if !hasElement(a.text) {
-			wrong = "no layout element"
-		}
-		if wrong != "" {
-			return c, p.fail(a.from, "a Go layout shows the time 2006-01-02 15:04:05: year-month-day is 2006-01-02",
-				"the layout %q has %s", a.text, wrong)
-		}
-		return c, nil
+		return c, p.checkLayout(a)
 	case fnSplit:
 		if a.isSet && a.colon > 0 {
 			var err error
@@ -374,6 +349,47 @@ func (p *parser) arguments(fn function, a argument) (call, *Error) {
 		if a.text == "" {
 			return c, p.fail(a.from, fmt.Sprintf("as in {PK|%s:#}", name), "%s takes a text", name)
 		}
+	}
+	return c, nil
+}
+
+// padCall returns the call of pad. Its argument is the width, and optionally the digits behind the point.
+func (p *parser) padCall(a argument) (call, *Error) {
+	width, fraction, hasFraction := strings.Cut(a.text, ".")
+	c := call{fn: fnPad, text: a.text, fraction: -1}
+	var err error
+	if c.number, err = strconv.Atoi(width); err != nil || c.number < 1 || c.number > maxPad {
+		return c, p.fail(a.from, "as in {Number|pad:10}", "pad takes a width from 1 to %d", maxPad)
+	}
+	if !hasFraction {
 		return c, nil
 	}
+	c.fraction, err = strconv.Atoi(fraction)
+	isTooWide := c.fraction > 0 && c.fraction > c.number-2
+	if err != nil || c.fraction < 0 || isTooWide {
+		return c, p.fail(a.from,
+			"as in {Total|pad:12.2}, which is 12 characters wide with the point and two digits behind it",
+			"pad's digits behind the point are 0 or more, and two less than the width at most")
+	}
+	return c, nil
+}
+
+// checkLayout checks the layout of a date.
+func (p *parser) checkLayout(a argument) *Error {
+	if a.text == "" {
+		return p.fail(a.from, "as in {CreatedAt|date:2006-01-02}", "date takes a Go layout")
+	}
+	wrong, digits, letters := "", strayDigits(a.text), strayLetters(a.text)
+	switch {
+	case !hasElement(a.text):
+		wrong = "no layout element"
+	case digits != "":
+		wrong = "the digits " + digits + ", which are no part of a time"
+	case letters != "":
+		wrong = "the letters " + letters + ", which are no part of a time"
+	default:
+		return nil
+	}
+	return p.fail(a.from, "a Go layout shows the time 2006-01-02 15:04:05: year-month-day is 2006-01-02",
+		"the layout %q has %s", a.text, wrong)
 }
