@@ -10,87 +10,100 @@ import (
 // literal text. problem is not "" if such a value is inside a placeholder, but not in the argument of a function.
 func templateSource(parts []yamlbind.Part) (src, problem string) {
 	var b strings.Builder
-	inPlaceholder, inArgument := false, false // where the position is
-	var quote byte                            // quote of the ["..."] that the position is in; 0 if it is in none
+	context := inText
 	for _, p := range parts {
-		if p.Env {
-			switch {
-			case !inPlaceholder:
-				b.WriteString(strings.NewReplacer("{", "{{", "}", "}}").Replace(p.Text))
-			case inArgument:
-				b.WriteString(strings.NewReplacer(`\`, `\\`, "|", `\|`, "}", `\}`, ":", `\:`).Replace(p.Text))
-			default:
-				return "", "${...} stands within a placeholder, and the environment gives text only"
-			}
-			continue
-		}
-		for i := 0; i < len(p.Text); i++ {
-			ch := p.Text[i]
-			b.WriteByte(ch)
-			switch {
-			case !inPlaceholder && ch == '{':
-				if i+1 < len(p.Text) && p.Text[i+1] == '{' {
-					b.WriteByte('{')
-					i++
-				} else {
-					inPlaceholder, inArgument = true, false
-				}
-			case !inPlaceholder:
-			case ch == '\\' && i+1 < len(p.Text):
-				i++
-				b.WriteByte(p.Text[i])
-			case quote != 0:
-				if ch == quote {
-					quote = 0
-				}
-			case ch == '"' && !inArgument && i > 0 && p.Text[i-1] == '[':
-				quote = ch
-			case ch == '|':
-				inArgument = false
-			case ch == ':':
-				inArgument = true
-			case ch == '}':
-				inPlaceholder = false
-			}
+		switch {
+		case !p.Env:
+			context = writeTemplate(&b, p.Text, context)
+		case context == inText:
+			b.WriteString(strings.NewReplacer("{", "{{", "}", "}}").Replace(p.Text))
+		case context == inArgument:
+			b.WriteString(strings.NewReplacer(`\`, `\\`, "|", `\|`, "}", `\}`, ":", `\:`).Replace(p.Text))
+		default:
+			return "", "${...} stands within a placeholder, and the environment gives text only"
 		}
 	}
 	return b.String(), ""
 }
 
-// expressionSource joins the parts of an expression. The values of environment variables are text. Inside a string
-// literal, a value becomes a part of the literal. Elsewhere it becomes a string literal of its own. problem is not ""
-// if a value is inside a raw string literal.
+// templateContext is what a position of a template is in.
+type templateContext uint8
+
+const (
+	inText     templateContext = iota // literal text
+	inHead                            // the path of a placeholder, or the name of a function
+	inName                            // a name in quotes in a path, as in ["name"]
+	inArgument                        // the argument of a function
+)
+
+// writeTemplate writes text of a template that begins in a context. It returns the context of what follows.
+func writeTemplate(b *strings.Builder, text string, context templateContext) templateContext {
+	for i := 0; i < len(text); i++ {
+		ch := text[i]
+		b.WriteByte(ch)
+		hasNext := i+1 < len(text)
+		switch {
+		case context == inText && ch == '{' && hasNext && text[i+1] == '{', context != inText && ch == '\\' && hasNext:
+			i++
+			b.WriteByte(text[i])
+		case context == inText && ch == '{', context == inName && ch == '"', context == inArgument && ch == '|':
+			context = inHead
+		case context == inText, context == inName:
+		case context == inHead && ch == '"' && i > 0 && text[i-1] == '[':
+			context = inName
+		case ch == ':':
+			context = inArgument
+		case ch == '}':
+			context = inText
+		}
+	}
+	return context
+}
+
+// expressionSource joins the parts of an expression. Values of the environment are text: inside a string literal they
+// become a part of the literal, elsewhere a string literal of their own. If a value is inside a raw string literal, it
+// returns a problem.
 func expressionSource(parts []yamlbind.Part) (src, problem string) {
 	var b strings.Builder
-	var quote byte // quote of the string literal that the position is in; 0 if it is in none
-	raw := false
+	var around stringLiteral
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, `'`, `\'`, "\n", `\n`, "\r", `\r`, "\t", `\t`)
 	for _, p := range parts {
-		if p.Env {
-			switch {
-			case quote == 0:
-				b.WriteString(`"` + escape.Replace(p.Text) + `"`)
-			case raw:
-				return "", "${...} stands within a raw string literal"
-			default:
-				b.WriteString(escape.Replace(p.Text))
-			}
-			continue
-		}
-		for i := 0; i < len(p.Text); i++ {
-			ch := p.Text[i]
-			b.WriteByte(ch)
-			switch {
-			case quote == 0 && (ch == '"' || ch == '\''):
-				quote, raw = ch, i > 0 && (p.Text[i-1] == 'r' || p.Text[i-1] == 'R') ||
-					strings.HasPrefix(p.Text[i+1:], string([]byte{ch, ch}))
-			case quote != 0 && ch == '\\' && !raw && i+1 < len(p.Text):
-				i++
-				b.WriteByte(p.Text[i])
-			case ch == quote:
-				quote = 0
-			}
+		switch {
+		case !p.Env:
+			around = writeExpression(&b, p.Text, around)
+		case around.quote == 0:
+			b.WriteString(`"` + escape.Replace(p.Text) + `"`)
+		case around.raw:
+			return "", "${...} stands within a raw string literal"
+		default:
+			b.WriteString(escape.Replace(p.Text))
 		}
 	}
 	return b.String(), ""
+}
+
+// stringLiteral is the string literal around a position of an expression.
+type stringLiteral struct {
+	quote byte // 0 if there is none
+	raw   bool
+}
+
+// writeExpression writes text of an expression that begins in a string literal. It returns the literal around what
+// follows.
+func writeExpression(b *strings.Builder, text string, around stringLiteral) stringLiteral {
+	for i := 0; i < len(text); i++ {
+		ch := text[i]
+		b.WriteByte(ch)
+		switch {
+		case around.quote == 0 && (ch == '"' || ch == '\''):
+			hasPrefixR := i > 0 && (text[i-1] == 'r' || text[i-1] == 'R')
+			around = stringLiteral{ch, hasPrefixR || strings.HasPrefix(text[i+1:], string([]byte{ch, ch}))}
+		case around.quote != 0 && ch == '\\' && !around.raw && i+1 < len(text):
+			i++
+			b.WriteByte(text[i])
+		case ch == around.quote:
+			around.quote = 0
+		}
+	}
+	return around
 }

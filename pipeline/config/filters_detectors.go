@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -72,27 +73,16 @@ func (c *checker) filters(v *value) []Filter {
 			continue // the binding has reported it
 		}
 		action := entry.Entries[0] // drop, keep or func
-		isGo := action.Name == "func"
 		var cond pipeline.Condition
-		if !isGo {
+		isSound := action.Text() != ""
+		if action.Name != "func" {
 			cond = c.condition(action)
+			isSound = cond != nil
 		}
-		if cond == nil && (!isGo || action.Text() == "") {
+		if !isSound {
 			continue
 		}
-		f := Filter{Name: action.Get("name").Text(), Line: entry.Node.Line, action: action}
-		if f.Name != "" && names[f.Name] > 0 {
-			c.Fail(action.Get("name"), "drops are counted by it: give each filter its own",
-				"the name %q is taken by an earlier filter", f.Name)
-		}
-		if f.Name == "" {
-			f.Name = defaultFilterName(action)
-			if n := names[f.Name]; n > 0 {
-				names[f.Name]++
-				f.Name = fmt.Sprintf("%s_%d", f.Name, n+1)
-			}
-		}
-		names[f.Name]++
+		f := Filter{Name: c.nameFilter(action, names), Line: entry.Node.Line, action: action}
 		switch action.Name {
 		case "keep":
 			f.Filter = rules.Keep(f.Name, cond)
@@ -104,6 +94,22 @@ func (c *checker) filters(v *value) []Filter {
 		fs = append(fs, f)
 	}
 	return fs
+}
+
+// nameFilter returns the name of a filter, and counts it in names. A default name that is taken gets a number.
+func (c *checker) nameFilter(action *value, names map[string]int) string {
+	given := action.Get("name")
+	name := cmp.Or(given.Text(), defaultFilterName(action))
+	n := names[name]
+	names[name]++
+	if n > 0 && given.Text() != "" {
+		c.Fail(given, "drops are counted by it: give each filter its own",
+			"the name %q is taken by an earlier filter", name)
+	} else if n > 0 {
+		name = fmt.Sprintf("%s_%d", name, n+1)
+		names[name]++
+	}
+	return name
 }
 
 func defaultFilterName(action *value) string {

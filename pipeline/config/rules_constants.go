@@ -10,6 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/template"
 )
 
 // inBraces matches a name in braces within the literal text of a template. In the file each of these braces is doubled:
@@ -27,11 +28,12 @@ func (c *checker) checkConstants(shapesOf func(*entity.Scope) []*entity.Shape) {
 		shapes := shapesOf(sc)
 		c.checkConstantsIn(v, func(text string) bool {
 			return sc.Binding(text) != nil || slices.ContainsFunc(shapes,
-				func(of *entity.Shape) bool { return of.Member(text) != nil })
+				func(s *entity.Shape) bool { return s.Member(text) != nil })
 		})
 	}
 }
 
+// checkConstantsIn warns of constants in v and inside it. isName reports whether a text is the name of an attribute.
 func (c *checker) checkConstantsIn(v *value, isName func(string) bool) {
 	for _, e := range v.All() {
 		c.checkConstantsIn(e, isName)
@@ -40,30 +42,31 @@ func (c *checker) checkConstantsIn(v *value, isName func(string) bool) {
 	if t == nil || c.constants[v] {
 		return
 	}
-	text, constant := t.Prefix()
-	lastPart := text[strings.LastIndexAny(text, "#/|")+1:]
-	if name := strings.Trim(lastPart, "$<>:%"); constant && name != "" && isName(name) {
-		prefix := text[:len(text)-len(lastPart)]
+	if text, corrected, why := misreadConstant(t, v.Source, isName); corrected != "" {
 		c.constants[v] = true
-		c.Warn(v, "write "+yamlbind.Quoted(prefix+"{"+item.PathText([]string{name})+"}")+" for its value",
-			"it is the text %s, and not the value that an item has there", text)
-		return
+		c.Warn(v, "write "+yamlbind.Quoted(corrected)+" for its value", "it is the text %s%s", text, why)
 	}
-	if constant && slices.Contains(builtinNames, strings.TrimPrefix(lastPart, "@")) && strings.HasPrefix(lastPart, "@") {
-		c.constants[v] = true
-		c.Warn(v, "write "+yamlbind.Quoted(text[:len(text)-len(lastPart)]+"{"+lastPart+"}")+" for its value",
-			"it is the text %s, the same for every item", text)
-		return
+}
+
+// misreadConstant returns a text of the template that was probably meant as a placeholder, the source with the
+// placeholder, and the end of the message. corrected is "" if there is no such text.
+func misreadConstant(t *template.Template, source string, isName func(string) bool) (text, corrected, why string) {
+	text, isConstant := t.Prefix()
+	lastPart := text[strings.LastIndexAny(text, "#/|")+1:]
+	prefix, name := text[:len(text)-len(lastPart)], strings.Trim(lastPart, "$<>:%")
+	isBuiltin := strings.HasPrefix(lastPart, "@") && slices.Contains(builtinNames, lastPart[1:])
+	switch {
+	case isConstant && name != "" && isName(name):
+		return text, prefix + "{" + item.PathText([]string{name}) + "}", ", and not the value that an item has there"
+	case isConstant && isBuiltin:
+		return text, prefix + "{" + lastPart + "}", ", the same for every item"
 	}
 	for _, literal := range t.Literals() {
-		if m := inBraces.FindStringSubmatch(literal); m != nil && (isName(m[1]) || constant && m[0] == text) {
-			c.constants[v] = true
-			corrected := strings.ReplaceAll(v.Source, "{"+m[0]+"}", m[0])
-			c.Warn(v, "write "+yamlbind.Quoted(corrected)+" for its value",
-				"it is the text %s: two braces are a brace of the text", m[0])
-			return
+		if m := inBraces.FindStringSubmatch(literal); m != nil && (isName(m[1]) || isConstant && m[0] == text) {
+			return m[0], strings.ReplaceAll(source, "{"+m[0]+"}", m[0]), ": two braces are a brace of the text"
 		}
 	}
+	return "", "", ""
 }
 
 // checkOneRow warns of a view in which all items share one row.
@@ -89,9 +92,9 @@ var placeholder = regexp.MustCompile(`\{[A-Za-z_]\w*\}|<[A-Za-z_]\w*>|(?:^|[#/|]
 // failMisreads calls failMisread for the entities of the scope, until failMisread returns true for one of them. It
 // reports whether that happened.
 func (c *checker) failMisreads(sc *entity.Scope, name string) bool {
-	for _, of := range sc.Entities() {
-		if i := slices.IndexFunc(c.cfg.Entities, func(e Entity) bool { return e.Name == of.Name }); i >= 0 &&
-			c.failMisread(&c.cfg.Entities[i], name, of.Attributes != nil) {
+	for _, e := range sc.Entities() {
+		i := slices.IndexFunc(c.cfg.Entities, func(declared Entity) bool { return declared.Name == e.Name })
+		if i >= 0 && c.failMisread(&c.cfg.Entities[i], name, e.Attributes != nil) {
 			return true
 		}
 	}
@@ -108,27 +111,38 @@ func (c *checker) failMisread(e *Entity, name string, mayBePlain bool) bool {
 		if p == nil || name == "" {
 			continue
 		}
-		forms := []string{"{{" + name + "}}", "<" + name + ">", "${{" + name + "}}", "$" + name, ":" + name}
-		if mayBePlain && len(p.Names()) == 0 {
-			forms = append(forms, name)
+		text, corrected := misreadText(p, name, mayBePlain)
+		if text == "" {
+			continue
 		}
-		for _, written := range forms {
-			before, after, has := strings.Cut(p.String(), written)
-			if !has || endsInWord(before) || startsWithWord(after) || strings.HasSuffix(before, "{") {
-				continue
+		if !c.lacksPlaceholder[k] {
+			c.lacksPlaceholder[k] = true
+			message := "it has no placeholder where rules read %s"
+			if strings.HasPrefix(text, "{{") {
+				message = "two braces are a brace of the text, and rules read %s"
 			}
-			if !c.lacksPlaceholder[k] {
-				c.lacksPlaceholder[k] = true
-				text := "it has no placeholder where rules read %s"
-				if strings.HasPrefix(written, "{{") {
-					text = "two braces are a brace of the text, and rules read %s"
-				}
-				c.Fail(k, "write "+yamlbind.Quoted(before+"{"+name+"}"+after), text, name)
-			}
-			return true
+			c.Fail(k, "write "+yamlbind.Quoted(corrected), message, name)
 		}
+		return true
 	}
 	return false
+}
+
+// misreadText returns a text of the pattern that was probably meant as a placeholder of the name, and the pattern with
+// the placeholder. It returns "" if there is none.
+func misreadText(p *entity.Pattern, name string, mayBePlain bool) (text, corrected string) {
+	forms := []string{"{{" + name + "}}", "<" + name + ">", "${{" + name + "}}", "$" + name, ":" + name}
+	if mayBePlain && len(p.Names()) == 0 {
+		forms = append(forms, name)
+	}
+	for _, form := range forms {
+		before, after, found := strings.Cut(p.String(), form)
+		isPart := endsInWord(before) || startsWithWord(after) || strings.HasSuffix(before, "{")
+		if found && !isPart {
+			return form, before + "{" + name + "}" + after
+		}
+	}
+	return "", ""
 }
 
 func endsInWord(text string) bool {

@@ -18,8 +18,9 @@ import (
 type nameCheck struct {
 	c           *checker
 	shapes      []*entity.Shape // shapes that the items can have; nil if they can have any attributes
-	scope       *entity.Scope   // entities whose items the part reads; nil if it reads all items
-	eachPattern string          // pattern of the elements that {each} reads; "" if there are none, or unknown
+	scope       *entity.Scope   // entities that the part uses; nil for any item
+	forEach     string          // path of the list whose elements are {each}; "" if there is none
+	eachPattern string          // pattern of the elements {each}; "" if there are none, or if they are unknown
 
 	// report reports u, the first part of a path that the shapes do not have. line and column are the position of the
 	// path in the expression v. They are 0 if v is no expression.
@@ -156,60 +157,68 @@ func (n *nameCheck) check(v, list *value) {
 	if n == nil || n.shapes == nil {
 		return
 	}
-	path := list.Written()
+	n.forEach = list.Written()
 	if p := list.Get("path"); p != nil {
-		path = p.Written()
+		n.forEach = p.Written()
 	}
-	n.eachPattern = n.elementsPattern(path)
-	check := func(v *value, read string) {
-		if rest, each := cutEachPrefix(read); each && path != "" {
-			if n.eachPattern == "" || n.mapForList(v, path, rest) {
-				return
-			}
-			read = joinPattern(n.eachPattern, rest)
+	n.eachPattern = n.elementsPattern(n.forEach)
+	n.checkInside(v)
+}
+
+// checkInside checks what v and the values inside it read.
+func (n *nameCheck) checkInside(v *value) {
+	switch d := v.Data.(type) {
+	case *template.Template:
+		for _, p := range slices.Concat(d.ItemPaths(), d.EachPaths()) {
+			n.checkRead(v, p)
 		}
-		if p, err := item.ParsePattern(read); err == nil {
-			n.checkPath(v, p.Segments())
-		}
+	case *expr.Item:
+		n.checkExpression(v, fromItem(d.ReadPaths(), n.eachPattern))
+	case *expr.Change:
+		n.checkExpression(v, d.ReadPaths())
+	case item.Path:
+		n.checkAttribute(v)
+	case item.Pattern:
+		n.checkRead(v, d.String())
 	}
-	var walk func(v *value)
-	walk = func(v *value) {
-		switch d := v.Data.(type) {
-		case *template.Template:
-			for _, p := range slices.Concat(d.ItemPaths(), d.EachPaths()) {
-				check(v, p)
-			}
-		case *expr.Item:
-			n.checkExpression(v, fromItem(d.ReadPaths(), n.eachPattern))
-		case *expr.Change:
-			n.checkExpression(v, d.ReadPaths())
-		case item.Path:
-			if strings.HasSuffix(v.Field, ".for_each.by") {
-				check(v, "each"+map[bool]string{true: v.Source, false: "." + v.Source}[strings.HasPrefix(v.Source, "[")])
-				break
-			}
-			read := cmp.Or(documentField(v, v.Source, n.shapes, path), itemPath(v.Source), v.Source)
-			if b := n.scope.Binding(v.Source); b != nil {
-				attribute := entity.Find(n.shapes, []item.Segment{{Name: v.Source, Index: -1}}) == nil
-				n.c.FailIf(!attribute && !readsNames(v), v, "name an attribute", "%s is a part of %s, and not an attribute",
-					v.Source, yamlbind.Enumerate(b.Attributes(), "and"))
-				break
-			}
-			check(v, read)
-		case item.Pattern:
-			check(v, d.String())
+	for _, e := range v.Entries {
+		if name := v.Rule.Name; name != nil && name.Kind != nil && name.Kind.AsWritten {
+			n.checkRead(e, cmp.Or(n.documentField(v, e.Name), e.Name))
 		}
-		for _, e := range v.Entries {
-			if name := v.Rule.Name; name != nil && name.Kind != nil && name.Kind.AsWritten {
-				check(e, cmp.Or(documentField(v, e.Name, n.shapes, path), e.Name))
-			}
-			if (v.Name == "entity" || v.Name == "key_prefix") && strings.Contains(v.Field, "filters[") {
-				n.checkPath(e, []item.Segment{{Name: e.Name, Index: -1}})
-			}
-			walk(e)
+		if (v.Name == "entity" || v.Name == "key_prefix") && strings.Contains(v.Field, "filters[") {
+			n.checkPath(e, []item.Segment{{Name: e.Name, Index: -1}})
 		}
+		n.checkInside(e)
 	}
-	walk(v)
+}
+
+// checkAttribute checks a value that is a path.
+func (n *nameCheck) checkAttribute(v *value) {
+	if strings.HasSuffix(v.Field, ".for_each.by") {
+		n.checkRead(v, joinPattern("each", v.Source))
+		return
+	}
+	b := n.scope.Binding(v.Source)
+	if b == nil {
+		n.checkRead(v, cmp.Or(n.documentField(v, v.Source), itemPath(v.Source), v.Source))
+		return
+	}
+	isAttribute := entity.Find(n.shapes, []item.Segment{{Name: v.Source, Index: -1}}) == nil
+	n.c.FailIf(!isAttribute && !readsNames(v), v, "name an attribute", "%s is a part of %s, and not an attribute",
+		v.Source, yamlbind.Enumerate(b.Attributes(), "and"))
+}
+
+// checkRead checks a pattern that v reads. It can begin with each.
+func (n *nameCheck) checkRead(v *value, pattern string) {
+	if rest, each := cutEachPrefix(pattern); each && n.forEach != "" {
+		if n.eachPattern == "" || n.mapForList(v, rest) {
+			return
+		}
+		pattern = joinPattern(n.eachPattern, rest)
+	}
+	if p, err := item.ParsePattern(pattern); err == nil {
+		n.checkPath(v, p.Segments())
+	}
 }
 
 // elementsPattern returns the pattern of the elements at a path. It returns "" if path is empty, or if the path is
@@ -242,16 +251,16 @@ func (n *nameCheck) firstUndeclared(path []item.Segment) *entity.Undeclared {
 	return entity.Find(n.shapes, path)
 }
 
-// mapForList handles a path that is declared as a map but read as if each map were an element of a list. It notes that
-// the declaration probably lacks the brackets of a list. It reports whether it noted that problem.
-func (n *nameCheck) mapForList(v *value, path, rest string) bool {
+// mapForList reports a map that is read as if it were one element of a list: its declaration probably lacks the
+// brackets of a list.
+func (n *nameCheck) mapForList(v *value, rest string) bool {
 	if n.c.shapesOf(n.scope) == nil || !strings.HasSuffix(n.eachPattern, ".*") || rest == "" ||
-		!n.declares(joinPattern(path, rest)) || n.declares(joinPattern(n.eachPattern, rest)) {
+		!n.declares(joinPattern(n.forEach, rest)) || n.declares(joinPattern(n.eachPattern, rest)) {
 		return false
 	}
-	n.eachPattern = "" // from now on the elements are unknown, so no other problem is noted
-	n.c.Fail(v, "declare a list of such maps in brackets, as "+path+": [{...}]",
-		"%s is declared as a map, and each of its values is an element", path)
+	n.eachPattern = "" // its elements are unknown
+	n.c.Fail(v, "declare a list of such maps in brackets, as "+n.forEach+": [{...}]",
+		"%s is declared as a map, and each of its values is an element", n.forEach)
 	return true
 }
 
@@ -274,9 +283,9 @@ func (n *nameCheck) checkExpression(v *value, paths []expr.ReadPath) {
 	}
 }
 
-// documentField returns the pattern that a path under `fields` of a search sink stands for. A path into a list, or into
-// the elements of for_each, stands for all elements. documentField returns "" for paths in other parts of the file.
-func documentField(v *value, path string, shapes []*entity.Shape, forEach string) string {
+// documentField returns the pattern that a path among the fields of a search sink means. A path into a list, or into
+// the elements of for_each, means all elements. It returns "" for other paths.
+func (n *nameCheck) documentField(v *value, path string) string {
 	p, err := item.ParsePath(path)
 	names, ok := p.Names()
 	if err != nil || !ok || !strings.Contains(v.Field, ".search.fields.") {
@@ -290,8 +299,8 @@ func documentField(v *value, path string, shapes []*entity.Shape, forEach string
 		if pattern = name; i == len(names)-1 {
 			break
 		}
-		if elements := elementsOf(shapes, pattern); strings.HasSuffix(elements, "[*]") || elements != "" &&
-			pattern == forEach {
+		elements := elementsOf(n.shapes, pattern)
+		if strings.HasSuffix(elements, "[*]") || elements != "" && pattern == n.forEach {
 			pattern = elements
 		}
 	}

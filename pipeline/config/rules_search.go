@@ -148,10 +148,9 @@ func (c *checker) checkFields(f *Fields) {
 	for _, e := range c.ValueOf(&f.Hash).All() {
 		field := c.joinedNames(e, e.Source)
 		for _, x := range excluded {
-			if outer := joinNames(memberNames(x.Source)); outer != "" &&
-				(field == outer || strings.HasPrefix(field, outer+"\x00")) {
-				c.Fail(e, "remove one of them", "%s is excluded: there is nothing to hash", yamlbind.Quoted(e.Source))
-			}
+			outer := joinNames(memberNames(x.Source))
+			isInside := outer != "" && strings.HasPrefix(field+"\x00", outer+"\x00")
+			c.FailIf(isInside, e, "remove one of them", "%s is excluded: there is nothing to hash", yamlbind.Quoted(e.Source))
 		}
 		c.refuseVersionField(e, field, "remove it")
 		if names := memberNames(e.Source); len(c.cfg.Sensitive) > 0 && len(names) > maxHashDepth {
@@ -160,13 +159,17 @@ func (c *checker) checkFields(f *Fields) {
 		}
 	}
 	for _, e := range excluded {
-		if field := c.joinedNames(e, e.Source); field != "" && included[field] {
-			c.Fail(e, "remove one of them", "%s is included too", yamlbind.Quoted(e.Source))
-		}
+		field := c.joinedNames(e, e.Source)
+		c.FailIf(field != "" && included[field], e, "remove one of them", "%s is included too", yamlbind.Quoted(e.Source))
 	}
 	for _, e := range c.ValueOf(&f.Numbers).All() {
 		c.fieldNames(e, e.Name)
 	}
+	c.checkRenamedFields(f)
+}
+
+// checkRenamedFields checks that the new names of fields differ.
+func (c *checker) checkRenamedFields(f *Fields) {
 	renamed := make(map[string]string) // path of the attribute, by the joined names of the new field
 	for _, e := range c.ValueOf(&f.Rename).All() {
 		names := c.fieldNames(e, e.Name)

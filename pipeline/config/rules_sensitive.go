@@ -24,26 +24,9 @@ func (c *checker) checkSensitive() {
 		return
 	}
 	for _, s := range c.sinks {
-		for _, e := range c.ValueOf(&s.AllowSensitive).All() {
-			switch {
-			case e.Data == nil, c.undeclared[e]: // already reported
-			case mask == nil:
-				c.Fail(e, "remove it, or add sensitive: [...] at the top", "the file has no sensitive attributes")
-			case !mask.Hides(e.Source):
-				c.Fail(e, "remove it; sensitive are "+yamlbind.Enumerate(texts(mask.Patterns(), item.Pattern.String), "and"),
-					"%s is not sensitive", e.Source)
-			}
-		}
-		if a := s.Archive; a != nil { // an archive stores every attribute, for a long time
-			switch {
-			case c.Has(&a.Masked) && !c.Sound(&a.Masked): // the binding has reported it
-			case mask != nil && !a.Masked && !c.Has(&s.AllowSensitive):
-				c.Fail(a, "add masked: true, or allow_sensitive with what it may hold as it is",
-					"the archive does not say what becomes of sensitive attributes")
-			case mask == nil && a.Masked:
-				c.Warn(&a.Masked, "remove it, or add sensitive: [...] at the top",
-					"the file has no sensitive attributes: nothing is masked")
-			}
+		c.checkAllowed(s, mask)
+		if s.Archive != nil { // it stores every attribute, for a long time
+			c.checkMasked(s, mask)
 		}
 		if hiddenMask := mask.Except(s.AllowSensitive); hiddenMask != nil {
 			hidden, problems := hiddenPaths{hiddenMask, s.AllowSensitive}, len(c.Problems)
@@ -54,8 +37,36 @@ func (c *checker) checkSensitive() {
 	}
 }
 
-// checkKeys refuses a sink that stores the keys of items if one of its entities has a hidden key attribute. It cannot
-// check items without an entity, whose key attributes are unknown before the first change.
+// checkAllowed checks that the sink allows only attributes that are sensitive.
+func (c *checker) checkAllowed(s *Sink, mask *mask.Mask) {
+	for _, e := range c.ValueOf(&s.AllowSensitive).All() {
+		switch {
+		case e.Data == nil, c.undeclared[e]: // already reported
+		case mask == nil:
+			c.Fail(e, "remove it, or add sensitive: [...] at the top", "the file has no sensitive attributes")
+		case !mask.Hides(e.Source):
+			c.Fail(e, "remove it; sensitive are "+yamlbind.Enumerate(texts(mask.Patterns(), item.Pattern.String), "and"),
+				"%s is not sensitive", e.Source)
+		}
+	}
+}
+
+// checkMasked checks whether an archive masks sensitive attributes.
+func (c *checker) checkMasked(s *Sink, mask *mask.Mask) {
+	a := s.Archive
+	switch {
+	case c.Has(&a.Masked) && !c.Sound(&a.Masked): // the binding has reported it
+	case mask != nil && !a.Masked && !c.Has(&s.AllowSensitive):
+		c.Fail(a, "add masked: true, or allow_sensitive with what it may hold as it is",
+			"the archive does not say what becomes of sensitive attributes")
+	case mask == nil && a.Masked:
+		c.Warn(&a.Masked, "remove it, or add sensitive: [...] at the top",
+			"the file has no sensitive attributes: nothing is masked")
+	}
+}
+
+// checkKeys refuses a sink that stores the keys of items if one of its entities has a hidden key attribute. The key
+// attributes of items without an entity are unknown before the first change.
 func (c *checker) checkKeys(s *Sink, hidden hiddenPaths) {
 	hint := "add allow_sensitive: ['%s'] to the sink"
 	switch {
@@ -144,18 +155,7 @@ func (c *checker) checkReads(s *Sink, hidden hiddenPaths) {
 	case s.Aggregate != nil:
 		c.checkAggregateReads(s, hidden)
 	case s.Search != nil:
-		c.checkTemplateReads(c.ValueOf(&s.Search.Index), "", hidden)
-		if e := s.Search.ForEach; e != nil {
-			c.checkPathOfElements(&s.Search.ForEach, hidden)
-			if e.By != "" && !s.Search.HashID {
-				c.checkElementRead(c.elementsAt(&s.Search.ForEach), e.Path, e.By, hidden)
-			}
-		}
-		for _, e := range c.ValueOf(&s.Search.Fields.Include).All() {
-			if hidden.hidesValue(e.Source) && !isCovered(e.Source, patternsOf(s.Search.Fields.Hash)) {
-				c.checkPathRead(e, e.Source, hidden)
-			}
-		}
+		c.checkSearchReads(s.Search, hidden)
 	case s.Archive != nil && !s.Archive.Masked: // a masked archive also masks the values in its object names
 		c.checkTemplateReads(c.ValueOf(&s.Archive.Key), "", hidden)
 		c.checkTemplateReads(c.ValueOf(&s.Archive.Partition), "", hidden)
@@ -166,6 +166,22 @@ func (c *checker) checkReads(s *Sink, hidden hiddenPaths) {
 			}
 		}
 		c.warnMaskedEvents(s.Notify, hidden)
+	}
+}
+
+// checkSearchReads refuses hidden paths that a search sink reads.
+func (c *checker) checkSearchReads(s *Search, hidden hiddenPaths) {
+	c.checkTemplateReads(c.ValueOf(&s.Index), "", hidden)
+	if e := s.ForEach; e != nil {
+		c.checkPathOfElements(&s.ForEach, hidden)
+		if e.By != "" && !s.HashID {
+			c.checkElementRead(c.elementsAt(&s.ForEach), e.Path, e.By, hidden)
+		}
+	}
+	for _, e := range c.ValueOf(&s.Fields.Include).All() {
+		if hidden.hidesValue(e.Source) && !isCovered(e.Source, patternsOf(s.Fields.Hash)) {
+			c.checkPathRead(e, e.Source, hidden)
+		}
 	}
 }
 

@@ -125,10 +125,15 @@ func (m settings) addDigests(path string, n *yaml.Node) {
 	m[path] = shortDigest(h.Sum(nil))
 }
 
+// receivesEvents reports whether the sink receives the events of a detector.
+func (s *Sink) receivesEvents(detector string) bool {
+	return s.Custom != nil || s.Notify != nil && slices.Contains(s.Notify.Events, detector)
+}
+
 // addDetectors adds the detectors whose events the sink receives.
 func (m settings) addDetectors(s *Sink, detect *value) {
 	for _, d := range detect.All() {
-		if s.Custom != nil || s.Notify != nil && slices.Contains(s.Notify.Events, d.Name) {
+		if s.receivesEvents(d.Name) {
 			m.set(yamlbind.Join("detect", d.Name), canonicalValue(d))
 		}
 	}
@@ -141,11 +146,11 @@ func (m settings) addEntities(c *checker, s *Sink) {
 	if c.readsEntity(c.ValueOf(s)) {
 		names = texts(c.cfg.Entities, func(e Entity) string { return e.Name })
 	}
-	for at, of := range c.ofNames {
-		detector, isDetector := strings.CutPrefix(at, "detect.")
-		if strings.HasPrefix(at, "filters[") || strings.HasPrefix(at+".", c.ValueOf(s).Field+".") ||
-			isDetector && (s.Custom != nil || s.Notify != nil && slices.Contains(s.Notify.Events, detector)) {
-			names = append(names, of...)
+	for field, entities := range c.ofNames {
+		detector, isDetector := strings.CutPrefix(field, "detect.")
+		isInSink := strings.HasPrefix(field+".", c.ValueOf(s).Field+".")
+		if strings.HasPrefix(field, "filters[") || isInSink || isDetector && s.receivesEvents(detector) {
+			names = append(names, entities...)
 		}
 	}
 	for i := range c.cfg.Entities {
