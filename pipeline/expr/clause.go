@@ -97,8 +97,8 @@ func (r *rewriter) equals(a, b ast.Expr) Clause {
 // list has other elements than texts.
 func (r *rewriter) oneOf(e ast.Expr, list []ast.Expr) Clause {
 	c := Clause{Kind: TextIn}
-	for _, of := range list {
-		s, ok := textLiteral(of)
+	for _, element := range list {
+		s, ok := textLiteral(element)
 		if !ok {
 			return Clause{}
 		}
@@ -119,12 +119,12 @@ func (r *rewriter) oneOf(e ast.Expr, list []ast.Expr) Clause {
 func (r *rewriter) attributeOf(e ast.Expr) (image, attribute string, ok bool) {
 	switch e.Kind() {
 	case ast.SelectKind:
-		if s := e.AsSelect(); r.image(s.Operand()) && !s.IsTestOnly() {
+		if s := e.AsSelect(); r.isImage(s.Operand()) && !s.IsTestOnly() {
 			return s.Operand().AsIdent(), s.FieldName(), true
 		}
 	case ast.CallKind:
 		c := e.AsCall()
-		if c.FunctionName() == operators.Index && r.image(c.Args()[0]) {
+		if c.FunctionName() == operators.Index && r.isImage(c.Args()[0]) {
 			if name, ok := textLiteral(c.Args()[1]); ok {
 				return c.Args()[0].AsIdent(), name, true
 			}

@@ -54,7 +54,7 @@ func (e Env) compile(src string, names []variable) (compiled, error) {
 	}
 	r := newRewriter(src, parsed.NativeRep(), names)
 	clause := r.clauseOf(r.root)
-	if err := r.condition(r.root); err != nil {
+	if err := r.rewriteCondition(r.root); err != nil {
 		return compiled{}, err
 	}
 	checked, issues := celEnv.Check(parsed)

@@ -31,8 +31,8 @@ type directPlan struct {
 // boolean returns the direct form of an expression that must be a bool. Its form is formUnknown if there is none. If a
 // part has no direct form, other parts can still have one.
 func (p directPlan) boolean(e ast.Expr) direct {
-	if of := p.pathOf(e); of != nil {
-		return direct{form: formTrue, operand: of}
+	if path := p.pathOf(e); path != nil {
+		return direct{form: formTrue, operand: path}
 	}
 	switch e.Kind() {
 	case ast.LiteralKind:
@@ -94,13 +94,13 @@ func (p directPlan) call(c ast.CallExpr) direct {
 		if from, ok := sources[identName(args[0])]; ok && identName(args[0]) != p.loop {
 			return direct{form: formNoImage, images: [2]pathStart{from}}
 		}
-		if of := p.pathOf(args[0]); of != nil {
-			return direct{form: formNull, operand: of}
+		if path := p.pathOf(args[0]); path != nil {
+			return direct{form: formNull, operand: path}
 		}
 	case fnHas:
-		of, name := p.pathOf(args[0]), literalOf(args[1])
-		if of != nil && name != nil {
-			return direct{form: formPresentIn, operand: of, values: name}
+		path, name := p.pathOf(args[0]), literalOf(args[1])
+		if path != nil && name != nil {
+			return direct{form: formPresentIn, operand: path, values: name}
 		}
 	case "startsWith":
 		return p.textForm(c, strings.HasPrefix)
@@ -152,12 +152,12 @@ func (p directPlan) equality(a, b ast.Expr) direct {
 	if p.isVariable(a, "op") {
 		return operationIn(values)
 	}
-	of, other := p.pathOf(a), p.pathOf(b)
+	path, other := p.pathOf(a), p.pathOf(b)
 	switch {
-	case of != nil && values != nil:
-		return direct{form: formOneOf, operand: of, values: values}
-	case of != nil && other != nil:
-		return direct{form: formSame, operand: of, other: other}
+	case path != nil && values != nil:
+		return direct{form: formOneOf, operand: path, values: values}
+	case path != nil && other != nil:
+		return direct{form: formSame, operand: path, other: other}
 	}
 	return direct{}
 }
@@ -171,11 +171,11 @@ func (p directPlan) order(a, b ast.Expr, accepts [3]bool) direct {
 	if d := p.ordered(a, b, accepts); d.form != formUnknown {
 		return d
 	}
-	of, values, with := p.pathOf(a), literalOf(b), p.pathOf(b)
-	if of == nil || values == nil && with == nil {
+	path, values, with := p.pathOf(a), literalOf(b), p.pathOf(b)
+	if path == nil || values == nil && with == nil {
 		return direct{}
 	}
-	return direct{form: formOrder, operand: of, other: with, values: values, accepts: accepts}
+	return direct{form: formOrder, operand: path, other: with, values: values, accepts: accepts}
 }
 
 // ordered returns the form of a comparison in which a is the time or a size.
@@ -191,12 +191,12 @@ func (p directPlan) ordered(a, b ast.Expr, accepts [3]bool) direct {
 		return direct{}
 	}
 	c, values := a.AsCall(), literalOf(b)
-	of := c.Target()
+	sized := c.Target()
 	if !c.IsMemberFunction() {
-		of = c.Args()[0]
+		sized = c.Args()[0]
 	}
-	if r := p.pathOf(of); r != nil && values != nil && values[0].kind == item.KindN {
-		return direct{form: formSize, operand: r, values: values, accepts: accepts}
+	if path := p.pathOf(sized); path != nil && values != nil && values[0].kind == item.KindN {
+		return direct{form: formSize, operand: path, values: values, accepts: accepts}
 	}
 	return direct{}
 }
@@ -204,11 +204,11 @@ func (p directPlan) ordered(a, b ast.Expr, accepts [3]bool) direct {
 // membership returns the form of a in b.
 func (p directPlan) membership(a, b ast.Expr) direct {
 	if b.Kind() != ast.ListKind {
-		of, values := p.pathOf(b), literalOf(a)
-		if of == nil || values == nil {
+		path, values := p.pathOf(b), literalOf(a)
+		if path == nil || values == nil {
 			return direct{}
 		}
-		return direct{form: formMember, operand: of, values: values}
+		return direct{form: formMember, operand: path, values: values}
 	}
 	values := []scalar{}
 	for _, e := range b.AsList().Elements() {
@@ -221,8 +221,8 @@ func (p directPlan) membership(a, b ast.Expr) direct {
 	if p.isVariable(a, "op") {
 		return operationIn(values)
 	}
-	if of := p.pathOf(a); of != nil {
-		return direct{form: formOneOf, operand: of, values: values}
+	if path := p.pathOf(a); path != nil {
+		return direct{form: formOneOf, operand: path, values: values}
 	}
 	return direct{}
 }
@@ -245,11 +245,11 @@ func operationIn(texts []scalar) direct {
 
 // textForm returns the form of a function of two texts.
 func (p directPlan) textForm(c ast.CallExpr, holds func(s, part string) bool) direct {
-	of, values, with := p.pathOf(c.Target()), literalOf(c.Args()[0]), p.pathOf(c.Args()[0])
-	if of == nil || values == nil && with == nil {
+	path, values, with := p.pathOf(c.Target()), literalOf(c.Args()[0]), p.pathOf(c.Args()[0])
+	if path == nil || values == nil && with == nil {
 		return direct{}
 	}
-	return direct{form: formText, operand: of, other: with, values: values, text: holds}
+	return direct{form: formText, operand: path, other: with, values: values, text: holds}
 }
 
 // quantifier returns the form of x.all(v, ...) or x.exists(v, ...). There is no such form inside another loop.
@@ -257,16 +257,16 @@ func (p directPlan) quantifier(c ast.ComprehensionExpr) direct {
 	if p.loop != "" || c.HasIterVar2() || c.LoopStep().Kind() != ast.CallKind {
 		return direct{}
 	}
-	of := p.pathOf(c.IterRange().AsCall().Args()[0]) // the rewriter wrapped the range in a call of @each
+	path := p.pathOf(c.IterRange().AsCall().Args()[0]) // the rewriter wrapped the range in a call of @each
 	step := c.LoopStep().AsCall()
-	d := direct{operand: of}
+	d := direct{operand: path}
 	switch step.FunctionName() {
 	case operators.LogicalAnd:
 		d.form = formEveryOf
 	case operators.LogicalOr:
 		d.form = formSomeOf
 	}
-	if of == nil || d.form == formUnknown ||
+	if path == nil || d.form == formUnknown ||
 		identName(step.Args()[0]) != c.AccuVar() || identName(c.Result()) != c.AccuVar() {
 		return direct{}
 	}

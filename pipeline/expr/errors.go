@@ -180,8 +180,8 @@ func mismatch(function, args string, operands []callOperand) (message, hint stri
 	switch function {
 	case fnGet:
 		if len(operands) > 0 && operands[0].text != "" && kinds[0] == "list" {
-			of := operands[0].text
-			hint = fmt.Sprintf("read one element, as %s[0], or ask for any, as in %s.exists(e, e.qty > 1)", of, of)
+			hint = fmt.Sprintf("read one element, as %[1]s[0], or ask for any, as in %[1]s.exists(e, e.qty > 1)",
+				operands[0].text)
 		}
 		return fmt.Sprintf("[ ] or a . cannot be applied to %s", args), hint
 	case fnBool:
@@ -205,11 +205,11 @@ func literalHint(function string, kinds []string, operands []callOperand) string
 		return ""
 	}
 	for i, o := range operands {
-		switch of := kinds[1-i]; {
+		switch otherKind := kinds[1-i]; {
 		case !o.literal || operands[1-i].text == "":
-		case of == "N" && kinds[i] == "S":
+		case otherKind == "N" && kinds[i] == "S":
 			return "write the number without quotes"
-		case of == "S" && kinds[i] == "N":
+		case otherKind == "S" && kinds[i] == "N":
 			return "write the text in quotes"
 		}
 	}

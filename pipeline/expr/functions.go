@@ -144,12 +144,12 @@ func functions() []cel.EnvOption {
 
 func isNull(v ref.Val) bool { return v == types.NullValue }
 
-func get(of, key ref.Val) ref.Val {
-	switch of := of.(type) {
+func get(operand, key ref.Val) ref.Val {
+	switch operand := operand.(type) {
 	case types.Null:
 		return types.NullValue
 	case traits.Mapper:
-		if v, ok := of.Find(key); ok {
+		if v, ok := operand.Find(key); ok {
 			return v
 		}
 		return types.NullValue
@@ -158,24 +158,24 @@ func get(of, key ref.Val) ref.Val {
 		if !ok {
 			return fail("a list has no member %s", kindOf(key))
 		}
-		if i < 0 || i >= of.Size().(types.Int) {
+		if i < 0 || i >= operand.Size().(types.Int) {
 			return types.NullValue
 		}
-		return of.Get(i)
+		return operand.Get(i)
 	default:
-		return fail("%s has no members to look up", kindOf(of))
+		return fail("%s has no members to look up", kindOf(operand))
 	}
 }
 
-func has(of, name ref.Val) ref.Val {
-	switch of := of.(type) {
+func has(operand, name ref.Val) ref.Val {
+	switch operand := operand.(type) {
 	case types.Null:
 		return types.False
 	case traits.Mapper:
-		_, ok := of.Find(name)
+		_, ok := operand.Find(name)
 		return boolean(ok)
 	default:
-		return fail("%s has no members to look up", kindOf(of))
+		return fail("%s has no members to look up", kindOf(operand))
 	}
 }
 
@@ -206,13 +206,13 @@ func each(v ref.Val) ref.Val {
 	}
 }
 
-func in(member, of ref.Val) ref.Val {
-	if isNull(of) {
+func in(member, container ref.Val) ref.Val {
+	if isNull(container) {
 		return types.False
 	}
-	c, ok := of.(traits.Container)
+	c, ok := container.(traits.Container)
 	if !ok {
-		return fail("%s has no members to be in", kindOf(of))
+		return fail("%s has no members to be in", kindOf(container))
 	}
 	return c.Contains(member)
 }

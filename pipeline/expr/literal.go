@@ -10,8 +10,9 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// literal replaces e by an exact number if CEL read e as an unsigned integer or as a float.
-func (r *rewriter) literal(e ast.Expr) *Error {
+// rewriteLiteral replaces e by an exact number if e is an unsigned literal, or a literal with a fraction or an
+// exponent.
+func (r *rewriter) rewriteLiteral(e ast.Expr) *Error {
 	switch v := e.AsLiteral().(type) {
 	case types.Double:
 		place, ok := r.info.GetOffsetRange(e.ID())
@@ -40,36 +41,14 @@ func (r *rewriter) replaceByNumber(e ast.Expr, at common.Location, number string
 	return nil
 }
 
+var (
+	numberLiteral = regexp.MustCompile(`^(-[ \t\r\n\f]*)?[0-9]*(\.[0-9]*)?([eE][+-]?[0-9]*)?`)
+	compactNumber = strings.NewReplacer(" ", "", "\t", "", "\r", "", "\n", "", "\f", "", "E", "e")
+)
+
 // numberAt returns the text of the number literal at src[from], without spaces after its sign.
 func numberAt(src []rune, from int) string {
-	var b strings.Builder
-	i := from
-	digits := func() {
-		for ; i < len(src) && '0' <= src[i] && src[i] <= '9'; i++ {
-			b.WriteRune(src[i])
-		}
-	}
-	if i < len(src) && src[i] == '-' {
-		b.WriteByte('-')
-		for i++; i < len(src) && strings.ContainsRune(" \t\r\n\f", src[i]); i++ {
-		}
-	}
-	digits()
-	if i < len(src) && src[i] == '.' {
-		b.WriteByte('.')
-		i++
-		digits()
-	}
-	if i < len(src) && (src[i] == 'e' || src[i] == 'E') {
-		b.WriteByte('e')
-		i++
-		if i < len(src) && (src[i] == '+' || src[i] == '-') {
-			b.WriteRune(src[i])
-			i++
-		}
-		digits()
-	}
-	return b.String()
+	return compactNumber.Replace(numberLiteral.FindString(string(src[min(from, len(src)):])))
 }
 
 // textLiteral returns the value of a text literal. It returns false if e is not one.
@@ -81,8 +60,8 @@ func textLiteral(e ast.Expr) (string, bool) {
 	return string(s), ok
 }
 
-// constant checks a call of timestamp or duration at compile time if its argument is a literal.
-func (r *rewriter) constant(c ast.CallExpr) *Error {
+// checkConstant checks a timestamp or duration whose argument is a literal.
+func (r *rewriter) checkConstant(c ast.CallExpr) *Error {
 	if c.IsMemberFunction() || len(c.Args()) != 1 || c.Args()[0].Kind() != ast.LiteralKind {
 		return nil
 	}
@@ -96,9 +75,8 @@ func (r *rewriter) constant(c ast.CallExpr) *Error {
 	return nil
 }
 
-// pattern checks the regular expression of matches at compile time, so that an error has a position. It refuses a
-// pattern that is not a literal.
-func (r *rewriter) pattern(c ast.CallExpr) *Error {
+// checkPattern checks a literal regular expression at compile time, so that the error has a position.
+func (r *rewriter) checkPattern(c ast.CallExpr) *Error {
 	if len(c.Args()) != 1 {
 		return nil // the checker reports it
 	}

@@ -39,10 +39,10 @@ func newRewriter(src string, a *ast.AST, names []variable) *rewriter {
 
 func (r *rewriter) at(e ast.Expr) common.Location { return r.info.GetStartLocation(e.ID()) }
 
-// condition rewrites an expression that must be a bool. If CEL's checker may not know the type of the expression,
-// condition adds a check at run time.
-func (r *rewriter) condition(e ast.Expr) *Error {
-	if err := r.value(e); err != nil {
+// rewriteCondition rewrites an expression that must be a bool. It adds a run-time check if the checker may not know its
+// type.
+func (r *rewriter) rewriteCondition(e ast.Expr) *Error {
+	if err := r.rewriteValue(e); err != nil {
 		return err
 	}
 	unknown := false
@@ -88,48 +88,48 @@ func (r *rewriter) id(e ast.Expr) int64 {
 	return r.nextID
 }
 
-// value rewrites an expression of any type.
-func (r *rewriter) value(e ast.Expr) *Error {
+// rewriteValue rewrites an expression of any type.
+func (r *rewriter) rewriteValue(e ast.Expr) *Error {
 	if text := r.sourceText(e); text != "" {
 		r.texts[e.ID()] = text
 	}
 	switch e.Kind() {
 	case ast.LiteralKind:
-		return r.literal(e)
+		return r.rewriteLiteral(e)
 	case ast.IdentKind:
-		return r.ident(e)
+		return r.noteIdent(e)
 	case ast.SelectKind:
-		return r.selection(e)
+		return r.rewriteSelection(e)
 	case ast.CallKind:
-		return r.call(e)
+		return r.rewriteCall(e)
 	case ast.ListKind:
-		return r.values(e.AsList().Elements()...)
+		return r.rewriteValues(e.AsList().Elements()...)
 	case ast.MapKind:
 		for _, entry := range e.AsMap().Entries() {
-			if err := r.values(entry.AsMapEntry().Key(), entry.AsMapEntry().Value()); err != nil {
+			if err := r.rewriteValues(entry.AsMapEntry().Key(), entry.AsMapEntry().Value()); err != nil {
 				return err
 			}
 		}
 		return nil
 	case ast.ComprehensionKind:
-		return r.comprehension(e)
+		return r.rewriteComprehension(e)
 	default:
 		return errorAt(r.at(e), "", "this makes a message, and there are none here")
 	}
 }
 
-func (r *rewriter) values(es ...ast.Expr) *Error {
+func (r *rewriter) rewriteValues(es ...ast.Expr) *Error {
 	for _, e := range es {
-		if err := r.value(e); err != nil {
+		if err := r.rewriteValue(e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ident records the variable that e reads. It refuses a whole image, which can only be compared (see comparison).
-func (r *rewriter) ident(e ast.Expr) *Error {
-	if r.image(e) {
+// noteIdent records the variable that e reads. A whole image can only be compared; see rewriteComparison.
+func (r *rewriter) noteIdent(e ast.Expr) *Error {
+	if r.isImage(e) {
 		text := e.AsIdent()
 		return errorAt(r.at(e), "read an attribute, as in "+text+".Status, or compare it with null or with another image",
 			"%s is an image as a whole", text)
@@ -138,8 +138,8 @@ func (r *rewriter) ident(e ast.Expr) *Error {
 	return nil
 }
 
-// image reports whether e names an image.
-func (r *rewriter) image(e ast.Expr) bool {
+// isImage reports whether e names an image.
+func (r *rewriter) isImage(e ast.Expr) bool {
 	return e.Kind() == ast.IdentKind && slices.ContainsFunc(r.names,
 		func(n variable) bool { return n.name == e.AsIdent() && n.t == imageType })
 }
@@ -165,23 +165,23 @@ func (r *rewriter) sourceText(e ast.Expr) string {
 			return e.AsIdent()
 		}
 	case ast.SelectKind:
-		if of := r.sourceText(e.AsSelect().Operand()); of != "" && !e.AsSelect().IsTestOnly() {
-			return of + "." + e.AsSelect().FieldName()
+		if operand := r.sourceText(e.AsSelect().Operand()); operand != "" && !e.AsSelect().IsTestOnly() {
+			return operand + "." + e.AsSelect().FieldName()
 		}
 	case ast.CallKind:
 		c := e.AsCall()
 		if c.FunctionName() != operators.Index || c.Args()[1].Kind() != ast.LiteralKind {
 			return ""
 		}
-		of := r.sourceText(c.Args()[0])
-		if of == "" {
+		operand := r.sourceText(c.Args()[0])
+		if operand == "" {
 			return ""
 		}
 		switch key := c.Args()[1].AsLiteral().(type) {
 		case types.String:
-			return of + "[" + strconv.Quote(string(key)) + "]"
+			return operand + "[" + strconv.Quote(string(key)) + "]"
 		case types.Int:
-			return of + "[" + strconv.FormatInt(int64(key), 10) + "]"
+			return operand + "[" + strconv.FormatInt(int64(key), 10) + "]"
 		}
 	}
 	return ""
@@ -217,16 +217,16 @@ type callOperand struct {
 	literal bool
 }
 
-// element reports whether e is the variable `each`, an element of the item.
-func (r *rewriter) element(e ast.Expr) bool {
+// isElement reports whether e is the element under for_each.
+func (r *rewriter) isElement(e ast.Expr) bool {
 	return e.Kind() == ast.IdentKind && e.AsIdent() == eachName && r.hasVariable(eachName)
 }
 
 // segments returns the path of an expression such as x.name, x["name"] or x[0], before the rewrite. each reports
 // whether the path begins at the element `each`. Otherwise it begins at an image. ok is false if e is not such a path.
 func (r *rewriter) segments(e ast.Expr) (path []item.Segment, each, ok bool) {
-	if r.image(e) || r.element(e) {
-		return nil, r.element(e), true
+	if r.isImage(e) || r.isElement(e) {
+		return nil, r.isElement(e), true
 	}
 	switch e.Kind() {
 	case ast.SelectKind:
@@ -249,17 +249,17 @@ func (r *rewriter) segments(e ast.Expr) (path []item.Segment, each, ok bool) {
 	return nil, false, false
 }
 
-// selection rewrites x.name and has(x.name). If x is an image, it leaves both as they are, because CEL reads an
-// attribute of an image directly. Otherwise it replaces them by lookups that accept null.
-func (r *rewriter) selection(e ast.Expr) *Error {
+// rewriteSelection rewrites x.name and has(x.name). If x is an image, both stay, because the name is an attribute.
+// Otherwise they become lookups that are safe for null.
+func (r *rewriter) rewriteSelection(e ast.Expr) *Error {
 	s := e.AsSelect()
 	r.notePath(e)
-	if r.image(s.Operand()) {
+	if r.isImage(s.Operand()) {
 		r.reads.names[s.Operand().AsIdent()] = true
 		r.reads.attribute(s.FieldName())
 		return nil
 	}
-	if err := r.value(s.Operand()); err != nil {
+	if err := r.rewriteValue(s.Operand()); err != nil {
 		return err
 	}
 	function := fnGet
@@ -271,12 +271,12 @@ func (r *rewriter) selection(e ast.Expr) *Error {
 	return nil
 }
 
-// index rewrites x[y] in the same way as x.name.
-func (r *rewriter) index(e ast.Expr) *Error {
+// rewriteIndex rewrites x[y] like x.name.
+func (r *rewriter) rewriteIndex(e ast.Expr) *Error {
 	args := e.AsCall().Args()
-	if !r.image(args[0]) {
+	if !r.isImage(args[0]) {
 		r.notePath(e)
-		if err := r.values(args...); err != nil {
+		if err := r.rewriteValues(args...); err != nil {
 			return err
 		}
 		e.SetKindCase(r.make.NewCall(e.ID(), fnGet, args...))
@@ -287,37 +287,37 @@ func (r *rewriter) index(e ast.Expr) *Error {
 		return errorAt(r.at(args[1]), `as in item["first-name"]`, "the name of an attribute must be a text in quotes")
 	}
 	e.SetKindCase(r.make.NewSelect(e.ID(), args[0], name))
-	return r.selection(e)
+	return r.rewriteSelection(e)
 }
 
-func (r *rewriter) call(e ast.Expr) *Error {
+func (r *rewriter) rewriteCall(e ast.Expr) *Error {
 	c := e.AsCall()
 	if c.IsMemberFunction() {
-		if err := r.value(c.Target()); err != nil {
+		if err := r.rewriteValue(c.Target()); err != nil {
 			return err
 		}
 	}
 	switch c.FunctionName() {
 	case operators.Index:
-		return r.index(e)
+		return r.rewriteIndex(e)
 	case operators.Equals, operators.NotEquals:
-		return r.comparison(e)
+		return r.rewriteComparison(e)
 	case operators.In:
 		if err := r.checkOperation(c.Args()[0], c.Args()[1]); err != nil {
 			return err
 		}
 	case operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot:
 		for _, arg := range c.Args() {
-			if err := r.condition(arg); err != nil {
+			if err := r.rewriteCondition(arg); err != nil {
 				return err
 			}
 		}
 		return nil
 	case operators.Conditional:
-		if err := r.condition(c.Args()[0]); err != nil {
+		if err := r.rewriteCondition(c.Args()[0]); err != nil {
 			return err
 		}
-		return r.values(c.Args()[1:]...)
+		return r.rewriteValues(c.Args()[1:]...)
 	case "number":
 		if len(c.Args()) == 1 && !c.IsMemberFunction() {
 			if n, ok := textLiteral(c.Args()[0]); ok {
@@ -325,21 +325,20 @@ func (r *rewriter) call(e ast.Expr) *Error {
 			}
 		}
 	case "timestamp", "duration":
-		if err := r.constant(c); err != nil {
+		if err := r.checkConstant(c); err != nil {
 			return err
 		}
 	case "matches":
-		if err := r.pattern(c); err != nil {
+		if err := r.checkPattern(c); err != nil {
 			return err
 		}
 	}
-	return r.values(c.Args()...)
+	return r.rewriteValues(c.Args()...)
 }
 
-// comparison rewrites == and !=. A comparison with null becomes a call of @null, so that null can be compared with any
-// type. A list or map in brackets moves to the right side. The value on the left side then decides whether both sides
-// are compared as sets.
-func (r *rewriter) comparison(e ast.Expr) *Error {
+// rewriteComparison rewrites == and !=. Null can be compared with any type. A list or map in brackets moves to the
+// right, because the value on the left side decides whether both are sets.
+func (r *rewriter) rewriteComparison(e ast.Expr) *Error {
 	c := e.AsCall()
 	a, b := c.Args()[0], c.Args()[1]
 	if err := r.checkOperation(a, b); err != nil {
@@ -348,33 +347,35 @@ func (r *rewriter) comparison(e ast.Expr) *Error {
 	if err := r.checkOperation(b, a); err != nil {
 		return err
 	}
-	whole := (r.image(a) || isNullLiteral(a)) && (r.image(b) || isNullLiteral(b))
+	comparesImages := (r.isImage(a) || isNullLiteral(a)) && (r.isImage(b) || isNullLiteral(b))
 	for _, side := range c.Args() {
-		if whole && r.image(side) {
+		if comparesImages && r.isImage(side) {
 			r.reads.names[side.AsIdent()] = true
 			if !isNullLiteral(a) && !isNullLiteral(b) {
 				r.reads.attribute("*")
 			}
-		} else if err := r.value(side); err != nil {
+		} else if err := r.rewriteValue(side); err != nil {
 			return err
 		}
 	}
 	switch {
 	case isNullLiteral(b):
+		r.replaceByNullTest(e, a)
 	case isNullLiteral(a):
-		a = b
-	default:
-		if a.Kind() == ast.ListKind || a.Kind() == ast.MapKind {
-			e.SetKindCase(r.make.NewCall(e.ID(), c.FunctionName(), b, a))
-		}
-		return nil
-	}
-	if c.FunctionName() == operators.Equals {
-		e.SetKindCase(r.make.NewCall(e.ID(), fnNull, a))
-	} else {
-		e.SetKindCase(r.make.NewCall(e.ID(), operators.LogicalNot, r.make.NewCall(r.id(e), fnNull, a)))
+		r.replaceByNullTest(e, b)
+	case a.Kind() == ast.ListKind || a.Kind() == ast.MapKind:
+		e.SetKindCase(r.make.NewCall(e.ID(), c.FunctionName(), b, a))
 	}
 	return nil
+}
+
+// replaceByNullTest replaces the comparison e of an operand with null.
+func (r *rewriter) replaceByNullTest(e, operand ast.Expr) {
+	if e.AsCall().FunctionName() == operators.Equals {
+		e.SetKindCase(r.make.NewCall(e.ID(), fnNull, operand))
+	} else {
+		e.SetKindCase(r.make.NewCall(e.ID(), operators.LogicalNot, r.make.NewCall(r.id(e), fnNull, operand)))
+	}
 }
 
 func isNullLiteral(e ast.Expr) bool {
@@ -406,15 +407,15 @@ func (r *rewriter) checkOperation(op, with ast.Expr) *Error {
 	return nil
 }
 
-// comprehension rewrites the loop that CEL makes from a macro such as exists.
-func (r *rewriter) comprehension(e ast.Expr) *Error {
+// rewriteComprehension rewrites the loop that CEL makes from a macro such as exists.
+func (r *rewriter) rewriteComprehension(e ast.Expr) *Error {
 	c := e.AsComprehension()
 	if r.hasVariable(c.IterVar()) {
 		return errorAt(r.at(e), "give the variable another name", "%s is the name of something else here", c.IterVar())
 	}
-	if err := r.value(c.IterRange()); err != nil {
+	if err := r.rewriteValue(c.IterRange()); err != nil {
 		return err
 	}
 	r.wrapInCall(c.IterRange(), fnEach)
-	return r.values(c.AccuInit(), c.LoopCondition(), c.LoopStep(), c.Result())
+	return r.rewriteValues(c.AccuInit(), c.LoopCondition(), c.LoopStep(), c.Result())
 }
