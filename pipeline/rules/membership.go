@@ -35,10 +35,7 @@ func membershipDetector(path item.Path, added bool) pipeline.Detector {
 		}
 		known := membersOf(from)
 		for _, e := range membersOf(to) {
-			for len(known) > 0 && known[0].compare(e) < 0 {
-				known = known[1:]
-			}
-			if len(known) > 0 && known[0].compare(e) == 0 {
+			if _, isKnown := slices.BinarySearchFunc(known, e, member.compare); isKnown {
 				continue
 			}
 			event := pipeline.Event{Path: path.String(), New: e.value}
