@@ -230,15 +230,9 @@ func (b *bounds) currentPressure(moving int) pressure {
 // memory of one paused partition is enough too. Clones do not count. all is the memory of these batches, and
 // byPartition is the same by partition.
 func (b *bounds) mostlyFilling(all amount, byPartition map[string]amount) bool {
-	if all.atLeastHalfOf(b.used.minus(b.cloned)) {
-		return true
-	}
-	for _, s := range b.paused {
-		if a := byPartition[s.name]; a.atLeastHalfOf(s.used.minus(s.cloned)) {
-			return true
-		}
-	}
-	return false
+	return all.atLeastHalfOf(b.used.minus(b.cloned)) || slices.ContainsFunc(b.paused, func(s *share) bool {
+		return byPartition[s.name].atLeastHalfOf(s.used.minus(s.cloned))
+	})
 }
 
 // pinnedBytes returns the memory of a page: its input and, once it is decoded, its changes. The index of the changes'
