@@ -310,12 +310,7 @@ func (t *Template) NamesItem() bool {
 
 // OfTable reports whether all changes of a table have the same result. The template then reads only {@table}.
 func (t *Template) OfTable() bool {
-	for _, h := range t.placeholders {
-		if h.source != fromTable {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(t.placeholders, func(h placeholder) bool { return h.source != fromTable })
 }
 
 // HasShard reports whether the template reads {@shard}.
