@@ -4,6 +4,7 @@
 package elements
 
 import (
+	"cmp"
 	"encoding/base64"
 	"strconv"
 
@@ -45,39 +46,37 @@ func (s *Spec) Of(dst []Element, m item.Image) ([]Element, error) {
 			redact.Field(s.Path.String()), v.Len(), most)
 	}
 	start := len(dst)
-	var err error
 	switch v.Kind() {
 	case item.KindL, item.KindSS, item.KindNS, item.KindBS:
 		for i, e := range v.Elements() {
-			x := Element{Position: i, Value: e}
-			if x.ID, err = s.identity(v.Kind(), &x); err != nil {
-				return dst[:start], err
-			}
-			dst = append(dst, x)
+			dst = append(dst, Element{Position: i, Value: e})
 		}
 	case item.KindM:
 		for name, e := range v.Members() {
-			x := Element{Position: len(dst) - start, ID: name, Value: e}
-			if x.ID, err = s.identity(v.Kind(), &x); err != nil {
-				return dst[:start], err
-			}
-			dst = append(dst, x)
+			dst = append(dst, Element{Position: len(dst) - start, ID: name, Value: e})
 		}
 	default:
 		return dst, errs.Errorf("%s is of the type %s, and not a list, a set or a map", redact.Field(s.Path.String()),
 			redact.Safe(v.Kind().String()))
 	}
-	if err := s.checkIdentities(dst[start:]); err != nil {
+	if err := s.identify(v.Kind(), dst[start:]); err != nil {
 		return dst[:start], err
 	}
 	return dst, nil
 }
 
-func (s *Spec) maxCount() int {
-	if s.Max == 0 {
-		return DefaultMax
+// identify sets the identities of the elements of a value. kind is the type of the value.
+func (s *Spec) identify(kind item.Kind, elements []Element) (err error) {
+	for i := range elements {
+		if elements[i].ID, err = s.identity(kind, &elements[i]); err != nil {
+			return err
+		}
 	}
-	return s.Max
+	return s.checkIdentities(elements)
+}
+
+func (s *Spec) maxCount() int {
+	return cmp.Or(s.Max, DefaultMax)
 }
 
 func isCollection(k item.Kind) bool { return k == item.KindL || k == item.KindM || k >= item.KindSS }
