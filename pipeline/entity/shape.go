@@ -74,22 +74,15 @@ func Find(shapes []*Shape, path []item.Segment) *Undeclared {
 			return nil // the wildcard matches the whole subtree
 		}
 		var next []*Shape
-		u := &Undeclared{Name: segment.Name, Path: before}
 		for _, s := range shapes {
-			u.Kind = s.Kind
 			inside, known := s.shapesAt(segment)
 			if known && inside == nil {
 				return nil // the values inside are not declared
 			}
-			for _, n := range s.Names() {
-				if !slices.Contains(u.Known, n) {
-					u.Known = append(u.Known, n)
-				}
-			}
 			next = append(next, inside...)
 		}
 		if len(next) == 0 {
-			return u
+			return newUndeclared(shapes, segment.Name, before)
 		}
 		shapes = next
 		switch {
@@ -105,8 +98,22 @@ func Find(shapes []*Shape, path []item.Segment) *Undeclared {
 	return nil
 }
 
-// shapesAt returns the shapes that the values inside s have at a segment (one name or index) of a path. known reports
-// whether there can be such values. If known is true and shapes is empty, they can have any shape.
+// newUndeclared returns the result for a name that none of the shapes at a path has.
+func newUndeclared(shapes []*Shape, name, path string) *Undeclared {
+	u := &Undeclared{Name: name, Path: path}
+	for _, s := range shapes {
+		u.Kind = s.Kind
+		for _, known := range s.Names() {
+			if !slices.Contains(u.Known, known) {
+				u.Known = append(u.Known, known)
+			}
+		}
+	}
+	return u
+}
+
+// shapesAt returns the shapes at a segment of a path. If any shape is possible there, known is true and shapes is
+// empty.
 func (s *Shape) shapesAt(segment item.Segment) (shapes []*Shape, known bool) {
 	inList := segment.Wild == item.NoWildcard && segment.Index >= 0 || segment.Wild == item.AnyElement
 	switch {
