@@ -115,17 +115,7 @@ func causeText(err error) (class, text string, ok bool) {
 		return "dns", "no address of " + e.Name, true
 	}
 	if e, ok := errors.AsType[syscall.Errno](err); ok {
-		text := e.Error()
-		if op, ok := errors.AsType[*net.OpError](err); ok {
-			text = op.Op + " " + op.Net
-			if op.Addr != nil {
-				text += " " + op.Addr.String()
-			}
-			text += ": " + e.Error()
-		} else if path, ok := errors.AsType[*fs.PathError](err); ok {
-			text = path.Op + ": " + e.Error() // without the path: that of an archive's object contains values
-		}
-		return errnoClass(e), text, true
+		return errnoClass(e), failedOperation(err) + e.Error(), true
 	}
 	for known, class := range map[error]string{
 		context.Canceled: "cancelled", context.DeadlineExceeded: "timeout", os.ErrDeadlineExceeded: "timeout",
@@ -153,6 +143,21 @@ func causeText(err error) (class, text string, ok bool) {
 		return "number", e.Func + ": " + e.Err.Error(), true
 	}
 	return "", "", false
+}
+
+// failedOperation returns the operation that a system call's error belongs to, followed by a colon. It returns "" if
+// the operation is unknown.
+func failedOperation(err error) string {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		if op.Addr == nil {
+			return op.Op + " " + op.Net + ": "
+		}
+		return op.Op + " " + op.Net + " " + op.Addr.String() + ": "
+	}
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return path.Op + ": " // without the path: that of an archive's object contains values
+	}
+	return ""
 }
 
 func errnoClass(e syscall.Errno) string {
