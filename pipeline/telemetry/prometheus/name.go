@@ -1,6 +1,7 @@
 package prometheus
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -48,31 +49,32 @@ var units = map[string]string{
 // braces adds nothing, and the unit 1 adds ratio to a gauge. A word that the name has already is not repeated.
 func familyName(name, unit string, k kind) string {
 	words := strings.FieldsFunc(name, func(r rune) bool { return !isNameRune(r) || r == '_' })
-	add := func(word string) {
-		words = slices.DeleteFunc(words, func(w string) bool { return w == word && (word == "total" || word == "ratio") })
-		if word != "" && !slices.Contains(words, word) {
-			words = append(words, word)
-		}
-	}
 	switch {
-	case strings.ContainsAny(unit, "{}"):
+	case strings.ContainsAny(unit, "{}"), unit == "1" && k != gauge:
 	case unit == "1":
-		if k == gauge {
-			add("ratio")
-		}
-	case units[unit] != "":
-		add(units[unit])
+		words = addSuffix(words, "ratio")
 	default:
-		add(labelName(unit))
+		words = addSuffix(words, cmp.Or(units[unit], labelName(unit)))
 	}
 	if k == counter {
-		add("total")
+		words = addSuffix(words, "total")
 	}
 	full := strings.Join(words, "_")
 	if full == "" || full[0] >= '0' && full[0] <= '9' {
 		return "_" + full
 	}
 	return full
+}
+
+// addSuffix adds a word to the words of a name that lack it. The words total and ratio move to the end.
+func addSuffix(words []string, suffix string) []string {
+	if suffix == "total" || suffix == "ratio" {
+		words = slices.DeleteFunc(words, func(w string) bool { return w == suffix })
+	}
+	if suffix == "" || slices.Contains(words, suffix) {
+		return words
+	}
+	return append(words, suffix)
 }
 
 // labelName returns an attribute's key with underscores for what a label cannot have.
