@@ -32,7 +32,7 @@ func differingPairs(old, new Image) pairs { return pairs{from: old, to: new, fro
 // next moves to the next pair. It returns false after the last pair.
 func (p *pairs) next() bool {
 	for p.fromIndex++; p.fromIndex < p.from.Len(); p.fromIndex++ {
-		differ := false // the values differ; a comparison by meaning is not needed
+		differ := false // the bytes show that the values differ; no comparison by meaning is needed
 		p.toIndex = -1
 		if p.expected < p.to.Len() {
 			n, end := equalAttrs(&p.from, &p.to, p.fromIndex, p.expected)
@@ -99,7 +99,7 @@ type nameSearch struct {
 	index map[string]int // index by name, built after many steps: an item may have tens of thousands of attributes
 }
 
-// find returns the index of the attribute with this name, or -1. It searches from the index from on, then before it.
+// find returns the index of the attribute with this name, or -1. It searches from the index start on, then before it.
 func (s *nameSearch) find(m *Image, start int, name string) int {
 	n := m.Len()
 	if s.steps > 64+16*n {
@@ -119,11 +119,10 @@ func (s *nameSearch) find(m *Image, start int, name string) int {
 		if pos >= n {
 			pos -= n
 		}
-		if a := m.Index()[pos]; len(name) == a.NameLen() || !a.Plain() {
-			if a.Text(m.Bytes()) == name {
-				s.steps += i
-				return pos
-			}
+		a := m.Index()[pos]
+		if mayBeEqual := len(name) == a.NameLen() || !a.Plain(); mayBeEqual && a.Text(m.Bytes()) == name {
+			s.steps += i
+			return pos
 		}
 	}
 	s.steps += n
