@@ -114,15 +114,9 @@ func (e embeddedStruct) collect(found map[string][]*structField, next []embedded
 		if sf.Anonymous && tag.name == "" && ft.Kind() == reflect.Struct {
 			if at := slices.IndexFunc(next, func(n embeddedStruct) bool { return n.typ == ft }); at >= 0 {
 				next[at].twice = true
-				continue
+			} else {
+				next = append(next, e.inner(sf, ft, index, offset))
 			}
-			inner := embeddedStruct{typ: ft, index: index, pointers: e.pointers, offset: offset}
-			if ft != sf.Type {
-				inner.pointers = append(slices.Clone(e.pointers),
-					embeddedPointer{offset: offset, elem: ft, exported: sf.IsExported()})
-				inner.offset = 0
-			}
-			next = append(next, inner)
 			continue
 		}
 		if !sf.IsExported() && ft.Kind() != reflect.Struct {
@@ -137,6 +131,15 @@ func (e embeddedStruct) collect(found map[string][]*structField, next []embedded
 		}
 	}
 	return next
+}
+
+// inner returns the struct of the type t that the field sf of e embeds, or embeds a pointer to.
+func (e embeddedStruct) inner(sf reflect.StructField, t reflect.Type, index []int, offset uintptr) embeddedStruct {
+	if t == sf.Type {
+		return embeddedStruct{typ: t, index: index, pointers: e.pointers, offset: offset}
+	}
+	pointer := embeddedPointer{offset: offset, elem: t, exported: sf.IsExported()}
+	return embeddedStruct{typ: t, index: index, pointers: append(slices.Clone(e.pointers), pointer)}
 }
 
 // fieldSet finds the fields of a struct by the names of attributes.
