@@ -13,37 +13,37 @@ var (
 // trailing zeros do not count), or if the magnitude is out of range. The error does not have s.
 func Parse[T string | []byte](s T) (Decimal, error) {
 	var (
-		c        uint128 // coefficient, without trailing zeros
-		n        int     // significant digits in c
-		zeros    int     // zeros after these digits that are not in c yet, because another digit may follow
-		fraction int     // digits after the point
-		seen     bool    // at least one digit was read
-		point    bool    // the point was read
-		i        int
-		neg      bool
-		tooLong  bool
+		c          uint128 // coefficient, without trailing zeros
+		n          int     // significant digits in c
+		zeros      int     // zeros after these digits that are not in c yet, because another digit may follow
+		fraction   int     // digits after the point
+		hasDigits  bool    // at least one digit was read
+		hasPoint   bool    // the point was read
+		i          int
+		isNegative bool
+		isTooLong  bool
 	)
 	if i < len(s) && (s[i] == '-' || s[i] == '+') {
-		neg = s[i] == '-'
+		isNegative = s[i] == '-'
 		i++
 	}
 	for ; i < len(s); i++ {
 		b := s[i]
-		if b == '.' && !point {
-			point = true
+		if b == '.' && !hasPoint {
+			hasPoint = true
 			continue
 		}
 		if b < '0' || b > '9' {
 			break
 		}
-		seen = true
-		if point {
+		hasDigits = true
+		if hasPoint {
 			fraction++
 		}
 		switch {
 		case b != '0':
 			if n += zeros + 1; n > MaxDigits {
-				tooLong = true // the syntax of the rest must still be checked
+				isTooLong = true // the syntax of the rest must still be checked
 				break
 			}
 			if zeros == 0 && n < maxPow10 { // nearly all numbers
@@ -56,7 +56,7 @@ func Parse[T string | []byte](s T) (Decimal, error) {
 			zeros++
 		}
 	}
-	if !seen {
+	if !hasDigits {
 		return Decimal{}, errSyntax
 	}
 	exp := zeros - fraction
@@ -67,7 +67,7 @@ func Parse[T string | []byte](s T) (Decimal, error) {
 		}
 		exp += e
 	}
-	if tooLong {
+	if isTooLong {
 		return Decimal{}, errDigits
 	}
 	if n == 0 {
@@ -79,7 +79,7 @@ func Parse[T string | []byte](s T) (Decimal, error) {
 	case magnitude < minMagnitude:
 		return Decimal{}, errSmall
 	}
-	return Decimal{hi: c.hi, lo: c.lo, exp: int16(exp), neg: neg}, nil
+	return Decimal{hi: c.hi, lo: c.lo, exp: int16(exp), neg: isNegative}, nil
 }
 
 // scanExponent reads an exponent: e or E, an optional sign, digits. It stops counting at a billion: such a magnitude is
