@@ -180,10 +180,8 @@ func (v *View) Unique() []string {
 	for _, c := range v.Key {
 		bound = append(bound, c.Template.BoundNames()...)
 	}
-	for _, name := range v.unique {
-		if !slices.Contains(bound, name) {
-			return nil
-		}
+	if slices.ContainsFunc(v.unique, func(name string) bool { return !slices.Contains(bound, name) }) {
+		return nil
 	}
 	return v.unique
 }

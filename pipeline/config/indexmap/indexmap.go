@@ -96,9 +96,6 @@ func CheckScaledFloat(mappings map[string]any, path string, rename map[string]st
 		}
 		field = inner
 	}
-	if kind, _ := field["type"].(string); kind == "scaled_float" {
-		return nil
-	}
 	kind, _ := field["type"].(string)
 	switch kind {
 	case "long", "integer", "short", "byte", "double", "float", "half_float", "unsigned_long", "keyword", "text":
