@@ -110,8 +110,8 @@ func (s *Scanner) appendPathTo(path []byte, i, target int, context InputContext)
 			}
 			return s.appendPathTo(path, i, target, childContext(context, name))
 		}
-		done := false
-		if i, done = s.Separator(end, opening+2); done {
+		ended := false
+		if i, ended = s.Separator(end, opening+2); ended {
 			return path
 		}
 	}

@@ -125,8 +125,8 @@ func (s *Scanner) readColon(i int) int {
 }
 
 // Separator reads the comma or the closing bracket after a member or an element. After a comma, next is the start of
-// the next member or element. After the closing bracket, done is true.
-func (s *Scanner) Separator(i int, closing byte) (next int, done bool) {
+// the next member or element. After the closing bracket, ended is true.
+func (s *Scanner) Separator(i int, closing byte) (next int, ended bool) {
 	c := s.Peek(i)
 	if c <= ' ' {
 		i = s.SkipSpace(i)

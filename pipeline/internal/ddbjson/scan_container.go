@@ -36,7 +36,7 @@ func (s *Scanner) members(i, depth int) int {
 	if i = s.SkipSpace(i + 1); s.Peek(i) == '}' {
 		return i + 1
 	}
-	for done := false; !done; {
+	for ended := false; !ended; {
 		if s.Peek(i) != '"' {
 			return s.Fail(i, ErrToken)
 		}
@@ -44,7 +44,7 @@ func (s *Scanner) members(i, depth int) int {
 		var nameEnd, content int
 		escaped := false
 		if depth == 0 && s.previous.hasNext() {
-			if i, done = s.takeEqual(i); done {
+			if i, ended = s.takeEqual(i); ended {
 				break
 			}
 			nameEnd, content, tag, escaped = s.previous.expectedHead(i)
@@ -63,11 +63,11 @@ func (s *Scanner) members(i, depth int) int {
 			return -1
 		}
 		if i = next + 1; i >= len(b) || b[next] != ',' || b[i] != '"' {
-			if i, done = s.Separator(next, '}'); i < 0 {
+			if i, ended = s.Separator(next, '}'); i < 0 {
 				return -1
 			}
 		}
-		if next = i; !done {
+		if next = i; !ended {
 			next++ // after the quote
 		}
 		origin := s.origin
@@ -117,8 +117,8 @@ func (s *Scanner) checkNames(i, base int) int {
 	for _, a := range s.stack[base:] {
 		escaped = escaped || a.escaped()
 	}
-	if second := s.names.indexOfDuplicate(s.Input[s.origin:], s.stack[base:], escaped); second >= 0 {
-		return s.Fail(s.origin+s.stack[base+second].NameStart(), errDuplicate)
+	if repeated := s.names.indexOfDuplicate(s.Input[s.origin:], s.stack[base:], escaped); repeated >= 0 {
+		return s.Fail(s.origin+s.stack[base+repeated].NameStart(), errDuplicate)
 	}
 	return i
 }
@@ -134,12 +134,12 @@ func (s *Scanner) elements(i, depth int) int {
 	if i = s.SkipSpace(i + 1); s.Peek(i) == ']' {
 		return i + 1
 	}
-	for done := false; !done; {
+	for ended := false; !ended; {
 		_, _, _, next := s.Value(i, depth)
 		if next < 0 {
 			return -1
 		}
-		if i, done = s.Separator(next, ']'); i < 0 {
+		if i, ended = s.Separator(next, ']'); i < 0 {
 			return -1
 		}
 	}
@@ -157,7 +157,7 @@ func (s *Scanner) set(i int, tag Tag) int {
 	}
 	base, escapes := len(s.stack), s.Escapes
 	s.numbers = s.numbers[:0]
-	for done := false; !done; {
+	for ended := false; !ended; {
 		if s.Peek(i) != '"' {
 			return s.Fail(i, ErrWantString)
 		}
@@ -176,13 +176,13 @@ func (s *Scanner) set(i int, tag Tag) int {
 			return -1
 		}
 		s.stack = append(s.stack, packName(from-s.origin, to-s.origin))
-		if i, done = s.Separator(to+1, ']'); i < 0 {
+		if i, ended = s.Separator(to+1, ']'); i < 0 {
 			return -1
 		}
 	}
-	var second int // index of a member that equals an earlier one, or -1
+	var repeated int // index of a member that equals an earlier one, or -1
 	if tag == TagNS {
-		second = duplicateNumber(s.numbers)
+		repeated = duplicateNumber(s.numbers)
 	} else {
 		escaped := s.Escapes != escapes
 		for n := range s.stack[base:] {
@@ -190,10 +190,10 @@ func (s *Scanner) set(i int, tag Tag) int {
 				s.stack[base+n] |= attrEscaped
 			}
 		}
-		second = s.names.indexOfDuplicate(s.Input[s.origin:], s.stack[base:], escaped)
+		repeated = s.names.indexOfDuplicate(s.Input[s.origin:], s.stack[base:], escaped)
 	}
-	if second >= 0 {
-		return s.Fail(s.origin+s.stack[base+second].NameStart(), errMember)
+	if repeated >= 0 {
+		return s.Fail(s.origin+s.stack[base+repeated].NameStart(), errMember)
 	}
 	s.stack = s.stack[:base]
 	return i

@@ -28,7 +28,7 @@ func (s *Scanner) skip(i, depth int) int {
 		if i = s.SkipSpace(i + 1); s.Peek(i) == closing {
 			return i + 1
 		}
-		for done := false; !done; {
+		for ended := false; !ended; {
 			if c == '{' {
 				if _, i = s.Field(i); i < 0 {
 					return -1
@@ -37,7 +37,7 @@ func (s *Scanner) skip(i, depth int) int {
 			if i = s.skip(i, depth+1); i < 0 {
 				return -1
 			}
-			if i, done = s.Separator(i, closing); i < 0 {
+			if i, ended = s.Separator(i, closing); i < 0 {
 				return -1
 			}
 		}
