@@ -81,7 +81,7 @@ func (r *recordReader) readObject(i int, field func(name []byte, valueAt int) in
 	if i = r.SkipSpace(i + 1); r.Peek(i) == '}' {
 		return i + 1
 	}
-	for done := false; !done; {
+	for ended := false; !ended; {
 		name, valueAt := r.Field(i)
 		if valueAt < 0 {
 			return -1
@@ -90,7 +90,7 @@ func (r *recordReader) readObject(i int, field func(name []byte, valueAt int) in
 		if next < 0 {
 			return -1
 		}
-		if i, done = r.Separator(next, '}'); i < 0 {
+		if i, ended = r.Separator(next, '}'); i < 0 {
 			return -1
 		}
 	}
@@ -140,11 +140,11 @@ func (r *recordReader) readArray(i int) int {
 	if i = r.SkipSpace(i + 1); r.Peek(i) == ']' {
 		return i + 1
 	}
-	for done := false; !done; {
+	for ended := false; !ended; {
 		if i = r.readRecord(i, false); i < 0 {
 			return -1
 		}
-		if i, done = r.Separator(i, ']'); i < 0 {
+		if i, ended = r.Separator(i, ']'); i < 0 {
 			return -1
 		}
 	}

@@ -44,8 +44,8 @@ func (r *recordReader) equalBytes(i, earlier int) int {
 }
 
 // takeEqualFields copies the fields from i on that equal those of the previous record. n is the entry of the first
-// field. It returns the position and the entry of the next field. If done is set, the object ended before next.
-func (r *recordReader) takeEqualFields(previous previousFields, i, n int, c *Change) (next, entry int, done bool) {
+// field. It returns the position and the entry of the next field. If ended is set, the object ended before next.
+func (r *recordReader) takeEqualFields(previous previousFields, i, n int, c *Change) (next, entry int, ended bool) {
 	equal := r.equalBytes(i, previous[n].start)
 	for n < len(previous) {
 		f := &previous[n]

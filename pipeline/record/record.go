@@ -72,12 +72,12 @@ func (r *recordReader) fields(i int, c *Change) int {
 	if r.Peek(i) != '{' {
 		return r.Fail(i, errRecord)
 	}
-	return r.object(i, c, recordNames, &r.recordFields)
+	return r.readFields(i, c, recordNames, &r.recordFields)
 }
 
-// object reads the fields of an object, and keeps their positions in previous. null is an object without fields. names
-// has the field of a name.
-func (r *recordReader) object(i int, c *Change, names map[string]field, previous *previousFields) int {
+// readFields reads the fields of an object, and keeps their positions in previous. null is an object without fields.
+// names has the field of a name.
+func (r *recordReader) readFields(i int, c *Change, names map[string]field, previous *previousFields) int {
 	switch r.Peek(i) {
 	case 'n':
 		return r.Word(i, "null")
@@ -89,10 +89,10 @@ func (r *recordReader) object(i int, c *Change, names map[string]field, previous
 		return i + 1
 	}
 	n := 0
-	for done := false; !done; n++ {
+	for ended := false; !ended; n++ {
 		f, valueAt := fieldOther, 0
 		if n < len(*previous) {
-			if i, n, done = r.takeEqualFields(*previous, i, n, c); done {
+			if i, n, ended = r.takeEqualFields(*previous, i, n, c); ended {
 				break
 			}
 			if n < len(*previous) {
@@ -115,13 +115,13 @@ func (r *recordReader) object(i int, c *Change, names map[string]field, previous
 				return -1
 			}
 		}
-		if i, done = r.Separator(next, '}'); i < 0 {
+		if i, ended = r.Separator(next, '}'); i < 0 {
 			return -1
 		}
 		if n == len(*previous) || (*previous)[n].field != f {
 			previous.align(n, f)
 		}
-		(*previous)[n] = previousField{start: start, value: valueAt, end: i, field: f, last: done}
+		(*previous)[n] = previousField{start: start, value: valueAt, end: i, field: f, last: ended}
 	}
 	*previous = (*previous)[:n]
 	return i
@@ -167,11 +167,11 @@ func (r *recordReader) readField(f field, i int, c *Change) int {
 	case fieldTable:
 		return r.textField(i, &c.Table)
 	case fieldIdentity:
-		return r.object(i, c, identityNames, r.noPreviousFields())
+		return r.readFields(i, c, identityNames, r.noPreviousFields())
 	case fieldDynamoDB:
-		return r.object(i, c, streamNames, &r.streamFields)
+		return r.readFields(i, c, streamNames, &r.streamFields)
 	case fieldKinesis:
-		return r.object(i, c, kinesisNames, r.noPreviousFields())
+		return r.readFields(i, c, kinesisNames, r.noPreviousFields())
 	case fieldMetadata:
 		return r.imageField(i, &r.metadata, item.Image{})
 	case fieldRecords:

@@ -184,7 +184,7 @@ func (r *recordReader) hasAttributes(i int) bool {
 	if next < 0 {
 		return true
 	}
-	if _, done := r.Separator(next, '}'); !done { // a value has only one tag
+	if _, ended := r.Separator(next, '}'); !ended { // a value has only one tag
 		return true
 	}
 	return tag != ddbjson.TagM || !r.hasAttributes(at)
@@ -196,7 +196,7 @@ func (r *recordReader) readLineFields(i int, c *Change) int {
 	case itemForm:
 		return r.readItemLine(i, c)
 	case changeForm:
-		return r.object(i, c, lineNames, &r.recordFields)
+		return r.readFields(i, c, lineNames, &r.recordFields)
 	}
 	return r.imageField(i, &c.New, r.similarImage(item.Image{}, fieldNew))
 }
@@ -332,7 +332,7 @@ func (r *recordReader) failKey(name string, err error) bool {
 func (r *recordReader) recoverLine(i int, c *Change) {
 	switch r.form {
 	case changeForm:
-		r.object(i, c, lineNames, &r.recordFields)
+		r.readFields(i, c, lineNames, &r.recordFields)
 		return
 	case itemForm:
 		if _, i = r.Field(r.SkipSpace(i + 1)); i < 0 {
