@@ -53,7 +53,7 @@ func (w *comparison) compareImages(segs []Segment, old, new Image) bool {
 	case NoWildcard:
 		o, _ := old.Get(seg.Name)
 		n, _ := new.Get(seg.Name)
-		return w.member(seg.Name, rest, o, n)
+		return w.compareMember(seg.Name, rest, o, n)
 	case wholeSubtree:
 		if EqualButReplicated(old, new) {
 			return false
@@ -62,7 +62,7 @@ func (w *comparison) compareImages(segs []Segment, old, new Image) bool {
 	default:
 		if w.yield != nil { // sorted by name, because the ids of events depend on the order
 			for _, p := range differingByName(old, new) {
-				if w.member(p.name, rest, p.old, p.new) {
+				if w.compareMember(p.name, rest, p.old, p.new) {
 					return true
 				}
 			}
@@ -87,22 +87,22 @@ func (w *comparison) compareValues(segs []Segment, old, new Value) bool {
 		return !old.Equal(new) && w.handleDifference(old, new)
 	}
 	seg, rest := segs[0], segs[1:]
-	inside := seg.Wild == allInside && old.kind == new.kind
-	if inside {
+	isInside := seg.Wild == allInside && old.kind == new.kind
+	if isInside {
 		rest = segs
 	}
 	switch {
-	case seg.Wild == AnyMember, inside && old.kind == KindM:
+	case seg.Wild == AnyMember, isInside && old.kind == KindM:
 		for _, p := range differingMembers(old, new) {
-			if w.member(p.name, rest, p.old, p.new) {
+			if w.compareMember(p.name, rest, p.old, p.new) {
 				return true
 			}
 		}
 		return false
-	case seg.Wild == AnyElement, inside && old.kind == KindL:
+	case seg.Wild == AnyElement, isInside && old.kind == KindL:
 		p := differingElements(old, new)
 		for p.next() {
-			if w.element(p.index, rest, p.old, p.new) {
+			if w.compareElement(p.index, rest, p.old, p.new) {
 				return true
 			}
 		}
@@ -110,15 +110,15 @@ func (w *comparison) compareValues(segs []Segment, old, new Value) bool {
 	case seg.Wild == allInside:
 		return w.handleDifference(old, new)
 	case seg.Index >= 0:
-		return w.element(seg.Index, rest, listElement(old, seg.Index), listElement(new, seg.Index))
+		return w.compareElement(seg.Index, rest, listElement(old, seg.Index), listElement(new, seg.Index))
 	default:
 		o, _ := old.Get(seg.Name)
 		n, _ := new.Get(seg.Name)
-		return w.member(seg.Name, rest, o, n)
+		return w.compareMember(seg.Name, rest, o, n)
 	}
 }
 
-func (w *comparison) member(name string, rest []Segment, old, new Value) bool {
+func (w *comparison) compareMember(name string, rest []Segment, old, new Value) bool {
 	pathLen := len(w.path)
 	if w.yield != nil {
 		w.path = ddbjson.AppendMember(w.path, name)
@@ -128,7 +128,7 @@ func (w *comparison) member(name string, rest []Segment, old, new Value) bool {
 	return stop
 }
 
-func (w *comparison) element(i int, rest []Segment, old, new Value) bool {
+func (w *comparison) compareElement(i int, rest []Segment, old, new Value) bool {
 	pathLen := len(w.path)
 	if w.yield != nil {
 		w.path = ddbjson.AppendElement(w.path, i)
