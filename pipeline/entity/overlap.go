@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,12 +79,7 @@ var anyKey = &Pattern{src: "{any}", literals: []string{"", ""}, names: []string{
 // matches every text. commonText runs the machines of both patterns side by side, and searches their pairs of states
 // breadth first.
 func commonText(a, b *Pattern) (string, bool) {
-	if a == nil {
-		a = anyKey
-	}
-	if b == nil {
-		b = anyKey
-	}
+	a, b = cmp.Or(a, anyKey), cmp.Or(b, anyKey)
 	type pair struct{ a, b state }
 	type reached struct {
 		from pair
