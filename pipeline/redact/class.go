@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -47,9 +48,7 @@ func (c Class) Errorf(format string, args ...any) error {
 		}
 		if class, field, _ := describe(cause); class != UnknownClass {
 			e.class = class
-			if e.field == "" {
-				e.field = field
-			}
+			e.field = cmp.Or(e.field, field)
 			break
 		}
 	}

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -82,10 +83,7 @@ func describe(err error) (class, field, text string) {
 	if !ok {
 		known, text = UnknownClass, fmt.Sprintf("%T", lastCause(err))
 	}
-	if class == "" {
-		class = known
-	}
-	return class, field, text
+	return cmp.Or(class, known), field, text
 }
 
 // systemText describes an error of the runtime, the operating system or the network, or a panic. It returns false for
