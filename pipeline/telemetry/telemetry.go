@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,28 +61,27 @@ type Telemetry struct {
 	shutdown []func(context.Context) error
 }
 
+// withDefaults returns the options with their defaults, and with a Writer that is safe for concurrent use.
+func (o Options) withDefaults() Options {
+	if o.Environ == nil {
+		o.Environ = os.Getenv
+	}
+	o.Writer = &lockedWriter{w: cmp.Or[io.Writer](o.Writer, os.Stdout)}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	if o.Lambda {
+		o.Patience = cmp.Or(o.Patience, 2*time.Second)
+	}
+	o.Patience = cmp.Or(o.Patience, 10*time.Second)
+	return o
+}
+
 // Start sets up what o and the environment ask for, and starts the exporters. The error names the
 // wrong variable. Start makes no call, except to the task's metadata on ECS, for at most a second.
 func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	if o.Pipeline == "" {
 		return nil, errors.New("telemetry: Options.Pipeline is empty: give the pipeline's name")
 	}
-	if o.Environ == nil {
-		o.Environ = os.Getenv
-	}
-	if o.Writer == nil {
-		o.Writer = os.Stdout
-	}
-	o.Writer = &lockedWriter{w: o.Writer}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Patience == 0 {
-		o.Patience = 10 * time.Second
-		if o.Lambda {
-			o.Patience = 2 * time.Second
-		}
-	}
+	o = o.withDefaults()
 	t := &Telemetry{
 		Tracer: tracenoop.NewTracerProvider(), Meter: metricnoop.NewMeterProvider(),
 		Propagator: propagation.NewCompositeTextMapPropagator(),
