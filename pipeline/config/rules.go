@@ -89,10 +89,7 @@ var regionName = regexp.MustCompile(`^[a-z]{2,}(-[a-z]+)+-[0-9]+$`)
 // sink receives.
 func (c *checker) checkEvents() {
 	names := texts(c.cfg.Detectors, func(d Detector) string { return d.Name })
-	used := make(map[string]bool)
-	custom := false // there is a custom sink, which receives every event
 	for _, s := range c.sinks {
-		custom = custom || s.Custom != nil
 		if s.Notify == nil {
 			continue
 		}
@@ -105,12 +102,12 @@ func (c *checker) checkEvents() {
 				"no detector is named %s", yamlbind.Quoted(name))
 			c.FailIf(slices.Contains(s.Notify.Events[:j], name), e, "remove one of them",
 				"%s stands twice", yamlbind.Quoted(name))
-			used[name] = true
 		}
 	}
 	for i := range c.cfg.Detectors {
-		if d := &c.cfg.Detectors[i]; !used[d.Name] && !custom {
-			c.Warn(d, "name it in the events of a notify sink, or remove it", "nobody uses the events of this detector")
-		}
+		d := &c.cfg.Detectors[i]
+		isUsed := slices.ContainsFunc(c.sinks, func(s *Sink) bool { return s.receivesEvents(d.Name) })
+		c.WarnIf(!isUsed, d, "name it in the events of a notify sink, or remove it",
+			"nobody uses the events of this detector")
 	}
 }

@@ -177,16 +177,7 @@ func (c *checker) shapesOf(sc *entity.Scope) []*entity.Shape {
 func (c *checker) declaredKind(sc *entity.Scope, name string) item.Kind {
 	shapes := c.shapesOf(sc)
 	if shapes == nil {
-		kind := c.cfg.Attributes[name]
-		for _, e := range c.entitySet().All() {
-			if e.Attributes == nil {
-				continue
-			}
-			if m := e.Attributes.Member(name); m != nil && m.Kind != kind {
-				return item.Absent // it differs by entity
-			}
-		}
-		return kind
+		return c.kindInFile(name)
 	}
 	kind := item.Absent
 	for i, s := range shapes {
@@ -199,8 +190,22 @@ func (c *checker) declaredKind(sc *entity.Scope, name string) item.Kind {
 	return kind
 }
 
-// shapeOf returns the declared shape of an entity's items. It has the attributes of the entity, its key attributes, the
-// TTL attribute, and `attributes` at the top of the file.
+// kindInFile returns the type that `attributes` at the top declares, unless an entity declares another one.
+func (c *checker) kindInFile(name string) item.Kind {
+	kind := c.cfg.Attributes[name]
+	for _, e := range c.entitySet().All() {
+		if e.Attributes == nil {
+			continue
+		}
+		if m := e.Attributes.Member(name); m != nil && m.Kind != kind {
+			return item.Absent
+		}
+	}
+	return kind
+}
+
+// shapeOf returns the declared shape of an entity's items: the attributes of the entity, of its key, of `attributes` at
+// the top, and of the TTL.
 func (c *checker) shapeOf(e *entity.Entity) *entity.Shape {
 	s := &entity.Shape{Kind: item.KindM}
 	if e.Attributes != nil {

@@ -34,28 +34,24 @@ func (c *checker) checkNames() {
 	warned := make(map[string]bool)
 	c.eachReader(func(sc *entity.Scope) *nameCheck {
 		n := &nameCheck{c: c, shapes: c.shapesOf(sc), scope: sc}
-		if n.shapes != nil {
-			n.report = func(v *value, line, column int, u *entity.Undeclared) {
-				if u.Path == "" && c.failMisreads(sc, u.Name) {
-					return
-				}
+		areComplete := n.shapes != nil
+		if !areComplete {
+			n.shapes = c.knownShapes(sc)
+		}
+		n.report = func(v *value, line, column int, u *entity.Undeclared) {
+			name := u.Path + "\x00" + u.Name
+			switch {
+			case u.Path == "" && c.failMisreads(sc, u.Name), !areComplete && warned[name]:
+				return
+			case areComplete:
 				message, hint := c.undeclaredInScope(u, sc)
 				c.FailWithin(v, line, column, message, n.refineHint(v, u, hint))
-				c.undeclared[v] = true
-			}
-			return n
-		}
-		n.shapes = c.knownShapes(sc)
-		n.report = func(v *value, line, column int, u *entity.Undeclared) {
-			if u.Path == "" && sc != nil && c.failMisreads(sc, u.Name) {
-				return
-			}
-			if name := u.Path + "\x00" + u.Name; !warned[name] {
+			default:
 				warned[name] = true
-				c.undeclared[v] = true
 				message, hint := c.undeclaredMessage(u)
 				c.WarnWithin(v, line, column, message, n.refineHint(v, u, hint))
 			}
+			c.undeclared[v] = true
 		}
 		return n
 	})
@@ -71,10 +67,9 @@ func (c *checker) eachReader(newCheck func(*entity.Scope) *nameCheck) {
 		}
 	}
 	for _, s := range c.sinks {
-		if v := c.ValueOf(s); v != nil && len(v.Entries) == 1 {
-			if kind := v.Entries[0]; !c.hasBrokenOf(s) {
-				newCheck(c.scopeOf(s)).check(kind, kind.Get("for_each"))
-			}
+		if v := c.ValueOf(s); v != nil && len(v.Entries) == 1 && !c.hasBrokenOf(s) {
+			kind := v.Entries[0]
+			newCheck(c.scopeOf(s)).check(kind, kind.Get("for_each"))
 		}
 	}
 	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {

@@ -202,10 +202,10 @@ func (c *checker) isSource(table string) bool {
 // refuseSelfFeeding refuses rows in a source table if the sink could read its own rows as items of that table.
 func (c *checker) refuseSelfFeeding(r rows) {
 	when := r.sink.WhenItem
-	if r.ofNoEntity() || c.hasBrokenOf(r.sink) {
+	if r.ofNoEntity() || c.hasBrokenOf(r.sink) || !c.isSource(r.table.Name) {
 		return
 	}
-	if !c.isSource(r.table.Name) || when == nil && c.Has(&r.sink.WhenItem) { // a wrong `when` has a problem
+	if when == nil && c.Has(&r.sink.WhenItem) { // a wrong `when` is already reported
 		return
 	}
 	hint := "give the " + r.noun + " a table of its own, or a `when` that its rows do not meet"
@@ -214,13 +214,13 @@ func (c *checker) refuseSelfFeeding(r rows) {
 		return
 	}
 	row := slices.Concat(r.attributeNames, texts(*r.key, columnName))
-	copies := r.sink.View != nil && r.sink.View.AllAttributes
-	for _, p := range when.Paths() {
-		if p == "*" || copies || slices.Contains(row, p) {
-			c.Fail(r.table, hint,
-				"the %s could feed itself: it writes into its source table, and its rows have what `when` reads (%s)", r.noun, p)
-			return
-		}
+	copiesItem := r.sink.View != nil && r.sink.View.AllAttributes
+	isInRow := func(path string) bool { return path == "*" || copiesItem || slices.Contains(row, path) }
+	if i := slices.IndexFunc(when.Paths(), isInRow); i >= 0 {
+		c.Fail(r.table, hint,
+			"the %s could feed itself: it writes into its source table, and its rows have what `when` reads (%s)",
+			r.noun, when.Paths()[i])
+		return
 	}
 	empty, err := item.Parse([]byte("{}"))
 	if err != nil {

@@ -93,14 +93,17 @@ func (c *checker) checkDeadLetters() {
 		c.Warn(&d.Dir, "give dead_letters a bucket or a queue; or write leases: {file: PATH} where one consumer is all",
 			"leases in a table are for consumers on several hosts, and a folder is one host's: each would keep letters that the others, and a redrive there, do not see")
 	}
-	if e := c.ValueOf(&d.MaxHold); c.Sound(e) {
-		switch hold := yamlbind.As[time.Duration](e); {
-		case hold <= 0:
-			c.Fail(e, "write a duration such as 12h", "a change must be tried for some time before it is given up")
-		case hold >= streamRetention:
-			c.Fail(e, "write less, so that time is left for what waits behind it: 12h is the default",
-				"a stream keeps records for 24 h: what is held that long is lost before it is given up")
-		}
+	c.checkMaxHold(c.ValueOf(&d.MaxHold))
+}
+
+func (c *checker) checkMaxHold(v *value) {
+	switch hold := yamlbind.As[time.Duration](v); {
+	case !c.Sound(v):
+	case hold <= 0:
+		c.Fail(v, "write a duration such as 12h", "a change must be tried for some time before it is given up")
+	case hold >= streamRetention:
+		c.Fail(v, "write less, so that time is left for what waits behind it: 12h is the default",
+			"a stream keeps records for 24 h: what is held that long is lost before it is given up")
 	}
 }
 

@@ -254,7 +254,7 @@ func (f *File) bindMap(v *Value, dst reflect.Value) {
 				Column: m.Key.Column}
 			f.bind(&Value{Field: m.Field, Name: m.Name, Node: name, depth: m.depth}, names, reflect.Value{}, reflect.Value{})
 		}
-		f.entry(v, m, dst)
+		f.bindEntry(v, m, dst)
 	}
 	f.notEmpty(v, yaml.MappingNode)
 }
@@ -264,7 +264,7 @@ func (f *File) bindList(v *Value, dst reflect.Value) {
 	elements := f.Elements(v)
 	reserve(dst, len(elements))
 	for _, e := range elements {
-		f.entry(v, e, dst)
+		f.bindEntry(v, e, dst)
 	}
 	f.notEmpty(v, yaml.SequenceNode)
 }
@@ -282,9 +282,9 @@ func reserve(dst reflect.Value, n int) {
 	}
 }
 
-// entry binds the entry e of v to the next element of a slice, or to an element of a map. A scalar entry that cannot be
-// read is dropped, unless the elements are strings.
-func (f *File) entry(v, e *Value, dst reflect.Value) {
+// bindEntry binds the entry e of v to the next element of a slice, or to an element of a map. Unreadable entries are
+// dropped, except texts.
+func (f *File) bindEntry(v, e *Value, dst reflect.Value) {
 	var to reflect.Value
 	switch {
 	case !dst.IsValid():
@@ -300,12 +300,12 @@ func (f *File) entry(v, e *Value, dst reflect.Value) {
 	}
 	f.bind(e, v.Rule.elem, to, reflect.Value{})
 	v.Entries = append(v.Entries, e)
-	sound := e.Rule.Shape != ScalarShape || e.Data != nil || to.IsValid() && to.Kind() == reflect.String
+	isSound := e.Rule.Shape != ScalarShape || e.Data != nil || to.IsValid() && to.Kind() == reflect.String
 	switch {
 	case !dst.IsValid():
-	case dst.Kind() == reflect.Map && sound:
+	case dst.Kind() == reflect.Map && isSound:
 		dst.SetMapIndex(reflect.ValueOf(e.Name), to)
-	case dst.Kind() == reflect.Slice && !sound:
+	case dst.Kind() == reflect.Slice && !isSound:
 		dst.SetLen(dst.Len() - 1)
 	}
 }
