@@ -103,15 +103,9 @@ func New(o Options) (*Pipeline, error) {
 	o.MaxPacked = cmp.Or(o.MaxPacked, o.MaxBytes)
 	o.StopTimeout = cmp.Or(o.StopTimeout, 30*time.Second)
 	o.Backoff = o.Backoff.withDefaults()
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Tracer == nil {
-		o.Tracer = otel.GetTracerProvider()
-	}
-	if o.Meter == nil {
-		o.Meter = otel.GetMeterProvider()
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.Tracer = cmp.Or(o.Tracer, otel.GetTracerProvider())
+	o.Meter = cmp.Or(o.Meter, otel.GetMeterProvider())
 	p := &Pipeline{
 		o: o, log: o.Logger.With(slog.String("pipeline", o.Name)),
 		filters:       nameFilters(o.Filters, ""),

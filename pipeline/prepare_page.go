@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"hash/maphash"
 	"time"
@@ -186,9 +187,7 @@ func (p *Pipeline) evaluate(c *record.Change, buf []Event, x *Explanation) (ev e
 		if IsFatal(err) {
 			ev.fatal = err
 		}
-		if ev.eventsErr == nil {
-			ev.eventsErr = err
-		}
+		ev.eventsErr = cmp.Or(ev.eventsErr, err)
 	}
 	return ev
 }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -76,9 +77,7 @@ func (e *quarantineError) Redacted() string { return "quarantine: " + redact.Saf
 func (s *scheduler) quarantineRest(l *lane) {
 	l.attempt, l.retryAt = 0, time.Time{}
 	for qd := range l.queue.all() {
-		if qd.fail == nil {
-			qd.fail = errQuarantined
-		}
+		qd.fail = cmp.Or(qd.fail, errQuarantined)
 		s.deadLetter(qd)
 	}
 	l.queue = deliveryList{}

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -165,9 +166,7 @@ func (r *run) close() {
 
 // fail stops the run hard with an error that Run returns. Pipeline.mu is held.
 func (r *run) fail(err error) {
-	if r.fatal == nil {
-		r.fatal = err
-	}
+	r.fatal = cmp.Or(r.fatal, err)
 	r.cancelHard(err)
 	r.cancelSoft(err)
 }
