@@ -192,10 +192,7 @@ func mismatch(function, args string, operands []callOperand) (message, hint stri
 	case fnEach:
 		return fmt.Sprintf("%s has no members to go through", args), ""
 	}
-	if symbol := strings.Trim(function, "_@"); symbol != function {
-		function = symbol
-	}
-	return fmt.Sprintf("%s cannot be applied to %s", function, args), hint
+	return fmt.Sprintf("%s cannot be applied to %s", strings.Trim(function, "_@"), args), hint
 }
 
 // literalHint returns a hint for a literal that is compared with a path or a name of another type. It returns "" if
