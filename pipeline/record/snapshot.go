@@ -306,10 +306,8 @@ func (r *recordReader) setItemKeys(c *Change) bool {
 	for k, name := range names {
 		i := r.keyIndexes[0][k]
 		if i >= len(attrs) || attrs[i].Text(doc) != name {
-			for i = 0; i < len(attrs) && attrs[i].Text(doc) != name; {
-				i++
-			}
-			if i == len(attrs) {
+			i = slices.IndexFunc(attrs, func(a ddbjson.Attr) bool { return a.Text(doc) == name })
+			if i < 0 {
 				return r.failKey(name, errKeyMissing)
 			}
 			r.keyIndexes[0][k] = i
