@@ -22,16 +22,22 @@ type bucket struct {
 	count uint64
 }
 
-func addPoint[N int64 | float64](b *buckets, p metricdata.HistogramDataPoint[N]) {
+// rangeOf returns the least and the greatest value of a data point, as far as they are known.
+func rangeOf[N int64 | float64](p metricdata.HistogramDataPoint[N]) (least, most float64) {
 	low, hasLow := p.Min.Value()
 	high, hasHigh := p.Max.Value()
-	least, most := float64(low), float64(high)
-	if !hasLow || !hasHigh { // only the bounds are known
-		least, most = 0, 0
-		if n := len(p.Bounds); n > 0 {
-			least, most = min(0, p.Bounds[0]), p.Bounds[n-1]
-		}
+	if hasLow && hasHigh {
+		return float64(low), float64(high)
 	}
+	if n := len(p.Bounds); n > 0 {
+		return min(0, p.Bounds[0]), p.Bounds[n-1]
+	}
+	return 0, 0
+}
+
+// addPoint adds the measurements of a data point to b.
+func addPoint[N int64 | float64](b *buckets, p metricdata.HistogramDataPoint[N]) {
+	least, most := rangeOf(p)
 	if b.count == 0 {
 		b.min, b.max = least, most
 	}
