@@ -80,42 +80,49 @@ var anyKey = &Pattern{src: "{any}", literals: []string{"", ""}, names: []string{
 // breadth first.
 func commonText(a, b *Pattern) (string, bool) {
 	a, b = cmp.Or(a, anyKey), cmp.Or(b, anyKey)
-	type pair struct{ a, b state }
-	type reached struct {
-		from pair
-		by   rune
-	}
 	ma, mb := a.machine(), b.machine()
-	start := pair{ma.start(), mb.start()}
-	from := map[pair]reached{start: {}}
+	start := statePair{ma.start(), mb.start()}
+	steps := map[statePair]step{}
 	alphabet := alphabetOf(a, b)
-	for queue := []pair{start}; len(queue) > 0; queue = queue[1:] {
+	for queue := []statePair{start}; len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
 		if ma.accepts(at.a) && mb.accepts(at.b) {
-			var text []rune
-			for at != start {
-				text = append(text, from[at].by)
-				at = from[at].from
-			}
-			slices.Reverse(text)
-			return string(text), true
+			return textTo(at, start, steps), true
 		}
 		for _, r := range alphabet {
-			next := pair{ma.step(at.a, r), mb.step(at.b, r)}
-			if next.a.dead || next.b.dead {
+			next := statePair{ma.step(at.a, r), mb.step(at.b, r)}
+			if _, isKnown := steps[next]; isKnown || next == start || next.a.dead || next.b.dead {
 				continue
 			}
-			if _, known := from[next]; !known {
-				from[next] = reached{at, r}
-				queue = append(queue, next)
-			}
+			steps[next] = step{at, r}
+			queue = append(queue, next)
 		}
 	}
 	return "", false
 }
 
-// alphabetOf returns the characters of the patterns' fixed texts. The first element is a character that no fixed text
-// has; it stands for all such characters.
+// statePair is a pair of states of two machines.
+type statePair struct{ a, b state }
+
+// step is the last step to a pair of states.
+type step struct {
+	from statePair
+	by   rune
+}
+
+// textTo returns the text that leads from start to a pair of states.
+func textTo(at, start statePair, steps map[statePair]step) string {
+	var text []rune
+	for at != start {
+		text = append(text, steps[at].by)
+		at = steps[at].from
+	}
+	slices.Reverse(text)
+	return string(text)
+}
+
+// alphabetOf returns the characters of the fixed texts, and one character that is in none of them, in place of all
+// other characters.
 func alphabetOf(ps ...*Pattern) []rune {
 	var all []rune
 	for _, p := range ps {
