@@ -27,10 +27,7 @@ func (f *File) Enter(v *Value) bool {
 	if n.Style&yaml.TaggedStyle == 0 || n.ShortTag() == "!!str" {
 		return true
 	}
-	hint := f.o.Words.Tag
-	if hint == "" {
-		hint = "remove the tag; where text is meant, " + f.quoteHint(n.Line, n.Column)
-	}
+	hint := cmp.Or(f.o.Words.Tag, "remove the tag; where text is meant, "+f.quoteHint(n.Line, n.Column))
 	f.Fail(v, hint, "the YAML tag %s is not used here", n.Tag)
 	return false
 }

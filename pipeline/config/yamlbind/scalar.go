@@ -18,15 +18,9 @@ import (
 
 // bindScalar reads a scalar.
 func (f *File) bindScalar(v *Value) {
-	n, secret := v.Node, v.Rule.Kind.secret
-	if message, hint, misread := f.explainMisread(v.Key, n); misread {
-		if secret {
-			message, hint = "wants text, and YAML made something else of it", "write '${NAME}', or quote it"
-		}
-		if instead := v.Rule.Kind.Instead; instead != nil && n.Kind != yaml.ScalarNode {
-			hint = cmp.Or(instead(n), hint)
-		}
-		f.Fail(v, hint, "%s", message)
+	n, isSecret := v.Node, v.Rule.Kind.secret
+	if message, hint, isMisread := f.explainMisread(v.Key, n); isMisread {
+		f.failMisread(v, message, hint)
 		return
 	}
 	if n.Kind != yaml.ScalarNode {
@@ -35,7 +29,7 @@ func (f *File) bindScalar(v *Value) {
 	}
 	parts, problems := f.expand(n.Value)
 	for _, p := range problems {
-		if secret && strings.HasSuffix(p.message, "is not set") {
+		if isSecret && strings.HasSuffix(p.message, "is not set") {
 			p.hint = "set it; a default would stand in the file"
 		}
 		if v.Rule.Kind.Braces {
@@ -51,13 +45,24 @@ func (f *File) bindScalar(v *Value) {
 	switch resolved := Resolve(n); {
 	case v.hasType(resolved):
 		v.Data = v.Rule.Kind.Read(f, v, parts)
-	case secret:
+	case isSecret:
 		f.Fail(v, "write ${NAME}, or quote it", "wants text, not %s", resolved)
 	case v.Env:
 		f.Fail(v, f.misfitHint(v, resolved), "wants %s, not what the environment gave", v.Rule.requirement())
 	default:
 		f.Fail(v, f.misfitHint(v, resolved), "wants %s, not %s", v.Rule.requirement(), f.Found(n))
 	}
+}
+
+// failMisread reports a text that YAML read as something else. The message and the hint of a secret show nothing of it.
+func (f *File) failMisread(v *Value, message, hint string) {
+	if v.Rule.Kind.secret {
+		message, hint = "wants text, and YAML made something else of it", "write '${NAME}', or quote it"
+	}
+	if instead := v.Rule.Kind.Instead; instead != nil && v.Node.Kind != yaml.ScalarNode {
+		hint = cmp.Or(instead(v.Node), hint)
+	}
+	f.Fail(v, hint, "%s", message)
 }
 
 // Text reads v as text that is not empty. If v is not such text, it notes a problem and returns "".
