@@ -58,27 +58,32 @@ func (c *checker) checkKeyPrefixes(v *value, items []item.Image) {
 			c.checkKeyPrefixes(e, items)
 			continue
 		}
-		for _, p := range e.All() {
-			hasPrefix := func(m item.Image) bool {
-				at, _ := m.Get(p.Name)
-				text, ok := at.Text()
-				return ok && strings.HasPrefix(text, p.Text())
-			}
-			if p.Text() == "" || slices.ContainsFunc(items, hasPrefix) {
-				continue
-			}
-			hint := "correct it, or give a sample that has one"
-			known, possible := c.keyTexts(p.Name, p.Text())
-			if !possible && len(known) > 0 {
-				hint = "keys of entities begin with " + yamlbind.Enumerate(known, "and")
-			}
-			c.Warn(p, hint, "no %s of the sample begins with %s", p.Name, yamlbind.Quoted(p.Text()))
+		for _, prefix := range e.All() {
+			c.checkKeyPrefix(prefix, items)
 		}
 	}
 }
 
-// keyTexts returns the quoted texts with which the patterns of a key attribute begin. possible reports whether a key
-// that matches one of these patterns can begin with prefix.
+// checkKeyPrefix warns of a key prefix. Its name is that of the key attribute.
+func (c *checker) checkKeyPrefix(v *value, items []item.Image) {
+	hasPrefix := func(m item.Image) bool {
+		attribute, _ := m.Get(v.Name)
+		text, ok := attribute.Text()
+		return ok && strings.HasPrefix(text, v.Text())
+	}
+	if v.Text() == "" || slices.ContainsFunc(items, hasPrefix) {
+		return
+	}
+	hint := "correct it, or give a sample that has one"
+	known, isPossible := c.keyTexts(v.Name, v.Text())
+	if !isPossible && len(known) > 0 {
+		hint = "keys of entities begin with " + yamlbind.Enumerate(known, "and")
+	}
+	c.Warn(v, hint, "no %s of the sample begins with %s", v.Name, yamlbind.Quoted(v.Text()))
+}
+
+// keyTexts returns the quoted texts with which the patterns of a key attribute begin. possible reports whether a key of
+// one of the patterns can begin with prefix.
 func (c *checker) keyTexts(attribute, prefix string) (texts []string, possible bool) {
 	for i := range c.cfg.Entities {
 		for _, k := range c.cfg.Entities[i].Key {

@@ -233,12 +233,9 @@ func isRecords(b []byte) bool {
 	if json.Unmarshal(line, &first) != nil {
 		return false
 	}
-	for _, name := range []string{"eventName", "dynamodb", "Records", "Item", "NewImage"} {
-		if _, ok := first[name]; ok {
-			return first["version"] == nil
-		}
-	}
-	return false
+	names := []string{"eventName", "dynamodb", "Records", "Item", "NewImage"}
+	hasName := func(name string) bool { _, ok := first[name]; return ok }
+	return first["version"] == nil && slices.ContainsFunc(names, hasName)
 }
 
 // ParseFrom does the same as [Parse] for a file that is not in a folder, such as an object in a bucket. read returns

@@ -64,14 +64,8 @@ func (c *checker) undeclaredInScope(u *entity.Undeclared, sc *entity.Scope) (mes
 		return message, hint
 	case u.Path == "":
 		message = fmt.Sprintf("%s is no attribute of %s", yamlbind.Quoted(u.Name), sc)
-		if sc.Binding(u.Name) != nil {
-			return message, "write " + u.Name + " alone, which is the name that the key binds"
-		}
-		for _, e := range sc.Entities() {
-			if slices.Contains(e.Names(), u.Name) {
-				return message, "the key of " + e.Name +
-					" binds it, and a rule about several entities can read only what all of them bind alike: write one for each"
-			}
+		if hint = bindingHint(sc, u.Name); hint != "" {
+			return message, hint
 		}
 	default:
 		message = fmt.Sprintf("%s has no %s in %s", u.Path, yamlbind.Quoted(u.Name), sc)
@@ -92,8 +86,21 @@ func (c *checker) undeclaredInScope(u *entity.Undeclared, sc *entity.Scope) (mes
 	return message, hint
 }
 
-// declaredBy returns the name of the entity that declares an attribute. It returns "" if no entity or several entities
-// declare the attribute.
+// bindingHint returns the hint for a name that a key of the scope binds. It returns "" if none does.
+func bindingHint(sc *entity.Scope, name string) string {
+	if sc.Binding(name) != nil {
+		return "write " + name + " alone, which is the name that the key binds"
+	}
+	for _, e := range sc.Entities() {
+		if slices.Contains(e.Names(), name) {
+			return "the key of " + e.Name +
+				" binds it, and a rule about several entities can read only what all of them bind alike: write one for each"
+		}
+	}
+	return ""
+}
+
+// declaredBy returns the name of the only entity that declares an attribute. It returns "" if none or several do.
 func (c *checker) declaredBy(name string) (only string) {
 	for _, e := range c.entitySet().All() {
 		switch {

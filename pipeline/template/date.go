@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -25,9 +26,7 @@ const minMillis = 100_000_000_000
 // date replaces a point in time by its text with a Go layout, in a time zone: that of the text, too, if it names none.
 // A nil zone is UTC.
 func date(dst []byte, start int, layout string, zone *time.Location) ([]byte, error) {
-	if zone == nil {
-		zone = time.UTC
-	}
+	zone = cmp.Or(zone, time.UTC)
 	switch {
 	case isBasicDate(dst[start:]):
 		return dst, errEightDigits

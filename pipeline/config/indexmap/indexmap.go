@@ -88,10 +88,10 @@ func CheckScaledFloat(mappings map[string]any, path string, rename map[string]st
 		if !ok {
 			inner, ok = dottedField(mappings, fieldPath)
 		}
+		if _, hasTemplates := mappings["dynamic_templates"]; !ok && hasTemplates {
+			return nil // only the server knows the fields that a dynamic template maps
+		}
 		if !ok {
-			if _, hasTemplates := mappings["dynamic_templates"]; hasTemplates {
-				return nil // only the server knows how dynamic templates map a field
-			}
 			return fmt.Errorf("the mapping does not map %s so", strings.Join(fieldPath, "."))
 		}
 		field = inner

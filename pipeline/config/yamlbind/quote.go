@@ -3,7 +3,6 @@ package yamlbind
 import (
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -49,6 +48,7 @@ func (f *File) quoteHint(line, column int) string {
 // mapping, ["name"] as a list, and #text as a comment. key is the node of the value's key, or nil in lists. ok is false
 // if YAML did not misread the value.
 func (f *File) explainMisread(key, n *yaml.Node) (message, hint string, ok bool) {
+	text := []rune(n.Value)
 	switch {
 	case n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0:
 		return "wants text, and YAML made a mapping of it", f.quoteHint(n.Line, n.Column), true
@@ -56,7 +56,7 @@ func (f *File) explainMisread(key, n *yaml.Node) (message, hint string, ok bool)
 		return "wants text, and YAML made a list of it", f.quoteHint(n.Line, n.Column), true
 	case n.Kind != yaml.ScalarNode || n.Style != 0:
 		return "", "", false
-	case len([]rune(n.Value)) > 1 && isCurly([]rune(n.Value)[0]) && isCurly(lastRune(n.Value)):
+	case len(text) > 1 && isCurly(text[0]) && isCurly(text[len(text)-1]):
 		return "curly quotes are no quotes of YAML", "write " + Quoted(strings.Trim(n.Value, curlyQuotes)), true
 	case n.Value == "" && key != nil:
 		line, after := f.line(key.Line), key.Column-1+len([]rune(key.Value))
@@ -65,7 +65,7 @@ func (f *File) explainMisread(key, n *yaml.Node) (message, hint string, ok bool)
 			return "wants text, and YAML made a comment of it", f.quoteHint(key.Line, at), true
 		}
 	case n.Value != "":
-		rest := string(runesFrom([]rune(f.line(n.Line)), n.Column-1+len([]rune(n.Value))))
+		rest := string(runesFrom([]rune(f.line(n.Line)), n.Column-1+len(text)))
 		if cut := strings.TrimLeft(rest, " "); strings.HasPrefix(cut, "#{") || strings.HasPrefix(cut, "#[") {
 			return "YAML made a comment of what stands behind " + Quoted(n.Value),
 				"quote the whole: " + Quoted(n.Value+strings.TrimRight(rest, " ")), true
@@ -78,11 +78,6 @@ func (f *File) explainMisread(key, n *yaml.Node) (message, hint string, ok bool)
 const curlyQuotes = "‘’“”"
 
 func isCurly(r rune) bool { return strings.ContainsRune(curlyQuotes, r) }
-
-func lastRune(s string) rune {
-	r, _ := utf8.DecodeLastRuneInString(s)
-	return r
-}
 
 // curlyHint returns the hint for a text in curly quotes that begins at start.
 func curlyHint(rs []rune, start int) string {
