@@ -138,8 +138,9 @@ func (h *heldBackScan) add(part *partition, sink, reason string, since time.Time
 
 // seenSince returns when a reason was first seen.
 func (h *heldBackScan) seenSince(part *partition, key heldKey) time.Time {
-	was, ok := h.run.heldSince[key]
-	if oldest := part.watermark.oldestUnfinished(); !ok || was.oldest != oldest && key.reason == HeldByBackoff {
+	was, isKnown := h.run.heldSince[key]
+	oldest := part.watermark.oldestUnfinished()
+	if restarts := key.reason == HeldByBackoff && was.oldest != oldest; restarts || !isKnown {
 		was = heldSpan{since: h.now, oldest: oldest}
 	}
 	was.lastSeen = h.now

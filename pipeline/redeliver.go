@@ -82,8 +82,9 @@ func (rd *redelivery) run(ctx context.Context) {
 	rd.keys = map[item.Key]bool{}
 	for i, c := range rd.changes {
 		size := int64(len(c.Raw))
-		if n := len(rd.next); n > 0 && (n >= rd.route.Batch.Count || rd.bytes+size > rd.route.Batch.Bytes || rd.keys[c.Key] &&
-			!rd.route.keepsOrder) {
+		isFull := len(rd.next) >= rd.route.Batch.Count || rd.bytes+size > rd.route.Batch.Bytes
+		mustFollow := rd.keys[c.Key] && !rd.route.keepsOrder
+		if isFull || mustFollow {
 			rd.write(ctx)
 		}
 		planned, err := rd.planChange(c)

@@ -104,7 +104,7 @@ func missingName(s *Sink) string {
 	if s.View == nil || s.View.ForEach != nil || s.View.Collision != "dead_letter" || s.View.hasKey() {
 		return ""
 	}
-	var bound []string
+	var bound []string // names that the key of the row has
 	namesItem := false
 	for _, col := range s.View.Key {
 		bound = append(bound, col.Template.BoundNames()...)
@@ -125,8 +125,8 @@ func missingName(s *Sink) string {
 			names = e.Names()
 		}
 		for _, name := range names {
-			converted := func(col Column) bool { return strings.Contains(col.Template.String(), "{"+name+"|") }
-			if !slices.Contains(bound, name) && !slices.ContainsFunc(s.View.Key, converted) {
+			isConverted := func(col Column) bool { return strings.Contains(col.Template.String(), "{"+name+"|") }
+			if !slices.Contains(bound, name) && !slices.ContainsFunc(s.View.Key, isConverted) {
 				return name
 			}
 		}
