@@ -65,17 +65,9 @@ func Auto(ctx context.Context, o AutoOptions) error {
 	a := auto{AutoOptions: o, sinks: map[string]*sinkProgress{}}
 	wait := rand.N(o.Every) // processes that start together do not check together
 	for pipeline.Sleep(ctx, wait) == nil {
-		wait = o.Every
-		for _, info := range o.Pipeline.Routes() {
-			if info.Suppressed || ctx.Err() != nil {
-				continue
-			}
-			if err := a.check(ctx, info); err != nil {
-				return fmt.Errorf("redrive: sink %q: %w", info.Name, err)
-			}
-			if a.sinks[info.Name].refused {
-				wait = min(wait, refusedEvery)
-			}
+		var err error
+		if wait, err = a.checkAll(ctx); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -100,8 +92,24 @@ type sinkProgress struct {
 	refused bool              // the last check was refused
 }
 
-// check redrives the letters of a sink if a check is due and the sink may have letters. It returns only fatal errors,
-// and logs other errors.
+// checkAll checks every sink. It returns the pause before the next check, or a fatal error.
+func (a *auto) checkAll(ctx context.Context) (wait time.Duration, err error) {
+	wait = a.Every
+	for _, info := range a.Pipeline.Routes() {
+		if info.Suppressed || ctx.Err() != nil {
+			continue
+		}
+		if err := a.check(ctx, info); err != nil {
+			return 0, fmt.Errorf("redrive: sink %q: %w", info.Name, err)
+		}
+		if a.sinks[info.Name].refused {
+			wait = min(wait, refusedEvery)
+		}
+	}
+	return wait, nil
+}
+
+// check redrives the letters of a sink if its time has come and there may be some. It returns fatal errors only.
 func (a *auto) check(ctx context.Context, info pipeline.RouteInfo) error {
 	s := a.sinks[info.Name]
 	if s == nil {
@@ -116,9 +124,9 @@ func (a *auto) check(ctx context.Context, info pipeline.RouteInfo) error {
 		return nil
 	}
 	s.next = now.Add(a.Every)
-	some, err := a.mayHaveLetters(ctx, info.Name)
-	if err == nil && some {
-		some, err = a.redrive(ctx, info.Name)
+	hasLetters, err := a.mayHaveLetters(ctx, info.Name)
+	if err == nil && hasLetters {
+		hasLetters, err = a.redrive(ctx, info.Name)
 		s.ended = time.Now()
 	}
 	if ctx.Err() != nil {
@@ -137,7 +145,7 @@ func (a *auto) check(ctx context.Context, info pipeline.RouteInfo) error {
 		s.next = now // the next read decides whether the refusal lasts
 		return nil
 	}
-	if s.attempt++; err == nil && !some {
+	if s.attempt++; err == nil && !hasLetters {
 		s.attempt = 0
 		return nil
 	}
@@ -146,9 +154,9 @@ func (a *auto) check(ctx context.Context, info pipeline.RouteInfo) error {
 	return nil
 }
 
-// mayHaveLetters reports whether a sink may have letters of an outage. With a Quarantine it looks for a quarantined
-// key, which is cheap. Without a Quarantine it reads letters.
-func (a *auto) mayHaveLetters(ctx context.Context, sink string) (some bool, err error) {
+// mayHaveLetters reports whether a sink may have letters of an outage. With a Quarantine it looks
+// for a quarantined key, which is cheap. Without one it reads letters.
+func (a *auto) mayHaveLetters(ctx context.Context, sink string) (mayHave bool, err error) {
 	if a.Quarantine != nil {
 		for _, err := range a.Quarantine.Marks(ctx, sink) {
 			return err == nil, err
@@ -164,8 +172,8 @@ func (a *auto) mayHaveLetters(ctx context.Context, sink string) (some bool, err 
 	return false, nil
 }
 
-// redrive redrives a sink's letters once. left is true if letters or quarantined keys of the sink stay.
-func (a *auto) redrive(ctx context.Context, sink string) (left bool, err error) {
+// redrive redrives a sink's letters once. hasLetters reports whether letters or quarantined keys stay.
+func (a *auto) redrive(ctx context.Context, sink string) (hasLetters bool, err error) {
 	o := a.Options
 	o.Sink = sink
 	report, err := Run(ctx, o)

@@ -79,65 +79,70 @@ func (r *run) decodeAgain(ctx context.Context) error {
 			continue
 		}
 		id := deadletter.ID(&l)
-		why := errs.New("it is not of the class that was asked for")
-		if r.isSelected(l.Class) {
-			if r.Discard && r.Sink == "" && !r.DryRun {
-				if err := r.Letters.Remove(ctx, []string{id}); err != nil {
-					return err
-				}
-				r.report.Discarded++
-				continue
+		if r.Discard && r.Sink == "" && !r.DryRun && r.isSelected(l.Class) {
+			if err := r.Letters.Remove(ctx, []string{id}); err != nil {
+				return err
 			}
-			var c *record.Change
-			if c, why = r.decode(&l); why == nil {
-				why = r.checkFilled(&l)
+			r.report.Discarded++
+			continue
+		}
+		c, why := r.decodeSelected(&l)
+		if why == nil {
+			if err := r.splitBySink(ctx, &l, id, c); err != nil {
+				return err
 			}
-			if why == nil {
-				if err := r.splitBySink(ctx, &l, id, c); err != nil {
-					return err
-				}
-				continue
-			}
+			continue
 		}
 		r.report.Undecodable++
 		if !r.failed[id] {
 			r.failed[id] = true
-			r.report.fail(r.failure(&l, id, why))
+			r.report.addFailure(r.failure(&l, id, why))
 		}
 	}
 	return nil
 }
 
-// splitBySink replaces l, the letter of an undecodable record, by one letter for each sink that the record was for. c
-// is the change that was decoded from l.
+// decodeSelected decodes the record of a letter that is selected and has a sink. The error says why the letter stays.
+func (r *run) decodeSelected(l *pipeline.DeadLetter) (*record.Change, error) {
+	if !r.isSelected(l.Class) {
+		return nil, errs.New("it is not of the class that was asked for")
+	}
+	c, err := r.decode(l)
+	if err != nil {
+		return nil, err
+	}
+	return c, r.checkFilled(l)
+}
+
+// splitBySink replaces a letter by one for each sink.
 func (r *run) splitBySink(ctx context.Context, l *pipeline.DeadLetter, id string, c *record.Change) error {
 	r.report.Decoded++
 	if r.DryRun {
 		return nil
 	}
 	var letters []pipeline.DeadLetter
-	var hold []string
+	var unguarded []string // the sinks that need a mark
 	for _, info := range r.Pipeline.Routes() {
-		if meant, err := r.wasFor(ctx, info, l); err != nil {
+		if wasFor, err := r.wasFor(ctx, info, l); err != nil {
 			return err
-		} else if !meant {
+		} else if !wasFor {
 			continue
 		}
-		one := *l
-		one.Sink, one.Key, one.Version, one.Sequence = info.Name, c.Key, c.Version, c.Sequence
-		one.StreamARN, one.Table = c.StreamARN, c.Table
-		if l.Snapshot != nil { // a letter that names a sink has a record, not a line
-			one.Raw, one.Snapshot, one.Sinks = c.RecordJSON(), nil, nil
+		letter := *l
+		letter.Sink, letter.Key, letter.Version, letter.Sequence = info.Name, c.Key, c.Version, c.Sequence
+		letter.StreamARN, letter.Table = c.StreamARN, c.Table
+		if l.Snapshot != nil { // the letter of a sink has a record
+			letter.Raw, letter.Snapshot, letter.Sinks = c.RecordJSON(), nil, nil
 		}
-		letters = append(letters, one)
+		letters = append(letters, letter)
 		if r.Quarantine != nil && !info.Guarded {
-			hold = append(hold, info.Name)
+			unguarded = append(unguarded, info.Name)
 		}
 	}
 	if err := r.Letters.Put(ctx, letters); err != nil {
 		return err
 	}
-	for _, sink := range hold {
+	for _, sink := range unguarded {
 		if err := r.Quarantine.Hold(ctx, sink, []item.Key{c.Key}); err != nil {
 			return err
 		}

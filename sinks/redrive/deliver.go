@@ -26,101 +26,124 @@ var (
 // quarantined yet or got another letter meanwhile.
 func (r *run) deliverSink(ctx context.Context, sink string, letters []*keyLetters) (repeat bool, err error) {
 	info, known := r.routes[sink]
+	info.Name = sink
 	switch {
 	case !known && !r.Discard:
-		for _, l := range letters {
-			for i := range l.refs {
-				if ref := &l.refs[i]; ref.selected {
-					one := pipeline.DeadLetter{Sink: sink, Key: l.key, Class: ref.class}
-					r.failLetter(ref, r.failure(&one, ref.id, errNoSink))
-				}
-			}
-		}
+		r.failWithoutSink(sink, letters)
 	case r.Quarantine != nil && !info.Guarded:
-		if letters, repeat, err = r.quarantineFirst(ctx, sink, letters); err != nil {
+		if letters, repeat, err = r.quarantineUnmarked(ctx, sink, letters); err != nil {
 			return false, err
 		}
 	}
 	if !info.Guarded && !r.Discard {
-		missed, err := r.readAgain(ctx, info, sink, letters)
+		missed, err := r.readAgain(ctx, info, letters)
 		if err != nil {
 			return false, err
 		}
 		repeat = repeat || missed
 	}
-	for attempt := 0; attempt < r.Attempts; {
-		w := r.next(info, letters, batchSize)
+	if err := r.deliverAll(ctx, info, letters); err != nil {
+		return false, err
+	}
+	more, err := r.finish(ctx, info, letters)
+	return repeat || more, err
+}
+
+// failWithoutSink fails the selected letters of a sink that the pipeline does not have.
+func (r *run) failWithoutSink(sink string, letters []*keyLetters) {
+	for _, l := range letters {
+		for i := range l.refs {
+			if ref := &l.refs[i]; ref.selected {
+				letter := pipeline.DeadLetter{Sink: sink, Key: l.key, Class: ref.class}
+				r.failLetter(ref, r.failure(&letter, ref.id, errNoSink))
+			}
+		}
+	}
+}
+
+// quarantineUnmarked quarantines the keys that have letters and no mark, as after a crash between the two. It returns
+// the letters of the marked keys: this pass leaves out the keys that it quarantines, and the next one delivers them.
+func (r *run) quarantineUnmarked(
+	ctx context.Context, sink string, letters []*keyLetters,
+) (marked []*keyLetters, repeat bool, err error) {
+	var unmarked []item.Key
+	for _, l := range letters {
+		if l.marked {
+			marked = append(marked, l)
+		} else {
+			unmarked = append(unmarked, l.key)
+		}
+	}
+	if len(unmarked) > 0 {
+		err = r.Quarantine.Hold(ctx, sink, unmarked)
+	}
+	return marked, len(unmarked) > 0, err
+}
+
+// deliverAll delivers one window after the other. It ends when no letter can be delivered, or after Options.Attempts
+// tries in a row without progress.
+func (r *run) deliverAll(ctx context.Context, info pipeline.RouteInfo, letters []*keyLetters) error {
+	for attempt := 0; ; {
+		w := r.nextWindow(info, letters, batchSize)
 		if len(w.refs) == 0 {
-			break
+			return nil
 		}
 		if err := r.load(ctx, info, letters, &w); err != nil {
-			return false, err
+			return err
 		}
-		progress, wait, err := r.deliver(ctx, info, sink, &w)
+		wait, err := r.deliver(ctx, info, &w)
 		r.reportProgress()
-		switch {
-		case err != nil:
-			return false, err
-		case progress:
+		if err != nil {
+			return err
+		}
+		if w.hasProgress() {
 			attempt = 0
 			continue
 		}
 		if attempt++; attempt == r.Attempts {
 			r.failExhausted(&w)
-			break
+			return nil
 		}
 		if pipeline.Sleep(ctx, r.Backoff.Delay(attempt-1, wait)) != nil {
-			return false, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
-	more, err := r.finish(ctx, info, sink, letters)
-	return repeat || more, err
 }
 
-// quarantineFirst quarantines the keys that have letters but no mark, the note of a quarantine. A crash after a letter
-// was stored and before its mark was stored leaves such a key. held are the letters of the keys that had a mark
-// already: this pass delivers only them. repeat is true if quarantineFirst quarantined a key. The next pass then
-// delivers the letters of this key.
-func (r *run) quarantineFirst(
-	ctx context.Context, sink string, letters []*keyLetters,
-) (held []*keyLetters, repeat bool, err error) {
-	var keys []item.Key
-	for _, l := range letters {
-		if l.marked {
-			held = append(held, l)
-		} else {
-			keys = append(keys, l.key)
-		}
-	}
-	if len(keys) > 0 {
-		err = r.Quarantine.Hold(ctx, sink, keys)
-	}
-	return held, len(keys) > 0, err
-}
-
-// window has the letters that are delivered together.
+// window has the letters that are delivered together. All are pending at first.
 type window struct {
-	keys  []*keyLetters // keys[i] has all letters of the key of refs[i]
-	refs  []*letterRef
-	bytes int64 // total size of the records of refs
+	keys       []*keyLetters // the letters of the key of each ref
+	refs       []*letterRef
+	bytes      int64    // bytes of their records
+	settled    []string // IDs of the letters that were delivered or discarded, to be removed
+	superseded int      // number of delivered letters without effect: the sink has a newer version
 }
 
-// next returns the next letters that can be delivered: at most count letters, whose records have at most Options.Bytes.
-// A single record may be larger. next leaves out letters that wait for an earlier letter of their key, or for its
-// barrier.
-func (r *run) next(info pipeline.RouteInfo, letters []*keyLetters, count int) (w window) {
+// settle notes that a letter was delivered or discarded.
+func (w *window) settle(ref *letterRef, s refState) {
+	ref.state = s
+	w.settled = append(w.settled, ref.id)
+}
+
+// hasProgress reports whether a letter changed its state. If none did, all failed temporarily or wait.
+func (w *window) hasProgress() bool {
+	return slices.ContainsFunc(w.refs, func(ref *letterRef) bool { return ref.state != pending })
+}
+
+// nextWindow returns the next letters that can be delivered, up to count and up to Options.Bytes.
+func (r *run) nextWindow(info pipeline.RouteInfo, letters []*keyLetters, count int) (w window) {
 	for _, l := range letters {
 		for i := range l.refs {
 			ref := &l.refs[i]
-			behind := l.barrier != nil && l.barrier.before(ref.deliveryOrder) && !r.Discard
-			l.blocked = l.blocked || behind || !info.Guarded && ref.blocksLater()
-			if l.blocked {
+			afterBarrier := !r.Discard && l.barrier != nil && l.barrier.before(ref.deliveryOrder)
+			stays := !info.Guarded && ref.blocksLater()
+			if l.blocked = l.blocked || afterBarrier || stays; l.blocked {
 				break
 			}
 			if ref.state != pending || !ref.selected {
 				continue
 			}
-			if len(w.refs) == count || w.bytes > 0 && w.bytes+ref.size > r.Bytes {
+			if isFull := w.bytes > 0 && w.bytes+ref.size > r.Bytes; isFull || len(w.refs) == count {
 				return w
 			}
 			w.keys, w.refs, w.bytes = append(w.keys, l), append(w.refs, ref), w.bytes+ref.size
@@ -147,7 +170,7 @@ func (r *run) loadNext(
 ) error {
 	r.loaded = map[string]pipeline.DeadLetter{}
 	wanted := map[string]bool{}
-	for _, ref := range r.next(info, letters, math.MaxInt).refs {
+	for _, ref := range r.nextWindow(info, letters, math.MaxInt).refs {
 		wanted[ref.id] = true
 	}
 	if len(wanted) == 0 {
@@ -174,12 +197,9 @@ func (r *run) loadNext(
 // before the last letter that sort read of the same key. Such a letter becomes the barrier of its key: the later
 // letters of the key wait. missed is true if there is such a letter. Then another pass is needed.
 //
-// Such a letter exists if two letters of a key are put while sort reads the store. sort may miss the first one and read
-// the second one, because a store is not read at one moment. readAgain begins after sort has ended, so it reads both
-// letters.
-func (r *run) readAgain(
-	ctx context.Context, info pipeline.RouteInfo, sink string, letters []*keyLetters,
-) (missed bool, err error) {
+// A store is not read at one moment. A letter that was put meanwhile can be among those that were read, and the letter
+// of its key that was put just before it can be missing. This read began after the first one ended, so it has both.
+func (r *run) readAgain(ctx context.Context, info pipeline.RouteInfo, letters []*keyLetters) (missed bool, err error) {
 	keys := map[item.Key]*keyLetters{}
 	for _, l := range letters {
 		if len(l.refs) > 0 {
@@ -188,7 +208,7 @@ func (r *run) readAgain(
 	}
 	err = r.loadNext(ctx, info, letters, func(l *pipeline.DeadLetter, id string) {
 		known := keys[l.Key]
-		if known == nil || r.readIDs[id] || l.Sink != "" && l.Sink != sink || !r.inScope(l) {
+		if known == nil || r.readIDs[id] || l.Sink != "" && l.Sink != info.Name || !r.inScope(l) {
 			return
 		}
 		at := deliveryOrder{l.Version, math.MaxInt}
@@ -200,98 +220,98 @@ func (r *run) readAgain(
 	return missed, err
 }
 
-// deliver delivers a window to the sink and removes the delivered letters. progress is true if a letter changed its
-// state. It is false if all letters failed temporarily. wait is then the time that the server asked to wait; 0 if it
-// did not ask.
-func (r *run) deliver(
-	ctx context.Context, info pipeline.RouteInfo, sink string, w *window,
-) (progress bool, wait time.Duration, err error) {
-	var cs []*record.Change
-	var at []int // at[k] is the index of cs[k] in the window
-	var done []string
-	overtaken := 0
-	failureOf := func(k int, why error) Failure {
-		ref := w.refs[at[k]]
-		return Failure{Sink: sink, Key: r.Mask.Key(cs[k]), ID: ref.id, Class: ref.class, Error: why.Error()}
-	}
-	end := func(i int, s refState) {
-		w.refs[i].state = s
-		done = append(done, w.refs[i].id)
-	}
-	for i, ref := range w.refs {
-		l, there := r.loaded[ref.id]
-		switch {
-		case r.Discard:
-			end(i, discarded)
-		case !there:
-			w.refs[i].state, progress = delivered, true // another redrive removed the letter
-			r.report.sink(sink, func(s *SinkReport) { s.Letters-- })
-		case w.keys[i].blocked:
-		default:
-			c, err := r.decode(&l)
-			if err != nil {
-				r.failLetter(ref, r.failure(&l, ref.id, err))
-				w.keys[i].blocked, progress = !info.Guarded, true
-				continue
-			}
-			cs, at = append(cs, c), append(at, i)
-		}
-	}
+// deliver delivers a window to the sink and removes the settled letters. wait is how long the server asked to wait.
+func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, w *window) (wait time.Duration, err error) {
+	changes, at := r.decodeWindow(info, w)
 	var results []pipeline.Redelivery
-	if len(cs) > 0 {
-		if results, err = r.Pipeline.Redeliver(ctx, sink, cs); err != nil {
-			return false, 0, err
+	if len(changes) > 0 {
+		if results, err = r.Pipeline.Redeliver(ctx, info.Name, changes); err != nil {
+			return 0, err
 		}
 	}
 	for k, res := range results {
-		i := at[k]
+		ref := w.refs[at[k]]
+		failure := func(why error) Failure {
+			return Failure{Sink: info.Name, Key: r.Mask.Key(changes[k]), ID: ref.id, Class: ref.class, Error: why.Error()}
+		}
 		after, retry := pipeline.Retryable(res.Err)
 		switch {
-		case res.Err == nil && res.Outcome == pipeline.Suppressed:
-			r.failLetter(w.refs[i], failureOf(k, errSuppressed))
-			progress = true
-		case res.Err == nil && res.Outcome == pipeline.Superseded && w.keys[i].anyBefore(w.refs[i], (*letterRef).blocksLater):
-			// An earlier letter of the key stays. In a later redrive the earlier letter may write a row that only the
-			// old image of this letter can remove. So this letter stays too.
-			r.failLetter(w.refs[i], failureOf(k, errNeeded))
-			progress = true
-		case res.Err == nil && res.Outcome == pipeline.Superseded &&
-			w.keys[i].anyBefore(w.refs[i], func(r *letterRef) bool { return r.state == pending }):
-			// this letter is tried again after the earlier one
 		case res.Err == nil:
-			if end(i, delivered); res.Outcome == pipeline.Superseded {
-				overtaken++
+			if why := w.applyOutcome(at[k], res.Outcome); why != nil {
+				r.failLetter(ref, failure(why))
 			}
 		case pipeline.IsFatal(res.Err) || ctx.Err() != nil:
 			err = res.Err
 		case res.Untried: // an earlier letter of the key failed: this letter is tried again, or waits
 		case retry:
-			w.refs[i].lastFailure = failureOf(k, res.Err)
+			ref.lastFailure = failure(res.Err)
 			wait = max(wait, after)
 		default:
-			r.failLetter(w.refs[i], failureOf(k, res.Err))
-			progress = true
+			r.failLetter(ref, failure(res.Err))
 		}
 	}
-	err = errors.Join(err, r.remove(ctx, sink, done, overtaken))
-	return progress || len(done) > 0, wait, err
+	return wait, errors.Join(err, r.removeSettled(ctx, info.Name, w))
 }
 
-// remove removes delivered or discarded letters, even if the redrive is being stopped. overtaken is the number of these
-// letters that had no effect, because the sink has a newer version.
-func (r *run) remove(ctx context.Context, sink string, ids []string, overtaken int) error {
-	if len(ids) == 0 {
+// decodeWindow decodes the records of a window, or discards the letters. at is the index of each change in the window.
+func (r *run) decodeWindow(info pipeline.RouteInfo, w *window) (changes []*record.Change, at []int) {
+	for i, ref := range w.refs {
+		l, found := r.loaded[ref.id]
+		switch {
+		case r.Discard:
+			w.settle(ref, discarded)
+		case !found:
+			ref.state = delivered // another redrive removed it
+			r.report.updateSink(info.Name, func(s *SinkReport) { s.Letters-- })
+		case w.keys[i].blocked:
+		default:
+			c, err := r.decode(&l)
+			if err != nil {
+				r.failLetter(ref, r.failure(&l, ref.id, err))
+				w.keys[i].blocked = !info.Guarded
+				continue
+			}
+			changes, at = append(changes, c), append(at, i)
+		}
+	}
+	return changes, at
+}
+
+// applyOutcome settles letter i of a window after the sink accepted it, unless the letter must be delivered again. It
+// returns the reason why the letter fails, or nil.
+func (w *window) applyOutcome(i int, outcome pipeline.Outcome) error {
+	ref, key := w.refs[i], w.keys[i]
+	switch {
+	case outcome == pipeline.Suppressed:
+		return errSuppressed
+	case outcome != pipeline.Superseded:
+		w.settle(ref, delivered)
+	case key.anyBefore(ref, (*letterRef).blocksLater):
+		// An earlier letter stays. A later redrive of it can write a row that only the old image of this one can remove.
+		return errNeeded
+	case key.anyBefore(ref, func(r *letterRef) bool { return r.state == pending }):
+		// It is tried again after the earlier letter.
+	default:
+		w.settle(ref, delivered)
+		w.superseded++
+	}
+	return nil
+}
+
+// removeSettled removes the settled letters of a window, even if the redrive is being stopped.
+func (r *run) removeSettled(ctx context.Context, sink string, w *window) error {
+	if len(w.settled) == 0 {
 		return nil
 	}
-	if err := r.Letters.Remove(context.WithoutCancel(ctx), ids); err != nil {
+	if err := r.Letters.Remove(context.WithoutCancel(ctx), w.settled); err != nil {
 		return err
 	}
-	r.report.sink(sink, func(s *SinkReport) {
+	r.report.updateSink(sink, func(s *SinkReport) {
 		if r.Discard {
-			s.Discarded += len(ids)
+			s.Discarded += len(w.settled)
 		} else {
-			s.Delivered += len(ids) - overtaken
-			s.Superseded += overtaken
+			s.Delivered += len(w.settled) - w.superseded
+			s.Superseded += w.superseded
 		}
 	})
 	return nil
@@ -311,43 +331,46 @@ func (r *run) failExhausted(w *window) {
 func (r *run) failLetter(ref *letterRef, why Failure) {
 	ref.state = failed
 	r.failed[ref.id] = true
-	r.report.fail(why)
+	r.report.addFailure(why)
 }
 
-// finish counts the letters of a sink that stay. It clears the mark of each key that no letter keeps quarantined.
-// repeat is true if such a key got another letter meanwhile, so that its mark stays.
-func (r *run) finish(
-	ctx context.Context, info pipeline.RouteInfo, sink string, letters []*keyLetters,
-) (repeat bool, err error) {
+// finish counts the letters of a sink that stay, and releases the keys without such a letter.
+// repeat reports whether a key got a further letter meanwhile.
+func (r *run) finish(ctx context.Context, info pipeline.RouteInfo, letters []*keyLetters) (repeat bool, err error) {
 	for _, l := range letters {
-		var fails, waits, keeps int
-		for i := range l.refs {
-			switch ref := &l.refs[i]; ref.state {
-			case failed:
-				fails++
-				if !info.Guarded || l.exhausted {
-					keeps++ // otherwise the sink compares versions, and a permanent failure blocks no key
-				}
-			case pending:
-				keeps++
-				if ref.selected {
-					waits++
-				}
-			}
-		}
-		r.report.sink(sink, func(s *SinkReport) { s.Failed, s.Waiting = s.Failed+fails, s.Waiting+waits })
-		if !l.marked || keeps > 0 || l.barrier != nil {
+		failures, waiting, keepsMark := l.countStaying(info.Guarded)
+		r.report.updateSink(info.Name, func(s *SinkReport) { s.Failed, s.Waiting = s.Failed+failures, s.Waiting+waiting })
+		if !l.marked || keepsMark || l.barrier != nil {
 			continue
 		}
-		gone, err := r.Quarantine.Clear(ctx, l.mark)
+		cleared, err := r.Quarantine.Clear(ctx, l.mark)
 		if err != nil {
 			return repeat, err
 		}
-		if !gone {
+		if !cleared {
 			repeat = true
 			continue
 		}
-		r.report.sink(sink, func(s *SinkReport) { s.Held, s.Released = s.Held-1, s.Released+1 })
+		r.report.updateSink(info.Name, func(s *SinkReport) { s.Held, s.Released = s.Held-1, s.Released+1 })
 	}
 	return repeat, nil
+}
+
+// countStaying counts the letters of a key that failed, and those that were selected and wait. keepsMark reports
+// whether a letter of the key needs its mark. At a guarded sink a letter that failed permanently needs none, because
+// the sink compares versions.
+func (l *keyLetters) countStaying(guarded bool) (failures, waiting int, keepsMark bool) {
+	for i := range l.refs {
+		switch ref := &l.refs[i]; ref.state {
+		case failed:
+			failures++
+			keepsMark = keepsMark || !guarded || l.exhausted
+		case pending:
+			keepsMark = true
+			if ref.selected {
+				waiting++
+			}
+		}
+	}
+	return failures, waiting, keepsMark
 }

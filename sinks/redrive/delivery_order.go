@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/deadletter"
@@ -29,10 +30,10 @@ func (p deliveryOrder) compare(q deliveryOrder) int {
 
 func (p deliveryOrder) before(q deliveryOrder) bool { return p.compare(q) < 0 }
 
-// noteFirst sets first[key] to the position at, unless first has an earlier position of the key.
-func noteFirst[K comparable](first map[K]deliveryOrder, key K, at deliveryOrder) {
-	if noted, ok := first[key]; !ok || at.before(noted) {
-		first[key] = at
+// noteFirst sets the order of a key in first, unless first has an earlier one.
+func noteFirst[K comparable](first map[K]deliveryOrder, key K, order deliveryOrder) {
+	if earliest, ok := first[key]; !ok || order.before(earliest) {
+		first[key] = order
 	}
 }
 
@@ -82,42 +83,49 @@ func (l *keyLetters) setBarrier(at deliveryOrder) {
 	}
 }
 
-// anyBefore reports whether is returns true for any letter before one. The letter one must not be delivered or
-// discarded yet. anyBefore skips the delivered and discarded letters at the beginning. settledCount is their number, so
-// that the next call does not pass over them again.
-func (l *keyLetters) anyBefore(one *letterRef, is func(*letterRef) bool) bool {
+// anyBefore reports whether matches is true for a letter before ref, which must not be settled. It skips the settled
+// letters at the beginning once, not once for each letter.
+func (l *keyLetters) anyBefore(ref *letterRef, matches func(*letterRef) bool) bool {
 	for l.refs[l.settledCount].state == delivered || l.refs[l.settledCount].state == discarded {
 		l.settledCount++
 	}
-	for i := l.settledCount; &l.refs[i] != one; i++ {
-		if is(&l.refs[i]) {
+	for i := l.settledCount; &l.refs[i] != ref; i++ {
+		if matches(&l.refs[i]) {
 			return true
 		}
 	}
 	return false
 }
 
-// sort reads all letters. It returns them without their records, by sink and in the order of their keys. It includes
-// keys that have a mark but no letters.
-func (r *run) sort(ctx context.Context, marks map[string]map[item.Key]state.Mark) (map[string][]*keyLetters, error) {
-	letters := map[string]map[item.Key]*keyLetters{}
-	get := func(sink string, k item.Key) *keyLetters {
-		if letters[sink] == nil {
-			letters[sink] = map[item.Key]*keyLetters{}
-		}
-		l := letters[sink][k]
-		if l == nil {
-			l = &keyLetters{key: k}
-			l.mark, l.marked = marks[sink][k]
-			letters[sink][k] = l
-		}
-		return l
+// sinkKey is a key at one sink, or at every sink if sink is "".
+type sinkKey struct {
+	sink string
+	key  item.Key
+}
+
+func (k sinkKey) compare(o sinkKey) int {
+	return cmp.Or(cmp.Compare(k.sink, o.sink), cmp.Compare(k.key, o.key))
+}
+
+// letterIndex has the letters that a pass has read.
+type letterIndex struct {
+	letters     map[sinkKey]*keyLetters
+	undecodable map[sinkKey]deliveryOrder // the first undecodable record of each key
+}
+
+// addKey returns the letters of a key. If there are none yet, it adds the key.
+func (x *letterIndex) addKey(k sinkKey) *keyLetters {
+	l := x.letters[k]
+	if l == nil {
+		l = &keyLetters{key: k.key}
+		x.letters[k] = l
 	}
-	type sinkKey struct {
-		sink string // "" for every sink
-		key  item.Key
-	}
-	blocks := map[sinkKey]deliveryOrder{} // the first undecodable record of each key
+	return l
+}
+
+// sort reads all letters, without their records, and sorts them by sink and key.
+func (r *run) sort(ctx context.Context, marks map[sinkKey]state.Mark) (map[string][]*keyLetters, error) {
+	x := letterIndex{map[sinkKey]*keyLetters{}, map[sinkKey]deliveryOrder{}}
 	r.readIDs = map[string]bool{}
 	n := 0
 	for l, err := range r.Letters.Read(ctx) {
@@ -125,62 +133,65 @@ func (r *run) sort(ctx context.Context, marks map[string]map[item.Key]state.Mark
 			return nil, err
 		}
 		n++
-		if !r.inScope(&l) {
-			continue
-		}
-		id := deadletter.ID(&l)
-		again := r.readIDs[id]
-		r.readIDs[id] = true
-		if l.Sink == "" {
-			at, of := deliveryOrder{l.Version, n}, []string{""}
-			if l.Snapshot != nil {
-				of = r.filledSinks(&l)
-			}
-			for _, sink := range of {
-				noteFirst(blocks, sinkKey{sink, item.Key(strings.Clone(string(l.Key)))}, at)
-			}
-			continue
-		}
-		if again {
-			continue // Read yielded the letter twice
-		}
-		of := get(l.Sink, item.Key(strings.Clone(string(l.Key))))
-		one := letterRef{deliveryOrder: deliveryOrder{l.Version, n}, id: id, class: l.Class, size: int64(len(l.Raw)),
-			selected: r.isSelected(l.Class)}
-		if r.failed[id] {
-			one.state = failed
-		}
-		of.refs = append(of.refs, one)
-	}
-	for sink, keys := range marks {
-		for k := range keys {
-			get(sink, k) // a mark without letters
+		if r.inScope(&l) {
+			r.indexLetter(&x, &l, n)
 		}
 	}
-	r.report.begin()
+	for k, m := range marks { // a mark may have no letters
+		l := x.addKey(k)
+		l.mark, l.marked = m, true
+	}
+	r.report.startPass()
 	sorted := map[string][]*keyLetters{}
-	for sink, keys := range letters {
-		for _, k := range slices.Sorted(maps.Keys(keys)) {
-			l := keys[k]
-			for _, of := range []string{"", sink} {
-				at, ok := blocks[sinkKey{of, k}]
-				if ok && k != "" && !r.routes[sink].Guarded {
-					l.setBarrier(at)
-				}
+	for _, k := range slices.SortedFunc(maps.Keys(x.letters), sinkKey.compare) {
+		l := x.letters[k]
+		for _, sink := range []string{"", k.sink} {
+			first, ok := x.undecodable[sinkKey{sink, k.key}]
+			if ok && k.key != "" && !r.routes[k.sink].Guarded {
+				l.setBarrier(first)
 			}
-			slices.SortFunc(l.refs, func(a, b letterRef) int { return a.compare(b.deliveryOrder) })
-			sorted[sink] = append(sorted[sink], l)
-			r.report.sink(sink, func(s *SinkReport) {
-				for _, ref := range l.refs {
-					if ref.selected {
-						s.Letters++
-					}
-				}
-				if l.marked {
-					s.Held++
-				}
-			})
 		}
+		slices.SortFunc(l.refs, func(a, b letterRef) int { return a.compare(b.deliveryOrder) })
+		sorted[k.sink] = append(sorted[k.sink], l)
+		r.countFound(k.sink, l)
 	}
 	return sorted, nil
+}
+
+// indexLetter adds the n-th letter that was read to x. A letter that Read yields again counts once.
+func (r *run) indexLetter(x *letterIndex, l *pipeline.DeadLetter, n int) {
+	id := deadletter.ID(l)
+	readBefore := r.readIDs[id]
+	r.readIDs[id] = true
+	key, order := item.Key(strings.Clone(string(l.Key))), deliveryOrder{l.Version, n}
+	switch {
+	case l.Sink == "" && l.Snapshot == nil:
+		noteFirst(x.undecodable, sinkKey{"", key}, order)
+	case l.Sink == "":
+		for _, sink := range r.filledSinks(l) {
+			noteFirst(x.undecodable, sinkKey{sink, key}, order)
+		}
+	case !readBefore:
+		ref := letterRef{deliveryOrder: order, id: id, class: l.Class, size: int64(len(l.Raw))}
+		ref.selected = r.isSelected(l.Class)
+		if r.failed[id] {
+			ref.state = failed
+		}
+		letters := x.addKey(sinkKey{l.Sink, key})
+		letters.refs = append(letters.refs, ref)
+	}
+}
+
+// countFound adds the selected letters of a key and its mark to the report.
+func (r *run) countFound(sink string, l *keyLetters) {
+	r.report.updateSink(sink, func(s *SinkReport) {
+		for _, ref := range l.refs {
+			if ref.selected {
+				s.Letters++
+			}
+		}
+		if l.marked {
+			s.Held++
+		}
+	})
 }

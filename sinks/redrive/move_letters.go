@@ -12,18 +12,18 @@ import (
 // checkSinks returns an error if Sink and To of Options do not fit the pipeline. Dead letters of a sink that the
 // pipeline does not have any more can only be moved or discarded.
 func (r *run) checkSinks() error {
-	_, known := r.routes[r.Sink]
-	_, there := r.routes[r.To]
+	_, hasSink := r.routes[r.Sink]
+	_, hasTo := r.routes[r.To]
 	switch {
-	case r.To == "" && (r.Sink == "" || known || r.Discard):
+	case r.To == "" && (r.Sink == "" || hasSink || r.Discard):
 		return nil
 	case r.To == "":
 		return errs.Errorf("the pipeline has no sink %q", r.Sink)
 	case r.Discard:
 		return errs.New("To moves letters, and Discard removes them: choose one")
-	case r.Sink == "" || known:
+	case r.Sink == "" || hasSink:
 		return errs.Errorf("To moves letters of a sink that is gone: Sink is %q", r.Sink)
-	case !there:
+	case !hasTo:
 		return errs.Errorf("the pipeline has no sink %q to move letters to", r.To)
 	}
 	return nil
@@ -37,43 +37,12 @@ func (r *run) move(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	barriers, err := r.moveBarriers(ctx)
+	staying, err := r.moveLetters(ctx)
 	if err != nil {
 		return err
 	}
-	var letters []pipeline.DeadLetter
-	var bytes int64
-	flush := func() error {
-		err := r.rename(ctx, letters)
-		letters, bytes = letters[:0], 0
-		return err
-	}
-	stay := map[item.Key]bool{}
-	n := 0
-	for l, err := range r.Letters.Read(ctx) {
-		n++
-		switch {
-		case err != nil:
-			return err
-		case l.Sink != r.Sink || !r.inScope(&l):
-			continue
-		}
-		barrier, ok := barriers[l.Key]
-		if !r.isSelected(l.Class) || ok && barrier.before(deliveryOrder{l.Version, n}) {
-			stay[item.Key(strings.Clone(string(l.Key)))] = true
-			continue
-		}
-		if letters, bytes = append(letters, l), bytes+int64(len(l.Raw)); len(letters) == batchSize || bytes >= r.Bytes {
-			if err := flush(); err != nil {
-				return err
-			}
-		}
-	}
-	if err := flush(); err != nil {
-		return err
-	}
-	for k, m := range marks[r.Sink] { // no consumer adds letters to these marks, because the sink is gone
-		if stay[k] {
+	for k, m := range marks { // no consumer adds to them: the sink is gone
+		if k.sink != r.Sink || staying[k.key] {
 			continue
 		}
 		if _, err := r.Quarantine.Clear(ctx, m); err != nil {
@@ -84,9 +53,42 @@ func (r *run) move(ctx context.Context) error {
 	return nil
 }
 
-// moveBarriers returns, by key, the position of the first letter that is not selected. Later letters of the key must
-// not be moved, because they would be delivered before that letter. The map is empty if all letters are selected or if
-// To compares versions.
+// moveLetters moves the letters of Sink to To, and returns the keys that have letters which stay.
+func (r *run) moveLetters(ctx context.Context) (staying map[item.Key]bool, err error) {
+	barriers, err := r.moveBarriers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	staying = map[item.Key]bool{}
+	var letters []pipeline.DeadLetter
+	var bytes int64
+	n := 0
+	for l, err := range r.Letters.Read(ctx) {
+		n++
+		if err != nil {
+			return nil, err
+		}
+		if l.Sink != r.Sink || !r.inScope(&l) {
+			continue
+		}
+		barrier, ok := barriers[l.Key]
+		if afterBarrier := ok && barrier.before(deliveryOrder{l.Version, n}); afterBarrier || !r.isSelected(l.Class) {
+			staying[item.Key(strings.Clone(string(l.Key)))] = true
+			continue
+		}
+		letters, bytes = append(letters, l), bytes+int64(len(l.Raw))
+		if len(letters) == batchSize || bytes >= r.Bytes {
+			if err := r.rename(ctx, letters); err != nil {
+				return nil, err
+			}
+			letters, bytes = letters[:0], 0
+		}
+	}
+	return staying, r.rename(ctx, letters)
+}
+
+// moveBarriers returns the first letter of each key that is not selected. No later letter of the key may be moved,
+// since it would be delivered first. There is none if To compares versions.
 func (r *run) moveBarriers(ctx context.Context) (map[item.Key]deliveryOrder, error) {
 	barriers := map[item.Key]deliveryOrder{}
 	if len(r.Classes) == 0 || r.routes[r.To].Guarded {

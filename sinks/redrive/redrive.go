@@ -177,8 +177,8 @@ func (r *run) runPass(ctx context.Context) (repeat bool, err error) {
 }
 
 // readMarks reads the marks of the selected sinks and keys.
-func (r *run) readMarks(ctx context.Context) (map[string]map[item.Key]state.Mark, error) {
-	marks := map[string]map[item.Key]state.Mark{}
+func (r *run) readMarks(ctx context.Context) (map[sinkKey]state.Mark, error) {
+	marks := map[sinkKey]state.Mark{}
 	if r.Quarantine == nil {
 		return marks, nil
 	}
@@ -186,13 +186,9 @@ func (r *run) readMarks(ctx context.Context) (map[string]map[item.Key]state.Mark
 		if err != nil {
 			return nil, err
 		}
-		if r.Key != "" && m.Key != r.Key {
-			continue
+		if r.Key == "" || m.Key == r.Key {
+			marks[sinkKey{m.Sink, m.Key}] = m
 		}
-		if marks[m.Sink] == nil {
-			marks[m.Sink] = map[item.Key]state.Mark{}
-		}
-		marks[m.Sink][m.Key] = m
 	}
 	return marks, nil
 }

@@ -61,8 +61,8 @@ func (r Report) Delivered() int {
 	return n
 }
 
-// sink calls change with the report of one sink, and stores the result.
-func (r *Report) sink(name string, change func(*SinkReport)) {
+// updateSink changes the part of one sink.
+func (r *Report) updateSink(name string, change func(*SinkReport)) {
 	if r.Sinks == nil {
 		r.Sinks = map[string]SinkReport{}
 	}
@@ -71,16 +71,16 @@ func (r *Report) sink(name string, change func(*SinkReport)) {
 	r.Sinks[name] = s
 }
 
-// begin resets the counts of letters and keys that stay. The next pass counts them again.
-func (r *Report) begin() {
+// startPass resets the counts of letters that stay, for another pass.
+func (r *Report) startPass() {
 	for name := range r.Sinks {
-		r.sink(name, func(s *SinkReport) {
+		r.updateSink(name, func(s *SinkReport) {
 			s.Letters, s.Failed, s.Waiting, s.Held = s.Delivered+s.Superseded+s.Discarded, 0, 0, 0
 		})
 	}
 }
 
-func (r *Report) fail(f Failure) {
+func (r *Report) addFailure(f Failure) {
 	if len(r.Failures) < maxFailures {
 		r.Failures = append(r.Failures, f)
 	}
