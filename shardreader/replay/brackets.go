@@ -14,14 +14,16 @@ func (d *documents) noteUnclosed() {
 	}
 }
 
-// addUnclosed notes that the bracket at i is never closed.
-func (d *documents) addUnclosed(i int) {
-	if d.unclosed == nil {
-		d.unclosed = make(map[int64]struct{})
+// addUnclosed notes that the brackets at some indexes are never closed.
+func (d *documents) addUnclosed(indexes ...int) {
+	for _, i := range indexes {
+		if d.unclosed == nil {
+			d.unclosed = make(map[int64]struct{})
+		}
+		offset := d.w.offset + int64(i)
+		d.unclosed[offset] = struct{}{}
+		d.lastUnclosed = max(d.lastUnclosed, offset)
 	}
-	at := d.w.offset + int64(i)
-	d.unclosed[at] = struct{}{}
-	d.lastUnclosed = max(d.lastUnclosed, at)
 }
 
 // isUnclosed reports whether the bracket at i is known to be never closed.
@@ -68,8 +70,8 @@ func (d *documents) classify(i, end int) (isRecord, hasRecords bool) {
 	b := d.w.buf[:end]
 	var stack [8]bracket
 	open := stack[:0]
-	var inner []int
-	nameNext := false // whether the next string is the name of a member
+	var containers []int // the inner brackets that are no records and contain records
+	nameNext := false    // whether the next string is the name of a member
 	for i < end {
 		c := b[i]
 		switch c {
@@ -80,19 +82,17 @@ func (d *documents) classify(i, end int) (isRecord, hasRecords bool) {
 			closed := open[len(open)-1]
 			open = open[:len(open)-1]
 			hasRecords := closed.hasRecord && !closed.isRecord
-			if len(open) > 0 {
-				open[len(open)-1].hasRecord = open[len(open)-1].hasRecord || closed.hasRecord || closed.isRecord
-				if hasRecords {
-					inner = append(inner, closed.index)
+			if len(open) == 0 {
+				if !closed.isRecord {
+					d.addUnclosed(containers...)
 				}
-				break
+				return closed.isRecord, hasRecords
 			}
-			if !closed.isRecord {
-				for _, at := range inner {
-					d.addUnclosed(at)
-				}
+			outer := &open[len(open)-1]
+			outer.hasRecord = outer.hasRecord || closed.hasRecord || closed.isRecord
+			if hasRecords {
+				containers = append(containers, closed.index)
 			}
-			return closed.isRecord, hasRecords
 		case ',':
 			nameNext = open[len(open)-1].object
 		case '"':

@@ -75,7 +75,7 @@ func (d *documents) next() (savedRecord, error) {
 	for {
 		c, ok := d.peek()
 		if !ok {
-			return savedRecord{}, d.end()
+			return savedRecord{}, d.endInput()
 		}
 		r, found, err := d.step(c)
 		if err != nil {
@@ -90,6 +90,7 @@ func (d *documents) next() (savedRecord, error) {
 // step reads one token: a bracket, a comma or a whole record. found reports whether the token is a record.
 func (d *documents) step(c byte) (r savedRecord, found bool, err error) {
 	nested := d.nesting != betweenDocuments
+	opensArray := c == '[' && (!nested || d.expect == wantComma || !d.isUnclosed(0) && d.startsWithRecord())
 	switch {
 	case c == ',':
 		if !nested || d.expect == wantFirst || d.expect == wantAnother {
@@ -104,7 +105,7 @@ func (d *documents) step(c byte) (r savedRecord, found bool, err error) {
 		}
 		d.w.consume(1)
 		return savedRecord{}, false, d.endArray()
-	case c == '[' && (!nested || d.expect == wantComma || !d.isUnclosed(0) && d.startsWithRecord()):
+	case opensArray:
 		if nested {
 			d.addFault(errNoEnd)
 			d.uncertain = true
@@ -113,12 +114,10 @@ func (d *documents) step(c byte) (r savedRecord, found bool, err error) {
 		d.nesting, d.expect, d.number = inArray, wantFirst, 0
 		return savedRecord{}, false, nil
 	case c == '{':
-		if nested && d.expect == wantComma {
-			if d.guessNesting() {
-				d.addFault(errNoComma)
-			}
+		if nested && d.expect == wantComma && d.guessNesting() {
+			d.addFault(errNoComma)
 		}
-		return d.object()
+		return d.readObject()
 	case nested && d.expect == wantComma:
 		return savedRecord{}, false, d.syntaxError(0)
 	}
@@ -160,8 +159,8 @@ func (d *documents) peek() (byte, bool) {
 
 var byteOrderMark = []byte("\ufeff")
 
-// end returns the error at the end of the input. It adds a fault if an array or event is still open.
-func (d *documents) end() error {
+// endInput returns the error at the end of the input. It adds a fault if an array or event is still open.
+func (d *documents) endInput() error {
 	if errors.Is(d.w.err, errInterrupted) {
 		return d.w.err
 	}
@@ -172,21 +171,21 @@ func (d *documents) end() error {
 	return io.EOF
 }
 
-// object reads the next object. found reports whether the object is a record. If the object is an event, object reads
-// only its start, up to the first record.
-func (d *documents) object() (r savedRecord, found bool, err error) {
+// readObject reads the next object. found reports whether it is a record. Of an event, readObject reads only the start,
+// up to its first record.
+func (d *documents) readObject() (r savedRecord, found bool, err error) {
 	if d.isUnclosed(0) {
 		d.failedAt = 0
 		return savedRecord{}, false, errOpen
 	}
-	end, event, err := d.scanObject(0)
-	if err == nil && !event {
+	end, isEvent, err := d.scanObject(0)
+	if err == nil && !isEvent {
 		err = d.checkClosed(end)
 	}
 	switch {
 	case err != nil:
 		return savedRecord{}, false, err
-	case event:
+	case isEvent:
 		d.w.consume(end)
 		d.expect = wantFirst
 		if d.nesting == inArray {
@@ -214,7 +213,7 @@ func (d *documents) endArray() error {
 	for {
 		c, ok := d.peek()
 		if !ok || d.nesting == betweenDocuments {
-			return nil // the method end reports it
+			return nil // endInput reports it
 		}
 		if c == '}' {
 			d.w.consume(1)
@@ -226,9 +225,9 @@ func (d *documents) endArray() error {
 			d.nesting, d.uncertain = outer, true
 			return nil
 		}
-		end, records, err := d.scanMember()
+		end, isRecords, err := d.scanMember()
 		switch {
-		case records:
+		case isRecords:
 			d.w.consume(end)
 			d.expect = wantFirst
 			return nil
@@ -236,7 +235,7 @@ func (d *documents) endArray() error {
 			d.w.consume(end)
 			continue
 		case d.failedAt == len(d.w.buf):
-			d.w.consume(d.failedAt) // the method end reports it
+			d.w.consume(d.failedAt) // endInput reports it
 			return nil
 		}
 		d.nesting, d.expect, d.uncertain = outer, wantAny, true

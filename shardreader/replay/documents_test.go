@@ -105,16 +105,16 @@ func FuzzScanner(f *testing.F) {
 		var s scanner
 		start := skipSpace(b, 0)
 		end, st := s.scanValue(b, start)
-		whole := st == done && skipSpace(b, end) == len(b)
+		whole := st == complete && skipSpace(b, end) == len(b)
 		if whole != json.Valid(b) {
 			t.Fatalf("%q: scan says %v at %d, json.Valid %v", b, st, end, json.Valid(b))
 		}
-		if st != done {
+		if st != complete {
 			return
 		}
 		// A value is whole no sooner: no part of it is one, but for a number's.
 		for cut := start; cut < end; cut++ {
-			if _, st := s.scanValue(b[:cut], start); st == bad || st == done && b[start] != '-' && (b[start] < '0' || b[start] > '9') {
+			if _, st := s.scanValue(b[:cut], start); st == invalid || st == complete && b[start] != '-' && (b[start] < '0' || b[start] > '9') {
 				t.Fatalf("%q cut to %q: %v", b, b[:cut], st)
 			}
 		}

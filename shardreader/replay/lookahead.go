@@ -7,17 +7,16 @@ import (
 
 // The methods in this file scan the window from an index on, and read more of the file if needed. They consume nothing.
 
-// scanObject scans the object at i. event reports whether the object is an event: it has an array named Records. For an
-// event, end is the index after the opening bracket of that array. For another object, end is the index after the
-// object.
-func (d *documents) scanObject(i int) (end int, event bool, err error) {
+// scanObject scans the object at i. isEvent reports whether it has an array named Records. For an event, end is the
+// index after the opening bracket of that array. For another object, end is the index after the object.
+func (d *documents) scanObject(i int) (end int, isEvent bool, err error) {
 	d.valueStart = i
 	i++
-	for n := 0; ; n++ {
+	for first := true; ; first = false {
 		if i, err = d.skipSpace(i); err != nil {
 			return 0, false, err
 		}
-		if n == 0 && d.w.buf[i] == '}' {
+		if first && d.w.buf[i] == '}' {
 			return i + 1, false, nil
 		}
 		name, valueAt, err := d.scanName(i)
@@ -44,10 +43,9 @@ func (d *documents) scanObject(i int) (end int, event bool, err error) {
 	}
 }
 
-// scanMember scans a comma and the member after it, in the rest of an event after its Records. records reports whether
-// the member is a second array named Records. If it is, end is the index after the opening bracket of that array. If it
-// is not, end is the index after the member.
-func (d *documents) scanMember() (end int, records bool, err error) {
+// scanMember scans a comma and the member after it, in the rest of an event after its Records. isRecords reports
+// whether the member is a second array named Records. Then end is the index after the opening bracket of that array.
+func (d *documents) scanMember() (end int, isRecords bool, err error) {
 	d.valueStart = 0
 	i, err := d.skipSpace(1)
 	if err != nil {
@@ -75,14 +73,14 @@ func (d *documents) scanValue(i int) (int, error) {
 	for {
 		end, st := d.scan.scanValue(d.w.buf, i)
 		// A number at the end of the buffer may have more digits in the file.
-		if st == done && (end < len(d.w.buf) || d.w.eof) {
+		if st == complete && (end < len(d.w.buf) || d.w.eof) {
 			return end, nil
 		}
-		if st != bad && d.w.growFrom(d.valueStart) {
+		if st != invalid && d.w.growFrom(d.valueStart) {
 			continue
 		}
 		d.noteUnclosed()
-		if st == bad {
+		if st == invalid {
 			return 0, d.syntaxError(end)
 		}
 		return 0, d.cutError()
@@ -93,18 +91,14 @@ func (d *documents) scanValue(i int) (int, error) {
 func (d *documents) scanName(i int) (name []byte, valueAt int, err error) {
 	for {
 		valueAt, st := scanName(d.w.buf, i)
-		if st == bad {
+		if st == invalid {
 			return nil, 0, d.syntaxError(valueAt)
 		}
-		if st == done && valueAt < len(d.w.buf) {
+		if st == complete && valueAt < len(d.w.buf) {
 			end, _ := scanString(d.w.buf, i)
-			name = d.w.buf[i+1 : end-1]
-			if bytes.IndexByte(name, '\\') >= 0 {
-				var text string
-				if err := json.Unmarshal(d.w.buf[i:end], &text); err != nil {
-					return nil, 0, d.syntaxError(i)
-				}
-				name = []byte(text)
+			name, err := unquoteName(d.w.buf[i:end])
+			if err != nil {
+				return nil, 0, d.syntaxError(i)
 			}
 			return name, valueAt, nil
 		}
@@ -112,6 +106,17 @@ func (d *documents) scanName(i int) (name []byte, valueAt int, err error) {
 			return nil, 0, d.cutError()
 		}
 	}
+}
+
+// unquoteName returns the text of a string of JSON.
+func unquoteName(quoted []byte) ([]byte, error) {
+	name := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(name, '\\') < 0 {
+		return name, nil
+	}
+	var text string
+	err := json.Unmarshal(quoted, &text)
+	return []byte(text), err
 }
 
 // skipSpace returns the index of the first byte from i that is not white space.

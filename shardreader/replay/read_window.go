@@ -56,6 +56,12 @@ func (w *window) fillTo(n int) {
 	}
 }
 
+// has reads until there is a byte at i, and reports whether the file has it.
+func (w *window) has(i int) bool {
+	w.fillTo(i + 1)
+	return i < len(w.buf)
+}
+
 // growFrom doubles the number of bytes in memory from i on, so that repeated scans read each byte twice on average. It
 // returns false at the end of the file, or if there are more than maxRecord bytes from i on.
 func (w *window) growFrom(i int) bool {
@@ -141,20 +147,22 @@ func (w *window) wholeLines(limit int) (end, ends int) {
 			return end, ends
 		}
 		line, next := b[end:end+n], end+n+1
-		if n == 0 || line[0] != '{' || line[n-1] != '}' {
-			line = bytes.Trim(line, " \t\r")
-			if len(line) > 0 && (line[0] != '{' || line[len(line)-1] != '}') {
+		if !isBraced(line) {
+			if line = bytes.Trim(line, " \t\r"); len(line) > 0 && !isBraced(line) {
 				return end, ends
 			}
 		}
 		if next == len(b) || b[next] != '{' {
-			follows := skipSpace(w.buf, next)
-			if follows == len(w.buf) || w.buf[follows] != '{' && w.buf[follows] != '[' {
+			text := skipSpace(w.buf, next)
+			if text == len(w.buf) || w.buf[text] != '{' && w.buf[text] != '[' {
 				return end, ends
 			}
 		}
 		end = next
 	}
 }
+
+// isBraced reports whether a line begins and ends like an object.
+func isBraced(line []byte) bool { return len(line) > 0 && line[0] == '{' && line[len(line)-1] == '}' }
 
 var newline = []byte{'\n'}

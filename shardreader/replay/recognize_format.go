@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -30,22 +31,18 @@ var errNewestOnly = errs.New("it is of an archive that has the newest change of 
 func (f *file) checkFormat() error {
 	f.docs.nesting = betweenDocuments
 	if _, ok := f.docs.peek(); !ok {
-		return f.docs.end()
+		return f.docs.endInput()
 	}
 	for n := headBytes; ; n *= 2 { // other text may come before the first record
 		f.w.fillTo(n)
 		err := foreignError(f.w.buf)
 		if err == nil {
-			break
+			return nil
 		}
 		if f.w.eof || n >= maxHead {
-			if f.w.err != nil {
-				err = f.w.err
-			}
-			return &fault{offset: f.w.offset, line: f.w.line, err: err}
+			return &fault{offset: f.w.offset, line: f.w.line, err: cmp.Or(f.w.err, err)}
 		}
 	}
-	return nil
 }
 
 // foreignError returns nil if head may be the start of saved records. Otherwise it returns an error that describes

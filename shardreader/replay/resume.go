@@ -20,7 +20,7 @@ func (d *documents) skipBroken(cause error) (r savedRecord, found bool, err erro
 	indent, failedAt := d.w.indent, d.failedAt
 	r = d.newRecord()
 	d.expect = wantAny
-	end, hasRecord := d.resume(indent)
+	end, hasRecord := d.findResume(indent)
 	if errors.Is(d.w.err, errInterrupted) {
 		return savedRecord{}, false, d.w.err
 	}
@@ -37,7 +37,7 @@ func (d *documents) skipBroken(cause error) (r savedRecord, found bool, err erro
 		d.unclosed = nil
 	}
 	if d.w.err != nil && errors.Is(cause, d.w.err) {
-		return savedRecord{}, false, nil // the method end reports it
+		return savedRecord{}, false, nil // endInput reports it
 	}
 	r.broken = &fault{offset: r.offset, line: r.line, unread: d.w.offset - r.offset}
 	if int64(len(text)) < r.broken.unread || len(text) > d.w.maxRecord/8 {
@@ -56,9 +56,10 @@ func (d *documents) skipBroken(cause error) (r savedRecord, found bool, err erro
 	return r, true, nil
 }
 
-// resume returns the index at which reading continues after broken text; see skipBroken. hasRecord reports whether a
-// whole record or event begins at that index. If the text is too large, resume consumes the text that it has skipped.
-func (d *documents) resume(indent int) (end int, hasRecord bool) {
+// findResume returns the index at which reading continues after broken text; see skipBroken. hasRecord reports whether
+// a whole record or event begins at that index. If the text is too large, findResume consumes the text that it has
+// skipped.
+func (d *documents) findResume(indent int) (end int, hasRecord bool) {
 	// A line that is a document of its own is skipped completely, unless it begins with a closing bracket.
 	inOwnLine := indent >= 0 && d.nesting == betweenDocuments && !d.uncertain &&
 		bytes.IndexByte([]byte("]}"), d.w.buf[0]) < 0
@@ -67,10 +68,8 @@ func (d *documents) resume(indent int) (end int, hasRecord bool) {
 			d.w.consume(i)
 			i = 0
 		}
-		if i >= len(d.w.buf) {
-			if d.w.fillTo(i + 1); i >= len(d.w.buf) {
-				return len(d.w.buf), false
-			}
+		if !d.w.has(i) {
+			return len(d.w.buf), false
 		}
 		switch d.w.buf[i] {
 		case '{':
@@ -85,29 +84,36 @@ func (d *documents) resume(indent int) (end int, hasRecord bool) {
 			i = next
 		case '\n':
 			inOwnLine = false
-			from := i + 1
-			for i = from; ; i++ {
-				if i >= len(d.w.buf) {
-					if d.w.fillTo(i + 1); i >= len(d.w.buf) {
-						return i, false
-					}
-				}
-				if c := d.w.buf[i]; c == '\n' {
-					from = i + 1
-				} else if c != ' ' && c != '\t' && c != '\r' {
-					break
-				}
+			text, textIndent := d.skipIndent(i + 1)
+			if text == len(d.w.buf) {
+				return text, false
 			}
-			if i-from == indent && bytes.IndexByte([]byte("\"}],:"), d.w.buf[i]) < 0 {
-				if d.w.buf[i] == '{' {
-					_, hasRecord = d.recordAt(i)
+			if textIndent == indent && bytes.IndexByte([]byte("\"}],:"), d.w.buf[text]) < 0 {
+				if d.w.buf[text] == '{' {
+					_, hasRecord = d.recordAt(text)
 				}
-				return i, hasRecord
+				return text, hasRecord
 			}
+			i = text
 		default:
 			i++
 		}
 	}
+}
+
+// skipIndent returns the index of the first byte that is not white space, from the start of a line at i, and the length
+// of the white space before it on its line. The index is len(d.w.buf) at the end of the file.
+func (d *documents) skipIndent(i int) (text, indent int) {
+	for start := i; d.w.has(i); i++ {
+		switch d.w.buf[i] {
+		case '\n':
+			start = i + 1
+		case ' ', '\t', '\r':
+		default:
+			return i, i - start
+		}
+	}
+	return i, 0
 }
 
 // recordAt reports whether a whole record or event begins with the brace at i. If not, next is the index at which the
@@ -116,11 +122,11 @@ func (d *documents) recordAt(i int) (next int, hasRecord bool) {
 	if d.isUnclosed(i) {
 		return i + 1, false
 	}
-	end, event, err := d.scanObject(i)
+	end, isEvent, err := d.scanObject(i)
 	switch {
 	case err != nil:
 		return i + 1, false
-	case event:
+	case isEvent:
 		return i, true
 	}
 	switch isRecord, hasRecords := d.classify(i, end); {
@@ -144,21 +150,23 @@ func (d *documents) startsWithRecord() bool {
 	return hasRecord
 }
 
-// guessNesting sets nesting by a guess, because broken text before may have hidden brackets. It guesses from the next
-// record or event and the byte after it. If the next record is broken too, it does not change nesting, and returns
-// false.
+// guessNesting guesses nesting, because broken text before may have hidden brackets. It guesses from the next record or
+// event and the byte after it. If that record is broken too, it does not change nesting, and returns false.
 func (d *documents) guessNesting() (ok bool) {
 	d.expect = wantAnother
-	oldWithin := d.nesting
-	defer func() { d.uncertain = d.uncertain || d.nesting != oldWithin }()
-	end, event, err := d.scanObject(0)
-	if event && d.nesting == inArrayOfEvent {
+	oldNesting := d.nesting
+	defer func() { d.uncertain = d.uncertain || d.nesting != oldNesting }()
+	end, isEvent, err := d.scanObject(0)
+	switch {
+	case err != nil:
+		return false
+	case isEvent && d.nesting == inArrayOfEvent:
 		d.nesting = inArray
-	} else if event && d.nesting == inEvent {
+	case isEvent && d.nesting == inEvent:
 		d.nesting = betweenDocuments
 	}
-	if event || err != nil {
-		return err == nil
+	if isEvent {
+		return true
 	}
 	i, err := d.skipSpace(end)
 	nested := err == nil && (d.w.buf[i] == ',' || d.w.buf[i] == ']')

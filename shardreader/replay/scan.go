@@ -9,9 +9,9 @@ import (
 type status uint8
 
 const (
-	done       status = iota
+	complete   status = iota
 	incomplete        // the value continues after the end of the bytes
-	bad               // syntax error
+	invalid           // syntax error
 )
 
 // scanner finds the end of JSON values and checks their syntax. It does not check UTF-8, duplicate names or the content
@@ -23,13 +23,13 @@ type scanner struct {
 // maxDepth is the maximum nesting of JSON, as in the decoder.
 const maxDepth = 1000
 
-// scanValue scans the JSON value at b[i]. It returns the index after the value (done), or the index of the syntax error
-// (bad). For a number at the end of b it returns done, although the number may continue. The caller must check that.
+// scanValue scans the JSON value at b[i]. It returns the index after the value (complete), or the index of the syntax
+// error (invalid). For a number at the end of b it returns complete, although the number may continue. The caller must
+// check that.
 func (s *scanner) scanValue(b []byte, i int) (int, status) {
 	s.stack = s.stack[:0]
 	var st status
 	for {
-		// Scan a value.
 		if i >= len(b) {
 			return i, incomplete
 		}
@@ -37,25 +37,10 @@ func (s *scanner) scanValue(b []byte, i int) (int, status) {
 		case c == '"':
 			i, st = scanString(b, i)
 		case c == '{' || c == '[':
-			open := i
-			i = skipSpace(b, i+1)
-			if i >= len(b) {
-				return i, incomplete
+			var empty bool
+			if i, empty, st = s.openBracket(b, i); st == complete && !empty {
+				continue
 			}
-			if b[i] == c+2 { // '{'+2 is '}', '['+2 is ']'
-				i++
-				break
-			}
-			if len(s.stack) == maxDepth {
-				return open, bad
-			}
-			s.stack = append(s.stack, open)
-			if c == '{' {
-				if i, st = scanName(b, i); st != done {
-					return i, st
-				}
-			}
-			continue
 		case c == '-' || '0' <= c && c <= '9':
 			i, st = scanNumber(b, i)
 		case c == 't':
@@ -65,37 +50,57 @@ func (s *scanner) scanValue(b []byte, i int) (int, status) {
 		case c == 'n':
 			i, st = scanLiteral(b, i, "null")
 		default:
-			return i, bad
+			return i, invalid
 		}
-		if st != done {
+		if st != complete {
 			return i, st
 		}
-		// Close the arrays and objects that end after the value.
-		for {
-			if len(s.stack) == 0 {
-				return i, done
-			}
-			if i = skipSpace(b, i); i >= len(b) {
-				return i, incomplete
-			}
-			open := b[s.stack[len(s.stack)-1]]
-			if b[i] == open+2 {
-				s.stack = s.stack[:len(s.stack)-1]
-				i++
-				continue
-			}
-			if b[i] != ',' {
-				return i, bad
-			}
-			i = skipSpace(b, i+1)
-			if open == '{' {
-				if i, st = scanName(b, i); st != done {
-					return i, st
-				}
-			}
-			break
+		if i, st = s.closeBrackets(b, i); st != complete || len(s.stack) == 0 {
+			return i, st
 		}
 	}
+}
+
+// openBracket scans the bracket at i and the name of the first member. It returns the index of the first value. empty
+// reports whether the object or array has none; the index is then after its end.
+func (s *scanner) openBracket(b []byte, i int) (next int, empty bool, st status) {
+	open := i
+	if i = skipSpace(b, i+1); i >= len(b) {
+		return i, false, incomplete
+	}
+	if b[i] == b[open]+2 { // '{'+2 is '}', '['+2 is ']'
+		return i + 1, true, complete
+	}
+	if len(s.stack) == maxDepth {
+		return open, false, invalid
+	}
+	s.stack = append(s.stack, open)
+	if b[open] == '{' {
+		i, st = scanName(b, i)
+	}
+	return i, false, st
+}
+
+// closeBrackets closes the objects and arrays that end after a value. If one is still open, closeBrackets also scans
+// the comma and the name before its next value. It returns the index after what it scanned.
+func (s *scanner) closeBrackets(b []byte, i int) (next int, st status) {
+	for len(s.stack) > 0 {
+		if i = skipSpace(b, i); i >= len(b) {
+			return i, incomplete
+		}
+		switch open := b[s.stack[len(s.stack)-1]]; {
+		case b[i] == open+2:
+			s.stack = s.stack[:len(s.stack)-1]
+			i++
+		case b[i] != ',':
+			return i, invalid
+		case open == '{':
+			return scanName(b, skipSpace(b, i+1))
+		default:
+			return skipSpace(b, i+1), complete
+		}
+	}
+	return i, complete
 }
 
 // scanName scans a member name, its colon and white space. It returns the index of the member's value.
@@ -104,21 +109,22 @@ func scanName(b []byte, i int) (int, status) {
 		return i, incomplete
 	}
 	if b[i] != '"' {
-		return i, bad
+		return i, invalid
 	}
 	i, st := scanString(b, i)
-	if st != done {
+	if st != complete {
 		return i, st
 	}
 	if i = skipSpace(b, i); i >= len(b) {
 		return i, incomplete
 	}
 	if b[i] != ':' {
-		return i, bad
+		return i, invalid
 	}
-	return skipSpace(b, i+1), done
+	return skipSpace(b, i+1), complete
 }
 
+// scanString scans the string at i. It returns the index after the closing quote.
 func scanString(b []byte, i int) (int, status) {
 	for i++; i < len(b); i++ {
 		for i+8 <= len(b) {
@@ -134,80 +140,86 @@ func scanString(b []byte, i int) (int, status) {
 		}
 		switch c := b[i]; {
 		case c == '"':
-			return i + 1, done
+			return i + 1, complete
 		case c < ' ':
-			return i, bad
+			return i, invalid
 		case c == '\\':
-			i++
-			if i >= len(b) {
-				return i, incomplete
-			}
-			switch b[i] {
-			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-			case 'u':
-				for range 4 {
-					i++
-					if i >= len(b) {
-						return i, incomplete
-					}
-					if !isHex(b[i]) {
-						return i, bad
-					}
-				}
-			default:
-				return i, bad
+			var st status
+			if i, st = scanEscape(b, i+1); st != complete {
+				return i, st
 			}
 		}
 	}
 	return i, incomplete
 }
 
-// stopMask finds the first byte of w that is a quote, a backslash or a control character. The lowest bit that is set in
-// the result is the highest bit of this byte. Higher bits of the result mean nothing. The result is 0 if w has no such
-// byte.
+// scanEscape scans an escape from the byte after its backslash. It returns the index of the last byte.
+func scanEscape(b []byte, i int) (int, status) {
+	if i >= len(b) {
+		return i, incomplete
+	}
+	switch b[i] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return i, complete
+	case 'u':
+		for range 4 {
+			if i++; i >= len(b) {
+				return i, incomplete
+			}
+			if !isHex(b[i]) {
+				return i, invalid
+			}
+		}
+		return i, complete
+	}
+	return i, invalid
+}
+
+// stopMask returns a word with the highest bit of the first byte that is a quote, a backslash or a control character in
+// w. It may also set bits of later bytes that are none of these. It returns 0 if there is no such byte.
 func stopMask(w uint64) uint64 {
 	const ones = 0x0101010101010101
 	quote, slash := w^ones*'"', w^ones*'\\'
 	return ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*' ')&^w) & (ones << 7)
 }
 
-func scanNumber(b []byte, i int) (int, status) {
+func scanNumber(b []byte, i int) (_ int, st status) {
 	if b[i] == '-' {
 		i++
 	}
 	if i < len(b) && b[i] == '0' {
 		i++
-	} else if j := skipDigits(b, i); j > i {
-		i = j
-	} else {
-		return noDigit(b, i)
+	} else if i, st = scanDigits(b, i); st != complete {
+		return i, st
 	}
 	if i < len(b) && b[i] == '.' {
-		j := skipDigits(b, i+1)
-		if j == i+1 {
-			return noDigit(b, j)
+		if i, st = scanDigits(b, i+1); st != complete {
+			return i, st
 		}
-		i = j
 	}
 	if i < len(b) && (b[i] == 'e' || b[i] == 'E') {
 		i++
 		if i < len(b) && (b[i] == '+' || b[i] == '-') {
 			i++
 		}
-		j := skipDigits(b, i)
-		if j == i {
-			return noDigit(b, j)
-		}
-		i = j
+		return scanDigits(b, i)
 	}
-	return i, done
+	return i, complete
 }
 
-func noDigit(b []byte, i int) (int, status) {
-	if i >= len(b) {
+// scanDigits scans one or more digits.
+func scanDigits(b []byte, i int) (int, status) {
+	start := i
+	for i < len(b) && '0' <= b[i] && b[i] <= '9' {
+		i++
+	}
+	switch {
+	case i > start:
+		return i, complete
+	case i >= len(b):
 		return i, incomplete
 	}
-	return i, bad
+	return i, invalid
 }
 
 func scanLiteral(b []byte, i int, word string) (int, status) {
@@ -216,17 +228,10 @@ func scanLiteral(b []byte, i int, word string) (int, status) {
 			return i + j, incomplete
 		}
 		if b[i+j] != word[j] {
-			return i + j, bad
+			return i + j, invalid
 		}
 	}
-	return i + len(word), done
-}
-
-func skipDigits(b []byte, i int) int {
-	for i < len(b) && '0' <= b[i] && b[i] <= '9' {
-		i++
-	}
-	return i
+	return i + len(word), complete
 }
 
 func skipSpace(b []byte, i int) int {

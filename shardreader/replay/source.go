@@ -115,14 +115,11 @@ func (s *Source) skipTo(p pipeline.Position) error {
 // *BrokenError if files were broken.
 func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 	s.readCtx = ctx
-	for {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+	for ctx.Err() == nil {
+		if s.file == nil && len(s.inputs) == 0 {
+			return nil, s.endError()
 		}
 		if s.file == nil {
-			if len(s.inputs) == 0 {
-				return nil, s.endError()
-			}
 			s.openNext()
 			continue
 		}
@@ -137,6 +134,7 @@ func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 			return s.page(b), nil
 		}
 	}
+	return nil, context.Cause(ctx)
 }
 
 // checkReadable returns an error if a regular file cannot be opened. It skips other files: a pipe can be opened only
