@@ -233,9 +233,9 @@ func (a *auditRun) run(ctx context.Context) error {
 		}
 	}
 	if a.work.Phase == recheck {
-		for done := false; !done; {
+		for noneOpen := false; !noneOpen; {
 			var err error
-			if done, err = a.recheckRound(ctx); err != nil {
+			if noneOpen, err = a.recheckRound(ctx); err != nil {
 				return err
 			}
 		}

@@ -66,7 +66,7 @@ func (j *joiner) join(entries *spool, i, depth int) error {
 		case err != nil:
 			return err
 		case e.suspect:
-			return j.addOne(&e)
+			return j.addWithoutComparison(&e)
 		case !e.stored || j.finished[e.reading]:
 			all.add(&e)
 		}
@@ -77,7 +77,7 @@ func (j *joiner) join(entries *spool, i, depth int) error {
 	}
 	for id, p := range all.byPlace {
 		j.a.work.Tally.Sinks[id.sink].Compared++
-		if p.equal() {
+		if p.isEqual() {
 			continue
 		}
 		if err := j.addSuspects(id, p); err != nil {
@@ -123,9 +123,9 @@ func (ps *comparisons) add(e *spooledEntry) {
 	p.isGroup = p.isGroup || e.Kind == audit.Group
 }
 
-// addOne adds a place that is looked at without a comparison. A sample has the groups that it lists, and those that its
-// contributions count in, but no other places of unknown items.
-func (j *joiner) addOne(e *spooledEntry) error {
+// addWithoutComparison adds a place that is looked at without a comparison. A sample has the groups that it lists, and
+// those that its contributions count in, but no other places of unknown items.
+func (j *joiner) addWithoutComparison(e *spooledEntry) error {
 	s := suspect{sink: e.sink, item: e.Item}
 	switch {
 	case j.a.o.Sample == nil:
@@ -147,9 +147,9 @@ func (j *joiner) addOne(e *spooledEntry) error {
 
 // addSuspects adds the items of a place that is not equal.
 func (j *joiner) addSuspects(id placeID, p *comparison) error {
-	at := []audit.Entry{{Kind: id.kind, Place: id.place}}
+	places := []audit.Entry{{Kind: id.kind, Place: id.place}}
 	if p.isGroup {
-		return j.add(suspect{sink: id.sink, places: at})
+		return j.add(suspect{sink: id.sink, places: places})
 	}
 	owner := p.owner()
 	if owner != nil {
@@ -166,15 +166,23 @@ func (j *joiner) addSuspects(id placeID, p *comparison) error {
 		}
 	}
 	for _, s := range p.stored {
-		expects := slices.ContainsFunc(p.expected, func(e sideEntry) bool { return e.item == s.item })
-		if owner != nil && (s.item == "" || id.kind == audit.Row && !expects || !owner.claimed && s.item != owner.item) {
-			continue // one write repairs the place: the recheck looks at it with the item that should own it
+		if owner != nil && p.isRepairedByOwner(id.kind, owner, s.item) {
+			continue // the recheck looks at the place with the item that should own it
 		}
-		if err := j.add(suspect{sink: id.sink, item: s.item, places: at}); err != nil {
+		if err := j.add(suspect{sink: id.sink, item: s.item, places: places}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// isRepairedByOwner reports whether the write that repairs a place for its owner also removes what another item, or an
+// unknown one, has there.
+func (p *comparison) isRepairedByOwner(kind audit.Kind, owner *sideEntry, stored item.Key) bool {
+	if stored == "" || !owner.claimed && stored != owner.item {
+		return true
+	}
+	return kind == audit.Row && !slices.ContainsFunc(p.expected, func(e sideEntry) bool { return e.item == stored })
 }
 
 // owner returns the entry of the item that should own the place; nil if there is none. Of several claims, the smallest
@@ -182,19 +190,19 @@ func (j *joiner) addSuspects(id placeID, p *comparison) error {
 func (p *comparison) owner() *sideEntry {
 	var owner *sideEntry
 	for i := range p.expected {
-		w := &p.expected[i]
+		e := &p.expected[i]
 		switch {
-		case owner == nil, w.claimed && w.item < owner.item:
-			owner = w
-		case !w.claimed && len(p.stored) > 0 && w.item == p.stored[0].item:
-			owner = w
+		case owner == nil, e.claimed && e.item < owner.item:
+			owner = e
+		case !e.claimed && len(p.stored) > 0 && e.item == p.stored[0].item:
+			owner = e
 		}
 	}
 	return owner
 }
 
-// equal reports whether the place holds the required entry.
-func (p *comparison) equal() bool {
+// isEqual reports whether the place holds the required entry.
+func (p *comparison) isEqual() bool {
 	if p.isGroup {
 		var stored audit.Digest
 		for _, s := range p.stored {
@@ -209,14 +217,10 @@ func (p *comparison) equal() bool {
 	if slices.ContainsFunc(p.expected, func(e sideEntry) bool { return !e.claimed && e.item != owner.item }) {
 		return false // the other item has no place
 	}
-	for _, s := range p.stored {
-		for _, w := range p.expected {
-			if w.item == owner.item && w.digest == s.digest {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.expected, func(e sideEntry) bool {
+		return e.item == owner.item &&
+			slices.ContainsFunc(p.stored, func(s sideEntry) bool { return s.digest == e.digest })
+	})
 }
 
 // add adds a suspect.

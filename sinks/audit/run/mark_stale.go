@@ -21,26 +21,13 @@ func (a *auditRun) markStale(ctx context.Context, looks []look) error {
 			continue
 		}
 		byItem[l.item] = append(byItem[l.item], l)
-		if slices.ContainsFunc(l.findings, func(f audit.Finding) bool { return f.Verdict == audit.Wrong }) &&
-			!slices.Contains(wrong, l.item) {
+		isWrong := slices.ContainsFunc(l.findings, func(f audit.Finding) bool { return f.Verdict == audit.Wrong })
+		if isWrong && !slices.Contains(wrong, l.item) {
 			wrong = append(wrong, l.item)
 		}
 	}
-	var elsewhere []look
-	for _, key := range wrong {
-		for sink := range a.o.Sinks {
-			if !slices.ContainsFunc(byItem[key], func(l *look) bool { return l.sink == sink }) {
-				elsewhere = append(elsewhere, look{suspect: &suspect{sink: sink, item: key}, change: byItem[key][0].change})
-			}
-		}
-	}
-	a.lookAtAll(ctx, elsewhere)
-	for i := range elsewhere {
-		l := &elsewhere[i]
-		if l.err != nil && !state.IsPermanent(l.err) {
-			return fmt.Errorf("%s: %w", a.o.Sinks[l.sink].Name(), l.err)
-		}
-		byItem[l.item] = append(byItem[l.item], l)
+	if err := a.lookElsewhere(ctx, wrong, byItem); err != nil {
+		return err
 	}
 	for _, key := range wrong {
 		var all []audit.Finding
@@ -51,6 +38,27 @@ func (a *auditRun) markStale(ctx context.Context, looks []look) error {
 		for _, l := range byItem[key] {
 			all = all[copy(l.findings, all):]
 		}
+	}
+	return nil
+}
+
+// lookElsewhere looks at items in the sinks that byItem has no look of, and adds these looks to byItem.
+func (a *auditRun) lookElsewhere(ctx context.Context, keys []item.Key, byItem map[item.Key][]*look) error {
+	var looks []look
+	for _, key := range keys {
+		for sink := range a.o.Sinks {
+			if !slices.ContainsFunc(byItem[key], func(l *look) bool { return l.sink == sink }) {
+				looks = append(looks, look{suspect: &suspect{sink: sink, item: key}, change: byItem[key][0].change})
+			}
+		}
+	}
+	a.lookAtAll(ctx, looks)
+	for i := range looks {
+		l := &looks[i]
+		if l.err != nil && !state.IsPermanent(l.err) {
+			return fmt.Errorf("%s: %w", a.o.Sinks[l.sink].Name(), l.err)
+		}
+		byItem[l.item] = append(byItem[l.item], l)
 	}
 	return nil
 }

@@ -12,6 +12,10 @@ import (
 // the items.
 func (a *auditRun) isNamed() bool { return a.o.Items == nil && a.o.ItemsSelected }
 
+// isWithoutJoin reports whether the audit does not join the entries of all items with all stored entries. Then the
+// places that it looks at are counted.
+func (a *auditRun) isWithoutJoin() bool { return a.o.Sample != nil || a.o.Items == nil }
+
 // addNotes adds the notes about places of a named item that the audit does not search.
 func (a *auditRun) addNotes(c *record.Change, suspects []*suspect) {
 	for _, s := range suspects {

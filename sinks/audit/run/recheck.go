@@ -21,11 +21,10 @@ import (
 // itemsAtOnce is the number of items that a recheck reads together.
 const itemsAtOnce = 100
 
-// recheckRound looks at the suspects that the round before left open. done is true if there are none. Rounds go on
+// recheckRound looks at the suspects that the round before left open. noneOpen is true if there are none. Rounds go on
 // until every suspect stood still for longer than the lag: a difference counts if item and places are the same in two
 // rounds, versions included, and every consumer was past the first of the two in between.
-func (a *auditRun) recheckRound(ctx context.Context) (done bool, err error) {
-	last := a.work.Round >= a.o.MaxLooks
+func (a *auditRun) recheckRound(ctx context.Context) (noneOpen bool, err error) {
 	open, err := openSpool(a.work.path(fmt.Sprintf("round-%d", a.work.Round)), a.work.Open)
 	if err != nil {
 		return false, err
@@ -45,7 +44,7 @@ func (a *auditRun) recheckRound(ctx context.Context) (done bool, err error) {
 		}
 	}
 	for ; a.work.File < buckets; a.work.File++ {
-		if err := a.recheckFile(ctx, open, next, last); err != nil {
+		if err := a.recheckFile(ctx, open, next); err != nil {
 			return false, err
 		}
 		if err := a.saveRound(next); err != nil {
@@ -85,9 +84,26 @@ type suspectID struct {
 }
 
 // recheckFile looks at the suspects of one file.
-func (a *auditRun) recheckFile(ctx context.Context, open, next *spool, last bool) error {
+func (a *auditRun) recheckFile(ctx context.Context, open, next *spool) error {
+	byItem, err := a.readSuspects(open)
+	if err != nil {
+		return err
+	}
+	a.putGroupsAside(byItem)
+	keys := slices.Sorted(maps.Keys(byItem))
+	for chunk := range slices.Chunk(keys, itemsAtOnce) {
+		if err := a.recheckItems(ctx, chunk, byItem, next); err != nil {
+			return err
+		}
+		a.o.WaitForStream(ctx)
+	}
+	return context.Cause(ctx)
+}
+
+// readSuspects reads the suspects of the present file. It joins the places of an item at one sink, without duplicates.
+func (a *auditRun) readSuspects(open *spool) (byItem map[item.Key][]*suspect, err error) {
 	all := make(map[suspectID]*suspect)
-	err := open.each(a.work.File, func(b []byte) error {
+	err = open.each(a.work.File, func(b []byte) error {
 		s, err := parseSuspect(b)
 		if err != nil {
 			return err
@@ -104,9 +120,9 @@ func (a *auditRun) recheckFile(ctx context.Context, open, next *spool, last bool
 		return nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	byItem := make(map[item.Key][]*suspect)
+	byItem = make(map[item.Key][]*suspect)
 	for _, s := range all {
 		slices.SortFunc(s.places, func(x, y audit.Entry) int {
 			return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Place, y.Place))
@@ -114,20 +130,12 @@ func (a *auditRun) recheckFile(ctx context.Context, open, next *spool, last bool
 		s.places = slices.CompactFunc(s.places, func(x, y audit.Entry) bool { return x.Kind == y.Kind && x.Place == y.Place })
 		byItem[s.item] = append(byItem[s.item], s)
 	}
-	a.putGroupsAside(byItem)
-	keys := slices.Sorted(maps.Keys(byItem))
-	for chunk := range slices.Chunk(keys, itemsAtOnce) {
-		if err := a.recheckItems(ctx, chunk, byItem, next, last); err != nil {
-			return err
-		}
-		a.o.WaitForStream(ctx)
-	}
-	return context.Cause(ctx)
+	return byItem, nil
 }
 
 // putGroupsAside keeps the places of groups for the comparison with the sums, and removes them from byItem.
 func (a *auditRun) putGroupsAside(byItem map[item.Key][]*suspect) {
-	var rest []*suspect
+	var withPlaces []*suspect
 	for _, s := range byItem[""] {
 		s.places = slices.DeleteFunc(s.places, func(p audit.Entry) bool {
 			if p.Kind == audit.Group {
@@ -136,10 +144,10 @@ func (a *auditRun) putGroupsAside(byItem map[item.Key][]*suspect) {
 			return p.Kind == audit.Group
 		})
 		if len(s.places) > 0 {
-			rest = append(rest, s)
+			withPlaces = append(withPlaces, s)
 		}
 	}
-	if byItem[""] = rest; len(rest) == 0 {
+	if byItem[""] = withPlaces; len(withPlaces) == 0 {
 		delete(byItem, "")
 	}
 }
@@ -157,37 +165,21 @@ type look struct {
 
 // recheckItems looks at the suspects of some items, at several at once, and handles the results in the order of keys.
 func (a *auditRun) recheckItems(
-	ctx context.Context, keys []item.Key, byItem map[item.Key][]*suspect, next *spool, last bool,
+	ctx context.Context, keys []item.Key, byItem map[item.Key][]*suspect, next *spool,
 ) error {
-	known := slices.DeleteFunc(slices.Clone(keys), func(k item.Key) bool { return k == "" })
-	changes, err := a.o.Lookup.Read(ctx, known)
+	var looks []look
+	if keys[0] == "" { // the suspects whose item is unknown
+		for _, s := range byItem[""] {
+			looks = append(looks, look{suspect: s})
+		}
+		keys = keys[1:]
+	}
+	changes, err := a.o.Lookup.Read(ctx, keys)
 	if err != nil {
 		return fmt.Errorf("read items: %w", err)
 	}
-	var looks []look
-	for _, key := range keys {
-		var change *record.Change
-		if i := slices.Index(known, key); i >= 0 {
-			if err := changes[i].Err; err != nil {
-				for _, s := range byItem[key] {
-					looks = append(looks, look{suspect: s, undecodable: err})
-				}
-				continue
-			}
-			change = &changes[i].Change
-			if !a.includesItem(change) {
-				continue
-			}
-			if a.o.Items == nil && a.work.Round == 0 && !change.Removed() {
-				a.work.Tally.Items++
-			}
-		}
-		if change != nil && a.isNamed() && a.work.Round == 0 {
-			a.addNotes(change, byItem[key])
-		}
-		for _, s := range byItem[key] {
-			looks = append(looks, look{suspect: s, change: change})
-		}
+	for i, key := range keys {
+		looks = a.addLooks(looks, &changes[i], byItem[key])
 	}
 	a.lookAtAll(ctx, looks)
 	if err := a.markStale(ctx, looks); err != nil {
@@ -200,11 +192,34 @@ func (a *auditRun) recheckItems(
 		return err
 	}
 	for i := range looks {
-		if err := a.handle(&looks[i], next, last); err != nil {
+		if err := a.reportLook(&looks[i], next); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// addLooks adds the looks at the suspects of an item to looks, if the audit includes the item.
+func (a *auditRun) addLooks(looks []look, it *Item, suspects []*suspect) []look {
+	if it.Err != nil {
+		for _, s := range suspects {
+			looks = append(looks, look{suspect: s, undecodable: it.Err})
+		}
+		return looks
+	}
+	if !a.includesItem(&it.Change) {
+		return looks
+	}
+	if a.o.Items == nil && a.work.Round == 0 && !it.Change.Removed() {
+		a.work.Tally.Items++
+	}
+	if a.isNamed() && a.work.Round == 0 {
+		a.addNotes(&it.Change, suspects)
+	}
+	for _, s := range suspects {
+		looks = append(looks, look{suspect: s, change: &it.Change})
+	}
+	return looks
 }
 
 // lookAtAll looks at several suspects concurrently.
@@ -218,22 +233,27 @@ func (a *auditRun) lookAtAll(ctx context.Context, looks []look) {
 	for range min(a.o.Parts*4, len(looks)) {
 		workers.Go(func() {
 			for l := range queue {
-				if l.undecodable != nil {
-					l.findings = []audit.Finding{{Item: l.item, Verdict: audit.Skipped,
-						Reason: "the item cannot be decoded: " + l.undecodable.Error()}}
-					continue
-				}
-				l.err = a.o.Budget.retryThrottled(ctx, func() (err error) {
-					l.findings, err = a.o.Sinks[l.sink].Compare(ctx, l.change, l.places)
-					if err == nil && l.change != nil && a.isNamed() {
-						err = a.lookShares(ctx, l)
-					}
-					return err
-				})
+				a.lookAt(ctx, l)
 			}
 		})
 	}
 	workers.Wait()
+}
+
+// lookAt compares a suspect with its item, and sets the findings or the error of the look.
+func (a *auditRun) lookAt(ctx context.Context, l *look) {
+	if l.undecodable != nil {
+		l.findings = []audit.Finding{{Item: l.item, Verdict: audit.Skipped,
+			Reason: "the item cannot be decoded: " + l.undecodable.Error()}}
+		return
+	}
+	l.err = a.o.Budget.retryThrottled(ctx, func() (err error) {
+		l.findings, err = a.o.Sinks[l.sink].Compare(ctx, l.change, l.places)
+		if err == nil && l.change != nil && a.isNamed() {
+			err = a.lookShares(ctx, l)
+		}
+		return err
+	})
 }
 
 // keepDifferences drops the findings that are equal, or rightly wait. Without the item, it is unknown whether a place
@@ -287,8 +307,8 @@ func (a *auditRun) includesItem(c *record.Change) bool {
 	return selected || err != nil
 }
 
-// handle reports the findings of a look, or leaves them to the next round.
-func (a *auditRun) handle(l *look, next *spool, last bool) error {
+// reportLook reports the findings of a look, or leaves them to the next round.
+func (a *auditRun) reportLook(l *look, next *spool) error {
 	_, isDamaged := errors.AsType[*state.DamagedError](l.err) // others can be read
 	switch {
 	case state.IsPermanent(l.err) || isDamaged:
@@ -296,51 +316,63 @@ func (a *auditRun) handle(l *look, next *spool, last bool) error {
 	case l.err != nil:
 		return fmt.Errorf("%s: %w", a.o.Sinks[l.sink].Name(), l.err)
 	}
-	t := &a.work.Tally.Sinks[l.sink]
 	a.recheckedCount++
 	a.progress.Update(a.recheckedCount, a.work.Tally.Suspects)
-	if (a.o.Sample != nil || a.o.Items == nil) && a.work.Round == 0 {
-		t.Compared += int64(l.looked)
+	if a.isWithoutJoin() && a.work.Round == 0 {
+		a.work.Tally.Sinks[l.sink].Compared += int64(l.looked)
 	}
-	found := l.findings
-	if len(found) == 0 {
+	if len(l.findings) == 0 {
 		a.countSettled()
 		return nil
 	}
-	seen, err := l.digest(found)
+	digest, err := l.digest()
 	if err != nil {
 		return err
 	}
 	if l.moved {
-		l.lastFindings, seen = [16]byte{}, [16]byte{1} // these findings are the first of two, whatever the next round sees
+		l.lastFindings, digest = [16]byte{}, [16]byte{1} // these findings are the first of two, whatever the next round sees
 	}
-	moves := slices.ContainsFunc(found, func(f audit.Finding) bool { return mayMove(&f) || f.Verdict == audit.Busy })
-	switch {
-	case !moves, a.o.NoWriters && found[0].Verdict != audit.Busy, a.work.Round > 0 && seen == l.lastFindings:
-	case last:
-		for i := range found {
-			if mayMove(&found[i]) {
-				found[i].Verdict = audit.Busy
+	if !a.isSettled(l, digest) {
+		if isLastRound := a.work.Round >= a.o.MaxLooks; !isLastRound {
+			if a.work.Round == 0 {
+				a.changing++
 			}
+			l.lastFindings = digest
+			return next.add(l.hash(), l.appendTo(nil))
 		}
-	default:
-		if a.work.Round == 0 {
-			a.changing++
-		}
-		l.lastFindings = seen
-		return next.add(l.hash(), l.appendTo(nil))
+		l.setBusy()
 	}
 	a.countSettled()
-	for i := range found {
-		if a.isRepeated(l.sink, &found[i]) {
+	for i := range l.findings {
+		if a.isRepeated(l.sink, &l.findings[i]) {
 			continue
 		}
-		t.Findings[found[i].Verdict]++
-		if err := a.report.add(line{Sink: a.o.Sinks[l.sink].Name(), Finding: &found[i]}); err != nil {
+		if err := a.reportFinding(l.sink, &l.findings[i]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// isSettled reports whether a look needs no other one: a change in flight cannot explain its findings, or they are the
+// same as in the round before.
+func (a *auditRun) isSettled(l *look, digest [16]byte) bool {
+	if a.o.NoWriters && l.findings[0].Verdict != audit.Busy {
+		return true
+	}
+	isSame := a.work.Round > 0 && digest == l.lastFindings
+	return isSame || !slices.ContainsFunc(l.findings, func(f audit.Finding) bool {
+		return mayMove(&f) || f.Verdict == audit.Busy
+	})
+}
+
+// setBusy makes the findings Busy that a change in flight may explain.
+func (l *look) setBusy() {
+	for i := range l.findings {
+		if mayMove(&l.findings[i]) {
+			l.findings[i].Verdict = audit.Busy
+		}
+	}
 }
 
 // mayMove reports whether a finding is a difference, also one that a dead letter explains: a change in flight may
@@ -357,8 +389,8 @@ func (a *auditRun) countSettled() {
 }
 
 // digest identifies the result of a look: the item, and the differences with their places and versions.
-func (l *look) digest(found []audit.Finding) ([16]byte, error) {
-	b, err := json.Marshal(found)
+func (l *look) digest() ([16]byte, error) {
+	b, err := json.Marshal(l.findings)
 	if err != nil {
 		return [16]byte{}, err
 	}

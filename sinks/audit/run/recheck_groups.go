@@ -29,37 +29,53 @@ func (a *auditRun) recheckGroups(ctx context.Context) error {
 		}
 		slices.Sort(places)
 		places = a.chooseGroups(slices.Compact(places))
-		t := &a.work.Tally.Sinks[n]
-		if a.o.Sample != nil || a.o.Items == nil {
+		if a.isWithoutJoin() {
+			t := &a.work.Tally.Sinks[n]
 			t.Compared += int64(len(places))
 			t.Groups = int64(len(places))
 		}
-		for round := 0; len(places) > 0; round++ {
-			a.o.WaitForStream(ctx)
-			findings, err := groups.CompareGroups(ctx, a.o.Budget.listing(), places)
-			if err != nil {
-				return fmt.Errorf("%s: %w", sink.Name(), err)
-			}
-			places = places[:0]
-			for i := range findings {
-				f := &findings[i]
-				switch {
-				case f.Verdict == audit.Busy && round+1 < groupRounds:
-					places = append(places, f.Place)
-				case f.Verdict == audit.Equal:
-				default:
-					t.Findings[f.Verdict]++
-					if f.Verdict.Differs() {
-						t.GroupsDiffering++
-					}
-					if err := a.report.add(line{Sink: sink.Name(), Finding: f}); err != nil {
-						return err
-					}
-				}
+		for round := 1; len(places) > 0; round++ {
+			var err error
+			if places, err = a.compareGroups(ctx, n, groups, places, round == groupRounds); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// compareGroups compares groups of a sink with their sums and reports the differences. It returns the places of the
+// groups that changed meanwhile. If last is true, it reports these too, and returns none.
+func (a *auditRun) compareGroups(
+	ctx context.Context, n int, groups audit.GroupSink, places []string, last bool,
+) (busy []string, err error) {
+	a.o.WaitForStream(ctx)
+	findings, err := groups.CompareGroups(ctx, a.o.Budget.listing(), places)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", groups.Name(), err)
+	}
+	for i := range findings {
+		f := &findings[i]
+		switch {
+		case f.Verdict == audit.Equal:
+			continue
+		case f.Verdict == audit.Busy && !last:
+			busy = append(busy, f.Place)
+			continue
+		case f.Verdict.Differs():
+			a.work.Tally.Sinks[n].GroupsDiffering++
+		}
+		if err := a.reportFinding(n, f); err != nil {
+			return nil, err
+		}
+	}
+	return busy, nil
+}
+
+// reportFinding counts a finding of a sink, and adds it to the report.
+func (a *auditRun) reportFinding(sink int, f *audit.Finding) error {
+	a.work.Tally.Sinks[sink].Findings[f.Verdict]++
+	return a.report.add(line{Sink: a.o.Sinks[sink].Name(), Finding: f})
 }
 
 // maxSampledGroups is the maximum number of groups of a sink in a sample: each is read twice.

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline/item"
-	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/audit"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -90,34 +89,13 @@ func (r *Repairer) Flush(ctx context.Context) error {
 	if err := r.readItems(ctx); err != nil {
 		return fmt.Errorf("read items: %w", err)
 	}
-	var (
-		mu     sync.Mutex // guards the following fields, and done of each finding
-		first  error
-		chains = relatedFindings(r.batch)
-	)
-	ended := func(at int, err error) (goOn bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		first = cmp.Or(first, err)
-		r.batch[at].done = err == nil
-		return first == nil
-	}
-	next := func() []int {
-		mu.Lock()
-		defer mu.Unlock()
-		if len(chains) == 0 || first != nil {
-			return nil
-		}
-		chain := chains[0]
-		chains = chains[1:]
-		return chain
-	}
+	queue := repairQueue{chains: relatedFindings(r.batch)}
 	var repairers sync.WaitGroup
-	for range min(r.o.AtOnce, len(chains)) {
+	for range min(r.o.AtOnce, len(queue.chains)) {
 		repairers.Go(func() {
-			for chain := next(); chain != nil; chain = next() {
-				for _, at := range chain {
-					if !ended(at, r.repairFinding(ctx, &r.batch[at])) {
+			for chain := queue.next(); chain != nil; chain = queue.next() {
+				for _, i := range chain {
+					if b := &r.batch[i]; !queue.end(b, r.repairFinding(ctx, b)) {
 						return
 					}
 				}
@@ -125,33 +103,62 @@ func (r *Repairer) Flush(ctx context.Context) error {
 		})
 	}
 	repairers.Wait()
-	if first = cmp.Or(first, context.Cause(ctx)); first == nil {
-		first = r.findChanged(ctx)
+	err := cmp.Or(queue.err, context.Cause(ctx))
+	if err == nil {
+		err = r.findChanged(ctx)
 	}
 	for i := range r.batch {
 		if b := &r.batch[i]; b.done {
 			r.o.Done(b.sink, &b.finding, b.outcome)
 		}
 	}
-	return first
+	return err
+}
+
+// repairQueue has the chains of related findings that no goroutine repairs yet.
+type repairQueue struct {
+	mu     sync.Mutex // guards the following fields, and done of each finding
+	chains [][]int
+	err    error // the first error
+}
+
+// next returns the chain to repair next. It returns nil after the last one, and after an error.
+func (q *repairQueue) next() []int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.chains) == 0 || q.err != nil {
+		return nil
+	}
+	chain := q.chains[0]
+	q.chains = q.chains[1:]
+	return chain
+}
+
+// end notes that a repair ended with err. It reports whether other repairs may begin.
+func (q *repairQueue) end(b *repairedFinding, err error) (mayContinue bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.err = cmp.Or(q.err, err)
+	b.done = err == nil
+	return q.err == nil
 }
 
 // readItems reads the items of the batch.
 func (r *Repairer) readItems(ctx context.Context) error {
-	items, err := r.itemsOf(ctx, func(*repairedFinding) bool { return true })
+	items, err := r.readItemsOf(ctx, func(*repairedFinding) bool { return true })
 	for i := range r.batch {
 		r.batch[i].item = items[r.batch[i].finding.Item]
 	}
 	return err
 }
 
-// itemsOf reads the items of some findings of the batch.
-func (r *Repairer) itemsOf(ctx context.Context, of func(b *repairedFinding) bool) (map[item.Key]*Item, error) {
+// readItemsOf reads the items of the selected findings of the batch.
+func (r *Repairer) readItemsOf(ctx context.Context, selects func(*repairedFinding) bool) (map[item.Key]*Item, error) {
 	items := make(map[item.Key]*Item)
 	var keys []item.Key
 	for i := range r.batch {
 		key := r.batch[i].finding.Item
-		if _, known := items[key]; key != "" && !known && of(&r.batch[i]) {
+		if _, known := items[key]; key != "" && !known && selects(&r.batch[i]) {
 			items[key] = nil
 			keys = append(keys, key)
 		}
@@ -173,7 +180,7 @@ func (r *Repairer) itemsOf(ctx context.Context, of func(b *repairedFinding) bool
 // changed items, they are moved: another audit looks at them.
 func (r *Repairer) findChanged(ctx context.Context) error {
 	repaired := func(b *repairedFinding) bool { return b.done && b.outcome.Result == audit.Repaired }
-	items, err := r.itemsOf(ctx, repaired)
+	items, err := r.readItemsOf(ctx, repaired)
 	if err != nil {
 		return fmt.Errorf("read the items of repairs again: %w", err)
 	}
@@ -183,32 +190,31 @@ func (r *Repairer) findChanged(ctx context.Context) error {
 		if !repaired(b) || now == nil || now.sameAs(&b.item.Change) {
 			continue
 		}
-		equal := false
-		if now.Err == nil {
-			if equal, err = r.isEqual(ctx, b, &now.Change); err != nil {
-				return err
-			}
-		}
-		if !equal {
+		if equal, err := r.isEqual(ctx, b, now); err != nil {
+			return err
+		} else if !equal {
 			b.outcome = audit.Outcome{Result: audit.ChangedMeanwhile, Reason: "the item changed during the repair"}
 		}
 	}
 	return nil
 }
 
-// isEqual reports whether the place of a finding equals the plan of an item.
-func (r *Repairer) isEqual(ctx context.Context, b *repairedFinding, now *record.Change) (equal bool, err error) {
+// isEqual reports whether the place of a finding equals the plan of an item. An undecodable item has no plan.
+func (r *Repairer) isEqual(ctx context.Context, b *repairedFinding, now *Item) (equal bool, err error) {
+	if now.Err != nil {
+		return false, nil
+	}
 	sink, f := r.o.Sinks[b.sink], &b.finding
 	var fs []audit.Finding
 	err = r.o.Budget.retryThrottled(ctx, func() (err error) {
-		fs, err = sink.Compare(ctx, now, []audit.Entry{{Kind: f.Kind, Place: f.Place}})
+		fs, err = sink.Compare(ctx, &now.Change, []audit.Entry{{Kind: f.Kind, Place: f.Place}})
 		return err
 	})
 	if err != nil {
 		return false, fmt.Errorf("%s: %s: %w", sink.Name(), f.PlaceText, err)
 	}
-	return !slices.ContainsFunc(fs, func(now audit.Finding) bool {
-		return now.Verdict.Differs() && now.Kind == f.Kind && now.Place == f.Place
+	return !slices.ContainsFunc(fs, func(found audit.Finding) bool {
+		return found.Verdict.Differs() && found.Kind == f.Kind && found.Place == f.Place
 	}), nil
 }
 
@@ -230,16 +236,16 @@ func relatedFindings(batch []repairedFinding) [][]int {
 	for i := range batch {
 		b := &batch[i]
 		first[i] = i
-		about := []subject{{b.sink, "place " + placeKind(b.finding.Kind), placeOf(&b.finding)}}
+		subjects := []subject{{b.sink, "place " + placeKind(b.finding.Kind), placeOf(&b.finding)}}
 		if b.finding.Item != "" {
-			about = append(about, subject{b.sink, "item", string(b.finding.Item)})
+			subjects = append(subjects, subject{b.sink, "item", string(b.finding.Item)})
 		}
-		for _, of := range about {
-			if j, known := last[of]; known {
+		for _, s := range subjects {
+			if j, known := last[s]; known {
 				a, b := firstOf(i), firstOf(j)
 				first[max(a, b)] = min(a, b)
 			}
-			last[of] = i
+			last[s] = i
 		}
 	}
 	chains := make([][]int, len(batch)) // chains by the index of their first finding
@@ -288,21 +294,21 @@ func (r *Repairer) repairFinding(ctx context.Context, b *repairedFinding) error 
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		var done audit.Outcome
+		var outcome audit.Outcome
 		err := r.o.Budget.retryThrottled(ctx, func() (err error) {
 			halved := r.gate.enter()
-			done, err = sink.Repair(ctx, &b.item.Change, b.finding)
+			outcome, err = sink.Repair(ctx, &b.item.Change, b.finding)
 			r.gate.leave(halved, audit.IsThrottled(err))
 			return err
 		})
 		if _, damaged := errors.AsType[*state.DamagedError](err); damaged {
-			done, err = audit.Outcome{Result: audit.Refused, Reason: err.Error()}, nil // other entries can still be read
+			outcome, err = audit.Outcome{Result: audit.Refused, Reason: err.Error()}, nil // other entries can still be read
 		}
 		switch {
 		case err != nil:
 			return fmt.Errorf("%s: %s: %w", sink.Name(), b.finding.PlaceText, err)
-		case !done.Overtaken || look == looksOfRepair:
-			b.outcome = done
+		case !outcome.Overtaken || look == looksOfRepair:
+			b.outcome = outcome
 			return nil
 		}
 	}

@@ -106,9 +106,9 @@ func OpenAfter(h *Header, s *Summary, sinks []string) int64 {
 	}
 	open := s.Open
 	for i := range s.Sinks {
-		one := &s.Sinks[i]
-		open -= one.Findings[audit.Busy] + one.Findings[audit.Skipped] // the report lists them
-		if one.NotCompared != "" && sinks != nil && !slices.Contains(sinks, one.Sink) {
+		sink := &s.Sinks[i]
+		open -= sink.Findings[audit.Busy] + sink.Findings[audit.Skipped] // the report lists them
+		if sink.NotCompared != "" && sinks != nil && !slices.Contains(sinks, sink.Sink) {
 			open--
 		}
 	}
@@ -118,9 +118,9 @@ func OpenAfter(h *Header, s *Summary, sinks []string) int64 {
 	return open
 }
 
-// ReadReport reads a saved report, and calls do with each finding. It returns the header, and the summary: nil if the
-// audit did not end.
-func ReadReport(path string, do func(sink string, f *audit.Finding) error) (*Header, *Summary, error) {
+// ReadReport reads a saved report, and calls visit with each finding. It returns the header, and the summary: nil if
+// the audit did not end.
+func ReadReport(path string, visit func(sink string, f *audit.Finding) error) (*Header, *Summary, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, nil, err
@@ -152,7 +152,7 @@ func ReadReport(path string, do func(sink string, f *audit.Finding) error) (*Hea
 		case l.Summary != nil:
 			summary = l.Summary
 		case l.Finding != nil:
-			if err := do(l.Sink, l.Finding); err != nil {
+			if err := visit(l.Sink, l.Finding); err != nil {
 				return nil, nil, err
 			}
 		}

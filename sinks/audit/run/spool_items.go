@@ -42,13 +42,13 @@ func (p *spooledPage) add(e *spooledEntry) {
 // spoolItems spools the required entries of a snapshot's items. The goroutines that read pages also plan them, and one
 // goroutine spools them.
 func (a *auditRun) spoolItems(ctx context.Context, entries *spool) error {
-	var left []string
+	var unread []string
 	for _, p := range a.itemParts() {
 		if !a.work.Parts[p.ID].Done {
-			left = append(left, p.ID)
+			unread = append(unread, p.ID)
 		}
 	}
-	return readAll(ctx, a.o.Parts, left, a.readPart, func(page spooledPage) error {
+	return readAll(ctx, a.o.Parts, unread, a.readPart, func(page spooledPage) error {
 		if err := a.spoolPage(entries, &page); err != nil {
 			return err
 		}
@@ -57,20 +57,20 @@ func (a *auditRun) spoolItems(ctx context.Context, entries *spool) error {
 	})
 }
 
-// readAll calls read for each element of todo, at most limit at once, and take with each result, one after the other.
+// readAll calls read for each of the sources, at most limit at once, and take with each result, one after the other.
 // After an error it reads and takes nothing more. It returns after all reads have ended.
-func readAll[T, R any](
-	ctx context.Context, limit int, todo []T, read func(ctx context.Context, of T, results chan<- R) error,
+func readAll[S, R any](
+	ctx context.Context, limit int, sources []S, read func(ctx context.Context, source S, results chan<- R) error,
 	take func(R) error,
 ) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	next, results := make(chan T), make(chan R, limit)
+	queue, results := make(chan S), make(chan R, limit)
 	var readers sync.WaitGroup
 	for range limit {
 		readers.Go(func() {
-			for of := range next {
-				if err := read(ctx, of, results); err != nil {
+			for source := range queue {
+				if err := read(ctx, source, results); err != nil {
 					cancel(err)
 				}
 			}
@@ -79,9 +79,9 @@ func readAll[T, R any](
 	go func() {
 		defer close(results)
 		defer readers.Wait()
-		defer close(next)
-		for _, of := range todo {
-			if !send(ctx, next, of) {
+		defer close(queue)
+		for _, source := range sources {
+			if !send(ctx, queue, source) {
 				return
 			}
 		}

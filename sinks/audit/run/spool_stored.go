@@ -19,9 +19,9 @@ func (s segment) name() string { return fmt.Sprintf("%d/%d", s.sink, s.number) }
 
 // listedEntries are entries of one reading of a segment.
 type listedEntries struct {
-	segment segment
-	entries []audit.Entry
-	done    bool
+	segment       segment
+	entries       []audit.Entry
+	lastOfSegment bool
 }
 
 // entriesAtOnce is the number of listed entries that are sent together.
@@ -30,13 +30,13 @@ const entriesAtOnce = 256
 // spoolStored spools the stored entries of the sinks. An interrupted reading of a segment is started again, and the
 // entries of the first reading do not count: shares of groups must come once.
 func (a *auditRun) spoolStored(ctx context.Context, entries *spool) error {
-	var left []segment
+	var unread []segment
 	for sink := range a.o.Sinks {
 		for _, number := range a.segments() {
 			if s := (segment{sink: sink, number: number}); a.work.Read[s.name()] == 0 {
 				a.work.Reads++
 				s.reading = a.work.Reads
-				left = append(left, s)
+				unread = append(unread, s)
 			}
 		}
 	}
@@ -45,13 +45,13 @@ func (a *auditRun) spoolStored(ctx context.Context, entries *spool) error {
 	}
 	var buf []byte
 	counts := make(map[int]int64) // numbers of entries, by reading
-	return readAll(ctx, a.o.Parts, left, a.list, func(l listedEntries) error {
+	return readAll(ctx, a.o.Parts, unread, a.list, func(l listedEntries) error {
+		s := l.segment
 		for i := range l.entries {
 			if !l.entries[i].Share {
-				counts[l.segment.reading]++
+				counts[s.reading]++
 			}
-			e := spooledEntry{Entry: l.entries[i], sink: l.segment.sink, stored: true, reading: l.segment.reading,
-				suspect: a.o.Sample != nil}
+			e := spooledEntry{Entry: l.entries[i], sink: s.sink, stored: true, reading: s.reading, suspect: a.o.Sample != nil}
 			buf = e.appendTo(buf[:0])
 			if err := entries.add(e.hash(), buf); err != nil {
 				return err
@@ -59,9 +59,9 @@ func (a *auditRun) spoolStored(ctx context.Context, entries *spool) error {
 		}
 		a.storedCount += int64(len(l.entries))
 		a.progress.Update(a.storedCount, a.work.Tally.requiredEntries())
-		if l.done {
-			a.work.Read[l.segment.name()] = l.segment.reading
-			a.work.Tally.Sinks[l.segment.sink].Stored += counts[l.segment.reading]
+		if l.lastOfSegment {
+			a.work.Read[s.name()] = s.reading
+			a.work.Tally.Sinks[s.sink].Stored += counts[s.reading]
 		}
 		return a.checkpointIfDue(entries)
 	})
@@ -108,7 +108,7 @@ func (a *auditRun) list(ctx context.Context, s segment, listed chan<- listedEntr
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	send(ctx, listed, listedEntries{segment: s, entries: batch, done: true})
+	send(ctx, listed, listedEntries{segment: s, entries: batch, lastOfSegment: true})
 	return nil
 }
 

@@ -70,33 +70,22 @@ func (a *auditRun) summary() *Summary {
 	t := &a.work.Tally
 	s := &Summary{
 		Run: a.work.Header.Run, Report: a.o.Report, Source: a.work.Header.Source, Items: t.Items, Undecodable: t.Undecodable,
-		Open:  t.Undecodable,
+		Open: t.Undecodable + a.work.Header.Open, OpenBefore: a.work.Header.Open,
 		Units: a.readUnits(), Seconds: time.Since(a.started).Seconds(), Assumed: a.work.Header.Assumed, Coverage: 1,
-		OpenBefore: a.work.Header.Open,
 	}
-	s.Open += s.OpenBefore
 	if a.o.Sample != nil {
 		s.Coverage = float64(len(a.o.Sample.Segments)) / float64(a.o.Sample.Of)
 	}
 	compared := int64(0)
-	for i, sink := range a.o.Sinks {
-		ts := &t.Sinks[i]
-		one := SinkSummary{Sink: sink.Name(), Expected: ts.Expected, Stored: ts.Stored, Compared: ts.Compared,
-			Findings: ts.Findings, Notes: ts.Notes}
-		if a.o.Sample != nil {
-			bound := upperBound(ts.differingEntries()-ts.GroupsDiffering, ts.Compared-ts.Groups)
-			one.UpperBound = &bound
+	for i := range a.o.Sinks {
+		sink := a.sinkSummary(i)
+		if sink.NotCompared != "" {
+			s.Open++
 		}
-		if groups, ok := sink.(audit.GroupSink); ok && a.o.Items != nil {
-			one.NotCompared = groups.WhyGroupsNotCompared()
-			if one.NotCompared != "" {
-				s.Open++
-			}
-		}
-		s.Differing += ts.differingEntries()
-		s.Open += ts.undecidedEntries()
-		s.Sinks = append(s.Sinks, one)
-		compared += one.Compared
+		s.Differing += t.Sinks[i].differingEntries()
+		s.Open += t.Sinks[i].undecidedEntries()
+		s.Sinks = append(s.Sinks, sink)
+		compared += sink.Compared
 	}
 	switch {
 	case s.Items > 0:
@@ -116,6 +105,21 @@ func (a *auditRun) summary() *Summary {
 		} else {
 			s.Incomplete += "choose fewer of more segments, or allow more read units a second"
 		}
+	}
+	return s
+}
+
+// sinkSummary returns the result for one sink.
+func (a *auditRun) sinkSummary(i int) SinkSummary {
+	sink, t := a.o.Sinks[i], &a.work.Tally.Sinks[i]
+	s := SinkSummary{Sink: sink.Name(), Expected: t.Expected, Stored: t.Stored, Compared: t.Compared,
+		Findings: t.Findings, Notes: t.Notes}
+	if a.o.Sample != nil {
+		bound := upperBound(t.differingEntries()-t.GroupsDiffering, t.Compared-t.Groups)
+		s.UpperBound = &bound
+	}
+	if groups, ok := sink.(audit.GroupSink); ok && a.o.Items != nil {
+		s.NotCompared = groups.WhyGroupsNotCompared()
 	}
 	return s
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -45,25 +46,23 @@ func (t *tableLookup) Read(ctx context.Context, keys []item.Key) ([]Item, error)
 	changes := make([]Item, len(keys))
 	for start := 0; start < len(keys); start += itemsAtOnce {
 		end := min(start+itemsAtOnce, len(keys))
-		if err := t.readSome(ctx, keys[start:end], changes[start:end]); err != nil {
+		if err := t.readBatch(ctx, keys[start:end], changes[start:end]); err != nil {
 			return nil, err
 		}
 	}
 	return changes, nil
 }
 
-func (t *tableLookup) readSome(ctx context.Context, keys []item.Key, changes []Item) error {
+// readBatch sets the changes of up to itemsAtOnce keys.
+func (t *tableLookup) readBatch(ctx context.Context, keys []item.Key, changes []Item) error {
 	index := make(map[item.Key]int, len(keys))
-	consistent := true
-	asked := types.KeysAndAttributes{ConsistentRead: &consistent}
+	var unread []map[string]types.AttributeValue
 	for i, k := range keys {
 		attributes, err := t.keyAttributes(k)
 		if err != nil {
 			changes[i].Err = fmt.Errorf("it is stored under a key that the table cannot have: %w", err)
 			continue
 		}
-		index[k] = i
-		asked.Keys = append(asked.Keys, attributes)
 		image, err := sdkvalue.Image(attributes)
 		if err == nil {
 			changes[i].Change, err = t.changes.removeOf(image)
@@ -71,40 +70,60 @@ func (t *tableLookup) readSome(ctx context.Context, keys []item.Key, changes []I
 		if err != nil {
 			return fmt.Errorf("item %s: %w", k, err)
 		}
+		index[k] = i
+		unread = append(unread, attributes)
 	}
-	for try := 0; len(asked.Keys) > 0; try++ {
-		var out *dynamodb.BatchGetItemOutput
-		err := t.budget.retryThrottled(ctx, func() (err error) { // the SDK retries failed requests a few times
-			out, err = t.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
-				RequestItems:           map[string]types.KeysAndAttributes{t.table: asked},
-				ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-			})
-			return err
-		})
+	for try := 0; len(unread) > 0; try++ {
+		out, err := t.request(ctx, unread)
 		if err != nil {
 			return err
 		}
-		for _, items := range out.Responses {
-			for _, it := range items {
-				if err := t.add(it, index, changes); err != nil {
-					return err
-				}
-			}
+		if err := t.addResponse(ctx, out, index, changes); err != nil {
+			return err
 		}
-		for _, c := range out.ConsumedCapacity {
-			if c.CapacityUnits != nil {
-				if err := t.budget.Spend(ctx, *c.CapacityUnits); err != nil {
-					return err
-				}
-			}
+		unread = nil
+		for _, unprocessed := range out.UnprocessedKeys {
+			unread = append(unread, unprocessed.Keys...)
 		}
-		asked.Keys = nil
-		for _, left := range out.UnprocessedKeys {
-			asked.Keys = append(asked.Keys, left.Keys...)
-		}
-		if len(asked.Keys) > 0 { // unprocessed keys were throttled
+		if len(unread) > 0 { // unprocessed keys were throttled
 			t.budget.pace.SlowDown()
 			if err := pipeline.Sleep(ctx, audit.ThrottledWait.Delay(try, 0)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// request requests the items with the given key attributes. The SDK retries failed requests a few times.
+func (t *tableLookup) request(
+	ctx context.Context, keys []map[string]types.AttributeValue,
+) (out *dynamodb.BatchGetItemOutput, err error) {
+	items := types.KeysAndAttributes{ConsistentRead: aws.Bool(true), Keys: keys}
+	err = t.budget.retryThrottled(ctx, func() (err error) {
+		out, err = t.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
+			RequestItems:           map[string]types.KeysAndAttributes{t.table: items},
+			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		})
+		return err
+	})
+	return out, err
+}
+
+// addResponse stores the changes of the items of a response, and spends the units that it consumed.
+func (t *tableLookup) addResponse(
+	ctx context.Context, out *dynamodb.BatchGetItemOutput, index map[item.Key]int, changes []Item,
+) error {
+	for _, items := range out.Responses {
+		for _, it := range items {
+			if err := t.add(it, index, changes); err != nil {
+				return err
+			}
+		}
+	}
+	for _, c := range out.ConsumedCapacity {
+		if c.CapacityUnits != nil {
+			if err := t.budget.Spend(ctx, *c.CapacityUnits); err != nil {
 				return err
 			}
 		}
@@ -119,8 +138,8 @@ func (t *tableLookup) add(it map[string]types.AttributeValue, index map[item.Key
 		return err
 	}
 	c, err := t.changes.snapshotOf(image)
-	if bad, isItem := errors.AsType[*record.RecordError](err); isItem {
-		c.Key = bad.Key
+	if undecodable, ok := errors.AsType[*record.RecordError](err); ok {
+		c.Key = undecodable.Key
 	} else if err != nil {
 		return err
 	}
