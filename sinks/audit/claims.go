@@ -24,17 +24,11 @@ func (s *rowSink) compareGuardAndClaims(ctx context.Context, c *record.Change, r
 	}
 	g := guards[0]
 	fs := []Finding{s.compareGuard(c, g, rows)}
-	if g.Row != "" && !slices.ContainsFunc(rows, func(p plannedRow) bool { return p.row == g.Row }) {
-		rows = append(rows, plannedRow{row: g.Row, where: s.rowText(c, s.viewTarget.Table, g.Row)})
-	}
+	rows = s.withRow(c, rows, g.Row)
 	if len(rows) == 0 {
 		return fs, nil
 	}
-	keys := make([]state.Row, len(rows))
-	for i := range rows {
-		keys[i] = rows[i].row
-	}
-	claims, known, err := s.rowClaims(ctx, items, keys)
+	claims, known, err := s.rowClaims(ctx, items, rowKeys(rows))
 	if err != nil {
 		return nil, err
 	}
@@ -52,11 +46,12 @@ func (s *rowSink) compareGuardAndClaims(ctx context.Context, c *record.Change, r
 		if !known[i] {
 			continue
 		}
-		if own := s.compareClaim(c, &rows[i], &claims[i], g.Version); own.Expected || own.Verdict != Equal {
-			fs = append(fs, own)
-		}
-		if owner := s.compareOwner(c, &rows[i], &claims[i], g.Version); owner.Expected || owner.Verdict != Equal {
-			fs = append(fs, owner)
+		claim := s.compareClaim(c, &rows[i], &claims[i], g.Version)
+		owner := s.compareOwner(c, &rows[i], &claims[i], g.Version)
+		for _, f := range []Finding{claim, owner} {
+			if f.Expected || f.Verdict != Equal {
+				fs = append(fs, f)
+			}
 		}
 	}
 	return append(fs, found...), nil
@@ -86,16 +81,16 @@ func (s *rowSink) rowClaims(
 	return claims, known, nil
 }
 
-// claimOf returns the claim of an item.
-func claimOf(rc *view.RowClaims, key item.Key) (*state.Claim, bool) {
+// claimOf returns the claim of an item; nil if it has none.
+func claimOf(rc *view.RowClaims, key item.Key) *state.Claim {
 	if rc.Owner.Source == key {
-		return &rc.Owner, true
+		return &rc.Owner
 	}
 	i := slices.IndexFunc(rc.Waiting, func(w state.Claim) bool { return w.Source == key })
 	if i < 0 {
-		return nil, false
+		return nil
 	}
-	return &rc.Waiting[i], true
+	return &rc.Waiting[i]
 }
 
 // columnValue returns the value of a column.
@@ -144,11 +139,10 @@ func (s *rowSink) correctByClaims(c *record.Change, f *Finding, rc *view.RowClai
 	for i := range rc.Waiting {
 		f.Waiting = append(f.Waiting, WaitingClaim{s.otherItemText(c, rc.Waiting[i].Source), rc.Waiting[i].Version})
 	}
-	own, first := state.Claim{Source: c.Key}, s.firstClaim(rc)
-	_, claims := claimOf(rc, c.Key)
+	missing, first := state.Claim{Source: c.Key}, s.firstClaim(rc)
 	// isFirst assumes that the item has the claim that it should have.
-	isFirst := first.Source == c.Key ||
-		!claims && s.collision != view.KeepLast && view.ComesBefore(&own, first, s.collision)
+	isFirst := first.Source == c.Key || claimOf(rc, c.Key) == nil && s.collision != view.KeepLast &&
+		view.ComesBefore(&missing, first, s.collision)
 	switch {
 	case first.Source == "" || isFirst:
 	case f.Owner == first.Source:
@@ -173,18 +167,16 @@ func (s *rowSink) firstClaim(rc *view.RowClaims) *state.Claim {
 func (s *rowSink) compareClaim(c *record.Change, p *plannedRow, rc *view.RowClaims, guard record.Version) Finding {
 	f := Finding{Kind: Claim, Place: claimPlace(p.row, c.Key), PlaceText: p.where, Expected: p.expected, Guard: guard,
 		Verdict: Equal, FoundText: "nothing"}
-	claim, is := claimOf(rc, c.Key)
+	claim := claimOf(rc, c.Key)
 	switch {
-	case !is && p.expected:
+	case claim == nil && p.expected:
 		f.Verdict = Missing
-	case !is:
+	case claim == nil:
 	case !p.expected:
 		f.Verdict, f.Version, f.FoundText = Extra, claim.Version, "a claim"
 	default:
 		f.Version, f.FoundText = claim.Version, "a claim"
-		if f.Differences = s.differingClaimAttributes(claim.Attributes, p.columns); len(f.Differences) > 0 {
-			f.Verdict = Wrong
-		}
+		f.setDifferences(s.differingClaimAttributes(claim.Attributes, p.columns), "")
 	}
 	f.markStale(guard)
 	return f

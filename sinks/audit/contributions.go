@@ -89,10 +89,11 @@ func (s *groupSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq
 // keepsExpired reports whether expired items stay in their groups, without a contribution.
 func (s *groupSink) keepsExpired() bool { return s.spec.Aggregate.KeepOnTTL }
 
-// eachContribution calls do with each contribution of a view or an aggregate. It returns false if the sequence ended.
+// eachContribution calls visit with each contribution of a view or an aggregate. It returns false if the sequence
+// ended.
 func (b *base) eachContribution(
 	ctx context.Context, store any, t view.Target, l state.Listing, yield func(Entry, error) bool,
-	do func(d *digester, c *state.ItemContribution) bool,
+	visit func(d *digester, c *state.ItemContribution) bool,
 ) bool {
 	lister, err := storeAs[view.ContributionLister](b, store, "list the contributions of items")
 	if err != nil {
@@ -104,7 +105,7 @@ func (b *base) eachContribution(
 		if err != nil {
 			return yield(Entry{}, fmt.Errorf("%s: contributions: %w", b.spec.Name, err)) && false
 		}
-		if !do(d, &c) {
+		if !visit(d, &c) {
 			return false
 		}
 	}
@@ -218,9 +219,7 @@ func (s *groupSink) compareContribution(ctx context.Context, c *record.Change, w
 	case len(want) == 0:
 		f.Verdict = Extra
 	default:
-		if f.Differences = s.shareDifferences(c, have.Shares, want); len(f.Differences) > 0 {
-			f.Verdict = Wrong
-		}
+		f.setDifferences(s.shareDifferences(c, have.Shares, want), "")
 	}
 	return f, nil
 }
@@ -254,16 +253,20 @@ func (s *groupSink) shareDifferences(c *record.Change, have, want []state.Share)
 		case have[i].Group != want[i].Group:
 			lines = append(lines, "counts in "+group(have[i])+" and not in "+group(want[i]))
 		default:
-			var other []string
-			for n, name := range names {
-				if n >= len(have[i].Values) || have[i].Values[n] != want[i].Values[n] {
-					other = append(other, name)
-				}
-			}
-			if len(other) > 0 {
-				lines = append(lines, strings.Join(other, ", ")+" in "+group(want[i]))
+			if differing := differingValues(names, &have[i], &want[i]); len(differing) > 0 {
+				lines = append(lines, strings.Join(differing, ", ")+" in "+group(want[i]))
 			}
 		}
 	}
 	return lines
+}
+
+// differingValues returns the names of the values that differ in two shares of a group.
+func differingValues(names []string, have, want *state.Share) (differing []string) {
+	for i, name := range names {
+		if i >= len(have.Values) || have.Values[i] != want.Values[i] {
+			differing = append(differing, name)
+		}
+	}
+	return differing
 }

@@ -202,15 +202,15 @@ func (s *documentSink) documentsOf(c *record.Change) (docs []plannedDocument, er
 	if c == nil {
 		return nil, nil
 	}
-	var ops, shown []pipeline.Op
+	var ops, maskedOps []pipeline.Op
 	if !c.Removed() {
 		if ops, err = s.planner.ops(c); err != nil {
 			return nil, err
 		}
-		shown, _ = s.maskedPlanner.ops(c)
+		maskedOps, _ = s.maskedPlanner.ops(c)
 	}
 	if len(ops) == 0 {
-		ops, shown = s.planner.removalOps(c), s.maskedPlanner.removalOps(c)
+		ops, maskedOps = s.planner.removalOps(c), s.maskedPlanner.removalOps(c)
 	}
 	for i, op := range ops {
 		m, ok := op.(*search.Mutation)
@@ -219,8 +219,8 @@ func (s *documentSink) documentsOf(c *record.Change) (docs []plannedDocument, er
 		}
 		d := plannedDocument{index: m.Index, routing: m.Routing, id: m.ID, where: m.Index + "/" + s.mask.Text(m.ID),
 			expected: !m.Tombstone, doc: m.Doc}
-		if i < len(shown) {
-			if masked, ok := shown[i].(*search.Mutation); ok {
+		if i < len(maskedOps) {
+			if masked, ok := maskedOps[i].(*search.Mutation); ok {
 				d.where = masked.Index + "/" + masked.ID
 			}
 		}
@@ -243,13 +243,9 @@ func (s *documentSink) compareDocument(ctx context.Context, p *plannedDocument) 
 	switch exists := st.Exists && !st.Tombstone; {
 	case exists && p.expected:
 		f.FoundText = "a document"
-		f.Differences, err = s.differingFields(st.Doc, p.doc)
-		if st.Derived != "" && len(f.Differences) == 0 { // otherwise the difference follows from these
-			f.Differences = append(f.Differences, st.Derived)
-		}
-		if len(f.Differences) > 0 {
-			f.Verdict = Wrong
-		}
+		var names []string
+		names, err = s.differingFields(st.Doc, p.doc)
+		f.setDifferences(names, st.Derived)
 	case exists:
 		f.Verdict, f.FoundText = Extra, "a document"
 	case st.Tombstone:

@@ -94,26 +94,31 @@ func (h *halves) addNumber(d *digester, kind, name, text string) {
 	digits, negative := strings.CutPrefix(text, "-")
 	factor := d.hashHalves(kind, name)
 	for i, p := range primes {
-		n, scale, fraction := uint64(0), uint64(1), false
-		for k := range len(digits) {
-			if digits[k] == '.' {
-				fraction = true
-				continue
-			}
-			n = multiply(n, 10, p)
-			digit, carry := bits.Add64(n, uint64(digits[k]-'0'), 0)
-			n = bits.Rem64(carry, digit, p)
-			if fraction {
-				scale = multiply(scale, tenths[i], p)
-			}
-		}
-		n = multiply(n, scale, p)
+		n := residue(digits, i)
 		if negative && n != 0 {
 			n = p - n
 		}
 		factor[i] = multiply(n, factor[i], p)
 	}
 	h.add(factor)
+}
+
+// residue returns a decimal without a sign modulo primes[i].
+func residue(digits string, i int) uint64 {
+	n, scale, p, inFraction := uint64(0), uint64(1), primes[i], false
+	for k := range len(digits) {
+		if digits[k] == '.' {
+			inFraction = true
+			continue
+		}
+		n = multiply(n, 10, p)
+		sum, carry := bits.Add64(n, uint64(digits[k]-'0'), 0)
+		n = bits.Rem64(carry, sum, p)
+		if inFraction {
+			scale = multiply(scale, tenths[i], p)
+		}
+	}
+	return multiply(n, scale, p)
 }
 
 // group returns the digest of a stored group. foreign describes parts that no group of the sink should have; "" if

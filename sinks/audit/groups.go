@@ -70,11 +70,16 @@ func (s *groupSink) attributes(g *view.Group) map[string]item.Value {
 			as[i.Name] = i.Amount.Value()
 		}
 	}
+	addMemberAttributes(as, g.Members)
+	return as
+}
+
+// addMemberAttributes adds the least, greatest and distinct values of members.
+func addMemberAttributes(as map[string]item.Value, members []state.Member) {
 	values := make(map[string]map[string]bool) // distinct members by name
 	least, greatest := make(map[string]string), make(map[string]string)
-	for i := range g.Members {
-		m := &g.Members[i]
-		switch m.Kind {
+	for i := range members {
+		switch m := &members[i]; m.Kind {
 		case state.Min:
 			if have, ok := least[m.Name]; !ok || m.Value < have {
 				least[m.Name] = m.Value
@@ -95,10 +100,9 @@ func (s *groupSink) attributes(g *view.Group) map[string]item.Value {
 			as[name], _ = state.ParseSortable(text) // a text that does not parse counts as absent, and so differs
 		}
 	}
-	for name, different := range values {
-		as[name] = item.NumberValue(decimal.Of(int64(len(different))))
+	for name, distinct := range values {
+		as[name] = item.NumberValue(decimal.Of(int64(len(distinct))))
 	}
-	return as
 }
 
 // groupSum is the sum of the contributions in one group.
@@ -264,9 +268,7 @@ func (s *groupSink) compareGroup(g *lookedGroup) {
 		f.Verdict, f.FoundText = Missing, "nothing"
 	default:
 		f.Verdict = Equal
-		if f.Differences = s.groupDifferences(stored, sum); len(f.Differences) > 0 {
-			f.Verdict = Wrong
-		}
+		f.setDifferences(s.groupDifferences(stored, sum), stored.Derived)
 	}
 }
 
@@ -299,9 +301,6 @@ func (s *groupSink) groupDifferences(stored *view.Group, sum *groupSum) []string
 		if !members[m] {
 			names = append(names, m.Name)
 		}
-	}
-	if stored.Derived != "" && len(names) == 0 { // otherwise the difference follows from these
-		names = append(names, stored.Derived)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

@@ -38,7 +38,16 @@ type itemPlan struct {
 	where map[state.Row]string // keys of the rows for people
 }
 
-// planOf returns the rows that an item should have.
+// planItem returns the rows that an item should have.
+func (s *itemRowsSink) planItem(c *record.Change) (itemPlan, error) {
+	ops, err := s.opsOf(c)
+	if err != nil {
+		return itemPlan{}, err
+	}
+	return s.planOf(ops)
+}
+
+// planOf returns the rows of planned ops.
 func (s *itemRowsSink) planOf(ops []pipeline.Op) (p itemPlan, err error) {
 	p.where = make(map[state.Row]string)
 	for _, o := range ops {
@@ -134,12 +143,10 @@ type itemLook struct {
 	findings []Finding        // finding of the contribution, if the item is known, and then those of rows
 }
 
+// lookAt compares an item, which may be nil, with its contribution and its rows. It also compares the rows at places.
 func (s *itemRowsSink) lookAt(ctx context.Context, c *record.Change, places []Entry) (l itemLook, err error) {
 	if c != nil {
-		var ops []pipeline.Op
-		if ops, l.planErr = s.opsOf(c); l.planErr == nil {
-			l.plan, l.planErr = s.planOf(ops)
-		}
+		l.plan, l.planErr = s.planItem(c)
 		if l.planErr != nil || l.plan.op == nil && len(places) == 0 {
 			return l, nil //nolint:nilerr // planErr belongs to the item
 		}
@@ -148,19 +155,14 @@ func (s *itemRowsSink) lookAt(ctx context.Context, c *record.Change, places []En
 			return l, err
 		}
 		l.have = found[0]
-		l.findings = append(l.findings, s.compareRemembered(c, &l))
+		l.findings = append(l.findings, s.compareContribution(c, &l))
 	}
 	l.rows = slices.Clone(l.plan.rows)
-	add := func(row state.Row) {
-		if row != "" && !slices.ContainsFunc(l.rows, func(p plannedRow) bool { return p.row == row }) {
-			l.rows = append(l.rows, plannedRow{row: row, where: s.rowText(c, s.viewTarget.Table, row)})
-		}
-	}
 	for _, share := range l.have.Shares {
-		add(share.Group)
+		l.rows = s.withRow(c, l.rows, share.Group)
 	}
 	for _, p := range places {
-		add(rowOf(p))
+		l.rows = s.withRow(c, l.rows, rowOf(p))
 	}
 	if l.stored, err = s.readRows(ctx, l.rows); err != nil {
 		return l, err
@@ -176,8 +178,8 @@ func (s *itemRowsSink) lookAt(ctx context.Context, c *record.Change, places []En
 	return l, nil
 }
 
-// compareRemembered compares the contribution of an item with the rows that it should have.
-func (s *itemRowsSink) compareRemembered(c *record.Change, l *itemLook) Finding {
+// compareContribution compares the contribution of an item with the rows that it should have.
+func (s *itemRowsSink) compareContribution(c *record.Change, l *itemLook) Finding {
 	want := l.plan.expectedShares()
 	f := Finding{Kind: Contribution, Place: string(c.Key), PlaceText: s.itemText(c), Expected: len(want) > 0,
 		Version: l.have.Version, Guard: l.have.Version, Verdict: Equal}
@@ -187,9 +189,7 @@ func (s *itemRowsSink) compareRemembered(c *record.Change, l *itemLook) Finding 
 	case len(want) == 0 && len(l.have.Shares) > 0:
 		f.Verdict = Extra
 	case len(want) > 0:
-		if f.Differences = s.rowDifferences(c, l, want); len(f.Differences) > 0 {
-			f.Verdict = Wrong
-		}
+		f.setDifferences(s.rowDifferences(c, l, want), "")
 	}
 	return f
 }
@@ -257,21 +257,14 @@ func (s *itemRowsSink) Repair(ctx context.Context, c *record.Change, f Finding) 
 		op = &view.ItemRowsOp{Source: c.Key}
 	}
 	op.Target, op.Version = &s.viewTarget, c.Version
-	var rewrite []state.Row
-	for i, found := range l.findings[1:] {
-		st := &l.stored[i]
-		if st.Exists && st.Source == c.Key && st.Version.Compare(op.Version) > 0 {
-			op.Version = st.Version // an item without a contribution: changes older than the present rows stay refused
+	for i := range l.stored { // an item without a contribution: changes older than the present rows stay refused
+		if st := &l.stored[i]; st.Exists && st.Source == c.Key && st.Version.Compare(op.Version) > 0 {
+			op.Version = st.Version
 		}
-		switch {
-		case !found.Verdict.Differs():
-		case st.Exists && !s.isOwn(st):
-			return refusedRepair(errForeign)
-		case st.Exists && st.Source != c.Key && found.Expected:
-			return refusedRepair(errOtherItem)
-		default:
-			rewrite = append(rewrite, l.rows[i].row)
-		}
+	}
+	rewrite, err := s.rowsToRewrite(c, &l)
+	if err != nil {
+		return refusedRepair(err)
 	}
 	for i, r := range op.Rows { // the planned rows come first
 		r.SetAttributes(s.keepUnstableColumns(r.Attributes, l.stored[i].Item.Get))
@@ -288,6 +281,22 @@ func (s *itemRowsSink) Repair(ctx context.Context, c *record.Change, f Finding) 
 	}
 	r, err := op.RepairItemRows(ctx, s.rows, l.have, rewrite)
 	return s.outcome(r, err, wrote)
+}
+
+// rowsToRewrite returns the rows that differ, or an error if one of them may not be written.
+func (s *itemRowsSink) rowsToRewrite(c *record.Change, l *itemLook) (rows []state.Row, err error) {
+	for i, found := range l.findings[1:] { // the first is that of the contribution
+		switch st := &l.stored[i]; {
+		case !found.Verdict.Differs():
+		case st.Exists && !s.isOwn(st):
+			return nil, errForeign
+		case st.Exists && st.Source != c.Key && found.Expected:
+			return nil, errOtherItem
+		default:
+			rows = append(rows, l.rows[i].row)
+		}
+	}
+	return rows, nil
 }
 
 // errNoItem refuses the repair of a row that names no item.

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -112,15 +113,7 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 	if err != nil {
 		return Outcome{}, err
 	}
-	claim := state.Claim{Source: c.Key, Version: c.Version, Time: time.Unix(0, 0).UTC()}
-	op := &view.ClaimOp{Target: &s.viewTarget, Claim: claim}
-	wrote := "claim no row"
-	for i := range rows {
-		if rows[i].claim != nil {
-			planned := *rows[i].claim
-			op, wrote = &planned, "claim row "+rows[i].where
-		}
-	}
+	op, wrote := s.plannedClaim(c, rows)
 	var extra state.Row
 	if f.Kind != Guard && f.Verdict == Extra {
 		extra = rowOf(Entry{Kind: f.Kind, Place: f.Place})
@@ -130,8 +123,11 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 	if err != nil {
 		return Outcome{}, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
-	g := guards[0]
-	if f.Kind == Guard && g.Version != f.Version || f.Kind != Guard && g.Version != f.Guard {
+	g, known := guards[0], f.Guard
+	if f.Kind == Guard {
+		known = f.Version
+	}
+	if g.Version != known {
 		return Outcome{Result: ChangedMeanwhile}, nil
 	}
 	release, err := s.repairQueue.Wait(ctx, g.Row, op.Row, extra)
@@ -143,43 +139,50 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 	if err != nil {
 		return s.outcome(view.Result{}, err, "")
 	}
-	if rc := claims[op.Row]; rc != nil && rc.Foreign != nil {
+	rc, st := claims[op.Row], stored[op.Row] // rc is nil if the item claims no row
+	var own *state.Claim
+	if rc != nil {
+		own = claimOf(rc, c.Key)
+	}
+	switch {
+	case rc != nil && rc.Foreign != nil:
 		return refusedRepair(errForeign)
-	}
-	if f.Kind == Row && stored[state.Row(f.Place)].Version != f.Version {
+	case f.Kind == Row && stored[state.Row(f.Place)].Version != f.Version:
 		return Outcome{Result: ChangedMeanwhile}, nil
-	}
-	if s.collision == view.KeepLast && op.Row != "" {
-		if _, ok := claimOf(claims[op.Row], c.Key); !ok {
-			return refusedRepair(errNoClaimTime)
-		}
+	case rc != nil && own == nil && s.collision == view.KeepLast:
+		return refusedRepair(errNoClaimTime)
+	case own != nil:
+		op.Claim.Attributes = s.keepUnstableColumns(op.Claim.Attributes,
+			func(name string) (item.Value, bool) { return columnValue(own.Attributes, name) })
+	case rc != nil && st.Source == c.Key:
+		op.Claim.Attributes = s.keepUnstableColumns(op.Claim.Attributes, st.Item.Get)
 	}
 	if g.Version.IsZero() { // changes older than the present rows stay refused
-		op.Claim.Version = newestWritten(c.Key, claims, stored)
-		if op.Claim.Version.IsZero() {
-			op.Claim.Version = c.Version
-		}
-	}
-	if rc, st := claims[op.Row], stored[op.Row]; rc != nil {
-		if own, ok := claimOf(rc, c.Key); ok {
-			op.Claim.Attributes = s.keepUnstableColumns(op.Claim.Attributes,
-				func(name string) (item.Value, bool) { return columnValue(own.Attributes, name) })
-		} else if st.Source == c.Key {
-			op.Claim.Attributes = s.keepUnstableColumns(op.Claim.Attributes, st.Item.Get)
-		}
+		op.Claim.Version = cmp.Or(newestWritten(c.Key, claims, stored), c.Version)
 	}
 	if s.dryRun {
 		return Outcome{Result: Repaired, WriteText: wrote}, nil
 	}
 	rs, err := items.WriteItems(ctx, s.viewTarget, op.Repair(g, claims, extra, s.collision))
-	if err == nil {
-		for _, r := range rs {
-			if r != (view.Result{}) {
-				return s.outcome(r, nil, wrote)
-			}
+	failed := slices.IndexFunc(rs, func(r view.Result) bool { return r != view.Result{} })
+	if err != nil || failed < 0 {
+		return s.outcome(view.Result{}, err, wrote)
+	}
+	return s.outcome(rs[failed], nil, wrote)
+}
+
+// plannedClaim returns the claim that an item should have, and a text for people. The claim is on no row if rows has
+// none for the item.
+func (s *rowSink) plannedClaim(c *record.Change, rows []plannedRow) (op *view.ClaimOp, text string) {
+	claim := state.Claim{Source: c.Key, Version: c.Version, Time: time.Unix(0, 0).UTC()}
+	op, text = &view.ClaimOp{Target: &s.viewTarget, Claim: claim}, "claim no row"
+	for i := range rows {
+		if rows[i].claim != nil {
+			planned := *rows[i].claim
+			op, text = &planned, "claim row "+rows[i].where
 		}
 	}
-	return s.outcome(view.Result{}, err, wrote)
+	return op, text
 }
 
 // newestWritten returns the newest version among an item's claims and rows; zero if it has none.
@@ -187,7 +190,7 @@ func newestWritten(
 	key item.Key, claims map[state.Row]*view.RowClaims, stored map[state.Row]view.StoredRow,
 ) (newest record.Version) {
 	for row, rc := range claims {
-		if own, ok := claimOf(rc, key); ok && own.Version.Compare(newest) > 0 {
+		if own := claimOf(rc, key); own != nil && own.Version.Compare(newest) > 0 {
 			newest = own.Version
 		}
 		if st := stored[row]; st.Exists && st.Source == key && st.Version.Compare(newest) > 0 {

@@ -190,10 +190,7 @@ func (s *rowSink) Compare(ctx context.Context, c *record.Change, places []Entry)
 	}
 	for _, p := range places {
 		guarded = guarded || s.isGuarded(c, p.Kind)
-		row := rowOf(p)
-		if row != "" && !slices.ContainsFunc(rows, func(r plannedRow) bool { return r.row == row }) {
-			rows = append(rows, plannedRow{row: row, where: s.rowText(c, s.viewTarget.Table, row)})
-		}
+		rows = s.withRow(c, rows, rowOf(p))
 	}
 	var fs []Finding
 	if guarded {
@@ -271,58 +268,61 @@ func (s *rowSink) readRows(ctx context.Context, rows []plannedRow) ([]view.Store
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
+	return in.StoredRows(ctx, s.viewTarget, rowKeys(rows))
+}
+
+// rowKeys returns the keys of rows.
+func rowKeys(rows []plannedRow) []state.Row {
 	keys := make([]state.Row, len(rows))
 	for i := range rows {
 		keys[i] = rows[i].row
 	}
-	return in.StoredRows(ctx, s.viewTarget, keys)
+	return keys
+}
+
+// withRow returns rows and the row of a key, unless the key is "" or in rows already.
+func (s *rowSink) withRow(c *record.Change, rows []plannedRow, key state.Row) []plannedRow {
+	if key == "" || slices.ContainsFunc(rows, func(p plannedRow) bool { return p.row == key }) {
+		return rows
+	}
+	return append(rows, plannedRow{row: key, where: s.rowText(c, s.viewTarget.Table, key)})
 }
 
 // compareRow compares a stored row with the planned row.
 func (s *rowSink) compareRow(c *record.Change, p *plannedRow, st *view.StoredRow) Finding {
 	f := Finding{Kind: Row, Place: string(p.row), PlaceText: p.where, Expected: p.expected, Version: st.Version,
 		Verdict: Equal, FoundText: "nothing"}
-	exists := st.Exists && !st.Tombstone
-	var source item.Key
-	if c != nil {
-		source = c.Key
-	}
+	isLive := st.Exists && !st.Tombstone
 	switch {
 	case st.Exists && !s.isOwn(st) && p.expected:
 		f.Verdict, f.FoundText = Wrong, fmt.Sprintf("a row of %s of the pipeline %s",
 			cmp.Or(st.View, "nothing that tablewake wrote"), cmp.Or(st.Pipeline, "none"))
-	case exists && !s.isOwn(st):
+	case isLive && !s.isOwn(st):
 		f.FoundText = "a row of another sink"
 	case st.Exists && st.Tombstone:
 		f.FoundText = "a tombstone"
 		if p.expected {
 			f.Verdict = Missing
 		}
-	case !exists && p.expected:
+	case !isLive && p.expected:
 		f.Verdict = Missing
-	case !exists:
-	case st.Source != source && c != nil:
+	case !isLive:
+	case c != nil && st.Source != c.Key:
 		f.FoundText, f.Owner = "a row of the item "+s.otherItemText(c, st.Source), st.Source
 		if p.expected {
 			f.Verdict = Wrong
 		}
+	case !p.expected && c == nil:
+		f.Verdict, f.FoundText = Extra, "a row"
 	case !p.expected:
 		f.Verdict, f.FoundText = Extra, "a row of this item"
-		if c == nil {
-			f.FoundText = "a row"
-		}
 	default:
 		f.FoundText = "a row"
-		f.Differences = s.differingAttributes(st.Item, p.columns)
+		names := s.differingAttributes(st.Item, p.columns)
 		if s.foreignBirth(st.Birth) != "" {
-			f.Differences = append(f.Differences, reservedField)
+			names = append(names, reservedField)
 		}
-		if st.Derived != "" && len(f.Differences) == 0 { // otherwise the difference follows from these
-			f.Differences = append(f.Differences, st.Derived)
-		}
-		if len(f.Differences) > 0 {
-			f.Verdict = Wrong
-		}
+		f.setDifferences(names, st.Derived)
 	}
 	return f
 }

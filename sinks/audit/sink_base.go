@@ -112,17 +112,19 @@ func (b *base) rowText(c *record.Change, t view.Table, row state.Row) string {
 // adjustVerdicts sets the common fields of an item's findings. A difference becomes Held if a dead letter or a
 // quarantined key explains it.
 func (b *base) adjustVerdicts(ctx context.Context, c *record.Change, fs []Finding) ([]Finding, error) {
+	if c == nil {
+		return fs, nil
+	}
+	versionKnown := c.Sequence != "0"
+	// The sink did not get the delete if the item expired. A source without the delete does not show whether it did.
+	mayHaveExpired := c.Removed() && (!versionKnown || c.TTLDelete()) && b.cfg.DropsTTLDeletes(b.spec)
 	for i := range fs {
 		f := &fs[i]
-		if c == nil {
-			continue
-		}
 		f.Item = c.Key
-		if c.Sequence != "0" { // the version of the item is known
+		if versionKnown {
 			f.markStale(c.Version)
 		}
-		// The sink did not get the delete if the item expired. A source without the delete does not show whether it did.
-		if f.Verdict == Extra && c.Removed() && (c.Sequence == "0" || c.TTLDelete()) && b.cfg.DropsTTLDeletes(b.spec) {
+		if f.Verdict == Extra && mayHaveExpired {
 			f.Verdict, f.Reason = Skipped,
 				"the item is gone, and the sink keeps expired items (drop: ttl_deletes): it is unknown whether it expired"
 		}
@@ -134,14 +136,30 @@ func (b *base) adjustVerdicts(ctx context.Context, c *record.Change, fs []Findin
 			return nil, err
 		}
 		if why != "" {
-			f.Underlying, f.Verdict, f.Command = f.Verdict, Held, command
-			if f.Reason != "" {
-				why += "; " + f.Reason
-			}
-			f.Reason = why
+			f.setHeld(why, command)
 		}
 	}
 	return fs, nil
+}
+
+// setHeld makes f Held for the reason why. command ends it.
+func (f *Finding) setHeld(why, command string) {
+	f.Underlying, f.Verdict, f.Command = f.Verdict, Held, command
+	if f.Reason != "" {
+		why += "; " + f.Reason
+	}
+	f.Reason = why
+}
+
+// setDifferences makes f Wrong if names of differing parts are given, or derived, which is the store's word for what it
+// derives from an entry. If names are given, derived follows from these differences.
+func (f *Finding) setDifferences(names []string, derived string) {
+	if derived != "" && len(names) == 0 {
+		names = append(names, derived)
+	}
+	if f.Differences = names; len(names) > 0 {
+		f.Verdict = Wrong
+	}
 }
 
 // unplannable returns the finding of an item that the planner rejected with err.
