@@ -233,7 +233,7 @@ func (c *compaction) mergeSet(ctx context.Context, group *objectSet) error {
 		return err
 	}
 	c.progress.LargeBytes += int64(len(large.Body))
-	if err := c.o.Store.Put(ctx, large); err != nil && !errors.Is(err, ErrExists) {
+	if err := putUnlessExists(ctx, c.o.Store, large); err != nil {
 		return err
 	}
 	read := c.linesDigest
@@ -289,10 +289,7 @@ func (c *compaction) largeObject(ctx context.Context, group *objectSet) (o Objec
 		// One version may have several different lines: the Streams API and Lambda send different
 		// bytes, and format or mask may have changed. Only equal lines are merged.
 		slices.SortFunc(same, func(a, b Entry) int { return bytes.Compare(a.Line, b.Line) })
-		for i, e := range same {
-			if i > 0 && bytes.Equal(same[i-1].Line, e.Line) {
-				continue
-			}
+		for _, e := range slices.CompactFunc(same, func(a, b Entry) bool { return bytes.Equal(a.Line, b.Line) }) {
 			if err := b.add(e.Line, e.Version); err != nil {
 				return Object{}, nil, err
 			}

@@ -43,18 +43,10 @@ func (s *Sink) writeNewest(ctx context.Context, ds []pipeline.Delivery) error {
 	}
 	failures := make([]error, len(ds))
 	_ = parallel.Each(len(names), parallelItems, func(i int) error {
-		for left := objects[names[i]]; len(left) > 0; { // several items only if their names collide
-			first := ds[left[0]].Change.Key
-			var own, others []int
-			for _, j := range left {
-				if ds[j].Change.Key == first {
-					own = append(own, j)
-				} else {
-					others = append(others, j)
-				}
-			}
-			s.writeNewestOf(ctx, ds, own, failures)
-			left = others
+		for indexes := objects[names[i]]; len(indexes) > 0; { // several items only if their names collide
+			sameItem, others := splitByFirstItem(ds, indexes)
+			s.writeNewestOf(ctx, ds, sameItem, failures)
+			indexes = others
 		}
 		return nil
 	})
@@ -63,6 +55,18 @@ func (s *Sink) writeNewest(ctx context.Context, ds []pipeline.Delivery) error {
 		failed.Add(i, err)
 	}
 	return failed.OrNil()
+}
+
+// splitByFirstItem separates the deliveries of the item of the first one from the others.
+func splitByFirstItem(ds []pipeline.Delivery, indexes []int) (sameItem, others []int) {
+	for _, i := range indexes {
+		if ds[i].Change.Key == ds[indexes[0]].Change.Key {
+			sameItem = append(sameItem, i)
+		} else {
+			others = append(others, i)
+		}
+	}
+	return sameItem, others
 }
 
 // writeNewestOf writes the newest of the changes of one item and object, given by their indexes. If it can never be

@@ -82,28 +82,24 @@ func readGroups(ctx context.Context, s Store, o ReadOptions, infos iter.Seq2[Inf
 		duplicates := kinesisDuplicates{o: o}
 		for err == nil {
 			var e Entry
-			if e, err = m.next(ctx); err != nil {
+			if e, err = m.next(ctx); err != nil && !errors.Is(err, io.EOF) {
 				break
 			}
-			if len(same) > 0 && compareEntries(same[0], e) != 0 {
-				var again bool
-				if again, err = duplicates.has(same[0]); err != nil {
-					break
+			if isEnd := err != nil; len(same) > 0 && (isEnd || compareEntries(same[0], e) != 0) {
+				isDuplicate, err := duplicates.has(same[0])
+				if err != nil {
+					yield(nil, err)
+					return
 				}
-				if !again && !yield(same, nil) {
+				if !isDuplicate && !yield(same, nil) {
 					return
 				}
 				same = same[:0]
 			}
 			same = append(same, e)
 		}
-		switch {
-		case !errors.Is(err, io.EOF):
+		if !errors.Is(err, io.EOF) {
 			yield(nil, err)
-		case len(same) > 0:
-			if again, err := duplicates.has(same[0]); err != nil || !again {
-				yield(same, err)
-			}
 		}
 	}
 }

@@ -119,10 +119,8 @@ func writeSpill(ctx context.Context, w io.Writer, m *merge) error {
 		}
 		text = e.Version.Append(text[:0])
 		for _, field := range [][]byte{[]byte(e.Key), text, e.Line} {
-			if _, err := out.Write(binary.AppendUvarint(nil, uint64(len(field)))); err != nil {
-				return errors.Join(err, z.Close())
-			}
-			if _, err := out.Write(field); err != nil {
+			_, _ = out.Write(binary.AppendUvarint(nil, uint64(len(field))))
+			if _, err := out.Write(field); err != nil { // also if the length was not written
 				return errors.Join(err, z.Close())
 			}
 		}

@@ -34,16 +34,29 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 // objectGroup identifies the changes of a batch that go into one object. table is set if tags name the table.
 type objectGroup struct{ folder, table string }
 
-// writeLog writes one object for each group. If an object fails, its
-// changes fail.
+// groupOf returns the group of a delivery with the Put p.
+func (s *Sink) groupOf(d *pipeline.Delivery, p *Put) objectGroup {
+	if s.splitByTable {
+		return objectGroup{p.Folder, d.Change.Table}
+	}
+	return objectGroup{folder: p.Folder}
+}
+
+// putUnlessExists writes an object whose name tells its content.
+func putUnlessExists(ctx context.Context, store Store, o Object) error {
+	err := store.Put(ctx, o)
+	if errors.Is(err, ErrExists) {
+		return nil
+	}
+	return err
+}
+
+// writeLog writes one object for each group. If an object fails, its changes fail.
 func (s *Sink) writeLog(ctx context.Context, ds []pipeline.Delivery) error {
-	groups := make(map[objectGroup][]int) // deliveries by place
+	groups := make(map[objectGroup][]int) // indexes of deliveries
 	for i := range ds {
 		if p := plannedPut(&ds[i]); p != nil {
-			group := objectGroup{folder: p.Folder}
-			if s.splitByTable {
-				group.table = ds[i].Change.Table
-			}
+			group := s.groupOf(&ds[i], p)
 			groups[group] = append(groups[group], i)
 		}
 	}
@@ -52,13 +65,12 @@ func (s *Sink) writeLog(ctx context.Context, ds []pipeline.Delivery) error {
 	})
 	var failed pipeline.BatchError
 	for _, group := range order {
-		indexes := groups[group]
-		o, err := s.object(group.folder, ds, indexes)
+		o, err := s.buildObject(group.folder, ds, groups[group])
 		if err == nil {
-			err = s.o.Store.Put(ctx, o)
+			err = putUnlessExists(ctx, s.o.Store, o)
 		}
-		if err != nil && !errors.Is(err, ErrExists) {
-			for _, i := range indexes {
+		if err != nil {
+			for _, i := range groups[group] {
 				failed.Add(i, err)
 			}
 		}
@@ -75,10 +87,10 @@ func plannedPut(d *pipeline.Delivery) *Put {
 	return p
 }
 
-// object builds the object of some deliveries, given by their indexes, sorted by item and
-// version. A change that occurs twice is Coalesced. The name has the lowest
-// and the highest version and a digest of the lines before compression.
-func (s *Sink) object(folder string, ds []pipeline.Delivery, indexes []int) (o Object, err error) {
+// buildObject builds the object of some deliveries, given by their indexes, sorted by item and version. A change that
+// occurs twice is Coalesced. The name has the lowest and the highest version and a digest of the lines before
+// compression.
+func (s *Sink) buildObject(folder string, ds []pipeline.Delivery, indexes []int) (o Object, err error) {
 	sorted := slices.Clone(indexes)
 	slices.SortStableFunc(sorted, func(i, j int) int {
 		a, b := ds[i].Change, ds[j].Change

@@ -37,21 +37,21 @@ func (s *Sink) WriteSorted(ctx context.Context, all iter.Seq2[*pipeline.Delivery
 	if s.o.Layout == PerItem {
 		return errors.ErrUnsupported
 	}
-	done := make(map[objectGroup]bool)
+	written := make(map[objectGroup]bool)
 	for range maxPasses {
-		if left, err := s.writeGroups(ctx, all, done); err != nil || !left {
+		if hasMore, err := s.writeGroups(ctx, all, written); err != nil || !hasMore {
 			return err
 		}
 	}
 	return errTooManyGroups
 }
 
-// writeGroups writes the objects of up to maxOpenObjects groups that are not in done, in the order of their first
-// changes. left reports whether there are more.
+// writeGroups writes the objects of up to maxOpenObjects groups that are not in written, in the order of their first
+// changes. hasMore reports whether there are more.
 func (s *Sink) writeGroups(
-	ctx context.Context, all iter.Seq2[*pipeline.Delivery, error], done map[objectGroup]bool,
-) (left bool, err error) {
-	open, others := make(map[objectGroup]*sortedObject), make(map[objectGroup]bool)
+	ctx context.Context, all iter.Seq2[*pipeline.Delivery, error], written map[objectGroup]bool,
+) (hasMore bool, err error) {
+	open, postponed := make(map[objectGroup]*sortedObject), make(map[objectGroup]bool)
 	var order []objectGroup // groups in the order of their first change
 	defer func() {
 		for _, o := range open {
@@ -69,16 +69,13 @@ func (s *Sink) writeGroups(
 		if _, hidden := s.o.Mask.HiddenKey(d.Change); hidden {
 			return false, errHiddenKeys
 		}
-		group := objectGroup{folder: p.Folder}
-		if s.splitByTable {
-			group.table = d.Change.Table
-		}
+		group := s.groupOf(d, p)
 		o := open[group]
 		switch {
-		case done[group]:
+		case written[group]:
 			continue
 		case o == nil && len(open) == maxOpenObjects:
-			if others[group] = true; len(others) > (maxPasses-1)*maxOpenObjects {
+			if postponed[group] = true; len(postponed) > (maxPasses-1)*maxOpenObjects {
 				return false, errTooManyGroups
 			}
 			continue
@@ -102,14 +99,14 @@ func (s *Sink) writeGroups(
 		if err := o.finish(&o.Object, group.folder); err != nil {
 			return false, err
 		}
-		if err := s.o.Store.Put(ctx, o.Object); err != nil && !errors.Is(err, ErrExists) {
+		if err := putUnlessExists(ctx, s.o.Store, o.Object); err != nil {
 			return false, err
 		}
 		o.free()
 		delete(open, group)
-		done[group] = true
+		written[group] = true
 	}
-	return len(others) > 0, nil
+	return len(postponed) > 0, nil
 }
 
 // openSorted returns the object for the group of d.

@@ -78,26 +78,31 @@ func nameOf(path string) (string, error) {
 			name.WriteByte('/')
 		}
 		part, joined = strings.CutSuffix(part, "~c")
-		for part != "" {
-			text, mark, marked := strings.Cut(part, "~")
-			name.WriteString(text)
-			if !marked || mark == "0" || mark == "d" || mark == "f" || mark == "0~f" {
-				break // the end
-			}
-			if len(mark) < 2 {
-				return "", notOurs(path)
-			}
-			b, err := strconv.ParseUint(mark[:2], 16, 8)
-			if err != nil {
-				return "", notOurs(path)
-			}
-			name.WriteByte(byte(b))
-			part = mark[2:]
+		if !writeUnescaped(&name, part) {
+			return "", errs.Errorf("%s is not the path of an object: the folder holds files of others", path)
 		}
 	}
 	return name.String(), nil
 }
 
-func notOurs(path string) error {
-	return errs.Errorf("%s is not the path of an object: the folder holds files of others", path)
+// writeUnescaped writes the text of an escaped part of a path. It returns false if the part is no escaped text.
+func writeUnescaped(name *strings.Builder, part string) bool {
+	for part != "" {
+		text, escape, hasEscape := strings.Cut(part, "~")
+		name.WriteString(text)
+		isEnd := !hasEscape || escape == "0" || escape == "d" || escape == "f" || escape == "0~f"
+		if isEnd {
+			break
+		}
+		if len(escape) < 2 {
+			return false
+		}
+		b, err := strconv.ParseUint(escape[:2], 16, 8)
+		if err != nil {
+			return false
+		}
+		name.WriteByte(byte(b))
+		part = escape[2:]
+	}
+	return true
 }
