@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
 	"math/big"
 	"slices"
@@ -90,52 +91,67 @@ const (
 	maxAge = 25 * time.Hour
 )
 
-// readRange reads until the end of the range or of the shard.
-func (f *rangeFetch) readRange(ctx context.Context) error {
-	at := shardreader.ShardPosition{StreamARN: f.info.StreamARN, Shard: f.info.ShardID, Type: shardreader.AtSequence,
-		Sequence: f.info.First}
-	var iterator string
-	for emptyPages, iteratorCount := 0, 0; ; {
-		var answer record.GetRecordsPage
-		var err error
-		if iterator == "" {
-			iteratorCount++
-			iterator, err = f.api.GetShardIterator(ctx, at)
+// pageReader reads the pages of a shard for a fetch.
+type pageReader struct {
+	*rangeFetch
+	at            shardreader.ShardPosition // of the next iterator
+	iterator      string                    // "" if it must be requested
+	iteratorCount int
+}
+
+// next returns the next page. gone reports that the shard or the stream does not exist any more.
+func (r *pageReader) next(ctx context.Context) (page record.GetRecordsPage, gone bool, err error) {
+	for {
+		if err = nil; r.iterator == "" {
+			r.iteratorCount++
+			r.iterator, err = r.api.GetShardIterator(ctx, r.at)
 		}
 		if err == nil {
-			answer, err = f.api.GetRecords(ctx, shardreader.RecordsQuery{Iterator: iterator, StreamARN: at.StreamARN,
-				Shard: at.Shard})
+			page, err = r.api.GetRecords(ctx, shardreader.RecordsQuery{Iterator: r.iterator, StreamARN: r.at.StreamARN,
+				Shard: r.at.Shard})
 		}
 		switch {
 		case err == nil:
-		case errors.Is(err, shardreader.ErrNotFound): // the shard or the stream is gone
-			f.shardIncomplete = true
-			return nil
-		case iteratorCount >= maxIterators:
-			return err
+			r.iterator = page.NextIterator
+			return page, false, nil
+		case errors.Is(err, shardreader.ErrNotFound):
+			return page, true, nil
+		case r.iteratorCount >= maxIterators:
+			return page, false, err
 		case errors.Is(err, shardreader.ErrTrimmed):
-			at.Type, at.Sequence, iterator, f.mayBeTrimmed = shardreader.TrimHorizon, "", "", true
-			continue
+			r.at.Type, r.at.Sequence, r.iterator, r.mayBeTrimmed = shardreader.TrimHorizon, "", "", true
 		case errors.Is(err, shardreader.ErrExpiredIterator):
-			if iterator = ""; f.lastSequence != "" {
-				at.Type, at.Sequence = shardreader.AfterSequence, f.lastSequence
+			if r.iterator = ""; r.lastSequence != "" {
+				r.at.Type, r.at.Sequence = shardreader.AfterSequence, r.lastSequence
 			}
-			continue
 		default:
+			return page, false, err
+		}
+	}
+}
+
+// readRange reads until the end of the range or of the shard.
+func (f *rangeFetch) readRange(ctx context.Context) error {
+	r := pageReader{rangeFetch: f, at: shardreader.ShardPosition{StreamARN: f.info.StreamARN, Shard: f.info.ShardID,
+		Type: shardreader.AtSequence, Sequence: f.info.First}}
+	for emptyPages := 0; ; {
+		page, gone, err := r.next(ctx)
+		if err != nil {
 			return err
 		}
-		records := len(answer.Page.Changes) + len(answer.Page.Errors)
-		ended := f.keepInRange(answer.Page)
-		switch {
-		case ended:
-			return nil
-		case answer.Ended:
+		if gone {
 			f.shardIncomplete = true
 			return nil
 		}
-		iterator = answer.NextIterator
-		if emptyPages++; records > 0 {
+		if emptyPages++; len(page.Page.Changes)+len(page.Page.Errors) > 0 {
 			emptyPages = 0
+		}
+		switch rangeEnds := f.keepInRange(page.Page); {
+		case rangeEnds:
+			return nil
+		case page.Ended:
+			f.shardIncomplete = true
+			return nil
 		}
 		if emptyPages > maxEmptyPages && f.mayBeTrimmed && f.info.isExpired(time.Now()) {
 			f.shardIncomplete = true // the range is trimmed, and there may never be a later record
@@ -153,25 +169,17 @@ func (f *rangeFetch) readRange(ctx context.Context) error {
 // isExpired reports whether the stream has trimmed all records as old as the range.
 func (p *batchInfo) isExpired(at time.Time) bool { return !p.To.IsZero() && at.Sub(p.To) > maxAge }
 
-// keepInRange adds the records of a page that are in the range. ended reports whether the page reaches the end of the
-// range.
-func (f *rangeFetch) keepInRange(page *record.Page) (ended bool) {
-	newest := ""
-	outside := func(sequence string) bool {
-		if sequence == "" {
-			return false // unknown: the record is kept
-		}
-		if record.CompareSequence(sequence, newest) > 0 {
-			newest = sequence
-		}
-		return record.CompareSequence(sequence, f.info.First) < 0 || record.CompareSequence(sequence, f.info.Last) > 0 ||
-			f.lastSequence != "" && record.CompareSequence(sequence, f.lastSequence) <= 0
+// keepInRange adds the records of a page that are in the range and were not added before. rangeEnds reports whether the
+// page reaches the end of the range.
+func (f *rangeFetch) keepInRange(page *record.Page) (rangeEnds bool) {
+	for sequence := range knownSequences(page) {
+		rangeEnds = rangeEnds || record.CompareSequence(sequence, f.info.Last) >= 0
 	}
 	if f.mayBeTrimmed {
 		f.noteTrimmed(page)
 	}
-	page.Changes = slices.DeleteFunc(page.Changes, func(c record.Change) bool { return outside(c.Sequence) })
-	page.Errors = slices.DeleteFunc(page.Errors, func(e *record.RecordError) bool { return outside(e.Sequence) })
+	page.Changes = slices.DeleteFunc(page.Changes, func(c record.Change) bool { return f.isOutside(c.Sequence) })
+	page.Errors = slices.DeleteFunc(page.Errors, func(e *record.RecordError) bool { return f.isOutside(e.Sequence) })
 	if n := len(page.Changes) + len(page.Errors); n > 0 {
 		before, rest := splitBeforeError(page)
 		f.records.add(f.info.ShardID, before)
@@ -186,22 +194,43 @@ func (f *rangeFetch) keepInRange(page *record.Page) (ended bool) {
 			}
 		}
 	}
-	return newest != "" && record.CompareSequence(newest, f.info.Last) >= 0
+	return rangeEnds
+}
+
+// isOutside reports whether a record is outside the range or was added before. A record without a sequence number
+// counts as inside.
+func (f *rangeFetch) isOutside(sequence string) bool {
+	if sequence == "" {
+		return false
+	}
+	isAdded := f.lastSequence != "" && record.CompareSequence(sequence, f.lastSequence) <= 0
+	return isAdded || record.CompareSequence(sequence, f.info.First) < 0 ||
+		record.CompareSequence(sequence, f.info.Last) > 0
+}
+
+// knownSequences yields the sequence numbers of a page's records, without those that cannot be decoded.
+func knownSequences(page *record.Page) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range page.Changes {
+			if s := page.Changes[i].Sequence; s != "" && !yield(s) {
+				return
+			}
+		}
+		for _, e := range page.Errors {
+			if e.Sequence != "" && !yield(e.Sequence) {
+				return
+			}
+		}
+	}
 }
 
 // noteTrimmed compares the oldest record left with the range, and notes the part of the range that was trimmed.
 func (f *rangeFetch) noteTrimmed(page *record.Page) {
 	oldest := ""
-	consider := func(sequence string) {
-		if sequence != "" && (oldest == "" || record.CompareSequence(sequence, oldest) < 0) {
+	for sequence := range knownSequences(page) {
+		if oldest == "" || record.CompareSequence(sequence, oldest) < 0 {
 			oldest = sequence
 		}
-	}
-	for i := range page.Changes {
-		consider(page.Changes[i].Sequence)
-	}
-	for _, e := range page.Errors {
-		consider(e.Sequence)
 	}
 	if oldest == "" {
 		return // an empty page

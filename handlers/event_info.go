@@ -44,8 +44,8 @@ func detectEvent(b []byte) eventInfo {
 				}
 			}
 		case "eventSourceARN": // a tumbling window's event has it, even without records
-			if parts := strings.SplitN(jsoncursor.Unquote(c.Text()), ":", 4); len(parts) == 4 && parts[0] == "arn" &&
-				info.origin == "" {
+			parts := strings.SplitN(jsoncursor.Unquote(c.Text()), ":", 4)
+			if isARN := len(parts) == 4 && parts[0] == "arn"; isARN && info.origin == "" {
 				info.origin = origin("aws:" + parts[2])
 			}
 		case "tablewake":

@@ -50,9 +50,9 @@ func (c *Consumer) noteCallResult(name, target string, importance callImportance
 	}
 	c.mu.Lock()
 	key, now := callKey{name, target}, c.now()
-	span, seen := c.failures[key]
+	span, failedBefore := c.failures[key]
 	if permanent {
-		if !seen || now-span.last > unrelatedAfter {
+		if !failedBefore || now-span.last > unrelatedAfter {
 			span.first = now
 		}
 		span.last = now
@@ -66,7 +66,7 @@ func (c *Consumer) noteCallResult(name, target string, importance callImportance
 	switch {
 	case !permanent:
 	case importance == cleanupOnly:
-		if !seen {
+		if !failedBefore {
 			c.log.LogAttrs(c.ctx, slog.LevelWarn, "a cleanup call is denied: its row stays", slog.String("call", name),
 				slog.String("error", redact.LogText(err)))
 		}

@@ -15,6 +15,26 @@ type revocation struct {
 // perform performs the actions of the coordinator. It performs Revoke actions first, because a lease must not be
 // released while the pipeline may still write its records. The caller holds no lock.
 func (c *Consumer) perform(actions []coordinator.Action) {
+	c.controlPipeline(actions)
+	for _, a := range actions {
+		switch a := a.(type) {
+		case coordinator.Revoke, coordinator.Drain, coordinator.Forget:
+		case coordinator.Log:
+			c.log.LogAttrs(c.ctx, a.Level, a.Message, a.Attrs...)
+		case coordinator.AtEnd:
+			c.mu.Lock()
+			c.atEnd = &a
+			c.mu.Unlock()
+		case coordinator.Stopped:
+			c.markStopped()
+		default:
+			c.makeCall(a)
+		}
+	}
+}
+
+// controlPipeline performs the actions that revoke, drain and forget partitions of the pipeline.
+func (c *Consumer) controlPipeline(actions []coordinator.Action) {
 	var revokes []revocation
 	var drain, forget []string
 	for _, a := range actions {
@@ -34,30 +54,16 @@ func (c *Consumer) perform(actions []coordinator.Action) {
 	c.mu.Lock()
 	control := c.control
 	c.mu.Unlock()
-	if control != nil {
-		for _, r := range revokes {
-			control.Revoke(r.cause, r.partitions...)
-		}
-		if len(drain) > 0 {
-			control.Drain(drain...)
-		}
-		if len(forget) > 0 {
-			control.Forget(forget...)
-		}
+	if control == nil {
+		return
 	}
-	for _, a := range actions {
-		switch a := a.(type) {
-		case coordinator.Revoke, coordinator.Drain, coordinator.Forget:
-		case coordinator.Log:
-			c.log.LogAttrs(c.ctx, a.Level, a.Message, a.Attrs...)
-		case coordinator.AtEnd:
-			c.mu.Lock()
-			c.atEnd = &a
-			c.mu.Unlock()
-		case coordinator.Stopped:
-			c.markStopped()
-		default:
-			c.makeCall(a)
-		}
+	for _, r := range revokes {
+		control.Revoke(r.cause, r.partitions...)
+	}
+	if len(drain) > 0 {
+		control.Drain(drain...)
+	}
+	if len(forget) > 0 {
+		control.Forget(forget...)
 	}
 }

@@ -121,20 +121,11 @@ func (c *Coordinator) checkEnd() {
 	if c.endCheck != nil && c.lastRecord >= c.endCheck.began {
 		c.endCheck = nil
 	}
-	if c.endCheck == nil {
-		if !c.isQuiet() {
-			c.unreadReason = "records came a moment ago"
-			return
-		}
-		c.flushIdle()
-		if c.unreadReason = c.newUnreadSearch(nil).leases(); c.unreadReason != "" || c.now < c.nextEndCheck {
-			return
-		}
-		c.beginEndCheck()
-		return
-	}
 	e := c.endCheck
 	switch {
+	case e == nil:
+		c.tryBeginEndCheck()
+		return
 	case e.listedAt == 0:
 		return
 	case e.heartbeats == nil:
@@ -145,13 +136,12 @@ func (c *Coordinator) checkEnd() {
 	}
 	c.flushIdle()
 	s := c.newUnreadSearch(e)
-	unread := s.all()
-	c.unreadReason = unread
+	c.unreadReason = s.all()
 	switch {
 	case s.moved:
-		c.endCheck = nil // a new owner may not have sent a heartbeat since the move: the check begins again
-	case unread != "" && c.now-e.listedAt < relistAfter:
-	case unread != "":
+		c.endCheck = nil // the lease's owner may not have sent a heartbeat since the move: the check begins again
+	case c.unreadReason != "" && c.now-e.listedAt < relistAfter:
+	case c.unreadReason != "":
 		e.list(c)
 	default:
 		c.endCheck, c.nextEndCheck = nil, c.now+c.o.Idle
@@ -159,7 +149,19 @@ func (c *Coordinator) checkEnd() {
 	}
 }
 
-// flushIdle drains the shards that have no more records or are stopped, so that the sinks do not wait for full batches.
+// tryBeginEndCheck begins a check for the end, unless the leases show that it would fail.
+func (c *Coordinator) tryBeginEndCheck() {
+	if !c.isQuiet() {
+		c.unreadReason = "records came a moment ago"
+		return
+	}
+	c.flushIdle()
+	if c.unreadReason = c.newUnreadSearch(nil).leases(); c.unreadReason == "" && c.now >= c.nextEndCheck {
+		c.beginEndCheck()
+	}
+}
+
+// flushIdle drains the shards that have no more records or are stopped, so that the sinks write incomplete batches.
 func (c *Coordinator) flushIdle() {
 	for a := range c.allAssignments() {
 		if !a.drained() && !a.pages.flushed && (a.emptyPages.enoughForEnd() || a.stopReason != "") {

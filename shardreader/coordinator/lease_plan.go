@@ -153,8 +153,9 @@ func (pl *planner) planEnded(arn string) {
 			continue
 		}
 		p.drained = p.drained && r.Ended()
-		unowned := !r.busy && (r.Owner == "" || c.table.consumers[r.Owner] == nil)
-		if r.Ended() && unowned && c.now-r.unchangedSince > endedLeaseTimes*c.o.Lease && pl.isUnneeded(r) {
+		isUnowned := !r.busy && (r.Owner == "" || c.table.consumers[r.Owner] == nil)
+		isOld := c.now-r.unchangedSince > endedLeaseTimes*c.o.Lease
+		if r.Ended() && isUnowned && isOld && pl.isUnneeded(r) {
 			p.remove = append(p.remove, r)
 		}
 	}

@@ -137,10 +137,11 @@ func (s *leaseSync) setStreams(c *Coordinator) {
 // setStream finds the leases that get the stream. The stream is marked as begun before the leases name it.
 func (s *leaseSync) setStream(c *Coordinator) {
 	src := s.currentSource(c)
-	newest := s.streamIndex == len(src.streams)-1
+	isNewest := s.streamIndex == len(src.streams)-1
 	var rows []*row
 	for _, r := range c.table.rows.all() {
-		if r.Stream == "" && c.belongs(r, src) && !r.busy && (s.list.has(r.Shard) || newest && !r.Ended()) {
+		isOfStream := s.list.has(r.Shard) || isNewest && !r.Ended()
+		if r.Stream == "" && isOfStream && c.belongs(r, src) && !r.busy {
 			rows = append(rows, r)
 		}
 	}
@@ -306,25 +307,30 @@ func (s *leaseSync) apply(c *Coordinator) {
 	}
 	for _, l := range p.unknownGap {
 		s.writesLeft++
-		g := unknownIn(arn, l.Shard)
-		if created, ok := shardreader.ShardTime(l.Shard); ok && !l.From.IsZero() {
-			g.From, g.To = l.From, second(created)
-		}
-		const text = "a shard has no lease, and its parent is gone and was never read to its end: nobody knows whether records were lost"
-		s.noteUnknown(c, text, g, func() {
-			if c.o.OnGap == Stop {
-				c.unbegunShards[l.Shard] = unbegunShard{arn, StoppedUnbegun}
-				s.writeEnded(c)(nil)
-				return
-			}
-			c.createLease(&leaseWrite{reason: makeLease, next: l, done: s.writeEnded(c)})
-		})
+		s.createAfterUnknownGap(c, l)
 	}
 	s.writeEnded(c)(nil)
 }
 
-// unbegunShard has the stream of a shard that is not begun, and the reason. Usually records before the shard may be
-// lost.
+// createAfterUnknownGap notes that records before a shard may be lost, and then creates its lease, unless gaps stop the
+// reading.
+func (s *leaseSync) createAfterUnknownGap(c *Coordinator, l leases.Lease) {
+	g := unknownIn(s.stream.arn, l.Shard)
+	if created, ok := shardreader.ShardTime(l.Shard); ok && !l.From.IsZero() {
+		g.From, g.To = l.From, second(created)
+	}
+	const text = "a shard has no lease, and its parent is gone and was never read to its end: nobody knows whether records were lost"
+	s.noteUnknown(c, text, g, func() {
+		if c.o.OnGap == Stop {
+			c.unbegunShards[l.Shard] = unbegunShard{g.StreamARN, StoppedUnbegun}
+			s.writeEnded(c)(nil)
+			return
+		}
+		c.createLease(&leaseWrite{reason: makeLease, next: l, done: s.writeEnded(c)})
+	})
+}
+
+// unbegunShard is a shard that is not begun, with the reason. Usually records before it may be lost.
 type unbegunShard struct{ stream, reason string }
 
 func unknownIn(stream, shard string) record.Gap {

@@ -76,13 +76,14 @@ func (c *Coordinator) checkStopped() {
 		if c.table.rows.busy > 0 || c.table.rows.ownLeases > 0 {
 			return
 		}
-		if c.refresh.sent < c.writes.last || c.refresh.sent < c.stop.since || len(c.writes.creating) > 0 {
-			if c.now-max(c.writes.last, c.stop.since) < 2*c.o.Lease {
-				if c.refresh.state == refreshWaits {
-					c.refreshLeases() // a write may have happened, although its result was lost
-				}
-				return
-			} // the table cannot be read: the result of the write stays unknown
+		// A write may have happened, although its result was lost.
+		isUncertain := c.refresh.sent < max(c.writes.last, c.stop.since) || len(c.writes.creating) > 0
+		canWait := c.now-max(c.writes.last, c.stop.since) < 2*c.o.Lease // later the result stays unknown
+		if isUncertain && canWait {
+			if c.refresh.state == refreshWaits {
+				c.refreshLeases()
+			}
+			return
 		}
 		c.stop.state = gone
 		c.emit(RemoveMember{newCall(c, func(WriteResult) { c.emit(Stopped{}) }), c.o.ID})

@@ -12,11 +12,11 @@ import (
 const passedInterval = 2 * time.Second
 
 // WaitPassed blocks until every shard is read past the time at, and all records before that time are durable. It calls
-// read for the present leases. clockSkew is the maximum difference between clocks. WaitPassed calls tell with a text
+// read for the present leases. clockSkew is the maximum difference between clocks. WaitPassed calls show with a text
 // that says what it waits for, whenever the text changes.
 func WaitPassed(
 	ctx context.Context, read func(ctx context.Context) (Snapshot, error), at time.Time, clockSkew time.Duration,
-	tell func(text string),
+	show func(text string),
 ) error {
 	if err := pipeline.Sleep(ctx, time.Until(at)); err != nil {
 		return err
@@ -30,7 +30,7 @@ func WaitPassed(
 	for {
 		snapshot, err := read(ctx)
 		if _, transient := pipeline.Retryable(err); transient {
-			tell("the leases cannot be read, and are read again: " + err.Error())
+			show("the leases cannot be read, and are read again: " + err.Error())
 			if err := pipeline.Sleep(ctx, passedInterval); err != nil {
 				return err
 			}
@@ -39,25 +39,13 @@ func WaitPassed(
 		if err != nil {
 			return err
 		}
-		shards := snapshot.Unpassed(at.Add(clockSkew), firstHeartbeats)
-		text := ""
-		switch {
-		case len(snapshot.Leases) == 0:
-			text = "waiting for a consumer: none has begun to read the stream"
-		case len(shards) == 0:
+		unpassed := snapshot.Unpassed(at.Add(clockSkew), firstHeartbeats)
+		if len(snapshot.Leases) > 0 && len(unpassed) == 0 {
 			return nil
-		case len(snapshot.Members) == 0:
-			text = "waiting for a consumer: none runs"
-		default:
-			text = fmt.Sprintf("waiting until %d shards are read past %s, first %s", len(shards), at.Format(time.RFC3339),
-				shards[0])
-			if shard, why := snapshot.firstStopped(shards); shard != "" {
-				text += fmt.Sprintf("; %s is read no further: %s", shard, why)
-			}
 		}
-		if text != lastText {
+		if text := snapshot.waitText(at, unpassed); text != lastText {
 			lastText = text
-			tell(text)
+			show(text)
 		}
 		for id, number := range snapshot.Heartbeats() { // for a new consumer, only heartbeats after its first one count
 			if _, known := firstHeartbeats[id]; !known {
@@ -68,6 +56,22 @@ func WaitPassed(
 			return fmt.Errorf("the stream is not read past %s yet: %w", at.Format(time.RFC3339), err)
 		}
 	}
+}
+
+// waitText returns what a wait for the unpassed shards waits for.
+func (s Snapshot) waitText(at time.Time, unpassed []string) string {
+	switch {
+	case len(s.Leases) == 0:
+		return "waiting for a consumer: none has begun to read the stream"
+	case len(s.Members) == 0:
+		return "waiting for a consumer: none runs"
+	}
+	text := fmt.Sprintf("waiting until %d shards are read past %s, first %s", len(unpassed), at.Format(time.RFC3339),
+		unpassed[0])
+	if shard, why := s.firstStopped(unpassed); shard != "" {
+		text += fmt.Sprintf("; %s is read no further: %s", shard, why)
+	}
+	return text
 }
 
 // firstStopped returns the first of the shards that a running consumer stopped reading, with the reason; "" if there is

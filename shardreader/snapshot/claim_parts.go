@@ -68,17 +68,9 @@ func (s *Source) claimMore() (wait time.Duration, err error) {
 		}
 	}
 	for s.wantsMore() {
-		p := s.claimablePart()
-		if p == nil {
-			if soon := time.Until(s.nextList()); soon > 0 {
-				return soon, nil
-			}
-			if err := s.list(); err != nil {
-				return renewEvery, err
-			}
-			if p = s.claimablePart(); p == nil {
-				return renewEvery, nil
-			}
+		p, wait, err := s.findClaimable()
+		if p == nil || err != nil {
+			return wait, err
 		}
 		if err := s.claim(p); err != nil {
 			return renewEvery, err
@@ -92,6 +84,21 @@ func (s *Source) claimMore() (wait time.Duration, err error) {
 		return renewEvery, s.list()
 	}
 	return renewEvery, nil
+}
+
+// findClaimable returns a part to claim, and lists the parts for that if it is time. If it returns nil, wait is the
+// time before the next try.
+func (s *Source) findClaimable() (p *part, wait time.Duration, err error) {
+	if p := s.claimablePart(); p != nil {
+		return p, 0, nil
+	}
+	if wait := time.Until(s.nextList()); wait > 0 {
+		return nil, wait, nil
+	}
+	if err := s.list(); err != nil {
+		return nil, s.o.ClaimTime / 3, err
+	}
+	return s.claimablePart(), s.o.ClaimTime / 3, nil
 }
 
 // fewParts is the number of parts up to which all parts are listed often. One DynamoDB request returns that many.

@@ -97,24 +97,11 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 	case shardreader.Latest:
 		it.index = len(sh.records)
 	case shardreader.AtSequence, shardreader.AfterSequence:
-		n, ok := parseSequence(at.Sequence)
-		if !ok {
-			return "", invalid("One or more parameter values were invalid: Invalid SequenceNumber")
+		var isBefore bool
+		if it.index, isBefore, f = s.indexOfSequence(sh, at); f != nil {
+			return "", f
 		}
-		if n < sh.first || n > max(sh.lastSequence(), sh.first) {
-			return "", invalid("One or more parameter values were invalid: Invalid SequenceNumber: it is not of shard %s",
-				at.Shard)
-		}
-		it.index = sh.indexFrom(n)
-		beforeFirst = beforeFirst || n < sh.records[0].number &&
-			(at.Type == shardreader.AtSequence || n+1 < sh.records[0].number)
-		recordIndex := it.index // with StrictTrim, the record at this position must not be trimmed
-		if at.Type == shardreader.AfterSequence && it.index < len(sh.records) && sh.records[it.index].number == n {
-			it.index++
-		}
-		if it.index < sh.trimmedCount || s.o.StrictTrim && recordIndex < sh.trimmedCount {
-			return "", trimmed("the sequence number")
-		}
+		beforeFirst = beforeFirst || isBefore
 	case shardreader.AtTimestamp:
 		switch {
 		case s.o.NoTimestamps:
@@ -134,6 +121,33 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 		it.index = belowAll
 	}
 	return it.String(), nil
+}
+
+// indexOfSequence returns the index of the first record at or after a position. beforeFirst reports whether the
+// position is before the first record.
+func (s *Server) indexOfSequence(sh *shard, at shardreader.ShardPosition) (index int, beforeFirst bool, f *failure) {
+	n, ok := parseSequence(at.Sequence)
+	if !ok {
+		return 0, false, invalid("One or more parameter values were invalid: Invalid SequenceNumber")
+	}
+	if n < sh.first || n > max(sh.lastSequence(), sh.first) {
+		return 0, false, invalid(
+			"One or more parameter values were invalid: Invalid SequenceNumber: it is not of shard %s", at.Shard)
+	}
+	isAfter := at.Type == shardreader.AfterSequence
+	if len(sh.records) > 0 {
+		first := sh.records[0].number
+		beforeFirst = n < first && (!isAfter || n+1 < first)
+	}
+	index = sh.indexFrom(n)
+	recordIndex := index // with StrictTrim, the record at this position must not be trimmed
+	if isAfter && index < len(sh.records) && sh.records[index].number == n {
+		index++
+	}
+	if index < sh.trimmedCount || s.o.StrictTrim && recordIndex < sh.trimmedCount {
+		return 0, false, trimmed("the sequence number")
+	}
+	return index, beforeFirst, nil
 }
 
 // errNoTimestamps is the error answer of a server that does not know AT_TIMESTAMP.

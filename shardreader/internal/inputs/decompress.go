@@ -59,29 +59,35 @@ type gzipMembers struct {
 func (m *gzipMembers) Read(p []byte) (int, error) {
 	for {
 		n, err := m.z.Read(p)
-		if n > 0 || !errors.Is(err, io.EOF) {
-			if errors.Is(err, io.EOF) {
-				err = nil // the next Read returns io.EOF
-			}
+		switch memberEnds := errors.Is(err, io.EOF); {
+		case !memberEnds:
 			return n, err
+		case n > 0:
+			return n, nil // the next Read returns io.EOF
 		}
-		head, err := m.packed.Peek(2)
-		switch {
-		case len(head) == 0 && errors.Is(err, io.EOF):
-			return 0, io.EOF
-		case err != nil && !errors.Is(err, io.EOF):
-			return 0, err
-		case !bytes.HasPrefix(gzipMagic, head):
-			return 0, errTrailingData
-		}
-		if err := m.z.Reset(m.packed); err != nil {
-			if errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF
-			}
+		if err := m.openNext(); err != nil {
 			return 0, err
 		}
-		m.z.Multistream(false)
 	}
+}
+
+// openNext opens the next member. It returns io.EOF if there is none.
+func (m *gzipMembers) openNext() error {
+	head, err := m.packed.Peek(2)
+	switch {
+	case len(head) == 0 && errors.Is(err, io.EOF):
+		return io.EOF
+	case err != nil && !errors.Is(err, io.EOF):
+		return err
+	case !bytes.HasPrefix(gzipMagic, head):
+		return errTrailingData
+	}
+	err = m.z.Reset(m.packed)
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	m.z.Multistream(false)
+	return err
 }
 
 var gzipMagic = []byte{0x1f, 0x8b}

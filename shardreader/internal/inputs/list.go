@@ -30,34 +30,35 @@ func List(paths []string) ([]File, error) {
 			files = append(files, File{Path: p, Named: true, Size: info.Size()})
 			continue
 		}
-		before := len(files)
-		err = filepath.WalkDir(p, func(path string, d fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case path != p && strings.HasPrefix(d.Name(), "."):
-				if d.IsDir() {
-					return fs.SkipDir
-				}
-				return nil
-			case d.IsDir():
-				return nil
-			}
-			info, err := os.Stat(path) // through links
-			if err != nil {
-				return err
-			}
-			if info.Mode().IsRegular() {
-				files = append(files, File{Path: path, Size: info.Size()})
-			}
-			return nil
-		})
+		found, err := listFolder(p)
 		if err != nil {
 			return nil, err
 		}
-		if len(files) == before {
+		if len(found) == 0 {
 			return nil, errs.Errorf("folder %s holds no files", p)
 		}
+		files = append(files, found...)
 	}
 	return files, nil
+}
+
+// listFolder returns the files of a folder and of the folders in it, without hidden ones.
+func listFolder(folder string) (files []File, err error) {
+	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		isHidden := err == nil && path != folder && strings.HasPrefix(d.Name(), ".")
+		switch {
+		case err != nil:
+			return err
+		case isHidden && d.IsDir():
+			return fs.SkipDir
+		case isHidden, d.IsDir():
+			return nil
+		}
+		info, err := os.Stat(path) // through links
+		if err == nil && info.Mode().IsRegular() {
+			files = append(files, File{Path: path, Size: info.Size()})
+		}
+		return err
+	})
+	return files, err
 }

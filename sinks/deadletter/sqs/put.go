@@ -73,6 +73,11 @@ func (s *Store) putRound(ctx context.Context, letters []pipeline.DeadLetter, bod
 			return err
 		}
 	}
+	return s.sendAll(ctx, entries, names)
+}
+
+// sendAll sends entries, with names of their letters, in batches of up to MaxBytes.
+func (s *Store) sendAll(ctx context.Context, entries []types.SendMessageBatchRequestEntry, names []string) error {
 	for len(entries) > 0 {
 		n, size := 0, 0
 		for ; n < min(len(entries), queue.MaxEntries); n++ {

@@ -26,15 +26,32 @@ import (
 // letters. A yielded error ends the sequence.
 func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
 	return func(yield func(pipeline.DeadLetter, error) bool) {
+		for l, err := range s.readMessages(ctx) {
+			if !yield(l, err) || err != nil {
+				return
+			}
+		}
+		if s.Large == nil {
+			return
+		}
+		for l, err := range s.Large.Read(ctx) {
+			if !yield(l, err) {
+				return
+			}
+		}
+	}
+}
+
+// readMessages yields the letters of the queue's messages.
+func (s *Store) readMessages(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
+	return func(yield func(pipeline.DeadLetter, error) bool) {
 		r, err := s.startReader()
 		began := time.Now()
-		for i := 0; err == nil; {
+		more := true
+		for i := 0; err == nil && more; {
 			h, ok := r.letterAt(i)
 			if !ok {
-				var more bool
-				if more, err = s.receiveMore(ctx, r, began); !more {
-					break
-				}
+				more, err = s.receiveMore(ctx, r, began)
 				continue
 			}
 			i++
@@ -48,15 +65,6 @@ func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] 
 		}
 		if err != nil {
 			yield(pipeline.DeadLetter{}, err)
-			return
-		}
-		if s.Large == nil {
-			return
-		}
-		for l, err := range s.Large.Read(ctx) {
-			if !yield(l, err) {
-				return
-			}
 		}
 	}
 }

@@ -77,13 +77,25 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 	if err != nil {
 		return err
 	}
-	handles, known := r.handlesOf(ids)
-	for more := true; more && !known; handles, known = r.handlesOf(ids) {
+	handles, allKnown := r.handlesOf(ids)
+	for more := true; more && !allKnown; handles, allKnown = r.handlesOf(ids) {
 		if more, err = s.receive(ctx, r); err != nil {
 			return err
 		}
 	}
-	err = s.batches(handles, func(chunk []handle) error {
+	if err := s.deleteMessages(ctx, r, handles); err != nil {
+		return err
+	}
+	r.remove(ids)
+	if s.Large != nil {
+		return s.Large.Remove(ctx, ids)
+	}
+	return nil
+}
+
+// deleteMessages deletes messages, and notes in r which are deleted.
+func (s *Store) deleteMessages(ctx context.Context, r *reader, handles []handle) error {
+	return s.batches(handles, func(chunk []handle) error {
 		in := &sqs.DeleteMessageBatchInput{QueueUrl: &s.place.URL}
 		for i, h := range chunk {
 			in.Entries = append(in.Entries, types.DeleteMessageBatchRequestEntry{Id: new(queue.EntryID(i)),
@@ -105,22 +117,13 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	r.remove(ids)
-	if s.Large != nil {
-		return s.Large.Remove(ctx, ids)
-	}
-	return nil
 }
 
 // callsAtOnce is the number of parallel calls for many messages.
 const callsAtOnce = 8
 
-// batches calls do for messages in chunks of one call each. It returns
-// the first error.
-func (s *Store) batches(handles []handle, do func(chunk []handle) error) error {
-	calls := slices.Collect(slices.Chunk(handles, queue.MaxEntries))
-	return cmp.Or(parallel.Each(len(calls), callsAtOnce, func(i int) error { return do(calls[i]) })...)
+// batches makes a call for each chunk of messages. It returns the first error.
+func (s *Store) batches(handles []handle, call func(chunk []handle) error) error {
+	chunks := slices.Collect(slices.Chunk(handles, queue.MaxEntries))
+	return cmp.Or(parallel.Each(len(chunks), callsAtOnce, func(i int) error { return call(chunks[i]) })...)
 }
