@@ -76,26 +76,30 @@ func (t *Table) readMembers(ctx context.Context, s *leases.Snapshot) error {
 			return callError(ctx, "Query", t.o.StateTable, err)
 		}
 		for _, row := range out.Items {
-			r := reader{row: row}
-			if name, ok := strings.CutPrefix(r.readText(attrSK), begunPrefix); ok {
-				stream, err := item.Unescape(name)
-				if err != nil {
-					s.Broken = append(s.Broken, leases.BrokenLease{
-						Shard: begunPrefix + name,
-						Reason: fmt.Sprintf("a row of table %s says that a stream was begun, and its sort key is damaged: %v", t.o.StateTable,
-							err),
-					})
-					continue
-				}
-				s.BegunStreams = append(s.BegunStreams, stream)
-				continue
-			}
-			s.Members = append(s.Members, decodeMember(row))
+			t.addMemberRow(s, row)
 		}
 		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
 			return nil
 		}
 	}
+}
+
+// addMemberRow adds the member or the begun stream of a row.
+func (t *Table) addMemberRow(s *leases.Snapshot, row Item) {
+	r := reader{row: row}
+	name, isBegun := strings.CutPrefix(r.readText(attrSK), begunPrefix)
+	if !isBegun {
+		s.Members = append(s.Members, decodeMember(row))
+		return
+	}
+	stream, err := item.Unescape(name)
+	if err != nil {
+		s.Broken = append(s.Broken, leases.BrokenLease{Shard: begunPrefix + name,
+			Reason: fmt.Sprintf("a row of table %s says that a stream was begun, and its sort key is damaged: %v",
+				t.o.StateTable, err)})
+		return
+	}
+	s.BegunStreams = append(s.BegunStreams, stream)
 }
 
 // Heartbeat implements [leases.Table].

@@ -1,6 +1,7 @@
 package leasestest
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -96,35 +97,39 @@ func oneCreateWins(t *testing.T, table leases.Table) {
 	}
 }
 
-// writersDoNotDisturb checks that writers of different leases do not disturb each other or readers.
+// writeOwnLease creates a lease, and writes it and a heartbeat in each round.
+func writeOwnLease(ctx context.Context, table leases.Table, name string) error {
+	l := leases.Lease{Shard: name, Owner: name}
+	if err := table.Create(ctx, l); err != nil {
+		return err
+	}
+	for range rounds {
+		s, err := table.Read(ctx)
+		if err != nil {
+			return err
+		}
+		for _, stored := range s.Leases {
+			if stored.Shard == name {
+				l = stored
+			}
+		}
+		next := l
+		next.Counter, next.Checkpoint = l.Counter+1, leases.After(fmt.Sprint(l.Counter+1))
+		if err := table.Swap(ctx, l, next); err != nil {
+			return err
+		}
+		if err := table.Heartbeat(ctx, leases.Member{Worker: name, Heartbeat: next.Counter}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Writers of different leases do not disturb each other or readers.
 func writersDoNotDisturb(t *testing.T, table leases.Table) {
 	race(func(i int) {
-		name := fmt.Sprint("s", i)
-		l := leases.Lease{Shard: name, Owner: name}
-		if err := table.Create(t.Context(), l); err != nil {
+		if err := writeOwnLease(t.Context(), table, fmt.Sprint("s", i)); err != nil {
 			t.Error(err)
-			return
-		}
-		for range rounds {
-			s, err := table.Read(t.Context())
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			for _, seen := range s.Leases {
-				if seen.Shard == name {
-					l = seen
-				}
-			}
-			next := l
-			next.Counter, next.Checkpoint = l.Counter+1, leases.After(fmt.Sprint(l.Counter+1))
-			if err := table.Swap(t.Context(), l, next); err != nil {
-				t.Error(err)
-				return
-			}
-			if err := table.Heartbeat(t.Context(), leases.Member{Worker: name, Heartbeat: next.Counter}); err != nil {
-				t.Error(err)
-			}
 		}
 	})
 	s := read(t, table)

@@ -138,25 +138,32 @@ func (b *Bus) send(ctx context.Context, ms []outgoing) ([]error, error) {
 
 // longInteger reports whether a JSON text contains an integer beyond int64.
 func longInteger(b []byte) bool {
-	quoted, from := false, -1 // from is the start of a number
+	inString, start := false, -1 // start is that of a number; -1 outside numbers
 	for i := 0; i < len(b); i++ {
 		c := b[i]
-		switch number := c == '-' || c == '.' || '0' <= c && c <= '9'; {
-		case quoted && c == '\\':
+		switch inNumber := c == '-' || c == '.' || '0' <= c && c <= '9'; {
+		case inString && c == '\\':
 			i++
 		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case number && from < 0:
-			from = i
-		case !number && from >= 0:
-			if n := b[from:i]; len(n) >= 19 && !bytes.ContainsRune(n, '.') {
-				if _, err := strconv.ParseInt(string(n), 10, 64); err != nil {
-					return true
-				}
+			inString = !inString
+		case inString:
+		case inNumber && start < 0:
+			start = i
+		case !inNumber && start >= 0:
+			if isBeyondInt64(b[start:i]) {
+				return true
 			}
-			from = -1
+			start = -1
 		}
 	}
 	return false
+}
+
+// isBeyondInt64 reports whether a number is an integer that int64 cannot hold.
+func isBeyondInt64(number []byte) bool {
+	if len(number) < 19 || bytes.ContainsRune(number, '.') {
+		return false
+	}
+	_, err := strconv.ParseInt(string(number), 10, 64)
+	return err != nil
 }

@@ -188,30 +188,30 @@ func escapeRefused(body []byte) []byte {
 // error of the whole batch.
 func (s *sending) deliver(ctx context.Context, batch []outgoing) (down error) {
 	errs, whole := s.send(ctx, batch)
-	if whole == nil {
+	_, isTransient := pipeline.Retryable(whole)
+	switch {
+	case whole == nil:
 		for i, m := range batch {
 			s.fail(m, errs[i])
 		}
 		return nil
-	}
-	if _, retry := pipeline.Retryable(whole); !retry && !pipeline.IsFatal(whole) {
-		if len(batch) == 1 {
-			s.fail(batch[0], whole)
-			return nil
+	case isTransient, pipeline.IsFatal(whole):
+		for _, m := range batch {
+			s.fail(m, whole)
 		}
-		for i := range batch {
-			if down != nil {
-				s.fail(batch[i], pipeline.Transient(errNotTried))
-				continue
-			}
-			down = s.deliver(ctx, batch[i:i+1])
+		return whole
+	case len(batch) == 1:
+		s.fail(batch[0], whole)
+		return nil
+	}
+	for i, m := range batch {
+		if down != nil {
+			s.fail(m, pipeline.Transient(errNotTried))
+			continue
 		}
-		return down
+		down = s.deliver(ctx, batch[i:i+1])
 	}
-	for _, m := range batch {
-		s.fail(m, whole)
-	}
-	return whole
+	return down
 }
 
 // answers collects the result of each entry. An entry without an answer has
