@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 
@@ -72,11 +73,7 @@ var sources = map[origin]string{fromDynamoDB: "dynamodb", fromKinesis: "kinesis"
 	fromCommand: "command"}
 
 func (t *telemetry) newSet(from origin, outcome string) metric.MeasurementOption {
-	source := sources[from]
-	if source == "" {
-		source = "other"
-	}
-	attrs := []attribute.KeyValue{t.pipeline, attribute.String("source", source)}
+	attrs := []attribute.KeyValue{t.pipeline, attribute.String("source", cmp.Or(sources[from], "other"))}
 	if outcome != "" {
 		attrs = append(attrs, attribute.String("outcome", outcome))
 	}

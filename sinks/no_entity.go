@@ -1,6 +1,7 @@
 package sinks
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 
@@ -34,9 +35,7 @@ var _ pipeline.Filter = noEntity{}
 // newNoEntity returns the filter of a file with entities.
 func (a *assembly) newNoEntity(es *entity.Set) (noEntity, error) {
 	meter := a.options.Meter
-	if meter == nil {
-		meter = otel.GetMeterProvider()
-	}
+	meter = cmp.Or(meter, otel.GetMeterProvider())
 	k := instrument.New(meter, "github.com/tablewake/tablewake/sinks")
 	f := noEntity{entities: es, n: a.noEntity}
 	f.counter = k.Counter("tablewake.source.no_entity", "{change}", "changes that the filters keep, of items of no entity")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -128,10 +129,7 @@ func (e Env) unknownHint(name string) string {
 }
 
 func (e Env) unknownAttribute(at common.Location, unknown string) *Error {
-	var known []string
-	for name := range e.Attributes {
-		known = append(known, name)
-	}
+	known := slices.Collect(maps.Keys(e.Attributes))
 	hint := "declare it under attributes, or drop that declaration"
 	if e.Declare != nil {
 		hint = e.Declare(unknown)

@@ -147,8 +147,8 @@ func (x *Change) Requires() pipeline.Needs {
 // KeysOnly reports whether the expression reads only keys. The result of such an expression is the same for every
 // change of an item. That is not so for an expression that reads op or time.
 func (x *Change) KeysOnly() bool {
-	others := []string{"old", "new", "op", "time", "ttl"}
-	return !slices.ContainsFunc(others, func(name string) bool { return x.reads.names[name] })
+	changing := []string{"old", "new", "op", "time", "ttl"}
+	return !slices.ContainsFunc(changing, func(name string) bool { return x.reads.names[name] })
 }
 
 // Paths returns the top-level attributes that the expression reads, each once, in the order of their first use. If the

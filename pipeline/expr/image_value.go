@@ -3,6 +3,8 @@ package expr
 import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+	"maps"
+	"slices"
 
 	"github.com/tablewake/tablewake/pipeline/item"
 )
@@ -56,11 +58,7 @@ func (p *provider) FindStructFieldNames(name string) ([]string, bool) {
 	if name != imageType.TypeName() {
 		return nil, false
 	}
-	var names []string
-	for attribute := range p.attributes {
-		names = append(names, attribute)
-	}
-	return names, true
+	return slices.Collect(maps.Keys(p.attributes)), true
 }
 
 // FindStructFieldType implements [types.Provider].

@@ -2,6 +2,7 @@ package mask
 
 import (
 	"github.com/tablewake/tablewake/pipeline/item"
+	"slices"
 )
 
 // maskState is the state of the mask's patterns at one path of an item.
@@ -86,12 +87,7 @@ func (s maskState) action(v item.Value) maskAction {
 
 // anyElements reports whether one of the patterns continues with a list element.
 func anyElements(patterns [][]item.Segment) bool {
-	for _, p := range patterns {
-		if p[0].IsElement() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(patterns, func(p []item.Segment) bool { return p[0].IsElement() })
 }
 
 // hidesIn reports whether any part of v is hidden.

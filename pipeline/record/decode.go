@@ -53,8 +53,7 @@ func parseDefaultStream(arn string) *streamARN {
 	if arn == "" {
 		return nil
 	}
-	s := parseStreamARN(arn)
-	return &s
+	return new(parseStreamARN(arn))
 }
 
 // Decode reads one JSON document: a Lambda event or GetRecords answer ({"Records":[...]}), an array of records, or one

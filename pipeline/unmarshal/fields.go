@@ -1,6 +1,7 @@
 package unmarshal
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"math/bits"
@@ -220,12 +221,7 @@ func (s *fieldSet) findAny(raw []byte) *structField {
 // isPlain reports whether a name is ASCII and has no escapes in JSON. Plain names that differ only in case have the
 // same hash.
 func isPlain(name []byte) bool {
-	for _, c := range name {
-		if c >= utf8.RuneSelf || c == '\\' {
-			return false
-		}
-	}
-	return true
+	return !bytes.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf || r == '\\' })
 }
 
 // wordsOf returns the first and the last bytes of a name. Two different names of the same length, up to 16, differ in

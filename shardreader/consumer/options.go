@@ -78,11 +78,7 @@ func (o Options) withDefaults() (Options, error) {
 	o.Coordinator.Lease = cmp.Or(o.Coordinator.Lease, 6*time.Second)
 	o.Coordinator.Retention = cmp.Or(o.Coordinator.Retention, 24*time.Hour)
 	o.CallTimeout = cmp.Or(o.CallTimeout, 10*time.Second)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Meter == nil {
-		o.Meter = otel.GetMeterProvider()
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.Meter = cmp.Or(o.Meter, otel.GetMeterProvider())
 	return o, nil
 }

@@ -1,6 +1,9 @@
 package coordinator
 
-import "log/slog"
+import (
+	"log/slog"
+	"slices"
+)
 
 // isKnown reports whether a row is still the row of its shard.
 func (c *Coordinator) isKnown(r *row) bool { return c.table.rows.byID(r.Shard) == r }
@@ -10,12 +13,10 @@ func (c *Coordinator) isOwn(r *row) bool { return r.Owner == c.o.ID }
 // parentsDone reports whether every parent of a shard was read to its end: the parent's lease has ended, or was
 // removed. Only an ended lease is removed.
 func (c *Coordinator) parentsDone(r *row) bool {
-	for _, id := range r.Parents {
-		if p := c.table.rows.byID(id); p != nil && !p.Ended() || c.table.broken[id] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.Parents, func(id string) bool {
+		p := c.table.rows.byID(id)
+		return p != nil && !p.Ended() || c.table.broken[id]
+	})
 }
 
 // isActive reports whether some consumer should read a lease's shard now.

@@ -96,9 +96,7 @@ func NewSource(o SourceOptions) (*Source, error) {
 	if o.Throttle == nil {
 		o.Throttle = func(context.Context) {}
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	s := &Source{
 		o: o, log: o.Logger.With(slog.String("backfill", o.Run)), byID: make(map[string]*part),
 		wakeClaims: make(chan struct{}, 1), changed: make(chan struct{}, 1),

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -27,12 +28,7 @@ func (s *Sink) timeOnly() bool {
 }
 
 func dependsOnTimeOnly(t *template.Template) bool {
-	for _, p := range t.Placeholders() {
-		if p.Name != "@time" {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(t.Placeholders(), func(p template.Placeholder) bool { return p.Name != "@time" })
 }
 
 // lookup returns the cached Put for c, or nil.

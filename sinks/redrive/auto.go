@@ -59,9 +59,7 @@ func Auto(ctx context.Context, o AutoOptions) error {
 	o.Classes = outage
 	o.Every = cmp.Or(o.Every, time.Minute)
 	o.Wait.Base, o.Wait.Max = cmp.Or(o.Wait.Base, time.Minute), cmp.Or(o.Wait.Max, 30*time.Minute)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	a := auto{AutoOptions: o, sinks: map[string]*sinkProgress{}}
 	wait := rand.N(o.Every) // processes that start together do not check together
 	for pipeline.Sleep(ctx, wait) == nil {

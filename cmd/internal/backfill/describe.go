@@ -143,8 +143,7 @@ func (j *job) printDescription(ctx context.Context, r plannedRun) error {
 	}
 	j.addSelection(&r)
 	if j.selection.hasWaiting() && j.o.Live && r.EarliestSourceTime == nil {
-		at := time.Now().UTC().Truncate(time.Second).Add(j.o.floorDelay + j.o.clockSkew)
-		r.EarliestSourceTime = &at
+		r.EarliestSourceTime = new(time.Now().UTC().Truncate(time.Second).Add(j.o.floorDelay + j.o.clockSkew))
 	}
 	refused(j.checkLag())
 	refused(j.checkFloor())

@@ -38,8 +38,7 @@ func (o *options) newLooks(cfg *config.Config, r *resources) *page.ReportCache {
 		obs.AddReadFailure("gaps", err)
 		r.readState(ctx, &obs)
 		obs.LeftOut = sinks.LeftOut(cfg, obs.Births)
-		report := obs.Report()
-		return &report, nil
+		return new(obs.Report()), nil
 	})
 }
 

@@ -1,6 +1,7 @@
 package consume
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -28,9 +29,7 @@ type startup struct {
 // startStep calls do, a step of the start, until it succeeds. It retries for as long as a running consumer does.
 func startStep[T any](ctx context.Context, s *startup, step string, do func() (T, error)) (T, error) {
 	log := s.log
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	return patience.Retry(ctx, log, step, s.stepFailed, do)
 }
 

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -102,11 +103,7 @@ func (t tree) depthOf(n *node) int {
 
 // sorted returns the nodes, each after its parents, by stream and tree by tree.
 func (t tree) sorted() []*node {
-	all := make([]*node, 0, len(t))
-	for _, n := range t {
-		all = append(all, n)
-	}
-	slices.SortFunc(all, func(a, b *node) int {
+	all := slices.SortedFunc(maps.Values(t), func(a, b *node) int {
 		return cmp.Or(strings.Compare(a.stream, b.stream), a.depth-b.depth, strings.Compare(a.id, b.id))
 	})
 	placed := make(map[string]bool, len(all))

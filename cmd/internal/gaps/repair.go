@@ -1,6 +1,7 @@
 package gaps
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -74,9 +75,7 @@ func Repair(ctx context.Context, j Job) (Result, error) {
 		r.Repair = done
 		return r, err
 	}
-	if j.ownedFor == 0 {
-		j.ownedFor = ownershipDuration
-	}
+	j.ownedFor = cmp.Or(j.ownedFor, ownershipDuration)
 	c, err := takeOwnership(ctx, j.Store, j.Gaps, j.Owner, j.ownedFor)
 	if err != nil {
 		return r, err
@@ -251,9 +250,7 @@ func (j *Job) repairCandidates(ctx context.Context, gaps []state.NotedGap) (r st
 		r.Left = sum.Left() + unknown
 		last = next
 	}
-	if r.Left == 0 {
-		r.Left = unknown
-	}
+	r.Left = cmp.Or(r.Left, unknown)
 	return r, j.keepLast(report, last, r.Left)
 }
 

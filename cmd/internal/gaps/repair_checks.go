@@ -1,6 +1,7 @@
 package gaps
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -54,10 +55,7 @@ func CheckAge(gaps []state.NotedGap, left []state.Birth, late time.Duration) err
 func CheckStopped(gaps []state.NotedGap, seen leases.Snapshot, flags string) error {
 	for _, g := range gaps {
 		if why := stoppedAt(g, seen); why != "" {
-			where := g.Shard
-			if where == "" {
-				where = "SHARD"
-			}
+			where := cmp.Or(g.Shard, "SHARD")
 			return errs.Errorf("%s: %s: read on first, with `tablewake leases reset %s %s --to trim_horizon`, and repair then",
 				redact.Safe(describe(g)), redact.Safe(why), redact.Safe(flags), redact.Safe(where))
 		}

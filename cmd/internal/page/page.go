@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"html/template"
 	"net/http"
@@ -54,9 +55,7 @@ var partNames = []string{"verdict", "totals", "problems", "sinks", "shards", "le
 
 // New returns a Page. Close ends the streams of its viewers.
 func New(o Options) *Page {
-	if o.Every == 0 {
-		o.Every = 2 * time.Second
-	}
+	o.Every = cmp.Or(o.Every, 2*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -104,10 +104,7 @@ func writeSilent(w io.Writer, all []SilentSink) {
 func (s SilentSink) write(w io.Writer, names string) {
 	fmt.Fprintf(w, "%s wrote nothing of %s:\n", names, cli.Count(s.Changes, "change"))
 	for _, r := range s.Reasons {
-		text := reasonTexts[r.Reason]
-		if text == "" {
-			text = "the filter of that name drops it"
-		}
+		text := cmp.Or(reasonTexts[r.Reason], "the filter of that name drops it")
 		fmt.Fprintf(w, "  %s: %s (%s)\n", cli.Thousands(r.Changes), text, r.Reason)
 	}
 }

@@ -128,8 +128,7 @@ func readItem(ctx context.Context, table string, key itemkey.Key) (keys, item it
 	if err != nil {
 		return keys, item, err
 	}
-	consistent := true
-	got, err := client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: tableKey, ConsistentRead: &consistent})
+	got, err := client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: tableKey, ConsistentRead: new(true)})
 	if err != nil {
 		return keys, item, err
 	}

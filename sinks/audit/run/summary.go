@@ -115,8 +115,7 @@ func (a *auditRun) sinkSummary(i int) SinkSummary {
 	s := SinkSummary{Sink: sink.Name(), Expected: t.Expected, Stored: t.Stored, Compared: t.Compared,
 		Findings: t.Findings, Notes: t.Notes}
 	if a.o.Sample != nil {
-		bound := upperBound(t.differingEntries()-t.GroupsDiffering, t.Compared-t.Groups)
-		s.UpperBound = &bound
+		s.UpperBound = new(upperBound(t.differingEntries()-t.GroupsDiffering, t.Compared-t.Groups))
 	}
 	if groups, ok := sink.(audit.GroupSink); ok && a.o.Items != nil {
 		s.NotCompared = groups.WhyGroupsNotCompared()

@@ -93,9 +93,7 @@ func New(ctx context.Context, o Options) (*Store, error) {
 	o.Visibility = cmp.Or(o.Visibility, 10*time.Minute)
 	o.Poll = cmp.Or(o.Poll, time.Second)
 	o.Settle = cmp.Or(o.Settle, time.Minute)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	s := &Store{Options: o, place: queue.PlaceOf(o.Queue), sent: linefile.NewRecent(remembered)}
 	var attributes map[string]string
 	look := func(ctx context.Context) (err error) { attributes, err = s.findQueue(ctx); return err }

@@ -69,9 +69,7 @@ const lockTimeout = 30 * time.Second
 
 // NewLog returns a log that has seen no line.
 func NewLog(o LogOptions) *Log {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return &Log{o: o}
 }
 

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"time"
 
@@ -27,9 +28,7 @@ func Missing(err error) bool { return err != nil && awserr.KindOf(err) == awserr
 // FIFO queue. The caller calls CheckAccount afterwards.
 func (p *Place) Create(ctx context.Context, client *sqs.Client, attributes map[string]string) error {
 	in := &sqs.CreateQueueInput{QueueName: &p.Name, Attributes: map[string]string{}}
-	for name, value := range attributes {
-		in.Attributes[name] = value
-	}
+	maps.Copy(in.Attributes, attributes)
 	if FIFO(p.Name) {
 		in.Attributes["FifoQueue"] = "true"
 	}
