@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// compareGuardAndClaims compares the guard of an item and its claims on rows with the planned ones. It also compares
-// the row of the stored guard.
+// compareGuardAndClaims compares the guard of an item and its claims on rows with the plan. It also compares the row
+// that the stored guard names.
 func (s *rowSink) compareGuardAndClaims(ctx context.Context, c *record.Change, rows []plannedRow) ([]Finding, error) {
 	items, err := storeAs[view.ItemStore](&s.base, s.store, "read the guards of items")
 	if err != nil {
@@ -57,8 +57,8 @@ func (s *rowSink) compareGuardAndClaims(ctx context.Context, c *record.Change, r
 	return append(fs, found...), nil
 }
 
-// rowClaims reads the claims on rows. A row without claims that was written to another output of the sink has unknown
-// claims, so it is compared alone.
+// rowClaims reads the claims on rows. For a row that was written to another output of the sink, known is false and its
+// claims are empty: the caller compares only the row.
 func (s *rowSink) rowClaims(
 	ctx context.Context, items view.ItemStore, rows []state.Row,
 ) (claims []view.RowClaims, known []bool, err error) {
@@ -93,7 +93,7 @@ func claimOf(rc *view.RowClaims, key item.Key) *state.Claim {
 	return &rc.Waiting[i]
 }
 
-// columnValue returns the value of a column.
+// columnValue returns the value of a column. The bool is false if columns does not have it.
 func columnValue(columns []state.Column, name string) (item.Value, bool) {
 	for i := range columns {
 		if columns[i].Name == name {
@@ -103,7 +103,7 @@ func columnValue(columns []state.Column, name string) (item.Value, bool) {
 	return item.Value{}, false
 }
 
-// compareGuard compares the row in the guard of an item with the row that the item should claim.
+// compareGuard compares the row that the guard of an item names with the row that the item should claim.
 func (s *rowSink) compareGuard(c *record.Change, g state.Guard, rows []plannedRow) Finding {
 	var want state.Row
 	for i := range rows {
@@ -133,8 +133,8 @@ func (s *rowSink) compareGuard(c *record.Change, g state.Guard, rows []plannedRo
 	return f
 }
 
-// correctByClaims corrects the finding of a row that the item should claim. All claims on the row decide which item
-// owns it.
+// correctByClaims corrects the finding of a row that the item should claim. All claims on the row together decide which
+// item owns it: the row may rightly belong to another item.
 func (s *rowSink) correctByClaims(c *record.Change, f *Finding, rc *view.RowClaims) {
 	for i := range rc.Waiting {
 		f.Waiting = append(f.Waiting, WaitingClaim{s.otherItemText(c, rc.Waiting[i].Source), rc.Waiting[i].Version})
@@ -163,7 +163,7 @@ func (s *rowSink) firstClaim(rc *view.RowClaims) *state.Claim {
 	return first
 }
 
-// compareClaim compares the claim of an item on a row. It is Equal if there is no claim and none is planned.
+// compareClaim compares the claim of an item on a row. The verdict is Equal if there is no claim and none is planned.
 func (s *rowSink) compareClaim(c *record.Change, p *plannedRow, rc *view.RowClaims, guard record.Version) Finding {
 	f := Finding{Kind: Claim, Place: claimPlace(p.row, c.Key), PlaceText: p.where, Expected: p.expected, Guard: guard,
 		Verdict: Equal, FoundText: "nothing"}
@@ -183,7 +183,7 @@ func (s *rowSink) compareClaim(c *record.Change, p *plannedRow, rc *view.RowClai
 }
 
 // compareOwner compares the stored owner of a row with the claims on the row. The owner should be the item whose claim
-// comes first. An item whose claim is missing gets no second finding about the owner.
+// comes first. If the claim of the item itself is missing, compareOwner does not report the owner, too.
 func (s *rowSink) compareOwner(c *record.Change, p *plannedRow, rc *view.RowClaims, guard record.Version) Finding {
 	f := Finding{Kind: Owner, Place: string(p.row), PlaceText: p.where, Guard: guard, Revision: rc.Revision,
 		Verdict: Equal, FoundText: "no owner that claims the row"}
@@ -204,7 +204,7 @@ func (s *rowSink) compareOwner(c *record.Change, p *plannedRow, rc *view.RowClai
 	return f
 }
 
-// differingClaimAttributes returns the names of the attributes in which a claim differs from the planned one.
+// differingClaimAttributes returns the names of the attributes in which a claim differs from the planned claim.
 func (s *rowSink) differingClaimAttributes(have, want []state.Column) []string {
 	var names []string
 	value := func(cs []state.Column, name string) item.Value {

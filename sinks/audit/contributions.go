@@ -16,7 +16,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// groupSink compares an aggregate: the contributions with the items, and the groups with the contributions.
+// groupSink compares an aggregate. It compares the contributions with the items, and the groups with the contributions.
 type groupSink struct {
 	base
 	store     view.GroupStore
@@ -36,7 +36,7 @@ func newGroupSink(b base, store view.GroupStore) (*groupSink, error) {
 	return &groupSink{base: b, store: store, aggregate: a, t: a.Target()}, nil
 }
 
-// ExpectedEntries yields the contribution of an item. An item that counts in no group has none.
+// ExpectedEntries yields the contribution of an item. An item that counts in no group has no contribution.
 func (s *groupSink) ExpectedEntries(c *record.Change, yield func(Entry)) error {
 	if c.Removed() {
 		return nil
@@ -53,7 +53,7 @@ func (s *groupSink) ExpectedEntries(c *record.Change, yield func(Entry)) error {
 	})
 }
 
-// plannedShares returns the shares of planned ops; none if the item counts in no group.
+// plannedShares returns the shares that planned ops add to groups. There are none if the item counts in no group.
 func plannedShares(ops []pipeline.Op) ([]state.Share, error) {
 	var shares []state.Share
 	for _, op := range ops {
@@ -71,9 +71,9 @@ func plannedShares(ops []pipeline.Op) ([]state.Share, error) {
 	return shares, nil
 }
 
-// StoredEntries yields the contributions with shares, the parts that each of them adds to its groups, and the groups.
-// It leaves out the groups of an aggregate that keeps expired items: they include contributions that are not stored any
-// more.
+// StoredEntries yields three kinds of entries: the contributions, the part that each contribution adds to each of its
+// groups, and the groups. For an aggregate that keeps expired items it yields only the contributions. The groups of
+// such an aggregate include the contributions of expired items, which are not stored any more.
 func (s *groupSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		more := s.eachContribution(ctx, s.store, s.t, l, yield, func(d *digester, c *state.ItemContribution) bool {
@@ -86,7 +86,7 @@ func (s *groupSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq
 	}
 }
 
-// keepsExpired reports whether expired items stay in their groups, without a contribution.
+// keepsExpired reports whether expired items still count in their groups, although they have no contribution any more.
 func (s *groupSink) keepsExpired() bool { return s.spec.Aggregate.KeepOnTTL }
 
 // eachContribution calls visit with each contribution of a view or an aggregate. It returns false if the sequence
@@ -112,15 +112,15 @@ func (b *base) eachContribution(
 	return true
 }
 
-// yieldContribution yields a contribution. One whose item is only known by its hash is left out: Compare finds it by
-// the item.
+// yieldContribution yields a contribution. It leaves out a contribution whose item is only known by its hash, because
+// Compare finds that one by the item. It returns false if the caller stopped the sequence.
 func yieldContribution(c *state.ItemContribution, digest Digest, yield func(Entry, error) bool) bool {
 	return c.Item == "" || yield(Entry{Kind: Contribution, Place: string(c.Item), Item: c.Item, Version: c.Version,
 		Digest: digest}, nil)
 }
 
-// yieldShares yields the parts that a contribution adds to its groups. A contribution that does not fit the aggregate
-// adds nothing, and Compare reports it.
+// yieldShares yields the part that a contribution adds to each of its groups. It returns false if the caller stopped
+// the sequence. A contribution that does not fit the aggregate adds nothing; Compare reports it.
 func (s *groupSink) yieldShares(d *digester, c *state.ItemContribution, yield func(Entry, error) bool) bool {
 	changes, err := s.aggregate.GroupsOf(c.Item, c.Contribution)
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *groupSink) yieldShares(d *digester, c *state.ItemContribution, yield fu
 	return true
 }
 
-// Compare compares the contribution of an item. Groups at places are left out: see CompareGroups.
+// Compare compares the contribution of an item. It ignores the groups at places, which CompareGroups compares.
 func (s *groupSink) Compare(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
 	if c == nil {
 		return nil, nil
@@ -159,11 +159,11 @@ func (s *groupSink) Compare(ctx context.Context, c *record.Change, places []Entr
 	return s.adjustVerdicts(ctx, c, []Finding{f})
 }
 
-// FindShares reads the rows of the groups that an item should count in.
+// FindShares reads the groups that an item should count in.
 func (s *groupSink) FindShares(ctx context.Context, c *record.Change) ([]Finding, error) {
 	ops, err := s.opsOf(c)
 	if err != nil {
-		return nil, nil //nolint:nilerr // Compare reports it
+		return nil, nil //nolint:nilerr // Compare reports the error
 	}
 	texts := make(map[state.Row]string)
 	for _, op := range ops {

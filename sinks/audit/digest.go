@@ -11,26 +11,26 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// digester makes digests. It reuses its memory from entry to entry.
+// digester makes digests. It uses its memory again for the next entry.
 type digester struct {
 	bytes   []byte
 	columns []state.Column
 	names   []string // columns of the last row
-	order   []int    // order of these columns by name; rows of one sink have the same columns
+	order   []int    // order of names when sorted; the rows of one sink have the same columns, so it rarely changes
 }
 
 var digesters = sync.Pool{New: func() any { return new(digester) }}
 
-// digestFormat is the number of the hashed form. A changed form gets another number, so that digests of two forms are
-// never equal.
+// digestFormat is the number of the hashed form. A changed form gets another number, so that digests of two different
+// forms are never equal.
 const digestFormat = 1
 
-// begin returns the empty buffer of an entry of a kind.
+// begin returns the buffer for the hashed form of an entry. The buffer starts with the format and the kind.
 func (d *digester) begin(kind Kind) []byte {
 	return appendSized(append(d.bytes[:0], digestFormat), string(kind))
 }
 
-// end returns the digest of the bytes and keeps their memory.
+// end returns the digest of b, and keeps the memory of b for the next entry.
 func (d *digester) end(b []byte) Digest {
 	d.bytes = b[:0]
 	sum := sha256.Sum256(b)
@@ -41,8 +41,8 @@ func appendSized(dst []byte, text string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
 
-// rowDigest returns the digest of a row: its item and d.columns, in the order of their names. foreign describes parts
-// of the row that no row of the sink should have; "" if there are none.
+// rowDigest returns the digest of a row: of its item, and of d.columns in the order of their names. foreign describes
+// parts of the row that no row of the sink should have; "" if it has no such parts.
 func (d *digester) rowDigest(source item.Key, foreign string) Digest {
 	d.sort()
 	b := appendSized(appendSized(d.begin(Row), string(source)), foreign)
@@ -54,7 +54,7 @@ func (d *digester) rowDigest(source item.Key, foreign string) Digest {
 	return d.end(b)
 }
 
-// sort sorts the columns, unless they are those of the last row.
+// sort computes the order of the columns, unless they have the names of the last row's columns.
 func (d *digester) sort() {
 	if slices.EqualFunc(d.names, d.columns, func(name string, c state.Column) bool { return name == c.Name }) {
 		return
@@ -66,7 +66,7 @@ func (d *digester) sort() {
 	slices.SortFunc(d.order, func(a, b int) int { return strings.Compare(d.names[a], d.names[b]) })
 }
 
-// guardDigest returns the digest of a guard, which is that of the row that the item claims.
+// guardDigest returns the digest of a guard. A guard's content is the row that the item claims.
 func (d *digester) guardDigest(row state.Row) Digest {
 	return d.end(append(d.begin(Guard), row...))
 }
@@ -76,7 +76,7 @@ func (d *digester) ownerDigest(owner item.Key) Digest {
 	return d.end(append(d.begin(Owner), owner...))
 }
 
-// contributionDigest returns the digest of a contribution's shares.
+// contributionDigest returns the digest of a contribution, made of its shares.
 func (d *digester) contributionDigest(shares []state.Share) Digest {
 	b := d.begin(Contribution)
 	for i := range shares {
@@ -89,7 +89,7 @@ func (d *digester) contributionDigest(shares []state.Share) Digest {
 	return d.end(b)
 }
 
-// documentDigest returns the digest of a document without _tw. foreign means the same as for row.
+// documentDigest returns the digest of a document without _tw. foreign means the same as for rowDigest.
 func (d *digester) documentDigest(doc []byte, foreign string) (Digest, error) {
 	b, err := appendCanonicalDocument(appendSized(d.begin(Document), foreign), doc)
 	return d.end(b), err

@@ -23,7 +23,7 @@ import (
 type documentSink struct {
 	base
 	store         search.Store
-	maskedPlanner planner // plans with the mask, for texts for people
+	maskedPlanner planner // plans with the mask; its texts are for people
 }
 
 var _ Sink = (*documentSink)(nil)
@@ -37,10 +37,10 @@ func newDocumentSink(ctx context.Context, b base, store search.Store) (*document
 	return s, err
 }
 
-// maskedPrefix begins every masked value. A key that has one is not the item's own key.
+// maskedPrefix begins every masked value. A key that contains it is not the item's own key.
 const maskedPrefix = "masked-"
 
-// documentPlace returns the place of a document. Names of indexes have no slash.
+// documentPlace returns the place of a document. A slash separates its parts, since names of indexes have no slash.
 func documentPlace(index, routing, id string) string {
 	if routing != "" {
 		routing = url.PathEscape(routing)
@@ -84,8 +84,8 @@ func expectedDocuments(c *record.Change, ops []pipeline.Op, yield func(Entry)) e
 	return nil
 }
 
-// StoredEntries yields the documents of all indexes of the sink. The item of a document is "" if its id does not
-// contain the item's key, because it is hashed, masked or too long.
+// StoredEntries yields the documents of all indexes of the sink. Entry.Item is "" if the id of a document does not
+// contain the item's key, because the key is hashed, masked or too long.
 func (s *documentSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		lister, err := storeAs[search.Lister](&s.base, s.store, "list documents")
@@ -117,7 +117,8 @@ func (s *documentSink) indexes(ctx context.Context) ([]string, error) {
 	return reader.Indexes(ctx)
 }
 
-// storedDocuments yields the documents of one index. It returns false if the sequence ended.
+// storedDocuments yields the documents of one index. It returns false if the caller stopped the sequence, or after an
+// error.
 func (s *documentSink) storedDocuments(
 	ctx context.Context, lister search.Lister, index string, l state.Listing, yield func(Entry, error) bool,
 ) bool {
@@ -144,8 +145,8 @@ func (s *documentSink) storedDocuments(
 	return true
 }
 
-// foreignDocument describes a document that was written to another output of the sink. It returns "" for a document of
-// this output.
+// foreignDocument returns a description of the birth of a document that was written to another output of the sink. It
+// returns "" for a document of this output.
 func (s *documentSink) foreignDocument(doc []byte) string {
 	c := jsoncursor.New(doc)
 	for name := range c.Members() {
@@ -162,7 +163,7 @@ func (s *documentSink) foreignDocument(doc []byte) string {
 	return s.foreignBirth("")
 }
 
-// plannedDocument is a document to compare.
+// plannedDocument is a document to compare, as it is planned.
 type plannedDocument struct {
 	index, routing, id string
 	where              string // index and id, for people
@@ -170,7 +171,7 @@ type plannedDocument struct {
 	doc                []byte // the document, if it is expected
 }
 
-// Compare compares the documents of an item.
+// Compare compares the documents of an item with the plan.
 func (s *documentSink) Compare(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
 	docs, err := s.documentsOf(c)
 	if err != nil {
@@ -259,7 +260,8 @@ func (s *documentSink) compareDocument(ctx context.Context, p *plannedDocument) 
 	return f, err
 }
 
-// differingFields returns the names of the top-level fields that differ; _tw if the document belongs to another output.
+// differingFields returns the names of the top-level fields that differ. The name _tw means that the document belongs
+// to another output.
 func (s *documentSink) differingFields(have, want []byte) ([]string, error) {
 	var haveFields, wantFields map[string]json.RawMessage
 	if err := json.Unmarshal(have, &haveFields); err != nil {
@@ -288,7 +290,7 @@ func (s *documentSink) differingFields(have, want []byte) ([]string, error) {
 	return names, nil
 }
 
-// sameJSON reports whether two JSON values are equal, whatever their spelling; nil is no value.
+// sameJSON reports whether two JSON values are equal, whatever their spelling. nil means that there is no value.
 func sameJSON(a, b json.RawMessage) (bool, error) {
 	if a == nil || b == nil {
 		return a == nil && b == nil, nil

@@ -5,7 +5,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Kind is the kind of an entry.
+// Kind is the kind of an entry, such as Row.
 type Kind string
 
 // The kinds of entries.
@@ -21,26 +21,28 @@ const (
 )
 
 // Digest identifies the contents of an entry. Equal contents have equal digests, on every machine and in every version
-// of the program, so that a saved one can be compared.
+// of the program. So a saved digest can be compared later.
 type Digest [16]byte
 
-// Entry is one entry of a sink at one place: a stored entry, or one that the sink should have. Tombstones and other
-// things that are not compared are not entries.
+// Entry is one entry of a sink at one place. It is either stored, or required: the sink should have it. Tombstones and
+// other things that are not compared are not entries.
 type Entry struct {
 	Kind Kind
-	// Place is unique within the sink and the kind. For a row, an owner or a group it is the state.Row. For a guard or
-	// a contribution it is the item's key. For a claim it is the row and the item's key. For a document it is the
-	// index, the routing and the id.
+	// Place identifies the entry within its sink and kind. For a row, an owner or a group it is the state.Row. For a
+	// guard or a contribution it is the item's key. For a claim it is the row and the item's key. For a document it is
+	// the index, the routing and the id.
 	Place   string
-	Item    item.Key       // the item that the entry belongs to; "" for a group, and if the store does not store it
-	Version record.Version // version of the change that wrote the entry; zero for an expected entry
-	// Digest covers the item and the contents, in a canonical form. It leaves out parts that do not depend on the item
-	// alone: _tw, and columns with {@time}, {@version}, {@seq} or {@op}.
+	Item    item.Key       // the item that the entry belongs to; "" for a group, and if the store does not have the key
+	Version record.Version // version of the change that wrote the entry; zero for a required entry
+	// Digest covers the item and the contents, in a canonical form. It leaves out the parts that do not depend on the
+	// item alone: the field _tw, and columns with {@time}, {@version}, {@seq} or {@op}.
 	Digest Digest
-	// Claimed marks an expected row or owner that several items may claim. The smallest key among the claiming items
-	// should own the place. With on_collision last the latest claim should own it, and Compare decides.
+	// Claimed marks a required row or owner that several items may claim. Of the items that claim the row, the one with
+	// the smallest key should own it. With on_collision last the latest claim should own the row. Then only Compare
+	// finds out which item that is.
 	Claimed bool
-	// Share marks an entry that is the part of a group that one contribution adds. The digests of all shares of a place
-	// add up (AddDigests) to the digest of the required group. Shares that add up to the zero Digest need no group.
+	// Share marks an entry that is only a part of a group: the part that one contribution adds. The digests of all
+	// parts of a group, added up by AddDigests, give the digest of the required group. If the sum is the zero Digest,
+	// the group should not exist.
 	Share bool
 }

@@ -22,12 +22,12 @@ type findingFields struct {
 // plainFinding is Finding without its methods.
 type plainFinding Finding
 
-// MarshalJSON returns the finding as one JSON object. Its versions are the texts of record.Version.
+// MarshalJSON returns the finding as one JSON object. It writes the versions as the texts of record.Version.
 func (f Finding) MarshalJSON() ([]byte, error) {
 	return json.Marshal(findingFields{plainFinding(f), versionText(f.Version), versionText(f.Guard)})
 }
 
-// versionText returns the text of a version; "" if there is none.
+// versionText returns the text of a version; "" for the zero version.
 func versionText(v record.Version) string {
 	if v.IsZero() {
 		return ""
@@ -35,7 +35,7 @@ func versionText(v record.Version) string {
 	return v.String()
 }
 
-// UnmarshalJSON reads what MarshalJSON returned.
+// UnmarshalJSON reads the JSON object that MarshalJSON returned.
 func (f *Finding) UnmarshalJSON(b []byte) error {
 	var in findingFields
 	if err := json.Unmarshal(b, &in); err != nil {
@@ -54,7 +54,7 @@ func (f *Finding) UnmarshalJSON(b []byte) error {
 	return f.check()
 }
 
-// check returns an error for a finding that no audit of this version of the program makes.
+// check returns an error if no audit of this version of the program could have made the finding.
 func (f *Finding) check() error {
 	for _, v := range []Verdict{f.Verdict, cmp.Or(f.Underlying, f.Verdict)} {
 		if !slices.Contains(verdicts, v) {
@@ -75,5 +75,5 @@ func (f *Finding) check() error {
 	}
 }
 
-// verdicts are all verdicts.
+// verdicts has all verdicts.
 var verdicts = []Verdict{Equal, Missing, Extra, Stale, Wrong, Waiting, Held, Busy, Skipped}

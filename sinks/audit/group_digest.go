@@ -11,15 +11,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// The digest of a group is a sum, so that the contributions of millions of items can be added in any order without
-// keeping them. It has two halves, each modulo a prime. A number counts with a factor that is a hash of its name. A
-// member counts as its hash. Modulo a prime, decimals can be divided by ten, so that sums of any scale are exact.
+// The digest of a group is a sum. So the digests of millions of contributions can be added in any order, and none has
+// to be kept. The digest has two halves, each modulo a prime. A number adds its value times a factor, the hash of its
+// name. A member adds its hash. Modulo a prime, decimals can be divided by ten, so that sums of any scale are exact.
 var primes = [2]uint64{1<<61 - 1, 1<<64 - 59}
 
-// tenths are the inverses of ten modulo the primes.
+// tenths are the inverses of ten modulo each prime.
 var tenths = [2]uint64{powerMod(10, primes[0]-2, primes[0]), powerMod(10, primes[1]-2, primes[1])}
 
-// halves are the two halves of the digest of a group.
+// halves are the two halves of a group's digest.
 type halves [2]uint64
 
 func (h halves) digest() (d Digest) {
@@ -38,8 +38,7 @@ func (h *halves) add(o halves) {
 	}
 }
 
-// AddDigests returns the digest of a group whose contributions have two parts with the digests a and b; see
-// [Entry].Share.
+// AddDigests returns the sum of two digests of parts of a group; see [Entry].Share.
 func AddDigests(a, b Digest) Digest {
 	h := halvesOf(a)
 	h.add(halvesOf(b))
@@ -67,15 +66,15 @@ func powerMod(base, exponent, p uint64) uint64 {
 	return result
 }
 
-// Summands of a group's digest, besides members.
+// What a number in a group's digest counts. hashHalves mixes it into the factor.
 const (
 	addsShares = "shares"
 	addsCount  = "count"
 	addsSum    = "sum"
-	addsOther  = "other" // parts that no group should have
+	addsOther  = "other" // description of parts that no group should have
 )
 
-// hashHalves returns the hash of texts.
+// hashHalves returns the hash of texts as two halves.
 func (d *digester) hashHalves(texts ...string) halves {
 	b := d.begin(Group)
 	for _, t := range texts {
@@ -86,7 +85,7 @@ func (d *digester) hashHalves(texts ...string) halves {
 	return halvesOf(Digest(sum[:16]))
 }
 
-// addNumber adds a number, given as the text of a state.Number, with the factor of its name.
+// addNumber adds a number to the digest, times the factor of its kind and name. text is the text of a state.Number.
 func (h *halves) addNumber(d *digester, kind, name, text string) {
 	if text == "0" {
 		return
@@ -131,7 +130,7 @@ func (d *digester) group(g *view.Group, foreign string) Digest {
 	return h.digest()
 }
 
-// groupHalves returns the digest of what a group has, or of what a contribution adds to it.
+// groupHalves returns the digest of the contents of a group, or of the part that a contribution adds to a group.
 func (d *digester) groupHalves(shares int64, counts, sums []state.Increment, members []state.Member) (h halves) {
 	h.addNumber(d, addsShares, "", strconv.FormatInt(shares, 10))
 	for _, i := range counts {

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// storedGroups yields the groups.
+// storedGroups yields the stored groups.
 func (s *groupSink) storedGroups(ctx context.Context, l state.Listing, yield func(Entry, error) bool) {
 	lister, err := storeAs[view.GroupLister](&s.base, s.store, "list groups")
 	if err != nil {
@@ -33,8 +33,9 @@ func (s *groupSink) storedGroups(ctx context.Context, l state.Listing, yield fun
 	}
 }
 
-// foreignToGroup describes parts that a stored group should not have, whatever counts in it: another birth, or
-// attributes that do not follow from the stored counts, sums and members. It returns "" if there are none.
+// foreignToGroup describes the parts of a stored group that no group of the sink should have, whatever items count in
+// it. Two parts are foreign: another birth, and attributes that do not follow from the stored counts, sums and members.
+// foreignToGroup returns "" if there are no foreign parts.
 func (s *groupSink) foreignToGroup(g *view.Group) string {
 	foreign := s.foreignBirth(g.Birth) + g.Derived
 	if damaged := s.damagedAttributes(g); len(damaged) > 0 {
@@ -43,7 +44,7 @@ func (s *groupSink) foreignToGroup(g *view.Group) string {
 	return foreign
 }
 
-// damagedAttributes returns the names of a group's attributes that do not follow from its counts, sums and members.
+// damagedAttributes returns the names of the attributes that do not follow from the group's counts, sums and members.
 func (s *groupSink) damagedAttributes(g *view.Group) []string {
 	want := s.attributes(g)
 	var names []string
@@ -62,7 +63,7 @@ func (s *groupSink) damagedAttributes(g *view.Group) []string {
 	return names
 }
 
-// attributes returns the attributes of a group without its key, as readers see them.
+// attributes returns the attributes of a group that readers see, without its key.
 func (s *groupSink) attributes(g *view.Group) map[string]item.Value {
 	as := make(map[string]item.Value, len(g.Counts)+len(g.Sums))
 	for _, is := range [][]state.Increment{g.Counts, g.Sums} {
@@ -97,7 +98,7 @@ func addMemberAttributes(as map[string]item.Value, members []state.Member) {
 	}
 	for _, texts := range []map[string]string{least, greatest} {
 		for name, text := range texts {
-			as[name], _ = state.ParseSortable(text) // a text that does not parse counts as absent, and so differs
+			as[name], _ = state.ParseSortable(text) // a text that does not parse counts as absent, so it differs
 		}
 	}
 	for name, distinct := range values {
@@ -105,13 +106,13 @@ func addMemberAttributes(as map[string]item.Value, members []state.Member) {
 	}
 }
 
-// groupSum is the sum of the contributions in one group.
+// groupSum is the sum of the contributions to one group.
 type groupSum struct {
 	shares  int64
 	numbers map[string]state.Number // counts and sums by name
 	members map[state.Member]bool
-	change  state.GroupChange // the last addition; it has the order of counts and sums
-	unknown bool              // a contribution of an unknown item counts in it
+	change  state.GroupChange // the last change that was added, for the order of counts and sums
+	unknown bool              // a contribution whose item is unknown counts in the group
 }
 
 func (g *groupSum) add(c *state.GroupChange) {
@@ -133,7 +134,7 @@ func (g *groupSum) add(c *state.GroupChange) {
 	g.change = *c
 }
 
-// sumGroups adds up the contributions in the groups of rows. l bounds the rate; its segment is ignored.
+// sumGroups adds up the contributions to the groups at rows. l limits the rate; its segment is ignored.
 func (s *groupSink) sumGroups(ctx context.Context, l state.Listing, rows []state.Row) (map[state.Row]*groupSum, error) {
 	sums := make(map[state.Row]*groupSum, len(rows))
 	for _, row := range rows {
@@ -164,8 +165,8 @@ func (s *groupSink) sumGroups(ctx context.Context, l state.Listing, rows []state
 	return sums, nil
 }
 
-// markUnknown marks all rows of the groups that a contribution of an unknown item counts in. Without the item's key,
-// its shards are unknown.
+// markUnknown marks the groups that a contribution of an unknown item may count in. The item's key selects the shard of
+// a group. Without the key the shard is unknown, so markUnknown marks all shards.
 func (s *groupSink) markUnknown(sums map[state.Row]*groupSum, c *state.Contribution) {
 	for row, g := range sums {
 		for i := range c.Shares {
@@ -174,7 +175,7 @@ func (s *groupSink) markUnknown(sums map[state.Row]*groupSum, c *state.Contribut
 	}
 }
 
-// readGroups reads the groups of rows.
+// readGroups reads the groups at rows.
 func (s *groupSink) readGroups(ctx context.Context, rows []state.Row) ([]view.Group, error) {
 	reader, err := storeAs[view.GroupReader](&s.base, s.store, "read single groups")
 	if err != nil {
@@ -183,7 +184,7 @@ func (s *groupSink) readGroups(ctx context.Context, rows []state.Row) ([]view.Gr
 	return reader.ReadGroups(ctx, s.t, s.aggregate.Values(), rows)
 }
 
-// WhyGroupsNotCompared says why the groups cannot be compared; "" if they can be.
+// WhyGroupsNotCompared returns the reason why the groups cannot be compared; "" if they can be compared.
 func (s *groupSink) WhyGroupsNotCompared() string {
 	if !s.keepsExpired() {
 		return ""
@@ -198,7 +199,7 @@ type lookedGroup struct {
 	finding Finding
 }
 
-// CompareGroups compares groups with the sum of all contributions. l bounds the rate; its segment is ignored.
+// CompareGroups compares groups with the sums of their contributions. l limits the rate; its segment is ignored.
 func (s *groupSink) CompareGroups(ctx context.Context, l state.Listing, places []string) ([]Finding, error) {
 	looked, err := s.lookGroups(ctx, l, places)
 	if err != nil {
@@ -250,7 +251,7 @@ func (s *groupSink) lookGroups(ctx context.Context, l state.Listing, places []st
 	return looked, nil
 }
 
-// compareGroup compares a stored group with the sum of the contributions.
+// compareGroup compares a stored group with the sum of its contributions, and sets the verdict of its finding.
 func (s *groupSink) compareGroup(g *lookedGroup) {
 	f, stored, sum := &g.finding, &g.stored, g.sum
 	f.Version, f.Revision = stored.Version, stored.Revision
@@ -273,7 +274,7 @@ func (s *groupSink) compareGroup(g *lookedGroup) {
 }
 
 // groupDifferences returns the names of the values that differ from the sum of the contributions. The name _tw means
-// the number of shares, or the birth.
+// that the number of shares or the birth differs.
 func (s *groupSink) groupDifferences(stored *view.Group, sum *groupSum) []string {
 	names := s.damagedAttributes(stored)
 	if stored.Shares != sum.shares || s.foreignBirth(stored.Birth) != "" {

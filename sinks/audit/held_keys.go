@@ -15,21 +15,21 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// heldCacheTTL is the time for which the dead letters and quarantined keys are used after they were read. If reading
-// takes long, they are used for heldCacheFactor times as long.
+// heldCacheTTL is the time for which the dead letters and quarantined keys are used after they were read. If the read
+// took long, they are used for heldCacheFactor times as long as the read.
 const (
 	heldCacheTTL    = 2 * time.Second
 	heldCacheFactor = 20
 )
 
-// heldKeys finds the items whose differences are explained by a dead letter or a quarantined key.
+// heldKeys finds the items whose differences a dead letter or a quarantined key explains.
 type heldKeys struct {
 	cfg    *config.Config
 	stores sinks.Stores
 	flags  string // see Options.CommandFlags
 
 	mu      sync.Mutex
-	expires time.Time // time at which they must be read again
+	expires time.Time // time at which letters and marks must be read again
 	letters map[heldKey]int
 	marks   map[heldKey]time.Time
 }
@@ -40,9 +40,9 @@ type heldKey struct {
 	key  item.Key
 }
 
-// explain returns the explanation of an item's differences at a sink, and the command that helps; "" if there is none.
-// The dead letter of a collision explains nothing if claims wait for their row: its change is written. Letters from
-// after the last read are unknown.
+// explain returns why an item differs at a sink, and the command that helps. Both are "" if no dead letter and no
+// quarantined key explains the difference. If claims wait for their row, the dead letter of a collision explains
+// nothing, because its change is written as a claim. explain does not know letters that came after the last read.
 func (h *heldKeys) explain(ctx context.Context, sink string, key item.Key) (why, command string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -94,7 +94,7 @@ func (h *heldKeys) readLetters(ctx context.Context) (err error) {
 	}
 	letters, ok := kept.(deadletter.Store)
 	if !ok {
-		return nil // quarantined keys have no names, or cannot be read
+		return nil // the program cannot read these dead letters
 	}
 	if r, ok := letters.(deadletter.Releaser); ok {
 		defer func() { err = errors.Join(err, r.Release(ctx)) }()
@@ -110,7 +110,8 @@ func (h *heldKeys) readLetters(ctx context.Context) (err error) {
 	return nil
 }
 
-// sinkHasClaims reports whether items of a sink claim rows, and wait while others own them.
+// sinkHasClaims reports whether the items of a sink claim rows, so that a claim waits while another item owns the row.
+// It also returns true for a sink without a view, where no collision occurs.
 func (h *heldKeys) sinkHasClaims(sink string) bool {
 	s, _ := h.cfg.Sink(sink)
 	return s.View == nil || s.View.Unique() == nil && s.View.ForEach == nil

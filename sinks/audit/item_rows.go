@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// itemRowsSink compares a view with for_each. It compares the contribution of an item, which names the item's rows, and
-// the rows. It finds an extra row by the contribution, or by the item in the row.
+// itemRowsSink compares a view with for_each. It compares the contribution of an item, which lists the item's rows, and
+// the rows. It finds an extra row through the contribution, or through the item's key in the row.
 type itemRowsSink struct {
 	*rowSink
 	rows view.ItemRowsStore
@@ -31,9 +31,9 @@ func newItemRowsSink(b base, store view.Store) (*itemRowsSink, error) {
 	return s, err
 }
 
-// itemPlan is the planned state of an item.
+// itemPlan has the writes that are planned for an item.
 type itemPlan struct {
-	op    *view.ItemRowsOp // nil: nothing is planned, because a filter drops the item
+	op    *view.ItemRowsOp // nil if nothing is planned, because a filter drops the item
 	rows  []plannedRow
 	where map[state.Row]string // keys of the rows for people
 }
@@ -97,8 +97,8 @@ func (s *itemRowsSink) ExpectedEntries(c *record.Change, yield func(Entry)) erro
 	})
 }
 
-// comparable returns shares in the order of their rows. It leaves out the digests of rows if a column does not depend
-// on the item alone.
+// comparable returns shares in the order of their rows. If a column does not depend on the item alone, it leaves out
+// the digests of the rows.
 func (s *itemRowsSink) comparable(shares []state.Share) []state.Share {
 	sorted := slices.SortedFunc(slices.Values(shares),
 		func(a, b state.Share) int { return strings.Compare(string(a.Group), string(b.Group)) })
@@ -121,7 +121,8 @@ func (s *itemRowsSink) StoredEntries(ctx context.Context, l state.Listing) iter.
 	}
 }
 
-// Compare compares the contribution of an item, and all rows that are planned, in its contribution, or in places.
+// Compare compares the contribution of an item, and its rows. It compares a row if it is planned, in the contribution,
+// or in places.
 func (s *itemRowsSink) Compare(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
 	l, err := s.lookAt(ctx, c, places)
 	if err != nil {
@@ -133,14 +134,14 @@ func (s *itemRowsSink) Compare(ctx context.Context, c *record.Change, places []E
 	return s.adjustVerdicts(ctx, c, l.findings)
 }
 
-// itemLook is an item with its stored state.
+// itemLook is the plan of an item with the stored state.
 type itemLook struct {
 	plan     itemPlan
 	planErr  error
 	have     state.Contribution
 	rows     []plannedRow
-	stored   []view.StoredRow // the stored rows
-	findings []Finding        // finding of the contribution, if the item is known, and then those of rows
+	stored   []view.StoredRow // the stored rows, in the order of rows
+	findings []Finding        // the finding of the contribution if the item is known, then one finding for each of rows
 }
 
 // lookAt compares an item, which may be nil, with its contribution and its rows. It also compares the rows at places.
@@ -148,7 +149,7 @@ func (s *itemRowsSink) lookAt(ctx context.Context, c *record.Change, places []En
 	if c != nil {
 		l.plan, l.planErr = s.planItem(c)
 		if l.planErr != nil || l.plan.op == nil && len(places) == 0 {
-			return l, nil //nolint:nilerr // planErr belongs to the item
+			return l, nil //nolint:nilerr // the caller handles planErr, which concerns only this item
 		}
 		found, err := s.rows.Contributions(ctx, s.viewTarget.State(), []item.Key{c.Key})
 		if err != nil {
@@ -171,7 +172,7 @@ func (s *itemRowsSink) lookAt(ctx context.Context, c *record.Change, places []En
 		f := s.compareRow(c, &l.rows[i], &l.stored[i])
 		f.Guard = l.have.Version
 		if slices.ContainsFunc(l.have.Shares, func(share state.Share) bool { return share.Group == l.rows[i].row }) {
-			f.Version = l.have.Version // a row that does not change keeps its version
+			f.Version = l.have.Version // an unchanged row keeps its old version
 		}
 		l.findings = append(l.findings, f)
 	}
@@ -210,7 +211,8 @@ func rowsText(have *state.Contribution) string {
 	return text
 }
 
-// rowDifferences describes the rows that are missing in the contribution, extra in it, or in it with other contents.
+// rowDifferences describes three kinds of rows: rows that the contribution lacks, extra rows, and rows with other
+// contents.
 func (s *itemRowsSink) rowDifferences(c *record.Change, l *itemLook, want []state.Share) []string {
 	have := s.comparable(l.have.Shares)
 	find := func(shares []state.Share, row state.Row) int {
@@ -233,7 +235,7 @@ func (s *itemRowsSink) rowDifferences(c *record.Change, l *itemLook, want []stat
 	return lines
 }
 
-// Repair writes the contribution of an item and all its rows that differ, in one transaction if they fit.
+// Repair writes the contribution of an item and all its rows that differ. It uses one transaction if they fit.
 func (s *itemRowsSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outcome, error) {
 	_, done, err := s.lookAgain(ctx, s, c, &f)
 	if err != nil || done.Result != "" {

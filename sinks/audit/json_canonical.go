@@ -26,8 +26,8 @@ func appendCanonicalDocument(dst, doc []byte) ([]byte, error) {
 	return j.dst, nil
 }
 
-// appendCanonicalJSON appends a canonical form: equal JSON values give equal bytes. Members have one order, numbers are
-// written by their value, and texts are written without escapes.
+// appendCanonicalJSON appends a canonical form of a JSON value: equal values give equal bytes. The members of an object
+// are sorted, numbers are written by their value, and texts are written without escapes.
 func appendCanonicalJSON(dst, value []byte) ([]byte, error) {
 	j := canonicalJSON{cursor: jsoncursor.New(value), dst: dst}
 	j.appendValue()
@@ -76,7 +76,7 @@ func (j *canonicalJSON) scalar(text []byte) {
 	j.dst = append(append(j.dst, text...), ';')
 }
 
-// object appends the members in the order of their bytes, without the member leftOut.
+// object appends the members of an object in the order of their bytes, without the member leftOut; "" leaves out none.
 func (j *canonicalJSON) object(leftOut string) {
 	j.dst = append(j.dst, '{')
 	start := len(j.dst)
@@ -107,7 +107,7 @@ func (j *canonicalJSON) object(leftOut string) {
 	j.dst = append(j.dst, '}')
 }
 
-// appendText appends a JSON string. written is the text between its quotes, with its escapes.
+// appendText appends a JSON string. written is the text between the quotes, with its escapes.
 func appendText(dst, written []byte) []byte {
 	if bytes.IndexByte(written, '\\') >= 0 {
 		var text string

@@ -23,8 +23,8 @@ type Metrics struct {
 	pipeline    attribute.KeyValue
 }
 
-// NewMetrics returns the metrics of the audits of a pipeline. If an instrument cannot be made, it returns an error and
-// the others, which work.
+// NewMetrics returns the metrics of the audits of a pipeline. If an instrument cannot be made, it returns an error, and
+// metrics in which the other instruments work.
 func NewMetrics(p metric.MeterProvider, pipeline string) (*Metrics, error) {
 	k := instrument.New(p, scope)
 	return &Metrics{
@@ -39,7 +39,7 @@ func NewMetrics(p metric.MeterProvider, pipeline string) (*Metrics, error) {
 	}, k.Err()
 }
 
-// MetricTotals are the results of an audit. The zero MetricTotals are those of an audit that failed.
+// MetricTotals are the results of an audit. The zero MetricTotals describe an audit that failed.
 type MetricTotals struct {
 	Complete bool
 	Coverage float64                      // share of the table that was compared, 0 to 1

@@ -7,7 +7,7 @@ import (
 )
 
 // Note explains why an item has no place in the sink, or which of its places Compare does not search. It returns "" if
-// Compare searches all.
+// Compare searches all places.
 func (b *base) Note(c *record.Change) string {
 	x := b.planner.pipeline.Explain(c)
 	for i := range x.Filters {
@@ -22,7 +22,7 @@ func (b *base) Note(c *record.Change) string {
 		return ""
 	}
 	var note string
-	gone := b.planner.removalOps(c) // empty if only an image shows where the item was
+	gone := b.planner.removalOps(c) // empty if only an image of the item shows where it was
 	switch plan := &x.Routes[0]; {
 	case plan.Err != nil && c.Removed():
 		note = "the item is gone"

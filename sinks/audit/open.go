@@ -17,9 +17,9 @@ import (
 // errs makes this package's errors. Their redacted text holds no data.
 const errs = redact.Class("audit")
 
-// Open opens the sinks of cfg that keep state, or those that the options name, in the order of the file. Only Repair
-// writes to the stores. The error names the sink: it does not exist, keeps no state, waits for its backfill or is being
-// filled. The caller closes stores.
+// Open opens the sinks of cfg that keep state, or those that o.Sinks names, in the order of the file. It returns an
+// error that names the sink if the sink does not exist, keeps no state, waits for its backfill, or is being filled. The
+// opened sinks write to the stores only in Repair. The caller closes stores.
 func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores, o Options) ([]Sink, error) {
 	specs, err := SelectSinks(cfg, o.Sinks)
 	if err != nil {
@@ -59,12 +59,12 @@ func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores, o Option
 	return opened, nil
 }
 
-// checkOutputs returns an error if a sink is not filled, has never started, or was written with other settings. Its
-// contents do not match the plans of this file then.
+// checkOutputs returns an error if a sink is not filled, has never started, or was written with other settings. The
+// contents of such a sink do not match the plans of this file.
 func checkOutputs(ctx context.Context, cfg *config.Config, stores sinks.Stores, specs []config.Sink) error {
 	kept, err := stores.State(ctx, cfg)
 	if err != nil || kept == nil {
-		return err // the store has no records of outputs
+		return err // without kept, the store has no records of outputs
 	}
 	names := make([]string, len(specs))
 	for i, s := range specs {
@@ -94,7 +94,8 @@ func checkOutputs(ctx context.Context, cfg *config.Config, stores sinks.Stores, 
 	return nil
 }
 
-// openSink opens one sink. Its planner rejects writes that differ between two runs, such as {@time} in a key.
+// openSink opens one sink. Its planner rejects a configuration whose writes differ between two runs, such as {@time} in
+// a key.
 func openSink(ctx context.Context, b base, stores sinks.Stores) (_ Sink, err error) {
 	if b.planner, err = newPlanner(ctx, b.cfg, b.spec, b.birth, b.filters); err != nil {
 		return nil, err
@@ -124,8 +125,8 @@ func openSink(ctx context.Context, b base, stores sinks.Stores) (_ Sink, err err
 	}
 }
 
-// SelectSinks returns the named sinks, in the order of the file; all that keep state if names is empty. An unknown or
-// stateless sink is an error.
+// SelectSinks returns the named sinks, in the order of the file. If names is empty, it returns all sinks that keep
+// state. An unknown or stateless sink in names is an error.
 func SelectSinks(cfg *config.Config, names []string) ([]config.Sink, error) {
 	var specs []config.Sink
 	for _, s := range cfg.Sinks {

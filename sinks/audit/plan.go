@@ -17,8 +17,8 @@ type planner struct {
 	explainers *sync.Pool // of *pipeline.Explainer
 }
 
-// newPlanner returns the planner of a sink. Its plans are compared, and shown if masked is among opts; they are never
-// written.
+// newPlanner returns the planner of a sink. Its plans are never written. They are compared or, with an option that
+// masks, shown to people.
 func newPlanner(
 	ctx context.Context, cfg *config.Config, s config.Sink, birth string, opts ...sinks.Option,
 ) (planner, error) {
@@ -29,8 +29,8 @@ func newPlanner(
 	return planner{p, new(sync.Pool)}, err
 }
 
-// ops returns the planned writes of an item; none if a filter drops it, or if it has no place in the sink. An error
-// means that no row, share or document can be planned.
+// ops returns the planned writes of an item. There are none if a filter drops the item, or if the item has no place in
+// the sink. An error means that no row, share or document can be planned.
 func (p planner) ops(c *record.Change) ([]pipeline.Op, error) {
 	x := p.pipeline.Explain(c)
 	return plannedOps(&x)
@@ -63,8 +63,8 @@ func plannedOps(x *pipeline.Explanation) ([]pipeline.Op, error) {
 	return r.Ops, r.Err
 }
 
-// removalOps returns the planned writes of the item's removal in a stream without images. They name the places where
-// the sink may still have the item. There are none if only an image shows these places.
+// removalOps returns the planned writes of the item's removal in a stream without images. The writes name the places
+// where the sink may still have the item. removalOps returns none if only an image shows these places.
 func (p planner) removalOps(c *record.Change) []pipeline.Op {
 	ops, err := p.ops(Removal(c))
 	if err != nil {
@@ -73,8 +73,8 @@ func (p planner) removalOps(c *record.Change) []pipeline.Op {
 	return ops
 }
 
-// Removal returns the removal of a change's item in a stream without images. [Sink].Compare takes it for an item that
-// the source table does not have.
+// Removal returns the removal of a change's item, as in a stream without images. [Sink].Compare accepts it for an item
+// that the source table does not have.
 func Removal(c *record.Change) *record.Change {
 	r := *c
 	r.Op, r.EventName, r.ViewType, r.Old, r.New = record.Remove, "REMOVE", record.KeysOnly, item.Image{}, item.Image{}

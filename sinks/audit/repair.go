@@ -12,8 +12,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// lookAgain returns the present finding about a place. If it needs no repair, the outcome has a Result: the place is
-// equal now, has another version, or cannot be repaired.
+// lookAgain compares a place again, and returns the present finding. If the place needs no repair, the outcome has a
+// Result: the place is equal now, or has another version than f, or cannot be repaired. Otherwise the Result is "".
 func (b *base) lookAgain(ctx context.Context, s Sink, c *record.Change, f *Finding) (Finding, Outcome, error) {
 	fs, err := s.Compare(ctx, c, []Entry{{Kind: f.Kind, Place: f.Place}})
 	if err != nil {
@@ -40,15 +40,15 @@ func (b *base) lookAgain(ctx context.Context, s Sink, c *record.Change, f *Findi
 // errForeign refuses the repair of a row that another sink wrote.
 var errForeign = errs.New("the row belongs to another sink")
 
-// refusedRepair returns the outcome of a place that cannot be repaired, with the reason.
+// refusedRepair returns the outcome Refused, with the reason.
 func refusedRepair(why error) (Outcome, error) {
 	return Outcome{Result: Refused, Reason: why.Error()}, nil
 }
 
-// outcome returns the outcome of a write. wrote describes it.
+// outcome returns the outcome of a write. The text wrote describes the write.
 func (b *base) outcome(r view.Result, err error, wrote string) (Outcome, error) {
 	if lost, ok := errors.AsType[*state.LostError](cmp.Or(err, r.Err)); ok {
-		// another birth: other places can still be repaired
+		// the store has another birth, its recorded identity, at this place; other places can still be repaired
 		return refusedRepair(lost)
 	}
 	switch {
@@ -64,7 +64,7 @@ func (b *base) outcome(r view.Result, err error, wrote string) (Outcome, error) 
 	return Outcome{Result: Repaired, WriteText: wrote}, nil
 }
 
-// onlyOne returns the result of a call with one write.
+// onlyOne returns the result of a call that made one write.
 func onlyOne(rs []view.Result, err error) (view.Result, error) {
 	switch {
 	case err != nil:

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Repair writes the document of a finding, or a tombstone in its place.
+// Repair writes the document of a finding. If the document should not exist, it writes a tombstone.
 func (s *documentSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outcome, error) {
 	now, done, err := s.lookAgain(ctx, s, c, &f)
 	if err != nil || done.Result != "" {
@@ -53,7 +53,7 @@ func (s *documentSink) Repair(ctx context.Context, c *record.Change, f Finding) 
 	return s.outcome(view.Result{Lost: rs[0].Overtaken, Err: rs[0].Err}, nil, wrote)
 }
 
-// plannedMutation returns the planned document at a place; nil if there is none.
+// plannedMutation returns the planned document at a place; nil if no document is planned there.
 func (s *documentSink) plannedMutation(c *record.Change, place string) (*search.Mutation, error) {
 	ops, err := s.planner.ops(c)
 	if err != nil {

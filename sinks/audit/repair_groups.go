@@ -16,8 +16,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Repair writes the contribution of an item, and changes its groups by the difference. It cannot change a group that
-// holds less than the stored contribution. So RepairGroups comes first.
+// Repair writes the contribution of an item, and changes the item's groups by the difference. It fails for a group that
+// holds less than the stored contribution. So the caller calls RepairGroups first.
 func (s *groupSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outcome, error) {
 	if f.Kind == Group {
 		return Outcome{Result: Refused, Reason: "a group is repaired with the sum of all contributions"}, nil
@@ -62,7 +62,7 @@ func (s *groupSink) Repair(ctx context.Context, c *record.Change, f Finding) (Ou
 	return s.outcome(r, err, wrote)
 }
 
-// RepairGroups sets groups to the sum of all contributions. l bounds the rate; its segment is ignored.
+// RepairGroups sets groups to the sums of their contributions. l limits the rate; its segment is ignored.
 func (s *groupSink) RepairGroups(ctx context.Context, l state.Listing, fs []Finding) ([]Outcome, error) {
 	repairer, err := storeAs[view.GroupRepairer](&s.base, s.store, "repair groups")
 	if err != nil {
@@ -104,11 +104,11 @@ func (s *groupSink) RepairGroups(ctx context.Context, l state.Listing, fs []Find
 	return outcomes, errors.Join(errs...)
 }
 
-// groupsAtOnce is the default number of groups that are repaired at once.
+// groupsAtOnce is the default number of groups that are repaired concurrently.
 const groupsAtOnce = 16
 
-// repairGroup sets a group to the sum of its contributions. It waits while it is throttled. The store writes the group
-// only if it did not change since it was read.
+// repairGroup sets a group to the sum of its contributions. It waits while the store throttles it. The store writes the
+// group only if the group did not change since it was read.
 func (s *groupSink) repairGroup(
 	ctx context.Context, l state.Listing, repairer view.GroupRepairer, g *lookedGroup,
 ) (Outcome, error) {
@@ -126,7 +126,7 @@ func (s *groupSink) repairGroup(
 	return done, err
 }
 
-// sumOf returns the group that is the sum of the contributions.
+// sumOf returns the group as it should be: the sum of its contributions.
 func (s *groupSink) sumOf(g *lookedGroup) view.Group {
 	sum := view.Group{Row: state.Row(g.finding.Place), Shares: g.sum.shares, Version: g.stored.Version}
 	if sum.Version.IsZero() {

@@ -13,7 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Repair writes the row of a finding, or the guard, the claim and the row of its item.
+// Repair writes the row of a finding. If rows are guarded by item, it writes the guard, the claim and the row of the
+// item.
 func (s *rowSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outcome, error) {
 	now, done, err := s.lookAgain(ctx, s, c, &f)
 	if err != nil || done.Result != "" {
@@ -35,11 +36,13 @@ func (s *rowSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outc
 	return s.repairRow(ctx, c, &now, &p)
 }
 
-// errNoClaimTime refuses to make a claim under on_collision: last, which needs the time of the change.
+// errNoClaimTime refuses to make a claim under on_collision: last. Such a claim needs the time of the change, which is
+// unknown.
 var errNoClaimTime = errs.New(
 	"the item has no claim on the row, and with on_collision: last no item tells when it came to claim it: replay the archive, or fill the sink anew")
 
-// errOtherItem refuses to replace a row of another item, whose names were to identify it.
+// errOtherItem refuses to replace the row of another item in a view with unique, whose key columns should identify the
+// item.
 var errOtherItem = errs.New(
 	"another item has the row, though the names in its key are to identify the item (unique): change one of the two; its row is repaired with that item")
 
@@ -89,8 +92,8 @@ func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p
 	return s.outcome(r, err, wrote)
 }
 
-// keepUnstableColumns returns the planned columns. Columns that do not depend on the item alone keep their stored
-// values, because the snapshot of an item has no time.
+// keepUnstableColumns returns the planned columns, but with the stored values of the columns that do not depend on the
+// item alone. Such a column may need the time of the change, and the snapshot of an item has no time.
 func (s *rowSink) keepUnstableColumns(
 	columns []state.Column, stored func(name string) (item.Value, bool),
 ) []state.Column {
@@ -106,8 +109,8 @@ func (s *rowSink) keepUnstableColumns(
 	return columns
 }
 
-// repairClaim writes the guard of an item, its claim and the row that it claims. A row that the item leaves goes to the
-// next claim.
+// repairClaim writes the guard of an item, its claim and the row that it claims. If the item loses another row, that
+// row goes to the next claim.
 func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding, rows []plannedRow) (Outcome, error) {
 	items, err := storeAs[view.ItemStore](&s.base, s.store, "write the guards of items")
 	if err != nil {
@@ -185,7 +188,7 @@ func (s *rowSink) plannedClaim(c *record.Change, rows []plannedRow) (op *view.Cl
 	return op, text
 }
 
-// newestWritten returns the newest version among an item's claims and rows; zero if it has none.
+// newestWritten returns the newest version among an item's claims and rows; zero if the item has none.
 func newestWritten(
 	key item.Key, claims map[state.Row]*view.RowClaims, stored map[state.Row]view.StoredRow,
 ) (newest record.Version) {

@@ -15,13 +15,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// rowSink compares a view whose rows guard themselves, or are guarded by item.
+// rowSink compares a view. The rows of the view guard themselves, or are guarded by item: see byItem.
 type rowSink struct {
 	base
 	store           view.Store
 	viewTarget      view.Target
 	unstableColumns []string // names of attributes that do not depend on the item alone
-	byItem          bool     // false: rows guard themselves, and there are no guards
+	byItem          bool     // rows are guarded by item; false: rows guard themselves, and there are no guards
 	collision       view.Collision
 }
 
@@ -70,16 +70,16 @@ func (s *rowSink) expectedRows(c *record.Change, ops []pipeline.Op, yield func(E
 	return nil
 }
 
-// plannedRow is a row to compare.
+// plannedRow is a row to compare, as it is planned.
 type plannedRow struct {
 	row      state.Row
 	where    string         // key of the row, for people
-	expected bool           // the item should have it
+	expected bool           // the item should have the row
 	columns  []state.Column // columns of the row, if it is expected
-	claim    *view.ClaimOp  // nil: the row guards itself, or is not planned
+	claim    *view.ClaimOp  // nil if the row guards itself, or is not planned
 }
 
-// plannedRowOf returns the row of a planned op, without the text of its key. The row is "" if the item requests none.
+// plannedRowOf returns the row of a planned op, without the text of its key. The row is "" if the item claims no row.
 func (s *rowSink) plannedRowOf(op pipeline.Op) (p plannedRow, err error) {
 	switch o := op.(type) {
 	case *view.Op:
@@ -111,13 +111,15 @@ func (s *rowSink) storedDigest(d *digester, source item.Key, row item.Image, for
 	return d.rowDigest(source, foreign)
 }
 
-// compares reports whether an attribute of a row is compared.
+// compares reports whether an attribute of a row is compared. It returns false for the key, the store's own attributes
+// and the unstable columns.
 func (s *rowSink) compares(name string) bool {
 	return name != s.viewTarget.PK && name != s.viewTarget.SK && !strings.HasPrefix(name, reservedField) &&
 		!slices.Contains(s.unstableColumns, name)
 }
 
-// StoredEntries yields the rows of the view, and the guards and claims of its items, and the owners of its rows.
+// StoredEntries yields the rows of the view. If rows are guarded by item, it also yields the guards, the claims and the
+// owners.
 func (s *rowSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		if s.storedRows(ctx, l, yield) && s.byItem {
@@ -126,7 +128,7 @@ func (s *rowSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[
 	}
 }
 
-// storedRows yields the rows. It returns false if the sequence ended.
+// storedRows yields the rows. It returns false if the caller stopped the sequence, or after an error.
 func (s *rowSink) storedRows(ctx context.Context, l state.Listing, yield func(Entry, error) bool) bool {
 	lister, err := storeAs[view.Lister](&s.base, s.store, "list rows")
 	if err != nil {
@@ -151,8 +153,8 @@ func (s *rowSink) storedRows(ctx context.Context, l state.Listing, yield func(En
 }
 
 // storedGuards yields the guards that have a row, the claims and the owners. It leaves out a guard whose item is known
-// only by its hash, which Compare finds by the item. It also leaves out a claim or an owner whose row is known only by
-// its hash.
+// only by its hash; Compare finds that guard by its item. It also leaves out a claim or an owner whose row is known
+// only by its hash.
 func (s *rowSink) storedGuards(ctx context.Context, l state.Listing, yield func(Entry, error) bool) {
 	lister, err := storeAs[view.GuardLister](&s.base, s.store, "list the guards of items")
 	if err != nil {
@@ -182,7 +184,7 @@ func (s *rowSink) storedGuards(ctx context.Context, l state.Listing, yield func(
 	}
 }
 
-// Compare compares the rows, the guard and the claims of an item.
+// Compare compares the rows, the guard and the claims of an item with the plan.
 func (s *rowSink) Compare(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
 	rows, guarded, err := s.rowsOf(c)
 	if err != nil {
@@ -204,10 +206,10 @@ func (s *rowSink) Compare(ctx context.Context, c *record.Change, places []Entry)
 	return s.adjustVerdicts(ctx, c, fs)
 }
 
-// claimPlace returns the place of an item's claim on a row. Neither of the keys has a space.
+// claimPlace returns the place of an item's claim on a row. A space separates the two keys, since neither has one.
 func claimPlace(row state.Row, key item.Key) string { return string(row) + " " + string(key) }
 
-// rowOf returns the row of a place; "" for a guard.
+// rowOf returns the row of a place; "" if the place is that of a guard.
 func rowOf(p Entry) state.Row {
 	switch p.Kind {
 	case Row, Owner:
@@ -220,13 +222,13 @@ func rowOf(p Entry) state.Row {
 	}
 }
 
-// isGuarded reports whether a place is guarded by item although the plans of an item do not name it, because a filter
-// may drop the item.
+// isGuarded reports whether a place of this kind is guarded by item. Compare calls it because the plans of an item may
+// not show this: a filter may drop the item.
 func (s *rowSink) isGuarded(c *record.Change, kind Kind) bool {
 	return c != nil && (kind != Row || s.byItem && !s.spec.View.RowsMayGuardThemselves())
 }
 
-// rowsOf returns the rows that the plans of an item name, and whether its rows are guarded by item.
+// rowsOf returns the rows that the plans of an item name. guarded reports whether the rows are guarded by item.
 func (s *rowSink) rowsOf(c *record.Change) (rows []plannedRow, guarded bool, err error) {
 	if c == nil {
 		return nil, false, nil
@@ -249,7 +251,7 @@ func (s *rowSink) rowsOf(c *record.Change) (rows []plannedRow, guarded bool, err
 	return rows, guarded, nil
 }
 
-// lookRows compares rows that guard themselves.
+// lookRows reads the stored rows and compares each alone, without guards and claims.
 func (s *rowSink) lookRows(ctx context.Context, c *record.Change, rows []plannedRow) ([]Finding, error) {
 	stored, err := s.readRows(ctx, rows)
 	if err != nil {
@@ -262,7 +264,7 @@ func (s *rowSink) lookRows(ctx context.Context, c *record.Change, rows []planned
 	return fs, nil
 }
 
-// readRows reads the rows.
+// readRows returns the stored rows, in the order of rows.
 func (s *rowSink) readRows(ctx context.Context, rows []plannedRow) ([]view.StoredRow, error) {
 	in, err := storeAs[view.Inspector](&s.base, s.store, "read single rows")
 	if err != nil || len(rows) == 0 {
@@ -327,7 +329,7 @@ func (s *rowSink) compareRow(c *record.Change, p *plannedRow, st *view.StoredRow
 	return f
 }
 
-// differingAttributes returns the names of the attributes that differ, without those of the key.
+// differingAttributes returns the names of the compared attributes that differ, sorted.
 func (s *rowSink) differingAttributes(row item.Image, want []state.Column) []string {
 	wanted := make(map[string]bool, len(want))
 	var names []string

@@ -15,24 +15,25 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// base holds the parts that all kinds of sinks share.
+// base holds the fields that all kinds of sinks share.
 type base struct {
 	cfg              *config.Config
 	spec             config.Sink
-	birth            string // birth of the sink's output; "" if births are not recorded
+	birth            string // birth of the sink's output, its recorded identity; "" if births are not recorded
 	planner          planner
 	mask             *mask.Mask
 	heldKeys         *heldKeys
 	dryRun           bool
 	repairQueue      *rowqueue.Queue[state.Row] // rows that a repair is writing now
-	groupConcurrency int                        // number of groups that are repaired at once
+	groupConcurrency int                        // number of groups that are repaired concurrently
 	filters          sinks.Option               // option that installs the program's Go filters
 }
 
 // Name returns the name of the sink.
 func (b *base) Name() string { return b.spec.Name }
 
-// storeAs returns store as T. Its error says that the store cannot do what needs.
+// storeAs returns store as T. If store is not a T, the error says that the store of the sink cannot do what the text
+// what names.
 func storeAs[T any](b *base, store any, what string) (T, error) {
 	t, ok := store.(T)
 	if !ok {
@@ -41,8 +42,8 @@ func storeAs[T any](b *base, store any, what string) (T, error) {
 	return t, nil
 }
 
-// foreignBirth describes a stored entry that was written to another output of the sink. It returns "" for an entry of
-// this output.
+// foreignBirth describes the birth of a stored entry that was written to another output of the sink. It returns "" for
+// an entry of this output.
 func (b *base) foreignBirth(birth string) string {
 	if birth == b.birth {
 		return ""
@@ -55,7 +56,8 @@ func (b *base) targetOf(table config.Table, key []config.Column) view.Target {
 	return view.Target{Table: sinks.RowTable(table.Name, key), View: b.spec.Name, Pipeline: b.cfg.Name, Birth: b.birth}
 }
 
-// opsOf returns the planned writes of an item. An item without a place in the sink gets the writes of its removal.
+// opsOf returns the planned writes of an item. If the item has no place in the sink, it returns the writes of the
+// item's removal.
 func (b *base) opsOf(c *record.Change) ([]pipeline.Op, error) {
 	if !c.Removed() {
 		if ops, err := b.planner.ops(c); err != nil || len(ops) > 0 {
@@ -65,16 +67,16 @@ func (b *base) opsOf(c *record.Change) ([]pipeline.Op, error) {
 	return b.planner.removalOps(c), nil
 }
 
-// isOwn reports whether a row or a tombstone belongs to the sink.
+// isOwn reports whether a row or a tombstone belongs to this sink.
 func (b *base) isOwn(st *view.StoredRow) bool {
 	return st.View == b.spec.Name && st.Pipeline == b.cfg.Name
 }
 
-// itemText returns the key of the change's item for people.
+// itemText returns the key of the change's item for people, masked.
 func (b *base) itemText(c *record.Change) string { return string(b.mask.Key(c)) }
 
-// otherItemText returns key, which belongs to another item than c, for people. It is masked if c's key has sensitive
-// attributes, or if c is unknown.
+// otherItemText returns key for people. The key belongs to another item than c. It is masked if the key of c has
+// sensitive attributes, or if c is nil.
 func (b *base) otherItemText(c *record.Change, key item.Key) string {
 	if b.hidesKeys(c) {
 		return b.mask.Text(string(key))
@@ -82,7 +84,8 @@ func (b *base) otherItemText(c *record.Change, key item.Key) string {
 	return string(key)
 }
 
-// hidesKeys reports whether the keys of items have sensitive attributes. If c is nil, it assumes that they may.
+// hidesKeys reports whether the keys of items have sensitive attributes. If c is nil, it returns true if the sink has a
+// mask.
 func (b *base) hidesKeys(c *record.Change) bool {
 	if c == nil {
 		return b.mask != nil
@@ -91,8 +94,8 @@ func (b *base) hidesKeys(c *record.Change) bool {
 	return hidden
 }
 
-// rowText returns the key of an unplanned row for people. It is unknown which attributes are in the key. So the key is
-// masked completely if the sink may hold sensitive attributes.
+// rowText returns the key of an unplanned row for people. It is unknown which attributes of the item the key contains.
+// So the whole key is masked if the sink may hold sensitive attributes.
 func (b *base) rowText(c *record.Change, t view.Table, row state.Row) string {
 	if b.mask != nil && (b.hidesKeys(c) || len(b.spec.AllowSensitive) > 0) {
 		return b.mask.Text(string(row))
@@ -109,8 +112,8 @@ func (b *base) rowText(c *record.Change, t view.Table, row state.Row) string {
 	return string(text)
 }
 
-// adjustVerdicts sets the common fields of an item's findings. A difference becomes Held if a dead letter or a
-// quarantined key explains it.
+// adjustVerdicts sets the fields that all findings of an item share. It changes a difference to Held if a dead letter
+// or a quarantined key explains the difference.
 func (b *base) adjustVerdicts(ctx context.Context, c *record.Change, fs []Finding) ([]Finding, error) {
 	if c == nil {
 		return fs, nil
@@ -168,8 +171,8 @@ func (b *base) unplannable(ctx context.Context, c *record.Change, err error) ([]
 		Reason: "the item cannot be written: " + err.Error()}})
 }
 
-// MarkStale turns a Wrong finding of an item into a Stale one if another place of the item, in any sink, has a newer
-// version. Then the sink missed a change that another one has.
+// MarkStale changes a Wrong finding of an item to Stale if another place of the item, in any sink, has a newer version.
+// The newer version shows that the sink missed a change that another sink has.
 func MarkStale(fs []Finding) {
 	var newest record.Version
 	for i := range fs {
@@ -182,8 +185,8 @@ func MarkStale(fs []Finding) {
 	}
 }
 
-// markStale turns a Wrong finding into a Stale one if the item has a newer version. Only a missed change explains the
-// difference then.
+// markStale changes a Wrong finding to Stale if newest, the newest known version of the item, is newer than the
+// finding. Then the sink missed a change, which explains the difference.
 func (f *Finding) markStale(newest record.Version) {
 	if f.Verdict == Wrong && f.Kind != Owner && f.Kind != Group && f.Owner == "" && f.Reason == "" &&
 		f.Version.Compare(newest) < 0 {
