@@ -25,17 +25,17 @@ const errs = redact.Class("audit")
 
 // Lookup reads items of the source table by their keys.
 type Lookup interface {
-	// Read returns the items in the order of keys. It reads consistently, and blocks.
+	// Read returns the items, in the order of keys. It reads consistently, and blocks.
 	Read(ctx context.Context, keys []item.Key) ([]Item, error)
 }
 
-// Item is an item of the source table.
+// Item is an item of the source table, or of a key without an item.
 type Item struct {
-	Change record.Change // a SNAPSHOT, or the REMOVE if the item is not there
-	Err    error         // it cannot be decoded, so its entries are unknown
+	Change record.Change // a SNAPSHOT, or the REMOVE if the table does not have the item
+	Err    error         // not nil if the item cannot be decoded; then its entries are unknown
 }
 
-// sameAs reports whether the item is unchanged since it was read as before.
+// sameAs reports whether the item has the same contents as before, an earlier read of the item.
 func (i *Item) sameAs(before *record.Change) bool {
 	return i.Err == nil && bytes.Equal(i.Change.New.AppendDynamoDBJSON(nil), before.New.AppendDynamoDBJSON(nil))
 }
@@ -46,28 +46,30 @@ type Options struct {
 	RequestDigest string // digest of the whole request; an interrupted audit continues if its request is the same
 	Report        string // path of the report; the work folder is beside it
 	Sinks         []audit.Sink
-	// Items are the contents of the table; nil if Suspects has all places to look at.
+	// Items has the contents of the table; nil if Suspects adds the places to compare.
 	Items         snapshot.Snapshot
-	Suspects      func(add func(sink int, f Suspect)) error // adds the places to look at, instead of Items
-	ItemCondition pipeline.Condition                        // selects items. Default: all
+	Suspects      func(add func(sink int, f Suspect)) error // adds the places to compare, instead of Items
+	ItemCondition pipeline.Condition                        // selects items. Default: all items
 	Lookup        Lookup                                    // required
 	Segments      int                                       // segments in which each sink is read. Default: 16
-	Sample        *Sample                                   // default: everything
-	// Parts is the number of parts, and of segments, that are read concurrently. Default: 4.
+	Sample        *Sample                                   // segments to audit. Default: everything
+	// Parts is the number of parts of the table, or of segments of sinks, that are read concurrently. Default: 4.
 	Parts int
-	// MaxLooks is the number of looks at a place that keeps changing, before it is Busy. Default: 10.
+	// MaxLooks is the number of times that a changing place is compared before its verdict is Busy. Default: 10.
 	MaxLooks int
-	// ItemsSelected means that items are selected, by key or otherwise. If none matches, nothing was compared.
+	// ItemsSelected means that the caller selected items, by key or otherwise. If no item matches, nothing was
+	// compared.
 	ItemsSelected      bool
 	AlreadyUndecodable int64                     // items that could not be decoded before the audit
-	NoWriters          bool                      // no other process writes: one look is enough
-	WaitForStream      func(ctx context.Context) // blocks while the stream must come first. Default: never
+	NoWriters          bool                      // no other process writes, so one comparison is enough
+	WaitForStream      func(ctx context.Context) // blocks while the stream takes precedence. Default: never
 	// Budget limits the rate at which sinks are read. Default: no limit.
 	Budget *Budget
-	// WaitForConsumers blocks until every consumer is past a time. It is required without Still.
+	// WaitForConsumers blocks until every consumer is past a time. It is required unless NoWriters is set.
 	WaitForConsumers func(ctx context.Context, since time.Time) error
 	OnUndecodable    func(e *record.RecordError) // called with each item that cannot be decoded
-	// Deadline is the end of a sample, which may then be incomplete and cannot be continued. Default: no end.
+	// Deadline is the time at which a sample ends. The sample may then be incomplete and cannot be continued. Default:
+	// none.
 	Deadline   time.Time
 	Checkpoint time.Duration // time between two checkpoints. Default: 5 s
 	Progress   Progress      // default: none
@@ -100,7 +102,7 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Progress shows how far an audit is.
+// Progress shows the progress of an audit.
 type Progress interface {
 	io.Writer                 // receives lines of text
 	Update(done, total int64) // total is 0 if it is unknown
@@ -111,7 +113,7 @@ type noProgress struct{ io.Writer }
 
 func (noProgress) Update(int64, int64) {}
 
-// sharedProgress is a Progress that several goroutines use, for lines about slower reads.
+// sharedProgress is a Progress for several goroutines: any goroutine that reads may have to write that it reads slower.
 type sharedProgress struct {
 	mu       sync.Mutex
 	progress Progress
@@ -129,26 +131,26 @@ func (p *sharedProgress) Update(done, total int64) {
 	p.progress.Update(done, total)
 }
 
-// Suspect is an item, or a place of a sink, to look at.
+// Suspect is an item, or a place of a sink, to compare.
 type Suspect struct {
 	Item  item.Key
 	Kind  audit.Kind // "" without a place
 	Place string
 }
 
-// auditRun is one audit.
+// auditRun is one run of an audit.
 type auditRun struct {
 	o               Options
 	work            *work
 	report          *report
 	progress        Progress
-	startPositions  map[string]part // positions at which the parts of the items continue
+	startPositions  map[string]part // positions from which this process reads the parts of the table
 	started         time.Time
-	lastSave        time.Time        // when the progress was last stored
+	lastSave        time.Time        // time at which the progress was last stored
 	storedCount     int64            // stored entries of sinks that this process read
-	recheckedCount  int64            // suspects that this process looked at
-	changing        int64            // rechecked suspects that must be looked at again
-	timedOut        bool             // the time ended before the audit
+	recheckedCount  int64            // suspects that this process compared again
+	changing        int64            // suspects of the recheck that must be compared again
+	timedOut        bool             // the deadline ended the audit
 	differingGroups map[placeID]bool // differing groups that were found through a named item
 }
 
@@ -211,7 +213,7 @@ func (a *auditRun) saveProgress() error {
 	return a.work.save()
 }
 
-// runInTime calls run with the limit Options.Deadline.
+// runInTime calls run, and ends it at Options.Deadline. The deadline is not an error: it sets timedOut.
 func (a *auditRun) runInTime(ctx context.Context) error {
 	if !a.o.Deadline.IsZero() {
 		var cancel context.CancelFunc
@@ -225,7 +227,7 @@ func (a *auditRun) runInTime(ctx context.Context) error {
 	return err
 }
 
-// run executes the remaining phases.
+// run runs the remaining phases.
 func (a *auditRun) run(ctx context.Context) error {
 	if a.work.Phase == readItems || a.work.Phase == readSinks || a.work.Phase == compare {
 		if err := a.findSuspects(ctx); err != nil {
@@ -276,7 +278,7 @@ func (a *auditRun) findSuspects(ctx context.Context) (err error) {
 	return entries.remove()
 }
 
-// compareAll joins the two sides, file by file. An interrupted join is started again.
+// compareAll joins the two sides, file by file. If the join is interrupted, the next process starts it again.
 func (a *auditRun) compareAll(ctx context.Context, entries *spool) error {
 	suspects, err := openSpool(a.work.path("round-0"), nil)
 	if err != nil {
@@ -301,7 +303,7 @@ func (a *auditRun) compareAll(ctx context.Context, entries *spool) error {
 	return err
 }
 
-// spoolSuspects spools the given suspects. They are looked at without a comparison of everything.
+// spoolSuspects spools the given suspects. The recheck compares them; no join compares all entries.
 func (a *auditRun) spoolSuspects(_ context.Context, entries *spool) error {
 	var failed error
 	var buf []byte
@@ -345,7 +347,7 @@ func (a *auditRun) planPage(page *pipeline.Page) (spooledPage, error) {
 	return p, nil
 }
 
-// totalItems returns the number of items that are read; 0 if it is unknown.
+// totalItems returns the number of items to read; 0 if it is unknown.
 func (a *auditRun) totalItems() int64 {
 	n := max(a.o.Items.Info().Items, 0)
 	if a.o.Sample != nil {
@@ -354,7 +356,7 @@ func (a *auditRun) totalItems() int64 {
 	return n
 }
 
-// itemParts returns the parts of the items that are read.
+// itemParts returns the parts of the table to read.
 func (a *auditRun) itemParts() []snapshot.Part {
 	all := a.o.Items.Parts()
 	if a.o.Sample == nil {

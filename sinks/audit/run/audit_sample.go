@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
-// errTimeOver ends an audit at [Options.Deadline].
+// errTimeOver is the error of an audit that [Options.Deadline] ended.
 var errTimeOver = errs.New("the time was over")
 
 // SampledOptions configure an audit of a sample of a table that is in use.
@@ -23,15 +23,15 @@ type SampledOptions struct {
 	SDK      awssdk.Config
 	Sinks    []audit.Sink
 	Dir      string        // an empty folder for the report and the work files
-	Sample   int           // number of segments to look at, chosen by chance
+	Sample   int           // number of segments to compare, chosen at random
 	Segments int           // number of segments of the table and of the sinks
 	RCU      float64       // read units a second; 0: no limit
-	Lag      time.Duration // maximum lag of the sinks behind the stream, as the caller assumes
+	Lag      time.Duration // maximum lag of the sinks behind the stream, an assumption of the caller
 	Deadline time.Time     // see [Options.Deadline]
 	OnRetry  func(err error, wait time.Duration)
 }
 
-// AuditSample makes an audit of a sample, and calls found with each finding of its report.
+// AuditSample audits a sample of the table, and calls found with each finding of the report.
 func AuditSample(
 	ctx context.Context, s SampledOptions, found func(sink string, f *audit.Finding) error,
 ) (*Summary, error) {

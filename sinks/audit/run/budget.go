@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Budget limits the rate of read units, and counts them. It halves the rate if a request is throttled, and restores it
-// slowly ([scan.Pace]). It is safe for concurrent use.
+// Budget limits the rate of read units, and counts the units. It halves the rate if a request is throttled, and
+// restores it slowly ([scan.Pace]). It is safe for concurrent use.
 type Budget struct {
 	pace *scan.Pace
 
@@ -22,18 +22,18 @@ type Budget struct {
 	onSlowed  func(rate float64) // called with each lower rate; may be nil
 }
 
-// maxBurst is the time for which unused units can be used later.
+// maxBurst is the time for which unused units stay available.
 const maxBurst = 2 * time.Second
 
-// NewBudget returns a budget of perSecond units a second; 0 is no limit. Then the first throttled request sets the
-// limit to half of the units of the last second.
+// NewBudget returns a budget of perSecond units a second; 0 means no limit. Without a limit, the first throttled
+// request sets one: half of the units of the last second.
 func NewBudget(perSecond float64) *Budget {
 	b := new(Budget)
 	b.pace = scan.NewPace(perSecond, b.noteRate)
 	return b
 }
 
-// Spend counts used units, and waits until the next request may start.
+// Spend counts used units, and waits until the rate allows the next request.
 func (b *Budget) Spend(ctx context.Context, units float64) error {
 	b.pace.AddUnits(units)
 	rate := b.pace.Rate()
@@ -52,10 +52,10 @@ func (b *Budget) Spend(ctx context.Context, units float64) error {
 	return pipeline.Sleep(ctx, wait)
 }
 
-// Throttled halves the rate after a throttled request, which is repeated.
+// Throttled halves the rate. It is called after a throttled request, before the request is repeated.
 func (b *Budget) Throttled(error, time.Duration) { b.pace.SlowDown() }
 
-// noteRate reports a lower rate.
+// noteRate calls onSlowed with a lower rate.
 func (b *Budget) noteRate(rate float64) {
 	b.mu.Lock()
 	told := b.onSlowed
@@ -65,7 +65,7 @@ func (b *Budget) noteRate(rate float64) {
 	}
 }
 
-// setOnSlowed sets the function that is called with each lower rate, by several goroutines.
+// setOnSlowed sets the function that is called with each lower rate. Several goroutines may call the function.
 func (b *Budget) setOnSlowed(told func(rate float64)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,10 +1,13 @@
 // Package run compares sinks with their source table.
 //
-// An audit reads what the items of the table should come to, and what the sinks hold, into a spool: files that are
-// joined one by one, so that memory is bounded. What differs is suspect. The recheck looks at each suspect until the
-// item and its places stood still for longer than the consumers are behind; what differs then goes into the report.
-// Progress is saved in a folder beside the report: the same command goes on with an audit that was interrupted.
+// An audit reads the entries that the items of the table require, and the entries that the sinks hold. It writes both
+// into a spool: files that it then joins one by one, so that memory is bounded. An item or a place that differs is a
+// suspect. The recheck compares each suspect again until its item and its places have not changed for longer than the
+// lag of the consumers. A suspect that still differs goes into the report.
 //
-// Read audit.go first, which goes through the phases: spool_items.go and spool_stored.go spool, join_entries.go
-// compares, recheck.go looks again. table.go opens the table.
+// The audit saves its progress in a folder beside the report. If an audit is interrupted, the same command continues
+// it.
+//
+// Read audit.go first: it runs the phases. spool_items.go and spool_stored.go write the spool, join_entries.go compares
+// the two sides, and recheck.go compares the suspects again. table.go opens the table.
 package run

@@ -2,9 +2,9 @@ package run
 
 import "sync"
 
-// gate limits the number of concurrent repairs. A throttled repair halves the limit. Repairs that began before the last
-// halving do not halve it again, so that one burst of refused calls counts once. After n repairs without throttling,
-// where n is the limit, the limit grows by one.
+// gate limits the number of concurrent repairs. A throttled repair halves the limit, unless the repair began before the
+// last halving. So one burst of refused calls halves the limit once. After n repairs without throttling, where n is the
+// limit, the limit grows by one.
 type gate struct {
 	mu        sync.Mutex
 	freed     sync.Cond
@@ -32,7 +32,7 @@ func (g *gate) enter() (halved int) {
 	return g.halved
 }
 
-// leave ends a repair. halved is the result of its enter.
+// leave ends a repair. halved is the result of the repair's enter. throttled means that the repair was throttled.
 func (g *gate) leave(halved int, throttled bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

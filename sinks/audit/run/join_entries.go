@@ -9,22 +9,22 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
-// splitAbove is the size above which a file of entries is divided once more: a join needs about three times as much
-// memory.
+// splitAbove is the size above which a file of entries is divided into smaller files before the join, because a join
+// needs about three times as much memory as the file is long.
 const splitAbove = 8 << 20
 
-// placeID identifies a place of the audited sinks.
+// placeID identifies a place in the audited sinks.
 type placeID struct {
 	sink  int
 	kind  audit.Kind
 	place string
 }
 
-// comparison has both sides of a place: the required entries, which may be several because several items may claim it,
-// and the stored ones.
+// comparison has both sides of a place: the required entries, and the stored entries. There may be several required
+// entries, because several items may claim a row.
 type comparison struct {
 	expected, stored []sideEntry
-	shares           audit.Digest // sum of the digests of a group's shares
+	shares           audit.Digest // for a group: the sum of the digests of its parts
 	isGroup          bool
 	first            [2]sideEntry // memory for the first entry of each side
 }
@@ -39,9 +39,9 @@ type sideEntry struct {
 // joiner compares the required entries with the stored ones.
 type joiner struct {
 	a        *auditRun
-	finished map[int]bool // readings of segments that are complete; entries of other readings do not count
+	finished map[int]bool // readings of segments that are complete; the join ignores the entries of other readings
 	suspects *spool
-	groups   map[placeID]bool // groups of a sample in the present file
+	groups   map[placeID]bool // in the audit of a sample: groups of the present file that are added
 	buf      []byte
 }
 
@@ -53,12 +53,12 @@ func newJoiner(a *auditRun, suspects *spool) *joiner {
 	return j
 }
 
-// join compares the places of one file of entries.
+// join compares the places in file i of entries.
 func (j *joiner) join(entries *spool, i, depth int) error {
 	if entries.lengths[i] > splitAbove && depth < 4 {
 		return j.splitFile(entries, i, depth)
 	}
-	clear(j.groups) // the entries of a group are in one file
+	clear(j.groups) // all entries of a group are in one file
 	all := comparisons{byPlace: make(map[placeID]*comparison, entries.lengths[i]/(2*usualEntryBytes))}
 	err := entries.each(i, func(record []byte) error {
 		e, err := parseEntry(record)
@@ -87,7 +87,7 @@ func (j *joiner) join(entries *spool, i, depth int) error {
 	return nil
 }
 
-// comparisons are the comparisons of one file of entries. They are allocated many at a time.
+// comparisons has the comparisons of one file of entries. It allocates comparisons in blocks.
 type comparisons struct {
 	byPlace map[placeID]*comparison
 	next    []comparison
@@ -108,7 +108,7 @@ func (ps *comparisons) comparisonOf(e *spooledEntry) *comparison {
 	return p
 }
 
-// add adds an entry to its comparison.
+// add adds an entry to the comparison of its place.
 func (ps *comparisons) add(e *spooledEntry) {
 	p := ps.comparisonOf(e)
 	s := sideEntry{e.Item, e.Digest, e.Claimed}
@@ -145,7 +145,7 @@ func (j *joiner) addWithoutComparison(e *spooledEntry) error {
 	return j.add(s)
 }
 
-// addSuspects adds the items of a place that is not equal.
+// addSuspects adds the items to compare again because of a place that is not equal.
 func (j *joiner) addSuspects(id placeID, p *comparison) error {
 	places := []audit.Entry{{Kind: id.kind, Place: id.place}}
 	if p.isGroup {
@@ -159,7 +159,7 @@ func (j *joiner) addSuspects(id placeID, p *comparison) error {
 	}
 	for _, e := range p.expected {
 		if e.claimed || e.item == owner.item {
-			continue // a waiting claim is in its right place
+			continue // a waiting claim does not have to own the place
 		}
 		if err := j.add(suspect{sink: id.sink, item: e.item}); err != nil {
 			return err
@@ -215,7 +215,7 @@ func (p *comparison) isEqual() bool {
 		return owner == nil && len(p.stored) == 0
 	}
 	if slices.ContainsFunc(p.expected, func(e sideEntry) bool { return !e.claimed && e.item != owner.item }) {
-		return false // the other item has no place
+		return false // two items require the place without a claim, and the other one cannot have it
 	}
 	return slices.ContainsFunc(p.expected, func(e sideEntry) bool {
 		return e.item == owner.item &&
@@ -223,14 +223,14 @@ func (p *comparison) isEqual() bool {
 	})
 }
 
-// add adds a suspect.
+// add adds a suspect to the spool of the first round.
 func (j *joiner) add(s suspect) error {
 	j.a.work.Tally.Suspects++
 	j.buf = s.appendTo(j.buf[:0])
 	return j.suspects.add(s.hash(), j.buf)
 }
 
-// splitFile divides a file by other bits of the hash, and joins each part.
+// splitFile divides a file by other bits of the hash, and joins each of the new files.
 func (j *joiner) splitFile(entries *spool, i, depth int) error {
 	parts, err := openSpool(filepath.Join(entries.dir, fmt.Sprintf("%02x.parts", i)), nil)
 	if err != nil {

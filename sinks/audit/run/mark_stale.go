@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// markStale marks wrong findings as stale if another place of the item has a newer version. It also looks at sinks in
-// which the item is not suspect, because they may have that version.
+// markStale marks the wrong findings of an item as stale if another place of the item has a newer version. It also
+// compares the item in the sinks where it is not suspect, because these sinks may have the newer version.
 func (a *auditRun) markStale(ctx context.Context, looks []look) error {
 	byItem := make(map[item.Key][]*look)
 	var wrong []item.Key

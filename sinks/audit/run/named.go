@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
-// isNamed reports whether the audit compares named items. Then the sinks are not listed: the plans give the places of
-// the items.
+// isNamed reports whether the audit compares named items. Such an audit does not list the contents of the sinks: it
+// reads the places that the plans of the items give.
 func (a *auditRun) isNamed() bool { return a.o.Items == nil && a.o.ItemsSelected }
 
 // isWithoutJoin reports whether the audit does not join the entries of all items with all stored entries. Then the
@@ -27,8 +27,8 @@ func (a *auditRun) addNotes(c *record.Change, suspects []*suspect) {
 	}
 }
 
-// lookShares looks at the groups that a named item counts in. If its contribution differs, only that is reported,
-// because the repair of the contribution changes the groups.
+// lookShares compares the groups that a named item counts in. If the contribution of the item differs, it ignores the
+// groups, because the repair of the contribution changes them.
 func (a *auditRun) lookShares(ctx context.Context, l *look) error {
 	groups, ok := a.o.Sinks[l.sink].(audit.GroupSink)
 	if !ok || slices.ContainsFunc(l.findings, func(f audit.Finding) bool { return f.Verdict != audit.Equal }) {
@@ -43,7 +43,8 @@ func (a *auditRun) lookShares(ctx context.Context, l *look) error {
 	return err
 }
 
-// isRepeated reports whether a group was found before, because several named items count in it.
+// isRepeated reports whether a finding about a group was already reported, because several named items count in the
+// group.
 func (a *auditRun) isRepeated(sink int, f *audit.Finding) bool {
 	id := placeID{sink, f.Kind, f.Place}
 	repeated := f.Kind == audit.Group && a.differingGroups[id]

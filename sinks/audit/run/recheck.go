@@ -60,7 +60,7 @@ func (a *auditRun) recheckRound(ctx context.Context) (noneOpen bool, err error) 
 	return false, errors.Join(a.saveProgress(), open.remove())
 }
 
-// saveRound stores the progress of a round, unless that was done a moment ago.
+// saveRound stores the progress of a round, unless it was stored a moment ago.
 func (a *auditRun) saveRound(next *spool) error {
 	if time.Since(a.lastSave) < a.o.Checkpoint {
 		return nil
@@ -70,13 +70,13 @@ func (a *auditRun) saveRound(next *spool) error {
 		return err
 	}
 	a.work.Next = slices.Clone(lengths)
-	a.work.File++ // the file is done
+	a.work.File++ // the file is finished
 	err = a.saveProgress()
 	a.work.File--
 	return err
 }
 
-// suspectID identifies suspects that are looked at together.
+// suspectID identifies suspects that are compared together.
 type suspectID struct {
 	sink  int
 	item  item.Key
@@ -133,7 +133,7 @@ func (a *auditRun) readSuspects(open *spool) (byItem map[item.Key][]*suspect, er
 	return byItem, nil
 }
 
-// putGroupsAside keeps the places of groups for the comparison with the sums, and removes them from byItem.
+// putGroupsAside moves the places of groups from byItem to work.Groups, because groups are compared with sums.
 func (a *auditRun) putGroupsAside(byItem map[item.Key][]*suspect) {
 	var withPlaces []*suspect
 	for _, s := range byItem[""] {
@@ -152,18 +152,18 @@ func (a *auditRun) putGroupsAside(byItem map[item.Key][]*suspect) {
 	}
 }
 
-// look is the result of looking at one suspect.
+// look is the result of comparing one suspect again.
 type look struct {
 	*suspect
 	change      *record.Change  // nil if the item is unknown
-	findings    []audit.Finding // findings without the equal ones and those that rightly wait
-	looked      int             // number of all findings
-	undecodable error           // error of the record of the item
+	findings    []audit.Finding // without the equal findings and those of claims that rightly wait
+	looked      int             // number of findings before the equal ones were dropped
+	undecodable error           // error of an item that cannot be decoded
 	moved       bool            // the item changed while its places were read
 	err         error
 }
 
-// recheckItems looks at the suspects of some items, at several at once, and handles the results in the order of keys.
+// recheckItems compares the suspects of some items, several concurrently, and handles the results in the order of keys.
 func (a *auditRun) recheckItems(
 	ctx context.Context, keys []item.Key, byItem map[item.Key][]*suspect, next *spool,
 ) error {
@@ -271,8 +271,9 @@ func (l *look) keepDifferences() {
 	}
 }
 
-// findMoved reads the items with findings once more. An item that is the same in two rounds proves nothing unless it
-// was read after its places. It may have changed between the two reads, and back before the next round.
+// findMoved reads the items with findings once more, and sets moved for those that changed. The item of a look was read
+// before its places. It may have changed before the places were read, and back before the next round. So an equal item
+// in two rounds proves nothing unless the item was also read after its places.
 func (a *auditRun) findMoved(ctx context.Context, looks []look) error {
 	if a.o.NoWriters {
 		return nil
@@ -297,8 +298,8 @@ func (a *auditRun) findMoved(ctx context.Context, looks []look) error {
 	return nil
 }
 
-// includesItem reports whether the audit includes an item. It includes a removed item, whose former entries are
-// unknown, and an item for which the selection fails.
+// includesItem reports whether the audit includes an item. It includes a removed item, because the former contents of
+// the item are unknown. It also includes an item if the condition fails.
 func (a *auditRun) includesItem(c *record.Change) bool {
 	if a.o.ItemCondition == nil || c.Removed() {
 		return true
@@ -381,7 +382,7 @@ func mayMove(f *audit.Finding) bool {
 	return f.Verdict.Differs() || f.Verdict == audit.Held && f.Underlying.Differs()
 }
 
-// countSettled counts a suspect that needs no further look.
+// countSettled counts a suspect that needs no further comparison.
 func (a *auditRun) countSettled() {
 	if a.work.Round > 0 {
 		a.changing--
@@ -401,7 +402,7 @@ func (l *look) digest() ([16]byte, error) {
 	return [16]byte(sum[:16]), nil
 }
 
-// groupPlace is the place of a group that differs from the sum of the shares that were read.
+// groupPlace is the place of a group that differs from the sum of the contributions that were read.
 type groupPlace struct {
 	Sink  int
 	Place []byte // JSON writes it as base64, because a place is not text

@@ -9,12 +9,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
-// groupRounds is the number of comparisons of a changing group before it is Busy. Each comparison reads all
-// contributions.
+// groupRounds is the number of times that a changing group is compared before its verdict is Busy. The number is small
+// because each comparison reads all contributions.
 const groupRounds = 3
 
-// recheckGroups compares the groups that were not equal with the sums of the contributions. A group that changes
-// meanwhile is compared again.
+// recheckGroups compares the suspect groups with the sums of their contributions. A group that changes meanwhile is
+// compared again.
 func (a *auditRun) recheckGroups(ctx context.Context) error {
 	for n, sink := range a.o.Sinks {
 		groups, ok := sink.(audit.GroupSink)
@@ -81,7 +81,8 @@ func (a *auditRun) reportFinding(sink int, f *audit.Finding) error {
 // maxSampledGroups is the maximum number of groups of a sink in a sample: each is read twice.
 const maxSampledGroups = 1000
 
-// chooseGroups returns the places of groups to look at. If a sample has too many groups, each run chooses others.
+// chooseGroups returns the places of the groups to compare. If a sample has too many groups, it chooses some: each
+// audit chooses others.
 func (a *auditRun) chooseGroups(places []string) []string {
 	if a.o.Sample == nil || len(places) <= maxSampledGroups {
 		return places

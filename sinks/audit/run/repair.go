@@ -18,8 +18,8 @@ import (
 type RepairOptions struct {
 	Sinks  []audit.Sink
 	Lookup Lookup
-	AtOnce int     // repairs that run concurrently. Default: 16
-	Budget *Budget // slowed down by throttled repairs. Default: no limit
+	AtOnce int     // number of concurrent repairs. Default: 16
+	Budget *Budget // the rate of its reads; a throttled repair slows it down. Default: no limit
 
 	// Done is called after each finding, in the order of Add, by one goroutine at a time. Required.
 	Done func(sink int, f *audit.Finding, o audit.Outcome)
@@ -29,25 +29,27 @@ type RepairOptions struct {
 const DefaultRepairs = 16
 
 const (
-	repairsInBatch = 100 // findings in memory, with their items, which are read together
-	looksOfRepair  = 4   // looks of a repair that loses against concurrent writes
+	repairsInBatch = 100 // findings that are kept in memory with their items; the items are read together
+	looksOfRepair  = 4   // tries of a repair that loses against concurrent writes
 )
 
-// Repairer repairs findings, several concurrently. One goroutine calls Add for each finding, and Flush at the end.
+// Repairer repairs findings, several of them concurrently. One goroutine calls Add for each finding, and Flush at the
+// end.
 //
-// The order of repairs: two findings of one sink are related if they are about one item, or about one place. Related
+// The order of repairs: two findings of one sink are related if they are about the same item or the same place. Related
 // findings are repaired one after the other, in the order of Add. Other findings have no order. A repair may also write
 // rows and groups that its finding does not name, such as the row that an item leaves. The sink orders the writers of a
-// row or group, so that no two repairs of it run side by side.
+// row or a group, so that no two repairs write it at the same time.
 //
-// A repair that loses against a write between its look and its own write looks again, a few times. It then finds that
-// the place moved, or repairs the remaining difference. A throttled repair waits and looks again, and fewer repairs run
-// at once for some time. After any other error no repair begins. The running ones end, and the error is returned. A
-// damaged entry is refused, which is not an error.
+// A repair can lose against another write between its read and its own write. Then it reads the place again, a few
+// times: it repairs the remaining difference, or finds that another write changed the place. A throttled repair waits
+// and tries again, and for some time fewer repairs run concurrently. A damaged entry is refused, which is not an error.
+// After any other error no new repair begins; the running repairs end, and then the error is returned.
 //
-// A repair that filled an empty place may have written an item that changed since it was read. An empty place has no
-// version that shows this, and the record of the change may be lost. So the items of repairs are read again after the
-// writes. A place that differs from the changed item's plan is reported as moved.
+// A repair may have written an old state of an item into an empty place, if the item changed after it was read. The
+// version of a place would show this, but an empty place has none, and the record of the change may be lost. So the
+// Repairer reads the items again after the writes. A place that differs from the plan of the changed item is reported
+// as moved.
 type Repairer struct {
 	o     RepairOptions
 	batch []repairedFinding
@@ -72,8 +74,8 @@ func NewRepairer(o RepairOptions) *Repairer {
 	return &Repairer{o: o, gate: newGate(o.AtOnce)}
 }
 
-// Add adds a finding that differs. It must not be a group's. Add blocks while it repairs a full batch. After an error
-// the Repairer must not be used any more.
+// Add adds a finding that differs. The finding must not be a group's. If the batch is full, Add repairs it, and blocks
+// meanwhile. After an error the Repairer must not be used any more.
 func (r *Repairer) Add(ctx context.Context, sink int, f *audit.Finding) error {
 	r.batch = append(r.batch, repairedFinding{sink: sink, finding: *f})
 	if len(r.batch) < repairsInBatch {
@@ -82,8 +84,8 @@ func (r *Repairer) Add(ctx context.Context, sink int, f *audit.Finding) error {
 	return r.Flush(ctx)
 }
 
-// Flush repairs the remaining findings. It returns when no repair runs any more, with the first error, or the cause of
-// ctx.
+// Flush repairs the remaining findings. It returns after all repairs have ended. Its error is the first error of a
+// repair, or the cause of ctx.
 func (r *Repairer) Flush(ctx context.Context) error {
 	defer func() { r.batch = r.batch[:0] }()
 	if err := r.readItems(ctx); err != nil {
@@ -176,8 +178,8 @@ func (r *Repairer) readItemsOf(ctx context.Context, selects func(*repairedFindin
 	return items, nil
 }
 
-// findChanged finds the repairs whose items changed since they were read. If their places differ from the plans of the
-// changed items, they are moved: another audit looks at them.
+// findChanged finds the repairs whose items changed since they were read. If the place of such a repair differs from
+// the plan of the changed item, its outcome becomes ChangedMeanwhile. Another audit compares the place again.
 func (r *Repairer) findChanged(ctx context.Context) error {
 	repaired := func(b *repairedFinding) bool { return b.done && b.outcome.Result == audit.Repaired }
 	items, err := r.readItemsOf(ctx, repaired)
@@ -218,10 +220,10 @@ func (r *Repairer) isEqual(ctx context.Context, b *repairedFinding, now *Item) (
 	}), nil
 }
 
-// relatedFindings returns the indexes of the findings in chains. The findings of a chain are repaired one after the
-// other. Two chains share no item and no place of a sink.
+// relatedFindings groups the findings of a batch into chains, and returns the indexes of each chain's findings. The
+// findings of a chain are repaired one after the other. No item and no place of a sink is in two chains.
 func relatedFindings(batch []repairedFinding) [][]int {
-	first := make([]int, len(batch)) // for each finding: itself, or an earlier finding that it is related to
+	first := make([]int, len(batch)) // for each finding: its own index, or the index of an earlier related finding
 	firstOf := func(i int) int {
 		for first[i] != i {
 			i = first[i]
@@ -255,7 +257,7 @@ func relatedFindings(batch []repairedFinding) [][]int {
 	return slices.DeleteFunc(chains, func(c []int) bool { return len(c) == 0 })
 }
 
-// placeKind returns one text for all kinds of entries that are about one row.
+// placeKind returns a name for the kind of an entry. All kinds of entries about a row have the same name.
 func placeKind(k audit.Kind) string {
 	if k == audit.Claim || k == audit.Owner {
 		return string(audit.Row)
@@ -263,7 +265,7 @@ func placeKind(k audit.Kind) string {
 	return string(k)
 }
 
-// placeOf returns the row of a claim, and the place of other findings.
+// placeOf returns the row of a claim, and the whole place of other findings.
 func placeOf(f *audit.Finding) string {
 	if placeKind(f.Kind) != string(audit.Row) {
 		return f.Place
@@ -283,7 +285,7 @@ func (b *repairedFinding) refusal() string {
 	return ""
 }
 
-// repairFinding makes one repair, and sets its outcome. The error ends all repairs.
+// repairFinding repairs one finding, and sets its outcome. An error ends all repairs.
 func (r *Repairer) repairFinding(ctx context.Context, b *repairedFinding) error {
 	if why := b.refusal(); why != "" {
 		b.outcome = audit.Outcome{Result: audit.Refused, Reason: why}

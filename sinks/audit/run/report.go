@@ -15,7 +15,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
-// line is one line of a report: the first has the Header, the last the Summary, and each line between them a Finding.
+// line is one line of a report. The first line has the Header, the last one the Summary, and every other line a
+// Finding.
 type line struct {
 	Header  *Header        `json:"audit,omitempty"`
 	Sink    string         `json:"sink,omitempty"`
@@ -37,11 +38,11 @@ type Header struct {
 	Stream   string    `json:"stream,omitempty"` // ARN of the stream that the sinks follow
 	Assumed  string    `json:"assumed,omitempty"`
 	Sample   *Sample   `json:"sample,omitempty"`
-	// Open is the number of entries that an earlier audit left open, and that this one does not look at: see OpenAfter.
+	// Open is the number of entries that an earlier audit left open and this audit does not compare: see OpenAfter.
 	Open int64 `json:"open,omitempty"`
 }
 
-// Sample selects segments of the table, and the same share of each sink's contents.
+// Sample selects some segments of the table, and the same segments of each sink.
 type Sample struct {
 	Segments []int `json:"segments"` // numbers, from 0
 	Of       int   `json:"of"`       // number of all segments
@@ -54,7 +55,7 @@ type report struct {
 	length int64
 }
 
-// openReport opens a report, and cuts off the lines after the last checkpoint.
+// openReport opens a report, and cuts it to length, the length at the last checkpoint.
 func openReport(path string, length int64) (*report, error) {
 	f, err := private.OpenFile(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -92,14 +93,15 @@ func (r *report) add(l line) error {
 	return err
 }
 
-// flush writes all lines.
+// flush writes all lines to the file.
 func (r *report) flush() error { return r.w.Flush() }
 
 func (r *report) close() error { return errors.Join(r.w.Flush(), r.file.Sync(), r.file.Close()) }
 
-// OpenAfter returns the number of entries, items and sinks that stay open after everything that a report lists about
-// some sinks is looked at again. The first audit did not compare them, and its report does not list them. So an audit
-// of the listed ones is incomplete. The header and the summary are those of the report. nil sinks are all sinks.
+// OpenAfter returns the number of entries, items and sinks that stay open if an audit compares only the findings that a
+// report lists. The first audit did not compare them, and its report does not list them, so the new audit is
+// incomplete. The new audit covers the named sinks; nil means all sinks. h and s are the header and the summary of the
+// report. s is nil if the first audit did not end.
 func OpenAfter(h *Header, s *Summary, sinks []string) int64 {
 	if s == nil {
 		return h.Open + 1 // the audit did not end

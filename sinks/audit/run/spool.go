@@ -16,22 +16,22 @@ import (
 const (
 	// buckets is the number of files of a spool.
 	buckets = 64
-	// bucketBuffer is the number of bytes that a bucket collects before it writes.
+	// bucketBuffer is the number of bytes that a bucket collects before it writes them.
 	bucketBuffer = 8 << 10
 	// maxRecord limits the length of a record: a place and a key of an item have at most a few kilobytes.
 	maxRecord = 1 << 20
 )
 
-// spool divides records over files by a hash, so that each file fits into memory. One goroutine uses it.
+// spool divides records over files by a hash, so that each file fits into memory. Only one goroutine may use it.
 type spool struct {
 	dir     string
-	files   [buckets]*os.File // nil before its first record
+	files   [buckets]*os.File // nil before the first record of the file
 	pending [buckets][]byte
 	lengths [buckets]int64 // lengths of the files, without pending bytes
 }
 
-// openSpool opens the spool in a folder, and creates the folder. It cuts the files to lengths, because records after
-// the last checkpoint are written again. nil lengths empty the files.
+// openSpool opens the spool in a folder, and creates the folder if it is missing. It cuts the files to lengths, their
+// lengths at the last checkpoint, because later records are written again. With nil lengths it empties the files.
 func openSpool(dir string, lengths []int64) (*spool, error) {
 	if err := private.MkdirAll(dir); err != nil {
 		return nil, err
@@ -113,7 +113,8 @@ func (s *spool) size() (n int64) {
 	return n
 }
 
-// each calls do with each record of a file, in the order of add. do must not keep the record. Call flush first.
+// each calls do with each record of a file, in the order of add. do must not keep the record. The caller must call
+// flush first.
 func (s *spool) each(i int, do func(record []byte) error) error {
 	if s.files[i] == nil {
 		return nil
@@ -159,7 +160,7 @@ func (s *spool) close() error {
 // remove closes and deletes the files.
 func (s *spool) remove() error { return errors.Join(s.close(), os.RemoveAll(s.dir)) }
 
-// hashOf returns the hash of some texts, FNV-1a, the same in every process.
+// hashOf returns the FNV-1a hash of some texts. It is the same in every process.
 func hashOf(texts ...string) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	h := uint64(offset)

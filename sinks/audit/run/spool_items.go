@@ -12,12 +12,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// spooledPage holds the entries of a page of items.
+// spooledPage holds the encoded entries of a page of items.
 type spooledPage struct {
 	part           string
 	position       pipeline.Position
 	lastOfPart     bool
-	encodedEntries []byte // the entries: hash, length and encoded entry of each
+	encodedEntries []byte // the encoded entries, one after the other
 	entries        []encodedEntry
 	tally          tally
 
@@ -27,20 +27,20 @@ type spooledPage struct {
 // usualEntryBytes is the usual size of an encoded entry, in bytes.
 const usualEntryBytes = 128
 
-// encodedEntry is an entry in records.
+// encodedEntry locates an entry in encodedEntries.
 type encodedEntry struct {
 	hash uint64
-	end  int // in records
+	end  int // end of the entry in encodedEntries
 }
 
-// add adds an entry.
+// add encodes an entry and adds it.
 func (p *spooledPage) add(e *spooledEntry) {
 	p.encodedEntries = e.appendTo(p.encodedEntries)
 	p.entries = append(p.entries, encodedEntry{e.hash(), len(p.encodedEntries)})
 }
 
-// spoolItems spools the required entries of a snapshot's items. The goroutines that read pages also plan them, and one
-// goroutine spools them.
+// spoolItems spools the required entries of the items. The goroutines that read pages also plan the items. One
+// goroutine writes the spool.
 func (a *auditRun) spoolItems(ctx context.Context, entries *spool) error {
 	var unread []string
 	for _, p := range a.itemParts() {
@@ -97,7 +97,7 @@ func readAll[S, R any](
 	return context.Cause(ctx)
 }
 
-// send sends v unless ctx ends first.
+// send sends v. It returns false if ctx ended first.
 func send[T any](ctx context.Context, c chan<- T, v T) bool {
 	select {
 	case c <- v:
@@ -124,7 +124,7 @@ func (a *auditRun) spoolPage(entries *spool, page *spooledPage) error {
 	return nil
 }
 
-// checkpointIfDue calls checkpoint, unless it was called a moment ago.
+// checkpointIfDue calls checkpoint, unless the progress was stored a moment ago.
 func (a *auditRun) checkpointIfDue(entries *spool) error {
 	if time.Since(a.lastSave) < a.o.Checkpoint {
 		return nil
@@ -132,7 +132,7 @@ func (a *auditRun) checkpointIfDue(entries *spool) error {
 	return a.checkpoint(entries)
 }
 
-// checkpoint stores how much of the entries is spooled.
+// checkpoint stores the progress with the lengths of the spool's files.
 func (a *auditRun) checkpoint(entries *spool) error {
 	lengths, err := entries.flush()
 	if err != nil {
@@ -142,7 +142,7 @@ func (a *auditRun) checkpoint(entries *spool) error {
 	return a.saveProgress()
 }
 
-// readPart reads a part of the items to its end.
+// readPart reads a part of the table to its end, and sends its pages.
 func (a *auditRun) readPart(ctx context.Context, id string, pages chan<- spooledPage) (err error) {
 	from := a.startPositions[id].Position
 	a.o.WaitForStream(ctx)

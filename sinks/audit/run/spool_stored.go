@@ -9,7 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// segment is a segment of one sink's contents.
+// segment is one reading of a segment of a sink. A listing divides the contents of a sink into segments, to read them
+// concurrently.
 type segment struct {
 	sink, number int
 	reading      int // number of this reading of the segment
@@ -17,18 +18,18 @@ type segment struct {
 
 func (s segment) name() string { return fmt.Sprintf("%d/%d", s.sink, s.number) }
 
-// listedEntries are entries of one reading of a segment.
+// listedEntries are some entries of one reading of a segment.
 type listedEntries struct {
 	segment       segment
 	entries       []audit.Entry
 	lastOfSegment bool
 }
 
-// entriesAtOnce is the number of listed entries that are sent together.
+// entriesAtOnce is the number of listed entries that are sent together to the goroutine that spools them.
 const entriesAtOnce = 256
 
-// spoolStored spools the stored entries of the sinks. An interrupted reading of a segment is started again, and the
-// entries of the first reading do not count: shares of groups must come once.
+// spoolStored spools the stored entries of the sinks. A segment whose reading was interrupted is read again from its
+// start. The join ignores the entries of the interrupted reading, since a contribution to a group must count once.
 func (a *auditRun) spoolStored(ctx context.Context, entries *spool) error {
 	var unread []segment
 	for sink := range a.o.Sinks {
@@ -67,7 +68,7 @@ func (a *auditRun) spoolStored(ctx context.Context, entries *spool) error {
 	})
 }
 
-// segments returns the numbers of the segments that are read of each sink.
+// segments returns the numbers of the segments that the audit reads from each sink.
 func (a *auditRun) segments() []int {
 	if a.o.Sample != nil {
 		return a.o.Sample.Segments
@@ -79,7 +80,7 @@ func (a *auditRun) segments() []int {
 	return all
 }
 
-// listing selects a segment of a sink.
+// listing returns the listing of a segment of a sink, limited by the budget.
 func (a *auditRun) listing(number int) state.Listing {
 	l := a.o.Budget.listing()
 	l.Segment, l.Segments = number, a.o.Segments
@@ -89,7 +90,7 @@ func (a *auditRun) listing(number int) state.Listing {
 	return l
 }
 
-// list reads a segment to its end.
+// list reads a segment to its end, and sends its entries to listed.
 func (a *auditRun) list(ctx context.Context, s segment, listed chan<- listedEntries) error {
 	batch := make([]audit.Entry, 0, entriesAtOnce)
 	a.o.WaitForStream(ctx)

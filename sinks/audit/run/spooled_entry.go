@@ -8,16 +8,16 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
-// spooledEntry is an entry of one sink in a spool.
+// spooledEntry is an entry of one sink as the spool holds it.
 type spooledEntry struct {
 	audit.Entry      // without its Version
 	sink        int  // index in the audited sinks
 	stored      bool // the sink holds it; false: the sink should hold it
-	suspect     bool // not a side of a comparison: an item or a place to look at
-	reading     int  // number of the reading of a stored entry's segment
+	suspect     bool // the recheck compares the entry's item or place without a join
+	reading     int  // number of the reading that found a stored entry
 }
 
-// kinds are the kinds of entries, in the order of their numbers in a spool.
+// kinds has the kinds of entries. The index of a kind is its number in a spool.
 var kinds = []audit.Kind{audit.Row, audit.Guard, audit.Claim, audit.Owner, audit.Contribution, audit.Group,
 	audit.Document}
 
@@ -48,7 +48,7 @@ func flag(is bool, value byte) byte {
 
 func kindNumber(k audit.Kind) byte { return byte(max(slices.Index(kinds, k), 0)) }
 
-// hash selects the file of the entry: both sides of a place are in one file.
+// hash selects the file of the entry, so that the required and the stored entries of a place are in the same file.
 func (e *spooledEntry) hash() uint64 { return hashOf(string(rune(e.sink)), string(e.Kind), e.Place) }
 
 var errEntry = errs.New("not an entry: the work folder of the audit was changed; start the audit anew without it")
@@ -77,12 +77,12 @@ func parseEntry(b []byte) (e spooledEntry, err error) {
 	return e, nil
 }
 
-// suspect is an item whose entries in one sink differ, or differed in the last round.
+// suspect is an item whose entries in one sink differ or differed in the last round.
 type suspect struct {
 	sink         int
 	item         item.Key
 	places       []audit.Entry // stored entries that name the item, with kind and place only
-	lastFindings [16]byte      // digest of the last round's findings; zero before the first
+	lastFindings [16]byte      // digest of the last round's findings; zero before the first round
 }
 
 // appendTo appends the encoded suspect.
@@ -100,7 +100,7 @@ func appendText(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-// cutNumber returns the number at the start of b, and the rest of b.
+// cutNumber returns the number at the start of b, and the rest of b. ok is false if b does not start with a number.
 func cutNumber(b []byte) (v int, rest []byte, ok bool) {
 	number, n := binary.Uvarint(b)
 	if n <= 0 {
@@ -109,7 +109,7 @@ func cutNumber(b []byte) (v int, rest []byte, ok bool) {
 	return int(number), b[n:], true
 }
 
-// cutText returns the text at the start of b, and the rest of b.
+// cutText returns the text at the start of b, and the rest of b. ok is false if b does not start with a text.
 func cutText(b []byte) (text string, rest []byte, ok bool) {
 	length, n := binary.Uvarint(b)
 	if n <= 0 || uint64(len(b)-n) < length {
@@ -142,7 +142,7 @@ func parseSuspect(b []byte) (s suspect, err error) {
 	return s, nil
 }
 
-// hash selects the file of the suspect: all suspects of one item are in one file.
+// hash selects the file of the suspect, so that all suspects of an item are in the same file.
 func (s *suspect) hash() uint64 {
 	if s.item == "" {
 		return hashOf("", s.places[0].Place)

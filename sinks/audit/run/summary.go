@@ -9,7 +9,7 @@ import (
 // Summary is the result of an audit, the last line of its report, and the output of `audit -o json`.
 type Summary struct {
 	Run    string        `json:"run"`
-	Report string        `json:"report,omitempty"` // path; "" if it is not kept
+	Report string        `json:"report,omitempty"` // path; "" if the report is not kept
 	Source string        `json:"source"`
 	Sinks  []SinkSummary `json:"sinks"`
 	Items  int64         `json:"items"`
@@ -17,16 +17,16 @@ type Summary struct {
 	Undecodable int64 `json:"undecodable,omitempty"`
 	Differing   int64 `json:"differing"` // entries that differ, including held ones
 	Open        int64 `json:"open"`      // entries, items and sinks whose equality is unknown
-	// OpenBefore is the part of Open that an earlier audit left open and its report does not list.
+	// OpenBefore is the part of Open that an earlier audit left open and that its report does not list.
 	OpenBefore int64 `json:"open_before,omitempty"`
-	// NothingSelected means that --key, --type, --key-prefix or --filter select no item.
+	// NothingSelected means that --key, --type, --key-prefix and --filter select no item.
 	NothingSelected bool `json:"nothing_selected,omitempty"`
-	// NothingSampled means that the segments of a sample have no item, and no entry of a sink.
+	// NothingSampled means that the segments of a sample hold no item and no entry of a sink.
 	NothingSampled bool `json:"nothing_sampled,omitempty"`
 	// Units is the number of read units that this process consumed for the table and the sinks.
 	Units   float64 `json:"read_units,omitempty"`
 	Seconds float64 `json:"seconds"` // run time of the process that ended the audit
-	// Assumed is the assumption about the lag, if the leases do not prove it.
+	// Assumed is the assumption about the lag of the sinks, if the leases do not prove the lag.
 	Assumed    string  `json:"assumed,omitempty"`
 	Coverage   float64 `json:"coverage"`             // share of the table that was compared, 0 to 1
 	Incomplete string  `json:"incomplete,omitempty"` // reason why the audit ended early; "" if it did not
@@ -40,18 +40,18 @@ type SinkSummary struct {
 	Compared int64                   `json:"compared"` // places that were compared
 	Findings map[audit.Verdict]int64 `json:"findings,omitempty"`
 
-	// NotCompared says which places were not compared, with the reason; "" if all were.
+	// NotCompared says which places were not compared, with the reason; "" if all places were compared.
 	NotCompared string `json:"not_compared,omitempty"`
 	// Notes say which places of named items were not searched, with the reason.
 	Notes []string `json:"notes,omitempty"`
 
 	// UpperBound is the upper limit of the share of places that differ, with a confidence of 95 %. It is set for a
-	// sample. Groups do not count, since many items count in each.
+	// sample. It does not count groups, since many items count in each group.
 	UpperBound *float64 `json:"upper_bound,omitempty"`
 }
 
-// Left returns the number of findings of a summary, plus the items that could not be compared. It does not count groups
-// whose sums the configuration makes incomparable.
+// Left returns the number of findings, plus the items that could not be compared. It does not count groups whose sums
+// the configuration makes incomparable.
 func (s *Summary) Left() int64 {
 	n := s.Undecodable
 	for i := range s.Sinks {
@@ -62,7 +62,7 @@ func (s *Summary) Left() int64 {
 	return n
 }
 
-// Complete reports whether the audit compared everything that it had to, whatever the result.
+// Complete reports whether the audit compared everything that it had to compare, whether or not it found differences.
 func (s *Summary) Complete() bool { return s.Incomplete == "" && s.Open == 0 }
 
 // summary returns the result.
@@ -138,13 +138,13 @@ var doing = map[phase]string{
 	recheck: "what differs was looked at again", recheckGroups: "groups were compared",
 }
 
-// recheckedShare returns the share of a sample that was looked at at least once. It is 0 before the recheck begins.
+// recheckedShare returns the share of a sample that was rechecked at least once. It is 0 before the recheck begins.
 func (a *auditRun) recheckedShare() float64 {
 	switch {
 	case a.work.Phase == readItems || a.work.Phase == readSinks || a.work.Phase == compare:
 		return 0
 	case a.work.Phase == recheck && a.work.Round == 0:
-		return float64(a.work.File) / buckets // an item and its places are in one file
+		return float64(a.work.File) / buckets // all suspects of an item are in one file
 	}
 	return 1
 }

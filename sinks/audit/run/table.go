@@ -24,15 +24,15 @@ type Table struct {
 	ARN       string
 	StreamARN string                 // "" if the table has no stream
 	Keys      []string               // names of the key attributes, partition key first
-	Decoder   record.SnapshotOptions // of its items
+	Decoder   record.SnapshotOptions // options to decode the items
 	Lookup    Lookup
 
 	client *dynamodb.Client
-	name   string // or the ARN
+	name   string // name or ARN of the table
 	budget *Budget
 }
 
-// OpenTable describes the only source table of cfg. budget counts the units that its Lookup consumes.
+// OpenTable describes the table of cfg, which must have only one. budget counts the units that the Lookup consumes.
 func OpenTable(
 	ctx context.Context, sdk awssdk.Config, cfg *config.Config, decoder record.DecoderOptions, budget *Budget,
 ) (*Table, error) {
@@ -52,7 +52,7 @@ func OpenTable(
 	return t, nil
 }
 
-// SnapshotOptions returns the options to decode items of the source of cfg, whose key attributes are keys.
+// SnapshotOptions returns the options to decode items of the source of cfg. keys are the names of the key attributes.
 func SnapshotOptions(cfg *config.Config, decoder record.DecoderOptions, keys []string) record.SnapshotOptions {
 	return record.SnapshotOptions{DecoderOptions: decoder, Keys: keys, Kinesis: cfg.Source.Kinesis != ""}
 }
@@ -75,7 +75,7 @@ func NewSample(n, segments int) *Sample {
 	return &Sample{Segments: chosen, Of: segments}
 }
 
-// Digest identifies a request, for [Options.RequestDigest].
+// Digest returns the hash of a request, for [Options.RequestDigest].
 func Digest(parts ...any) (string, error) {
 	b, err := json.Marshal(parts)
 	sum := sha256.Sum256(b)

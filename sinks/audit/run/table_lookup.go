@@ -29,7 +29,7 @@ type batchGetter interface {
 type tableLookup struct {
 	client  batchGetter
 	table   string
-	keys    []string // names of the key attributes, in the order of names
+	keys    []string // names of the key attributes, sorted
 	changes *changeMaker
 	budget  *Budget
 }
@@ -168,7 +168,7 @@ func (t *tableLookup) keyAttributes(k item.Key) (map[string]types.AttributeValue
 	return attributes, nil
 }
 
-// changeMaker makes changes of items, with the versions of a snapshot. It is safe for concurrent use.
+// changeMaker makes changes from items, with the versions of a snapshot. It is safe for concurrent use.
 type changeMaker struct {
 	items   *record.SnapshotDecoder
 	records *record.Decoder

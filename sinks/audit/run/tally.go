@@ -11,7 +11,7 @@ import (
 type tally struct {
 	Items       int64 // items that were read and selected
 	Undecodable int64 // items that could not be decoded
-	Suspects    int64 // entries in the files of the first round
+	Suspects    int64 // suspects in the files of the first round
 	Sinks       []sinkTally
 }
 
@@ -19,23 +19,23 @@ type tally struct {
 type sinkTally struct {
 	Expected int64 // entries that the items should have
 	Stored   int64 // entries that the sink holds
-	Compared int64 // places that were joined, or looked at in a sample
+	Compared int64 // places that were joined or, in a sample, rechecked
 
-	Groups          int64 // part of Compared: groups that were compared with their sums, without a join
+	Groups          int64 // part of Compared: groups that were compared with sums, without a join
 	GroupsDiffering int64 // number of these groups that differ
 
 	Findings map[audit.Verdict]int64
-	Notes    []string // places of named items that were not searched; sorted
+	Notes    []string // which places of named items were not searched, and why; sorted
 }
 
-// addNote adds a text to Notes, unless it is "".
+// addNote adds a text to Notes, unless the text is "" or already in it.
 func (t *sinkTally) addNote(text string) {
 	if i, known := slices.BinarySearch(t.Notes, text); text != "" && !known {
 		t.Notes = slices.Insert(t.Notes, i, text)
 	}
 }
 
-// add adds the counts of items and expected entries.
+// add adds the counts of items and of required entries.
 func (t *tally) add(more *tally) {
 	t.Items += more.Items
 	t.Undecodable += more.Undecodable
@@ -70,13 +70,13 @@ func (t *sinkTally) differingEntries() (n int64) {
 	return n
 }
 
-// undecidedEntries returns the number of entries whose equality is unknown.
+// undecidedEntries returns the number of entries for which it is unknown whether they differ.
 func (t *sinkTally) undecidedEntries() int64 {
 	return t.Findings[audit.Busy] + t.Findings[audit.Skipped]
 }
 
 // upperBound returns the upper limit of the share of differing entries, with a confidence of 95 % (one-sided, Clopper
-// and Pearson). At that share, one of twenty samples has as few as differing of examined entries.
+// and Pearson). At that share, one of twenty samples of examined entries has no more than differing that differ.
 func upperBound(differing, examined int64) float64 {
 	if examined == 0 || differing >= examined {
 		return 1
@@ -93,7 +93,7 @@ func upperBound(differing, examined int64) float64 {
 	return high
 }
 
-// atMost returns the probability of at most k of n events, if each happens with p.
+// atMost returns the probability that at most k of n events happen, if each event happens with probability p.
 func atMost(k, n int64, p float64) float64 {
 	sum := 0.0
 	logN, _ := math.Lgamma(float64(n + 1))

@@ -17,40 +17,40 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// phase is a phase of an audit. The phases follow each other in the order of this list.
+// phase is a phase of an audit. The phases follow each other in the order of these constants.
 type phase string
 
 const (
-	readItems     phase = "items"   // required entries are spooled
-	readSinks     phase = "sinks"   // stored entries are spooled
-	compare       phase = "compare" // the two sides are joined: differing places are suspects
-	recheck       phase = "recheck" // each suspect is looked at until it stopped changing
+	readItems     phase = "items"   // the required entries of the items are spooled
+	readSinks     phase = "sinks"   // the stored entries of the sinks are spooled
+	compare       phase = "compare" // the two sides are joined: differing places become suspects
+	recheck       phase = "recheck" // each suspect is compared until it stops changing
 	recheckGroups phase = "groups"  // groups are compared with the sums of contributions
 	finished      phase = "finished"
 )
 
-// workState is the checkpoint of an audit. A process that continues repeats the later work.
+// workState is the checkpoint of an audit. A process that continues the audit repeats the work after the checkpoint.
 type workState struct {
 	Request string // digest of the request
 	Header  Header
 	Phase   phase
-	Parts   map[string]part // parts of the items, by id
-	Reads   int             // number of readings of segments that were begun
-	Read    map[string]int  // segments of sinks that were read to their end, with the number of their reading
+	Parts   map[string]part // progress of the parts of the table, by id
+	Reads   int             // number of times that reading a segment began
+	Read    map[string]int  // segments of sinks that were read to their end, each with the number of its reading
 	Entries []int64         // lengths of the files of entries
 	Round   int             // number of the present round of rechecks
 	File    int             // file to work on next, in the phase recheck
 	Open    []int64         // lengths of the files of suspects of this round
 	Next    []int64         // lengths of the files of suspects of the next round
-	// Waited is the end of the last round. The consumers must be past it before the next one. It is zero before the
-	// first.
+	// Waited is the end of the last round. The next round waits until the consumers have passed this time. Waited is
+	// zero before the first round.
 	Waited time.Time
-	Groups []groupPlace // groups to compare with the sums of shares again
+	Groups []groupPlace // groups to compare with the sums of their contributions
 	Report int64        // length of the report
 	Tally  tally
 }
 
-// part is the progress of one part of the items.
+// part is the progress in one part of the table. A snapshot divides the table into parts, to read them concurrently.
 type part struct {
 	Position pipeline.Position // all items before it are spooled
 	Done     bool
@@ -64,8 +64,9 @@ type work struct {
 	lock *filelock.Lock
 }
 
-// openWork opens the work folder of an audit, and creates it if it is missing. An interrupted audit continues if its
-// request is the same; resumed reports that.
+// openWork opens the work folder of an audit, and creates it if it is missing. If the folder has the progress of an
+// interrupted audit with the same request, resumed is true, and the audit continues from there. Another request is an
+// error.
 func openWork(ctx context.Context, dir string, anew workState) (w *work, resumed bool, err error) {
 	if err := private.MkdirAll(dir); err != nil {
 		return nil, false, err
@@ -114,7 +115,7 @@ func (w *work) save() error {
 // close unlocks the folder. It deletes the folder of a finished audit.
 func (w *work) close() error {
 	var err error
-	if w.Phase == finished || w.Phase == readItems && len(w.Parts) == 0 { // there is no work to continue
+	if w.Phase == finished || w.Phase == readItems && len(w.Parts) == 0 { // no work is left to continue
 		err = os.RemoveAll(w.dir)
 	}
 	return errors.Join(err, w.lock.Release())
