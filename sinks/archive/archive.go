@@ -1,20 +1,23 @@
 // Package archive stores changes as immutable objects.
 //
-// In the layout [Log], a Write is a batch. A batch becomes one object of JSON lines or Parquet rows for each value of
-// the partition template: compressed, sorted by item and version, and named by its versions and its content. In the
-// layout [PerItem] each change becomes one object, named by a template with {@version}. No object is ever overwritten.
-// The same batch makes the same objects, and an object that exists counts as success. The objects may contain a version
-// several times; [Read] returns each version of an item once.
+// In the layout [Log], each Write takes a batch of changes. It writes one object for each value of the partition
+// template. An object has JSON lines or Parquet rows. It is compressed, sorted by item and version, and named by its
+// versions and its content. In the layout [PerItem] each change becomes one object, whose name has a template with
+// {@version}.
+//
+// Neither layout overwrites an object. The same batch makes the same objects, and an object that already exists counts
+// as success. Several objects may contain the same version of an item; [Read] returns it once.
 //
 // In the layout PerItem with a template without {@version}, an object holds the newest change of its item
-// (newest_per_item.go). It replaces an older object of the same item, on the condition that the object did not change
-// since it was described. It never replaces an object of another item.
+// (newest_per_item.go). A newer change replaces the object, on the condition that the object did not change after it
+// was described. An object of another item is never replaced.
 //
 // With [DynamoDBJSON] a line is the record itself, and a Parquet row can be turned back into a record. So an archive
-// replays like the stream that it came from, unless it has only the newest change of each item.
+// can be replayed like the stream that it came from, unless it has only the newest change of each item.
 //
-// A change goes through Sink.Plan, which names its folder or object, and Sink.Write. Reading goes through [Read],
-// runBuilder.build and merge. Read archive.go, plan.go, write.go, read.go and run_builder.go in this order.
+// A change goes through Sink.Plan, which sets its folder or its object, and then through Sink.Write. Reading goes
+// through [Read], runBuilder.build and merge. Read archive.go, plan.go, write.go, read.go and run_builder.go in this
+// order.
 package archive
 
 import (
@@ -37,31 +40,30 @@ const errs = redact.Class("archive")
 // Options configure an archive sink.
 type Options struct {
 	Store  Store      // required
-	Prefix string     // beginning of every object name: "changes/". Default: none
+	Prefix string     // beginning of every object name, such as "changes/". Default: none
 	Layout Layout     // Default: Log
-	Kinds  []Kind     // kinds of changes that are archived. Default: all
-	Format Format     // format of Log objects; PerItem objects are one line of JSON, and need none. Default: JSONLZstd
+	Kinds  []Kind     // kinds of changes that are archived. Default: all kinds
+	Format Format     // format of Log objects; an error with PerItem, which writes JSON. Default: JSONLZstd
 	Images LineFormat // Default: DynamoDBJSON
 
-	// Mask hides attributes in archived changes and in object names.
-	// If it hides a key attribute, [Read] identifies items by their
-	// masked keys. Default: nothing is hidden
+	// Mask hides attributes in archived changes and in object names. If it hides a key attribute, [Read] identifies
+	// items by their masked keys. Default: nothing is hidden
 	Mask *mask.Mask
 
-	// Key is the name of a PerItem object: required with PerItem, an error with Log. Without {@version} an object holds
-	// the newest change of its item, and Store must be a [Replacer].
+	// Key is the template of a PerItem object's name. It is required with PerItem, and an error with Log. Without
+	// {@version} an object holds the newest change of its item, and Store must be a [Replacer].
 	Key      *template.Template
-	RawNames bool // values in Key are not escaped: they keep # and /. An error with Log
+	RawNames bool // values in Key are not escaped, so they keep # and /. An error with Log
 
-	// Partition is the folder of a Log object, after Prefix: "dt={@time|date:2006-01-02}"; an error with PerItem.
-	// Default: none
+	// Partition is the template of a Log object's folder, after Prefix, such as "dt={@time|date:2006-01-02}". It is an
+	// error with PerItem. Default: none
 	Partition *template.Template
 	Roll      RollLimits    // size and age at which a Log object is full; see Sink.Batch
 	Columns   []Column      // columns of Parquet objects; an error with other formats. Default: none
-	Tags      []TagTemplate // tags of every object, without tags whose value is missing. Default: none
+	Tags      []TagTemplate // tags of every object; a tag whose value is missing is left out. Default: none
 }
 
-// Layout is how changes become objects.
+// Layout says how changes become objects.
 type Layout string
 
 // The layouts.
@@ -70,7 +72,7 @@ const (
 	PerItem Layout = "per_item" // one object per change, or per item
 )
 
-// LineFormat is how a line shows a change.
+// LineFormat says how a line shows a change.
 type LineFormat string
 
 // The forms of a line.
@@ -79,14 +81,16 @@ const (
 	PlainJSON    LineFormat = "plain_json"    // key, version, operation and plain images, for people and query engines
 )
 
-// RollLimits defines when an object of the log is full. It is also full when its waiting changes
-// reach pipeline.Options.MaxPacked: the pipeline compresses waiting changes when their pages would
-// exceed its memory bounds. An object is built with some records of each page in memory at a
-// time. The finished object is in memory, compressed, and is sent in parts.
+// RollLimits defines when an object of a log is full. An object is also full when its waiting changes reach
+// pipeline.Options.MaxPacked. The pipeline compresses waiting changes if their pages would exceed its memory bounds,
+// and MaxPacked limits the compressed bytes.
+//
+// While an object is built, only some records of each page are in memory. The finished object is in memory, compressed,
+// and is sent in parts.
 type RollLimits struct {
-	Bytes int64 // raw bytes of its records. Default: 8 MiB
-	// Age is the longest time that a change waits for others; a Live pipeline should set it. Default: until the object
-	// is full or the source ends
+	Bytes int64 // bytes of its records, uncompressed. Default: 8 MiB
+	// Age is the longest time that a change waits for other changes. A Live pipeline should set it. Default: until the
+	// object is full or the source ends
 	Age time.Duration
 }
 
@@ -94,8 +98,8 @@ type RollLimits struct {
 type Sink struct {
 	o            Options  // with its defaults
 	newestOnly   bool     // o.Key has no version: an object has the newest change of its item
-	replacer     Replacer // o.Store, if newest
-	splitByTable bool     // tags name the table, so an object has changes of one table
+	replacer     Replacer // o.Store, if newestOnly
+	splitByTable bool     // tags name the table, so all changes of an object belong to one table
 	compressors  compressorPool
 	recent       putCache
 }
@@ -110,7 +114,7 @@ var (
 	_ pipeline.SortedWriter = (*Sink)(nil)
 )
 
-// New checks the options and returns a sink. An error names the option.
+// New checks the options and returns a sink. Its error names the wrong option.
 func New(o Options) (*Sink, error) {
 	format := o.Format
 	o.Layout, o.Images, o.Format = cmp.Or(o.Layout, Log), cmp.Or(o.Images, DynamoDBJSON), cmp.Or(o.Format, JSONLZstd)
@@ -170,7 +174,7 @@ func New(o Options) (*Sink, error) {
 	return s, nil
 }
 
-// checkNames checks the constant part of all names.
+// checkNames returns an error if the constant part of all object names is invalid.
 func (s *Sink) checkNames() error {
 	switch {
 	case s.o.Layout == PerItem:
@@ -181,8 +185,8 @@ func (s *Sink) checkNames() error {
 	return checkName("Prefix", s.o.Prefix, nil, "x")
 }
 
-// Batch returns the batch settings for the route to this sink. With Log a batch is an
-// object, limited by Roll. With PerItem it is the pipeline's default.
+// Batch returns the batch settings for the route to this sink. With Log a batch becomes objects, limited by Roll. With
+// PerItem the settings are the pipeline's defaults.
 func (s *Sink) Batch() pipeline.Batch {
 	if s.o.Layout == PerItem {
 		return pipeline.Batch{}
@@ -190,9 +194,8 @@ func (s *Sink) Batch() pipeline.Batch {
 	return pipeline.Batch{Count: 1 << 20, Bytes: s.o.Roll.Bytes, Linger: s.o.Roll.Age, Fill: true}
 }
 
-// Concurrency returns the number of concurrent Writes for the route to this sink.
-// With Log it is one: then the input alone decides the objects, and a second replay
-// makes the same. With PerItem it is 0, the pipeline's default.
+// Concurrency returns the number of concurrent Writes for the route to this sink. With Log it is one. Then the objects
+// depend only on the input, and a second replay makes the same objects. With PerItem it is 0, the pipeline's default.
 func (s *Sink) Concurrency() int {
 	if s.o.Layout == PerItem {
 		return 0

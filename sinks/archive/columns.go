@@ -11,12 +11,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive/internal/columnar"
 )
 
-// Column is an additional column of Parquet objects. It is
-// text, whatever the value's type, so that no digit is lost: an N without an exponent, a BOOL
-// as true or false, a B as base64url. If the template is exactly one {path}, a list, a map or
-// a set is JSON. A missing value is null.
+// Column is an additional column of Parquet objects. Its values are text, whatever the type of the attribute, so that
+// no digit is lost. A number has no exponent, a boolean is true or false, and binary is base64url. If the template is
+// exactly one {path}, a list, a map or a set is JSON. A missing value is null.
 type Column struct {
-	Name  string // lowercase letters, digits and _, as Athena requires; not a fixed column
+	Name  string // lowercase letters, digits and _, as Athena requires; not the name of a fixed column
 	Value *template.Template
 }
 
@@ -51,7 +50,7 @@ func checkColumns(cs []Column) error {
 	return nil
 }
 
-// columnsOf returns the values of the columns, after masking.
+// columnsOf returns the values of the columns for a change, masked.
 func (s *Sink) columnsOf(scope template.Scope) ([]item.Value, error) {
 	if len(s.o.Columns) == 0 {
 		return nil, nil

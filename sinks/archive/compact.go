@@ -21,8 +21,7 @@ import (
 type Remover interface {
 	Lister
 
-	// Remove removes objects, and blocks until they are permanently gone. A missing object is
-	// not an error.
+	// Remove removes objects, and returns after they are permanently gone. It ignores a missing object.
 	Remove(ctx context.Context, names []string) error
 }
 
@@ -33,38 +32,40 @@ type Tagger interface {
 
 // CompactOptions configure a compaction.
 type CompactOptions struct {
-	Store  Remover // required; source of the small and target of the large objects
-	Prefix string  // beginning of the object names. Default: all
+	Store  Remover // required; has the small objects, and gets the large ones
+	Prefix string  // beginning of the object names. Default: all objects
 	Class  string  // only objects of this storage class are compacted. Default: STANDARD
 	Small  int64   // objects below this size are compacted, in compressed bytes. Default: a quarter of Target
 	Target int64   // approximate size of the large objects. Default: 64 MiB
-	DryRun bool    // only report what would be done
+	DryRun bool    // only report the work
 
 	TableInKey bool                  // the same as in ReadOptions
 	TempDir    string                // the same as in ReadOptions
-	Progress   func(CompactProgress) // called after each large object. Default: nothing is called
+	Progress   func(CompactProgress) // called after each large object. Default: no call
 }
 
 // CompactProgress counts objects and bytes of a compaction, or of a dry run.
 type CompactProgress struct {
-	Objects, Bytes     int64 // small objects that were merged, and their sizes
-	Large, LargeBytes  int64 // resulting objects, and their sizes, unknown in a dry run
-	Left, LeftInClass  int64 // objects of the log that were not changed: too large or alone; of another storage class
+	Objects, Bytes    int64 // small objects that were merged, and their sizes
+	Large, LargeBytes int64 // resulting objects, and their sizes; a dry run does not know the sizes
+	// Left and LeftInClass count objects of the log that were not changed. Left are too large, or have no other object
+	// to be merged with. LeftInClass have another storage class.
+	Left, LeftInClass  int64
 	Looked, LookedSize int64 // all listed objects of the log, and their sizes
 }
 
-// groupCount limits the number of names in memory.
+// groupCount limits the number of object names in memory.
 const groupCount = 10_000
 
-// Compact merges small objects of a log into large ones, for each folder and format, and
-// keeps every line. It writes a large object and reads it back
-// before it removes the small ones. A crash in between leaves
-// changes twice; [Read] returns them once, and the next run continues. Objects of other storage
-// classes, objects without others of the same tags and columns, and PerItem objects
-// are not changed.
+// Compact merges small objects of a log into large ones, for each folder and format, and keeps every line. It writes a
+// large object and reads it back before it removes the small ones. A crash in between leaves changes in two objects.
+// Then [Read] returns each of them once, and the next Compact continues.
 //
-// A reader that runs at the same time may miss objects: do not read an archive while it is
-// compacted. Writers may continue.
+// Compact changes neither PerItem objects, nor objects of other storage classes, nor an object that no other object
+// shares its tags and columns with.
+//
+// A reader that runs at the same time may miss objects, so an archive should not be read while it is compacted. Writers
+// may continue.
 func Compact(ctx context.Context, o CompactOptions) (CompactProgress, error) {
 	o.Class, o.Target = cmp.Or(o.Class, "STANDARD"), cmp.Or(o.Target, 64<<20)
 	o.Small = cmp.Or(o.Small, o.Target/4)
@@ -88,7 +89,7 @@ func Compact(ctx context.Context, o CompactOptions) (CompactProgress, error) {
 	return c.progress, err
 }
 
-// compaction is the state of one Compact.
+// compaction is the state of one call of Compact.
 type compaction struct {
 	o        CompactOptions
 	folder   string
@@ -96,7 +97,7 @@ type compaction struct {
 	progress CompactProgress
 }
 
-// group has small objects of one folder and format.
+// group has the small objects of one folder and format.
 type group struct {
 	infos []Info
 	size  int64
@@ -149,7 +150,7 @@ func (c *compaction) flushAll(ctx context.Context) error {
 	return nil
 }
 
-// flush merges the objects of a group, those with the same tags and columns together.
+// flush merges the objects of a group. It merges only objects with the same tags and columns.
 func (c *compaction) flush(ctx context.Context, g *group) error {
 	infos := g.infos
 	g.infos, g.size = nil, 0
@@ -176,8 +177,8 @@ func (c *compaction) flush(ctx context.Context, g *group) error {
 	return nil
 }
 
-// objectSet has objects of one folder and format with the same tags, and the same columns
-// if they are Parquet.
+// objectSet has objects of one folder and format that can be merged. They have the same tags and, if they are Parquet,
+// the same columns.
 type objectSet struct {
 	tags   []Tag
 	schema parquetSchema
@@ -216,7 +217,7 @@ func (c *compaction) sets(ctx context.Context, infos []Info) ([]*objectSet, erro
 	return all, nil
 }
 
-// mergeSet replaces the objects of a set by one.
+// mergeSet replaces the objects of a set by one object.
 func (c *compaction) mergeSet(ctx context.Context, group *objectSet) error {
 	c.progress.Large++
 	c.progress.Objects += int64(len(group.infos))
@@ -246,12 +247,12 @@ func (c *compaction) mergeSet(ctx context.Context, group *objectSet) error {
 	case !bytes.Equal(stored, digest):
 		return errs.Errorf("archive: %s is not read back as it was written: nothing was removed", large.Name)
 	}
-	// one small object already had all lines
+	// the large object has this name if one small object already had all lines
 	names = slices.DeleteFunc(names, func(n string) bool { return n == large.Name })
 	return c.o.Store.Remove(ctx, names)
 }
 
-// lineWriter builds an object of lines: of JSON, or of encoded rows.
+// lineWriter builds an object of lines. A line is JSON, or an encoded row.
 type lineWriter interface {
 	add(line []byte, v record.Version) error
 	finish(o *Object, folder string) error
@@ -267,7 +268,7 @@ func (l *objectSet) newBody() (lineWriter, error) {
 	return newJSONLBody(&compressorPool{format: f})
 }
 
-// largeObject returns the object with every line of the set once, and the digest of its lines.
+// largeObject returns an object that has every line of the set once, and the digest of its lines.
 func (c *compaction) largeObject(ctx context.Context, group *objectSet) (o Object, digest []byte, err error) {
 	b, err := group.newBody()
 	if err != nil {
@@ -286,8 +287,8 @@ func (c *compaction) largeObject(ctx context.Context, group *objectSet) (o Objec
 		if err != nil {
 			return Object{}, nil, err
 		}
-		// One version may have several different lines: the Streams API and Lambda send different
-		// bytes, and format or mask may have changed. Only equal lines are merged.
+		// One version may have several different lines. The Streams API and Lambda send different bytes, and the format
+		// or the mask may have changed. Only equal lines are merged.
 		slices.SortFunc(same, func(a, b Entry) int { return bytes.Compare(a.Line, b.Line) })
 		for _, e := range slices.CompactFunc(same, func(a, b Entry) bool { return bytes.Equal(a.Line, b.Line) }) {
 			if err := b.add(e.Line, e.Version); err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Format is the format of log objects. It is the suffix of their names.
+// Format is the format of log objects. It is also the suffix of their names.
 type Format string
 
 // The formats of a log.
 const (
 	JSONLZstd Format = "jsonl.zst" // JSON lines, compressed by zstd
 	JSONLGzip Format = "jsonl.gz"  // JSON lines, compressed by gzip
-	Parquet   Format = "parquet"   // columns, images as JSON text; pages compressed by zstd
+	Parquet   Format = "parquet"   // columns, with images as JSON text; pages are compressed by zstd
 )
 
 var formats = []Format{JSONLZstd, JSONLGzip, Parquet}
@@ -36,7 +36,7 @@ func (f Format) contentType() string {
 	return "application/zstd"
 }
 
-// formatOf returns the format of a log's object; false for other objects.
+// formatOf returns the format of a log object by its name. The bool is false for other objects.
 func formatOf(name string) (Format, bool) {
 	for _, f := range formats {
 		if strings.HasSuffix(name, f.suffix()) {
@@ -57,9 +57,8 @@ type compressor interface {
 	Reset(io.Writer)
 }
 
-// compressorPool has idle compressors of one format. A compressor has no goroutines. Its output
-// depends only on its input. Its window is small, so that a reader can merge many objects
-// in little memory.
+// compressorPool keeps idle compressors of one format. A compressor has no goroutines, and its output depends only on
+// its input. Its window is small, so that a reader needs little memory to merge many objects.
 type compressorPool struct {
 	format Format
 	pool   sync.Pool
@@ -84,7 +83,7 @@ func (cs *compressorPool) get(out io.Writer) (compressor, error) {
 
 func (cs *compressorPool) put(c compressor) { cs.pool.Put(c) }
 
-// decompress returns a reader of the lines of an object.
+// decompress returns a reader of the decompressed lines of an object.
 func decompress(f Format, r io.Reader) (io.ReadCloser, error) {
 	if f == JSONLGzip {
 		return gzip.NewReader(r)

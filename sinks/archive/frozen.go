@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// FrozenError lists objects whose storage class requires a restore before they
-// can be read.
+// FrozenError lists objects that must be restored before they can be read, because of their storage class.
 type FrozenError struct {
 	Objects []Frozen // at least one
 }
@@ -14,7 +13,7 @@ type FrozenError struct {
 // Frozen is an object that must be restored.
 type Frozen struct {
 	Name    string
-	Class   string // "GLACIER"
+	Class   string // such as "GLACIER"
 	Restore string // the command line that restores it for some days
 }
 

@@ -7,19 +7,18 @@ import (
 	"io"
 )
 
-// Ranger is a store that can read a part of an object. Parquet objects of a Ranger are read
-// one row group at a time; those of other stores are read whole.
+// Ranger is a store that can read a part of an object. The archive reads Parquet objects of a Ranger one row group at a
+// time. It reads those of other stores as a whole.
 type Ranger interface {
 	Store
 
-	// GetRange opens n bytes of an object from offset on, or fewer at the end of the object,
-	// and returns the object's size. A negative offset counts from the end: -8 means
-	// the last eight bytes, or the whole object if it is smaller. A missing object is ErrNoObject.
-	// GetRange must be safe for concurrent use.
+	// GetRange opens n bytes of an object from offset on, or fewer at the end of the object. It also returns the
+	// object's size. A negative offset counts from the end: -8 means the last eight bytes, or the whole object if it is
+	// smaller. The error for a missing object is ErrNoObject. GetRange must be safe for concurrent use.
 	GetRange(ctx context.Context, name string, offset, n int64) (body io.ReadCloser, size int64, err error)
 }
 
-// getRange reads a part of an object.
+// getRange reads a part of an object into memory.
 func getRange(ctx context.Context, s Ranger, name string, offset, n int64) (b []byte, size int64, err error) {
 	body, size, err := s.GetRange(ctx, name, offset, n)
 	if err != nil {

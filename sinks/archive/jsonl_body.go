@@ -11,8 +11,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// jsonlBody builds an object of JSON lines. Lines are compressed as they are added, so
-// it holds only compressed bytes; the changes' bytes are in their pages.
+// jsonlBody builds an object of JSON lines. It compresses lines as they are added, so it keeps only compressed bytes.
 type jsonlBody struct {
 	pool       *compressorPool
 	compressor compressor
@@ -22,7 +21,7 @@ type jsonlBody struct {
 	versionRange
 }
 
-// versionRange is the lowest and the highest version of an object.
+// versionRange has the lowest and the highest version of an object.
 type versionRange struct {
 	first, latest record.Version
 }
@@ -36,7 +35,7 @@ func (s *versionRange) include(v record.Version) {
 	}
 }
 
-// name returns the name of an object with this digest.
+// name returns the name of an object with this digest, its versions and its format.
 func (s *versionRange) name(folder string, digest []byte, f Format) string {
 	return fmt.Sprintf("%s%s-%s-%s%s", folder, s.first, s.latest, hex.EncodeToString(digest[:16]), f.suffix())
 }
@@ -59,7 +58,7 @@ func (b *jsonlBody) free() { b.pool.put(b.compressor) }
 
 var newline = []byte{'\n'}
 
-// add appends a line, given without its line feed.
+// add appends a line. line has no line feed.
 func (b *jsonlBody) add(line []byte, v record.Version) error {
 	b.include(v)
 	_, err := b.lines.Write(line)
@@ -72,8 +71,8 @@ func (b *jsonlBody) add(line []byte, v record.Version) error {
 	return nil
 }
 
-// finish sets the name and body of o. The body is one buffer, since retries and
-// parts of an upload read ranges of it again.
+// finish sets the name and the body of o. The body is one buffer, since retries and uploads in parts read ranges of it
+// again.
 func (b *jsonlBody) finish(o *Object, folder string) error {
 	if err := b.compressor.Close(); err != nil {
 		return fmt.Errorf("archive: compress: %w", err)

@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// versionIdentity returns the version of a change for object names. Kinesis may deliver a change twice, with
-// different sequence numbers: then the hash of its eventID replaces the number.
+// versionIdentity returns the version of a change for object names. Kinesis may deliver a change twice with different
+// sequence numbers. So for a change from Kinesis the hash of the event id replaces the sequence number.
 func versionIdentity(c *record.Change) string {
 	v := c.Version.String()
 	if !c.Version.Kinesis() || c.EventID == "" {
@@ -19,19 +19,19 @@ func versionIdentity(c *record.Change) string {
 	return v[:kinesisEpoch] + digest(c.EventID)
 }
 
-// kinesisEpoch is the length of a Kinesis version before its sequence number: k, and a time in microseconds.
+// kinesisEpoch is the length of a Kinesis version before its sequence number: the letter k and a time in microseconds.
 const kinesisEpoch = 17
 
-// kinesisDuplicates finds changes that Kinesis delivered again with another sequence number. They have the same
-// eventID and creation time, so they are close to each other in the order of a reading.
+// kinesisDuplicates finds changes that Kinesis delivered again with another sequence number. The two changes have the
+// same event id and creation time, so they are close to each other in the order of a reading.
 type kinesisDuplicates struct {
 	o        ReadOptions
 	key      item.Key
 	epoch    uint64
-	eventIDs map[string]bool // eventIDs of the key's changes of that microsecond
+	eventIDs map[string]bool // event ids of the key's changes in this microsecond
 }
 
-// has reports whether the change of an entry was seen already. Entries must be passed in order.
+// has reports whether the same change was passed before. The caller must pass entries in the order of key and version.
 func (c *kinesisDuplicates) has(e Entry) (bool, error) {
 	if !e.Version.Kinesis() || c.o.rows { // a compaction keeps every line
 		return false, nil
@@ -48,7 +48,7 @@ func (c *kinesisDuplicates) has(e Entry) (bool, error) {
 	return again, nil
 }
 
-// eventID returns the event id of the change, or "".
+// eventID returns the event id of the change; "" if it has none.
 func (e Entry) eventID(tableInKey bool) (string, error) {
 	switch {
 	case e.Change != nil:

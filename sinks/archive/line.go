@@ -21,9 +21,9 @@ func appendLine(dst []byte, c *record.Change, images LineFormat) ([]byte, error)
 	return appendRecord(dst, c)
 }
 
-// appendRecord appends the record as received, on one line; for a change from a snapshot, a record that decodes to it.
-// A record of the Streams API does not name its stream, so a member with the stream is added, or one with the table if
-// the stream is unknown. A decoder then returns the same change.
+// appendRecord appends the record of c as it was received, on one line. For a change from a snapshot it appends a
+// record that decodes to the change. A record of the Streams API does not name its stream. So appendRecord adds a
+// member with the stream, or with the table if the stream is unknown. Then a decoder returns the same change.
 func appendRecord(dst []byte, c *record.Change) ([]byte, error) {
 	raw := bytes.TrimSpace(c.RecordJSON())
 	if len(raw) < 2 || raw[0] != '{' {
@@ -40,7 +40,7 @@ func appendRecord(dst []byte, c *record.Change) ([]byte, error) {
 		dst = append(append(append(dst, `{"`...), name...), `":`...)
 		dst = append(appendText(dst, text), ',')
 		raw = raw[1:]
-	case to-from <= len(`null`): // it says nothing: null or ""
+	case to-from <= len(`null`): // the member has no content: null or ""
 		raw = slices.Concat(raw[:from], appendText(nil, text), raw[to:])
 	}
 	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
@@ -67,7 +67,7 @@ func appendCompact(dst, src []byte) []byte {
 	return dst
 }
 
-// memberValue returns the range of the value of a top-level member.
+// memberValue returns the range of the value of a top-level member. ok is false if the object does not have the member.
 func memberValue(object []byte, name string) (from, to int, ok bool) {
 	if !bytes.Contains(object, []byte(`"`+name+`"`)) && !bytes.Contains(object, []byte(`\u`)) {
 		return 0, 0, false
@@ -82,10 +82,10 @@ func memberValue(object []byte, name string) (from, to int, ok bool) {
 	return 0, 0, false
 }
 
-// plainStart is the beginning of every plain line. No record begins so.
+// plainStart is the beginning of every line of plain JSON. No record begins with it.
 const plainStart = `{"key":"`
 
-// appendPlain appends c with plain images, without missing fields.
+// appendPlain appends c as plain JSON, without missing fields.
 func appendPlain(dst []byte, c *record.Change) []byte {
 	dst = append(dst, `{"key":`...)
 	dst = appendText(dst, string(c.Key))
@@ -135,10 +135,10 @@ type Entry struct {
 	Line    []byte         // one JSON object
 }
 
-// isPlain reports whether a line is plain JSON; otherwise it is a record.
+// isPlain reports whether a line is plain JSON. If not, it is a record.
 func isPlain(line []byte) bool { return bytes.HasPrefix(line, []byte(plainStart)) }
 
-// time returns the creation time of the change; zero if unknown.
+// time returns the creation time of the change; the zero time if it is unknown.
 func (e Entry) time() (time.Time, error) {
 	if e.Change != nil {
 		return e.Change.Time, nil
@@ -150,7 +150,7 @@ func (e Entry) time() (time.Time, error) {
 	return plain.Time, nil
 }
 
-// parseLine is the inverse of appendLine.
+// parseLine parses a line that appendLine wrote. tableInKey means that keys begin with their table.
 func parseLine(line []byte, tableInKey bool) (Entry, error) {
 	if isPlain(line) {
 		var plain struct{ Key, Version string }
@@ -177,5 +177,5 @@ func parseLine(line []byte, tableInKey bool) (Entry, error) {
 	return Entry{Key: c.Key, Version: c.Version, Change: c, Line: line}, nil
 }
 
-// hasTable reports whether a canonical key begins with its table.
+// hasTable reports whether a canonical key begins with the name of its table.
 func hasTable(k item.Key) bool { return strings.Contains(string(k), "!") }

@@ -7,13 +7,13 @@ import (
 	"io"
 )
 
-// run is a sorted sequence of entries. next ends with io.EOF.
+// run is a sequence of entries, sorted by item and version. next returns io.EOF after the last entry.
 type run interface {
 	next(ctx context.Context) (Entry, error)
 	close() error
 }
 
-// merge merges runs: a heap of their first entries.
+// merge merges runs into one sorted sequence. It is a heap of the runs' first entries.
 type merge struct {
 	heads []head
 }
@@ -36,7 +36,7 @@ func (m *merge) Pop() any {
 	return x
 }
 
-// add adds a run. It closes a run that is empty or fails.
+// add adds a run. It closes the run instead if the run is empty or fails.
 func (m *merge) add(ctx context.Context, r run) error {
 	e, err := r.next(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (m *merge) next(ctx context.Context) (Entry, error) {
 
 func (m *merge) close() {
 	for _, h := range m.heads {
-		_ = h.run.close() // the entries were read; an error here loses nothing
+		_ = h.run.close() // all entries were read, so an error loses nothing
 	}
 	m.heads = nil
 }

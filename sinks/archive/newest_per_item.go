@@ -13,13 +13,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/parallel"
 )
 
-// replaceTries is the number of lost races for an object after which the pipeline retries the write.
+// replaceTries is the number of times that another writer may win before the pipeline has to retry the write.
 const replaceTries = 8
 
 // maxItemLabel is the longest Object.Item. S3 limits the metadata of an object to 2 KB.
 const maxItemLabel = 1000
 
-// itemLabel returns the key of an item for Object.Item. A shortened key ends in ~, which no key contains, and a digest.
+// itemLabel returns the key of an item for Object.Item. A long key is cut. It then ends in ~, which no key contains,
+// and a digest.
 func itemLabel(k item.Key) string {
 	if len(k) <= maxItemLabel {
 		return string(k)
@@ -27,7 +28,8 @@ func itemLabel(k item.Key) string {
 	return string(k[:maxItemLabel-65]) + "~" + digest(string(k))
 }
 
-// writeNewest writes the objects of a sink whose key has no version: an object holds the newest version of its item.
+// writeNewest writes the objects of a sink whose key has no version. Such an object holds the newest version of its
+// item.
 func (s *Sink) writeNewest(ctx context.Context, ds []pipeline.Delivery) error {
 	objects := make(map[string][]int) // indexes of deliveries by object name
 	var names []string
@@ -95,7 +97,7 @@ func (s *Sink) writeNewestOf(ctx context.Context, ds []pipeline.Delivery, indexe
 	}
 }
 
-// putNewest writes the object of a change, unless the stored one is as new.
+// putNewest writes the object of a change, unless the stored object is as new or newer.
 func (s *Sink) putNewest(ctx context.Context, d *pipeline.Delivery) error {
 	line, err := s.newestLine(d.Change)
 	if err != nil {
@@ -140,7 +142,8 @@ func (s *Sink) putNewest(ctx context.Context, d *pipeline.Delivery) error {
 	return err
 }
 
-// newestOf returns the item and the version of a stored object; "" if it is not an object with a newest version.
+// newestOf returns the item and the version of a stored object. Both are zero if the object has no newest version of an
+// item.
 func newestOf(stored Stored, tableInKey bool) (string, record.Version) {
 	if stored.Content != nil {
 		e, err := parseLine(bytes.TrimSpace(stored.Content), tableInKey)
@@ -156,7 +159,8 @@ func newestOf(stored Stored, tableInKey bool) (string, record.Version) {
 	return stored.Item, version
 }
 
-// notOwned returns the error of an item whose object is another item's. owner is "" if the object is of no item.
+// notOwned returns the error of an item whose object belongs to another item, the owner. owner is "" if the object
+// names no item.
 func notOwned(o Object, owner string) error {
 	if owner == "" {
 		return errs.Errorf("archive: the object %s exists and names no item, so %s is not written: remove the object, or "+
@@ -166,13 +170,14 @@ func notOwned(o Object, owner string) error {
 		"items apart, for example with {@key}; with names: raw two items can come to one name", o.Name, owner, o.Item)
 }
 
-// newestStart is the beginning of a record in an object with the newest version of its item.
+// newestStart is the beginning of a record in an object that holds the newest version of its item.
 const newestStart = `{"` + record.NewestOnly + `":true,`
 
-// isNewest reports whether a line is a record of an archive of newest versions.
+// isNewest reports whether a line is a record that newestLine marked.
 func isNewest(line []byte) bool { return bytes.HasPrefix(line, []byte(newestStart)) }
 
-// newestLine returns the line of a change. A record is marked, so that no replay takes it for the history of its item.
+// newestLine returns the line of a change. It marks a record, so that no replay takes the record for the history of its
+// item.
 func (s *Sink) newestLine(c *record.Change) ([]byte, error) {
 	line, err := appendLine(nil, c, s.o.Images)
 	if err != nil || s.o.Images == PlainJSON || isNewest(line) {
@@ -181,7 +186,7 @@ func (s *Sink) newestLine(c *record.Change) ([]byte, error) {
 	return append([]byte(newestStart), line[1:]...), nil
 }
 
-// checkNewest checks that the store can replace objects, and that each item has an object of its own.
+// checkNewest returns an error if the store cannot replace objects, or if items share an object.
 func (s *Sink) checkNewest() error {
 	if !s.newestOnly {
 		return nil
@@ -198,7 +203,7 @@ func (s *Sink) checkNewest() error {
 	return nil
 }
 
-// rawName checks an object's name that has values as they are.
+// rawName returns an error if an object's name with unescaped values is invalid.
 func (s *Sink) rawName(name string) error {
 	problem := nameProblem(name)
 	if problem == "" && isLog(name) {

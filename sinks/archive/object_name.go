@@ -11,11 +11,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// Fingerprints is the folder of a store's own objects, such as fingerprints. No archived object has a
-// name with this folder.
+// Fingerprints is the folder of a store's own objects, such as fingerprints. No archived object has a name with this
+// folder.
 const Fingerprints = ".~fingerprints"
 
-// Folder returns the constant folder of the names of an archive's objects, "" or ending in "/". key may be nil.
+// Folder returns the constant folder of the names of an archive's objects; "" or ending in "/". key may be nil.
 func Folder(prefix string, key *template.Template) string {
 	if key != nil {
 		literal, _ := key.Prefix()
@@ -25,19 +25,18 @@ func Folder(prefix string, key *template.Template) string {
 	return folder
 }
 
-// Names must be valid on every server with the S3 API, and as file paths:
-// no segment is empty, "." or "..", or longer than 255 bytes. Values are escaped
-// ([template.Template.AppendObjectKey]) and contain neither "/" nor "~". So it is enough to check the
-// literals once. Long names are shortened such that different names stay
-// different.
+// Names must be valid on every server with the S3 API, and as file paths. So no segment, a part between two slashes, is
+// empty, "." or "..", or longer than 255 bytes.
+//
+// Values are escaped ([template.Template.AppendObjectKey]), and contain neither "/" nor "~". So it is enough to check
+// the literals once. Long names are shortened so that different names stay different.
 const (
-	longSegment = 254 // a shortened segment has 255 bytes, one more than any other
+	longSegment = 254 // a shortened segment has 255 bytes; all other segments are shorter
 	longName    = 800 // S3 allows 1,024 bytes; the last part of a log object's name has 150
 )
 
-// shortenName returns name. If a segment or the name is too long, its end is replaced by a
-// digest. A shortened segment has a length of its own. A shortened name
-// ends in a segment that begins with "~".
+// shortenName returns name with long ends replaced by digests. A segment that is too long gets a digest, and then has
+// 255 bytes, unlike any other segment. A name that is still too long gets a last segment with "~" and a digest.
 func shortenName(name string) string {
 	if len(name) <= longSegment {
 		return name
@@ -61,12 +60,12 @@ func digest(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// checkName returns an error if the literal part of names is invalid: a prefix followed by
-// a template. option names both.
+// checkName returns an error if the literals of names are invalid. A name is a prefix, followed by a template and end.
+// option names the options of both in the error.
 func checkName(option, prefix string, t *template.Template, end string) error {
 	name := prefix
 	if t != nil {
-		name += strings.Join(t.Literals(), "x") // values are never empty
+		name += strings.Join(t.Literals(), "x") // values are never empty, so x stands for a value
 	}
 	name += end
 	problem := nameProblem(name)
@@ -79,8 +78,8 @@ func checkName(option, prefix string, t *template.Template, end string) error {
 	return fmt.Errorf("archive: %s %q %s", option, strings.TrimSuffix(name, end), problem)
 }
 
-// nameProblem returns what is wrong with a name; "" if a server and a file system can hold it once it is shortened. The
-// text has no part of the name.
+// nameProblem returns the reason why a name is invalid. It returns "" if a server and a file system can hold the name
+// after it is shortened. The reason does not contain text of the name.
 func nameProblem(name string) string {
 	switch {
 	case !utf8.ValidString(name):

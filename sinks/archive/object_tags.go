@@ -9,10 +9,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// TagTemplate is a tag of every object, with a value from a template.
+// TagTemplate is a tag that every object gets, with a value from a template.
 type TagTemplate struct {
 	Key   string
-	Value *template.Template // with Log only text and {@table}, because an object has changes of many items
+	Value *template.Template // with Log only text and {@table}, because a log object has changes of many items
 }
 
 // Limits of S3 (Using object tags, Amazon S3 User Guide).
@@ -45,7 +45,7 @@ func checkTags(tags []TagTemplate, layout Layout) error {
 	return nil
 }
 
-// tagsOf returns the tags for the object of a change, without tags whose value is missing.
+// tagsOf returns the tags for the object of a change. It leaves out tags whose value is missing.
 func (s *Sink) tagsOf(scope template.Scope) ([]Tag, error) {
 	if len(s.o.Tags) == 0 {
 		return nil, nil
@@ -63,9 +63,8 @@ func (s *Sink) tagsOf(scope template.Scope) ([]Tag, error) {
 	return tags, nil
 }
 
-// tagText returns text in the alphabet of tags, such that different texts stay different. Bytes
-// of other characters, and "=", become "=" and two hex digits. A text that is
-// too long is cut and ends in "==" and a digest.
+// tagText returns text in the alphabet of tags, so that different texts stay different. Each byte of another character,
+// and of "=", becomes "=" and two hex digits. A text that is too long is cut, and ends in "==" and a digest.
 func tagText(text string) string {
 	whole := text
 	var b strings.Builder

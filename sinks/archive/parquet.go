@@ -10,8 +10,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive/internal/columnar"
 )
 
-// parquetBody builds a Parquet object. Rows are encoded as they are
-// added.
+// parquetBody builds a Parquet object. It encodes rows as they are added.
 type parquetBody struct {
 	versionRange
 	writer *columnar.Writer
@@ -93,8 +92,8 @@ func (b *parquetBody) image(f columnar.Field, m item.Image) {
 	}
 }
 
-// set sets a cell to the text that the function appends. If the buffer grows, earlier cells stay
-// in the old one.
+// set sets a cell to the text that the function text appends. If the buffer grows, the texts of earlier cells stay in
+// the old buffer.
 func (b *parquetBody) set(f columnar.Field, text func([]byte) []byte) {
 	start := len(b.text)
 	b.text = text(b.text)

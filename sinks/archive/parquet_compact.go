@@ -11,10 +11,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive/internal/columnar"
 )
 
-// Parquet objects are compacted row by row. A row is passed through a reading as encoded bytes, in place of
-// a line.
+// A compaction copies Parquet objects row by row. While it reads, an encoded row takes the place of a line.
 
-// parquetSchema is what Parquet objects must share to be merged.
+// parquetSchema has the settings that Parquet objects must share to be merged.
 type parquetSchema struct {
 	columns []string // configured columns
 	plain   bool
@@ -28,7 +27,7 @@ func schemaOf(ctx context.Context, s Store, name string) (parquetSchema, error) 
 	return parquetSchema{r.rows.Extra(), r.rows.Plain()}, r.close()
 }
 
-// rowRun reads the rows of a Parquet object in encoded form.
+// rowRun reads the rows of a Parquet object as encoded rows.
 type rowRun struct{ *parquetRun }
 
 func (r rowRun) next(ctx context.Context) (Entry, error) {

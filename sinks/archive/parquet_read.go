@@ -31,7 +31,7 @@ func openParquet(ctx context.Context, s Store, name string, tableInKey bool) (*p
 	return r, nil
 }
 
-// openRanges returns the end of an object, its size, and a function that reads the rest.
+// openRanges returns the last bytes of an object, its size, and a function that reads other bytes.
 func openRanges(ctx context.Context, s Store, name string) (tail []byte, size int64, fetch columnar.Fetch, err error) {
 	if ranger, ok := s.(Ranger); ok {
 		tail, size, err = getRange(ctx, ranger, name, -columnar.TailBytes, columnar.TailBytes)
@@ -53,7 +53,7 @@ func openRanges(ctx context.Context, s Store, name string) (tail []byte, size in
 	}, nil
 }
 
-// nextRow returns the next row. It is valid until the next call.
+// nextRow returns the next row, which is valid until the next call.
 func (r *parquetRun) nextRow(ctx context.Context) (columnar.Row, error) {
 	row, err := r.rows.Next(ctx)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -83,7 +83,7 @@ func appendRowRecord(dst []byte, row columnar.Row) ([]byte, error) {
 	text := func(f columnar.Field) string { return string(row[f].Text) }
 	c := record.Change{
 		EventName: text(columnar.EventName),
-		Sequence:  cmp.Or(text(columnar.Sequence), "0"), // a backfilled state has none
+		Sequence:  cmp.Or(text(columnar.Sequence), "0"), // a backfilled change has no sequence number
 		EventID:   text(columnar.EventID),
 		StreamARN: text(columnar.StreamARN),
 		Table:     text(columnar.Table),
@@ -113,7 +113,7 @@ func appendRowRecord(dst []byte, row columnar.Row) ([]byte, error) {
 	return record.AppendRecord(dst, &c), nil
 }
 
-// imageOf reads an image of a row, if there is one.
+// imageOf sets an image to the image of a row. It leaves the image as it is if the row has none.
 func imageOf(row columnar.Row, f columnar.Field, to *item.Image) (err error) {
 	if !row[f].Set {
 		return nil
@@ -124,7 +124,7 @@ func imageOf(row columnar.Row, f columnar.Field, to *item.Image) (err error) {
 	return nil
 }
 
-// appendPlainRow appends the line that appendPlain wrote for the row's change.
+// appendPlainRow appends the line that appendPlain wrote for the change of the row.
 func appendPlainRow(dst []byte, row columnar.Row) []byte {
 	member := func(name string, f columnar.Field) { dst = appendMember(dst, name, string(row[f].Text)) }
 	image := func(f columnar.Field) {

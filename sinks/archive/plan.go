@@ -13,13 +13,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// Kind is the kind of an archived change.
+// Kind says what a change did to its item.
 type Kind string
 
-// The kinds of changes. Each change has one.
+// The kinds of changes. Each change has exactly one kind.
 const (
 	TTLDelete  Kind = "ttl_delete"  // the item expired
-	UserDelete Kind = "user_delete" // the item was removed otherwise
+	UserDelete Kind = "user_delete" // the item was removed, but did not expire
 	AnyChange  Kind = "change"      // the item exists after the change
 )
 
@@ -34,21 +34,21 @@ func KindOf(c *record.Change) Kind {
 	return AnyChange
 }
 
-// ReasonKind is the reason for changes whose kind is not archived.
+// ReasonKind is the reason for ignoring a change whose kind is not archived.
 const ReasonKind = "kind"
 
 // Put is the planned write of one change.
 type Put struct {
-	Folder string // folder of the object with Log, "" or ending in "/"
+	Folder string // folder of the object with Log; "" or ending in "/"
 	Name   string // name of the object with PerItem
 	Tags   []Tag  // tags of the object with PerItem
 	Kind   Kind
 
-	Columns []item.Value // values of Options.Columns, after masking
+	Columns []item.Value // values of Options.Columns, masked
 	sink    *Sink
 }
 
-// String returns the text in `explain`.
+// String returns the text that `explain` prints.
 func (p *Put) String() string {
 	switch {
 	case p.Name != "" && p.sink != nil && p.sink.newestOnly:
@@ -76,7 +76,7 @@ func (p *Put) String() string {
 	return string(b)
 }
 
-// shortAge returns a duration without units that are 0: 5m, 1h30m.
+// shortAge returns the text of a duration without units that are 0, such as 5m or 1h30m.
 func shortAge(d time.Duration) string {
 	s := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {
@@ -87,7 +87,7 @@ func shortAge(d time.Duration) string {
 	return s
 }
 
-// Plan sets the folder or the object of a change.
+// Plan sets the Put of a change, with its folder or its object.
 func (s *Sink) Plan(d *pipeline.Delivery) error {
 	kind := KindOf(d.Change)
 	if !slices.Contains(s.o.Kinds, kind) {
@@ -98,7 +98,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		d.Ops = append(d.Ops, p)
 		return nil
 	}
-	p := new(Put) // the sink keeps this Put, so it is not allocated in the arena of the page
+	p := new(Put) // putCache keeps this Put, so it is not allocated in the arena of the page
 	if !s.recent.timeOnly {
 		p = pipeline.Alloc[Put](d)
 	}
@@ -134,7 +134,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	return nil
 }
 
-// objectName returns the name of a PerItem object.
+// objectName returns the name of a change's PerItem object.
 func (s *Sink) objectName(c *record.Change, scope template.Scope) (string, error) {
 	appendKey := s.o.Key.AppendObjectKey
 	if s.o.RawNames {

@@ -11,44 +11,41 @@ import (
 	"time"
 )
 
-// ReadOptions select what is read.
+// ReadOptions select the objects and the changes to read.
 type ReadOptions struct {
-	Prefix     string // beginning of the object names. Default: all
-	TableInKey bool   // keys begin with their table, see DecoderOptions.TableInKey
+	Prefix     string // beginning of the object names. Default: all objects
+	TableInKey bool   // keys begin with their table; see DecoderOptions.TableInKey
 
-	// From and To limit the creation times of changes: at or after From, before To. A
-	// change without a time is always included. Objects written before From are not
-	// opened. Zero means no limit.
+	// From and To limit the creation times of changes: from From on, and before To. A change without a time is always
+	// included. Objects that were written before From are not opened. The zero time means no limit.
 	From, To time.Time
 
-	TempDir  string             // folder for data that does not fit into memory; removed at the end. Default: os.TempDir
+	TempDir  string             // folder for data beyond Memory; its files are removed at the end. Default: os.TempDir
 	Memory   int64              // bytes of changes in memory before they are written to TempDir. Default: 32 MiB
-	Progress func(ReadProgress) // called after each object, not concurrently. Default: nothing is called
+	Progress func(ReadProgress) // called after each object, not concurrently. Default: no call
 
-	rows bool // return encoded rows as lines of Parquet objects
+	rows bool // the lines of Parquet objects are encoded rows, for a compaction
 }
 
-// ReadProgress is the progress of a reading.
+// ReadProgress is the progress of reading an archive.
 type ReadProgress struct {
 	Objects, Bytes int64 // number of opened objects, and their sizes
 	Skipped        int64 // number of objects that are too old for From
 }
 
-// skew is the largest clock difference between the source of changes and the store of objects.
+// skew is the largest difference between the clocks of the changes' source and of the store.
 const skew = 5 * time.Minute
 
-// Read yields every archived change once, sorted by item key and version. A yielded error ends the
-// sequence. If Kinesis delivered a change twice with different sequence numbers,
-// Read yields the first.
+// Read yields every archived change once, sorted by item key and version. The sequence ends after the first error. If
+// Kinesis delivered a change twice with different sequence numbers, Read yields the first of the two.
 //
-// It needs about 150 MB at most, for any number and size of objects:
-// small objects are loaded, sorted, and written to TempDir if there are many. Large
-// objects are sorted already, and are merged as streams, in several rounds if
-// there are many. If objects must be restored first, one
-// [*FrozenError] lists all of them, before the first change.
+// Read needs about 150 MB at most, for any number and size of objects. It loads and sorts small objects, and writes
+// them to TempDir if there are many. Large objects are already sorted, so it merges them as streams, in several rounds
+// if there are many. If objects must be restored first, Read yields one [*FrozenError] that lists all of them, before
+// the first change.
 //
-// Objects that are written or compacted during a reading may be missing, or end it
-// with an error: read an archive when nothing writes to it.
+// Objects that are written or compacted while Read runs may be missing, or end the reading with an error. So an archive
+// should be read when nothing writes to it.
 func Read(ctx context.Context, l Lister, o ReadOptions) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for same, err := range readGroups(ctx, l, o, l.List(ctx, o.Prefix)) {
@@ -67,8 +64,7 @@ func Read(ctx context.Context, l Lister, o ReadOptions) iter.Seq2[Entry, error] 
 	}
 }
 
-// readGroups yields the entries of objects, grouped by item and version.
-// A group is valid until the next one.
+// readGroups yields the entries of objects, grouped by item and version. A group is valid until the next group.
 func readGroups(ctx context.Context, s Store, o ReadOptions, infos iter.Seq2[Info, error]) iter.Seq2[[]Entry, error] {
 	return func(yield func([]Entry, error) bool) {
 		g := &runBuilder{store: s, o: o, spills: &spills{dir: o.TempDir}}
@@ -104,8 +100,8 @@ func readGroups(ctx context.Context, s Store, o ReadOptions, infos iter.Seq2[Inf
 	}
 }
 
-// mostComplete returns the entry with the most information about a version: a record of a history rather than one of
-// an archive of newest versions, and either rather than plain JSON.
+// mostComplete returns the entry with the most information about a version. A record of an item's history comes first,
+// then a record of an archive of newest versions, then plain JSON.
 func mostComplete(same []Entry) Entry {
 	if len(same) == 0 {
 		return Entry{}
@@ -139,7 +135,7 @@ func (o ReadOptions) includesEntry(e Entry) (bool, error) {
 	return !t.Before(o.From) && (o.To.IsZero() || t.Before(o.To)), nil
 }
 
-// tooOld reports whether an object was written before From, so that it has no change to return.
+// tooOld reports whether an object was written before From. Such an object has no change to return.
 func (o ReadOptions) tooOld(info Info) bool {
 	return !o.From.IsZero() && !info.Modified.IsZero() && info.Modified.Before(o.From.Add(-skew))
 }

@@ -9,11 +9,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// putCache caches the last Put of a log if that depends on the change's time only. A
-// stream has times in seconds, so thousands of changes share one time and one
-// Put, which is never changed.
+// putCache caches the last Put of a log if a Put depends only on the kind and the time of the change. The times of a
+// stream are in seconds, so thousands of changes have the same time and can share a Put. A cached Put is never changed.
 type putCache struct {
-	timeOnly bool // a Put depends on kind and time only
+	timeOnly bool // a Put depends only on kind and time; if false, the cache is not used
 	last     atomic.Pointer[recentPut]
 }
 
@@ -22,7 +21,7 @@ type recentPut struct {
 	at  time.Time
 }
 
-// timeOnly reports whether the Puts of a sink depend on kind and time only.
+// timeOnly reports whether the Puts of a sink depend only on kind and time.
 func (s *Sink) timeOnly() bool {
 	return s.o.Layout == Log && len(s.o.Columns) == 0 && (s.o.Partition == nil || dependsOnTimeOnly(s.o.Partition))
 }
@@ -31,7 +30,7 @@ func dependsOnTimeOnly(t *template.Template) bool {
 	return !slices.ContainsFunc(t.Placeholders(), func(p template.Placeholder) bool { return p.Name != "@time" })
 }
 
-// lookup returns the cached Put for c, or nil.
+// lookup returns the cached Put for c; nil if there is none.
 func (r *putCache) lookup(kind Kind, c *record.Change) *Put {
 	if !r.timeOnly {
 		return nil
@@ -42,7 +41,7 @@ func (r *putCache) lookup(kind Kind, c *record.Change) *Put {
 	return nil
 }
 
-// store caches the Put of c.
+// store caches p, the Put of c.
 func (r *putCache) store(p *Put, c *record.Change) {
 	if r.timeOnly {
 		r.last.Store(&recentPut{p, c.Time})

@@ -19,13 +19,13 @@ const Partition = "archive"
 // SourceOptions configure a Source.
 type SourceOptions struct {
 	Store     Lister                // required
-	Read      ReadOptions           // what is read
+	Read      ReadOptions           // selects the changes
 	Decoder   record.DecoderOptions // options of the decoder; TableInKey must equal that of Read
 	PageBytes int                   // size of the pages. Default: 1 MiB
 }
 
-// Source replays an archive, in the order of [Read]. Read is for one goroutine; Progress is safe for
-// concurrent use.
+// Source replays an archive in the order of [Read]. Only one goroutine may call Read. Progress is safe for concurrent
+// use.
 type Source struct {
 	o       SourceOptions
 	decoder *record.Decoder
@@ -33,7 +33,7 @@ type Source struct {
 	next    func() ([]Entry, error, bool)
 	stop    func()
 	pages   int
-	endErr  error // result of the last read
+	endErr  error // error of the last Read; all later calls return it
 
 	mu       sync.Mutex
 	progress ReadProgress
@@ -49,7 +49,7 @@ var ErrPlain = errs.New(
 var ErrNewestOnly = errs.New("archive: it was written with a key without {@version}, so it holds the newest change " +
 	"of each item alone; only an archive with every change replays: layout: log, or a key with {@version}")
 
-// NewSource returns a source. It does not read yet. The caller must close it.
+// NewSource returns a source. It does not read yet. The caller must close the source.
 func NewSource(o SourceOptions) (*Source, error) {
 	if o.Store == nil {
 		return nil, errors.New("archive: Store is nil: give the store that holds the objects")
@@ -74,8 +74,8 @@ func NewSource(o SourceOptions) (*Source, error) {
 	return s, nil
 }
 
-// Read returns the next page, undecoded, and io.EOF after the last. The first call sorts all
-// small objects, so it may take long. If ctx ends during a call, all later calls fail.
+// Read returns the next page, undecoded, and io.EOF after the last page. The first call sorts all small objects, so it
+// may take long. If ctx ends during a call, all later calls fail.
 func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 	if s.endErr != nil {
 		return nil, s.endErr
@@ -113,7 +113,7 @@ func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 	}, nil
 }
 
-// replayable returns an error if a line is not a record of a history.
+// replayable returns an error if a line cannot be replayed, because it is not a record of an item's history.
 func replayable(line []byte) error {
 	switch {
 	case isPlain(line):
@@ -124,14 +124,14 @@ func replayable(line []byte) error {
 	return nil
 }
 
-// Progress returns the progress of reading objects.
+// Progress returns the progress of opening objects.
 func (s *Source) Progress() ReadProgress {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.progress
 }
 
-// Close ends the reading and removes its files on disk.
+// Close ends the reading, and removes its files on disk.
 func (s *Source) Close() error {
 	s.cancel(io.ErrClosedPipe)
 	s.stop()

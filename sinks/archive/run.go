@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/bounded"
 )
 
-// openRun opens an object as a run.
+// openRun opens an object as a run, a sorted sequence of entries.
 func openRun(ctx context.Context, s Store, name string, tableInKey bool) (run, error) {
 	f, log := formatOf(name)
 	switch {
@@ -35,7 +35,7 @@ type logRun struct {
 type entries struct {
 	name       string
 	tableInKey bool
-	last       Entry // zero at first
+	last       Entry // the entry before; zero at first
 }
 
 // parse returns the entry of the next line.
@@ -44,7 +44,7 @@ func (r *entries) parse(line []byte) (Entry, error) {
 	return r.accept(e, err)
 }
 
-// accept returns e if it follows the last entry, and otherwise an error.
+// accept returns e if it is not before the last entry, and otherwise an error.
 func (r *entries) accept(e Entry, err error) (Entry, error) {
 	if err == nil && r.last.Line != nil && compareEntries(r.last, e) > 0 {
 		err = errs.New(
@@ -106,7 +106,7 @@ func (r *memoryRun) next(context.Context) (Entry, error) {
 
 func (r *memoryRun) close() error { return nil }
 
-// openItem reads an object of one change.
+// openItem reads an object of one change, and returns a run with its entry.
 func openItem(ctx context.Context, s Store, name string, tableInKey bool) (run, error) {
 	body, err := s.Get(ctx, name)
 	if err != nil {

@@ -15,15 +15,15 @@ import (
 
 // Limits of a reading.
 const (
-	smallObject = 128 << 10 // compressed bytes, perhaps 50 times that in memory; larger objects are merged as streams
+	smallObject = 128 << 10 // compressed bytes, up to 50 times as much in memory; larger objects are streamed
 	batchCount  = 64        // number of small objects that are loaded together
-	batchBytes  = 512 << 10 // compressed
-	loaders     = 8         // number of parallel loads among those
-	openCost    = 64        // largest total cost of open streams
+	batchBytes  = 512 << 10 // total size of these objects, in compressed bytes
+	loaders     = 8         // number of these objects that are loaded concurrently
+	openCost    = 64        // largest total of openMegabytes of open objects
 )
 
-// openMegabytes returns the approximate memory of an open object in megabytes. A Parquet reader holds one row
-// group.
+// openMegabytes returns the approximate memory of an open object in megabytes. A Parquet reader keeps a whole row group
+// in memory.
 func openMegabytes(name string) int {
 	if f, _ := formatOf(name); f == Parquet {
 		return 16
@@ -31,7 +31,8 @@ func openMegabytes(name string) int {
 	return 1
 }
 
-// runBuilder turns any number of objects into sorted runs: in memory, on disk, or streamed from large objects.
+// runBuilder turns any number of objects into sorted runs. A run is in memory, on disk, or streamed from a large
+// object.
 type runBuilder struct {
 	store    Store
 	o        ReadOptions
@@ -41,7 +42,7 @@ type runBuilder struct {
 	entries  []Entry
 	bytes    int64
 	large    []Info // large objects to open
-	cost     int    // cost of large
+	cost     int    // total of openMegabytes of large
 	frozen   []Frozen
 	progress ReadProgress
 }
@@ -80,7 +81,7 @@ func (g *runBuilder) build(ctx context.Context, infos iter.Seq2[Info, error]) (*
 	return m, nil
 }
 
-// isFrozen reports whether objects of a storage class may need a restore.
+// isFrozen reports whether objects of a storage class may have to be restored before they can be read.
 func isFrozen(class string) bool {
 	return class == "GLACIER" || class == "DEEP_ARCHIVE" || class == "INTELLIGENT_TIERING"
 }
@@ -91,7 +92,7 @@ func (g *runBuilder) add(ctx context.Context, info Info) error {
 		g.progress.Skipped++
 		g.reportProgress()
 		return nil
-	case info.Size <= smallObject || isFrozen(info.Class): // a frozen object must be reported before the first entry
+	case info.Size <= smallObject || isFrozen(info.Class): // all frozen objects must be reported before the first entry
 		g.batch = append(g.batch, info)
 		g.waiting += info.Size
 		if len(g.batch) < batchCount && g.waiting < batchBytes {
@@ -146,12 +147,12 @@ func (g *runBuilder) openRun(ctx context.Context, info Info) (run, error) {
 	return &boundedRun{r, g.o}, nil
 }
 
-// load loads the queued small objects. After the first frozen object, the others are only checked:
-// the error then names all frozen objects.
+// load loads the queued small objects. After the first frozen object it only checks whether the other objects are
+// frozen, so that the error names all frozen objects.
 func (g *runBuilder) load(ctx context.Context) error {
 	type loaded struct {
 		entries []Entry
-		later   bool // it is large, and not frozen
+		later   bool // the object is large, and not frozen: it is queued
 	}
 	batch := g.batch
 	g.batch, g.waiting = nil, 0
@@ -198,7 +199,7 @@ func (g *runBuilder) checkFrozen(ctx context.Context, info Info) error {
 	return body.Close()
 }
 
-// read reads an object into memory, without decoded changes.
+// read reads an object into memory, as entries without decoded changes.
 func (g *runBuilder) read(ctx context.Context, info Info) (entries []Entry, err error) {
 	r, err := g.openRun(ctx, info)
 	if err != nil {
@@ -220,13 +221,13 @@ func (g *runBuilder) read(ctx context.Context, info Info) (entries []Entry, err 
 	}
 }
 
-// copyEntry copies an entry without its change, whose strings would keep a whole page in memory.
+// copyEntry copies an entry without its change, because the strings of the change would keep a whole page in memory.
 func copyEntry(e Entry) (Entry, error) {
 	v, err := record.ParseVersion(e.Version.String())
 	return Entry{Key: item.Key(strings.Clone(string(e.Key))), Version: v, Line: slices.Clone(e.Line)}, err
 }
 
-// entryBytes is the approximate size of an entry without its strings.
+// entryBytes is the approximate memory of an entry without its strings.
 const entryBytes = 250
 
 func (g *runBuilder) keepEntries(ctx context.Context, entries []Entry) error {
@@ -261,7 +262,7 @@ func (g *runBuilder) reportProgress() {
 	}
 }
 
-// boundedRun returns only the entries within the time bounds.
+// boundedRun returns only the entries within the time bounds of o.
 type boundedRun struct {
 	run
 	o ReadOptions

@@ -16,11 +16,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// spillFanIn is the number of spills that are merged at once. Each needs about a megabyte.
+// spillFanIn is the number of spills that are merged together. Each open spill needs about a megabyte.
 const spillFanIn = 32
 
-// spills are sorted runs on disk that exist during one reading. If a level has many runs, they are merged into one run
-// of the next level. So each entry is written a few times at most.
+// spills are sorted runs on disk that exist during one reading. They have levels. If a level has spillFanIn runs, they
+// are merged into one run of the next level. So each entry is written only a few times.
 type spills struct {
 	dir    string // parent of folder
 	folder string // "" until it is created
@@ -28,7 +28,7 @@ type spills struct {
 	n      int
 }
 
-// put writes the remaining entries of m to disk, as a run of a level.
+// put writes the remaining entries of m to disk, as a run of the level.
 func (s *spills) put(ctx context.Context, m *merge, level int) error {
 	path, err := s.write(ctx, m)
 	if err != nil || path == "" {
@@ -44,7 +44,7 @@ func (s *spills) put(ctx context.Context, m *merge, level int) error {
 	return s.mergeUp(ctx, level)
 }
 
-// mergeUp merges the runs of a level into one run of the next.
+// mergeUp merges the runs of a level into one run of the next level.
 func (s *spills) mergeUp(ctx context.Context, level int) error {
 	m := &merge{}
 	defer m.close()
@@ -55,7 +55,7 @@ func (s *spills) mergeUp(ctx context.Context, level int) error {
 	return s.put(ctx, m, level+1)
 }
 
-// openRuns opens all runs, at most spillFanIn. It merges the runs of lower levels first.
+// openRuns opens all runs, at most spillFanIn. Before, it merges the runs of all but the last level.
 func (s *spills) openRuns(ctx context.Context, m *merge) error {
 	for level := 0; level < len(s.levels)-1; level++ { // a merge may add a level
 		if len(s.levels[level]) == 0 {
@@ -85,7 +85,7 @@ func (s *spills) write(ctx context.Context, m *merge) (path string, err error) {
 		return "", nil
 	}
 	if s.folder == "" {
-		if s.folder, err = os.MkdirTemp(s.dir, "tablewake-archive-*"); err != nil { // readable by its owner only
+		if s.folder, err = os.MkdirTemp(s.dir, "tablewake-archive-*"); err != nil { // only its owner can read it
 			return "", fmt.Errorf("archive: make a folder for what does not fit into memory: %w", err)
 		}
 	}
@@ -139,7 +139,7 @@ func (s *spills) openOne(ctx context.Context, m *merge, path string) error {
 	return m.add(ctx, &spillRun{file: f, plain: z, in: bufio.NewReader(z)})
 }
 
-// close removes everything.
+// close removes all files.
 func (s *spills) close() error {
 	if s.folder == "" {
 		return nil

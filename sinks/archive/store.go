@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// ErrExists means that an object of this name exists already.
+// ErrExists means that an object of this name already exists.
 var ErrExists = errs.New("archive: the object exists")
 
-// ErrNoObject means that there is no object of this name.
+// ErrNoObject means that no object of this name exists.
 var ErrNoObject = errs.New("archive: no such object")
 
 // Object is an object to write.
@@ -18,11 +18,11 @@ type Object struct {
 	Name        string
 	Body        []byte // the store may read it until Put returns
 	ContentType string // media type: "application/zstd"
-	Tags        []Tag  // at most 10, in S3's alphabet; a store without tags ignores them
-	Identity    string // digest of item and version for a PerItem object of one change; "" for others
+	Tags        []Tag  // at most 10, in S3's alphabet; a store that has no tags ignores them
+	Identity    string // digest of item and version, for a PerItem object of one change; "" for other objects
 
-	// Item and Version are those of an object with the newest version of its item, in ASCII; "" for others. Item is the
-	// item's key, or its beginning and a digest.
+	// Item and Version belong to an object with the newest version of its item, in ASCII. They are "" for other
+	// objects. Item is the item's key, or the beginning of a long key with a digest.
 	Item, Version string
 }
 
@@ -31,13 +31,12 @@ type Tag struct{ Key, Value string }
 
 // Store stores objects. Its methods are called concurrently.
 //
-// Put writes an object that does not exist yet, and blocks until it is durable.
-// If the name exists, Put changes nothing and returns ErrExists, like S3 with
-// If-None-Match: *. This also holds for two concurrent writers. An error marked by
-// pipeline.Transient is retried.
+// Put writes an object that does not exist yet, and blocks until it is durable. If an object of the name exists, Put
+// changes nothing and returns ErrExists, like S3 with If-None-Match: *. The same holds for the second of two concurrent
+// writers. The caller retries an error that is marked by pipeline.Transient.
 //
-// Get opens an object. It returns ErrNoObject, or a [*FrozenError] if the object must
-// be restored first.
+// Get opens an object. It returns ErrNoObject if the object does not exist, or a [*FrozenError] if it must be restored
+// first.
 type Store interface {
 	Put(ctx context.Context, o Object) error
 	Get(ctx context.Context, name string) (io.ReadCloser, error)
@@ -46,12 +45,12 @@ type Store interface {
 // Stored describes a stored object.
 type Stored struct {
 	Identity, Item, Version string // as in Object; "" if the object was written without them
-	Content                 []byte // content of the object, if the store keeps none of these
+	Content                 []byte // content of the object, if the store does not keep Identity, Item and Version
 	Tag                     string // differs after each write of the object
 }
 
-// Describer is a store that describes an object, even one that cannot be read at once, as in GLACIER. Describe returns
-// ErrNoObject if there is none. A described object is durable.
+// Describer is a store that describes an object, even one that cannot be read at once, such as one in GLACIER. Describe
+// returns ErrNoObject if the object does not exist. An object that Describe returns is durable.
 type Describer interface {
 	Describe(ctx context.Context, name string) (Stored, error)
 }
@@ -59,8 +58,8 @@ type Describer interface {
 // Replacer is a store that replaces objects.
 //
 // Replace writes o in place of the object that Describe described, and blocks until it is durable. If the object was
-// written or removed since, Replace changes nothing and returns ErrExists or ErrNoObject. This also holds for two
-// concurrent writers. An error marked by pipeline.Transient is retried.
+// written or removed after that, Replace changes nothing and returns ErrExists or ErrNoObject. The same holds for the
+// second of two concurrent writers. The caller retries an error that is marked by pipeline.Transient.
 type Replacer interface {
 	Describer
 	Replace(ctx context.Context, o Object, stored Stored) error
@@ -71,14 +70,14 @@ type Info struct {
 	Name     string
 	Size     int64     // bytes, compressed
 	Modified time.Time // time of the write
-	Class    string    // storage class in S3's words; "" if the store has none
+	Class    string    // storage class in S3's words; "" if the store has no classes
 }
 
 // Lister is a store that can list its objects.
 type Lister interface {
 	Store
 
-	// List yields the objects whose names start with prefix, sorted by the
-	// bytes of their names. A yielded error ends the sequence.
+	// List yields the objects whose names start with prefix, sorted by the bytes of their names. The sequence ends
+	// after the first error.
 	List(ctx context.Context, prefix string) iter.Seq2[Info, error]
 }

@@ -31,7 +31,7 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	return s.writeLog(ctx, ds)
 }
 
-// objectGroup identifies the changes of a batch that go into one object. table is set if tags name the table.
+// objectGroup identifies the changes of a batch that go into one object. table is "" unless tags name the table.
 type objectGroup struct{ folder, table string }
 
 // groupOf returns the group of a delivery with the Put p.
@@ -78,7 +78,7 @@ func (s *Sink) writeLog(ctx context.Context, ds []pipeline.Delivery) error {
 	return failed.OrNil()
 }
 
-// plannedPut returns the Put of a delivery, or nil.
+// plannedPut returns the Put of a delivery; nil if the delivery has none.
 func plannedPut(d *pipeline.Delivery) *Put {
 	if len(d.Ops) != 1 {
 		return nil
@@ -120,7 +120,7 @@ func (s *Sink) buildObject(folder string, ds []pipeline.Delivery, indexes []int)
 	return o, body.finish(&o, folder)
 }
 
-// objectWriter builds an object of a log, change by change. The caller must call free.
+// objectWriter builds an object of a log, change by change. The caller must call free at the end.
 type objectWriter interface {
 	add(c *record.Change, columns []item.Value) error
 	finish(o *Object, folder string) error
@@ -138,7 +138,7 @@ func (s *Sink) newObject() (objectWriter, error) {
 	return &jsonlChanges{jsonlBody: b, images: s.o.Images}, nil
 }
 
-// jsonlChanges is a jsonlBody for changes.
+// jsonlChanges adds changes to a jsonlBody.
 type jsonlChanges struct {
 	*jsonlBody
 	images LineFormat
@@ -152,7 +152,7 @@ func (l *jsonlChanges) add(c *record.Change, _ []item.Value) (err error) {
 	return l.jsonlBody.add(l.line, c.Version)
 }
 
-// parallelItems is the number of parallel object writes of one Write.
+// parallelItems is the number of objects that one Write writes concurrently.
 const parallelItems = 16
 
 // writeItems writes one object for each change.
@@ -181,8 +181,8 @@ func (s *Sink) writeItem(ctx context.Context, d *pipeline.Delivery) error {
 	return s.checkSame(ctx, p.Name, d.Change)
 }
 
-// checkSame returns nil if the existing object is the same change. Its bytes may differ, since
-// the Streams API and Lambda write a record differently.
+// checkSame returns an error if the existing object is not the same change. The bytes of the same change may differ,
+// since the Streams API and Lambda write a record differently.
 func (s *Sink) checkSame(ctx context.Context, name string, c *record.Change) error {
 	if store, ok := s.o.Store.(Describer); ok {
 		stored, err := store.Describe(ctx, name)
@@ -222,7 +222,7 @@ func (s *Sink) checkSame(ctx context.Context, name string, c *record.Change) err
 	return nil
 }
 
-// changeDigest returns a digest of a change's key and version.
+// changeDigest returns a digest of the key and the version of a change.
 func changeDigest(c *record.Change) string {
 	return digest(string(c.Key) + "\x00" + versionIdentity(c))
 }

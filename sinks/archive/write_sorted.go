@@ -11,14 +11,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// A pass over a batch builds up to maxOpenObjects objects at once. Batches with more groups need
-// more passes, up to maxPasses.
+// A pass over a batch builds up to maxOpenObjects objects concurrently. A batch with more groups needs several passes,
+// up to maxPasses.
 const (
 	maxOpenObjects = 8
 	maxPasses      = 4
 )
 
-// After one of these errors, the caller calls Write instead.
+// WriteSorted returns these errors before it fails any change. The caller then calls Write instead.
 var (
 	errHiddenKeys    = errs.New("archive: a key attribute is hidden: the order of items is not that of their masked keys")
 	errTooManyGroups = errs.New("archive: the changes go into more objects than are made in order")
@@ -32,7 +32,8 @@ type sortedObject struct {
 	version record.Version
 }
 
-// WriteSorted writes the same objects as Write. The caller must pass the changes in the order of key and version.
+// WriteSorted writes the same objects as Write. The caller must pass the changes in the order of key and version. It
+// returns errors.ErrUnsupported with PerItem.
 func (s *Sink) WriteSorted(ctx context.Context, all iter.Seq2[*pipeline.Delivery, error]) error {
 	if s.o.Layout == PerItem {
 		return errors.ErrUnsupported
@@ -109,7 +110,7 @@ func (s *Sink) writeGroups(
 	return len(postponed) > 0, nil
 }
 
-// openSorted returns the object for the group of d.
+// openSorted returns a new object for the group of d.
 func (s *Sink) openSorted(d *pipeline.Delivery) (*sortedObject, error) {
 	o := &sortedObject{}
 	var err error

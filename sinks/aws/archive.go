@@ -33,8 +33,8 @@ func (b *Bundle) Archive(ctx context.Context, cfg *config.Config, s config.Sink)
 	})
 }
 
-// overflow returns the store of events that are too large for a message: the bucket of the first
-// archive, or that of dead letters. It is nil if there is neither.
+// overflow returns the store of events that are too large for a message: the bucket of the first archive, or that of
+// dead letters. It is nil if there is neither.
 func (b *Bundle) overflow(cfg *config.Config) (notifyaws.Overflow, error) {
 	bucket, dir := sinks.LargeEvents(cfg)
 	if bucket == "" {

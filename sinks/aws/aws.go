@@ -1,14 +1,13 @@
-// Package aws has the stores of a pipeline in AWS: views and state in DynamoDB, documents in
-// OpenSearch, archives and dead letters in S3, events in SQS, SNS and EventBridge.
+// Package aws has the stores of a pipeline in AWS: views and state in DynamoDB, documents in OpenSearch, archives and
+// dead letters in S3, events in SQS, SNS and EventBridge.
 //
 //	sdk, err := config.LoadDefaultConfig(ctx)
 //	stores := aws.Stores(sdk)
 //	defer stores.Close()
 //	p, err := sinks.Assemble(ctx, cfg, stores)
 //
-// The variables and files of the SDK name the services (AWS_REGION, AWS_PROFILE,
-// AWS_ENDPOINT_URL_DYNAMODB and so on). A client tries a request twice; after that the pipeline
-// retries the changes.
+// The variables and files of the SDK name the services (AWS_REGION, AWS_PROFILE, AWS_ENDPOINT_URL_DYNAMODB and so on).
+// A client tries a request twice; after that the pipeline retries the changes.
 package aws
 
 import (
@@ -29,20 +28,19 @@ import (
 // Option changes a default of a Bundle.
 type Option func(*Bundle)
 
-// Create creates what is missing: tables with their keys, TTL and on-demand billing, buckets, queues,
-// topics and buses. Without it, something missing is an error. Indexes are always created.
+// Create creates what is missing: tables with their keys, TTL and on-demand billing, buckets, queues, topics and buses.
+// Without it, something missing is an error. Indexes are always created.
 func Create() Option { return func(b *Bundle) { b.createMissing = true } }
 
-// LookOnly opens stores without creating or checking tables, buckets, indexes, scripts and records.
-// The exception is the state table, which is created with [Create]. A pipeline over such stores
-// fails at the first that is missing.
+// LookOnly opens stores without creating or checking tables, buckets, indexes, scripts and records. The exception is
+// the state table, which is created with [Create]. A pipeline over such stores fails at the first that is missing.
 func LookOnly() Option { return func(b *Bundle) { b.lookOnly = true } }
 
 // WithLogger sets where stores log broken files. Default: no log.
 func WithLogger(l *slog.Logger) Option { return func(b *Bundle) { b.logger = l } }
 
-// Bundle opens the stores of a pipeline when its sinks need them. Sinks share stores if they can.
-// It is safe for concurrent use.
+// Bundle opens the stores of a pipeline when its sinks need them. Sinks share stores if they can. It is safe for
+// concurrent use.
 type Bundle struct {
 	sdk           aws.Config
 	createMissing bool
@@ -58,12 +56,12 @@ type Bundle struct {
 
 var _ sinks.Stores = (*Bundle)(nil)
 
-// attempts is how often a client sends a request before it returns an error. Two tries bridge a
-// lost connection. The pipeline does the other retries, because it knows keys and batches.
+// attempts is how often a client sends a request before it returns an error. Two tries bridge a lost connection. The
+// pipeline does the other retries, because it knows keys and batches.
 const attempts = 2
 
-// requestTimeout is the longest time of a request. The SDK has no limit, and an answer that never
-// comes would block its keys forever.
+// requestTimeout is the longest time of a request. The SDK has no limit, and an answer that never comes would block its
+// keys forever.
 const requestTimeout = time.Minute
 
 // Stores returns the stores that sdk reaches. It sends no request.
@@ -90,6 +88,5 @@ func Stores(sdk aws.Config, opts ...Option) *Bundle {
 	return b
 }
 
-// Close closes the stores, the last opened first. Call it after the pipeline's last Run; a second
-// call does nothing.
+// Close closes the stores, the last opened first. Call it after the pipeline's last Run; a second call does nothing.
 func (b *Bundle) Close() error { return b.opened.Close() }

@@ -16,8 +16,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
 
-// hasWritten reports whether the state records that the sink's output has begun. If its target is
-// missing then, the target was lost, and is not created.
+// hasWritten reports whether the state records that the sink's output has begun. If its target is missing then, the
+// target was lost, and is not created.
 func (b *Bundle) hasWritten(ctx context.Context, cfg *config.Config, s config.Sink) (bool, error) {
 	if cfg.State == nil {
 		return false, nil
@@ -30,8 +30,8 @@ func (b *Bundle) hasWritten(ctx context.Context, cfg *config.Config, s config.Si
 	return birth.Begun, err
 }
 
-// refuseLostTable returns a [state.LostError] if a table is missing and the state records that the
-// sink wrote to it. db reaches the table.
+// refuseLostTable returns a [state.LostError] if a table is missing and the state records that the sink wrote to it. db
+// reaches the table.
 func (b *Bundle) refuseLostTable(ctx context.Context, cfg *config.Config, t rowTable, db *statedynamo.DB) error {
 	begun, err := b.hasWritten(ctx, cfg, t.sink)
 	if err != nil || !begun || b.lookOnly {
@@ -49,8 +49,8 @@ func lostTarget(s config.Sink, err error) error {
 		"%s is missing, and the state knows what the sink wrote there: it was deleted (%v)", sinks.Target(s), err))
 }
 
-// refuseLostState returns a [state.LostError] if the state table is missing and output that was
-// written under it is there.
+// refuseLostState returns a [state.LostError] if the state table is missing and output that was written under it is
+// there.
 func (b *Bundle) refuseLostState(ctx context.Context, cfg *config.Config, db *statedynamo.DB) error {
 	_, err := db.Describe(ctx, cfg.State.Table.Name)
 	if !errors.Is(err, statedynamo.ErrNoTable) {

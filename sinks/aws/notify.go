@@ -47,8 +47,7 @@ func (b *Bundle) publisher(ctx context.Context, n *config.Notify, large notifyaw
 	return nil, errors.New("nothing is named that takes the events: add queue, topic or bus")
 }
 
-// fingerprinted is a publisher whose fingerprint is in the state table, because a queue cannot
-// store one.
+// fingerprinted is a publisher whose fingerprint is in the state table, because a queue cannot store one.
 type fingerprinted struct {
 	notify.Store
 	state.Fingerprints

@@ -17,8 +17,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
 
-// Search connects to the sink's server, and creates the sink's index unless the index is created on
-// demand.
+// Search connects to the sink's server, and creates the sink's index unless the index is created on demand.
 func (b *Bundle) Search(ctx context.Context, cfg *config.Config, s config.Sink) (search.Store, error) {
 	o, err := b.searchOptions(cfg, s)
 	if err != nil {

@@ -12,9 +12,8 @@ import (
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 )
 
-// SameRegion returns an error if the file gives a table's ARN and the ARN names another Region than
-// the clients of sdk use: calls with the table's name would not reach it. setting is the key in the
-// file.
+// SameRegion returns an error if the file gives a table's ARN and the ARN names another Region than the clients of sdk
+// use: calls with the table's name would not reach it. setting is the key in the file.
 func SameRegion(setting, table string, sdk aws.Config) error {
 	a, _ := arn.Parse(table) // a name has no Region
 	if a.Region == "" || a.Region == sdk.Region {
@@ -24,8 +23,8 @@ func SameRegion(setting, table string, sdk aws.Config) error {
 		"%s is %s, in another Region than this process (%s): run it in the table's Region (AWS_REGION), or name a table of this one", setting, table, sdk.Region)
 }
 
-// tableClient returns the client of a table. If the file gives the table's ARN, calls go to the
-// ARN's Region and use the ARN as the table's name, which also reaches a table of another account.
+// tableClient returns the client of a table. If the file gives the table's ARN, calls go to the ARN's Region and use
+// the ARN as the table's name, which also reaches a table of another account.
 func (b *Bundle) tableClient(t rowTable) statedynamo.Client {
 	a, err := arn.Parse(t.ARN)
 	if err != nil {
@@ -35,8 +34,8 @@ func (b *Bundle) tableClient(t rowTable) statedynamo.Client {
 	return &arnClient{c, t.Name, t.ARN}
 }
 
-// arnClient replaces a table's name by its ARN, in the calls for rows with tombstones in place.
-// CreateTable keeps the name, because an account creates only its own tables.
+// arnClient replaces a table's name by its ARN, in the calls for rows with tombstones in place. CreateTable keeps the
+// name, because an account creates only its own tables.
 type arnClient struct {
 	statedynamo.Client
 	name, arn string

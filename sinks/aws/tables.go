@@ -116,9 +116,8 @@ func (b *Bundle) checkTransaction(ctx context.Context, db *statedynamo.DB, t row
 	return err
 }
 
-// selfGuardedRows opens a table whose rows guard themselves, with their tombstones in place. The
-// table may be in another account or Region than the state table, and the file may name no state
-// table.
+// selfGuardedRows opens a table whose rows guard themselves, with their tombstones in place. The table may be in
+// another account or Region than the state table, and the file may name no state table.
 func (b *Bundle) selfGuardedRows(ctx context.Context, cfg *config.Config, t rowTable) (view.Store, error) {
 	o := statedynamo.Options{Client: b.tableClient(t), Table: "none", Pipeline: cfg.Name} // Table is never used
 	var db *statedynamo.DB
@@ -165,8 +164,7 @@ type tableMaker interface {
 	Check(ctx context.Context, t view.Table, k dynamo.KeyTypes) error
 }
 
-// makeTable creates a missing table of rows, or checks the existing one. With [LookOnly] it does
-// neither.
+// makeTable creates a missing table of rows, or checks the existing one. With [LookOnly] it does neither.
 func (b *Bundle) makeTable(ctx context.Context, store tableMaker, t view.Table, k dynamo.KeyTypes) error {
 	if b.lookOnly {
 		return nil
@@ -210,8 +208,7 @@ func keyType(cfg *config.Config, s config.Sink, t *template.Template) types.Scal
 	}
 }
 
-// resolveTypes replaces unknown types in k by those of the existing table, and by S if there is no
-// table.
+// resolveTypes replaces unknown types in k by those of the existing table, and by S if there is no table.
 func resolveTypes(
 	ctx context.Context, db *statedynamo.DB, table string, k dynamo.KeyTypes, attributes int,
 ) (dynamo.KeyTypes, error) {

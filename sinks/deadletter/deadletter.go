@@ -1,6 +1,5 @@
-// Package deadletter defines the format of dead letters: changes that could not be
-// delivered. A letter is one JSON object on one line, and contains everything that a redrive
-// needs.
+// Package deadletter defines the format of dead letters: changes that could not be delivered. A letter is one JSON
+// object on one line, and contains everything that a redrive needs.
 //
 // [Append] and [Parse] are the format, and [ID] identifies a letter. [Store] is what sinks/redrive reads;
 // deadletter/dir, deadletter/s3 and deadletter/sqs implement it.
@@ -25,8 +24,8 @@ import (
 // errs makes the errors of this package. Their redacted text holds no data.
 const errs = redact.Class("dead_letters")
 
-// line is the JSON of a letter. A record that is JSON is in Record, without
-// insignificant white space. Any other record is in Base64.
+// line is the JSON of a letter. A record that is JSON is in Record, without insignificant white space. Any other record
+// is in Base64.
 type line struct {
 	ID        string          `json:"id"`
 	Pipeline  string          `json:"pipeline,omitempty"`
@@ -55,10 +54,9 @@ type snapshot struct {
 	Kinesis   bool     `json:"kinesis,omitempty"`
 }
 
-// ID identifies a failed delivery: sink, item key and version of the change. If key or version
-// is unknown, the position of the record is used instead. If the record could not be decoded, its
-// bytes are included, since its key and version may be wrong. So the same letter of two runs has one ID. It has 32
-// hex digits.
+// ID identifies a failed delivery: sink, item key and version of the change. If key or version is unknown, the position
+// of the record is used instead. If the record could not be decoded, its bytes are included, since its key and version
+// may be wrong. So the same letter of two runs has one ID. It has 32 hex digits.
 func ID(l *pipeline.DeadLetter) string {
 	h := sha256.New()
 	part := func(s string) { fmt.Fprintf(h, "%d:%s,", len(s), s) }
@@ -77,8 +75,8 @@ func ID(l *pipeline.DeadLetter) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// compact returns the record as letters contain it: without insignificant white space if
-// it is JSON, otherwise unchanged.
+// compact returns the record as letters contain it: without insignificant white space if it is JSON, otherwise
+// unchanged.
 func compact(raw []byte) (record []byte, isJSON bool) {
 	if !utf8.Valid(raw) || !json.Valid(raw) {
 		return raw, false

@@ -12,8 +12,7 @@ type Dir string
 // Views returns the path of the SQLite file of all view tables and search indexes.
 func (d Dir) Views() string { return filepath.Join(string(d), "views.db") }
 
-// Witness returns the path of the file that distinguishes views.db from another one and from an
-// older copy.
+// Witness returns the path of the file that distinguishes views.db from another one and from an older copy.
 func (d Dir) Witness() string { return filepath.Join(string(d), "views.witness") }
 
 // Archive returns the folder of a bucket's objects.
@@ -29,8 +28,7 @@ func (d Dir) Events(sink string) string {
 // DeadLetters returns the folder of dead letters.
 func (d Dir) DeadLetters() string { return filepath.Join(string(d), "dead") }
 
-// fileName escapes a name to one segment of a path. Names of a valid configuration stay as they
-// are.
+// fileName escapes a name to one segment of a path. Names of a valid configuration stay as they are.
 func fileName(name string) string {
 	escaped := url.PathEscape(name)
 	if strings.Trim(escaped, ".") == "" {

@@ -1,6 +1,5 @@
-// Package local has the embedded stores of a pipeline in one folder, so that a pipeline runs
-// without a server. Views and search indexes are in SQLite; archives, events and dead letters are
-// in files.
+// Package local has the embedded stores of a pipeline in one folder, so that a pipeline runs without a server. Views
+// and search indexes are in SQLite; archives, events and dead letters are in files.
 //
 //	views.db               all view tables and search indexes, and the state
 //	views.witness          identifies the views.db of this folder
@@ -35,8 +34,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-// Stores opens the stores of a folder when a sink needs them. Sinks of one kind share a store. It
-// is safe for concurrent use.
+// Stores opens the stores of a folder when a sink needs them. Sinks of one kind share a store. It is safe for
+// concurrent use.
 type Stores struct {
 	dir    Dir
 	logger *slog.Logger
@@ -51,8 +50,8 @@ type Option func(*Stores)
 // WithLogger sets where stores log broken files. Default: no log.
 func WithLogger(l *slog.Logger) Option { return func(s *Stores) { s.logger = l } }
 
-// Open locks the folder against other processes until Close, and creates a missing folder. The
-// stores open later, when sinks need them.
+// Open locks the folder against other processes until Close, and creates a missing folder. The stores open later, when
+// sinks need them.
 func Open(dir string, opts ...Option) (*Stores, error) {
 	lock, err := lockFolder(dir, filelock.Exclusive)
 	if err != nil {
@@ -68,8 +67,7 @@ func Open(dir string, opts ...Option) (*Stores, error) {
 // Dir returns the folder, which knows the path of each store.
 func (s *Stores) Dir() Dir { return s.dir }
 
-// View opens views.db and creates the sink's table, so that the table can be read before its first
-// row.
+// View opens views.db and creates the sink's table, so that the table can be read before its first row.
 func (s *Stores) View(ctx context.Context, _ *config.Config, spec config.Sink) (view.Store, error) {
 	store, err := s.openViews(ctx)
 	if err != nil {
@@ -103,8 +101,8 @@ func (s *Stores) openViews(ctx context.Context) (*sqlite.Store, error) {
 	})
 }
 
-// Search opens views.db for the sink's indexes. It creates the index that the sink names, so that
-// the index can be searched before its first document.
+// Search opens views.db for the sink's indexes. It creates the index that the sink names, so that the index can be
+// searched before its first document.
 func (s *Stores) Search(ctx context.Context, cfg *config.Config, spec config.Sink) (search.Store, error) {
 	views, err := s.openViews(ctx)
 	if err != nil {
@@ -144,6 +142,6 @@ func (s *Stores) DeadLetters(context.Context, *config.Config) (pipeline.DeadLett
 	})
 }
 
-// Close closes every store, the last opened first, and unlocks the folder. Call it after the
-// pipeline's last Run; a second call does nothing.
+// Close closes every store, the last opened first, and unlocks the folder. Call it after the pipeline's last Run; a
+// second call does nothing.
 func (s *Stores) Close() error { return s.opened.Close() }

@@ -8,10 +8,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// appendCloudEvent appends e as a CloudEvent 1.0 in structured JSON. The extension
-// attribute "sequence" is the change's version: its text sorts the
-// changes of one subject. "old" and "new" are omitted from data if the event
-// has no such value. "attributes" has the values at paths of the item, and is omitted without paths.
+// appendCloudEvent appends e as a CloudEvent 1.0 in structured JSON. The extension attribute "sequence" is the change's
+// version: its text sorts the changes of one subject. "old" and "new" are omitted from data if the event has no such
+// value. "attributes" has the values at paths of the item, and is omitted without paths.
 func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *record.Change, s *Sink) []byte {
 	dst = append(dst, `{"specversion":"1.0"`...)
 	dst = appendMember(dst, "id", m.ID)
@@ -72,8 +71,7 @@ func (s *Sink) appendAttributes(dst []byte, c *record.Change) []byte {
 	return append(dst, '}')
 }
 
-// source returns the event's source as a URI reference: the stream's ARN, or
-// the table if the record has no stream.
+// source returns the event's source as a URI reference: the stream's ARN, or the table if the record has no stream.
 func source(c *record.Change) string {
 	switch {
 	case c.StreamARN != "":

@@ -1,10 +1,7 @@
-// Package notify publishes the events of a pipeline's detectors as
-// CloudEvents 1.0 in JSON.
+// Package notify publishes the events of a pipeline's detectors as CloudEvents 1.0 in JSON.
 //
-// Delivery is at least once. A repeated event has the same id
-// and the same bytes, except for its trace context: the
-// attributes traceparent and tracestate of CloudEvents' tracing extension. Events of TTL
-// deletes are not published.
+// Delivery is at least once. A repeated event has the same id and the same bytes, except for its trace context: the
+// attributes traceparent and tracestate of CloudEvents' tracing extension. Events of TTL deletes are not published.
 //
 // Sink.Plan builds the messages and Sink.Write publishes them through a [Store]: notify/aws or notify/jsonl.
 package notify
@@ -48,9 +45,8 @@ type Options struct {
 	Region string
 	Origin item.Path
 
-	// Mask hides attributes in the events' values, keys and subject. If it hides a
-	// key attribute, the event's id is made of the masked key. Default: nothing
-	// is hidden
+	// Mask hides attributes in the events' values, keys and subject. If it hides a key attribute, the event's id is
+	// made of the masked key. Default: nothing is hidden
 	Mask *mask.Mask
 }
 
@@ -63,12 +59,11 @@ const (
 
 // Store publishes messages.
 //
-// Publish blocks until every message is durable or has failed. A
-// *pipeline.BatchError names the failed messages by their index in ms; any other
-// error fails all of them. Only errors marked by pipeline.Transient or RetryAfter are
-// retried. Messages of one Key stay in order: after a failed message, the
-// later ones of its Key fail with a transient error. The store may use ms until Publish returns.
-// Publish is called concurrently, but never in two calls with one Key at a time.
+// Publish blocks until every message is durable or has failed. A *pipeline.BatchError names the failed messages by
+// their index in ms; any other error fails all of them. Only errors marked by pipeline.Transient or RetryAfter are
+// retried. Messages of one Key stay in order: after a failed message, the later ones of its Key fail with a transient
+// error. The store may use ms until Publish returns. Publish is called concurrently, but never in two calls with one
+// Key at a time.
 type Store interface {
 	Publish(ctx context.Context, ms []Message) error
 }
@@ -82,8 +77,8 @@ type Message struct {
 	Key    item.Key
 	Body   []byte // the CloudEvent, one JSON object on one line
 
-	// TraceParent and TraceState are the trace context of the message, also in Body;
-	// empty if there is none. A store whose messages have attributes sends them as attributes too.
+	// TraceParent and TraceState are the trace context of the message, also in Body; empty if there is none. A store
+	// whose messages have attributes sends them as attributes too.
 	TraceParent, TraceState string
 }
 
@@ -170,8 +165,8 @@ func latestImage(c *record.Change) item.Image {
 	return c.Old
 }
 
-// Write publishes the planned messages. A change fails if one of its messages
-// fails. All its messages are then published again.
+// Write publishes the planned messages. A change fails if one of its messages fails. All its messages are then
+// published again.
 func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	var ms []Message
 	var deliveries []int // index of the delivery of each message

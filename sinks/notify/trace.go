@@ -9,8 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// The names of CloudEvents' extension for distributed tracing. They equal the
-// W3C's headers.
+// The names of CloudEvents' extension for distributed tracing. They equal the W3C's headers.
 const (
 	TraceParent = "traceparent"
 	TraceState  = "tracestate"
@@ -26,8 +25,8 @@ func traceOf(ctx context.Context) (parent, state string) {
 	return c[TraceParent], c[TraceState]
 }
 
-// withTrace returns the message with a trace context. The id does not change, so receivers still
-// recognize a repeated event.
+// withTrace returns the message with a trace context. The id does not change, so receivers still recognize a repeated
+// event.
 func (m *Message) withTrace(parent, state string) Message {
 	sent := *m
 	if parent == "" {
@@ -52,8 +51,8 @@ func (m *Message) withTrace(parent, state string) Message {
 	return sent
 }
 
-// Untraced returns the message without its trace context, for a store that cannot take it. All
-// other bytes of Body stay.
+// Untraced returns the message without its trace context, for a store that cannot take it. All other bytes of Body
+// stay.
 func (m *Message) Untraced() Message {
 	bare := *m
 	if m.TraceParent == "" {

@@ -1,8 +1,8 @@
 package policy
 
-// The actions of the calls of each store. A transaction needs the actions of its parts. HeadObject needs
-// s3:GetObject, and HeadBucket needs s3:ListBucket. Without s3:ListBucket, S3 answers AccessDenied for a missing
-// object, as for a forbidden one (Service Authorization Reference).
+// The actions of the calls of each store. A transaction needs the actions of its parts. HeadObject needs s3:GetObject,
+// and HeadBucket needs s3:ListBucket. Without s3:ListBucket, S3 answers AccessDenied for a missing object, as for a
+// forbidden one (Service Authorization Reference).
 var (
 	// Scan: to look for rows if the state has no birth
 	rowActions = []string{"dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Scan"}

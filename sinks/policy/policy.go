@@ -49,8 +49,8 @@ type Options struct {
 	Pipeline string
 }
 
-// Statements returns the statements that a configuration needs: for the source, for each sink in
-// the order of the file, for the state and for the dead letters.
+// Statements returns the statements that a configuration needs: for the source, for each sink in the order of the file,
+// for the state and for the dead letters.
 func Statements(cfg *config.Config, o Options) []Statement {
 	o.Partition, o.Region, o.Account = cmp.Or(o.Partition, "aws"), cmp.Or(o.Region, "REGION"), cmp.Or(o.Account, "ACCOUNT")
 	if o.Suffix == "" {
@@ -183,8 +183,8 @@ func (w *writer) archive(s config.Sink) {
 	}
 }
 
-// key adds the right to use a KMS key through S3 alone. A resource cannot name an alias of a key, so a condition
-// names it.
+// key adds the right to use a KMS key through S3 alone. A resource cannot name an alias of a key, so a condition names
+// it.
 func (w *writer) key(sid, key string) {
 	region, arn := w.o.Region, w.arn("kms", "key/"+key)
 	if parts := strings.SplitN(key, ":", 5); len(parts) == 5 {

@@ -61,8 +61,8 @@ func (w *writer) indexPaths(s config.Sink, at func(path string) string) (paths [
 // maxIndexName is the longest index name that OpenSearch allows, in bytes.
 const maxIndexName = 255
 
-// domain returns the name of an Amazon OpenSearch domain from its endpoint, which is
-// search-NAME-26 letters.REGION.es.amazonaws.com or the same with vpc-. It returns DOMAIN for another endpoint.
+// domain returns the name of an Amazon OpenSearch domain from its endpoint, which is search-NAME-26
+// letters.REGION.es.amazonaws.com or the same with vpc-. It returns DOMAIN for another endpoint.
 func domain(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil {

@@ -22,8 +22,8 @@ type Condition struct {
 	Values   []string
 }
 
-// leadingKeys limits requests to rows whose partition keys match one of these patterns. ForAllValues is also true for
-// a request without keys, which Null refuses.
+// leadingKeys limits requests to rows whose partition keys match one of these patterns. ForAllValues is also true for a
+// request without keys, which Null refuses.
 func leadingKeys(like ...string) []Condition {
 	const key = "dynamodb:LeadingKeys"
 	return []Condition{{"ForAllValues:StringLike", key, like}, {"Null", key, []string{"false"}}}

@@ -47,8 +47,8 @@ func (t *translator) intersection(c, d alternatives) alternatives {
 	return c.intersection(d)
 }
 
-// condition returns the patterns of the records for which c is true or fails; with opposite, for
-// which c is false or fails.
+// condition returns the patterns of the records for which c is true or fails; with opposite, for which c is false or
+// fails.
 func (t *translator) condition(c pipeline.Condition, opposite bool) alternatives {
 	k := rules.ClauseOf(c)
 	switch k.Kind {

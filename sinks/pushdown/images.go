@@ -34,8 +34,7 @@ func (t *translator) whenMatches(s config.Sink, image string) alternatives {
 	return t.ofEntities(s.Scope, image, when)
 }
 
-// requireImage narrows patterns that an absent image would match: it excludes the operation that
-// lacks the image.
+// requireImage narrows patterns that an absent image would match: it excludes the operation that lacks the image.
 func requireImage(c alternatives, image, lacks string) alternatives {
 	for i, p := range c {
 		for at, l := range p {

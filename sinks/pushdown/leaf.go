@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// leaf is the rule of a pattern for one text of a record. The text must meet one of the
-// alternatives.
+// leaf is the rule of a pattern for one text of a record. The text must meet one of the alternatives.
 type leaf struct {
 	equal     []string // the text is one of these
 	starts    []string // the text starts with one of these
@@ -71,8 +70,7 @@ func common(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
 }
 
-// intersection returns the leaf of the texts that meet l and m. If no leaf is exact, the result matches
-// more.
+// intersection returns the leaf of the texts that meet l and m. If no leaf is exact, the result matches more.
 func (l leaf) intersection(m leaf) leaf {
 	i := leaf{absent: l.absent && m.absent, anyExcept: l.anyExcept && m.anyExcept}
 	if i.anyExcept {

@@ -18,8 +18,7 @@ const (
 	principal = recordPath("userIdentity\x00principalId")
 )
 
-// attributePath is the path of an attribute's value of one type. image is Keys, NewImage or
-// OldImage.
+// attributePath is the path of an attribute's value of one type. image is Keys, NewImage or OldImage.
 func attributePath(image, attribute, tag string) recordPath {
 	return recordPath(strings.Join([]string{"dynamodb", image, attribute, tag}, "\x00"))
 }
@@ -34,8 +33,8 @@ func canBeNamed(attribute string) bool {
 	return attribute != "" && !strings.ContainsAny(attribute, ".$\x00")
 }
 
-// pattern has the rule of each text. A record matches if all its texts meet their rules, so every
-// record matches the empty pattern.
+// pattern has the rule of each text. A record matches if all its texts meet their rules, so every record matches the
+// empty pattern.
 type pattern map[recordPath]leaf
 
 // intersection returns the pattern of the records that match both; ok is false if there are none.
@@ -116,8 +115,7 @@ func (p pattern) String() string {
 	return strings.TrimSpace(b.String())
 }
 
-// alternatives is a list of patterns. A record matches if it matches one of them, so no record matches an
-// empty list.
+// alternatives is a list of patterns. A record matches if it matches one of them, so no record matches an empty list.
 type alternatives []pattern
 
 // anything is the pattern that every record matches.

@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// Limits of Lambda (Developer Guide, "Control which events Lambda sends to your function";
-// CloudFormation, AWS::Lambda::EventSourceMapping Filter).
+// Limits of Lambda (Developer Guide, "Control which events Lambda sends to your function"; CloudFormation,
+// AWS::Lambda::EventSourceMapping Filter).
 const (
 	DefaultLimit = 5    // patterns of a FilterCriteria
 	MaxLimit     = 10   // with a raised quota
@@ -23,12 +23,10 @@ const (
 
 // Options are the options of a [Plan].
 type Options struct {
-	// MatchUserIdentity makes patterns use userIdentity, which distinguishes TTL deletes from other
-	// deletes. Default: false, because Lambda's documentation names the field, but no test here
-	// proves that a filter sees it.
+	// MatchUserIdentity makes patterns use userIdentity, which distinguishes TTL deletes from other deletes. Default:
+	// false, because Lambda's documentation names the field, but no test here proves that a filter sees it.
 	MatchUserIdentity bool
-	// Limit is the number of patterns that the event source mapping may have. Default:
-	// [DefaultLimit]
+	// Limit is the number of patterns that the event source mapping may have. Default: [DefaultLimit]
 	Limit int
 	// On are the entities of Go functions, which are not in the file: see sinks.OnEntities. Every record whose key
 	// belongs to one of them passes the part of the sinks. Default: none
@@ -153,16 +151,16 @@ func (w *planner) makePlan() Plan {
 	return Plan{Patterns: renderPatterns(w.needed, w.images), Parts: w.parts}
 }
 
-// OtherViewType is a pattern that is added if another pattern reads an image. It lets records of a
-// stream without both images pass, so that the function can refuse the stream.
+// OtherViewType is a pattern that is added if another pattern reads an image. It lets records of a stream without both
+// images pass, so that the function can refuse the stream.
 var OtherViewType = pattern{viewType: noneOf("NEW_AND_OLD_IMAGES")}.String()
 
-// OtherOperation is a pattern that is added if another pattern reads an image. It lets records of
-// unknown operations pass, because they may have no image, and belong in dead letters.
+// OtherOperation is a pattern that is added if another pattern reads an image. It lets records of unknown operations
+// pass, because they may have no image, and belong in dead letters.
 var OtherOperation = pattern{eventName: anyBut("INSERT", "MODIFY", "REMOVE")}.String()
 
-// renderPatterns returns the patterns as JSON. images reports whether a condition behind them reads
-// images, even if no pattern of c does any more.
+// renderPatterns returns the patterns as JSON. images reports whether a condition behind them reads images, even if no
+// pattern of c does any more.
 func renderPatterns(c alternatives, images bool) []string {
 	if c.matchesAll() {
 		return nil

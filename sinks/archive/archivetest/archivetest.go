@@ -1,6 +1,5 @@
-// Package archivetest is the conformance suite of an archive's stores. It runs the suite of sinks
-// with every layout and format of an archive, and reads the archive
-// with [archive.Read].
+// Package archivetest is the conformance suite of an archive's stores. It runs the suite of sinks with every layout and
+// format of an archive, and reads the archive with [archive.Read].
 package archivetest
 
 import (
@@ -24,8 +23,8 @@ type Store struct {
 	Open   func(dir string) (archive.Lister, error)
 	Checks int // see sinktest.Suite.Checks
 
-	// Only has the names of the archives to run, for slow stores. The other archives differ
-	// in the objects, not in the calls of a store. Default: all.
+	// Only has the names of the archives to run, for slow stores. The other archives differ in the objects, not in the
+	// calls of a store. Default: all.
 	Only []string
 }
 

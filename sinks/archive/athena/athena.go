@@ -1,6 +1,5 @@
-// Package athena generates Athena SQL for reading an archive: a table over its
-// objects, a view with each version of an item once, and a view of the current
-// items. The table's partitions follow from the partition template, and are never
+// Package athena generates Athena SQL for reading an archive: a table over its objects, a view with each version of an
+// item once, and a view of the current items. The table's partitions follow from the partition template, and are never
 // registered.
 //
 // All names are quoted, and the tables of two sinks have different names.

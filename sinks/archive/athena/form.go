@@ -38,8 +38,7 @@ var plainLine = []column{
 	{"identity", "struct<type:string,principal_id:string>"}, {"keys", "string"}, {"old", "string"}, {"new", "string"},
 }
 
-// recordLine has the members of a stream record. Lambda and the Streams API
-// spell the identity differently.
+// recordLine has the members of a stream record. Lambda and the Streams API spell the identity differently.
 var recordLine = []column{
 	{"eventid", "string"}, {"eventname", "string"}, {"awsregion", "string"}, {"eventsourcearn", "string"},
 	{"tablename", "string"},

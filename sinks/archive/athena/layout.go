@@ -28,15 +28,14 @@ var units = []unit{
 	{"05", "ss", "second", "SECONDS", 0, 59},
 }
 
-// layout is a parsed date layout: units, with literals around them as in
-// object names.
+// layout is a parsed date layout: units, with literals around them as in object names.
 type layout struct {
 	literals []string // has one element more than units
 	units    []unit
 }
 
-// parseLayout parses a Go layout. It returns false if the layout has elements that a projection
-// cannot count, such as names of months.
+// parseLayout parses a Go layout. It returns false if the layout has elements that a projection cannot count, such as
+// names of months.
 func parseLayout(src string) (layout, bool) {
 	var l layout
 	literal := ""
@@ -74,8 +73,8 @@ func (l layout) matches(src string) bool {
 	return true
 }
 
-// date returns the smallest unit if the units form a date: the year and all units down to
-// the smallest, each once, in any order.
+// date returns the smallest unit if the units form a date: the year and all units down to the smallest, each once, in
+// any order.
 func (l layout) date() (smallest unit, ok bool) {
 	seen := make(map[string]bool)
 	for _, u := range l.units {

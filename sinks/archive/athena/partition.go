@@ -13,8 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// partition is a column of the partition template, and how Athena finds its
-// values.
+// partition is a column of the partition template, and how Athena finds its values.
 type partition struct {
 	column string
 	kind   string // date, integer, enum or injected
@@ -93,8 +92,7 @@ func nameOf(literal string, n int) string {
 	return "partition_" + strconv.Itoa(n)
 }
 
-// add adds a column and its part of the location template. If the name is taken, it chooses
-// another.
+// add adds a column and its part of the location template. If the name is taken, it chooses another.
 func (t *table) add(p partition) string {
 	name := p.column
 	for n := 2; t.hasColumn(p.column); n++ {
@@ -143,8 +141,8 @@ func placeholderText(h template.Placeholder, hidden bool) string {
 	return h.Name
 }
 
-// addDateColumn adds the column of a date. If its units do not form a date, dated adds a column of numbers
-// for each unit.
+// addDateColumn adds the column of a date. If its units do not form a date, dated adds a column of numbers for each
+// unit.
 func (t *table) addDateColumn(l layout, h template.Placeholder, name string) {
 	of, missing := h.Name, "Changes without "+h.Name
 	if h.Name == "@time" {

@@ -9,10 +9,9 @@ import (
 // plainName matches names that Athena accepts unchanged.
 var plainName = regexp.MustCompile(`^[a-z0-9]+(_[a-z0-9]+)*$`)
 
-// tableName returns the table name of a sink: lowercase letters, digits and _ only.
-// In other names, each byte except a to z and 0 to 9 becomes "__" and two hex digits. No plain
-// name contains "__", so two sinks never have the same table. The views of a table end
-// in "__" and a word that is not hex digits.
+// tableName returns the table name of a sink: lowercase letters, digits and _ only. In other names, each byte except a
+// to z and 0 to 9 becomes "__" and two hex digits. No plain name contains "__", so two sinks never have the same table.
+// The views of a table end in "__" and a word that is not hex digits.
 func tableName(sink string) string {
 	if plainName.MatchString(sink) {
 		return sink
@@ -28,8 +27,7 @@ func tableName(sink string) string {
 	return b.String()
 }
 
-// hiveIdentifier quotes a name in DDL. Quoting allows reserved words and leading
-// underscores.
+// hiveIdentifier quotes a name in DDL. Quoting allows reserved words and leading underscores.
 func hiveIdentifier(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
 // identifier quotes a name in queries and views.

@@ -39,8 +39,8 @@ func (t *table) folders(kind string) []string {
 	return names
 }
 
-// identity has the columns that identify a change: its version. Kinesis may deliver a change twice with
-// different sequence numbers: then creation time and event id identify the change.
+// identity has the columns that identify a change: its version. Kinesis may deliver a change twice with different
+// sequence numbers: then creation time and event id identify the change.
 const identity = `CASE WHEN "version" LIKE 'k%' THEN substr("version", 1, 17) || coalesce(nullif("event_id", ''), "version") ELSE "version" END`
 
 // distinctView returns the view of each version of an item once.
@@ -54,8 +54,8 @@ func (t *table) distinctView() Statement {
 	return t.view("__once", notes, t.numberedQuery(by, ` ORDER BY "version"`, t.changes()), `"#" = 1`)
 }
 
-// currentView returns the view of the last version of each existing item; false if the
-// archive does not have all changes.
+// currentView returns the view of the last version of each existing item; false if the archive does not have all
+// changes.
 func (t *table) currentView() (Statement, bool) {
 	whole := []archive.Kind{archive.AnyChange, archive.TTLDelete, archive.UserDelete}
 	lacks := func(k archive.Kind) bool { return !slices.Contains(t.Kinds, k) }
@@ -85,8 +85,8 @@ func (t *table) view(suffix string, notes []string, from, where string) Statemen
 	}
 }
 
-// numberedQuery returns a query of changes with an additional column "#", a name that no other column has: the
-// row's number among the rows that are equal in by.
+// numberedQuery returns a query of changes with an additional column "#", a name that no other column has: the row's
+// number among the rows that are equal in by.
 func (t *table) numberedQuery(by []string, order, changes string) string {
 	return fmt.Sprintf("SELECT %s,\n  ROW_NUMBER() OVER (PARTITION BY %s%s) AS \"#\"\nFROM %s",
 		strings.Join(t.viewColumns(), ", "), strings.Join(by, ", "), order, changes)

@@ -1,8 +1,8 @@
 // Package dir stores an archive's objects as files of a folder.
 //
 // A file appears completely or not at all, is on disk before Put returns, and is never changed. Replace puts another
-// file in its place. Object names become paths segment by segment. Characters that a file system does not allow are
-// escaped, so that different names have different paths, also x and x/y.
+// file in its place. The path of a file is made from the object's name, segment by segment. Characters that a file
+// system does not allow are escaped. So different names have different paths, even x and x/y.
 package dir
 
 import (
@@ -37,16 +37,15 @@ type Options struct {
 	Dir string // required: the folder of the objects; it is created if it does not exist
 }
 
-// Store is a folder of files. It is safe for concurrent use, also by
-// several processes.
+// Store is a folder of files. It is safe for concurrent use, also by several processes.
 type Store struct {
 	fingerprint.Files
 	dir string
 
-	replacing sync.Mutex // is locked before the lock file of other processes
+	replacing sync.Mutex // always locked before the lock file, which excludes other processes
 
 	mu      sync.Mutex
-	durable map[string]bool // folders whose names are on disk; cleared when there are many
+	durable map[string]bool // folders whose names are on disk; cleared when it has many
 }
 
 var (
@@ -54,14 +53,13 @@ var (
 	_ state.Fingerprints = (*Store)(nil)
 )
 
-// temporary is the folder of unfinished files. No object has
-// this path.
+// temporary is the folder of unfinished files. No object has this path.
 const temporary = "~tmp"
 
-// abandoned is the age after which an unfinished file was left by a crash.
+// abandoned is the age from which an unfinished file is taken to be left by a crash.
 const abandoned = time.Hour
 
-// New creates the folder, and removes unfinished files of a crash.
+// New creates the folder, and removes the unfinished files that a crash left.
 func New(o Options) (*Store, error) {
 	if o.Dir == "" {
 		return nil, errors.New("archive: Dir is empty: give the folder of the objects")
@@ -89,15 +87,15 @@ func New(o Options) (*Store, error) {
 	return s, nil
 }
 
-// Put writes one file, without tags. If a file of the name exists, it returns
-// archive.ErrExists; any other error is transient.
+// Put writes one file, without tags. If a file of the name exists, it returns archive.ErrExists. Other errors are
+// transient, or fatal if no retry can succeed, as on a full disk.
 func (s *Store) Put(ctx context.Context, o archive.Object) error {
 	if err := ctx.Err(); err != nil {
 		return pipeline.Transient(err)
 	}
 	path := filepath.Join(s.dir, pathOf(o.Name))
 	err := s.put(path, o.Body)
-	if errors.Is(err, fs.ErrNotExist) { // a folder was deleted after makeFolder
+	if errors.Is(err, fs.ErrNotExist) { // the folder was deleted after makeFolder
 		if err = s.makeFolders(); err == nil {
 			err = s.put(path, o.Body)
 		}
@@ -113,7 +111,7 @@ func (s *Store) Put(ctx context.Context, o archive.Object) error {
 
 func (s *Store) put(path string, body []byte) (err error) {
 	if _, err := os.Lstat(path); err == nil {
-		// The writer may have been killed before it synced the folder.
+		// The first writer may have been killed before it synced the folder.
 		return errors.Join(linefile.SyncDir(filepath.Dir(path)), fs.ErrExist)
 	}
 	unfinished, err := s.writeTemporary(body)
@@ -132,7 +130,7 @@ func (s *Store) put(path string, body []byte) (err error) {
 	return errors.Join(err, linefile.SyncDir(folder))
 }
 
-// writeTemporary writes an unfinished file, and returns its path when its content is on disk.
+// writeTemporary writes an unfinished file, and returns its path after its content is on disk.
 func (s *Store) writeTemporary(body []byte) (string, error) {
 	f, err := os.CreateTemp(filepath.Join(s.dir, temporary), "*")
 	if err != nil {
@@ -148,7 +146,7 @@ func (s *Store) writeTemporary(body []byte) (string, error) {
 	return f.Name(), nil
 }
 
-// makeFolders creates the root, and forgets which folders exist below it.
+// makeFolders creates the root, and clears durable, because the folders below the root may be deleted.
 func (s *Store) makeFolders() error {
 	s.mu.Lock()
 	clear(s.durable)
@@ -156,7 +154,7 @@ func (s *Store) makeFolders() error {
 	return private.MkdirAll(filepath.Join(s.dir, temporary))
 }
 
-// makeFolder creates a folder below the root, and returns when its name is on disk.
+// makeFolder creates a folder below the root, and returns after its name is on disk.
 func (s *Store) makeFolder(path string) error {
 	if path == s.dir {
 		return nil
@@ -198,8 +196,7 @@ func (s *Store) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// List implements [archive.Lister]. It lists all files before
-// it yields the first.
+// List implements [archive.Lister]. It lists all files before it yields the first one.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[archive.Info, error] {
 	return func(yield func(archive.Info, error) bool) {
 		var infos []archive.Info

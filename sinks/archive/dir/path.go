@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// A path is built from an object name segment by segment, and can be converted back.
-// "~" begins an escape:
+// The path of an object is built from its name, segment by segment, and can be converted back. "~" begins an escape:
 //
 //	~7E  a byte that some file systems refuse
 //	~0   an empty segment, as in a//b
@@ -45,7 +44,7 @@ func pathOf(name string) string {
 	return filepath.Join(path...)
 }
 
-// fileLike reports whether escaped text is named like an archived object.
+// fileLike reports whether escaped text ends like the name of an archived object.
 func fileLike(text string) bool {
 	return slices.ContainsFunc([]string{".json", ".zst", ".gz", ".parquet"},
 		func(end string) bool { return strings.HasSuffix(text, end) })
@@ -55,7 +54,7 @@ func escapeSegment(s string) string {
 	if s == "" {
 		return "~0"
 	}
-	// A cut could leave the dots of a long segment as a segment of their own.
+	// A cut could leave only the dots of a long segment as a segment of their own, so dots are escaped.
 	dots := strings.Trim(s, ".") == "" || len(s) > maxSegment-2
 	var b strings.Builder
 	for i := range len(s) {
@@ -72,7 +71,7 @@ func escapeSegment(s string) string {
 // nameOf is the inverse of pathOf.
 func nameOf(path string) (string, error) {
 	var name strings.Builder
-	joined := false // the segment continues the one before
+	joined := false // the segment continues the last one
 	for i, part := range strings.Split(filepath.ToSlash(path), "/") {
 		if i > 0 && !joined {
 			name.WriteByte('/')

@@ -33,7 +33,7 @@ func (s *Store) GetRange(ctx context.Context, name string, offset, n int64) (io.
 	return part{io.NewSectionReader(f, offset, n), f}, info.Size(), nil
 }
 
-// part reads a section of a file, and closes the file.
+// part reads a section of a file. Close closes the file.
 type part struct {
 	*io.SectionReader
 	io.Closer

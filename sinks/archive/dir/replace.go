@@ -21,10 +21,10 @@ import (
 
 var _ archive.Replacer = (*Store)(nil)
 
-// replaceLock is the lock of processes that replace files, beside the fingerprints.
+// replaceLock is the lock file of processes that replace files. It is beside the fingerprints.
 const replaceLock = ".replace.lock"
 
-// replacePatience is the longest wait for the lock. A holder renames one file.
+// replacePatience is the longest wait for the lock. A process holds the lock while it renames one file.
 const replacePatience = 10 * time.Second
 
 // Describe implements [archive.Describer] by the content of the file.
@@ -51,7 +51,7 @@ func tagOf(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Replace implements [archive.Replacer]. A file is renamed over the other, under a lock.
+// Replace implements [archive.Replacer]. It renames a new file over the old one, under a lock.
 func (s *Store) Replace(ctx context.Context, o archive.Object, stored archive.Stored) error {
 	if err := ctx.Err(); err != nil {
 		return pipeline.Transient(err)
@@ -84,7 +84,7 @@ func (s *Store) replace(ctx context.Context, path string, body []byte, tag strin
 	return linefile.SyncDir(filepath.Dir(path))
 }
 
-// renameOver renames a file over the one at path, if that still has the tag; otherwise it returns fs.ErrExist.
+// renameOver renames a file over the file at path, if that file still has the tag. Otherwise it returns fs.ErrExist.
 func (s *Store) renameOver(ctx context.Context, unfinished, path, tag string) (err error) {
 	s.replacing.Lock()
 	defer s.replacing.Unlock()

@@ -20,8 +20,8 @@ const (
 	ifMatch     = "If-Match"
 )
 
-// checkIfNoneMatch checks once that the server obeys If-None-Match: *. A server that ignores it would
-// silently overwrite objects. If the bucket was used before, the check is one request.
+// checkIfNoneMatch checks once that the server obeys If-None-Match: *. A server that ignores it would silently
+// overwrite objects. If the bucket was used before, the check is one request.
 func (s *Store) checkIfNoneMatch(ctx context.Context) error {
 	return s.checkCondition(ctx, s.noneMatchProven, ifNoneMatch)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/awserr"
 )
 
-// abandonedDays is the number of days after which a bucket deletes unfinished uploads, and older versions
-// of expired objects.
+// abandonedDays is the number of days after which a bucket deletes unfinished uploads, and older versions of expired
+// objects.
 const abandonedDays = 7
 
 // Check returns an error if the bucket does not exist, or cannot be reached.
@@ -25,12 +25,12 @@ func (s *Store) Check(ctx context.Context) error {
 	return nil
 }
 
-// Create creates the bucket if it does not exist, private as S3 creates it, with a rule that deletes
-// unfinished uploads. It does not change an existing bucket.
+// Create creates the bucket if it does not exist, private as S3 creates it, with a rule that deletes unfinished
+// uploads. It does not change an existing bucket.
 func (s *Store) Create(ctx context.Context) error { return s.createBucket(ctx, 0) }
 
-// CreateExpiring is Create for a bucket whose objects expire after a time, in whole days. Older
-// versions expire a week later.
+// CreateExpiring is Create for a bucket whose objects expire after a time, in whole days. Older versions expire a week
+// later.
 func (s *Store) CreateExpiring(ctx context.Context, after time.Duration) error {
 	const day = 24 * time.Hour
 	return s.createBucket(ctx, int32(max((after+day-1)/day, 1)))

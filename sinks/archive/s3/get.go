@@ -19,8 +19,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// Get opens one object. If the connection breaks or stalls, reading continues where it
-// stopped, of the same version of the object.
+// Get opens one object. If the connection breaks or stalls, reading continues where it stopped, of the same version of
+// the object.
 func (s *Store) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	b := &body{ctx: ctx, store: s, name: name}
 	if _, err := b.requestRange(""); err != nil {

@@ -44,8 +44,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[archive.Info,
 // maxRemoved is the maximum number of objects of one request.
 const maxRemoved = 1000
 
-// Remove removes objects. A missing object is not an error. If the bucket has versioning, older
-// versions stay.
+// Remove removes objects. A missing object is not an error. If the bucket has versioning, older versions stay.
 func (s *Store) Remove(ctx context.Context, names []string) error {
 	for some := range slices.Chunk(names, maxRemoved) {
 		ids := make([]types.ObjectIdentifier, len(some))

@@ -18,8 +18,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// Put writes one object. If an object of the name exists, it returns
-// archive.ErrExists, also to the second of two concurrent writers.
+// Put writes one object. If an object of the name exists, it returns archive.ErrExists, also to the second of two
+// concurrent writers.
 func (s *Store) Put(ctx context.Context, o archive.Object) error {
 	if err := s.checkIfNoneMatch(ctx); err != nil {
 		return err

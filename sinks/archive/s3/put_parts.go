@@ -17,9 +17,8 @@ import (
 // abortTimeout limits the time to abort a failed upload.
 const abortTimeout = 10 * time.Second
 
-// putParts writes an object in parts. A failed upload is aborted, because
-// its parts cost money. The parts of a killed process never become
-// an object; the bucket's lifecycle rule deletes them (see Create).
+// putParts writes an object in parts. A failed upload is aborted, because its parts cost money. The parts of a killed
+// process never become an object; the bucket's lifecycle rule deletes them (see Create).
 func (s *Store) putParts(ctx context.Context, o archive.Object) (err error) {
 	up, err := s.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{
 		Bucket:               &s.o.Bucket,
@@ -94,8 +93,8 @@ func (s *Store) sendParts(ctx context.Context, o archive.Object, upload *string)
 	return parts, nil
 }
 
-// abort aborts an upload, also after the caller's context has ended. An error is ignored, since
-// the bucket's lifecycle rule deletes the parts later.
+// abort aborts an upload, also after the caller's context has ended. An error is ignored, since the bucket's lifecycle
+// rule deletes the parts later.
 func (s *Store) abort(ctx context.Context, name string, upload *string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 	defer cancel()

@@ -1,14 +1,12 @@
-// Package s3 stores an archive's objects in a bucket of S3, or of a server with
-// its API.
+// Package s3 stores an archive's objects in a bucket of S3, or of a server with its API.
 //
-// An object appears completely or not at all. Every write is conditional: Put on there being no object
-// (If-None-Match: *), and Replace on the object that was described (If-Match). A server that ignores a condition is
-// refused before the first write that needs it. The server verifies a CRC32C of each request's
-// body. Objects above [Options.PartBytes] are sent in concurrent parts. Reading
-// continues after a broken connection.
+// An object appears completely or not at all. Every write is conditional: Put on there being no object (If-None-Match:
+// *), and Replace on the object that was described (If-Match). A server that ignores a condition is refused before the
+// first write that needs it. The server verifies a CRC32C of each request's body. Objects above [Options.PartBytes] are
+// sent in concurrent parts. Reading continues after a broken connection.
 //
-// Errors are marked for the pipeline: throttling and outages are transient, missing
-// rights and a missing bucket are fatal and say what to do. No error contains text of the server.
+// Errors are marked for the pipeline: throttling and outages are transient, missing rights and a missing bucket are
+// fatal and say what to do. No error contains text of the server.
 package s3
 
 import (
@@ -35,9 +33,8 @@ type Options struct {
 	Client *s3.Client // required
 	Bucket string     // required
 
-	// Folder is the constant beginning of the sink's object names, such as "changes/". The store's
-	// own objects (fingerprints, a probe) are below it, so that rights on this
-	// folder are enough. Default: the root of the bucket.
+	// Folder is the constant beginning of the sink's object names, such as "changes/". The store's own objects
+	// (fingerprints, a probe) are below it, so that rights on this folder are enough. Default: the root of the bucket.
 	Folder string
 
 	StorageClass string // storage class of the objects. Default: the server's, STANDARD
@@ -50,8 +47,7 @@ type Options struct {
 	Stalled   time.Duration // time without a byte after which a read opens a new connection. Default: 30s
 }
 
-// Store implements [archive.Lister] for a bucket. It is safe for concurrent use, also by
-// several processes.
+// Store implements [archive.Lister] for a bucket. It is safe for concurrent use, also by several processes.
 type Store struct {
 	client          *s3.Client
 	o               Options

@@ -16,8 +16,8 @@ import (
 
 // Suite is a kind of store under test.
 type Suite struct {
-	// Open opens the store of a folder, which may have content of an earlier Open. closeStore closes
-	// it; it may be nil. Required. Letters belong to the pipeline "test".
+	// Open opens the store of a folder, which may have content of an earlier Open. closeStore closes it; it may be nil.
+	// Required. Letters belong to the pipeline "test".
 	Open func(dir string) (store deadletter.Store, closeStore func() error, err error)
 
 	Checks int                    // see sinktest.Suite.Checks

@@ -1,17 +1,13 @@
-// Package dir stores dead letters in the files of a folder, as JSON lines in the
-// order of arrival.
+// Package dir stores dead letters in the files of a folder, as JSON lines in the order of arrival.
 //
-// A letter is on disk before Put returns. A letter that is among the last 200,000 is not
-// appended again. Any number of processes on one host may put,
-// read and remove letters of one folder. They append one at a time, and read what others appended. If the folder or
-// its files are deleted meanwhile, later letters go into new ones.
+// A letter is on disk before Put returns. A letter that is among the last 200,000 is not appended again. Any number of
+// processes on one host may put, read and remove letters of one folder. They append one at a time, and read what others
+// appended. If the folder or its files are deleted meanwhile, later letters go into new ones.
 //
-// A line that is not a letter is copied to the file FILE.lineN.broken beside its
-// file, logged, and skipped.
+// A line that is not a letter is copied to the file FILE.lineN.broken beside its file, logged, and skipped.
 //
-// Lines are never rewritten. To remove letters, a line {"removed": [IDs]} is appended;
-// it removes earlier letters only. When a store that removed letters is closed, it deletes the oldest files
-// whose letters are all removed.
+// Lines are never rewritten. To remove letters, a line {"removed": [IDs]} is appended; it removes earlier letters only.
+// When a store that removed letters is closed, it deletes the oldest files whose letters are all removed.
 package dir
 
 import (
@@ -50,8 +46,7 @@ type Options struct {
 	Logger    *slog.Logger // logs lines that are not letters. Default: discards
 }
 
-// Store is a folder of dead letters. It is safe for concurrent use, also by several
-// processes.
+// Store is a folder of dead letters. It is safe for concurrent use, also by several processes.
 type Store struct {
 	dir string
 
@@ -103,8 +98,8 @@ func (s *Store) noteLine(at linefile.Position, line []byte) error {
 	return err
 }
 
-// Put appends letters, and blocks until they are on disk. After an error some of
-// them may be on disk; the next attempt does not append those again.
+// Put appends letters, and blocks until they are on disk. After an error some of them may be on disk; the next attempt
+// does not append those again.
 func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	end, err := s.begin(ctx)
 	if err != nil {
@@ -163,8 +158,8 @@ func (s *Store) begin(ctx context.Context) (end func(), err error) {
 	}, nil
 }
 
-// Read yields the letters in the order in which they were put. It may
-// run while others Put and Remove. A yielded error ends the sequence.
+// Read yields the letters in the order in which they were put. It may run while others Put and Remove. A yielded error
+// ends the sequence.
 func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
 	return func(yield func(pipeline.DeadLetter, error) bool) {
 		end, err := s.begin(ctx)
@@ -218,8 +213,7 @@ func (s *Store) readFile(
 	return true
 }
 
-// letterOf returns the letter of a line. ok is false for removals and broken lines; see logs
-// those.
+// letterOf returns the letter of a line. ok is false for removals and broken lines; see logs those.
 func letterOf(line []byte) (l pipeline.DeadLetter, id string, ok bool) {
 	if _, removes, _ := parseRemoval(line); removes {
 		return l, "", false
@@ -228,8 +222,7 @@ func letterOf(line []byte) (l pipeline.DeadLetter, id string, ok bool) {
 	return l, id, err == nil
 }
 
-// Close deletes the oldest files whose letters are all removed, and closes the store.
-// A second call does nothing.
+// Close deletes the oldest files whose letters are all removed, and closes the store. A second call does nothing.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

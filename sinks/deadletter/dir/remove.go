@@ -12,8 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/linefile"
 )
 
-// removalLine removes earlier letters. A line is written completely
-// or not at all, so a Remove is atomic.
+// removalLine removes earlier letters. A line is written completely or not at all, so a Remove is atomic.
 type removalLine struct {
 	Removed []string `json:"removed"`
 }
@@ -33,8 +32,7 @@ func parseRemoval(line []byte) (ids []string, ok bool, err error) {
 	return r.Removed, true, nil
 }
 
-// Remove removes letters by ID, all or none, and blocks until that is on
-// disk. Missing letters are ignored.
+// Remove removes letters by ID, all or none, and blocks until that is on disk. Missing letters are ignored.
 func (s *Store) Remove(ctx context.Context, ids []string) error {
 	end, err := s.begin(ctx)
 	if err != nil {
@@ -77,9 +75,9 @@ func (s *Store) removedAfter(id string, at linefile.Position) bool {
 	return ok && at.Compare(by) < 0
 }
 
-// deleteOldFiles deletes the oldest files, up to the first file with a letter that is not
-// removed. The order matters: a removal must not be deleted before the letter that it removes.
-// Other processes notice deleted files before they append.
+// deleteOldFiles deletes the oldest files, up to the first file with a letter that is not removed. The order matters: a
+// removal must not be deleted before the letter that it removes. Other processes notice deleted files before they
+// append.
 func (s *Store) deleteOldFiles() error {
 	end, err := s.log.Acquire(context.Background())
 	if err != nil {

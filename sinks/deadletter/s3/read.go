@@ -23,8 +23,8 @@ type object struct {
 	id  letterID
 }
 
-// Read yields the letters in the order of their times, each
-// once. It may run while others Put and Remove. A yielded error ends the sequence.
+// Read yields the letters in the order of their times, each once. It may run while others Put and Remove. A yielded
+// error ends the sequence.
 func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
 	return func(yield func(pipeline.DeadLetter, error) bool) {
 		seen := make(map[letterID]struct{})
@@ -89,8 +89,7 @@ func (s *Store) get(ctx context.Context, key string) (l pipeline.DeadLetter, fou
 	return l, true, nil
 }
 
-// pages lists the letters by name, one page at a time, and remembers their names for
-// Remove. Other objects are skipped.
+// pages lists the letters by name, one page at a time, and remembers their names for Remove. Other objects are skipped.
 func (s *Store) pages(ctx context.Context) iter.Seq2[[]object, error] {
 	return func(yield func([]object, error) bool) {
 		p := s3.NewListObjectsV2Paginator(s.Client, &s3.ListObjectsV2Input{Bucket: &s.Bucket, Prefix: &s.Prefix})
@@ -127,9 +126,8 @@ func (s *Store) remember(objects []types.Object) []object {
 // maxDeleted is the maximum number of objects of a DeleteObjects call.
 const maxDeleted = 1000
 
-// Remove removes letters by ID, and blocks until that is durable. It takes
-// the object names from the last Read, and lists the objects if a name is unknown. A letter that another
-// process put again since then stays.
+// Remove removes letters by ID, and blocks until that is durable. It takes the object names from the last Read, and
+// lists the objects if a name is unknown. A letter that another process put again since then stays.
 func (s *Store) Remove(ctx context.Context, ids []string) error {
 	keys, known := s.objects(ids)
 	if !known {
@@ -160,8 +158,7 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// objects returns the keys of the letters with these IDs. known is false if
-// one has no known key.
+// objects returns the keys of the letters with these IDs. known is false if one has no known key.
 func (s *Store) objects(ids []string) (keys []string, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

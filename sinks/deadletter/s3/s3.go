@@ -2,10 +2,9 @@
 //
 //	PREFIX/PIPELINE/2026-01-02/030405.000000006-0000-ID.json
 //
-// The names sort by time. A letter is durable before Put returns.
-// If a letter was put twice, Read yields it once, and Remove removes both objects. Any number of
-// processes may put, read and remove. Reading needs about 40 bytes of memory per letter, besides a
-// bounded buffer.
+// The names sort by time. A letter is durable before Put returns. If a letter was put twice, Read yields it once, and
+// Remove removes both objects. Any number of processes may put, read and remove. Reading needs about 40 bytes of memory
+// per letter, besides a bounded buffer.
 package s3
 
 import (
@@ -50,8 +49,7 @@ var (
 	_ deadletter.Releaser = (*Store)(nil)
 )
 
-// New checks that the bucket exists. If the bucket is missing, the error is marked
-// pipeline.Fatal.
+// New checks that the bucket exists. If the bucket is missing, the error is marked pipeline.Fatal.
 func New(ctx context.Context, o Options) (*Store, error) {
 	switch {
 	case o.Client == nil:
@@ -85,8 +83,8 @@ func (s *Store) failed(ctx context.Context, op string, err error) error {
 	})
 }
 
-// Put writes letters, and blocks until they are durable. After an error some of them
-// may be stored; the next attempt writes them again as the same objects.
+// Put writes letters, and blocks until they are durable. After an error some of them may be stored; the next attempt
+// writes them again as the same objects.
 func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	for _, round := range deadletter.Rounds(letters) {
 		err := s.each(ctx, "PutObject", len(round), func(i int) error {
@@ -120,8 +118,8 @@ func (s *Store) put(ctx context.Context, name string, l *pipeline.DeadLetter) er
 	return s.failed(ctx, "PutObject", err)
 }
 
-// each runs do n times with limited concurrency. It returns the first fatal error, or
-// else the first error. If ctx ends, the remaining runs fail as op.
+// each runs do n times with limited concurrency. It returns the first fatal error, or else the first error. If ctx
+// ends, the remaining runs fail as op.
 func (s *Store) each(ctx context.Context, op string, n int, do func(i int) error) error {
 	var first error
 	for _, err := range parallel.Each(n, s.Concurrency, func(i int) error {

@@ -18,8 +18,7 @@ func encode(l *pipeline.DeadLetter, maxBytes int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// SQS accepts the characters of XML. JSON escapes the control characters; only these
-	// two remain.
+	// SQS accepts the characters of XML. JSON escapes the control characters; only these two remain.
 	if len(line) <= maxBytes && !bytes.ContainsAny(line, "\ufffe\uffff") {
 		return string(line), nil
 	}

@@ -19,11 +19,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/queue"
 )
 
-// Read yields each letter once. Like SQS, it promises no exact
-// order. It receives until the queue is empty. Received messages are invisible
-// to others until they are removed or released. If another reader has messages, Read waits up to Options.Settle
-// and then returns a transient error, since it could not see all
-// letters. A yielded error ends the sequence.
+// Read yields each letter once. Like SQS, it promises no exact order. It receives until the queue is empty. Received
+// messages are invisible to others until they are removed or released. If another reader has messages, Read waits up to
+// Options.Settle and then returns a transient error, since it could not see all letters. A yielded error ends the
+// sequence.
 func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
 	return func(yield func(pipeline.DeadLetter, error) bool) {
 		for l, err := range s.readMessages(ctx) {
@@ -69,8 +68,7 @@ func (s *Store) readMessages(ctx context.Context) iter.Seq2[pipeline.DeadLetter,
 	}
 }
 
-// receiveMore receives once. It returns false if the queue is empty and no other reader
-// has messages.
+// receiveMore receives once. It returns false if the queue is empty and no other reader has messages.
 func (s *Store) receiveMore(ctx context.Context, r *reader, began time.Time) (more bool, err error) {
 	alone := r.alone.Load()
 	if more, err = s.receive(ctx, r); more || err != nil || alone {
@@ -122,8 +120,7 @@ func (s *Store) Count(ctx context.Context) (n int, known bool, err error) {
 	return n, true, nil
 }
 
-// isOnlyReader reports whether only this reader has invisible messages. The queue's
-// count may be outdated.
+// isOnlyReader reports whether only this reader has invisible messages. The queue's count may be outdated.
 func (s *Store) isOnlyReader(ctx context.Context, r *reader) (bool, error) {
 	attributes, err := s.attributes(ctx, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible)
 	if err != nil {
@@ -134,8 +131,8 @@ func (s *Store) isOnlyReader(ctx context.Context, r *reader) (bool, error) {
 	return !known || n <= r.count(), nil
 }
 
-// receive makes one ReceiveMessage call. more is false if the queue is empty, or has as
-// many invisible messages as SQS allows: then the next Read gets the rest.
+// receive makes one ReceiveMessage call. more is false if the queue is empty, or has as many invisible messages as SQS
+// allows: then the next Read gets the rest.
 func (s *Store) receive(ctx context.Context, r *reader) (more bool, err error) {
 	out, err := s.Client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
 		QueueUrl: &s.place.URL, MaxNumberOfMessages: queue.MaxEntries,

@@ -12,8 +12,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// reader has the received messages that are invisible to others: handles in memory,
-// letters in a deleted file that vanishes with the process.
+// reader has the received messages that are invisible to others: handles in memory, letters in a deleted file that
+// vanishes with the process.
 type reader struct {
 	stop     context.CancelFunc // stops renewing
 	renewing sync.WaitGroup
@@ -118,8 +118,7 @@ func (r *reader) letterOf(h receivedLetter) (pipeline.DeadLetter, error) {
 	return l, err
 }
 
-// handlesOf returns the handles of letters by ID. known is false if a letter was
-// not received yet.
+// handlesOf returns the handles of letters by ID. known is false if a letter was not received yet.
 func (r *reader) handlesOf(ids []string) (handles []handle, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,14 +1,12 @@
 // Package sqs stores dead letters in a standard queue of SQS, one message each.
 //
-// Use a queue only if letters are redriven within days: SQS deletes a
-// message after 14 days at most. New refuses a queue that
-// would lose letters sooner: one with a shorter retention, one that moves
-// messages away after a few reads, and a FIFO queue, which drops a letter that is put
-// again within minutes. To keep letters longer, use a bucket.
+// Use a queue only if letters are redriven within days: SQS deletes a message after 14 days at most. New refuses a
+// queue that would lose letters sooner: one with a shorter retention, one that moves messages away after a few reads,
+// and a FIFO queue, which drops a letter that is put again within minutes. To keep letters longer, use a bucket.
 //
-// A reader hides the messages it has read from others until they are removed or released. So a
-// redrive sees all letters of a key or none, and a second redrive at the same time has to
-// wait. If a process dies, its messages become visible after Options.Visibility.
+// A reader hides the messages it has read from others until they are removed or released. So a redrive sees all letters
+// of a key or none, and a second redrive at the same time has to wait. If a process dies, its messages become visible
+// after Options.Visibility.
 package sqs
 
 import (
@@ -44,9 +42,8 @@ type Options struct {
 	// Create creates a missing queue that keeps messages for 14 days. Default: it is an error.
 	Create bool
 
-	// Large stores letters that are larger than a message even when they are
-	// compressed. Default: none; Put then fails for such a letter, and its change is retried,
-	// since no store would have it.
+	// Large stores letters that are larger than a message even when they are compressed. Default: none; Put then fails
+	// for such a letter, and its change is retried, since no store would have it.
 	Large deadletter.Store
 
 	MaxBytes int // largest size of a call's messages. Default: the queue's setting

@@ -30,8 +30,8 @@ func (s *Store) startReader() (*reader, error) {
 	r.stop = stop
 	r.renewing.Go(func() {
 		for pipeline.Sleep(ctx, s.Visibility/3) == nil {
-			// A failed renewal is repeated the next time. If another reader received the message meanwhile,
-			// deleting it fails.
+			// A failed renewal is repeated the next time. If another reader received the message meanwhile, deleting it
+			// fails.
 			_ = s.setVisibility(ctx, r.all(), seconds(s.Visibility))
 		}
 	})
@@ -66,9 +66,8 @@ func (s *Store) setVisibility(ctx context.Context, handles []handle, secs int32)
 	})
 }
 
-// Remove deletes letters by ID, and blocks until that is done. It first receives letters that
-// were not read yet. The error is transient if another reader has received one of
-// them meanwhile.
+// Remove deletes letters by ID, and blocks until that is done. It first receives letters that were not read yet. The
+// error is transient if another reader has received one of them meanwhile.
 func (s *Store) Remove(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil

@@ -6,12 +6,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify"
 )
 
-// stringType is the type of text attributes. SQS and SNS count its bytes in the message size, like
-// those of name and value.
+// stringType is the type of text attributes. SQS and SNS count its bytes in the message size, like those of name and
+// value.
 const stringType = "String"
 
-// traceAttributes yields the message attributes of the trace context. With them, receivers continue a
-// trace without parsing the body.
+// traceAttributes yields the message attributes of the trace context. With them, receivers continue a trace without
+// parsing the body.
 func traceAttributes(m *notify.Message) iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
 		if m.TraceParent != "" && !yield(notify.TraceParent, m.TraceParent) {

@@ -27,11 +27,10 @@ type BusOptions struct {
 	Create   bool                // a missing bus is created. Default: it is an error
 }
 
-// Bus puts events on an EventBridge bus. The CloudEvent is the detail, its
-// type the detail-type, its source the source. EventBridge refuses integers beyond 64 bits:
-// the data of such an event goes to Overflow, like that of a large event. The
-// trace context is in the CloudEvent only, since an entry's TraceHeader has
-// X-Ray's format. A Bus is safe for concurrent use.
+// Bus puts events on an EventBridge bus. The CloudEvent is the detail, its type the detail-type, its source the source.
+// EventBridge refuses integers beyond 64 bits: the data of such an event goes to Overflow, like that of a large event.
+// The trace context is in the CloudEvent only, since an entry's TraceHeader has X-Ray's format. A Bus is safe for
+// concurrent use.
 type Bus struct {
 	publisher
 	client *eventbridge.Client
@@ -40,8 +39,7 @@ type Bus struct {
 
 var _ notify.Store = (*Bus)(nil)
 
-// NewBus checks that the bus exists. If the bus is missing, the error is marked
-// pipeline.Fatal.
+// NewBus checks that the bus exists. If the bus is missing, the error is marked pipeline.Fatal.
 func NewBus(ctx context.Context, o BusOptions) (*Bus, error) {
 	switch {
 	case o.Client == nil:

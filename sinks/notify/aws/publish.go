@@ -15,12 +15,12 @@ import (
 
 // target is a queue, topic or bus.
 type target interface {
-	// weigh returns the size of a message in a call, and a description of content that
-	// the target refuses; "" if there is none.
+	// weigh returns the size of a message in a call, and a description of content that the target refuses; "" if there
+	// is none.
 	weigh(m *notify.Message, body []byte) (bytes int, refuses string)
 
-	// send makes one call with up to queue.MaxEntries messages, no two of one key. errs has one
-	// error or nil per message; whole is the error of the call, which fails all messages.
+	// send makes one call with up to queue.MaxEntries messages, no two of one key. errs has one error or nil per
+	// message; whole is the error of the call, which fails all messages.
 	send(ctx context.Context, ms []outgoing) (errs []error, whole error)
 }
 
@@ -32,8 +32,7 @@ type outgoing struct {
 	bytes int // size in a call
 }
 
-// publisher sends messages in batches, messages of one key in order. It is
-// stateless, so it is safe for concurrent use.
+// publisher sends messages in batches, messages of one key in order. It is stateless, so it is safe for concurrent use.
 type publisher struct {
 	target
 	name     string // "queue orders"
@@ -50,8 +49,8 @@ var (
 	errNoAnswer = pipeline.Transient(errs.New("notify: the service did not say what became of the event"))
 )
 
-// Publish implements [notify.Store]. A transient error of a whole call ends it: the messages
-// that were not sent yet get a transient error too, so that the pipeline waits.
+// Publish implements [notify.Store]. A transient error of a whole call ends it: the messages that were not sent yet get
+// a transient error too, so that the pipeline waits.
 func (p *publisher) Publish(ctx context.Context, ms []notify.Message) error {
 	s := sending{publisher: p, failedKeys: map[item.Key]bool{}}
 	rest := make([]outgoing, len(ms))
@@ -89,8 +88,7 @@ func (s *sending) fail(m outgoing, err error) {
 	}
 }
 
-// takeBatch returns the messages of the next call, and those for later calls, in
-// order.
+// takeBatch returns the messages of the next call, and those for later calls, in order.
 func (s *sending) takeBatch(ctx context.Context, rest []outgoing) (batch, later []outgoing) {
 	size := 0
 	passed := map[item.Key]bool{} // keys in the batch or in later
@@ -121,8 +119,7 @@ func (s *sending) takeBatch(ctx context.Context, rest []outgoing) (batch, later 
 	return batch, later
 }
 
-// prepare builds the body of a message. If the target refuses it, the data goes to the
-// overflow.
+// prepare builds the body of a message. If the target refuses it, the data goes to the overflow.
 func (s *sending) prepare(ctx context.Context, m outgoing) (outgoing, error) {
 	whole, err := s.shrinkToFit(m, func(m *notify.Message) []byte { return m.Body })
 	if err == nil {
@@ -172,8 +169,8 @@ func (s *sending) measure(m outgoing, body []byte) (outgoing, error) {
 	return m, nil
 }
 
-// escapeRefused escapes the two characters that the services refuse. They accept all characters
-// of XML; JSON escapes the control characters already.
+// escapeRefused escapes the two characters that the services refuse. They accept all characters of XML; JSON escapes
+// the control characters already.
 func escapeRefused(body []byte) []byte {
 	for _, c := range []string{"\ufffe", "\uffff"} {
 		if bytes.Contains(body, []byte(c)) {
@@ -183,9 +180,8 @@ func escapeRefused(body []byte) []byte {
 	return body
 }
 
-// deliver sends a batch. If the service permanently refuses the batch as a whole,
-// deliver sends its messages one by one, since one of them may be the cause. down is a transient or fatal
-// error of the whole batch.
+// deliver sends a batch. If the service permanently refuses the batch as a whole, deliver sends its messages one by
+// one, since one of them may be the cause. down is a transient or fatal error of the whole batch.
 func (s *sending) deliver(ctx context.Context, batch []outgoing) (down error) {
 	errs, whole := s.send(ctx, batch)
 	_, isTransient := pipeline.Retryable(whole)
@@ -214,8 +210,7 @@ func (s *sending) deliver(ctx context.Context, batch []outgoing) (down error) {
 	return down
 }
 
-// answers collects the result of each entry. An entry without an answer has
-// failed.
+// answers collects the result of each entry. An entry without an answer has failed.
 type answers struct{ errs []error }
 
 func newAnswers(n int) answers { return answers{slices.Repeat([]error{errNoAnswer}, n)} }

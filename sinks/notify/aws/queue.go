@@ -24,8 +24,8 @@ type QueueOptions struct {
 	Create   bool        // a missing queue is created, FIFO if its name ends in .fifo. Default: it is an error
 }
 
-// Queue sends events to an SQS queue. The trace context is also in
-// message attributes. A Queue is safe for concurrent use.
+// Queue sends events to an SQS queue. The trace context is also in message attributes. A Queue is safe for concurrent
+// use.
 type Queue struct {
 	publisher
 	client *sqs.Client

@@ -25,9 +25,8 @@ type TopicOptions struct {
 	Create   bool        // a missing topic is created, FIFO if its name ends in .fifo. Default: it is an error
 }
 
-// Topic publishes events to an SNS topic. The message attribute "type" has the
-// event's type, for filter policies of subscriptions. "traceparent" and "tracestate" have
-// the trace context. A Topic is safe for concurrent use.
+// Topic publishes events to an SNS topic. The message attribute "type" has the event's type, for filter policies of
+// subscriptions. "traceparent" and "tracestate" have the trace context. A Topic is safe for concurrent use.
 type Topic struct {
 	publisher
 	client *sns.Client
@@ -37,8 +36,7 @@ type Topic struct {
 
 var _ notify.Store = (*Topic)(nil)
 
-// NewTopic checks that the topic exists. If the topic is missing, the error is marked
-// pipeline.Fatal.
+// NewTopic checks that the topic exists. If the topic is missing, the error is marked pipeline.Fatal.
 func NewTopic(ctx context.Context, o TopicOptions) (*Topic, error) {
 	switch {
 	case o.Client == nil:

@@ -1,9 +1,8 @@
 // Package jsonl appends events to a file, one JSON object a line.
 //
-// A line is on disk before Publish returns. An event that is among the last 200,000 of the
-// file is not appended again. Any number of processes of a host may have the file open: they
-// append one at a time, and see what the others did. Where the file is removed meanwhile,
-// what is published then goes into a new one.
+// A line is on disk before Publish returns. An event that is among the last 200,000 of the file is not appended again.
+// Any number of processes of a host may have the file open: they append one at a time, and see what the others did.
+// Where the file is removed meanwhile, what is published then goes into a new one.
 //
 // A line that is not an event is set aside: it is copied to the file PATH.lineN.broken and logged, and stops nothing.
 package jsonl
@@ -104,8 +103,8 @@ func eventID(line []byte) (string, error) {
 	return event.ID, err
 }
 
-// Publish appends messages, and blocks until they are on disk. Errors are
-// transient, and the file then has none of the messages.
+// Publish appends messages, and blocks until they are on disk. Errors are transient, and the file then has none of the
+// messages.
 func (s *Store) Publish(ctx context.Context, ms []notify.Message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,9 +139,9 @@ func (s *Store) Publish(ctx context.Context, ms []notify.Message) error {
 	return nil
 }
 
-// Read yields the events of a file in the order of their appending. Each is
-// a JSON object, valid until the next. A missing file has no events. Read may run while
-// Stores append. It skips lines that are not events. A yielded error ends the sequence.
+// Read yields the events of a file in the order of their appending. Each is a JSON object, valid until the next. A
+// missing file has no events. Read may run while Stores append. It skips lines that are not events. A yielded error
+// ends the sequence.
 func Read(path string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		f, err := os.Open(path)

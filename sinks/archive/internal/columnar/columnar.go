@@ -1,12 +1,10 @@
-// Package columnar is the Parquet format of archived changes: one row per change, sorted
-// by item and version.
+// Package columnar is the Parquet format of archived changes: one row per change, sorted by item and version.
 //
-// The same rows make the same bytes. Images are JSON text, so no digit and no type
-// is lost. All other columns are text too, except a time and a size. Row groups are
-// small, so that a reader can merge many objects in little memory.
+// The same rows make the same bytes. Images are JSON text, so no digit and no type is lost. All other columns are text
+// too, except a time and a size. Row groups are small, so that a reader can merge many objects in little memory.
 //
-// columnar.go has the columns, writer.go and reader.go the two directions, and digest.go compares the
-// content of objects.
+// columnar.go has the columns, writer.go and reader.go the two directions, and digest.go compares the content of
+// objects.
 package columnar
 
 import (
@@ -93,8 +91,7 @@ func Reserved(name string) bool {
 	return slices.ContainsFunc(fixed[:], func(c column) bool { return c.name == name })
 }
 
-// HiveType returns the column's type in the DDL of Hive and Athena. Configured columns
-// have the type `string`.
+// HiveType returns the column's type in the DDL of Hive and Athena. Configured columns have the type `string`.
 func (f Field) HiveType() string {
 	switch fixed[f].form {
 	case timestamp:
@@ -105,8 +102,7 @@ func (f Field) HiveType() string {
 	return "string"
 }
 
-// Row is one change: a cell for each Field, and then one for each configured
-// column, in the writer's order.
+// Row is one change: a cell for each Field, and then one for each configured column, in the writer's order.
 type Row []Cell
 
 // Cell is one value of a row. The zero Cell is null.
@@ -164,9 +160,8 @@ type group struct {
 
 func (g group) Fields() []parquet.Field { return g.fields }
 
-// imageType is a text type with the same bounds for all pages. They are valid for every
-// JSON object. Real bounds would repeat whole images in the footer, and without bounds the
-// page index would mark pages as empty.
+// imageType is a text type with the same bounds for all pages. They are valid for every JSON object. Real bounds would
+// repeat whole images in the footer, and without bounds the page index would mark pages as empty.
 type imageType struct{ parquet.Type }
 
 func (t imageType) NewColumnIndexer(limit int) parquet.ColumnIndexer {

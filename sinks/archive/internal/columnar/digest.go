@@ -6,8 +6,8 @@ import (
 	"hash"
 )
 
-// Digest is a digest of the content of an object, whatever its encoding: its columns, its
-// rows, and the format of its images.
+// Digest is a digest of the content of an object, whatever its encoding: its columns, its rows, and the format of its
+// images.
 type Digest struct {
 	hash  hash.Hash
 	bytes []byte

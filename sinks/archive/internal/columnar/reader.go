@@ -26,8 +26,7 @@ const maxFooter = 256 << 20
 // rowsAtOnce is the number of rows that are read together.
 const rowsAtOnce = 16
 
-// Reader reads the rows of one object in order, one row group at a
-// time. It is not safe for concurrent use.
+// Reader reads the rows of one object in order, one row group at a time. It is not safe for concurrent use.
 type Reader struct {
 	fetch  Fetch
 	window *window
@@ -108,8 +107,7 @@ func (r *Reader) Plain() bool { return r.plain }
 // Extra returns the names of the configured columns.
 func (r *Reader) Extra() []string { return r.extra }
 
-// Next returns the next row, and io.EOF after the last. The row is valid until the next call; its texts
-// stay valid.
+// Next returns the next row, and io.EOF after the last. The row is valid until the next call; its texts stay valid.
 func (r *Reader) Next(ctx context.Context) (row Row, err error) {
 	defer recoverPanic(&err)
 	for r.next == len(r.heldRows) {
@@ -222,8 +220,7 @@ func (w *window) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// recoverPanic turns a panic into an error: the Parquet decoder panics on some damaged
-// objects.
+// recoverPanic turns a panic into an error: the Parquet decoder panics on some damaged objects.
 func recoverPanic(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("%w: its pages contradict each other", errForeign)

@@ -29,8 +29,7 @@ type Writer struct {
 	row     [1]parquet.Row
 }
 
-// NewWriter returns a Writer of an object with the configured columns extra. plain means
-// that images are plain JSON.
+// NewWriter returns a Writer of an object with the configured columns extra. plain means that images are plain JSON.
 func NewWriter(out io.Writer, extra []string, plain bool) *Writer {
 	w := &Writer{columns: columns(extra), digest: NewDigest(extra, plain)}
 	options := []parquet.WriterOption{
