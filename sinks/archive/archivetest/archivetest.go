@@ -1,5 +1,5 @@
 // Package archivetest is the conformance suite of an archive's stores. It runs the suite of sinks with every layout and
-// format of an archive, and reads the archive with [archive.Read].
+// format of an archive, and reads each archive with [archive.Read].
 package archivetest
 
 import (
@@ -19,12 +19,13 @@ import (
 
 // Store is a store under test.
 type Store struct {
-	// Open opens the store of a folder, which may have content of an earlier Open; it is an archive.Replacer
+	// Open opens the store in a folder, which may have content of an earlier Open. The store must be an
+	// archive.Replacer.
 	Open   func(dir string) (archive.Lister, error)
-	Checks int // see sinktest.Suite.Checks
+	Checks int // number of random checks; see sinktest.Suite.Checks
 
-	// Only has the names of the archives to run, for slow stores. The other archives differ in the objects, not in the
-	// calls of a store. Default: all.
+	// Only has the names of the archives to run, for slow stores. The other archives write other objects, but make the
+	// same calls of a store. Default: all archives.
 	Only []string
 }
 
@@ -105,7 +106,7 @@ func Run(t *testing.T, store Store) {
 	})
 }
 
-// suite returns the suite of an archive. kept reports which records it stores.
+// suite returns the suite of an archive. kept reports whether the archive stores a record.
 func suite(tested Store, o archive.Options, kept func(sinktest.Record) bool) sinktest.Suite {
 	return sinktest.Suite{
 		Checks: tested.Checks,
@@ -136,7 +137,7 @@ func suite(tested Store, o archive.Options, kept func(sinktest.Record) bool) sin
 	}
 }
 
-// newestOf returns the state of an archive with the newest change of each item.
+// newestOf returns the expected state of an archive that has only the newest change of each item.
 func newestOf(s *sinktest.Stream, o archive.Options, kept func(sinktest.Record) bool) map[string]string {
 	last := make(map[item.Key]int)
 	for i, r := range s.Records {
@@ -154,7 +155,7 @@ func newestOf(s *sinktest.Stream, o archive.Options, kept func(sinktest.Record) 
 
 func changeName(k item.Key, v record.Version) string { return fmt.Sprintf("%s at %s", k, v) }
 
-// recordText returns the expected content for a record.
+// recordText returns the expected content of an archived record.
 func recordText(r sinktest.Record, images archive.LineFormat) string {
 	if images == archive.PlainJSON {
 		return fmt.Sprintf("%s %v %v %v", r.EventName, r.TTL, r.Old != nil, r.New != nil)
@@ -163,7 +164,7 @@ func recordText(r sinktest.Record, images archive.LineFormat) string {
 		sinktest.Canonical(r.New))
 }
 
-// state returns every archived change, and fails if one is read twice.
+// state returns every archived change. It returns an error if a change is read twice, or in the wrong order.
 func state(store archive.Lister, images archive.LineFormat) (map[string]string, error) {
 	got := make(map[string]string)
 	var last archive.Entry
@@ -187,7 +188,7 @@ func state(store archive.Lister, images archive.LineFormat) (map[string]string, 
 	return got, nil
 }
 
-// entryText returns the content of an entry, comparable with recordText.
+// entryText returns the content of an entry, in the form of recordText.
 func entryText(e archive.Entry, images archive.LineFormat) (string, error) {
 	if images == archive.PlainJSON {
 		return plainText(e)
@@ -220,7 +221,7 @@ func plainText(e archive.Entry) (string, error) {
 		strings.Contains(line, `,"old":{`), strings.Contains(line, `,"new":{`)), nil
 }
 
-// faulty is a store with failing calls.
+// faulty is a store whose calls may fail.
 type faulty struct {
 	archive.Replacer
 	archive.Store

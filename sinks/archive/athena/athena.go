@@ -1,11 +1,11 @@
-// Package athena generates Athena SQL for reading an archive: a table over its objects, a view with each version of an
-// item once, and a view of the current items. The table's partitions follow from the partition template, and are never
-// registered.
+// Package athena generates Athena SQL to read an archive. It generates a table over the objects, a view that has each
+// version of an item once, and a view of the current items. Athena computes the table's partitions from the partition
+// template, so they are never registered.
 //
-// All names are quoted, and the tables of two sinks have different names.
+// All names are quoted. The tables of two sinks have different names.
 //
-// [Statements] builds a table: table.setPartitions finds folders and partition columns, table.createTable writes the
-// CREATE TABLE, and views.go the views.
+// [Statements] builds a table. table.setPartitions finds folders and partition columns, table.createTable writes the
+// CREATE TABLE statement, and views.go writes the views.
 package athena
 
 import (
@@ -24,17 +24,17 @@ import (
 type Archive struct {
 	Sink     string // name of the sink, and of the table
 	Database string // database of the table and the views. Default: the database of the query
-	Location string // required: beginning of every object's URL, with the prefix: "s3://bucket/changes/"
+	Location string // required: beginning of every object's URL, with the prefix, such as "s3://bucket/changes/"
 
-	archive.Options // those of the sink, without Store
+	archive.Options // options of the sink, without Store
 
 	Tables       []string  // names of the source's tables
-	Filtered     bool      // filters drop some changes before the archive
+	Filtered     bool      // filters drop some changes before they reach the archive
 	StorageClass string    // storage class of the objects. Default: the bucket's
 	From         time.Time // first day of the folders that are read, UTC. Default: 2020-01-01
 }
 
-// Statement is one SQL statement. Athena runs one at a time.
+// Statement is one SQL statement. Athena runs one statement at a time.
 type Statement struct {
 	Name  string   `json:"name"`  // name of the table or view, as in SQL
 	Notes []string `json:"notes"` // remarks for the user
@@ -47,7 +47,8 @@ var defaultFrom = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 // locationPattern matches the S3 URLs that are safe in SQL and in Athena's location templates.
 var locationPattern = regexp.MustCompile(`^s3://[a-zA-Z0-9._-]+/[^${}\x00-\x1f]*$`)
 
-// Statements returns the DDL of the table, and then its views. An error names the field.
+// Statements returns the statement that creates the table, and then the statements of its views. An error names the
+// wrong field.
 func Statements(a Archive) ([]Statement, error) {
 	a.Layout = cmp.Or(a.Layout, archive.Log)
 	a.Format = cmp.Or(a.Format, archive.JSONLZstd)
@@ -76,9 +77,9 @@ func Statements(a Archive) ([]Statement, error) {
 type table struct {
 	Archive
 	name       string
-	folder     string      // LOCATION
-	template   string      // storage.location.template; "" without partitions
-	partitions []partition // columns of the template, in order
+	folder     string      // text after LOCATION
+	template   string      // value of storage.location.template; "" without partitions
+	partitions []partition // columns of the partition template, in order
 	notes      []string
 }
 

@@ -9,10 +9,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive/internal/columnar"
 )
 
-// column is a column of the table.
+// column is a column of the table or of a view.
 type column struct{ name, hiveType string }
 
-// columns returns the columns of the objects, without those of their folders.
+// columns returns the columns of the objects, without the columns of their folders.
 func (t *table) columns() []column {
 	switch {
 	case t.Format == archive.Parquet:
@@ -38,7 +38,8 @@ var plainLine = []column{
 	{"identity", "struct<type:string,principal_id:string>"}, {"keys", "string"}, {"old", "string"}, {"new", "string"},
 }
 
-// recordLine has the members of a stream record. Lambda and the Streams API spell the identity differently.
+// recordLine has the members of a stream record, with both spellings of the identity, that of Lambda and that of the
+// Streams API.
 var recordLine = []column{
 	{"eventid", "string"}, {"eventname", "string"}, {"awsregion", "string"}, {"eventsourcearn", "string"},
 	{"tablename", "string"},
@@ -47,7 +48,7 @@ var recordLine = []column{
 		"struct<approximatecreationdatetime:string,keys:string,newimage:string,oldimage:string,sequencenumber:string,sizebytes:string,streamviewtype:string>"},
 }
 
-// spelled has the members that are spelled differently from their columns.
+// spelled has the columns whose members are spelled differently in the JSON.
 var spelled = []property{
 	{"eventid", "eventID"}, {"eventname", "eventName"}, {"awsregion", "awsRegion"}, {"eventsourcearn", "eventSourceARN"},
 	{"tablename", "tableName"},
@@ -58,7 +59,7 @@ var spelled = []property{
 	{"sequencenumber", "SequenceNumber"}, {"sizebytes", "SizeBytes"}, {"streamviewtype", "StreamViewType"},
 }
 
-// writeFormat writes the clauses about the format of the objects.
+// writeFormat writes the clauses of the statement that describe the format of the objects.
 func (t *table) writeFormat(b *strings.Builder) {
 	if t.StorageClass != "" && slices.Contains([]string{"GLACIER", "DEEP_ARCHIVE"}, t.StorageClass) {
 		t.addNote("Athena does not read objects of the storage class %s: restore them, and say 'read_restored_glacier_objects' = 'true' in TBLPROPERTIES.", t.StorageClass)

@@ -8,17 +8,18 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// unit is an element of a date layout.
+// unit is a part of a date layout, such as the month.
 type unit struct {
 	layout  string // layout in Go's syntax
 	pattern string // pattern in the syntax of java.time.format.DateTimeFormatter
 	name    string // name of a column
-	every   string // projection.interval.unit, if this is the smallest unit
-	min     int    // smallest of its numbers
+	every   string // value of projection.interval.unit, if this unit is the smallest
+	min     int    // smallest value
 	max     int
 }
 
-// units has the units that a projection can count, largest first.
+// units has the units that a projection can count, the largest first. A projection is Athena's way to compute
+// partitions.
 var units = []unit{
 	{"2006", "yyyy", "year", "YEARS", 0, 0},
 	{"01", "MM", "month", "MONTHS", 1, 12},
@@ -28,14 +29,14 @@ var units = []unit{
 	{"05", "ss", "second", "SECONDS", 0, 59},
 }
 
-// layout is a parsed date layout: units, with literals around them as in object names.
+// layout is a parsed date layout. Its units are between literals, which are escaped as in object names.
 type layout struct {
 	literals []string // has one element more than units
 	units    []unit
 }
 
-// parseLayout parses a Go layout. It returns false if the layout has elements that a projection cannot count, such as
-// names of months.
+// parseLayout parses a Go layout. It returns false if a projection cannot count the layout's parts, such as names of
+// months.
 func parseLayout(src string) (layout, bool) {
 	var l layout
 	literal := ""
@@ -58,8 +59,8 @@ func parseLayout(src string) (layout, bool) {
 	return l, len(l.units) > 0 && l.matches(src)
 }
 
-// matches reports whether the units format times exactly as Go formats src. This finds elements of Go that are not
-// units, with times that differ in every element.
+// matches reports whether the units format times exactly as Go formats src. If they do not, src has a part that is not
+// a unit. The tested times differ in every part.
 func (l layout) matches(src string) bool {
 	for _, at := range []time.Time{
 		time.Date(2024, 2, 29, 7, 8, 9, 123456789, time.UTC),
@@ -73,8 +74,8 @@ func (l layout) matches(src string) bool {
 	return true
 }
 
-// date returns the smallest unit if the units form a date: the year and all units down to the smallest, each once, in
-// any order.
+// date returns the smallest unit. ok is false if the units do not form a date: the year and all units down to the
+// smallest, each once, in any order.
 func (l layout) date() (smallest unit, ok bool) {
 	seen := make(map[string]bool)
 	for _, u := range l.units {
@@ -109,7 +110,7 @@ func (l layout) pattern() string {
 	return b.String()
 }
 
-// format formats a time, as in object names.
+// format formats a time as in object names.
 func (l layout) format(at time.Time) string {
 	var b strings.Builder
 	for i, u := range l.units {

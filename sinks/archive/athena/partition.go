@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// partition is a column of the partition template, and how Athena finds its values.
+// partition is a column of the partition template, with the settings by which Athena finds its values.
 type partition struct {
 	column string
 	kind   string // date, integer, enum or injected
@@ -28,7 +28,7 @@ func (p partition) properties() []property {
 	return ps
 }
 
-// setPartitions sets the location of the objects, and the columns of their folders.
+// setPartitions sets the location of the objects, and the columns of their folders. It also sets the location template.
 func (t *table) setPartitions() error {
 	if t.Layout == archive.PerItem {
 		t.perItem()
@@ -58,7 +58,7 @@ func (t *table) setPartitions() error {
 	return nil
 }
 
-// folderOf returns a location up to its last slash.
+// folderOf returns a location up to and including its last slash.
 func folderOf(location string) string { return location[:strings.LastIndexByte(location, '/')+1] }
 
 // perItem adds notes about reading PerItem objects.
@@ -81,10 +81,11 @@ func (t *table) perItem() {
 	}
 }
 
-// named matches the end of a folder name with its column: "dt=" of "dt=2026-01-02".
+// named matches the end of a folder name that names its column, such as "dt=" of "dt=2026-01-02".
 var named = regexp.MustCompile(`(?:^|/)([A-Za-z][A-Za-z0-9_]*)=$`)
 
-// nameOf returns the column name for the placeholder after a literal, the n-th of the template.
+// nameOf returns the column name for a placeholder. literal is the text before the placeholder, n its number in the
+// template.
 func nameOf(literal string, n int) string {
 	if m := named.FindStringSubmatch(literal); m != nil {
 		return strings.ToLower(m[1])
@@ -92,7 +93,8 @@ func nameOf(literal string, n int) string {
 	return "partition_" + strconv.Itoa(n)
 }
 
-// add adds a column and its part of the location template. If the name is taken, it chooses another.
+// add adds a column, and its placeholder in the location template. If the name is taken, add chooses another name. It
+// returns the name.
 func (t *table) add(p partition) string {
 	name := p.column
 	for n := 2; t.hasColumn(p.column); n++ {
@@ -103,7 +105,7 @@ func (t *table) add(p partition) string {
 	return p.column
 }
 
-// placeholder adds the columns of a placeholder.
+// placeholder adds the columns for a placeholder.
 func (t *table) placeholder(h template.Placeholder, name string) {
 	hidden := h.Name[0] != '@' && t.Mask.Hides(h.Name)
 	switch l, dated := parseLayout(h.Layout); {
@@ -141,8 +143,8 @@ func placeholderText(h template.Placeholder, hidden bool) string {
 	return h.Name
 }
 
-// addDateColumn adds the column of a date. If its units do not form a date, dated adds a column of numbers for each
-// unit.
+// addDateColumn adds the column of a date. If the units of the layout do not form a date, it adds a column of numbers
+// for each unit.
 func (t *table) addDateColumn(l layout, h template.Placeholder, name string) {
 	of, missing := h.Name, "Changes without "+h.Name
 	if h.Name == "@time" {

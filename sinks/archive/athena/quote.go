@@ -9,9 +9,9 @@ import (
 // plainName matches names that Athena accepts unchanged.
 var plainName = regexp.MustCompile(`^[a-z0-9]+(_[a-z0-9]+)*$`)
 
-// tableName returns the table name of a sink: lowercase letters, digits and _ only. In other names, each byte except a
-// to z and 0 to 9 becomes "__" and two hex digits. No plain name contains "__", so two sinks never have the same table.
-// The views of a table end in "__" and a word that is not hex digits.
+// tableName returns the table name of a sink. It contains only lowercase letters, digits and _. A plain name stays as
+// it is. In another name, each byte except a to z and 0 to 9 becomes "__" and two hex digits. No plain name contains
+// "__", so two sinks never have the same table. The views of a table end in "__" and a word that is not hex digits.
 func tableName(sink string) string {
 	if plainName.MatchString(sink) {
 		return sink
@@ -27,13 +27,13 @@ func tableName(sink string) string {
 	return b.String()
 }
 
-// hiveIdentifier quotes a name in DDL. Quoting allows reserved words and leading underscores.
+// hiveIdentifier quotes a name for statements that create tables. Quotes allow reserved words and leading underscores.
 func hiveIdentifier(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
 // identifier quotes a name in queries and views.
 func identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// hiveText quotes a text in DDL.
+// hiveText quotes a text for statements that create tables.
 func hiveText(text string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
 }
@@ -41,7 +41,7 @@ func hiveText(text string) string {
 // quoteText quotes a text in queries and views.
 func quoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// hiveName returns a name with its database, for DDL.
+// hiveName returns a name with its database, for statements that create tables.
 func (t *table) hiveName(name string) string { return t.qualified(name, hiveIdentifier) }
 
 // sqlName returns a name with its database, for queries and views.

@@ -28,7 +28,7 @@ func (t *table) viewColumns() []string {
 	return append(names, t.folders("")...)
 }
 
-// folders returns the folder columns of a kind; "" means all kinds.
+// folders returns the quoted folder columns whose partition is of a kind; "" means all kinds.
 func (t *table) folders(kind string) []string {
 	var names []string
 	for _, p := range t.partitions {
@@ -39,11 +39,11 @@ func (t *table) folders(kind string) []string {
 	return names
 }
 
-// identity has the columns that identify a change: its version. Kinesis may deliver a change twice with different
-// sequence numbers: then creation time and event id identify the change.
+// identity is the SQL expression that identifies a change of an item, usually its version. Kinesis may deliver a change
+// twice with different sequence numbers. So creation time and event id identify a change from Kinesis.
 const identity = `CASE WHEN "version" LIKE 'k%' THEN substr("version", 1, 17) || coalesce(nullif("event_id", ''), "version") ELSE "version" END`
 
-// distinctView returns the view of each version of an item once.
+// distinctView returns the view that has each version of an item once.
 func (t *table) distinctView() Statement {
 	by := append([]string{`"table"`, `"key"`, identity}, t.folders("")...)
 	notes := []string{"Each version of an item once: objects repeat what was delivered again."}
@@ -54,8 +54,8 @@ func (t *table) distinctView() Statement {
 	return t.view("__once", notes, t.numberedQuery(by, ` ORDER BY "version"`, t.changes()), `"#" = 1`)
 }
 
-// currentView returns the view of the last version of each existing item; false if the archive does not have all
-// changes.
+// currentView returns the view of the last version of each existing item. The bool is false if the archive does not
+// have all changes, and so has no such view.
 func (t *table) currentView() (Statement, bool) {
 	whole := []archive.Kind{archive.AnyChange, archive.TTLDelete, archive.UserDelete}
 	lacks := func(k archive.Kind) bool { return !slices.Contains(t.Kinds, k) }
@@ -85,8 +85,8 @@ func (t *table) view(suffix string, notes []string, from, where string) Statemen
 	}
 }
 
-// numberedQuery returns a query of changes with an additional column "#", a name that no other column has: the row's
-// number among the rows that are equal in by.
+// numberedQuery returns a query of changes with an additional column "#". No other column has this name. It is the
+// number of the row among the rows that are equal in the columns by.
 func (t *table) numberedQuery(by []string, order, changes string) string {
 	return fmt.Sprintf("SELECT %s,\n  ROW_NUMBER() OVER (PARTITION BY %s%s) AS \"#\"\nFROM %s",
 		strings.Join(t.viewColumns(), ", "), strings.Join(by, ", "), order, changes)
@@ -94,7 +94,7 @@ func (t *table) numberedQuery(by []string, order, changes string) string {
 
 func indentSQL(sql string) string { return "  " + strings.ReplaceAll(sql, "\n", "\n  ") }
 
-// changes returns the table, or a query of the common columns.
+// changes returns the table, or a query that reads the common columns from it.
 func (t *table) changes() string {
 	var columns []string
 	switch {
@@ -118,8 +118,9 @@ func (t *table) changes() string {
 // utcTimestamp converts a time with a zone to a timestamp in UTC, since views have no zones.
 func utcTimestamp(at string) string { return "CAST(" + at + " AT TIME ZONE 'UTC' AS timestamp)" }
 
-// ofRecord selects the common columns of a record, with the values that the archive itself uses. The item is its keys
-// in a fixed order of members. The version is the time of the stream's label, in seconds, and the sequence number.
+// ofRecord selects the common columns from a record, with the values that the archive itself uses. The key is the JSON
+// of the key attributes, with its members in a fixed order. The version is the time of the stream's label, in seconds,
+// and the sequence number.
 var ofRecord = []string{
 	`json_format(json_parse("dynamodb"."keys")) AS "key"`,
 	`lpad(CAST(CAST(floor(coalesce(to_unixtime(from_iso8601_timestamp(regexp_extract("eventsourcearn", '/stream/(.+)$', 1) || 'Z')), 0)) AS bigint) AS varchar), 10, '0') || lpad("dynamodb"."sequencenumber", 40, '0') AS "version"`,

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/awserr"
 )
 
-// callError marks the error of a call for the pipeline, and adds what to do.
+// callError marks the error of a call as transient or fatal for the pipeline, and adds a hint.
 func (s *Store) callError(ctx context.Context, op string, err error) error {
 	right := cmp.Or(rights[op], "s3:"+op)
 	op = fmt.Sprintf("%s in the bucket %s", op, s.o.Bucket)
@@ -24,7 +24,7 @@ func (s *Store) callError(ctx context.Context, op string, err error) error {
 	})
 }
 
-// rights maps calls to the right that they need, if its name differs.
+// rights maps calls to the right that they need, for the calls whose right has another name.
 var rights = map[string]string{
 	"HeadBucket": "s3:ListBucket", "ListObjectsV2": "s3:ListBucket", "DeleteObjects": "s3:DeleteObject",
 	"PutObject":             "s3:PutObject (with tags also s3:PutObjectTagging)",
@@ -33,7 +33,7 @@ var rights = map[string]string{
 	"PutBucketLifecycleConfiguration": "s3:PutLifecycleConfiguration",
 }
 
-// exists reports whether err says that an object of the name exists.
+// exists reports whether err means that an object of the name already exists.
 func exists(err error) bool { return awserr.Code(err) == "PreconditionFailed" }
 
 // shellQuoted quotes text as one word of a shell.

@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// probe is the name of an object for testing conditional writes.
+// probe is the name of the object that tests conditional writes.
 const probe = ".conditions"
 
 // The headers of conditional writes.
@@ -21,21 +21,21 @@ const (
 )
 
 // checkIfNoneMatch checks once that the server obeys If-None-Match: *. A server that ignores it would silently
-// overwrite objects. If the bucket was used before, the check is one request.
+// overwrite objects. If an earlier process wrote the probe, the check is one request.
 func (s *Store) checkIfNoneMatch(ctx context.Context) error {
 	return s.checkCondition(ctx, s.noneMatchProven, ifNoneMatch)
 }
 
-// checkIfMatch checks once that the server obeys If-Match, by a tag that the probe never has.
+// checkIfMatch checks once that the server obeys If-Match. It uses a tag that the probe never has.
 func (s *Store) checkIfMatch(ctx context.Context) error {
-	if err := s.checkIfNoneMatch(ctx); err != nil { // it writes the probe
+	if err := s.checkIfNoneMatch(ctx); err != nil { // also writes the probe
 		return err
 	}
 	return s.checkCondition(ctx, s.matchProven, ifMatch)
 }
 
-// checkCondition checks once that the server refuses a write of the probe for a condition. Concurrent calls wait for
-// the first.
+// checkCondition checks once that the server refuses to write the probe because of the condition in the header. known
+// has the result of earlier checks; concurrent calls wait for the first check.
 func (s *Store) checkCondition(ctx context.Context, known chan bool, header string) error {
 	var proven bool
 	select {
@@ -47,7 +47,7 @@ func (s *Store) checkCondition(ctx context.Context, known chan bool, header stri
 	for try := 0; !proven && try < 2; try++ {
 		err := s.writeProbe(ctx, header)
 		switch {
-		case err == nil: // the probe with If-None-Match was missing, so the second write must be refused
+		case err == nil: // the probe was missing; the server must refuse the second write
 		case exists(err):
 			proven = true
 		case awserr.Code(err) == "NotImplemented":

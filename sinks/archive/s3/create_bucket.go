@@ -25,12 +25,12 @@ func (s *Store) Check(ctx context.Context) error {
 	return nil
 }
 
-// Create creates the bucket if it does not exist, private as S3 creates it, with a rule that deletes unfinished
-// uploads. It does not change an existing bucket.
+// Create creates the bucket if it does not exist. The bucket is private, which is S3's default, and has a rule that
+// deletes unfinished uploads. Create does not change an existing bucket.
 func (s *Store) Create(ctx context.Context) error { return s.createBucket(ctx, 0) }
 
-// CreateExpiring is Create for a bucket whose objects expire after a time, in whole days. Older versions expire a week
-// later.
+// CreateExpiring is like Create, but the objects of the new bucket expire after a time, rounded up to whole days. Older
+// versions expire a week later.
 func (s *Store) CreateExpiring(ctx context.Context, after time.Duration) error {
 	const day = 24 * time.Hour
 	return s.createBucket(ctx, int32(max((after+day-1)/day, 1)))

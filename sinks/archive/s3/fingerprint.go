@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Fingerprint reads a fingerprint; false if there is none, or no bucket.
+// Fingerprint reads the fingerprint of a sink. The bool is false if there is no fingerprint, or no bucket.
 func (s *Store) Fingerprint(ctx context.Context, pipeline, sink string) (state.Fingerprint, bool, error) {
 	r, err := s.Get(ctx, s.fingerprint(pipeline, sink))
 	if errors.Is(err, archive.ErrNoObject) || awserr.Code(err) == "NoSuchBucket" {

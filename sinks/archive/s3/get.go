@@ -19,8 +19,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// Get opens one object. If the connection breaks or stalls, reading continues where it stopped, of the same version of
-// the object.
+// Get opens one object. If the connection breaks or stalls, reading continues where it stopped, with the same version
+// of the object.
 func (s *Store) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	b := &body{ctx: ctx, store: s, name: name}
 	if _, err := b.requestRange(""); err != nil {
@@ -54,25 +54,25 @@ func (s *Store) GetRange(ctx context.Context, name string, offset, n int64) (io.
 	return b, size, nil
 }
 
-// body reads an object, or a part of one, over several connections if necessary.
+// body reads an object or a part of it. It opens another connection if one breaks.
 type body struct {
 	ctx   context.Context
 	store *Store
 	name  string
 
-	stream    io.ReadCloser // nil until the next Read opens it at next
+	stream    io.ReadCloser // nil until the next Read opens it, at offset next
 	cancel    context.CancelCauseFunc
 	etag      *string
-	next, end int64 // offsets of the next byte to read, and of the end
-	fails     int   // number of failures since the last byte arrived
+	next, end int64 // offset of the next byte to read, and the offset after the last one
+	fails     int   // number of failures since the last received byte
 }
 
-// resumes is the number of retries without a new byte.
+// resumes is the number of new connections that may fail without a new byte.
 const resumes = 5
 
 var errStalled = errs.New("the server sent nothing for too long")
 
-// requestRange requests a range, "" for all, and returns the size of the object.
+// requestRange requests a range of bytes, and returns the size of the object. The range "" means the whole object.
 func (b *body) requestRange(span string) (size int64, err error) {
 	ctx, cancel := context.WithCancelCause(b.ctx)
 	in := &s3.GetObjectInput{Bucket: &b.store.o.Bucket, Key: &b.name, Range: nilIfEmpty(span), IfMatch: b.etag}
@@ -93,7 +93,7 @@ func (b *body) requestRange(span string) (size int64, err error) {
 	return size, nil
 }
 
-// contentRange parses "bytes 0-9/100".
+// contentRange parses a Content-Range header, such as "bytes 0-9/100".
 func contentRange(s string) (from, to, size int64, ok bool) {
 	s, ok = strings.CutPrefix(s, "bytes ")
 	span, all, slash := strings.Cut(s, "/")
@@ -104,7 +104,7 @@ func contentRange(s string) (from, to, size int64, ok bool) {
 	return from, to, size, ok && slash && dash && cmp.Or(err1, err2, err3) == nil
 }
 
-// Read reads the next bytes, over a new connection if the last one broke.
+// Read reads the next bytes. It opens a new connection if the last one broke.
 func (b *body) Read(p []byte) (int, error) {
 	if b.next >= b.end {
 		return b.readAfterEnd(p)
@@ -135,7 +135,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 }
 
-// readAfterEnd reads the end after the last byte. There the SDK reports a wrong checksum.
+// readAfterEnd reads once more after the last byte, because the SDK then reports a wrong checksum.
 func (b *body) readAfterEnd(p []byte) (int, error) {
 	if b.stream == nil || len(p) == 0 {
 		return 0, io.EOF
@@ -148,7 +148,7 @@ func (b *body) readAfterEnd(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// resume opens the rest of the object, after a backoff.
+// resume opens the rest of the object if no connection is open. It waits for a backoff first.
 func (b *body) resume() error {
 	if b.stream != nil {
 		return nil
@@ -174,7 +174,7 @@ func (b *body) resume() error {
 
 func (b *body) shut() {
 	if b.stream != nil {
-		b.cancel(nil) // cancel instead of reading the rest
+		b.cancel(nil) // a canceled request does not read the rest
 		_ = b.stream.Close()
 		b.stream = nil
 	}
@@ -204,7 +204,7 @@ func (s *Store) readError(ctx context.Context, name string, err error) error {
 // frozenError returns the error of an object that must be restored first.
 func (s *Store) frozenError(name, class string) error {
 	request := `{"Days":7,"GlacierJobParameters":{"Tier":"Standard"}}`
-	if class == string(types.StorageClassIntelligentTiering) { // restored objects of this class stay available
+	if class == string(types.StorageClassIntelligentTiering) { // a restored object of this class stays available
 		request = `{"GlacierJobParameters":{"Tier":"Standard"}}`
 	}
 	return &archive.FrozenError{Objects: []archive.Frozen{{

@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// List implements [archive.Lister]. It reads a page of a thousand names at a time.
+// List implements [archive.Lister]. It reads the names in pages of a thousand.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[archive.Info, error] {
 	return func(yield func(archive.Info, error) bool) {
 		input := &s3.ListObjectsV2Input{Bucket: &s.o.Bucket, Prefix: nilIfEmpty(prefix)}
@@ -41,10 +41,11 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[archive.Info,
 	}
 }
 
-// maxRemoved is the maximum number of objects of one request.
+// maxRemoved is the maximum number of objects that one request may remove.
 const maxRemoved = 1000
 
-// Remove removes objects. A missing object is not an error. If the bucket has versioning, older versions stay.
+// Remove removes objects, and ignores missing ones. If the bucket has versioning, the older versions of the objects
+// stay.
 func (s *Store) Remove(ctx context.Context, names []string) error {
 	for some := range slices.Chunk(names, maxRemoved) {
 		ids := make([]types.ObjectIdentifier, len(some))

@@ -18,8 +18,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// Put writes one object. If an object of the name exists, it returns archive.ErrExists, also to the second of two
-// concurrent writers.
+// Put writes one object. If an object of the name exists, it returns archive.ErrExists. The second of two concurrent
+// writers gets this error, too.
 func (s *Store) Put(ctx context.Context, o archive.Object) error {
 	if err := s.checkIfNoneMatch(ctx); err != nil {
 		return err
@@ -42,7 +42,8 @@ func (s *Store) Replace(ctx context.Context, o archive.Object, stored archive.St
 	return s.writeError(ctx, "PutObject", o.Name, err)
 }
 
-// putWhole writes an object in place of the one with the ETag replaced; nil means in place of none.
+// putWhole writes an object in one request. It replaces the object that has the ETag replaced. If replaced is nil, no
+// object of the name may exist.
 func (s *Store) putWhole(ctx context.Context, o archive.Object, replaced *string) error {
 	in := s.newPutInput(o.Name, o.ContentType, o.Body)
 	in.Tagging, in.Metadata = tagging(o.Tags), metadata(o)
@@ -53,7 +54,7 @@ func (s *Store) putWhole(ctx context.Context, o archive.Object, replaced *string
 	return s.putObject(ctx, in)
 }
 
-// newPutInput returns what all writes of objects have in common.
+// newPutInput returns the settings that all writes of objects share.
 func (s *Store) newPutInput(name, contentType string, body []byte) *s3.PutObjectInput {
 	return &s3.PutObjectInput{
 		Bucket:               &s.o.Bucket,
@@ -87,14 +88,14 @@ func (s *Store) writeError(ctx context.Context, op, name string, err error) erro
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum returns the CRC32C with which the server verifies a body. The SDK's own checksum depends on the client's
-// settings. Over TLS the SDK sends it after the body, where some servers ignore it.
+// checksum returns the CRC32C by which the server verifies a body. The SDK's own checksum is not enough: it depends on
+// the client's settings, and over TLS the SDK sends it after the body, where some servers ignore it.
 func checksum(body []byte) *string {
 	sum := binary.BigEndian.AppendUint32(nil, crc32.Checksum(body, castagnoli))
 	return aws.String(base64.StdEncoding.EncodeToString(sum))
 }
 
-// tagging returns tags in the format of the header.
+// tagging returns tags in the format of the header for tags; nil without tags.
 func tagging(tags []archive.Tag) *string {
 	if len(tags) == 0 {
 		return nil
@@ -119,7 +120,7 @@ func metadata(o archive.Object) map[string]string {
 	return m
 }
 
-// Describe implements [archive.Describer] by HeadObject, which also answers for objects in GLACIER.
+// Describe implements [archive.Describer] by HeadObject, which works even for objects in GLACIER.
 func (s *Store) Describe(ctx context.Context, name string) (archive.Stored, error) {
 	head, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.o.Bucket, Key: &name})
 	if err != nil {
@@ -138,7 +139,7 @@ func (s *Store) encryption() types.ServerSideEncryption {
 	return types.ServerSideEncryptionAwsKms
 }
 
-// bucketKey enables bucket keys, so that KMS is called once for many objects.
+// bucketKey enables bucket keys if a KMS key encrypts objects. S3 then calls KMS once for many objects.
 func (s *Store) bucketKey() *bool {
 	if s.o.KMSKey == "" {
 		return nil

@@ -17,8 +17,8 @@ import (
 // abortTimeout limits the time to abort a failed upload.
 const abortTimeout = 10 * time.Second
 
-// putParts writes an object in parts. A failed upload is aborted, because its parts cost money. The parts of a killed
-// process never become an object; the bucket's lifecycle rule deletes them (see Create).
+// putParts writes an object in parts. It aborts a failed upload, because the stored parts cost money. The parts of a
+// killed process never become an object. The lifecycle rule of the bucket deletes them (see Create).
 func (s *Store) putParts(ctx context.Context, o archive.Object) (err error) {
 	up, err := s.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{
 		Bucket:               &s.o.Bucket,
@@ -60,7 +60,7 @@ func (s *Store) putParts(ctx context.Context, o archive.Object) (err error) {
 	return s.writeError(ctx, "CompleteMultipartUpload", o.Name, err)
 }
 
-// sendParts sends the parts of the body concurrently. The first error cancels the others.
+// sendParts sends the parts of the body concurrently. The first error cancels the other requests.
 func (s *Store) sendParts(ctx context.Context, o archive.Object, upload *string) ([]types.CompletedPart, error) {
 	size := max(s.o.PartBytes, (int64(len(o.Body))+maxParts-1)/maxParts)
 	parts := make([]types.CompletedPart, (int64(len(o.Body))+size-1)/size)
@@ -93,8 +93,8 @@ func (s *Store) sendParts(ctx context.Context, o archive.Object, upload *string)
 	return parts, nil
 }
 
-// abort aborts an upload, also after the caller's context has ended. An error is ignored, since the bucket's lifecycle
-// rule deletes the parts later.
+// abort aborts an upload, even if ctx has ended. It ignores an error, since the lifecycle rule of the bucket deletes
+// the parts later.
 func (s *Store) abort(ctx context.Context, name string, upload *string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 	defer cancel()
@@ -104,7 +104,7 @@ func (s *Store) abort(ctx context.Context, name string, upload *string) {
 
 // again has the error codes of S3 that justify a retry of the whole Put.
 var again = map[string]bool{
-	"ConditionalRequestConflict": true, // another writer uses the same name: the retry sees its object
+	"ConditionalRequestConflict": true, // another writer uses the name; the next try finds its object
 	"OperationAborted":           true,
-	"NoSuchUpload":               true, // the upload was aborted, or completed by a request with a lost answer
+	"NoSuchUpload":               true, // the upload was aborted, or completed by a request whose answer was lost
 }

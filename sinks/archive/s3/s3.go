@@ -1,12 +1,14 @@
 // Package s3 stores an archive's objects in a bucket of S3, or of a server with its API.
 //
-// An object appears completely or not at all. Every write is conditional: Put on there being no object (If-None-Match:
-// *), and Replace on the object that was described (If-Match). A server that ignores a condition is refused before the
-// first write that needs it. The server verifies a CRC32C of each request's body. Objects above [Options.PartBytes] are
-// sent in concurrent parts. Reading continues after a broken connection.
+// An object appears completely or not at all. Every write has a condition. Put requires that no object of the name
+// exists (If-None-Match: *). Replace requires that the object is still the described one (If-Match). If a server
+// ignores a condition, the first write that needs the condition fails.
 //
-// Errors are marked for the pipeline: throttling and outages are transient, missing rights and a missing bucket are
-// fatal and say what to do. No error contains text of the server.
+// The server verifies a CRC32C of each request's body. Objects above [Options.PartBytes] are sent in concurrent parts.
+// Reading continues after a broken connection.
+//
+// Errors are marked for the pipeline. Throttling and outages are transient. Missing rights and a missing bucket are
+// fatal, and their errors say what to do. No error contains text of the server.
 package s3
 
 import (
@@ -33,15 +35,16 @@ type Options struct {
 	Client *s3.Client // required
 	Bucket string     // required
 
-	// Folder is the constant beginning of the sink's object names, such as "changes/". The store's own objects
-	// (fingerprints, a probe) are below it, so that rights on this folder are enough. Default: the root of the bucket.
+	// Folder is the constant beginning of the sink's object names, such as "changes/". The store's own objects,
+	// fingerprints and a probe, are below this folder. So rights on this folder are enough. Default: the root of the
+	// bucket.
 	Folder string
 
-	StorageClass string // storage class of the objects. Default: the server's, STANDARD
+	StorageClass string // storage class of the objects. Default: the default of the server, usually STANDARD
 	KMSKey       string // id or ARN of the key that encrypts the objects. Default: the bucket's encryption
 
-	// PartBytes is the size of the parts of larger objects; at least 5 MiB; raised if there would be over 10,000 parts.
-	// Default: 16 MiB
+	// PartBytes is the size of the parts of larger objects, at least 5 MiB. It is raised for an object that would have
+	// over 10,000 parts. Default: 16 MiB
 	PartBytes int64
 	Parallel  int           // number of concurrent parts of an object. Default: 4
 	Stalled   time.Duration // time without a byte after which a read opens a new connection. Default: 30s
@@ -51,8 +54,8 @@ type Options struct {
 type Store struct {
 	client          *s3.Client
 	o               Options
-	noneMatchProven chan bool // has one value: whether the server is known to obey If-None-Match
-	matchProven     chan bool // the same of If-Match
+	noneMatchProven chan bool // holds one value: true if the server has proved that it obeys If-None-Match
+	matchProven     chan bool // the same for If-Match
 }
 
 var (
@@ -68,7 +71,7 @@ const (
 	maxParts     = 10_000
 )
 
-// New checks the options. It makes no calls. An error names the option.
+// New checks the options, and returns a store. It makes no calls. Its error names the wrong option.
 func New(o Options) (*Store, error) {
 	o.PartBytes = cmp.Or(o.PartBytes, 16<<20)
 	o.Parallel = cmp.Or(o.Parallel, 4)
@@ -91,11 +94,11 @@ func New(o Options) (*Store, error) {
 	return s, nil
 }
 
-// ownName returns the name of one of the store's own objects.
+// ownName returns the full name of one of the store's own objects.
 func (s *Store) ownName(name string) string { return s.o.Folder + archive.Fingerprints + "/" + name }
 
-// isOwn reports whether a name belongs to some store's own objects.
+// isOwn reports whether a name belongs to the own objects of any store.
 func isOwn(name string) bool { return strings.Contains("/"+name, "/"+archive.Fingerprints+"/") }
 
-// moreRetries makes the SDK retry more often, for calls that the pipeline does not retry.
+// moreRetries makes the SDK retry more often. It is for calls that the pipeline does not retry.
 func moreRetries(o *s3.Options) { o.RetryMaxAttempts = max(o.RetryMaxAttempts, 8) }

@@ -1,10 +1,9 @@
 // Package columnar is the Parquet format of archived changes: one row per change, sorted by item and version.
 //
-// The same rows make the same bytes. Images are JSON text, so no digit and no type is lost. All other columns are text
-// too, except a time and a size. Row groups are small, so that a reader can merge many objects in little memory.
+// The same rows make the same bytes. Images are JSON text, so that no digit and no type is lost. All other columns are
+// text, except a time and a size. Row groups are small, so that a reader can merge many objects in little memory.
 //
-// columnar.go has the columns, writer.go and reader.go the two directions, and digest.go compares the content of
-// objects.
+// columnar.go has the columns. writer.go writes objects, reader.go reads them, and digest.go compares their contents.
 package columnar
 
 import (
@@ -18,23 +17,23 @@ import (
 // errs makes the errors of this package. Their redacted text holds no data.
 const errs = redact.Class("archive")
 
-// Field is a column of every object, as an index of a [Row].
+// Field is a column that every object has. Its value is the index in a [Row].
 type Field int
 
 // The columns of every object. Key, Version, Op and Kind are never null.
 const (
 	Key          Field = iota // canonical key of the item
-	Version                   // text of fixed width, which sorts
+	Version                   // text of fixed width, so that texts sort like versions
 	Op                        // INSERT, MODIFY, REMOVE, SNAPSHOT or UNKNOWN
 	Kind                      // ttl_delete, user_delete or change
 	Time                      // microseconds since 1970, UTC
-	Sequence                  // sequence number as sent
+	Sequence                  // as the record has it
 	EventID                   //
-	EventName                 // the operation as sent
+	EventName                 // operation as the record has it
 	StreamARN                 //
 	Table                     //
 	Region                    //
-	ViewType                  // StreamViewType
+	ViewType                  // StreamViewType of the record
 	IdentityType              // userIdentity of the record
 	IdentityPrincipal
 	Size // SizeBytes of the record
@@ -44,7 +43,7 @@ const (
 	Fields int = iota
 )
 
-// form is the type of a column.
+// form is the type of a column's values.
 type form int
 
 const (
@@ -102,7 +101,7 @@ func (f Field) HiveType() string {
 	return "string"
 }
 
-// Row is one change: a cell for each Field, and then one for each configured column, in the writer's order.
+// Row is one change. It has a cell for each Field, and then one for each configured column, in the writer's order.
 type Row []Cell
 
 // Cell is one value of a row. The zero Cell is null.
@@ -160,8 +159,8 @@ type group struct {
 
 func (g group) Fields() []parquet.Field { return g.fields }
 
-// imageType is a text type with the same bounds for all pages. They are valid for every JSON object. Real bounds would
-// repeat whole images in the footer, and without bounds the page index would mark pages as empty.
+// imageType is a text type that has the same bounds for all pages. The bounds are valid for every JSON object. Real
+// bounds would repeat whole images in the footer, and without bounds the page index would mark pages as empty.
 type imageType struct{ parquet.Type }
 
 func (t imageType) NewColumnIndexer(limit int) parquet.ColumnIndexer {

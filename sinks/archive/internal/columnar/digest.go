@@ -6,8 +6,8 @@ import (
 	"hash"
 )
 
-// Digest is a digest of the content of an object, whatever its encoding: its columns, its rows, and the format of its
-// images.
+// Digest is a digest of the content of an object, whatever its encoding. The content is its columns, its rows, and the
+// format of its images.
 type Digest struct {
 	hash  hash.Hash
 	bytes []byte
@@ -30,10 +30,10 @@ func (d *Digest) Add(r Row) {
 	d.hash.Write(d.bytes)
 }
 
-// Sum returns the SHA-256 of all rows so far.
+// Sum returns the SHA-256 of the columns, the format and all rows so far.
 func (d *Digest) Sum() []byte { return d.hash.Sum(nil) }
 
-// Append appends a row in a unique encoding, which [ParseRow] reads.
+// Append appends a row in an encoding that only this row has. [ParseRow] reads it.
 func (r Row) Append(dst []byte) []byte {
 	for i, cell := range r {
 		switch {
@@ -58,7 +58,8 @@ func isNumber(i int) bool {
 
 var errRow = errs.New("the bytes are no row")
 
-// ParseRow is the inverse of [Row.Append] for a row with extra configured columns. Its texts are slices of b.
+// ParseRow is the inverse of [Row.Append]. extra is the number of configured columns. The texts of the row are slices
+// of b.
 func ParseRow(b []byte, extra int) (Row, error) {
 	r := make(Row, Fields+extra)
 	for i := range r {

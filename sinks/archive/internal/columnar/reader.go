@@ -14,10 +14,10 @@ import (
 // Fetch reads n bytes of an object from offset on.
 type Fetch func(ctx context.Context, offset, n int64) ([]byte, error)
 
-// errForeign means that an object was not written by this package.
+// errForeign means that this package did not write the object.
 var errForeign = errs.New("it is no Parquet object of an archive")
 
-// TailBytes is the size of an object's end for [Open]. Most footers fit.
+// TailBytes is the number of last bytes of an object to pass to [Open]. Most footers fit into it.
 const TailBytes = 64 << 10
 
 // maxFooter is larger than any footer of this package.
@@ -32,7 +32,7 @@ type Reader struct {
 	window *window
 	file   *parquet.File
 	extra  []string
-	cells  []int // index in a Row, by column of the file
+	cells  []int // index in a Row of each column of the file
 	plain  bool
 
 	groups   []parquet.RowGroup // remaining row groups
@@ -42,7 +42,8 @@ type Reader struct {
 	row      Row
 }
 
-// Open reads the footer of an object. size is the object's size, tail its last bytes.
+// Open reads the footer of an object. size is the size of the object, tail has its last bytes, and fetch reads other
+// bytes.
 func Open(ctx context.Context, size int64, tail []byte, fetch Fetch) (r *Reader, err error) {
 	defer recoverPanic(&err)
 	if len(tail) < 8 || string(tail[len(tail)-4:]) != "PAR1" {
@@ -72,7 +73,8 @@ func Open(ctx context.Context, size int64, tail []byte, fetch Fetch) (r *Reader,
 	return r, r.columns()
 }
 
-// columns maps the columns of the file to those of a Row.
+// columns finds the index in a Row for each column of the file. It returns an error if a fixed column is missing or has
+// another type.
 func (r *Reader) columns() error {
 	missing := Fields
 	for _, leaf := range r.file.Schema().Columns() {
@@ -101,13 +103,13 @@ func (r *Reader) columns() error {
 	return nil
 }
 
-// Plain reports whether the images are plain JSON.
+// Plain reports whether the images are plain JSON. If not, they are DynamoDB JSON.
 func (r *Reader) Plain() bool { return r.plain }
 
 // Extra returns the names of the configured columns.
 func (r *Reader) Extra() []string { return r.extra }
 
-// Next returns the next row, and io.EOF after the last. The row is valid until the next call; its texts stay valid.
+// Next returns the next row, and io.EOF after the last row. The row is valid until the next call; its texts stay valid.
 func (r *Reader) Next(ctx context.Context) (row Row, err error) {
 	defer recoverPanic(&err)
 	for r.next == len(r.heldRows) {
@@ -133,7 +135,7 @@ func (r *Reader) Next(ctx context.Context) (row Row, err error) {
 	return r.row, nil
 }
 
-// fill reads the next rows, from the next row group if necessary.
+// fill reads the next rows, from the next row group if the current one has ended.
 func (r *Reader) fill(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -161,7 +163,7 @@ func (r *Reader) fill(ctx context.Context) error {
 	return err
 }
 
-// load reads the bytes of a row group.
+// load reads the bytes of a row group into the window.
 func (r *Reader) load(ctx context.Context, g parquet.RowGroup) error {
 	from, to := r.file.Size(), int64(0)
 	for _, chunk := range g.ColumnChunks() {
@@ -220,7 +222,7 @@ func (w *window) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// recoverPanic turns a panic into an error: the Parquet decoder panics on some damaged objects.
+// recoverPanic turns a panic into an error, because the Parquet decoder panics on some damaged objects.
 func recoverPanic(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("%w: its pages contradict each other", errForeign)

@@ -17,7 +17,7 @@ const (
 	madeBy     = "tablewake"
 	groupBytes = 8 << 20   // values of a row group, before compression
 	pageBytes  = 128 << 10 // values of a page
-	boundBytes = 64        // longest bound in the page index: a version has 50 or 77 bytes
+	boundBytes = 64        // longest bound in the page index; a version has 50 or 77 bytes
 )
 
 // Writer writes one object. It is not safe for concurrent use.
@@ -100,7 +100,7 @@ func (w *Writer) Close() error { return w.w.Close() }
 // Digest returns the digest of all rows; see [Digest].
 func (w *Writer) Digest() []byte { return w.digest.Sum() }
 
-// field is a named node of a group.
+// field is a named node of a [group].
 type field struct {
 	parquet.Node
 	name string
@@ -108,5 +108,5 @@ type field struct {
 
 func (f field) Name() string { return f.name }
 
-// Value is used for Go structs only, which these rows are not.
+// Value is called only for Go structs. These rows are not structs.
 func (f field) Value(reflect.Value) reflect.Value { return reflect.Value{} }
