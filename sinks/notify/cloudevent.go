@@ -8,9 +8,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// appendCloudEvent appends e as a CloudEvent 1.0 in structured JSON. The extension attribute "sequence" is the change's
-// version: its text sorts the changes of one subject. "old" and "new" are omitted from data if the event has no such
-// value. "attributes" has the values at paths of the item, and is omitted without paths.
+// appendCloudEvent appends e as a CloudEvent 1.0 in structured JSON. The extension attribute "sequence" is the version
+// of the change, as a text that sorts the changes of one subject. The data omits "old" or "new" if the event does not
+// have the value. "attributes" in the data has the values at the sink's paths, and is omitted if the sink has no paths.
 func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *record.Change, s *Sink) []byte {
 	dst = append(dst, `{"specversion":"1.0"`...)
 	dst = appendMember(dst, "id", m.ID)
@@ -46,8 +46,9 @@ func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *record.Chang
 	return append(dst, "}}"...)
 }
 
-// appendAttributes appends an object of the values at the sink's paths of the new image, else of the old one, and of
-// its bound names. A name has no value if its key attribute is masked.
+// appendAttributes appends an object with values of the item. They are the values at the sink's paths, in the new image
+// or, without one, in the old image, and the values of the sink's bound names. A name has no value if its key attribute
+// is masked.
 func (s *Sink) appendAttributes(dst []byte, c *record.Change) []byte {
 	image := latestImage(c)
 	dst = append(dst, '{')
@@ -71,7 +72,8 @@ func (s *Sink) appendAttributes(dst []byte, c *record.Change) []byte {
 	return append(dst, '}')
 }
 
-// source returns the event's source as a URI reference: the stream's ARN, or the table if the record has no stream.
+// source returns the event's source as a URI reference. It is the ARN of the stream, or the table if the record has no
+// stream.
 func source(c *record.Change) string {
 	switch {
 	case c.StreamARN != "":

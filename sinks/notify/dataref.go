@@ -7,11 +7,11 @@ import (
 	"fmt"
 )
 
-// dataMember begins the data of an event. Only strings come before it, and in strings quotes are escaped. So its first
-// occurrence is the member.
+// dataMember begins the data of an event. Only strings come before it in an event, and strings escape quotes. So its
+// first occurrence in an event is the member.
 const dataMember = `,"data":`
 
-// Data returns the JSON of the event's data in Body; nil if there is none.
+// Data returns the JSON of the event's data in Body; nil if the event has no data.
 func (m *Message) Data() []byte {
 	_, data, ok := bytes.Cut(m.Body, []byte(dataMember))
 	if !ok {
@@ -20,8 +20,8 @@ func (m *Message) Data() []byte {
 	return data[:len(data)-1]
 }
 
-// Refer returns the event with a reference in place of its data: the CloudEvents attribute "dataref" names uri. The
-// caller must have stored Data at uri.
+// Refer returns the event with a reference in place of its data. The CloudEvents attribute "dataref" is the reference,
+// uri. The caller must have stored Data at uri.
 func (m *Message) Refer(uri string) []byte {
 	head, _, ok := bytes.Cut(m.Body, []byte(dataMember))
 	if !ok {
@@ -30,9 +30,9 @@ func (m *Message) Refer(uri string) []byte {
 	return append(appendMember(bytes.Clone(head), "dataref", uri), '}')
 }
 
-// Resolve returns a received event with its data. If the event has a "dataref" only, Resolve gets the data from there;
-// other events are returned unchanged. get reads the content of a URI; its error is wrapped. Resolve is for programs
-// that receive events.
+// Resolve returns a received event with its data, for programs that receive events. If the event has only a "dataref",
+// Resolve gets the data from that URI. It returns other events unchanged. get reads the content of a URI; Resolve wraps
+// its error.
 func Resolve(
 	ctx context.Context, event []byte, get func(ctx context.Context, uri string) ([]byte, error),
 ) ([]byte, error) {

@@ -1,7 +1,8 @@
 // Package notify publishes the events of a pipeline's detectors as CloudEvents 1.0 in JSON.
 //
-// Delivery is at least once. A repeated event has the same id and the same bytes, except for its trace context: the
-// attributes traceparent and tracestate of CloudEvents' tracing extension. Events of TTL deletes are not published.
+// Delivery is at least once. A repeated event has the same id. It also has the same bytes, except for its trace
+// context: the attributes traceparent and tracestate of CloudEvents' tracing extension. Events of TTL deletes are not
+// published.
 //
 // Sink.Plan builds the messages and Sink.Write publishes them through a [Store]: notify/aws or notify/jsonl.
 package notify
@@ -28,19 +29,21 @@ const errs = redact.Class("notify")
 type Options struct {
 	Pipeline string   // required: name of the pipeline, part of every event's type
 	Store    Store    // required: receives the events
-	Events   []string // names of the detectors whose events are sent. Default: all
+	Events   []string // names of the detectors whose events are sent. Default: all detectors
 
-	// Attributes are the paths of attributes of the item that each event has: of its new image, else of its old one. A
-	// path that leads to nothing is left out. Default: none
+	// Attributes are the paths of attributes that each event contains. Their values are those of the item's new image
+	// or, without one, of its old image. A path without a value is left out. Default: none
 	Attributes []item.Path
 
-	// Bound are names that the keys of entities bind, and that each event has too. A name without a value is left out.
-	// Default: none
+	// Bound are names that the keys of entities bind to values. Each event contains these values too. A name without a
+	// value is left out. Default: none
 	Bound []*entity.Binding
 
-	// Region is the only Region whose changes raise events. Origin is the path of an attribute that names the Region
-	// whose changes of the item raise events. An item without that attribute raises events in each Region. Each Region
-	// of a global table has a stream with all changes. A change that names no Region raises events. Default: every
+	// Region is the Region whose changes raise events. Each Region of a global table has a stream with all changes, so
+	// without a choice each change would raise events in each Region.
+	//
+	// Origin makes the choice for each item: it is the path of an attribute that names the Region. An item without this
+	// attribute raises events in each Region. A change that does not name its Region raises events. Default: every
 	// Region
 	Region string
 	Origin item.Path
@@ -50,7 +53,7 @@ type Options struct {
 	Mask *mask.Mask
 }
 
-// Reasons for changes without a message.
+// Reasons for ignoring a change.
 const (
 	ReasonNoEvent   = "no_event"   // no event of this sink's detectors
 	ReasonTTLDelete = "ttl_delete" // the item expired
@@ -60,10 +63,12 @@ const (
 // Store publishes messages.
 //
 // Publish blocks until every message is durable or has failed. A *pipeline.BatchError names the failed messages by
-// their index in ms; any other error fails all of them. Only errors marked by pipeline.Transient or RetryAfter are
-// retried. Messages of one Key stay in order: after a failed message, the later ones of its Key fail with a transient
-// error. The store may use ms until Publish returns. Publish is called concurrently, but never in two calls with one
-// Key at a time.
+// their index in ms. Any other error means that all messages failed. The caller retries only errors that are marked by
+// pipeline.Transient or RetryAfter.
+//
+// Messages of one Key stay in order: after a failed message, the later messages of its Key fail with a transient error.
+// The store may use ms until Publish returns. Publish is called concurrently, but two calls at a time never have
+// messages of the same Key.
 type Store interface {
 	Publish(ctx context.Context, ms []Message) error
 }
@@ -72,17 +77,17 @@ type Store interface {
 type Message struct {
 	ID     string    // equal for all deliveries of the event
 	Type   string    // tablewake.<pipeline>.<detector>
-	Source string    // ARN of the stream, or the table if the record has none
+	Source string    // ARN of the stream, or the table if the record has no stream
 	Time   time.Time // creation time of the change; zero if unknown
 	Key    item.Key
 	Body   []byte // the CloudEvent, one JSON object on one line
 
-	// TraceParent and TraceState are the trace context of the message, also in Body; empty if there is none. A store
-	// whose messages have attributes sends them as attributes too.
+	// TraceParent and TraceState are the trace context of the message. Body contains them, too. They are "" without a
+	// trace context. A store whose messages have attributes also sends them as attributes.
 	TraceParent, TraceState string
 }
 
-// String returns the text in `explain`: send tablewake.shop.order_completed of ORDER%231,META (id ...).
+// String returns the text that `explain` prints: send tablewake.shop.order_completed of ORDER%231,META (id ...).
 func (m *Message) String() string {
 	return fmt.Sprintf("send %s of %s (id %s)", m.Type, m.Key, m.ID)
 }
@@ -96,7 +101,7 @@ var (
 	_ pipeline.KeyOrderer = (*Sink)(nil)
 )
 
-// New checks the options and returns a sink. An error names the option.
+// New checks the options and returns a sink. Its error names the wrong option.
 func New(o Options) (*Sink, error) {
 	switch {
 	case o.Pipeline == "":
@@ -116,7 +121,7 @@ func New(o Options) (*Sink, error) {
 	return &Sink{o}, nil
 }
 
-// KeepsKeyOrder returns true: after a failed message, the later ones of its key fail too.
+// KeepsKeyOrder returns true: after a failed message, the later messages of its key fail too.
 func (s *Sink) KeepsKeyOrder() bool { return true }
 
 // Plan adds one message for each event of the sink's detectors.
@@ -157,7 +162,7 @@ func (s *Sink) raisesHere(c *record.Change) bool {
 	return region == "" || c.Region == "" || region == c.Region
 }
 
-// latestImage returns the new image of a change, or the old one if there is no new one.
+// latestImage returns the new image of a change, or the old image if the change has no new one.
 func latestImage(c *record.Change) item.Image {
 	if c.New.Exists() {
 		return c.New
@@ -165,8 +170,8 @@ func latestImage(c *record.Change) item.Image {
 	return c.Old
 }
 
-// Write publishes the planned messages. A change fails if one of its messages fails. All its messages are then
-// published again.
+// Write publishes the planned messages. A change fails if one of its messages fails. The next Write then publishes all
+// messages of the change again.
 func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	var ms []Message
 	var deliveries []int // index of the delivery of each message
@@ -192,7 +197,7 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 		case err == nil && first != nil:
 			err = pipeline.Transient(fmt.Errorf("notify: an earlier event of its item failed: %w", first))
 		}
-		if failed.Failed[deliveries[i]] == nil { // report the first error of a change
+		if failed.Failed[deliveries[i]] == nil { // a change fails with its first error
 			failed.Add(deliveries[i], err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// The names of CloudEvents' extension for distributed tracing. They equal the W3C's headers.
+// The attribute names of CloudEvents' extension for distributed tracing. They equal the names of the W3C's headers.
 const (
 	TraceParent = "traceparent"
 	TraceState  = "tracestate"
@@ -25,7 +25,7 @@ func traceOf(ctx context.Context) (parent, state string) {
 	return c[TraceParent], c[TraceState]
 }
 
-// withTrace returns the message with a trace context. The id does not change, so receivers still recognize a repeated
+// withTrace returns the message with a trace context. The message keeps its id, so receivers still recognize a repeated
 // event.
 func (m *Message) withTrace(parent, state string) Message {
 	sent := *m
@@ -51,8 +51,8 @@ func (m *Message) withTrace(parent, state string) Message {
 	return sent
 }
 
-// Untraced returns the message without its trace context, for a store that cannot take it. All other bytes of Body
-// stay.
+// Untraced returns the message without its trace context, for a store that cannot take it. The other bytes of Body do
+// not change.
 func (m *Message) Untraced() Message {
 	bare := *m
 	if m.TraceParent == "" {
@@ -63,7 +63,7 @@ func (m *Message) Untraced() Message {
 	if m.TraceState != "" {
 		trace = appendMember(trace, TraceState, m.TraceState)
 	}
-	if at := bytes.Index(m.Body, trace); at >= 0 { // the first occurrence is before the data, and not within a string
+	if at := bytes.Index(m.Body, trace); at >= 0 { // the first occurrence is before the data, and not in a string
 		bare.Body = slices.Concat(m.Body[:at], m.Body[at+len(trace):])
 	}
 	return bare

@@ -1,17 +1,18 @@
 // Package aws sends events to SQS, SNS and EventBridge, as CloudEvents in JSON.
 //
-// Events of one item are sent in order: no call contains two of them, and after a failed one the later ones are not
-// sent. A FIFO queue or topic keeps that order, with the item as the message group. It also drops an event that is sent
-// again within five minutes, by its id. Elsewhere an event may arrive twice and out of order; its "sequence" shows
-// which event is later.
+// Events of one item are sent in order. No call contains two events of an item, and if an event fails, the later events
+// of its item are not sent. A FIFO queue or topic keeps this order, with the item as the message group. By the event's
+// id it also drops an event that is sent again within five minutes. Any other target may deliver an event twice and out
+// of order. The "sequence" of two events shows which one is later.
 //
-// With an [Overflow], an event that exceeds the message size refers to its data by "dataref". [notify.Resolve] restores
-// it.
+// With an [Overflow], the data of an event that exceeds the message size is stored there, and the event names the data
+// by "dataref". [notify.Resolve] puts the data back.
 //
-// Errors are per message. Throttling and outages are transient, a refused message is a permanent error, and a missing
-// or forbidden target stops the pipeline. Errors contain the service's error code and no data of the event.
+// Each message has its own error. Throttling and outages are transient, a refused message is a permanent error, and a
+// missing or forbidden target stops the pipeline. Errors contain the error code of the service, and no data of the
+// event.
 //
-// publisher.Publish forms the calls for all three targets: sending.takeBatch picks a batch, sending.prepare builds each
+// publisher.Publish makes the calls for all three targets. sending.takeBatch picks a batch, sending.prepare builds each
 // body, and target.send makes the call. Read publish.go first.
 package aws
 
@@ -33,20 +34,20 @@ const errs = redact.Class("notify")
 // Overflow stores event data that does not fit into a message.
 //
 // Put writes an immutable object, and blocks until it is durable. It returns the URI at which receivers find the
-// object. Putting the same name and body again is not an error. Only errors marked by pipeline.Transient are retried.
-// Put is called concurrently.
+// object. Putting the same name and body again is not an error. The caller retries only errors that are marked by
+// pipeline.Transient. It calls Put concurrently.
 type Overflow interface {
 	Put(ctx context.Context, name string, body []byte) (uri string, err error)
 }
 
-// group returns the message group of an item: a digest, since a group name has at most 128 characters of a limited
-// alphabet.
+// group returns the message group of an item. It is a digest, because a group name has at most 128 characters of a
+// limited alphabet.
 func group(k item.Key) string {
 	sum := sha256.Sum256([]byte(k))
 	return hex.EncodeToString(sum[:])
 }
 
-// hints returns what to do about errors of a call, by kind.
+// hints returns hints for the errors of a call, by the kind of the error.
 func hints(place, action string) map[awserr.Kind]string {
 	return map[awserr.Kind]string{
 		awserr.Denied: fmt.Sprintf(

@@ -24,13 +24,15 @@ type BusOptions struct {
 	Bus      string              // required: name or ARN; calls go to the Region of an ARN
 	MaxBytes int                 // largest size of a call's entries, below 1 MB. Default: 256 KiB
 	Overflow Overflow            // stores the data of larger events. Default: none; larger events are permanent errors
-	Create   bool                // a missing bus is created. Default: it is an error
+	Create   bool                // a missing bus is created. Default: a missing bus is an error
 }
 
-// Bus puts events on an EventBridge bus. The CloudEvent is the detail, its type the detail-type, its source the source.
-// EventBridge refuses integers beyond 64 bits: the data of such an event goes to Overflow, like that of a large event.
-// The trace context is in the CloudEvent only, since an entry's TraceHeader has X-Ray's format. A Bus is safe for
-// concurrent use.
+// Bus puts events on an EventBridge bus. The detail of an entry is the CloudEvent. The detail-type is the event's type,
+// and the source is its source. EventBridge refuses integers beyond 64 bits, so the data of an event with such an
+// integer goes to Overflow.
+//
+// The trace context is only in the CloudEvent, since the TraceHeader of an entry has the format of X-Ray. A Bus is safe
+// for concurrent use.
 type Bus struct {
 	publisher
 	client *eventbridge.Client
@@ -59,7 +61,7 @@ func NewBus(ctx context.Context, o BusOptions) (*Bus, error) {
 	return b, nil
 }
 
-// checkExists asks whether the bus exists.
+// checkExists returns an error if the bus does not exist.
 func (b *Bus) checkExists(ctx context.Context) error {
 	_, err := b.client.DescribeEventBus(ctx, &eventbridge.DescribeEventBusInput{Name: &b.bus}, b.region)
 	if err == nil || awserr.Forbidden(err) { // a role may have no right except PutEvents
@@ -68,7 +70,7 @@ func (b *Bus) checkExists(ctx context.Context) error {
 	return b.failed(ctx, "DescribeEventBus", err)
 }
 
-// create creates the bus in the client's account.
+// create creates the bus in the account of the client.
 func (b *Bus) create(ctx context.Context) error {
 	in := &eventbridge.CreateEventBusInput{Name: aws.String(b.bus[strings.LastIndexByte(b.bus, '/')+1:])}
 	out, err := b.client.CreateEventBus(ctx, in, b.region)
@@ -76,7 +78,7 @@ func (b *Bus) create(ctx context.Context) error {
 		return b.failed(ctx, "CreateEventBus", err)
 	}
 	if regionOf(b.bus) == "" {
-		return nil // a name without a Region names a bus of the client's account
+		return nil // a name without a Region always names a bus of the client's account
 	}
 	if err := queue.Elsewhere(aws.ToString(out.EventBusArn), b.bus); err != nil {
 		return fmt.Errorf("notify: %w", err)
@@ -134,7 +136,7 @@ func (b *Bus) send(ctx context.Context, ms []outgoing) ([]error, error) {
 	return errs, nil
 }
 
-// longInteger reports whether a JSON text contains an integer beyond int64.
+// longInteger reports whether a JSON text contains an integer that does not fit into an int64.
 func longInteger(b []byte) bool {
 	inString, start := false, -1 // start is that of a number; -1 outside numbers
 	for i := 0; i < len(b); i++ {

@@ -15,16 +15,16 @@ import (
 
 // target is a queue, topic or bus.
 type target interface {
-	// weigh returns the size of a message in a call, and a description of content that the target refuses; "" if there
-	// is none.
+	// weigh returns the size of a message in a call. refuses describes content of the message that the target refuses;
+	// "" if it refuses nothing.
 	weigh(m *notify.Message, body []byte) (bytes int, refuses string)
 
-	// send makes one call with up to queue.MaxEntries messages, no two of one key. errs has one error or nil per
-	// message; whole is the error of the call, which fails all messages.
+	// send makes one call with up to queue.MaxEntries messages. No two of them have the same key. errs has an error or
+	// nil for each message. whole is the error of the call, and then all messages have failed.
 	send(ctx context.Context, ms []outgoing) (errs []error, whole error)
 }
 
-// outgoing is a message with the body that is sent.
+// outgoing is a message with the body to send.
 type outgoing struct {
 	*notify.Message
 	index int // index in the published slice
@@ -32,15 +32,16 @@ type outgoing struct {
 	bytes int // size in a call
 }
 
-// publisher sends messages in batches, messages of one key in order. It is stateless, so it is safe for concurrent use.
+// publisher sends messages in batches, and the messages of one key in order. It has no state, so it is safe for
+// concurrent use.
 type publisher struct {
 	target
-	name     string // "queue orders"
+	name     string // such as "queue orders"
 	maxBytes int    // largest size of a call
 	overflow Overflow
 }
 
-// op returns the name of a call for errors.
+// op returns the name of a call for its errors.
 func (p *publisher) op(call string) string { return "notify: " + call + " to the " + p.name }
 
 var (
@@ -49,8 +50,8 @@ var (
 	errNoAnswer = pipeline.Transient(errs.New("notify: the service did not say what became of the event"))
 )
 
-// Publish implements [notify.Store]. A transient error of a whole call ends it: the messages that were not sent yet get
-// a transient error too, so that the pipeline waits.
+// Publish implements [notify.Store]. If a whole call fails with a transient error, Publish makes no other call. The
+// messages that were not sent yet get a transient error too, so that the pipeline waits.
 func (p *publisher) Publish(ctx context.Context, ms []notify.Message) error {
 	s := sending{publisher: p, failedKeys: map[item.Key]bool{}}
 	rest := make([]outgoing, len(ms))
@@ -74,7 +75,7 @@ func (p *publisher) Publish(ctx context.Context, ms []notify.Message) error {
 	return s.failed.OrNil()
 }
 
-// sending is the state of one Publish.
+// sending is the state of one call of Publish.
 type sending struct {
 	*publisher
 	failed     pipeline.BatchError
@@ -88,7 +89,8 @@ func (s *sending) fail(m outgoing, err error) {
 	}
 }
 
-// takeBatch returns the messages of the next call, and those for later calls, in order.
+// takeBatch returns the messages of the next call, and those for later calls, both in order. Messages that cannot be
+// sent get an error, and are in neither.
 func (s *sending) takeBatch(ctx context.Context, rest []outgoing) (batch, later []outgoing) {
 	size := 0
 	passed := map[item.Key]bool{} // keys in the batch or in later
@@ -119,7 +121,8 @@ func (s *sending) takeBatch(ctx context.Context, rest []outgoing) (batch, later 
 	return batch, later
 }
 
-// prepare builds the body of a message. If the target refuses it, the data goes to the overflow.
+// prepare builds the body of a message. If the target refuses the body, prepare puts the data into the overflow, and
+// the body refers to it.
 func (s *sending) prepare(ctx context.Context, m outgoing) (outgoing, error) {
 	whole, err := s.shrinkToFit(m, func(m *notify.Message) []byte { return m.Body })
 	if err == nil {
@@ -144,8 +147,8 @@ func (s *sending) prepare(ctx context.Context, m outgoing) (outgoing, error) {
 	return small, nil
 }
 
-// shrinkToFit returns the message with a body that the target accepts. If it is too large, shrinkToFit first drops the
-// trace context: tracing must not decide whether an event is delivered.
+// shrinkToFit returns the message with a body that the target accepts. If the body is too large, shrinkToFit drops the
+// trace context, because tracing must not decide whether an event is delivered.
 func (s *sending) shrinkToFit(m outgoing, body func(*notify.Message) []byte) (outgoing, error) {
 	fits, err := s.measure(m, body(m.Message))
 	if err == nil || m.TraceParent == "" {
@@ -169,8 +172,8 @@ func (s *sending) measure(m outgoing, body []byte) (outgoing, error) {
 	return m, nil
 }
 
-// escapeRefused escapes the two characters that the services refuse. They accept all characters of XML; JSON escapes
-// the control characters already.
+// escapeRefused escapes the two characters that the services refuse. The services accept all other characters of the
+// body, because JSON already escapes the control characters.
 func escapeRefused(body []byte) []byte {
 	for _, c := range []string{"\ufffe", "\uffff"} {
 		if bytes.Contains(body, []byte(c)) {
@@ -180,8 +183,8 @@ func escapeRefused(body []byte) []byte {
 	return body
 }
 
-// deliver sends a batch. If the service permanently refuses the batch as a whole, deliver sends its messages one by
-// one, since one of them may be the cause. down is a transient or fatal error of the whole batch.
+// deliver sends a batch. If the service permanently refuses the whole batch, deliver sends its messages one by one,
+// since one message may be the cause. down is a transient or fatal error of a whole call.
 func (s *sending) deliver(ctx context.Context, batch []outgoing) (down error) {
 	errs, whole := s.send(ctx, batch)
 	_, isTransient := pipeline.Retryable(whole)
@@ -210,7 +213,7 @@ func (s *sending) deliver(ctx context.Context, batch []outgoing) (down error) {
 	return down
 }
 
-// answers collects the result of each entry. An entry without an answer has failed.
+// answers collects the result of each entry of a call. An entry without an answer has failed.
 type answers struct{ errs []error }
 
 func newAnswers(n int) answers { return answers{slices.Repeat([]error{errNoAnswer}, n)} }

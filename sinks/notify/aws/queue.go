@@ -21,7 +21,7 @@ type QueueOptions struct {
 	Queue    string      // required: URL, ARN or name; calls go to the Region of a URL or ARN
 	MaxBytes int         // largest size of a call's messages. Default: the queue's setting
 	Overflow Overflow    // stores the data of larger events. Default: none; larger events are permanent errors
-	Create   bool        // a missing queue is created, FIFO if its name ends in .fifo. Default: it is an error
+	Create   bool        // a missing queue is created, FIFO if its name ends in .fifo. Default: an error
 }
 
 // Queue sends events to an SQS queue. The trace context is also in message attributes. A Queue is safe for concurrent
@@ -54,7 +54,7 @@ func NewQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 	return q, nil
 }
 
-// create creates the queue in the client's account.
+// create creates the queue in the account of the client.
 func (q *Queue) create(ctx context.Context) error {
 	if err := q.place.Create(ctx, q.client, nil); err != nil {
 		return q.failed(ctx, "CreateQueue", err)
@@ -83,10 +83,10 @@ func (q *Queue) findQueue(ctx context.Context) error {
 	return nil
 }
 
-// Waiting is how many messages a queue has, by SQS' counts, which are approximate.
+// Waiting has the numbers of messages in a queue. SQS counts them approximately.
 type Waiting struct {
-	Visible  string // no receiver has taken them yet
-	InFlight string // received and not deleted
+	Visible  string // messages that no receiver has taken yet
+	InFlight string // messages that were received and not deleted
 }
 
 // Waiting counts the messages of the queue.

@@ -22,11 +22,12 @@ type TopicOptions struct {
 	Topic    string      // required: ARN; calls go to its Region
 	MaxBytes int         // largest size of a call's messages. Default: the topic's setting
 	Overflow Overflow    // stores the data of larger events. Default: none; larger events are permanent errors
-	Create   bool        // a missing topic is created, FIFO if its name ends in .fifo. Default: it is an error
+	Create   bool        // a missing topic is created, FIFO if its name ends in .fifo. Default: an error
 }
 
-// Topic publishes events to an SNS topic. The message attribute "type" has the event's type, for filter policies of
-// subscriptions. "traceparent" and "tracestate" have the trace context. A Topic is safe for concurrent use.
+// Topic publishes events to an SNS topic. The message attribute "type" has the event's type, so that filter policies of
+// subscriptions can use it. The attributes "traceparent" and "tracestate" have the trace context. A Topic is safe for
+// concurrent use.
 type Topic struct {
 	publisher
 	client *sns.Client
@@ -55,7 +56,8 @@ func NewTopic(ctx context.Context, o TopicOptions) (*Topic, error) {
 	return t, nil
 }
 
-// readLimit reads the maximum size of the topic's messages.
+// readLimit reads the maximum size of the topic's messages. Its error for a missing topic shows that the topic is
+// missing.
 func (t *Topic) readLimit(ctx context.Context) error {
 	out, err := t.client.GetTopicAttributes(ctx, &sns.GetTopicAttributesInput{TopicArn: &t.arn}, t.region)
 	if err != nil && awserr.Forbidden(err) { // a role may have no right except Publish
@@ -68,7 +70,7 @@ func (t *Topic) readLimit(ctx context.Context) error {
 	return nil
 }
 
-// create creates the topic in the client's account.
+// create creates the topic in the account of the client.
 func (t *Topic) create(ctx context.Context) error {
 	in := &sns.CreateTopicInput{Name: aws.String(t.arn[strings.LastIndexByte(t.arn, ':')+1:])}
 	if t.fifo {

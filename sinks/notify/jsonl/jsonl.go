@@ -1,10 +1,10 @@
 // Package jsonl appends events to a file, one JSON object a line.
 //
-// A line is on disk before Publish returns. An event that is among the last 200,000 of the file is not appended again.
-// Any number of processes of a host may have the file open: they append one at a time, and see what the others did.
-// Where the file is removed meanwhile, what is published then goes into a new one.
+// A line is on disk before Publish returns. An event whose id is among the last 200,000 of the file is not appended
+// again. Any number of processes on one host may have the file open. They append one at a time, and each reads what the
+// others appended. If the file is removed meanwhile, later events go into a new file.
 //
-// A line that is not an event is set aside: it is copied to the file PATH.lineN.broken and logged, and stops nothing.
+// A line that is not an event is copied to the file PATH.lineN.broken, logged, and skipped.
 package jsonl
 
 import (
@@ -31,7 +31,7 @@ import (
 // errs makes the errors of this package. Their redacted text holds no data.
 const errs = redact.Class("notify")
 
-// maxRecentIDs is the number of recent events whose ids are kept to avoid duplicates.
+// maxRecentIDs is the number of recent events whose ids are kept, so that they are not appended again.
 const maxRecentIDs = 200_000
 
 // Options configure a store.
@@ -79,7 +79,7 @@ func New(o Options) (*Store, error) {
 	return s, nil
 }
 
-// files returns the file, if it exists.
+// files returns the path of the file; none if the file does not exist.
 func (s *Store) files() ([]string, error) {
 	_, err := os.Stat(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +88,7 @@ func (s *Store) files() ([]string, error) {
 	return []string{s.path}, err
 }
 
-// rememberID notes the id of an event.
+// rememberID notes the id of an event in a line.
 func (s *Store) rememberID(_ linefile.Position, line []byte) error {
 	id, err := eventID(line)
 	if err == nil {
@@ -103,8 +103,8 @@ func eventID(line []byte) (string, error) {
 	return event.ID, err
 }
 
-// Publish appends messages, and blocks until they are on disk. Errors are transient, and the file then has none of the
-// messages.
+// Publish appends messages, and blocks until they are on disk. After an error, the file has none of the messages. The
+// error is transient, unless no retry can succeed, as on a full disk or a closed store.
 func (s *Store) Publish(ctx context.Context, ms []notify.Message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,9 +139,9 @@ func (s *Store) Publish(ctx context.Context, ms []notify.Message) error {
 	return nil
 }
 
-// Read yields the events of a file in the order of their appending. Each is a JSON object, valid until the next. A
-// missing file has no events. Read may run while Stores append. It skips lines that are not events. A yielded error
-// ends the sequence.
+// Read yields the events of a file in the order in which they were appended. Each event is a JSON object, and is valid
+// until the next event. A missing file has no events. Read may run while Stores append. It skips lines that are not
+// events. The sequence ends after the first error.
 func Read(path string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		f, err := os.Open(path)
