@@ -8,11 +8,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// auditsLetters says why an audit reads dead letters.
+// auditsLetters is the reason why an audit may read dead letters.
 const auditsLetters = "dead letters explain differences; they are read, and stay"
 
-// audit adds the rights to compare sinks with their tables. They write nothing: a repair needs those of the runner,
-// too.
+// audit adds the rights to compare sinks with their tables. These rights allow no writes. A repair needs the rights of
+// the runner, too.
 func (w *writer) audit() {
 	w.auditSource()
 	bucket := cmp.Or(w.o.ExportBucket, "EXPORT-BUCKET")
@@ -35,8 +35,8 @@ func (w *writer) audit() {
 	}
 }
 
-// addRepair adds the rights that on_gap: repair needs beside those of a consumer: to compare sinks with the table by a
-// scan.
+// addRepair adds the rights that on_gap: repair needs and a consumer does not have. They allow it to compare sinks with
+// the table by a scan.
 func (w *writer) addRepair() {
 	if w.o.Runner != Consumer || w.cfg.Source.OnGap != config.OnGapRepair {
 		return
@@ -59,8 +59,8 @@ func (w *writer) auditSource() {
 	w.allow("SourceTable", "items are read, all of them and one by one", auditActions, w.sourceTables()...)
 }
 
-// auditSinks adds the rights to read what the named sinks hold; all sinks if names is empty. It reports whether the
-// state table holds a part of that.
+// auditSinks adds the rights to read the contents of the named sinks; all sinks if names is empty. remembers is true if
+// a part of the contents is in the state table.
 func (w *writer) auditSinks(names []string) (remembers bool) {
 	for _, s := range w.cfg.Sinks {
 		switch {
@@ -78,14 +78,14 @@ func (w *writer) auditSinks(names []string) (remembers bool) {
 	return remembers
 }
 
-// auditState adds the right to list what sinks remember.
+// auditState adds the right to list the rows that sinks have in the state table.
 func (w *writer) auditState() {
 	w.allow("StateScan",
 		"what sinks remember is listed: no condition on keys limits a Scan, which reads the rows of all pipelines",
 		statePurgeActions, w.table(w.cfg.State.Table))
 }
 
-// auditSearch adds the rights to read documents. A search and a scroll are posts.
+// auditSearch adds the rights to read documents. They include posts, because a search and a scroll are posts.
 func (w *writer) auditSearch(s config.Sink) {
 	at, ok := w.domainPath(s)
 	if !ok {

@@ -2,13 +2,14 @@ package policy
 
 // The actions of the calls of each store. A transaction needs the actions of its parts. HeadObject needs s3:GetObject,
 // and HeadBucket needs s3:ListBucket. Without s3:ListBucket, S3 answers AccessDenied for a missing object, as for a
-// forbidden one (Service Authorization Reference).
+// forbidden object (Service Authorization Reference).
 var (
-	// Scan: to look for rows if the state has no birth
+	// rowActions are for the rows of views. They have Scan, because a start looks for rows if the state has no birth,
+	// the recorded identity of an output.
 	rowActions = []string{"dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Scan"}
-	// if tombstones are apart
+	// rowDeleteActions are for rows whose tombstones are in the state table, not in the rows.
 	rowDeleteActions = []string{"dynamodb:DeleteItem"}
-	// on the state table, in addition to stateActions
+	// tombstoneCheckActions are for tombstones in the state table, in addition to stateActions.
 	tombstoneCheckActions = []string{"dynamodb:ConditionCheckItem"}
 
 	// claimedActions are for rows that are guarded by item.
@@ -17,11 +18,12 @@ var (
 
 	groupActions = []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem",
 		"dynamodb:Scan"}
-	// if groups have only counts and sums: other groups are read and replaced
+	// sumActions are for groups that have only counts and sums. Other groups are read and replaced.
 	sumActions = []string{"dynamodb:UpdateItem"}
 
 	// stateActions are for births, fingerprints, backfills, guards, contributions, quarantine, gaps and consumers.
-	// Their requests name the partition keys of rows, which a condition compares. The next two are for the whole table.
+	// Their requests name the partition keys of rows, and a condition limits these keys. stateTableActions and
+	// statePurgeActions are for the whole table.
 	stateActions = []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:Query",
 		"dynamodb:UpdateItem"}
 	stateTableActions = []string{"dynamodb:DescribeTable"}
@@ -30,16 +32,16 @@ var (
 	leaseActions = []string{"dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:PutItem",
 		"dynamodb:Scan", "dynamodb:UpdateItem"}
 
-	// sharedStateActions are for the rows that the pipelines of a state table share: the count of DescribeStream calls,
-	// and the pipeline that a lease table belongs to.
+	// sharedStateActions are for the rows that all pipelines of a state table share. These rows have the count of
+	// DescribeStream calls, and the pipeline that a lease table belongs to.
 	sharedStateActions = []string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
 
 	streamActions  = []string{"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}
 	kinesisActions = []string{"kinesis:DescribeStream", "kinesis:DescribeStreamSummary", "kinesis:GetRecords",
 		"kinesis:GetShardIterator", "kinesis:ListShards"}
 
-	// The next ones are for a backfill. DynamoDB writes an export with the rights of the caller that requests it
-	// (Developer Guide, "Requesting a table export").
+	// The next actions are for a backfill. DynamoDB writes an export with the rights of the caller that requests the
+	// export (Developer Guide, "Requesting a table export").
 	scanTableActions    = []string{"dynamodb:DescribeTable", "dynamodb:Scan"}
 	exportActions       = []string{"dynamodb:DescribeContinuousBackups", "dynamodb:ExportTableToPointInTime"}
 	exportStatusActions = []string{"dynamodb:DescribeExport"}
@@ -48,7 +50,7 @@ var (
 	functionActions     = []string{"lambda:GetFunctionConfiguration"}
 	mappingActions      = []string{"lambda:GetEventSourceMapping", "lambda:ListEventSourceMappings"}
 
-	// The next ones are for an audit.
+	// The next actions are for an audit.
 	auditActions       = []string{"dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:Scan"}
 	auditStateActions  = []string{"dynamodb:BatchGetItem", "dynamodb:Query"}
 	auditLetterActions = []string{"s3:GetObject"}

@@ -20,7 +20,7 @@ type Runner uint8
 const (
 	Function Runner = iota // a Lambda function: the event source mapping reads the stream with its role
 	Consumer               // `tablewake consume`
-	Creator                // the role that creates tables, buckets, queues, topics and buses: --create
+	Creator                // the role that creates tables, buckets, queues, topics and buses for --create
 	Backfill               // `tablewake backfill`
 	Audit                  // `tablewake audit`, without --repair
 	Tail                   // `tablewake tail`
@@ -30,13 +30,15 @@ const (
 type Options struct {
 	Runner Runner
 
-	// Redrive adds the rights to read and remove dead letters. They are always added if the file says redrive: auto.
+	// Redrive adds the rights to read and remove dead letters. These rights are always added if the file says redrive:
+	// auto.
 	Redrive bool
 
-	// Purge adds the right to purge a state table without TTL: a Scan, which reads the rows of all pipelines.
+	// Purge adds the right to purge a state table without TTL. The right allows a Scan, which reads the rows of all
+	// pipelines.
 	Purge bool
 
-	// Partition, Region and Account are parts of ARNs, Suffix is the end of service names. Default: aws, REGION,
+	// Partition, Region and Account are parts of ARNs. Suffix is the end of service names. Default: aws, REGION,
 	// ACCOUNT, and amazonaws.com, or amazonaws.com.cn in the partition aws-cn.
 	Partition, Region, Account, Suffix string
 
@@ -49,8 +51,8 @@ type Options struct {
 	Pipeline string
 }
 
-// Statements returns the statements that a configuration needs: for the source, for each sink in the order of the file,
-// for the state and for the dead letters.
+// Statements returns the statements that a configuration needs. For a runner of the pipeline they are for the source,
+// then for each sink in the order of the file, then for the state and the dead letters.
 func Statements(cfg *config.Config, o Options) []Statement {
 	o.Partition, o.Region, o.Account = cmp.Or(o.Partition, "aws"), cmp.Or(o.Region, "REGION"), cmp.Or(o.Account, "ACCOUNT")
 	if o.Suffix == "" {
@@ -87,7 +89,7 @@ type writer struct {
 	ss  []Statement
 }
 
-// allow adds a statement, unless there are no resources.
+// allow adds a statement. Without resources it adds nothing.
 func (w *writer) allow(sid, why string, actions []string, resources ...string) {
 	if len(resources) == 0 {
 		return
@@ -96,7 +98,7 @@ func (w *writer) allow(sid, why string, actions []string, resources ...string) {
 	w.ss = append(w.ss, Statement{Sid: sid, Why: why, Actions: actions, Resources: slices.Compact(resources)})
 }
 
-// setConditions sets the conditions of the last statement.
+// setConditions sets the conditions of the statement that was added last.
 func (w *writer) setConditions(conditions ...Condition) { w.ss[len(w.ss)-1].Conditions = conditions }
 
 func (w *writer) name(name string) string { return cmp.Or(w.o.Names[name], name) }
@@ -116,7 +118,7 @@ func (w *writer) sourceTables() (tables []string) {
 	return tables
 }
 
-// table returns the ARN of a table, from the file or made from the table's name.
+// table returns the ARN of a table. It is in the file, or made from the table's name.
 func (w *writer) table(t config.Table) string {
 	return cmp.Or(t.ARN, w.arn("dynamodb", "table/"+w.name(t.Name)))
 }
@@ -183,8 +185,8 @@ func (w *writer) archive(s config.Sink) {
 	}
 }
 
-// key adds the right to use a KMS key through S3 alone. A resource cannot name an alias of a key, so a condition names
-// it.
+// key adds the right to use a KMS key, but only through S3. If the file names an alias, the resource is all keys and a
+// condition names the alias, because a resource cannot name an alias.
 func (w *writer) key(sid, key string) {
 	region, arn := w.o.Region, w.arn("kms", "key/"+key)
 	if parts := strings.SplitN(key, ":", 5); len(parts) == 5 {
@@ -220,7 +222,7 @@ func (w *writer) notify(s config.Sink) {
 	}
 }
 
-// busARN returns the ARN of a bus that the file names by its ARN or its name.
+// busARN returns the ARN of a bus. bus is the bus in the file, an ARN or a name.
 func (w *writer) busARN(bus string) string {
 	if strings.HasPrefix(bus, "arn:") {
 		return bus
@@ -235,7 +237,7 @@ func (w *writer) queueActions(own []string, queue string) []string {
 	return actions(own, queueURLActions)
 }
 
-// queue returns the ARN of a queue that the file names by its URL, its ARN or its name.
+// queue returns the ARN of a queue. Its argument is the queue in the file, a URL, an ARN or a name.
 func (w *writer) queue(queue string) string {
 	if strings.HasPrefix(queue, "arn:") {
 		return queue
@@ -272,12 +274,13 @@ func (w *writer) state() {
 	}
 }
 
-// rowPrefix returns the beginning of the partition keys of the pipeline's rows in the state table, up to the #.
+// rowPrefix returns the beginning of the partition keys of the pipeline's rows in the state table, up to but without
+// the #.
 func (w *writer) rowPrefix() string {
 	return cmp.Or(w.o.Pipeline, string(item.AppendEscaped(nil, w.cfg.Name)))
 }
 
-// consumes reports whether the policy is for consumers that share shards in a lease table.
+// consumes reports whether the policy is for consumers that share shards through a lease table.
 func (w *writer) consumes() bool {
 	return w.o.Runner == Consumer && w.cfg.Leases != nil && w.cfg.Leases.Table.Name != ""
 }
@@ -317,7 +320,7 @@ func (w *writer) deadLetters() {
 	}
 }
 
-// addLetters adds the rights to the pipeline's folder of letters in a bucket.
+// addLetters adds the rights to the folder of the pipeline's dead letters in a bucket.
 func (w *writer) addLetters(sid, why, bucket, prefix string) {
 	own := letterActions
 	switch {
@@ -331,7 +334,7 @@ func (w *writer) addLetters(sid, why, bucket, prefix string) {
 		w.bucket(bucket, ""))
 }
 
-// creator adds the rights to create what --create creates.
+// creator adds the rights to create the resources that --create creates.
 func (w *writer) creator() {
 	var tables, buckets, queues, topics, buses []string
 	queueActions := createQueueActions

@@ -9,7 +9,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// search adds the rights to write documents. A policy compares only the path of a request; most paths name the index.
+// search adds the rights to write documents. A policy can limit only the path of a request, and most paths name the
+// index.
 func (w *writer) search(s config.Sink) {
 	at, ok := w.domainPath(s)
 	if !ok {
@@ -31,8 +32,9 @@ func (w *writer) search(s config.Sink) {
 	}
 }
 
-// domainPath returns the function that makes the ARN of a path of the sink's domain. Without rights of its own, as with
-// another authentication, or if the connection's role has them, it returns false.
+// domainPath returns a function that makes the ARN of a path in the sink's domain. ok is false if the runner needs no
+// rights on the domain, because the sink uses another authentication, or because the role of its connection has the
+// rights.
 func (w *writer) domainPath(s config.Sink) (at func(path string) string, ok bool) {
 	i := slices.IndexFunc(w.cfg.Connections, func(c config.Connection) bool { return c.Name == s.Search.Connection })
 	if i < 0 || w.cfg.Connections[i].Auth != "sigv4" {
@@ -47,11 +49,11 @@ func (w *writer) domainPath(s config.Sink) (at func(path string) string, ok bool
 	return func(path string) string { return w.arn("es", "domain/"+domain(c.OpenSearch)+path) }, true
 }
 
-// indexPaths returns the ARNs of the sink's indexes, and whether all items go to one index.
+// indexPaths returns the ARNs of the sink's indexes. one is true if all items go to one index.
 func (w *writer) indexPaths(s config.Sink, at func(path string) string) (paths []string, one bool) {
 	name, one := s.Search.Index.Prefix()
 	paths = []string{at("/" + name + "*")}
-	if physical := name + ".tw1"; one && len(physical) <= maxIndexName { // a longer name is cut, and ends with a hash
+	if physical := name + ".tw1"; one && len(physical) <= maxIndexName { // a longer name is cut, and ends in a hash
 		paths = []string{at("/" + name + "/*"), at("/" + name + "," + physical), at("/" + physical),
 			at("/" + physical + "/*")}
 	}
@@ -61,8 +63,9 @@ func (w *writer) indexPaths(s config.Sink, at func(path string) string) (paths [
 // maxIndexName is the longest index name that OpenSearch allows, in bytes.
 const maxIndexName = 255
 
-// domain returns the name of an Amazon OpenSearch domain from its endpoint, which is search-NAME-26
-// letters.REGION.es.amazonaws.com or the same with vpc-. It returns DOMAIN for another endpoint.
+// domain returns the name of an Amazon OpenSearch domain from its endpoint. The endpoint is search-NAME-26
+// letters.REGION.es.amazonaws.com, or the same with vpc- in place of search-. domain returns DOMAIN for another
+// endpoint.
 func domain(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil {

@@ -39,14 +39,14 @@ func (w *writer) streams(why string) {
 	}
 }
 
-// addStreams adds the rights to read the streams, and to see which tables are global.
+// addStreams adds the rights to read the streams, and to find out which tables are global.
 func (w *writer) addStreams() {
 	w.streams("tail reads the stream")
 	w.allow("SourceTable", "a global table is refused without --force", []string{"dynamodb:DescribeTable"},
 		w.sourceTables()...)
 }
 
-// snapshots adds the rights to read what the source tables hold, and to see how far the stream is read.
+// snapshots adds the rights to read the contents of the source tables, and to find out how far the stream is read.
 func (w *writer) snapshots() {
 	var tables, exports []string
 	named := true

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// Statement is one statement of a policy: it allows the actions on the resources if all conditions are met.
+// Statement is one statement of a policy. It allows the actions on the resources if all conditions are met.
 type Statement struct {
 	Sid        string // letters and digits
 	Why        string // explanation for the reader of the policy
@@ -15,7 +15,7 @@ type Statement struct {
 	Conditions []Condition
 }
 
-// Condition is one operator of a statement's Condition: it compares a key of the request with values.
+// Condition is one operator of a statement's Condition. It compares a key of the request with values.
 type Condition struct {
 	Operator string // for example ForAllValues:StringLike
 	Key      string // for example dynamodb:LeadingKeys
@@ -23,7 +23,7 @@ type Condition struct {
 }
 
 // leadingKeys limits requests to rows whose partition keys match one of these patterns. ForAllValues is also true for a
-// request without keys, which Null refuses.
+// request without keys, so the second condition, Null, refuses a request without keys.
 func leadingKeys(like ...string) []Condition {
 	const key = "dynamodb:LeadingKeys"
 	return []Condition{{"ForAllValues:StringLike", key, like}, {"Null", key, []string{"false"}}}
