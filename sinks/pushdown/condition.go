@@ -10,15 +10,16 @@ import (
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// translator makes patterns from conditions. Every record for which the condition is true or fails matches the
-// patterns. Other records match only if Lambda cannot distinguish them.
+// translator makes patterns from conditions. A pattern is a rule that Lambda compares with a record. A record matches
+// the patterns if the condition is true or fails for the record. Another record matches them only if Lambda cannot
+// distinguish it from such a record.
 type translator struct {
 	identity bool            // patterns may use userIdentity
-	left     map[string]bool // the parts of conditions without patterns, with reasons
-	images   bool            // a condition reads an image, even if its pattern was removed as contradictory
+	left     map[string]bool // reasons why parts of conditions have no pattern, or an inexact one
+	images   bool            // a condition reads an image, even if its pattern was removed because no record matches it
 }
 
-// matchAny notes a part that has no pattern. It returns the pattern that every record matches.
+// matchAny notes why a part of a condition has no pattern. It returns the pattern that every record matches.
 func (t *translator) matchAny(why string, args ...any) alternatives {
 	if t.left == nil {
 		t.left = make(map[string]bool)
@@ -27,7 +28,7 @@ func (t *translator) matchAny(why string, args ...any) alternatives {
 	return anything
 }
 
-// noteInexact notes that c matches more records than the condition.
+// noteInexact notes why c matches more records than the condition, and returns c.
 func (t *translator) noteInexact(c alternatives, why string) alternatives {
 	t.matchAny("%s", why)
 	return c
@@ -47,8 +48,8 @@ func (t *translator) intersection(c, d alternatives) alternatives {
 	return c.intersection(d)
 }
 
-// condition returns the patterns of the records for which c is true or fails; with opposite, for which c is false or
-// fails.
+// condition returns the patterns of the records for which c is true or fails. If opposite is set, it returns those of
+// the records for which c is false or fails.
 func (t *translator) condition(c pipeline.Condition, opposite bool) alternatives {
 	k := rules.ClauseOf(c)
 	switch k.Kind {
@@ -85,8 +86,9 @@ func (t *translator) condition(c pipeline.Condition, opposite bool) alternatives
 	return t.matchAny("a function of Go: Lambda cannot call it")
 }
 
-// sequence translates conditions that are evaluated in order until one decides or fails. If a condition can fail, the
-// conditions after it get no pattern, because Lambda would drop the failing record by them.
+// sequence translates conditions that are evaluated in order until one decides or fails. every means that all must be
+// true. If a condition can fail for a record, the conditions after it get no pattern. With their patterns, Lambda might
+// drop the record for which the condition fails.
 func (t *translator) sequence(parts []pipeline.Condition, every, opposite bool) alternatives {
 	if !every {
 		c := alternatives{}
@@ -133,7 +135,8 @@ func noneOf(texts ...string) leaf {
 	return leaf{anyExcept: true, except: texts, absent: true}.simplify()
 }
 
-// operations returns the patterns of records with these operations. UNKNOWN is any other name.
+// operations returns the patterns of records with these operations, or with opposite of records with others. The
+// operation UNKNOWN stands for any unknown name.
 func operations(names []string, opposite bool) alternatives {
 	known := []string{"INSERT", "MODIFY", "REMOVE", "SNAPSHOT"}
 	in := func(name string) bool { return slices.Contains(names, name) != opposite }
@@ -154,7 +157,7 @@ func operations(names []string, opposite bool) alternatives {
 	return alternatives{{eventName: oneOf(l.equal...)}}
 }
 
-// entity compares the attribute in the new image, or in the old one if there is no new one.
+// entity compares the attribute in the new image or, if there is no new image, in the old image.
 func (t *translator) entity(attribute string, names []string, opposite bool) alternatives {
 	if !canBeNamed(attribute) {
 		return t.matchAny("%s: a name with a dot or a $ means something else to Lambda", attribute)
@@ -173,7 +176,7 @@ func (t *translator) entity(attribute string, names []string, opposite bool) alt
 	}
 }
 
-// key compares a key attribute, an S or a B, with a prefix.
+// key compares a key attribute, which is text or binary, with a prefix.
 func (t *translator) key(attribute, prefix string, opposite bool) alternatives {
 	switch {
 	case !canBeNamed(attribute):
@@ -187,7 +190,7 @@ func (t *translator) key(attribute, prefix string, opposite bool) alternatives {
 	}
 }
 
-// base64Prefixes returns the beginnings of the base64 of all byte strings that start with prefix.
+// base64Prefixes returns the texts that begin the base64 of every byte string that starts with prefix.
 func base64Prefixes(prefix string) []string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	whole := len(prefix) / 3 * 3
@@ -196,11 +199,11 @@ func base64Prefixes(prefix string) []string {
 	switch len(rest) {
 	case 0:
 		return []string{start}
-	case 1: // its six bits; its two, and four of the next byte
+	case 1: // six bits of the byte; then its other two bits and four bits of the next byte
 		for i := range 16 {
 			prefixes = append(prefixes, start+string([]byte{alphabet[rest[0]>>2], alphabet[int(rest[0]&3)<<4|i]}))
 		}
-	default: // six; two and four; four, and two of the next byte
+	default: // six bits; two and four bits; then the other four bits and two bits of the next byte
 		for i := range 4 {
 			prefixes = append(prefixes, start+string([]byte{alphabet[rest[0]>>2], alphabet[rest[0]&3<<4|rest[1]>>4],
 				alphabet[int(rest[1]&15)<<2|i]}))

@@ -7,8 +7,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/expr"
 )
 
-// keyOf compares the key with the beginnings of the entities' patterns. fails says that the conditions of the entities
-// are evaluated, too.
+// keyOf compares the key with the beginnings of the entities' key patterns. fails means that the conditions of the
+// entities are evaluated too, and can fail.
 func (t *translator) keyOf(s *entity.Scope, fails, opposite bool) alternatives {
 	if opposite {
 		return t.matchAny("not of: Lambda cannot ask what a text does not start with")
@@ -23,7 +23,7 @@ func (t *translator) keyOf(s *entity.Scope, fails, opposite bool) alternatives {
 	return c
 }
 
-// keyPattern returns the pattern of the records whose key could be of an entity.
+// keyPattern returns the pattern of the records whose key could belong to an entity.
 func (t *translator) keyPattern(e *entity.Entity) pattern {
 	p := pattern{}
 	for _, k := range e.Key {
@@ -44,9 +44,9 @@ func (t *translator) keyPattern(e *entity.Entity) pattern {
 	return p
 }
 
-// ofEntities returns the patterns of the records whose image belongs to one of the entities and meets a sink's when, or
-// fails in either. The conditions of entities are evaluated first. If one can fail, the record passes whatever when
-// says.
+// ofEntities returns the patterns of the records whose image belongs to one of the entities and meets a sink's when.
+// Records for which either evaluation fails match, too. The conditions of entities are evaluated before when. If one
+// can fail for a record, the record passes whatever when decides.
 func (t *translator) ofEntities(s *entity.Scope, image string, when alternatives) alternatives {
 	c := alternatives{}
 	for _, e := range s.Entities() {
@@ -74,12 +74,12 @@ func (t *translator) ofEntity(e *entity.Entity, image string, when alternatives)
 	return t.intersection(is, when)
 }
 
-// conditionFails reports whether the condition of an entity can fail.
+// conditionFails reports whether the condition of an entity can fail for a record.
 func conditionFails(e *entity.Entity) bool {
 	return e.When != nil && !clauseNeverFails(entityClause(e))
 }
 
-// entityClause returns the structure of the condition of an entity.
+// entityClause returns the parsed condition of an entity. It is the zero Clause if the condition is not an expression.
 func entityClause(e *entity.Entity) expr.Clause {
 	if x, ok := e.When.(*expr.Item); ok {
 		return x.Clause()

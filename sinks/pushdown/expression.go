@@ -6,11 +6,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/expr"
 )
 
-// expression returns the patterns of the records for which a clause is true or fails; with opposite, for which it is
-// false or fails. item is the image that the name `item` refers to.
+// expression returns the patterns of the records for which a clause is true or fails. If opposite is set, it returns
+// those of the records for which the clause is false or fails. item is the image that the name `item` means in the
+// clause.
 func (t *translator) expression(c expr.Clause, opposite bool, item string) alternatives {
 	switch c.Kind {
-	case expr.AllOf, expr.AnyOf: // in CEL a deciding part decides, even if another part fails
+	case expr.AllOf, expr.AnyOf: // in CEL, a part that decides the result decides it even if another part fails
 		every := (c.Kind == expr.AllOf) != opposite
 		all := alternatives{}
 		if every {
@@ -36,7 +37,7 @@ func (t *translator) expression(c expr.Clause, opposite bool, item string) alter
 		"a part of an expression: Lambda is asked for texts, BOOLs and op alone, with ==, !=, in and startsWith")
 }
 
-// attributeClause translates a clause about one attribute of one image.
+// attributeClause translates a clause that compares one attribute of one image.
 func (t *translator) attributeClause(c expr.Clause, opposite bool, item string) alternatives {
 	image := map[string]string{"new": "NewImage", "old": "OldImage", "keys": "Keys", "item": item}[c.Image]
 	if !canBeNamed(c.Attribute) {
@@ -52,7 +53,7 @@ func (t *translator) attributeClause(c expr.Clause, opposite bool, item string) 
 		at, l = attributePath(image, c.Attribute, "S"), oneOf(c.Texts...)
 	case opposite:
 		return t.matchAny("not startsWith: Lambda cannot ask what a text does not start with")
-	default: // a value that is not an S fails, and must pass
+	default: // startsWith fails for a value that is not text, and that record must pass
 		t.matchAny("startsWith: where there is no S the record passes, since the function would fail on another type")
 		at, l = attributePath(image, c.Attribute, "S"), leaf{starts: c.Texts, absent: true}.simplify()
 	}

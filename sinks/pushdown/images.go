@@ -2,8 +2,9 @@ package pushdown
 
 import "github.com/tablewake/tablewake/pipeline/config"
 
-// eitherImage returns the patterns of the records for which a sink may have work, because their new or old image meets
-// its when: the item enters, stays, moves or leaves. Records whose evaluation can fail before when pass, too.
+// eitherImage returns the patterns of the records for which a sink may have work because their new or old image meets
+// its when. Such a record can make the item enter, stay in, move in or leave the sink. A record also passes if an
+// evaluation before when can fail for it.
 func (t *translator) eitherImage(s config.Sink) alternatives {
 	if s.WhenItem == nil {
 		if s.Scope != nil && !s.Scope.KeysOnly() {
@@ -25,7 +26,8 @@ func (t *translator) eitherImage(s config.Sink) alternatives {
 	return requireImage(is, "NewImage", "REMOVE").union(requireImage(was, "OldImage", "INSERT"))
 }
 
-// whenMatches returns the patterns of the records whose image meets a sink's when, or cannot be evaluated.
+// whenMatches returns the patterns of the records whose image meets a sink's when, or for whose image when cannot be
+// evaluated.
 func (t *translator) whenMatches(s config.Sink, image string) alternatives {
 	when := t.expression(s.WhenItem.Clause(), false, image)
 	if s.Scope == nil || s.Scope.KeysOnly() {
@@ -34,7 +36,8 @@ func (t *translator) whenMatches(s config.Sink, image string) alternatives {
 	return t.ofEntities(s.Scope, image, when)
 }
 
-// requireImage narrows patterns that an absent image would match: it excludes the operation that lacks the image.
+// requireImage narrows the patterns that match a record without the image. They no longer match the operation lacks,
+// whose records do not have the image.
 func requireImage(c alternatives, image, lacks string) alternatives {
 	for i, p := range c {
 		for at, l := range p {

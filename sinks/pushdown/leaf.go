@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// leaf is the rule of a pattern for one text of a record. The text must meet one of the alternatives.
+// leaf is the rule of a pattern for one text of a record. The text must meet at least one of the fields.
 type leaf struct {
 	equal     []string // the text is one of these
 	starts    []string // the text starts with one of these
@@ -19,7 +19,7 @@ func (l leaf) matches(s string) bool {
 		slices.ContainsFunc(l.starts, func(p string) bool { return strings.HasPrefix(s, p) })
 }
 
-// matchesNothing reports whether no text meets l.
+// matchesNothing reports whether no text meets l, and also not the absence of a text.
 func (l leaf) matchesNothing() bool {
 	return len(l.equal) == 0 && len(l.starts) == 0 && !l.anyExcept && !l.absent
 }
@@ -51,7 +51,7 @@ func sorted(texts []string) []string {
 	return slices.Compact(texts)
 }
 
-// union returns the leaf of the texts that meet l or m.
+// union returns the leaf of the texts that meet l or m, or both.
 func (l leaf) union(m leaf) leaf {
 	u := leaf{equal: slices.Concat(l.equal, m.equal), starts: slices.Concat(l.starts, m.starts), absent: l.absent ||
 		m.absent, anyExcept: l.anyExcept || m.anyExcept}
@@ -70,7 +70,8 @@ func common(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
 }
 
-// intersection returns the leaf of the texts that meet l and m. If no leaf is exact, the result matches more.
+// intersection returns the leaf of the texts that meet both l and m. If no leaf matches exactly these texts, the result
+// matches more.
 func (l leaf) intersection(m leaf) leaf {
 	i := leaf{absent: l.absent && m.absent, anyExcept: l.anyExcept && m.anyExcept}
 	if i.anyExcept {
@@ -100,7 +101,7 @@ func (l *leaf) addIfMet(x, y leaf) {
 	}
 }
 
-// intersectionInexact reports whether l.intersection(m) is inexact.
+// intersectionInexact reports whether l.intersection(m) matches more texts than those that meet both.
 func (l leaf) intersectionInexact(m leaf) bool {
 	for _, pair := range [][2]leaf{{l, m}, {m, l}} {
 		starts := leaf{starts: pair[0].starts}
@@ -116,7 +117,7 @@ func (l leaf) sameAs(m leaf) bool {
 		slices.Equal(l.starts, m.starts) && slices.Equal(l.except, m.except)
 }
 
-// rules returns l in the syntax of a pattern. flags: the text is the value of a BOOL.
+// rules returns l in the syntax of a pattern. flags means that the text is the value of a BOOL.
 func (l leaf) rules(flags bool) []any {
 	var rules []any
 	for _, s := range l.equal {

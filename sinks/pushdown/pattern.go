@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// recordPath is the path of a text in a record. A zero byte separates its names.
+// recordPath is the path of a text in a record. A zero byte separates the names of the path.
 type recordPath string
 
 const (
@@ -18,7 +18,7 @@ const (
 	principal = recordPath("userIdentity\x00principalId")
 )
 
-// attributePath is the path of an attribute's value of one type. image is Keys, NewImage or OldImage.
+// attributePath returns the path of an attribute's value of one type, the tag. image is Keys, NewImage or OldImage.
 func attributePath(image, attribute, tag string) recordPath {
 	return recordPath(strings.Join([]string{"dynamodb", image, attribute, tag}, "\x00"))
 }
@@ -28,16 +28,16 @@ func (p recordPath) inImage(image string) bool {
 	return strings.HasPrefix(string(p), "dynamodb\x00"+image+"\x00")
 }
 
-// canBeNamed reports whether a pattern can name an attribute without ambiguity.
+// canBeNamed reports whether a pattern can name an attribute without ambiguity. A name with a dot or a $ is ambiguous.
 func canBeNamed(attribute string) bool {
 	return attribute != "" && !strings.ContainsAny(attribute, ".$\x00")
 }
 
-// pattern has the rule of each text. A record matches if all its texts meet their rules, so every record matches the
-// empty pattern.
+// pattern has the rules for the texts of a record, by path. A record matches if all these texts meet their rules. So
+// every record matches the empty pattern.
 type pattern map[recordPath]leaf
 
-// intersection returns the pattern of the records that match both; ok is false if there are none.
+// intersection returns the pattern of the records that match both patterns. ok is false if no record can match both.
 func (p pattern) intersection(q pattern) (both pattern, ok bool) {
 	both = maps.Clone(p)
 	if both == nil {
@@ -55,7 +55,7 @@ func (p pattern) intersection(q pattern) (both pattern, ok bool) {
 	return both, true
 }
 
-// covers reports whether every record that matches q matches p.
+// covers reports whether every record that matches q also matches p. It may return false although that is so.
 func (p pattern) covers(q pattern) bool {
 	for at, l := range p {
 		if other, ok := q[at]; !ok || !l.union(other).sameAs(l) {
@@ -65,7 +65,7 @@ func (p pattern) covers(q pattern) bool {
 	return true
 }
 
-// union returns p or q as one pattern, if one pattern can express it.
+// union returns the pattern of the records that match p or q. The bool is false if one pattern cannot express this.
 func (p pattern) union(q pattern) (pattern, bool) {
 	if len(p) != len(q) {
 		return nil, false
@@ -115,7 +115,8 @@ func (p pattern) String() string {
 	return strings.TrimSpace(b.String())
 }
 
-// alternatives is a list of patterns. A record matches if it matches one of them, so no record matches an empty list.
+// alternatives is a list of patterns. A record matches the list if it matches one of the patterns. So no record matches
+// an empty list.
 type alternatives []pattern
 
 // anything is the pattern that every record matches.
@@ -139,7 +140,7 @@ func (c alternatives) intersection(d alternatives) alternatives {
 	return both.simplify()
 }
 
-// simplify returns alternatives that match the same records, with fewer patterns.
+// simplify returns alternatives that match the same records with fewer patterns.
 func (c alternatives) simplify() alternatives {
 	c = slices.Clone(c)
 	for i, p := range c {

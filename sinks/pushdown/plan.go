@@ -23,44 +23,44 @@ const (
 
 // Options are the options of a [Plan].
 type Options struct {
-	// MatchUserIdentity makes patterns use userIdentity, which distinguishes TTL deletes from other deletes. Default:
-	// false, because Lambda's documentation names the field, but no test here proves that a filter sees it.
+	// MatchUserIdentity lets patterns use userIdentity, which distinguishes TTL deletes from other deletes. Default:
+	// false. Lambda's documentation names the field, but no test here proves that a filter sees it.
 	MatchUserIdentity bool
 	// Limit is the number of patterns that the event source mapping may have. Default: [DefaultLimit]
 	Limit int
-	// On are the entities of Go functions, which are not in the file: see sinks.OnEntities. Every record whose key
-	// belongs to one of them passes the part of the sinks. Default: none
+	// On has the entities of Go functions. The functions are not in the file; see sinks.OnEntities. The part about the
+	// sinks lets every record pass whose key belongs to one of these entities. Default: none
 	On []string
 }
 
 // Plan has the patterns for Lambda.
 type Plan struct {
-	Patterns []string // JSON, in order; a record passes if it matches one. None: Lambda can drop nothing
+	Patterns []string // JSON, in order. A record passes if it matches one of them. Empty: Lambda can drop no record
 	Parts    []Part   // the parts of the configuration that drop changes, in order
 }
 
-// Part is a part of the configuration that drops changes, and how far Lambda does it.
+// Part is a part of the configuration that drops changes. It says how much of the part Lambda can do.
 type Part struct {
-	What   string // filter "keep_op", or: what the sinks take
+	What   string // such as: filter "keep_op", or: what the sinks take
 	Line   int    // line in the file; 0 if the part has several lines
 	Pushed Extent
-	Left   []string // reasons why the part is not pushed down, or not whole
+	Left   []string // reasons why the part is not pushed down, or not as a whole
 }
 
-// Extent says how far a part is pushed down.
+// Extent says how much of a part is pushed down.
 type Extent uint8
 
 // The extents.
 const (
 	NotAtAll Extent = iota
-	Partly          // Lambda lets through more than the function keeps
-	Whole           // if both images and a known operation are there, the function drops nothing more
+	Partly          // Lambda lets more records pass than the function keeps
+	Whole           // the function drops no more, if a record has both images and a known operation
 )
 
-// String returns not, in part or whole.
+// String returns "not", "in part" or "whole".
 func (e Extent) String() string { return [...]string{"not", "in part", "whole"}[e] }
 
-// New plans the patterns of a configuration. It fails if Lambda does not allow the limit.
+// New plans the patterns of a configuration. It fails if o.Limit is out of range.
 func New(cfg *config.Config, o Options) (Plan, error) {
 	limit := cmp.Or(o.Limit, DefaultLimit)
 	if limit < 1 || limit > MaxLimit {
@@ -96,23 +96,24 @@ func New(cfg *config.Config, o Options) (Plan, error) {
 	return w.makePlan(), nil
 }
 
-// sinksPart names the part of the sinks' own filters, `when` and kinds.
+// sinksPart names the part with the sinks' own filters, `when` and kinds.
 const sinksPart = "what the sinks take"
 
 func filterName(f config.Filter) string { return fmt.Sprintf("filter %q", f.Name) }
 
-// keptBy returns the condition of the changes that a filter keeps.
+// keptBy returns the condition that is true for the changes that a filter keeps.
 func keptBy(f pipeline.Filter) pipeline.Condition {
 	if c, ok := rules.KeptBy(f); ok {
 		return c
 	}
-	return pipeline.ConditionFunc(func(c *record.Change) (bool, error) { // cannot be translated
+	return pipeline.ConditionFunc(func(c *record.Change) (bool, error) { // this condition cannot be translated
 		v, err := f.Check(c)
 		return !v.Drop, err
 	})
 }
 
-// planner narrows the records that pass, part by part, while Lambda allows the patterns.
+// planner narrows the records that pass, one part of the configuration after the other. It skips a part whose patterns
+// Lambda would not allow.
 type planner struct {
 	identity bool
 	limit    int
@@ -156,10 +157,10 @@ func (w *planner) makePlan() Plan {
 var OtherViewType = pattern{viewType: noneOf("NEW_AND_OLD_IMAGES")}.String()
 
 // OtherOperation is a pattern that is added if another pattern reads an image. It lets records of unknown operations
-// pass, because they may have no image, and belong in dead letters.
+// pass. They may have no image, and belong in dead letters.
 var OtherOperation = pattern{eventName: anyBut("INSERT", "MODIFY", "REMOVE")}.String()
 
-// renderPatterns returns the patterns as JSON. images reports whether a condition behind them reads images, even if no
+// renderPatterns returns the patterns as JSON. images means that a translated condition reads images, even if no
 // pattern of c does any more.
 func renderPatterns(c alternatives, images bool) []string {
 	if c.matchesAll() {

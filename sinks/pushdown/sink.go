@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// sinks returns the patterns of the records that at least one sink needs, or a Go function about the items of one of
-// on.
+// sinks returns the patterns of the records that at least one sink needs. It also includes the records that a Go
+// function needs, those of the entities in on.
 func (t *translator) sinks(cfg *config.Config, on []*entity.Scope) alternatives {
 	var all alternatives
 	for _, s := range cfg.Sinks {
@@ -36,9 +36,11 @@ func (t *translator) sinks(cfg *config.Config, on []*entity.Scope) alternatives 
 	return all
 }
 
-// sink returns the patterns of the records that a sink needs. events are the entities of all of its events; nil if it
-// has events of every item, or none. noTTLDeletes says that a filter drops TTL deletes before it: an item that comes
-// back without a row or a document then removes that of the expired one.
+// sink returns the patterns of the records that a sink needs. events has the entities whose events the sink sends. It
+// is nil if the sink sends events of every item, or no events.
+//
+// noTTLDeletes means that a filter drops TTL deletes before the sink. The row or document of an expired item then
+// stays. If the item returns and no longer has a row or a document, its INSERT must remove the old one.
 func (t *translator) sink(s config.Sink, events *entity.Scope, noTTLDeletes bool) alternatives {
 	var kept []pipeline.Condition
 	for _, f := range s.Kept() {
@@ -63,7 +65,7 @@ func (t *translator) sink(s config.Sink, events *entity.Scope, noTTLDeletes bool
 	return c
 }
 
-// recordsOfKinds returns the patterns of the records of the kinds that an archive keeps.
+// recordsOfKinds returns the patterns of the records whose kinds an archive keeps; nil kinds means all kinds.
 func (t *translator) recordsOfKinds(kinds []string) alternatives {
 	has := func(k string) bool { return kinds == nil || slices.Contains(kinds, k) }
 	gone := alternatives{{eventName: anyBut("INSERT", "MODIFY")}}
@@ -82,7 +84,7 @@ func (t *translator) recordsOfKinds(kinds []string) alternatives {
 	return c
 }
 
-// whyEverything says why a sink needs every change.
+// whyEverything returns the reason why a sink needs every change.
 func whyEverything(s config.Sink) string {
 	switch {
 	case s.Aggregate != nil:
