@@ -1,8 +1,8 @@
 // Package deadletter defines the format of dead letters: changes that could not be delivered. A letter is one JSON
 // object on one line, and contains everything that a redrive needs.
 //
-// [Append] and [Parse] are the format, and [ID] identifies a letter. [Store] is what sinks/redrive reads;
-// deadletter/dir, deadletter/s3 and deadletter/sqs implement it.
+// [Append] and [Parse] write and read the format, and [ID] identifies a letter. A [Store] keeps letters, and
+// sinks/redrive reads them. deadletter/dir, deadletter/s3 and deadletter/sqs implement Store.
 package deadletter
 
 import (
@@ -45,7 +45,7 @@ type line struct {
 	Snapshot  *snapshot       `json:"snapshot,omitempty"`
 }
 
-// snapshot has what decodes a line of a snapshot, beside the stream and the table of the letter.
+// snapshot has the options to decode a record of a snapshot that are not in line.
 type snapshot struct {
 	Sinks     []string `json:"sinks"`
 	Keys      []string `json:"keys,omitempty"`
@@ -54,9 +54,10 @@ type snapshot struct {
 	Kinesis   bool     `json:"kinesis,omitempty"`
 }
 
-// ID identifies a failed delivery: sink, item key and version of the change. If key or version is unknown, the position
-// of the record is used instead. If the record could not be decoded, its bytes are included, since its key and version
-// may be wrong. So the same letter of two runs has one ID. It has 32 hex digits.
+// ID identifies a failed delivery by the sink, the item's key and the version of the change. If the key or the version
+// is unknown, ID uses the position of the record instead. If the record could not be decoded, ID also uses its bytes,
+// since its key and version may be wrong. So the same failed delivery has the same ID in every run. An ID has 32 hex
+// digits.
 func ID(l *pipeline.DeadLetter) string {
 	h := sha256.New()
 	part := func(s string) { fmt.Fprintf(h, "%d:%s,", len(s), s) }
@@ -69,14 +70,14 @@ func ID(l *pipeline.DeadLetter) string {
 		part(l.Sequence)
 	}
 	if l.Sink == "" || l.Key == "" || l.Version.IsZero() {
-		raw, _ := compact(l.Raw) // the same as Parse returns, so that the parsed letter has the same ID
+		raw, _ := compact(l.Raw) // as Parse returns it, so that a parsed letter has the same ID
 		part(string(raw))
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// compact returns the record as letters contain it: without insignificant white space if it is JSON, otherwise
-// unchanged.
+// compact returns the record in the form that letters contain. A record that is JSON loses its insignificant white
+// space; isJSON is true then. Any other record stays as it is.
 func compact(raw []byte) (record []byte, isJSON bool) {
 	if !utf8.Valid(raw) || !json.Valid(raw) {
 		return raw, false
@@ -88,7 +89,7 @@ func compact(raw []byte) (record []byte, isJSON bool) {
 	return b.Bytes(), true
 }
 
-// Append appends l to dst as one JSON object on one line, without a newline.
+// Append appends l to dst as one line of JSON, without a newline.
 func Append(dst []byte, l *pipeline.DeadLetter) ([]byte, error) {
 	out := line{
 		ID: ID(l), Pipeline: l.Pipeline, Sink: l.Sink, Class: l.Class, Error: l.Error,
@@ -113,7 +114,7 @@ func Append(dst []byte, l *pipeline.DeadLetter) ([]byte, error) {
 	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...), nil
 }
 
-// Parse is the inverse of Append. It returns the letter, which owns its bytes, and the ID.
+// Parse is the inverse of Append. It returns the letter and its ID. The letter does not refer to b.
 func Parse(b []byte) (pipeline.DeadLetter, string, error) {
 	var in line
 	if err := json.Unmarshal(b, &in); err != nil {
@@ -151,7 +152,7 @@ func Parse(b []byte) (pipeline.DeadLetter, string, error) {
 	return l, in.ID, nil
 }
 
-// version returns v as text, "" for the zero version.
+// version returns v as text; "" for the zero version.
 func version(v record.Version) string {
 	if v.IsZero() {
 		return ""

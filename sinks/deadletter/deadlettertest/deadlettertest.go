@@ -16,8 +16,8 @@ import (
 
 // Suite is a kind of store under test.
 type Suite struct {
-	// Open opens the store of a folder, which may have content of an earlier Open. closeStore closes it; it may be nil.
-	// Required. Letters belong to the pipeline "test".
+	// Open opens the store in a folder, which may have content of an earlier Open. Letters belong to the pipeline
+	// "test". closeStore closes the store; it may be nil. Open is required.
 	Open func(dir string) (store deadletter.Store, closeStore func() error, err error)
 
 	Checks int                    // see sinktest.Suite.Checks
@@ -66,7 +66,7 @@ func failingSink(store deadletter.Store, f *sinktest.Faults) pipeline.Sink {
 	})
 }
 
-// state returns the records of all letters; an error if a letter occurs twice.
+// state returns the records of all letters. It returns an error if a letter occurs twice.
 func state(store deadletter.Store) (map[string]string, error) {
 	got := make(map[string]string)
 	ids := make(map[string]bool)

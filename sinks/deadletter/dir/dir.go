@@ -1,13 +1,14 @@
 // Package dir stores dead letters in the files of a folder, as JSON lines in the order of arrival.
 //
 // A letter is on disk before Put returns. A letter that is among the last 200,000 is not appended again. Any number of
-// processes on one host may put, read and remove letters of one folder. They append one at a time, and read what others
-// appended. If the folder or its files are deleted meanwhile, later letters go into new ones.
+// processes on one host may put, read and remove letters of one folder. They append one at a time, and each reads what
+// the others appended. If the folder or its files are deleted meanwhile, later letters go into new files.
 //
 // A line that is not a letter is copied to the file FILE.lineN.broken beside its file, logged, and skipped.
 //
-// Lines are never rewritten. To remove letters, a line {"removed": [IDs]} is appended; it removes earlier letters only.
-// When a store that removed letters is closed, it deletes the oldest files whose letters are all removed.
+// Lines are never rewritten. To remove letters, Remove appends a line {"removed": [IDs]}. The line removes only letters
+// before it. When a store that removed letters is closed, it deletes the oldest files, as long as all letters of a file
+// are removed.
 package dir
 
 import (
@@ -36,7 +37,7 @@ import (
 // errs makes the errors of this package. Their redacted text holds no data.
 const errs = redact.Class("dead_letters")
 
-// remembered is the number of recent letters whose ids are kept to avoid duplicates.
+// remembered is the number of recent letters whose ids are kept, so that they are not appended again.
 const remembered = 200_000
 
 // Options configure a store.
@@ -53,7 +54,7 @@ type Store struct {
 	mu        sync.Mutex
 	log       *linefile.Log // nil when closed
 	recent    *linefile.Recent
-	removedAt map[string]linefile.Position // position of the last removal by ID
+	removedAt map[string]linefile.Position // position of the last removal of each ID
 	removed   bool                         // this store has removed letters
 }
 
@@ -85,7 +86,7 @@ func (s *Store) reset() {
 	s.recent, s.removedAt = linefile.NewRecent(remembered), make(map[string]linefile.Position)
 }
 
-// noteLine notes the ID of a letter, or the IDs of a removal.
+// noteLine notes the ID of a letter, or the IDs of a removal. A removal is a line that removes letters.
 func (s *Store) noteLine(at linefile.Position, line []byte) error {
 	if ids, ok, err := parseRemoval(line); ok {
 		s.forget(ids, at)
@@ -98,8 +99,8 @@ func (s *Store) noteLine(at linefile.Position, line []byte) error {
 	return err
 }
 
-// Put appends letters, and blocks until they are on disk. After an error some of them may be on disk; the next attempt
-// does not append those again.
+// Put appends letters, and blocks until they are on disk. After an error some letters may be on disk; the next Put does
+// not append them again.
 func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	end, err := s.begin(ctx)
 	if err != nil {
@@ -136,7 +137,7 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	return nil
 }
 
-// begin locks the folder against other users until end is called, and reads what they appended.
+// begin locks the folder against other users, and reads what they appended. The lock lasts until end is called.
 func (s *Store) begin(ctx context.Context) (end func(), err error) {
 	s.mu.Lock()
 	if s.log == nil {
@@ -158,8 +159,8 @@ func (s *Store) begin(ctx context.Context) (end func(), err error) {
 	}, nil
 }
 
-// Read yields the letters in the order in which they were put. It may run while others Put and Remove. A yielded error
-// ends the sequence.
+// Read yields the letters in the order in which they were put. It may run while others Put and Remove. The sequence
+// ends after the first error.
 func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
 	return func(yield func(pipeline.DeadLetter, error) bool) {
 		end, err := s.begin(ctx)
@@ -172,7 +173,7 @@ func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] 
 		for i, path := range files {
 			to := int64(math.MaxInt64)
 			if i == len(files)-1 {
-				to = size // a line after that may be incomplete
+				to = size // a line after size may be incomplete
 			}
 			if !s.readFile(ctx, path, to, yield) {
 				return
@@ -190,7 +191,7 @@ func (s *Store) readFile(
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return true // the file was deleted because its letters are all removed
+		return true // the file was deleted because all its letters were removed
 	}
 	if err != nil {
 		return fail(err)
@@ -213,7 +214,7 @@ func (s *Store) readFile(
 	return true
 }
 
-// letterOf returns the letter of a line. ok is false for removals and broken lines; see logs those.
+// letterOf returns the letter of a line. ok is false for a removal and for a broken line, which noteLine reports.
 func letterOf(line []byte) (l pipeline.DeadLetter, id string, ok bool) {
 	if _, removes, _ := parseRemoval(line); removes {
 		return l, "", false
@@ -245,7 +246,7 @@ var fileName = regexp.MustCompile(`^[0-9]{8}\.jsonl$`)
 func (s *Store) next(last string) string {
 	n := 0
 	if last != "" {
-		n, _ = strconv.Atoi(filepath.Base(last)[:8]) // files returns only names with digits
+		n, _ = strconv.Atoi(filepath.Base(last)[:8]) // files returns only names that begin with digits
 	}
 	return filepath.Join(s.dir, fmt.Sprintf("%08d.jsonl", n+1))
 }

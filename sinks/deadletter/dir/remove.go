@@ -12,15 +12,16 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/linefile"
 )
 
-// removalLine removes earlier letters. A line is written completely or not at all, so a Remove is atomic.
+// removalLine is a line that removes earlier letters. A line is written completely or not at all, so a Remove is
+// atomic.
 type removalLine struct {
 	Removed []string `json:"removed"`
 }
 
-// removalStart begins a removal. A letter begins with its id.
+// removalStart begins a removal. A letter begins with its id, so it never begins like a removal.
 var removalStart = []byte(`{"removed":`)
 
-// parseRemoval parses a removal. ok is false for other lines.
+// parseRemoval parses a removal. ok is false if the line is not a removal.
 func parseRemoval(line []byte) (ids []string, ok bool, err error) {
 	if !bytes.HasPrefix(line, removalStart) {
 		return nil, false, nil
@@ -32,7 +33,7 @@ func parseRemoval(line []byte) (ids []string, ok bool, err error) {
 	return r.Removed, true, nil
 }
 
-// Remove removes letters by ID, all or none, and blocks until that is on disk. Missing letters are ignored.
+// Remove removes letters by ID, all or none, and blocks until the removal is on disk. It ignores missing letters.
 func (s *Store) Remove(ctx context.Context, ids []string) error {
 	end, err := s.begin(ctx)
 	if err != nil {
@@ -55,7 +56,8 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// forget notes that the removal at a position removes letters. They may be put again after it.
+// forget notes that the removal at a position removes the letters with these IDs. The letters may be put again after
+// it.
 func (s *Store) forget(ids []string, at linefile.Position) {
 	for _, id := range ids {
 		s.recent.Forget(id)
@@ -63,7 +65,7 @@ func (s *Store) forget(ids []string, at linefile.Position) {
 	}
 }
 
-// isRemoved reports whether a removal after the position removes the letter.
+// isRemoved reports whether the letter at a position is removed by a later line.
 func (s *Store) isRemoved(id string, at linefile.Position) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,9 +77,9 @@ func (s *Store) removedAfter(id string, at linefile.Position) bool {
 	return ok && at.Compare(by) < 0
 }
 
-// deleteOldFiles deletes the oldest files, up to the first file with a letter that is not removed. The order matters: a
-// removal must not be deleted before the letter that it removes. Other processes notice deleted files before they
-// append.
+// deleteOldFiles deletes the oldest files, up to the first file with a letter that is not removed. It deletes the
+// oldest first, because a removal must not be deleted before the letter that it removes. Other processes notice deleted
+// files before they append.
 func (s *Store) deleteOldFiles() error {
 	end, err := s.log.Acquire(context.Background())
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // letterID is a [deadletter.ID] in binary form.
 type letterID [16]byte
 
-// idOf parses an ID.
+// idOf parses an ID. ok is false if text is not an ID.
 func idOf(text string) (id letterID, ok bool) {
 	b, err := hex.DecodeString(text)
 	if err != nil || len(b) != len(id) {
@@ -20,7 +20,7 @@ func idOf(text string) (id letterID, ok bool) {
 	return letterID(b), true
 }
 
-// putTime is the time of a letter, and its index in its Put.
+// putTime has the time of a letter, and the index of the letter in its Put.
 type putTime struct {
 	nanos int64
 	n     int32
@@ -28,7 +28,7 @@ type putTime struct {
 
 const layout = "2006-01-02/150405.000000000"
 
-// nameOf returns the object name of a letter: the same for every attempt to put the letter.
+// nameOf returns the object name of a letter. The name is the same for every attempt to put the letter.
 func nameOf(t time.Time, n int, id string) string {
 	if t.Before(time.Unix(0, 0)) {
 		t = time.Unix(0, 0) // a letter without a time
@@ -36,7 +36,7 @@ func nameOf(t time.Time, n int, id string) string {
 	return fmt.Sprintf("%s-%04d-%s.json", t.UTC().Format(layout), n, id)
 }
 
-// parseName is the inverse of nameOf. ok is false for other names.
+// parseName is the inverse of nameOf. ok is false if name is not the name of a letter.
 func parseName(name string) (id letterID, st putTime, ok bool) {
 	name, ok = strings.CutSuffix(name, ".json")
 	if !ok || len(name) < len(layout)+2 {

@@ -17,14 +17,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// object is a listed letter.
+// object is a letter in a listing.
 type object struct {
 	key string
 	id  letterID
 }
 
-// Read yields the letters in the order of their times, each once. It may run while others Put and Remove. A yielded
-// error ends the sequence.
+// Read yields the letters in the order of their times, each once. It may run while others Put and Remove. The sequence
+// ends after the first error.
 func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
 	return func(yield func(pipeline.DeadLetter, error) bool) {
 		seen := make(map[letterID]struct{})
@@ -42,7 +42,7 @@ func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] 
 	}
 }
 
-// read gets the letters of a chunk concurrently, and yields them.
+// read gets the letters of a chunk concurrently, and yields them. more is false if the sequence ended.
 func (s *Store) read(
 	ctx context.Context, chunk []object, seen map[letterID]struct{}, yield func(pipeline.DeadLetter, error) bool,
 ) (more bool) {
@@ -69,7 +69,7 @@ func (s *Store) read(
 	return true
 }
 
-// get reads a letter. found is false if it was removed meanwhile.
+// get reads a letter. found is false if the letter was removed meanwhile.
 func (s *Store) get(ctx context.Context, key string) (l pipeline.DeadLetter, found bool, err error) {
 	out, err := s.Client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.Bucket, Key: &key})
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Store) get(ctx context.Context, key string) (l pipeline.DeadLetter, fou
 	return l, true, nil
 }
 
-// pages lists the letters by name, one page at a time, and remembers their names for Remove. Other objects are skipped.
+// pages lists the letters by name, one page at a time, and remembers their names for Remove. It skips other objects.
 func (s *Store) pages(ctx context.Context) iter.Seq2[[]object, error] {
 	return func(yield func([]object, error) bool) {
 		p := s3.NewListObjectsV2Paginator(s.Client, &s3.ListObjectsV2Input{Bucket: &s.Bucket, Prefix: &s.Prefix})
@@ -126,8 +126,9 @@ func (s *Store) remember(objects []types.Object) []object {
 // maxDeleted is the maximum number of objects of a DeleteObjects call.
 const maxDeleted = 1000
 
-// Remove removes letters by ID, and blocks until that is durable. It takes the object names from the last Read, and
-// lists the objects if a name is unknown. A letter that another process put again since then stays.
+// Remove removes letters by ID, and blocks until the removal is durable. It uses the object names that the last Read
+// listed, and lists the objects if a name is unknown. If another process puts a letter again after the listing, the new
+// object stays.
 func (s *Store) Remove(ctx context.Context, ids []string) error {
 	keys, known := s.objects(ids)
 	if !known {
@@ -158,7 +159,7 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// objects returns the keys of the letters with these IDs. known is false if one has no known key.
+// objects returns the keys of the objects of the letters with these IDs. known is false if a letter has no known key.
 func (s *Store) objects(ids []string) (keys []string, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

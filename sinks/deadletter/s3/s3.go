@@ -31,17 +31,17 @@ type Options struct {
 	Client   *s3.Client // required
 	Bucket   string     // required; it must exist
 	Prefix   string     // beginning of the objects' keys; a slash is added if missing. Default: none
-	Pipeline string     // required: name of the pipeline; the store has only its letters
+	Pipeline string     // required: name of the pipeline; the store has only the letters of this pipeline
 
 	KMSKey      string // KMS key that encrypts the objects. Default: the bucket's encryption
-	Concurrency int    // number of parallel requests of a call. Default: 16
+	Concurrency int    // number of concurrent requests of a call. Default: 16
 }
 
 // Store stores the dead letters of one pipeline in a bucket. It is safe for concurrent use.
 type Store struct {
 	Options
 	mu    sync.Mutex
-	names map[letterID][]putTime // times of the listed objects, for Remove
+	names map[letterID][]putTime // times of the listed objects of each letter, for Remove
 }
 
 var (
@@ -68,7 +68,7 @@ func New(ctx context.Context, o Options) (*Store, error) {
 	o.Prefix += url.PathEscape(o.Pipeline) + "/"
 	s := &Store{Options: o, names: make(map[letterID][]putTime)}
 	_, err := o.Client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &o.Bucket})
-	if err != nil && awserr.KindOf(err) != awserr.Denied { // a role may have no right except PutObject
+	if err != nil && awserr.KindOf(err) != awserr.Denied { // a role may have only the right PutObject
 		return nil, s.failed(ctx, "HeadBucket", err)
 	}
 	return s, nil
@@ -83,8 +83,8 @@ func (s *Store) failed(ctx context.Context, op string, err error) error {
 	})
 }
 
-// Put writes letters, and blocks until they are durable. After an error some of them may be stored; the next attempt
-// writes them again as the same objects.
+// Put writes letters, and blocks until they are durable. After an error some letters may be stored; the next Put writes
+// them again as the same objects.
 func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	for _, round := range deadletter.Rounds(letters) {
 		err := s.each(ctx, "PutObject", len(round), func(i int) error {
@@ -98,7 +98,7 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	return nil
 }
 
-// put writes a letter as the object of that name.
+// put writes a letter as the object of a name.
 func (s *Store) put(ctx context.Context, name string, l *pipeline.DeadLetter) error {
 	body, err := deadletter.Append(nil, l)
 	if err != nil {
@@ -118,8 +118,8 @@ func (s *Store) put(ctx context.Context, name string, l *pipeline.DeadLetter) er
 	return s.failed(ctx, "PutObject", err)
 }
 
-// each runs do n times with limited concurrency. It returns the first fatal error, or else the first error. If ctx
-// ends, the remaining runs fail as op.
+// each calls do n times with limited concurrency. It returns the first fatal error or, without a fatal error, the first
+// error. If ctx ends, the remaining calls fail as the operation op.
 func (s *Store) each(ctx context.Context, op string, n int, do func(i int) error) error {
 	var first error
 	for _, err := range parallel.Each(n, s.Concurrency, func(i int) error {

@@ -11,14 +11,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// encode returns a letter as a message body: its JSON, or gzip and base64 of the JSON if that is too large or contains
-// a character that a message must not have. The first byte distinguishes the two.
+// encode returns a letter as a message body. The body is the JSON of the letter. If the JSON is too large, or contains
+// a character that SQS refuses, the body is base64 of its gzip. The first byte distinguishes the two forms.
 func encode(l *pipeline.DeadLetter, maxBytes int) (string, error) {
 	line, err := deadletter.Append(nil, l)
 	if err != nil {
 		return "", err
 	}
-	// SQS accepts the characters of XML. JSON escapes the control characters; only these two remain.
+	// SQS accepts the characters of XML. JSON escapes the control characters, so only these two refused characters can
+	// remain.
 	if len(line) <= maxBytes && !bytes.ContainsAny(line, "\ufffe\uffff") {
 		return string(line), nil
 	}
@@ -37,7 +38,7 @@ func encode(l *pipeline.DeadLetter, maxBytes int) (string, error) {
 	return b.String(), nil
 }
 
-// decode returns the JSON of a letter.
+// decode returns the JSON of a letter from a message body.
 func decode(body string) ([]byte, error) {
 	if strings.HasPrefix(body, "{") {
 		return []byte(body), nil

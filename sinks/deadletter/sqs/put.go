@@ -15,12 +15,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/queue"
 )
 
-// Put sends letters, and blocks until the queue has them. After an error, some letters may have been sent, and the next
-// attempt does not send these again. If a letter is too large for a message and Options.Large is nil, Put fails before
-// it sends a letter.
+// Put sends letters, and blocks until the queue has them. After an error, some letters may have been sent; the next Put
+// does not send them again. If a letter is too large for a message and Options.Large is nil, Put fails before it sends
+// any letter.
 func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	letters = slices.DeleteFunc(slices.Clone(letters), s.wasSent)
-	bodies := make([]string, len(letters)) // "": the letter is too large for a message
+	bodies := make([]string, len(letters)) // "" for a letter that is too large for a message
 	for i := range letters {
 		if err := ctx.Err(); err != nil {
 			return pipeline.Transient(err)
@@ -44,7 +44,8 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	return nil
 }
 
-// sentName names a letter that was sent. A change that is dead-lettered again has another time, and is another letter.
+// sentName names a letter that was sent. It contains the time of the letter, so if a change is dead-lettered again,
+// that is another letter.
 func sentName(l *pipeline.DeadLetter) string {
 	return fmt.Sprintf("%s@%d", deadletter.ID(l), l.Time.UnixNano())
 }
@@ -55,7 +56,7 @@ func (s *Store) wasSent(l pipeline.DeadLetter) bool {
 	return s.sent.Has(sentName(&l))
 }
 
-// putRound sends the letters with these indexes. Letters that are too large for a message go to Large.
+// putRound sends the letters at the indexes of round. It puts letters that are too large for a message into Large.
 func (s *Store) putRound(ctx context.Context, letters []pipeline.DeadLetter, bodies []string, round []int) error {
 	var large []pipeline.DeadLetter
 	var entries []types.SendMessageBatchRequestEntry

@@ -19,10 +19,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/queue"
 )
 
-// Read yields each letter once. Like SQS, it promises no exact order. It receives until the queue is empty. Received
-// messages are invisible to others until they are removed or released. If another reader has messages, Read waits up to
-// Options.Settle and then returns a transient error, since it could not see all letters. A yielded error ends the
-// sequence.
+// Read yields each letter once. Like SQS, it promises no exact order. It receives messages until the queue is empty. A
+// received message is invisible to other readers until it is removed or released.
+//
+// If another reader has messages, Read could not see all letters. So it waits up to Options.Settle for them, and then
+// returns a transient error. The sequence ends after the first error.
 func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
 	return func(yield func(pipeline.DeadLetter, error) bool) {
 		for l, err := range s.readMessages(ctx) {
@@ -68,13 +69,13 @@ func (s *Store) readMessages(ctx context.Context) iter.Seq2[pipeline.DeadLetter,
 	}
 }
 
-// receiveMore receives once. It returns false if the queue is empty and no other reader has messages.
+// receiveMore receives once. more is false if the queue is empty and no other reader has messages.
 func (s *Store) receiveMore(ctx context.Context, r *reader, began time.Time) (more bool, err error) {
 	alone := r.alone.Load()
 	if more, err = s.receive(ctx, r); more || err != nil || alone {
 		return more, err
 	}
-	// One check is enough: a reader that starts later sees this reader's messages, and must wait.
+	// One check is enough. A reader that starts later sees the messages of this reader, and must wait.
 	if alone, err = s.isOnlyReader(ctx, r); err != nil {
 		return false, err
 	}
@@ -86,7 +87,7 @@ func (s *Store) receiveMore(ctx context.Context, r *reader, began time.Time) (mo
 	}
 	switch {
 	case alone:
-		r.alone.Store(true) // receive again, as the other reader may have released messages
+		r.alone.Store(true) // the other reader may have released messages, so receive again
 	case time.Since(began) >= s.Settle:
 		return false, pipeline.RetryAfter(&awserr.Error{
 			Op: "deadletter: the queue " + s.place.Name, Code: "some of its letters are being read elsewhere",
@@ -99,8 +100,8 @@ func (s *Store) receiveMore(ctx context.Context, r *reader, began time.Time) (mo
 	return true, nil
 }
 
-// Count returns how many messages the queue has, of all pipelines that use it, by SQS' counts, which are approximate.
-// It hides none. known is false if the credentials do not allow it.
+// Count returns the number of messages in the queue, for all pipelines that use it. SQS counts approximately. Count
+// hides no message. known is false if the credentials do not allow the count.
 func (s *Store) Count(ctx context.Context) (n int, known bool, err error) {
 	names := []types.QueueAttributeName{
 		types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
@@ -120,7 +121,8 @@ func (s *Store) Count(ctx context.Context) (n int, known bool, err error) {
 	return n, true, nil
 }
 
-// isOnlyReader reports whether only this reader has invisible messages. The queue's count may be outdated.
+// isOnlyReader reports whether only this reader has invisible messages. It returns true if the count is unknown. The
+// queue's count may be outdated.
 func (s *Store) isOnlyReader(ctx context.Context, r *reader) (bool, error) {
 	attributes, err := s.attributes(ctx, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible)
 	if err != nil {
@@ -131,8 +133,8 @@ func (s *Store) isOnlyReader(ctx context.Context, r *reader) (bool, error) {
 	return !known || n <= r.count(), nil
 }
 
-// receive makes one ReceiveMessage call. more is false if the queue is empty, or has as many invisible messages as SQS
-// allows: then the next Read gets the rest.
+// receive makes one ReceiveMessage call, and adds the messages to r. more is false if the queue is empty. It is also
+// false if SQS allows no more invisible messages; then the next Read gets the rest.
 func (s *Store) receive(ctx context.Context, r *reader) (more bool, err error) {
 	out, err := s.Client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
 		QueueUrl: &s.place.URL, MaxNumberOfMessages: queue.MaxEntries,
@@ -166,5 +168,5 @@ func (s *Store) receive(ctx context.Context, r *reader) (more bool, err error) {
 	return len(out.Messages) > 0, wrong
 }
 
-// seconds returns d in seconds, at least 1.
+// seconds returns d in whole seconds, at least 1.
 func seconds(d time.Duration) int32 { return int32(max(d/time.Second, 1)) }

@@ -12,10 +12,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// reader has the received messages that are invisible to others: handles in memory, letters in a deleted file that
-// vanishes with the process.
+// reader has the received messages that are invisible to other readers. The handles of the messages are in memory. The
+// letters are in a file that is already deleted, so it disappears with the process.
 type reader struct {
-	stop     context.CancelFunc // stops renewing
+	stop     context.CancelFunc // stops the goroutine that keeps messages invisible
 	renewing sync.WaitGroup
 
 	mu      sync.Mutex
@@ -28,18 +28,18 @@ type reader struct {
 	closed  bool
 
 	alone  atomic.Bool // no other reader has messages
-	warned atomic.Bool // the log has a warning about other readers
+	warned atomic.Bool // the warning about other readers was logged
 }
 
-// receivedLetter is a letter. The queue may have several messages of it.
+// receivedLetter is a letter that was received. The queue may have several messages with the same letter.
 type receivedLetter struct {
 	handles []handle
-	offset  int64 // in the file
+	offset  int64 // offset in the file of the reader
 	size    int
 	removed bool
 }
 
-// handle renews or deletes a message. The receipt is that of the last time it was received.
+// handle identifies a message to renew or delete it. SQS gives a new receipt each time that it delivers the message.
 type handle struct {
 	message, receipt string
 	letter           *receivedLetter // nil for a foreign message
@@ -58,7 +58,7 @@ func newReader() (*reader, error) {
 	return &reader{file: file, byID: map[string]*receivedLetter{}}, nil
 }
 
-// add adds a message. ours is false if it is not a letter of this pipeline.
+// add adds a message. ours is false if the message is not a letter of this pipeline; id and line are not used then.
 func (r *reader) add(h handle, id string, line []byte, ours bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,7 +82,7 @@ func (r *reader) add(h handle, id string, line []byte, ours bool) error {
 	h.letter = letter
 	for i := range letter.handles {
 		if letter.handles[i].message == h.message {
-			letter.handles[i] = h // the renewal was late, and the message was received again
+			letter.handles[i] = h // the renewal came too late, and the message was received again
 			r.n--
 			return nil
 		}
@@ -91,7 +91,7 @@ func (r *reader) add(h handle, id string, line []byte, ours bool) error {
 	return nil
 }
 
-// letterAt returns letter i in the order of arrival; false if there is none yet.
+// letterAt returns letter i in the order of arrival. The bool is false if letter i was not received yet.
 func (r *reader) letterAt(i int) (receivedLetter, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,7 +101,7 @@ func (r *reader) letterAt(i int) (receivedLetter, bool) {
 	return *r.letters[i], true
 }
 
-// letterOf returns the content of a letter.
+// letterOf reads the content of a letter from the file.
 func (r *reader) letterOf(h receivedLetter) (pipeline.DeadLetter, error) {
 	line := make([]byte, h.size)
 	r.mu.Lock()
@@ -118,7 +118,8 @@ func (r *reader) letterOf(h receivedLetter) (pipeline.DeadLetter, error) {
 	return l, err
 }
 
-// handlesOf returns the handles of letters by ID. known is false if a letter was not received yet.
+// handlesOf returns the handles of the letters with these IDs. known is false if one of the letters was not received
+// yet.
 func (r *reader) handlesOf(ids []string) (handles []handle, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -136,7 +137,7 @@ func (r *reader) handlesOf(ids []string) (handles []handle, known bool) {
 	return handles, known
 }
 
-// deleted notes that a message is deleted, so that the next attempt skips it.
+// deleted notes that a message was deleted, so that the next Remove skips it.
 func (r *reader) deleted(h handle) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -144,7 +145,7 @@ func (r *reader) deleted(h handle) {
 		func(o handle) bool { return o.message == h.message })
 }
 
-// remove notes that letters are removed.
+// remove notes that letters were removed.
 func (r *reader) remove(ids []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -156,7 +157,7 @@ func (r *reader) remove(ids []string) {
 	}
 }
 
-// all returns the handles of all messages.
+// all returns the handles of all messages that are not deleted.
 func (r *reader) all() []handle {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -173,7 +174,7 @@ func (r *reader) count() int {
 	return r.n
 }
 
-// close stops renewing and closes the file.
+// close stops the renewing goroutine, and closes the file.
 func (r *reader) close() {
 	r.stop()
 	r.renewing.Wait()

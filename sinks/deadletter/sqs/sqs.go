@@ -1,12 +1,13 @@
 // Package sqs stores dead letters in a standard queue of SQS, one message each.
 //
-// Use a queue only if letters are redriven within days: SQS deletes a message after 14 days at most. New refuses a
-// queue that would lose letters sooner: one with a shorter retention, one that moves messages away after a few reads,
-// and a FIFO queue, which drops a letter that is put again within minutes. To keep letters longer, use a bucket.
+// Use a queue only if letters are redriven within days, because SQS deletes a message after at most 14 days. To keep
+// letters longer, use a bucket. New refuses three kinds of queues, which would lose letters sooner. The first has a
+// shorter retention. The second moves messages away after a few reads. The third is a FIFO queue, which drops a letter
+// that is put again within minutes.
 //
-// A reader hides the messages it has read from others until they are removed or released. So a redrive sees all letters
-// of a key or none, and a second redrive at the same time has to wait. If a process dies, its messages become visible
-// after Options.Visibility.
+// A reader hides the messages that it has read from other readers until they are removed or released. So a redrive sees
+// either all letters of a key or none, and a second redrive at the same time has to wait. If a process dies, its
+// messages become visible again after Options.Visibility.
 package sqs
 
 import (
@@ -37,20 +38,21 @@ const errs = redact.Class("dead_letters")
 type Options struct {
 	Client   *sqs.Client // required
 	Queue    string      // required: URL, ARN or name; calls go to the Region of a URL or ARN
-	Pipeline string      // required: name of the pipeline; only its letters are read
+	Pipeline string      // required: name of the pipeline; only the letters of this pipeline are read
 
-	// Create creates a missing queue that keeps messages for 14 days. Default: it is an error.
+	// Create creates a missing queue, which then keeps messages for 14 days. Default: a missing queue is an error.
 	Create bool
 
-	// Large stores letters that are larger than a message even when they are compressed. Default: none; Put then fails
-	// for such a letter, and its change is retried, since no store would have it.
+	// Large stores letters that are too large for a message even when they are compressed. Default: none. Put then
+	// fails for such a letter, and the pipeline retries the change, since no store has it.
 	Large deadletter.Store
 
 	MaxBytes int // largest size of a call's messages. Default: the queue's setting
-	// Visibility is the time until the messages of a process that died are visible to others. Default: 10m; at most 12h
+	// Visibility is the time after which the messages of a dead process are visible to others. Default: 10m; at most
+	// 12h
 	Visibility time.Duration
 	Poll       time.Duration // longest wait of a receive; at most 20s, in whole seconds. Default: 1s
-	Logger     *slog.Logger  // logs that Read has to wait. Default: discards
+	Logger     *slog.Logger  // logs that Read has to wait for another reader. Default: discards
 	Settle     time.Duration // largest delay of the queue's count of invisible messages. Default: 1m
 }
 
@@ -60,8 +62,8 @@ type Store struct {
 	place queue.Place
 
 	mu     sync.Mutex
-	sent   *linefile.Recent // names of recently sent letters
-	reader *reader          // nil if nothing was read
+	sent   *linefile.Recent // names of letters that were sent recently
+	reader *reader          // nil until something is read
 }
 
 var (
@@ -71,10 +73,10 @@ var (
 
 const (
 	longest    = 14 * 24 * time.Hour // longest retention of a queue
-	remembered = 10_000              // number of recently sent letters that are kept
+	remembered = 10_000              // number of names in Store.sent
 )
 
-// New finds the queue and checks that it does not lose letters.
+// New finds the queue, and returns an error if the queue would lose letters.
 func New(ctx context.Context, o Options) (*Store, error) {
 	switch {
 	case o.Client == nil:
@@ -142,7 +144,7 @@ func (s *Store) checkQueue(attributes map[string]string) error {
 	return nil
 }
 
-// attributes returns attributes of the queue; none if the role may not read them.
+// attributes returns attributes of the queue. It returns nil if the role may not read them.
 func (s *Store) attributes(ctx context.Context, names ...types.QueueAttributeName) (map[string]string, error) {
 	out, err := s.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &s.place.URL,
 		AttributeNames: names}, s.place.In)

@@ -15,7 +15,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/queue"
 )
 
-// startReader returns the reader. It starts a goroutine that keeps received messages invisible to others.
+// startReader returns the store's reader, and makes one if there is none. A new reader has a goroutine that keeps its
+// messages invisible to others.
 func (s *Store) startReader() (*reader, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -30,8 +31,8 @@ func (s *Store) startReader() (*reader, error) {
 	r.stop = stop
 	r.renewing.Go(func() {
 		for pipeline.Sleep(ctx, s.Visibility/3) == nil {
-			// A failed renewal is repeated the next time. If another reader received the message meanwhile, deleting it
-			// fails.
+			// The next round repeats a failed renewal. If another reader has received the message meanwhile, this
+			// reader cannot delete it any more.
 			_ = s.setVisibility(ctx, r.all(), seconds(s.Visibility))
 		}
 	})
@@ -39,7 +40,7 @@ func (s *Store) startReader() (*reader, error) {
 	return r, nil
 }
 
-// Release makes all received messages that were not removed visible to others.
+// Release makes the received messages visible to others, except those that were removed.
 func (s *Store) Release(ctx context.Context) error {
 	s.mu.Lock()
 	r := s.reader
@@ -53,7 +54,7 @@ func (s *Store) Release(ctx context.Context) error {
 	return s.setVisibility(ctx, held, 0)
 }
 
-// setVisibility hides messages from other readers for secs seconds from now; 0 makes them visible.
+// setVisibility hides messages from other readers for secs seconds from now. With 0 it makes them visible.
 func (s *Store) setVisibility(ctx context.Context, handles []handle, secs int32) error {
 	return s.batches(handles, func(chunk []handle) error {
 		in := &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &s.place.URL}
@@ -61,13 +62,13 @@ func (s *Store) setVisibility(ctx context.Context, handles []handle, secs int32)
 			in.Entries = append(in.Entries, types.ChangeMessageVisibilityBatchRequestEntry{Id: new(queue.EntryID(i)),
 				ReceiptHandle: &h.receipt, VisibilityTimeout: secs})
 		}
-		_, err := s.Client.ChangeMessageVisibilityBatch(ctx, in, s.place.In) // a failed entry is visible to others already
+		_, err := s.Client.ChangeMessageVisibilityBatch(ctx, in, s.place.In) // if an entry fails, its message is already visible
 		return s.failed(ctx, "ChangeMessageVisibilityBatch", err)
 	})
 }
 
-// Remove deletes letters by ID, and blocks until that is done. It first receives letters that were not read yet. The
-// error is transient if another reader has received one of them meanwhile.
+// Remove deletes letters by ID, and blocks until they are deleted. It first receives letters that were not read yet.
+// The error is transient if another reader has meanwhile received one of the letters.
 func (s *Store) Remove(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -118,7 +119,7 @@ func (s *Store) deleteMessages(ctx context.Context, r *reader, handles []handle)
 	})
 }
 
-// callsAtOnce is the number of parallel calls for many messages.
+// callsAtOnce is the number of concurrent calls for many messages.
 const callsAtOnce = 8
 
 // batches makes a call for each chunk of messages. It returns the first error.
