@@ -59,8 +59,8 @@ var (
 	scrollActions      = []string{"es:ESHttpDelete", "es:ESHttpPost"}
 
 	indexActions        = []string{"es:ESHttpGet", "es:ESHttpPost", "es:ESHttpPut"}
-	sinkMetadataActions = []string{"es:ESHttpGet", "es:ESHttpPut"} // used for the sink's record, and for the script
-	bulkActions         = []string{"es:ESHttpPost"}                // used for requests that name several indexes in their bodies
+	sinkMetadataActions = []string{"es:ESHttpGet", "es:ESHttpPut"} // for the sink's record and for the script
+	bulkActions         = []string{"es:ESHttpPost"}                // for requests whose bodies name several indexes
 
 	archiveActions   = []string{"s3:GetObject", "s3:PutObject"}
 	multipartActions = []string{"s3:AbortMultipartUpload"}

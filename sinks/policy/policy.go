@@ -45,8 +45,8 @@ type Options struct {
 	// ExportBucket is the bucket of exports, for Backfill and Audit. Default: EXPORT-BUCKET
 	ExportBucket string
 
-	// Names replaces the names of tables, buckets and queues in ARNs, for example by references to resources of a
-	// template. Pipeline replaces the name of the pipeline. Default: the names themselves.
+	// Names replaces the names of tables, buckets, queues and buses in ARNs. The new names may be references to
+	// resources of a template. Pipeline replaces the name of the pipeline. Default: the names of the file.
 	Names    map[string]string
 	Pipeline string
 }

@@ -56,8 +56,7 @@ func NewTopic(ctx context.Context, o TopicOptions) (*Topic, error) {
 	return t, nil
 }
 
-// readLimit reads the maximum size of the topic's messages. Its error for a missing topic shows that the topic is
-// missing.
+// readLimit reads the maximum size of the topic's messages. It fails if the topic does not exist.
 func (t *Topic) readLimit(ctx context.Context) error {
 	out, err := t.client.GetTopicAttributes(ctx, &sns.GetTopicAttributesInput{TopicArn: &t.arn}, t.region)
 	if err != nil && awserr.Forbidden(err) { // a role may have no right except Publish
