@@ -25,7 +25,7 @@ func (b *Bundle) Archive(ctx context.Context, cfg *config.Config, s config.Sink)
 	return openstores.Open(b.opened, "archive "+s.Name, func() (*s3.Store, error) {
 		store, err := s3.New(s3.Options{Client: b.s3, Bucket: a.Bucket, Folder: archive.Folder(a.Prefix, a.Key),
 			StorageClass: a.StorageClass, KMSKey: a.KMSKey})
-		// A missing bucket with recorded output is lost, and is not created again.
+		// If output was recorded, a missing bucket is lost, and is not created again.
 		if err != nil || !b.createMissing || b.lookOnly || begun {
 			return store, err
 		}
@@ -33,8 +33,8 @@ func (b *Bundle) Archive(ctx context.Context, cfg *config.Config, s config.Sink)
 	})
 }
 
-// overflow returns the store of events that are too large for a message: the bucket of the first archive, or that of
-// dead letters. It is nil if there is neither.
+// overflow returns the store for events that are too large for a message. It is in the bucket of the first archive, or
+// in the bucket of the dead letters. overflow returns nil if the file has neither bucket.
 func (b *Bundle) overflow(cfg *config.Config) (notifyaws.Overflow, error) {
 	bucket, dir := sinks.LargeEvents(cfg)
 	if bucket == "" {
@@ -47,14 +47,14 @@ func (b *Bundle) overflow(cfg *config.Config) (notifyaws.Overflow, error) {
 	return &overflow{store, "s3://" + bucket + "/", dir + archive.Fingerprints + "/"}, nil
 }
 
-// overflow puts events beside the objects of an archive.
+// overflow puts the data of events beside the objects of an archive.
 type overflow struct {
 	store  *s3.Store
 	bucket string // s3://BUCKET/
 	folder string
 }
 
-// Put writes the data of an event, unless the object exists.
+// Put writes the data of an event, unless its object exists. It returns the URI of the object.
 func (o *overflow) Put(ctx context.Context, name string, body []byte) (string, error) {
 	name = o.folder + name
 	err := o.store.Put(ctx, archive.Object{Name: name, Body: body, ContentType: "application/json"})

@@ -1,13 +1,14 @@
-// Package aws has the stores of a pipeline in AWS: views and state in DynamoDB, documents in OpenSearch, archives and
-// dead letters in S3, events in SQS, SNS and EventBridge.
+// Package aws has the stores of a pipeline in AWS. Views and state are in DynamoDB, documents in OpenSearch, archives
+// and dead letters in S3, and events in SQS, SNS and EventBridge.
 //
 //	sdk, err := config.LoadDefaultConfig(ctx)
 //	stores := aws.Stores(sdk)
 //	defer stores.Close()
 //	p, err := sinks.Assemble(ctx, cfg, stores)
 //
-// The variables and files of the SDK name the services (AWS_REGION, AWS_PROFILE, AWS_ENDPOINT_URL_DYNAMODB and so on).
-// A client tries a request twice; after that the pipeline retries the changes.
+// The environment variables and files of the SDK select the services (AWS_REGION, AWS_PROFILE,
+// AWS_ENDPOINT_URL_DYNAMODB and so on). A client sends a request at most twice; after that the pipeline retries the
+// changes.
 package aws
 
 import (
@@ -28,12 +29,12 @@ import (
 // Option changes a default of a Bundle.
 type Option func(*Bundle)
 
-// Create creates what is missing: tables with their keys, TTL and on-demand billing, buckets, queues, topics and buses.
-// Without it, something missing is an error. Indexes are always created.
+// Create lets the Bundle create missing tables, with their keys, TTL and on-demand billing, and missing buckets,
+// queues, topics and buses. Without Create, a missing one is an error. Indexes are created in either case.
 func Create() Option { return func(b *Bundle) { b.createMissing = true } }
 
 // LookOnly opens stores without creating or checking tables, buckets, indexes, scripts and records. The exception is
-// the state table, which is created with [Create]. A pipeline over such stores fails at the first that is missing.
+// the state table, which is created with [Create]. A pipeline over such stores fails when it uses a missing one.
 func LookOnly() Option { return func(b *Bundle) { b.lookOnly = true } }
 
 // WithLogger sets where stores log broken files. Default: no log.
@@ -51,20 +52,20 @@ type Bundle struct {
 	s3       *s3.Client
 	sqs      *sqs.Client
 
-	opened *openstores.Stores // by a name of their kind and place
+	opened *openstores.Stores // stores by a name of their kind and location
 }
 
 var _ sinks.Stores = (*Bundle)(nil)
 
-// attempts is how often a client sends a request before it returns an error. Two tries bridge a lost connection. The
-// pipeline does the other retries, because it knows keys and batches.
+// attempts is the number of times that a client sends a request before it returns an error. Two attempts bridge a lost
+// connection. The pipeline makes all other retries, because it knows keys and batches.
 const attempts = 2
 
-// requestTimeout is the longest time of a request. The SDK has no limit, and an answer that never comes would block its
-// keys forever.
+// requestTimeout is the longest time of a request. The SDK has no limit, and a missing answer would block the keys of
+// the request forever.
 const requestTimeout = time.Minute
 
-// Stores returns the stores that sdk reaches. It sends no request.
+// Stores returns the stores that sdk reaches. It sends no requests.
 func Stores(sdk aws.Config, opts ...Option) *Bundle {
 	if sdk.HTTPClient == nil {
 		sdk.HTTPClient = http.NewBuildableClient().WithTimeout(requestTimeout)
@@ -75,7 +76,7 @@ func Stores(sdk aws.Config, opts ...Option) *Bundle {
 		dynamodb: dynamodb.NewFromConfig(sdk, func(o *dynamodb.Options) { o.RetryMaxAttempts = attempts }),
 		s3: s3.NewFromConfig(sdk, func(o *s3.Options) {
 			o.RetryMaxAttempts = attempts
-			// without requestTimeout: bodies have any size, and the store detects stalled ones
+			// without requestTimeout: bodies have any size, and the store detects stalled bodies
 			o.HTTPClient = http.NewBuildableClient()
 			o.UsePathStyle = o.BaseEndpoint != nil // other servers have no host names for buckets
 		}),
@@ -88,5 +89,6 @@ func Stores(sdk aws.Config, opts ...Option) *Bundle {
 	return b
 }
 
-// Close closes the stores, the last opened first. Call it after the pipeline's last Run; a second call does nothing.
+// Close closes the stores, the last opened first. The caller calls it after the pipeline's last Run. A second call does
+// nothing.
 func (b *Bundle) Close() error { return b.opened.Close() }

@@ -16,8 +16,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
 
-// hasWritten reports whether the state records that the sink's output has begun. If its target is missing then, the
-// target was lost, and is not created.
+// hasWritten reports whether the state records that the sink has begun to write its output. If so, a missing target of
+// the sink is lost, and is not created again.
 func (b *Bundle) hasWritten(ctx context.Context, cfg *config.Config, s config.Sink) (bool, error) {
 	if cfg.State == nil {
 		return false, nil
@@ -30,8 +30,8 @@ func (b *Bundle) hasWritten(ctx context.Context, cfg *config.Config, s config.Si
 	return birth.Begun, err
 }
 
-// refuseLostTable returns a [state.LostError] if a table is missing and the state records that the sink wrote to it. db
-// reaches the table.
+// refuseLostTable returns a [state.LostError] if the table of a sink is missing although the state records that the
+// sink wrote to it. db is a connection that reaches the table.
 func (b *Bundle) refuseLostTable(ctx context.Context, cfg *config.Config, t rowTable, db *statedynamo.DB) error {
 	begun, err := b.hasWritten(ctx, cfg, t.sink)
 	if err != nil || !begun || b.lookOnly {
@@ -43,18 +43,18 @@ func (b *Bundle) refuseLostTable(ctx context.Context, cfg *config.Config, t rowT
 	return err
 }
 
-// lostTarget returns the error of a target that is missing although the state records what the sink wrote there.
+// lostTarget returns the error of a missing target, if the state records that the sink wrote to it.
 func lostTarget(s config.Sink, err error) error {
 	return state.NewLostError(s.Name, fmt.Sprintf(
 		"%s is missing, and the state knows what the sink wrote there: it was deleted (%v)", sinks.Target(s), err))
 }
 
-// refuseLostState returns a [state.LostError] if the state table is missing and output that was written under it is
-// there.
+// refuseLostState returns a [state.LostError] if the state table is missing, but output of a sink exists that was
+// written with it.
 func (b *Bundle) refuseLostState(ctx context.Context, cfg *config.Config, db *statedynamo.DB) error {
 	_, err := db.Describe(ctx, cfg.State.Table.Name)
 	if !errors.Is(err, statedynamo.ErrNoTable) {
-		return nil // creating the table will report other errors
+		return nil // the creation of the table reports other errors
 	}
 	for _, s := range cfg.Sinks {
 		what, err := b.leftOutput(ctx, cfg, s, db)
@@ -62,7 +62,7 @@ func (b *Bundle) refuseLostState(ctx context.Context, cfg *config.Config, db *st
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}
 		if _, err := db.Describe(ctx, cfg.State.Table.Name); err == nil {
-			return nil // another process created it meanwhile, and wrote the output
+			return nil // another process created the table meanwhile, and wrote the output
 		}
 		if what != "" {
 			return pipeline.Fatal(&state.LostError{
@@ -76,7 +76,7 @@ func (b *Bundle) refuseLostState(ctx context.Context, cfg *config.Config, db *st
 	return nil
 }
 
-// leftOutput describes a sink's output; "" if there is none.
+// leftOutput describes the output of a sink that exists; "" if there is no output.
 func (b *Bundle) leftOutput(
 	ctx context.Context, cfg *config.Config, s config.Sink, db *statedynamo.DB,
 ) (string, error) {

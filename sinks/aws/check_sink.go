@@ -13,10 +13,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
 
-// CheckSink compares the target of a sink with the configuration, as a start does: a table, indexes, a bucket, a queue,
-// a topic or a bus. It writes nothing, and does not need the state table. If the target is missing although the state
-// shows that the sink wrote to it, the error is a [state.LostError]. later names the missing parts that a start or the
-// first document will create; it is "" if no part is missing.
+// CheckSink compares the target of a sink with the configuration, as a start of the pipeline does. The target is a
+// table, indexes, a bucket, a queue, a topic or a bus. CheckSink writes nothing, and does not need the state table. If
+// the target is missing although the state records that the sink wrote to it, the error is a [state.LostError]. later
+// names the missing parts that a start or the first document will create; it is "" if no part is missing.
 func (b *Bundle) CheckSink(ctx context.Context, cfg *config.Config, s config.Sink) (later string, err error) {
 	begun, _ := b.hasWritten(ctx, cfg, s) // the caller checks the state itself
 	switch {
@@ -66,7 +66,8 @@ func (b *Bundle) checkRows(ctx context.Context, cfg *config.Config, s config.Sin
 	return nil
 }
 
-// checkIndexes checks the server and the indexes of a search sink. begun says that the state records documents.
+// checkIndexes checks the server and the indexes of a search sink. begun means that the state records documents of the
+// sink. later is as for CheckSink.
 func (b *Bundle) checkIndexes(
 	ctx context.Context, cfg *config.Config, s config.Sink, begun bool,
 ) (later string, err error) {

@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// DeadLetters opens the dead letters of the file; nil if it names none.
+// DeadLetters opens the store of dead letters that the file names. It returns nil if the file names no store.
 func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.DeadLetters, error) {
 	switch d := cfg.DeadLetters; {
 	case d == nil:

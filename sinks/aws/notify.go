@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Notify finds the sink's queue, topic or bus. With Create it creates a missing one, even if there was one before,
-// because no output depends on the events that were sent to it.
+// Notify finds the sink's queue, topic or bus. With Create it creates a missing one, even if an earlier one was
+// deleted, because no output depends on the events that were sent to it.
 func (b *Bundle) Notify(ctx context.Context, cfg *config.Config, s config.Sink) (notify.Store, error) {
 	large, err := b.overflow(cfg)
 	if err != nil {
@@ -47,7 +47,7 @@ func (b *Bundle) publisher(ctx context.Context, n *config.Notify, large notifyaw
 	return nil, errors.New("nothing is named that takes the events: add queue, topic or bus")
 }
 
-// fingerprinted is a publisher whose fingerprint is in the state table, because a queue cannot store one.
+// fingerprinted is a publisher whose fingerprint is in the state table, because a queue cannot store a fingerprint.
 type fingerprinted struct {
 	notify.Store
 	state.Fingerprints

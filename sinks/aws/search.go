@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
 
-// Search connects to the sink's server, and creates the sink's index unless the index is created on demand.
+// Search connects to the sink's server. It also creates the sink's index, unless the index is created on demand.
 func (b *Bundle) Search(ctx context.Context, cfg *config.Config, s config.Sink) (search.Store, error) {
 	o, err := b.searchOptions(cfg, s)
 	if err != nil {
@@ -38,7 +38,8 @@ func (b *Bundle) Search(ctx context.Context, cfg *config.Config, s config.Sink) 
 	})
 }
 
-// searchOptions returns the options of the sink's store, without those that the state knows.
+// searchOptions returns the options of the sink's store that follow from the file. Those that follow from the state are
+// not set.
 func (b *Bundle) searchOptions(cfg *config.Config, s config.Sink) (opensearch.Options, error) {
 	o, err := b.connection(cfg, s.Search.Connection)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 )
 
-// SameRegion returns an error if the file gives a table's ARN and the ARN names another Region than the clients of sdk
-// use: calls with the table's name would not reach it. setting is the key in the file.
+// SameRegion returns an error if table is an ARN with another Region than the Region of sdk, because calls with the
+// table's name would not reach the table. setting is the key of the table in the file, for the error.
 func SameRegion(setting, table string, sdk aws.Config) error {
 	a, _ := arn.Parse(table) // a name has no Region
 	if a.Region == "" || a.Region == sdk.Region {
@@ -23,8 +23,8 @@ func SameRegion(setting, table string, sdk aws.Config) error {
 		"%s is %s, in another Region than this process (%s): run it in the table's Region (AWS_REGION), or name a table of this one", setting, table, sdk.Region)
 }
 
-// tableClient returns the client of a table. If the file gives the table's ARN, calls go to the ARN's Region and use
-// the ARN as the table's name, which also reaches a table of another account.
+// tableClient returns the client of a table. If the file gives the ARN of the table, the client calls the Region of the
+// ARN, and uses the ARN as the table's name. So it also reaches a table of another account.
 func (b *Bundle) tableClient(t rowTable) statedynamo.Client {
 	a, err := arn.Parse(t.ARN)
 	if err != nil {
@@ -34,8 +34,8 @@ func (b *Bundle) tableClient(t rowTable) statedynamo.Client {
 	return &arnClient{c, t.Name, t.ARN}
 }
 
-// arnClient replaces a table's name by its ARN, in the calls for rows with tombstones in place. CreateTable keeps the
-// name, because an account creates only its own tables.
+// arnClient replaces the name of a table by its ARN, in the calls for rows whose tombstones are in place. CreateTable
+// keeps the name, because an account can create only its own tables.
 type arnClient struct {
 	statedynamo.Client
 	name, arn string
@@ -89,7 +89,7 @@ func (c *arnClient) UpdateTimeToLive(
 	return c.Client.UpdateTimeToLive(ctx, in, o...)
 }
 
-// BatchGetItem replaces the name in the request and restores it in the answer.
+// BatchGetItem replaces the name of the table in the request, and restores it in the answer.
 func (c *arnClient) BatchGetItem(
 	ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options),
 ) (*dynamodb.BatchGetItemOutput, error) {

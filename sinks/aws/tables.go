@@ -33,7 +33,7 @@ func (b *Bundle) Aggregate(ctx context.Context, cfg *config.Config, s config.Sin
 	return b.openRows(ctx, cfg, t)
 }
 
-// State opens the state table; nil if the file names none.
+// State opens the state table. It returns nil if the file names no state table.
 func (b *Bundle) State(ctx context.Context, cfg *config.Config) (state.Store, error) {
 	if cfg.State == nil {
 		return nil, nil
@@ -45,17 +45,19 @@ func (b *Bundle) State(ctx context.Context, cfg *config.Config) (state.Store, er
 	return db.State(cfg.Name), nil
 }
 
-// rowTable is a table of rows with its settings in the file.
+// rowTable is a table of rows, with its settings from the file.
 type rowTable struct {
 	config.Table
 	sink    config.Sink
 	key     []config.Column
-	sharded bool   // the partition key is a text
-	inPlace string // the end of the error for rows that no transaction reaches: the alternative; "" if there is none
+	sharded bool // rows are spread over shards, so the partition key is a text
+	// inPlace ends the error for rows that no transaction reaches. It names an alternative; "" if there is no
+	// alternative.
+	inPlace string
 }
 
-// tableOf returns the table of a view or an aggregate. selfGuarded reports whether its rows guard themselves, with
-// their tombstones in place, so that no transaction is needed.
+// tableOf returns the table of a view or an aggregate. selfGuarded reports whether the rows guard themselves and keep
+// their tombstones in place, in the rows, so that no transaction is needed.
 func tableOf(s config.Sink) (t rowTable, selfGuarded bool) {
 	if a := s.Aggregate; a != nil {
 		return rowTable{Table: a.Table, sink: s, key: a.Group, sharded: a.Shards > 1}, false
@@ -73,7 +75,7 @@ func tableOf(s config.Sink) (t rowTable, selfGuarded bool) {
 	return t, false
 }
 
-// openRows opens a table whose rows change in one transaction with the state table.
+// openRows opens a table whose rows change in the same transactions as rows of the state table.
 func (b *Bundle) openRows(ctx context.Context, cfg *config.Config, t rowTable) (*dynamo.Store, error) {
 	if cfg.State == nil {
 		return nil, errors.New("what must be remembered of items has no place: add state: {table: NAME}, a table of its own" +
@@ -91,7 +93,7 @@ func (b *Bundle) openRows(ctx context.Context, cfg *config.Config, t rowTable) (
 		return nil, err
 	}
 	return openstores.Open(b.opened, fmt.Sprint("rows of ", cfg.Name, " ", table, k), func() (*dynamo.Store, error) {
-		// the sinks of a table share the check
+		// the sinks that share a table also share the check
 		store, err := dynamo.New(db)
 		if err != nil || b.lookOnly {
 			return store, err
@@ -103,7 +105,7 @@ func (b *Bundle) openRows(ctx context.Context, cfg *config.Config, t rowTable) (
 	})
 }
 
-// checkTransaction returns an error if no transaction reaches both the table of rows and the state table.
+// checkTransaction returns an error if a transaction cannot include both the table of rows and the state table.
 func (b *Bundle) checkTransaction(ctx context.Context, db *statedynamo.DB, t rowTable) error {
 	why, err := db.WhyNoTransaction(ctx, t.Name)
 	if err == nil && why == "" && t.ARN != "" && SameRegion("", t.ARN, b.sdk) != nil {
@@ -117,7 +119,7 @@ func (b *Bundle) checkTransaction(ctx context.Context, db *statedynamo.DB, t row
 }
 
 // selfGuardedRows opens a table whose rows guard themselves, with their tombstones in place. The table may be in
-// another account or Region than the state table, and the file may name no state table.
+// another account or Region than the state table. The file may also name no state table.
 func (b *Bundle) selfGuardedRows(ctx context.Context, cfg *config.Config, t rowTable) (view.Store, error) {
 	o := statedynamo.Options{Client: b.tableClient(t), Table: "none", Pipeline: cfg.Name} // Table is never used
 	var db *statedynamo.DB
@@ -175,7 +177,7 @@ func (b *Bundle) makeTable(ctx context.Context, store tableMaker, t view.Table, 
 	return store.Check(ctx, t, k)
 }
 
-// tableAndKeyTypes returns a table and the types of its key.
+// tableAndKeyTypes returns a table and the types of its key attributes.
 func tableAndKeyTypes(
 	ctx context.Context, cfg *config.Config, db *statedynamo.DB, t rowTable,
 ) (view.Table, dynamo.KeyTypes, error) {
@@ -194,7 +196,7 @@ func tableAndKeyTypes(
 // unknownType is the type of a key attribute that the configuration does not declare.
 const unknownType types.ScalarAttributeType = "?"
 
-// keyType returns the type of t's results for the items of a sink.
+// keyType returns the type of the values that the template t makes from the items of a sink.
 func keyType(cfg *config.Config, s config.Sink, t *template.Template) types.ScalarAttributeType {
 	switch cfg.KeyType(s.Scope, t) {
 	case item.Absent:
@@ -208,7 +210,8 @@ func keyType(cfg *config.Config, s config.Sink, t *template.Template) types.Scal
 	}
 }
 
-// resolveTypes replaces unknown types in k by those of the existing table, and by S if there is no table.
+// resolveTypes replaces unknown types in k by the types of the existing table. If there is no table, it replaces them
+// by S.
 func resolveTypes(
 	ctx context.Context, db *statedynamo.DB, table string, k dynamo.KeyTypes, attributes int,
 ) (dynamo.KeyTypes, error) {

@@ -6,21 +6,22 @@ import (
 	"strings"
 )
 
-// Dir is a folder of stores. Its methods return the path of each store.
+// Dir is the folder of all stores. Its methods return the path of each store.
 type Dir string
 
 // Views returns the path of the SQLite file of all view tables and search indexes.
 func (d Dir) Views() string { return filepath.Join(string(d), "views.db") }
 
-// Witness returns the path of the file that distinguishes views.db from another one and from an older copy.
+// Witness returns the path of the witness file. The witness shows whether views.db is the file that belongs here, and
+// not another one or an older copy.
 func (d Dir) Witness() string { return filepath.Join(string(d), "views.witness") }
 
-// Archive returns the folder of a bucket's objects.
+// Archive returns the folder for the objects of a bucket.
 func (d Dir) Archive(bucket string) string {
 	return filepath.Join(string(d), "archive", fileName(bucket))
 }
 
-// Events returns the path of a notify sink's events, a file of JSON lines.
+// Events returns the path of the file with the events of a notify sink. The file has JSON lines.
 func (d Dir) Events(sink string) string {
 	return filepath.Join(string(d), "events", fileName(sink)+".jsonl")
 }
@@ -28,7 +29,7 @@ func (d Dir) Events(sink string) string {
 // DeadLetters returns the folder of dead letters.
 func (d Dir) DeadLetters() string { return filepath.Join(string(d), "dead") }
 
-// fileName escapes a name to one segment of a path. Names of a valid configuration stay as they are.
+// fileName escapes a name to one segment of a path. It does not change a name of a valid configuration.
 func fileName(name string) string {
 	escaped := url.PathEscape(name)
 	if strings.Trim(escaped, ".") == "" {

@@ -1,5 +1,5 @@
 // Package local has the embedded stores of a pipeline in one folder, so that a pipeline runs without a server. Views
-// and search indexes are in SQLite; archives, events and dead letters are in files.
+// and search indexes are in SQLite. Archives, events and dead letters are in files.
 //
 //	views.db               all view tables and search indexes, and the state
 //	views.witness          identifies the views.db of this folder
@@ -8,8 +8,8 @@
 //	dead/                  dead letters
 //
 // When a store reports success, its write is durable. A process that opens the folder again continues where the last
-// one stopped. Only one process at a time may write to the folder: [Open] refuses a second one. Readers of the files
-// exclude writers with [Share].
+// process stopped. Only one process at a time may write to the folder, so [Open] fails in a second process. A process
+// that reads the files excludes writers with [Share].
 package local
 
 import (
@@ -34,12 +34,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-// Stores opens the stores of a folder when a sink needs them. Sinks of one kind share a store. It is safe for
-// concurrent use.
+// Stores opens the stores of a folder when sinks need them. Sinks of one kind share a store. It is safe for concurrent
+// use.
 type Stores struct {
 	dir    Dir
 	logger *slog.Logger
-	opened *openstores.Stores // by path
+	opened *openstores.Stores // stores by path
 }
 
 var _ sinks.Stores = (*Stores)(nil)
@@ -50,8 +50,8 @@ type Option func(*Stores)
 // WithLogger sets where stores log broken files. Default: no log.
 func WithLogger(l *slog.Logger) Option { return func(s *Stores) { s.logger = l } }
 
-// Open locks the folder against other processes until Close, and creates a missing folder. The stores open later, when
-// sinks need them.
+// Open locks the folder against other processes until Close, and creates a missing folder. The stores are opened later,
+// when sinks need them.
 func Open(dir string, opts ...Option) (*Stores, error) {
 	lock, err := lockFolder(dir, filelock.Exclusive)
 	if err != nil {
@@ -64,7 +64,7 @@ func Open(dir string, opts ...Option) (*Stores, error) {
 	return s, nil
 }
 
-// Dir returns the folder, which knows the path of each store.
+// Dir returns the folder. Its methods return the path of each store.
 func (s *Stores) Dir() Dir { return s.dir }
 
 // View opens views.db and creates the sink's table, so that the table can be read before its first row.
@@ -85,7 +85,7 @@ func (s *Stores) Aggregate(ctx context.Context, _ *config.Config, spec config.Si
 	return store, store.Create(ctx, sinks.RowTable(spec.Aggregate.Table.Name, spec.Aggregate.Group))
 }
 
-// State opens views.db, whichever table the file names.
+// State opens views.db. The state is always there, whatever table the file names.
 func (s *Stores) State(ctx context.Context, cfg *config.Config) (state.Store, error) {
 	store, err := s.openViews(ctx)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s *Stores) openViews(ctx context.Context) (*sqlite.Store, error) {
 	})
 }
 
-// Search opens views.db for the sink's indexes. It creates the index that the sink names, so that the index can be
+// Search opens views.db for the sink's indexes. If the sink has only one index, Search creates it, so that it can be
 // searched before its first document.
 func (s *Stores) Search(ctx context.Context, cfg *config.Config, spec config.Sink) (search.Store, error) {
 	views, err := s.openViews(ctx)
@@ -126,7 +126,7 @@ func (s *Stores) Archive(_ context.Context, _ *config.Config, spec config.Sink) 
 	})
 }
 
-// Notify opens the file of the sink's events, whichever queue, topic or bus the sink names.
+// Notify opens the file of the sink's events. The events always go there, whatever queue, topic or bus the sink names.
 func (s *Stores) Notify(_ context.Context, _ *config.Config, spec config.Sink) (notify.Store, error) {
 	path := s.dir.Events(spec.Name)
 	return openstores.Open(s.opened, path, func() (*jsonl.Store, error) {
@@ -134,7 +134,7 @@ func (s *Stores) Notify(_ context.Context, _ *config.Config, spec config.Sink) (
 	})
 }
 
-// DeadLetters opens the folder of dead letters, whatever dead_letters says.
+// DeadLetters opens the folder of dead letters. It ignores the setting dead_letters.
 func (s *Stores) DeadLetters(context.Context, *config.Config) (pipeline.DeadLetters, error) {
 	path := s.dir.DeadLetters()
 	return openstores.Open(s.opened, path, func() (*deaddir.Store, error) {
@@ -142,6 +142,6 @@ func (s *Stores) DeadLetters(context.Context, *config.Config) (pipeline.DeadLett
 	})
 }
 
-// Close closes every store, the last opened first, and unlocks the folder. Call it after the pipeline's last Run; a
-// second call does nothing.
+// Close closes every store, the last opened first, and unlocks the folder. The caller calls it after the pipeline's
+// last Run. A second call does nothing.
 func (s *Stores) Close() error { return s.opened.Close() }

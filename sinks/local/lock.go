@@ -10,14 +10,16 @@ import (
 	"github.com/tablewake/tablewake/pipeline/filelock"
 )
 
-// LockFile is the name of the file in the folder that processes lock. A program that empties a folder must keep it.
+// LockFile is the name of the file that processes lock, in the folder. A program that empties the folder must keep this
+// file.
 const LockFile = ".lock"
 
-// lockWait is how long Open and Share wait for a lock. A process that only reads the folder ends soon.
+// lockWait is the time that Open and Share wait for a lock. It is short because a process that only reads the folder
+// ends soon.
 const lockWait = time.Second
 
-// Share excludes writers from a folder until release, while its files are read. It fails if a process is writing to the
-// folder.
+// Share excludes writers from a folder until release is called, so that the caller can read its files. It fails if
+// another process has the folder open for writing.
 func Share(dir string) (release func() error, err error) {
 	lock, err := lockFolder(dir, filelock.Shared)
 	if err != nil {

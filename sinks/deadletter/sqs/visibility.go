@@ -62,7 +62,7 @@ func (s *Store) setVisibility(ctx context.Context, handles []handle, secs int32)
 			in.Entries = append(in.Entries, types.ChangeMessageVisibilityBatchRequestEntry{Id: new(queue.EntryID(i)),
 				ReceiptHandle: &h.receipt, VisibilityTimeout: secs})
 		}
-		_, err := s.Client.ChangeMessageVisibilityBatch(ctx, in, s.place.In) // if an entry fails, its message is already visible
+		_, err := s.Client.ChangeMessageVisibilityBatch(ctx, in, s.place.In) // failed entries are visible already
 		return s.failed(ctx, "ChangeMessageVisibilityBatch", err)
 	})
 }
