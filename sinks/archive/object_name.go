@@ -65,7 +65,7 @@ func digest(s string) string {
 func checkName(option, prefix string, t *template.Template, end string) error {
 	name := prefix
 	if t != nil {
-		name += strings.Join(t.Literals(), "x") // values are never empty, so x stands for a value
+		name += strings.Join(t.Literals(), "x") // values are never empty, so x takes the place of a value
 	}
 	name += end
 	problem := nameProblem(name)

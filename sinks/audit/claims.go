@@ -58,7 +58,7 @@ func (s *rowSink) compareGuardAndClaims(ctx context.Context, c *record.Change, r
 }
 
 // rowClaims reads the claims on rows. For a row that was written to another output of the sink, known is false and its
-// claims are empty: the caller compares only the row.
+// claims are empty. The caller then compares only the row.
 func (s *rowSink) rowClaims(
 	ctx context.Context, items view.ItemStore, rows []state.Row,
 ) (claims []view.RowClaims, known []bool, err error) {

@@ -6,8 +6,8 @@
 // digest of its contents. Two entries with the same place and the same digest are equal.
 //
 // An audit joins the required and the stored entries by place. It compares each differing place again until the item
-// and the place have stopped changing: [Sink].Compare reads the entries of one item with their versions, and returns
-// the differences. [Sink].Repair writes the required entry, and keeps the version that was read.
+// and the place have stopped changing. [Sink].Compare does this: it reads the entries of one item with their versions,
+// and returns the differences. [Sink].Repair writes the required entry, and keeps the version that was read.
 //
 // Start reading at sink.go and entry.go; open.go makes the sinks. plan.go plans an item. digest.go and group_digest.go
 // make digests. rows.go and claims.go compare views, contributions.go and groups.go compare aggregates, and

@@ -13,7 +13,7 @@ import (
 )
 
 // lookAgain compares a place again, and returns the present finding. If the place needs no repair, the outcome has a
-// Result: the place is equal now, or has another version than f, or cannot be repaired. Otherwise the Result is "".
+// Result: the place is equal now, has another version than f, or cannot be repaired. Otherwise the Result is "".
 func (b *base) lookAgain(ctx context.Context, s Sink, c *record.Change, f *Finding) (Finding, Outcome, error) {
 	fs, err := s.Compare(ctx, c, []Entry{{Kind: f.Kind, Place: f.Place}})
 	if err != nil {

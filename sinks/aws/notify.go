@@ -14,7 +14,7 @@ import (
 )
 
 // Notify finds the sink's queue, topic or bus. With Create it creates a missing one, even if an earlier one was
-// deleted, because no output depends on the events that were sent to it.
+// deleted. No output depends on the events that were sent to the earlier one.
 func (b *Bundle) Notify(ctx context.Context, cfg *config.Config, s config.Sink) (notify.Store, error) {
 	large, err := b.overflow(cfg)
 	if err != nil {

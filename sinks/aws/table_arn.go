@@ -12,8 +12,8 @@ import (
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 )
 
-// SameRegion returns an error if table is an ARN with another Region than the Region of sdk, because calls with the
-// table's name would not reach the table. setting is the key of the table in the file, for the error.
+// SameRegion returns an error if table is an ARN with another Region than the Region of sdk. Calls with the table's
+// name would not reach such a table. setting is the key of the table in the file, for the error.
 func SameRegion(setting, table string, sdk aws.Config) error {
 	a, _ := arn.Parse(table) // a name has no Region
 	if a.Region == "" || a.Region == sdk.Region {

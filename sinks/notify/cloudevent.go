@@ -10,7 +10,7 @@ import (
 
 // appendCloudEvent appends e as a CloudEvent 1.0 in structured JSON. The extension attribute "sequence" is the version
 // of the change, as a text that sorts the changes of one subject. The data omits "old" or "new" if the event does not
-// have the value. "attributes" in the data has the values at the sink's paths, and is omitted if the sink has no paths.
+// have the value. The data also has "attributes", the values at the sink's paths, unless the sink has no paths.
 func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *record.Change, s *Sink) []byte {
 	dst = append(dst, `{"specversion":"1.0"`...)
 	dst = appendMember(dst, "id", m.ID)
@@ -46,9 +46,9 @@ func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *record.Chang
 	return append(dst, "}}"...)
 }
 
-// appendAttributes appends an object with values of the item. They are the values at the sink's paths, in the new image
-// or, without one, in the old image, and the values of the sink's bound names. A name has no value if its key attribute
-// is masked.
+// appendAttributes appends an object with values of the item. They are the values at the sink's paths, and those of the
+// sink's bound names. The values at paths are in the new image or, without one, in the old image. A name has no value
+// if its key attribute is masked.
 func (s *Sink) appendAttributes(dst []byte, c *record.Change) []byte {
 	image := latestImage(c)
 	dst = append(dst, '{')

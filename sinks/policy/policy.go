@@ -51,8 +51,8 @@ type Options struct {
 	Pipeline string
 }
 
-// Statements returns the statements that a configuration needs. For a runner of the pipeline they are for the source,
-// then for each sink in the order of the file, then for the state and the dead letters.
+// Statements returns the statements that a configuration needs. If the runner runs the pipeline, they are for the
+// source, the sinks in the order of the file, the state and the dead letters.
 func Statements(cfg *config.Config, o Options) []Statement {
 	o.Partition, o.Region, o.Account = cmp.Or(o.Partition, "aws"), cmp.Or(o.Region, "REGION"), cmp.Or(o.Account, "ACCOUNT")
 	if o.Suffix == "" {

@@ -33,8 +33,7 @@ func (w *writer) search(s config.Sink) {
 }
 
 // domainPath returns a function that makes the ARN of a path in the sink's domain. ok is false if the runner needs no
-// rights on the domain, because the sink uses another authentication, or because the role of its connection has the
-// rights.
+// rights on the domain. Then the sink uses another authentication, or the role of its connection has the rights.
 func (w *writer) domainPath(s config.Sink) (at func(path string) string, ok bool) {
 	i := slices.IndexFunc(w.cfg.Connections, func(c config.Connection) bool { return c.Name == s.Search.Connection })
 	if i < 0 || w.cfg.Connections[i].Auth != "sigv4" {

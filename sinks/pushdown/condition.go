@@ -135,8 +135,8 @@ func noneOf(texts ...string) leaf {
 	return leaf{anyExcept: true, except: texts, absent: true}.simplify()
 }
 
-// operations returns the patterns of records with these operations, or with opposite of records with others. The
-// operation UNKNOWN stands for any unknown name.
+// operations returns the patterns of records with these operations, or, if opposite is set, of records with other
+// operations. UNKNOWN means every unknown operation.
 func operations(names []string, opposite bool) alternatives {
 	known := []string{"INSERT", "MODIFY", "REMOVE", "SNAPSHOT"}
 	in := func(name string) bool { return slices.Contains(names, name) != opposite }

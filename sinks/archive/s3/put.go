@@ -88,8 +88,8 @@ func (s *Store) writeError(ctx context.Context, op, name string, err error) erro
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum returns the CRC32C by which the server verifies a body. The SDK's own checksum is not enough: it depends on
-// the client's settings, and over TLS the SDK sends it after the body, where some servers ignore it.
+// checksum returns the CRC32C by which the server verifies a body. The SDK's own checksum is not enough, since it
+// depends on the client's settings. Over TLS the SDK also sends it after the body, where some servers ignore it.
 func checksum(body []byte) *string {
 	sum := binary.BigEndian.AppendUint32(nil, crc32.Checksum(body, castagnoli))
 	return aws.String(base64.StdEncoding.EncodeToString(sum))

@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
-// splitAbove is the size above which a file of entries is divided into smaller files before the join, because a join
-// needs about three times as much memory as the file is long.
+// splitAbove is the size above which a file of entries is divided into smaller files before the join. A join needs
+// about three times as much memory as the file is long.
 const splitAbove = 8 << 20
 
 // placeID identifies a place in the audited sinks.

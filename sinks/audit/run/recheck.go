@@ -298,8 +298,8 @@ func (a *auditRun) findMoved(ctx context.Context, looks []look) error {
 	return nil
 }
 
-// includesItem reports whether the audit includes an item. It includes a removed item, because the former contents of
-// the item are unknown. It also includes an item if the condition fails.
+// includesItem reports whether the audit includes an item. It includes a removed item, because it is unknown whether
+// the condition was true for it. It also includes an item if the condition fails.
 func (a *auditRun) includesItem(c *record.Change) bool {
 	if a.o.ItemCondition == nil || c.Removed() {
 		return true

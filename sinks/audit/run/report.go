@@ -42,7 +42,7 @@ type Header struct {
 	Open int64 `json:"open,omitempty"`
 }
 
-// Sample selects some segments of the table, and the same segments of each sink.
+// Sample selects some segments of the table, and the segments with the same numbers of each sink.
 type Sample struct {
 	Segments []int `json:"segments"` // numbers, from 0
 	Of       int   `json:"of"`       // number of all segments

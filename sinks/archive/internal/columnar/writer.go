@@ -100,7 +100,7 @@ func (w *Writer) Close() error { return w.w.Close() }
 // Digest returns the digest of all rows; see [Digest].
 func (w *Writer) Digest() []byte { return w.digest.Sum() }
 
-// field is a named node of a [group].
+// field is a node with a name in a group.
 type field struct {
 	parquet.Node
 	name string
