@@ -203,7 +203,7 @@ func (s *Sink) Concurrency() int {
 	return 1
 }
 
-// KeepsKeyOrder returns true: no change overwrites a newer one.
+// KeepsKeyOrder returns true: no change overwrites a newer change.
 func (s *Sink) KeepsKeyOrder() bool { return true }
 
 // IgnoresEvents returns true.

@@ -145,8 +145,8 @@ func (s *documentSink) storedDocuments(
 	return true
 }
 
-// foreignDocument returns a description of the birth of a document that was written to another output of the sink. It
-// returns "" for a document of this output.
+// foreignDocument describes the birth, the recorded identity of an output, in a document that was written to another
+// output of the sink. It returns "" for a document of this output.
 func (s *documentSink) foreignDocument(doc []byte) string {
 	c := jsoncursor.New(doc)
 	for name := range c.Members() {

@@ -34,8 +34,8 @@ func (s *groupSink) storedGroups(ctx context.Context, l state.Listing, yield fun
 }
 
 // foreignToGroup describes the parts of a stored group that no group of the sink should have, whatever items count in
-// it. Two parts are foreign: another birth, and attributes that do not follow from the stored counts, sums and members.
-// foreignToGroup returns "" if there are no foreign parts.
+// it. Two parts are foreign: another birth, the recorded identity of an output, and attributes that do not follow from
+// the stored counts, sums and members. foreignToGroup returns "" if there are no foreign parts.
 func (s *groupSink) foreignToGroup(g *view.Group) string {
 	foreign := s.foreignBirth(g.Birth) + g.Derived
 	if damaged := s.damagedAttributes(g); len(damaged) > 0 {
@@ -134,7 +134,8 @@ func (g *groupSum) add(c *state.GroupChange) {
 	g.change = *c
 }
 
-// sumGroups adds up the contributions to the groups at rows. l limits the rate; its segment is ignored.
+// sumGroups adds up the contributions to the groups at rows. l limits the rate. Its segment, the part of the contents
+// to list, is ignored.
 func (s *groupSink) sumGroups(ctx context.Context, l state.Listing, rows []state.Row) (map[state.Row]*groupSum, error) {
 	sums := make(map[state.Row]*groupSum, len(rows))
 	for _, row := range rows {

@@ -29,7 +29,7 @@ type heldKeys struct {
 	flags  string // see Options.CommandFlags
 
 	mu      sync.Mutex
-	expires time.Time // time at which letters and marks must be read again
+	expires time.Time // time at which dead letters and marks of quarantined keys must be read again
 	letters map[heldKey]int
 	marks   map[heldKey]time.Time
 }

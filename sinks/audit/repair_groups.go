@@ -62,7 +62,8 @@ func (s *groupSink) Repair(ctx context.Context, c *record.Change, f Finding) (Ou
 	return s.outcome(r, err, wrote)
 }
 
-// RepairGroups sets groups to the sums of their contributions. l limits the rate; its segment is ignored.
+// RepairGroups sets groups to the sums of their contributions. l limits the rate. Its segment, the part of the contents
+// to list, is ignored.
 func (s *groupSink) RepairGroups(ctx context.Context, l state.Listing, fs []Finding) ([]Outcome, error) {
 	repairer, err := storeAs[view.GroupRepairer](&s.base, s.store, "repair groups")
 	if err != nil {

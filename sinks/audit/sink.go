@@ -81,7 +81,7 @@ const (
 	Skipped Verdict = "skipped" // it cannot be compared; Reason has the reason
 )
 
-// Differs reports whether the verdict is a difference that Repair can repair.
+// Differs reports whether the verdict is a difference that a repair can remove.
 func (v Verdict) Differs() bool { return v == Missing || v == Extra || v == Stale || v == Wrong }
 
 // Finding is the result of the comparison of one entry. The texts for people are masked. Place, Item and Owner may hold

@@ -15,7 +15,7 @@ import (
 // distinguish it from such a record.
 type translator struct {
 	identity bool            // patterns may use userIdentity
-	left     map[string]bool // reasons why parts of conditions have no pattern, or an inexact one
+	left     map[string]bool // reasons why parts of conditions have no pattern, or an inexact pattern
 	images   bool            // a condition reads an image, even if its pattern was removed because no record matches it
 }
 

@@ -40,7 +40,7 @@ func (t *translator) sinks(cfg *config.Config, on []*entity.Scope) alternatives 
 // is nil if the sink sends events of every item, or no events.
 //
 // noTTLDeletes means that a filter drops TTL deletes before the sink. The row or document of an expired item then
-// stays. If the item returns and no longer has a row or a document, its INSERT must remove the old one.
+// stays. If the item returns and no longer has a row or a document, its INSERT must remove the old row or document.
 func (t *translator) sink(s config.Sink, events *entity.Scope, noTTLDeletes bool) alternatives {
 	var kept []pipeline.Condition
 	for _, f := range s.Kept() {

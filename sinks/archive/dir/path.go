@@ -71,7 +71,7 @@ func escapeSegment(s string) string {
 // nameOf is the inverse of pathOf.
 func nameOf(path string) (string, error) {
 	var name strings.Builder
-	joined := false // the segment continues the last one
+	joined := false // the part of the path continues the segment of the last part
 	for i, part := range strings.Split(filepath.ToSlash(path), "/") {
 		if i > 0 && !joined {
 			name.WriteByte('/')

@@ -29,7 +29,7 @@ type Lookup interface {
 	Read(ctx context.Context, keys []item.Key) ([]Item, error)
 }
 
-// Item is an item of the source table, or of a key without an item.
+// Item is the result of reading one key of the source table.
 type Item struct {
 	Change record.Change // a SNAPSHOT, or the REMOVE if the table does not have the item
 	Err    error         // not nil if the item cannot be decoded; then its entries are unknown
@@ -113,7 +113,8 @@ type noProgress struct{ io.Writer }
 
 func (noProgress) Update(int64, int64) {}
 
-// sharedProgress is a Progress for several goroutines: any goroutine that reads may have to write that it reads slower.
+// sharedProgress is a Progress that several goroutines may use. Each goroutine that reads may write that it was slowed
+// down.
 type sharedProgress struct {
 	mu       sync.Mutex
 	progress Progress
@@ -154,7 +155,7 @@ type auditRun struct {
 	differingGroups map[placeID]bool // differing groups that were found through a named item
 }
 
-// Audit makes an audit, or continues an interrupted one, and saves its report.
+// Audit makes an audit, or continues an interrupted audit, and saves its report.
 func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
 	o.setDefaults()
 	o.Header.Run, o.Header.Begun, o.Header.Format = time.Now().UTC().Format("20060102-150405"),
@@ -227,7 +228,7 @@ func (a *auditRun) runInTime(ctx context.Context) error {
 	return err
 }
 
-// run runs the remaining phases.
+// run executes the remaining phases.
 func (a *auditRun) run(ctx context.Context) error {
 	if a.work.Phase == readItems || a.work.Phase == readSinks || a.work.Phase == compare {
 		if err := a.findSuspects(ctx); err != nil {
@@ -249,7 +250,7 @@ func (a *auditRun) run(ctx context.Context) error {
 	return a.recheckGroups(ctx)
 }
 
-// findSuspects compares the required entries with the stored ones.
+// findSuspects compares the required entries with the stored entries.
 func (a *auditRun) findSuspects(ctx context.Context) (err error) {
 	entries, err := openSpool(a.work.path("entries"), a.work.Entries)
 	if err != nil {

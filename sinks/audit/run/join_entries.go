@@ -36,7 +36,7 @@ type sideEntry struct {
 	claimed bool
 }
 
-// joiner compares the required entries with the stored ones.
+// joiner compares the required entries with the stored entries.
 type joiner struct {
 	a        *auditRun
 	finished map[int]bool // readings of segments that are complete; the join ignores the entries of other readings

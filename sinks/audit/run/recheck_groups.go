@@ -81,8 +81,8 @@ func (a *auditRun) reportFinding(sink int, f *audit.Finding) error {
 // maxSampledGroups is the maximum number of groups of a sink in a sample: each is read twice.
 const maxSampledGroups = 1000
 
-// chooseGroups returns the places of the groups to compare. If a sample has too many groups, it chooses some of them.
-// Each audit chooses different ones.
+// chooseGroups returns the places of the groups to compare. If a sample has too many groups, it chooses some of them,
+// and each audit chooses different groups.
 func (a *auditRun) chooseGroups(places []string) []string {
 	if a.o.Sample == nil || len(places) <= maxSampledGroups {
 		return places

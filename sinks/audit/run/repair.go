@@ -19,7 +19,7 @@ type RepairOptions struct {
 	Sinks  []audit.Sink
 	Lookup Lookup
 	AtOnce int     // number of concurrent repairs. Default: 16
-	Budget *Budget // the rate of its reads; a throttled repair slows it down. Default: no limit
+	Budget *Budget // limits the rate; a throttled repair lowers the rate. Default: no limit
 
 	// Done is called after each finding, in the order of Add, by one goroutine at a time. Required.
 	Done func(sink int, f *audit.Finding, o audit.Outcome)

@@ -90,7 +90,7 @@ func (s *sending) fail(m outgoing, err error) {
 }
 
 // takeBatch returns the messages of the next call, and those for later calls, both in order. Messages that cannot be
-// sent get an error, and are in neither.
+// sent get an error, and are in neither of the two.
 func (s *sending) takeBatch(ctx context.Context, rest []outgoing) (batch, later []outgoing) {
 	size := 0
 	passed := map[item.Key]bool{} // keys in the batch or in later

@@ -22,7 +22,7 @@ const (
 
 // Writer writes one object. It is not safe for concurrent use.
 type Writer struct {
-	w       *parquet.Writer //nolint:staticcheck // the generic one wants a Go type; these rows have the columns of a file
+	w       *parquet.Writer //nolint:staticcheck // the generic writer needs a Go type, which these rows lack
 	columns []column
 	digest  *Digest
 	pending int // bytes of values in the current row group
