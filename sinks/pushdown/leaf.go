@@ -19,7 +19,7 @@ func (l leaf) matches(s string) bool {
 		slices.ContainsFunc(l.starts, func(p string) bool { return strings.HasPrefix(s, p) })
 }
 
-// matchesNothing reports whether no text meets l, and also not the absence of a text.
+// matchesNothing reports whether neither a text nor the absence of a text meets l.
 func (l leaf) matchesNothing() bool {
 	return len(l.equal) == 0 && len(l.starts) == 0 && !l.anyExcept && !l.absent
 }

@@ -76,7 +76,8 @@ const (
 	remembered = 10_000              // number of names in Store.sent
 )
 
-// New finds the queue, and returns an error if the queue would lose letters.
+// New finds the queue, and returns an error if the queue would lose letters. If the role may not read the attributes of
+// the queue, New checks only its name.
 func New(ctx context.Context, o Options) (*Store, error) {
 	switch {
 	case o.Client == nil:
