@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// streamARN has the parts of the ARN of a DynamoDB stream: arn:aws:dynamodb:REGION:ACCOUNT:table/NAME/stream/LABEL.
+// streamARN is a parsed ARN of a DynamoDB stream: arn:aws:dynamodb:REGION:ACCOUNT:table/NAME/stream/LABEL.
 type streamARN struct {
 	arn, region, table string
 	epoch              uint64 // the label's time in Unix seconds
@@ -16,7 +16,7 @@ type streamARN struct {
 var errStreamARN = errs.New(
 	"want the ARN of a stream: arn:aws:dynamodb:REGION:ACCOUNT:table/NAME/stream/YYYY-MM-DDThh:mm:ss.sss")
 
-// parseStreamARN parses arn. If err is set, only the valid leading parts are filled.
+// parseStreamARN parses arn. If arn is invalid, the result has err and the fields that precede the invalid part.
 func parseStreamARN(arn string) streamARN {
 	s := streamARN{arn: arn, err: errStreamARN}
 	parts := strings.SplitN(arn, ":", 6)
@@ -42,14 +42,13 @@ func parseStreamARN(arn string) streamARN {
 	return s
 }
 
-// CheckStreamARN returns an error that shows the right form if arn is not the ARN of a DynamoDB stream.
+// CheckStreamARN returns nil if arn is the ARN of a DynamoDB stream. Otherwise the error shows the right form.
 func CheckStreamARN(arn string) error { return parseStreamARN(arn).err }
 
-// streamCache keeps the parsed ARNs of a page. Most pages have one ARN. The texts are copies and do not refer to the
-// page.
+// streamCache keeps the parsed ARNs of a page. Most pages have one ARN. The texts are copies, so the page can be freed.
 type streamCache struct{ known []streamARN }
 
-// maxStreams bounds the search. The records of a page belong to few tables.
+// maxStreams limits the ARNs that parse searches. The records of a page belong to few tables.
 const maxStreams = 8
 
 // parse returns the parts of arn. It parses arn if the cache does not have it.

@@ -13,11 +13,11 @@ type Operation uint8
 // The operations. INSERT, MODIFY and REMOVE are the API's (Streams API reference,
 // Record: eventName).
 const (
-	Unknown Operation = iota // an event name without documentation; see Change.EventName
+	Unknown Operation = iota // an event name that is not documented; Change.EventName has it
 	Insert
 	Modify
 	Remove
-	Snapshot // a backfilled state of the item. It is older than every write of its stream, and raises no events
+	Snapshot // a backfilled state of the item; it is older than every write in the stream, and raises no events
 )
 
 // String is INSERT, MODIFY, REMOVE, SNAPSHOT or UNKNOWN.
@@ -50,7 +50,7 @@ func (t ViewType) String() string {
 	return "UNKNOWN"
 }
 
-// ViewTypeOf returns the view type of a name; ViewUnknown for any other text.
+// ViewTypeOf returns the view type with this name, or ViewUnknown if there is none.
 func ViewTypeOf(name string) ViewType {
 	return ViewType(max(0, slices.Index(viewTypeNames[:], name)))
 }
@@ -63,8 +63,8 @@ func (t ViewType) HasOld() bool { return t == OldImage || t == NewAndOldImages }
 // HasNew reports whether records have the new image.
 func (t ViewType) HasNew() bool { return t == NewImage || t == NewAndOldImages }
 
-// Identity is the userIdentity of a record, which says who made the change. For a TTL delete it is
-// {Service, dynamodb.amazonaws.com}; most records have none.
+// Identity is the userIdentity of a record, which names who made the change. For a TTL delete it is {Service,
+// dynamodb.amazonaws.com}. Most records have no userIdentity.
 type Identity struct {
 	Type, PrincipalID string
 }
@@ -76,7 +76,7 @@ var ttlIdentity = Identity{Type: "Service", PrincipalID: "dynamodb.amazonaws.com
 // ranges of its page and keep the page in memory. Clone a change to keep it longer than its batch.
 type Change struct {
 	Op        Operation
-	ViewType  ViewType // from the record; ViewUnknown if it has none
+	ViewType  ViewType // from the record; ViewUnknown if the record names none
 	Backfill  bool     // the change comes from a snapshot; Raw is then a line or an item, not a record
 	Index     int32    // position of the record in its page, 0-based
 	EventName string   // as sent
@@ -96,27 +96,27 @@ type Change struct {
 	Raw       []byte // the record's JSON; see RecordJSON
 }
 
-// Removed reports whether the item is gone: the change is a REMOVE, or an unknown operation with an old image and
+// Removed reports whether the change removed the item. It is a REMOVE, or an unknown operation with an old image and
 // without a new one. TTL deletes of DynamoDB Local have an unknown operation.
 func (c *Change) Removed() bool {
 	return c.Op == Remove || c.Op == Unknown && c.Old.Exists() && !c.New.Exists()
 }
 
-// Inserted reports whether, according to the record, the item did not exist before the change. The change is an INSERT,
-// or an unknown operation without an old image in a stream whose records have old images.
+// Inserted reports whether the record says that the item did not exist before the change. The change is an INSERT, or
+// an unknown operation without an old image in a stream whose records have old images.
 func (c *Change) Inserted() bool {
 	return c.Op == Insert || c.Op == Unknown && !c.Old.Exists() && c.ViewType.HasOld()
 }
 
-// FoundNoItem reports whether the item certainly did not exist before the change, so a sink has no output of it. If a
-// sink receives no TTL deletes (noTTLDeletes), an INSERT does not prove that: an item with the same key may have
-// expired, and its output may still be stored, or wait in dead letters.
+// FoundNoItem reports whether the item certainly did not exist before the change, so a sink has no output of it. If the
+// sink receives no TTL deletes (noTTLDeletes), FoundNoItem returns false for an INSERT. An older item with the same key
+// may have expired, and the sink's output of the older item may still be stored or wait in dead letters.
 func (c *Change) FoundNoItem(noTTLDeletes bool) bool {
 	return c.Op == Snapshot || c.Inserted() && !noTTLDeletes
 }
 
-// CameAndWent reports whether the item was inserted and removed within the time of one incremental export. The export
-// shows such an item as a REMOVE without images.
+// CameAndWent reports whether the item was inserted and removed within the time of one incremental export. The line of
+// such an item has no images, and becomes a REMOVE without images.
 func (c *Change) CameAndWent() bool {
 	return c.Op == Remove && !c.Old.Exists() && c.ViewType.HasOld()
 }
@@ -124,8 +124,9 @@ func (c *Change) CameAndWent() bool {
 // maxLayerDigits is the maximum length of a layer's number. Sequence numbers of a stream have at least 21 digits.
 const maxLayerDigits = 6
 
-// FromSnapshot reports whether the change comes from a snapshot, even if it was a dead letter since then. The sequence
-// number of such a change is the number of a layer (see [SnapshotOptions]).
+// FromSnapshot reports whether the change comes from a snapshot, even if it was stored as a dead letter in between. The
+// sequence number of a change from a snapshot is the number of a layer, which is one export in a chain (see
+// [SnapshotOptions]).
 func (c *Change) FromSnapshot() bool { return c.Backfill || len(c.Sequence) <= maxLayerDigits }
 
 // TTLDelete reports whether DynamoDB's TTL process removed the item in this Region.

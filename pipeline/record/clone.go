@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Clone returns a copy that does not refer to the page of c, so that the page can be freed. The record is copied once:
-// ranges of Raw become ranges of the copy.
+// Clone returns a copy that does not refer to the page of c, so that the page can be freed. Clone copies the record
+// once: texts and images that are ranges of Raw become ranges of its copy.
 func (c *Change) Clone() *Change {
 	d := *c
 	d.Raw = bytes.Clone(c.Raw)
@@ -27,7 +27,7 @@ func (c *Change) Clone() *Change {
 	return &d
 }
 
-// rangeMover maps ranges of one buffer to a copy of it.
+// rangeMover maps ranges of the buffer from to the same ranges of its copy to.
 type rangeMover struct{ from, to []byte }
 
 // bytes returns the part of the copy that corresponds to b. If b is not a range of the original, it returns a new copy

@@ -12,11 +12,11 @@ import (
 
 // DecoderOptions configure a [Decoder].
 type DecoderOptions struct {
-	StreamARN     string // stream of a record that has no ARN. Default: none
+	StreamARN     string // ARN of the stream of a record that has no ARN. Default: none
 	Table         string // table of a record if neither the record nor its ARN names one. Default: none
 	Shard         string // shard of every record. Default: unknown
-	EpochZero     bool   // accept records without a stream ARN, at epoch 0. Default: such a record is an error
-	TableInKey    bool   // start canonical keys with the table
+	EpochZero     bool   // accept records without a valid stream ARN, at epoch 0. Default: such a record is an error
+	TableInKey    bool   // start canonical keys with the table's name
 	DynamoDBLocal bool   // accept {} as the empty map, and count it
 }
 
@@ -24,15 +24,16 @@ type DecoderOptions struct {
 // safe for concurrent use.
 //
 // There are two kinds of invalid input. A record with valid grammar and invalid content becomes a [RecordError] of the
-// page, and the other records are decoded. Invalid grammar is a [FramingError], with the page of the records before it:
-// the start of the next record is unknown.
+// page, and the other records are decoded. After invalid grammar, the start of the next record is unknown. So invalid
+// grammar is a [FramingError], and the page has only the records before it.
 type Decoder struct {
 	o             DecoderOptions
 	defaultStream *streamARN // stream of o.StreamARN; nil if there is none
-	readers       *sync.Pool // *recordReader values, so that the next page reuses their scratch memory
+	readers       *sync.Pool // *recordReader values; a new page reuses their scratch memory
 }
 
-// NewDecoder returns a decoder. If o.StreamARN is not the ARN of a stream, every record that needs it is an error.
+// NewDecoder returns a decoder. If o.StreamARN is not the ARN of a stream, every record without an ARN of its own is an
+// error.
 func NewDecoder(o DecoderOptions) *Decoder {
 	d := &Decoder{o: o, readers: new(sync.Pool)}
 	d.defaultStream = parseDefaultStream(o.StreamARN)
@@ -57,8 +58,8 @@ func parseDefaultStream(arn string) *streamARN {
 }
 
 // Decode reads one JSON document: a Lambda event or GetRecords answer ({"Records":[...]}), an array of records, or one
-// record. The page keeps b, which the caller must not change. For invalid grammar it returns a *FramingError, and the
-// page of the records before it.
+// record. The page keeps b, which the caller must not change. For invalid grammar, Decode returns a *FramingError and a
+// page with the records before it.
 func (d *Decoder) Decode(b []byte) (*Page, error) {
 	r := d.newReader(b)
 	defer d.release(r)
@@ -77,7 +78,7 @@ var (
 	errRecords = errs.New("Records is no array")
 )
 
-// newReader returns a reader of the page b.
+// newReader returns a reader of the input b.
 func (d *Decoder) newReader(b []byte) *recordReader {
 	r, _ := d.readers.Get().(*recordReader)
 	if r == nil {
@@ -90,7 +91,8 @@ func (d *Decoder) newReader(b []byte) *recordReader {
 	return r
 }
 
-// release puts the reader of a page into the pool, without references to the page.
+// release puts a reader into the pool. It first removes the reader's references to the page, so that the page can be
+// freed.
 func (d *Decoder) release(r *recordReader) {
 	next, ok := r.Recycle()
 	if !ok {
@@ -113,13 +115,14 @@ func byteOrderMark(b []byte) int {
 // Page has the records of one input, in order.
 type Page struct {
 	Changes    []Change
-	Errors     []*RecordError // records that could not be decoded; their Index orders them among the changes
-	Duplicates int            // records left out because the source delivered them before
+	Errors     []*RecordError // records that could not be decoded; Index orders errors and changes
+	Duplicates int            // records that the source left out, because it had delivered them before
 	Bytes      int            // bytes of the input, which the changes keep in memory
 	EmptyMaps  int            // {} that were accepted as the empty map (DecoderOptions.DynamoDBLocal)
 }
 
-// OneChange returns the only change of a page.
+// OneChange returns the only change of a page. It returns err if err is not nil, and the error of the record if the
+// record could not be decoded.
 func OneChange(page *Page, err error) (Change, error) {
 	switch {
 	case err != nil:
@@ -133,24 +136,25 @@ func OneChange(page *Page, err error) (Change, error) {
 }
 
 // RecordError is the error of one record that could not be decoded. The record has valid grammar and invalid content,
-// or it is a line with invalid grammar among JSON lines.
+// or it is one of several JSON lines and has invalid grammar.
 type RecordError struct {
 	Index    int        // index of the record in its page, 0-based
 	Offset   int64      // offset of the record in the input of its page, in bytes
-	Path     string     // path of the error in the record, as dynamodb.NewImage.Address.Lines[2]
+	Path     string     // path of the error in the record, such as dynamodb.NewImage.Address.Lines[2]
 	Key      item.Key   // "" if the keys could not be decoded
 	Keys     item.Image // key attributes; absent if Key is ""
 	Sequence string     // "" if it could not be decoded
 	Version  Version
 	Raw      []byte
-	Snapshot *SnapshotOptions // options of the decoder of a snapshot; nil for a record. Read only
+	Snapshot *SnapshotOptions // options of the snapshot's decoder, not to be changed; nil for a record
 	Err      error
 }
 
-// Error names the record, the path and the problem. It has no data.
+// Error names the record, the path and the problem. It shows no values.
 func (e *RecordError) Error() string { return e.text(e.Path, e.Err) }
 
-// Redacted is Error with the path shortened to the attribute, because names inside maps may be data.
+// Redacted is Error with a shorter path and the redacted text of Err. The path ends at the attribute, because names
+// inside maps may be data.
 func (e *RecordError) Redacted() string { return e.text(e.attribute(), redact.SafeText(e.Err)) }
 
 // Describe returns the class and the path up to the attribute.
@@ -173,7 +177,7 @@ type FramingError struct {
 	Err    error
 }
 
-// Error names the offset and the problem. It has no data.
+// Error names the offset and the problem. It shows no values.
 func (e *FramingError) Error() string {
 	return fmt.Sprintf("record %d, byte %d of the input: %v", e.Index, e.Offset, e.Err)
 }
@@ -189,7 +193,8 @@ func (e *FramingError) Describe() (class, field string) { return "syntax", "" }
 // Unwrap returns Err.
 func (e *FramingError) Unwrap() error { return e.Err }
 
-// attribute returns Path up to the attribute of the item. Logs show no names inside maps, because they may be data.
+// attribute returns Path up to the attribute of the item. Logs show no names inside maps, because these names may be
+// data.
 func (e *RecordError) attribute() string {
 	if image, p, ok := e.ImagePath(); ok {
 		return string(ddbjson.JoinPath([]byte(image), string(ddbjson.AppendMember(nil, p.Root()))))
@@ -197,9 +202,9 @@ func (e *RecordError) attribute() string {
 	return e.Path
 }
 
-// ImagePath splits Path into the path of the image in the record, as dynamodb.NewImage, and the path in the image. In a
-// line of a snapshot the image is Item, Keys, NewImage, OldImage or Metadata. It returns false if Path is not inside an
-// image.
+// ImagePath splits Path into two paths: image is the path of the image in the record, such as dynamodb.NewImage, and p
+// is the path inside the image. In a line of a snapshot the image is Item, Keys, NewImage, OldImage or Metadata. It
+// returns false if Path is not inside an image.
 func (e *RecordError) ImagePath() (image string, p item.Path, ok bool) {
 	outer, rest := "", e.Path
 	for _, prefix := range []string{"kinesis.data.dynamodb.", "dynamodb."} {

@@ -6,9 +6,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// DecodeLines reads JSON lines: each is a record, an event, or an array of records. The page keeps b, which the caller
-// must not change. Lines may be blank and may end in CR LF; a byte order mark before the first line is skipped. A line
-// with invalid grammar becomes a RecordError of the page, which wraps a *FramingError, and the next lines are read.
+// DecodeLines reads JSON lines. Each line is a record, an event, or an array of records. The page keeps b, which the
+// caller must not change. Lines may be blank and may end in CR LF, and a byte order mark may precede the first line. A
+// line with invalid grammar becomes a RecordError of the page, which wraps a *FramingError. DecodeLines then continues
+// with the next line.
 func (d *Decoder) DecodeLines(b []byte) *Page {
 	r := d.newReader(b)
 	defer d.release(r)
@@ -41,7 +42,7 @@ func (r *recordReader) readLine(b []byte, i int) {
 		case c == '{' || c == '[':
 			next = r.document(i)
 		default:
-			r.Fail(i, errRecord) // one error for the line, not one for each token
+			r.Fail(i, errRecord) // the whole line is one error
 		}
 		if next < 0 {
 			r.rejectLine(i)
@@ -51,8 +52,8 @@ func (r *recordReader) readLine(b []byte, i int) {
 	}
 }
 
-// rejectLine adds the line from i to the errors. In an array or an event, it adds only the rest after the last complete
-// record.
+// rejectLine adds the line from i to the errors of the page. If the line is an array or an event, it adds only the part
+// after the last complete record.
 func (r *recordReader) rejectLine(i int) {
 	if i < r.recordStart && r.recordStart < len(r.Input) {
 		i = r.recordStart
@@ -65,8 +66,8 @@ func (r *recordReader) rejectLine(i int) {
 }
 
 // DecodeBroken returns the error of one record with invalid grammar, for a source that knows the end of the record. The
-// error has the key and the version if they are complete before the invalid part. It keeps b. Err is nil if the decoder
-// finds no problem.
+// result has the key and the version if they are complete before the invalid part. It keeps b. Its Err is nil if b is
+// empty or the decoder finds no problem.
 func (d *Decoder) DecodeBroken(b []byte, index int) *RecordError {
 	r := d.newReader(b)
 	defer d.release(r)

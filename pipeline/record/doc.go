@@ -1,12 +1,14 @@
 // Package record decodes the records of a stream into Changes. It reads answers of the Streams API, Lambda events,
 // Kinesis events and saved lines. It also decodes the items of a table: lines of exports and answers of Scan.
 //
-// A [Decoder] returns a [Page] with changes and with the records that could not be decoded. [Decoder.Decode] calls
-// document, which calls readRecord for each record. readRecord calls readChange. There, object reads the fields, and
-// validate checks them together. Then addChange or reject adds the record to the page.
+// A [Decoder] returns a [Page] with the changes, and with the errors of the records that could not be decoded.
+// [Decoder.Decode] calls document, which calls readRecord for each record. readRecord calls readChange. In readChange,
+// object reads the fields, and validate checks the fields together. Then addChange or addInvalid adds the record to the
+// page.
 //
-// A [SnapshotDecoder] shares readRecord. Its readLineFields replaces object, and its completeLine replaces validate.
-// Each change of a snapshot is older than all records of its item.
+// A [SnapshotDecoder] shares readRecord. Its readLineFields replaces object, and its completeLine replaces validate. A
+// snapshot is the state of a table from an export or a scan. Each change of a snapshot is older than all records of its
+// item.
 //
 // Read change.go and decode.go, then document.go, record.go and validate.go, then snapshot.go. previous_fields.go
 // predicts a record from the previous one; only speed depends on it.

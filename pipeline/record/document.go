@@ -17,7 +17,8 @@ type envelope struct {
 	shard        string // shardId of a Lambda event with a tumbling window
 }
 
-// document reads an event, an answer, an array of records or a record.
+// document reads an event, an answer, an array of records or a record at i. Like all methods that read at a position,
+// it returns the position after what it read, or -1 after an error. The error is then in r.Err and r.ErrAt.
 func (r *recordReader) document(i int) int {
 	switch {
 	case i >= len(r.Input):
@@ -48,9 +49,9 @@ func (r *recordReader) readEnvelope(i int, e *envelope) int {
 	return r.readObject(i, func(name []byte, at int) int { return r.envelopeField(name, at, e) })
 }
 
-// readAnswer reads the whole input, which is the answer of a service: one object. It calls field for each member, as
-// members does. Then it calls check, which returns an error if the fields do not fit together. Input that is not an
-// object fails with notObject.
+// readAnswer reads the whole input. The input is one object, the answer of a service. readAnswer calls field for each
+// member, as readObject does. Then it calls check, which returns an error if the fields do not fit together. If the
+// input is not an object, the error is notObject.
 func (r *recordReader) readAnswer(notObject error, field func(name []byte, at int) int, check func() error) error {
 	i, start := -1, r.SkipSpace(0)
 	switch {
@@ -76,7 +77,7 @@ func (r *recordReader) readAnswer(notObject error, field func(name []byte, at in
 }
 
 // readObject reads the object at i. For each member it calls field with the position of the value. field reads the
-// value, and returns the position after it.
+// value, and returns the position after the value, or -1 after an error.
 func (r *recordReader) readObject(i int, field func(name []byte, valueAt int) int) int {
 	if i = r.SkipSpace(i + 1); r.Peek(i) == '}' {
 		return i + 1
@@ -122,8 +123,8 @@ func (r *recordReader) envelopeField(name []byte, i int, e *envelope) int {
 	return r.SkipValue(i)
 }
 
-// arrayOnce reads the array of records at i and sets found. It fails if found is already set: an object has one array
-// of records.
+// arrayOnce reads the array of records at i and sets found. It fails if found is already set, because an object has
+// only one array of records. If the value is not an array, it fails with notArray.
 func (r *recordReader) arrayOnce(i int, found *bool, notArray error) int {
 	if *found {
 		return r.Fail(i, errDuplicateField)
@@ -151,8 +152,9 @@ func (r *recordReader) readArray(i int) int {
 	return i
 }
 
-// readRecord reads a record and adds it to the changes or the errors of the page. If mayBeEnvelope is set and the
-// object is an envelope of records, it fails with errEnvelope.
+// readRecord reads a record and adds it to the changes or the errors of the page. An envelope is an object with an
+// array of records, such as an event. If mayBeEnvelope is set and the object is an envelope, readRecord fails with
+// errEnvelope.
 func (r *recordReader) readRecord(i int, mayBeEnvelope bool) int {
 	p := r.page
 	if r.recordStart = i; r.index() == 0 {
@@ -188,7 +190,7 @@ func (r *recordReader) readRecord(i int, mayBeEnvelope bool) int {
 func (r *recordReader) addChange(c *Change, next int) {
 	p, arena := r.page, &r.Arena
 	arena.EndRecord(len(c.Raw), next-r.start, r.size-next)
-	if !arena.IsOpen() { // the first record is in scratch memory: move it into the arena
+	if !arena.IsOpen() { // the first record is in scratch memory, and moves into the arena
 		arena.Open()
 		if r.keysInArena {
 			c.Keys = item.Indexed(arena.KeepBytes(c.Keys.Bytes()), c.Keys.Index())
@@ -209,7 +211,7 @@ func (r *recordReader) addChange(c *Change, next int) {
 	p.Changes = p.Changes[:n+1]
 }
 
-// readChange reads a record into c, which is zero.
+// readChange reads a record into c. The caller passes a zero c.
 func (r *recordReader) readChange(i int, c *Change) int {
 	r.rawRecord = rawRecord{}
 	c.Shard = r.o.Shard
@@ -236,7 +238,8 @@ func (r *recordReader) readChange(i int, c *Change) int {
 	return next
 }
 
-// addInvalid adds an invalid record to the errors of the page. It returns -1 if the grammar is invalid.
+// addInvalid adds the invalid record at i to the errors of the page, and returns the position after the record. If the
+// grammar is invalid, it adds nothing and returns -1.
 func (r *recordReader) addInvalid(i int) int {
 	e := &RecordError{Index: r.index(), Offset: int64(i), Err: r.Err, Path: r.ErrPath, Snapshot: r.snapshotOptions()}
 	if r.ErrPath == "" {
@@ -264,7 +267,7 @@ func (r *recordReader) pathAt(i int) string {
 // index returns the index of the next record.
 func (r *recordReader) index() int { return len(r.page.Changes) + len(r.page.Errors) }
 
-// recoverKey sets the key and the version of e, as far as they are valid in the record at i.
+// recoverKey sets the key and the version of e if they are valid in the record at i.
 func (r *recordReader) recoverKey(i int, e *RecordError) {
 	err, at, emptyMaps := r.Err, r.ErrAt, r.EmptyMaps
 	defer func() { r.Err, r.ErrAt, r.EmptyMaps, r.skipInvalidFields = err, at, emptyMaps, false }()

@@ -6,10 +6,10 @@ import "time"
 type Gap struct {
 	StreamARN string
 	Shard     string // "" for the records between this stream and the stream that was read before it
-	After     string // sequence number below all lost ones, not lost itself; "" for the shard's start
-	Before    string // sequence number above all lost ones, not lost itself; "" while it is unknown
+	After     string // sequence number before the first lost record; not lost itself; "" for the shard's start
+	Before    string // sequence number after the last lost record; not lost itself; "" while it is unknown
 
-	Whole bool // the rest of the shard is lost, not only its oldest part
+	Whole bool // all records of the shard after After are lost
 
 	// UnknownExtent means that it is unknown whether any record was lost:
 	//   - The shard is gone and was not read to its end.
@@ -20,11 +20,11 @@ type Gap struct {
 	UnknownExtent bool
 
 	From, To time.Time // creation times of the records before and after the gap; zero if unknown
-	Found    time.Time // time of the detection; zero: the store sets it
+	Found    time.Time // time of the detection; if it is zero, the store sets it
 }
 
-// Span returns the minimum time in which the lost records were written, or 0 if it is unknown. Creation times are whole
-// seconds, so the difference of two may be one second too large.
+// Span returns the minimum duration of the gap, or 0 if the duration is unknown. Creation times are whole seconds, so
+// the difference of two creation times may be one second too large. Span subtracts this second.
 func (g Gap) Span() time.Duration {
 	if g.From.IsZero() || g.To.IsZero() {
 		return 0

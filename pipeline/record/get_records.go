@@ -15,9 +15,9 @@ var (
 )
 
 // DecodeGetRecords reads a GetRecords answer: an object with an array of Records and a NextShardIterator, which is null
-// or absent if the shard has ended. The page keeps b, which the caller must not change. A body that is empty or
-// incomplete, has trailing data or lacks Records is a *FramingError, and never Ended. The page then has the records
-// before the error.
+// or absent if the shard has ended. The page keeps b, which the caller must not change. If the body is empty or
+// incomplete, has trailing data or lacks Records, the error is a *FramingError. The result then has a page with the
+// records before the error, and Ended is false.
 func (d *Decoder) DecodeGetRecords(b []byte) (GetRecordsPage, error) {
 	r := d.newReader(b)
 	defer d.release(r)

@@ -11,10 +11,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// A record of Kinesis Data Streams for DynamoDB is inside a Kinesis event: kinesis.data is the base64 of a record with
-// eventID, tableName, recordFormat and dynamodb, but without a sequence number. Records may be repeated and out of
-// order, so the creation time orders them (Developer Guide, "Using Kinesis Data Streams to capture changes to
-// DynamoDB").
+// A record of Kinesis Data Streams for DynamoDB is inside a Kinesis event. kinesis.data is the base64 of the record,
+// which has eventID, tableName, recordFormat and dynamodb, but no sequence number. Kinesis may deliver records
+// repeatedly and out of order, so the creation time orders the records (Developer Guide, "Using Kinesis Data Streams to
+// capture changes to DynamoDB").
 
 var (
 	errData         = errs.New("want the base64 of a record of Kinesis Data Streams for DynamoDB")
@@ -28,7 +28,7 @@ const (
 	minMicroseconds = 1e15 - 1e13
 	maxMicroseconds = 1e16 // exclusive
 
-	snapshotMicroseconds = 0 // epoch of the changes of a snapshot: older than every record
+	snapshotMicroseconds = 0 // epoch of the changes of a snapshot, which are older than every record
 )
 
 func (r *recordReader) kinesisSequence(i int) int {
@@ -40,8 +40,8 @@ func (r *recordReader) kinesisSequence(i int) int {
 	return next
 }
 
-// readKinesis reads the record inside a Kinesis event. At the call, c has the fields of the event; then it has those of
-// the record.
+// readKinesis reads the record inside a Kinesis event. At the call, c has the fields of the event. readKinesis replaces
+// them by the fields of the record. It returns false if a part of the event or of the record is invalid.
 func (r *recordReader) readKinesis(c *Change) bool {
 	outer := *c
 	data, sequence := r.data, r.sequence
@@ -108,7 +108,7 @@ func (r *recordReader) validateKinesis(c *Change) bool {
 	}
 	if us != snapshotMicroseconds {
 		c.Time = time.UnixMicro(us).UTC()
-		c.ViewType = NewAndOldImages // Kinesis Data Streams for DynamoDB has no other
+		c.ViewType = NewAndOldImages // Kinesis Data Streams for DynamoDB always has both images
 	}
 	c.Version = kinesisVersion(uint64(us), c.Sequence)
 	if c.StreamARN != "" {
@@ -136,7 +136,7 @@ func (r *recordReader) microseconds() (int64, error) {
 		return 0, errMilliseconds
 	}
 	us, err := strconv.ParseInt(ddbjson.View(r.time), 10, 64)
-	if err != nil { // as 1.7E15
+	if err != nil { // the text has a form such as 1.7E15
 		f, err := strconv.ParseFloat(ddbjson.View(r.time), 64)
 		if err != nil || f != float64(int64(f)) {
 			return 0, errMicroseconds

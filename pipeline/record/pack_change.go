@@ -9,12 +9,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// ErrPacked means that [AppendPacked] did not write these bytes.
+// ErrPacked is the error of bytes that [AppendPacked] did not write.
 var ErrPacked = errs.New("packed changes are broken")
 
-// AppendPacked appends a change in a form from which [Unpacker.Unpack] makes an equal change. It writes the raw record,
-// then each part; a part that lies in the record is written as a range of it. The record alone is not enough: sources
-// also make changes without a record.
+// AppendPacked appends the bytes from which [Unpacker.Unpack] makes an equal change. It writes the raw record, then
+// each field of the change. If a text or an image is a range of the raw record, AppendPacked writes only the range. The
+// record alone is not enough, because sources also make changes without a record.
 func AppendPacked(dst []byte, c *Change) []byte {
 	p := packWriter{dst: appendPart(dst, c.Raw), raw: c.Raw}
 	op := byte(c.Op)
@@ -46,7 +46,7 @@ func AppendPacked(dst []byte, c *Change) []byte {
 	return p.dst
 }
 
-// packedBackfill is set in the operation of a packed change with Backfill.
+// packedBackfill is a bit in the operation of a packed change. It is set if the change has Backfill.
 const packedBackfill = 0x80
 
 // changeTexts returns pointers to the texts of a change.
@@ -65,7 +65,8 @@ type packWriter struct {
 
 func (p *packWriter) number(n uint64) { p.dst = binary.AppendUvarint(p.dst, n) }
 
-// writeRange writes the range of b in the record, or b itself if it is not in the record.
+// writeRange writes the range that b has in the record: its start plus 1, and its length. If b is not in the record,
+// writeRange writes 0 and then b itself.
 func (p *packWriter) writeRange(b []byte) {
 	if len(b) > 0 && len(p.raw) > 0 {
 		start := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(p.raw)))
@@ -83,7 +84,7 @@ func appendPart(dst, b []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
-// packReader reads the bytes that packWriter wrote. Its results refer to b.
+// packReader reads the bytes that packWriter wrote. The results of its methods refer to b.
 type packReader struct {
 	b       []byte
 	raw     []byte // the record

@@ -29,7 +29,7 @@ var (
 		"the record names no table, and keys of several tables need one: give the stream's ARN with --stream-arn")
 )
 
-// rawRecord has the fields of a record that are decoded once all fields are known.
+// rawRecord has the fields of a record that the reader can decode only when it has seen all fields.
 type rawRecord struct {
 	seenFields  fields
 	precision   string     // unit of a Kinesis record's creation time
@@ -54,11 +54,11 @@ type recordReader struct {
 	skipInvalidFields bool
 	size              int // bytes of the whole input; Input may be only its first lines
 	start             int // position of the first record
-	recordStart       int // position of the record that is being read, or after the last one
+	recordStart       int // position of the record that is being read, or the position after the last record
 
 	// Predictions from the previous record.
 	previous                *Change         // nil if there is none
-	previousRegion          string          // awsRegion as written; the change's Region may come from the ARN instead
+	previousRegion          string          // awsRegion as written; Change.Region may come from the ARN instead
 	recordFields            previousFields  // fields of the record's object
 	streamFields            previousFields  // fields of the object under dynamodb
 	otherFields             previousFields  // fields of any other object; always empty
@@ -227,7 +227,7 @@ func (r *recordReader) textField(i int, to *string) int {
 	return end + 1
 }
 
-// imageField reads an item or null. similar predicts the item.
+// imageField reads an item or null. similar is an image that the item probably resembles; it only makes reading faster.
 func (r *recordReader) imageField(i int, to *item.Image, similar item.Image) int {
 	if r.Peek(i) == 'n' {
 		return r.Word(i, "null")
@@ -239,11 +239,11 @@ func (r *recordReader) imageField(i int, to *item.Image, similar item.Image) int
 	return next
 }
 
-// similarImage returns an image that the image f probably resembles: the other image of the record, or else an image of
-// the previous record.
+// similarImage returns an image that the image f probably resembles. It is the other image of the record if it was
+// already read, or else an image of the previous record. The result may be the zero Image.
 func (r *recordReader) similarImage(other item.Image, f field) item.Image {
 	switch {
-	case r.AllowEmptyMaps: // a prediction would skip the values {}, which must be counted
+	case r.AllowEmptyMaps: // equal bytes are skipped, but each {} in them must be counted
 		return item.Image{}
 	case other.Exists() || r.previous == nil:
 		return other
@@ -285,7 +285,7 @@ func (r *recordReader) sizeField(i int, c *Change) int {
 	return next
 }
 
-// timeField keeps the creation time as written. Its unit is known only at the end of the record.
+// timeField keeps the creation time as written, because its unit is known only at the end of the record.
 func (r *recordReader) timeField(i int) int {
 	next := 0
 	switch r.Peek(i) {
@@ -312,8 +312,8 @@ func (r *recordReader) timeField(i int) int {
 // maxUnixSecond is the last second of the year 9999.
 const maxUnixSecond = 253402300799
 
-// creationTime parses Unix seconds (the service and its tools write 1764000000, 1.764E9 or 1764000000.0) or RFC 3339
-// text, as the AWS CLI prints it.
+// creationTime parses a creation time. The service and its tools write Unix seconds, as 1764000000, 1.764E9 or
+// 1764000000.0. The AWS CLI prints RFC 3339 text.
 func creationTime(text []byte) (time.Time, error) {
 	if len(text) == 10 && allDigits(ddbjson.View(text)) {
 		sec := int64(0)
@@ -323,7 +323,7 @@ func creationTime(text []byte) (time.Time, error) {
 		return time.Unix(sec, 0).UTC(), nil
 	}
 	if t, err := time.Parse(time.RFC3339Nano, ddbjson.View(text)); err == nil {
-		if sec := t.Unix(); sec < 0 || sec > maxUnixSecond { // not a time that a record can have in seconds
+		if sec := t.Unix(); sec < 0 || sec > maxUnixSecond { // a record with Unix seconds cannot have this time
 			return time.Time{}, errCreationTime
 		}
 		return t.UTC(), nil

@@ -9,14 +9,15 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// NewestOnly is the first member of a record in an archive that has only the newest change of each item. Decoders
-// ignore it. Replays refuse such a record, since the earlier changes of its item are missing.
+// NewestOnly is the name of the first member of each record in an archive that keeps only the newest change of each
+// item. Decoders ignore this member. Replays refuse a record with it, because the earlier changes of the record's item
+// are missing.
 const NewestOnly = "tablewakeNewestOnly"
 
-// RecordJSON returns the record of the change. This is Raw, or for a change from a snapshot, a record that decodes to
-// the change. Two such records differ from their changes. An item that was inserted and removed within one incremental
-// export gets the view type NEW_IMAGE, because decoders refuse a REMOVE that lacks its old image. With Kinesis the
-// record has the time 0, because the time of a Kinesis record is its version.
+// RecordJSON returns the record of the change. For a change of a stream, the record is Raw. For a change from a
+// snapshot, RecordJSON makes a record that decodes to the change, with two exceptions. An item that was inserted and
+// removed within one incremental export gets the view type NEW_IMAGE, because decoders refuse a REMOVE that lacks its
+// old image. With Kinesis, the record has the time 0, because a Kinesis record has its version as time.
 func (c *Change) RecordJSON() []byte {
 	if !c.Backfill {
 		return c.Raw
@@ -28,8 +29,8 @@ func (c *Change) RecordJSON() []byte {
 	return AppendRecord(make([]byte, 0, len(c.Raw)+len(c.Keys.Bytes())+256), &d)
 }
 
-// AppendRecord appends a record that decodes to c: a record of the Streams API, or a Kinesis event if c came from one.
-// It ignores Op, Key, Raw and Index, which follow from the other fields.
+// AppendRecord appends a record that decodes to c: a record of the Streams API, or a Kinesis event if the version of c
+// belongs to Kinesis. AppendRecord ignores Op, Key, Raw and Index: decoding sets them again.
 func AppendRecord(dst []byte, c *Change) []byte {
 	if !c.Version.Kinesis() {
 		return append(appendBody(append(dst, '{'), c), '}')
@@ -85,7 +86,8 @@ func appendBody(dst []byte, c *Change) []byte {
 	return append(dst, '}')
 }
 
-// appendName appends a comma unless the field is the first, the name of the field, and open unless it is 0.
+// appendName appends the name of a field and a colon. It first appends a comma unless the field is the first of its
+// object. At the end it appends open unless open is 0.
 func appendName(dst []byte, name string, open byte) []byte {
 	if dst[len(dst)-1] != '{' {
 		dst = append(dst, ',')
@@ -97,7 +99,7 @@ func appendName(dst []byte, name string, open byte) []byte {
 	return dst
 }
 
-// appendField appends a field with a text, or nothing if text is "".
+// appendField appends a field with a text. It appends nothing if text is "".
 func appendField(dst []byte, name, text string) []byte {
 	if text == "" {
 		return dst

@@ -23,7 +23,7 @@ const (
 	fieldSize
 	fieldView
 	fieldMetadata
-	fieldType // this field and the following ones may be repeated; the last value counts
+	fieldType // this field and the next ones may be repeated; the last value counts
 	fieldPrincipal
 	fieldData
 	fieldKinesisSequence
@@ -36,8 +36,8 @@ func (s fields) has(f field) bool { return s>>f&1 != 0 }
 
 func (s *fields) add(f field) { *s |= 1 << f }
 
-// The fields of the objects of a record, by name: of the record itself, of the object under dynamodb, of userIdentity,
-// of the object under kinesis, and of a line of an incremental export.
+// Five objects have fields that are read: the record itself, the object under dynamodb, userIdentity, the object under
+// kinesis, and the line of an incremental export. Each map has the fields of one object by name.
 var (
 	recordNames = map[string]field{
 		"eventID": fieldEventID, "eventName": fieldEventName, "awsRegion": fieldRegion, "eventSourceARN": fieldARN,

@@ -9,7 +9,7 @@ import (
 // ScanPage is a complete answer of Scan.
 type ScanPage struct {
 	Page          *Page
-	LastKey       []byte  // JSON of LastEvaluatedKey; nil at the end of the segment
+	LastKey       []byte  // JSON of LastEvaluatedKey; nil at the end of the scan's segment
 	CapacityUnits float64 // CapacityUnits of ConsumedCapacity; -1 if the answer has none
 }
 
@@ -23,9 +23,10 @@ var (
 	errItemCount = errs.New("the answer has another number of items than its Count")
 )
 
-// DecodeScan reads an answer of Scan. The page and LastKey keep b, which the caller must not change. A body that is
-// empty or incomplete, has trailing data, lacks Items or has another Count is a *FramingError. The page then has the
-// items before the error. LastKey is then nil although the segment has not ended.
+// DecodeScan reads an answer of Scan. The page and LastKey keep b, which the caller must not change. If the body is
+// empty or incomplete, has trailing data, lacks Items or has a Count that differs from the number of items, the error
+// is a *FramingError. The page then has the items before the error. LastKey is then nil, too, although the segment has
+// not ended.
 func (d *SnapshotDecoder) DecodeScan(b []byte) (ScanPage, error) {
 	r := d.newReader(b)
 	defer d.decoder.release(r)

@@ -16,27 +16,27 @@ type SnapshotOptions struct {
 	// It supplies the epoch, the table and the Region of the items. Without StreamARN, EpochZero must be set.
 	DecoderOptions
 
-	// Keys are the names of the key attributes, partition key first. Items need them. The lines of an incremental
-	// export have their own.
+	// Keys are the names of the key attributes, partition key first. The decoder needs them to find the keys of items.
+	// The lines of an incremental export contain their keys.
 	Keys []string
 
-	// Layer is the position in the chain of exports: 1 for the first incremental export. It is the sequence number of
-	// the changes. Default: 0, a full export or a scan.
+	// Layer is the position of the input in a chain of exports. A full export or a scan has 0, and the first
+	// incremental export after it has 1. Layer is the sequence number of the changes. Default: 0
 	Layer int
 
-	// ViewType has the images of the lines of an incremental export: NewImage or NewAndOldImages. Default:
+	// ViewType names the images in the lines of an incremental export: NewImage or NewAndOldImages. Default:
 	// NewAndOldImages
 	ViewType ViewType
-	Kinesis  bool // the changes after the snapshot come from Kinesis Data Streams; StreamARN is not parsed
+	Kinesis  bool // the changes after the snapshot come from Kinesis Data Streams, and StreamARN is not parsed
 }
 
 // SnapshotDecoder decodes the lines of exports, lines with one item each, and the answers of Scan. It is safe for
 // concurrent use.
 //
 // An item becomes a change with Op [Snapshot] and the item as New. A line of an incremental export becomes an INSERT, a
-// MODIFY or a REMOVE. Its version has the epoch of the stream, and the layer as sequence number. Real sequence numbers
-// are larger, so every change of the stream is newer. With Kinesis the epoch is microsecond 0. Raw is the line, or the
-// item; [Change.RecordJSON] makes a record from it.
+// MODIFY or a REMOVE. The version of a change has the epoch of the stream, and the layer as sequence number. The
+// sequence numbers of a stream are larger, so every change of the stream is newer. With Kinesis, the epoch is
+// microsecond 0. Raw is the line, or the item in an answer of Scan; [Change.RecordJSON] makes a record from the change.
 //
 // The path of a [RecordError] starts with Item, Keys, NewImage, OldImage or Metadata. In a line that is an item itself,
 // it also starts with Item.
@@ -68,7 +68,8 @@ const (
 	bareItemForm                 // the item itself
 )
 
-// NewSnapshotDecoder returns a decoder. As with [NewDecoder], a line that needs an invalid option is an error.
+// NewSnapshotDecoder returns a decoder. If an option is invalid, NewSnapshotDecoder does not fail: each line that needs
+// the option is an error.
 func NewSnapshotDecoder(o SnapshotOptions) *SnapshotDecoder {
 	d := &SnapshotDecoder{o: o, sequence: strconv.Itoa(o.Layer)}
 	if n := len(o.Keys); n < 1 || n > 2 || n == 2 && o.Keys[0] == o.Keys[1] {
@@ -82,9 +83,9 @@ func NewSnapshotDecoder(o SnapshotOptions) *SnapshotDecoder {
 }
 
 // DecodeLines reads JSON lines: {"Item":{...}} of a full export, {"Metadata":{...},"Keys":{...},...} of an incremental
-// one, or an item, {"PK":{"S":"a"},...}. The page keeps b, which the caller must not change. Lines may be blank and may
-// end in CR LF. A line that cannot be decoded is a RecordError of the page, and the next lines are read. If its grammar
-// is invalid, the error wraps a *FramingError.
+// export, or an item {"PK":{"S":"a"},...}. The page keeps b, which the caller must not change. Lines may be blank and
+// may end in CR LF. A line that cannot be decoded becomes a RecordError of the page, and DecodeLines continues with the
+// next line. If the grammar of the line is invalid, the error wraps a *FramingError.
 func (d *SnapshotDecoder) DecodeLines(b []byte) *Page {
 	r := d.newReader(b)
 	defer d.decoder.release(r)
@@ -106,7 +107,7 @@ func (r *recordReader) snapshotOptions() *SnapshotOptions {
 	return &r.snapshot.o
 }
 
-// readLineRecord reads the object at i, which is a line or the first of several on one line.
+// readLineRecord reads the object at i, one of the objects of a line. Most lines have one object.
 func (r *recordReader) readLineRecord(i int) int {
 	r.form = bareItemForm
 	if err := r.checkLineStart(i); err != nil {
@@ -130,8 +131,9 @@ func (r *recordReader) checkLineStart(i int) error {
 	return errLine
 }
 
-// lineFormAt returns the form of the object at i. An item can have attributes with the names of an export's fields, so
-// the first value decides: a field of an export contains attributes, and an attribute contains a type tag.
+// lineFormAt returns the form of the object at i. An item can have attributes with the names of an export's fields,
+// such as Item, so the name alone does not decide. The first value decides: a field of an export contains attributes,
+// and an attribute contains a type tag.
 func (r *recordReader) lineFormAt(i int) lineForm {
 	i = r.SkipSpace(i + 1)
 	if r.Peek(i) != '"' {
@@ -155,9 +157,9 @@ func (r *recordReader) lineFormAt(i int) lineForm {
 	return form
 }
 
-// hasAttributes reports whether the object at i has attributes, {NAME:{TAG:...}}, and is not a value, {TAG:...}. null
-// counts as an object with attributes. So does invalid input: it is then read as the line of an export, and that
-// reading reports the error with its path.
+// hasAttributes reports whether the value at i is an object with attributes, {NAME:{TAG:...}}. It returns false for an
+// attribute value, {TAG:...}. It returns true for null. It also returns true for an object with invalid grammar: the
+// reader then reads it as a field of an export, and reports the error with its path.
 func (r *recordReader) hasAttributes(i int) bool {
 	switch r.Peek(i) {
 	case 'n':
@@ -177,7 +179,7 @@ func (r *recordReader) hasAttributes(i int) bool {
 	if tag == ddbjson.NoTag {
 		return true
 	}
-	if r.Peek(at) != '{' { // only the tag M is followed by an object
+	if r.Peek(at) != '{' { // only the content of an M is an object
 		return false
 	}
 	next := r.SkipValue(at)
@@ -190,7 +192,7 @@ func (r *recordReader) hasAttributes(i int) bool {
 	return tag != ddbjson.TagM || !r.hasAttributes(at)
 }
 
-// readLineFields reads the object of a line into c.
+// readLineFields reads the object at i into c. r.form is the form of the object.
 func (r *recordReader) readLineFields(i int, c *Change) int {
 	switch r.form {
 	case itemForm:
@@ -201,7 +203,8 @@ func (r *recordReader) readLineFields(i int, c *Change) int {
 	return r.imageField(i, &c.New, r.similarImage(item.Image{}, fieldNew))
 }
 
-// readItemLine reads {"Item":{...}}. The first member is Item. It skips other members, but a second Item is an error.
+// readItemLine reads {"Item":{...}}. The first member is Item. readItemLine skips other members, but a second Item is
+// an error.
 func (r *recordReader) readItemLine(i int, c *Change) int {
 	isFirst := true
 	return r.readObject(i, func(name []byte, at int) int {
@@ -242,6 +245,7 @@ func (r *recordReader) completeLine(c *Change) bool {
 }
 
 // setLineVersion sets the stream of the change, and the table, the Region and the version that follow from the stream.
+// It returns false if the stream is invalid or the table is missing.
 func (r *recordReader) setLineVersion(c *Change) bool {
 	s := r.snapshot
 	c.Backfill, c.Sequence = true, s.sequence
@@ -258,7 +262,7 @@ func (r *recordReader) setLineVersion(c *Change) bool {
 }
 
 // setLineChange sets the operation and the time of a line of an incremental export. The line names neither the
-// operation nor the view type: its images decide (Developer Guide, "DynamoDB table export output format").
+// operation nor the view type, so its images decide (Developer Guide, "DynamoDB table export output format").
 func (r *recordReader) setLineChange(c *Change) bool {
 	c.ViewType = NewAndOldImages
 	switch hasOld, hasNew := c.Old.Exists(), c.New.Exists(); {
@@ -268,7 +272,7 @@ func (r *recordReader) setLineChange(c *Change) bool {
 		return r.failField("Keys", errMissing)
 	case hasOld && hasNew:
 		c.Op = Modify
-	case hasNew && r.snapshot.o.ViewType == NewImage: // or an insert: it looks the same
+	case hasNew && r.snapshot.o.ViewType == NewImage: // or an insert, whose line looks the same
 		c.Op, c.ViewType = Modify, NewImage
 	case hasNew:
 		c.Op = Insert
@@ -296,7 +300,8 @@ func (r *recordReader) setLineChange(c *Change) bool {
 	return true
 }
 
-// setItemKeys sets Keys to the key attributes of the item. keyIndexes predicts their indexes.
+// setItemKeys sets Keys to the key attributes of the item. keyIndexes predicts the indexes of the key attributes in the
+// item. setItemKeys returns false if a key attribute is missing or has a wrong type.
 func (r *recordReader) setItemKeys(c *Change) bool {
 	if r.snapshot.keysErr != nil {
 		return r.failField("", r.snapshot.keysErr)
@@ -326,7 +331,7 @@ func (r *recordReader) failKey(name string, err error) bool {
 	return r.failField(string(ddbjson.AppendMember([]byte("Item"), name)), err)
 }
 
-// recoverLine reads the key attributes of an invalid line, as far as they are valid.
+// recoverLine reads the key attributes of an invalid line. It leaves out invalid ones.
 func (r *recordReader) recoverLine(i int, c *Change) {
 	switch r.form {
 	case changeForm:
@@ -342,8 +347,8 @@ func (r *recordReader) recoverLine(i int, c *Change) {
 	}
 }
 
-// recoverItemKeys reads the key attributes of the item at i, up to invalid grammar. A repeated key attribute leaves
-// Keys unset.
+// recoverItemKeys reads the key attributes of the item at i. It stops at invalid grammar. If a key attribute is
+// missing, invalid or repeated, it leaves Keys unset.
 func (r *recordReader) recoverItemKeys(i int, c *Change) {
 	names := r.snapshot.o.Keys
 	keys, found := []byte{'{'}, 0
@@ -375,9 +380,9 @@ func (r *recordReader) linePath(i int) string {
 	return path
 }
 
-// RedecodeLine decodes an undecodable line of a snapshot again, without the names of its key attributes. text is the
-// text of the first decoding's error. RedecodeLine returns the new error if it has a path and text mentions this path.
-// It returns false for any other line, and for a record.
+// RedecodeLine decodes an undecodable line of a snapshot again, to find the path of its error. It does not need the
+// names of the key attributes. text is the error text of the first decoding. RedecodeLine returns the new error and
+// true if the new error has a path that text mentions. Otherwise it returns false, also for a record.
 func RedecodeLine(line []byte, text string) (*RecordError, bool) {
 	for _, local := range []bool{false, true} {
 		o := SnapshotOptions{DecoderOptions: DecoderOptions{EpochZero: true, DynamoDBLocal: local}, Layer: 1}

@@ -7,14 +7,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// failField sets the error of a field that is missing or contradicts others, and returns false.
+// failField sets the error of a field that is missing or contradicts other fields. It always returns false.
 func (r *recordReader) failField(path string, err error) bool {
 	r.ErrAt, r.Err, r.ErrPath = 0, err, path
 	return false
 }
 
 // validate checks the fields of a stream's record together, and sets the fields of c that depend on several of them. It
-// returns false if a field is missing or contradicts others.
+// returns false if a field is missing or contradicts other fields.
 func (r *recordReader) validate(c *Change) bool {
 	r.setOperation(c)
 	if len(r.time) > 0 {
@@ -27,7 +27,7 @@ func (r *recordReader) validate(c *Change) bool {
 	return r.setStream(c) && r.checkFields(c) && r.checkImages(c) && r.setKey(c) && r.checkKeys(c)
 }
 
-// setOperation sets Op. It replaces common texts by constants, so that they do not refer to the page.
+// setOperation sets Op. It also replaces common texts by constants, which do not refer to the page.
 func (r *recordReader) setOperation(c *Change) {
 	for op := Insert; op <= Snapshot; op++ {
 		if name := op.String(); c.EventName == name {
@@ -39,7 +39,8 @@ func (r *recordReader) setOperation(c *Change) {
 	}
 }
 
-// setStream sets the stream of the change, and the table, the Region and the version that follow from the stream.
+// setStream sets the stream of the change, and the table, the Region and the version that follow from the stream. It
+// returns false if the record needs a stream and has no valid one.
 func (r *recordReader) setStream(c *Change) bool {
 	s := r.defaultStream
 	if c.StreamARN != "" {
@@ -85,8 +86,8 @@ func (r *recordReader) checkFields(c *Change) bool {
 	return true
 }
 
-// checkImages rejects a record whose images do not fit its operation and its view type. Otherwise a MODIFY that lacks
-// its new image could be mistaken for a removal.
+// checkImages returns false if the images of a record do not fit its operation and its view type. Without this check, a
+// sink could mistake a MODIFY that lacks its new image for a removal.
 func (r *recordReader) checkImages(c *Change) bool {
 	hasOld, hasNew := c.Op == Modify || c.Op == Remove, c.Op == Insert || c.Op == Modify
 	switch {
@@ -103,14 +104,14 @@ func (r *recordReader) checkImages(c *Change) bool {
 	return true
 }
 
-// checkKeys rejects an image whose key attributes differ from Keys.
+// checkKeys returns false if an image has a key attribute that differs from Keys.
 func (r *recordReader) checkKeys(c *Change) bool {
 	return r.checkImageKeys(c, &c.New, &r.keyIndexes[0], "dynamodb.NewImage") &&
 		r.checkImageKeys(c, &c.Old, &r.keyIndexes[1], "dynamodb.OldImage")
 }
 
-// checkImageKeys compares the key attributes of image with Keys. indexes predicts their indexes in image, which are
-// mostly those of the previous record.
+// checkImageKeys compares the key attributes of image with Keys. indexes has the indexes of the key attributes in the
+// previous record, and predicts their indexes in image.
 func (r *recordReader) checkImageKeys(c *Change, image *item.Image, indexes *[2]int, path string) bool {
 	if !image.Exists() {
 		return true

@@ -11,19 +11,21 @@ import (
 )
 
 // Version orders the changes of one item: by the stream's epoch, then by the sequence number, both as numbers. Versions
-// are comparable with ==. The order of two versions of different items means nothing.
+// are comparable with ==. The order of the versions of two different items has no meaning.
 //
-// The epoch of a stream is the time in its label, in seconds: a stream that was enabled later wins. Records of Kinesis
-// Data Streams for DynamoDB have no order of their own, so their epoch is the creation time in microseconds.
+// The epoch of a stream is the time in its label, in seconds. So the changes of a stream that was enabled later are
+// newer. Records of Kinesis Data Streams for DynamoDB have no sequence number of DynamoDB, so their epoch is the
+// creation time in microseconds.
 type Version struct {
 	epoch    uint64 // Unix seconds; for Kinesis, Unix microseconds and kinesisBit
 	sequence string // decimal digits without leading zeros; "0" is older than every write
 }
 
-// kinesisBit marks the epoch of a Kinesis record. No time has this bit, so these epochs are above all others.
+// kinesisBit marks the epoch of a Kinesis record. No time has this bit, so the epoch of a Kinesis record is above the
+// epoch of any stream.
 const kinesisBit = 1 << 63
 
-// kinesisVersion returns the version of a change at us microseconds since 1970.
+// kinesisVersion returns the version of a Kinesis record. us is its creation time in microseconds since 1970.
 func kinesisVersion(us uint64, sequence string) Version {
 	return Version{epoch: us | kinesisBit, sequence: trimZeros(sequence)}
 }
@@ -37,7 +39,8 @@ const (
 )
 
 // Compare returns -1, 0 or 1 if v is older than, the same as or newer than w. A version of Kinesis is newer than all
-// others. The zero Version is older than all others, also than a backfilled state of an unknown stream.
+// versions of streams. The zero Version is older than any other version, even that of a backfilled state of an unknown
+// stream.
 func (v Version) Compare(w Version) int {
 	if c := cmp.Compare(v.epoch, w.epoch); c != 0 {
 		return c
@@ -73,9 +76,9 @@ func (v Version) Append(dst []byte) []byte {
 	return appendPadded(dst, []byte(v.sequence), sequenceWidth)
 }
 
-// String returns v as a text of fixed width, so texts sort as their versions do. The text has 10 digits of epoch and 40
-// digits of sequence number. For Kinesis it has the letter k, 16 digits of microseconds and 60 digits of sequence
-// number.
+// String returns v as a text of fixed width, so that texts sort as their versions do. The text has 10 digits of epoch
+// and 40 digits of sequence number. For Kinesis it has the letter k, 16 digits of microseconds and 60 digits of
+// sequence number.
 func (v Version) String() string {
 	var buf [80]byte
 	return string(v.Append(buf[:0]))
@@ -127,7 +130,7 @@ func trimZeros(digits string) string {
 func allDigits(s string) bool {
 	rest := unsafe.Slice(unsafe.StringData(s), len(s))
 	for ; len(rest) >= 8; rest = rest[8:] {
-		// The highest bit of a byte is set by a borrow if the byte is below '0', and by a carry if it is above '9'.
+		// If a byte is below '0', the subtraction sets its highest bit. If it is above '9', the addition does.
 		if w := binary.LittleEndian.Uint64(rest); (w|(w-0x3030303030303030)|(w+0x4646464646464646))&0x8080808080808080 != 0 {
 			return false
 		}
