@@ -9,8 +9,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// AppendCanonical appends the kind of v, then each part of v after its length. Two values have the same canonical bytes
-// if and only if they are Equal. Masked texts and saved digests are made from these bytes, so they never change.
+// AppendCanonical appends the canonical bytes of v: its kind, then its content, each text after its length and each
+// map, list or set after its number of members. Two values have the same canonical bytes if and only if they are Equal.
+// Masked texts and saved digests are made from canonical bytes, so the encoding never changes.
 func (v Value) AppendCanonical(dst []byte) []byte {
 	dst = append(dst, byte(v.Kind()))
 	switch v.Kind() {

@@ -6,10 +6,11 @@ import (
 )
 
 // One encoder wrote both images of a record, so most of their bytes are equal. Attributes with equal bytes are equal.
-// So the images are compared as bytes up to the first difference, and by meaning from there.
+// So these functions compare two images as bytes up to the first different byte. Only the attribute with this byte
+// needs a comparison by meaning.
 
-// equalAttrs returns the number n of attributes that have equal bytes, from attribute i of a and attribute j of b on.
-// end is the position in a of the first different byte.
+// equalAttrs compares the bytes of a from attribute i on with the bytes of b from attribute j on. n is the number of
+// attributes that have equal bytes. end is the position in a of the first different byte.
 func equalAttrs(a, b *Image, i, j int) (n, end int) {
 	doc, attrs := a.Bytes(), a.Index()
 	first := attrs[i].NameStart()
@@ -25,8 +26,8 @@ func equalAttrs(a, b *Image, i, j int) (n, end int) {
 }
 
 // surelyDiffer reports whether two attributes certainly differ by meaning. Their bytes first differ at a[p] and b[q].
-// It returns true if this difference is in the text of an S, or in an N whose value differs; the S or the N can be
-// inside a map or a list. If it returns false, the attributes must be compared by meaning.
+// It returns true if this byte is in the text of an S, or in an N whose value differs. The S or the N can be inside a
+// map or a list. If it returns false, the caller must compare the attributes by meaning.
 func surelyDiffer(a []byte, p int, b []byte, q int) bool {
 	if p >= len(a) || q >= len(b) || a[p] == '\\' || b[q] == '\\' {
 		return false
@@ -35,8 +36,8 @@ func surelyDiffer(a []byte, p int, b []byte, q int) bool {
 		if a[i] != '"' {
 			continue
 		}
-		// A quote after these bytes opens a text: a quote inside a text is escaped, and other bytes precede the quote
-		// of a member's name.
+		// After these bytes, the quote at i opens the text of a value. It is not inside a text, because it would be
+		// escaped there. It does not open the name of a member, because other bytes precede such a quote.
 		switch string(a[i-5 : i]) {
 		case `{"S":`:
 			return true

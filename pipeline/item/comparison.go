@@ -20,7 +20,8 @@ func DifferAt(patterns []Pattern, old, new Image) bool {
 	return false
 }
 
-// DifferencesAt iterates over the paths that make [DifferAt] return true: each path once, in the order of the patterns.
+// DifferencesAt iterates over the differences for which [DifferAt] returns true. It yields each path once, in the order
+// of the patterns.
 func DifferencesAt(patterns []Pattern, old, new Image) iter.Seq[Difference] {
 	return func(yield func(Difference) bool) {
 		w := comparison{yield: yield, seen: map[string]bool{}}
@@ -36,7 +37,7 @@ func DifferencesAt(patterns []Pattern, old, new Image) iter.Seq[Difference] {
 // walk. If yield is nil, the walk ends at the first difference. Otherwise it ends when yield returns false.
 type comparison struct {
 	yield func(Difference) bool
-	seen  map[string]bool // yielded paths: patterns may overlap; nil: they cannot
+	seen  map[string]bool // yielded paths, because patterns may overlap; nil if there is only one pattern
 	path  []byte          // path of the current values; unused without yield
 }
 
@@ -60,7 +61,7 @@ func (w *comparison) compareImages(segs []Segment, old, new Image) bool {
 		}
 		return w.handleDifference(old.Value(), new.Value())
 	default:
-		if w.yield != nil { // sorted by name, because the ids of events depend on the order
+		if w.yield != nil { // pairs are sorted by name, because the ids of events depend on the order
 			for _, p := range differingByName(old, new) {
 				if w.compareMember(p.name, rest, p.old, p.new) {
 					return true
@@ -138,7 +139,8 @@ func (w *comparison) compareElement(i int, rest []Segment, old, new Value) bool 
 	return stop
 }
 
-// handleDifference handles a difference at the current path.
+// handleDifference yields a difference at the current path, unless the path was already yielded. It returns true to end
+// the walk.
 func (w *comparison) handleDifference(old, new Value) bool {
 	if w.yield == nil {
 		return true
@@ -167,7 +169,7 @@ func listElement(v Value, i int) Value {
 // aws:rep:deleting, aws:rep:updatetime, aws:rep:updateregion. Users do not write them.
 const replicationPrefix = "aws:rep:"
 
-// EqualButReplicated reports whether two images are equal without their aws:rep:* attributes.
+// EqualButReplicated reports whether two images are equal by meaning if their aws:rep:* attributes are ignored.
 func EqualButReplicated(a, b Image) bool {
 	p := differingPairs(a, b)
 	return !p.next()

@@ -12,11 +12,12 @@ type Difference struct {
 	Old, New Value // absent if the image does not have the path
 }
 
-// Differences iterates over the attributes that differ by meaning between a and b, and those that only one of them has:
-// in the order of a, then the attributes that only b has. Each attribute is one Difference; [Diff] looks inside it. The
-// aws:rep:* attributes of legacy global tables are left out.
+// Differences iterates over the attributes that differ by meaning between a and b, or that only one of the two images
+// has. It yields the attributes of a in the order of a, then the attributes that only b has. It yields the name of each
+// attribute with one Difference, even if the value is a map; [Diff] returns the differences inside maps and lists.
+// Differences leaves out the aws:rep:* attributes of legacy global tables.
 //
-// It allocates nothing if the attributes of the images have a similar order, as in the two images of a record, except a
+// If the attributes of the images have a similar order, as in the two images of a record, Differences allocates only a
 // path for each name that needs quotes.
 func Differences(a, b Image) iter.Seq2[string, Difference] {
 	return func(yield func(string, Difference) bool) {
@@ -31,9 +32,10 @@ func Differences(a, b Image) iter.Seq2[string, Difference] {
 	}
 }
 
-// Diff returns the paths with values that differ by meaning between a and b, sorted by path: of each of the
-// [Differences] those inside it, which are members of maps by name, elements of lists by index, and sets as a whole. A
-// path that only one image has is one Difference, with everything below it.
+// Diff returns the paths with values that differ by meaning between a and b. It goes into maps by name and into lists
+// by index, and compares sets as a whole. The result is sorted by name in each map and by index in each list. A path
+// that only one image has is one Difference, with everything below it. Like [Differences], Diff leaves out the
+// aws:rep:* attributes.
 func Diff(a, b Image) (found []Difference) {
 	w := comparison{yield: func(d Difference) bool { found = append(found, d); return true }}
 	w.compareImages([]Segment{{Wild: allInside}}, a, b)

@@ -15,10 +15,10 @@ type pair struct {
 
 // pairs iterates over the attributes that differ by meaning between two images, or that only one of them has. It first
 // yields the attributes of the old image in its order, then the attributes that only the new image has. It leaves out
-// the attributes that replication adds.
+// the aws:rep:* attributes, which replication adds.
 type pairs struct {
 	from, to  Image
-	added     bool // second round: from is the new image, and only attributes that the old image lacks are yielded
+	added     bool // second round: from is the new image, and only attributes that the old one lacks are yielded
 	fromIndex int  // index in from of the current pair's attribute
 	toIndex   int  // index in to of the current pair's attribute, or -1
 	expected  int  // index in to at which the next attribute of from is expected
@@ -95,8 +95,8 @@ func differingByName(old, new Image) []pair {
 
 // nameSearch finds attributes that are not at the expected index.
 type nameSearch struct {
-	steps int            // number of attributes compared without success
-	index map[string]int // index by name, built after many steps: an item may have tens of thousands of attributes
+	steps int            // number of comparisons without success in all calls
+	index map[string]int // index by name, built after many steps: a large item has tens of thousands of attributes
 }
 
 // find returns the index of the attribute with this name, or -1. It searches from the index start on, then before it.
@@ -129,12 +129,12 @@ func (s *nameSearch) find(m *Image, start int, name string) int {
 	return -1
 }
 
-// differingMembers returns the members that differ by meaning between two maps, or that only one of them has, sorted by
-// name. A value of another kind has no members.
+// differingMembers returns the members that differ by meaning between two maps, or that only one of the maps has. They
+// are sorted by name. A value that is not a map has no members.
 func differingMembers(old, new Value) []pair {
 	var ps []pair
 	x, y := membersFrom(old), membersFrom(new)
-	for { // the members of both maps are mostly in the same order
+	for { // members of both maps are mostly in the same order
 		afterX, afterY := x, y
 		name, v, ok := afterX.member()
 		other, w, otherOK := afterY.member()
@@ -164,8 +164,8 @@ func membersFrom(v Value) walker {
 	return walk(v.raw)
 }
 
-// pairUp pairs the remaining members of two maps by name. It sorts them, because a map may have tens of thousands of
-// members, and each lookup by name is a scan.
+// pairUp pairs the remaining members of two maps by name. It sorts the members instead of looking each one up by name:
+// a lookup is a scan, and a map may have tens of thousands of members.
 func pairUp(old, new walker) []pair {
 	var ps []pair
 	for name, v, ok := old.member(); ok; name, v, ok = old.member() {

@@ -1,8 +1,8 @@
 // Package item has the types of a table's items: an Image in a record, its Values, and their paths, patterns and keys.
 //
-// Images and values are ranges of immutable bytes: most getters allocate nothing, and all are safe for concurrent use.
-// A decoder makes images with [Indexed]; [Parse] and [ParseValue] read JSON.
+// Images and values are ranges of immutable bytes. So most getters allocate nothing, and all getters are safe for
+// concurrent use. A decoder makes images with [Indexed]; [Parse] and [ParseValue] read JSON.
 //
 // Read value.go and image.go, then path.go, pattern.go and key.go. diff.go compares two images by meaning, with the
-// iterators of differing_pairs.go. comparison.go compares them at the paths that match patterns.
+// iterators of differing_pairs.go. comparison.go compares two images at the paths that match patterns.
 package item

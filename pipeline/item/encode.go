@@ -27,8 +27,8 @@ func (v Value) AppendDynamoDBJSON(dst []byte) []byte {
 }
 
 // AppendJSON appends v as plain JSON: an N as a JSON number with all its digits and no exponent, a B as base64, sets as
-// arrays, NULL as null. Members keep the order of the page. An absent value is null. AppendJSON may overwrite the bytes
-// between the end of the result and its capacity.
+// arrays, NULL as null. Members keep the order of the page. An absent value is null. AppendJSON may overwrite bytes
+// after the end of the result, up to the capacity of dst.
 func (v Value) AppendJSON(dst []byte) []byte {
 	var w plainWriter
 	return w.document(dst, v)
@@ -50,7 +50,8 @@ func (v Value) String() string {
 	return string(v.AppendDynamoDBJSON(nil))
 }
 
-// AppendDynamoDBJSON appends the item as compact DynamoDB JSON: {"PK":{"S":"x"}}; null if there is no image.
+// AppendDynamoDBJSON appends the item as compact DynamoDB JSON: {"PK":{"S":"x"}}. It appends null if the image does not
+// exist.
 func (m Image) AppendDynamoDBJSON(dst []byte) []byte {
 	if !m.Exists() {
 		return append(dst, "null"...)
@@ -58,7 +59,8 @@ func (m Image) AppendDynamoDBJSON(dst []byte) []byte {
 	return appendItem(dst, m.Value(), Value.AppendDynamoDBJSON)
 }
 
-// AppendJSON appends the item as plain JSON: {"PK":"x"}; null if there is no image. See [Value.AppendJSON].
+// AppendJSON appends the item as plain JSON: {"PK":"x"}. It appends null if the image does not exist. See
+// [Value.AppendJSON].
 func (m Image) AppendJSON(dst []byte) []byte { return m.appendPlain(dst, false) }
 
 // AppendJSONForDoubles appends the item as plain JSON for readers that store decimals as doubles. See

@@ -6,17 +6,18 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// plainWriter appends plain JSON in one pass over DynamoDB JSON. It copies strings with their escapes.
+// plainWriter appends plain JSON in one pass over DynamoDB JSON. It copies strings as they are written, with their
+// escapes.
 type plainWriter struct {
 	b          []byte // DynamoDB JSON
-	forDoubles bool   // write a decimal as a string if a double would lose digits of it
+	forDoubles bool   // write a decimal as a JSON string if a double would lose digits
 }
 
 // doubleDigits is the number of significant digits that every double keeps.
 const doubleDigits = 15
 
-// appendContent appends the content that begins at start. kind is the tag of its value. It returns the position after
-// the content.
+// appendContent appends the content that begins at start. The content is the JSON under a type tag, and kind is this
+// tag. appendContent returns the position after the content.
 func (w *plainWriter) appendContent(dst []byte, kind ddbjson.Tag, start int) ([]byte, int) {
 	b := w.b
 	switch kind {
@@ -61,13 +62,13 @@ func (w *plainWriter) appendContent(dst []byte, kind ddbjson.Tag, start int) ([]
 	}
 }
 
-// appendValue appends the value at i, as {"S":"x"}, and returns the position after it.
+// appendValue appends the value at i, such as {"S":"x"}, and returns the position after the value.
 func (w *plainWriter) appendValue(dst []byte, i int) ([]byte, int) {
 	kind, start := ddbjson.TagAt(w.b, i)
 	return w.appendTagged(dst, kind, start)
 }
 
-// appendTagged appends a value whose tag and start of content were read, as [ddbjson.TagAt] returns them.
+// appendTagged appends a value whose tag the caller has read: kind and start are the results of [ddbjson.TagAt].
 func (w *plainWriter) appendTagged(dst []byte, kind ddbjson.Tag, start int) ([]byte, int) {
 	if kind == ddbjson.NoTag {
 		return append(dst, "{}"...), start
@@ -99,7 +100,7 @@ func (w *plainWriter) number(dst []byte, from, to int) []byte {
 	return d.Append(dst)
 }
 
-// item appends an image. It finds the attributes by the index of the image.
+// item appends an image. It finds the attributes with the index of the image.
 func (w *plainWriter) item(dst []byte, m Image) []byte {
 	dst = append(dst, '{')
 	attrs := m.Index()
@@ -139,7 +140,8 @@ func (w *plainWriter) document(dst []byte, v Value) []byte {
 }
 
 // appendPiece does the same as append(dst, b[from:to]...), but faster for short pieces. If 32 bytes can be read from b
-// and written to dst, it copies 32 bytes without a call. The next piece then overwrites the bytes that are too many.
+// and written to dst, it always copies 32 bytes, because that takes no call. The next piece overwrites the surplus
+// bytes.
 func appendPiece(dst, b []byte, from, to int) []byte {
 	const size = 32
 	n := len(dst)

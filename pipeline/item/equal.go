@@ -10,8 +10,8 @@ import (
 )
 
 // Equal reports whether two values are equal by meaning. Values of different kinds are not equal. Maps are compared by
-// name, lists in order, sets without order, numbers by value (1, 1.0 and 1e0 are equal), texts and binaries without
-// their escapes. Two absent values are equal.
+// name, lists in order, and sets without order. Numbers are compared by value: 1, 1.0 and 1e0 are equal. Texts and
+// binaries are compared without their escapes. Two absent values are equal.
 func (v Value) Equal(w Value) bool {
 	if v.kind != w.kind {
 		return false
@@ -30,7 +30,7 @@ func (v Value) Equal(w Value) bool {
 		return equalElements(walk(v.raw), walk(w.raw), KindL)
 	case KindSS, KindNS, KindBS:
 		return equalSets(v, w)
-	default: // a BOOL with different bytes has a different value
+	default: // BOOLs with different bytes have different values
 		return v.kind == KindNULL || v.kind == Absent
 	}
 }
@@ -81,8 +81,8 @@ func appendMembers(ms []namedValue, w walker) []namedValue {
 // fewMembers is the number of members that are sorted without allocation.
 const fewMembers = 16
 
-// skipEqual moves the walkers of two maps past the members before the first different byte. It passes a member only if
-// the byte after it is equal, too. Otherwise one walker could stop at white space.
+// skipEqual moves the walkers of two maps past the members before the first different byte. A walker passes a member
+// only if the byte after the member is equal, too. Otherwise one walker could stop at white space.
 func skipEqual(x, y *walker) {
 	end := x.i + simd.EqualPrefix(x.b[x.i:], y.b[y.i:])
 	for i := x.i; i < end && x.b[i] == '"'; {
@@ -93,7 +93,8 @@ func skipEqual(x, y *walker) {
 	}
 }
 
-// equalMaps compares members in the order of the page. From the first different name on, it sorts the members first.
+// equalMaps compares two maps, member by member in the order of the page. At the first different name, it sorts the
+// remaining members of both maps by name and compares them in that order.
 func equalMaps(x, y walker) bool {
 	for {
 		skipEqual(&x, &y)
@@ -122,7 +123,7 @@ func equalMaps(x, y walker) bool {
 	return slices.EqualFunc(a, b, func(x, y namedValue) bool { return x.name == y.name && x.value.Equal(y.value) })
 }
 
-// equalElements compares two lists. It also compares two sets, in the order of the page.
+// equalElements compares two lists, or two sets in the order of the page. kind is the kind of both.
 func equalElements(x, y walker, kind Kind) bool {
 	for {
 		v, ok := x.element(kind)
@@ -136,8 +137,8 @@ func equalElements(x, y walker, kind Kind) bool {
 	}
 }
 
-// equalSets compares two sets in the order of the page. If they differ, it compares them sorted: members are distinct,
-// so equal sets are then equal lists.
+// equalSets compares two sets in the order of the page. If this fails, it compares the sorted members. The members of a
+// set are distinct, so two sets are equal if their sorted members are equal.
 func equalSets(v, w Value) bool {
 	n := v.Len()
 	if n != w.Len() {

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// AppendEscaped appends text in percent-encoding: all bytes except A-Z a-z 0-9 _ . - become % and two upper-case hex
+// AppendEscaped appends text in percent-encoding. All bytes except A-Z a-z 0-9 _ . - become % and two upper-case hex
 // digits. Canonical keys, the template function esc and object keys use this encoding. [Unescape] decodes it.
 func AppendEscaped[T string | []byte](dst []byte, text T) []byte {
 	for start := 0; ; {
@@ -27,7 +27,7 @@ func AppendEscaped[T string | []byte](dst []byte, text T) []byte {
 	}
 }
 
-// needsNoEscape reports whether b is its own encoding.
+// needsNoEscape reports whether AppendEscaped leaves b as it is.
 func needsNoEscape(b byte) bool { return plainBytes[b] }
 
 // plainBytes has true for each byte that needs no escape.
@@ -38,8 +38,8 @@ var plainBytes = func() (set [256]bool) {
 	return set
 }()
 
-// Unescape decodes text that [AppendEscaped] wrote. It also accepts escapes of bytes that need none, such as %2E for a
-// dot in object keys. The error names the position of the first invalid byte, 0-based.
+// Unescape decodes text that [AppendEscaped] wrote. It also accepts the escape of a byte that needs no escape, such as
+// %2E for a dot in object keys. The error names the position of the first invalid byte, 0-based.
 func Unescape(s string) (string, error) {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r > 0x7f || !needsNoEscape(byte(r)) }) {
 		return s, nil

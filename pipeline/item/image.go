@@ -12,20 +12,20 @@ import (
 // Image is the state of an item in one record. The zero Image means that the record has no such image: Exists returns
 // false. An image without attributes exists and is empty. Images are immutable and safe for concurrent use. Getters
 // allocate only for names with escapes.
-type Image struct { // pointers and 32-bit lengths instead of slices: a Change has three images
+type Image struct { // pointers and 32-bit lengths take less memory than slices, and a Change has three images
 	doc   *byte         // first byte of the JSON object; nil if there is no image
 	first *ddbjson.Attr // first entry of the index
 	size  uint32        // bytes of the JSON object
 	n     uint32        // entries of the index
 }
 
-// Indexed returns the image with the JSON object doc and its index, which a [ddbjson.Scanner] made. The image keeps
-// both. Indexed is for decoders; [Parse] reads JSON.
+// Indexed returns the image with the JSON object doc. attrs is the index of doc, made by a [ddbjson.Scanner]. The image
+// keeps both slices. Indexed is for decoders; other packages call [Parse].
 func Indexed(doc []byte, attrs []ddbjson.Attr) Image {
 	return Image{doc: unsafe.SliceData(doc), first: unsafe.SliceData(attrs), size: uint32(len(doc)), n: uint32(len(attrs))}
 }
 
-// Bytes is the item's JSON object, nil if there is no image. The caller must not change it.
+// Bytes is the item's JSON object, or nil if there is no image. The caller must not change it.
 func (m *Image) Bytes() []byte { return unsafe.Slice(m.doc, m.size) }
 
 // ValueAt is the value of attribute i, in the order of the page.
@@ -48,7 +48,7 @@ func (m Image) Get(name string) (Value, bool) {
 	if name == "" {
 		return m.find(name)
 	}
-	// Most names of one length differ in their first byte. Comparing that byte takes no call.
+	// Two names of the same length mostly differ in their first byte, and comparing this byte takes no call.
 	doc, attrs := m.Bytes(), m.Index()
 	for i, a := range attrs {
 		if !a.Plain() {
@@ -64,8 +64,8 @@ func (m Image) Get(name string) (Value, bool) {
 	return Value{}, false
 }
 
-// find does the same as Get. It also finds names that are empty or have escapes, and attributes that are
-// [ddbjson.Attr.Far].
+// find does the same as Get. It also finds names that are empty or have escapes, and attributes for which
+// [ddbjson.Attr.Far] is true.
 func (m *Image) find(name string) (Value, bool) {
 	doc, attrs := m.Bytes(), m.Index()
 	for i, a := range attrs {
@@ -76,8 +76,8 @@ func (m *Image) find(name string) (Value, bool) {
 	return Value{}, false
 }
 
-// Lookup returns the value at a path, such as Address.Lines[0]["a-b"]. It returns false if there is none, or if the
-// path is invalid; see [ParsePath].
+// Lookup returns the value at a path, such as Address.Lines[0]["a-b"]. It returns false if there is no value, or if the
+// path is invalid. See [ParsePath] for the syntax.
 func (m Image) Lookup(path string) (Value, bool) {
 	seg, rest, problem := cutSegment(path, true, false)
 	if problem != "" || seg.Index >= 0 {
@@ -125,7 +125,7 @@ func (m Image) Value() Value {
 }
 
 // Parse reads an item in DynamoDB JSON: {"PK":{"S":"x"},...}. The image keeps b, which the caller must not change. The
-// error has the offset and the path, and no data.
+// error names the offset and the path, and holds no data.
 func Parse(b []byte) (Image, error) {
 	s := ddbjson.Scanner{Input: b}
 	start := s.SkipSpace(0)

@@ -11,10 +11,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// Key is the canonical key of an item: its key attributes sorted by name, joined by ','. An S is percent-encoded
-// ([AppendEscaped]), an N is '+' and the canonical decimal, a B is '=' and base64url without padding. If a pipeline
-// reads several tables, the key starts with the table's name (percent-encoded) and '!'. Different items have different
-// keys, and [Key.Decode] decodes a key. Lanes, document ids, templates, event ids and archive names use keys.
+// Key is the canonical key of an item: the values of its key attributes, sorted by the attributes' names and joined by
+// ','. An S is percent-encoded ([AppendEscaped]), an N is '+' and the canonical decimal, a B is '=' and base64url
+// without padding. If a pipeline reads several tables, the key starts with the table's name (percent-encoded) and '!'.
+// Different items have different keys, and [Key.Decode] decodes a key. Lanes, document ids, templates, event ids and
+// archive names use keys.
 type Key string
 
 // The errors of key attributes.
@@ -25,15 +26,15 @@ var (
 	errKeyEmpty = errs.New("a key attribute is empty")
 )
 
-// MakeKey returns the canonical key of the key attributes in keys. There must be one or two, of kind S, N or B, and not
-// empty. The key starts with table unless table is "".
+// MakeKey returns the canonical key of the key attributes in keys. keys must have one or two attributes of kind S, N or
+// B, and none may be empty. The key starts with table unless table is "".
 func MakeKey(table string, keys Image) (Key, error) {
 	b, _, err := AppendKey(nil, table, keys)
 	return Key(b), err
 }
 
-// AppendKey appends the key that [MakeKey] returns. With an error it also returns the index of the invalid attribute,
-// or -1.
+// AppendKey appends the key that [MakeKey] returns. With an error, it also returns the index of the invalid attribute
+// in keys, or -1 if keys has no attributes.
 func AppendKey(dst []byte, table string, keys Image) ([]byte, int, error) {
 	if table != "" {
 		dst = append(AppendEscaped(dst, table), '!')
@@ -92,8 +93,8 @@ func AppendKeyValue(dst []byte, v Value) ([]byte, error) {
 	return nil, errKeyKind
 }
 
-// Decode returns the table ("" if the key has none) and the values, sorted by the names of their attributes. It returns
-// an error if the key cannot come from [MakeKey].
+// Decode returns the table and the values of a key. table is "" if the key names no table. The values are sorted by the
+// names of their attributes. Decode returns an error if [MakeKey] cannot have made the key.
 func (k Key) Decode() (table string, values []Value, err error) {
 	rest := string(k)
 	if prefix, afterTable, ok := strings.Cut(rest, "!"); ok {
@@ -140,7 +141,8 @@ func decodeKeyValue(part string) (Value, error) {
 	return StringValue(text), err
 }
 
-// decodeEscaped decodes escaped text. It rejects escapes of bytes that need none, because each item has only one key.
+// decodeEscaped decodes escaped text. It rejects the escape of a byte that needs no escape, because each item has
+// exactly one key.
 func decodeEscaped(s string) (string, error) {
 	text, err := Unescape(s)
 	if err == nil && (text == "" || string(AppendEscaped(nil, text)) != s) {

@@ -1,14 +1,14 @@
 package item
 
-// isCanonical reports whether text is the canonical text of a number, which [decimal.Decimal.Append] writes. DynamoDB
-// writes canonical texts. Two different canonical texts are different numbers.
+// isCanonical reports whether text is the canonical text of a number, as [decimal.Decimal.Append] writes it. DynamoDB
+// writes canonical texts, too. Two different canonical texts are different numbers.
 func isCanonical(text []byte) bool {
 	ok, _, _ := measure(text)
 	return ok
 }
 
-// measure reports whether the text of a checked N is canonical. If so, digits is the number of its digits, and fraction
-// the number of digits after the point.
+// measure reports whether the text of a checked N is canonical. If it is, digits is the number of all its digits, and
+// fraction the number of its digits after the point. If it is not, both are 0.
 func measure(text []byte) (canonical bool, digits, fraction int) {
 	i := 0
 	if i < len(text) && text[i] == '-' {

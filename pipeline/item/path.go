@@ -53,7 +53,7 @@ func (p Path) Root() string {
 // Segments returns the segments of the path, without wildcards.
 func (p Path) Segments() []Segment { return p.segs }
 
-// step returns the member or element of v.
+// step returns the member or element of v that seg names, or false if v has none.
 func (v Value) step(seg Segment) (Value, bool) {
 	if seg.Index >= 0 {
 		return v.Index(seg.Index)
@@ -61,8 +61,9 @@ func (v Value) step(seg Segment) (Value, bool) {
 	return v.Get(seg.Name)
 }
 
-// lookup returns the value at a path below v. first means that path starts there; else it is the rest of a path. It
-// stops at a segment without a value, so it does not find errors after that segment.
+// lookup returns the value at a path below v. first means that path is a whole path; otherwise it is the rest of a
+// path, after its first segments. lookup stops at a segment without a value, so it does not find errors after this
+// segment.
 func (v Value) lookup(path string, first bool) (_ Value, ok bool) {
 	for ok = true; ok && (first || path != ""); first = false {
 		seg, rest, problem := cutSegment(path, first, false)
@@ -75,7 +76,7 @@ func (v Value) lookup(path string, first bool) (_ Value, ok bool) {
 	return v, ok
 }
 
-// Names returns the names of the segments, or false if one of them is an element of a list.
+// Names returns the names of the segments, or false if a segment is the index of a list.
 func (p Path) Names() ([]string, bool) {
 	names := make([]string, 0, len(p.segs))
 	for _, s := range p.segs {
@@ -97,7 +98,7 @@ func CutItem(text string) (path string, ok bool) {
 	return strings.TrimPrefix(rest, "."), true
 }
 
-// PathText returns the text of a path of names; [ParsePath] parses it.
+// PathText returns the text of the path with these names. [ParsePath] parses this text.
 func PathText(names []string) string {
 	var path []byte
 	for _, name := range names {

@@ -8,7 +8,7 @@ import (
 )
 
 // parseSegments reads a path, or a pattern if wild is set. problem describes an error; it is "" if there is none.
-// column is the place of the error, 1-based: the number of the segment in a path, or of the byte in a pattern.
+// column is the 1-based position of the error, in bytes. In a path, it is the first byte of the segment with the error.
 func parseSegments(s string, wild bool) (segs []Segment, column int, problem string) {
 	for rest := s; ; {
 		column = len(s) - len(rest) + 1
@@ -32,7 +32,7 @@ func parseSegments(s string, wild bool) (segs []Segment, column int, problem str
 }
 
 // cutSegment cuts the first segment off a path, or off a pattern if wild is set. first means that s is the beginning of
-// the path. problem describes an error; it is "" if there is none. With an error, rest begins at the byte with the
+// the path. problem describes an error; it is "" if there is none. With an error, rest starts at the byte with the
 // error.
 func cutSegment(s string, first, wild bool) (seg Segment, rest, problem string) {
 	switch {
@@ -66,7 +66,7 @@ func cutName(s string, wild bool) (seg Segment, rest, problem string) {
 	return Segment{}, s, `want a name; write one that is no identifier as ["first-name"]`
 }
 
-// cutBracket is cutSegment after an opening bracket.
+// cutBracket does the same as cutSegment, for the text after an opening bracket.
 func cutBracket(s string, wild bool) (seg Segment, rest, problem string) {
 	n := 0
 	for n < len(s) && '0' <= s[n] && s[n] <= '9' {

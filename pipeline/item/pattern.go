@@ -27,7 +27,7 @@ type Pattern struct {
 type Segment struct {
 	Wild  Wildcard
 	Name  string
-	Index int // index of an element; -1 if the segment is a name
+	Index int // index of an element; -1 if the segment is a name; unused with a wildcard
 }
 
 // Wildcard is the kind of a [Segment] that is not a name or an index.
@@ -39,7 +39,7 @@ const (
 	AnyMember             // .*
 	AnyElement            // [*]
 	wholeSubtree          // .**
-	allInside             // not written: each path that differs, as far inside as both values are maps or lists
+	allInside             // has no text: all differing paths, as deep as both values are maps or lists
 )
 
 // IsElement reports whether the segment matches elements of lists.
@@ -47,7 +47,7 @@ func (s Segment) IsElement() bool {
 	return s.Wild == AnyElement || s.Wild == NoWildcard && s.Index >= 0
 }
 
-// AppendTo appends the segment to the text of a path. It must be no wildcard.
+// AppendTo appends the segment to the text of a path. s must not be a wildcard.
 func (s Segment) AppendTo(path []byte) []byte {
 	if s.Index >= 0 {
 		return ddbjson.AppendElement(path, s.Index)

@@ -1,7 +1,7 @@
 package item
 
-// Shard returns the shard of a text, from 0 to shards-1: the 64-bit FNV-1a hash of its bytes, modulo shards. Stored
-// keys contain the result, so it never changes.
+// Shard returns the shard of a text, a number from 0 to shards-1. It is the 64-bit FNV-1a hash of the text's bytes,
+// modulo shards. Stored keys contain the shard, so the function never changes.
 func Shard(text string, shards int) int {
 	const (
 		offset = 14695981039346656037

@@ -48,15 +48,15 @@ type Value struct {
 	kind Kind
 }
 
-// RawValue returns the value with the checked bytes raw, in the form that [Value.Raw] returns. It keeps raw. For other
-// input, use [ParseValue], [StringValue] and similar functions.
+// RawValue returns the value with the checked bytes raw, in the form that [Value.Raw] returns. It keeps raw. If raw was
+// not checked, use [ParseValue], [StringValue] and similar functions instead.
 func RawValue(kind Kind, raw []byte) Value { return Value{raw: raw, kind: kind} }
 
 // Raw returns the bytes of v in the page. For an S, an N or a B they are the bytes between the quotes, with escapes.
 // For any other kind they are the JSON under the type tag. The caller must not change them.
 func (v Value) Raw() []byte { return v.raw }
 
-// Kind is the type of v, Absent for the zero Value.
+// Kind is the type of v. It is Absent for the zero Value.
 func (v Value) Kind() Kind { return v.kind }
 
 // Exists reports whether there is a value. A NULL exists.
@@ -104,7 +104,7 @@ func (v Value) Bool() (value, ok bool) {
 	return v.kind == KindBOOL && v.raw[0] == 't', v.kind == KindBOOL
 }
 
-// Bytes returns the bytes of a B in new memory; they may be empty. It returns false for any other kind.
+// Bytes returns the bytes of a B, which may be empty, in new memory. It returns false for any other kind.
 func (v Value) Bytes() ([]byte, bool) {
 	if v.kind != KindB {
 		return nil, false
@@ -169,8 +169,8 @@ func (v Value) Index(i int) (Value, bool) {
 	return found, found.Exists()
 }
 
-// Lookup returns the value at a path below v, such as Lines[0].sku or [0].sku. It returns false if there is none, or if
-// the path is invalid; see [ParsePath].
+// Lookup returns the value at a path below v, such as Lines[0].sku or [0].sku. It returns false if there is no value,
+// or if the path is invalid. See [ParsePath] for the syntax.
 func (v Value) Lookup(path string) (Value, bool) { return v.lookup(path, true) }
 
 // Members iterates over the members of an M, in the order of the page. Any other kind has none.
@@ -198,8 +198,8 @@ func (v Value) Elements() iter.Seq2[int, Value] {
 // isList reports whether v is an L or a set.
 func (v Value) isList() bool { return v.kind == KindL || v.kind >= KindSS }
 
-// ParseValue reads and checks one DynamoDB JSON value, as {"S":"x"}. The value keeps b, which the caller must not
-// change. The error has the offset and the path, and no data.
+// ParseValue reads and checks one DynamoDB JSON value, such as {"S":"x"}. The value keeps b, which the caller must not
+// change. The error names the offset and the path, and holds no data.
 func ParseValue(b []byte) (Value, error) {
 	s := ddbjson.Scanner{Input: b}
 	i := s.SkipSpace(0)

@@ -2,7 +2,7 @@ package item
 
 import "github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 
-// valueOf returns the value of attribute i; attrs is the whole index of the item doc.
+// valueOf returns the value of attribute i of the item doc. attrs is the whole index of doc.
 func valueOf(doc []byte, attrs []ddbjson.Attr, i int) Value {
 	a := attrs[i]
 	from, to := a.NameStart()+a.NameLen()+a.Gap(), len(doc)
@@ -16,7 +16,7 @@ func valueOf(doc []byte, attrs []ddbjson.Attr, i int) Value {
 	return Value{raw: doc[from:to:to], kind: Kind(a.Tag())}
 }
 
-// readValue reads the value at i, as {"S":"x"}, and returns the position after it.
+// readValue reads the value at i, such as {"S":"x"}. It returns the value and the position after it.
 func readValue(b []byte, i int) (Value, int) {
 	tag, from := ddbjson.TagAt(b, i)
 	if tag == ddbjson.NoTag {
@@ -32,7 +32,8 @@ func readValue(b []byte, i int) (Value, int) {
 
 var emptyMap = []byte("{}")
 
-// eachMember calls yield for each member of a map, with its name as written, until yield returns false.
+// eachMember calls yield for each member of a map until yield returns false. name is the member's name as it is
+// written, with escapes.
 func eachMember(b []byte, yield func(name []byte, v Value) bool) {
 	for w := walk(b); ; {
 		name, v, ok := w.member()
@@ -60,7 +61,7 @@ type walker struct {
 
 func walk(b []byte) walker { return walker{b, ddbjson.FirstInside(b, 0)} }
 
-// member returns the next member of a map with its name as written, or false after the last.
+// member returns the next member of a map, or false after the last one. name is as it is written, with escapes.
 func (w *walker) member() (name []byte, v Value, ok bool) {
 	if w.b[w.i] == '}' {
 		return nil, Value{}, false
