@@ -10,9 +10,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Change returns c with the hidden parts of its images masked, and with masked copies of what is built from them: the
-// canonical key if a key attribute is hidden, and Raw, a record of the masked images and the other fields of c. Raw
-// decodes to the masked change. If nothing of c is hidden, Change returns c.
+// Change returns a copy of c with the hidden parts of its images masked. The key and Raw are made from the images, so
+// the copy has new ones. Its key is built from the masked attributes if a key attribute is hidden. Its Raw is a record
+// that decodes to the masked change. If nothing in the images of c is hidden, Change returns c.
 func (m *Mask) Change(c *record.Change) *record.Change {
 	if m == nil || !m.hidesIn(c.Keys) && !m.hidesIn(c.Old) && !m.hidesIn(c.New) {
 		return c
@@ -31,7 +31,7 @@ func (m *Mask) Key(c *record.Change) item.Key {
 		return c.Key
 	}
 	key, err := item.MakeKey("", m.Image(c.Keys))
-	if err != nil { // c was not decoded, so its Keys need not be those of an item
+	if err != nil { // c was not decoded, so its Keys may be invalid
 		return item.Key(m.Text(string(c.Key)))
 	}
 	if table, _, ok := strings.Cut(string(c.Key), "!"); ok {
@@ -40,7 +40,7 @@ func (m *Mask) Key(c *record.Change) item.Key {
 	return key
 }
 
-// HiddenKey returns the name of a hidden key attribute of c, or false if none is hidden.
+// HiddenKey returns the name of a key attribute of c that is hidden, or false if no key attribute is hidden.
 func (m *Mask) HiddenKey(c *record.Change) (attribute string, ok bool) {
 	if m == nil {
 		return "", false
@@ -53,8 +53,8 @@ func (m *Mask) HiddenKey(c *record.Change) (attribute string, ok bool) {
 	return "", false
 }
 
-// Explanation returns x with its change, differences and events masked. It does not mask the plans of the sinks: those
-// sinks must have a mask of their own.
+// Explanation returns x with its change, differences and events masked. It does not mask the plans of the sinks. To
+// mask a plan, give its sink a mask.
 func (m *Mask) Explanation(x pipeline.Explanation) pipeline.Explanation {
 	d := m.Delivery(&pipeline.Delivery{Change: x.Change, Events: x.Events})
 	if d.Change == x.Change {
@@ -67,8 +67,9 @@ func (m *Mask) Explanation(x pipeline.Explanation) pipeline.Explanation {
 	return x
 }
 
-// Delivery returns d with its change and its events masked. If a key attribute is hidden, the events have other ids,
-// built from the masked key. They are as stable, and nobody can test guesses of the key against them.
+// Delivery returns d with its change and its events masked. If a key attribute is hidden, the ids of the events are
+// built from the masked key. Such an id is as stable as the unmasked id, but nobody can use it to test a guess of the
+// key.
 func (m *Mask) Delivery(d *pipeline.Delivery) pipeline.Delivery {
 	masked := *d
 	masked.Change = m.Change(d.Change)
@@ -78,7 +79,7 @@ func (m *Mask) Delivery(d *pipeline.Delivery) pipeline.Delivery {
 	return masked
 }
 
-// events returns masked copies of es, the events of c. The copies refer to masked.
+// events returns masked copies of es, the events of c. The Change of each copy is masked.
 func (m *Mask) events(es []pipeline.Event, c, masked *record.Change) []pipeline.Event {
 	es = slices.Clone(es)
 	for i := range es {
@@ -89,8 +90,8 @@ func (m *Mask) events(es []pipeline.Event, c, masked *record.Change) []pipeline.
 	return es
 }
 
-// event masks the values of e, which is an event of c. If the path of e continues inside a hidden value, it cuts the
-// path, because the names inside are hidden, too.
+// event masks the values of e, which is an event of c. If the path of e continues inside a hidden value, event cuts the
+// path after this value, because the names inside the value are hidden, too.
 func (m *Mask) event(e *pipeline.Event, c *record.Change) {
 	p, err := item.ParsePath(e.Path)
 	if err != nil {
@@ -104,8 +105,8 @@ func (m *Mask) event(e *pipeline.Event, c *record.Change) {
 	}
 }
 
-// eventValue masks a value without a path. An image of c, as events of the pattern ** have it, becomes the masked
-// image; any other value is masked completely.
+// eventValue masks the value of an event without a path. An event of the pattern ** has a whole image of c as value,
+// and this value becomes the masked image. Any other value is masked completely.
 func (m *Mask) eventValue(v item.Value, c *record.Change) item.Value {
 	for _, image := range []item.Image{c.Old, c.New} {
 		if v.Kind() == item.KindM && image.Exists() && sameBytes(v.Raw(), image.Bytes()) {

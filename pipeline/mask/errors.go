@@ -6,9 +6,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// RecordError returns e as people may see it: with the key masked if a key attribute is hidden, with the path cut at a
-// hidden value, since the names inside are hidden too, and without the record, whose hidden parts are unknown. Without
-// a mask it returns e.
+// RecordError returns a copy of e that people may see. The copy has no Raw, because the hidden parts of an undecodable
+// record are unknown. Its key is masked if a key attribute is hidden. Its path ends at the first hidden value, because
+// the names inside this value are hidden, too. A nil mask returns e.
 func (m *Mask) RecordError(e *record.RecordError) *record.RecordError {
 	if m == nil {
 		return e
@@ -26,8 +26,8 @@ func (m *Mask) RecordError(e *record.RecordError) *record.RecordError {
 	return &masked
 }
 
-// cutPath returns the part of a path up to the first hidden value. It returns false if the path reaches no hidden
-// value.
+// cutPath returns the part of a path up to the first hidden value, including this value. It returns false if no value
+// on the path is hidden.
 func (m *Mask) cutPath(p item.Path) (shown string, ok bool) {
 	s := m.root
 	var b []byte

@@ -14,15 +14,17 @@ import (
 
 // Mask hides attributes of items from people, and from sinks that must not have them.
 //
-// A pattern hides each value that it matches, with all values inside it: Address hides what Address.** does. A hidden
-// value becomes one text, an S of "masked-" and 12 hex digits of an HMAC-SHA256 over its kind and its canonical value.
-// So its type, its size and the names inside a map are hidden too. Values that are equal by meaning
-// ([item.Value.Equal]) have the same text under one key; two different values share a text by chance once in 2^48.
+// A pattern hides each value that it matches, with all values inside it. So the patterns Address and Address.** hide
+// the same. A hidden value becomes one text, its masked text: an S of "masked-" and 12 hex digits of an HMAC-SHA256
+// over the kind and the canonical value. So the type of the value, its size and the names inside a map are hidden, too.
+// With the same secret, values that are equal by meaning ([item.Value.Equal]) have the same masked text. Two different
+// values have the same masked text with a probability of 1 in 2^48.
 //
-// The members of a set have no paths: a pattern for list elements (Tags[*], Tags[0]) hides a whole set.
+// The members of a set have no paths. So a pattern for the elements of a list (Tags[*], Tags[0]) hides a set as a
+// whole.
 //
-// A nil *Mask hides nothing. A Mask is safe for concurrent use and never changes its arguments. If nothing is hidden,
-// it returns its argument and allocates nothing.
+// A nil *Mask hides nothing. A Mask is safe for concurrent use and never changes its arguments. If nothing in an
+// argument is hidden, a method returns the argument and allocates nothing.
 type Mask struct {
 	sensitive []item.Pattern
 	allowed   []item.Pattern
@@ -30,8 +32,8 @@ type Mask struct {
 	macs      *sync.Pool // pool of hash.Hash
 }
 
-// New returns the mask that hides the values that patterns match. key is the secret for the masked texts: with the same
-// key, all processes make the same texts. Without patterns the mask is nil and needs no key.
+// New returns the mask that hides the values that patterns match. key is the secret for the masked texts. With the same
+// key, all processes make the same masked texts. Without patterns, New returns nil and needs no key.
 func New(patterns []item.Pattern, key []byte) (*Mask, error) {
 	patterns = slices.DeleteFunc(slices.Clone(patterns), item.Pattern.IsZero)
 	if len(patterns) == 0 {
@@ -56,8 +58,9 @@ func newMask(sensitive, allowed []item.Pattern, macs *sync.Pool) *Mask {
 	return m
 }
 
-// Except returns m without the values that allowed matches and the values inside them; nil if nothing else is hidden.
-// If a part of a hidden map is allowed, the names of the map's other members are shown.
+// Except returns a mask that hides the same as m, except the values that allowed matches and the values inside them. It
+// returns nil if nothing remains hidden. If allowed matches a part of a hidden map, the mask shows the names of all
+// members of the map.
 func (m *Mask) Except(allowed []item.Pattern) *Mask {
 	if m == nil || len(allowed) == 0 {
 		return m
@@ -81,7 +84,7 @@ func (m *Mask) Patterns() []item.Pattern {
 }
 
 // Hides reports whether m may hide the value at a path or a value inside it. The path may have the wildcards of a
-// pattern: Lines[*].serial. It is true for an invalid path.
+// pattern: Lines[*].serial. Hides returns true for an invalid path.
 func (m *Mask) Hides(path string) bool {
 	if m == nil {
 		return false
@@ -98,8 +101,8 @@ func (m *Mask) Text(s string) string {
 	return m.maskText(item.StringValue(s))
 }
 
-// Value returns v, the value at path or a member of the set there, with its hidden parts masked. If the path is invalid
-// or "", it masks all of v, since v may be anything.
+// Value returns v with its hidden parts masked. v is the value at path, or a member of the set at path. If path is
+// invalid or "", Value masks v as a whole, because v may come from a hidden value.
 func (m *Mask) Value(path string, v item.Value) item.Value {
 	if m == nil || !v.Exists() {
 		return v
@@ -118,7 +121,7 @@ func (m *Mask) ValueAt(p item.Path, v item.Value) (masked item.Value, hidden boo
 		return v, false
 	}
 	if !slices.ContainsFunc(m.root.sensitive, func(pattern []item.Segment) bool { return patternReaches(pattern, p, v) }) {
-		return v, false // for most values, and without allocation
+		return v, false // most values return here, without an allocation
 	}
 	s := m.root
 	for n, seg := range p.Segments() {
@@ -133,7 +136,7 @@ func (m *Mask) ValueAt(p item.Path, v item.Value) (masked item.Value, hidden boo
 // Image returns the item with its hidden parts masked.
 func (m *Mask) Image(item item.Image) item.Image { return m.image(item, false) }
 
-// Without returns the item without its hidden parts. Lists become shorter.
+// Without returns the item without its hidden parts. A list loses its hidden elements and becomes shorter.
 func (m *Mask) Without(item item.Image) item.Image { return m.image(item, true) }
 
 func (m *Mask) image(it item.Image, drop bool) item.Image {
@@ -161,7 +164,7 @@ func (m *Mask) maskValue(v item.Value, s maskState) item.Value {
 	return item.RawValue(item.KindL, w.elements(nil, v, s))
 }
 
-// maskedValue returns the value that replaces all of v.
+// maskedValue returns the value that replaces v as a whole.
 func (m *Mask) maskedValue(v item.Value) item.Value { return item.StringValue(m.maskText(v)) }
 
 // maskText returns the text that replaces v. It needs no escapes in JSON.
@@ -189,7 +192,7 @@ type maskWriter struct {
 	drop bool // leave hidden parts out instead of masking them
 }
 
-// members copies the members of the map v. s is the state at v. If areAttributes is set, v is the item itself.
+// members copies the members of the map v. s is the state at v. If top is set, v is the item itself.
 func (w maskWriter) members(dst []byte, v item.Value, s maskState, top bool) []byte {
 	dst = append(dst, '{')
 	for name, e := range v.Members() {

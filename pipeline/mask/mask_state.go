@@ -5,24 +5,26 @@ import (
 	"slices"
 )
 
-// maskState is the state of the mask's patterns at one path of an item.
+// maskState is the state of a mask at one path of an item. The mask walks from the item to a value, and each step to a
+// member or an element makes a new state.
 type maskState struct {
 	hidden             bool             // the value is hidden, except for its allowed parts
-	sensitive, allowed [][]item.Segment // remaining segments of the patterns that match so far
+	sensitive, allowed [][]item.Segment // remaining segments of the patterns that match the path so far
 }
 
 // isClear reports whether neither the value nor anything inside it is hidden.
 func (s maskState) isClear() bool { return !s.hidden && len(s.sensitive) == 0 }
 
-// member returns the state of a member; top means that it is an attribute of the item.
+// member returns the state at a member. top means that the member is an attribute of the item.
 func (s maskState) member(name string, top bool) maskState {
 	return s.step(item.Segment{Name: name, Index: -1}, top)
 }
 
-// element returns the state of a list element.
+// element returns the state at element i of a list.
 func (s maskState) element(i int) maskState { return s.step(item.Segment{Index: i}, false) }
 
-// step returns the state one step further.
+// step returns the state after a step to a member or an element. top means that the step goes to an attribute of the
+// item.
 func (s maskState) step(to item.Segment, top bool) maskState {
 	if s.isClear() {
 		return maskState{}
@@ -38,8 +40,8 @@ func (s maskState) step(to item.Segment, top bool) maskState {
 	return next
 }
 
-// advance returns the remaining segments of the patterns that match a step; ended reports whether one of them ends with
-// that step.
+// advance returns the patterns that match a step, without the segment of the step. ended reports whether a pattern ends
+// with the step, so that it matches the value after the step.
 func advance(patterns [][]item.Segment, to item.Segment, top bool) (left [][]item.Segment, ended bool) {
 	for _, p := range patterns {
 		switch {
@@ -53,8 +55,8 @@ func advance(patterns [][]item.Segment, to item.Segment, top bool) (left [][]ite
 	return left, ended
 }
 
-// matchesStep reports whether a segment of a pattern matches a step; top means that the step goes to an attribute of
-// the item.
+// matchesStep reports whether the segment p of a pattern matches a step. top means that the step goes to an attribute
+// of the item.
 func matchesStep(p, to item.Segment, top bool) bool {
 	return overlap(p, to) && !(top && p.Wild == item.AnyMember && item.Replicated(to.Name))
 }
@@ -95,12 +97,12 @@ func (s maskState) hidesIn(v item.Value) bool {
 	if a := s.action(v); a != goInside {
 		return a == hide
 	}
-	for name, e := range v.Members() { // none unless v is an M
+	for name, e := range v.Members() { // no members unless v is an M
 		if s.member(name, false).hidesIn(e) {
 			return true
 		}
 	}
-	for i, e := range v.Elements() { // none if v is an M
+	for i, e := range v.Elements() { // no elements if v is an M
 		if s.element(i).hidesIn(e) {
 			return true
 		}
@@ -121,8 +123,8 @@ func (m *Mask) hidesIn(image item.Image) bool {
 	return false
 }
 
-// hidesInAttribute reports whether any part of an attribute is hidden. For most attributes no pattern matches; then it
-// allocates nothing.
+// hidesInAttribute reports whether any part of an attribute is hidden. If no pattern matches, as for most attributes,
+// it allocates nothing.
 func (m *Mask) hidesInAttribute(name string, v item.Value) bool {
 	to := item.Segment{Name: name, Index: -1}
 	for _, p := range m.root.sensitive {
@@ -133,7 +135,8 @@ func (m *Mask) hidesInAttribute(name string, v item.Value) bool {
 	return false
 }
 
-// hasMatch reports whether the rest p of a pattern matches v or a value inside it.
+// hasMatch reports whether a pattern matches v or a value inside v. p has the segments of the pattern after the path of
+// v.
 func hasMatch(p []item.Segment, v item.Value) bool {
 	if len(p) == 0 {
 		return v.Exists()
@@ -164,8 +167,8 @@ func hasMatch(p []item.Segment, v item.Value) bool {
 	}
 }
 
-// patternReaches reports whether the pattern matches the path, a prefix of the path, or a path inside v, the value at
-// the path.
+// patternReaches reports whether the pattern matches the path to, a prefix of to, or a path inside v. v is the value at
+// to.
 func patternReaches(pattern []item.Segment, to item.Path, v item.Value) bool {
 	for n, seg := range to.Segments() {
 		switch {
@@ -179,8 +182,8 @@ func patternReaches(pattern []item.Segment, to item.Path, v item.Value) bool {
 	return n >= len(pattern) || hasMatch(pattern[n:], v)
 }
 
-// mayHide reports whether the mask may hide a value at a path that the pattern asked matches, or a value inside it. An
-// allowed pattern counts only if it includes all these paths.
+// mayHide reports whether the mask may hide a value that the pattern asked matches, or a value inside it. An allowed
+// pattern makes it false only if it includes all paths that asked matches.
 func (s maskState) mayHide(asked []item.Segment) bool {
 	for _, a := range s.allowed {
 		if includes(a, asked) {
@@ -200,7 +203,7 @@ func (s maskState) mayHide(asked []item.Segment) bool {
 	return false
 }
 
-// overlap reports whether some path matches both segments.
+// overlap reports whether some member or element matches both segments.
 func overlap(p, q item.Segment) bool {
 	switch {
 	case p.Wild == item.AnyMember:
@@ -213,7 +216,7 @@ func overlap(p, q item.Segment) bool {
 	return p.Index == q.Index && p.Name == q.Name
 }
 
-// includes reports whether p matches every path that q matches, or a prefix of it.
+// includes reports whether p matches every path that q matches, or a prefix of this path.
 func includes(p, q []item.Segment) bool {
 	if len(p) > len(q) {
 		return false

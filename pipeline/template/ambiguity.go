@@ -30,8 +30,8 @@ const (
 	escapes   = plain + "%"
 )
 
-// alphabet returns the bytes that the placeholder's text can contain. width is the length of the text in bytes if it is
-// constant, else 0.
+// alphabet returns the bytes that the placeholder's text can contain. width is the length of the text in bytes if all
+// texts of the placeholder have the same length, else 0.
 func (h *placeholder) alphabet() (a alphabet, width int) {
 	switch h.source {
 	case fromKey:
@@ -113,7 +113,7 @@ func (h *placeholder) objectAlphabet() (alphabet, int) {
 }
 
 // Ambiguous reports whether two different lists of values could have the same result. This is possible if two
-// placeholders are adjacent, or if both could contain the text between them.
+// placeholders are adjacent, or if the texts of both can contain the literal between them.
 func (t *Template) Ambiguous() bool {
 	from, to := t.ambiguousRange((*placeholder).alphabet)
 	return to-from > 1
@@ -137,8 +137,8 @@ func (t *Template) AmbiguousRawObjectKey() bool {
 
 // ambiguousRange returns the range [from, to) of placeholders whose texts cannot be separated. From the left, a text
 // ends at the next literal if the text cannot contain the literal's first byte. From the right, a text begins after the
-// previous literal if the text cannot contain its last byte. A range of one placeholder can still be separated: its
-// text is the rest.
+// previous literal if the text cannot contain the literal's last byte. The text of a single remaining placeholder can
+// still be separated, because it is the rest of the result.
 func (t *Template) ambiguousRange(alphabet func(*placeholder) (alphabet, int)) (from, to int) {
 	to = len(t.placeholders)
 	for ; from < to; from++ {

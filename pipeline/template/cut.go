@@ -7,8 +7,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// textDeterminesValue reports whether the text of a placeholder determines its value. This is so for an escaped {@key},
-// {@each} or {path}, and for a {path} that is the whole template.
+// textDeterminesValue reports whether two different values of a placeholder always have different texts. It returns
+// true for {@key}, {@each}, {path|esc}, and for a {path} that is the whole template.
 func (t *Template) textDeterminesValue(h *placeholder) bool {
 	switch {
 	case h.optional || h.source > fromKey && h.source != fromIdentity || h.source == fromEach:
@@ -21,8 +21,8 @@ func (t *Template) textDeterminesValue(h *placeholder) bool {
 	}
 }
 
-// BoundNames returns the bound names whose whole text can be cut out of a result. If one of these texts differs, the
-// results differ.
+// BoundNames returns the bound names, names that an entity's key binds, whose whole text can be cut out of a result.
+// Two results differ if the text of one of these names differs.
 func (t *Template) BoundNames() []string {
 	from, to := t.ambiguousRange((*placeholder).alphabet)
 	var names []string
@@ -36,7 +36,7 @@ func (t *Template) BoundNames() []string {
 	return names
 }
 
-// cuttableIndexes returns the indexes of the placeholders that can be cut out of a result.
+// cuttableIndexes returns the indexes of the placeholders whose values can be cut out of a result.
 func (t *Template) cuttableIndexes() []int {
 	from, to := t.ambiguousRange((*placeholder).alphabet)
 	var cuts []int
@@ -63,8 +63,8 @@ func (t *Template) ReadsIdentity() bool {
 	return slices.ContainsFunc(t.placeholders, func(h placeholder) bool { return h.source == fromIdentity })
 }
 
-// EscPaths returns the item paths that can be cut out of a result: paths with |esc whose end is certain, and the path
-// of a template that is exactly one {path}.
+// EscPaths returns the item paths whose values can be cut out of a result. A path with |esc is one of them if the end
+// of its text is certain. The path of a template that is exactly one {path} is one, too.
 func (t *Template) EscPaths() []string {
 	var paths []string
 	for _, i := range t.cuttableIndexes() {
@@ -75,9 +75,9 @@ func (t *Template) EscPaths() []string {
 	return paths
 }
 
-// Cut reverses AppendText for the names of HasKey, HasIdentity and EscPaths. It returns the text of each path,
-// the canonical key as "@key", and the escaped identity as "@each". It returns false if the template cannot have made
-// result.
+// Cut reverses AppendText. It returns the text of each path that EscPaths returns. It also returns the canonical key as
+// "@key" if HasKey is true, and the escaped identity as "@each" if HasIdentity is true. It returns false if the
+// template cannot have made result.
 func (t *Template) Cut(result string) (map[string]string, bool) {
 	texts, ok := t.splitResult(result)
 	if !ok {
@@ -101,8 +101,8 @@ func (t *Template) Cut(result string) (map[string]string, bool) {
 	return cut, true
 }
 
-// splitResult splits a result into the texts of the placeholders. Texts that cannot be separated are
-// empty.
+// splitResult splits a result into the texts of the placeholders. It returns "" for a text that cannot be separated,
+// and false if the template cannot have made result.
 func (t *Template) splitResult(result string) ([]string, bool) {
 	n := len(t.placeholders)
 	texts := make([]string, n)

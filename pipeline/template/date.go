@@ -23,8 +23,8 @@ var errDate = errs.New(
 // minMillis is the smallest number that is read as milliseconds. In seconds it is the year 5138.
 const minMillis = 100_000_000_000
 
-// date replaces a point in time by its text with a Go layout, in a time zone: that of the text, too, if it names none.
-// A nil zone is UTC.
+// date replaces the point in time dst[start:] by its text in a Go layout and a time zone. A time that names no zone is
+// read in this zone, too. A nil zone is UTC.
 func date(dst []byte, start int, layout string, zone *time.Location) ([]byte, error) {
 	zone = cmp.Or(zone, time.UTC)
 	switch {
@@ -44,7 +44,8 @@ func date(dst []byte, start int, layout string, zone *time.Location) ([]byte, er
 	return t.AppendFormat(dst[:start], layout), nil
 }
 
-// parseInstant parses epoch seconds or milliseconds, with a fraction or without, or ISO 8601.
+// parseInstant parses epoch seconds or milliseconds, with or without a fraction, or a time in ISO 8601. It returns
+// false for any other text.
 func parseInstant(text []byte, zone *time.Location) (time.Time, bool) {
 	_, fraction, _, ok := cutNumber(text)
 	if !ok {
@@ -86,8 +87,8 @@ func isBasicDate(text []byte) bool {
 	return err == nil && t.Year() >= 1900 && t.Year() <= 2100
 }
 
-// parseISO parses a date of ISO 8601, with or without a time, and that with or without a zone. A time without a zone is
-// one of zone.
+// parseISO parses a date of ISO 8601. A time may follow the date, and an offset may follow the time. Without an offset,
+// the text is a time in zone.
 func parseISO(text string, zone *time.Location) (time.Time, bool) {
 	p := isoParser{text: text, ok: true}
 	year := p.number(4, 0, 9999)
@@ -123,9 +124,10 @@ func daysIn(year, month int) int {
 	return time.Date(year, time.Month(month+1), 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
-// inZone returns the instant at which the clocks of a zone show what those of UTC show at t. Of two, when clocks are
-// turned back, it is the first. Of none, when they are turned forward, it is the one at which they would show it if
-// they were not.
+// inZone returns the instant at which the clocks of a zone show the date and time that t has in UTC. When clocks are
+// turned back, they show some times twice: inZone then returns the first instant. When clocks are turned forward, they
+// skip some times: inZone then returns the instant that such a time would be without the change. It returns ok
+// unchanged.
 func inZone(t time.Time, zone *time.Location, ok bool) (time.Time, bool) {
 	before, after := offsetAt(t.Add(-day), zone), offsetAt(t.Add(day), zone)
 	for _, offset := range []time.Duration{max(before, after), min(before, after)} {
@@ -145,13 +147,14 @@ func offsetAt(t time.Time, zone *time.Location) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// isoParser parses a text from its start. text is the rest. ok becomes false when a part is missing or wrong.
+// isoParser parses a text from its start. text is the part that is not parsed yet. ok becomes false when a part is
+// missing or wrong.
 type isoParser struct {
 	text string
 	ok   bool
 }
 
-// number parses a number with exactly digits digits, from least to most.
+// number parses a number with exactly digits digits. The number must be from least to most.
 func (p *isoParser) number(digits, least, most int) int {
 	if len(p.text) < digits || !isDigits([]byte(p.text[:digits])) {
 		p.ok = false
@@ -207,8 +210,8 @@ func (p *isoParser) offset() time.Duration {
 	return offset
 }
 
-// hasElement reports whether a layout shows any part of a time. It formats two times that differ in
-// every part.
+// hasElement reports whether a layout shows any part of a time. To find out, it formats two times that differ in every
+// part.
 func hasElement(layout string) bool {
 	a := time.Date(2001, time.February, 3, 4, 5, 6, 123_456_789, time.UTC)
 	b := time.Date(2012, time.November, 26, 19, 48, 57, 987_654_321, time.UTC)
@@ -216,12 +219,13 @@ func hasElement(layout string) bool {
 }
 
 var (
-	// layoutZones and layoutFractions match layout elements whose digits are not elements by themselves.
+	// layoutZones and layoutFractions match layout elements such as -0700 and .000, whose digits alone are not
+	// elements.
 	layoutZones     = regexp.MustCompile(`[Z+-]07(:?00(:?00)?)?`)
 	layoutFractions = regexp.MustCompile(`[.,](0+|9+)([^0-9]|$)`)
 	digitRuns       = regexp.MustCompile(`[0-9]+`)
 
-	// layoutDigits matches a run of digits that consists of layout elements. One digit alone is an element. Beside
+	// layoutDigits matches a run of digits that consists of layout elements. A single digit is an element, but next to
 	// other digits it is a mistake, as in 2026 and 13.
 	layoutDigits = regexp.MustCompile(`^((2006|002|01|02|03|04|05|06|15)+|[1-5])$`)
 )
@@ -229,7 +233,8 @@ var (
 // foreignLetters matches elements of other layout languages, which are plain text in a Go layout.
 var foreignLetters = regexp.MustCompile(`(^|[^A-Za-z])(YYYY|YY|yyyy|yy|MM|DD|dd|HH|hh|mm|ss|SS|SSS)+([^A-Za-z]|$)`)
 
-// strayLetters returns an element of another layout language, as MM in 2006-MM. It returns "" if there is none.
+// strayLetters returns an element of another layout language, such as MM in 2006-MM. It returns "" if the layout has
+// none.
 func strayLetters(layout string) string {
 	if m := foreignLetters.FindStringSubmatch(layout); m != nil {
 		return m[2]
@@ -237,8 +242,8 @@ func strayLetters(layout string) string {
 	return ""
 }
 
-// strayDigits returns digits of a layout that are no layout element, such as those of today's date; "" if there are
-// none.
+// strayDigits returns digits of a layout that are not a layout element, such as the digits of today's date. It returns
+// "" if the layout has none.
 func strayDigits(layout string) string {
 	layout = layoutFractions.ReplaceAllString(layoutZones.ReplaceAllString(layout, " "), " $2")
 	for _, run := range digitRuns.FindAllString(layout, -1) {

@@ -45,8 +45,8 @@ type call struct {
 // hashDigits is the number of hex digits of a SHA-256 that hash keeps: 128 bits.
 const hashDigits = 32
 
-// apply applies the function to the text dst[start:]. An empty text means that the value is missing; only default
-// changes it.
+// apply applies the function to the text dst[start:]. An empty text means that the value is missing. Only default
+// changes an empty text.
 func (c *call) apply(dst []byte, start int) ([]byte, error) {
 	if len(dst) == start {
 		if c.fn == fnDefault {
@@ -84,7 +84,7 @@ func (c *call) apply(dst []byte, start int) ([]byte, error) {
 	}
 }
 
-// changeCase changes the case of text: of ASCII in place, of other text by Unicode's rules.
+// changeCase changes the case of text. It changes ASCII in place, and other text by Unicode's rules.
 func changeCase(dst []byte, start int, upper bool) []byte {
 	from := byte('A')
 	if upper {
@@ -117,8 +117,8 @@ func escape(dst []byte, start int) []byte {
 	return dst[:start+copy(dst[start:], dst[end:])]
 }
 
-// splitPiece replaces text by one of its pieces. index counts from 0, or backwards from -1. A missing
-// piece is empty.
+// splitPiece replaces text by one of its pieces. index counts from 0, or backwards from -1. If there is no such piece,
+// the result is empty.
 func splitPiece(dst []byte, start int, separator string, index int) []byte {
 	text, sep := dst[start:], []byte(separator)
 	if index < 0 {

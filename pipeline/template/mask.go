@@ -8,11 +8,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Functions read real values, and the mask changes only their results. So a template has the same missing values and
-// errors with a mask and without, and results that are equal without a mask are equal with it.
+// Functions read real values, and the mask changes only the results of functions. So a mask changes neither which
+// values are missing nor which values are errors. Two results that are equal without a mask are also equal with a mask.
 
-// mask replaces the text dst[start:] if it comes from a hidden value. A value without functions gets the same masked
-// text as everywhere else.
+// mask replaces the text dst[start:] if it comes from a hidden value. A value without functions becomes the same masked
+// text as in an item that the mask copies.
 func (h *placeholder) mask(dst []byte, start int, s *Scope) []byte {
 	plain := len(h.calls) == 0 || len(h.calls) == 1 && h.calls[0].fn == fnEsc
 	switch {
@@ -42,7 +42,7 @@ func (h *placeholder) readsHidden(s *Scope) bool {
 	case fromKey, fromShard: // a shard reveals something about its key
 		_, hidden := s.Mask.HiddenKey(s.Change)
 		return hidden
-	case fromEntity: // its name reveals the attributes that a condition read
+	case fromEntity: // the entity's name reveals the attributes that its condition read
 		return slices.ContainsFunc(h.entities.Conditions(), func(c entity.Condition) bool { return s.hidesAny(c.Paths()) })
 	case fromBound:
 		return s.hidesAny(h.bound.Attributes())
@@ -50,7 +50,7 @@ func (h *placeholder) readsHidden(s *Scope) bool {
 	return false
 }
 
-// hidesAny reports whether the mask may hide one of the attributes, or a value inside it.
+// hidesAny reports whether the mask may hide one of the attributes, or a value inside one of them.
 func (s *Scope) hidesAny(attributes []string) bool {
 	return slices.ContainsFunc(attributes, func(name string) bool { return s.Mask.Hides(item.PathText([]string{name})) })
 }

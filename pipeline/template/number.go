@@ -9,10 +9,13 @@ import (
 
 const useSortable = "use |sortable, which sorts all numbers"
 
-// pad adds zeros up to a width in characters, so that the texts of numbers sort by value. With a fraction of 0 or more
-// the number is rounded down to so many digits behind the point, which the width includes; -1 takes whole numbers, and
-// other texts. A number that would not sort is an error: a negative one, one that is too long, and a fraction where
-// none is kept.
+// pad adds zeros in front of the text dst[start:] up to a width in characters, so that the texts of numbers sort by
+// value. If fraction is 0 or more, the text must be a number. pad then rounds the number down to fraction digits after
+// the point. The width includes the point and these digits. If fraction is -1, the text is a whole number or any other
+// text.
+//
+// pad returns an error for a number that would not sort: a negative number, a number that is too long, and with a
+// fraction of -1 a number with digits after the point.
 func pad(dst []byte, start, width, fraction int) ([]byte, error) {
 	whole, digits, negative, ok := cutNumber(dst[start:])
 	switch {
@@ -35,8 +38,8 @@ func pad(dst []byte, start, width, fraction int) ([]byte, error) {
 	return insertZeros(dst, start, missing), nil
 }
 
-// cutNumber reports whether text is a number without an exponent, how many digits it has before and behind the point,
-// and whether it is less than 0.
+// cutNumber reports in ok whether text is a number without an exponent. whole and fraction are its numbers of digits
+// before and after the point. negative reports whether it starts with a minus sign.
 func cutNumber(text []byte) (whole, fraction int, negative, ok bool) {
 	text, negative = bytes.CutPrefix(text, []byte("-"))
 	before, behind, point := bytes.Cut(text, []byte("."))
@@ -53,8 +56,8 @@ func isDigits(text []byte) bool {
 	return true
 }
 
-// cutFraction changes the number in dst[start:] to a fraction of fraction digits. It adds zeros, or removes digits.
-// whole and digits are the numbers of digits before and after the point.
+// cutFraction changes the number in dst[start:] so that it has fraction digits after the point. It adds zeros, or
+// removes digits. whole and digits are the numbers of digits before and after the point.
 func cutFraction(dst []byte, start, whole, digits, fraction int) []byte {
 	if digits > fraction {
 		digits, dst = fraction, dst[:start+whole+min(fraction, 1)+fraction]

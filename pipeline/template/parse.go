@@ -18,7 +18,8 @@ type Options struct {
 	Identity bool        // allow {@each}, as in a view with for_each. Default: an error
 	Shard    bool        // allow {@shard}, as in the key of a view. Default: an error
 	Entities *entity.Set // for {@entity}. Default: an error
-	// Scope has the entities of the rule: their bound names can be read, and {item.path} is a path. Default: none
+	// Scope has the entities of the rule. With a Scope, a template can read the names that the keys of these entities
+	// bind, and {item.path} is a path. Default: none
 	Scope *entity.Scope
 }
 
@@ -32,7 +33,7 @@ func Parse(src string, o Options) (*Template, error) {
 	return t, nil
 }
 
-// parser parses src. at is the position of the rest.
+// parser parses src. at is the position of the next byte.
 type parser struct {
 	src     string
 	at      int
@@ -181,7 +182,7 @@ func (p *parser) parseHead(h *placeholder, from, to int) *Error {
 	return p.parsePath(h, from, text)
 }
 
-// atNames are the names after @, in the order of the source constants.
+// atNames are the names after @, in the order of the source constants from fromKey on.
 var atNames = []string{"key", "version", "seq", "time", "op", "table", "shard", "entity", "each"}
 
 // parseAtName parses an @ name.

@@ -2,29 +2,38 @@
 // 'STATUS#{Status}' and '{CreatedAt|date:2006-01-02}#{@key}'.
 //
 //	{Address.City} {Lines[0].sku} {["first-name"]}   the value at a path
-//	{path?}                                          the same, and it may be missing
-//	{path|fn:argument|fn}                            its text after functions
+//	{path?}                                          the same, but the value may be missing
+//	{path|fn:argument|fn}                            the text of the value after functions
 //	{@key} {@version} {@seq} {@time} {@op} {@table}  parts of the change
-//	{@shard}                                         the item's shard, in the partition key of a view with shards
+//	{@shard}                                         number of the item's shard, in the partition key of a view with shards
 //	{@entity}                                        the name of the item's entity, or no text
 //	{each.path} {@each}                              under for_each: a value in the element; the element's escaped identity
 //	{Name} {item.path}                               in a rule with `of`: a name that the keys of its entities bind; a value in the item
 //	{{ }}                                            braces
 //
-// The functions are lower, upper, esc (percent-encoding), hash (32 hex digits of SHA-256),
-// index_name (an injective, legal name of an index), pad:N (zeros up to N characters), pad:N.D (of a number rounded
-// down to D digits behind the point), sortable (a text of any number that sorts by value), date:LAYOUT (a Go layout, in
-// UTC), zone:NAME|date:LAYOUT (in a time zone, which times without one are of, too), after:S and before:S (the text
-// after or before the first S; missing without S), split:S:I (piece I from 0, or from -1 backwards; missing if there is
-// none) and default:S (the text if the value is missing). An argument ends at the next | or }. A backslash escapes |,
-// }, : and itself.
+// These are the functions:
+//
+//	lower, upper           the text in lower case, in upper case
+//	esc                    the text in percent-encoding
+//	hash                   32 hex digits of SHA-256
+//	index_name             a legal name of an index; different texts have different names
+//	pad:N                  the text with zeros in front, up to N characters
+//	pad:N.D                the same for a number, which is rounded down to D digits after the point
+//	sortable               a text of any number; the texts sort as the numbers do
+//	date:LAYOUT            a time in a Go layout, in UTC
+//	zone:NAME|date:LAYOUT  the same in a time zone, in which a time that names no zone is read, too
+//	after:S, before:S      the text after the first S, before the first S; missing without S
+//	split:S:I              piece I between separators S, from 0 on, or from -1 backwards; missing if there is none
+//	default:S              S if the value is missing
+//
+// An argument ends at the next | or }. A backslash escapes |, }, : and itself.
 //
 // A template is compiled once. Its evaluation allocates only the result. Escaping is injective: |esc, {@key}, {@each},
-// index_name and object keys make different texts from different values. [Template.Cut] reads escaped parts from a
+// index_name and object keys make different texts from different values. [Template.Cut] finds the escaped values in a
 // result.
 //
-// Start reading at parse.go and template.go. text.go evaluates placeholders. function.go has their functions.
-// ambiguity.go decides which parts of a result can be separated; cut.go separates them.
+// Start reading at parse.go and template.go. text.go evaluates placeholders. function.go has the functions.
+// ambiguity.go decides which texts of placeholders can be separated in a result, and cut.go separates them.
 package template
 
 import (
@@ -40,7 +49,7 @@ import (
 // Template is a parsed template. It is safe for concurrent use.
 type Template struct {
 	src          string
-	literals     []string // texts around the placeholders: one more than placeholders, some empty
+	literals     []string // texts before, between and after the placeholders; some are empty
 	placeholders []placeholder
 	constant     item.Value // the value of a template without placeholders
 }
@@ -80,9 +89,9 @@ type Scope struct {
 	Change *record.Change // change for {@key} and the other @ names; nil makes them missing
 	Item   item.Image     // item for paths
 	Each   item.Value     // element for {each.path}
-	EachOf string         // pattern of Each, as Lines[*]; required with a Mask
+	EachOf string         // pattern of Each, such as Lines[*]; required with a Mask
 	ID     string         // identity of Each for {@each}, not escaped; "" makes it missing
-	IDOf   string         // pattern of the value that ID comes from; "" if it comes from no value
+	IDOf   string         // pattern of the value that ID comes from; "" if ID does not come from a value
 	Shards int            // number of shards for {@shard}; 0 makes it missing
 	Mask   *mask.Mask     // mask for texts that come from hidden values; nil masks nothing
 }
@@ -103,10 +112,13 @@ func ScopeOf(c *record.Change) Scope {
 // Value evaluates the template. The result of a template that is exactly one {path} has the value's
 // own type; any other result is an S.
 //
-// The result is Absent if a value is missing, NULL, or an empty S or B. missing is then the first required path or
-// @name without a value, or "" if only optional placeholders have no value. Callers treat both cases alike: they do not
-// write a row without its key, and they leave out an attribute. An error is permanent. It means that a type has no
-// text, or that a function cannot read a text. It names the path, but shows no value.
+// A value counts as missing if it is NULL, or an empty S or B. The result is Absent if a required value is missing, or
+// if the text of the result is empty. missing is then the first required path or @name without a value, or "" if only
+// optional values are missing. Callers treat both cases alike: they do not write a row without its key, and they leave
+// out an attribute without a value.
+//
+// An error is permanent. It means that a value has a type without a text form, or that a function cannot read a text.
+// The error names the path, but shows no value.
 func (t *Template) Value(s Scope) (v item.Value, missing string, err error) {
 	if len(t.placeholders) == 0 {
 		return t.constant, "", nil
@@ -128,8 +140,8 @@ func (t *Template) Value(s Scope) (v item.Value, missing string, err error) {
 	return item.StringValue(string(text)), "", nil
 }
 
-// AppendText appends the result of Value as text. If Value returns Absent or an error, AppendText
-// returns dst unchanged.
+// AppendText appends the result of Value as text. If Value returns Absent or an error, AppendText returns dst
+// unchanged. missing and err are as in Value.
 func (t *Template) AppendText(dst []byte, s Scope) (out []byte, missing string, err error) {
 	start := len(dst)
 	for i := range t.placeholders {
@@ -151,15 +163,16 @@ func (t *Template) AppendText(dst []byte, s Scope) (out []byte, missing string, 
 const missingText = "_none"
 
 // AppendObjectKey appends the template as an object key. The text of every placeholder is percent-encoded, except
-// {@key} and placeholders that end in |esc, which are already encoded. A missing value is _none, even if it is
-// optional. The text of a value is never _none, never consists only of dots, and never contains a slash: such text is
-// encoded further, and [item.Unescape] decodes it. It returns the same errors as Value.
+// {@key} and placeholders that end in |esc, which are already encoded. A missing value becomes _none, even if it is
+// optional. The text of a value is never _none, never consists only of dots, and never contains a slash, because
+// AppendObjectKey encodes such text further. [item.Unescape] decodes each text. AppendObjectKey returns the same errors
+// as Value.
 func (t *Template) AppendObjectKey(dst []byte, s Scope) ([]byte, error) {
 	return t.appendObjectKey(dst, s, false)
 }
 
-// AppendRawObjectKey does the same as AppendObjectKey, without the encoding: the text of a value keeps its slashes. The
-// result can be an invalid object key, and two lists of values can have the same result.
+// AppendRawObjectKey does the same as AppendObjectKey, but without the encoding. So the text of a value keeps its
+// slashes. The result can be an invalid object key, and two lists of values can have the same result.
 func (t *Template) AppendRawObjectKey(dst []byte, s Scope) ([]byte, error) {
 	return t.appendObjectKey(dst, s, true)
 }
@@ -189,7 +202,8 @@ func (t *Template) appendObjectKey(dst []byte, s Scope, raw bool) ([]byte, error
 	return append(dst, t.literals[len(t.placeholders)]...), nil
 }
 
-// escapeReserved encodes text with a special meaning: _none, and the folders . and .. (like all texts of dots).
+// escapeReserved encodes text with a special meaning. It encodes _none, and any text that consists only of dots,
+// because . and .. are folders.
 func escapeReserved(dst []byte, start int) []byte {
 	text := dst[start:]
 	if string(text) == missingText {
@@ -212,7 +226,7 @@ func escapeReserved(dst []byte, start int) []byte {
 func (t *Template) String() string { return t.src }
 
 // Paths returns the item paths that the template reads, as written and without ?, in order. For {@entity}, it returns
-// the attributes that conditions of entities read. It does not return {each.path}, bound names and other {@name}.
+// the attributes that conditions of entities read. It returns neither {each.path} nor bound names nor other {@name}.
 func (t *Template) Paths() []string {
 	paths := t.ItemPaths()
 	for _, h := range t.placeholders {
@@ -225,10 +239,11 @@ func (t *Template) Paths() []string {
 	return paths
 }
 
-// ItemPaths returns the item paths that the template names: Paths without the attributes of {@entity}.
+// ItemPaths returns the item paths that the template names. Unlike Paths, it leaves out the attributes of {@entity}.
 func (t *Template) ItemPaths() []string { return t.paths(fromItem) }
 
-// KeyPaths returns the paths of the key attributes that bound names are parts of, in order. A key never changes.
+// KeyPaths returns the paths of the key attributes that contain the bound names of the template, in order. The key of
+// an item never changes.
 func (t *Template) KeyPaths() []string {
 	var paths []string
 	for _, h := range t.placeholders {
@@ -280,8 +295,8 @@ func (t *Template) Prefix() (text string, fixed bool) {
 	return t.literals[0], false
 }
 
-// Stable reports whether all changes with the same item have the same result. The template then reads neither
-// {@version}, {@seq}, {@time} nor {@op}.
+// Stable reports whether all changes with equal items have the same result. It returns true if the template reads
+// neither {@version}, {@seq}, {@time} nor {@op}.
 func (t *Template) Stable() bool {
 	for _, h := range t.placeholders {
 		switch h.source {
@@ -292,23 +307,23 @@ func (t *Template) Stable() bool {
 	return true
 }
 
-// HasVersion reports whether each change of an item has a different result, because the template has {@version} without
-// functions.
+// HasVersion reports whether the template has {@version} without functions. Each change of an item then has a different
+// result.
 func (t *Template) HasVersion() bool {
 	return slices.ContainsFunc(t.placeholders, func(h placeholder) bool {
 		return h.source == fromVersion && len(h.calls) == 0
 	})
 }
 
-// NamesItem reports whether the result depends on the item: the template reads a path of it, a name that its key binds,
-// or {@key}.
+// NamesItem reports whether the result depends on the item, because the template reads a path, a bound name or {@key}.
 func (t *Template) NamesItem() bool {
 	return slices.ContainsFunc(t.placeholders, func(h placeholder) bool {
 		return h.source == fromItem || h.source == fromBound || h.source == fromKey
 	})
 }
 
-// OfTable reports whether all changes of a table have the same result. The template then reads only {@table}.
+// OfTable reports whether all changes of a table have the same result. It returns true if the template reads only
+// {@table}.
 func (t *Template) OfTable() bool {
 	return !slices.ContainsFunc(t.placeholders, func(h placeholder) bool { return h.source != fromTable })
 }
@@ -324,10 +339,10 @@ type Placeholder struct {
 	Layout  string // layout of date, if date is the only function
 	Changed bool   // the placeholder has other functions
 
-	IndexName bool // the last function is index_name: the text can be a part of an index's name
+	IndexName bool // the last function is index_name, so the text can be a part of an index's name
 }
 
-// Placeholders returns the placeholders in order. Each is between two of the Literals.
+// Placeholders returns the placeholders in order. Placeholder i is between the Literals i and i+1.
 func (t *Template) Placeholders() []Placeholder {
 	ps := make([]Placeholder, len(t.placeholders))
 	for i, h := range t.placeholders {
@@ -344,11 +359,12 @@ func (t *Template) Placeholders() []Placeholder {
 	return ps
 }
 
-// Literals returns the texts around the placeholders, as they appear in results. There is one more than there are
-// placeholders; some are empty.
+// Literals returns the texts around the placeholders, as they appear in results. There is one more literal than there
+// are placeholders. Some literals are empty.
 func (t *Template) Literals() []string { return slices.Clone(t.literals) }
 
-// wholePath returns the placeholder of a template that is exactly one {path}.
+// wholePath returns the placeholder of a template that is exactly one {path}, and true. It returns false for any other
+// template.
 func (t *Template) wholePath() (*placeholder, bool) {
 	if len(t.placeholders) != 1 || t.literals[0] != "" || t.literals[1] != "" {
 		return nil, false
@@ -357,7 +373,8 @@ func (t *Template) wholePath() (*placeholder, bool) {
 	return h, h.source <= fromEach && len(h.calls) == 0
 }
 
-// wholeValue returns the placeholder of a template that is exactly one {path} or one bound {Name}.
+// wholeValue returns the placeholder of a template that is exactly one {path} or one bound {Name}, and true. It returns
+// false for any other template.
 func (t *Template) wholeValue() (*placeholder, bool) {
 	h, ok := t.wholePath()
 	if !ok && h != nil {
@@ -383,7 +400,7 @@ func (t *Template) Path() (string, bool) {
 	return h.name, true
 }
 
-// escaped reports whether the placeholder percent-encodes its text itself.
+// escaped reports whether the text of the placeholder is already percent-encoded.
 func (h *placeholder) escaped() bool {
 	if len(h.calls) == 0 {
 		return h.source == fromKey

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// append appends the text of the placeholder, after its functions. The text is masked if it comes from a hidden value.
-// found is false if there is no text.
+// append appends the text of the placeholder after its functions. If the text comes from a hidden value, append masks
+// it. found is false if the text is empty.
 func (h *placeholder) append(dst []byte, s *Scope) (out []byte, found bool, err error) {
 	start := len(dst)
 	dst, found, err = h.appendText(dst, s)
@@ -38,7 +38,8 @@ func (h *placeholder) appendText(dst []byte, s *Scope) (out []byte, found bool, 
 	return dst, len(dst) > start, nil
 }
 
-// appendSource appends the text without any function. It appends nothing if the value is missing.
+// appendSource appends the text of the placeholder's value, before any function. It appends nothing if the value is
+// missing.
 func (h *placeholder) appendSource(dst []byte, s *Scope) ([]byte, error) {
 	switch {
 	case h.source == fromEntity:
@@ -87,7 +88,7 @@ func (h *placeholder) appendSource(dst []byte, s *Scope) ([]byte, error) {
 	}
 }
 
-// lookup returns the value at the placeholder's path.
+// lookup returns the value of a {path}, an {each.path} or a bound name. It returns false if there is no value.
 func (h *placeholder) lookup(s *Scope) (item.Value, bool) {
 	switch h.source {
 	case fromItem:
