@@ -19,20 +19,19 @@ import (
 	"github.com/tablewake/tablewake/pipeline/telemetry/cost"
 )
 
-// AWS makes all clients that are later made of sdk traced and counted. Each call within a span gets
-// a span of its own, and its request the headers of the propagators. The metrics are those of
-// [cost.Middleware]. A call outside of any span gets no span, because polling a shard would
-// otherwise make a trace every second.
+// AWS adds middleware to sdk that traces and counts the calls of all clients made from sdk afterwards. A call within a
+// span gets a span of its own, and its request gets the headers of the propagators. A call outside of any span gets no
+// span, because polling a shard would otherwise make a trace every second. [cost.Middleware] defines the metrics.
 //
-// The spans show the service, operation, Region, status, request id, table names and the type of an
-// error. They never show keys, expressions, values, names of objects, or the text of an error,
-// because services quote items there.
+// The spans show the service, operation, Region, status, request id, table names and the type of an error. They never
+// show keys, expressions, values or names of objects. They do not show the text of an error either, because services
+// quote items in it.
 func (t *Telemetry) AWS(sdk *awssdk.Config) error {
 	if t.traces != nowhere {
 		otelaws.AppendMiddlewares(&sdk.APIOptions,
 			otelaws.WithTracerProvider(quietProvider{t.Tracer}),
 			otelaws.WithTextMapPropagator(t.Propagator),
-			otelaws.WithAttributeBuilder(tableNames)) // in place of the default, which shows object keys
+			otelaws.WithAttributeBuilder(tableNames)) // replaces the default, which shows object keys
 	}
 	if !t.measured {
 		return nil
@@ -44,7 +43,7 @@ func (t *Telemetry) AWS(sdk *awssdk.Config) error {
 	return err
 }
 
-// tableNames returns the tables of a request. Spans show nothing else of it.
+// tableNames returns the tables of a request. Spans show nothing else from the parameters of a request.
 func tableNames(
 	ctx context.Context, in middleware.InitializeInput, _ middleware.InitializeOutput,
 ) []attribute.KeyValue {
@@ -69,7 +68,7 @@ func tableNames(
 	return []attribute.KeyValue{attribute.StringSlice("aws.dynamodb.table_names", names)}
 }
 
-// quietProvider makes tracers for code that would show the texts of errors.
+// quietProvider makes tracers whose spans do not record the texts of errors.
 type quietProvider struct{ trace.TracerProvider }
 
 func (p quietProvider) Tracer(name string, opts ...trace.TracerOption) trace.Tracer {

@@ -18,14 +18,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/telemetry/emf"
 )
 
-// exporters makes the exporters that the environment asks for.
+// exporters makes the exporters that the options and the environment variables choose.
 //
-// The contrib module autoexport reads the same variables and more. It is not used because it links
-// Prometheus' client, a server and exporters of logs: 2 MB that a Lambda function would load for
-// nothing.
+// The contrib module autoexport reads the same variables and more. This package does not use it, because it links
+// Prometheus' client, a server and exporters of logs. A Lambda function would load these 2 MB for nothing.
 type exporters struct{ Options }
 
-// spanExporter returns the exporter of spans, and describes its destination for a log; nil if there is none.
+// spanExporter returns the exporter of spans, and a description of its destination for a log. The exporter is nil if
+// spans are not exported.
 func (e exporters) spanExporter(ctx context.Context) (sdktrace.SpanExporter, string, error) {
 	logged := func(x sdktrace.SpanExporter, err error) (sdktrace.SpanExporter, error) {
 		return loggedSpans{x, &failureLog{log: e.Logger, exporter: "spans"}}, err
@@ -36,7 +36,8 @@ func (e exporters) spanExporter(ctx context.Context) (sdktrace.SpanExporter, str
 		func() (sdktrace.SpanExporter, error) { return logged(otlptracehttp.New(ctx)) })
 }
 
-// metricReader returns the reader of metrics, and describes its destination for a log; nil if there is none.
+// metricReader returns the reader that exports metrics, and a description of its destination for a log. The reader is
+// nil if metrics are not exported.
 func (e exporters) metricReader(ctx context.Context) (flushableReader, string, error) {
 	x, where, err := e.metricExporter(ctx)
 	if err != nil || x == nil {
@@ -63,9 +64,9 @@ func (e exporters) metricExporter(ctx context.Context) (sdkmetric.Exporter, stri
 		func() (sdkmetric.Exporter, error) { return otlpmetrichttp.New(ctx) })
 }
 
-// newExporter returns the exporter of a signal (TRACES, METRICS) that the environment variables choose, and describes
-// its destination for a log. It is nil if no variable names an endpoint or an exporter. Errors name the signal by the
-// text in what, such as "spans".
+// newExporter returns the exporter that the environment variables choose for a signal, TRACES or METRICS. where
+// describes its destination for a log. The exporter is nil if a variable is none, or if no variable names an endpoint
+// or an exporter. what is the word for the signal in errors, such as "spans".
 func newExporter[X any](
 	e exporters, signal, what string, console, grpc, http func() (X, error),
 ) (x X, where string, err error) {
@@ -95,7 +96,7 @@ func newExporter[X any](
 	return x, "by otlp (" + protocol + ")", nil
 }
 
-// protocol returns OTLP's protocol for a signal.
+// protocol returns OTLP's protocol for a signal, http/protobuf by default.
 func (e exporters) protocol(signal string) (string, error) {
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_" + signal + "_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
 		switch p := strings.TrimSpace(e.Environ(name)); p {

@@ -11,18 +11,18 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// logEvery is the shortest time between two log lines about one signal.
+// logEvery is the shortest time between two log lines about the same signal, spans or metrics.
 const logEvery = time.Minute
 
-// failureLog logs failed exports, once in a while. Failures end here, because a pipeline must run
-// without its collector too.
+// failureLog logs failed exports, at most one line in logEvery. The exporters below then return nil, because a pipeline
+// must also run without its collector.
 type failureLog struct {
 	log      *slog.Logger
 	exporter string
 
 	mu     sync.Mutex
 	last   time.Time
-	failed int // failures since last
+	failed int // failures since the last line, including those that are not logged
 }
 
 func (c *failureLog) logFailure(ctx context.Context, err error) {

@@ -15,13 +15,13 @@ type flushableReader interface {
 	flush(context.Context) error
 }
 
-// periodicReader exports every OTEL_METRIC_EXPORT_INTERVAL (60 s), and in flush.
+// periodicReader exports once in each OTEL_METRIC_EXPORT_INTERVAL (60 s by default), and in flush.
 type periodicReader struct{ *sdkmetric.PeriodicReader }
 
 func (p periodicReader) flush(ctx context.Context) error { return p.ForceFlush(ctx) }
 
-// manualReader exports in flush only, because a timer in a frozen process fires at the wrong time or
-// never.
+// manualReader exports only in flush and Shutdown. It has no timer, because Lambda freezes the process, and a timer in
+// a frozen process fires at the wrong time or never.
 type manualReader struct {
 	*sdkmetric.ManualReader
 	exporter sdkmetric.Exporter
@@ -35,14 +35,13 @@ func newManual(x sdkmetric.Exporter) *manualReader {
 		sdkmetric.WithTemporalitySelector(x.Temporality), sdkmetric.WithAggregationSelector(x.Aggregation))}
 }
 
-// flush exports the metrics. If ctx is done, it collects nothing, so that the next flush exports
-// everything.
+// flush exports the metrics. If ctx is done, flush collects nothing, so that the next flush exports everything.
 //
-// If an export fails, the exporter's temporality decides what is lost. OTLP is cumulative by
-// default: the SDK keeps the totals, and the next successful export includes the failed one. With
-// OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE set to delta, a failed export is lost after the
-// retries of OTLP's client within ctx. Sending it again could count twice what did arrive. EMF is
-// delta too, but it writes even if ctx is done.
+// If an export fails, the exporter's temporality decides what is lost. OTLP is cumulative by default: the SDK keeps the
+// totals, so the next successful export includes the values of the failed one. If
+// OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE is delta, OTLP's client retries within ctx, and a failed export is
+// lost after that. flush does not send it again, because values that did arrive would count twice. EMF is delta, too,
+// but its exporter writes even if ctx is done.
 func (m *manualReader) flush(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -58,11 +57,10 @@ func (m *manualReader) export(ctx context.Context) error {
 	if err != nil && len(m.data.ScopeMetrics) == 0 {
 		return err
 	}
-	return errors.Join(err, m.exporter.Export(ctx, &m.data)) // a failed callback does not lose other counts
+	return errors.Join(err, m.exporter.Export(ctx, &m.data)) // if a callback failed, other metrics are still exported
 }
 
-// Shutdown exports the metrics even if ctx is done, because no export follows. It also stops the
-// exporter.
+// Shutdown exports the metrics even if ctx is done, because no other export follows. It also stops the exporter.
 func (m *manualReader) Shutdown(ctx context.Context) error {
 	return errors.Join(m.export(ctx), m.ManualReader.Shutdown(ctx), m.exporter.Shutdown(ctx))
 }

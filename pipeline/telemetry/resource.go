@@ -12,12 +12,12 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// detectTime is the longest time of a request for a task's metadata.
+// detectTime is the maximum time for the request that gets the metadata of an ECS task.
 const detectTime = time.Second
 
-// detect describes the process: service.name and service.version, the function on Lambda, and the
-// task on ECS. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override the others. Unknown
-// attributes are left out.
+// detect describes the process: service.name and service.version, the function on Lambda, and the task on ECS. The
+// attributes in OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override the detected ones. An attribute that cannot be
+// detected is left out.
 func detect(ctx context.Context, o Options) *resource.Resource {
 	ctx, cancel := context.WithTimeout(ctx, detectTime)
 	defer cancel()
@@ -44,8 +44,8 @@ func detect(ctx context.Context, o Options) *resource.Resource {
 	return res
 }
 
-// plain leaves out the schema that a detector names: detectors that follow different
-// versions of it could not be put together.
+// plain removes the schema that a detector names. Two resources whose detectors name different versions of the schema
+// could not be merged.
 type plain struct{ resource.Detector }
 
 func (p plain) Detect(ctx context.Context) (*resource.Resource, error) {

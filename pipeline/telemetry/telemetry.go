@@ -26,19 +26,19 @@ import (
 
 // Options are the options of [Start].
 type Options struct {
-	Pipeline string         // required: its name, which is service.name unless OTEL_SERVICE_NAME says otherwise
+	Pipeline string         // required: the pipeline's name, which is service.name unless OTEL_SERVICE_NAME is set
 	Metrics  config.Metrics // the setting in the pipeline's file. Default: EMF on Lambda, else OTLP
-	Lambda   bool           // the process is frozen between invocations: metrics are exported by Flush alone
+	Lambda   bool           // the process is frozen between invocations, so only Flush and Shutdown export metrics
 	Version  string         // service.version. Default: the version of the build's main module
 	Writer   io.Writer      // receives EMF documents, one in each Write, and console exports. Default: os.Stdout
 	Logger   *slog.Logger   // logs failed exports. Default: no log
 
-	// Scrape also reads the metrics, whatever exports them. It is not used if OTEL_SDK_DISABLED is true. The meter
-	// provider owns it from then on. Default: none.
+	// Scrape is a second reader of the metrics, in addition to the exporter. It is not used if OTEL_SDK_DISABLED is
+	// true. After Start, the meter provider owns Scrape. Default: none.
 	Scrape sdkmetric.Reader
 
-	// Patience is the longest time of a Flush or a Shutdown, within their context. Default: 2s on
-	// Lambda, because an invocation waits for it, else 10s.
+	// Patience is the longest time of a Flush or a Shutdown, which also end with their context. Default: 10s, but 2s on
+	// Lambda, because an invocation waits for Flush.
 	Patience time.Duration
 
 	// Environ returns a variable of the environment. Default: os.Getenv. The SDK reads some
@@ -50,11 +50,11 @@ type Options struct {
 type Telemetry struct {
 	Tracer     trace.TracerProvider          // never nil
 	Meter      metric.MeterProvider          // never nil
-	Propagator propagation.TextMapPropagator // OTEL_PROPAGATORS. Default on Lambda: X-Ray's header before W3C's
+	Propagator propagation.TextMapPropagator // OTEL_PROPAGATORS. Default: W3C's headers; on Lambda, X-Ray's header, too
 
 	pipeline string
 	patience time.Duration
-	metrics  string // destination in words
+	metrics  string // description of the destination
 	measured bool   // metrics are exported or scraped
 	traces   string
 	flush    []func(context.Context) error
@@ -139,10 +139,10 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	return t, nil
 }
 
-// nowhere is the destination of spans or metrics without an exporter.
+// nowhere describes the destination of spans or metrics that are not exported.
 const nowhere = "none"
 
-// propagator returns the propagators of OTEL_PROPAGATORS.
+// propagator returns the propagators that OTEL_PROPAGATORS names, or the default ones.
 func propagator(o Options) (propagation.TextMapPropagator, error) {
 	var names []string
 	for name := range strings.SplitSeq(o.Environ("OTEL_PROPAGATORS"), ",") {
@@ -152,7 +152,7 @@ func propagator(o Options) (propagation.TextMapPropagator, error) {
 	}
 	switch {
 	case len(names) == 0 && o.Lambda:
-		names = []string{"xray", "tracecontext", "baggage"} // a later one overrides an earlier one
+		names = []string{"xray", "tracecontext", "baggage"} // a later propagator overrides an earlier one
 	case len(names) == 0:
 		names = []string{"tracecontext", "baggage"}
 	}
@@ -167,22 +167,21 @@ func propagator(o Options) (propagation.TextMapPropagator, error) {
 // Enabled reports whether spans or metrics are exported. A scrape is not an export.
 func (t *Telemetry) Enabled() bool { return t.metrics != nowhere || t.traces != nowhere }
 
-// String names the destinations: "metrics by otlp (http/protobuf), traces none".
+// String names the destinations, as in "metrics by otlp (http/protobuf), traces none".
 func (t *Telemetry) String() string {
 	return fmt.Sprintf("metrics %s, traces %s", t.metrics, t.traces)
 }
 
-// Flush exports spans and metrics. It blocks until that is done, ctx ends, or Options.Patience is
-// over. A function must call it before each answer, because Lambda may freeze the process forever
-// after it.
+// Flush exports spans and metrics. It blocks until they are exported, ctx ends, or Options.Patience is over. A Lambda
+// function must call Flush before each answer, because after the answer Lambda may freeze the process forever.
 func (t *Telemetry) Flush(ctx context.Context) error { return t.all(ctx, t.flush) }
 
-// Shutdown exports spans and metrics and stops the exporters. It is bounded like Flush. Call it
-// once, after the pipeline has ended.
+// Shutdown exports spans and metrics, and stops the exporters. It has the same time limits as Flush. Call it once,
+// after the pipeline has ended.
 func (t *Telemetry) Shutdown(ctx context.Context) error { return t.all(ctx, t.shutdown) }
 
-// all calls the functions for spans and for metrics concurrently, so that neither waits for the
-// other's collector.
+// all calls the functions for spans and for metrics concurrently, so that a slow collector of one does not delay the
+// other.
 func (t *Telemetry) all(ctx context.Context, do []func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, t.patience)
 	defer cancel()
@@ -195,7 +194,7 @@ func (t *Telemetry) all(ctx context.Context, do []func(context.Context) error) e
 	return errors.Join(errs...)
 }
 
-// lockedWriter lets the exporters of both signals share a writer.
+// lockedWriter lets the exporters of spans and of metrics share a writer.
 type lockedWriter struct {
 	mu sync.Mutex
 	w  io.Writer

@@ -1,9 +1,8 @@
-// Package cost counts the calls of a pipeline to AWS: requests, the units that AWS bills, and an
-// estimate in dollars.
+// Package cost counts the calls of a pipeline to AWS. It counts requests and the units that AWS bills, and estimates
+// the cost in dollars.
 //
-// DynamoDB answers how many units a request consumed, because the middleware asks for it. Other
-// services bill by request and size. The bill of a failed call is only partly known: see
-// [Middleware].
+// The middleware makes DynamoDB return the units that a request consumed. Other services bill by request and size. The
+// units of a failed call are only partly known: see [Middleware].
 package cost
 
 import (
@@ -22,7 +21,7 @@ import (
 // scope is the name of the instrumentation. The name of every metric starts with tablewake.aws.
 const scope = "github.com/tablewake/tablewake/pipeline/telemetry/cost"
 
-// counters are the metrics.
+// counters has the metrics, and the price of each unit by service and unit.
 type counters struct {
 	pipeline attribute.KeyValue
 	requests metric.Int64Counter
@@ -31,23 +30,22 @@ type counters struct {
 	price    map[[2]string]float64
 }
 
-// usage is the billed units of a call.
+// usage has the billed units of a call. The zero usage means that the call counts no units.
 type usage struct {
 	unit     string
 	quantity float64
 }
 
-// Middleware counts the calls of a client. Add it to the APIOptions of the client, or of a
-// configuration for all clients made of it.
+// Middleware returns an option that counts the calls of a client. Add the option to the APIOptions of the client, or to
+// those of a configuration that clients are made from. The metrics are these:
 //
 //	tablewake.aws.requests   by service, operation and outcome (ok, or the error's code)
 //	tablewake.aws.units      by service and unit, as in [Prices]
 //	tablewake.aws.cost       dollars, by service
 //
-// Requests for items of DynamoDB are sent with ReturnConsumedCapacity TOTAL, unless the caller set
-// it. A failed call counts no units, with one exception: DynamoDB bills a write whose condition is
-// false like a successful one. The error does not have the number of units, so the smallest
-// possible number is counted.
+// The middleware sets ReturnConsumedCapacity to TOTAL in requests for items of DynamoDB, unless the caller has set it.
+// A failed call counts no units, with one exception. DynamoDB bills a write whose condition is false like a successful
+// write. Its error does not name the units, so the middleware counts the smallest possible number.
 func Middleware(pipeline string, m metric.MeterProvider) (func(*middleware.Stack) error, error) {
 	c := &counters{pipeline: attribute.String("pipeline", pipeline), price: make(map[[2]string]float64)}
 	for _, p := range Prices() {
@@ -89,7 +87,8 @@ func (c *counters) handle(
 	return out, md, err
 }
 
-// serviceOf returns the name of a service in [Prices], for its id in the SDK.
+// serviceOf returns the name in [Prices] of the service that the SDK calls id. It returns "other" for a service without
+// prices.
 func serviceOf(id string) string {
 	switch id {
 	case "DynamoDB":
@@ -108,8 +107,8 @@ func serviceOf(id string) string {
 	return "other"
 }
 
-// outcomeOf returns "ok", or the code of the service's error. A text that is not a code is hidden,
-// because it may come from an item.
+// outcomeOf returns "ok", or the code of the service's error. For an error without a valid code it returns "error",
+// because other text may come from an item.
 func outcomeOf(err error) string {
 	if err == nil {
 		return "ok"

@@ -9,7 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// withCapacity returns a copy of a request that asks for the consumed capacity, if it can.
+// withCapacity returns a copy of a request with ReturnConsumedCapacity TOTAL. If the request does not have this field,
+// or the caller has set it, withCapacity returns the request itself.
 func withCapacity(parameters any) any {
 	const name = "ReturnConsumedCapacity"
 	if asks, ok := fieldOf(parameters, name).(types.ReturnConsumedCapacity); !ok || asks != "" {
@@ -22,7 +23,7 @@ func withCapacity(parameters any) any {
 	return with.Interface()
 }
 
-// capacity returns the consumed units of an answer of DynamoDB.
+// capacity returns the units in an answer of DynamoDB, or the zero usage if the answer has none.
 func capacity(result any) usage {
 	u := usage{unit: "read"}
 	switch result.(type) {
@@ -56,7 +57,7 @@ func fieldOf(p any, name string) any {
 	return nil
 }
 
-// usageOfFailed returns the smallest number of units that a failed call was billed.
+// usageOfFailed returns the smallest number of units that AWS can have billed for a failed call.
 func usageOfFailed(parameters any, err error) usage {
 	if _, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 		return usage{"write", 1}

@@ -17,14 +17,14 @@ type Price struct {
 	Service string  // such as [DynamoDB]
 	Unit    string  // the billed unit: "write", "put", ...
 	Dollars float64 // for one unit
-	Per     float64 // the number of units in the price list
+	Per     float64 // number of units that the price list has a price for, such as 1e6
 	Of      string  // definition of the unit
 	Source  string  // page of the price list
 }
 
-// Prices returns the list prices in us-east-1 for the requests of a pipeline, without free tier,
-// discount and provisioned capacity. It leaves out what AWS does not bill by request: storage,
-// traffic, the time of Lambda and Fargate, CloudWatch, OpenSearch.
+// Prices returns the list prices in us-east-1 for the requests of a pipeline. Free tiers, discounts and provisioned
+// capacity do not change them. Prices leaves out costs that AWS does not bill by request: storage, traffic, the time of
+// Lambda and Fargate, CloudWatch, OpenSearch.
 func Prices() []Price {
 	const (
 		dynamodb    = "https://aws.amazon.com/dynamodb/pricing/on-demand/"
@@ -62,7 +62,7 @@ func DynamoDBUnits() (write, read Price) {
 	return PriceOf(DynamoDB, "write"), PriceOf(DynamoDB, "read")
 }
 
-// PriceOf returns the price of a service's unit, and the zero Price if it is unknown.
+// PriceOf returns the price of a service's unit, or the zero Price if the unit is unknown.
 func PriceOf(service, unit string) Price {
 	table := Prices()
 	i := slices.IndexFunc(table, func(p Price) bool { return p.Service == service && p.Unit == unit })

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
 
-// chunk is the unit in which queues, topics and buses bill bytes.
+// chunk is the number of bytes that SQS, SNS and EventBridge bill as one request or event.
 const chunk = 64 << 10
 
 // chunks returns the billed chunks of a number of bytes.
@@ -74,8 +74,8 @@ func objectRequest(op string, parameters any) usage {
 	return usage{"put", 1}
 }
 
-// queueRequest returns the units of a request to SQS. A batch is one request for each 64 KB of all
-// its messages (https://aws.amazon.com/sqs/pricing/).
+// queueRequest returns the units of a request to SQS. A batch is billed as one request for each 64 KB of all its
+// messages together (https://aws.amazon.com/sqs/pricing/).
 func queueRequest(parameters, result any) usage {
 	var queue *string
 	bytes := 0
@@ -110,8 +110,8 @@ func queueRequest(parameters, result any) usage {
 	return usage{unit, chunks(bytes)}
 }
 
-// publications returns the units of a request to SNS. A batch is one request for each 64 KB of all
-// its messages, which makes publishing up to ten times cheaper
+// publications returns the units of a request to SNS. A batch is billed as one request for each 64 KB of all its
+// messages together. So publishing in batches is up to ten times cheaper
 // (https://docs.aws.amazon.com/sns/latest/dg/sns-batch-api-actions.html).
 func publications(parameters any) usage {
 	bytes := 0

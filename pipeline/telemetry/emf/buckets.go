@@ -7,9 +7,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// buckets are the values of a histogram. Each bucket becomes one value inside it, with the number
-// of its measurements. Percentiles are as exact as the buckets are narrow. Sum, Count, Min and Max
-// are exact.
+// buckets has the values of a histogram in CloudWatch's form. Each bucket becomes one value, its middle, with the
+// number of measurements in the bucket. So percentiles are as exact as the buckets are narrow. Sum and Count are exact,
+// and so are Min and Max if the SDK records them.
 type buckets struct {
 	values   []bucket
 	sum      float64
@@ -86,7 +86,8 @@ type histogram struct {
 	Sum    float64   `json:"Sum"`
 }
 
-// histogram returns at most maxValues values. If there are more, neighbours are merged.
+// histogram returns at most maxValues values. If there are more, it merges neighbouring values into their weighted
+// mean.
 func (b *buckets) histogram() histogram {
 	slices.SortFunc(b.values, func(a, b bucket) int { return cmp.Compare(a.value, b.value) })
 	h := histogram{Max: b.max, Min: b.min, Count: b.count, Sum: b.sum}

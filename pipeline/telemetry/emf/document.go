@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// The limits of the specification of the embedded metric format.
+// The limits in the specification of the embedded metric format.
 const (
-	maxMetrics = 100 // in a document
+	maxMetrics = 100 // maximum number of metrics of a document
 	maxValues  = 100 // maximum number of values of a metric
 )
 
@@ -30,7 +30,7 @@ type metric struct {
 	Unit string `json:"Unit"`
 }
 
-// lines returns the documents as lines with their ends.
+// lines returns the documents. Each is one line and ends with a newline.
 func (e *export) lines() [][]byte {
 	var lines [][]byte
 	for _, dims := range e.order {
@@ -74,13 +74,14 @@ func appendMember(line []byte, name string, value any) []byte {
 	return append(append(line, ':'), mustJSON(value)...)
 }
 
-// mustJSON returns the JSON of texts, finite numbers, and structs of them, which cannot fail.
+// mustJSON returns the JSON of v. v is a text, a finite number or a struct of them, for which Marshal cannot fail.
 func mustJSON(v any) []byte {
 	b, _ := json.Marshal(v)
 	return b
 }
 
-// unitOf returns CloudWatch's name of a unit. CloudWatch has no hours and no dollars.
+// unitOf returns CloudWatch's name of a unit. It returns "None" for hours and dollars, because CloudWatch has no such
+// unit.
 func unitOf(unit string) string {
 	switch unit {
 	case "s":

@@ -1,14 +1,14 @@
-// Package emf exports metrics as documents of CloudWatch's embedded metric format. Each document is
-// a line of JSON, from which CloudWatch Logs extracts metrics. The exporter makes no call: Lambda
-// and the awslogs driver of ECS collect the standard output.
+// Package emf exports metrics as documents of CloudWatch's embedded metric format. Each document is a line of JSON,
+// from which CloudWatch Logs extracts metrics. The exporter makes no network call, because Lambda and the awslogs
+// driver of ECS collect the standard output.
 //
-// A metric keeps its OpenTelemetry name, in the namespace "tablewake". Each dimension set of a
-// metric costs money, so there are two: every metric by pipeline, and a sink's metrics also by
-// pipeline and sink. Points that differ in other attributes are merged: counters and quantities are
-// added, of ages (unit s) the greatest is kept, and of times left (unit h) the least. A counter is
-// what was added since the last export. A histogram has the values and counts of its buckets.
+// A metric keeps its OpenTelemetry name, in the namespace "tablewake". Each dimension set of a metric costs money, so
+// there are only two. Every metric has the set of the pipeline, and a sink's metric also has the set of the pipeline
+// and the sink. Points that differ in other attributes are merged. Counters and quantities are added. A merged age
+// (unit s) is the greatest age, and a merged time left (unit h) is the least. A counter has the sum since the last
+// export. A histogram has the values and counts of its buckets.
 //
-// Start reading at Export in emf.go: export.go merges the points, document.go writes them.
+// Start reading at Export in emf.go. export.go merges the points, and document.go writes them.
 package emf
 
 import (
@@ -26,7 +26,7 @@ import (
 // Namespace is the namespace of all metrics in CloudWatch.
 const Namespace = "tablewake"
 
-// The dimensions. Each is the attribute of the same name.
+// The dimensions. The value of each is the attribute of the same name.
 const (
 	pipelineKey = "pipeline"
 	sinkKey     = "sink"
@@ -35,7 +35,7 @@ const (
 // Options are the options of [New].
 type Options struct {
 	Writer   io.Writer // required; each document is one Write of a whole line
-	Pipeline string    // required: the pipeline of metrics without that attribute
+	Pipeline string    // required: the pipeline of metrics without the attribute pipeline
 }
 
 // Exporter writes documents. It is safe for concurrent use.
@@ -57,9 +57,9 @@ func New(o Options) (*Exporter, error) {
 	return &Exporter{o: o}, nil
 }
 
-// Temporality is delta for everything that only grows, because CloudWatch adds the values of
-// documents. It is delta for recorded gauges too: their value is that of a moment, and the next
-// export must not repeat it. Observed gauges are measured at each export.
+// Temporality returns delta for counters and histograms, because CloudWatch adds the values of documents. It returns
+// delta for recorded gauges, too: such a gauge has the value of one moment, and the next export must not repeat it.
+// Other instruments are cumulative. Observed gauges are measured again at each export.
 func (*Exporter) Temporality(kind sdkmetric.InstrumentKind) metricdata.Temporality {
 	switch kind {
 	case sdkmetric.InstrumentKindCounter, sdkmetric.InstrumentKindObservableCounter, sdkmetric.InstrumentKindHistogram,
@@ -75,9 +75,8 @@ func (*Exporter) Aggregation(kind sdkmetric.InstrumentKind) sdkmetric.Aggregatio
 	return sdkmetric.DefaultAggregationSelector(kind)
 }
 
-// Export writes the documents of all metrics, and blocks until they are written. It writes even if
-// the context is done: rm is the only copy of what was added since the last export, and writing to
-// the standard output does not wait.
+// Export writes the documents of all metrics, and blocks until they are written. It writes even if the context is done.
+// rm is the only copy of the values since the last export, and writing to the standard output does not wait.
 func (e *Exporter) Export(_ context.Context, rm *metricdata.ResourceMetrics) error {
 	b := newExport(e.o.Pipeline)
 	for _, scope := range rm.ScopeMetrics {
@@ -98,10 +97,10 @@ func (e *Exporter) Export(_ context.Context, rm *metricdata.ResourceMetrics) err
 // ForceFlush does nothing, because Export buffers nothing.
 func (*Exporter) ForceFlush(context.Context) error { return nil }
 
-// Shutdown does nothing; the writer stays open.
+// Shutdown does nothing. The writer stays open.
 func (*Exporter) Shutdown(context.Context) error { return nil }
 
-// dimensions are the values of a dimension set. sink is "" in the set of the pipeline alone.
+// dimensions has the values of a dimension set. sink is "" in the set that has only the pipeline.
 type dimensions struct{ pipeline, sink string }
 
 // dimensionSets returns the dimension sets of a point.

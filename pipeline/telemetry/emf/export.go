@@ -15,7 +15,7 @@ type export struct {
 	documents map[dimensions]*document
 }
 
-// document is the metrics of one dimension set.
+// document has the metrics of one dimension set. It becomes one line for every 100 metrics.
 type document struct {
 	time   time.Time
 	order  []string // names
@@ -27,7 +27,7 @@ type metricValue struct {
 	unit    string
 	set     bool
 	value   float64
-	buckets *buckets // if the metric is a histogram
+	buckets *buckets // nil if the metric is not a histogram
 }
 
 func newExport(pipeline string) *export {
@@ -56,8 +56,8 @@ type merge func(a, b float64) float64
 
 func sum(a, b float64) float64 { return a + b }
 
-// mergeByUnit returns how gauges of a unit are merged: of ages the greatest is kept, of times left
-// the least, and quantities are added.
+// mergeByUnit returns the merge of gauges with this unit. It keeps the greatest age (s), keeps the least time left (h),
+// and adds quantities.
 func mergeByUnit(unit string) merge {
 	switch unit {
 	case "s":

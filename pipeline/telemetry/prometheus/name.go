@@ -11,7 +11,7 @@ import (
 // kind is a type of a metric family.
 type kind string
 
-// The types. An unsupported kind has none.
+// The types. A metric of kind unsupported is not written.
 const (
 	counter     kind = "counter"
 	gauge       kind = "gauge"
@@ -40,13 +40,14 @@ func kindOf(data metricdata.Aggregation) kind {
 	return unsupported
 }
 
-// units are the words for UCUM's units. A unit that is not among them is not changed.
+// units has the words for UCUM's units. Any other unit is used as it is.
 var units = map[string]string{
 	"d": "days", "h": "hours", "min": "minutes", "s": "seconds", "ms": "milliseconds", "By": "bytes", "%": "percent",
 }
 
 // familyName returns the name of a metric: tablewake.reader.lag in seconds is tablewake_reader_lag_seconds. A unit in
-// braces adds nothing, and the unit 1 adds ratio to a gauge. A word that the name has already is not repeated.
+// braces adds no word, and the unit 1 adds ratio to a gauge. A counter ends with total. A word is not added if the name
+// already has it.
 func familyName(name, unit string, k kind) string {
 	words := strings.FieldsFunc(name, func(r rune) bool { return !isNameRune(r) || r == '_' })
 	switch {

@@ -1,9 +1,11 @@
-// Package prometheus serves metrics in Prometheus' text form, version 0.0.4, for a scrape.
+// Package prometheus serves metrics in Prometheus' text format, version 0.0.4. Prometheus reads them at each scrape.
 //
-// Names and labels are those that Prometheus' OTLP receiver makes of the same metrics: dots become underscores, then
-// the unit follows, then _total on counters. So dashboards and alerts fit both ways of collecting. The resource is the
-// series target_info. OpenTelemetry's own exporter is not used: it links Prometheus' client with its registry and its
-// collectors of the process, eight modules for one page of text. Prometheus' parser reads the output in test/promql.
+// Prometheus' OTLP receiver makes the same names and labels from the same metrics, so dashboards and alerts fit both
+// ways of collecting. In a name, dots become underscores, the unit follows, and then _total on counters. The resource
+// becomes the series target_info. The tests in test/promql read the output with Prometheus' parser.
+//
+// This package does not use OpenTelemetry's own exporter. That exporter links Prometheus' client with its registry and
+// its collectors of the process: eight modules for one page of text.
 //
 // The format: https://prometheus.io/docs/instrumenting/exposition_formats/. The names:
 // https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/.
@@ -20,8 +22,8 @@ import (
 // ContentType is the content type of the answer to a scrape.
 const ContentType = "text/plain; version=0.0.4; charset=utf-8"
 
-// Exporter collects metrics at each scrape. It is a reader for a meter provider and the handler of the scrapes. It is
-// safe for concurrent use.
+// Exporter collects metrics at each scrape. It is both a reader for a meter provider and the HTTP handler of the
+// scrapes. It is safe for concurrent use.
 type Exporter struct{ *sdkmetric.ManualReader }
 
 var (
@@ -32,8 +34,9 @@ var (
 // New returns an Exporter. Pass it to one meter provider.
 func New() *Exporter { return &Exporter{sdkmetric.NewManualReader()} }
 
-// ServeHTTP writes all metrics. It answers 500 if nothing can be collected: before a meter provider has the Exporter,
-// and after that is shut down. A callback that fails leaves out only its own metrics.
+// ServeHTTP writes all metrics. It answers with status 500 if it cannot collect any metric, because no meter provider
+// has the Exporter yet, or because the meter provider is shut down. If a callback fails, only the metrics of this
+// callback are missing.
 func (e *Exporter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var rm metricdata.ResourceMetrics
 	if err := e.Collect(r.Context(), &rm); err != nil && len(rm.ScopeMetrics) == 0 {
@@ -44,5 +47,5 @@ func (e *Exporter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var page bytes.Buffer
 	Write(&page, &rm)
 	w.Header().Set("Content-Type", ContentType)
-	_, _ = w.Write(page.Bytes()) // it fails only if the client is gone
+	_, _ = w.Write(page.Bytes()) // Write fails only if the client is gone
 }

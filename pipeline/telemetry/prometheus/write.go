@@ -12,22 +12,23 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// family is all series of one name.
+// family has all series with the same name.
 type family struct {
 	name, help string
 	kind       kind
 	series     []series
 }
 
-// series are the lines of one set of labels.
+// series has the lines with the same labels: one value, or the buckets, sum and count of a histogram.
 type series struct {
 	labels string // name="value",name="value"
 	lines  func(b *bytes.Buffer, name, labels string)
 }
 
 // Write writes metrics to b, sorted by name and labels, so that equal metrics make equal pages. Counters and histograms
-// must be cumulative. Metrics of two scopes with one name are one family; if their types differ, the later is left out.
-// Exponential histograms and summaries are left out: no instrument of tablewake makes them.
+// must be cumulative. Two metrics of the same name are one family, even if they belong to different scopes. If their
+// types differ, the later one is left out. Exponential histograms and summaries are left out, because no instrument of
+// tablewake makes them.
 func Write(b *bytes.Buffer, rm *metricdata.ResourceMetrics) {
 	families := map[string]*family{}
 	for _, scope := range rm.ScopeMetrics {
@@ -66,7 +67,7 @@ func (f *family) write(b *bytes.Buffer) {
 	last := ""
 	for i, s := range f.series {
 		if i > 0 && s.labels == last {
-			continue // two scopes have the series: a page with it twice is refused as a whole
+			continue // two scopes have this series, and Prometheus rejects a whole page if a series is on it twice
 		}
 		last = s.labels
 		s.lines(b, f.name, s.labels)
@@ -103,7 +104,7 @@ func histogramSeries[N int64 | float64](points []metricdata.HistogramDataPoint[N
 	all := make([]series, len(points))
 	for i, p := range points {
 		all[i] = series{labelText(p.Attributes.Iter()), func(b *bytes.Buffer, name, labels string) {
-			var sum uint64 // the buckets of Prometheus count what is in the ones before, too
+			var sum uint64 // each bucket of Prometheus includes the counts of the buckets before it
 			for i, bound := range p.Bounds {
 				sum += p.BucketCounts[i]
 				bucketLine(b, name, labels, formatFloat(bound), sum)
@@ -123,7 +124,7 @@ func bucketLine(b *bytes.Buffer, name, labels, bound string, n uint64) {
 	b.WriteString(name + "_bucket{" + labels + `le="` + bound + `"} ` + strconv.FormatUint(n, 10) + "\n")
 }
 
-// valueLines returns the function that writes the one line of a value.
+// valueLines returns a function that writes one line with the value v.
 func valueLines[N int64 | float64](suffix string, v N) func(b *bytes.Buffer, name, labels string) {
 	return func(b *bytes.Buffer, name, labels string) {
 		b.WriteString(name + suffix)
@@ -151,8 +152,8 @@ func formatFloat(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64) // NaN is NaN
 }
 
-// labelText returns the labels of a series, sorted by name. Attributes whose names become equal share a label, as in
-// OpenTelemetry's specification: their values are joined by semicolons.
+// labelText returns the labels of a series, sorted by name. Two attributes whose names become equal share a label, as
+// in OpenTelemetry's specification. A semicolon joins their values.
 func labelText(attributes attribute.Iterator) string {
 	values := map[string]string{}
 	for attributes.Next() {
