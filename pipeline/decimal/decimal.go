@@ -8,10 +8,11 @@ import (
 	"strconv"
 )
 
-// Decimal is an exact number in DynamoDB's range: up to 38 significant digits, magnitudes 1E-130 to 9.9...E+125, and
-// zero. The zero Decimal is 0. Equal numbers are equal by ==: the coefficient has no trailing zeros.
+// Decimal is an exact number in DynamoDB's range: zero, or a number with up to 38 significant digits and a magnitude
+// from 1E-130 to 9.9...E+125. The zero Decimal is 0. Two equal numbers are equal by ==, because the coefficient has no
+// trailing zeros.
 //
-// No method rounds, except Float64. A result that does not fit is an error, or false.
+// Only Float64 rounds. If a result does not fit, the other methods return an error or false.
 type Decimal struct {
 	hi, lo uint64 // coefficient, below 10^38
 	exp    int16  // value = ±coefficient × 10^exp
@@ -46,7 +47,7 @@ func (d Decimal) Cmp(e Decimal) int {
 		return 0
 	}
 	if shift := int(d.exp) - int(e.exp); d.hi|e.hi == 0 && -maxPow10 <= shift && shift <= maxPow10 {
-		// This is the case for most numbers. Scaled to the lower exponent, both coefficients fit 128 bits.
+		// Most numbers come here. Scaled to the lower exponent, both coefficients fit into 128 bits.
 		dc, ec := uint128{lo: d.lo}, uint128{lo: e.lo}
 		if shift > 0 {
 			dc.hi, dc.lo = bits.Mul64(d.lo, pow10[shift])
@@ -65,8 +66,8 @@ func (d Decimal) Cmp(e Decimal) int {
 	return sign * dc.cmp(ec)
 }
 
-// Add returns d + e. It is an error if the sum needs more than 38 digits or is outside of DynamoDB's range. The error
-// has neither number.
+// Add returns d + e. It returns an error if the sum needs more than 38 digits or is outside of DynamoDB's range. The
+// error shows neither d nor e.
 func (d Decimal) Add(e Decimal) (Decimal, error) {
 	if d.Sign() == 0 {
 		return e, nil
@@ -78,8 +79,8 @@ func (d Decimal) Add(e Decimal) (Decimal, error) {
 	if high.exp < low.exp {
 		high, low = low, high
 	}
-	// The sum has the exponent of low, so high is scaled to that exponent. If high then overflows 128 bits, which hold
-	// numbers up to 3.4 × 10^38, the sum has more than 38 digits, because low is below 10^38.
+	// The sum has the exponent of low, so high is scaled to this exponent. 128 bits hold numbers up to 3.4 × 10^38, and
+	// low is below 10^38. So if high overflows 128 bits, the sum has more than 38 digits.
 	h, ok := high.coefficient().timesPow10(int(high.exp - low.exp))
 	if !ok {
 		return Decimal{}, addError(errDigits)
@@ -140,7 +141,7 @@ func (d Decimal) Int64() (int64, bool) {
 	}
 }
 
-// Float64 returns the nearest float64 of d, which is always finite.
+// Float64 returns the float64 that is nearest to d. The result is always finite.
 func (d Decimal) Float64() float64 {
 	if d.hi == 0 && d.lo < 1<<53 && d.exp == 0 {
 		if d.neg {

@@ -9,8 +9,8 @@ var (
 )
 
 // Parse reads a number in DynamoDB's syntax: an optional sign, digits with an optional point, an optional exponent. It
-// does not allocate. It is an error if the syntax is invalid, if there are more than 38 significant digits (leading and
-// trailing zeros do not count), or if the magnitude is out of range. The error does not have s.
+// does not allocate. It returns an error if the syntax is invalid, if there are more than 38 significant digits, or if
+// the magnitude is out of range. Leading and trailing zeros are not significant. The error does not show s.
 func Parse[T string | []byte](s T) (Decimal, error) {
 	var (
 		c          uint128 // coefficient, without trailing zeros
@@ -46,7 +46,7 @@ func Parse[T string | []byte](s T) (Decimal, error) {
 				isTooLong = true // the syntax of the rest must still be checked
 				break
 			}
-			if zeros == 0 && n < maxPow10 { // nearly all numbers
+			if zeros == 0 && n < maxPow10 { // most numbers need only this
 				c.lo = c.lo*10 + uint64(b-'0')
 				break
 			}
@@ -82,8 +82,8 @@ func Parse[T string | []byte](s T) (Decimal, error) {
 	return Decimal{hi: c.hi, lo: c.lo, exp: int16(exp), neg: isNegative}, nil
 }
 
-// scanExponent reads an exponent: e or E, an optional sign, digits. It stops counting at a billion: such a magnitude is
-// out of range, whatever the other digits are.
+// scanExponent reads an exponent: e or E, an optional sign, digits. It limits the exponent to a billion, because a
+// number with such an exponent is out of range or zero. It returns false if the syntax is invalid.
 func scanExponent[T string | []byte](s T) (int, bool) {
 	if s[0] != 'e' && s[0] != 'E' {
 		return 0, false

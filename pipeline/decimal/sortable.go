@@ -7,22 +7,24 @@ const (
 	sortsNegative, sortsZero, sortsPositive = '0', '1', '2'
 )
 
-// The last byte of a sortable text, behind the digits: below any digit, so that 1.5 sorts before 1.51, and above any
-// digit, so that -1.5 sorts behind -1.51.
+// The last byte of a sortable text follows the digits. For a positive number it is below any digit, so that 1.5 sorts
+// before 1.51. For a negative number it is above any digit, so that -1.5 sorts after -1.51.
 const (
 	endsPositive, endsNegative = '-', '~'
 )
 
-// exponentBias is added to an exponent. The sum is positive and has exponentDigits digits.
+// exponentBias is added to an exponent, so that the sum is positive and has exponentDigits digits.
 const (
 	exponentBias   = 500
 	exponentDigits = 3
 )
 
-// AppendSortable appends a text of d to dst. Equal numbers have equal texts, and the texts sort by their bytes as the
-// numbers do, whatever text follows. Zero is "1". A positive number is "2", the exponent of its first digit plus 500 in
-// three digits, its digits, and "-": 12.5 is "2502125-". A negative number is "0", the same digits subtracted from 9,
-// and "~": -12.5 is "0497874~". [ParseSortable] is the inverse.
+// AppendSortable appends a text of d to dst. Equal numbers have equal texts. The texts sort by their bytes as the
+// numbers do, even if other text follows. [ParseSortable] is the inverse.
+//
+// Zero is "1". A positive number is "2", a biased exponent in three digits, its digits, and "-". The biased exponent is
+// the number of digits before the point, plus 500: 12.5 is "2502125-". A negative number is "0", the exponent and the
+// digits with each digit subtracted from 9, and "~": -12.5 is "0497874~".
 func (d Decimal) AppendSortable(dst []byte) []byte {
 	switch d.Sign() {
 	case 0:

@@ -8,17 +8,17 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// imageDecoder decodes one image in one pass over its JSON, which was checked before.
+// imageDecoder decodes one image in one pass over its JSON. The JSON was checked when the image was made.
 //
-// Positions are positions in doc: i of a value such as {"S":"x"}, and at of the content of a value, which follows its
-// tag. A method that decodes a content returns the position after the content. After an error this position is
-// undefined.
+// Positions are positions in doc. i is the position of a value such as {"S":"x"}, and at is the position of its
+// content, here "x", which follows the tag. A method that decodes a content returns the position after the content.
+// After an error, this position is undefined.
 type imageDecoder struct {
 	doc   []byte
 	texts textBuffer
 }
 
-// decodeImage decodes m into dst, which has the plan's type.
+// decodeImage decodes m into dst. The type of dst is the type of the plan.
 func decodeImage(m item.Image, p *typePlan, dst target) error {
 	doc := m.Bytes()
 	d := imageDecoder{doc: doc, texts: newTextBuffer(len(doc))}
@@ -29,7 +29,8 @@ func decodeImage(m item.Image, p *typePlan, dst target) error {
 	return err
 }
 
-// attributes decodes an image into a struct. The index of the image has the positions, so there is no search.
+// attributes decodes an image into a struct. The index of the image has the positions of the attributes, so attributes
+// does not search them.
 func (d *imageDecoder) attributes(p *typePlan, index []ddbjson.Attr, dst target) error {
 	for i, a := range index {
 		name, nameEnd, from, to := ddbjson.AttrAt(d.doc, index, i)
@@ -45,7 +46,7 @@ func (d *imageDecoder) attributes(p *typePlan, index []ddbjson.Attr, dst target)
 		case tag == ddbjson.TagS && f.plan.form == formString:
 			*as[string](field) = d.texts.copy(d.doc[from:to])
 		case tag <= ddbjson.TagB:
-			_, err = d.decodeContent(f.plan, tag, from-1, field) // the content includes the quotes
+			_, err = d.decodeContent(f.plan, tag, from-1, field) // the content starts at the quote
 		default:
 			_, err = d.decodeContent(f.plan, tag, from, field)
 		}
@@ -56,7 +57,8 @@ func (d *imageDecoder) attributes(p *typePlan, index []ddbjson.Attr, dst target)
 	return nil
 }
 
-// decodeValue decodes the value at i. The caller has read its tag; at is the position of its content.
+// decodeValue decodes the value at i. The caller has read the tag of the value. at is the position of the value's
+// content.
 func (d *imageDecoder) decodeValue(p *typePlan, tag ddbjson.Tag, i, at int, dst target) (next int, err error) {
 	if tag == ddbjson.NoTag { // {} is an empty map, and at is the position after it
 		_, err = d.decodeContent(p, ddbjson.TagM, i, dst)
@@ -68,7 +70,7 @@ func (d *imageDecoder) decodeValue(p *typePlan, tag ddbjson.Tag, i, at int, dst 
 	return ddbjson.AfterBrace(d.doc, next), nil
 }
 
-// decodeContent decodes the content at a position, which belongs to a value with this tag.
+// decodeContent decodes the content at the position at. tag is the tag of its value.
 func (d *imageDecoder) decodeContent(p *typePlan, tag ddbjson.Tag, at int, dst target) (next int, err error) {
 	p.once.Do(p.build)
 	switch {
@@ -101,7 +103,7 @@ func (d *imageDecoder) decodeContent(p *typePlan, tag ddbjson.Tag, at int, dst t
 	}
 }
 
-// nullable decodes into the forms that handle NULL in their own way.
+// nullable decodes a content into a type whose form handles NULL in its own way.
 func (d *imageDecoder) nullable(p *typePlan, tag ddbjson.Tag, at int, dst target) (next int, err error) {
 	switch p.form {
 	case formPointer:
@@ -119,7 +121,7 @@ func (d *imageDecoder) nullable(p *typePlan, tag ddbjson.Tag, at int, dst target
 	case formSDKUnmarshaler:
 		return 0, p.mismatch(tag, errSDKUnmarshaler)
 	}
-	switch tag { // a struct that is not exported
+	switch tag { // formUnexportedStruct
 	case ddbjson.TagNULL:
 		return ddbjson.ContentEnd(d.doc, tag, at), nil
 	case ddbjson.TagM:
@@ -129,7 +131,7 @@ func (d *imageDecoder) nullable(p *typePlan, tag ddbjson.Tag, at int, dst target
 	}
 }
 
-// itemValue returns the value whose tag and content are given, and the position after the content.
+// itemValue returns the value with the tag tag and the content at at, and the position after the content.
 func (d *imageDecoder) itemValue(tag ddbjson.Tag, at int) (v item.Value, next int) {
 	next = ddbjson.ContentEnd(d.doc, tag, at)
 	from, to := at, next
@@ -139,8 +141,8 @@ func (d *imageDecoder) itemValue(tag ddbjson.Tag, at int) (v item.Value, next in
 	return item.RawValue(item.Kind(tag), d.doc[from:to:to]), next
 }
 
-// mismatch returns the error for a value that does not fit the plan's type. err is the reason; nil if the reason is the
-// tag.
+// mismatch returns the error for a value that does not fit the plan's type. err is the reason. It is nil if a value
+// with this tag never fits the type.
 func (p *typePlan) mismatch(tag ddbjson.Tag, err error) error {
 	return &DecodeError{Kind: item.Kind(tag), Type: p.typ, Err: err}
 }
@@ -159,11 +161,12 @@ func (d *imageDecoder) pointer(p *typePlan, tag ddbjson.Tag, at int, dst target)
 	return d.decodeContent(p.elem, tag, at, dst.pointee())
 }
 
-// intoInterface decodes into an interface. If the interface holds a pointer, the value that it points to is replaced.
-// Otherwise a new value is stored in the interface.
+// intoInterface decodes into an interface. If the interface holds a pointer, intoInterface decodes into the memory that
+// the pointer points to. Otherwise it stores a new value in the interface.
 func (d *imageDecoder) intoInterface(p *typePlan, tag ddbjson.Tag, at int, dst target) (next int, err error) {
 	if old := dst.value(p.typ); !old.IsNil() {
-		// Such a pointer could lead back to this interface, so a new value replaces the pointer.
+		// A pointer to a pointer or to an interface could lead back to this interface. So a new value replaces such a
+		// pointer.
 		if ptr := old.Elem(); ptr.Kind() == reflect.Pointer && !ptr.IsNil() && ptr.Elem().Kind() != reflect.Interface &&
 			ptr.Elem().Kind() != reflect.Pointer {
 			return d.decodeContent(planOf(ptr.Type().Elem(), p.options), tag, at, targetOf(ptr))
@@ -217,8 +220,8 @@ func (d *imageDecoder) list(p *typePlan, tag ddbjson.Tag, at int, dst target) (n
 	return i + 1, nil
 }
 
-// resize changes the length of a slice to n, and returns the memory of the first element. It keeps the elements of the
-// slice if its capacity is sufficient.
+// resize changes the length of a slice to n, and returns the memory of the first element. If the capacity of the slice
+// is at least n, the slice keeps its elements.
 func resize(s reflect.Value, n int) target {
 	switch {
 	case s.IsNil() && n == 0:
@@ -231,7 +234,7 @@ func resize(s reflect.Value, n int) target {
 	return targetOf(s)
 }
 
-// count returns the number of members or elements of the content at a position.
+// count returns the number of members or elements of the content at the position at.
 func (d *imageDecoder) count(tag ddbjson.Tag, at int) (n int) {
 	b := d.doc
 	i := ddbjson.FirstInside(b, at)
@@ -307,8 +310,8 @@ func (d *imageDecoder) mapMembers(p *typePlan, at int, dst target) (next int, er
 		}
 		i = ddbjson.Next(d.doc, i)
 		m.SetMapIndex(key.value(p.key.typ), elem.value(p.elem.typ))
-		// A method of the key or the element, such as UnmarshalText, may have kept a pointer to it. So the next ones
-		// need new memory.
+		// A method such as UnmarshalText may have kept a pointer to the key or the element. So the next key and the
+		// next element need new memory.
 		if p.textKeys || p.elem.hasUnmarshaler {
 			key, elem = newTarget(p.key.typ), newTarget(p.elem.typ)
 		} else {

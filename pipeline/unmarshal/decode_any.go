@@ -2,8 +2,8 @@ package unmarshal
 
 import "github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 
-// decodeAny decodes the content at a position into the type that the SDK's attributevalue stores in an `any`: string,
-// float64, []byte, bool, nil, map[string]any, []any, []string, []float64 or [][]byte.
+// decodeAny decodes the content at the position at. out has the type that the SDK's attributevalue stores in an `any`:
+// string, float64, []byte, bool, nil, map[string]any, []any, []string, []float64 or [][]byte.
 func (d *imageDecoder) decodeAny(tag ddbjson.Tag, at int) (out any, next int) {
 	switch tag {
 	case ddbjson.TagM:
@@ -39,7 +39,7 @@ func (d *imageDecoder) decodeAny(tag ddbjson.Tag, at int) (out any, next int) {
 	}
 }
 
-// decodeTagged decodes a value whose tag was read. at is the position of its content.
+// decodeTagged decodes a value whose tag the caller has read. at is the position of the value's content.
 func (d *imageDecoder) decodeTagged(tag ddbjson.Tag, at int) (out any, next int) {
 	if tag == ddbjson.NoTag { // {} is an empty map, and at is the position after it
 		return map[string]any{}, at
@@ -63,7 +63,7 @@ func (d *imageDecoder) anyMembers(m map[string]any, at int) (out map[string]any,
 	return m, i + 1
 }
 
-// anySet returns the members of a set. It calls read for each member, without its quotes.
+// anySet returns the members of a set as a []T. read converts the text between the quotes of a member.
 func anySet[T any](d *imageDecoder, tag ddbjson.Tag, at int, read func(raw []byte) T) (out any, next int) {
 	set := make([]T, d.count(tag, at))
 	i := ddbjson.FirstInside(d.doc, at)

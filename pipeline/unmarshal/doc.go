@@ -1,7 +1,7 @@
 // Package unmarshal decodes images into Go values by their dynamodbav tags, as the SDK's attributevalue does.
 //
 // [Decode] finds the typePlan of the type, which is built once (planOf, fieldsOf). Then an imageDecoder walks the
-// image: attributes and members find the field of each name, content decodes a value by its tag and by the form of the
-// plan, and scalar decodes scalars. Read unmarshal.go, type_plan.go and decode.go, then fields.go and scalar.go.
-// target_value.go has all unsafe code of the package, and the reasons why it is sound.
+// image. Its methods attributes and members find the struct field of each name. decodeContent decodes a value by its
+// tag and by the form of the plan, and scalar decodes scalars. Read unmarshal.go, type_plan.go and decode.go, then
+// fields.go and scalar.go. target_value.go has all unsafe code of the package, and the reasons why it is sound.
 package unmarshal

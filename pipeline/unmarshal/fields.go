@@ -21,7 +21,7 @@ type fieldTag struct {
 }
 
 // parseFieldTag reads the tag `dynamodbav:"name,option,..."`. Decoding ignores options such as omitempty and stringset.
-// It also ignores unixtime: a time accepts an N without this option.
+// It also ignores unixtime, because a time accepts an N even without this option.
 func parseFieldTag(t reflect.StructTag) (tag fieldTag) {
 	name, options, _ := strings.Cut(t.Get("dynamodbav"), ",")
 	if name == "-" {
@@ -33,7 +33,7 @@ func parseFieldTag(t reflect.StructTag) (tag fieldTag) {
 	return tag
 }
 
-// structField is a field that an attribute is decoded into.
+// structField is a field of a struct that receives an attribute.
 type structField struct {
 	name     string
 	tagged   bool  // the name comes from a tag
@@ -43,14 +43,15 @@ type structField struct {
 	plan     *typePlan
 }
 
-// embeddedPointer is an embedded pointer to a struct, on the way to a field.
+// embeddedPointer is an embedded pointer to a struct. The decoder follows it to reach a field of that struct.
 type embeddedPointer struct {
 	offset   uintptr
 	elem     reflect.Type
 	exported bool
 }
 
-// fieldOf returns the memory of the field in the struct s. It allocates the embedded structs on the way.
+// fieldOf returns the memory of the field in the struct s. It allocates the embedded structs that contain the field and
+// are missing. It returns an error if it cannot allocate one, because its type is not exported.
 func (f *structField) fieldOf(s target) (target, error) {
 	for _, p := range f.pointers {
 		s = s.field(p.offset)
@@ -71,13 +72,14 @@ type embeddedStruct struct {
 	index    []int
 	pointers []embeddedPointer
 	offset   uintptr
-	twice    bool // the type is embedded more than once at its depth, so its fields hide each other
+	twice    bool // the type is embedded twice or more at its depth, so its fields hide each other
 }
 
-// fieldsOf finds the fields of a struct and of its embedded structs, by Go's rules. If several fields have one name,
-// the field with the least depth counts. At equal depth, the tagged field counts. If several remain, none counts.
+// fieldsOf finds the fields of a struct and of its embedded structs, by Go's rules. If several fields have the same
+// name, the field with the least depth is used. If several fields have this depth, the tagged field is used. If several
+// fields remain, none of them is used.
 func fieldsOf(t reflect.Type) *fieldSet {
-	found := map[string][]*structField{} // fields by name, at the least depth of the name
+	found := map[string][]*structField{} // the fields of each name, at the least depth that has the name
 	seen := map[reflect.Type]bool{}
 	for level := []embeddedStruct{{typ: t}}; len(level) > 0; {
 		fields := map[string][]*structField{}
@@ -121,7 +123,7 @@ func (e embeddedStruct) collect(found map[string][]*structField, next []embedded
 			continue
 		}
 		if !sf.IsExported() && ft.Kind() != reflect.Struct {
-			continue // reflection may not set it
+			continue // reflection cannot set the field
 		}
 		f := &structField{name: cmp.Or(tag.name, sf.Name), tagged: tag.name != "", index: index, pointers: e.pointers,
 			offset: offset,
@@ -146,7 +148,7 @@ func (e embeddedStruct) inner(sf reflect.StructField, t reflect.Type, index []in
 // fieldSet finds the fields of a struct by the names of attributes.
 type fieldSet struct {
 	fields []*structField // in the order of the struct
-	table  []fieldSlot    // hash table by hashWords; a collision uses the next free slot; nil if a name is not plain
+	table  []fieldSlot    // hash table by hashWords, with linear probing; nil if a name is not plain
 }
 
 // fieldSlot is a slot of the table: a field, and its name as wordsOf returns it.
@@ -182,7 +184,7 @@ func newFieldSet(found map[string][]*structField) *fieldSet {
 }
 
 // find returns the field of an attribute: the field with its exact name, else the first field whose name differs only
-// in case. It returns nil if there is none. raw is the attribute's name in JSON.
+// in case. It returns nil if no field has the name. raw is the attribute's name in JSON.
 func (s *fieldSet) find(raw []byte) *structField {
 	if len(s.table) == 0 {
 		return s.findAny(raw)
@@ -224,8 +226,8 @@ func isPlain(name []byte) bool {
 	return !bytes.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf || r == '\\' })
 }
 
-// wordsOf returns the first and the last bytes of a name. Two different names of the same length, up to 16, differ in
-// one of the words.
+// wordsOf returns two words: the first and the last bytes of a name, up to 8 each. Two different names of the same
+// length differ in one of the words if they have up to 16 bytes.
 func wordsOf(name []byte) (first, last uint64) {
 	switch n := len(name); {
 	case n >= 8:

@@ -112,8 +112,9 @@ func parseFloat(n string) (float64, error) {
 	return f, nil
 }
 
-// shortFloat does the same as parseFloat, for texts of up to 15 bytes without a sign or an exponent, as most are. The
-// digits, and the power of ten that divides them, are exact as float64, so their quotient is the nearest float64.
+// shortFloat does the same as parseFloat for texts of up to 15 bytes without a sign or an exponent. Most numbers are of
+// this form. shortFloat returns false for any other text. It divides the digits by a power of ten. Both are exact as
+// float64, so their quotient is the nearest float64.
 func shortFloat(n string) (f float64, ok bool) {
 	digits, fraction, point := 0, 0, len(n)
 	for i := range len(n) {
@@ -141,7 +142,7 @@ func bytesOf(raw []byte) []byte {
 	return b
 }
 
-// mapKey decodes the name of a map's member into a key.
+// mapKey decodes the name of a member into the key of a Go map.
 func (d *imageDecoder) mapKey(p *typePlan, raw []byte, key target) error {
 	switch {
 	case p.textKeys:
@@ -160,7 +161,8 @@ func (d *imageDecoder) mapKey(p *typePlan, raw []byte, key target) error {
 	return nil
 }
 
-// textKey decodes a key with its method UnmarshalText. It follows pointers.
+// textKey decodes a key with its method UnmarshalText. If the key is a pointer, textKey allocates the memory that it
+// points to.
 func textKey(name string, key reflect.Value) error {
 	for key.Kind() == reflect.Pointer {
 		key.Set(reflect.New(key.Type().Elem()))

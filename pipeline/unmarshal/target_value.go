@@ -5,9 +5,10 @@ import (
 	"unsafe"
 )
 
-// target is the memory of one Go value. A target has no type: the typePlan that is passed with a target has it.
+// target is the memory of one Go value. A target has no type. The typePlan that is passed with a target has the type of
+// the memory.
 //
-// This file has all of the package's unsafe. It is sound for these reasons:
+// This file has all unsafe code of the package. The code is sound for these reasons:
 //   - Each target begins as a pointer that Go made (newTarget, targetOf). field adds an offset that reflect reports
 //     for a field of the same struct type. element stays below the length of the slice or array. pointee follows a
 //     pointer that is not nil. So a target is always inside one live object, and its plan has the type of that memory.

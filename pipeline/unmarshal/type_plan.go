@@ -20,9 +20,9 @@ type typePlan struct {
 
 	elem           *typePlan // element type of a pointer, slice, array or map
 	key            *typePlan // key type of a map
-	textKeys       bool      // the keys of the map decode themselves, as encoding.TextUnmarshaler
+	textKeys       bool      // the keys of the map implement encoding.TextUnmarshaler
 	fields         *fieldSet // fields of a struct
-	hasUnmarshaler bool      // an Unmarshaler is inside the memory of the type, and may keep a pointer into it
+	hasUnmarshaler bool      // the type contains an Unmarshaler, which may keep a pointer into a value
 
 	once    sync.Once
 	scratch sync.Pool // pointers to zero values of the type
@@ -53,17 +53,18 @@ const (
 	formArray
 	formInterface
 
-	formPointer        // this form and the following ones handle NULL in their own way
+	formPointer        // this form and the next ones handle NULL in their own way
 	formValue          // item.Value
 	formUnmarshaler    // implements Unmarshaler
 	formSDKUnmarshaler // implements only attributevalue.Unmarshaler
 	formUnexportedStruct
 )
 
-// plans caches each typePlan by its type. It grows by the program's own types only.
+// plans caches each typePlan by its type. It has at most one entry for each type of the program, so it needs no limit.
 var plans, stringPlans, unexportedPlans sync.Map
 
-// planOf returns the plan of a type. The plan is built at its first use, because a type may contain itself.
+// planOf returns the plan of a type. It does not build the plan, because a type may contain itself. The first use of
+// the plan builds it.
 func planOf(t reflect.Type, o options) *typePlan {
 	cache := &plans
 	switch {
@@ -118,7 +119,7 @@ func (p *typePlan) findForm() form {
 	case reflect.TypeFor[map[string]any]():
 		return formMapOfAny
 	}
-	// attributevalue has the same rule: the methods count of a named type that is not a pointer, and of its pointer.
+	// As in attributevalue, a named type that is not a pointer has its own methods and the methods of its pointer.
 	if t.Name() != "" && p.kind != reflect.Pointer && p.kind != reflect.Interface {
 		pointer := reflect.PointerTo(t)
 		if pointer.Implements(reflect.TypeFor[Unmarshaler]()) && !p.unexported {

@@ -13,15 +13,17 @@ import (
 // ErrNoImage is the error of decoding an image that does not exist, such as the new image of a REMOVE.
 var ErrNoImage = errs.New("there is no image to decode")
 
-// Decode decodes m into a T, which is a struct or a map, by its `dynamodbav` tags. It returns the same results as
-// attributevalue.UnmarshalMap of the AWS SDK with default options. Names match exactly, else without regard to case. An
-// N becomes a float64 in an `any`. For times, an S is RFC 3339 and an N is Unix seconds.
+// Decode decodes m into a T. T is a struct, whose `dynamodbav` tags name the attributes, or a map. Decode returns the
+// same results as attributevalue.UnmarshalMap of the AWS SDK with default options. A name matches the field with
+// exactly this name, or else a field whose name differs only in case. An N becomes a float64 in an `any`. A time is an
+// S in RFC 3339 or an N of Unix seconds.
 //
-// Unlike attributevalue, it decodes an N exactly into a [decimal.Decimal], and any attribute unchanged into an
-// [item.Value], and a type may implement [Unmarshaler]. Strings and bytes are copied, so the result does not keep the
-// page of m in memory.
+// Unlike attributevalue, Decode decodes an N exactly into a [decimal.Decimal], and any attribute unchanged into an
+// [item.Value]. A type can implement [Unmarshaler]. Strings and bytes are copied, so the result does not keep the page
+// of m in memory.
 //
-// For an image that does not exist it returns [ErrNoImage], for any other failure a *DecodeError. Both are permanent.
+// If the image does not exist, Decode returns [ErrNoImage]. Any other error is a *DecodeError. Both errors are
+// permanent.
 func Decode[T any](m item.Image) (T, error) {
 	p := planOf(reflect.TypeFor[T](), options{})
 	if p.once.Do(p.build); p.hasUnmarshaler || !m.Exists() {
@@ -29,7 +31,7 @@ func Decode[T any](m item.Image) (T, error) {
 		err := DecodeInto(m, out)
 		return *out, err
 	}
-	// The T is returned by value, so the memory into which it was decoded can be reused.
+	// Decode returns a copy of the T, so it can reuse the memory of the original.
 	scratch, _ := p.scratch.Get().(*T)
 	if scratch == nil {
 		scratch = new(T)
@@ -37,7 +39,7 @@ func Decode[T any](m item.Image) (T, error) {
 	err := decodeImage(m, p, targetOf(reflect.ValueOf(scratch)))
 	out := *scratch
 	*scratch = *new(T)
-	p.scratch.Put(scratch) // not after a panic
+	p.scratch.Put(scratch) // after a panic, the memory is not reused
 	return out, err
 }
 
@@ -55,21 +57,21 @@ func DecodeInto(m item.Image, out any) error {
 	return decodeImage(m, planOf(p.Type().Elem(), options{}), targetOf(p))
 }
 
-// Unmarshaler is implemented by types that decode themselves, usually with a pointer receiver. v may be NULL. It is a
+// Unmarshaler is implemented by types that decode themselves, usually with a pointer receiver. v may be NULL. v is a
 // range of a page: Clone it to keep it.
 //
-// It replaces attributevalue.Unmarshaler, whose argument is a type of the SDK. Decoding into a type that implements
-// only attributevalue.Unmarshaler is an error.
+// Unmarshaler replaces attributevalue.Unmarshaler, whose argument is a type of the SDK. Decoding into a type that
+// implements only attributevalue.Unmarshaler is an error.
 type Unmarshaler interface {
 	UnmarshalDynamoDB(v item.Value) error
 }
 
 // DecodeError is the error of an attribute that does not fit its Go type. Its text never shows the attribute's value.
 type DecodeError struct {
-	Path string       // path of the attribute, as Address.Lines[0]; "" for the item itself
+	Path string       // path of the attribute, such as Address.Lines[0]; "" for the item itself
 	Kind item.Kind    // kind of the attribute
 	Type reflect.Type // Go type that the attribute does not fit
-	Err  error        // reason, if the kind fits the type; else nil
+	Err  error        // reason; nil if a value of this kind never fits the type
 }
 
 var _ redact.Redacted = (*DecodeError)(nil)
@@ -83,8 +85,8 @@ func (e *DecodeError) Error() string {
 	return text
 }
 
-// Redacted leaves out the reason, because it may come from an Unmarshaler, and the path inside the attribute, because
-// names there may be data.
+// Redacted is Error without the reason and with a shorter path. The reason may come from an Unmarshaler and show data.
+// The path ends at the attribute, because names inside an attribute may be data.
 func (e *DecodeError) Redacted() string {
 	root := e.Path
 	if p, err := item.ParsePath(root); err == nil {
@@ -111,7 +113,8 @@ func (e *DecodeError) text(path string) string {
 // Unwrap returns Err.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// prependPath puts a segment in front of the path of err. err comes from decoding the value at the segment.
+// prependPath puts a segment in front of the path of err. The caller passes the error of decoding the value at this
+// segment.
 func prependPath(segment []byte, err error) error {
 	e, ok := errors.AsType[*DecodeError](err)
 	if !ok {
