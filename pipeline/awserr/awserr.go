@@ -102,9 +102,9 @@ func (e *Error) cause() string {
 	return fmt.Sprintf("%T", last)
 }
 
-// CallError returns the error of a call, marked for the pipeline: transient with the wait that the server requested,
-// fatal if the credentials are wrong or the target is missing, else permanent. hints say what to do, by kind. It
-// returns nil for a nil err.
+// CallError returns the error of a call, marked for the pipeline. A transient failure is marked with the wait that the
+// server requested. A failure is fatal if the credentials are wrong or the target is missing. Any other failure is
+// permanent. hints has the advice for each kind. CallError returns nil for a nil err.
 func CallError(ctx context.Context, op string, err error, hints map[Kind]string) error {
 	if err == nil {
 		return nil
@@ -120,8 +120,8 @@ func CallError(ctx context.Context, op string, err error, hints map[Kind]string)
 	return mark(e, kind, RequestedWait(err))
 }
 
-// EntryError returns the error of one entry of a batch, by the service's code. If the code is unknown, transient
-// decides: it is the service's own flag that the fault is not the sender's.
+// EntryError returns the error of one entry of a batch, marked by the service's code. If the code is unknown, transient
+// decides. transient is the service's own flag: it is true if the sender did not cause the failure.
 func EntryError(op, code string, transient bool, hints map[Kind]string) error {
 	kind, known := KindOfCode(code)
 	if !known && transient {
@@ -144,7 +144,7 @@ func mark(e *Error, kind Kind, after time.Duration) error {
 
 // KindOf classifies the error of a call. The first rule that applies decides:
 //
-//  1. The SDK corrects its clock and signs the next request differently: transient.
+//  1. The SDK has corrected its clock and will sign the next request with the server's time: transient.
 //  2. A known code of a service.
 //  3. The SDK retries the error: transient.
 //  4. A status of throttling or of a failing server, or an answer that broke off: transient.
@@ -166,7 +166,7 @@ func KindOf(err error) Kind {
 	switch _, cut := errors.AsType[*smithy.DeserializationError](err); {
 	case st == http.StatusTooManyRequests || st == http.StatusRequestTimeout || st >= 500 || cut:
 		return Transient
-	case st != 0 && Code(err) == "": // not an answer of the service: its errors have codes
+	case st != 0 && Code(err) == "": // not an answer of the service, whose errors have codes
 		return Transient
 	case st == http.StatusForbidden || st == http.StatusUnauthorized:
 		return Denied
@@ -181,8 +181,8 @@ func KindOf(err error) Kind {
 	return Refused
 }
 
-// ClockCorrected reports whether a signature failed because of this machine's clock, and the SDK will sign the next
-// request with the server's time.
+// ClockCorrected reports whether a signature failed because of this machine's clock and the next one will not: the SDK
+// signs the next request with the server's time.
 func ClockCorrected(err error) bool {
 	skew, ok := errors.AsType[interface {
 		error
@@ -212,8 +212,8 @@ func Code(err error) string {
 	return ""
 }
 
-// codeFromStatus reports whether the SDK derived a code of S3 from the HTTP status, as NotFound from 404. Answers to
-// HEAD have no body, so their derived codes count.
+// codeFromStatus reports whether the SDK derived a code of S3 from the HTTP status, such as NotFound from 404. It
+// returns false for HEAD: its answers have no body, so a derived code is the only one.
 func codeFromStatus(err error, api smithy.APIError) bool {
 	op, ok := errors.AsType[*smithy.OperationError](err)
 	text := http.StatusText(Status(err))

@@ -2,7 +2,8 @@ package awserr
 
 import "strings"
 
-// codes has the codes of the services' API references and of their common errors that say more than an HTTP status.
+// codes has the codes that say more than an HTTP status. They come from the services' API references and their lists of
+// common errors.
 var codes = map[Kind][]string{
 	Transient: {
 		"Throttling", "ThrottlingException", "ThrottledException", "Throttled", "RequestThrottled",
@@ -18,7 +19,7 @@ var codes = map[Kind][]string{
 	Denied: {
 		"AccessDenied", "AccessDeniedException", "AuthorizationError", "AuthorizationErrorException", "NotAuthorized",
 		"NotAuthorizedForSource",
-		// the last of versitygw: no such access key
+		// XAdminUserNotFound is a code of versitygw: the access key does not exist
 		"UnrecognizedClientException", "InvalidClientTokenId", "InvalidAccessKeyId", "XAdminUserNotFound",
 		"InvalidSignatureException", "SignatureDoesNotMatch", "IncompleteSignature", "IncompleteSignatureException",
 		"MissingAuthenticationToken", "MissingAuthenticationTokenException", "ExpiredToken", "ExpiredTokenException",

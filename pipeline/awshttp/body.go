@@ -12,9 +12,9 @@ import (
 
 // KeepBody returns a client that ignores the closing of request bodies.
 //
-// The SDK closes the body as soon as the client returns. net/http may still be writing it then, because an answer can
-// come before the request is fully sent. The write would fail, and the connection would close while the answer is being
-// read: in long runs, answers were sometimes cut off.
+// The SDK closes the body as soon as the client returns. At that time, net/http may still be writing the body, because
+// an answer can come before the request is fully sent. Closing the body would make the write fail. net/http would then
+// close the connection while the caller reads the answer. In long runs, answers were sometimes cut off.
 func KeepBody(client bounded.Doer) bounded.Doer { return bodyKeeper{client} }
 
 type bodyKeeper struct{ client bounded.Doer }

@@ -10,8 +10,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/bounded"
 )
 
-// ReadBody reads the whole body of an answer into a new buffer, up to limit bytes. It compares the body with the
-// checksum of the service, if there is one. A wrong checksum is an [Error]. The caller closes the body.
+// ReadBody reads the whole body of an answer into a new buffer, up to limit bytes. If the answer has the header
+// X-Amz-Crc32, ReadBody compares the body with this checksum. A wrong checksum is an [Error]. The caller closes the
+// body.
 func ReadBody(resp *http.Response, limit int64) ([]byte, error) {
 	var b bytes.Buffer
 	if n := resp.ContentLength; n > 0 && n <= limit {

@@ -12,11 +12,11 @@ import (
 )
 
 // Verify returns a client that accepts an answer with a 2xx status only if it comes from DynamoDB. Such an answer is
-// one complete JSON object with the member that the service always returns for the call. Any other body is an [Error],
-// after which the SDK and the pipeline retry; it is unknown whether the call was executed. Without Verify, the SDK
+// one complete JSON object with the member that the service always returns for the call. Any other body is an [Error].
+// The SDK and the pipeline then retry, although it is unknown whether the call was executed. Without Verify, the SDK
 // accepts an empty body, a proxy's page or {} with status 200 as the success of any call.
 //
-// Answers with other statuses pass unchanged: the reader of error codes decides what an answer without a code means.
+// Answers with other statuses pass unchanged: package awserr decides what an answer without an error code means.
 func Verify(client bounded.Doer) bounded.Doer { return verifier{client, bounded.Answer} }
 
 type verifier struct {

@@ -7,16 +7,16 @@ import (
 	"net/http"
 )
 
-// Answer is the limit of a service's answer, in bytes. DynamoDB's largest answer is the 16 MB of a BatchGetItem. It
-// stays below the limit even if JSON escaping doubles it. Reading takes up to three times the limit, because the buffer
-// doubles. A small machine has memory for the few answers that are read at the same time.
+// Answer is the limit of a service's answer, in bytes. DynamoDB's largest answer is the 16 MB of a BatchGetItem. Even
+// if JSON escaping doubles this answer, it stays below the limit. Reading an answer takes up to three times the limit,
+// because the buffer doubles. A small machine has memory for the few answers that are read at the same time.
 const Answer = 32 << 20
 
 // Object is the limit, in bytes, of an object or a message with one change: a dead letter, the data of an event, a line
 // of an archive.
 const Object = 64 << 20
 
-// Error reports that an answer is larger than its limit. It shows nothing of the answer.
+// Error reports that an answer is larger than its limit. It shows no part of the answer.
 type Error struct{ Limit int64 }
 
 // Error names the limit and what to check.
@@ -31,7 +31,7 @@ func (e *Error) Redacted() string { return e.Error() }
 // RetryableError makes the AWS SDK retry the call.
 func (e *Error) RetryableError() bool { return true }
 
-// Reader reads up to limit bytes of r. If r has more, it ends with an [Error].
+// Reader returns a reader of up to limit bytes of r. If r has more bytes, the reader ends with an [Error].
 func Reader(r io.Reader, limit int64) io.Reader { return &reader{r, limit, limit} }
 
 type reader struct {
@@ -39,7 +39,7 @@ type reader struct {
 	left, limit int64 // bytes that may still be read; bytes in total
 }
 
-// Read reads up to the limit. It tries to read one more byte, to find out whether r has more.
+// Read reads up to the limit. At the limit, it tries to read one more byte, to find out whether r has more.
 func (b *reader) Read(p []byte) (int, error) {
 	if int64(len(p)) > b.left+1 {
 		p = p[:b.left+1]
@@ -53,7 +53,7 @@ func (b *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadAll reads all of r, up to limit bytes.
+// ReadAll reads all of r. If r has more than limit bytes, it returns an [Error].
 func ReadAll(r io.Reader, limit int64) ([]byte, error) { return io.ReadAll(Reader(r, limit)) }
 
 // Doer is an HTTP client, in the form of the AWS SDK.

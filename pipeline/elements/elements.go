@@ -1,6 +1,6 @@
-// Package elements finds the elements of an item that have an entry each, under `for_each`: the elements of a list, of
-// a set or of a map. Each element has an identity among the elements of its item. The key of its entry contains the
-// identity.
+// Package elements finds the elements of an item under `for_each`. The elements are those of one list, one set or one
+// map. Each element becomes one row, document or event, its entry. An identity distinguishes each element among the
+// elements of its item, and the key of its entry contains the identity.
 package elements
 
 import (
@@ -21,10 +21,10 @@ const DefaultMax = 500
 // Spec names the elements of an item.
 type Spec struct {
 	Path item.Path // path of the list, the set or the map
-	// By is the path of the identity inside an element. Default: its position in a list, its value in a set, its name
-	// in a map
+	// By is the path of the identity inside an element. Default: the element's position in a list, its value in a set,
+	// or its name in a map
 	By  string
-	Max int // the most elements that an item may have. Default: [DefaultMax]
+	Max int // maximum number of elements of an item. Default: [DefaultMax]
 }
 
 // Element is one element.
@@ -34,8 +34,9 @@ type Element struct {
 	Value    item.Value
 }
 
-// Of appends the elements of an item. An absent path and NULL have none. The error is permanent. It names paths and
-// positions, and no value: at the path is something else, the elements are too many, or two of them have one identity.
+// Of appends the elements of an item. If the path is absent or its value is NULL, Of appends nothing. Of returns an
+// error if the value is not a list, a set or a map, if it has too many elements, or if an identity is invalid or not
+// unique. The error is permanent. It names paths and positions, but shows no value.
 func (s *Spec) Of(dst []Element, m item.Image) ([]Element, error) {
 	v, ok := m.At(s.Path)
 	if !ok || v.IsNull() {
@@ -81,7 +82,8 @@ func (s *Spec) maxCount() int {
 
 func isCollection(k item.Kind) bool { return k == item.KindL || k == item.KindM || k >= item.KindSS }
 
-// identity returns the identity of an element. If it is the member of a map, its ID is its name at the call.
+// identity returns the identity of an element. of is the kind of the list, the set or the map. If x is the member of a
+// map, the caller has set x.ID to its name.
 func (s *Spec) identity(of item.Kind, x *Element) (string, error) {
 	switch {
 	case s.By != "" && of >= item.KindSS:
@@ -104,7 +106,7 @@ func (s *Spec) identity(of item.Kind, x *Element) (string, error) {
 	return text, nil
 }
 
-// textOf returns a scalar as text. It returns "" if v is absent or NULL.
+// textOf returns a scalar as text. It returns "" and true if v is absent or NULL, and false if v is not a scalar.
 func textOf(v item.Value) (text string, ok bool) {
 	switch v.Kind() {
 	case item.Absent, item.KindNULL:
@@ -153,8 +155,8 @@ func (s *Spec) byText() string {
 	return s.By
 }
 
-// Pattern returns the pattern of the elements of an item, for masks. It depends on the kind of the value: a map, or a
-// list or a set.
+// Pattern returns the pattern of the elements of an item, for masks. It ends with .* if the value is a map, and with
+// [*] if it is a list or a set.
 func (s *Spec) Pattern(m item.Image) string {
 	if v, _ := m.At(s.Path); v.Kind() == item.KindM {
 		return s.Path.String() + ".*"

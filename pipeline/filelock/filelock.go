@@ -1,7 +1,8 @@
 // Package filelock prevents processes of one host from using the same file or folder at once.
 //
-// A lock is a file without any other use: do not remove it. Locks use flock(2), and are advisory. Two locks in one
-// process exclude each other, too. The system releases a lock when the process ends, even after a crash.
+// A lock is a file without any other use: do not remove it. Locks use flock(2), and are advisory. A second lock on the
+// same path in one process is refused like a lock of another process. The system releases a lock when the process ends,
+// even after a crash.
 package filelock
 
 import (
@@ -22,7 +23,7 @@ import (
 // ErrInUse reports that another process, or another part of this one, has the lock.
 var ErrInUse = errors.New("in use by another process")
 
-// Mode defines which other locks are possible at the same time.
+// Mode defines which other locks on the same path are possible at the same time.
 type Mode int
 
 // The modes.
@@ -44,8 +45,8 @@ const (
 )
 
 // Take takes the lock at path. It creates the file and its folder if they are missing. If another process has the lock,
-// Take waits up to patience, and then returns [ErrInUse] with the path; if patience is 0, it does not wait. If ctx
-// ends, Take returns the cause of ctx.
+// Take waits up to patience, and then returns [ErrInUse] with the path. With a patience of 0, Take does not wait. If
+// ctx ends, Take returns the cause of ctx.
 func Take(ctx context.Context, path string, mode Mode, patience time.Duration) (*Lock, error) {
 	end := time.Now().Add(patience)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -59,8 +60,8 @@ func Take(ctx context.Context, path string, mode Mode, patience time.Duration) (
 	}
 }
 
-// tryLock takes the lock unless another process has it. If the file is removed while it is being locked, tryLock
-// creates it again, because other processes would lock the new file.
+// tryLock takes the lock unless another process has it. If the file is removed or replaced while tryLock locks it,
+// tryLock locks the file that is now at path instead, because other processes lock that file, too.
 func tryLock(path string, mode Mode) (*Lock, error) {
 	for {
 		f, err := open(path)
@@ -84,8 +85,8 @@ func tryLock(path string, mode Mode) (*Lock, error) {
 	}
 }
 
-// open opens the file for writing, because a lock over NFS needs that. It tries several times,
-// because others may remove the folder after it was created.
+// open opens the file for writing, because a lock over NFS needs a writable file. It tries several times, because
+// another process may remove the folder after open has created it.
 func open(path string) (f *os.File, err error) {
 	for range 10 {
 		f, err = private.OpenFile(path, os.O_CREATE|os.O_RDWR)
@@ -126,8 +127,8 @@ func (l *Lock) held() (bool, error) {
 	return Current(l.path, ours)
 }
 
-// Current reports whether path still leads to the opened file or folder, which may have been
-// removed or replaced.
+// Current reports whether path still leads to the file or folder that the caller opened. It returns false if the file
+// or folder was removed or replaced.
 func Current(path string, opened fs.FileInfo) (bool, error) {
 	there, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -139,8 +140,8 @@ func Current(path string, opened fs.FileInfo) (bool, error) {
 // Release releases the lock. The file stays.
 func (l *Lock) Release() error { return l.f.Close() }
 
-// Taken reports whether another process has the lock at path exclusively. It creates no file. A lock without a file is
-// not taken.
+// Taken reports whether another process has the lock at path exclusively. It creates no file, and returns false if
+// there is no file at path.
 func Taken(path string) (bool, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,7 +14,7 @@ type Maker struct {
 	errs  []error
 }
 
-// New returns a Maker of a scope, which is the import path of the package that measures.
+// New returns a Maker for one scope. scope is the import path of the package that measures.
 func New(p metric.MeterProvider, scope string) *Maker { return &Maker{meter: p.Meter(scope)} }
 
 // Err returns the errors of the instruments that could not be made.
@@ -45,7 +45,8 @@ func (k *Maker) Gauge(name, unit, text string) metric.Float64Gauge {
 	return keepError(k, i, err)
 }
 
-// Durations makes a histogram of times in seconds, from a millisecond to one minute, after which calls are cancelled.
+// Durations makes a histogram of times in seconds. Its buckets reach from a millisecond to one minute, because calls
+// are cancelled after one minute.
 func (k *Maker) Durations(name, text string) metric.Float64Histogram {
 	i, err := k.meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(text),
 		metric.WithExplicitBucketBoundaries(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60))
@@ -59,26 +60,26 @@ func (k *Maker) Sizes(name, unit, text string) metric.Int64Histogram {
 	return keepError(k, i, err)
 }
 
-// ObservableCounter makes a counter that a callback reads at each collection.
+// ObservableCounter makes a counter that a callback sets at each collection.
 func (k *Maker) ObservableCounter(name, unit, text string) metric.Int64ObservableCounter {
 	i, err := k.meter.Int64ObservableCounter(name, metric.WithUnit(unit), metric.WithDescription(text))
 	return keepError(k, i, err)
 }
 
-// ObservableIntGauge makes a gauge of whole numbers that a callback reads at each collection.
+// ObservableIntGauge makes a gauge of whole numbers that a callback sets at each collection.
 func (k *Maker) ObservableIntGauge(name, unit, text string) metric.Int64ObservableGauge {
 	i, err := k.meter.Int64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(text))
 	return keepError(k, i, err)
 }
 
-// ObservableGauge makes a gauge with fractions that a callback reads at each collection.
+// ObservableGauge makes a gauge with fractions that a callback sets at each collection.
 func (k *Maker) ObservableGauge(name, unit, text string) metric.Float64ObservableGauge {
 	i, err := k.meter.Float64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(text))
 	return keepError(k, i, err)
 }
 
-// Observe registers a callback that reads instruments at each collection. It returns nil if one of
-// them could not be made.
+// Observe registers a callback that sets the instruments at each collection. It returns nil if one of the instruments
+// of k could not be made.
 func (k *Maker) Observe(f metric.Callback, of ...metric.Observable) metric.Registration {
 	if len(k.errs) > 0 {
 		return nil

@@ -15,7 +15,7 @@ type Cursor struct {
 	failed bool
 }
 
-// New returns a cursor before the first byte of b. Its results are parts of b.
+// New returns a cursor before the first byte of b. The results of the cursor are subslices of b.
 func New(b []byte) Cursor { return Cursor{b: b} }
 
 // Failed reports whether the JSON is broken, or differs from what [Cursor.Want] required.
@@ -58,8 +58,9 @@ func (c *Cursor) Want(b byte) {
 	}
 }
 
-// Members yields the name of each member of the next object, as written between its quotes. At each yield, the cursor
-// is at the value, which the caller may read. If the next value is not an object, Members skips it and yields nothing.
+// Members yields the name of each member of the next object. Escapes in the name remain. At each yield, the cursor is
+// at the member's value. If the caller does not read the value, Members skips it. If the next value is not an object,
+// Members skips it and yields nothing.
 func (c *Cursor) Members() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		if !c.Take('{') {
@@ -80,8 +81,9 @@ func (c *Cursor) Members() iter.Seq[[]byte] {
 	}
 }
 
-// Elements yields once for each element of the next array. At each yield, the cursor is at the element. If the next
-// value is not an array, Elements skips it and does not yield.
+// Elements yields once for each element of the next array. At each yield, the cursor is at the element. If the caller
+// does not read the element, Elements skips it. If the next value is not an array, Elements skips it and does not
+// yield.
 func (c *Cursor) Elements() func(yield func() bool) {
 	return func(yield func() bool) {
 		if !c.Take('[') {

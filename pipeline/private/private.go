@@ -41,8 +41,9 @@ func Replace(f *os.File, path string) error {
 }
 
 // WriteFile replaces the content of the file at path atomically: neither a crash nor a power failure leaves a part of
-// content. It first writes a temporary file, which remains after a crash. next is the path of this file. If next is "",
-// the file has a random name in the same folder; then, if several processes write at the same time, the last one wins.
+// content. It first writes a temporary file, which remains after a crash. next is the path of the temporary file. If
+// next is "", the temporary file has a random name in the folder of path. Several processes can then write at the same
+// time, and the last one wins.
 func WriteFile(path, next string, content []byte) (err error) {
 	var f *os.File
 	if next == "" {

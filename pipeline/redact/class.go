@@ -8,8 +8,8 @@ import (
 )
 
 // Class makes errors with a redacted text for logs. The class is the first word of the redacted text and names the kind
-// of the problem; operators count it and search for it. Each planner and each store makes all its errors with one
-// Class.
+// of the problem. Operators count problems by class and search logs for a class. Each planner and each store makes all
+// its errors with one Class.
 type Class string
 
 // Safe is text that has no data of an item and may be logged: names and templates of the configuration, the type of a
@@ -22,9 +22,10 @@ type Field string
 // New returns an error with a fixed text. Logs show the text.
 func (c Class) New(text string) error { return &classError{class: string(c), text: text, shown: text} }
 
-// Errorf is [fmt.Errorf] with a redacted text for logs. The redacted text has the format. Of args it has [Safe],
-// [Field], Go's integers, durations, and the [SafeText] of errors. All other args are an ellipsis there, so pass the
-// name of a constant as Safe. If a wrapped error (%w) has a class, the new error has that class.
+// Errorf is [fmt.Errorf] with a redacted text for logs. The redacted text consists of the format and of the args that
+// hold no data: [Safe], [Field], bools, Go's integers, durations, and the [SafeText] of errors. An ellipsis replaces
+// any other arg, also a string: so pass the name of a constant as Safe. If a wrapped error (%w) has a class, the new
+// error has the same class.
 func (c Class) Errorf(format string, args ...any) error {
 	full := fmt.Errorf(format, args...) //nolint:err113 // a wrapper of fmt.Errorf
 	e := &classError{class: string(c), text: full.Error()}

@@ -1,4 +1,4 @@
-// Package redact makes texts of errors for logs, without data of items.
+// Package redact makes the texts of errors for logs. The texts hold no data of items.
 //
 // A [Class] makes an error with a full text and a redacted one. [LogText] returns the text of any error for a log. Read
 // class.go, then logtext.go.

@@ -19,23 +19,23 @@ import (
 	"syscall"
 )
 
-// Redacted is implemented by errors with a text for logs, without keys and values of items. For other errors logs show
-// what [LogText] knows of them, or else the type only. Dead letters have the full text.
+// Redacted is implemented by errors with a text for logs. This text holds no keys and no values of items. For any other
+// error, logs show the description that [LogText] has of it, or only the type. Dead letters contain the full text.
 type Redacted interface {
 	error
 	Redacted() string
 }
 
-// Described is implemented by errors with a class, one word such as throttled, and with the field of the item that they
-// are about, or "".
+// Described is implemented by errors with a class and a field. The class is one word, such as throttled. The field is
+// the attribute of the item that causes the error, or "".
 type Described interface {
 	error
 	Describe() (class, field string)
 }
 
-// LogText returns the text of an error for logs: its class, and no data of an item. No other function makes this text.
-// After the class comes the text of a [Redacted] error, a description of a known error of the runtime, the operating
-// system or the network, or else the error's type.
+// LogText returns the text of an error for logs. The text holds no data of an item; no other function makes texts for
+// logs. It starts with the class of the error. The text of a [Redacted] error follows. For other errors, a description
+// of a known error of the runtime, the operating system or the network follows, or else the error's type.
 func LogText(err error) string {
 	class, _, text := describe(err)
 	if text == class || strings.HasPrefix(text, class+":") {
@@ -44,7 +44,7 @@ func LogText(err error) string {
 	return class + ": " + text
 }
 
-// SafeText returns the text of LogText without the class, for use in another text.
+// SafeText returns the redacted text of an error without the class, for use in another text.
 func SafeText(err error) string {
 	_, _, text := describe(err)
 	return text
@@ -86,7 +86,7 @@ func describe(err error) (class, field, text string) {
 	return cmp.Or(class, known), field, text
 }
 
-// systemText describes an error of the runtime, the operating system or the network, or a panic. It returns false for
+// systemText describes a panic, or an error of the runtime, the operating system or the network. It returns false for
 // other errors.
 func systemText(err error) (class, text string, ok bool) {
 	if p, ok := errors.AsType[*PanicError](err); ok {
@@ -176,7 +176,7 @@ func errnoClass(e syscall.Errno) string {
 	return "system"
 }
 
-// plainHTTP is the error text of net/http for a server without TLS. There is no error type for it.
+// plainHTTP is the error text of net/http for a server without TLS. net/http has no type for this error.
 const plainHTTP = "http: server gave HTTP response to HTTPS client"
 
 // tlsText describes a failed TLS handshake. The class is "" for other errors.

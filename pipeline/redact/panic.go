@@ -12,7 +12,7 @@ type PanicError struct {
 // Error returns the stage and the value, without the stack trace.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic in %s: %v", e.Stage, e.Value) }
 
-// Unwrap returns the value if it is an error.
+// Unwrap returns the value if it is an error, else nil.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err

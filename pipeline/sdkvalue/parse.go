@@ -44,7 +44,8 @@ func Value(av types.AttributeValue) (v item.Value, err error) {
 
 var errText = errors.New("text is not UTF-8")
 
-// appendValue appends av as DynamoDB JSON. It checks what JSON cannot show; the reader of that JSON checks the rest.
+// appendValue appends av as DynamoDB JSON. It rejects text that is not UTF-8, because JSON cannot show it. The parser
+// of the JSON checks all else.
 func appendValue(dst []byte, av types.AttributeValue) (_ []byte, err error) {
 	switch av := av.(type) {
 	case *types.AttributeValueMemberS:
