@@ -10,8 +10,8 @@ import (
 // answer is the result of an invocation.
 type answer struct {
 	isCommand bool     // the event was a command
-	failedIDs []string // identifiers of the records or messages that Lambda must bring again
-	window    *window  // nil if the event has none
+	failedIDs []string // messages that Lambda must bring again, or the earliest record from which on it must
+	window    *window  // nil if the event has no tumbling window
 
 	records       int           // number of records or messages of the event
 	finishedCount int           // number of finished records or messages
@@ -19,7 +19,7 @@ type answer struct {
 	oldestAge     time.Duration // age of the oldest record
 }
 
-// json encodes the answer as Lambda's StreamsEventResponse, SQSBatchResponse or
+// json encodes the answer as one of three types of Lambda: StreamsEventResponse, SQSBatchResponse or
 // TimeWindowEventResponse.
 func (a *answer) json() []byte {
 	if a.isCommand {
@@ -44,7 +44,7 @@ func (a *answer) json() []byte {
 	return append(b, '}')
 }
 
-// logNacked logs that Lambda brings records again. That is logged because it costs time and money.
+// logNacked logs that Lambda brings records again. The log line is a warning, because this costs time and money.
 func (h *handler) logNacked(ctx context.Context, b *eventRecords, a *answer) {
 	why := "a sink or dead letters did not take them"
 	if a.timedOut {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// The default reserve is the invocation's time divided by reserveDivisor, but between minReserve and maxReserve.
+// The reserve is the time before the deadline in which no new Write starts. By default it is the invocation's time
+// divided by reserveDivisor, but at least minReserve and at most maxReserve.
 const (
 	reserveDivisor = 10
 	minReserve     = 200 * time.Millisecond
@@ -15,12 +16,12 @@ const (
 
 var errDeadline = errs.New("the function's time is nearly over")
 
-// deadlines are the times at which an invocation stops parts of its run, so that it answers in time. They are zero if
-// the invocation has no deadline.
+// deadlines has the times at which an invocation stops parts of its run, so that it answers in time. All times are zero
+// if the invocation has no deadline.
 type deadlines struct {
 	revokeSoft time.Time // no new Write starts
 	revokeHard time.Time // Writes in flight are cancelled
-	stop       time.Time // the run is stopped, including a flush that still runs
+	stop       time.Time // the whole run is stopped, and with it a flush that still runs
 	abandon    time.Time // the answer no longer waits for the run
 }
 
@@ -41,7 +42,8 @@ func (o *options) newDeadlines(ctx context.Context, now time.Time) deadlines {
 	}
 }
 
-// withDeadline returns a context that ends at the soft revoke.
+// withDeadline returns a context that ends at the time of the soft revoke. Without a deadline, it returns a context
+// that only cancel ends.
 func (d deadlines) withDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	if d.revokeSoft.IsZero() {
 		return context.WithCancel(ctx)
@@ -54,8 +56,8 @@ func (d deadlines) pastSoftRevoke(now time.Time) bool {
 	return !d.revokeSoft.IsZero() && !now.Before(d.revokeSoft)
 }
 
-// newTimer returns a channel that receives a value at the given time. If the time is zero, the channel never receives
-// one.
+// newTimer returns a channel that receives a value at the given time. If the time is zero, the channel never receives a
+// value.
 func (d deadlines) newTimer(when time.Time) (fired <-chan time.Time, cancel func()) {
 	if when.IsZero() {
 		return nil, func() {}

@@ -15,9 +15,9 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// fetchDiscarded returns the records of a discarded batch. If the invocation record has the whole event, it takes them
-// from the event. Otherwise it takes them from the stream. losses are the records that neither the event nor the stream
-// has.
+// fetchDiscarded returns the records of a batch that Lambda discarded. If the invocation record has the whole event, it
+// takes the records from the event. Otherwise it takes them from the stream. losses has the ranges of records that
+// neither the event nor the stream has.
 func (h *handler) fetchDiscarded(
 	ctx context.Context, due deadlines, r *invocationRecord,
 ) (b *eventRecords, losses []lostRecords, err error) {
@@ -25,7 +25,7 @@ func (h *handler) fetchDiscarded(
 	if r.Kinesis != nil {
 		from = fromKinesis
 	}
-	var incomplete *eventRecords // records of the event, if it does not have all
+	var incomplete *eventRecords // records of the event, if the event lacks some records of the batch
 	if event := r.event(); event != nil {
 		b, err := h.decodeEvent(event, from)
 		hasAll := err == nil && b.size() > 0 && (r.DynamoDB == nil || r.DynamoDB.Size <= 0 || b.size() == r.DynamoDB.Size)
@@ -62,7 +62,7 @@ func (h *handler) fetchDiscarded(
 	return &f.records, f.losses(), nil
 }
 
-// rangeFetch fetches a range of a shard.
+// rangeFetch fetches the records of a discarded batch from a range of a shard.
 type rangeFetch struct {
 	api     shardreader.API
 	info    *batchInfo
@@ -71,23 +71,23 @@ type rangeFetch struct {
 	fetched      int    // number of fetched records
 	lastSequence string // sequence number of the newest fetched record
 
-	mayBeTrimmed    bool        // records before the next record may be lost
+	mayBeTrimmed    bool        // the stream trimmed records, so records of the range before the next page may be lost
 	lostRanges      []lostRange // lost ranges found so far, in order
-	shardIncomplete bool        // the shard has no record after last
+	shardIncomplete bool        // the shard has no record after lastSequence
 }
 
-// lostRange is a range of sequence numbers, both ends included. The stream has no record of the range any more.
+// lostRange is a range of sequence numbers, both ends included. The stream no longer has any record of the range.
 type lostRange struct{ first, last string }
 
 const (
 	// maxEmptyPages is the number of empty pages in a row after which a fetch ends. It is high, because the service
-	// returns empty pages in the middle of a shard too.
+	// also returns empty pages in the middle of a shard.
 	maxEmptyPages  = 20
 	emptyPagePause = 250 * time.Millisecond
-	// maxIterators is the maximum number of iterators of one fetch. An iterator that expired, or whose record was
-	// trimmed, is replaced.
+	// maxIterators is the maximum number of iterators of one fetch. A new iterator replaces an iterator that expired,
+	// or whose record was trimmed.
 	maxIterators = 5
-	// maxAge is the stream's retention of 24 hours, and one hour more because clocks differ.
+	// maxAge is the stream's retention of 24 hours, plus one hour because clocks differ.
 	maxAge = 25 * time.Hour
 )
 
@@ -154,7 +154,7 @@ func (f *rangeFetch) readRange(ctx context.Context) error {
 			return nil
 		}
 		if emptyPages > maxEmptyPages && f.mayBeTrimmed && f.info.isExpired(time.Now()) {
-			f.shardIncomplete = true // the range is trimmed, and there may never be a later record
+			f.shardIncomplete = true // the range is trimmed, and the shard may never get a later record
 			return nil
 		}
 		if emptyPages > maxEmptyPages {
@@ -166,7 +166,8 @@ func (f *rangeFetch) readRange(ctx context.Context) error {
 	}
 }
 
-// isExpired reports whether the stream has trimmed all records as old as the range.
+// isExpired reports whether the range is so old that the stream has trimmed all its records. It returns false if the
+// age of the range is unknown.
 func (p *batchInfo) isExpired(at time.Time) bool { return !p.To.IsZero() && at.Sub(p.To) > maxAge }
 
 // keepInRange adds the records of a page that are in the range and were not added before. rangeEnds reports whether the
@@ -224,7 +225,8 @@ func knownSequences(page *record.Page) iter.Seq[string] {
 	}
 }
 
-// noteTrimmed compares the oldest record left with the range, and notes the part of the range that was trimmed.
+// noteTrimmed compares the oldest record that the stream still has with the range. It adds the part of the range before
+// this record to lostRanges.
 func (f *rangeFetch) noteTrimmed(page *record.Page) {
 	oldest := ""
 	for sequence := range knownSequences(page) {
@@ -237,7 +239,7 @@ func (f *rangeFetch) noteTrimmed(page *record.Page) {
 	}
 	f.mayBeTrimmed = false
 	if record.CompareSequence(oldest, cmp.Or(f.lastSequence, f.info.First)) <= 0 {
-		return // nothing of the range is lost
+		return // no record of the range is lost
 	}
 	to := f.info.Last
 	if record.CompareSequence(oldest, to) <= 0 {
@@ -246,7 +248,7 @@ func (f *rangeFetch) noteTrimmed(page *record.Page) {
 	f.lostRanges = append(f.lostRanges, lostRange{f.nextSequence(), to})
 }
 
-// nextSequence returns the first sequence number that is not fetched yet.
+// nextSequence returns the first sequence number of the range after the fetched records.
 func (f *rangeFetch) nextSequence() string {
 	if f.lastSequence == "" {
 		return f.info.First
@@ -254,8 +256,8 @@ func (f *rangeFetch) nextSequence() string {
 	return addToSequence(f.lastSequence, 1)
 }
 
-// allLostRanges returns all lost ranges: the ranges that [rangeFetch.noteTrimmed] noted, and the end of the range if
-// the shard is incomplete.
+// allLostRanges returns the ranges that [rangeFetch.noteTrimmed] noted. If the shard is incomplete, it also returns the
+// rest of the range after the fetched records.
 func (f *rangeFetch) allLostRanges() []lostRange {
 	if f.shardIncomplete && (f.lastSequence == "" || record.CompareSequence(f.lastSequence, f.info.Last) < 0) {
 		return append(f.lostRanges[:len(f.lostRanges):len(f.lostRanges)], lostRange{f.nextSequence(), f.info.Last})
@@ -263,7 +265,7 @@ func (f *rangeFetch) allLostRanges() []lostRange {
 	return f.lostRanges
 }
 
-// fillFromEvent adds the records of the event that are in lost ranges. incomplete may be nil.
+// fillFromEvent adds the records of the event that are in lost ranges of the stream. incomplete may be nil.
 func (f *rangeFetch) fillFromEvent(incomplete *eventRecords) {
 	lostRanges := f.allLostRanges()
 	if incomplete == nil || len(lostRanges) == 0 {
@@ -284,25 +286,26 @@ func (f *rangeFetch) fillFromEvent(incomplete *eventRecords) {
 	f.records.pages = append(found.pages, f.records.pages...)
 }
 
-// losses returns the lost ranges with their estimated numbers of records. The event may have some records of
-// a range.
+// losses returns the lost ranges with their estimated numbers of lost records. The event may have some records of a
+// lost range. They do not count as lost.
 func (f *rangeFetch) losses() []lostRecords {
 	ranges := f.allLostRanges()
 	var losses []lostRecords
 	remaining := f.info.Size - f.fetched
 	for i, lost := range ranges {
-		n := max(1, remaining/(len(ranges)-i)) // the positions of lost records are unknown: divide them evenly
+		n := max(1, remaining/(len(ranges)-i)) // each range is assumed to have lost equally many records
 		remaining -= n
 		losses = append(losses, lostRecords{lostRange: lost, info: f.info, records: n})
 	}
 	return losses
 }
 
-// lostRecords is a range of lost records: Lambda discarded their batch, and the stream has trimmed them.
+// lostRecords is a range of lost records. They are lost because Lambda discarded their batch, and the stream has
+// trimmed them.
 //
-// The ends of the range are exact. The number of records is an estimate: Lambda's count, minus the fetched records,
-// divided among the losses of the batch. If the event source mapping has filters or a ParallelizationFactor above 1,
-// the range has records of other batches too, and the number is only a hint.
+// The ends of the range are exact. The number of records is an estimate: Lambda's count minus the fetched records,
+// divided among the lost ranges of the batch. If the event source mapping has filters or a ParallelizationFactor above
+// 1, the range also has records of other batches. The number is then only a hint.
 type lostRecords struct {
 	lostRange
 	info    *batchInfo

@@ -4,13 +4,13 @@
 //	handlers.TuneGC(os.LookupEnv)
 //	lambda.Start(handlers.DynamoDB(p))
 //
-// A handler flushes all records of the event before it answers, and answers before the function's time is over. Some
-// time before the deadline of the invocation's context it starts no more Writes ([WithReserve]). A little later it
-// cancels the Writes in flight ([WithMargin]). The answer names the earliest record that is not finished by then.
-// Lambda brings that record and all later records again.
+// A handler flushes all records of the event before it answers, and answers before the function's time is over. At a
+// reserve before the deadline of the invocation's context it stops starting Writes ([WithReserve]). At a shorter margin
+// before the deadline it cancels the Writes in flight ([WithMargin]). The answer then names the earliest record that is
+// not finished. Lambda brings this record and all later records again.
 //
 // The event source mapping must have FunctionResponseTypes: [ReportBatchItemFailures]. Otherwise Lambda ignores the
-// names in an answer, and the records count as delivered.
+// names in an answer, and treats all records as delivered.
 //
 // # Answers
 //
@@ -42,18 +42,18 @@
 //
 // # A Write that never returns
 //
-// A Write that continues after its context is done is abandoned: the answer does not wait for it, but the next
-// invocation does. If the Write does not end during the time of the next invocation either, the process cannot deliver
-// any more. That invocation fails with the error that makes lambda.Start end the process (messages.InvokeResponse_Error
-// with ShouldExit), and Lambda brings the event to a new process. A handler that wraps a handler of this package must
-// return that error unchanged.
+// If a Write continues after its context is done, the handler abandons it. The answer does not wait for the Write, but
+// the next invocation does. If the Write does not end during the next invocation either, the process cannot deliver any
+// more. The next invocation then fails with an error that makes lambda.Start end the process
+// (messages.InvokeResponse_Error with ShouldExit). Lambda brings the event to a new process. A handler that wraps a
+// handler of this package must return this error unchanged.
 //
 // # Tumbling windows
 //
-// A mapping with a tumbling window sends a state with each event. The handler returns the state unchanged, because it
-// does not need one. The state table has the contribution of each item to an aggregate. So a record that comes again,
-// late, or in another window counts once. A sum in a window's state would count such a record twice, and would be lost
-// with the window. The event of a tumbling window names a shard, which is the partition of its records.
+// A mapping with a tumbling window sends a state with each event. The handler does not need this state, and returns it
+// unchanged. The state table has the contribution of each item to an aggregate. So a record counts once, even if it
+// comes again, late, or in another window. A sum in a window's state would count a repeated record twice, and would be
+// lost with the window. The event of a tumbling window names a shard, which is the partition of its records.
 //
 // # Kinesis
 //

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// origin is the service that an event comes from, as its records name it.
+// origin is the name of the service that an event comes from. The records of an event have it as eventSource.
 type origin string
 
 // The known origins.
@@ -16,7 +16,7 @@ const (
 	fromDynamoDB origin = "aws:dynamodb"
 	fromKinesis  origin = "aws:kinesis"
 	fromSQS      origin = "aws:sqs"
-	fromCommand  origin = "tablewake" // a command
+	fromCommand  origin = "tablewake" // a command, an event with the member "tablewake"
 )
 
 // eventInfo describes an event before it is decoded.
@@ -24,11 +24,12 @@ type eventInfo struct {
 	origin     origin // "" if the event names no origin
 	isObject   bool   // the event is a JSON object
 	hasRecords bool   // the event has an array of records
-	noRecords  bool   // the array is empty
+	noRecords  bool   // the event has Records, but no record in them
 	command    string // value of the member "tablewake"
 }
 
-// detectEvent reads the eventInfo of an event. It usually reads only up to the first record.
+// detectEvent reads the eventInfo of an event. It stops at the first record that names its origin, which is usually the
+// first one.
 func detectEvent(b []byte) eventInfo {
 	var info eventInfo
 	c := jsoncursor.New(b)
@@ -57,7 +58,7 @@ func detectEvent(b []byte) eventInfo {
 	return info
 }
 
-// readOrigin returns the origin that the next record names; "" if it names none.
+// readOrigin returns the origin that the next record names, or "" if the record names none.
 func readOrigin(c *jsoncursor.Cursor) (from origin) {
 	for name := range c.Members() {
 		if jsoncursor.Means(name, "eventSource") || jsoncursor.Means(name, "EventSource") {
@@ -104,7 +105,8 @@ func (h *handler) originNames() string {
 	return strings.Join(names, ", ")
 }
 
-// safeName returns the name of a service. For another text, which may contain data, it returns "an unknown source".
+// safeName returns o if it looks like the name of a service. Otherwise o may contain data, and safeName returns "an
+// unknown source".
 func (o origin) safeName() string {
 	service, ok := strings.CutPrefix(string(o), "aws:")
 	if !ok || len(service) > 20 || strings.ContainsFunc(service,

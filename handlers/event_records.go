@@ -10,16 +10,18 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// eventRecords are the decoded records of one event. Each page has a tracker.
+// eventRecords has the decoded records of one event. Each page has a tracker, which knows the finished records of the
+// page.
 type eventRecords struct {
 	pages  []*pipeline.Page
-	window *window // nil if the event has none
+	window *window // nil if the event has no tumbling window
 }
 
 // defaultPartition is the partition of records whose shard is unknown.
 const defaultPartition = "lambda"
 
-// decodeEvent decodes an event. The records keep parts of the event's bytes.
+// decodeEvent decodes an event of the service from. The records keep the event's bytes, so the caller must not change
+// them.
 func (h *handler) decodeEvent(event []byte, from origin) (*eventRecords, error) {
 	page, err := h.decoder.Decode(event)
 	if err != nil {
@@ -27,7 +29,7 @@ func (h *handler) decodeEvent(event []byte, from origin) (*eventRecords, error) 
 	}
 	c := jsoncursor.New(event)
 	c.Peek()
-	if len(page.Errors) == 1 && page.Errors[0].Offset == int64(c.Offset()) { // the decoder took the event for a record
+	if len(page.Errors) == 1 && page.Errors[0].Offset == int64(c.Offset()) { // the decoder read the event as one record
 		return nil, errs.Errorf("the event is not one of a stream: %w", page.Errors[0].Err)
 	}
 	b := &eventRecords{}
@@ -45,9 +47,9 @@ func (h *handler) decodeEvent(event []byte, from origin) (*eventRecords, error) 
 	return b, nil
 }
 
-// splitBeforeError splits a page before its first record that cannot be decoded. Such a record delays the other records
-// of its page until it is dead-lettered. After the split, the records before it do not wait. rest is nil if there is no
-// split.
+// splitBeforeError splits a page before its first record that cannot be decoded. A record that cannot be decoded delays
+// the other records of its page until it is dead-lettered. After the split, the records before it do not wait. If there
+// is no split, before is the whole page, and rest is nil.
 func splitBeforeError(page *record.Page) (before, rest *record.Page) {
 	if len(page.Errors) == 0 {
 		return page, nil
@@ -71,7 +73,7 @@ func (b *eventRecords) add(partition string, page *record.Page) {
 	b.pages = append(b.pages, &pipeline.Page{Page: *page, Partition: partition, Tracker: &pipeline.Tracker{}})
 }
 
-// size returns the number of records, including repeated records.
+// size returns the number of records, including the repeated records that were dropped.
 func (b *eventRecords) size() int {
 	n := 0
 	for _, p := range b.pages {
@@ -81,7 +83,7 @@ func (b *eventRecords) size() int {
 }
 
 // firstUnfinished returns the index in the event and the sequence number of the earliest record that is not finished.
-// The sequence number is "" if it cannot be decoded. all reports whether every record is finished.
+// The sequence number is "" if it cannot be decoded. allFinished reports whether every record is finished.
 func (b *eventRecords) firstUnfinished() (index int, sequence string, allFinished bool) {
 	allFinished = true
 	for _, p := range b.pages {
@@ -103,7 +105,7 @@ func (b *eventRecords) firstUnfinished() (index int, sequence string, allFinishe
 	return index, sequence, allFinished
 }
 
-// noneFinished reports whether not a single record is finished.
+// noneFinished reports whether no record is finished.
 func (b *eventRecords) noneFinished() bool {
 	for _, p := range b.pages {
 		for i := range p.Changes {
@@ -120,7 +122,7 @@ func (b *eventRecords) noneFinished() bool {
 	return true
 }
 
-// age returns the age of the oldest record; 0 if no record has a time.
+// age returns the age of the oldest record, or 0 if no record has a time.
 func (b *eventRecords) age(now time.Time) time.Duration {
 	var oldest time.Time
 	for _, p := range b.pages {
@@ -137,8 +139,8 @@ func (b *eventRecords) age(now time.Time) time.Duration {
 }
 
 // sortByCreation drops repeated changes of a page and sorts the other changes by their creation time. Changes of the
-// same microsecond keep the order of the event. Of a repeated change the first copy stays. So if Lambda sends the
-// records again from that copy on, the event has both copies again.
+// same microsecond keep the order of the event. The first copy of a repeated change stays. So if Lambda sends the
+// records again from the first copy on, the new event has both copies, too.
 func sortByCreation(page *record.Page) {
 	seen := make(map[string]struct{}, len(page.Changes))
 	unique := page.Changes[:0]

@@ -9,17 +9,17 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// failureNotice is the content of a message about discarded batches.
+// failureNotice is the content of a message about batches that Lambda discarded.
 type failureNotice struct {
-	record  *invocationRecord // nil if the message names objects
+	record  *invocationRecord // nil if the message names objects, or is a test of S3
 	objects []objectRef
 }
 
 // objectRef is the address of an object in S3.
 type objectRef struct{ bucket, key, version string }
 
-// String returns a text for logs. It has the key of the object only if Lambda wrote the object, because other keys may
-// contain keys of items.
+// String returns a text for logs. The text has the key of the object only if Lambda wrote the object, because the keys
+// of other objects may contain keys of items.
 func (p objectRef) String() string {
 	if strings.HasPrefix(p.key, "aws/lambda/") {
 		return "object " + p.key + " of bucket " + p.bucket
@@ -27,9 +27,8 @@ func (p objectRef) String() string {
 	return "an object of bucket " + p.bucket
 }
 
-// invocationRecord is Lambda's record of a discarded batch (Lambda Developer Guide, "Retaining
-// discarded batch records for a DynamoDB data source in Lambda"). Only a record in an S3 object has
-// the payload, which is the event.
+// invocationRecord is Lambda's record of a discarded batch (Lambda Developer Guide, "Retaining discarded batch records
+// for a DynamoDB data source in Lambda"). Only a record in an S3 object has the payload, which is the event.
 type invocationRecord struct {
 	DynamoDB *batchInfo      `json:"DDBStreamBatchInfo"`
 	Kinesis  *batchInfo      `json:"KinesisBatchInfo"`
@@ -47,7 +46,7 @@ type batchInfo struct {
 	StreamARN string    `json:"streamArn"`
 }
 
-// messageBody has the fields of all kinds of messages. The fields that are set show the kind.
+// messageBody has the fields of all kinds of messages. The fields that are set show the kind of the message.
 type messageBody struct {
 	invocationRecord
 
@@ -87,7 +86,7 @@ var (
 		"the message is about an S3 event other than s3:ObjectCreated:*: narrow the bucket's notification to that, and delete the message")
 )
 
-// parseNotice parses the body of a message.
+// parseNotice parses the body of a message. The result is empty for the test event of S3.
 func parseNotice(text []byte) (failureNotice, error) {
 	b, err := parseBody(text)
 	if err != nil {
@@ -101,7 +100,7 @@ func parseNotice(text []byte) (failureNotice, error) {
 	switch {
 	case b.DynamoDB != nil || b.Kinesis != nil:
 		return failureNotice{record: &b.invocationRecord}, nil
-	case b.Event == "s3:TestEvent": // S3 sends it once, when the notification is set up
+	case b.Event == "s3:TestEvent": // S3 sends this event once, when the notification is set up
 		return failureNotice{}, nil
 	case len(b.Records) > 0:
 		return objectsIn(b.Records)
@@ -140,7 +139,7 @@ func objectsIn(records []notification) (notice failureNotice, err error) {
 	return notice, nil
 }
 
-// event returns the event of the batch; nil if the record has none.
+// event returns the event of the batch, or nil if the record does not contain the event.
 func (r *invocationRecord) event() []byte {
 	switch {
 	case len(r.Payload) == 0 || string(r.Payload) == "null":
@@ -155,7 +154,7 @@ func (r *invocationRecord) event() []byte {
 	return []byte(s)
 }
 
-// check returns an error that names the missing or wrong field.
+// check returns nil if p has all fields that a fetch needs. Otherwise the error names the missing or wrong field.
 func (p *batchInfo) check() error {
 	switch {
 	case !isSequence(p.First):

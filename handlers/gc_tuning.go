@@ -5,10 +5,12 @@ import (
 	"strconv"
 )
 
-// TuneGC makes Go collect garbage less often: only when the garbage is four times the live memory, or when the
-// heap reaches three quarters of the function's memory. With Go's defaults the small heap of a function is collected
-// every few events on a part of one core, which costs a quarter of the handler's time. Call TuneGC at the start of
-// main with [os.LookupEnv]. It does nothing if GOGC or GOMEMLIMIT is set, or outside of Lambda.
+// TuneGC makes Go collect garbage less often. Go then collects only when the garbage is four times the live memory, or
+// when the heap reaches three quarters of the function's memory. With Go's defaults, Go collects the small heap of a
+// function every few events. On a part of one core, this costs a quarter of the handler's time.
+//
+// Call TuneGC at the start of main with [os.LookupEnv]. It does nothing if GOGC or GOMEMLIMIT is set, or outside of
+// Lambda.
 //
 // undo restores Go's settings.
 func TuneGC(env func(name string) (value string, set bool)) (undo func()) {
@@ -30,7 +32,7 @@ func heapLimit(env func(string) (string, bool)) (int64, bool) {
 			return 0, false
 		}
 	}
-	size, _ := env("AWS_LAMBDA_FUNCTION_MEMORY_SIZE") // in MB of 2^20 bytes
+	size, _ := env("AWS_LAMBDA_FUNCTION_MEMORY_SIZE") // in units of 2^20 bytes
 	mb, err := strconv.ParseInt(size, 10, 32)
 	if err != nil || mb <= 0 {
 		return 0, false

@@ -20,24 +20,24 @@ const errs = redact.Class("event")
 
 // DynamoDB handles the events of a DynamoDB stream. The package comment lists its answers.
 //
-// The pipeline's options decide how records become changes ([pipeline.Pipeline.Decoder]).
-// Concurrent invocations wait for each other.
+// The pipeline's options decide how records become changes ([pipeline.Pipeline.Decoder]). If invocations are
+// concurrent, each waits until the one before it ends.
 func DynamoDB(p *pipeline.Pipeline, opts ...Option) lambda.Handler {
 	return newHandler(p, opts, fromDynamoDB)
 }
 
-// Kinesis handles the events of a Kinesis data stream that receives a table's changes (Kinesis Data
-// Streams for DynamoDB). The answer names sequence numbers of Kinesis.
+// Kinesis handles the events of a Kinesis data stream that receives a table's changes (Kinesis Data Streams for
+// DynamoDB). The answer names sequence numbers of Kinesis.
 //
-// If records of one event show the same change (the same eventID), the handler delivers the first and counts the others
-// as duplicates. It delivers the changes in the order of their creation times, which must be in microseconds. If the
-// table's Kinesis destination uses milliseconds, no record can be decoded.
+// If several records of one event have the same eventID, they show the same change. The handler then delivers the first
+// record and counts the others as duplicates. It delivers the changes in the order of their creation times, which must
+// be in microseconds. If the table's Kinesis destination uses milliseconds, no record can be decoded.
 func Kinesis(p *pipeline.Pipeline, opts ...Option) lambda.Handler {
 	return newHandler(p, opts, fromKinesis)
 }
 
-// All handles the events of [DynamoDB], [Kinesis] and [OnFailure]. The source that an event names decides how it is
-// handled. An event without a source and without records succeeds.
+// All handles the events of [DynamoDB], [Kinesis] and [OnFailure]. The source that an event names decides how All
+// handles the event. An event without a source and without records succeeds.
 func All(p *pipeline.Pipeline, opts ...Option) lambda.Handler {
 	return newHandler(p, opts, fromDynamoDB, fromKinesis, fromSQS, fromCommand)
 }
@@ -48,9 +48,9 @@ type handler struct {
 	decoder         *record.Decoder
 	o               options
 	tel             *telemetry
-	acceptedOrigins []origin // accepted origins
+	acceptedOrigins []origin
 
-	runSlot chan struct{}            // full while a run is in flight
+	runSlot chan struct{}            // holds one value while a run is in flight
 	lastRun atomic.Pointer[runState] // the latest run
 }
 
@@ -62,8 +62,8 @@ func newHandler(p *pipeline.Pipeline, opts []Option, origins ...origin) *handler
 		runSlot: make(chan struct{}, 1)}
 }
 
-// Error is the error of an invocation that failed completely, so Lambda brings its event again. Logs may show its text.
-// Only if the process must be replaced, the error of an invocation has another type.
+// Error is the error of an invocation that failed as a whole, so that Lambda brings its event again. Logs may show its
+// text. An invocation returns an error of another type only if the process must be replaced.
 type Error struct {
 	Err error
 }
@@ -90,7 +90,7 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 // lambdaError returns the error that lambda.Start receives.
 func lambdaError(err error) error {
 	e := &Error{err}
-	if errors.Is(err, errStuck) { // lambda.Start ends the process only for this type, unwrapped
+	if errors.Is(err, errStuck) { // lambda.Start ends the process only for an error of this type that is not wrapped
 		return reply.InvokeResponse_Error{Message: e.Error(), Type: "Stuck", ShouldExit: true}
 	}
 	return e

@@ -14,21 +14,23 @@ import (
 )
 
 // OnFailure handles SQS messages about batches that Lambda discarded. The messages come from the on-failure destination
-// of an event source mapping: the queue itself, a topic that the queue subscribes to, or a bucket whose notifications
-// (s3:ObjectCreated:*) go to the queue. The handler delivers the records of the batches, and its answer names the
-// messages that are not finished.
+// of an event source mapping. The destination can be the queue itself, or a topic that the queue subscribes to. It can
+// also be a bucket whose notifications (s3:ObjectCreated:*) go to the queue. The handler delivers the records of the
+// batches. Its answer names the messages that are not finished.
 //
 // If the message or its object has the whole event, the handler delivers the event. Otherwise it fetches the records
-// from the stream ([WithStreams]). Records that neither the event nor the stream has are lost. The handler logs and
-// stores their gap ([WithGaps]) before the message is finished. If the shard has no records left, the loss is certain
-// 25 hours after the batch; until then the message comes again. A message about something else fails, and the reason is
-// logged. An example is a dead letter of the pipeline, which `tablewake redrive` delivers.
+// from the stream ([WithStreams]). Records that neither the event nor the stream has are lost. Before the message is
+// finished, the handler stores and logs the gap, the range of the lost records ([WithGaps]). If the shard has no
+// records left, the loss is certain 25 hours after the batch. Until then the message comes again.
+//
+// A message about something else fails, and the handler logs the reason. An example is a dead letter of the pipeline,
+// which `tablewake redrive` delivers.
 //
 // Late records are safe for views, aggregates, search and archive, because these sinks compare versions. Notifications
 // and Go sinks get late records after later changes of the item.
 //
-// The event {"tablewake":"redrive"}, sent by a schedule or by hand, redrives the dead letters of an
-// outage ([WithRedrive]).
+// The event {"tablewake":"redrive"}, sent by a schedule or by hand, redrives the dead letters of an outage
+// ([WithRedrive]).
 func OnFailure(p *pipeline.Pipeline, opts ...Option) lambda.Handler {
 	return newHandler(p, opts, fromSQS, fromCommand)
 }
@@ -62,7 +64,7 @@ type sqsEvent struct {
 	} `json:"Records"`
 }
 
-// redriveMessages redrives the messages of an event one after another.
+// redriveMessages delivers the batches of the messages of an event, one message after the other.
 func (h *handler) redriveMessages(ctx context.Context, due deadlines, payload []byte) (answer, error) {
 	var event sqsEvent
 	if err := json.Unmarshal(payload, &event); err != nil {
@@ -85,7 +87,7 @@ func (h *handler) redriveMessages(ctx context.Context, due deadlines, payload []
 		outcome := redriven
 		switch {
 		case err != nil:
-			outcome, lost = failed, 0 // losses count once, when the message is finished
+			outcome, lost = failed, 0 // lost records are counted only once, when the message is finished
 			a.failedIDs = append(a.failedIDs, m.MessageID)
 			h.o.log.LogAttrs(ctx, slog.LevelError, "a message is not redriven; it comes again",
 				slog.String("message", m.MessageID), slog.String("error", redact.LogText(err)))
@@ -99,7 +101,7 @@ func (h *handler) redriveMessages(ctx context.Context, due deadlines, payload []
 	return a, nil
 }
 
-// redriveMessage delivers the batches that a message names. lost is the number of lost records.
+// redriveMessage delivers the batches that a message names. lost is the estimated number of lost records.
 func (h *handler) redriveMessage(ctx context.Context, due deadlines, body string) (lost int, err error) {
 	notice, err := parseNotice([]byte(body))
 	if err != nil {
@@ -121,13 +123,14 @@ func (h *handler) redriveMessage(ctx context.Context, due deadlines, body string
 	return lost, nil
 }
 
-// deliverDiscarded delivers the records of a discarded batch.
+// deliverDiscarded delivers the records of a discarded batch, and stores the gaps of its lost records. lost is the
+// estimated number of lost records.
 func (h *handler) deliverDiscarded(ctx context.Context, due deadlines, r *invocationRecord) (lost int, err error) {
 	b, losses, err := h.fetchDiscarded(ctx, due, r)
 	if err != nil {
 		return 0, err
 	}
-	// Deliver the remaining records first, because the stream may have trimmed them at the next try.
+	// The remaining records are delivered first, because at the next try the stream may have trimmed them.
 	if err := h.deliverAll(ctx, due, b); err != nil {
 		return 0, err
 	}
@@ -140,7 +143,7 @@ func (h *handler) deliverDiscarded(ctx context.Context, due deadlines, r *invoca
 	return lost, nil
 }
 
-// storeGap stores and logs the gap of a loss.
+// storeGap stores and logs the gap of lost records. Without a store of gaps, it returns an error.
 func (h *handler) storeGap(ctx context.Context, due deadlines, l lostRecords) error {
 	if h.o.gaps == nil {
 		h.logLoss(ctx, l, "records are lost, and no store of gaps is configured: the message stays")
@@ -186,8 +189,7 @@ type ObjectGetter interface {
 // ErrGone is the error for an object that was deleted or that has expired.
 var ErrGone = errs.New("the object is gone")
 
-// readInvocationRecord reads the record of a discarded batch from an object of the on-failure
-// bucket.
+// readInvocationRecord reads the record of a discarded batch from an object of the on-failure bucket.
 func (h *handler) readInvocationRecord(ctx context.Context, due deadlines, ref objectRef) (*invocationRecord, error) {
 	if h.o.objects == nil {
 		return nil, errs.New(

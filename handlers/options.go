@@ -52,27 +52,28 @@ func WithMeter(m metric.MeterProvider) Option {
 	}
 }
 
-// WithReserve sets the reserve: the time before an invocation's deadline in which the handler starts no Writes. Default
-// (0): a tenth of the invocation's time, but at least 200 ms and at most 10 s. The reserve is at most half of the
-// invocation's time, so that half remains for deliveries.
+// WithReserve sets the reserve, the time before an invocation's deadline in which the handler starts no Writes. Default
+// (0): a tenth of the invocation's time, but at least 200 ms and at most 10 s. The handler limits the reserve to half
+// of the invocation's time, so that the other half remains for deliveries.
 func WithReserve(d time.Duration) Option { return func(o *options) { o.reserve = d } }
 
-// WithMargin sets the margin: the time before an invocation's deadline at which the handler cancels the Writes in
-// flight. The last flush and the answer need the margin. It is at most the reserve. Default (0): half of the reserve.
+// WithMargin sets the margin. When only the margin is left before an invocation's deadline, the handler cancels the
+// Writes in flight. The last flush and the answer need the margin. The handler limits the margin to the reserve.
+// Default (0): half of the reserve.
 func WithMargin(d time.Duration) Option { return func(o *options) { o.margin = d } }
 
-// WithStreams sets the Streams API from which [OnFailure] fetches the records of a discarded batch.
-// Default: none; a message without the event fails.
+// WithStreams sets the Streams API from which [OnFailure] fetches the records of a discarded batch. Default: none. A
+// message without the event then fails.
 func WithStreams(api shardreader.API) Option { return func(o *options) { o.streams = api } }
 
-// WithObjects sets the S3 client with which [OnFailure] reads discarded batches. Default: none; a message that names an
-// object fails.
+// WithObjects sets the S3 client with which [OnFailure] reads discarded batches. Default: none. A message that names an
+// object then fails.
 func WithObjects(s ObjectGetter) Option { return func(o *options) { o.objects = s } }
 
-// WithGaps sets the store in which [OnFailure] stores the gaps of lost records. Default: none; a message whose records
-// are lost fails, so that no loss goes unnoticed.
+// WithGaps sets the store in which [OnFailure] stores the gaps of lost records. Default: none. A message whose records
+// are lost then fails, so that no loss goes unnoticed.
 func WithGaps(g pipeline.GapStore) Option { return func(o *options) { o.gaps = g } }
 
-// WithRedrive sets the function that the event {"tablewake":"redrive"} calls. It redrives the dead letters of an
-// outage. Its context ends before the invocation's deadline. Default: none; the event fails.
+// WithRedrive sets the function that the handler calls for the event {"tablewake":"redrive"}. The function redrives the
+// dead letters of an outage. Its context ends before the invocation's deadline. Default: none. The event then fails.
 func WithRedrive(f func(ctx context.Context) error) Option { return func(o *options) { o.redrive = f } }

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// eventSource is the source of one run. It has all of its pages from the start. It revokes records that are not
+// eventSource is the source of one run. It has all pages of the run from the start. It revokes the records that are not
 // finished in time.
 type eventSource struct {
 	pipeline  *pipeline.Pipeline
@@ -23,9 +23,9 @@ type eventSource struct {
 	done       chan struct{}
 	watching   sync.WaitGroup
 
-	// The following fields are valid after watching has ended.
-	timedOut    bool // the time was over, and unfinished records are revoked
-	stoppedHard bool // the run was stopped hard
+	// These two fields are valid after watching has ended.
+	timedOut    bool // the time was over, and the unfinished records were revoked
+	stoppedHard bool // stopHard stopped the run
 }
 
 var (
@@ -39,11 +39,11 @@ type runResult struct {
 	err      error
 }
 
-// run delivers pages, which must have trackers. When it returns, the trackers show which records are finished. timedOut
-// reports whether the time was over before all records were finished.
+// run delivers pages. Each page must have a tracker. When run returns, the trackers show which records are finished.
+// timedOut reports whether the time was over before all records were finished.
 //
-// A pipeline has one run at a time. If a sink ignores its context, the run may not end in time. Then the method run
-// abandons it and returns, and the next invocation waits for the abandoned run.
+// A pipeline has one run at a time. If a sink ignores its context, the pipeline's run may not end in time. This method
+// then abandons the pipeline's run and returns. The next invocation waits for the abandoned run.
 func (h *handler) run(ctx context.Context, due deadlines, pages ...*pipeline.Page) (timedOut bool, err error) {
 	current, err := h.startRun(ctx, due)
 	if current == nil {
@@ -70,12 +70,13 @@ func (h *handler) run(ctx context.Context, due deadlines, pages ...*pipeline.Pag
 // runState is the state of one run. abandoned is true if its invocation did not wait for the end of the run.
 type runState struct{ abandoned atomic.Bool }
 
-// errStuck is the error of an invocation in whose time the abandoned run of an earlier invocation did not end. No other
+// errStuck is the error of an invocation that waited in vain for the abandoned run of an earlier invocation. No other
 // run can start until the abandoned run ends.
 var errStuck = errs.New(
 	"a sink or a store that an earlier invocation abandoned has not ended within this invocation, and nothing can be delivered before it does: the process must be replaced; make each Write end when its context does")
 
-// startRun waits until no run is in flight. It returns nil if there is no time for another run.
+// startRun waits until no run is in flight. If there is no time left for another run, it returns nil. The error is then
+// errStuck if the run in flight was abandoned, else nil.
 func (h *handler) startRun(ctx context.Context, due deadlines) (*runState, error) {
 	timeOver, cancel := due.newTimer(due.revokeSoft)
 	defer cancel()
@@ -107,12 +108,12 @@ func (h *handler) deliver(ctx context.Context, due deadlines, pages []*pipeline.
 	source.watching.Wait()
 	_, hard := errors.AsType[*pipeline.StopError](err)
 	if (source.stoppedHard || hard && ctx.Err() != nil) && !pipeline.IsFatal(err) {
-		err = nil // the trackers say which records are not finished
+		err = nil // the trackers show which records are not finished
 	}
 	return runResult{timedOut: source.timedOut, err: err}
 }
 
-// Read returns the next page.
+// Read returns the next page. It returns io.EOF with the last page, and after it.
 func (f *eventSource) Read(context.Context) (*pipeline.Page, error) {
 	if len(f.pages) == 0 {
 		return nil, io.EOF
@@ -125,7 +126,7 @@ func (f *eventSource) Read(context.Context) (*pipeline.Page, error) {
 	return page, nil
 }
 
-// Control starts to watch the deadlines. If c is nil, it ends the watch.
+// Control starts the goroutine that watches the deadlines. If c is nil, it ends this goroutine.
 func (f *eventSource) Control(c pipeline.Control) {
 	switch {
 	case f.deadlines.revokeSoft.IsZero():

@@ -6,9 +6,10 @@ import (
 )
 
 // window is the tumbling window of an event (Lambda Developer Guide, "Using Lambda to process records with tumbling
-// windows"). The handler ignores the start and the end of the window, and whether this is its last invocation.
+// windows"). The handler ignores the start and the end of the window, and whether the event is the last one of the
+// window.
 type window struct {
-	state []byte // JSON
+	state []byte // JSON of the state; nil if the event has no state
 }
 
 // readWindow returns the window of a decoded event, and the shard of its records. w is nil if the event has no window.
@@ -33,8 +34,8 @@ func readWindow(c *jsoncursor.Cursor, page *record.Page) (w *window, shard strin
 	return w, shard
 }
 
-// skipRecords skips the array of records. It uses the lengths of the page's records, because they are most of the
-// event's bytes.
+// skipRecords skips the array of records. It advances by the lengths of the page's records instead of reading them,
+// because the records are most of the event's bytes.
 func skipRecords(c *jsoncursor.Cursor, page *record.Page) {
 	if !c.Take('[') {
 		return
