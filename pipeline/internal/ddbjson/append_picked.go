@@ -1,7 +1,7 @@
 package ddbjson
 
-// AppendPicked appends an object with some attributes of the checked item doc: those with the numbers picks in its
-// index attrs. It also appends the index of the object to index.
+// AppendPicked appends an object with some attributes of the checked item doc. attrs is the index of doc, and picks has
+// the indexes in attrs of these attributes. AppendPicked also appends the index of the new object to index.
 func AppendPicked(dst []byte, index []Attr, doc []byte, attrs []Attr, picks []int) ([]byte, []Attr) {
 	start := len(dst)
 	dst = append(dst, '{')
@@ -11,7 +11,7 @@ func AppendPicked(dst []byte, index []Attr, doc []byte, attrs []Attr, picks []in
 		}
 		nameStart, nameEnd, from, to := AttrAt(doc, attrs, i)
 		end := to
-		if attrs[i].Tag() <= TagB { // the quote; {} has another tag
+		if attrs[i].Tag() <= TagB { // the closing quote; {} has another tag
 			end++
 		}
 		end = AfterBrace(doc, end)

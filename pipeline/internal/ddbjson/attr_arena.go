@@ -2,50 +2,53 @@ package ddbjson
 
 import "unsafe"
 
-// attrArena holds the indexes of a page's images, and its canonical keys, in a few pieces of memory. pageStats predicts
-// how large the pieces must be. A zero arena belongs to no page: it allocates each index separately.
+// attrArena holds the indexes of a page's images, and the canonical keys of the page, in a few pieces of memory.
+// pageStats predicts how large the pieces must be. A zero arena belongs to no page, and allocates each index
+// separately.
 //
 // A decoder calls BeginRecord and EndRecord around each record, and Open after the first one.
 type attrArena struct {
 	piece []Attr
-	used  int // attributes of piece that are in use. Moving a pointer instead is slow while the GC marks
-	taken int // attributes handed out so far; a key counts as the attributes that its memory could hold
+	used  int // attributes of piece that are in use; moving the slice instead is slow while the GC marks
+	taken int // attributes handed out so far; a key counts as the attributes that fit into its memory
 
-	// The first record of a page is decoded into scratch, because the size of the page's pieces is not known yet.
+	// The decoder decodes the first record of a page into scratch, because the size of the page's pieces is not known
+	// yet. open is true when the page has its own memory.
 	open    bool
 	scratch []Attr
 
 	page, past      pageStats // statistics of this page, and of earlier pages
-	bytesLeft       int       // bytes of the page from the current record on; once the record has ended, bytes after it
+	bytesLeft       int       // bytes of the page from the current record on, or after it when it has ended
 	previousRecords int       // records of the previous page
-	steadyRecords   int       // records of each of the two previous pages if they are equally many, else 0
+	steadyRecords   int       // records of each of the two previous pages if both have equally many, else 0
 }
 
 const (
 	attrBytes    = int(unsafe.Sizeof(Attr(0)))
-	largestPiece = 8192 // attributes; bounds the cost of a wrong prediction
-	maxScratch   = 4096 // attributes; bounds the scratch memory that remains after a page with very large items
+	largestPiece = 8192 // attributes; limits the memory that a wrong prediction wastes
+	maxScratch   = 4096 // attributes; limits the scratch memory that remains after a page with very large items
 )
 
-// BeginRecord is called before each record. bytesLeft is the number of bytes of the page from the record on.
+// BeginRecord must be called before each record. bytesLeft is the number of bytes of the page from the start of the
+// record on.
 func (a *attrArena) BeginRecord(bytesLeft int) {
 	if a.bytesLeft = bytesLeft; !a.open {
 		a.piece, a.used, a.taken = a.scratch, 0, 0
 	}
 }
 
-// EndRecord is called after each valid record. size is the number of bytes of the record, read that of the page's
-// records so far, and bytesLeft that of the rest of the page.
+// EndRecord must be called after each valid record. It takes three numbers of bytes. size is that of the record, read
+// is that of all records of the page so far, and bytesLeft is that of the rest of the page.
 func (a *attrArena) EndRecord(size, read, bytesLeft int) {
 	a.bytesLeft = bytesLeft
 	a.page.add(size, read, a.taken)
 }
 
-// IsOpen reports whether the page's memory exists.
+// IsOpen reports whether the page has its own memory, because Open or OpenEmpty was called.
 func (a *attrArena) IsOpen() bool { return a.open }
 
-// Open allocates memory for the page. Indexes and keys that were kept before are in scratch memory, so the caller must
-// keep them again.
+// Open allocates memory for the page. The indexes and keys of the first record are in scratch memory, so the caller
+// must keep them again.
 func (a *attrArena) Open() {
 	need := a.taken
 	if need > len(a.scratch) && need <= maxScratch {
@@ -55,7 +58,7 @@ func (a *attrArena) Open() {
 	a.grow(need)
 }
 
-// OpenEmpty allocates memory for the page. The caller has nothing to keep again.
+// OpenEmpty allocates memory for the page. The caller does not need the indexes and keys that it kept before.
 func (a *attrArena) OpenEmpty() {
 	a.taken = 0
 	a.Open()
@@ -70,16 +73,16 @@ func (a *attrArena) Keep(attrs []Attr) []Attr {
 	return a.take(len(attrs))
 }
 
-// KeyBuffer returns free memory of the arena. The caller appends a key to it and calls KeepKey.
+// KeyBuffer returns free memory of the arena. The caller appends a key to this memory and calls KeepKey.
 func (a *attrArena) KeyBuffer() []byte {
 	free := a.piece[a.used:]
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(free))), len(free)*attrBytes)[:0]
 }
 
-// KeepKey keeps a key that was appended to KeyBuffer, or that lies elsewhere.
+// KeepKey keeps a key in the arena. If the key was appended to KeyBuffer and fits, KeepKey does not copy it.
 func (a *attrArena) KeepKey(key []byte) string { return View(a.KeepBytes(key)) }
 
-// KeepBytes keeps bytes that were appended to KeyBuffer, or that lie elsewhere.
+// KeepBytes keeps bytes in the arena. If they were appended to KeyBuffer and fit, KeepBytes does not copy them.
 func (a *attrArena) KeepBytes(key []byte) []byte {
 	need := (len(key) + attrBytes - 1) / attrBytes
 	if need > len(a.piece)-a.used {
@@ -94,8 +97,8 @@ func (a *attrArena) KeepBytes(key []byte) []byte {
 }
 
 // ExpectedRecords predicts the number of records that follow in the page. Often each page has the number of records
-// that the reader requested. So if the two previous pages had the same number of records, and the prediction from the
-// bytes is close to it, this page is expected to have this number, too.
+// that the reader requested. So the two previous pages may have had the same number of records. If the prediction from
+// the bytes is close to this number, ExpectedRecords predicts this number for the page, too.
 func (a *attrArena) ExpectedRecords() int {
 	n := a.page.mergedWith(a.past).expectedRecords(a.bytesLeft)
 	if rest := a.steadyRecords - a.page.records; rest >= 0 && max(n-rest, rest-n) <= a.steadyRecords/8 {
@@ -104,7 +107,7 @@ func (a *attrArena) ExpectedRecords() int {
 	return n
 }
 
-// nextPage returns the arena for the next page. The pieces stay with the page of a.
+// nextPage returns the arena for the next page. It does not have the pieces of a, because the page of a keeps them.
 func (a *attrArena) nextPage() attrArena {
 	next := attrArena{scratch: a.scratch, past: a.past.nextPast(a.page), previousRecords: a.page.records}
 	if next.previousRecords == a.previousRecords {
@@ -120,7 +123,7 @@ func (a *attrArena) take(n int) []Attr {
 	return a.piece[from:a.used:a.used]
 }
 
-// grow allocates a piece for need attributes and for the attributes that are expected after them.
+// grow allocates a piece for need attributes, and for the expected attributes of the rest of the page.
 func (a *attrArena) grow(need int) {
 	expected := 0
 	if a.open {

@@ -2,14 +2,14 @@ package ddbjson
 
 import "bytes"
 
-// Attr is the index entry of one attribute, packed into eight bytes: the position and the length of its name, the
-// distance from the name to the value, and the distance from the value to the next name. Positions count from the
-// start of the item. Half of the memory of a decoded record is Attrs, so they are small.
+// Attr is the index entry of one attribute, packed into eight bytes. It has the position and the length of the name,
+// the distance from the name to the value, and the distance from the value to the next name. Positions count from the
+// start of the item. Half of the memory of a decoded record is Attrs, so an Attr is small.
 type Attr uint64
 
 const (
 	attrEscaped = 1 << iota // the name has an escape
-	attrFar                 // a distance does not fit its byte; Unpack finds it in the item
+	attrFar                 // a length or a distance does not fit into its byte; Unpack reads it from the item
 
 	attrTag     = 4  // shift of the value's tag, 4 bits
 	attrTail    = 8  // shift of the distance from the value's end to the next name or the item's end, 8 bits
@@ -21,7 +21,7 @@ const (
 // AttrRanges is an unpacked [Attr]: ranges of the item's bytes.
 type AttrRanges struct {
 	nameStart, NameEnd int // without quotes
-	From, To           int // range of the value's content; an S, an N or a B without its quotes
+	From, To           int // range of the value's content; for an S, an N or a B, without the quotes
 	tag                Tag
 	escaped            bool // the name has an escape
 }
@@ -39,7 +39,7 @@ func (r AttrRanges) pack(next int) Attr {
 	return a | Attr(length)<<attrNameLen | Attr(gap)<<attrGap | Attr(tail)<<attrTail
 }
 
-// packName returns an Attr that has only a name.
+// packName returns an Attr that has only a name. from and to are the range of the name.
 func packName(from, to int) Attr {
 	a := Attr(from) << attrName
 	if (to-from)>>8 != 0 {
@@ -51,19 +51,21 @@ func packName(from, to int) Attr {
 // NameStart is the position of the first byte of the name.
 func (a Attr) NameStart() int { return int(a >> attrName) }
 
-// NameLen is the length of the name as written, unless the attribute is far.
+// NameLen is the length of the name as written. It is not valid for an attribute that is far.
 func (a Attr) NameLen() int { return int(a >> attrNameLen & 0xff) }
 
-// Gap is the distance from the end of the name to the value, unless the attribute is far.
+// Gap is the distance from the end of the name to the value. It is not valid for an attribute that is far.
 func (a Attr) Gap() int { return int(a >> attrGap & 0xff) }
 
-// Tail is the distance from the end of the value to the next name or the end of the item, unless the attribute is far.
+// Tail is the distance from the end of the value to the next name or the end of the item. It is not valid for an
+// attribute that is far.
 func (a Attr) Tail() int { return int(a >> attrTail & 0xff) }
 
 // Tag is the type tag of the value.
 func (a Attr) Tag() Tag { return Tag(a >> attrTag & 0xf) }
 
-// Far reports whether a distance does not fit its byte. [Attr.Unpack] returns the ranges of such an attribute.
+// Far reports whether the name's length or a distance does not fit into its byte. [Attr.Unpack] returns the ranges of a
+// far attribute.
 func (a Attr) Far() bool { return a&attrFar != 0 }
 
 // Plain reports whether the name has no escapes and NameLen, Gap and Tail are valid.
@@ -88,8 +90,8 @@ func (a Attr) Text(doc []byte) string {
 	return View(a.RawName(doc))
 }
 
-// AttrAt returns the ranges of attribute i; attrs is the whole index of the item doc. The ranges are those of
-// [AttrRanges], but as separate results, which the compiler keeps in registers.
+// AttrAt returns the ranges of attribute i. attrs is the whole index of the item doc. The results are the fields of an
+// [AttrRanges]. They are separate results, because the compiler keeps separate results in registers.
 func AttrAt(doc []byte, attrs []Attr, i int) (nameStart, nameEnd, from, to int) {
 	a := attrs[i]
 	if a.Far() {

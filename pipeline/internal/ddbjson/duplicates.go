@@ -11,11 +11,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/decimal"
 )
 
-// nameTable finds duplicate names in a map, or duplicate texts in a set. It compares up to 16 names with each other.
-// More names are hashed, so the cost of a name does not depend on their number.
+// nameTable finds duplicate names in a map, or duplicate texts in a set. It compares up to 16 names with each other. It
+// hashes more than 16 names, so that the cost of each name does not grow with the number of names.
 type nameTable struct {
 	slots []uint16 // hash table: 1 + the index of a name; 0 if the slot is free
-	// The hash is random, so that the writers of items cannot choose names that collide.
+	// seed and keys are random, so that the writers of items cannot choose names with the same hash.
 	seed maphash.Seed
 	keys [2]uint64
 }
@@ -25,8 +25,8 @@ const (
 	maxHashed   = 1<<16 - 1
 )
 
-// indexOfDuplicate returns the index of the first attribute whose name repeats an earlier one, or -1. If escaped is
-// set, some name has an escape.
+// indexOfDuplicate returns the index of the first attribute whose name repeats an earlier name, or -1. escaped means
+// that a name has an escape.
 func (t *nameTable) indexOfDuplicate(doc []byte, attrs []Attr, escaped bool) int {
 	if escaped || len(attrs) > maxHashed {
 		return duplicateText(doc, attrs)
@@ -34,7 +34,8 @@ func (t *nameTable) indexOfDuplicate(doc []byte, attrs []Attr, escaped bool) int
 	if len(attrs) > maxCompared {
 		return t.duplicateHashed(doc, attrs)
 	}
-	// Most names differ in length, first or last byte. Only names that share all three are compared.
+	// Most names differ in length, first byte or last byte. A hash of the three selects one of the 64 bits of seen. A
+	// name is compared with the names before it only if its bit is already set.
 	var seen uint64
 	for i := range attrs {
 		name := attrs[i].RawName(doc)
@@ -54,8 +55,8 @@ func (t *nameTable) indexOfDuplicate(doc []byte, attrs []Attr, escaped bool) int
 	return -1
 }
 
-// duplicateHashed does the same as duplicate, for many names. The table has eight slots for each name, so that few
-// names share a slot: the processor mispredicts the branch of an occupied slot.
+// duplicateHashed does the same as indexOfDuplicate, for many names. The table has eight slots for each name, so that
+// few names have the same slot. An occupied slot is slow, because the processor mispredicts its branch.
 func (t *nameTable) duplicateHashed(doc []byte, attrs []Attr) int {
 	size := 256
 	for size < 8*len(attrs) {
@@ -84,14 +85,14 @@ func (t *nameTable) duplicateHashed(doc []byte, attrs []Attr) int {
 	return -1
 }
 
-// hash returns the hash of name. text starts with name. Most names have up to 16 bytes: they are read from text as two
-// words.
+// hash returns the hash of name. text starts with name. Most names have up to 16 bytes, and hash reads such a name from
+// text as two words.
 func (t *nameTable) hash(text, name []byte) uint32 {
 	n := len(name)
 	if n > 16 {
 		return uint32(maphash.Bytes(t.seed, name))
 	}
-	var words [16]byte // for a name at the end of the item
+	var words [16]byte // buffer for a name at the end of the item
 	if len(text) < len(words) {
 		copy(words[:], text)
 		text = words[:]
@@ -106,8 +107,8 @@ func (t *nameTable) hash(text, name []byte) uint32 {
 	return uint32(h ^ l)
 }
 
-// duplicateText does the same as duplicate, for names with escapes, and for more than maxHashed names. Real items have
-// neither.
+// duplicateText does the same as indexOfDuplicate, for names with escapes, and for more than maxHashed names. Both are
+// very rare in real items.
 func duplicateText(doc []byte, attrs []Attr) int {
 	seen := make(map[string]bool, len(attrs))
 	for i := range attrs {
@@ -120,7 +121,7 @@ func duplicateText(doc []byte, attrs []Attr) int {
 	return -1
 }
 
-// duplicateNumber returns the index of the first number that equals an earlier one, or -1.
+// duplicateNumber returns the index of the first number that equals an earlier number, or -1.
 func duplicateNumber(ds []decimal.Decimal) int {
 	if len(ds) <= maxCompared {
 		for i, d := range ds {

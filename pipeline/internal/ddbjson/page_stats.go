@@ -2,21 +2,21 @@ package ddbjson
 
 import "math"
 
-// pageStats holds the sizes of records, to predict how much memory the rest of a page needs. Pages of a stream resemble
-// each other: with the prediction, a page wastes at most about 10 % of its memory (TestPagesTakeWhatTheirChangesNeed of
-// package record).
+// pageStats holds the sizes of records, to predict how much memory the rest of a page needs. This works because the
+// pages of a stream resemble each other. With the prediction, a page wastes at most about 10 % of its memory
+// (TestPagesTakeWhatTheirChangesNeed of package record).
 type pageStats struct {
 	records    int
-	bytes      int // bytes of the records and between them
+	bytes      int // bytes of the records, and of the commas and spaces between them
 	arenaAttrs int // attributes in the arena; see attrArena.taken
 
 	sumSize, sumSquares float64 // sums of the records' sizes in bytes, and of the squares of these sizes
 }
 
 const (
-	minSample     = 4       // fewer records predict little about the next ones
-	enoughRecords = 32      // from this many records on, a page alone predicts its rest
-	maxPast       = 128     // a past of more records is halved before a page is added
+	minSample     = 4       // with fewer records, their sizes predict little
+	enoughRecords = 32      // with this many records or more, a page needs no past to predict its rest
+	maxPast       = 128     // a past with more records is halved before a page is added
 	maxExpected   = 1 << 16 // records
 )
 
@@ -30,13 +30,13 @@ func (s *pageStats) add(size, read, arenaAttrs int) {
 }
 
 // expectedRecords predicts the number of records in the next bytesLeft bytes. It rounds up and adds two standard
-// deviations, because an underestimate makes the reader copy all records of the page.
+// deviations. If the prediction is too low, the reader must copy all records of the page.
 func (s pageStats) expectedRecords(bytesLeft int) int {
 	if s.records == 0 {
 		return 0
 	}
 	n := float64(bytesLeft) / float64(s.bytes) * float64(s.records)
-	if n < 0.5 { // the bytes that close the page
+	if n < 0.5 { // only the bytes that close the page are left
 		return 0
 	}
 	if s.records < minSample {
@@ -55,8 +55,8 @@ func (s pageStats) expectedAttrs(n int) int {
 	return (s.arenaAttrs*n + s.records - 1) / s.records
 }
 
-// mergedWith returns the sum of s and past if s has few records and the records of past have similar sizes. Otherwise
-// it returns s.
+// mergedWith returns the sum of s and past if s has few records and the mean sizes of their records are similar.
+// Otherwise it returns s.
 func (s pageStats) mergedWith(past pageStats) pageStats {
 	if s.records >= enoughRecords || past.records == 0 {
 		return s
@@ -71,9 +71,10 @@ func (s pageStats) mergedWith(past pageStats) pageStats {
 	}
 }
 
-// nextPast returns the past for the page after page. s is the past of page. If page has enough records, or records of
-// other sizes than s, page alone is the new past. Otherwise page is added to s, which is halved before if it has more
-// than maxPast records: so older pages count less.
+// nextPast returns the past, the statistics of earlier pages, for the page after page. s is the past of page. If page
+// has enough records, or if its records have other sizes than those of s, page alone is the new past. Otherwise the new
+// past is the sum of s and page. If s has more than maxPast records, nextPast first halves s, so that older pages count
+// less.
 func (s pageStats) nextPast(page pageStats) pageStats {
 	if s.records > maxPast {
 		s = pageStats{

@@ -15,7 +15,7 @@ func IsBare(name string) bool {
 	return name != ""
 }
 
-// BareNameByte reports whether an unquoted name can contain b. If first is set, b is its first byte.
+// BareNameByte reports whether a name without quotes can contain b. first means that b is the first byte of the name.
 func BareNameByte(b byte, first bool) bool {
 	return b == '_' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || !first && '0' <= b && b <= '9'
 }
@@ -48,11 +48,11 @@ func JoinPath(parent []byte, relative string) []byte {
 	return append(parent, relative...)
 }
 
-// InputContext is the object of a record that a position belongs to. It decides whether a name in the object is part of
-// a path, a type tag, or neither.
+// InputContext is the kind of object or list that a position of the input is in. It decides whether a name in the
+// object is part of a path, a type tag, or neither.
 type InputContext uint8
 
-// The objects of a record.
+// The contexts.
 const (
 	inOther  InputContext = iota
 	InRecord              // the object of a record
@@ -63,15 +63,16 @@ const (
 	inList                // the elements of an L
 )
 
-// Locate returns the path of the byte at position target, as dynamodb.NewImage.Address.Lines[2], in the JSON document
-// that starts at from and has this context. It reads the document again, up to the first syntax error.
+// Locate returns the path of the byte at position target, such as dynamodb.NewImage.Address.Lines[2]. The JSON document
+// starts at from, and context is its kind. Locate reads the document again, up to the first syntax error.
 func (s *Scanner) Locate(from, target int, context InputContext) string {
 	err, path, errAt := s.Err, s.ErrPath, s.ErrAt
 	defer func() { s.Err, s.ErrPath, s.ErrAt = err, path, errAt }()
 	return truncatePath(s.appendPathTo(nil, s.SkipSpace(from), target, context))
 }
 
-// maxPathText bounds a path in an error: the sender chooses the names of attributes, which may have any length.
+// maxPathText limits the length of a path in an error, because the sender chooses the names of attributes, and a name
+// can be long.
 const maxPathText = 512
 
 func truncatePath(path []byte) string {
@@ -118,8 +119,8 @@ func (s *Scanner) appendPathTo(path []byte, i, target int, context InputContext)
 	return path
 }
 
-// brokenMemberName returns the name at i of a member that has a syntax error after its name. It returns nil if the name
-// is broken, too.
+// brokenMemberName returns the name of the member at i, which has a syntax error. It returns nil if the syntax error is
+// in the name.
 func (s *Scanner) brokenMemberName(i int) []byte {
 	if s.Peek(i) != '"' {
 		return nil

@@ -2,16 +2,16 @@ package ddbjson
 
 import "encoding/binary"
 
-// previousMap holds the text of a nested map of scalars, without the values. Consecutive addresses, or lines of an
-// order, have the same names and types, so one comparison checks all the text between two values.
+// previousMap holds the text of a nested map of scalars, without the values. Consecutive maps often have the same names
+// and types, such as the addresses or the lines of orders. So one comparison checks all the text between two values.
 //
-// This is a prediction: a map that does not match is scanned from its start. Maps with nested maps are not kept,
-// because their parts could be scanned three times. Without the prediction, decoding takes 1.06 times as long
+// This is a prediction, and a map that does not match is scanned again from its start. A map with nested maps is never
+// stored, because its parts could be scanned three times. Without the prediction, decoding takes 1.06 times as long
 // (BenchmarkDecoder of package record, which has three such maps in an image).
 type previousMap struct {
-	start  uint64 // first eight bytes after the brace, which precede every value; 0 if no map is kept
+	start  uint64 // first eight bytes after the brace, which precede every value; 0 if the slot is free
 	misses int    // maps since the last match
-	text   []byte // the text before, between and after the values; a copy
+	text   []byte // copy of the text before, between and after the values
 	values []mapValue
 }
 
@@ -26,7 +26,7 @@ type previousMaps [1 << mapHashBits]previousMap
 
 const (
 	mapHashBits = 5
-	maxMapText  = 1 << 14 // bytes of text; a map with more is not kept
+	maxMapText  = 1 << 14 // bytes of text; a map with more text is not stored
 )
 
 // slot returns the slot of the maps that start with the eight bytes w.
@@ -34,7 +34,7 @@ func (ms *previousMaps) slot(w uint64) *previousMap {
 	return &ms[w*0x9e3779b97f4a7c15>>(64-mapHashBits)]
 }
 
-// nestedMap reads a map inside an item, as members does.
+// nestedMap does the same as members, for a map inside an item. It first tries to match the map with a previous one.
 func (s *Scanner) nestedMap(i, depth int) int {
 	b, base := s.Input, len(s.stack)
 	if s.maps == nil || s.grammarOnly || depth > maxNesting || uint(i)+9 > uint(len(b)) {
@@ -87,8 +87,9 @@ func (s *Scanner) matchText(i int, text []byte) int {
 	return -1
 }
 
-// keepMap stores the checked map from i to next, with the index attrs, in the slot m. If maps of two forms share a
-// slot, the more frequent form keeps it.
+// keepMap stores the checked map from i to next, with the index attrs, in the slot m. If maps with different texts have
+// the same slot, the more frequent text stays in the slot, because a new map replaces it only after two misses in a
+// row.
 func (s *Scanner) keepMap(m *previousMap, attrs []Attr, i, next int) {
 	if m.misses++; len(attrs) == 0 || m.start != 0 && m.misses < 2 {
 		return
@@ -101,7 +102,7 @@ func (s *Scanner) keepMap(m *previousMap, attrs []Attr, i, next int) {
 	m.start, m.misses, m.text, m.values = 0, 0, m.text[:0], m.values[:0]
 	doc, docPos := s.Input[s.origin:next], i-s.origin
 	for n, a := range attrs {
-		if a.Tag() == TagNULL { // the value is always true, so it is part of the text
+		if a.Tag() == TagNULL { // the content is always true, so it is part of the text
 			continue
 		}
 		_, _, from, to := AttrAt(doc, attrs, n)

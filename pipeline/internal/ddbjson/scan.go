@@ -13,12 +13,12 @@ import (
 const maxNesting = 32
 
 // Scanner checks and indexes DynamoDB JSON in one pass. Its methods take a start position and return the position after
-// the element that they read. If the element is invalid, they call Fail, which sets Err and ErrAt, and return -1.
-// Nothing is copied. The reader of a value unescapes texts, and decodes base64 and numbers. The scanner checks their
-// input, so no later step can fail.
+// the element that they read. If the element is invalid, they call Fail, which sets Err and ErrAt, and return -1. The
+// Scanner copies nothing. The getters of a value unescape texts, and decode base64 and numbers. The Scanner checks
+// texts, base64 and numbers, so these getters cannot fail.
 //
-// The scanner is fast for valid input only. For invalid input the caller reads the record again, to find the class and
-// the path of the error.
+// The Scanner is fast only for valid input. After an error, the caller reads the record again to find the path of the
+// error.
 //
 // The zero Scanner reads one document. A decoder of pages uses [NewPageScanner] and [Scanner.Recycle].
 type Scanner struct {
@@ -27,16 +27,16 @@ type Scanner struct {
 
 	Err     error
 	ErrAt   int    // position of Err
-	ErrPath string // set instead of ErrAt for a missing field, which has no position
+	ErrPath string // path of a missing field, which has no position; "" if ErrAt is the position of the error
 
-	origin   int           // position in Input of the item; positions in the index count from it
-	stack    []Attr        // attributes of the maps that are being read, and members of the set
+	origin   int           // position of the item in Input; positions in the index count from here
+	stack    []Attr        // attributes of the maps, and members of the set, that are being read
 	Escapes  int           // strings with escapes so far
 	previous previousImage // prediction for the item that is being read
-	maps     *previousMaps // predictions for nested maps; nil if there are none
+	maps     *previousMaps // predictions for nested maps; nil if the Scanner does not predict maps
 
 	AllowEmptyMaps bool // {} is accepted as the empty map
-	EmptyMaps      int  // number of {} so far
+	EmptyMaps      int  // number of {} that were accepted so far
 
 	Arena   attrArena
 	names   nameTable
@@ -83,7 +83,7 @@ var (
 	errHuge       = errs.New("an item of more than 4 GiB")
 )
 
-// Fail sets the error, which is at position i, and returns -1. After the end of the input, the error is ErrEnd.
+// Fail sets the error to err at position i, and returns -1. If i is after the end of the input, it sets ErrEnd instead.
 func (s *Scanner) Fail(i int, err error) int {
 	if i >= len(s.Input) && !errors.Is(err, errHuge) {
 		err = ErrEnd
@@ -144,8 +144,8 @@ func (s *Scanner) Separator(i int, closing byte) (next int, ended bool) {
 	return s.Fail(i, ErrToken), false
 }
 
-// Failure returns Err with its position and path, for a document of this context. It is for input other than records:
-// the error of a record is a record.RecordError.
+// Failure returns Err with its position and path. context is the kind of the document. Failure is for input other than
+// records. The error of a record is a record.RecordError.
 func (s *Scanner) Failure(context InputContext) error {
 	path := s.ErrPath
 	if path == "" {
@@ -160,5 +160,5 @@ func (s *Scanner) Failure(context InputContext) error {
 // View returns b as a string, without a copy. This is safe because pages are immutable.
 func View(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// ErrTrailing means that something follows the document.
+// ErrTrailing is the error of input with more text after the document.
 var ErrTrailing = errs.New("something follows the JSON document")

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/simd"
 )
 
-// Item reads the object of an item's attributes and returns its index. Positions in the index count from i. doc and
-// attrs are the bytes and the index of a similar item that was read before, or nil.
+// Item reads the object of an item's attributes and returns its index. Positions in the index count from i. doc is a
+// similar item that was read before, and attrs is its index. Both may be nil.
 func (s *Scanner) Item(i int, doc []byte, attrs []Attr) (index []Attr, next int) {
 	s.origin, s.stack = i, s.stack[:0]
 	s.previous.start(doc, attrs)
@@ -17,14 +17,14 @@ func (s *Scanner) Item(i int, doc []byte, attrs []Attr) (index []Attr, next int)
 	if next < 0 {
 		return nil, -1
 	}
-	if uint64(next-i) > math.MaxUint32 { // an empty item with white space; members checks all others
+	if uint64(next-i) > math.MaxUint32 { // an empty item with much white space; members checks any other item
 		return nil, s.Fail(i, errHuge)
 	}
 	return s.Arena.Keep(s.stack), next
 }
 
-// members reads the attributes of an item (depth 0) or the members of a map, and leaves their index on the stack. Only
-// an item is compared with a previous image.
+// members reads the attributes of an item (depth 0) or the members of a map, and leaves their index on the stack. It
+// compares only an item with a previous image.
 func (s *Scanner) members(i, depth int) int {
 	if s.Peek(i) != '{' {
 		return s.Fail(i, errWantMap)
@@ -83,8 +83,8 @@ func (s *Scanner) members(i, depth int) int {
 	return s.checkNames(i, base)
 }
 
-// memberHead reads a member from the first byte of its name up to the content of its value. content is the position of
-// the content or of white space before it, or -1 if the head is invalid.
+// memberHead reads the head of a member, from the first byte of its name up to the content of its value. content is the
+// position of the content, or of white space before the content. It is -1 if the head is invalid.
 func (s *Scanner) memberHead(nameStart int) (nameEnd, content int, tag Tag, escaped bool) {
 	b, escapes := s.Input, s.Escapes
 	nameEnd = -1
@@ -111,7 +111,7 @@ func (s *Scanner) memberHead(nameStart int) (nameEnd, content int, tag Tag, esca
 	return nameEnd, content, tag, escaped
 }
 
-// checkNames returns i if the attributes on the stack from base on have different names.
+// checkNames returns i if the attributes on the stack from base on have different names. Otherwise it fails.
 func (s *Scanner) checkNames(i, base int) int {
 	escaped := false
 	for _, a := range s.stack[base:] {

@@ -1,9 +1,9 @@
 package ddbjson
 
-// maxDepth bounds the nesting of JSON outside of items.
+// maxDepth limits the nesting of JSON outside of items.
 const maxDepth = 1000
 
-// SkipValue reads any JSON value and checks its grammar only. It is for fields that no caller reads, and for records
+// SkipValue skips any JSON value and checks only its grammar. It is for fields that no caller reads, and for records
 // with valid grammar and invalid content.
 func (s *Scanner) SkipValue(i int) int {
 	grammarOnly, escapes := s.grammarOnly, s.Escapes
@@ -81,7 +81,7 @@ func (s *Scanner) Word(i int, w string) int {
 	return i + len(w)
 }
 
-// JSONNumber reads a number of RFC 8259.
+// JSONNumber reads a JSON number as RFC 8259 defines it.
 func (s *Scanner) JSONNumber(i int) int {
 	start := i
 	if s.Peek(i) == '-' {

@@ -49,7 +49,8 @@ func (s *Scanner) Text(i int) int {
 // shortText is the number of eight-byte words after which a text counts as long.
 const shortText = 3
 
-// checkSpecial checks the escape or the non-ASCII text at i, and returns the position after it.
+// checkSpecial checks the byte at i, which is not plain text. It returns the position after the escape or the non-ASCII
+// text at i. A control character is an error.
 func (s *Scanner) checkSpecial(i int) int {
 	switch c := s.Peek(i); {
 	case c == '\\':
@@ -119,7 +120,7 @@ func hexRune(b []byte, i int) (rune, bool) {
 }
 
 // number checks an N from the byte after its opening quote, and returns the position of the closing quote. A number of
-// up to 38 digits without an exponent is in DynamoDB's range; all others are parsed.
+// up to 38 digits without an exponent is always in DynamoDB's range. Any other number is parsed.
 func (s *Scanner) number(i int) int {
 	b := s.Input
 	j := i
@@ -154,14 +155,14 @@ func (s *Scanner) number(i int) int {
 // DecimalOf returns the value of a checked N.
 func DecimalOf(raw []byte) decimal.Decimal {
 	d, err := decimal.Parse(raw)
-	if err != nil { // it has an escape
+	if err != nil { // raw has an escape
 		d, _ = decimal.Parse(TextOf(raw))
 	}
 	return d
 }
 
 // base64 checks a B from the byte after its opening quote, and returns the position of the closing quote. The unused
-// bits of the last letter must be zero, so that different texts have different bytes.
+// bits of the last character must be zero, so that two different texts never have the same bytes.
 func (s *Scanner) base64(i int) int {
 	b := s.Input
 	j := i
@@ -201,7 +202,7 @@ var strictBase64 = base64.StdEncoding.Strict()
 
 const noSextet = 0x80
 
-// sextets maps the letters of base64 to their values, and all other bytes to noSextet.
+// sextets maps the characters of base64 to their values, and any other byte to noSextet.
 var sextets = func() (t [256]uint8) {
 	for i := range t {
 		t[i] = noSextet

@@ -19,7 +19,8 @@ func TextOf(raw []byte) []byte {
 	return AppendTextOf(append(make([]byte, 0, len(raw)), raw[:first]...), raw[first:])
 }
 
-// AppendTextOf appends raw without its escapes. Half a surrogate pair becomes U+FFFD; checked input has none.
+// AppendTextOf appends raw without its escapes. It writes U+FFFD for half a surrogate pair, which checked input does
+// not have.
 func AppendTextOf(dst, raw []byte) []byte {
 	for {
 		i := bytes.IndexByte(raw, '\\')
@@ -32,7 +33,8 @@ func AppendTextOf(dst, raw []byte) []byte {
 	}
 }
 
-// escapedRune returns the rune and the length of the escape that raw starts with.
+// escapedRune returns the rune and the length of the escape that raw starts with. Both escapes of a surrogate pair are
+// one escape here.
 func escapedRune(raw []byte) (r rune, size int) {
 	switch raw[1] {
 	case 'b':
@@ -102,7 +104,7 @@ func SameText(a, b []byte) bool {
 	return len(a) == len(b)
 }
 
-// firstRune returns the first rune of a checked string, and the number of bytes that spell it.
+// firstRune returns the first rune of a checked string, and the number of bytes of the rune or its escape.
 func firstRune(raw []byte) (r rune, size int) {
 	if raw[0] == '\\' {
 		return escapedRune(raw)
@@ -151,7 +153,7 @@ func IsRaw(text string) bool {
 	return ascii || utf8.ValidString(text)
 }
 
-// AppendString appends a JSON string with quotes; raw is checked and has its escapes.
+// AppendString appends raw as a JSON string with quotes. raw is checked and already has its escapes.
 func AppendString(dst, raw []byte) []byte {
 	dst = append(dst, '"')
 	dst = append(dst, raw...)

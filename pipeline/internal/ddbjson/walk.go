@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/simd"
 )
 
-// The functions of this file walk checked JSON without checking it again. b is an item, or the content of a value.
-// AWS writes compact JSON, so the functions look for white space only if the expected byte is missing.
+// The functions of this file walk checked JSON without checking it again. b is an item, or the content of a value. AWS
+// writes compact JSON, so these functions search for white space only if the expected byte is missing.
 
 // skipSpace returns the position of the first byte from i on that is not white space.
 func skipSpace(b []byte, i int) int {
@@ -19,8 +19,8 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// StringEnd returns the position of the closing quote of the string whose text starts at i. Most texts are short, so it
-// first reads eight bytes at a time, which is faster than the call of a search function.
+// StringEnd returns the position of the closing quote of the string whose text starts at i. Most texts are short, so
+// StringEnd first reads eight bytes at a time, which is faster than a call of bytes.IndexByte.
 func StringEnd(b []byte, i int) int {
 	for short := i + 48; i < short && uint(i)+8 <= uint(len(b)); {
 		stop := simd.StopMask(binary.LittleEndian.Uint64(b[i:]))
@@ -48,8 +48,8 @@ func StringEnd(b []byte, i int) int {
 	}
 }
 
-// TagAt reads the tag of the value at i, as {"S":"x"}, and returns the start of its content: a quote, a bracket or a
-// literal. For {}, the empty map, the tag is NoTag and the position is after it.
+// TagAt reads the tag of the value at i, such as {"S":"x"}. content is the start of the value's content: a quote, a
+// bracket or a literal. For {}, the empty map, the tag is NoTag, and content is the position after {}.
 func TagAt(b []byte, i int) (tag Tag, content int) {
 	if i+8 <= len(b) {
 		w := binary.LittleEndian.Uint64(b[i:])
@@ -70,8 +70,8 @@ func TagAt(b []byte, i int) (tag Tag, content int) {
 	return tag, skipSpace(b, skipSpace(b, end+1)+1)
 }
 
-// MemberAt reads a member whose name has its opening quote at i. It returns the range of the name, the start of the
-// value, and its tag and content as [TagAt] does.
+// MemberAt reads a member whose name has its opening quote at i. from and to are the range of the name, and value is
+// the start of the value. tag and content are the results of [TagAt] for the value.
 func MemberAt(b []byte, i int) (from, to, value int, tag Tag, content int) {
 	from = i + 1
 	to = StringEnd(b, from)
@@ -83,8 +83,8 @@ func MemberAt(b []byte, i int) (from, to, value int, tag Tag, content int) {
 	return from, to, value, tag, content
 }
 
-// CompactTagAt returns the tag of a member whose name ends before the position quote, if there is compact JSON such as
-// ":{"S": at quote. Otherwise it returns NoTag.
+// CompactTagAt returns the tag of a member whose name ends before the position quote. The member must have compact JSON
+// such as ":{"S": at quote, and no white space may follow. Otherwise CompactTagAt returns NoTag.
 func CompactTagAt(b []byte, quote int) Tag {
 	if quote+8 > len(b) {
 		return NoTag
@@ -99,7 +99,7 @@ func CompactTagAt(b []byte, quote int) Tag {
 // CompactTagLen is the distance from the quote after the name to the content, in the JSON that [CompactTagAt] accepts.
 const CompactTagLen = len(`":{"S":`)
 
-// ContentEnd returns the position after the content at i of a value with this tag.
+// ContentEnd returns the position after the content at i. tag is the tag of the content's value.
 func ContentEnd(b []byte, tag Tag, i int) int {
 	switch tag {
 	case TagS, TagN, TagB:
@@ -134,7 +134,7 @@ func ContentEnd(b []byte, tag Tag, i int) int {
 	}
 }
 
-// ValueEnd returns the position after the value at i, as {"S":"x"}.
+// ValueEnd returns the position after the value at i, such as {"S":"x"}.
 func ValueEnd(b []byte, i int) int {
 	tag, at := TagAt(b, i)
 	if tag == NoTag {
@@ -151,8 +151,8 @@ func AfterBrace(b []byte, i int) int {
 	return i + 1
 }
 
-// FirstInside returns the position of the first member or element after the bracket at i. If there is none, it returns
-// the position of the closing bracket.
+// FirstInside returns the position of the first member or element after the bracket at i. If the container is empty, it
+// returns the position of the closing bracket.
 func FirstInside(b []byte, i int) int {
 	if i++; b[i] <= ' ' {
 		i = skipSpace(b, i)
@@ -160,8 +160,8 @@ func FirstInside(b []byte, i int) int {
 	return i
 }
 
-// Next returns the position of the next member or element after the one that ends at i. If there is none, it returns
-// the position of the closing bracket.
+// Next returns the position of the member or element after the one that ends at i. After the last one, it returns the
+// position of the closing bracket.
 func Next(b []byte, i int) int {
 	if b[i] <= ' ' {
 		i = skipSpace(b, i)

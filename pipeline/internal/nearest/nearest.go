@@ -1,12 +1,13 @@
-// Package nearest finds the known name that is most similar to an unknown one. Errors about unknown keys, functions and
-// attributes suggest it ("did you mean").
+// Package nearest finds the known name that is most similar to an unknown name. Errors about unknown keys, functions
+// and attributes suggest the known name ("did you mean").
 package nearest
 
 import "strings"
 
-// Name returns the candidate that needs the fewest edits to become got; the first one, if several need equally few. An
-// edit inserts, deletes or replaces a letter, or swaps two neighbours; upper and lower case are equal. One edit for
-// each three letters of got is allowed, and at least one. If every candidate needs more, Name returns "".
+// Name returns the candidate that needs the fewest edits to become got. If several candidates need equally few, it
+// returns the first of them. An edit inserts, deletes or replaces a letter, or swaps two neighbouring letters. Name
+// ignores case, and never returns got itself. It allows one edit for each three letters of got, but at least one. If
+// every candidate needs more edits, Name returns "".
 func Name(got string, candidates []string) string {
 	best, least := "", max(1, len(got)/3)+1
 	for _, c := range candidates {

@@ -2,8 +2,8 @@ package pipelinetest
 
 import "github.com/tablewake/tablewake/pipeline/record"
 
-// ChangeDifference names a part in which two changes differ. It ignores their raw bytes. It returns "" if they are
-// equal.
+// ChangeDifference names a part in which two changes differ. It ignores Raw, Index and Backfill. It returns "" if the
+// two changes do not differ in any other part.
 func ChangeDifference(a, b *record.Change) string {
 	switch {
 	case a.Op != b.Op || a.EventName != b.EventName || a.ViewType != b.ViewType:

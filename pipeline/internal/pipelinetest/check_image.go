@@ -7,7 +7,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// CheckImage fails the test if the getters of an image contradict each other.
+// CheckImage fails the test if the getters of an image contradict each other, or if the image cannot be encoded and
+// parsed again.
 func CheckImage(t *testing.T, m item.Image) {
 	t.Helper()
 	again, err := item.Parse(m.AppendDynamoDBJSON(nil))

@@ -1,3 +1,4 @@
-// Package pipelinetest has helpers for the tests of the packages below pipeline: generators of DynamoDB JSON
-// (generate.go), sample records (input.go), short forms of items and events (plain_item.go), and checks.
+// Package pipelinetest has helpers for the tests of the packages below pipeline. generate.go has generators of DynamoDB
+// JSON, input.go has sample records, and plain_item.go has short forms of items and events. The other files have
+// checks.
 package pipelinetest

@@ -12,7 +12,7 @@ import (
 // DynamoJSON draws DynamoDB JSON in all spellings that JSON allows.
 type DynamoJSON struct{ *rapid.T }
 
-// Space draws white space, mostly none.
+// Space draws white space. It mostly draws "".
 func (g DynamoJSON) Space() string {
 	return rapid.SampledFrom([]string{"", "", "", "", " ", "\n    ", "\t", "\r\n"}).Draw(g.T, "space")
 }
@@ -24,7 +24,7 @@ var texts = rapid.OneOf(
 		"1"}),
 )
 
-// Quote returns a text as a JSON string. In one draw of ten, every rune is escaped.
+// Quote returns a text as a JSON string. In one of ten draws, it escapes every rune.
 func (g DynamoJSON) Quote(s string) string {
 	escapeAll := rapid.IntRange(0, 9).Draw(g.T, "escapes") == 0
 	var b strings.Builder
@@ -131,7 +131,7 @@ func (g DynamoJSON) Item(n, depth int, extra ...string) string {
 	return g.List("{", "}", append(extra, members...))
 }
 
-// Event draws a Lambda event, or a GetRecords answer, of n records.
+// Event draws a Lambda event with n records. A GetRecords answer has the same form.
 func (g DynamoJSON) Event(n int) string {
 	records := make([]string, n)
 	for i := range records {

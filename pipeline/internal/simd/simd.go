@@ -1,5 +1,6 @@
-// Package simd has the two loops in which a scan of JSON spends most of its time. If the processor has AVX2, they read
-// 32 bytes at a time, otherwise eight. Both forms return the same results.
+// Package simd has the two loops in which a scan of JSON spends most of its time. If the processor has AVX2, a loop
+// reads 32 bytes at a time. Otherwise the portable form of the loop reads eight bytes at a time. Both forms return the
+// same results.
 package simd
 
 import (
@@ -22,9 +23,11 @@ const (
 	highs = 0x8080808080808080
 )
 
-// StopMask returns a mark, the highest bit, for each byte of w that is not plain text in a JSON string: quotes,
-// backslashes, control characters, and bytes from 0x80. The lowest mark is right; the marks above it may be wrong.
-// Flipping bit 1 turns the quote (0x22) into 0x20, and the control characters stay below it, so one comparison finds
+// StopMask finds the bytes of w that are not plain text in a JSON string: quotes, backslashes, control characters, and
+// bytes from 0x80 on. It sets the highest bit of each such byte in the result. Only the lowest set bit is reliable: the
+// bits above it may be wrong.
+//
+// Flipping bit 1 turns the quote (0x22) into 0x20, and keeps control characters below 0x20. So one comparison finds
 // both.
 func StopMask(w uint64) uint64 {
 	quote, slash := w^ones*0x02, w^ones*'\\'

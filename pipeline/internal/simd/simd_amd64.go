@@ -5,7 +5,7 @@ import "golang.org/x/sys/cpu"
 // vector is the number of bytes that one vector instruction reads.
 const vector = 32
 
-// The portable form reads the bytes after the last whole vector.
+// The portable functions read the bytes after the last whole vector.
 
 func plainPrefix(b []byte) int {
 	i := 0
