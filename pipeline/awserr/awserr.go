@@ -181,8 +181,8 @@ func KindOf(err error) Kind {
 	return Refused
 }
 
-// ClockCorrected reports whether a signature failed because of this machine's clock and the next one will not: the SDK
-// signs the next request with the server's time.
+// ClockCorrected reports whether a signature failed because of this machine's clock, and a retry helps. A retry helps
+// because the SDK signs the next request with the server's time.
 func ClockCorrected(err error) bool {
 	skew, ok := errors.AsType[interface {
 		error
@@ -234,7 +234,7 @@ func withoutNamespace(code string) string {
 	return code[strings.LastIndexAny(code, ".#")+1:]
 }
 
-// Status returns the HTTP status of the answer, or 0 if there is none.
+// Status returns the HTTP status of the answer, or 0 if there is no answer.
 func Status(err error) int {
 	if r, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && r.Response != nil {
 		return r.HTTPStatusCode()
@@ -242,7 +242,7 @@ func Status(err error) int {
 	return 0
 }
 
-// RequestedWait returns the wait that the server requested, or 0 if it requested none.
+// RequestedWait returns the wait that the server requested, or 0 if the server requested no wait.
 func RequestedWait(err error) time.Duration {
 	r, ok := errors.AsType[*smithyhttp.ResponseError](err)
 	if !ok || r.Response == nil {

@@ -12,8 +12,8 @@ import (
 // because the buffer doubles. A small machine has memory for the few answers that are read at the same time.
 const Answer = 32 << 20
 
-// Object is the limit, in bytes, of an object or a message with one change: a dead letter, the data of an event, a line
-// of an archive.
+// Object is the limit, in bytes, of an object or a message with one change. Examples are a dead letter, the data of an
+// event, and a line of an archive.
 const Object = 64 << 20
 
 // Error reports that an answer is larger than its limit. It shows no part of the answer.

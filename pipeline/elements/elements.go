@@ -34,9 +34,9 @@ type Element struct {
 	Value    item.Value
 }
 
-// Of appends the elements of an item. If the path is absent or its value is NULL, Of appends nothing. Of returns an
-// error if the value is not a list, a set or a map, if it has too many elements, or if an identity is invalid or not
-// unique. The error is permanent. It names paths and positions, but shows no value.
+// Of appends the elements of an item. If the path is absent or its value is NULL, Of appends nothing. Otherwise the
+// value must be a list, a set or a map, and must not have too many elements. The identity of each element must be valid
+// and unique. If not, Of returns an error. The error is permanent. It names paths and positions, but shows no value.
 func (s *Spec) Of(dst []Element, m item.Image) ([]Element, error) {
 	v, ok := m.At(s.Path)
 	if !ok || v.IsNull() {

@@ -60,8 +60,8 @@ func Take(ctx context.Context, path string, mode Mode, patience time.Duration) (
 	}
 }
 
-// tryLock takes the lock unless another process has it. If the file is removed or replaced while tryLock locks it,
-// tryLock locks the file that is now at path instead, because other processes lock that file, too.
+// tryLock takes the lock unless another process has it. The file can be removed or replaced while tryLock locks it.
+// tryLock then locks the file that is at path afterwards, because other processes lock this file, too.
 func tryLock(path string, mode Mode) (*Lock, error) {
 	for {
 		f, err := open(path)

@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// Maker makes instruments. An instrument that could not be made does nothing; [Maker.Err] returns the errors of all
+// Maker makes instruments. An instrument that could not be made does nothing. [Maker.Err] returns the errors of all
 // instruments.
 type Maker struct {
 	meter metric.Meter

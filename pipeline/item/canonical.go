@@ -9,9 +9,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// AppendCanonical appends the canonical bytes of v: its kind, then its content, each text after its length and each
-// map, list or set after its number of members. Two values have the same canonical bytes if and only if they are Equal.
-// Masked texts and saved digests are made from canonical bytes, so the encoding never changes.
+// AppendCanonical appends the canonical bytes of v: its kind, then its content. A length precedes each text, and a
+// count precedes the members of a map, a list or a set. Two values have the same canonical bytes if and only if they
+// are Equal. Masked texts and saved digests are made from canonical bytes, so the encoding never changes.
 func (v Value) AppendCanonical(dst []byte) []byte {
 	dst = append(dst, byte(v.Kind()))
 	switch v.Kind() {

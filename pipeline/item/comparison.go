@@ -37,7 +37,7 @@ func DifferencesAt(patterns []Pattern, old, new Image) iter.Seq[Difference] {
 // walk. If yield is nil, the walk ends at the first difference. Otherwise it ends when yield returns false.
 type comparison struct {
 	yield func(Difference) bool
-	seen  map[string]bool // yielded paths, because patterns may overlap; nil if there is only one pattern
+	seen  map[string]bool // yielded paths, because patterns may overlap; nil in Diff, which has one pattern
 	path  []byte          // path of the current values; unused without yield
 }
 

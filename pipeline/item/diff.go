@@ -14,7 +14,7 @@ type Difference struct {
 
 // Differences iterates over the attributes that differ by meaning between a and b, or that only one of the two images
 // has. It yields the attributes of a in the order of a, then the attributes that only b has. It yields the name of each
-// attribute with one Difference, even if the value is a map; [Diff] returns the differences inside maps and lists.
+// attribute with one Difference, even if the value is a map. [Diff] returns the differences inside maps and lists.
 // Differences leaves out the aws:rep:* attributes of legacy global tables.
 //
 // If the attributes of the images have a similar order, as in the two images of a record, Differences allocates only a

@@ -164,7 +164,7 @@ func membersFrom(v Value) walker {
 	return walk(v.raw)
 }
 
-// pairUp pairs the remaining members of two maps by name. It sorts the members instead of looking each one up by name:
+// pairUp pairs the remaining members of two maps by name. It sorts the members instead of looking up each name, because
 // a lookup is a scan, and a map may have tens of thousands of members.
 func pairUp(old, new walker) []pair {
 	var ps []pair

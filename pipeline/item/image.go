@@ -20,7 +20,7 @@ type Image struct { // pointers and 32-bit lengths take less memory than slices,
 }
 
 // Indexed returns the image with the JSON object doc. attrs is the index of doc, made by a [ddbjson.Scanner]. The image
-// keeps both slices. Indexed is for decoders; other packages call [Parse].
+// keeps both slices. Indexed is for decoders. Other packages call [Parse].
 func Indexed(doc []byte, attrs []ddbjson.Attr) Image {
 	return Image{doc: unsafe.SliceData(doc), first: unsafe.SliceData(attrs), size: uint32(len(doc)), n: uint32(len(attrs))}
 }

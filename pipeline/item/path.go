@@ -42,7 +42,7 @@ func (p Path) String() string { return p.text }
 // IsZero reports whether p is the zero Path.
 func (p Path) IsZero() bool { return len(p.segs) == 0 }
 
-// Root is the name of the attribute that the path starts with; "" for the zero Path.
+// Root is the name of the attribute that the path starts with. It is "" for the zero Path.
 func (p Path) Root() string {
 	if p.IsZero() {
 		return ""
@@ -61,7 +61,7 @@ func (v Value) step(seg Segment) (Value, bool) {
 	return v.Get(seg.Name)
 }
 
-// lookup returns the value at a path below v. first means that path is a whole path; otherwise it is the rest of a
+// lookup returns the value at a path below v. first means that path is a whole path. Otherwise path is the rest of a
 // path, after its first segments. lookup stops at a segment without a value, so it does not find errors after this
 // segment.
 func (v Value) lookup(path string, first bool) (_ Value, ok bool) {

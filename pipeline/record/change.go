@@ -10,8 +10,7 @@ import (
 // Operation is the kind of a change.
 type Operation uint8
 
-// The operations. INSERT, MODIFY and REMOVE are the API's (Streams API reference,
-// Record: eventName).
+// The operations. INSERT, MODIFY and REMOVE are the API's (Streams API reference, Record: eventName).
 const (
 	Unknown Operation = iota // an event name that is not documented; Change.EventName has it
 	Insert

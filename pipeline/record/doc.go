@@ -11,5 +11,5 @@
 // item.
 //
 // Read change.go and decode.go, then document.go, record.go and validate.go, then snapshot.go. previous_fields.go
-// predicts a record from the previous one; only speed depends on it.
+// predicts a record from the previous one. Only speed depends on this prediction.
 package record

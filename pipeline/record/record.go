@@ -227,7 +227,8 @@ func (r *recordReader) textField(i int, to *string) int {
 	return end + 1
 }
 
-// imageField reads an item or null. similar is an image that the item probably resembles; it only makes reading faster.
+// imageField reads an item or null. similar is an image that the item probably resembles. Only speed depends on
+// similar.
 func (r *recordReader) imageField(i int, to *item.Image, similar item.Image) int {
 	if r.Peek(i) == 'n' {
 		return r.Word(i, "null")

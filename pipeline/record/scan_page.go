@@ -23,10 +23,10 @@ var (
 	errItemCount = errs.New("the answer has another number of items than its Count")
 )
 
-// DecodeScan reads an answer of Scan. The page and LastKey keep b, which the caller must not change. If the body is
-// empty or incomplete, has trailing data, lacks Items or has a Count that differs from the number of items, the error
-// is a *FramingError. The page then has the items before the error. LastKey is then nil, too, although the segment has
-// not ended.
+// DecodeScan reads an answer of Scan. The page and LastKey keep b, which the caller must not change. The error is a
+// *FramingError if the body is empty or incomplete, or has trailing data. It is also a *FramingError if the body lacks
+// Items, or if Count is not the number of items. The page then has the items before the error. LastKey is then nil,
+// too, although the segment has not ended.
 func (d *SnapshotDecoder) DecodeScan(b []byte) (ScanPage, error) {
 	r := d.newReader(b)
 	defer d.decoder.release(r)

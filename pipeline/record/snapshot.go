@@ -36,7 +36,7 @@ type SnapshotOptions struct {
 // An item becomes a change with Op [Snapshot] and the item as New. A line of an incremental export becomes an INSERT, a
 // MODIFY or a REMOVE. The version of a change has the epoch of the stream, and the layer as sequence number. The
 // sequence numbers of a stream are larger, so every change of the stream is newer. With Kinesis, the epoch is
-// microsecond 0. Raw is the line, or the item in an answer of Scan; [Change.RecordJSON] makes a record from the change.
+// microsecond 0. Raw is the line, or the item in an answer of Scan. [Change.RecordJSON] makes a record from the change.
 //
 // The path of a [RecordError] starts with Item, Keys, NewImage, OldImage or Metadata. In a line that is an item itself,
 // it also starts with Item.
@@ -158,8 +158,8 @@ func (r *recordReader) lineFormAt(i int) lineForm {
 }
 
 // hasAttributes reports whether the value at i is an object with attributes, {NAME:{TAG:...}}. It returns false for an
-// attribute value, {TAG:...}. It returns true for null. It also returns true for an object with invalid grammar: the
-// reader then reads it as a field of an export, and reports the error with its path.
+// attribute value, {TAG:...}. It returns true for null. It also returns true for an object with invalid grammar, so
+// that the reader reads it as a field of an export and reports the error with its path.
 func (r *recordReader) hasAttributes(i int) bool {
 	switch r.Peek(i) {
 	case 'n':

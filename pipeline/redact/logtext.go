@@ -33,9 +33,9 @@ type Described interface {
 	Describe() (class, field string)
 }
 
-// LogText returns the text of an error for logs. The text holds no data of an item; no other function makes texts for
-// logs. It starts with the class of the error. The text of a [Redacted] error follows. For other errors, a description
-// of a known error of the runtime, the operating system or the network follows, or else the error's type.
+// LogText returns the text of an error for logs. The text holds no data of an item. No other function makes texts for
+// logs. The text starts with the class of the error. The text of a [Redacted] error follows. For other errors, a
+// description of a known error of the runtime, the operating system or the network follows, or else the error's type.
 func LogText(err error) string {
 	class, _, text := describe(err)
 	if text == class || strings.HasPrefix(text, class+":") {

@@ -1,5 +1,5 @@
-// Package telemetry sets up OpenTelemetry for a pipeline: the exporters of its spans and metrics,
-// the resource that describes the process, and the instrumentation of calls to AWS.
+// Package telemetry sets up OpenTelemetry for a pipeline: the exporters of its spans and metrics, the resource that
+// describes the process, and the instrumentation of calls to AWS.
 //
 // It reads the standard variables of OpenTelemetry's specification: OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES,
 // OTEL_SDK_DISABLED, OTEL_PROPAGATORS, OTEL_TRACES_SAMPLER, OTEL_BSP_*, OTEL_METRIC_EXPORT_INTERVAL,

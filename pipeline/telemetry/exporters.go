@@ -65,8 +65,8 @@ func (e exporters) metricExporter(ctx context.Context) (sdkmetric.Exporter, stri
 }
 
 // newExporter returns the exporter that the environment variables choose for a signal, TRACES or METRICS. where
-// describes its destination for a log. The exporter is nil if a variable is none, or if no variable names an endpoint
-// or an exporter. what is the word for the signal in errors, such as "spans".
+// describes its destination for a log. The exporter is nil if the variable of the exporter is "none", or if no variable
+// names an endpoint or an exporter. what is the word for the signal in errors, such as "spans".
 func newExporter[X any](
 	e exporters, signal, what string, console, grpc, http func() (X, error),
 ) (x X, where string, err error) {

@@ -41,8 +41,8 @@ type Options struct {
 	// Lambda, because an invocation waits for Flush.
 	Patience time.Duration
 
-	// Environ returns a variable of the environment. Default: os.Getenv. The SDK reads some
-	// variables itself (samplers, batches, endpoints), always from the process.
+	// Environ returns a variable of the environment. Default: os.Getenv. The SDK reads some variables itself (samplers,
+	// batches, endpoints), always from the process.
 	Environ func(name string) string
 }
 

@@ -14,8 +14,8 @@ const useSortable = "use |sortable, which sorts all numbers"
 // the point. The width includes the point and these digits. If fraction is -1, the text is a whole number or any other
 // text.
 //
-// pad returns an error for a number that would not sort: a negative number, a number that is too long, and with a
-// fraction of -1 a number with digits after the point.
+// pad returns an error for a number that would not sort by its text. A negative number is an error, and so is a number
+// that is too long. If fraction is -1, a number with digits after the point is an error, too.
 func pad(dst []byte, start, width, fraction int) ([]byte, error) {
 	whole, digits, negative, ok := cutNumber(dst[start:])
 	switch {

@@ -1,11 +1,11 @@
-// Package template makes values from the attributes of a change by templates such as
-// 'STATUS#{Status}' and '{CreatedAt|date:2006-01-02}#{@key}'.
+// Package template makes values from the attributes of a change by templates such as 'STATUS#{Status}' and
+// '{CreatedAt|date:2006-01-02}#{@key}'.
 //
 //	{Address.City} {Lines[0].sku} {["first-name"]}   the value at a path
 //	{path?}                                          the same, but the value may be missing
 //	{path|fn:argument|fn}                            the text of the value after functions
 //	{@key} {@version} {@seq} {@time} {@op} {@table}  parts of the change
-//	{@shard}                                         number of the item's shard, in the partition key of a view with shards
+//	{@shard}                                         the item's shard, in the partition key of a view with shards
 //	{@entity}                                        the name of the item's entity, or no text
 //	{each.path} {@each}                              under for_each: a value in the element; the element's escaped identity
 //	{Name} {item.path}                               in a rule with `of`: a name that the keys of its entities bind; a value in the item
@@ -109,8 +109,8 @@ func ScopeOf(c *record.Change) Scope {
 	}
 }
 
-// Value evaluates the template. The result of a template that is exactly one {path} has the value's
-// own type; any other result is an S.
+// Value evaluates the template. The result of a template that is exactly one {path} has the type of the value. Any
+// other result is an S.
 //
 // A value counts as missing if it is NULL, or an empty S or B. The result is Absent if a required value is missing, or
 // if the text of the result is empty. missing is then the first required path or @name without a value, or "" if only

@@ -43,8 +43,8 @@ func usageOf(service, op string, parameters, result any) usage {
 	return usage{}
 }
 
-// objectRequest returns the units of a request to S3. Deletes are free, reads are cheap, and the
-// price of writes and lists depends on the storage class.
+// objectRequest returns the units of a request to S3. Deletes are free, reads are cheap, and the price of writes and
+// lists depends on the storage class.
 func objectRequest(op string, parameters any) usage {
 	switch {
 	case strings.HasPrefix(op, "Delete"), strings.HasPrefix(op, "Abort"):

@@ -34,8 +34,8 @@ var (
 // New returns an Exporter. Pass it to one meter provider.
 func New() *Exporter { return &Exporter{sdkmetric.NewManualReader()} }
 
-// ServeHTTP writes all metrics. It answers with status 500 if it cannot collect any metric, because no meter provider
-// has the Exporter yet, or because the meter provider is shut down. If a callback fails, only the metrics of this
+// ServeHTTP writes all metrics. It answers with status 500 if it cannot collect any metric. This happens before a meter
+// provider has the Exporter, and after the meter provider is shut down. If a callback fails, only the metrics of this
 // callback are missing.
 func (e *Exporter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var rm metricdata.ResourceMetrics
