@@ -4,10 +4,10 @@
 //	handlers.TuneGC(os.LookupEnv)
 //	lambda.Start(handlers.DynamoDB(p))
 //
-// A handler flushes all records of the event before it answers, and answers before the function's time is over. At a
-// reserve before the deadline of the invocation's context it stops starting Writes ([WithReserve]). At a shorter margin
-// before the deadline it cancels the Writes in flight ([WithMargin]). The answer then names the earliest record that is
-// not finished. Lambda brings this record and all later records again.
+// A handler flushes all records of the event before it answers, and answers before the function's time is over. When
+// only a reserve is left before the deadline of the invocation's context, the handler starts no more Writes
+// ([WithReserve]). When only a smaller margin is left, it cancels the Writes in flight ([WithMargin]). The answer then
+// names the earliest record that is not finished. Lambda brings this record and all later records again.
 //
 // The event source mapping must have FunctionResponseTypes: [ReportBatchItemFailures]. Otherwise Lambda ignores the
 // names in an answer, and treats all records as delivered.

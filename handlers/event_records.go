@@ -48,8 +48,8 @@ func (h *handler) decodeEvent(event []byte, from origin) (*eventRecords, error) 
 }
 
 // splitBeforeError splits a page before its first record that cannot be decoded. A record that cannot be decoded delays
-// the other records of its page until it is dead-lettered. After the split, the records before it do not wait. If there
-// is no split, before is the whole page, and rest is nil.
+// the other records of its page until it is dead-lettered. After the split, the records before the first such record do
+// not wait. If there is no split, before is the whole page, and rest is nil.
 func splitBeforeError(page *record.Page) (before, rest *record.Page) {
 	if len(page.Errors) == 0 {
 		return page, nil

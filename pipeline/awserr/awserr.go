@@ -181,8 +181,8 @@ func KindOf(err error) Kind {
 	return Refused
 }
 
-// ClockCorrected reports whether a signature failed because of this machine's clock, and a retry helps. A retry helps
-// because the SDK signs the next request with the server's time.
+// ClockCorrected reports whether a signature failed because of this machine's clock, and the SDK has corrected its
+// clock. The SDK then signs the next request with the server's time.
 func ClockCorrected(err error) bool {
 	skew, ok := errors.AsType[interface {
 		error

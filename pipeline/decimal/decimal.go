@@ -47,7 +47,7 @@ func (d Decimal) Cmp(e Decimal) int {
 		return 0
 	}
 	if shift := int(d.exp) - int(e.exp); d.hi|e.hi == 0 && -maxPow10 <= shift && shift <= maxPow10 {
-		// Most numbers come here. Scaled to the lower exponent, both coefficients fit into 128 bits.
+		// This branch compares most numbers. Scaled to the lower exponent, both coefficients fit into 128 bits.
 		dc, ec := uint128{lo: d.lo}, uint128{lo: e.lo}
 		if shift > 0 {
 			dc.hi, dc.lo = bits.Mul64(d.lo, pow10[shift])

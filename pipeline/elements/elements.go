@@ -1,6 +1,6 @@
 // Package elements finds the elements of an item under `for_each`. The elements are those of one list, one set or one
-// map. Each element becomes one row, document or event, its entry. An identity distinguishes each element among the
-// elements of its item, and the key of its entry contains the identity.
+// map. Each element has an entry of its own, one row or one document of a sink. An identity distinguishes each element
+// among the elements of its item, and the key of its entry contains the identity.
 package elements
 
 import (

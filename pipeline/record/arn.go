@@ -48,7 +48,7 @@ func CheckStreamARN(arn string) error { return parseStreamARN(arn).err }
 // streamCache keeps the parsed ARNs of a page. Most pages have one ARN. The texts are copies, so the page can be freed.
 type streamCache struct{ known []streamARN }
 
-// maxStreams limits the ARNs that parse searches. The records of a page belong to few tables.
+// maxStreams limits the cached ARNs, because parse searches all of them. The records of a page belong to few tables.
 const maxStreams = 8
 
 // parse returns the parts of arn. It parses arn if the cache does not have it.

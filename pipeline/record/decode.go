@@ -116,7 +116,7 @@ func byteOrderMark(b []byte) int {
 type Page struct {
 	Changes    []Change
 	Errors     []*RecordError // records that could not be decoded; Index orders errors and changes
-	Duplicates int            // records that the source left out, because it had delivered them before
+	Duplicates int            // number of repeated records, which Changes and Errors leave out
 	Bytes      int            // bytes of the input, which the changes keep in memory
 	EmptyMaps  int            // {} that were accepted as the empty map (DecoderOptions.DynamoDBLocal)
 }

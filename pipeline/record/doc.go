@@ -7,8 +7,7 @@
 // page.
 //
 // A [SnapshotDecoder] shares readRecord. Its readLineFields replaces object, and its completeLine replaces validate. A
-// snapshot is the state of a table from an export or a scan. Each change of a snapshot is older than all records of its
-// item.
+// snapshot is an export or a scan of a table. Each change of a snapshot is older than all records of its item.
 //
 // Read change.go and decode.go, then document.go, record.go and validate.go, then snapshot.go. previous_fields.go
 // predicts a record from the previous one. Only speed depends on this prediction.

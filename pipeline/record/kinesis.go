@@ -108,7 +108,7 @@ func (r *recordReader) validateKinesis(c *Change) bool {
 	}
 	if us != snapshotMicroseconds {
 		c.Time = time.UnixMicro(us).UTC()
-		c.ViewType = NewAndOldImages // Kinesis Data Streams for DynamoDB always has both images
+		c.ViewType = NewAndOldImages // the only view type of Kinesis Data Streams for DynamoDB
 	}
 	c.Version = kinesisVersion(uint64(us), c.Sequence)
 	if c.StreamARN != "" {

@@ -27,7 +27,7 @@ func (r *recordReader) validate(c *Change) bool {
 	return r.setStream(c) && r.checkFields(c) && r.checkImages(c) && r.setKey(c) && r.checkKeys(c)
 }
 
-// setOperation sets Op. It also replaces common texts by constants, which do not refer to the page.
+// setOperation sets Op. It also replaces common texts by equal constants, which do not keep the page in memory.
 func (r *recordReader) setOperation(c *Change) {
 	for op := Insert; op <= Snapshot; op++ {
 		if name := op.String(); c.EventName == name {

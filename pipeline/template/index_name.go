@@ -10,9 +10,9 @@ const maxIndexName = 128
 
 const lowerHex = "0123456789abcdef"
 
-// indexName replaces text by a legal name of an OpenSearch index, or by a legal part of one. Bytes other than a-z 0-9 .
-// - become _ and two hex digits. A name that would not begin with a-z or 1-9 gets a 0 in front. A name of more than
-// maxIndexName bytes is cut, and ends in __ and a hash.
+// indexName replaces text by a legal name of an OpenSearch index, or by a legal part of one. Bytes other than a-z, 0-9,
+// '.' and '-' become _ and two hex digits. A name that would not begin with a-z or 1-9 gets a 0 in front. A name of
+// more than maxIndexName bytes is cut, and ends in __ and a hash.
 //
 // Different texts have different names: only a name with a 0 in front begins with 0, and only a cut name contains __.
 func indexName(dst []byte, start int) []byte {

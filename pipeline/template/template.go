@@ -109,13 +109,13 @@ func ScopeOf(c *record.Change) Scope {
 	}
 }
 
-// Value evaluates the template. The result of a template that is exactly one {path} has the type of the value. Any
-// other result is an S.
+// Value evaluates the template. The result of a template that is exactly one {path} or one bound {Name} has the type of
+// the value. Any other result is an S.
 //
-// A value counts as missing if it is NULL, or an empty S or B. The result is Absent if a required value is missing, or
-// if the text of the result is empty. missing is then the first required path or @name without a value, or "" if only
-// optional values are missing. Callers treat both cases alike: they do not write a row without its key, and they leave
-// out an attribute without a value.
+// A value counts as missing if it is NULL, if it is an empty S or B, or if its text after functions is empty. The
+// result is Absent if a required value is missing, or if the text of the result is empty. missing is then the first
+// required path or @name without a value, or "" if only optional values are missing. Callers treat both cases alike:
+// they do not write a row without its key, and they leave out an attribute without a value.
 //
 // An error is permanent. It means that a value has a type without a text form, or that a function cannot read a text.
 // The error names the path, but shows no value.

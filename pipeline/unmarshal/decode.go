@@ -131,7 +131,7 @@ func (d *imageDecoder) nullable(p *typePlan, tag ddbjson.Tag, at int, dst target
 	}
 }
 
-// itemValue returns the value with the tag tag and the content at at, and the position after the content.
+// itemValue returns the value whose content is at the position at, and the position after the content.
 func (d *imageDecoder) itemValue(tag ddbjson.Tag, at int) (v item.Value, next int) {
 	next = ddbjson.ContentEnd(d.doc, tag, at)
 	from, to := at, next

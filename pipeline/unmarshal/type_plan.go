@@ -60,7 +60,8 @@ const (
 	formUnexportedStruct
 )
 
-// plans caches each typePlan by its type. It has at most one entry for each type of the program, so it needs no limit.
+// These three caches have each typePlan by its type. Each cache has at most one entry for each type of the program, so
+// it needs no limit.
 var plans, stringPlans, unexportedPlans sync.Map
 
 // planOf returns the plan of a type. It does not build the plan, because a type may contain itself. The first use of

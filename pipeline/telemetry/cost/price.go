@@ -22,9 +22,9 @@ type Price struct {
 	Source  string  // page of the price list
 }
 
-// Prices returns the list prices in us-east-1 for the requests of a pipeline. Free tiers, discounts and provisioned
-// capacity do not change them. Prices leaves out costs that AWS does not bill by request: storage, traffic, the time of
-// Lambda and Fargate, CloudWatch, OpenSearch.
+// Prices returns the list prices in us-east-1 for the requests of a pipeline. Prices ignores free tiers, discounts and
+// provisioned capacity. It leaves out costs that AWS does not bill by request: storage, traffic, the time of Lambda and
+// Fargate, CloudWatch, OpenSearch.
 func Prices() []Price {
 	const (
 		dynamodb    = "https://aws.amazon.com/dynamodb/pricing/on-demand/"
