@@ -146,21 +146,30 @@ func (o *options) checkFlags() error {
 	return o.function.Check()
 }
 
-func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
+// loadConfig loads the file, and checks the flags with it.
+func (o *options) loadConfig() (*config.Config, error) {
 	cfg, err := o.Load(o.config)
 	if err == nil {
 		err = o.checkFlags()
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if o.Live && cfg.State == nil && (cfg.Leases == nil || cfg.Leases.File == "") {
-		return fmt.Errorf("%s has no state, which holds the gaps: add state: {table: NAME}", cfg.File)
+		return nil, fmt.Errorf("%s has no state, which holds the gaps: add state: {table: NAME}", cfg.File)
 	}
 	if o.repair {
 		if _, err := audit.SelectSinks(cfg, o.sinks); err != nil {
-			return cli.Usagef("%v", err)
+			return nil, cli.Usagef("%v", err)
 		}
+	}
+	return cfg, nil
+}
+
+func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
+	cfg, err := o.loadConfig()
+	if err != nil {
+		return err
 	}
 	o.ReadOnly = !o.repair || o.dryRun
 	c := &command{options: o, cfg: cfg, streams: s}
@@ -168,38 +177,23 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err := c.openStores(ctx); err != nil {
 		return err
 	}
-	all, err := c.read(ctx)
+	gaps, leftOut, err := c.readNotes(ctx)
 	if err != nil {
 		return err
 	}
-	left, err := c.readLeftOut(ctx)
-	if err != nil {
-		return err
-	}
-	report := newReport(cfg.Name, o.CommandLine(cfg), all, left, NotRepairable(cfg))
-	open := selectOpenGaps(all, o.shards)
-	if left, err = c.repairableBirths(left, len(open) > 0); err != nil {
-		return err
-	}
-	if o.repair && len(open) == 0 && len(o.shards) > 0 {
-		return cli.Usagef("--shard %s: these shards have no gap that is to be repaired", strings.Join(o.shards, ","))
-	}
-	if o.repair && len(open)+len(left) > 0 {
-		done, err := c.repairAll(ctx, open, left)
+	report := newReport(cfg.Name, o.CommandLine(cfg), gaps, leftOut, NotRepairable(cfg))
+	if o.repair {
+		result, err := c.repairNoted(ctx, gaps, leftOut)
 		if err != nil {
-			if ctx.Err() != nil {
-				err = cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
+			return err
+		}
+		if result != nil {
+			if gaps, leftOut, err = c.readNotes(ctx); err != nil {
+				return err
 			}
-			return err
+			report = newReport(cfg.Name, o.CommandLine(cfg), gaps, leftOut, result.NotRepairable)
+			report.Repair = result
 		}
-		if all, err = c.read(ctx); err != nil {
-			return err
-		}
-		if left, err = c.readLeftOut(ctx); err != nil {
-			return err
-		}
-		report = newReport(cfg.Name, o.CommandLine(cfg), all, left, done.NotRepairable)
-		report.Repair = &done
 	}
 	if err := cli.Print(s.Out, o.format, report, report.Write); err != nil {
 		return err
@@ -208,6 +202,27 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		return cli.WithExitCode(cli.ExitPlanned, nil)
 	}
 	return nil
+}
+
+// repairNoted repairs the open gaps and the left-out sinks that the flags select. It returns nil if there is nothing to
+// repair.
+func (c *command) repairNoted(ctx context.Context, gaps []state.NotedGap, leftOut []state.Birth) (*Result, error) {
+	open := selectOpenGaps(gaps, c.shards)
+	leftOut, err := c.repairableBirths(leftOut, len(open) > 0)
+	if err != nil {
+		return nil, err
+	}
+	if len(open) == 0 && len(c.shards) > 0 {
+		return nil, cli.Usagef("--shard %s: these shards have no gap that is to be repaired", strings.Join(c.shards, ","))
+	}
+	if len(open)+len(leftOut) == 0 {
+		return nil, nil
+	}
+	result, err := c.repairAll(ctx, open, leftOut)
+	if err != nil && ctx.Err() != nil {
+		err = cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
+	}
+	return &result, err
 }
 
 // command is one run of gaps.
@@ -233,7 +248,8 @@ func (c *command) openStores(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if c.file != "" && !c.repair && (!c.Live || c.cfg.State == nil) {
+	needsNoState := !c.Live || c.cfg.State == nil // the file of leases has the gaps, and no lock is needed to list them
+	if c.file != "" && !c.repair && needsNoState {
 		return nil
 	}
 	if c.stores, err = c.OpenWritten(ctx, c.cfg, c.streams.Err); err != nil {
@@ -256,8 +272,16 @@ func (c *command) openStores(ctx context.Context) (err error) {
 	return nil
 }
 
-// read reads all gaps.
-func (c *command) read(ctx context.Context) ([]state.NotedGap, error) {
+// readNotes reads all gaps, and the births of the outputs that may miss changes.
+func (c *command) readNotes(ctx context.Context) (gaps []state.NotedGap, leftOut []state.Birth, err error) {
+	if gaps, err = c.readGaps(ctx); err != nil {
+		return nil, nil, err
+	}
+	leftOut, err = c.readLeftOut(ctx)
+	return gaps, leftOut, err
+}
+
+func (c *command) readGaps(ctx context.Context) ([]state.NotedGap, error) {
 	if c.store != nil {
 		return stream.Collect(c.store.Gaps(ctx))
 	}
@@ -266,23 +290,23 @@ func (c *command) read(ctx context.Context) ([]state.NotedGap, error) {
 }
 
 // repairableBirths returns the births of outputs that this command can repair. Only an audit of everything finds the
-// missed changes of a left-out sink, and only while no process runs without the sink. also is true if the command has
-// gaps to repair, too.
-func (c *command) repairableBirths(left []state.Birth, also bool) ([]state.Birth, error) {
-	if !c.repair || !c.audit || len(c.shards) > 0 {
+// missed changes of a left-out sink, and only while no process runs without the sink. repairsGaps is true if the command
+// has gaps to repair, too.
+func (c *command) repairableBirths(leftOut []state.Birth, repairsGaps bool) ([]state.Birth, error) {
+	if !c.audit || len(c.shards) > 0 {
 		return nil, nil
 	}
-	left = slices.DeleteFunc(left, func(b state.Birth) bool {
+	leftOut = slices.DeleteFunc(leftOut, func(b state.Birth) bool {
 		return len(c.sinks) > 0 && !slices.Contains(c.sinks, b.Sink)
 	})
-	if len(left) == 0 || !c.isOfFunction() || c.function.Given() {
-		return left, nil
+	if len(leftOut) == 0 || !c.isOfFunction() || c.function.Given() {
+		return leftOut, nil
 	}
 	const how = "name the Lambda functions with --function, to see since when they have this file; or say so with --deployed-since TIME"
-	if !also {
-		return nil, cli.Usagef("the sink %s was left out: %s", left[0].Sink, how)
+	if !repairsGaps {
+		return nil, cli.Usagef("the sink %s was left out: %s", leftOut[0].Sink, how)
 	}
-	fmt.Fprintf(c.streams.Err, cli.Warning+"the sink %s was left out, and stays noted: %s\n", left[0].Sink, how)
+	fmt.Fprintf(c.streams.Err, cli.Warning+"the sink %s was left out, and stays noted: %s\n", leftOut[0].Sink, how)
 	return nil, nil
 }
 
@@ -290,37 +314,37 @@ func (c *command) repairableBirths(left []state.Birth, also bool) ([]state.Birth
 func (c *command) isOfFunction() bool { return c.Live && c.cfg.Leases == nil }
 
 // readLeftOut reads the births of the outputs that may miss changes, because a process was started without their sinks.
-func (c *command) readLeftOut(ctx context.Context) (left []state.Birth, err error) {
+func (c *command) readLeftOut(ctx context.Context) (leftOut []state.Birth, err error) {
 	collect := func(births state.Births) error {
 		all, err := stream.Collect(births.Births(ctx))
-		left = sinks.LeftOut(c.cfg, all)
+		leftOut = sinks.LeftOut(c.cfg, all)
 		return err
 	}
-	if c.stores == nil {
-		if c.Live {
-			return nil, nil // the file has no state
+	switch {
+	case c.stores != nil:
+		stateStore, err := c.stores.State(ctx, c.cfg)
+		if err != nil || stateStore == nil {
+			return nil, err
 		}
-		err = target.ReadState(ctx, local.Dir(c.Local), c.cfg.Name, func(kept *sqlite.State) error { return collect(kept) })
-		return left, err
+		err = collect(stateStore)
+		return leftOut, err
+	case c.Live:
+		return nil, nil // the file has no state
 	}
-	kept, err := c.stores.State(ctx, c.cfg)
-	if err != nil || kept == nil {
-		return nil, err
-	}
-	err = collect(kept)
-	return left, err
+	err = target.ReadState(ctx, local.Dir(c.Local), c.cfg.Name, func(s *sqlite.State) error { return collect(s) })
+	return leftOut, err
 }
 
 // repairAll repairs gaps, and outputs whose sinks were left out, unless it is too early.
-func (c *command) repairAll(ctx context.Context, open []state.NotedGap, left []state.Birth) (_ Result, err error) {
+func (c *command) repairAll(ctx context.Context, open []state.NotedGap, leftOut []state.Birth) (_ Result, err error) {
 	if len(c.cfg.Source.Tables) > 1 {
 		return Result{}, cli.Usagef("%s has several source tables, and a repair is of one: give each its file", c.cfg.File)
 	}
-	if err := c.check(ctx, open, left); err != nil {
+	if err := c.check(ctx, open, leftOut); err != nil {
 		return Result{}, err
 	}
 	var births state.Births
-	if len(left) > 0 {
+	if len(leftOut) > 0 {
 		if births, err = c.stores.State(ctx, c.cfg); err != nil {
 			return Result{}, err
 		}
@@ -340,40 +364,40 @@ func (c *command) repairAll(ctx context.Context, open []state.NotedGap, left []s
 		if exports, err = RequestExports(ctx, job.Table().ARN, c.bucket, c.prefix, open, c.streams.Err); err != nil {
 			return Result{}, err
 		}
-		if all, err := c.read(ctx); err != nil { // more gaps may have become known meanwhile
+		gaps, err := c.readGaps(ctx) // more gaps may have become known meanwhile
+		if err != nil {
 			return Result{}, err
-		} else if open = selectOpenGaps(all, c.shards); len(open) == 0 {
+		}
+		if open = selectOpenGaps(gaps, c.shards); len(open) == 0 {
 			return Result{}, nil
 		}
 	}
 	return Repair(ctx, Job{
-		Check:  func(ctx context.Context) error { return c.check(ctx, open, left) },
-		Config: c.cfg, Store: c.store, Gaps: open, Births: births, LeftOut: left, Audit: job, Exports: exports,
+		Check:  func(ctx context.Context) error { return c.check(ctx, open, leftOut) },
+		Config: c.cfg, Store: c.store, Gaps: open, Births: births, LeftOut: leftOut, Audit: job, Exports: exports,
 		Report: c.report, DryRun: c.dryRun, Streams: c.streams,
 	})
 }
 
 // check refuses a repair that is too early.
-func (c *command) check(ctx context.Context, open []state.NotedGap, left []state.Birth) error {
-	flags := c.CommandLine(c.cfg)
-	function := c.isOfFunction()
-	late := stream.LeaseDuration(c.cfg)
-	if function {
-		late = c.functionTimeout
+func (c *command) check(ctx context.Context, open []state.NotedGap, leftOut []state.Birth) error {
+	maxDelay := stream.LeaseDuration(c.cfg)
+	if c.isOfFunction() {
+		maxDelay = c.functionTimeout
 	}
-	if err := CheckAge(open, left, late); err != nil {
+	if err := CheckAge(open, leftOut, maxDelay); err != nil {
 		return err
 	}
-	if !function {
+	if !c.isOfFunction() {
 		seen, err := c.readLeases(ctx)
 		if err != nil {
 			return err
 		}
-		if err := CheckStopped(open, seen, flags); err != nil {
+		if err := CheckStopped(open, seen, c.CommandLine(c.cfg)); err != nil {
 			return err
 		}
 	}
-	if len(left) > 0 && c.Live {
+	if len(leftOut) > 0 && c.Live {
 		if err := c.checkRoutes(ctx); err != nil {
 			return err
 		}
@@ -381,19 +405,23 @@ func (c *command) check(ctx context.Context, open []state.NotedGap, left []state
 	if err := CheckLetters(ctx, &c.Flags, c.cfg, c.stores, c.sinks, c.streams.Err); err != nil {
 		return err
 	}
-	switch {
-	case c.queue != "":
-		sdk, err := target.LoadAWS(ctx)
-		if err != nil {
-			return err
+	return c.checkQueue(ctx)
+}
+
+// checkQueue returns an error if the function's on-failure queue is not empty. It warns if the queue is unknown.
+func (c *command) checkQueue(ctx context.Context) error {
+	if c.queue == "" {
+		if c.isOfFunction() && !c.noQueue {
+			fmt.Fprintln(c.streams.Err, cli.Warning+"a batch that comes back from the function's on-failure queue may undo a repair: "+
+				"name the queue with --queue URL, or say that there is none with --no-queue")
 		}
-		return CheckQueue(ctx, sdk, c.queue)
-	case function && !c.noQueue:
-		fmt.Fprintln(c.streams.Err,
-			cli.Warning+
-				"a batch that comes back from the function's on-failure queue may undo a repair: name the queue with --queue URL, or say that there is none with --no-queue")
+		return nil
 	}
-	return nil
+	sdk, err := target.LoadAWS(ctx)
+	if err != nil {
+		return err
+	}
+	return CheckQueue(ctx, sdk, c.queue)
 }
 
 // checkRoutes returns an error unless every live process that reads the stream has the sinks of this file.

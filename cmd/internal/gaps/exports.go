@@ -64,38 +64,41 @@ func openCandidates(ctx context.Context, j *Job, gaps []state.NotedGap) (*candid
 		c.changes = append(c.changes, changes)
 		covered = append(covered, window{info.OldestTime, info.Time})
 	}
-	if left := uncoveredWindows(wanted, covered); len(left) > 0 {
-		return nil, cli.WithExitCode(cli.ExitUsage, notCovered(left))
+	if uncovered := uncoveredWindows(wanted, covered); len(uncovered) > 0 {
+		return nil, cli.WithExitCode(cli.ExitUsage, errNotCovered(uncovered))
 	}
 	return c, nil
 }
 
-// suspectAdder adds each item of the exports, with the places that follow from its images, and the places where sinks
+// addSuspects adds each item of the exports, with the places that follow from its images, and the places where sinks
 // hold it.
-func (c *candidates) suspectAdder(ctx context.Context) func(add func(sink int, s run.Suspect)) error {
-	return func(add func(sink int, s run.Suspect)) error {
-		if err := c.readAll(ctx, add); err != nil {
+func (c *candidates) addSuspects(ctx context.Context, add func(sink int, s run.Suspect)) error {
+	if err := c.readAll(ctx, add); err != nil || len(c.keys) == 0 {
+		return err
+	}
+	for n, sink := range c.audit.Sinks() {
+		if !c.needsListing(sink.Name()) {
+			continue
+		}
+		err := c.audit.EachStored(ctx, n, func(e audit.Entry) error {
+			if _, exported := c.keys[maphash.String(c.seed, string(e.Item))]; exported && e.Item != "" {
+				add(n, run.Suspect{Item: e.Item, Kind: e.Kind, Place: e.Place})
+			}
+			return nil
+		})
+		if err != nil {
 			return err
 		}
-		if len(c.keys) == 0 {
-			return nil
-		}
-		for n, sink := range c.audit.Sinks() {
-			if !c.needsListing(sink.Name()) {
-				continue
-			}
-			err := c.audit.EachStored(ctx, n, func(e audit.Entry) error {
-				if _, ok := c.keys[maphash.String(c.seed, string(e.Item))]; ok && e.Item != "" {
-					add(n, run.Suspect{Item: e.Item, Kind: e.Kind, Place: e.Place})
-				}
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-		}
+	}
+	return nil
+}
+
+// readIfUnread reads the keys of the exports if the audit did not: it continued an interrupted one, which had read them.
+func (c *candidates) readIfUnread(ctx context.Context) error {
+	if c.wasRead {
 		return nil
 	}
+	return c.readAll(ctx, func(int, run.Suspect) {})
 }
 
 // readAll adds each item of the exports, with the places that follow from its images.

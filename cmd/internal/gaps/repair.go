@@ -71,8 +71,8 @@ func Repair(ctx context.Context, j Job) (Result, error) {
 		return r, err
 	}
 	if j.DryRun {
-		done, err := j.repairCandidates(ctx, j.Gaps)
-		r.Repair = done
+		var err error
+		r.Repair, err = j.repairCandidates(ctx, j.Gaps)
 		return r, err
 	}
 	j.ownedFor = cmp.Or(j.ownedFor, ownershipDuration)
@@ -82,46 +82,60 @@ func Repair(ctx context.Context, j Job) (Result, error) {
 	}
 	owned := c.ownedGaps()
 	if r.Taken = len(j.Gaps) - len(owned); len(owned) == 0 {
-		if len(j.LeftOut) == 0 {
-			return r, nil
+		if len(j.LeftOut) > 0 {
+			err = j.repairLeftOut(ctx, &r)
 		}
-		done, err := j.repairCandidates(ctx, nil)
-		if err != nil {
-			return r, err
-		}
-		r.Repair = j.result(state.GapRepair{}, done)
-		if done.Left > 0 {
-			r.Report = j.Report
-		}
-		return r, j.clearLeftOut(ctx, &r)
+		return r, err
 	}
-	j.Audit.OnProgress(c.step.update)
-	working, cancel := context.WithCancelCause(ctx)
-	var keeper sync.WaitGroup
-	keeper.Go(func() { c.renewUntilDone(working, cancel) })
-	done, err := j.repairCandidates(working, owned)
-	cause := context.Cause(working)
-	cancel(nil)
-	keeper.Wait()
+	repair, err := j.repairOwned(ctx, c, owned)
 	ending, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer stop()
 	if err != nil {
-		if errors.Is(cause, errNotOwner) {
-			err = cause
-		}
-		_, freed := c.release(ending)
-		return r, errors.Join(err, freed)
+		_, releaseErr := c.release(ending)
+		return r, errors.Join(err, releaseErr)
 	}
-	r.Gaps, err = c.finish(ending, func(was state.GapRepair) state.GapRepair { return j.result(was, done) })
+	r.Gaps, err = c.finish(ending, func(earlier state.GapRepair) state.GapRepair { return j.mergeRepairs(earlier, repair) })
 	r.Grew = len(owned) - r.Gaps
-	r.Repair = j.result(state.GapRepair{}, done)
+	j.setRepair(&r, repair)
 	if err == nil {
 		err = j.clearLeftOut(ending, &r)
 	}
-	if done.Left > 0 {
+	return r, err
+}
+
+// repairLeftOut repairs the outputs of left-out sinks, if this process owns no gap.
+func (j *Job) repairLeftOut(ctx context.Context, r *Result) error {
+	repair, err := j.repairCandidates(ctx, nil)
+	if err != nil {
+		return err
+	}
+	j.setRepair(r, repair)
+	return j.clearLeftOut(ctx, r)
+}
+
+// repairOwned repairs the candidates of owned gaps, and renews the ownership meanwhile. It returns errNotOwner if the
+// ownership of all gaps was lost.
+func (j *Job) repairOwned(ctx context.Context, c *ownership, gaps []state.NotedGap) (state.GapRepair, error) {
+	j.Audit.OnProgress(c.step.update)
+	working, cancel := context.WithCancelCause(ctx)
+	var renewal sync.WaitGroup
+	renewal.Go(func() { c.renewUntilDone(working, cancel) })
+	repair, err := j.repairCandidates(working, gaps)
+	cause := context.Cause(working)
+	cancel(nil)
+	renewal.Wait()
+	if err != nil && errors.Is(cause, errNotOwner) {
+		err = cause
+	}
+	return repair, err
+}
+
+// setRepair sets the repair of a result, and names the report if differences remain.
+func (j *Job) setRepair(r *Result, repair state.GapRepair) {
+	r.Repair = j.mergeRepairs(state.GapRepair{}, repair)
+	if repair.Left > 0 {
 		r.Report = j.Report
 	}
-	return r, err
 }
 
 // clearLeftOut clears the notes about left-out sinks, if an audit of everything compared their outputs and no
@@ -134,11 +148,11 @@ func (j *Job) clearLeftOut(ctx context.Context, r *Result) error {
 		if !slices.Contains(r.Repair.Sinks, b.Sink) {
 			continue
 		}
-		done, err := sinks.ClearLeftOut(ctx, j.Births, b)
+		cleared, err := sinks.ClearLeftOut(ctx, j.Births, b)
 		if err != nil {
 			return err
 		}
-		if done {
+		if cleared {
 			r.LeftOut = append(r.LeftOut, b.Sink)
 		}
 	}
@@ -163,22 +177,22 @@ func checkReport(path string) error {
 	return nil
 }
 
-// result returns the stored result of a repair. It includes the sinks that an earlier repair of the gap found equal.
-func (j *Job) result(was, done state.GapRepair) state.GapRepair {
-	done.Run = was.Run
-	compared := slices.Clone(done.Sinks)
-	if was.Left == 0 {
-		compared = append(compared, was.Sinks...)
+// mergeRepairs returns the stored result of a repair. It includes the sinks that an earlier repair of the gap found
+// equal.
+func (j *Job) mergeRepairs(earlier, repair state.GapRepair) state.GapRepair {
+	repair.Run = earlier.Run
+	compared := slices.Clone(repair.Sinks)
+	if earlier.Left == 0 {
+		compared = append(compared, earlier.Sinks...)
 	}
 	slices.Sort(compared)
-	done.Sinks = slices.Compact(compared)
-	done.Stage = state.GapOpen
-	all := !slices.ContainsFunc(j.Config.SinksToRepair(),
-		func(name string) bool { return !slices.Contains(done.Sinks, name) })
-	if done.Left == 0 && all {
-		done.Stage = state.GapRepaired
+	repair.Sinks = slices.Compact(compared)
+	repair.Stage = state.GapOpen
+	isMissing := func(name string) bool { return !slices.Contains(repair.Sinks, name) }
+	if repair.Left == 0 && !slices.ContainsFunc(j.Config.SinksToRepair(), isMissing) {
+		repair.Stage = state.GapRepaired
 	}
-	return done
+	return repair
 }
 
 // repairCandidates looks at the candidates, repairs the differences, and looks again.
@@ -187,14 +201,14 @@ func (j *Job) repairCandidates(ctx context.Context, gaps []state.NotedGap) (r st
 	for _, s := range j.Audit.Sinks() {
 		r.Sinks = append(r.Sinks, s.Name())
 	}
-	var suspects func(add func(sink int, s run.Suspect)) error
-	var from *candidates
+	var addSuspects func(add func(sink int, s run.Suspect)) error
+	var exported *candidates
 	if len(j.Exports) > 0 {
 		r.How, r.Exports = "export", j.Exports
-		if from, err = openCandidates(ctx, j, gaps); err != nil {
+		if exported, err = openCandidates(ctx, j, gaps); err != nil {
 			return r, err
 		}
-		suspects = from.suspectAdder(ctx)
+		addSuspects = func(add func(sink int, s run.Suspect)) error { return exported.addSuspects(ctx, add) }
 	}
 	subject, err := subjectOf(gaps, j.LeftOut, r.How, j.Exports)
 	if err != nil {
@@ -209,49 +223,62 @@ func (j *Job) repairCandidates(ctx context.Context, gaps []state.NotedGap) (r st
 			err = errors.Join(err, remove())
 		}
 	}()
-	first := report + ".first"
-	sum, err := j.Audit.Audit(ctx, first, subject, suspects)
+	sum, err := j.Audit.Audit(ctx, firstReport(report), subject, addSuspects)
 	if err != nil {
 		return r, err
 	}
 	r.Items, r.Differences, r.Left = sum.Items, sum.Differing, sum.Left()
-	unknown := sum.Undecodable
-	if from != nil {
-		if !from.wasRead { // an interrupted audit continued, which had read the exports
-			if err := from.readAll(ctx, func(int, run.Suspect) {}); err != nil {
-				return r, err
-			}
+	undecodable := sum.Undecodable
+	if exported != nil {
+		if err := exported.readIfUnread(ctx); err != nil {
+			return r, err
 		}
-		r.Items = int64(len(from.keys))
-		unknown += from.unknown
+		r.Items = int64(len(exported.keys))
+		undecodable += exported.unknown
 	}
 	if err := removeLooks(report); err != nil {
 		return r, err
 	}
-	last := first
-	for round := 1; repairableFindings(sum) > 0 && round <= lookRounds; round++ {
+	lastReport, err := j.repairUntilEqual(ctx, &r, sum, report, subject, undecodable)
+	if err != nil {
+		return r, err
+	}
+	if r.Left == 0 {
+		r.Left = undecodable
+	}
+	return r, j.keepLast(report, lastReport, r.Left)
+}
+
+// repairUntilEqual repairs the findings of the first look and looks again, until no repairable difference remains or
+// all rounds are over. It counts in r, and returns the path of the report of the last look.
+func (j *Job) repairUntilEqual(
+	ctx context.Context, r *state.GapRepair, sum *run.Summary, report, subject string, undecodable int64,
+) (last string, err error) {
+	last = firstReport(report)
+	for _, next := range againPaths(report) {
+		if repairableFindings(sum) == 0 {
+			break
+		}
 		if j.Check != nil {
 			if err := j.Check(ctx); err != nil {
-				return r, err
+				return "", err
 			}
 		}
-		done, err := j.Audit.Repair(ctx, last)
+		repaired, err := j.Audit.Repair(ctx, last)
 		if err != nil {
-			return r, err
+			return "", err
 		}
-		r.Repaired += done.Results[audit.Repaired]
+		r.Repaired += repaired.Results[audit.Repaired]
 		if j.DryRun {
 			break
 		}
-		next := fmt.Sprintf("%s.again-%d", report, round)
 		if sum, err = j.Audit.Audit(ctx, next, subject+next, j.Audit.ReportSuspects(last)); err != nil {
-			return r, err
+			return "", err
 		}
-		r.Left = sum.Left() + unknown
+		r.Left = sum.Left() + undecodable
 		last = next
 	}
-	r.Left = cmp.Or(r.Left, unknown)
-	return r, j.keepLast(report, last, r.Left)
+	return last, nil
 }
 
 // repairableFindings returns the number of findings of a summary that a repair can correct.
@@ -289,7 +316,7 @@ func (j *Job) keepLast(report, last string, left int64) error {
 	if left > 0 {
 		failed = append(failed, os.Rename(last, j.Report))
 	}
-	old := append(againPaths(report), report+".first")
+	old := append(againPaths(report), firstReport(report))
 	if left == 0 {
 		old = append(old, j.Report) // the report of an earlier repair
 	}
@@ -309,6 +336,9 @@ func removeLooks(report string) error {
 	}
 	return errors.Join(failed...)
 }
+
+// firstReport returns the path of the report of the first look.
+func firstReport(report string) string { return report + ".first" }
 
 // againPaths returns the paths of the reports of the looks after the first.
 func againPaths(report string) (paths []string) {

@@ -66,25 +66,29 @@ func mergeWindows(ws []window) (all []window) {
 }
 
 // uncoveredWindows returns the parts of wanted that are in no window of covered.
-func uncoveredWindows(wanted, covered []window) (left []window) {
+func uncoveredWindows(wanted, covered []window) (uncovered []window) {
 	covered = mergeWindows(covered)
 	for _, w := range wanted {
-		for _, c := range covered {
-			if !c.to.After(w.from) || !c.from.Before(w.to) {
-				continue
-			}
-			if c.from.After(w.from) {
-				left = append(left, window{w.from, c.from})
-			}
-			if w.from = c.to; !w.from.Before(w.to) {
-				break
-			}
-		}
-		if w.from.Before(w.to) {
-			left = append(left, w)
-		}
+		uncovered = append(uncovered, w.without(covered)...)
 	}
-	return left
+	return uncovered
+}
+
+// without returns the parts of w that are in no window of covered, which are in order and do not overlap.
+func (w window) without(covered []window) (parts []window) {
+	for _, c := range covered {
+		if overlaps := c.to.After(w.from) && c.from.Before(w.to); !overlaps {
+			continue
+		}
+		if c.from.After(w.from) {
+			parts = append(parts, window{w.from, c.from})
+		}
+		w.from = c.to
+	}
+	if w.from.Before(w.to) {
+		parts = append(parts, w)
+	}
+	return parts
 }
 
 // exportable divides a window into windows of exports: each has at least 15 minutes and at most 24 hours. A short
@@ -109,10 +113,10 @@ func exportable(w window) (all []window) {
 	return all
 }
 
-// notCovered is the error of windows that no export covers.
-func notCovered(left []window) error {
+// errNotCovered returns the error of windows that no export covers.
+func errNotCovered(uncovered []window) error {
 	var texts []string
-	for _, w := range left {
+	for _, w := range uncovered {
 		for _, e := range exportable(w) {
 			texts = append(texts, e.String())
 		}
