@@ -159,12 +159,8 @@ func (j *job) openAndRun(ctx context.Context) (err error) {
 	if err := j.recordOutputs(ctx); err != nil {
 		return j.o.Hint(err)
 	}
-	for _, s := range j.allSinks() {
-		if s.Custom != nil && slices.Contains(j.o.sinks, s.Name) {
-			if err := sinks.RecordGoBirth(ctx, j.stateStore, s); err != nil {
-				return err
-			}
-		}
+	if err := j.recordGoSinks(ctx); err != nil {
+		return err
 	}
 	births, err := stream.Collect(j.stateStore.Births(ctx))
 	if err != nil {
@@ -184,6 +180,19 @@ func (j *job) openAndRun(ctx context.Context) (err error) {
 		return err
 	}
 	return j.run(ctx)
+}
+
+// recordGoSinks records the births of the named Go sinks.
+func (j *job) recordGoSinks(ctx context.Context) error {
+	for _, s := range j.allSinks() {
+		if s.Custom == nil || !slices.Contains(j.o.sinks, s.Name) {
+			continue
+		}
+		if err := sinks.RecordGoBirth(ctx, j.stateStore, s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (o *options) checkFlags(cfg *config.Config) error {

@@ -35,35 +35,43 @@ func (j *job) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var new []string // the sinks that waited
+	var waited []string // the sinks that waited
 	for _, b := range j.selection.births {
 		if b.Stage == state.Waiting {
-			new = append(new, b.Sink)
+			waited = append(waited, b.Sink)
 		}
 	}
 	for {
 		floor := j.newFloor()
 		j.selection.births, err = sinks.ChangeBirths(ctx, j.stateStore, j.selection.births, func(b *state.Birth) {
-			switch {
-			case len(j.o.archive) > 0 && (b.Run == "" || b.Run == j.selection.runID):
-				b.Floor = time.Time{} // also the floor of --prepare
-			case slices.Contains(new, b.Sink) && (b.Stage == state.Waiting || b.Run == j.selection.runID):
-				b.Floor = floor
-			}
-			if b.Stage == state.Waiting || b.Stage == state.Live {
-				b.Stage, b.Run, b.Stream = state.Filling, j.selection.runID, arn
-			}
+			j.beginBirth(b, slices.Contains(waited, b.Sink), floor, arn)
 		})
-		if err != nil || !j.o.Live || floor.IsZero() || time.Until(floor) > minFloorDelay-3*time.Second {
+		needsNoTime := !j.o.Live || floor.IsZero() // no other process has to learn the floor
+		if err != nil || needsNoTime || time.Until(floor) > minFloorDelay-3*time.Second {
 			return err
 		}
 		// The births were stored too late for every process to learn the floor, so set a later one.
 	}
 }
 
+// beginBirth sets the stage Filling with the run, the stream and, if the sink waited, the floor.
+func (j *job) beginBirth(b *state.Birth, waited bool, floor time.Time, streamARN string) {
+	run := j.selection.runID
+	switch {
+	case len(j.o.archive) > 0 && (b.Run == "" || b.Run == run):
+		b.Floor = time.Time{} // also the floor of --prepare
+	case waited && (b.Stage == state.Waiting || b.Run == run):
+		b.Floor = floor
+	}
+	if b.Stage == state.Waiting || b.Stage == state.Live {
+		b.Stage, b.Run, b.Stream = state.Filling, run, streamARN
+	}
+}
+
 // checkFloor returns an error if a sink has no floor yet, and the source would be older than a new one.
 func (j *job) checkFloor() error {
-	if j.selection.isStored() || !j.selection.hasWaiting() || len(j.o.export) == 0 && len(j.o.items) == 0 {
+	sourceIsOlder := len(j.o.export) > 0 || len(j.o.items) > 0
+	if j.selection.isStored() || !j.selection.hasWaiting() || !sourceIsOlder {
 		return nil
 	}
 	return cli.Usagef(

@@ -73,42 +73,51 @@ func (j *job) readOutputs(
 	j.o.ReadOnly = true
 	changes := sinks.AddedOutputs(j.cfg)
 	if _, missing := os.Stat(j.o.Local); j.o.Live || missing == nil {
-		opened, err := j.o.OpenWritten(ctx, j.cfg, j.streams.Err)
-		if err != nil {
+		if changes, stored, err = j.readStoredOutputs(ctx); err != nil {
 			return nil, nil, r, err
-		}
-		j.stores = opened
-		found, err := sinks.CompareOutputs(ctx, j.cfg, opened)
-		switch {
-		case errors.Is(err, dynamo.ErrNoTable): // the pipeline never ran
-		case err != nil:
-			return nil, nil, r, err
-		default:
-			changes = found
-			if j.stateStore, err = opened.State(ctx, j.cfg); err != nil {
-				return nil, nil, r, err
-			}
-			if stored, err = stream.Collect(j.stateStore.Backfills(ctx)); err != nil {
-				return nil, nil, r, err
-			}
 		}
 	}
 	for _, c := range changes {
-		b := c.Birth
 		if c.Kind == sinks.Changed && !c.TakesSettings {
 			r.Problems = append(r.Problems,
 				fmt.Sprintf("the sink %s was written under other settings, or its output is lost: see `tablewake plan`", c.Sink))
 		}
-		if b.Sink == "" || c.WaitsForBackfill {
-			b = state.Birth{Sink: c.Sink, Target: c.Target}
-			if c.WaitsForBackfill {
-				b.Stage = state.Waiting
-			}
-		}
-		births = append(births, b)
+		births = append(births, birthAfterStart(c))
 	}
 	goBirths, err := j.readGoSinks(ctx)
 	return append(births, goBirths...), stored, r, err
+}
+
+// readStoredOutputs opens the stores, and returns the outputs and the backfills that they have.
+func (j *job) readStoredOutputs(ctx context.Context) ([]sinks.OutputChange, []state.Backfill, error) {
+	opened, err := j.o.OpenWritten(ctx, j.cfg, j.streams.Err)
+	if err != nil {
+		return nil, nil, err
+	}
+	j.stores = opened
+	changes, err := sinks.CompareOutputs(ctx, j.cfg, opened)
+	if errors.Is(err, dynamo.ErrNoTable) { // the pipeline never ran
+		return sinks.AddedOutputs(j.cfg), nil, nil
+	}
+	if err == nil {
+		j.stateStore, err = opened.State(ctx, j.cfg)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	stored, err := stream.Collect(j.stateStore.Backfills(ctx))
+	return changes, stored, err
+}
+
+// birthAfterStart returns the birth that an output would have after a start.
+func birthAfterStart(c sinks.OutputChange) state.Birth {
+	switch {
+	case c.WaitsForBackfill:
+		return state.Birth{Sink: c.Sink, Target: c.Target, Stage: state.Waiting}
+	case c.Birth.Sink == "":
+		return state.Birth{Sink: c.Sink, Target: c.Target}
+	}
+	return c.Birth
 }
 
 // readGoSinks returns the births of the Go sinks that have one, and those that a start would record for named ones.
@@ -134,56 +143,67 @@ func (j *job) readGoSinks(ctx context.Context) (births []state.Birth, err error)
 	return births, nil
 }
 
+// addProblem adds the reason why the run would be refused, if there is one.
+func (r *plannedRun) addProblem(err error) {
+	if err != nil {
+		r.Problems = append(r.Problems, err.Error())
+	}
+}
+
 // printDescription prints the plan of a run, and the reasons why it would be refused.
 func (j *job) printDescription(ctx context.Context, r plannedRun) error {
-	refused := func(err error) {
-		if err != nil {
-			r.Problems = append(r.Problems, err.Error())
-		}
-	}
 	j.addSelection(&r)
 	if j.selection.hasWaiting() && j.o.Live && r.EarliestSourceTime == nil {
 		r.EarliestSourceTime = new(time.Now().UTC().Truncate(time.Second).Add(j.o.floorDelay + j.o.clockSkew))
 	}
-	refused(j.checkLag())
-	refused(j.checkFloor())
-	refused(j.checkCopies())
+	r.addProblem(j.checkLag())
+	r.addProblem(j.checkFloor())
+	r.addProblem(j.checkCopies())
 	if j.selection.missesChanges() {
-		refused(j.proveRoutes(ctx))
+		r.addProblem(j.proveRoutes(ctx))
 	}
-	refused(j.checkStream(ctx))
+	r.addProblem(j.checkStream(ctx))
+	if err := j.addSource(ctx, &r); err != nil {
+		return err
+	}
+	return cli.Print(j.streams.Out, j.o.format, r, r.write)
+}
+
+// addSource adds the source, and the reasons why the run would refuse it.
+func (j *job) addSource(ctx context.Context, r *plannedRun) error {
 	switch {
 	case len(j.o.archive) > 0:
 		r.Source = "archive " + strings.Join(j.o.archive, " ")
+		return nil
 	case j.o.startExport && !j.selection.isStored():
-		refused(j.resolveKeys(ctx))
+		r.addProblem(j.resolveKeys(ctx))
 		source, err := j.describeExport(ctx)
 		if err != nil {
 			return err
 		}
 		r.Source = j.withNarrowing(source)
-	default:
-		snap, err := j.openSnapshot(ctx)
-		if err != nil {
-			return err
-		}
-		info := snap.Info()
-		r.Source, r.Items, r.Bytes, r.Parts = j.withNarrowing(info.Source), info.Items, info.Bytes, len(snap.Parts())
-		r.Narrowed = j.narrowing.String() != ""
-		if j.selection.isStored() {
-			refused(j.checkStored(ctx, j.selection.stored, r.Source))
-		}
-		if j.o.scan { // the scan begins when the floor has passed
-			break
-		}
-		if !info.Time.IsZero() {
-			r.SourceTime = &info.Time
-		}
-		for err := range j.problemsOf(ctx, snap) {
-			refused(err)
-		}
+		return nil
 	}
-	return cli.Print(j.streams.Out, j.o.format, r, r.write)
+	snap, err := j.openSnapshot(ctx)
+	if err != nil {
+		return err
+	}
+	info := snap.Info()
+	r.Source, r.Items, r.Bytes, r.Parts = j.withNarrowing(info.Source), info.Items, info.Bytes, len(snap.Parts())
+	r.Narrowed = j.narrowing.String() != ""
+	if j.selection.isStored() {
+		r.addProblem(j.checkStored(ctx, j.selection.stored, r.Source))
+	}
+	if j.o.scan { // the scan begins when the floor has passed
+		return nil
+	}
+	if !info.Time.IsZero() {
+		r.SourceTime = &info.Time
+	}
+	for err := range j.problemsOf(ctx, snap) {
+		r.addProblem(err)
+	}
+	return nil
 }
 
 func (r *plannedRun) write(w io.Writer) {

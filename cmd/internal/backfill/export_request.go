@@ -38,12 +38,7 @@ func (j *job) requestExport(ctx context.Context) (string, error) {
 				return "", j.storeFailure(ctx, part, note, err)
 			}
 		default:
-			fmt.Fprintf(bar, "the export %s of %s is being made\n", note.ARN, note.Time.Format(time.RFC3339))
-			path, err := records.WaitForExport(ctx, client, export.Requested{ARN: note.ARN}, bar)
-			if errors.Is(err, export.ErrFailed) {
-				return "", j.storeFailure(ctx, part, note, err)
-			}
-			return path, err
+			return j.waitForNoted(ctx, client, bar, part, note)
 		}
 		// A process that loses the race continues with the note of the other process.
 		if err := j.storeNote(ctx, part, next); err != nil {
@@ -66,6 +61,18 @@ func (j *job) requestNoted(
 	})
 	note.ARN = requested.ARN
 	return note, err
+}
+
+// waitForNoted waits for the requested export of a note, and returns its path.
+func (j *job) waitForNoted(
+	ctx context.Context, client *dynamodb.Client, bar *cli.Progress, part state.Part, note exportNote,
+) (string, error) {
+	fmt.Fprintf(bar, "the export %s of %s is being made\n", note.ARN, note.Time.Format(time.RFC3339))
+	path, err := records.WaitForExport(ctx, client, export.Requested{ARN: note.ARN}, bar)
+	if errors.Is(err, export.ErrFailed) {
+		return "", j.storeFailure(ctx, part, note, err)
+	}
+	return path, err
 }
 
 // storeFailure stores that the request of a note failed, so that the same command can request another export. It

@@ -43,22 +43,33 @@ func (j *job) waitAndMakeLive(ctx context.Context) error {
 // deleteEndedBackfills removes backfills that began over a day ago and whose sinks are all live. It keeps newer ones,
 // because other processes still read in their parts that all are done. It keeps those without a birth, because a Go
 // program reads them.
-func deleteEndedBackfills(ctx context.Context, kept state.Store, births []state.Birth, stored []state.Backfill) error {
+func deleteEndedBackfills(ctx context.Context, store state.Store, births []state.Birth, stored []state.Backfill) error {
 	for _, b := range stored {
-		named, fills := false, false
-		for _, birth := range births {
-			named = named || birth.Run == b.Run
-			fills = fills || birth.Run == b.Run && birth.Stage != state.Live
+		if !hasEnded(b.Run, births) || time.Since(b.Start) <= 24*time.Hour {
+			continue
 		}
-		if named && !fills && time.Since(b.Start) > 24*time.Hour {
-			for _, run := range []string{exportRun(b.Run), b.Run} {
-				if err := kept.RemoveBackfill(ctx, run); err != nil {
-					return err
-				}
+		for _, run := range []string{exportRun(b.Run), b.Run} {
+			if err := store.RemoveBackfill(ctx, run); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// hasEnded reports whether a run has births, and the sinks of all of them are live.
+func hasEnded(run string, births []state.Birth) bool {
+	hasBirth := false
+	for _, b := range births {
+		if b.Run != run {
+			continue
+		}
+		if b.Stage != state.Live {
+			return false
+		}
+		hasBirth = true
+	}
+	return hasBirth
 }
 
 // lagAssumption returns the assumption of [job.waitUntilRead] about the lag of Lambda; "" if the leases prove the

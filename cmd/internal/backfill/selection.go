@@ -65,36 +65,24 @@ var errNothingToFill = errors.New("every view, aggregate and search index is fil
 //     all sinks that were never filled;
 //   - all sinks that were never filled.
 func selectSinks(all []config.Sink, births []state.Birth, stored []state.Backfill, names []string) (*selection, error) {
-	known := make(map[string]state.Birth)
-	open, storedRun := make(map[string]bool), "" // runs that have not ended
-	waiting, first := false, true                // first: no sink is being filled with a floor
+	bySink := make(map[string]state.Birth)
 	for _, b := range births {
-		known[b.Sink+"\n"+b.Target] = b
-		waiting = waiting || b.Stage == state.Waiting
-		if (b.Stage == state.Filling || b.Stage == state.Settling) && b.Run != sinks.RebuildRun {
-			open[b.Run] = true
-			first = first && b.Floor.IsZero()
-			if slices.ContainsFunc(stored, func(s state.Backfill) bool { return s.Run == b.Run }) {
-				storedRun = b.Run
-			}
-		}
+		bySink[b.Sink+"\n"+b.Target] = b
 	}
-	isDefault := func(s config.Sink, b state.Birth) bool {
-		switch {
-		case storedRun != "":
-			return b.Run == storedRun
-		case b.Stage == state.Live:
-			return sinks.CanBeFilled(s) && b.Run == "" && b.Floor.IsZero() && !waiting && first
+	runs := findOpenRuns(births, stored)
+	isSelected := func(s config.Sink, b state.Birth) bool {
+		if len(names) > 0 {
+			return slices.Contains(names, s.Name)
 		}
-		return b.Run != sinks.RebuildRun
+		return runs.fillByDefault(s, b)
 	}
 	var sel selection
 	for _, s := range all {
-		b, ok := known[s.Name+"\n"+sinks.Target(s)]
-		if !ok || len(names) > 0 && !slices.Contains(names, s.Name) || len(names) == 0 && !isDefault(s, b) {
+		b, hasBirth := bySink[s.Name+"\n"+sinks.Target(s)]
+		if !hasBirth || !isSelected(s, b) {
 			continue
 		}
-		if err := checkSelected(s, b, open[b.Run]); err != nil {
+		if err := checkSelected(s, b, runs.ids[b.Run]); err != nil {
 			return nil, err
 		}
 		sel.births = append(sel.births, b)
@@ -112,6 +100,45 @@ func selectSinks(all []config.Sink, births []state.Birth, stored []state.Backfil
 	}
 	slices.SortFunc(sel.births, func(a, b state.Birth) int { return strings.Compare(a.Sink, b.Sink) })
 	return &sel, sel.findRun(stored)
+}
+
+// openRuns are the backfills that have not ended.
+type openRuns struct {
+	ids          map[string]bool
+	stored       string // the run among them with a stored backfill; "" if there is none
+	isFirstStart bool   // no sink waits, and none is being filled with a floor
+}
+
+func findOpenRuns(births []state.Birth, stored []state.Backfill) openRuns {
+	runs := openRuns{ids: make(map[string]bool), isFirstStart: true}
+	for _, b := range births {
+		switch b.Stage {
+		case state.Waiting:
+			runs.isFirstStart = false
+		case state.Filling, state.Settling:
+			if b.Run == sinks.RebuildRun {
+				continue
+			}
+			runs.ids[b.Run] = true
+			runs.isFirstStart = runs.isFirstStart && b.Floor.IsZero()
+			if slices.ContainsFunc(stored, func(s state.Backfill) bool { return s.Run == b.Run }) {
+				runs.stored = b.Run
+			}
+		}
+	}
+	return runs
+}
+
+// fillByDefault reports whether a command without names selects a sink.
+func (r *openRuns) fillByDefault(s config.Sink, b state.Birth) bool {
+	switch {
+	case r.stored != "":
+		return b.Run == r.stored
+	case b.Stage == state.Live:
+		neverFilled := b.Run == "" && b.Floor.IsZero()
+		return neverFilled && sinks.CanBeFilled(s) && r.isFirstStart
+	}
+	return b.Run != sinks.RebuildRun
 }
 
 // checkNames returns an error if a named sink is not in the file, or can never be filled. exts are the Go code of the
@@ -180,15 +207,14 @@ func (s *selection) findRun(stored []state.Backfill) error {
 		s.runID = state.NewID()
 		return nil
 	}
-	for _, b := range stored {
-		if b.Run != s.runID {
-			continue
-		}
-		s.stored = b
-		if now := strings.Join(s.names(), ","); now != b.Sinks {
-			return cli.Usagef("the run %s fills %s, and %s are named: name the same sinks", b.Run, b.Sinks,
-				fmt.Sprint(s.names()))
-		}
+	i := slices.IndexFunc(stored, func(b state.Backfill) bool { return b.Run == s.runID })
+	if i < 0 {
+		return nil
+	}
+	s.stored = stored[i]
+	if strings.Join(s.names(), ",") != s.stored.Sinks {
+		return cli.Usagef("the run %s fills %s, and %s are named: name the same sinks", s.runID, s.stored.Sinks,
+			fmt.Sprint(s.names()))
 	}
 	return nil
 }

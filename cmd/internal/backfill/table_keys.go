@@ -63,13 +63,13 @@ const checkedParts = 3
 // the same key, or a change of an incremental export has another one. It is not needed if DescribeTable returned the
 // keys.
 func (j *job) checkKeys(ctx context.Context, snap snapshot.Snapshot) error {
-	left := checkedParts
 	if j.table.Name != "" || j.selection.isStored() {
-		left = 0
+		return nil
 	}
+	unchecked := checkedParts
 	for _, part := range snap.Parts() {
-		if left == 0 {
-			return nil
+		if unchecked == 0 {
+			break
 		}
 		page, err := firstPage(ctx, snap, part.ID)
 		if err != nil {
@@ -78,29 +78,37 @@ func (j *job) checkKeys(ctx context.Context, snap snapshot.Snapshot) error {
 		if page == nil {
 			continue
 		}
-		left--
-		if len(page.Changes) == 0 && len(page.Errors) > 0 {
-			return cli.Usagef("%s: none of its first %d items can be decoded; are --keys %s the key attributes of the table? %w",
-				part.ID, len(page.Errors), strings.Join(j.keys, ","), page.Errors[0])
+		unchecked--
+		if err := j.checkPageKeys(part.ID, page); err != nil {
+			return err
 		}
-		known := make(map[item.Key]bool)
-		for i := range page.Changes {
-			c := &page.Changes[i]
-			if c.Op == record.Snapshot {
-				if known[c.Key] {
-					return cli.Usagef(
-						"%s: two items have the same key by --keys %s: name all key attributes of the table, partition key first",
-						part.ID, strings.Join(j.keys, ","))
-				}
-				known[c.Key] = true
-				continue
-			}
+	}
+	return nil
+}
+
+// checkPageKeys is [job.checkKeys] for one page of a part.
+func (j *job) checkPageKeys(part string, page *record.Page) error {
+	names := strings.Join(j.keys, ",")
+	if len(page.Changes) == 0 && len(page.Errors) > 0 {
+		return cli.Usagef("%s: none of its first %d items can be decoded; are --keys %s the key attributes of the table? %w",
+			part, len(page.Errors), names, page.Errors[0])
+	}
+	known := make(map[item.Key]bool)
+	for i := range page.Changes {
+		c := &page.Changes[i]
+		if c.Op != record.Snapshot {
 			isKey := func(name string) bool { _, has := c.Keys.Get(name); return has }
 			if c.Keys.Len() != len(j.keys) || !isKey(j.keys[0]) || !isKey(j.keys[len(j.keys)-1]) {
-				return cli.Usagef("%s: the changes of the export have another key than --keys %s", part.ID,
-					strings.Join(j.keys, ","))
+				return cli.Usagef("%s: the changes of the export have another key than --keys %s", part, names)
 			}
+			continue
 		}
+		if known[c.Key] {
+			return cli.Usagef(
+				"%s: two items have the same key by --keys %s: name all key attributes of the table, partition key first",
+				part, names)
+		}
+		known[c.Key] = true
 	}
 	return nil
 }
