@@ -63,38 +63,61 @@ type prefixes map[string]bool
 // separator is one. Other texts are, if few of them begin many values. With sortKey, a whole value is one too if it is
 // usual, such as META, or if several items have it. A value of only one item, such as SMITH, can be private.
 func findPrefixes(items []item.Image, attribute string, sortKey bool) prefixes {
-	first, whole, inner := make(map[string]int), make(map[string]int), make(map[string]int)
-	for _, m := range items {
-		text, separator := keyText(m, attribute)
-		switch parts := splitText(text, separator); {
-		case separator != "":
-			first[parts[0]]++
-			for _, part := range parts[1:] {
-				if capitals.MatchString(part) && len(part) > 2 {
-					inner[part]++
-				}
-			}
-		case text != "" && sortKey:
-			whole[text]++
-		}
-	}
+	counts := countTexts(items, attribute)
 	found := make(prefixes)
-	add := func(counts map[string]int, certain *regexp.Regexp) {
-		for text, n := range counts {
-			few := letters.MatchString(text) && len(counts) <= max(1, len(items)/10)
-			if len(counts) <= maxPrefixes && (certain.MatchString(text) || n > 1 && (few || capitals.MatchString(text))) {
-				found[text] = true
-			}
-		}
+	found.addFrequent(counts.first, capitals, len(items))
+	if sortKey {
+		found.addFrequent(counts.whole, usualWhole, len(items))
 	}
-	add(first, capitals)
-	add(whole, usualWhole)
-	for text, n := range inner {
-		if len(inner) <= maxInner && n > 1 {
+	for text, n := range counts.inner {
+		if len(counts.inner) <= maxInner && n > 1 {
 			found[text] = true
 		}
 	}
 	return found
+}
+
+// textCounts counts the texts in the values of a key attribute.
+type textCounts struct {
+	first map[string]int // before the first separator
+	inner map[string]int // in capitals, after it
+	whole map[string]int // values without a separator
+}
+
+func countTexts(items []item.Image, attribute string) textCounts {
+	counts := textCounts{make(map[string]int), make(map[string]int), make(map[string]int)}
+	for _, m := range items {
+		text, separator := keyText(m, attribute)
+		if separator == "" {
+			if text != "" {
+				counts.whole[text]++
+			}
+			continue
+		}
+		parts := splitText(text, separator)
+		counts.first[parts[0]]++
+		for _, part := range parts[1:] {
+			if capitals.MatchString(part) && len(part) > 2 {
+				counts.inner[part]++
+			}
+		}
+	}
+	return counts
+}
+
+// addFrequent adds the counted texts that certain matches, and names that several of n items have. It adds none if
+// there are too many.
+func (p prefixes) addFrequent(counts map[string]int, certain *regexp.Regexp, n int) {
+	if len(counts) > maxPrefixes {
+		return
+	}
+	few := len(counts) <= max(1, n/10)
+	for text, count := range counts {
+		isName := capitals.MatchString(text) || few && letters.MatchString(text)
+		if certain.MatchString(text) || count > 1 && isName {
+			p[text] = true
+		}
+	}
 }
 
 // keyText returns the text of a key attribute and the first separator in it; "" for a key of another type.
@@ -131,9 +154,40 @@ func (p prefixes) keyForm(m item.Image, attribute string) string {
 	return form
 }
 
-// entitiesOf groups the items by the forms of their keys, larger groups first. It marks overlapping kinds. omitted are
+// findEntities groups the items by the forms of their keys, larger groups first. It marks overlapping kinds. omitted are
 // the kinds with the fewest items, if there are more than maxEntities.
-func entitiesOf(items []item.Image, keys []string) (entities, omitted []*draftEntity) {
+func findEntities(items []item.Image, keys []string) (entities, omitted []*draftEntity) {
+	entities = groupByForm(items, keys)
+	mostItemsFirst := func(a, b *draftEntity) int { return cmp.Compare(len(b.items), len(a.items)) }
+	slices.SortStableFunc(entities, mostItemsFirst)
+	n := min(len(entities), maxEntities)
+	entities, omitted = entities[:n], entities[n:]
+	slices.SortStableFunc(entities, func(a, b *draftEntity) int { return cmp.Compare(b.textCount(), a.textCount()) })
+	nameEntities(entities)
+	for i, k := range entities {
+		k.setEntity()
+		for _, o := range entities[:i] {
+			if o.overlap == "" && entity.Compare(o.entity, k.entity).Overlap != entity.Disjoint {
+				k.overlap = o.name
+			}
+		}
+	}
+	slices.SortStableFunc(entities, mostItemsFirst)
+	return entities, omitted
+}
+
+// setEntity sets the entity with the patterns of the keys.
+func (k *draftEntity) setEntity() {
+	k.entity = &entity.Entity{Name: k.name}
+	for _, p := range k.key {
+		if pattern, err := entity.ParsePattern(p.pattern()); err == nil {
+			k.entity.Key = append(k.entity.Key, entity.KeyPattern{Attribute: p.attribute, Pattern: pattern})
+		}
+	}
+}
+
+// groupByForm returns a kind for each form of keys, sorted by form.
+func groupByForm(items []item.Image, keys []string) (entities []*draftEntity) {
 	found := make([]prefixes, len(keys))
 	for i, name := range keys {
 		found[i] = findPrefixes(items, name, i > 0)
@@ -150,31 +204,11 @@ func entitiesOf(items []item.Image, keys []string) (entities, omitted []*draftEn
 	for _, form := range slices.Sorted(maps.Keys(byForm)) {
 		k := &draftEntity{items: byForm[form]}
 		for i, f := range strings.Split(form, "\x00") {
-			k.key = append(k.key, partOf(keys[i], f, k.items))
+			k.key = append(k.key, newKeyPart(keys[i], f, k.items))
 		}
 		entities = append(entities, k)
 	}
-	mostFirst := func(a, b *draftEntity) int { return cmp.Compare(len(b.items), len(a.items)) }
-	slices.SortStableFunc(entities, mostFirst)
-	n := min(len(entities), maxEntities)
-	entities, omitted = entities[:n], entities[n:]
-	slices.SortStableFunc(entities, func(a, b *draftEntity) int { return cmp.Compare(b.textCount(), a.textCount()) })
-	nameEntities(entities)
-	for i, k := range entities {
-		k.entity = &entity.Entity{Name: k.name}
-		for _, p := range k.key {
-			if made, err := entity.ParsePattern(p.pattern()); err == nil {
-				k.entity.Key = append(k.entity.Key, entity.KeyPattern{Attribute: p.attribute, Pattern: made})
-			}
-		}
-		for _, o := range entities[:i] {
-			if o.overlap == "" && entity.Compare(o.entity, k.entity).Overlap != entity.Disjoint {
-				k.overlap = o.name
-			}
-		}
-	}
-	slices.SortStableFunc(entities, mostFirst)
-	return entities, omitted
+	return entities
 }
 
 // shortest returns the form without the names at its end that follow a name, because the last name binds the rest of a
@@ -188,8 +222,8 @@ func shortest(form string) string {
 	return form
 }
 
-// partOf returns the pattern of a form. It has additional names if all keys have these parts.
-func partOf(attribute, form string, items []item.Image) keyPart {
+// newKeyPart returns the pattern of a form. It has additional names if all keys have these parts.
+func newKeyPart(attribute, form string, items []item.Image) keyPart {
 	p := keyPart{attribute: attribute}
 	if form == "?" {
 		return p
@@ -197,33 +231,38 @@ func partOf(attribute, form string, items []item.Image) keyPart {
 	if i := strings.IndexAny(form, separators); i > 0 {
 		p.separator = form[i : i+1]
 	}
-	least := 0
+	fewestParts := 0
 	for i, m := range items {
 		text, _ := keyText(m, attribute)
-		if n := len(splitText(text, p.separator)); i == 0 || n < least {
-			least = n
+		if n := len(splitText(text, p.separator)); i == 0 || n < fewestParts {
+			fewestParts = n
 		}
 	}
 	parts := splitText(form, p.separator)
-	for len(parts) < least && parts[len(parts)-1] == "?" {
+	for len(parts) < fewestParts && parts[len(parts)-1] == "?" {
 		parts = append(parts, "?")
 	}
 	for i, part := range parts {
 		t := token{text: part}
 		if part == "?" {
-			last := i == len(parts)-1
-			t = token{value: func(m item.Image) string {
-				text, _ := keyText(m, attribute)
-				values := strings.SplitN(text, p.separator, i+2)
-				if last {
-					values = strings.SplitN(text, p.separator, i+1)
-				}
-				return values[min(i, len(values)-1)]
-			}}
+			t = token{value: p.partValue(i, i == len(parts)-1)}
 		}
 		p.tokens = append(p.tokens, t)
 	}
 	return p
+}
+
+// partValue returns the function that returns part i of an item's key. The last part has the rest of the key.
+func (p keyPart) partValue(i int, isLast bool) func(item.Image) string {
+	n := i + 2
+	if isLast {
+		n = i + 1
+	}
+	return func(m item.Image) string {
+		text, _ := keyText(m, p.attribute)
+		values := strings.SplitN(text, p.separator, n)
+		return values[min(i, len(values)-1)]
+	}
 }
 
 // textCount returns the number of texts in the patterns of a kind.
@@ -253,63 +292,76 @@ func (p keyPart) lastText() string {
 func nameEntities(entities []*draftEntity) {
 	taken := make(map[string]bool)
 	for _, k := range entities {
-		first, second := k.key[0].lastText(), ""
-		if len(k.key) > 1 {
-			second = k.key[1].lastText()
-		}
-		name := cmp.Or(pascal(second), pascal(first), "Item")
-		if first != "" && len(k.key) > 1 && !slices.ContainsFunc(k.key[1].tokens,
-			func(t token) bool { return t.text == "" }) {
-			if name = pascal(first); taken[name] {
-				name += pascal(second)
-			}
-		}
-		if taken[name] {
-			name = pascal(first) + name
-		}
-		for n := 2; taken[name] || name == ""; n++ {
-			name = fmt.Sprintf("%s%d", cmp.Or(pascal(second), pascal(first), "Item"), n)
-		}
-		taken[name], k.name = true, name
+		k.name = k.freeName(taken)
+		taken[k.name] = true
 		k.nameTokens()
 	}
+}
+
+// freeName returns a name that is not taken, from the last texts of the keys.
+func (k *draftEntity) freeName(taken map[string]bool) string {
+	first, second, sortKeyVaries := pascal(k.key[0].lastText()), "", true
+	if len(k.key) > 1 {
+		second = pascal(k.key[1].lastText())
+		sortKeyVaries = slices.ContainsFunc(k.key[1].tokens, func(t token) bool { return t.text == "" })
+	}
+	base := cmp.Or(second, first, "Item")
+	name := base
+	if first != "" && !sortKeyVaries {
+		if name = first; taken[name] {
+			name += second
+		}
+	}
+	if taken[name] {
+		name = first + name
+	}
+	for n := 2; taken[name]; n++ {
+		name = fmt.Sprintf("%s%d", base, n)
+	}
+	return name
 }
 
 // nameTokens names the variable parts of a key, such as UserId after USER#. A name is used twice only if it always
 // binds the same value.
 func (k *draftEntity) nameTokens() {
 	named := make(map[string]token)
-	free := func(base string, t token) string {
-		name := base
-		for n := 2; ; n++ {
-			other, taken := named[name]
-			if !taken || t.value != nil && other.value != nil &&
-				k.all(func(m item.Image) bool { return other.value(m) == t.value(m) }) {
-				named[name] = t
-				return name
-			}
-			name = fmt.Sprintf("%s%d", base, n)
-		}
-	}
 	for i := range k.key {
 		p := &k.key[i]
 		if len(p.tokens) == 0 {
-			p.whole = free(cmp.Or(pascal(p.attribute), "Key"), token{})
+			p.whole = k.takeName(named, cmp.Or(pascal(p.attribute), "Key"), token{})
 		}
-		of := ""
+		textBefore := ""
 		for j := range p.tokens {
 			t := &p.tokens[j]
 			if t.text != "" {
-				of = pascal(t.text)
+				textBefore = pascal(t.text)
 				continue
 			}
-			base := of + "Id"
+			base := textBefore + "Id"
 			if k.all(func(m item.Image) bool { return isDate.MatchString(t.value(m)) }) {
 				base = "Date"
 			}
-			t.name = free(base, *t)
+			t.name = k.takeName(named, base, *t)
 		}
 	}
+}
+
+// takeName adds a name for t to named, and returns it: base, or base with a number if another value has that name.
+func (k *draftEntity) takeName(named map[string]token, base string, t token) string {
+	name := base
+	for n := 2; ; n++ {
+		other, taken := named[name]
+		if !taken || k.bindSame(t, other) {
+			named[name] = t
+			return name
+		}
+		name = fmt.Sprintf("%s%d", base, n)
+	}
+}
+
+// bindSame reports whether two names always bind the same value.
+func (k *draftEntity) bindSame(a, b token) bool {
+	return a.value != nil && b.value != nil && k.all(func(m item.Image) bool { return a.value(m) == b.value(m) })
 }
 
 func (k *draftEntity) all(holds func(item.Image) bool) bool {

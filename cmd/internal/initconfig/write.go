@@ -39,7 +39,7 @@ type draft struct {
 // newDraft learns from a sample. Its Keys must be known.
 func newDraft(s *sample.Sample) *draft {
 	d := &draft{table: s.Table, keys: s.Keys, all: sampleOf(s.Items)}
-	d.entities, d.omitted = entitiesOf(s.Items, s.Keys)
+	d.entities, d.omitted = findEntities(s.Items, s.Keys)
 	for _, k := range d.entities {
 		d.sampled = append(d.sampled, sampleOf(k.items))
 	}
@@ -157,15 +157,15 @@ func (d *draft) writeSinks(line func(string, ...any), table string) {
 // viewedEntity returns the kind that the view shows, and the attribute that selects its rows: the first kind that has
 // such an attribute, otherwise the first kind and "". The first kind has the most items.
 func (d *draft) viewedEntity() (k *draftEntity, by string) {
-	for i, of := range d.entities {
-		if of.overlap != "" {
+	for i, e := range d.entities {
+		if e.overlap != "" {
 			continue
 		}
 		if k == nil {
-			k = of
+			k = e
 		}
-		if by := d.stateOf(of, d.sampled[i]); by != "" {
-			return of, by
+		if by := d.stateAttribute(e, d.sampled[i]); by != "" {
+			return e, by
 		}
 	}
 	return k, ""
@@ -179,35 +179,41 @@ func (d *draft) masked() string {
 	return ""
 }
 
-// stateOf returns the attribute that holds one of a few states of an item; "" if there is none.
-func (d *draft) stateOf(k *draftEntity, s *entity.Sampled) string {
+// stateAttribute returns the attribute that holds one of a few states of an item; "" if there is none.
+func (d *draft) stateAttribute(k *draftEntity, s *entity.Sampled) string {
 	best, bestScore := "", 0
 	for name, m := range s.Members {
-		if slices.Contains(d.keys, name) || looksSensitive(name) || m.Kind() != item.KindS ||
-			m.Kinds[item.KindS]*2 < len(k.items) {
+		isUsualText := m.Kind() == item.KindS && m.Kinds[item.KindS]*2 >= len(k.items)
+		if !isUsualText || slices.Contains(d.keys, name) || looksSensitive(name) {
 			continue
 		}
-		values := make(map[string]bool)
-		for _, it := range k.items {
-			v, _ := it.Get(name)
-			text, _ := v.Text()
-			values[text] = true
-		}
-		score := 1
-		if len(values) > mostStates {
-			continue
-		}
-		if len(values) > 1 {
-			score += 2
-		}
-		if stateName.MatchString(name) {
-			score += 3
-		}
+		score := stateScore(name, k.items)
 		if score > bestScore || score == bestScore && name < best {
 			best, bestScore = name, score
 		}
 	}
 	return best
+}
+
+// stateScore returns how likely an attribute holds a state; 0 if it has too many values.
+func stateScore(name string, items []item.Image) int {
+	values := make(map[string]bool)
+	for _, m := range items {
+		v, _ := m.Get(name)
+		text, _ := v.Text()
+		values[text] = true
+	}
+	if len(values) > mostStates {
+		return 0
+	}
+	score := 1
+	if len(values) > 1 {
+		score += 2
+	}
+	if stateName.MatchString(name) {
+		score += 3
+	}
+	return score
 }
 
 // ttl returns the attribute that probably is the TTL; "" if there is none.
