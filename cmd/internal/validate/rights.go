@@ -21,12 +21,7 @@ import (
 // checkRights lets IAM simulate the actions of the policy of the runner for the caller, within checkTime. callerErr is
 // the reason why the caller is unknown. It skips rights in OpenSearch, which the domain decides, too.
 func (a *account) checkRights(ctx context.Context, callerErr error) {
-	for _, s := range a.cfg.Sinks {
-		if s.Search != nil {
-			a.skip("rights of sinks."+s.Name+" at its server",
-				"only the server knows them, and a request that shows them would write")
-		}
-	}
+	a.skipSearchRights()
 	ctx, cancel := cli.WithAnswerTimeout(ctx, checkTime)
 	defer cancel()
 	const what = "rights"
@@ -65,9 +60,7 @@ func (a *account) checkRights(ctx context.Context, callerErr error) {
 			a.skip("rights of "+principal, cli.ExplainTimeout(ctx, err).Error())
 			return
 		}
-		if a.noteDenials(principal, name, s, denied) {
-			refused = true
-		}
+		refused = a.noteDenials(principal, name, s, denied) || refused
 	}
 	if !refused {
 		a.Checked = append(a.Checked, fmt.Sprintf("rights of %s: the policy of a %s", principal, name))
@@ -76,7 +69,7 @@ func (a *account) checkRights(ctx context.Context, callerErr error) {
 
 // noteDenials notes the denied actions of a policy's statement, by resource. It reports whether one of them is a
 // problem. A denial proves nothing if the simulation lacks condition keys; it is noted as not checked.
-func (a *account) noteDenials(principal, runner string, s policy.Statement, denied map[string]denial) (refused bool) {
+func (a *account) noteDenials(principal, runner string, s policy.Statement, denied denials) (refused bool) {
 	for _, resource := range slices.Sorted(maps.Keys(denied)) {
 		d := denied[resource]
 		actions := strings.Join(d.actions, ", ")
@@ -90,6 +83,16 @@ func (a *account) noteDenials(principal, runner string, s policy.Statement, deni
 			fmt.Sprintf("`tablewake template -c %s -o policies --for %s` prints the statement %s", a.cfg.File, runner, s.Sid))
 	}
 	return refused
+}
+
+// skipSearchRights notes that the rights in OpenSearch are not checked.
+func (a *account) skipSearchRights() {
+	for _, s := range a.cfg.Sinks {
+		if s.Search != nil {
+			a.skip("rights of sinks."+s.Name+" at its server",
+				"only the server knows them, and a request that shows them would write")
+		}
+	}
 }
 
 // withStreams replaces the pattern of all streams of a table by the newest stream, because a policy may name only that.
@@ -124,22 +127,27 @@ type denial struct {
 	missing []string // condition keys that the simulation lacked
 }
 
-// simulate returns the denials of a statement's actions, by resource.
-func simulate(
-	ctx context.Context, client *iam.Client, principal string, s policy.Statement,
-) (map[string]denial, error) {
-	denied := make(map[string]denial)
-	note := func(action, resource *string, decision types.PolicyEvaluationDecisionType, missing []string) {
-		if decision == types.PolicyEvaluationDecisionTypeAllowed {
-			return
-		}
-		d := denied[awssdk.ToString(resource)]
-		if name := awssdk.ToString(action); !slices.Contains(d.actions, name) {
-			d.actions = append(d.actions, name)
-		}
-		d.missing = slices.Compact(slices.Sorted(slices.Values(slices.Concat(d.missing, missing))))
-		denied[awssdk.ToString(resource)] = d
+// denials are the denials of a simulation by resource.
+type denials map[string]denial
+
+// addDecision adds a decision unless it allows the action.
+func (ds denials) addDecision(
+	action, resource *string, decision types.PolicyEvaluationDecisionType, missing []string,
+) {
+	if decision == types.PolicyEvaluationDecisionTypeAllowed {
+		return
 	}
+	d := ds[awssdk.ToString(resource)]
+	if name := awssdk.ToString(action); !slices.Contains(d.actions, name) {
+		d.actions = append(d.actions, name)
+	}
+	d.missing = slices.Compact(slices.Sorted(slices.Values(slices.Concat(d.missing, missing))))
+	ds[awssdk.ToString(resource)] = d
+}
+
+// simulate returns the denials of a statement's actions.
+func simulate(ctx context.Context, client *iam.Client, principal string, s policy.Statement) (denials, error) {
+	denied := make(denials)
 	pages := iam.NewSimulatePrincipalPolicyPaginator(client, &iam.SimulatePrincipalPolicyInput{
 		PolicySourceArn: &principal, ActionNames: s.Actions, ResourceArns: s.Resources,
 		ContextEntries: contextOf(s.Conditions),
@@ -151,10 +159,10 @@ func simulate(
 		}
 		for _, r := range out.EvaluationResults {
 			if len(r.ResourceSpecificResults) == 0 {
-				note(r.EvalActionName, r.EvalResourceName, r.EvalDecision, r.MissingContextValues)
+				denied.addDecision(r.EvalActionName, r.EvalResourceName, r.EvalDecision, r.MissingContextValues)
 			}
 			for _, one := range r.ResourceSpecificResults {
-				note(r.EvalActionName, one.EvalResourceName, one.EvalResourceDecision, one.MissingContextValues)
+				denied.addDecision(r.EvalActionName, one.EvalResourceName, one.EvalResourceDecision, one.MissingContextValues)
 			}
 		}
 	}

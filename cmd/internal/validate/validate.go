@@ -92,27 +92,35 @@ type validation struct {
 	noun string // "item" or "record", for Sampled
 }
 
-// validate checks a configuration and prints the result.
-func validate(ctx context.Context, s cli.Streams, file string, from sampleFlags, live bool, f cli.Format) error {
-	cfg, err := cli.LoadConfig(file)
+// load loads a configuration, and checks its Go code. If it is invalid, load returns the problems, and cfg may be nil.
+func load(s cli.Streams, file string) (cfg *config.Config, problems config.Problems, err error) {
+	cfg, err = cli.LoadConfig(file)
 	if err == nil {
 		s.PrintMissingCode(cfg, "checked")
-		ps := slices.Concat(cfg.LocalOnly, sinks.CheckCode(cfg, s.Extensions...))
-		if ps.Sort(); len(ps) > 0 {
-			err = cli.WithExitCode(cli.ExitConfig, ps)
-		}
+		problems = slices.Concat(cfg.LocalOnly, sinks.CheckCode(cfg, s.Extensions...))
+		problems.Sort()
+		return cfg, problems, nil
 	}
-	problems, bad := errors.AsType[config.Problems](err)
-	if err != nil && !bad {
+	if problems, ok := errors.AsType[config.Problems](err); ok {
+		return cfg, problems, nil
+	}
+	return nil, nil, err
+}
+
+// validate checks a configuration and prints the result.
+func validate(ctx context.Context, s cli.Streams, file string, from sampleFlags, live bool, f cli.Format) error {
+	cfg, problems, err := load(s, file)
+	if err != nil {
 		return err
 	}
+	isInvalid := len(problems) > 0
 	v := validation{Errors: append(config.Problems{}, problems...), Warnings: config.Problems{}}
 	if cfg != nil {
 		if err := v.addWarnings(ctx, s, cfg, from); err != nil {
 			return err
 		}
 	}
-	if live && !bad {
+	if live && !isInvalid {
 		if v.Live, problems, err = checkAccount(ctx, s, cfg); err != nil {
 			return err
 		}
@@ -120,13 +128,10 @@ func validate(ctx context.Context, s cli.Streams, file string, from sampleFlags,
 	}
 	v.Valid = len(v.Errors) == 0
 	if f == cli.FormatJSON {
-		if err := cli.WriteJSON(s.Out, v); err != nil {
+		if err := cli.WriteJSON(s.Out, v); err != nil || v.Valid {
 			return err
 		}
-		if !v.Valid {
-			return cli.WithExitCode(cli.ExitConfig, nil)
-		}
-		return nil
+		return cli.WithExitCode(cli.ExitConfig, nil)
 	}
 	for _, w := range v.Warnings {
 		fmt.Fprintf(s.Err, "%s%v\n", cli.Warning, w)
@@ -137,7 +142,7 @@ func validate(ctx context.Context, s cli.Streams, file string, from sampleFlags,
 	if cfg == nil && (from.table != "" || len(from.files) > 0) {
 		fmt.Fprintln(s.Err, "no item was read: correct the file first")
 	}
-	if bad && live {
+	if isInvalid && live {
 		fmt.Fprintln(s.Err, "the file was not compared with the account: correct it first")
 	}
 	if !v.Valid {
