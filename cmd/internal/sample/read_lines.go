@@ -26,8 +26,8 @@ func (out *Sample) readLines(path string) (others []string, err error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		is, err := out.readFile(path, true)
-		if !is {
+		hasItems, err := out.readFile(path, true)
+		if !hasItems {
 			others = append(others, path)
 		}
 		return others, err
@@ -48,60 +48,67 @@ func (out *Sample) readLines(path string) (others []string, err error) {
 
 // readFile adds the items of a file, unless its first line has no item. named is true if the user gave the file itself,
 // and not its folder.
-func (out *Sample) readFile(path string, named bool) (is bool, err error) {
+func (out *Sample) readFile(path string, named bool) (hasItems bool, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
-	in := bufio.NewReaderSize(f, 1<<20)
-	if head, _ := in.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) {
-		unzipped, err := gzip.NewReader(in)
-		if err != nil {
-			return false, fmt.Errorf("%s: %w", path, err)
-		}
-		in = bufio.NewReaderSize(unzipped, 1<<20)
+	in, err := unzipped(f)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", path, err)
 	}
-	for n := 1; len(out.Items) < mostItems; n++ {
-		line, readErr := in.ReadBytes('\n')
+	var readErr error
+	for n := 1; readErr == nil && len(out.Items) < mostItems; n++ {
+		var line []byte
+		line, readErr = in.ReadBytes('\n')
 		if readErr != nil && !errors.Is(readErr, io.EOF) {
-			return is, fmt.Errorf("%s: %w", path, readErr)
+			return hasItems, fmt.Errorf("%s: %w", path, readErr)
 		}
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			m, err := itemOf(line)
-			switch {
-			case err == nil:
-				out.Items, is = append(out.Items, m), true
-			case is:
-				return true, fmt.Errorf("%s:%d: it is no item in DynamoDB JSON: %w", path, n, err)
-			case named:
-				return out.readAnswer(path, line, in)
-			default:
-				return false, nil
-			}
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
 		}
-		if readErr != nil {
-			break
+		m, err := parseLine(line)
+		switch {
+		case err == nil:
+			out.Items, hasItems = append(out.Items, m), true
+		case hasItems:
+			return true, fmt.Errorf("%s:%d: it is no item in DynamoDB JSON: %w", path, n, err)
+		case named:
+			return out.readAnswer(path, line, in)
+		default:
+			return false, nil
 		}
 	}
-	return is, nil
+	return hasItems, nil
 }
 
-// itemOf returns the line as an item, or the item in the line of a full or an incremental export.
-func itemOf(line []byte) (item.Image, error) {
+// unzipped returns a reader of a file, and unzips it if it is gzip.
+func unzipped(f io.Reader) (*bufio.Reader, error) {
+	in := bufio.NewReaderSize(f, 1<<20)
+	if head, _ := in.Peek(2); !bytes.Equal(head, []byte{0x1f, 0x8b}) {
+		return in, nil
+	}
+	plain, err := gzip.NewReader(in)
+	return bufio.NewReaderSize(plain, 1<<20), err
+}
+
+// parseLine returns the line as an item, or the item in the line of a full or an incremental export.
+func parseLine(line []byte) (item.Image, error) {
 	var export struct{ Item, NewImage, OldImage, Keys, Metadata json.RawMessage }
-	if json.Unmarshal(line, &export) == nil && bytes.HasPrefix(bytes.TrimSpace(line[1:]), []byte(`"`)) {
-		switch {
-		case export.Metadata != nil && export.Keys != nil: // a deletion in an incremental export has no new image
-			for _, image := range []json.RawMessage{export.NewImage, export.OldImage, export.Keys} {
-				if image != nil {
-					return item.Parse(image)
-				}
+	if json.Unmarshal(line, &export) != nil || !bytes.HasPrefix(bytes.TrimSpace(line[1:]), []byte(`"`)) {
+		return item.Parse(line)
+	}
+	switch {
+	case export.Metadata != nil && export.Keys != nil: // a deletion in an incremental export has no new image
+		for _, image := range []json.RawMessage{export.NewImage, export.OldImage, export.Keys} {
+			if image != nil {
+				return item.Parse(image)
 			}
-		case export.Item != nil && bytes.Contains(line[:min(len(line), 16)], []byte(`"Item"`)):
-			if m, err := item.Parse(export.Item); err == nil {
-				return m, nil
-			}
+		}
+	case export.Item != nil && bytes.Contains(line[:min(len(line), 16)], []byte(`"Item"`)):
+		if m, err := item.Parse(export.Item); err == nil {
+			return m, nil
 		}
 	}
 	return item.Parse(line)
@@ -111,7 +118,7 @@ func itemOf(line []byte) (item.Image, error) {
 const maxAnswer = 256 << 20
 
 // readAnswer adds the items of a file that is an answer of Scan or Query. line is its first line, and rest the others.
-func (out *Sample) readAnswer(path string, line []byte, rest io.Reader) (is bool, err error) {
+func (out *Sample) readAnswer(path string, line []byte, rest io.Reader) (hasItems bool, err error) {
 	if line[0] != '{' {
 		return false, nil
 	}

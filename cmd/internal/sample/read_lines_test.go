@@ -13,12 +13,12 @@ func TestItemOf(t *testing.T) {
 		`{"Metadata":{"WriteTimestampMicros":{"N":"1"}},"Keys":{"PK":{"S":"a"}}}`:                                           `{"PK":{"S":"a"}}`,
 		`{"Item":{"S":"an attribute"},"PK":{"S":"a"}}`:                                                                      `{"Item":{"S":"an attribute"},"PK":{"S":"a"}}`,
 	} {
-		m, err := itemOf([]byte(line))
+		m, err := parseLine([]byte(line))
 		if err != nil || string(m.Bytes()) != want {
 			t.Errorf("%s\nis %s, %v", line, m.Bytes(), err)
 		}
 	}
-	if _, err := itemOf([]byte(`{"PK":"a"}`)); err == nil {
+	if _, err := parseLine([]byte(`{"PK":"a"}`)); err == nil {
 		t.Error("plain JSON is an item")
 	}
 }

@@ -42,11 +42,11 @@ func Read(ctx context.Context, s cli.Streams, paths []string) (*Sample, error) {
 	out := &Sample{Noun: "item"}
 	var records []string
 	for _, path := range paths {
-		left, err := out.readLines(path)
+		others, err := out.readLines(path)
 		if err != nil {
 			return nil, err
 		}
-		records = append(records, left...)
+		records = append(records, others...)
 	}
 	if len(records) > 0 && len(out.Items) < mostItems {
 		out.Noun = "record"
@@ -147,33 +147,24 @@ func Scan(ctx context.Context, s cli.Streams, name string) (*Sample, error) {
 // turn, because the parts have different numbers of items. An error ends the sequence.
 func Pages(ctx context.Context, snap snapshot.Snapshot, width int) iter.Seq2[*record.Page, error] {
 	return func(yield func(*record.Page, error) bool) {
-		parts := snap.Parts()
-		var open []snapshot.Reader
-		defer func() {
-			for _, part := range open {
-				_ = part.Close()
-			}
-		}()
+		parts := openParts{unopened: snap.Parts()}
+		defer parts.closeAll()
 		for turn := 0; ; turn++ {
-			for len(open) < width && len(parts) > 0 {
-				part, err := snap.Open(ctx, parts[0].ID, "")
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				open, parts = append(open, part), parts[1:]
-			}
-			if len(open) == 0 {
+			if err := parts.openUpTo(ctx, snap, width); err != nil {
+				yield(nil, err)
 				return
 			}
-			i := turn % len(open)
-			var decoded *record.Page
-			page, err := open[i].Read(ctx)
+			if len(parts.open) == 0 {
+				return
+			}
+			i := turn % len(parts.open)
+			page, err := parts.open[i].Read(ctx)
 			if errors.Is(err, io.EOF) {
-				_ = open[i].Close()
-				open = slices.Delete(open, i, i+1)
+				_ = parts.open[i].Close()
+				parts.open = slices.Delete(parts.open, i, i+1)
 				continue
 			}
+			var decoded *record.Page
 			if err == nil {
 				decoded, err = page.Decoded()
 			}
@@ -181,5 +172,29 @@ func Pages(ctx context.Context, snap snapshot.Snapshot, width int) iter.Seq2[*re
 				return
 			}
 		}
+	}
+}
+
+// openParts are the parts of a snapshot that are read in turn, and those that follow.
+type openParts struct {
+	open     []snapshot.Reader
+	unopened []snapshot.Part
+}
+
+// openUpTo opens parts until width parts are open.
+func (p *openParts) openUpTo(ctx context.Context, snap snapshot.Snapshot, width int) error {
+	for len(p.open) < width && len(p.unopened) > 0 {
+		part, err := snap.Open(ctx, p.unopened[0].ID, "")
+		if err != nil {
+			return err
+		}
+		p.open, p.unopened = append(p.open, part), p.unopened[1:]
+	}
+	return nil
+}
+
+func (p *openParts) closeAll() {
+	for _, part := range p.open {
+		_ = part.Close()
 	}
 }
