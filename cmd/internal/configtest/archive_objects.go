@@ -18,24 +18,22 @@ import (
 // objects returns the objects of an archive sink or a bucket by their names. If the sink writes a log and the
 // expectation is a list, objects returns the changes of the log instead.
 func (o *outcome) objects(ctx context.Context, x expectation) (value, error) {
-	sink, bySink := objects.sinkOf(o.cfg, x.name)
-	log := bySink && !sink.Archive.PerItem && x.want.kind != item.KindM
-	out, changes := object(), []archive.Entry(nil)
+	sink, isSink := objects.sinkOf(o.cfg, x.name)
 	found, err := o.archiveObjects(ctx, func(k config.Sink) bool {
 		section, bucket := placeOf(k)
-		return section == objects && (k.Name == x.name || !bySink && bucket == x.name)
+		return section == objects && (k.Name == x.name || !isSink && bucket == x.name)
 	})
 	if err != nil {
 		return value{}, err
 	}
+	if isSink && !sink.Archive.PerItem && x.want.kind != item.KindM {
+		return o.logValues(ctx, found)
+	}
+	out := object()
 	for _, object := range found {
 		entries, err := o.readEntries(ctx, object)
 		if err != nil {
 			return value{}, err
-		}
-		if log {
-			changes = append(changes, entries...)
-			continue
 		}
 		v, err := o.entryValues(entries)
 		if err != nil {
@@ -46,8 +44,18 @@ func (o *outcome) objects(ctx context.Context, x expectation) (value, error) {
 		}
 		out = out.with(object.info.Name, v)
 	}
-	if !log {
-		return out, nil
+	return out, nil
+}
+
+// logValues returns the changes of all objects of a log, sorted by version.
+func (o *outcome) logValues(ctx context.Context, found []singleObject) (value, error) {
+	var changes []archive.Entry
+	for _, object := range found {
+		entries, err := o.readEntries(ctx, object)
+		if err != nil {
+			return value{}, err
+		}
+		changes = append(changes, entries...)
 	}
 	slices.SortStableFunc(changes, func(a, b archive.Entry) int { return a.Version.Compare(b.Version) })
 	return o.entryValues(changes)
@@ -103,19 +111,9 @@ func (one singleObject) List(context.Context, string) iter.Seq2[archive.Info, er
 func (o *outcome) entryValues(es []archive.Entry) (value, error) {
 	out := list()
 	for _, e := range es {
-		var line value
-		ttl := e.Change != nil && e.Change.TTLDelete()
-		if c := e.Change; c != nil {
-			line = object().with("op", textValue(c.Op.String())).with("table", textValue(c.Table)).with("keys", imageValue(c.Keys)).
-				with("old", imageValue(c.Old)).with("new", imageValue(c.New))
-		} else if err := json.Unmarshal(e.Line, &line); err != nil {
+		v, err := entryValue(e)
+		if err != nil {
 			return value{}, err
-		} else {
-			ttl = line.get("kind").text == string(archive.TTLDelete)
-		}
-		v := object().with("op", line.get("op")).with("ttl", ifTrue(ttl))
-		for _, name := range []string{"table", "keys", "old", "new"} {
-			v = v.with(name, line.get(name))
 		}
 		if len(o.cfg.Source.Tables) < 2 {
 			v = v.without("table")
@@ -126,6 +124,25 @@ func (o *outcome) entryValues(es []archive.Entry) (value, error) {
 		out.elems = append(out.elems, v)
 	}
 	return out, nil
+}
+
+// entryValue converts one change of an archive, with its table and its keys.
+func entryValue(e archive.Entry) (value, error) {
+	if c := e.Change; c != nil {
+		return object().with("op", textValue(c.Op.String())).with("ttl", ifTrue(c.TTLDelete())).
+			with("table", textValue(c.Table)).with("keys", imageValue(c.Keys)).
+			with("old", imageValue(c.Old)).with("new", imageValue(c.New)), nil
+	}
+	var line value
+	if err := json.Unmarshal(e.Line, &line); err != nil {
+		return value{}, err
+	}
+	isTTL := line.get("kind").text == string(archive.TTLDelete)
+	v := object().with("op", line.get("op")).with("ttl", ifTrue(isTTL))
+	for _, name := range []string{"table", "keys", "old", "new"} {
+		v = v.with(name, line.get(name))
+	}
+	return v, nil
 }
 
 // renameToPatterns renames objects to the patterns of the expectation. A * in a pattern matches any text. A pattern

@@ -128,22 +128,31 @@ func testFiles(paths []string) ([]string, error) {
 			names = append(names, p)
 			continue
 		}
-		entries, err := os.ReadDir(p)
+		inFolder, err := testFilesIn(p)
 		if err != nil {
 			return nil, err
 		}
-		before := len(names)
-		for _, e := range entries {
-			if !e.IsDir() && strings.HasSuffix(e.Name(), "_test.yaml") {
-				names = append(names, filepath.Join(p, e.Name()))
-			}
-		}
-		if len(names) == before {
-			return nil, cli.Usagef("%s holds no *_test.yaml; see `tablewake test --help` for what stands in one", p)
-		}
+		names = append(names, inFolder...)
 	}
 	slices.Sort(names)
 	return slices.Compact(names), nil
+}
+
+// testFilesIn returns the files of tests in a folder, which must have one.
+func testFilesIn(folder string) (names []string, err error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if !e.IsDir() && strings.HasSuffix(e.Name(), "_test.yaml") {
+			names = append(names, filepath.Join(folder, e.Name()))
+		}
+	}
+	if len(names) == 0 {
+		return nil, cli.Usagef("%s holds no *_test.yaml; see `tablewake test --help` for what stands in one", folder)
+	}
+	return names, nil
 }
 
 // runFile runs the tests of one file, and returns how many ran and failed.
@@ -172,12 +181,12 @@ func (o *flags) runFile(ctx context.Context, s cli.Streams, cfg *config.Config, 
 			return 0, 0, err
 		}
 	}
-	if o.format == cli.FormatText && len(results) > 0 {
-		if failed > 0 {
-			fmt.Fprintf(w, "FAIL\t%s\t%d of %s failed\n", f.Path, failed, cli.Count(len(results), "test"))
-		} else {
-			fmt.Fprintf(w, "ok\t%s\t%s\n", f.Path, cli.Count(len(results), "test"))
-		}
+	switch n := cli.Count(len(results), "test"); {
+	case o.format != cli.FormatText || len(results) == 0:
+	case failed > 0:
+		fmt.Fprintf(w, "FAIL\t%s\t%d of %s failed\n", f.Path, failed, n)
+	default:
+		fmt.Fprintf(w, "ok\t%s\t%s\n", f.Path, n)
 	}
 	return len(results), failed, nil
 }

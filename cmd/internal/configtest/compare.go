@@ -46,45 +46,56 @@ func compareNamed(want, got value) []string {
 // compareLists pairs each expected element with an equal one of got, else with one of the same
 // identity. Elements of either side without a partner are differences.
 func compareLists(want, got []value, identity func(value) value, ordered bool) []string {
-	pair := make([]int, len(want)) // index in got, or -1
-	taken := make([]bool, len(got))
-	match := func(i int, same func(value) bool) {
-		for j := range got {
-			if !taken[j] && same(got[j]) {
-				pair[i], taken[j] = j, true
-				return
-			}
-		}
-	}
-	for i := range want {
-		pair[i] = -1
-		match(i, want[i].equal)
-	}
-	equal := !slices.Contains(pair, -1) && !slices.Contains(taken, false)
-	if identity != nil {
-		for i := range want {
-			if pair[i] < 0 {
-				match(i, func(g value) bool { return identity(want[i]).equal(identity(g)) })
-			}
-		}
-	}
-	var lines []string
-	for i, w := range want {
-		switch j := pair[i]; {
-		case j < 0:
-			lines = append(lines, "- "+w.String())
-		case !w.equal(got[j]):
-			lines = append(append(lines, "  "+identity(w).String()), compareAttributes(nil, "", w, got[j])...)
-		}
-	}
-	for j, g := range got {
-		if !taken[j] {
+	p := pairing{want, got, slices.Repeat([]int{-1}, len(want)), make([]bool, len(got))}
+	p.pairBy(value.equal)
+	isComplete := !slices.Contains(p.partners, -1) && !slices.Contains(p.taken, false)
+	switch {
+	case isComplete && ordered && !slices.IsSorted(p.partners):
+		lines := []string{"  in another order:"}
+		for _, g := range got {
 			lines = append(lines, "+ "+g.String())
 		}
+		return lines
+	case identity != nil:
+		p.pairBy(func(w, g value) bool { return identity(w).equal(identity(g)) })
 	}
-	if equal && ordered && !slices.IsSorted(pair) {
-		lines = append(lines, "  in another order:")
-		for _, g := range got {
+	return p.differences(identity)
+}
+
+// pairing pairs the elements of two lists.
+type pairing struct {
+	want, got []value
+	partners  []int  // index in got of each element of want; -1 if it has no partner
+	taken     []bool // elements of got that have a partner
+}
+
+// pairBy pairs each element of want that has no partner with the first free element of got that is the same.
+func (p *pairing) pairBy(same func(w, g value) bool) {
+	for i, w := range p.want {
+		if p.partners[i] >= 0 {
+			continue
+		}
+		for j, g := range p.got {
+			if !p.taken[j] && same(w, g) {
+				p.partners[i], p.taken[j] = j, true
+				break
+			}
+		}
+	}
+}
+
+// differences describes the elements without a partner, and the pairs that are not equal.
+func (p *pairing) differences(identity func(value) value) (lines []string) {
+	for i, w := range p.want {
+		switch j := p.partners[i]; {
+		case j < 0:
+			lines = append(lines, "- "+w.String())
+		case !w.equal(p.got[j]):
+			lines = append(append(lines, "  "+identity(w).String()), compareAttributes(nil, "", w, p.got[j])...)
+		}
+	}
+	for j, g := range p.got {
+		if !p.taken[j] {
 			lines = append(lines, "+ "+g.String())
 		}
 	}

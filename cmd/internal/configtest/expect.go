@@ -143,18 +143,24 @@ func (xs *expectations) Bind(f *yamlbind.File, v *fileValue) {
 		case s.target == "":
 			*xs = append(*xs, s.read(f, "", part, flow))
 		case f.Enter(part):
-			have := s.targets(contextOf(f).cfg)
-			for _, m := range f.Members(part) {
-				if slices.Contains(have, m.Name) {
-					*xs = append(*xs, s.read(f, m.Name, m, flow || isFlow(part)))
-				} else {
-					f.FailKey(m, yamlbind.Hint(m.Name, have, "there are"), "the configuration has no such %s", s.target)
-				}
-			}
+			*xs = append(*xs, s.readTargets(f, part, flow || isFlow(part))...)
 		}
 	}
 	f.FailIf(len(*xs) == 0 && len(f.Problems) == 0, v, "remove the key, and `tablewake test --update` writes what comes",
 		"expects nothing")
+}
+
+// readTargets reads the entries of a section by their targets, such as the names of sinks.
+func (s *section) readTargets(f *yamlbind.File, v *fileValue, flow bool) (xs []expectation) {
+	targets := s.targets(contextOf(f).cfg)
+	for _, m := range f.Members(v) {
+		if !slices.Contains(targets, m.Name) {
+			f.FailKey(m, yamlbind.Hint(m.Name, targets, "there are"), "the configuration has no such %s", s.target)
+			continue
+		}
+		xs = append(xs, s.read(f, m.Name, m, flow))
+	}
+	return xs
 }
 
 func isFlow(v *fileValue) bool { return v.Node.Style&yaml.FlowStyle != 0 }

@@ -167,17 +167,26 @@ func (o *outcome) documentValues(ctx context.Context, name string) (value, error
 		if !ok {
 			continue // no document was written
 		}
-		for d, err := range store.Documents(ctx, s.Search.Index.String()) {
-			if err != nil {
-				return value{}, err
-			}
-			var doc value
-			if err := json.Unmarshal(d.Doc, &doc); err != nil {
-				return value{}, fmt.Errorf("document %s: %w", d.ID, err)
-			}
-			if out.get(d.ID).kind == item.Absent {
-				out = out.with(d.ID, doc.without(ownAttribute))
-			}
+		var err error
+		if out, err = appendDocuments(out, store.Documents(ctx, s.Search.Index.String())); err != nil {
+			return value{}, err
+		}
+	}
+	return out, nil
+}
+
+// appendDocuments returns out with the documents that it does not have.
+func appendDocuments(out value, documents iter.Seq2[search.Document, error]) (value, error) {
+	for d, err := range documents {
+		if err != nil {
+			return value{}, err
+		}
+		var doc value
+		if err := json.Unmarshal(d.Doc, &doc); err != nil {
+			return value{}, fmt.Errorf("document %s: %w", d.ID, err)
+		}
+		if out.get(d.ID).kind == item.Absent {
+			out = out.with(d.ID, doc.without(ownAttribute))
 		}
 	}
 	return out, nil

@@ -136,15 +136,16 @@ func (o *outcome) runStep(ctx context.Context, p *pipeline.Pipeline, rec *record
 	defer closeSource()
 	err = p.Run(ctx, pipeline.SourceFunc(func(ctx context.Context) (*pipeline.Page, error) {
 		page, err := src.Read(ctx)
-		if page != nil && page.Decode != nil {
+		if page == nil {
+			return nil, err
+		}
+		if page.Decode != nil {
 			decoded, decodeErr := page.Decoded()
 			page, err = &pipeline.Page{Page: *decoded, Partition: page.Partition, Position: page.Position, End: page.End},
 				cmp.Or(decodeErr, err)
 		}
-		if page != nil {
-			for i := range page.Changes {
-				o.addEvents(p.Explain(&page.Changes[i]).Events)
-			}
+		for i := range page.Changes {
+			o.addEvents(p.Explain(&page.Changes[i]).Events)
 		}
 		return page, err
 	}), nil)

@@ -166,22 +166,28 @@ func (s *step) setKeys(f *yamlbind.File, v *fileValue) {
 		if image.kind == item.Absent {
 			continue
 		}
-		for _, k := range keys {
-			key, at := image.get(k), *f.ValueOf(image)
-			if key.kind == item.Absent {
-				f.Fail(&at, "", "the key attribute %s is missing", k)
-				continue
-			}
-			at.Field = yamlbind.Join(at.Field, k)
-			switch seen := s.keys.get(k); {
-			case key.kind != item.KindS && key.kind != item.KindN && key.kind != item.KindB || key.text == "":
-				f.Fail(&at, "", "a key attribute is a text, a number or a $B, and not empty")
-			case seen.kind == item.Absent:
-				s.keys = s.keys.with(k, key)
-			case !seen.equal(key):
-				f.Fail(&at, "an item that moves to another key is removed and inserted: two steps", "old and new are of two items")
-			}
+		for _, name := range keys {
+			s.setKey(f, name, image)
 		}
+	}
+}
+
+// setKey copies a key attribute from an image. If another image had it, the two must be equal.
+func (s *step) setKey(f *yamlbind.File, name string, image *value) {
+	key, at := image.get(name), *f.ValueOf(image)
+	if key.kind == item.Absent {
+		f.Fail(&at, "", "the key attribute %s is missing", name)
+		return
+	}
+	at.Field = yamlbind.Join(at.Field, name)
+	canBeKey := key.kind == item.KindS || key.kind == item.KindN || key.kind == item.KindB
+	switch other := s.keys.get(name); {
+	case !canBeKey || key.text == "":
+		f.Fail(&at, "", "a key attribute is a text, a number or a $B, and not empty")
+	case other.kind == item.Absent:
+		s.keys = s.keys.with(name, key)
+	case !other.equal(key):
+		f.Fail(&at, "an item that moves to another key is removed and inserted: two steps", "old and new are of two items")
 	}
 }
 
