@@ -71,6 +71,23 @@ type Finding struct {
 	Differs []string `json:"differs,omitempty"` // the differing attributes, or a line for each difference
 }
 
+// clearVerdicts removes the results of the comparison, because the expected contents are unknown.
+func (s *Sink) clearVerdicts() {
+	for i := range s.Findings {
+		s.Findings[i].Verdict, s.Findings[i].Differs = Info, nil
+	}
+}
+
+// problems returns the number of findings with a problem.
+func (s *Sink) problems() (n int) {
+	for _, f := range s.Findings {
+		if f.Verdict.isProblem() {
+			n++
+		}
+	}
+	return n
+}
+
 // Verdict is the result of a comparison.
 type Verdict string
 
@@ -114,7 +131,7 @@ func Compare(ctx context.Context, q Request) (Comparison, error) {
 	if err != nil {
 		return a, err
 	}
-	compared, err := q.audited(ctx)
+	audited, err := q.audited(ctx)
 	if err != nil {
 		return a, err
 	}
@@ -127,20 +144,17 @@ func Compare(ctx context.Context, q Request) (Comparison, error) {
 		if m, ok := marks[s.Name]; ok {
 			sink.QuarantinedSince = &m.Since
 		}
-		if err := compareSink(ctx, item, s, compared[s.Name], x.Routes[i], &sink); err != nil {
+		if err := compareSink(ctx, item, s, audited[s.Name], x.Routes[i], &sink); err != nil {
 			return a, fmt.Errorf("%s: %w", s.Name, err)
 		}
-		stage, unfilled := stages[s.Name]
-		if unfilled {
+		stage, isUnfilled := stages[s.Name]
+		if isUnfilled {
 			sink.Note = fmt.Sprintf("is %s: fill it first, with tablewake backfill --sink %s", stage, s.Name)
 		}
-		for i := range sink.Findings {
-			if p := &sink.Findings[i]; !q.Known || unfilled {
-				p.Verdict, p.Differs = Info, nil
-			} else if p.Verdict.isProblem() {
-				a.Differing++
-			}
+		if isUnfilled || !q.Known {
+			sink.clearVerdicts()
 		}
+		a.Differing += sink.problems()
 		a.Sinks = append(a.Sinks, sink)
 	}
 	if a.letters, err = q.letters(ctx); err != nil {
@@ -175,13 +189,13 @@ func (q Request) unfilledStages(ctx context.Context) (map[string]state.Stage, er
 
 // audited returns the sinks that keep state, by name.
 func (q Request) audited(ctx context.Context) (map[string]audit.Sink, error) {
-	compared := make(map[string]audit.Sink)
+	byName := make(map[string]audit.Sink)
 	if !slices.ContainsFunc(q.Config.Sinks, func(s config.Sink) bool { return s.KeepsState() }) {
-		return compared, nil
+		return byName, nil
 	}
 	opened, err := audit.Open(ctx, q.Config, q.Stores, audit.Options{AllowUnfilled: true, Extensions: q.Extensions})
 	for _, s := range opened {
-		compared[s.Name()] = s
+		byName[s.Name()] = s
 	}
-	return compared, err
+	return byName, err
 }
