@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/private"
@@ -45,47 +46,57 @@ func claimLocal(dir string, cfg *config.Config, fresh bool) error {
 		return err
 	}
 	previous, err := ReadOwner(dir)
-	owned := err == nil
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	foreign := 0 // files that are neither the lock nor a partial owner file
-	for _, e := range entries {
-		if e.Name() != local.LockFile && e.Name() != "."+ownerFile {
-			foreign++
-		}
-	}
 	switch {
-	case !owned && foreign > 0:
-		return fmt.Errorf("%s holds files that tablewake did not write; give --local an empty or a new folder", dir)
-	case owned && fresh:
-		if err := checkOwn(dir, entries); err != nil {
+	case errors.Is(err, fs.ErrNotExist):
+		isForeign := func(e fs.DirEntry) bool { return e.Name() != local.LockFile && e.Name() != "."+ownerFile }
+		if slices.ContainsFunc(entries, isForeign) {
+			return fmt.Errorf("%s holds files that tablewake did not write; give --local an empty or a new folder", dir)
+		}
+	case err != nil:
+		return err
+	case fresh:
+		if err := emptyFolder(dir, entries); err != nil {
 			return err
 		}
-		for _, e := range entries {
-			if e.Name() == local.LockFile || e.Name() == ownerFile {
-				// the owner file stays, so that an interrupted --fresh can be repeated
-				continue
-			}
-			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
-				return err
-			}
-		}
-	case owned && previous.Pipeline != cfg.Name:
-		return fmt.Errorf("%s was written by the pipeline %s, and %s has the name %s: "+
-			"--fresh empties the folder first, or give --local another one", dir, previous.Pipeline, cfg.File, cfg.Name)
-	case owned && previous != newOwner(cfg):
-		return fmt.Errorf(
-			"%s was written with other source tables than %s names: the keys of items differ where there are several; "+
-				"--fresh empties the folder first, or give --local another one", dir, cfg.File)
-	case owned:
-		return nil
+	default:
+		return previous.check(dir, cfg)
 	}
 	b, err := json.Marshal(newOwner(cfg))
 	if err != nil {
 		return err
 	}
 	return private.WriteFile(filepath.Join(dir, ownerFile), filepath.Join(dir, "."+ownerFile), append(b, '\n'))
+}
+
+// check returns an error unless cfg's pipeline is the owner.
+func (o owner) check(dir string, cfg *config.Config) error {
+	switch {
+	case o.Pipeline != cfg.Name:
+		return fmt.Errorf("%s was written by the pipeline %s, and %s has the name %s: "+
+			"--fresh empties the folder first, or give --local another one", dir, o.Pipeline, cfg.File, cfg.Name)
+	case o != newOwner(cfg):
+		return fmt.Errorf(
+			"%s was written with other source tables than %s names: the keys of items differ where there are several; "+
+				"--fresh empties the folder first, or give --local another one", dir, cfg.File)
+	}
+	return nil
+}
+
+// emptyFolder removes the entries of a folder, all of which tablewake wrote. The lock stays, and also the owner file, so
+// that an interrupted --fresh can be repeated.
+func emptyFolder(dir string, entries []fs.DirEntry) error {
+	if err := checkOwn(dir, entries); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == local.LockFile || e.Name() == ownerFile {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ownNames match the names of tablewake's files in a --local folder. Folders of older formats have search.
