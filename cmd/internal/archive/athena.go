@@ -61,24 +61,9 @@ func (o *athenaOptions) printStatements(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var archives []config.Sink
-	var names []string
-	for _, s := range cfg.Sinks {
-		if s.Archive == nil {
-			continue
-		}
-		names = append(names, s.Name)
-		if o.sink == "" || o.sink == s.Name {
-			archives = append(archives, s)
-		}
-	}
-	switch {
-	case len(names) == 0:
-		return cli.Usagef("%s has no archive", cfg.File)
-	case len(archives) == 0:
-		return cli.Usagef("%s has no archive %q; it has %s", cfg.File, o.sink, strings.Join(names, ", "))
-	case o.location != "" && len(archives) > 1:
-		return cli.Usagef("--location is of one archive: name it with --sink: %s", strings.Join(names, ", "))
+	archives, err := o.selectArchives(cfg)
+	if err != nil {
+		return err
 	}
 	all := make([]athena.Statement, 0, 3*len(archives))
 	for _, s := range archives {
@@ -94,21 +79,45 @@ func (o *athenaOptions) printStatements(out io.Writer) error {
 		all = append(all, statements...)
 	}
 	for i, s := range all {
-		if o.format == cli.FormatJSON {
-			if err := cli.WriteJSON(out, s); err != nil {
-				return err
-			}
-			continue
-		}
-		if i > 0 {
+		if i > 0 && o.format != cli.FormatJSON {
 			fmt.Fprintln(out)
 		}
-		for _, note := range s.Notes {
-			fmt.Fprintln(out, "--", note)
+		write := func(w io.Writer) { printStatement(w, s) }
+		if err := cli.Print(out, o.format, s, write); err != nil {
+			return err
 		}
-		fmt.Fprintln(out, s.SQL+";")
 	}
 	return nil
+}
+
+func printStatement(w io.Writer, s athena.Statement) {
+	for _, note := range s.Notes {
+		fmt.Fprintln(w, "--", note)
+	}
+	fmt.Fprintln(w, s.SQL+";")
+}
+
+// selectArchives returns the archives that the flags select.
+func (o *athenaOptions) selectArchives(cfg *config.Config) (selected []config.Sink, err error) {
+	var names []string // of all archives
+	for _, s := range cfg.Sinks {
+		if s.Archive == nil {
+			continue
+		}
+		names = append(names, s.Name)
+		if o.sink == "" || o.sink == s.Name {
+			selected = append(selected, s)
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return nil, cli.Usagef("%s has no archive", cfg.File)
+	case len(selected) == 0:
+		return nil, cli.Usagef("%s has no archive %q; it has %s", cfg.File, o.sink, strings.Join(names, ", "))
+	case o.location != "" && len(selected) > 1:
+		return nil, cli.Usagef("--location is of one archive: name it with --sink: %s", strings.Join(names, ", "))
+	}
+	return selected, nil
 }
 
 // archive describes an archive of the configuration to Athena.
