@@ -26,15 +26,15 @@ type liveStores struct {
 }
 
 // tables returns the view tables by name, each with a sink that writes to it.
-func (l liveStores) tables() (names []string, of map[string]config.Sink) {
-	of = make(map[string]config.Sink)
+func (l liveStores) tables() (names []string, writers map[string]config.Sink) {
+	writers = make(map[string]config.Sink)
 	for _, s := range l.cfg.Sinks {
-		if t := tableOf(s); t.Name != "" && of[t.Name].Name == "" {
+		if t := tableOf(s); t.Name != "" && writers[t.Name].Name == "" {
 			names = append(names, t.Name)
-			of[t.Name] = s
+			writers[t.Name] = s
 		}
 	}
-	return names, of
+	return names, writers
 }
 
 // tableOf returns the table of a view or an aggregate; the zero Table of other sinks.
@@ -58,13 +58,13 @@ func tableOf(s config.Sink) view.Table {
 
 // viewReader opens the view table in args, or the only one.
 func (l liveStores) viewReader(ctx context.Context, args []string) (view.Reader, view.Table, shards, error) {
-	names, of := l.tables()
+	names, writers := l.tables()
 	name, err := choose(args, names, l.cfg.File+" has no views and no aggregates", "view table",
 		"name one of the view tables")
 	if err != nil {
 		return nil, view.Table{}, shards{}, err
 	}
-	sink, t := of[name], tableOf(of[name])
+	sink, t := writers[name], tableOf(writers[name])
 	var opened any
 	if sink.View != nil {
 		opened, err = l.View(ctx, l.cfg, sink)
@@ -128,24 +128,24 @@ func (l liveStores) searchReader(ctx context.Context, index string) (search.Read
 // archiveLister opens the archive in the bucket in args, or the only one.
 func (l liveStores) archiveLister(ctx context.Context, args []string) (archive.Lister, error) {
 	var buckets []string
-	of := make(map[string]config.Sink)
+	writers := make(map[string]config.Sink)
 	for _, s := range l.cfg.Sinks {
-		if s.Archive != nil && of[s.Archive.Bucket].Name == "" {
+		if s.Archive != nil && writers[s.Archive.Bucket].Name == "" {
 			buckets = append(buckets, s.Archive.Bucket)
-			of[s.Archive.Bucket] = s
+			writers[s.Archive.Bucket] = s
 		}
 	}
 	bucket, err := choose(args, buckets, l.cfg.File+" has no archives", "bucket", "name one bucket")
 	if err != nil {
 		return nil, err
 	}
-	store, err := l.Archive(ctx, l.cfg, of[bucket])
+	store, err := l.Archive(ctx, l.cfg, writers[bucket])
 	if err != nil {
 		return nil, err
 	}
 	lister, ok := store.(archive.Lister)
 	if !ok {
-		return nil, fmt.Errorf("the store of the sink %s cannot be read", of[bucket].Name)
+		return nil, fmt.Errorf("the store of the sink %s cannot be read", writers[bucket].Name)
 	}
 	return lister, nil
 }
@@ -158,23 +158,16 @@ type queueCount struct {
 	InFlight string `json:"received_approximately"` // received and not deleted
 }
 
-// queues prints the number of waiting messages in the queues of the notify sinks in args, or of all.
-func (l liveStores) queues(ctx context.Context, args []string, out *cli.Results) error {
-	var names []string
-	for _, s := range l.cfg.Sinks {
-		if s.Notify != nil && s.Notify.Queue != "" {
-			names = append(names, s.Name)
-		}
-	}
-	if len(names) == 0 {
-		return fmt.Errorf("%s has no notify sink with a queue; a topic and a bus keep no events", l.cfg.File)
-	}
-	if len(args) == 1 {
-		name, err := choose(args, names, "", "sink with a queue", "")
-		if err != nil {
-			return err
-		}
-		names = []string{name}
+func (c queueCount) String() string {
+	return fmt.Sprintf("%s  queue %s: about %s messages wait, and %s are received and not deleted", c.Sink, c.Queue,
+		c.Messages, c.InFlight)
+}
+
+// showQueues prints the number of waiting messages in the queue of the notify sink in args, or of all.
+func (l liveStores) showQueues(ctx context.Context, args []string, out *cli.Results) error {
+	names, err := l.queueSinks(args)
+	if err != nil {
+		return err
 	}
 	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
@@ -185,21 +178,40 @@ func (l liveStores) queues(ctx context.Context, args []string, out *cli.Results)
 		if !slices.Contains(names, s.Name) {
 			continue
 		}
-		q, err := notifyaws.NewQueue(ctx, notifyaws.QueueOptions{Client: client, Queue: s.Notify.Queue})
+		c, err := countQueue(ctx, client, s)
 		if err != nil {
 			return err
 		}
-		n, err := q.Waiting(ctx)
-		if err != nil {
-			return err
-		}
-		w := queueCount{Sink: s.Name, Queue: s.Notify.Queue, Messages: n.Visible, InFlight: n.InFlight}
-		if err := out.Add(w, func() string {
-			return fmt.Sprintf("%s  queue %s: about %s messages wait, and %s are received and not deleted", w.Sink, w.Queue,
-				w.Messages, w.InFlight)
-		}); err != nil {
+		if err := out.Add(c, c.String); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// queueSinks returns the name in args, which must be a notify sink with a queue, or the names of all.
+func (l liveStores) queueSinks(args []string) ([]string, error) {
+	var names []string
+	for _, s := range l.cfg.Sinks {
+		if s.Notify != nil && s.Notify.Queue != "" {
+			names = append(names, s.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s has no notify sink with a queue; a topic and a bus keep no events", l.cfg.File)
+	}
+	if len(args) == 0 {
+		return names, nil
+	}
+	name, err := choose(args, names, "", "sink with a queue", "")
+	return []string{name}, err
+}
+
+func countQueue(ctx context.Context, client *sqs.Client, s config.Sink) (queueCount, error) {
+	q, err := notifyaws.NewQueue(ctx, notifyaws.QueueOptions{Client: client, Queue: s.Notify.Queue})
+	if err != nil {
+		return queueCount{}, err
+	}
+	n, err := q.Waiting(ctx)
+	return queueCount{Sink: s.Name, Queue: s.Notify.Queue, Messages: n.Visible, InFlight: n.InFlight}, err
 }

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -25,24 +26,8 @@ func (o *options) newArchive(s cli.Streams) *cobra.Command {
   tablewake query archive --local out --prefix changes/ -o json | tablewake replay -c other.yaml --local other -`,
 		Args: cli.ArgumentRange(0, 1, "[BUCKET] (--local DIR | -c FILE --live)"),
 		RunE: func(c *cobra.Command, args []string) error {
-			show := func(store archive.Lister, tableInKey bool, out *cli.Results) error {
-				for e, err := range archive.Read(c.Context(), store, archive.ReadOptions{Prefix: prefix, TableInKey: tableInKey}) {
-					if err != nil {
-						return err
-					}
-					line := json.RawMessage(e.Line)
-					if err := out.Add(line, func() string { return entryText(e) }); err != nil {
-						return err
-					}
-				}
-				return nil
-			}
 			return o.run(c.Context(), s, func(dir local.Dir, out *cli.Results) error {
-				buckets, err := chooseFile(args, filepath.Dir(dir.Archive("x")), "bucket", "")
-				if err != nil {
-					return err
-				}
-				store, err := archivedir.New(archivedir.Options{Dir: dir.Archive(buckets)})
+				store, err := localArchive(dir, args)
 				if err != nil {
 					return err
 				}
@@ -50,18 +35,40 @@ func (o *options) newArchive(s cli.Streams) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return show(store, owner.TableInKey, out)
+				return showArchive(c.Context(), store, archive.ReadOptions{Prefix: prefix, TableInKey: owner.TableInKey}, out)
 			}, func(l liveStores, out *cli.Results) error {
 				store, err := l.archiveLister(c.Context(), args)
 				if err != nil {
 					return err
 				}
-				return show(store, len(l.cfg.Source.Tables) > 1, out)
+				tableInKey := len(l.cfg.Source.Tables) > 1
+				return showArchive(c.Context(), store, archive.ReadOptions{Prefix: prefix, TableInKey: tableInKey}, out)
 			})
 		},
 	}
 	c.Flags().StringVar(&prefix, "prefix", "", "only objects whose names begin so")
 	return c
+}
+
+// localArchive opens the archive of the bucket in args, or the only one.
+func localArchive(dir local.Dir, args []string) (archive.Lister, error) {
+	bucket, err := chooseFile(args, filepath.Dir(dir.Archive("x")), "bucket", "")
+	if err != nil {
+		return nil, err
+	}
+	return archivedir.New(archivedir.Options{Dir: dir.Archive(bucket)})
+}
+
+func showArchive(ctx context.Context, store archive.Lister, o archive.ReadOptions, out *cli.Results) error {
+	for e, err := range archive.Read(ctx, store, o) {
+		if err != nil {
+			return err
+		}
+		if err := out.Add(json.RawMessage(e.Line), func() string { return entryText(e) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // entryText formats an archived change: key, version and operation.
@@ -81,22 +88,27 @@ func (o *options) newEvents(s cli.Streams) *cobra.Command {
 		Args: cli.ArgumentRange(0, 1, "[SINK] (--local DIR | -c FILE --live)"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.run(c.Context(), s, func(dir local.Dir, out *cli.Results) error {
-				sink, err := chooseFile(args, filepath.Dir(dir.Events("x")), "sink", ".jsonl")
-				if err != nil {
-					return err
-				}
-				for line, err := range jsonl.Read(dir.Events(sink)) {
-					if err != nil {
-						return err
-					}
-					if err := out.Add(json.RawMessage(line), func() string { return string(line) }); err != nil {
-						return err
-					}
-				}
-				return nil
-			}, func(l liveStores, out *cli.Results) error { return l.queues(c.Context(), args, out) })
+				return showEvents(dir, args, out)
+			}, func(l liveStores, out *cli.Results) error { return l.showQueues(c.Context(), args, out) })
 		},
 	}
+}
+
+// showEvents prints the events of the sink in args, or of the only one.
+func showEvents(dir local.Dir, args []string, out *cli.Results) error {
+	sink, err := chooseFile(args, filepath.Dir(dir.Events("x")), "sink", ".jsonl")
+	if err != nil {
+		return err
+	}
+	for line, err := range jsonl.Read(dir.Events(sink)) {
+		if err != nil {
+			return err
+		}
+		if err := out.Add(json.RawMessage(line), func() string { return string(line) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // chooseFile returns the name in args, or the only name in the folder.

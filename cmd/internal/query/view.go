@@ -47,17 +47,7 @@ With --live a read without --pk scans the whole table.`,
 				return err
 			}
 			return o.run(c.Context(), s, func(dir local.Dir, out *cli.Results) error {
-				return target.WithViews(c.Context(), dir, func(db *sqlite.Store) error {
-					t, err := chooseTable(c.Context(), db, args)
-					if err != nil {
-						return err
-					}
-					spread, err := shardsOf(db.Fingerprints(c.Context()), t)
-					if err != nil {
-						return err
-					}
-					return q.show(c.Context(), db, t, spread, out, s.Err)
-				})
+				return q.showLocal(c.Context(), dir, args, out, s.Err)
 			}, func(l liveStores, out *cli.Results) error {
 				db, t, spread, err := l.viewReader(c.Context(), args)
 				if err != nil {
@@ -78,6 +68,21 @@ With --live a read without --pk scans the whole table.`,
 	f.StringVar(&q.after, "after", "", "with --pk: continue behind a read, from the cursor that it printed")
 	f.BoolVar(&q.typed, "typed", false, "JSON with DynamoDB's types")
 	return c
+}
+
+// showLocal prints the rows of the table in args, or of the only one.
+func (q viewQuery) showLocal(ctx context.Context, dir local.Dir, args []string, out *cli.Results, errs io.Writer) error {
+	return target.WithViews(ctx, dir, func(db *sqlite.Store) error {
+		t, err := chooseTable(ctx, db, args)
+		if err != nil {
+			return err
+		}
+		spread, err := shardsOf(db.Fingerprints(ctx), t)
+		if err != nil {
+			return err
+		}
+		return q.show(ctx, db, t, spread, out, errs)
+	})
 }
 
 // show prints the rows of a table.

@@ -167,21 +167,11 @@ func (q viewQuery) readRows(ctx context.Context, db view.Reader, t view.Table, s
 	case !strings.HasPrefix(q.pk, q.pkPrefix):
 		return func(func(view.Row, error) bool) {}, partition, nil
 	}
-	spread := strings.Contains(q.pk, shardPlaceholder)
-	switch {
-	case spread && len(s.views) == 0:
-		return nil, partition, cli.Usagef("--pk %s: no view of the table %s has shards: write the partition key itself",
-			q.pk, t.Name)
-	case !spread:
-		partition.Keys = append(partition.Keys, q.key)
+	keys, err := q.partitionKeys(t, s)
+	if err != nil {
+		return nil, partition, err
 	}
-	for _, v := range s.views {
-		for _, key := range v.keys(q.pk) {
-			if !slices.ContainsFunc(partition.Keys, key.Equal) {
-				partition.Keys = append(partition.Keys, key)
-			}
-		}
-	}
+	partition.Keys = keys
 	if len(partition.Keys) == 1 && q.after == "" {
 		all.PK, all.From, all.To = partition.Keys[0], q.from, q.to
 		if t.SK == "" {
@@ -194,6 +184,25 @@ func (q viewQuery) readRows(ctx context.Context, db view.Reader, t view.Table, s
 		read.Limit = q.limit + 1 // one more than the limit, to know whether there are more
 	}
 	return partition.Rows(ctx, mergedReader{db, s.groups}, read), partition, nil
+}
+
+// partitionKeys returns the partition keys that pk names, also those of shards.
+func (q viewQuery) partitionKeys(t view.Table, s shards) (keys []item.Value, err error) {
+	isSpread := strings.Contains(q.pk, shardPlaceholder)
+	switch {
+	case isSpread && len(s.views) == 0:
+		return nil, cli.Usagef("--pk %s: no view of the table %s has shards: write the partition key itself", q.pk, t.Name)
+	case !isSpread:
+		keys = append(keys, q.key)
+	}
+	for _, v := range s.views {
+		for _, key := range v.keys(q.pk) {
+			if !slices.ContainsFunc(keys, key.Equal) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys, nil
 }
 
 // mergedReader reads one row for each group.
