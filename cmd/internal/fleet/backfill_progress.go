@@ -29,23 +29,31 @@ func ReadFills(ctx context.Context, kept state.Backfills, births []state.Birth) 
 		if err != nil {
 			return nil, err
 		}
-		if _, wanted := fills[b.Run]; wanted {
+		if _, fillsBirth := fills[b.Run]; fillsBirth {
 			fills[b.Run] = BackfillProgress{Backfill: b}
 		}
 	}
 	for run, f := range fills {
-		for p, err := range kept.Parts(ctx, run) {
-			if err != nil {
-				return nil, err
-			}
-			f.Items += p.Items
-			if p.Done {
-				f.Done++
-			}
+		if err := f.readParts(ctx, kept, run); err != nil {
+			return nil, err
 		}
 		fills[run] = f
 	}
 	return fills, nil
+}
+
+// readParts counts the written items and parts of a run.
+func (f *BackfillProgress) readParts(ctx context.Context, backfills state.Backfills, run string) error {
+	for p, err := range backfills.Parts(ctx, run) {
+		if err != nil {
+			return err
+		}
+		f.Items += p.Items
+		if p.Done {
+			f.Done++
+		}
+	}
+	return nil
 }
 
 // addFill adds the progress of a sink's backfill. It stays unknown if the backfill is not stored.

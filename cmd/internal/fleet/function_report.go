@@ -17,23 +17,9 @@ func (r *Report) addFunctions(obs *Observation) {
 		return
 	}
 	r.Functions = slices.Clone(obs.Functions)
-	unread := false
 	for i := range r.Functions {
 		f := &r.Functions[i]
-		unread = unread || f.unread
-		for _, m := range f.Mappings {
-			switch {
-			case m.Idle():
-				r.addProblem(IdleMapping, m.ID, "`aws lambda update-event-source-mapping --uuid "+m.ID+
-					" --enabled`; it continues where it stopped, if that is less than 24 hours ago",
-					"the event source mapping %s of %s is %s (%s): nothing reads %s for it", m.ID, f.Name, m.State,
-					cmp.Or(m.Why, "no reason is given"), m.Source)
-			case m.Failing():
-				r.addProblem(FailingBatch, m.ID,
-					"the log of the function says why; Lambda tries the batch again, and gives it up by the limits of the mapping",
-					"the last batch of the event source mapping %s of %s failed: %s", m.ID, f.Name, m.Result)
-			}
-		}
+		r.addMappingProblems(f)
 		if f.IteratorAge == nil || obs.Kinesis != "" {
 			continue
 		}
@@ -44,16 +30,31 @@ func (r *Report) addFunctions(obs *Observation) {
 				"%s reads records that were written %s ago", f.Name, f.AgeText())
 		}
 	}
-	if unread {
+	if slices.ContainsFunc(obs.Functions, func(f Function) bool { return f.unread }) {
 		return // without mappings, the sources of the functions are unknown
 	}
 	for _, source := range obs.sources() {
-		if !slices.ContainsFunc(obs.Functions, func(f Function) bool {
-			return slices.ContainsFunc(f.Mappings, source.isOf)
-		}) {
+		isReader := func(f Function) bool { return slices.ContainsFunc(f.Mappings, source.isOf) }
+		if !slices.ContainsFunc(obs.Functions, isReader) {
 			r.addProblem(NoConsumers, source.name,
 				"name the function that reads it with --function, too, or create its event source mapping",
 				"no event source mapping of %s reads %s", functionNames(obs.Functions), source.name)
+		}
+	}
+}
+
+func (r *Report) addMappingProblems(f *Function) {
+	for _, m := range f.Mappings {
+		switch {
+		case m.Idle():
+			r.addProblem(IdleMapping, m.ID, "`aws lambda update-event-source-mapping --uuid "+m.ID+
+				" --enabled`; it continues where it stopped, if that is less than 24 hours ago",
+				"the event source mapping %s of %s is %s (%s): nothing reads %s for it", m.ID, f.Name, m.State,
+				cmp.Or(m.Why, "no reason is given"), m.Source)
+		case m.Failing():
+			r.addProblem(FailingBatch, m.ID,
+				"the log of the function says why; Lambda tries the batch again, and gives it up by the limits of the mapping",
+				"the last batch of the event source mapping %s of %s failed: %s", m.ID, f.Name, m.Result)
 		}
 	}
 }

@@ -128,8 +128,29 @@ func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (lea
 			l.Shard)
 	}
 	e := ownerRemoval(l)
+	rereads, err := e.setPosition(l, to, now)
+	switch {
+	case err != nil:
+		return leaseEdit{}, err
+	case e.Skipped != nil && !skip:
+		return e, &skipError{Shard: l.Shard, What: e.Effects[0]}
+	case e.Skipped != nil:
+		e.Next.Counter++ // writeEdit makes two writes
+	}
+	if rereads != "" {
+		e.Effects = append(e.Effects,
+			rereads+"; views, aggregates and indexes take it at no harm, archives and notifications get it once more")
+	}
+	if l.Owner != "" {
+		e.Effects = append(e.Effects, l.Owner+" loses it: what it has under way is given up, and its writes are stopped")
+	}
+	return e, nil
+}
+
+// setPosition sets the position of a lease that was l, and notes skipped records. It returns which records are read
+// again; "" if none are.
+func (e *leaseEdit) setPosition(l leases.Lease, to resetPosition, now time.Time) (rereads string, err error) {
 	e.Next.From, e.Next.Time, e.Next.Stopped = time.Time{}, time.Time{}, ""
-	var rereads string // the records that are read again
 	if to.Sequence == "" {
 		e.Next.First = "" // the first record may be lost by now, which is not a gap after a reset
 	}
@@ -147,7 +168,7 @@ func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (lea
 		e.setSkipped(e.Next.From, "", now)
 	case to.Sequence != "":
 		if l.First != "" && record.CompareSequence(to.Sequence, l.First) < 0 {
-			return leaseEdit{}, fmt.Errorf("shard %s starts at %s: %s is before it", l.Shard, l.First, to.Sequence)
+			return "", fmt.Errorf("shard %s starts at %s: %s is before it", l.Shard, l.First, to.Sequence)
 		}
 		e.Next.Checkpoint = leases.After(to.Sequence)
 		if l.Checkpoint.Kind == leases.Sequence && record.CompareSequence(to.Sequence, l.Checkpoint.Sequence) <= 0 {
@@ -163,20 +184,7 @@ func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (lea
 			e.setSkipped(e.Next.From, "", now)
 		}
 	}
-	if e.Skipped != nil && !skip {
-		return e, &skipError{Shard: l.Shard, What: e.Effects[0]}
-	}
-	if e.Skipped != nil {
-		e.Next.Counter++ // writeEdit makes two writes
-	}
-	if rereads != "" {
-		e.Effects = append(e.Effects,
-			rereads+"; views, aggregates and indexes take it at no harm, archives and notifications get it once more")
-	}
-	if l.Owner != "" {
-		e.Effects = append(e.Effects, l.Owner+" loses it: what it has under way is given up, and its writes are stopped")
-	}
-	return e, nil
+	return rereads, nil
 }
 
 // firstLease returns a lease for a shard that no consumer began, because records before it may be lost. listed are the

@@ -79,7 +79,9 @@ func openStores(
 		sdk, err := target.LoadAWS(ctx)
 		return stream.OpenRateLimited(sdk, cfg, 2), err
 	}}
-	if path != "" {
+	if path == "" {
+		err = shared.openLeaseTable(ctx, t, cfg, w)
+	} else {
 		if change && !t.Live {
 			folder, err := local.Open(t.Local) // no process can empty it meanwhile
 			if err != nil {
@@ -87,18 +89,9 @@ func openStores(
 			}
 			shared.OnClose(folder.Close)
 		}
-		err := errors.Join(shared.openLeaseFile(cfg, path, change), shared.openStateBesideFile(ctx, t, cfg, w))
-		if err != nil {
-			return nil, errors.Join(err, shared.Close())
-		}
-		return shared, nil
+		err = errors.Join(shared.openLeaseFile(cfg, path, change), shared.openStateBesideFile(ctx, t, cfg, w))
 	}
-	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
-		return nil, err
-	}
-	target.Announce(ctx, sdk, cfg, w)
-	if err := shared.openLeaseTable(ctx, t, sdk, cfg, w); err != nil {
 		return nil, errors.Join(err, shared.Close())
 	}
 	return shared, nil
@@ -140,10 +133,15 @@ func idleTime(path string) time.Duration {
 	return max(time.Since(about.ModTime()), time.Millisecond)
 }
 
-// openLeaseTable opens leases in a table, and the state table.
+// openLeaseTable opens leases in a table, and the state table. It first prints their names to w.
 func (shared *sharedStores) openLeaseTable(
-	ctx context.Context, t *target.Flags, sdk awssdk.Config, cfg *config.Config, w io.Writer,
+	ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer,
 ) error {
+	sdk, err := target.LoadAWS(ctx)
+	if err != nil {
+		return err
+	}
+	target.Announce(ctx, sdk, cfg, w)
 	table, err := stream.OpenLeaseTable(ctx, sdk, cfg, t.Create)
 	if err != nil {
 		return err

@@ -131,21 +131,8 @@ func (obs *Observation) shardState(t tree, n *node) (State, string) {
 	if p := t.unfinishedParent(n); p != nil {
 		return Waiting, "for the end of " + p.id
 	}
-	if n.lease == nil && slices.ContainsFunc(obs.Gaps,
-		func(g state.NotedGap) bool { return g.UnknownExtent && !g.Whole && g.Shard == n.id }) {
-		return Stopped, coordinator.StoppedUnbegun
-	}
-	if n.lease == nil && t.startsBelowParent(n) {
-		return Stopped, coordinator.StoppedBelow
-	}
-	if n.lease == nil && obs.isAfterGap(n.stream) {
-		return Stopped, coordinator.StoppedBetween
-	}
-	if before := obs.unreadBefore[n.stream]; n.lease == nil && before != "" {
-		return Waiting, "for the end of the stream " + before
-	}
 	if n.lease == nil {
-		return Unclaimed, "there is no lease of it"
+		return obs.unleasedState(t, n)
 	}
 	_, member := obs.findMember(n.lease.Owner)
 	silence, silent := obs.Silent[n.lease.Owner]
@@ -158,6 +145,22 @@ func (obs *Observation) shardState(t tree, n *node) (State, string) {
 		return Unowned, fmt.Sprintf("its owner %s has sent no heartbeat for %s", n.lease.Owner, FormatAge(silence))
 	}
 	return Reading, ""
+}
+
+// unleasedState is [Observation.shardState] for a shard without a lease whose parents are done.
+func (obs *Observation) unleasedState(t tree, n *node) (State, string) {
+	isUnbegun := func(g state.NotedGap) bool { return g.UnknownExtent && !g.Whole && g.Shard == n.id }
+	switch before := obs.unreadBefore[n.stream]; {
+	case slices.ContainsFunc(obs.Gaps, isUnbegun):
+		return Stopped, coordinator.StoppedUnbegun
+	case t.startsBelowParent(n):
+		return Stopped, coordinator.StoppedBelow
+	case obs.isAfterGap(n.stream):
+		return Stopped, coordinator.StoppedBetween
+	case before != "":
+		return Waiting, "for the end of the stream " + before
+	}
+	return Unclaimed, "there is no lease of it"
 }
 
 // isAfterGap reports whether a stream has no leases because of a gap between it and the stream before it.

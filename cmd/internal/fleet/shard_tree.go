@@ -53,20 +53,26 @@ func newTree(obs *Observation) tree {
 			t.node(b.Shard).brokenReason = b.Reason
 		}
 	}
-	for id, n := range t { // a parent that is neither listed nor leased was read
-		if n.description == nil && n.lease == nil && n.brokenReason == "" {
-			for _, c := range n.children {
-				t[c].parents = slices.DeleteFunc(t[c].parents, func(p string) bool { return p == id })
-			}
-			delete(t, id)
-		}
-	}
+	t.removeReadParents()
 	for _, n := range t {
 		slices.Sort(n.parents)
 		slices.Sort(n.children)
 		n.depth = t.depthOf(n)
 	}
 	return t
+}
+
+// removeReadParents removes the parents that are neither listed nor leased, because they were read.
+func (t tree) removeReadParents() {
+	for id, n := range t {
+		if n.description != nil || n.lease != nil || n.brokenReason != "" {
+			continue
+		}
+		for _, c := range n.children {
+			t[c].parents = slices.DeleteFunc(t[c].parents, func(p string) bool { return p == id })
+		}
+		delete(t, id)
+	}
 }
 
 func (t tree) node(id string) *node {

@@ -46,16 +46,15 @@ func (r *Report) addSinks(obs *Observation) {
 		r.addProblem(NotLookedAt, "dead letters", "they are unknown, so look again once their store answers, or with `"+
 			obs.command("redrive")+" --list`", "dead letters could not be counted: %s", obs.Letters.Unknown)
 	}
-	if n := Sum(obs.Letters.Sinks); n > 0 {
+	listHint := "`" + obs.command("redrive") + " --list` shows which and why; mend the cause, then run it without --list"
+	switch changes, keys := Sum(obs.Letters.Sinks), Sum(obs.Letters.Keys); {
+	case changes > 0:
+		r.addProblem(DeadLetters, obs.Pipeline, listHint, "%s in dead letters", obs.Letters.countText(changes))
+	case obs.Letters.Queued > 0:
+		r.addProblem(DeadLetters, obs.Pipeline, listHint, "%s", obs.Letters.QueuedText())
+	case keys > 0:
 		r.addProblem(DeadLetters, obs.Pipeline, "`"+obs.command("redrive")+
-			" --list` shows which and why; mend the cause, then run it without --list",
-			"%s in dead letters", obs.Letters.countText(n))
-	} else if n := obs.Letters.Queued; n > 0 {
-		r.addProblem(DeadLetters, obs.Pipeline, "`"+obs.command("redrive")+
-			" --list` shows which and why; mend the cause, then run it without --list", "%s", obs.Letters.QueuedText())
-	} else if n := Sum(obs.Letters.Keys); n > 0 {
-		r.addProblem(DeadLetters, obs.Pipeline, "`"+obs.command("redrive")+
-			"` delivers the waiting changes and releases the keys", "%s quarantined", cli.CountWithVerb(n, "key", "is", "are"))
+			"` delivers the waiting changes and releases the keys", "%s quarantined", cli.CountWithVerb(keys, "key", "is", "are"))
 	}
 }
 

@@ -296,23 +296,16 @@ func watch(
 	first, err := read(ctx)
 	seen, start := first, time.Now()
 	beats := first.Heartbeats()
+	switch {
+	case err != nil || gone == 0 && lease == 0:
+		return first, nil, err
+	case gone > 0:
+		return first, silentMembers(first, beats, gone), nil
+	}
 	for err == nil {
-		silent := make(map[string]time.Duration)
-		for _, m := range seen.Members {
-			if beat, old := beats[m.Worker]; old && beat == m.Heartbeat {
-				silent[m.Worker] = time.Since(start)
-			}
-		}
-		switch {
-		case gone > 0:
-			for worker := range silent {
-				silent[worker] = gone
-			}
-			return seen, silent, nil
-		case lease == 0:
-			return seen, nil, nil
-		}
-		if len(silent) == 0 || time.Since(start) >= lease {
+		watched := time.Since(start)
+		silent := silentMembers(seen, beats, watched)
+		if len(silent) == 0 || watched >= lease {
 			return seen, silent, nil
 		}
 		if err = pipeline.Sleep(ctx, watchPause); err == nil {
@@ -320,6 +313,17 @@ func watch(
 		}
 	}
 	return seen, nil, err
+}
+
+// silentMembers returns the members of seen without a heartbeat newer than beats, each with a time.
+func silentMembers(seen leases.Snapshot, beats map[string]int64, since time.Duration) map[string]time.Duration {
+	silent := make(map[string]time.Duration)
+	for _, m := range seen.Members {
+		if beat, old := beats[m.Worker]; old && beat == m.Heartbeat {
+			silent[m.Worker] = since
+		}
+	}
+	return silent
 }
 
 // listStreams lists the streams of each source table from the first unbegun one, at least the newest one, and the
