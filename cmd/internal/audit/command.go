@@ -168,17 +168,17 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	if err != nil {
 		return err
 	}
-	done, err := j.run(ctx, paths)
+	outcome, err := j.run(ctx, paths)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
 		}
 		return err
 	}
-	if err := cli.Print(s.Out, o.format, done, done.Write); err != nil {
+	if err := cli.Print(s.Out, o.format, outcome, outcome.Write); err != nil {
 		return err
 	}
-	return done.Err()
+	return outcome.Err()
 }
 
 // result is what the command prints.

@@ -117,7 +117,7 @@ func (j *Job) Audit(
 func (j *Job) ReportSuspects(report string) func(add func(sink int, s run.Suspect)) error {
 	return func(add func(sink int, s run.Suspect)) error {
 		j.o.again = report
-		return j.suspectsAgain(add)
+		return j.addAgain(add)
 	}
 }
 

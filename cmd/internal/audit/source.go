@@ -119,34 +119,20 @@ func (j *job) openRecords(ctx context.Context, o *run.Options, paths []string) e
 // readRecords calls do with the decoded pages of the export of --export, and of saved records.
 func (j *job) readRecords(ctx context.Context, paths []string, do func(*record.Page) error) error {
 	if j.o.export != "" {
-		if len(j.o.tableKeys) == 0 {
-			return cli.Usagef(
-				"name the key attributes of the table with --keys PK,SK: a --local folder asks no table, and an export does not name them")
-		}
-		snap, err := j.openExport(ctx, run.SnapshotOptions(j.cfg, j.o.Decoder(j.cfg), j.o.tableKeys), false)
-		if err != nil {
+		if err := j.readExport(ctx, do); err != nil {
 			return err
-		}
-		for _, part := range snap.Parts() {
-			r, err := snap.Open(ctx, part.ID, "")
-			if err != nil {
-				return err
-			}
-			if err := errors.Join(j.readPages(ctx, r, do), r.Close()); err != nil {
-				return err
-			}
 		}
 	}
 	if len(paths) == 0 {
 		return nil
 	}
 	source, export := j.o.Source(j.cfg, j.streams, paths), ""
-	said := source.Skipped
+	printSkipped := source.Skipped
 	source.Skipped = func(path string, why error) {
 		if errors.Is(why, replay.ErrExport) {
 			export = path
 		}
-		said(path, why)
+		printSkipped(path, why)
 	}
 	src, err := records.Open(ctx, source, records.Period{})
 	if err != nil {
@@ -157,6 +143,28 @@ func (j *job) readRecords(ctx context.Context, paths []string, do func(*record.P
 	}
 	return cli.Usagef("%s is of an export: name the folder of the export with --export, and its items are compared, too",
 		export)
+}
+
+// readExport calls do with the decoded pages of the export of --export.
+func (j *job) readExport(ctx context.Context, do func(*record.Page) error) error {
+	if len(j.o.tableKeys) == 0 {
+		return cli.Usagef(
+			"name the key attributes of the table with --keys PK,SK: a --local folder asks no table, and an export does not name them")
+	}
+	snap, err := j.openExport(ctx, run.SnapshotOptions(j.cfg, j.o.Decoder(j.cfg), j.o.tableKeys), false)
+	if err != nil {
+		return err
+	}
+	for _, part := range snap.Parts() {
+		r, err := snap.Open(ctx, part.ID, "")
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(j.readPages(ctx, r, do), r.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readPages calls do with the decoded pages of r, also with the records before an error.
@@ -190,38 +198,48 @@ func (j *job) logUndecodable(e *record.RecordError) {
 func (j *job) selectSuspects(o *run.Options) error {
 	switch {
 	case len(j.o.keys) > 0:
-		var keys []item.Key
-		for _, text := range j.o.keys {
-			k, err := itemkey.Parse(text, j.cfg, "")
-			if err != nil {
-				return err
-			}
-			keys = append(keys, k.Canonical)
-		}
-		o.Items, o.Suspects = nil, func(add func(sink int, s run.Suspect)) error {
-			for sink := range j.sinks {
-				for _, k := range keys {
-					add(sink, run.Suspect{Item: k})
-				}
-			}
-			return nil
-		}
+		return j.selectKeys(o)
 	case j.o.again != "" && sameFile(j.o.again, j.o.report):
 		return cli.Usagef("--again %s is what --report would write: name another --report", j.o.again)
 	case j.o.again != "":
-		var unseen int64
-		header, sum, err := run.ReadReport(j.o.again, func(name string, f *audit.Finding) error {
-			if j.sinkIndex(name) < 0 && len(j.o.sinks) == 0 {
-				unseen++ // the file does not have the sink any more
-			}
-			return nil
-		})
+		return j.selectAgain(o)
+	}
+	return nil
+}
+
+func (j *job) selectKeys(o *run.Options) error {
+	var keys []item.Key
+	for _, text := range j.o.keys {
+		k, err := itemkey.Parse(text, j.cfg, "")
 		if err != nil {
 			return err
 		}
-		o.Header.Open = unseen + run.OpenAfter(header, sum, j.o.sinks)
-		o.Items, o.Suspects = nil, j.suspectsAgain
+		keys = append(keys, k.Canonical)
 	}
+	o.Items, o.Suspects = nil, func(add func(sink int, s run.Suspect)) error {
+		for sink := range j.sinks {
+			for _, k := range keys {
+				add(sink, run.Suspect{Item: k})
+			}
+		}
+		return nil
+	}
+	return nil
+}
+
+func (j *job) selectAgain(o *run.Options) error {
+	var withoutSink int64 // findings of sinks that the file does not have any more
+	header, sum, err := run.ReadReport(j.o.again, func(name string, f *audit.Finding) error {
+		if j.sinkIndex(name) < 0 && len(j.o.sinks) == 0 {
+			withoutSink++
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	o.Header.Open = withoutSink + run.OpenAfter(header, sum, j.o.sinks)
+	o.Items, o.Suspects = nil, j.addAgain
 	return nil
 }
 
@@ -230,8 +248,8 @@ func (j *job) sinkIndex(name string) int {
 	return slices.IndexFunc(j.sinks, func(s audit.Sink) bool { return s.Name() == name })
 }
 
-// suspectsAgain adds the places of the audited sinks in the report of --again.
-func (j *job) suspectsAgain(add func(sink int, s run.Suspect)) error {
+// addAgain adds the places of the audited sinks in the report of --again.
+func (j *job) addAgain(add func(sink int, s run.Suspect)) error {
 	header, sum, err := run.ReadReport(j.o.again, func(name string, f *audit.Finding) error {
 		if i := j.sinkIndex(name); i >= 0 && (f.Item != "" || f.Place != "") {
 			add(i, run.Suspect{Item: f.Item, Kind: f.Kind, Place: f.Place})

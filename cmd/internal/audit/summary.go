@@ -23,27 +23,7 @@ type summary struct {
 
 // Write prints the summary for people.
 func (s *summary) Write(w io.Writer) {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, k := range s.Sinks {
-		var found []string
-		for _, v := range slices.Sorted(maps.Keys(k.Findings)) {
-			found = append(found, fmt.Sprintf("%s %s", cli.Thousands(k.Findings[v]), v))
-		}
-		result := cli.If(len(found) == 0, "equal", strings.Join(found, ", "))
-		if k.UpperBound != nil {
-			result += fmt.Sprintf("; at most %.3g %% differ (95 %% confidence)", *k.UpperBound*100)
-		}
-		fmt.Fprintf(tw, "%s\t%s places compared\t%s\n", k.Sink, cli.Thousands(k.Compared), result)
-	}
-	_ = tw.Flush()
-	for _, k := range s.Sinks {
-		if k.NotCompared != "" {
-			fmt.Fprintf(w, "%s: its groups were not compared: %s\n", k.Sink, k.NotCompared)
-		}
-		for _, note := range k.Notes {
-			fmt.Fprintf(w, "%s: %s\n", k.Sink, note)
-		}
-	}
+	s.writeSinks(w)
 	if s.fromRecords && slices.ContainsFunc(s.Sinks, isMostlyExtra) {
 		fmt.Fprintln(w,
 			"most of what a sink holds is of no item of these records: name all records that the folder was made of")
@@ -79,6 +59,31 @@ func (s *summary) Write(w io.Writer) {
 	}
 	if s.Differing+s.Open > 0 {
 		fmt.Fprintf(w, "report: %s\n", s.Report)
+	}
+}
+
+// writeSinks prints the result of each sink, and then the notes.
+func (s *summary) writeSinks(w io.Writer) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, k := range s.Sinks {
+		var found []string
+		for _, v := range slices.Sorted(maps.Keys(k.Findings)) {
+			found = append(found, fmt.Sprintf("%s %s", cli.Thousands(k.Findings[v]), v))
+		}
+		result := cli.If(len(found) == 0, "equal", strings.Join(found, ", "))
+		if k.UpperBound != nil {
+			result += fmt.Sprintf("; at most %.3g %% differ (95 %% confidence)", *k.UpperBound*100)
+		}
+		fmt.Fprintf(tw, "%s\t%s places compared\t%s\n", k.Sink, cli.Thousands(k.Compared), result)
+	}
+	_ = tw.Flush()
+	for _, k := range s.Sinks {
+		if k.NotCompared != "" {
+			fmt.Fprintf(w, "%s: its groups were not compared: %s\n", k.Sink, k.NotCompared)
+		}
+		for _, note := range k.Notes {
+			fmt.Fprintf(w, "%s: %s\n", k.Sink, note)
+		}
 	}
 }
 
