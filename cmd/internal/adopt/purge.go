@@ -56,9 +56,9 @@ func (o *purgeOptions) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	keep := state.DefaultRetention
+	retention := state.DefaultRetention
 	if cfg.State != nil {
-		keep = cfg.State.GuardRetention
+		retention = cfg.State.GuardRetention
 	}
 	t := target.Flags{Live: true}
 	opened, err := t.Open(ctx, cfg, s.Err, false)
@@ -66,11 +66,11 @@ func (o *purgeOptions) run(ctx context.Context, s cli.Streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	kept, err := opened.State(ctx, cfg)
+	stateStore, err := opened.State(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	done := purged{Before: time.Now().Add(-keep - purgeMargin).UTC().Truncate(time.Second), Sinks: map[string]int{}}
+	result := purged{Before: time.Now().Add(-retention - purgeMargin).UTC().Truncate(time.Second), Sinks: map[string]int{}}
 	for _, sink := range cfg.Sinks {
 		if sink.Search == nil {
 			continue
@@ -79,28 +79,42 @@ func (o *purgeOptions) run(ctx context.Context, s cli.Streams) (err error) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", sink.Name, err)
 		}
-		p, ok := store.(state.Purger)
+		purger, ok := store.(state.Purger)
 		if !ok {
 			continue
 		}
-		if kept != nil {
-			if err := state.CheckPurge(ctx, kept, sink.Name, done.Before); err != nil {
-				return err
-			}
+		n, err := purgeSink(ctx, stateStore, purger, sink.Name, result.Before)
+		if err != nil {
+			return err
 		}
-		if done.Sinks[sink.Name], err = p.Purge(ctx, done.Before); err != nil {
-			return fmt.Errorf("%s: %w", sink.Name, err)
-		}
+		result.Sinks[sink.Name] = n
 		if o.format == cli.FormatText {
 			fmt.Fprintf(s.Out, "%s: %s tombstones from before %s removed\n", sink.Name,
-				cli.Thousands(int64(done.Sinks[sink.Name])), done.Before.Format(time.RFC3339))
+				cli.Thousands(int64(n)), result.Before.Format(time.RFC3339))
 		}
 	}
 	if o.format == cli.FormatJSON {
-		return cli.WriteJSON(s.Out, done)
+		return cli.WriteJSON(s.Out, result)
 	}
-	if len(done.Sinks) == 0 {
+	if len(result.Sinks) == 0 {
 		fmt.Fprintln(s.Out, "no sink keeps tombstones that a purge removes")
 	}
 	return nil
+}
+
+// purgeSink removes the tombstones of a sink from before a time, and returns their number. stateStore is nil if the
+// file has no state.
+func purgeSink(
+	ctx context.Context, stateStore state.Store, p state.Purger, sink string, before time.Time,
+) (int, error) {
+	if stateStore != nil {
+		if err := state.CheckPurge(ctx, stateStore, sink, before); err != nil {
+			return 0, err
+		}
+	}
+	n, err := p.Purge(ctx, before)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", sink, err)
+	}
+	return n, err
 }
