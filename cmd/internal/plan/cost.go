@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -71,48 +72,56 @@ func (o *options) addCosts(ctx context.Context, s cli.Streams, cfg *config.Confi
 	case len(o.items) > 0 && len(o.keys) == 0:
 		return cli.Usagef("--items needs --keys: the names of the table's key attributes, as PK,SK")
 	}
-	var fill []string
+	var unfilled []string
 	for _, p := range r.Sinks {
 		if p.isUnfilled {
-			fill = append(fill, p.Sink)
+			unfilled = append(unfilled, p.Sink)
 		}
 	}
-	if len(fill) == 0 {
+	if len(unfilled) == 0 {
 		return nil
 	}
 	planner, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), s.HoldCustomForPlan(cfg, "plan"),
-		sinks.Backfill(sinks.BackfillOptions{Sinks: fill}))
+		sinks.Backfill(sinks.BackfillOptions{Sinks: unfilled}))
 	if err != nil {
 		return err
 	}
 	r.Cost = &cost{Price: o.price, Sinks: []sinkCost{}}
-	read, err := o.openSample(ctx, cfg, r.Cost)
+	reader, err := o.openSample(ctx, cfg, r.Cost)
 	if err != nil || r.Cost.Unknown != "" {
 		return err
 	}
-	index := make(map[string]int)
-	for _, name := range fill {
-		index[name] = len(r.Cost.Sinks)
+	for _, name := range unfilled {
 		r.Cost.Sinks = append(r.Cost.Sinks, sinkCost{Sink: name})
 	}
-	undecodable := 0
-	for page, err := range read.pages(ctx) {
-		switch {
-		case err != nil && r.Cost.Table != nil && ctx.Err() == nil:
-			r.Cost.Sinks, r.Cost.Unknown = []sinkCost{}, unknownCost(fmt.Errorf("the sample cannot be read: %w", err))
-			return nil
-		case err != nil:
-			return err
-		}
-		undecodable += len(page.Errors)
-		for i := range page.Changes {
-			r.Cost.add(&page.Changes[i], planner, index)
-		}
+	undecodable, err := r.Cost.addSample(ctx, reader, planner)
+	if err != nil && r.Cost.Table != nil && ctx.Err() == nil {
+		r.Cost.Sinks, r.Cost.Unknown = []sinkCost{}, unknownCost(fmt.Errorf("the sample cannot be read: %w", err))
+		return nil
+	}
+	if err != nil {
+		return err
 	}
 	if undecodable > 0 {
 		fmt.Fprintf(s.Err, cli.Warning+"%d lines of --items are no items, and cost nothing here\n", undecodable)
 	}
-	return r.Cost.scale(o.total, read)
+	return r.Cost.scale(o.total, reader)
+}
+
+// addSample adds the cost of all items of a sample. It returns the number of those that cannot be decoded.
+func (c *cost) addSample(
+	ctx context.Context, reader *sampleReader, planner *pipeline.Pipeline,
+) (undecodable int, err error) {
+	for page, err := range reader.pages(ctx) {
+		if err != nil {
+			return 0, err
+		}
+		undecodable += len(page.Errors)
+		for i := range page.Changes {
+			c.add(&page.Changes[i], planner)
+		}
+	}
+	return undecodable, nil
 }
 
 // openSample opens the items from which the cost is computed: those of --items, or some of the table. It sets c.Unknown
@@ -137,11 +146,12 @@ func (o *options) openSample(ctx context.Context, cfg *config.Config, c *cost) (
 }
 
 // add adds the cost of one item.
-func (c *cost) add(change *record.Change, planner *pipeline.Pipeline, index map[string]int) {
+func (c *cost) add(change *record.Change, planner *pipeline.Pipeline) {
 	c.Sampled++
 	for _, route := range planner.Explain(change).Routes {
-		i, ok := index[route.Name]
-		if !ok || route.Err != nil || route.Outcome == pipeline.NoEffect || len(route.Ops) == 0 {
+		i := slices.IndexFunc(c.Sinks, func(s sinkCost) bool { return s.Sink == route.Name })
+		hasEffect := route.Err == nil && route.Outcome != pipeline.NoEffect && len(route.Ops) > 0
+		if i < 0 || !hasEffect {
 			continue
 		}
 		units, writes := dynamo.CostOf(change, route.Ops)

@@ -101,11 +101,13 @@ func (s *sampleReader) pages(ctx context.Context) iter.Seq2[*record.Page, error]
 				yield(nil, err)
 				return
 			}
-			if s.maxItems > 0 {
+			isLimited := s.maxItems > 0
+			if isLimited {
 				page.Changes = page.Changes[:min(len(page.Changes), s.maxItems-count)]
 			}
 			count, size = count+len(page.Changes), size+page.Bytes
-			if !yield(page, nil) || s.maxItems > 0 && (count == s.maxItems || size >= sampleBytes) {
+			isFull := count == s.maxItems || size >= sampleBytes
+			if !yield(page, nil) || isLimited && isFull {
 				return
 			}
 		}
