@@ -83,14 +83,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	if err != nil {
 		return err
 	}
-	switch {
-	case o.Local == "" && !o.Live:
-		return cli.Usagef(
-			"replay never touches real stores by itself: give --local DIR for embedded stores in a folder, or --live for the real ones")
-	case o.fresh && o.Live:
-		return cli.Usagef("--fresh empties a --local folder; real stores are not emptied")
-	}
-	if err := o.Check(); err != nil {
+	if err := o.checkFlags(); err != nil {
 		return err
 	}
 	if err := o.checkCustom(cfg, s); err != nil {
@@ -147,6 +140,17 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	}
 	in.Warn(s.Err)
 	return o.exitError(sum, in.Broken, runErr)
+}
+
+func (o *options) checkFlags() error {
+	switch {
+	case o.Local == "" && !o.Live:
+		return cli.Usagef(
+			"replay never touches real stores by itself: give --local DIR for embedded stores in a folder, or --live for the real ones")
+	case o.fresh && o.Live:
+		return cli.Usagef("--fresh empties a --local folder; real stores are not emptied")
+	}
+	return o.Check()
 }
 
 // checkCustom returns a usage error if --custom names a sink that is not Go code.

@@ -56,32 +56,34 @@ func silentSinks(l pipeline.Ledger) []SilentSink {
 	for _, name := range slices.Sorted(maps.Keys(l.Sinks)) {
 		k := l.Sinks[name]
 		n := k.Routed + total(k.RouteFiltered) + total(l.Source.Filtered)
-		if n < silentFrom || k.Written+k.Superseded+k.Suppressed+k.Coalesced+k.Pending+k.Revoked > 0 {
+		hasInnocentReason := k.Written+k.Superseded+k.Suppressed+k.Coalesced+k.Pending+k.Revoked > 0
+		if n < silentFrom || hasInnocentReason {
 			continue
 		}
-		reasons := maps.Clone(k.NoEffect)
-		if reasons == nil {
-			reasons = make(map[string]int64)
-		}
-		for _, dropped := range []map[string]int64{k.RouteFiltered, l.Source.Filtered} {
-			for reason, n := range dropped {
+		reasons := make(map[string]int64)
+		for _, counts := range []map[string]int64{k.NoEffect, k.RouteFiltered, l.Source.Filtered} {
+			for reason, n := range counts {
 				reasons[reason] += n
 			}
 		}
 		if letters := k.DeadLettered + k.Quarantined; letters > 0 {
 			reasons[deadLetters] += letters
 		}
-		s := SilentSink{Sink: name, Changes: n, Reasons: []ReasonCount{}}
-		for reason, n := range reasons {
-			s.Reasons = append(s.Reasons, ReasonCount{reason, n})
-		}
-		slices.SortFunc(s.Reasons, func(a, b ReasonCount) int {
-			return cmp.Or(cmp.Compare(b.Changes, a.Changes), strings.Compare(a.Reason, b.Reason))
-		})
-		s.Reasons = s.Reasons[:min(len(s.Reasons), mostReasons)]
-		silent = append(silent, s)
+		silent = append(silent, SilentSink{Sink: name, Changes: n, Reasons: mostFrequent(reasons)})
 	}
 	return silent
+}
+
+// mostFrequent returns the reasons with the most changes, largest first.
+func mostFrequent(reasons map[string]int64) []ReasonCount {
+	counts := make([]ReasonCount, 0, len(reasons))
+	for reason, n := range reasons {
+		counts = append(counts, ReasonCount{reason, n})
+	}
+	slices.SortFunc(counts, func(a, b ReasonCount) int {
+		return cmp.Or(cmp.Compare(b.Changes, a.Changes), strings.Compare(a.Reason, b.Reason))
+	})
+	return counts[:min(len(counts), mostReasons)]
 }
 
 // writeSilent prints the silent sinks. Sinks with the same reasons, for example a filter of all sinks, are printed
