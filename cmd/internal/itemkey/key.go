@@ -38,20 +38,9 @@ func Parse(text string, cfg *config.Config, table string) (Key, error) {
 	var json strings.Builder
 	json.WriteByte('{')
 	for i, part := range splitEscaped(text) {
-		name, value, ok := strings.Cut(part, "=")
-		name, kind, typed := strings.Cut(name, ":")
-		if !ok || name == "" || value == "" {
-			return Key{}, cli.Usagef("--key: %q is no attribute with a value; %s", part, Usage)
-		}
-		if !typed {
-			kind = "S"
-			if k, declared := cfg.Attributes[name]; declared {
-				kind = k.String()
-			}
-		}
-		v, err := keyValue(kind, value)
+		name, v, err := parseAttribute(part, cfg)
 		if err != nil {
-			return Key{}, cli.Usagef("--key: %s: %w; %s", name, err, Usage)
+			return Key{}, err
 		}
 		if i > 0 {
 			json.WriteByte(',')
@@ -70,6 +59,25 @@ func Parse(text string, cfg *config.Config, table string) (Key, error) {
 		return Key{}, cli.Usagef("--key: %w; %s", err, Usage)
 	}
 	return Key{attributes, key}, nil
+}
+
+// parseAttribute reads NAME=VALUE or NAME:TYPE=VALUE.
+func parseAttribute(text string, cfg *config.Config) (name string, v item.Value, err error) {
+	name, value, ok := strings.Cut(text, "=")
+	name, kind, hasType := strings.Cut(name, ":")
+	if !ok || name == "" || value == "" {
+		return "", v, cli.Usagef("--key: %q is no attribute with a value; %s", text, Usage)
+	}
+	if !hasType {
+		kind = "S"
+		if k, declared := cfg.Attributes[name]; declared {
+			kind = k.String()
+		}
+	}
+	if v, err = keyValue(kind, value); err != nil {
+		err = cli.Usagef("--key: %s: %w; %s", name, err, Usage)
+	}
+	return name, v, err
 }
 
 // Check returns an error if the key names an attribute that is not a key attribute of the table, or if the canonical
