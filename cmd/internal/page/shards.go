@@ -117,27 +117,32 @@ func lineageBlocks(r *fleet.Report, stream fleet.StreamListing, folds *int) []bl
 	}
 	depths := make(fleet.Lineage)
 	for from := 0; from < len(shards); from += foldSize {
-		some := shards[from:min(from+foldSize, len(shards))]
+		shown := shards[from:min(from+foldSize, len(shards))]
 		if *folds == maxFolds {
 			text := fmt.Sprintf("%s more are not shown here: `tablewake status %s` lists all.", count(len(shards)-from), r.Flags)
 			blocks = append(blocks, block{Text: text, Tone: dim})
 			break
 		}
 		*folds++
-		t := newTable("Lineage", shardColumns...)
-		in := make(fleet.StateCounts)
-		for _, sh := range some {
-			in[sh.State]++
-			t.Rows = append(t.Rows, shardRow(r, sh, min(depths.Add(sh), maxDepth)))
-		}
 		title := "Lineage: "
 		if len(shards) > foldSize {
-			title = fmt.Sprintf("Lineage, shards %s to %s: ", count(from+1), count(from+len(some)))
+			title = fmt.Sprintf("Lineage, shards %s to %s: ", count(from+1), count(from+len(shown)))
 		}
-		blocks = append(blocks, block{Fold: title + in.Text(""), Open: len(shards) <= openBelow, Table: t,
-			ID: fmt.Sprintf("lineage-%d", *folds)})
+		b := lineageFold(r, shown, depths, title)
+		b.Open, b.ID = len(shards) <= openBelow, fmt.Sprintf("lineage-%d", *folds)
+		blocks = append(blocks, b)
 	}
 	return blocks
+}
+
+// lineageFold returns a fold of shards. It adds their depths to those of the shards before.
+func lineageFold(r *fleet.Report, shards []*fleet.Shard, depths fleet.Lineage, title string) block {
+	t, states := newTable("Lineage", shardColumns...), make(fleet.StateCounts)
+	for _, sh := range shards {
+		states[sh.State]++
+		t.Rows = append(t.Rows, shardRow(r, sh, min(depths.Add(sh), maxDepth)))
+	}
+	return block{Fold: title + states.Text(""), Table: t}
 }
 
 // shardRow returns the cells of a shard.

@@ -35,19 +35,22 @@ func totals(s Status) []total {
 		out = append(out, read, total{Label: "Pending", Scope: thisProcess, Value: count(pending),
 			Note: "changes of the sink with the most"})
 	case leased:
-		var pending int64
-		for _, c := range s.Fleet.Consumers {
-			if c.Alive {
-				pending += c.Pending
-			}
-		}
-		out = append(out, fleetTotal(s.Fleet, total{Label: "Pending", Scope: all, Value: count(pending),
-			Note: "records read, not everywhere yet"}))
+		out = append(out, pendingTotal(s.Fleet))
 	}
 	if leased {
 		out = append(out, shardsTotal(s.Fleet), consumersTotal(s.Fleet))
 	}
 	return append(out, lettersTotal(s), gapsTotal(s))
+}
+
+func pendingTotal(r *fleet.Report) total {
+	var pending int64
+	for _, c := range r.Consumers {
+		if c.Alive {
+			pending += c.Pending
+		}
+	}
+	return fleetTotal(r, total{Label: "Pending", Scope: all, Value: count(pending), Note: "records read, not everywhere yet"})
 }
 
 // fleetTotal returns t; unknown if the report cannot have consumers.
@@ -121,32 +124,14 @@ func lossTotal(s Status) total {
 		t.Note = whyUnknown(s)
 		return t
 	}
-	var least *float64
-	uncertain := 0
-	for i := range r.Shards {
-		sh := &r.Shards[i]
-		switch {
-		case sh.State == fleet.Done, sh.State == fleet.Waiting:
-		case sh.LossInSeconds != nil:
-			if least == nil || *sh.LossInSeconds < *least {
-				least = sh.LossInSeconds
-			}
-		case hasUnread(sh) != no:
-			uncertain++
-		}
-	}
-	for _, f := range r.Functions {
-		if f.LossIn != nil && (least == nil || *f.LossIn < *least) {
-			least = f.LossIn
-		}
-	}
+	first, uncertain := firstLoss(r)
 	switch {
-	case least != nil && *least <= 0:
+	case first != nil && *first <= 0:
 		t.Value, t.Tone = "now", bad
-	case r.LossIsNear(least):
-		t.Value, t.Tone = ageOf(*least), bad
-	case least != nil:
-		t.Value, t.Tone = ageOf(*least), plain
+	case r.LossIsNear(first):
+		t.Value, t.Tone = ageOf(*first), bad
+	case first != nil:
+		t.Value, t.Tone = ageOf(*first), plain
 	case uncertain == 0 && len(r.Shards) > 0:
 		t.Value, t.Tone, t.Note = "nothing unread", plain, "every shard is read and written"
 	}
@@ -154,6 +139,29 @@ func lossTotal(s Status) total {
 		t.Note += "; unknown of " + cli.Count(uncertain, "shard")
 	}
 	return fleetTotal(r, t)
+}
+
+// firstLoss returns the seconds until the first unread record is lost; nil if no time is known. uncertain is the number
+// of shards that may have unread records.
+func firstLoss(r *fleet.Report) (seconds *float64, uncertain int) {
+	add := func(in *float64) {
+		if in != nil && (seconds == nil || *in < *seconds) {
+			seconds = in
+		}
+	}
+	for i := range r.Shards {
+		switch sh := &r.Shards[i]; {
+		case sh.State == fleet.Done, sh.State == fleet.Waiting:
+		case sh.LossInSeconds == nil && hasUnread(sh) != no:
+			uncertain++
+		default:
+			add(sh.LossInSeconds)
+		}
+	}
+	for _, f := range r.Functions {
+		add(f.LossIn)
+	}
+	return seconds, uncertain
 }
 
 func shardsTotal(r *fleet.Report) total {
