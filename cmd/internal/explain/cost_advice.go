@@ -77,28 +77,34 @@ func (c *idleChanges) add(keys item.Image, cost dynamo.Cost) {
 func (c *idleChanges) filter() (filter string, saved float64) {
 	for _, name := range slices.Sorted(maps.Keys(c.attributes)) {
 		p := c.attributes[name]
-		if len(p.written) == 0 || len(p.written) > maxPrefixes || p.written[""] {
-			continue
-		}
-		units := 0.0
-		for prefix, reads := range p.reads {
-			if !p.passesKey(prefix) {
-				units += reads
-			}
-		}
-		if units <= saved {
-			continue
-		}
-		var conditions []string
-		for _, prefix := range slices.Sorted(maps.Keys(p.written)) {
-			conditions = append(conditions, fmt.Sprintf("{key_prefix: {%s: %s}}", name, yamlbind.Quoted(prefix)))
-		}
-		filter, saved = conditions[0], units
-		if len(conditions) > 1 {
-			filter = "{any: [" + strings.Join(conditions, ", ") + "]}"
+		isNarrow := len(p.written) > 0 && len(p.written) <= maxPrefixes && !p.written[""]
+		if units := p.droppedReads(); isNarrow && units > saved {
+			filter, saved = p.keepWritten(name), units
 		}
 	}
 	return filter, saved
+}
+
+// droppedReads returns the read units of the changes whose prefix the filter of keepWritten drops.
+func (p prefixes) droppedReads() (units float64) {
+	for prefix, reads := range p.reads {
+		if !p.passesKey(prefix) {
+			units += reads
+		}
+	}
+	return units
+}
+
+// keepWritten returns the filter that keeps the prefixes of written changes.
+func (p prefixes) keepWritten(attribute string) string {
+	var conditions []string
+	for _, prefix := range slices.Sorted(maps.Keys(p.written)) {
+		conditions = append(conditions, fmt.Sprintf("{key_prefix: {%s: %s}}", attribute, yamlbind.Quoted(prefix)))
+	}
+	if len(conditions) > 1 {
+		return "{any: [" + strings.Join(conditions, ", ") + "]}"
+	}
+	return conditions[0]
 }
 
 // setAdvice sets the advice of each sink.

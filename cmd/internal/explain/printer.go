@@ -63,9 +63,10 @@ func (p Printer) Print(pages iter.Seq2[*record.Page, error], w io.Writer) (print
 // number of records of earlier pages.
 func (p Printer) explanations(page *record.Page, before int64) iter.Seq[explanation] {
 	return func(yield func(explanation) bool) {
-		errs := page.Errors
-		for i := 0; i < len(page.Changes) || len(errs) > 0; {
-			if len(errs) > 0 && (i == len(page.Changes) || errs[0].Index < int(page.Changes[i].Index)) {
+		changes, errs := page.Changes, page.Errors
+		for len(changes) > 0 || len(errs) > 0 {
+			isErrNext := len(errs) > 0 && (len(changes) == 0 || errs[0].Index < int(changes[0].Index))
+			if isErrNext {
 				e := errs[0]
 				errs = errs[1:]
 				c := record.Change{Key: e.Key, Keys: e.Keys, Sequence: e.Sequence}
@@ -74,8 +75,8 @@ func (p Printer) explanations(page *record.Page, before int64) iter.Seq[explanat
 				}
 				continue
 			}
-			c := &page.Changes[i]
-			i++
+			c := &changes[0]
+			changes = changes[1:]
 			if p.Selects(c) && !yield(p.explainChange(before, c)) {
 				return
 			}
@@ -104,10 +105,10 @@ func (p Printer) entityOf(c *record.Change) *entityJSON {
 	if p.Entities == nil {
 		return nil
 	}
-	of, err := p.Entities.Of(rules.LatestImage(c))
+	e, err := p.Entities.Of(rules.LatestImage(c))
 	x := &entityJSON{Error: cli.ErrorText(err)}
-	if of != nil && err == nil {
-		x.Name = of.Name
+	if e != nil && err == nil {
+		x.Name = e.Name
 	}
 	return x
 }
