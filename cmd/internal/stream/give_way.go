@@ -26,14 +26,13 @@ func GiveWay(read LeaseReader, maxLag, silence time.Duration, w io.Writer) func(
 		defer mu.Unlock()
 		for time.Since(looked) >= paceInterval {
 			seen, err := read(ctx)
-			lag := time.Duration(0)
-			if err == nil {
-				lag = watch.longest(seen, time.Now())
-			}
 			if err != nil {
 				fmt.Fprintf(w, "it is unknown how far consumers are behind: %v\n", err)
+				looked = time.Now()
+				return
 			}
-			if err != nil || lag <= maxLag {
+			lag := watch.longest(seen, time.Now())
+			if lag <= maxLag {
 				looked = time.Now()
 				return
 			}
@@ -60,30 +59,31 @@ type lagWatch struct {
 func (w *lagWatch) longest(s leases.Snapshot, now time.Time) (longest time.Duration) {
 	live, silent := make(map[string]bool), w.heartbeats.Observe(s.Members, now, w.silence)
 	for _, m := range s.Members {
-		if _, is := silent[m.Worker]; !is {
-			live[m.Worker] = true
-		}
-	}
-	if len(live) == 0 {
-		return 0
-	}
-	for _, m := range s.Members {
-		if !live[m.Worker] {
+		if _, isSilent := silent[m.Worker]; isSilent {
 			continue
 		}
+		live[m.Worker] = true
 		for _, read := range m.Behind {
 			if !read.IsZero() {
 				longest = max(longest, now.Sub(read))
 			}
 		}
 	}
+	if len(live) == 0 {
+		return 0
+	}
+	return max(longest, w.longestUnread(s, live, now))
+}
+
+// longestUnread returns the longest lag of the shards without a live owner.
+func (w *lagWatch) longestUnread(s leases.Snapshot, live map[string]bool, now time.Time) (longest time.Duration) {
 	unended := make(map[string]bool)
 	for _, l := range s.Leases {
 		unended[l.Shard] = !l.Ended()
 	}
 	for _, l := range s.Leases {
-		isUnread := !l.Ended() && l.Stopped == "" && !live[l.Owner] &&
-			!slices.ContainsFunc(l.Parents, func(p string) bool { return unended[p] })
+		waits := slices.ContainsFunc(l.Parents, func(p string) bool { return unended[p] })
+		isUnread := !l.Ended() && l.Stopped == "" && !live[l.Owner] && !waits
 		since, known := w.unread[l.Shard]
 		switch {
 		case !isUnread:
