@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -79,9 +80,9 @@ func Open(ctx context.Context, o replay.Options, p Period) (Source, error) {
 			parts, paths, inS3 = append(parts, src), paths[1:], true
 			continue
 		}
-		n := 0
-		for n < len(paths) && !target.IsS3(paths[n]) {
-			n++
+		n := slices.IndexFunc(paths, target.IsS3)
+		if n < 0 {
+			n = len(paths)
 		}
 		o.Paths, paths = paths[:n], paths[n:]
 		src, err := replay.Open(o)
