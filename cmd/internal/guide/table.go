@@ -15,24 +15,27 @@ func renderTable(lines []string) string {
 	if text, fits := renderColumns(head, rows); fits {
 		return text
 	}
-	var b strings.Builder
+	items := make([]string, len(rows))
 	for i, row := range rows {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(wrapWords("* ", "  ", strings.Fields(row[0])))
-		for j, cell := range row[1:] {
-			if cell == "" {
-				continue
-			}
-			label := ""
-			if j+1 < len(head) && head[j+1] != "" {
-				label = head[j+1] + ": "
-			}
-			b.WriteString(wrapWords("    ", "    ", strings.Fields(label+cell)))
-		}
+		items[i] = renderRow(head, row)
 	}
-	return b.String()
+	return strings.Join(items, "\n")
+}
+
+// renderRow returns a row as an item of a list, with a line for each cell after the first.
+func renderRow(head, row []string) string {
+	text := wrapWords("* ", "  ", strings.Fields(row[0]))
+	for j, cell := range row {
+		if j == 0 || cell == "" {
+			continue
+		}
+		label := ""
+		if j < len(head) && head[j] != "" {
+			label = head[j] + ": "
+		}
+		text += wrapWords("    ", "    ", strings.Fields(label+cell))
+	}
+	return text
 }
 
 // renderColumns returns a table with aligned columns, and whether it fits into the width.
@@ -40,10 +43,8 @@ func renderColumns(head []string, rows [][]string) (text string, fits bool) {
 	all := append([][]string{head}, rows...)
 	widths := make([]int, len(head))
 	for _, row := range all {
-		for j, cell := range row {
-			if j < len(widths) {
-				widths[j] = max(widths[j], utf8.RuneCountInString(cell))
-			}
+		for j, cell := range row[:min(len(row), len(head))] {
+			widths[j] = max(widths[j], utf8.RuneCountInString(cell))
 		}
 	}
 	total := 0
