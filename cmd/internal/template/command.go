@@ -3,6 +3,7 @@ package template
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/policy"
 	"github.com/tablewake/tablewake/sinks/pushdown"
@@ -120,22 +122,15 @@ func (o *flags) run(s cli.Streams) error {
 		Runner:   runner, Redrive: o.redrive, Code: o.code,
 		Environment: ReadEnvironment(file, cfg.Name, os.LookupEnv),
 	}
-	var b bytes.Buffer
-	switch o.output {
-	case "filters":
-		err = Filters(&b, cfg, d)
-	case "policies":
-		err = Policies(&b, cfg, d)
-	case "sam":
-		err = SAM(&b, cfg, d)
-	case "terraform":
-		err = Terraform(&b, cfg, d)
-	case "cloudformation":
-		err = CloudFormation(&b, cfg, d)
-	default:
+	writers := map[string]func(io.Writer, *config.Config, Options) error{
+		"filters": Filters, "policies": Policies, "sam": SAM, "terraform": Terraform, "cloudformation": CloudFormation,
+	}
+	write, ok := writers[o.output]
+	if !ok {
 		return cli.Usagef("-o %q cannot be printed: write filters, policies, sam, cloudformation or terraform", o.output)
 	}
-	if err != nil {
+	var b bytes.Buffer
+	if err := write(&b, cfg, d); err != nil {
 		return err
 	}
 	if (o.output == "sam" || o.output == "terraform") && cfg.SinkWithoutDeadLetters() != nil {

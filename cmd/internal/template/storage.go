@@ -129,23 +129,23 @@ func (s *storage) LetterDays() int {
 func newStorage(cfg *config.Config, leases bool) *storage {
 	s := &storage{Config: cfg, ids: make(logicalIDs)}
 	for _, sink := range cfg.Sinks {
-		what := "of " + sink.Name
+		purpose := "of " + sink.Name
 		switch {
 		case sink.View != nil:
-			s.addTable(sink.View.Table, what, columnNames(sink.View.Key), "_tw_expires")
+			s.addTable(sink.View.Table, purpose, columnNames(sink.View.Key), "_tw_expires")
 		case sink.Aggregate != nil:
-			s.addTable(sink.Aggregate.Table, what, columnNames(sink.Aggregate.Group), "_tw_expires")
+			s.addTable(sink.Aggregate.Table, purpose, columnNames(sink.Aggregate.Group), "_tw_expires")
 		case sink.Search != nil:
 			s.Left = append(s.Left,
 				fmt.Sprintf("the domain of %s: OpenSearch domains and serverless collections have a life of their own", sink.Name))
 		case sink.Archive != nil && sink.Archive.Bucket != "":
-			s.addBucket(sink.Archive.Bucket, what, false)
+			s.addBucket(sink.Archive.Bucket, purpose, false)
 		case sink.Notify != nil && sink.Notify.Queue != "":
-			s.Queues = s.addChannel(s.Queues, "Queue", sink.Notify.Queue, what)
+			s.Queues = s.addChannel(s.Queues, "Queue", sink.Notify.Queue, purpose)
 		case sink.Notify != nil && sink.Notify.Topic != "":
-			s.Topics = s.addChannel(s.Topics, "Topic", sink.Notify.Topic, what)
+			s.Topics = s.addChannel(s.Topics, "Topic", sink.Notify.Topic, purpose)
 		case sink.Notify != nil && sink.Notify.Bus != "" && sink.Notify.Bus != "default":
-			s.Buses = s.addChannel(s.Buses, "Bus", sink.Notify.Bus, what)
+			s.Buses = s.addChannel(s.Buses, "Bus", sink.Notify.Bus, purpose)
 		}
 	}
 	if cfg.State != nil {
