@@ -101,9 +101,8 @@ func readLicenses(path, version, sum, dir string) (module, error) {
 		return mod, err
 	}
 	for _, f := range files {
-		name := strings.ToUpper(f.Name())
-		if f.IsDir() || !strings.HasPrefix(name, "LICEN") && !strings.HasPrefix(name, "COPYING") &&
-			!strings.HasPrefix(name, "NOTICE") {
+		startsName := func(prefix string) bool { return strings.HasPrefix(strings.ToUpper(f.Name()), prefix) }
+		if f.IsDir() || !slices.ContainsFunc([]string{"LICEN", "COPYING", "NOTICE"}, startsName) {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(dir, f.Name()))
