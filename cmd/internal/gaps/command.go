@@ -290,8 +290,8 @@ func (c *command) readGaps(ctx context.Context) ([]state.NotedGap, error) {
 }
 
 // repairableBirths returns the births of outputs that this command can repair. Only an audit of everything finds the
-// missed changes of a left-out sink, and only while no process runs without the sink. repairsGaps is true if the command
-// has gaps to repair, too.
+// missed changes of a left-out sink, and only while no process runs without the sink. repairsGaps is true if the
+// command has gaps to repair, too.
 func (c *command) repairableBirths(leftOut []state.Birth, repairsGaps bool) ([]state.Birth, error) {
 	if !c.audit || len(c.shards) > 0 {
 		return nil, nil

@@ -93,7 +93,7 @@ func (c *candidates) addSuspects(ctx context.Context, add func(sink int, s run.S
 	return nil
 }
 
-// readIfUnread reads the keys of the exports if the audit did not: it continued an interrupted one, which had read them.
+// readIfUnread reads the keys of the exports if the audit did not, because it continued one that had read them.
 func (c *candidates) readIfUnread(ctx context.Context) error {
 	if c.wasRead {
 		return nil

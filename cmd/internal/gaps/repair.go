@@ -94,7 +94,7 @@ func Repair(ctx context.Context, j Job) (Result, error) {
 		_, releaseErr := c.release(ending)
 		return r, errors.Join(err, releaseErr)
 	}
-	r.Gaps, err = c.finish(ending, func(earlier state.GapRepair) state.GapRepair { return j.mergeRepairs(earlier, repair) })
+	r.Gaps, err = c.finish(ending, func(was state.GapRepair) state.GapRepair { return j.mergeRepairs(was, repair) })
 	r.Grew = len(owned) - r.Gaps
 	j.setRepair(&r, repair)
 	if err == nil {
