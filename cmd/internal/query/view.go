@@ -71,7 +71,9 @@ With --live a read without --pk scans the whole table.`,
 }
 
 // showLocal prints the rows of the table in args, or of the only one.
-func (q viewQuery) showLocal(ctx context.Context, dir local.Dir, args []string, out *cli.Results, errs io.Writer) error {
+func (q viewQuery) showLocal(
+	ctx context.Context, dir local.Dir, args []string, out *cli.Results, errs io.Writer,
+) error {
 	return target.WithViews(ctx, dir, func(db *sqlite.Store) error {
 		t, err := chooseTable(ctx, db, args)
 		if err != nil {
