@@ -82,8 +82,8 @@ func (o owner) check(dir string, cfg *config.Config) error {
 	return nil
 }
 
-// emptyFolder removes the entries of a folder, all of which tablewake wrote. The lock stays, and also the owner file, so
-// that an interrupted --fresh can be repeated.
+// emptyFolder removes the entries of a folder if tablewake wrote all of them. The lock stays, and also the owner file,
+// so that an interrupted --fresh can be repeated.
 func emptyFolder(dir string, entries []fs.DirEntry) error {
 	if err := checkOwn(dir, entries); err != nil {
 		return err
