@@ -63,46 +63,40 @@ type prefixes map[string]bool
 // separator is one. Other texts are, if few of them begin many values. With sortKey, a whole value is one too if it is
 // usual, such as META, or if several items have it. A value of only one item, such as SMITH, can be private.
 func findPrefixes(items []item.Image, attribute string, sortKey bool) prefixes {
-	counts := countTexts(items, attribute)
+	first, inner, whole := countTexts(items, attribute)
 	found := make(prefixes)
-	found.addFrequent(counts.first, capitals, len(items))
+	found.addFrequent(first, capitals, len(items))
 	if sortKey {
-		found.addFrequent(counts.whole, usualWhole, len(items))
+		found.addFrequent(whole, usualWhole, len(items))
 	}
-	for text, n := range counts.inner {
-		if len(counts.inner) <= maxInner && n > 1 {
+	for text, n := range inner {
+		if len(inner) <= maxInner && n > 1 {
 			found[text] = true
 		}
 	}
 	return found
 }
 
-// textCounts counts the texts in the values of a key attribute.
-type textCounts struct {
-	first map[string]int // before the first separator
-	inner map[string]int // in capitals, after it
-	whole map[string]int // values without a separator
-}
-
-func countTexts(items []item.Image, attribute string) textCounts {
-	counts := textCounts{make(map[string]int), make(map[string]int), make(map[string]int)}
+// countTexts counts the texts before the first separator, those in capitals after it, and the values without one.
+func countTexts(items []item.Image, attribute string) (first, inner, whole map[string]int) {
+	first, inner, whole = make(map[string]int), make(map[string]int), make(map[string]int)
 	for _, m := range items {
 		text, separator := keyText(m, attribute)
 		if separator == "" {
 			if text != "" {
-				counts.whole[text]++
+				whole[text]++
 			}
 			continue
 		}
 		parts := splitText(text, separator)
-		counts.first[parts[0]]++
+		first[parts[0]]++
 		for _, part := range parts[1:] {
 			if capitals.MatchString(part) && len(part) > 2 {
-				counts.inner[part]++
+				inner[part]++
 			}
 		}
 	}
-	return counts
+	return first, inner, whole
 }
 
 // addFrequent adds the counted texts that certain matches, and names that several of n items have. It adds none if
@@ -154,8 +148,8 @@ func (p prefixes) keyForm(m item.Image, attribute string) string {
 	return form
 }
 
-// findEntities groups the items by the forms of their keys, larger groups first. It marks overlapping kinds. omitted are
-// the kinds with the fewest items, if there are more than maxEntities.
+// findEntities groups the items by the forms of their keys, larger groups first. It marks overlapping kinds. omitted
+// are the kinds with the fewest items, if there are more than maxEntities.
 func findEntities(items []item.Image, keys []string) (entities, omitted []*draftEntity) {
 	entities = groupByForm(items, keys)
 	mostItemsFirst := func(a, b *draftEntity) int { return cmp.Compare(len(b.items), len(a.items)) }
