@@ -121,25 +121,29 @@ func (a Comparison) write(w io.Writer) {
 	if a.Dropped != "" {
 		fmt.Fprintf(w, "  the filter %s drops its changes: the sinks are not looked into\n", a.Dropped)
 	}
-	for _, s := range a.Sinks {
-		fmt.Fprintf(w, "%s (%s)\n", s.Name, s.Kind)
-		if s.Note != "" {
-			fmt.Fprintf(w, "  %s\n", s.Note)
-		}
-		if s.QuarantinedSince != nil {
-			fmt.Fprintf(w, "  quarantined since %s: later changes of the key go to dead letters\n",
-				s.QuarantinedSince.UTC().Format(time.RFC3339))
-		}
-		for _, p := range s.Findings {
-			fmt.Fprintf(w, "  %-12s %s: %s%s%s\n", p.Kind, p.Where, p.Found, versionSuffix(p.Version), verdictTexts[p.Verdict])
-			for _, d := range p.Differs {
-				fmt.Fprintf(w, "  %-12s   %s\n", "", d)
-			}
-		}
+	for i := range a.Sinks {
+		a.Sinks[i].write(w)
 	}
 	for _, l := range a.letters {
 		fmt.Fprintf(w, "dead letter of %s%s: %s: %s\n", cmp.Or(l.Sink, "every sink"), versionSuffix(versionText(l.Version)),
 			l.Class, l.Error)
+	}
+}
+
+func (s *Sink) write(w io.Writer) {
+	fmt.Fprintf(w, "%s (%s)\n", s.Name, s.Kind)
+	if s.Note != "" {
+		fmt.Fprintf(w, "  %s\n", s.Note)
+	}
+	if s.QuarantinedSince != nil {
+		fmt.Fprintf(w, "  quarantined since %s: later changes of the key go to dead letters\n",
+			s.QuarantinedSince.UTC().Format(time.RFC3339))
+	}
+	for _, f := range s.Findings {
+		fmt.Fprintf(w, "  %-12s %s: %s%s%s\n", f.Kind, f.Where, f.Found, versionSuffix(f.Version), verdictTexts[f.Verdict])
+		for _, difference := range f.Differs {
+			fmt.Fprintf(w, "  %-12s   %s\n", "", difference)
+		}
 	}
 }
 

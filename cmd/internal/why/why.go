@@ -71,23 +71,6 @@ type Finding struct {
 	Differs []string `json:"differs,omitempty"` // the differing attributes, or a line for each difference
 }
 
-// clearVerdicts removes the results of the comparison, because the expected contents are unknown.
-func (s *Sink) clearVerdicts() {
-	for i := range s.Findings {
-		s.Findings[i].Verdict, s.Findings[i].Differs = Info, nil
-	}
-}
-
-// problems returns the number of findings with a problem.
-func (s *Sink) problems() (n int) {
-	for _, f := range s.Findings {
-		if f.Verdict.isProblem() {
-			n++
-		}
-	}
-	return n
-}
-
 // Verdict is the result of a comparison.
 type Verdict string
 
@@ -151,10 +134,15 @@ func Compare(ctx context.Context, q Request) (Comparison, error) {
 		if isUnfilled {
 			sink.Note = fmt.Sprintf("is %s: fill it first, with tablewake backfill --sink %s", stage, s.Name)
 		}
-		if isUnfilled || !q.Known {
-			sink.clearVerdicts()
+		for i := range sink.Findings {
+			f := &sink.Findings[i]
+			if isUnfilled || !q.Known {
+				f.Verdict, f.Differs = Info, nil
+			}
+			if f.Verdict.isProblem() {
+				a.Differing++
+			}
 		}
-		a.Differing += sink.problems()
 		a.Sinks = append(a.Sinks, sink)
 	}
 	if a.letters, err = q.letters(ctx); err != nil {
