@@ -127,17 +127,17 @@ func (j *job) readGoSinks(ctx context.Context) (births []state.Birth, err error)
 			continue
 		}
 		var b state.Birth
-		var known bool
+		hasBirth := false
 		if j.stateStore != nil {
-			if b, known, err = state.FindBirth(ctx, j.stateStore, s.Name, sinks.Target(s)); err != nil {
+			if b, hasBirth, err = state.FindBirth(ctx, j.stateStore, s.Name, sinks.Target(s)); err != nil {
 				return nil, err
 			}
 		}
-		if !known && slices.Contains(j.o.sinks, s.Name) {
-			b, known = state.Birth{Sink: s.Name, Target: sinks.Target(s)}, true
-		}
-		if known {
+		switch {
+		case hasBirth:
 			births = append(births, b)
+		case slices.Contains(j.o.sinks, s.Name):
+			births = append(births, state.Birth{Sink: s.Name, Target: sinks.Target(s)})
 		}
 	}
 	return births, nil

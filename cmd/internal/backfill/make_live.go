@@ -3,6 +3,7 @@ package backfill
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/stream"
@@ -45,7 +46,10 @@ func (j *job) waitAndMakeLive(ctx context.Context) error {
 // program reads them.
 func deleteEndedBackfills(ctx context.Context, store state.Store, births []state.Birth, stored []state.Backfill) error {
 	for _, b := range stored {
-		if !hasEnded(b.Run, births) || time.Since(b.Start) <= 24*time.Hour {
+		isOfRun := func(birth state.Birth) bool { return birth.Run == b.Run }
+		isUnfilled := func(birth state.Birth) bool { return isOfRun(birth) && birth.Stage != state.Live }
+		hasEnded := slices.ContainsFunc(births, isOfRun) && !slices.ContainsFunc(births, isUnfilled)
+		if !hasEnded || time.Since(b.Start) <= 24*time.Hour {
 			continue
 		}
 		for _, run := range []string{exportRun(b.Run), b.Run} {
@@ -55,21 +59,6 @@ func deleteEndedBackfills(ctx context.Context, store state.Store, births []state
 		}
 	}
 	return nil
-}
-
-// hasEnded reports whether a run has births, and the sinks of all of them are live.
-func hasEnded(run string, births []state.Birth) bool {
-	hasBirth := false
-	for _, b := range births {
-		if b.Run != run {
-			continue
-		}
-		if b.Stage != state.Live {
-			return false
-		}
-		hasBirth = true
-	}
-	return hasBirth
 }
 
 // lagAssumption returns the assumption of [job.waitUntilRead] about the lag of Lambda; "" if the leases prove the

@@ -74,7 +74,7 @@ func selectSinks(all []config.Sink, births []state.Birth, stored []state.Backfil
 		if len(names) > 0 {
 			return slices.Contains(names, s.Name)
 		}
-		return runs.fillByDefault(s, b)
+		return runs.selectsByDefault(s, b)
 	}
 	var sel selection
 	for _, s := range all {
@@ -129,8 +129,8 @@ func findOpenRuns(births []state.Birth, stored []state.Backfill) openRuns {
 	return runs
 }
 
-// fillByDefault reports whether a command without names selects a sink.
-func (r *openRuns) fillByDefault(s config.Sink, b state.Birth) bool {
+// selectsByDefault reports whether a command without names selects a sink.
+func (r *openRuns) selectsByDefault(s config.Sink, b state.Birth) bool {
 	switch {
 	case r.stored != "":
 		return b.Run == r.stored
