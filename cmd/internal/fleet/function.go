@@ -172,7 +172,7 @@ func (r functionReader) countBatches(ctx context.Context, mapping string, b *Fai
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			b.More = b.Batches > 0
-			if _, late := errors.AsType[cli.NoAnswerError](context.Cause(ctx)); late && b.More {
+			if _, timedOut := errors.AsType[cli.NoAnswerError](context.Cause(ctx)); timedOut && b.More {
 				return nil // a count up to the limit is an answer
 			}
 			return cli.ExplainTimeout(ctx, functionError(ctx, "ListObjectsV2", "s3:ListBucket on the bucket", err))

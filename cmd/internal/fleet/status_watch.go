@@ -55,15 +55,15 @@ func (o *statusOptions) addWatch(c *cobra.Command) {
 // it follows it. The error is that of the last look. A failed look is shown, and does not end the watch unless the
 // command line or the configuration is wrong.
 func (o *statusOptions) watchReports(ctx context.Context, s cli.Streams) error {
-	var last error
+	var lastErr error
 	screen := cli.NewScreen(s.Out)
-	looked := false
+	hasReport := false
 	for errs := s.Err; ; errs = io.Discard { // the names of the stores are printed once
 		var page bytes.Buffer
 		err := o.report(ctx, cli.Streams{Out: &page, Err: errs})
 		switch code := cli.ExitCode(err); {
-		case ctx.Err() != nil && looked: // interrupted during a look: the former report stays
-			return last
+		case ctx.Err() != nil && hasReport: // interrupted during a look: the former report stays
+			return lastErr
 		case ctx.Err() != nil:
 			return interruptedError()
 		case err != nil && (code == cli.ExitUsage || code == cli.ExitConfig):
@@ -74,14 +74,14 @@ func (o *statusOptions) watchReports(ctx context.Context, s cli.Streams) error {
 		case o.format != cli.FormatJSON:
 			fmt.Fprintf(&page, "\nthe next look is in %s\n", time.Duration(o.watch))
 		}
-		last, looked = err, true
+		lastErr, hasReport = err, true
 		if page.Len() > 0 {
 			if err := screen.Show(page.String()); err != nil {
 				return err
 			}
 		}
 		if pipeline.Sleep(ctx, time.Duration(o.watch)) != nil {
-			return last
+			return lastErr
 		}
 	}
 }
