@@ -115,11 +115,7 @@ On another address than loopback it needs --page.`,
 	return c
 }
 
-func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
-	cfg, err := o.Flags.Load(o.Config)
-	if err != nil {
-		return err
-	}
+func (o *options) checkFlags(cfg *config.Config) error {
 	switch {
 	case cfg.Source.Kinesis != "":
 		return fmt.Errorf(
@@ -135,6 +131,17 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		return cli.Usagef("--idle-timeout is a time, as 5m, beside --exit-when-idle")
 	case o.repairRCU < 0:
 		return cli.Usagef("--repair-rcu is a number of read units a second, or 0 for no limit")
+	}
+	return nil
+}
+
+func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
+	cfg, err := o.Flags.Load(o.Config)
+	if err != nil {
+		return err
+	}
+	if err := o.checkFlags(cfg); err != nil {
+		return err
 	}
 	block := cli.NewBlock(s.Err)
 	if block != nil {

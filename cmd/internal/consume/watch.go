@@ -9,6 +9,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/fleet"
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
@@ -48,14 +49,8 @@ func (c *consumerRun) watch(ctx context.Context) {
 		c.rates.measure(now, ledger)
 		if now.After(nextShow) {
 			nextShow = now.Add(c.showEvery())
-			p := progress{c.status(st, ledger, nil), c.cfg.Name, now}
-			isFailing := func(s fleet.ProcessSink) bool { return s.Failing != nil || s.Blocked > 0 }
-			switch failing := slices.ContainsFunc(p.Sinks, isFailing); {
-			case c.statusLines != nil:
-				c.statusLines.Update(p.block())
-			case read != reported || pending > 0 || failing:
+			if printed := c.show(now, st, ledger, read != reported || pending > 0); printed {
 				reported = read
-				fmt.Fprintln(c.log, p.line())
 			}
 		}
 		if c.o.exitWhenIdle == 0 || c.stop.softStop.Err() != nil {
@@ -64,24 +59,49 @@ func (c *consumerRun) watch(ctx context.Context) {
 		if progress := [2]int64{read, finishedDeliveries(ledger)}; progress != lastProgress {
 			lastProgress, progressAt = progress, now
 		}
-		end, ended := c.consumer.AtEnd()
-		switch {
-		case ended:
-			c.mu.Lock()
-			c.stoppedAtEnd = end.Stopped
-			c.mu.Unlock()
-			c.stop.stopSoftly()
-		case c.o.idleTimeout > 0 && now.Sub(progressAt) >= c.o.idleTimeout:
-			c.mu.Lock()
-			c.unreadText = cmp.Or(st.UnreadReason, "it is not known yet whether there is more")
-			if pending > 0 {
-				c.unreadText = fmt.Sprintf("%s pending, most of them in the sink %s", cli.CountWithVerb(pending, "record", "is", "are"),
-					slowestSink(ledger))
-			}
-			c.mu.Unlock()
-			c.stop.stopSoftly()
-		}
+		c.stopIfRead(st, ledger, now.Sub(progressAt))
 	}
+}
+
+// show draws the progress on a terminal. Elsewhere it prints a line if there is news or a sink fails, and reports
+// whether it did.
+func (c *consumerRun) show(now time.Time, st coordinator.Status, ledger pipeline.Ledger, hasNews bool) (printed bool) {
+	p := progress{c.status(st, ledger, nil), c.cfg.Name, now}
+	if c.statusLines != nil {
+		c.statusLines.Update(p.block())
+		return false
+	}
+	isFailing := func(s fleet.ProcessSink) bool { return s.Failing != nil || s.Blocked > 0 }
+	if !hasNews && !slices.ContainsFunc(p.Sinks, isFailing) {
+		return false
+	}
+	fmt.Fprintln(c.log, p.line())
+	return true
+}
+
+// stopIfRead begins the stop if the stream is read, or if --idle-timeout has passed without progress.
+func (c *consumerRun) stopIfRead(st coordinator.Status, ledger pipeline.Ledger, idle time.Duration) {
+	end, ended := c.consumer.AtEnd()
+	timedOut := c.o.idleTimeout > 0 && idle >= c.o.idleTimeout
+	if !ended && !timedOut {
+		return
+	}
+	c.mu.Lock()
+	if ended {
+		c.stoppedAtEnd = end.Stopped
+	} else {
+		c.unreadText = describeUnread(st, ledger)
+	}
+	c.mu.Unlock()
+	c.stop.stopSoftly()
+}
+
+func describeUnread(st coordinator.Status, ledger pipeline.Ledger) string {
+	if _, pending := readAndPending(ledger); pending > 0 {
+		return fmt.Sprintf("%s pending, most of them in the sink %s", cli.CountWithVerb(pending, "record", "is", "are"),
+			slowestSink(ledger))
+	}
+	return cmp.Or(st.UnreadReason, "it is not known yet whether there is more")
 }
 
 // showEvery returns how often the progress is shown.
