@@ -114,7 +114,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	return o.report(s, all, accepted, refused)
 }
 
-// ask prints the adoptions, and asks the user to accept them.
+// ask prints the adoptions, and asks the user to accept them. It returns true if the user answers y or yes.
 func (o *options) ask(s cli.Streams, all []sinks.Adoption) bool {
 	writeAdoptions(s.Out, all)
 	fmt.Fprint(s.Out, "accept this? [y/N] ")
@@ -126,7 +126,8 @@ func (o *options) ask(s cli.Streams, all []sinks.Adoption) bool {
 	return answer == "y" || answer == "yes"
 }
 
-// report prints the result. It returns an error with the exit code.
+// report prints the result. It returns an error, which sets the exit code, if a sink needs adopting and nothing was
+// accepted.
 func (o *options) report(s cli.Streams, all []sinks.Adoption, accepted, refused bool) error {
 	switch {
 	case o.format == cli.FormatJSON:
@@ -182,8 +183,8 @@ func writeAdoptions(w io.Writer, all []sinks.Adoption) {
 
 func orNone(identity string) string { return cmp.Or(identity, "(none)") }
 
-// inspectionText describes the births that an inspection found in rows or documents, and the birth in the output's
-// fingerprint.
+// inspectionText describes the births that an inspection of an output saw. A birth is the random id of an output, and
+// each row or document has one. The text also names recordBirth, the birth in the output's fingerprint.
 func inspectionText(recordBirth string, inspection state.Inspection) string {
 	var parts []string
 	for _, birth := range slices.Sorted(maps.Keys(inspection.Seen)) {
@@ -208,7 +209,7 @@ type adoptionJSON struct {
 	State     string         `json:"state,omitempty"`
 	Store     string         `json:"store,omitempty"`
 	Bears     string         `json:"bears,omitempty"`
-	Seen      map[string]int `json:"seen,omitempty"` // rows or documents by birth
+	Seen      map[string]int `json:"seen,omitempty"` // number of rows or documents by birth
 	SeenAll   bool           `json:"seen_all"`
 	Accepting string         `json:"accepting,omitempty"`
 	Refused   string         `json:"refused,omitempty"`

@@ -41,14 +41,14 @@ once a day; it may run beside a pipeline.`,
 	return c
 }
 
-// purgeMargin is how much longer than guard_retention a tombstone is kept. The margin is for changes in flight and for
-// clock differences.
+// purgeMargin is added to guard_retention, the time for which a tombstone is kept. The margin allows for changes in
+// flight and for clock differences.
 const purgeMargin = time.Hour
 
 // purged is the output of `purge -o json`.
 type purged struct {
 	Before time.Time      `json:"before"`
-	Sinks  map[string]int `json:"sinks"` // removed tombstones by sink
+	Sinks  map[string]int `json:"sinks"` // number of removed tombstones by sink
 }
 
 func (o *purgeOptions) run(ctx context.Context, s cli.Streams) (err error) {

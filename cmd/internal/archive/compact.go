@@ -88,7 +88,8 @@ func (o *compactOptions) run(ctx context.Context, s cli.Streams, location string
 	return err
 }
 
-// openArchive opens the archive. An archive in a --local folder locks that folder until release.
+// openArchive opens the archive at location. If the archive is in a --local folder, openArchive locks that folder, and
+// release unlocks it.
 func (o *compactOptions) openArchive(
 	ctx context.Context, location string,
 ) (_ archive.Remover, prefix string, release func() error, err error) {
@@ -154,7 +155,7 @@ var (
 		"GiB": 1 << 30}
 )
 
-// String formats the size in bytes; "" if it is 0.
+// String returns the size in bytes, or "" if the size is 0.
 func (b *byteSize) String() string {
 	if *b == 0 {
 		return ""

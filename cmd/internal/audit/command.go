@@ -96,7 +96,7 @@ key explains the difference), busy (it never stood still), skipped (it cannot be
 		RunE: func(c *cobra.Command, args []string) error {
 			o.trustLag = c.Flags().Changed("lag")
 			if !o.Live && !c.Flags().Changed("segments") {
-				o.segments = 1 // an embedded store reads everything for each segment
+				o.segments = 1 // an embedded store would read everything once for each segment
 			}
 			return o.run(c.Context(), s, args)
 		},
@@ -221,7 +221,7 @@ type job struct {
 	streams     cli.Streams
 	cfg         *config.Config
 	stores      *target.Stores
-	aws         awssdk.Config // with --live
+	aws         awssdk.Config // with --live, or with an export in S3
 	live        bool          // items are read from the table, not from saved records
 	running     bool          // consumers or a function may write to the sinks meanwhile
 	sinks       []audit.Sink
@@ -229,7 +229,7 @@ type job struct {
 	lostRecords int64 // records of a --local folder that cannot be decoded
 	named       int   // number of undecodable items that were named
 
-	onOutcome func(sink string, f *audit.Finding, done audit.Outcome) // as in JobOptions
+	onOutcome func(sink string, f *audit.Finding, done audit.Outcome) // nil, or called after each finding of a repair
 }
 
 // run makes the audit, or repairs the findings of an earlier one.
@@ -258,7 +258,7 @@ func (j *job) run(ctx context.Context, paths []string) (result, error) {
 	return &summary{Summary: sum, fromRecords: !j.live}, nil
 }
 
-// auditOptions returns the options of an audit that do not depend on the selection.
+// auditOptions returns the options of an audit that do not depend on which items and places are compared.
 func (j *job) auditOptions() run.Options {
 	o := run.Options{
 		Report: j.o.report, Sinks: j.sinks, Segments: j.o.segments, Parts: j.o.parts, MaxLooks: j.o.rounds,
@@ -267,7 +267,7 @@ func (j *job) auditOptions() run.Options {
 		Checkpoint: j.o.saveEvery,
 	}
 	if !j.o.Live {
-		o.Segments = 1 // embedded stores read everything for each segment
+		o.Segments = 1 // an embedded store would read everything once for each segment
 	}
 	for _, sink := range j.sinks {
 		o.Header.Sinks = append(o.Header.Sinks, sink.Name())
@@ -286,7 +286,8 @@ func (j *job) auditOptions() run.Options {
 // trustsLag reports whether the audit waits for --lag and ignores the leases.
 func (j *job) trustsLag() bool { return j.o.Live && (j.cfg.Leases == nil || j.o.trustLag) }
 
-// giveWay returns a function that blocks while consumers are further behind the stream than --max-lag.
+// giveWay returns a function that blocks while consumers are further behind the stream than --max-lag. The function
+// does not block if the leases are not read, or if --max-lag is 0.
 func (j *job) giveWay() func(ctx context.Context) {
 	if !j.running || j.trustsLag() || j.o.maxLag == 0 {
 		return func(context.Context) {}
@@ -299,7 +300,8 @@ func (j *job) readLeases(ctx context.Context) (leases.Snapshot, error) {
 	return stream.ReadLeases(ctx, &j.o.Flags, j.cfg, j.aws)
 }
 
-// waitForConsumers waits until every consumer is past a time.
+// waitForConsumers waits until every consumer has read the stream past the time at. If the leases are not read, it
+// waits until --lag after that time.
 func (j *job) waitForConsumers(ctx context.Context, at time.Time) error {
 	switch {
 	case !j.running:

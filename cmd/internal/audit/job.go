@@ -13,12 +13,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
-// JobOptions configure a Job. Its bounds are those of the flags of `audit`.
+// JobOptions configure a [Job]. Numbers and times have the same bounds as the flags of `audit`.
 type JobOptions struct {
 	target.Flags
 	Config         *config.Config
 	Stores         *target.Stores
-	Streams        cli.Streams // Err receives the progress; the filters of its extensions run
+	Streams        cli.Streams // the progress goes to Err; the filters of Extensions run
 	Sinks          []string    // names of the sinks. Default: all that keep state
 	WritersRunning bool        // consumers or a function may write to the sinks meanwhile
 	DryRun         bool        // repairs write nothing
@@ -27,12 +27,13 @@ type JobOptions struct {
 	OnOutcome func(sink string, f *audit.Finding, done audit.Outcome)
 
 	Segments, Parts, Rounds int           // 0: the defaults of [run.Options]
-	RCU                     float64       // 0 is no limit
-	MaxLag, Lag, ClockSkew  time.Duration // 0 counts
-	TrustLag                bool          // Lag is used even if there are leases
+	RCU                     float64       // 0: no limit
+	MaxLag, Lag, ClockSkew  time.Duration // 0 is a value, not a default
+	TrustLag                bool          // use Lag even if there are leases
 }
 
-// Job makes audits and repairs for other commands. It compares the sinks with the items of the source table itself.
+// Job makes audits and repairs for other commands. It always compares the sinks with the source table, and never with
+// saved records.
 type Job struct {
 	job
 	table *run.Table
@@ -63,14 +64,13 @@ func NewJob(ctx context.Context, o JobOptions) (*Job, error) {
 	return j, nil
 }
 
-// Sinks returns the sinks, in the order of a Suspect's number.
+// Sinks returns the audited sinks. The sink of a suspect is an index into them.
 func (j *Job) Sinks() []audit.Sink { return j.sinks }
 
 // Table describes the source table.
 func (j *Job) Table() *run.Table { return j.table }
 
-// OnProgress makes audits of the job call f with the progress of their present step: done of total; total is 0 if it is
-// unknown.
+// OnProgress makes later audits of the job call f with the progress of their current step. total is 0 if it is unknown.
 func (j *Job) OnProgress(f func(done, total int64)) { j.watch = f }
 
 // watchedProgress shows a progress, and passes it to a function.
@@ -85,8 +85,9 @@ func (p watchedProgress) Update(done, total int64) {
 	p.Progress.Update(done, total)
 }
 
-// Audit makes an audit of the places that suspects adds, or with nil suspects of everything, and saves its report. It
-// continues an interrupted audit of the same subject.
+// Audit makes an audit, and saves its report in a file. It compares the items and places that suspects adds. A place is
+// where a sink keeps one entry, such as a row or a document. If suspects is nil, Audit compares everything. If an audit
+// with the same subject was interrupted, Audit continues it.
 func (j *Job) Audit(
 	ctx context.Context, report, subject string, suspects func(add func(sink int, s run.Suspect)) error,
 ) (*run.Summary, error) {
@@ -113,7 +114,8 @@ func (j *Job) Audit(
 	return run.Audit(ctx, o)
 }
 
-// ReportSuspects returns the places in a report, for a second look.
+// ReportSuspects returns a function that adds the places in a report. [Job.Audit] with that function compares them
+// again.
 func (j *Job) ReportSuspects(report string) func(add func(sink int, s run.Suspect)) error {
 	return func(add func(sink int, s run.Suspect)) error {
 		j.o.again = report
@@ -131,7 +133,7 @@ func (j *Job) Repair(ctx context.Context, report string) (*RepairSummary, error)
 	return j.repairFindings(ctx, o.Lookup, o.Header)
 }
 
-// EachStored calls do with each entry that a sink holds. It blocks while it reads.
+// EachStored reads all entries that a sink has stored, and calls do with each.
 func (j *Job) EachStored(ctx context.Context, sink int, do func(audit.Entry) error) error {
 	return run.EachStored(ctx, j.auditOptions(), sink, do)
 }

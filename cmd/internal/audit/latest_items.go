@@ -21,15 +21,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
-// latestItems stores the last state of each item in saved records, in a file. It is a snapshot of one part, and a
-// [run.Lookup].
+// latestItems has the last state of each item in saved records. It stores these items in a SQLite file. It is a
+// snapshot with a single part, and a [run.Lookup].
 type latestItems struct {
 	db      *sql.DB
 	decoder record.DecoderOptions
 	source  string
 	items   int64
-	sum     hash.Hash // hash of all records
-	unknown bool      // a record cannot be decoded, not even its key: extra entries cannot be judged
+	sum     hash.Hash // hash of the keys and versions of the decoded changes
+	unknown bool      // the key of a record cannot be decoded: an item without records may exist
 }
 
 var (
@@ -37,11 +37,11 @@ var (
 	_ run.Lookup        = (*latestItems)(nil)
 )
 
-// latestPageSize is the number of items in a page of a latest.
+// latestPageSize is the maximum number of items in a page of a latestReader.
 const latestPageSize = 256
 
-// openLatest reads saved records into a file at path. A record without its new image is an error, because the item is
-// unknown.
+// openLatest reads saved records into a file at path. It returns an error if a record that writes an item has no new
+// image, because the record does not show the item.
 func openLatest(
 	ctx context.Context, path, source string, decoder record.DecoderOptions, read func(do func(*record.Page) error) error,
 ) (_ *latestItems, err error) {
@@ -102,10 +102,12 @@ func (l *latestItems) add(ctx context.Context, page *record.Page) error {
 	return tx.Commit()
 }
 
-// undecodablePrefix begins the record of an item that cannot be decoded; its error follows.
+// undecodablePrefix begins the stored record of an item that cannot be decoded. The text of the error follows the
+// prefix.
 const undecodablePrefix = "\x00"
 
-// Info implements [snapshot.Snapshot]. The name has a hash of the records, because a repair must use the compared ones.
+// Info implements [snapshot.Snapshot]. The source name includes a hash of the records. A repair compares the name,
+// because it must use the same records as the audit.
 func (l *latestItems) Info() snapshot.Info {
 	return snapshot.Info{Source: fmt.Sprintf("%s sha256:%x", l.source, l.sum.Sum(nil)[:8]), View: record.NewAndOldImages,
 		Items: l.items, Bytes: -1}
@@ -116,7 +118,7 @@ func (l *latestItems) Parts() []snapshot.Part {
 	return []snapshot.Part{{ID: "records", Items: l.items, Bytes: -1}}
 }
 
-// Open implements [snapshot.Snapshot]. A position is the key of the last item.
+// Open implements [snapshot.Snapshot]. A position is the key of the last item that was read.
 func (l *latestItems) Open(_ context.Context, _ string, from pipeline.Position) (snapshot.Reader, error) {
 	return &latestReader{l, string(from)}, nil
 }
@@ -156,10 +158,11 @@ func (r *latestReader) Read(ctx context.Context) (*pipeline.Page, error) {
 	return page, nil
 }
 
-// Close implements [snapshot.Reader]. The file stays open.
+// Close implements [snapshot.Reader]. The file of the latestItems stays open.
 func (r *latestReader) Close() error { return nil }
 
-// change decodes a stored record, as the SNAPSHOT of the item or its REMOVE.
+// change decodes a stored record. The result is a REMOVE if the record removed the item, and otherwise a SNAPSHOT of
+// the item.
 func (l *latestItems) change(b []byte) (record.Change, error) {
 	c, err := record.OneChange(record.NewDecoder(l.decoder).Decode(b))
 	if err == nil && !c.Removed() {
@@ -194,7 +197,7 @@ func (l *latestItems) Read(ctx context.Context, keys []item.Key) ([]run.Item, er
 	return items, nil
 }
 
-// removeOf returns the REMOVE of an item without records, with invented names of its key attributes.
+// removeOf returns a REMOVE of an item that has no records. The names of the key attributes are invented.
 func (l *latestItems) removeOf(k item.Key) (record.Change, error) {
 	keys, err := itemkey.Nameless(k)
 	if err != nil {

@@ -19,9 +19,9 @@ type RepairSummary struct {
 	Report  string                 `json:"report"` // path of the repaired report
 	DryRun  bool                   `json:"dry_run,omitempty"`
 	Results map[audit.Result]int64 `json:"results"`
-	// NotRepaired counts the findings that were held, busy or skipped: a repair leaves them alone
+	// NotRepaired counts the findings that were held, busy or skipped. A repair does not change them
 	NotRepaired int64 `json:"not_repaired"`
-	// Unfinished is true if the audit of the report did not end: there may be more differences
+	// Unfinished is true if the audit of the report did not end, so that there may be more differences
 	Unfinished bool `json:"unfinished,omitempty"`
 }
 
@@ -47,7 +47,7 @@ func (r *RepairSummary) Write(w io.Writer) {
 	}
 }
 
-// Err returns the error of a repair that left differences.
+// Err returns an error if the repair left findings, or if the audit of the report did not end.
 func (r *RepairSummary) Err() error {
 	if left := r.NotRepaired + r.Results[audit.ChangedMeanwhile] + r.Results[audit.Refused]; left > 0 {
 		return cli.WithExitCode(cli.ExitIncomplete, fmt.Errorf("%s not repaired: audit again",
@@ -60,8 +60,10 @@ func (r *RepairSummary) Err() error {
 }
 
 // repairFindings repairs the findings in the report of --repair. Each write is conditional on the state that the audit
-// saw. So later changes win, and a repeated repair does nothing. Groups come first: they are set to the sums of the
-// stored contributions. Then each contribution that is repaired changes its groups.
+// saw. So later changes win, and a repeated repair does nothing.
+//
+// The groups of aggregates are repaired first: each is set to the sum of its stored contributions. A contribution is
+// what one item counts for in a group. The other findings follow. Each repaired contribution changes its groups, too.
 func (j *job) repairFindings(ctx context.Context, lookup run.Lookup, about run.Header) (*RepairSummary, error) {
 	r := &RepairSummary{Report: j.o.repair, DryRun: j.o.dryRun, Results: make(map[audit.Result]int64)}
 	groups := make(map[int][]audit.Finding)
@@ -108,7 +110,8 @@ func (j *job) repairFindings(ctx context.Context, lookup run.Lookup, about run.H
 	return r, err
 }
 
-// forEachFinding calls do with each finding of the report of --repair about an audited sink.
+// forEachFinding reads the report of --repair, and calls do with each finding about an audited sink. The summary is nil
+// if the audit of the report did not end.
 func (j *job) forEachFinding(do func(sink int, f *audit.Finding) error) (*run.Header, *run.Summary, error) {
 	return run.ReadReport(j.o.repair, func(name string, f *audit.Finding) error {
 		sink := j.sinkIndex(name)
@@ -123,7 +126,7 @@ func (j *job) forEachFinding(do func(sink int, f *audit.Finding) error) (*run.He
 	})
 }
 
-// repairGroups sets groups to the sums of the stored contributions.
+// repairGroups sets the groups of an aggregate to the sums of their stored contributions.
 func (j *job) repairGroups(ctx context.Context, sink int, fs []audit.Finding, r *RepairSummary) error {
 	groups, ok := j.sinks[sink].(audit.GroupSink)
 	if !ok {
@@ -139,7 +142,7 @@ func (j *job) repairGroups(ctx context.Context, sink int, fs []audit.Finding, r 
 	return nil
 }
 
-// reportRepair prints the result of a repair.
+// reportRepair counts and prints the result of a repair.
 func (j *job) reportRepair(sink int, f *audit.Finding, done audit.Outcome, r *RepairSummary) {
 	r.Results[done.Result]++
 	if j.onOutcome != nil {

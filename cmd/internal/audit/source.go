@@ -24,7 +24,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
-// openSource opens the items of the table, and selects those to compare.
+// openSource opens the items of the table, and selects the items and places to compare.
 func (j *job) openSource(ctx context.Context, o *run.Options, paths []string) error {
 	var err error
 	if j.live {
@@ -38,7 +38,7 @@ func (j *job) openSource(ctx context.Context, o *run.Options, paths []string) er
 	o.Header.Source = o.Items.Info().Source
 	source := o.Header.Source
 	if j.o.Live && j.o.export == "" {
-		source = "the table" // the scan's name has the time at which it begins
+		source = "the table" // the name of a scan has its start time, which differs when an interrupted audit continues
 	}
 	if err := j.selectSuspects(o); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (j *job) openTable(ctx context.Context, o *run.Options) error {
 	return err
 }
 
-// openExport opens the export of --export: a full one, or with changes an incremental one.
+// openExport opens the export of --export. The export must be incremental if changes is true, and full otherwise.
 func (j *job) openExport(ctx context.Context, decoder record.SnapshotOptions, changes bool) (snapshot.Snapshot, error) {
 	o := export.Options{Layers: []string{j.o.export}, ChangesOnly: changes, Decoder: decoder}
 	return records.OpenExport(ctx, j.aws, o, j.streams.Err)
@@ -116,7 +116,7 @@ func (j *job) openRecords(ctx context.Context, o *run.Options, paths []string) e
 	return nil
 }
 
-// readRecords calls do with the decoded pages of the export of --export, and of saved records.
+// readRecords calls do with each decoded page: first of the export of --export, then of the saved records in paths.
 func (j *job) readRecords(ctx context.Context, paths []string, do func(*record.Page) error) error {
 	if j.o.export != "" {
 		if err := j.readExport(ctx, do); err != nil {
@@ -181,10 +181,10 @@ func (j *job) readPages(ctx context.Context, r pipeline.Source, do func(*record.
 	return nil
 }
 
-// maxNamed is the maximum number of undecodable items that are named. The summary counts them all.
+// maxNamed is the maximum number of undecodable items that are named. The summary counts all of them.
 const maxNamed = 10
 
-// logUndecodable names an item that cannot be decoded, unless there were many.
+// logUndecodable names an item that cannot be decoded. It names up to maxNamed items.
 func (j *job) logUndecodable(e *record.RecordError) {
 	switch j.named++; {
 	case j.named <= maxNamed:
@@ -194,7 +194,8 @@ func (j *job) logUndecodable(e *record.RecordError) {
 	}
 }
 
-// selectSuspects limits the audit to the items of --key, or to the places in the report of --again.
+// selectSuspects limits the audit to the items of --key, or to the places in the report of --again. A place is where a
+// sink keeps one entry, such as a row or a document.
 func (j *job) selectSuspects(o *run.Options) error {
 	switch {
 	case len(j.o.keys) > 0:
@@ -243,7 +244,7 @@ func (j *job) selectAgain(o *run.Options) error {
 	return nil
 }
 
-// sinkIndex returns the number of an audited sink; -1 if the sink of that name is not audited.
+// sinkIndex returns the index of an audited sink, or -1 if no audited sink has that name.
 func (j *job) sinkIndex(name string) int {
 	return slices.IndexFunc(j.sinks, func(s audit.Sink) bool { return s.Name() == name })
 }

@@ -92,7 +92,7 @@ func isMostlyExtra(s run.SinkSummary) bool {
 	return s.Stored > 0 && s.Findings[audit.Extra] > s.Stored/2
 }
 
-// Err returns the error of an audit that found differences, or was incomplete.
+// Err returns an error if the audit found differences, or if it could not compare everything.
 func (s *summary) Err() error {
 	switch {
 	case s.Differing > 0:

@@ -224,12 +224,13 @@ func (o *options) checkFlags(cfg *config.Config) error {
 	return nil
 }
 
-// localClockSkew is the minimum clock skew with DynamoDB Local, which truncates the creation times of records to the
-// minute.
+// localClockSkew is the minimum of --clock-skew with DynamoDB Local. DynamoDB Local truncates the creation times of
+// records to the minute.
 const localClockSkew = 61 * time.Second
 
-// recordOutputs records the births of all outputs, as the start of a consumer does. A sink that was added to a pipeline
-// that has written waits for a backfill from then on. recordOutputs writes no rows or documents.
+// recordOutputs records the births of all outputs, as the start of a consumer does. The birth of an output is its
+// recorded identity, with the stage of its backfill. If the pipeline has already written, a sink that was added to it
+// now waits for a backfill. recordOutputs writes no rows or documents.
 func (j *job) recordOutputs(ctx context.Context) error {
 	before, err := stream.PriorReadEvidence(ctx, &j.o.Flags, j.cfg)
 	if err != nil {

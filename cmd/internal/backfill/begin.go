@@ -14,11 +14,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// minFloorDelay is the minimum time from now to a floor. Each process reads the stage of a sink every ten seconds, so
-// every process knows the floor when it comes.
+// minFloorDelay is the minimum time from now to a floor, the time from which on the stream writes to a new sink. Each
+// process reads the stage of a sink every ten seconds. So every process knows the floor when its time comes.
 const minFloorDelay = 15 * time.Second
 
-// begin stores the stage Filling with the run and the floor, so that the stream writes later changes to the sinks.
+// begin stores the stage Filling with the run and the floor. From the floor on, the stream writes changes to the sinks.
 func (j *job) begin(ctx context.Context) error {
 	if j.selection.isStored() {
 		return nil
@@ -79,7 +79,7 @@ func (j *job) checkFloor() error {
 		j.selection)
 }
 
-// checkLag returns an error if nothing shows how far the stream is read, and --lag is not given.
+// checkLag returns an error if nothing shows how far the stream is read: there are no leases, and --lag is not given.
 func (j *job) checkLag() error {
 	if j.o.Live && j.cfg.Leases == nil && j.o.assumedLag == 0 && !j.o.prepare {
 		return cli.Usagef(
@@ -88,19 +88,20 @@ func (j *job) checkLag() error {
 	return nil
 }
 
-// newFloor returns the floor of waiting sinks; zero if they need none.
+// newFloor returns the floor for waiting sinks. It is zero for an archive, which needs no floor.
 func (j *job) newFloor() time.Time {
 	now := time.Now().UTC().Truncate(time.Second)
 	switch {
 	case len(j.o.archive) > 0:
-		return time.Time{} // its changes have their own versions: none must be left out
+		return time.Time{} // the changes of an archive have their own versions: none must be left out
 	case j.o.Live:
 		return now.Add(j.o.floorDelay + time.Second)
 	}
 	return now
 }
 
-// earliestSourceTime returns the earliest time whose table the source may show; zero if there is no such limit.
+// earliestSourceTime returns the earliest time at which the source may show the table: the latest floor of the sinks
+// plus clockSkew, in whole seconds. It returns zero if no sink has a floor.
 func (s *selection) earliestSourceTime(clockSkew time.Duration) time.Time {
 	var at time.Time
 	for _, b := range s.births {
@@ -114,9 +115,9 @@ func (s *selection) earliestSourceTime(clockSkew time.Duration) time.Time {
 	return at
 }
 
-// checkTime returns an error if the source shows the table before the floor. It skips the check for a stored run, whose
-// time was checked when it was stored, and for a requested export, whose time was chosen then: the present --clock-skew
-// changes neither.
+// checkTime returns an error if the source shows the table before the floor, or in the future. It checks nothing for a
+// stored run, whose time was checked before the run was stored. For an export that the run requested it ignores
+// --clock-skew, because the time of that export was chosen with the --clock-skew of its request.
 func (j *job) checkTime(shown time.Time) error {
 	earliest := j.selection.earliestSourceTime(j.o.clockSkew)
 	if j.o.startExport {
@@ -139,8 +140,8 @@ func (j *job) checkTime(shown time.Time) error {
 		shown.UTC().Format(time.RFC3339), earliest.Format(time.RFC3339), j.selection)
 }
 
-// warnOfArchives warns of each archive that began after the source showed the table. The archive may lack changes
-// between the two, because it has no floor.
+// warnOfArchives warns of each archive that began after the time at which the source shows the table. An archive has no
+// floor, so it may lack changes between the two times.
 func (j *job) warnOfArchives(shown time.Time) {
 	if !j.o.Live || shown.IsZero() {
 		return // the command reports since when the stream still has to be read
@@ -157,10 +158,11 @@ func (j *job) warnOfArchives(shown time.Time) {
 	}
 }
 
-// streamARN returns the stream whose changes follow the backfill; "" if it is unknown.
+// streamARN returns the stream whose changes follow the backfill. It returns "" for an archive, and if the stream is
+// unknown.
 func (j *job) streamARN(ctx context.Context) (string, error) {
 	if len(j.o.archive) > 0 {
-		return "", nil // its changes name their streams
+		return "", nil // the changes of an archive name their streams
 	}
 	if d := j.o.Decoder(j.cfg); d.StreamARN != "" || !j.o.Live || j.cfg.Source.Kinesis != "" {
 		return d.StreamARN, nil
@@ -175,7 +177,7 @@ func (j *job) streamARN(ctx context.Context) (string, error) {
 	return refs[0].ARN, nil
 }
 
-// checkStream returns an error if the table has another stream than at the begin of the backfill.
+// checkStream returns an error if the table has another stream than when the backfill began.
 func (j *job) checkStream(ctx context.Context) error {
 	now, err := j.streamARN(ctx)
 	if err != nil {
@@ -208,8 +210,8 @@ func (j *job) readLeases(ctx context.Context) (leases.Snapshot, error) {
 	return stream.ReadLeases(ctx, &j.o.Flags, j.cfg, j.aws)
 }
 
-// lagWaiter returns a function that blocks while consumers are further behind the stream than --max-lag; nil if no
-// limit applies.
+// lagWaiter returns a function that blocks while consumers are further behind the stream than --max-lag. It returns nil
+// if no limit applies.
 func (j *job) lagWaiter() func(ctx context.Context) {
 	switch {
 	case !j.o.Live || j.o.maxLag == 0:

@@ -65,8 +65,8 @@ func (j *job) describe(ctx context.Context) (err error) {
 	return j.printDescription(ctx, r)
 }
 
-// readOutputs returns the births of all outputs, including those that a start would make, and the stored backfills. r
-// has the reasons why a start would be refused. It opens j.stores.
+// readOutputs opens j.stores, and returns the births of all outputs and the stored backfills. The birth of an output is
+// its recorded identity. births has also those that a start would make. r has the reasons why a start would be refused.
 func (j *job) readOutputs(
 	ctx context.Context,
 ) (births []state.Birth, stored []state.Backfill, r plannedRun, err error) {

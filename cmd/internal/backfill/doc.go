@@ -6,11 +6,11 @@
 //   - job.run (fill.go) calls the rest. job.begin (begin.go) stores the stage, the floor and the run, so that every
 //     process writes the changes after the floor.
 //   - job.openSource (source.go) opens the export, the scan, the items or the saved records; snapshot.go and
-//     table_keys.go help. export_request.go requests an export, and export_note.go stores which.
-//   - job.fill runs a pipeline of these sinks over the source. job.lagWaiter slows it while consumers are behind;
-//     package stream measures that.
+//     table_keys.go help. export_request.go requests an export, and export_note.go stores which export that is.
+//   - job.fill runs a pipeline of these sinks over the source. job.lagWaiter pauses the reading while consumers are
+//     behind the stream; package stream measures their lag.
 //   - job.finish calls job.waitAndMakeLive (make_live.go), which waits until every shard is read past the last read of
-//     the source, and prints the result.
+//     the source. Then job.finish prints the result.
 //
 // describe.go is --dry-run and --prepare; function.go checks a Lambda function.
 package backfill

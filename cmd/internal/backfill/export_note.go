@@ -11,23 +11,24 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// exportNote is the state's note about the export that a run requests. It is stored before the request. It is the
-// Position of the only part of the run [exportRun]. Each process of the run requests the export of the note, and waits
-// for it.
+// exportNote is the note in the state about the export that a run requests. The note is stored before the request, so
+// that all processes of the run request the same export and wait for it.
+//
+// In the state, the note is the Position of a part. That part is the only one of the run [exportRun].
 type exportNote struct {
 	Destination string    `json:"into"` // s3://BUCKET, or s3://BUCKET/PREFIX
 	Time        time.Time `json:"time"` // the export shows the table at this time
 	Narrowing   string    `json:"narrowing,omitempty"`
-	ARN         string    `json:"arn,omitempty"` // "" until it is requested
-	// Failed is true if the request was refused or the export failed: the next note replaces this one
+	ARN         string    `json:"arn,omitempty"` // "" before the request
+	// Failed is true if the request was refused or the export failed. The next note replaces a failed one
 	Failed           bool `json:"failed,omitempty"`
 	PreviousAttempts int  `json:"try,omitempty"` // number of notes before this one
 }
 
-// exportRun is the run whose only part is the note of a run's export.
+// exportRun returns the id of the run whose only part is the note about the export of run.
 func exportRun(run string) string { return run + ".export" }
 
-// exportPart is the ID of that part.
+// exportPart is the ID of the part that is the note.
 const exportPart = "note"
 
 // exportDestination returns the target of the export, from the flags.
@@ -35,7 +36,8 @@ func (j *job) exportDestination() string {
 	return strings.TrimSuffix("s3://"+j.o.bucket+"/"+strings.Trim(j.o.prefix, "/"), "/")
 }
 
-// clientToken identifies the request for DynamoDB: within eight hours the same token gives the same export.
+// clientToken returns the token of the request for DynamoDB. Within eight hours, requests with the same token give the
+// same export.
 func (n exportNote) clientToken(run string) string {
 	if n.PreviousAttempts > 0 {
 		return fmt.Sprintf("%s-%d", run, n.PreviousAttempts)
@@ -43,7 +45,7 @@ func (n exportNote) clientToken(run string) string {
 	return run
 }
 
-// nextNote returns the note of the next request, after was.
+// nextNote returns the note for the next request. was is the note before it, or zero.
 func (j *job) nextNote(was exportNote) exportNote {
 	n := exportNote{Destination: j.exportDestination(), Narrowing: j.narrowing.String()}
 	n.Time = j.selection.earliestSourceTime(j.o.clockSkew)
@@ -52,13 +54,13 @@ func (j *job) nextNote(was exportNote) exportNote {
 		n.PreviousAttempts = was.PreviousAttempts + 1
 	}
 	if n.Time.IsZero() || n.PreviousAttempts > 0 && n.Time.Before(now) {
-		// Point-in-time recovery may have been enabled after this time.
+		// If a request failed for an earlier time, point-in-time recovery may have been enabled only after that time.
 		n.Time = now
 	}
 	return n
 }
 
-// readNote returns the note of the run's export, and its part; zero if there is none.
+// readNote returns the note about the run's export, and the part that is the note. Both are zero if there is no note.
 func (j *job) readNote(ctx context.Context) (part state.Part, n exportNote, err error) {
 	for p, err := range j.stateStore.Parts(ctx, exportRun(j.selection.runID)) {
 		if err != nil {
@@ -75,7 +77,8 @@ func (j *job) readNote(ctx context.Context) (part state.Part, n exportNote, err 
 	return part, n, j.checkNote(n)
 }
 
-// checkNote returns an error if the flags name another export than a valid note.
+// checkNote returns an error if the flags name another export than the note. A failed note is not checked, because
+// another note replaces it.
 func (j *job) checkNote(n exportNote) error {
 	if n.Failed || n.Destination == j.exportDestination() && n.Narrowing == j.narrowing.String() {
 		return nil
@@ -92,7 +95,8 @@ func narrowingSuffix(narrowing string) string {
 	return " of " + narrowing
 }
 
-// storeNote replaces the note that was read, unless another process did so first.
+// storeNote replaces the part that was read, was, with the note n. It changes nothing if another process has replaced
+// the part first.
 func (j *job) storeNote(ctx context.Context, was state.Part, n exportNote) error {
 	text, err := json.Marshal(n)
 	if err != nil {

@@ -15,8 +15,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// requestExport returns the path of the run's export. It requests the export unless a process of the run did so, and
-// waits for it. Processes agree by the note in the state, and the same command continues with that export later.
+// requestExport returns the path of the run's export, and waits until the export is complete. It requests the export
+// unless a process of the run has done so. The processes agree on the export by the note in the state. If the command
+// is interrupted, the same command continues with that export.
 func (j *job) requestExport(ctx context.Context) (string, error) {
 	if j.selection.isStored() {
 		return j.storedExport()

@@ -36,7 +36,7 @@ type job struct {
 	selection  *selection
 	aws        awssdk.Config // with --live
 
-	backfill  state.Backfill          // the part of the source that this process reads; zero for an archive
+	backfill  state.Backfill          // the stored backfill of the run; zero for an archive, and before openSource
 	table     scan.Table              // zero if DescribeTable was not called
 	keys      []string                // names of the table's key attributes; nil until the source is open
 	narrowing *snapshot.ItemSelection // selects the items that are read; nil: all
@@ -47,7 +47,7 @@ type job struct {
 // allSinks returns the sinks of the file, and the program's functions for entities.
 func (j *job) allSinks() []config.Sink { return sinks.AllSinks(j.cfg, j.streams.Extensions...) }
 
-// loadAWS loads the settings of AWS, if the stores or the source are there.
+// loadAWS loads the settings of AWS, if the stores or an export are in AWS.
 func (j *job) loadAWS(ctx context.Context) (err error) {
 	if j.o.Live || slices.ContainsFunc(j.o.export, target.IsS3) {
 		j.aws, err = target.LoadAWS(ctx)
@@ -89,8 +89,8 @@ func (j *job) run(ctx context.Context) error {
 	return j.finish(ctx, sum)
 }
 
-// closeTimeout limits the time to store the positions of the parts. If they are not stored, other processes wait for
-// the claim time.
+// closeTimeout limits how long the end of a process stores its positions in the parts of the source. If a position is
+// not stored, other processes wait for the claim time before they read that part.
 const closeTimeout = 5 * time.Second
 
 // source is the source of a backfill.
@@ -120,7 +120,7 @@ func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
 	if err != nil {
 		return nil, j.o.Hint(err)
 	}
-	committer, _ := src.(pipeline.Committer) // an archive has no parts
+	committer, _ := src.(pipeline.Committer) // nil for an archive, which has no parts
 	sum, runErr := replay.Run(ctx, j.cfg.Name, p, src, committer, bar, func() { src.show(bar, p.Ledger().Source.Read) })
 	sum.Interrupted = ctx.Err() != nil
 	sum.NoEntity = noEntity.Load()
@@ -139,7 +139,7 @@ func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
 // finish waits for the stream, makes the sinks live, and prints the result. sum is nil if an earlier process read the
 // source.
 func (j *job) finish(ctx context.Context, sum *replay.Summary) error {
-	if j.backfill.Run != "" { // reading may have taken long
+	if j.backfill.Run != "" { // reading may have taken longer than the state keeps tombstones
 		if err := j.checkAge(ctx, j.backfill); err != nil {
 			return err
 		}
@@ -172,11 +172,11 @@ type result struct {
 	Stage string   `json:"stage"`
 	// Since is set with --local: the stream still has to bring the changes since this time
 	Since   *time.Time      `json:"since,omitempty"`
-	Summary *replay.Summary `json:"summary,omitempty"` // summary of this process; absent if it read nothing
-	Assumed string          `json:"assumed,omitempty"` // the unproved assumption: the lag of a Lambda function
+	Summary *replay.Summary `json:"summary,omitempty"` // summary of this process; absent if it did not read
+	Assumed string          `json:"assumed,omitempty"` // what was assumed and not proved: the lag of a Lambda function
 
-	Contested     []contested `json:"contested,omitempty"`      // rows that several items claim: the first hundred
-	MoreContested int         `json:"more_contested,omitempty"` // number of further ones
+	Contested     []contested `json:"contested,omitempty"`      // the first hundred rows that several items claim
+	MoreContested int         `json:"more_contested,omitempty"` // number of further contested rows
 }
 
 // contested is a row that several items claim.
@@ -190,7 +190,7 @@ type contested struct {
 // maxContested is the maximum number of rows that a result lists.
 const maxContested = 100
 
-// addContested adds the rows of a view that claims wait for. v is nil for another sink.
+// addContested adds the rows of the view v that several items claim. v is nil if the sink is not a view.
 func (r *result) addContested(ctx context.Context, sink string, v *view.Sink, keys []string) error {
 	if v == nil {
 		return nil
@@ -229,7 +229,7 @@ func (r *result) write(w io.Writer) {
 	}
 }
 
-// snapshotSource is a source of items.
+// snapshotSource reads the items of an export, a scan or files.
 type snapshotSource struct {
 	*snapshot.Source
 	isNarrowed bool // true if a narrowing may leave out items of the snapshot
@@ -255,12 +255,13 @@ func (s snapshotSource) progress() cli.ItemProgress {
 	return i
 }
 
-// archiveSource is a source of archives and saved records, with all changes ever made.
+// archiveSource reads archives and saved records, which must have all changes ever made.
 type archiveSource struct {
 	*records.Reporting
 }
 
-// check refuses an archive with an unreadable part. Once it is repaired, the same command reads it again.
+// check returns an error if the archive is empty or has an unreadable part. After the archive is repaired, the same
+// command reads it again.
 func (a archiveSource) check(read int64) error {
 	switch {
 	case a.Broken != nil:

@@ -21,9 +21,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/pushdown"
 )
 
-// functionSettleTime is the time for which a function or an event source mapping must be unchanged. An invocation takes
-// 15 minutes at most, and the timeout of a function before its change is unknown. Polling after a change of a mapping
-// begins within minutes (API reference, CreateEventSourceMapping).
+// functionSettleTime is how long a function and its event source mapping must be unchanged. After that time, no
+// invocation from before the change still runs: an invocation takes 15 minutes at most, and the timeout before the
+// change is unknown. After a change of a mapping, polling begins within minutes (API reference,
+// CreateEventSourceMapping).
 const functionSettleTime = 15 * time.Minute
 
 // lambdaAPI has the methods of *lambda.Client that find the readers of a stream.
@@ -37,13 +38,14 @@ type lambdaAPI interface {
 
 var _ lambdaAPI = (*lambda.Client)(nil)
 
-// FunctionFlags are the flags that prove since when the functions that read the stream have the file.
+// FunctionFlags are the flags that show since when the functions that read the stream have the present file.
 type FunctionFlags struct {
 	functions     []string
 	deployedSince string
 }
 
-// Add adds the flags. when says when they are needed: "where Lambda reads the stream".
+// Add adds the flags. when begins their help texts and says when they are needed, such as "where Lambda reads the
+// stream".
 func (f *FunctionFlags) Add(c *cobra.Command, when string) {
 	c.Flags().StringSliceVar(&f.functions, "function", nil,
 		when+": name or ARN of each function of this pipeline, to see since when they and their mappings are unchanged")
@@ -62,8 +64,9 @@ func (f *FunctionFlags) Check() error {
 // Given reports whether one of the flags is given.
 func (f *FunctionFlags) Given() bool { return len(f.functions) > 0 || f.deployedSince != "" }
 
-// CheckUnchanged returns an error unless the named functions and their event source mappings have been as cfg says for
-// so long that no older invocation runs, or unless the user gave a time that says so. It prints its findings to w.
+// CheckUnchanged returns an error if an invocation with other settings than those of cfg may still run. With --function
+// it reads from Lambda when the functions and their event source mappings were changed. With --deployed-since it uses
+// the given time. It prints its findings to w.
 func (f *FunctionFlags) CheckUnchanged(ctx context.Context, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
 	switch {
 	case len(f.functions) > 0:
@@ -117,7 +120,7 @@ func sourceStreams(ctx context.Context, sdk awssdk.Config, cfg *config.Config) (
 type functionProof struct {
 	api     lambdaAPI
 	cfg     *config.Config
-	streams []string // ARNs of streams; each needs a mapping
+	streams []string // ARNs of the streams; each needs a mapping
 	out     io.Writer
 
 	names     []string          // names of the functions, as they were given
@@ -126,7 +129,7 @@ type functionProof struct {
 }
 
 // unchangedSince returns the time of the last change of the functions and of the mappings from the streams to them. It
-// returns an error if none of them reads a stream, or if a mapping may drop records that this file needs.
+// returns an error if one of the streams has no such mapping, or if a mapping may drop records that this file needs.
 func (p *functionProof) unchangedSince(ctx context.Context, names []string) (time.Time, error) {
 	p.names, p.functions = names, make(map[string]string, len(names))
 	for _, name := range names {
@@ -164,8 +167,8 @@ func (p *functionProof) noteChange(at time.Time) {
 	}
 }
 
-// checkFunction notes the time of a function's last change, and returns its ARN. version is "" for a name that may have
-// a qualifier.
+// checkFunction notes the time of a function's last change, and returns its ARN. version is "" if name itself may have
+// a qualifier, a version or an alias.
 func (p *functionProof) checkFunction(ctx context.Context, name, version string) (arn string, err error) {
 	in := &lambda.GetFunctionConfigurationInput{FunctionName: &name}
 	if version != "" {
@@ -190,8 +193,8 @@ func (p *functionProof) checkFunction(ctx context.Context, name, version string)
 	return awssdk.ToString(f.FunctionArn), nil
 }
 
-// checkStream notes the last changes of the mappings from a stream to the functions, and returns the other functions
-// that read the stream.
+// checkStream notes the last changes of the mappings from a stream to the functions. It returns the other functions
+// that read the stream. It returns an error if no mapping sends the stream to the functions.
 func (p *functionProof) checkStream(ctx context.Context, arn string) (others []string, err error) {
 	read := false
 	mappings := lambda.NewListEventSourceMappingsPaginator(p.api,
@@ -222,7 +225,8 @@ func (p *functionProof) checkStream(ctx context.Context, arn string) (others []s
 	return others, nil
 }
 
-// checkMapping notes the last change of a mapping, and of the function version that it invokes.
+// checkMapping notes the last change of a mapping, and of the function version that the mapping invokes. It returns an
+// error if the mapping is not enabled, may drop needed records, or invokes an alias.
 func (p *functionProof) checkMapping(
 	ctx context.Context, m *types.EventSourceMappingConfiguration, name, qualifier string,
 ) error {
@@ -259,7 +263,8 @@ func (p *functionProof) checkMapping(
 		"the event source mapping %s invokes the alias %s of the function %s, and Lambda does not say since when an alias has its version: use --deployed-since instead of --function", id, qualifier, name)
 }
 
-// filterCriteria returns the filter criteria of a mapping. A list of mappings does not show encrypted criteria.
+// filterCriteria returns the filter criteria of a mapping. It reads encrypted criteria with a call of their own,
+// because a list of mappings does not show them.
 func (p *functionProof) filterCriteria(
 	ctx context.Context, m *types.EventSourceMappingConfiguration,
 ) (*types.FilterCriteria, error) {
@@ -279,8 +284,8 @@ func (p *functionProof) filterCriteria(
 	return whole.FilterCriteria, nil
 }
 
-// passNeededRecords reports whether filter criteria pass each record that the sinks of cfg need. They do if there are
-// none, or if `tablewake template` prints them with any of its flags.
+// passNeededRecords reports whether filter criteria pass each record that the sinks of cfg need. Absent criteria pass
+// everything. Other criteria must be those that `tablewake template` prints with some of its flags.
 func passNeededRecords(cfg *config.Config, criteria *types.FilterCriteria) (bool, error) {
 	if criteria == nil || len(criteria.Filters) == 0 {
 		return true, nil
@@ -304,8 +309,8 @@ func passNeededRecords(cfg *config.Config, criteria *types.FilterCriteria) (bool
 	return false, nil
 }
 
-// canonicalPatterns returns patterns without blanks, in order, and with sorted names. It does not change patterns that
-// are not JSON.
+// canonicalPatterns returns the patterns in one form, to compare them: sorted, without blanks, and with sorted names.
+// It does not change patterns that are not JSON.
 func canonicalPatterns(patterns []string) []string {
 	all := make([]string, len(patterns))
 	for i, pattern := range patterns {
@@ -324,8 +329,8 @@ func canonicalPatterns(patterns []string) []string {
 	return all
 }
 
-// splitQualifier splits the ARN of a function into that of the whole function and the version or alias. The second part
-// is "" if there is none.
+// splitQualifier splits the ARN of a function into the ARN without its qualifier, and the qualifier. A qualifier is a
+// version or an alias; it is "" if arn has none.
 func splitQualifier(arn string) (base, qualifier string) {
 	parts := strings.SplitN(arn, ":", 8) // arn:aws:lambda:REGION:ACCOUNT:function:NAME:QUALIFIER
 	if len(parts) < 8 {

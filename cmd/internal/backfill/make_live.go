@@ -27,7 +27,7 @@ func (j *job) waitAndMakeLive(ctx context.Context) error {
 	j.selection.births = births
 	for _, b := range births {
 		if b.ReadUntil.Before(until) {
-			until = b.ReadUntil // an earlier process already set the stage
+			until = b.ReadUntil // an earlier process has already set the stage, with an earlier time
 		}
 	}
 	if err := j.waitUntilRead(ctx, until); err != nil {
@@ -61,8 +61,8 @@ func deleteEndedBackfills(ctx context.Context, store state.Store, births []state
 	return nil
 }
 
-// lagAssumption returns the assumption of [job.waitUntilRead] about the lag of Lambda; "" if the leases prove the
-// position.
+// lagAssumption returns what [job.waitUntilRead] assumes about the lag of Lambda. It returns "" if nothing is assumed:
+// the leases prove the position, or the backfill is of a --local folder.
 func (j *job) lagAssumption() string {
 	if !j.o.Live || j.cfg.Leases != nil {
 		return ""
@@ -70,11 +70,11 @@ func (j *job) lagAssumption() string {
 	return fmt.Sprintf("the Lambda function is never more than %s behind the stream", j.o.assumedLag)
 }
 
-// waitUntilRead waits until all records from before a time are read and durable.
+// waitUntilRead waits until consumers have read all records from before a time, and have written them durably.
 func (j *job) waitUntilRead(ctx context.Context, at time.Time) error {
 	switch {
 	case !j.o.Live:
-		return nil // no other process uses the folder: the next consume or replay brings the later changes of the stream
+		return nil // no other process uses the folder: the next consume or replay brings the later changes
 	case j.cfg.Leases == nil:
 		fmt.Fprintf(j.streams.Err, "assuming that %s: waiting for that\n", j.lagAssumption())
 		return pipeline.Sleep(ctx, time.Until(at.Add(j.o.assumedLag)))

@@ -14,10 +14,10 @@ import (
 
 // selection has the sinks that a backfill fills.
 type selection struct {
-	births    []state.Birth  // births of the sinks, in the order of their names
-	neverWait []config.Sink  // the archives and Go sinks among them, which accept all changes at every stage
-	runID     string         // id of the backfill that fills them; a new one if none does yet
-	stored    state.Backfill // the stored backfill of that run; zero if none is stored
+	births    []state.Birth  // birth of each sink's output, its recorded identity; sorted by name
+	neverWait []config.Sink  // the archives and Go sinks of births; they accept all changes at every stage
+	runID     string         // id of the backfill that fills the sinks; a new id if no backfill does yet
+	stored    state.Backfill // the stored backfill with the id runID; zero if none is stored
 }
 
 // names returns the names of the sinks.
@@ -32,7 +32,8 @@ func (s *selection) names() []string {
 // String returns the names of the sinks, for people.
 func (s *selection) String() string { return strings.Join(s.names(), ", ") }
 
-// isStored reports whether a backfill of the run is stored, because another process reads, or was interrupted.
+// isStored reports whether the state has a backfill of the run. It has one if another process reads the source, or was
+// interrupted.
 func (s *selection) isStored() bool { return s.stored.Run != "" }
 
 // hasWaiting reports whether a sink waits and needs a floor.
@@ -44,10 +45,11 @@ func (s *selection) hasWaiting() bool {
 // Waiting sinks, archives and Go sinks need all changes.
 func (s *selection) missesChanges() bool { return s.hasWaiting() || len(s.neverWait) > 0 }
 
-// keepsState reports whether a sink compares versions with the tombstones of the state.
+// keepsState reports whether one of the sinks compares versions with the tombstones of the state.
 func (s *selection) keepsState() bool { return len(s.neverWait) < len(s.births) }
 
-// allPartsRead reports whether all parts were read. Some of the sinks may be live already.
+// allPartsRead reports whether all parts of the source were read, so that a sink only waits for the stream. Other sinks
+// may be live already.
 func (s *selection) allPartsRead() bool {
 	isReading := func(b state.Birth) bool { return b.Stage == state.Filling || b.Stage == state.Waiting }
 	return !slices.ContainsFunc(s.births, isReading) &&
@@ -57,12 +59,12 @@ func (s *selection) allPartsRead() bool {
 // errNothingToFill is the error of a command without --sink if every sink is filled.
 var errNothingToFill = errors.New("every view, aggregate and search index is filled: nothing is to be done")
 
-// selectSinks returns the named sinks of all. births are those of all sinks, and stored has the backfills of the state.
-// Without names it returns the first of these groups that has a sink:
+// selectSinks returns the sinks in all that names lists. births are the births of all sinks, and stored has the
+// backfills of the state. Without names it returns the first of these groups that has a sink:
 //
 //   - the sinks of a stored run, also those that are live already, because the run continues;
-//   - the sinks that wait or are being filled. If a process was killed while it stored the stages of a first start, also
-//     all sinks that were never filled;
+//   - the sinks that wait or are being filled. If a process was killed while it stored the stages of a first start,
+//     the group also has all sinks that were never filled;
 //   - all sinks that were never filled.
 func selectSinks(all []config.Sink, births []state.Birth, stored []state.Backfill, names []string) (*selection, error) {
 	bySink := make(map[string]state.Birth)
@@ -167,7 +169,7 @@ func checkNames(cfg *config.Config, exts []sinks.Extension, names []string) erro
 	return nil
 }
 
-// checkSelected returns an error if the sink cannot be filled. open is set if its run did not end.
+// checkSelected returns an error if the sink cannot be filled. open reports whether the run of b has not ended.
 func checkSelected(s config.Sink, b state.Birth, open bool) error {
 	filled := b.Stage == state.Live && !open && (b.Run != "" || !b.Floor.IsZero())
 	switch {
@@ -178,7 +180,7 @@ func checkSelected(s config.Sink, b state.Birth, open bool) error {
 		return cli.Usagef(
 			"--sink %s may miss changes: a process ran without it, and a backfill would not bring what was removed meanwhile; "+
 				"`tablewake gaps --repair --audit` with the same -c and --live or --local compares it with the table, and repairs it", s.Name)
-	case filled && s.Custom != nil: // it gets the items again
+	case filled && s.Custom != nil: // a Go sink gets the items again
 	case filled && s.Archive != nil:
 		return cli.Usagef("--sink %s has the items already (run %s), and a reader takes one of two with the same version: "+
 			"for the items of now, give it another name and a place of its own", s.Name, b.Run)
@@ -191,7 +193,8 @@ func checkSelected(s config.Sink, b state.Birth, open bool) error {
 	return nil
 }
 
-// findRun finds the run that fills the sinks.
+// findRun sets runID and stored to the run that fills the sinks. Without such a run, runID is a new id. findRun returns
+// an error if several runs fill the sinks, or if the run fills other sinks.
 func (s *selection) findRun(stored []state.Backfill) error {
 	for _, b := range s.births {
 		if b.Stage != state.Filling && b.Stage != state.Settling {

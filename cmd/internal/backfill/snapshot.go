@@ -18,7 +18,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
 )
 
-// openSnapshot opens an export, a scan or items.
+// openSnapshot opens the source that the flags name: an export, a scan or items.
 func (j *job) openSnapshot(ctx context.Context) (snapshot.Snapshot, error) {
 	if err := j.resolveKeys(ctx); err != nil {
 		return nil, err

@@ -111,7 +111,7 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 	}
 	stored, err := j.stateStore.AddBackfill(ctx, b)
 	if err == nil && j.o.scan && !j.selection.isStored() && stored != b {
-		// Another process began the scan at the same time.
+		// Another process began a scan at the same time: read with the start time of that scan.
 		j.selection.stored = stored
 		if snap, err = j.openSnapshot(ctx); err != nil {
 			return nil, err
@@ -135,7 +135,7 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 	return snapshotSource{src, j.narrowing.String() != ""}, nil
 }
 
-// digests are the digests in the names of files of items.
+// digests matches the digests in the source name of files of items.
 var digests = regexp.MustCompile(` sha256:[0-9a-f]{16}`)
 
 // checkStored returns an error unless the stored run can continue with a source.
@@ -180,8 +180,8 @@ func (j *job) checkTable(info snapshot.Info) error {
 	return fmt.Errorf("the source is of the table %s, and %s reads %s", info.TableARN, j.cfg.File, j.tableName())
 }
 
-// wider selects the items of a narrowing, and each item for which the narrowing fails. The filters of the sinks decide
-// again.
+// wider selects the items of a narrowing, and each item for which the narrowing returns an error. The filters of the
+// sinks decide about that item.
 type wider struct{ *snapshot.ItemSelection }
 
 // Match implements [pipeline.Condition].
@@ -190,7 +190,7 @@ func (w wider) Match(c *record.Change) (bool, error) {
 	return is || err != nil, nil
 }
 
-// withNarrowing returns the name of a source with its narrowing.
+// withNarrowing returns the name of a source, followed by its narrowing.
 func (j *job) withNarrowing(source string) string {
 	if n := j.narrowing.String(); n != "" && !strings.HasSuffix(source, n) {
 		return source + " " + n
@@ -198,12 +198,12 @@ func (j *job) withNarrowing(source string) string {
 	return source
 }
 
-// checkView returns an error if a sink needs old images that a layer lacks.
+// checkView returns an error if a sink needs old images and an incremental export has none.
 func (j *job) checkView(ctx context.Context, info snapshot.Info) error {
 	if info.View != record.NewImage {
 		return nil
 	}
-	var functions []string // names of the Go functions of the program that are for entities
+	var functions []string // names of the program's Go functions for entities
 	for _, s := range j.allSinks()[len(j.cfg.Sinks):] {
 		functions = append(functions, s.Name)
 	}
@@ -257,7 +257,7 @@ func (j *job) checkCopies() error {
 	return nil
 }
 
-// absolute returns an absolute path with a / at the end, so that all names of one place are equal.
+// absolute returns an absolute path with a / at the end, so that all names of one folder or prefix are equal.
 func absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil && !target.IsS3(path) {
 		path = filepath.ToSlash(abs)
@@ -265,7 +265,8 @@ func absolute(path string) string {
 	return strings.TrimSuffix(path, "/") + "/"
 }
 
-// openArchive opens archives and saved records.
+// openArchive opens archives and saved records. With --live it first waits until the archive has the changes that the
+// sinks left out.
 func (j *job) openArchive(ctx context.Context) (source, error) {
 	if j.o.Live { // the archive must have the changes that the sinks left out while they waited
 		at := time.Now().UTC().Truncate(time.Second).Add(j.o.floorDelay)
@@ -288,7 +289,7 @@ func (j *job) openArchive(ctx context.Context) (source, error) {
 	return archiveSource{&records.Reporting{Source: opened, W: j.streams.Err, Tables: j.cfg.Source.Tables, Mask: m}}, nil
 }
 
-// newOwner returns an id for the claims of this process.
+// newOwner returns the id with which this process claims parts of the source.
 func newOwner() string {
 	host, _ := os.Hostname()
 	return host + "-" + state.NewID()

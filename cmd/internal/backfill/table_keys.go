@@ -56,12 +56,12 @@ func (j *job) resolveKeys(ctx context.Context) error {
 	return nil
 }
 
-// checkedParts is the number of parts that are searched for signs of wrong keys.
+// checkedParts is the maximum number of parts in which checkKeys looks for signs of wrong keys.
 const checkedParts = 3
 
-// checkKeys returns an error if it finds a sign of wrong --keys: no item of a page has them, two items of a page have
-// the same key, or a change of an incremental export has another one. It is not needed if DescribeTable returned the
-// keys.
+// checkKeys returns an error if it finds one of three signs of wrong --keys. No item of a page has the keys, two items
+// of a page have the same key, or a change of an incremental export has another key. It checks nothing if DescribeTable
+// returned the keys, or if the run is stored.
 func (j *job) checkKeys(ctx context.Context, snap snapshot.Snapshot) error {
 	if j.table.Name != "" || j.selection.isStored() {
 		return nil
@@ -113,7 +113,7 @@ func (j *job) checkPageKeys(part string, page *record.Page) error {
 	return nil
 }
 
-// firstPage returns the first decoded page of a part; nil if it has none.
+// firstPage returns the first decoded page of a part, or nil if the part has no page.
 func firstPage(ctx context.Context, snap snapshot.Snapshot, id string) (*record.Page, error) {
 	part, err := snap.Open(ctx, id, "")
 	if err != nil {
