@@ -8,8 +8,9 @@ import (
 	"text/tabwriter"
 )
 
-// PrintCounts prints a table of counts with a row for each sink, sorted by name. counts returns those of a row, by
-// titles. It leaves out columns that are zero in all rows, except the first fixed columns.
+// PrintCounts prints a table of counts. It has one line for each entry of rows, sorted by name. counts returns the
+// counts of a row, in the order of titles. PrintCounts leaves out a column that is zero in all rows, unless it is one
+// of the first fixed columns.
 func PrintCounts[T any](w io.Writer, rows map[string]T, fixed int, titles []string, counts func(T) []int64) {
 	shown := make([]bool, len(titles))
 	for _, row := range rows {

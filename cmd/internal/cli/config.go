@@ -18,7 +18,8 @@ func AddConfig(c *cobra.Command, file *string) {
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
 }
 
-// SourceTable returns the source table of cfg that --table names. Without a name it is the only one.
+// SourceTable returns the source table of cfg that --table names. If name is "", it returns the only source table. It
+// returns an error if cfg has no such table, or if name is "" and cfg has several.
 func SourceTable(cfg *config.Config, name string) (config.Table, error) {
 	var names []string
 	for _, t := range cfg.Source.Tables {

@@ -8,8 +8,9 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// HoldCustom returns the options of a pipeline with the program's Go code, which holds back all Go sinks except those
-// in names. If the program has no Go code and cfg names some, it prints that on standard error.
+// HoldCustom returns the options of a pipeline that uses the program's Go code. The pipeline holds back all Go sinks
+// except those in names: it does not call them, and counts their changes with the reason. If the program has no Go code
+// and cfg names some, HoldCustom prints that on standard error.
 func (s Streams) HoldCustom(cfg *config.Config, reason string, names ...string) sinks.Option {
 	s.PrintMissingCode(cfg, "planned")
 	return sinks.Options(sinks.WithExtensions(s.Extensions...), sinks.HoldCustom(reason, names...))
@@ -21,8 +22,8 @@ func (s Streams) HoldCustomForPlan(cfg *config.Config, reason string) sinks.Opti
 	return sinks.Options(s.HoldCustom(cfg, reason), sinks.PassMissingFilters())
 }
 
-// PrintMissingCode prints on standard error which Go code of cfg the program lacks, if it has none. done is the step
-// that the command skips for that code: planned, checked.
+// PrintMissingCode prints on standard error which Go code cfg names, if the program has no Go code at all. done is what
+// the command does not do with that code, such as "planned" or "checked".
 func (s Streams) PrintMissingCode(cfg *config.Config, done string) {
 	if missing := sinks.Missing(cfg, s.Extensions...); len(missing) > 0 && len(s.Extensions) == 0 {
 		fmt.Fprintf(s.Err, "this program does not have %s: what that does is not %s; "+

@@ -71,7 +71,8 @@ func Usagef(format string, args ...any) error {
 	return WithExitCode(ExitUsage, fmt.Errorf(format, args...))
 }
 
-// AtLeastOneArgument returns a check for a command that needs at least one argument. Without one, message is the error.
+// AtLeastOneArgument returns a check for a command that needs at least one argument. message is the error of a command
+// without arguments.
 func AtLeastOneArgument(message string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -81,7 +82,7 @@ func AtLeastOneArgument(message string) cobra.PositionalArgs {
 	}
 }
 
-// ArgumentRange returns a check for a command that takes least to most arguments.
+// ArgumentRange returns a check for a command that takes least to most arguments. usage describes them in the error.
 func ArgumentRange(least, most int, usage string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {

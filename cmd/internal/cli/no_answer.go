@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// NoAnswerError is the cause of a context that ended because a service did not answer for that time.
+// NoAnswerError is the cause of a context that ended because a service did not answer. Its value is how long the caller
+// waited.
 type NoAnswerError time.Duration
 
 // Error returns the text with the time.
@@ -22,8 +23,8 @@ func WithAnswerTimeout(ctx context.Context, d time.Duration) (context.Context, c
 	return context.WithTimeoutCause(ctx, d, NoAnswerError(d))
 }
 
-// ExplainTimeout adds the [NoAnswerError] that ended ctx to an error that does not show it. Many errors only say that a
-// context ended.
+// ExplainTimeout adds the [NoAnswerError] that ended ctx to err, because many errors only say that a context ended. It
+// returns err unchanged if err already shows the cause, or if ctx has no such cause.
 func ExplainTimeout(ctx context.Context, err error) error {
 	cause, late := errors.AsType[NoAnswerError](context.Cause(ctx))
 	if err != nil && late && !strings.Contains(err.Error(), cause.Error()) {

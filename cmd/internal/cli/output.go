@@ -89,8 +89,8 @@ func Count[N int | int64](n N, noun string) string {
 	return Thousands(int64(n)) + " " + noun
 }
 
-// CountWithVerb returns n with the noun and its verb: "1 shard waits", "1,234 shards wait" of "shard", "waits" and
-// "wait".
+// CountWithVerb returns n with the noun and its verb. With "shard", "waits" and "wait" it returns "1 shard waits" or
+// "1,234 shards wait".
 func CountWithVerb[N int | int64](n N, noun, one, many string) string {
 	return Count(n, noun) + " " + If(n == 1, one, many)
 }

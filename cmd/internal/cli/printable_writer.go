@@ -9,14 +9,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// printableWriter escapes control characters, as the values of items could change the user's terminal. All
-// commands write through it.
+// printableWriter escapes control characters, because the values of items could otherwise change the user's terminal.
+// All commands write through it.
 type printableWriter struct {
 	mu      sync.Mutex
 	w       io.Writer
 	partial []byte // the first bytes of a rune, which the next Write completes
 	buf     []byte // reused by each Write
-	err     error  // error of the first failed Write; later ones fail with it too
+	err     error  // error of the first failed Write; later Writes return it, too
 }
 
 // Write escapes b and writes it.

@@ -13,11 +13,11 @@ import (
 
 // profile writes the CPU and heap profiles of a run for --profile.
 type profile struct {
-	dir string   // "": no profile
+	dir string   // "": write no profile
 	cpu *os.File // nil: not started
 }
 
-// The files in the folder.
+// The names of the files in the folder.
 const (
 	cpuProfile  = "cpu.pprof"
 	heapProfile = "heap.pprof"
@@ -42,7 +42,7 @@ func (p *profile) start() (err error) {
 	return nil
 }
 
-// stop writes both profiles, and prints their paths to w. The heap profile is from the last garbage collection, as
+// stop writes both profiles, and prints their paths to w. The heap profile shows the last garbage collection, because
 // pprof counts live objects only then.
 func (p *profile) stop(w io.Writer) error {
 	if p.cpu == nil {

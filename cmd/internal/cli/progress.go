@@ -114,7 +114,7 @@ type ItemProgress struct {
 func (p *Progress) UpdateItems(i ItemProgress) {
 	if p.bar != nil {
 		done, _, total := i.amounts()
-		if total > 0 && done >= total { // the total is an estimate: a full bar would be final
+		if total > 0 && done >= total { // the total is an estimate, and a full bar would be final
 			total = done + 1
 		}
 		if total > 0 {
@@ -140,7 +140,8 @@ func (i ItemProgress) line(took time.Duration) string {
 	return line
 }
 
-// rate returns the items that this process finished per second, and the time that all processes need for the rest.
+// rate returns the number of items that this process finished per second, and the time that all processes need for the
+// remaining items.
 func (i ItemProgress) rate(took time.Duration) string {
 	rate := perSecond(i.OwnItems, took) + " a second"
 	if done, earlier, total := i.amounts(); total > 0 && done > earlier && done <= total {
@@ -170,8 +171,8 @@ func timeLeft(done, rest int64, took time.Duration) string {
 	return time.Duration(float64(took) * float64(rest) / float64(done)).Round(time.Second).String()
 }
 
-// progressLine returns the finished amount, the rate, and the time for the rest at that rate. A total below the
-// finished amount was an estimate.
+// progressLine returns the finished amount, the rate, and the time for the rest at that rate. If total is below done,
+// it was an estimate, and the line has only the rate.
 func progressLine(done, total, records int64, took time.Duration) string {
 	line := Thousands(records) + " records, " + perSecond(records, took) + " a second"
 	if total <= 0 || done <= 0 || done > total {

@@ -17,7 +17,8 @@ type Results struct {
 	NextFlags string // flags that show the next results, for End. Default: none
 }
 
-// NewResults returns a writer to the standard output of s. It writes at most limit results; 0: all.
+// NewResults returns a writer to the standard output of s. It writes at most limit results, or all results if limit is
+// 0.
 func NewResults(s Streams, f Format, limit int) *Results {
 	return &Results{w: bufio.NewWriter(s.Out), format: f, limit: limit}
 }
@@ -44,7 +45,8 @@ func (r *Results) End(err error, errs io.Writer) error {
 // errLimit ends a query at its limit. [Results.End] drops it.
 var errLimit = errors.New("the limit is reached")
 
-// Add writes one result: v as JSON, or text. Return its error to end the query.
+// Add writes one result: v as JSON, or text. If Add returns an error, the caller ends the query and passes the error to
+// [Results.End].
 func (r *Results) Add(v any, text func() string) error {
 	if r.limit > 0 && r.Written == r.limit {
 		r.Truncated = true

@@ -150,7 +150,7 @@ lists guides for those who are new to it.`,
 	return root
 }
 
-// help prints the help of a command or a topic. It is an error if there is none.
+// help prints the help of a command or a topic. It returns an error if there is no such command or topic.
 func help(c *cobra.Command, args []string) error {
 	found, rest, err := c.Root().Find(args)
 	switch {
@@ -168,7 +168,7 @@ func help(c *cobra.Command, args []string) error {
 // usageOfFlag matches the beginning of a help line about a flag.
 var usageOfFlag = regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[a-z0-9-]+)`)
 
-// nearFlag returns the question whether a similar flag was meant; "" if no flag is similar.
+// nearFlag returns a hint such as "did you mean --sink?", or "" if no flag has a similar name.
 func nearFlag(c *cobra.Command, name string) string {
 	var names []string
 	for _, m := range usageOfFlag.FindAllStringSubmatch(c.Flags().FlagUsages(), -1) {

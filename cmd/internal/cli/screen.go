@@ -2,7 +2,8 @@ package cli
 
 import "io"
 
-// Screen shows one text at a time. On a terminal the text replaces the one before, elsewhere it follows it.
+// Screen shows one text at a time. On a terminal each text replaces the text before it. Elsewhere the texts follow one
+// another.
 type Screen struct {
 	w    io.Writer
 	term io.Writer // receives control characters; nil: w is not a terminal

@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// StatusLines shows lines at the end of a terminal, and draws them again at each update. Other output of the command
-// appears above them. It is safe for concurrent use.
+// StatusLines shows a block of lines at the end of a terminal, and draws them again at each update. Other output of the
+// command appears above the block. StatusLines is safe for concurrent use.
 type StatusLines struct {
 	w    io.Writer                  // receives the lines above the block
 	term io.Writer                  // receives control characters
@@ -24,10 +24,10 @@ type StatusLines struct {
 	mu      sync.Mutex
 	lines   []string // the lines of the last update
 	drawn   int      // number of lines on the terminal
-	partial []byte   // a line above the block without its end
+	partial []byte   // output above the block that has no line end yet
 }
 
-// NewBlock returns a Block at the end of w; nil if w is not a terminal, or if the log is JSON.
+// NewBlock returns StatusLines at the end of w. It returns nil if w is not a terminal, or if the log is JSON.
 func NewBlock(w io.Writer) *StatusLines {
 	f := findTerminal(w)
 	if f == nil {
@@ -42,7 +42,8 @@ func NewBlock(w io.Writer) *StatusLines {
 	}}
 }
 
-// findTerminal returns the terminal that w writes to, which takes control characters; nil if w writes to none, or JSON.
+// findTerminal returns the terminal that w writes to. The result does not escape control characters, so the caller can
+// move the cursor. It returns nil if w does not write to a terminal, or if it writes JSON.
 func findTerminal(w io.Writer) *os.File {
 	if to := findLogWriter(w); to != nil {
 		if to.flags.format == FormatJSON {
@@ -51,7 +52,7 @@ func findTerminal(w io.Writer) *os.File {
 		w = to.w
 	}
 	if printable, ok := w.(*printableWriter); ok {
-		w = printable.w // it escapes control characters
+		w = printable.w // a printableWriter escapes control characters
 	}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return f
@@ -81,8 +82,8 @@ func (b *StatusLines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Update replaces the lines. Lines are cut to the width of the terminal, and lines that do not fit its height are left
-// out.
+// Update replaces the lines. It truncates lines to the width of the terminal, and leaves out lines that do not fit its
+// height.
 func (b *StatusLines) Update(lines []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,7 +102,7 @@ func (b *StatusLines) End() {
 	b.partial = nil
 }
 
-// erase removes the drawn lines. Then the cursor is at the start of the first of them.
+// erase removes the drawn lines. Then the cursor is where the first of them began.
 func (b *StatusLines) erase() {
 	if b.drawn > 0 {
 		fmt.Fprintf(b.term, "\x1b[%dA\r\x1b[J", b.drawn)

@@ -38,14 +38,14 @@ func (p Program) Run(t *testing.T, code int, args ...string) (stdout, stderr str
 	return out.String(), errs.String()
 }
 
-// TestMain runs the tests of a package. Tests that use [Apart] get a tablewake with these commands.
+// TestMain runs the tests of a package. For [Apart], the tests find a program tablewake that has these commands.
 func (p Program) TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"tablewake": func() {
 		os.Exit(p.Main(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 	}})
 }
 
-// Apart runs a command line in a process of its own with env, for tests that run in parallel. It requires the exit
+// Apart runs a command line in a process of its own with env, so that tests can run in parallel. It requires the exit
 // code, and returns the whole output.
 func Apart(t *testing.T, env []string, code int, args ...string) string {
 	t.Helper()

@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// NewStream returns a Streams API with an empty table shop, a file that reads it, and the environment that points to
-// the API.
+// NewStream returns a Streams API with an empty table shop, a configuration file that reads the table, and the
+// environment that points to the API.
 func NewStream(t *testing.T) (api *streamtest.Server, file string, env []string) {
 	t.Helper()
 	api = streamtest.New(streamtest.Options{PageRecords: 2})
@@ -30,7 +30,7 @@ func NewStream(t *testing.T) (api *streamtest.Server, file string, env []string)
 	}
 }
 
-// OnStream is NewStream in the environment of the test.
+// OnStream is [NewStream], and sets the environment of the test.
 func OnStream(t *testing.T) (api *streamtest.Server, file string) {
 	t.Helper()
 	api, file, env := NewStream(t)
