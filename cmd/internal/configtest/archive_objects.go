@@ -16,7 +16,7 @@ import (
 )
 
 // objects returns the objects of an archive sink or a bucket by their names. If the sink writes a log and the
-// expectation is a list, objects returns the changes of the log instead.
+// expectation is a list, objects returns the changes of the log instead, in the order of their versions.
 func (o *outcome) objects(ctx context.Context, x expectation) (value, error) {
 	sink, isSink := objects.sinkOf(o.cfg, x.name)
 	found, err := o.archiveObjects(ctx, func(k config.Sink) bool {
@@ -96,7 +96,7 @@ func (o *outcome) readEntries(ctx context.Context, one singleObject) ([]archive.
 	return es, nil
 }
 
-// singleObject is an archive that lists one object.
+// singleObject is an archive that has only one object.
 type singleObject struct {
 	archive.Lister
 	info archive.Info

@@ -114,7 +114,7 @@ func (o *flags) runTests(ctx context.Context, s cli.Streams, paths []string) err
 	return nil
 }
 
-// testFiles returns the sorted files of tests of paths. Of a folder these are its *_test.yaml.
+// testFiles returns the files of tests that paths name, sorted and without duplicates. A folder names its *_test.yaml.
 func testFiles(paths []string) ([]string, error) {
 	var names []string
 	for _, p := range paths {

@@ -14,8 +14,8 @@ type Difference struct {
 	Lines []string `json:"diff"`   // for people: "-" is expected and missing, "+" is extra
 }
 
-// compare describes how got differs from the expectation; nil if it does not. identity returns the key of an element of
-// a list; nil: elements have no key.
+// compare returns lines that describe how got differs from the expectation, or nil if the two are equal. identity
+// returns the key of a list element. It is nil if the elements have no key.
 func compare(x expectation, got value, identity func(value) value) []string {
 	if x.want.kind == item.KindM {
 		return compareNamed(x.want, got)
@@ -43,8 +43,9 @@ func compareNamed(want, got value) []string {
 	return lines
 }
 
-// compareLists pairs each expected element with an equal one of got, else with one of the same
-// identity. Elements of either side without a partner are differences.
+// compareLists pairs each expected element with an equal element of got. If no element is equal, it pairs the expected
+// element with an element of the same identity. Elements without a partner are differences. If ordered is set, another
+// order is a difference, too.
 func compareLists(want, got []value, identity func(value) value, ordered bool) []string {
 	p := pairing{want, got, slices.Repeat([]int{-1}, len(want)), make([]bool, len(got))}
 	p.pairBy(value.equal)

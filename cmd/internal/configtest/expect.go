@@ -11,21 +11,21 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// section is a part of `expect`.
+// section is a part of `expect`, such as rows.
 type section struct {
 	name     string
-	target   string   // what its names are; "": its entry has no name
-	typed    bool     // the values have DynamoDB types. Otherwise they are plain JSON
+	target   string   // what the names in it are; "": the section is one entry without a name
+	typed    bool     // the values have DynamoDB types; otherwise they are plain JSON
 	ordered  bool     // the order of the elements counts
 	shape    string   // form of an entry
 	fields   []string // the allowed keys of an element; nil: the user's attributes
 	required string   // the key that an element must have
-	identity []string // the keys that name an element
+	identity []string // the keys that identify an element
 }
 
 const aList = "a list"
 
-// The sections.
+// The sections. letters are the dead letters, the stored changes that could not be written.
 var (
 	rows       = &section{name: "rows", target: "view sink or table", typed: true, shape: aList}
 	aggregates = &section{name: "aggregates", target: "aggregate sink", typed: true, shape: aList} // shards added up
@@ -51,7 +51,7 @@ type expectation struct {
 	name    string // "" for drops and letters
 	want    value
 	line    int
-	at      *fileValue // for Update. With Alias other cases may share the value
+	at      *fileValue // the value in the file, for Update; other cases may share it if it is an Alias
 	flow    bool       // the entry is within braces or brackets
 }
 
@@ -62,8 +62,9 @@ func (x expectation) String() string {
 	return x.section.name + "." + x.name
 }
 
-// placeOf returns the section of a sink's output, and the table, index or bucket that the sink may share with
-// others; "" for a notify sink. An archive sink without a bucket has its own name for it.
+// placeOf returns the section of a sink's output, and its place: the table, index or bucket that the sink may share
+// with others. The place is "" for a notify sink. If an archive sink names no bucket, the place is the name of the
+// sink. For a sink without comparable output, such as a Go sink, the section is nil.
 func placeOf(k config.Sink) (*section, string) {
 	switch {
 	case k.View != nil:
@@ -80,7 +81,8 @@ func placeOf(k config.Sink) (*section, string) {
 	return nil, ""
 }
 
-// sinkOf returns the sink of that name, if its output is in the section.
+// sinkOf returns the sink of that name. It returns false if there is no such sink, or if its output is not in the
+// section.
 func (s *section) sinkOf(cfg *config.Config, name string) (config.Sink, bool) {
 	k, found := cfg.Sink(name)
 	section, _ := placeOf(k)
@@ -98,7 +100,7 @@ func (s *section) targets(cfg *config.Config) []string {
 	for _, k := range cfg.Sinks {
 		if section, place := placeOf(k); section == s {
 			add(k.Name)
-			if s != aggregates { // rows of its table are under rows
+			if s != aggregates { // the rows of an aggregate's table belong to the section rows
 				add(place)
 			}
 		}
@@ -111,7 +113,8 @@ func (s *section) targets(cfg *config.Config) []string {
 	return names
 }
 
-// allExpectations returns expectations, without a value and a position, of all that the sinks can write.
+// allExpectations returns an expectation for each output that the sinks can write. The expectations have no value and
+// no position in a file.
 func allExpectations(cfg *config.Config) (xs []expectation) {
 	for _, s := range sections {
 		if s.target == "" {

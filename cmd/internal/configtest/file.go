@@ -32,7 +32,7 @@ type File struct {
 type Case struct {
 	Name   string       `key:"name,required"`
 	Line   int          `key:"@"`         // line of the case in its file
-	Of     []string     `key:"of,single"` // entities that the items of the steps must belong to; a step can name its own
+	Of     []string     `key:"of,single"` // entities that the items must belong to, unless a step names its own
 	Given  []step       "key:\"given,required,empty\" add:\"add the changes that come: `given: [{new: {...}}]`\""
 	Expect expectations `key:"expect"`
 
@@ -58,7 +58,8 @@ var fileRule = sync.OnceValue(func() *yamlbind.Rule {
 	})
 })
 
-// parseContext has the configuration and the folder that a file of tests is checked against while it is parsed.
+// parseContext has what a file of tests is checked against while it is parsed: the configuration, the folder and the
+// keys.
 type parseContext struct {
 	cfg  *config.Config
 	dir  string // folder of the file: paths of fixtures are relative to it
@@ -118,7 +119,7 @@ func (c *Case) Made(f *yamlbind.File, v *fileValue) {
 	}
 }
 
-// tableKeys are the key attributes by table. A file with one table has only a list.
+// tableKeys are the key attributes by table. A file can have a single list, which is for every source table.
 type tableKeys map[string][]string
 
 // Bind reads the key attributes.
@@ -161,7 +162,7 @@ func keyList(f *yamlbind.File, v *fileValue) []string {
 	return names
 }
 
-// checkTable reports whether name is a source table of the configuration. Otherwise it adds a problem at n.
+// checkTable reports whether name is a source table of the configuration. If it is not, checkTable adds a problem at n.
 func (r *parseContext) checkTable(f *yamlbind.File, v *fileValue, n *yaml.Node, name string) bool {
 	var have []string
 	for _, t := range r.cfg.Source.Tables {

@@ -50,7 +50,7 @@ func plainJSON(v item.Value) (out value) {
 	return out
 }
 
-// actualValue returns the actual contents for an expectation, in the form of the expectation.
+// actualValue returns the actual contents that belong to an expectation, in the form of the expectation.
 func (o *outcome) actualValue(ctx context.Context, x expectation) (value, error) {
 	switch x.section {
 	case rows:
@@ -92,7 +92,8 @@ func (o *outcome) viewRows(ctx context.Context, name string) (value, error) {
 	return out, nil
 }
 
-// aggregateRows returns the rows of an aggregate, with its shards added up.
+// aggregateRows returns the rows of an aggregate. It adds up the shards of a group, the rows over which the group is
+// spread.
 func (o *outcome) aggregateRows(ctx context.Context, name string) (value, error) {
 	sink, _ := o.cfg.Sink(name)
 	a := sink.Aggregate
@@ -117,7 +118,8 @@ func (o *outcome) aggregateRows(ctx context.Context, name string) (value, error)
 	return out, nil
 }
 
-// rowValue converts a row without mark, with its key attributes first.
+// rowValue converts a row, without ownAttribute and with its key attributes first. name is the sink or the table of the
+// row.
 func (o *outcome) rowValue(name string, r view.Row) value {
 	item, out := imageValue(r.Item).without(ownAttribute), object()
 	for _, k := range o.keyAttributes(o.tableOf(name)) {
@@ -218,7 +220,8 @@ func (o *outcome) eventValues(name string) (value, error) {
 	return out, nil
 }
 
-// dropCounts returns the counts of dropped changes: first of the source's filters, then of each sink's.
+// dropCounts returns the counts of dropped changes: first those of the source's filters, then those of each sink's
+// filters.
 func (o *outcome) dropCounts() value {
 	out := list()
 	add := func(sink string, by map[string]int64) {
@@ -236,8 +239,8 @@ func (o *outcome) dropCounts() value {
 	return out
 }
 
-// letterValues returns the dead letters. An expected letter may have only some of the fields: a letter that matches one
-// is returned with the fields of the expectation.
+// letterValues returns the dead letters. An expected letter may have only some of the fields. A letter that matches an
+// expected one gets the fields of the expectation, so that the two are equal.
 func (o *outcome) letterValues(want value) (value, error) {
 	out := list()
 	matched := make([]bool, len(want.elems))
@@ -271,7 +274,8 @@ func (o *outcome) letterTexts() []string {
 	return lines
 }
 
-// letterMatches reports whether a letter has all fields of want.
+// letterMatches reports whether a letter has all fields of want, and the same sink. message is the error of the letter,
+// which must contain the error in want.
 func letterMatches(want, letter value, message string) bool {
 	for i, name := range want.names {
 		if name == "error" {
@@ -285,8 +289,8 @@ func letterMatches(want, letter value, message string) bool {
 	return want.get("sink").equal(letter.get("sink"))
 }
 
-// letterKey returns the key of a letter as attributes. A canonical key has its values in the order of the attribute
-// names.
+// letterKey returns the key of a letter as attributes. The values of a canonical key are in the order of the attribute
+// names, so letterKey pairs them with the sorted names.
 func (o *outcome) letterKey(l pipeline.DeadLetter) (value, error) {
 	table, vs, err := l.Key.Decode()
 	if err != nil {
@@ -306,8 +310,8 @@ func (o *outcome) letterKey(l pipeline.DeadLetter) (value, error) {
 	return out, nil
 }
 
-// keyFunc returns the key of an element of a section. Elements of one key are compared attribute
-// by attribute. It is nil if the section's elements have no key.
+// keyFunc returns the function that returns the key of an element of a section, or nil if the section's elements have
+// no key. Elements with the same key are compared attribute by attribute.
 func (o *outcome) keyFunc(x expectation) func(value) value {
 	names := x.section.identity
 	if x.section == rows || x.section == aggregates {
@@ -325,7 +329,8 @@ func (o *outcome) keyFunc(x expectation) func(value) value {
 	}
 }
 
-// tableOf returns the table of a view or aggregate sink; name itself if it is not a sink.
+// tableOf returns the table of a view or aggregate sink. If name is not such a sink, it is a table, and tableOf returns
+// it.
 func (o *outcome) tableOf(name string) string {
 	s, _ := o.cfg.Sink(name)
 	if section, table := placeOf(s); section == rows || section == aggregates {

@@ -65,8 +65,8 @@ func (r *recorder) source(s step) (pipeline.Source, func(), error) {
 	}), func() {}, nil
 }
 
-// record returns a change as a stream record. Each record has the next sequence number; the number of a snapshot is
-// below all others.
+// record returns a change as a stream record. Each record has the next sequence number. A SNAPSHOT has the number 0,
+// which is below all other numbers.
 func (r *recorder) record(c step) []byte {
 	r.sequence++
 	sequence := fmt.Sprintf("1%020d", r.sequence)

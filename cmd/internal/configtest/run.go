@@ -22,7 +22,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/local"
 )
 
-// maxTime bounds one case, in case a sink never accepts a change.
+// maxTime limits the time of one case, because a sink may never accept a change.
 const maxTime = time.Minute
 
 // Result is the result of one case, as `test -o json` prints it.
@@ -34,12 +34,12 @@ type Result struct {
 	Seconds     float64      `json:"seconds"`
 	Error       string       `json:"error,omitempty"` // text of Err
 	Differences []Difference `json:"differences,omitempty"`
-	Letters     []string     `json:"letters,omitempty"` // errors of the dead letters if the case fails: they may explain it
+	Letters     []string     `json:"letters,omitempty"` // if the case fails: errors of the dead letters
 
 	Case *Case `json:"-"`
 	Err  error `json:"-"` // the case could not be run
 
-	// got has the actual contents, one for each expectation of the case. If it has no expectations, these are all
+	// got has the actual contents, one for each expectation of the case. If the case has no `expect`, got has all
 	// contents that are not empty.
 	got []expectation
 }
@@ -47,8 +47,8 @@ type Result struct {
 // Passed reports whether the actual contents are as expected.
 func (r *Result) Passed() bool { return r.Err == nil && len(r.Differences) == 0 }
 
-// Run runs cases in parallel, in pipelines with the options, and returns their results in order. If ctx ends, it
-// returns the results so far, in which cases may be missing.
+// Run runs cases in parallel, in pipelines with the options, and returns their results in order. If ctx ends, the
+// results of cases that did not run are nil.
 func Run(ctx context.Context, cfg *config.Config, cases []*Case, opts ...sinks.Option) []*Result {
 	results := make([]*Result, len(cases))
 	var next atomic.Int64
@@ -109,8 +109,8 @@ func (r *Result) run(ctx context.Context, cfg *config.Config, opts []sinks.Optio
 	return r.compareExpectations(ctx, o)
 }
 
-// memoryDir returns a folder in memory for the stores of a case, so that writes need no disk; "", the default folder,
-// if there is none.
+// memoryDir returns a folder in memory for the stores of a case, so that writes need no disk. It returns "", the
+// default folder, if the machine has no such folder, or if TMPDIR names another one.
 func memoryDir() string {
 	const shared = "/dev/shm"
 	if os.Getenv("TMPDIR") != "" {

@@ -15,7 +15,7 @@ import (
 
 // step is one given change of a case, or the records of a fixture file.
 type step struct {
-	Old     value     `key:"old"` // absent: no such image
+	Old     value     `key:"old"` // absent: the change has no old image
 	New     value     `key:"new"`
 	Op      string    `key:"op"`
 	TTL     bool      `key:"ttl"`
@@ -94,8 +94,8 @@ func (s *step) setTable(f *yamlbind.File, v *fileValue) {
 	}
 }
 
-// readTime reads a creation time. Records can have times up to the year 9999; the limit 9998 leaves room for the steps
-// after it.
+// readTime reads a creation time. Records can have times up to the year 9999. The limit 9998 leaves a year for the
+// times of later steps.
 func readTime(f *yamlbind.File, v *fileValue, _ []yamlbind.Part) any {
 	const hint = "write it as 2026-03-01T12:00:00Z"
 	t, err := time.Parse(time.RFC3339Nano, v.Source)
@@ -107,7 +107,7 @@ func readTime(f *yamlbind.File, v *fileValue, _ []yamlbind.Part) any {
 	return t
 }
 
-// Bind reads an image. null is an absent image.
+// Bind reads an image. If the file has null, the image is absent.
 func (v *value) Bind(f *yamlbind.File, at *fileValue) {
 	before := len(f.Problems)
 	read := parseValue(f, at, true)
@@ -126,8 +126,8 @@ func (v *value) Bind(f *yamlbind.File, at *fileValue) {
 	}
 }
 
-// setOperation derives the operation from the images, or checks `op` against them. It adds no problem for an invalid
-// image, which already has one.
+// setOperation derives the operation from the images, or checks `op` against them. An invalid image already has a
+// problem, so setOperation does not add one for it.
 func (s *step) setOperation(f *yamlbind.File, v *fileValue) {
 	old, new := s.Old.kind != item.Absent, s.New.kind != item.Absent
 	unsound := func(image any) bool { return f.Has(image) && !f.Sound(image) }
@@ -202,8 +202,8 @@ func knownEntities(f *yamlbind.File, of *[]string) bool {
 	return true
 }
 
-// checkEntities checks that the item belongs to one of the entities, before the change and after it. Without names
-// there is nothing to check.
+// checkEntities adds a problem unless the item belongs to one of the entities in of, both before the change and after
+// it. If of is empty, it checks nothing.
 func (s *step) checkEntities(f *yamlbind.File, of []string) {
 	cfg := contextOf(f).cfg
 	for _, image := range []*value{&s.Old, &s.New} {

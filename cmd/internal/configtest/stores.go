@@ -27,7 +27,7 @@ func (s *stores) Archive(ctx context.Context, cfg *config.Config, spec config.Si
 	return s.Stores.Archive(ctx, cfg, spec)
 }
 
-// index is a search index that is opened at its first write, because opening takes longer than the rest of a case.
+// index is a search index that is opened at its first write. Opening an index takes longer than the rest of a case.
 type index struct {
 	open func(context.Context) (search.Store, error)
 
@@ -35,7 +35,7 @@ type index struct {
 	store search.Store // nil: no document is written
 }
 
-// Search returns the index of a sink, which is not open yet.
+// Search returns the index of a sink. It does not open the index yet.
 func (s *stores) Search(_ context.Context, cfg *config.Config, spec config.Sink) (search.Store, error) {
 	ix := &index{open: func(ctx context.Context) (search.Store, error) { return s.Stores.Search(ctx, cfg, spec) }}
 	s.indexes[spec.Name] = ix

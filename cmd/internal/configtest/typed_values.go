@@ -28,8 +28,8 @@ var marks = func() map[string]item.Kind {
 	return m
 }()
 
-// parseValue reads a value. If typed is set, a mapping with the single key $S, $N, $B, ... is a value in DynamoDB JSON;
-// otherwise it is an ordinary mapping.
+// parseValue reads a value. If typed is set, a mapping with the single key $S, $N, $B, ... is a value in DynamoDB JSON.
+// Otherwise such a mapping is an ordinary mapping.
 func parseValue(f *yamlbind.File, at *fileValue, typed bool) value {
 	if !f.Enter(at) {
 		return value{}
@@ -56,7 +56,7 @@ func parseValue(f *yamlbind.File, at *fileValue, typed bool) value {
 	}
 }
 
-// parseNested reads a mapping as an M; a list as another kind. each reads an element.
+// parseNested reads a mapping if kind is M, and otherwise a list. each reads one element.
 func parseNested(f *yamlbind.File, at *fileValue, kind item.Kind, each func(*fileValue) value) value {
 	v := value{kind: kind}
 	if kind == item.KindM {
@@ -71,8 +71,9 @@ func parseNested(f *yamlbind.File, at *fileValue, kind item.Kind, each func(*fil
 	return v
 }
 
-// onlyMember returns the only member of a mapping, and the type for its key after the prefix mark. The type is Absent
-// if the key is not a type.
+// onlyMember returns the only member of a mapping, and the DynamoDB type that its key names. mark is "$" if the key has
+// no $ of its own, and otherwise "". The member is nil if the mapping does not have exactly one. The type is Absent if
+// the key names no type.
 func onlyMember(at *fileValue, mark string) (*fileValue, item.Kind) {
 	n := at.Node
 	if n.Kind != yaml.MappingNode || len(n.Content) != 2 || n.Content[0].Kind != yaml.ScalarNode {
@@ -81,7 +82,7 @@ func onlyMember(at *fileValue, mark string) (*fileValue, item.Kind) {
 	return at.Member(n.Content[0], n.Content[1]), marks[mark+n.Content[0].Value]
 }
 
-// parseNumber reads an N. It keeps the digits as written.
+// parseNumber reads an N. The value keeps the digits as they are written.
 func parseNumber(f *yamlbind.File, at *fileValue, typed bool) value {
 	n := at.Node
 	text := strings.TrimPrefix(n.Value, "+")
@@ -97,7 +98,7 @@ func parseNumber(f *yamlbind.File, at *fileValue, typed bool) value {
 // setOf maps the type of a set to the type of its members.
 var setOf = map[item.Kind]item.Kind{item.KindSS: item.KindS, item.KindNS: item.KindN, item.KindBS: item.KindB}
 
-// parseMarked reads the value of a mark: DynamoDB JSON of type k.
+// parseMarked reads the value after a mark such as $SS: DynamoDB JSON of type k.
 func parseMarked(f *yamlbind.File, at *fileValue, k item.Kind) value {
 	if !f.Enter(at) {
 		return value{}
@@ -157,7 +158,7 @@ func parseScalar(f *yamlbind.File, at *fileValue, k item.Kind) value {
 	return v
 }
 
-// wanted describes the value of a mark for errors.
+// wanted describes what the value of each type must be, for errors.
 var wanted = map[item.Kind]string{
 	item.KindS: "text", item.KindN: "a number of DynamoDB's", item.KindB: "base64",
 	item.KindBOOL: "true or false", item.KindNULL: "true",

@@ -19,8 +19,9 @@ type edit struct {
 	text     string
 }
 
-// Update replaces the entries of `expect` that differ from the results, and returns the changed cases. Comments and
-// layout of the rest stay, and so do cases that could not be run. If an update fails, the file stays unchanged.
+// Update replaces the entries of `expect` that differ from the results, and returns the changed cases. It keeps
+// comments, the layout of all other entries, and cases that could not be run. If Update fails, the file stays
+// unchanged.
 func (f *File) Update(cfg *config.Config, results []*Result) ([]*Case, error) {
 	var edits []edit
 	var changed []*Case
@@ -50,7 +51,7 @@ func (f *File) Update(cfg *config.Config, results []*Result) ([]*Case, error) {
 	return changed, private.WriteFile(f.Path, "", out)
 }
 
-// checkUpdated returns an error unless b is a file whose expectations are the results.
+// checkUpdated returns an error unless b is a file of tests that expects what the results have.
 func checkUpdated(path string, b []byte, cfg *config.Config, results []*Result) error {
 	f, err := parse(path, b, cfg)
 	if err != nil {
@@ -77,7 +78,7 @@ func checkUpdated(path string, b []byte, cfg *config.Config, results []*Result) 
 	return nil
 }
 
-// caseEdits are the edits of one case.
+// caseEdits returns the edits that replace the entries of one case that differ.
 func (f *File) caseEdits(r *Result) ([]edit, error) {
 	t := &fileText{lines: strings.SplitAfter(string(f.text), "\n")}
 	if r.Case.noExpect {
@@ -148,8 +149,8 @@ func (t *fileText) valueEnd(p *fileValue) int {
 	return from + flowEnd(t.textFrom(from))
 }
 
-// blockEnd returns the end of the last line of a key's value. Its lines are indented deeper than the key, or start with
-// the dash of a list.
+// blockEnd returns the end of the last line of a key's value. The lines of the value are indented deeper than the key,
+// or start with the dash of a list.
 func (t *fileText) blockEnd(line, indent int) int {
 	last := line
 	for l := line + 1; l <= len(t.lines); l++ {

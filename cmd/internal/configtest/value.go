@@ -11,8 +11,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// value is an expected or actual value: of DynamoDB, or of plain JSON, which has no B and no sets. Unlike item.Value it
-// keeps the order of members and the digits of numbers, to show them as the user wrote them. The zero value is absent.
+// value is an expected or actual value. It is a value of DynamoDB, or of plain JSON, which has no B and no sets. Unlike
+// item.Value it keeps the order of members and the digits of numbers, to show them as the user wrote them. The zero
+// value is absent.
 type value struct {
 	kind  item.Kind
 	text  string   // S; N as written; B in base64; BOOL as true or false
@@ -25,7 +26,7 @@ func count(n int64) value      { return value{kind: item.KindN, text: fmt.Sprint
 func list() value              { return value{kind: item.KindL} }
 func object() value            { return value{kind: item.KindM} }
 
-// optionalText returns a text; absent for "".
+// optionalText returns s as a value, or an absent value if s is "".
 func optionalText(s string) value {
 	if s == "" {
 		return value{}
@@ -33,7 +34,7 @@ func optionalText(s string) value {
 	return textValue(s)
 }
 
-// ifTrue returns true; absent if set is false.
+// ifTrue returns the value true, or an absent value if set is false.
 func ifTrue(set bool) value {
 	if !set {
 		return value{}
@@ -41,7 +42,7 @@ func ifTrue(set bool) value {
 	return value{kind: item.KindBOOL, text: "true"}
 }
 
-// with returns the object v with one more member. It adds no absent member.
+// with returns the object v with one more member. If m is absent, it returns v unchanged.
 func (v value) with(name string, m value) value {
 	if m.kind == item.Absent {
 		return v
@@ -70,7 +71,7 @@ func (v value) without(name string) value {
 	return v
 }
 
-// equal compares numbers by value, members by name, and sets without their order.
+// equal reports whether v and w are equal. It compares numbers by value, members by name, and sets without their order.
 func (v value) equal(w value) bool {
 	if v.kind != w.kind || len(v.elems) != len(w.elems) {
 		return false
@@ -123,7 +124,7 @@ func fromItem(v item.Value) value {
 	return out
 }
 
-// imageValue converts an image; absent if there is none.
+// imageValue converts an image. The value is absent if the image does not exist.
 func imageValue(m item.Image) value { return fromItem(m.Value()) }
 
 // dynamoDBJSON formats v as DynamoDB JSON: {"N":"10.50"}, with numbers as written.
@@ -151,7 +152,8 @@ func (v value) itemJSON() string {
 	return v.join(",", func(name string) string { return jsonText(name) + ":" }, value.dynamoDBJSON)
 }
 
-// join formats the elements of v within brackets; of an object within braces, each after its name.
+// join formats the elements of v within brackets. If v is an object, it formats the members within braces, each after
+// its name.
 func (v value) join(comma string, name func(string) string, element func(value) string) string {
 	parts := make([]string, len(v.elems))
 	for i, e := range v.elems {

@@ -10,7 +10,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// String formats v on one line as in a file of tests, with the marks that its types need; "nothing" if v is absent.
+// String formats v on one line as in a file of tests, with the marks that its types need, such as $SS. It returns
+// "nothing" if v is absent.
 func (v value) String() string {
 	switch {
 	case v.kind == item.Absent:
@@ -39,7 +40,7 @@ func (v value) String() string {
 	return "{$" + v.kind.String() + ": " + body + "}"
 }
 
-// isMarked reports whether an object would read as a value of a mark: its only name is $S, $N, ...
+// isMarked reports whether an object would be read as a marked value, because its only name is $S, $N, ...
 func (v value) isMarked() bool { return len(v.names) == 1 && marks[v.names[0]] != item.Absent }
 
 // plainText matches text that needs no quotes in YAML, unless oldWord matches: words of YAML 1.1 that some readers do
@@ -63,8 +64,8 @@ func scalarText(s string) string {
 // maxLine is the longest line of an element. A longer element is written on several lines.
 const maxLine = 120
 
-// block formats v as the value of a key in a block mapping with that indentation. The result is " []" or another value
-// on the line of the key, or lines that begin with a line feed.
+// block formats v as the value of a key in a block mapping with that indentation. The result is either a value on the
+// line of the key, such as " []", or several lines. Several lines begin with a line feed.
 func (v value) block(indent int) string {
 	if v.kind != item.KindL && v.kind != item.KindM || len(v.elems) == 0 || v.isMarked() {
 		return " " + v.String()
