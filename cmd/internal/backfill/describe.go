@@ -26,7 +26,7 @@ type plannedRun struct {
 	Items              int64         `json:"items,omitempty"` // -1: unknown
 	Bytes              int64         `json:"bytes,omitempty"` // -1: unknown
 	Parts              int           `json:"parts,omitempty"`
-	Narrowed           bool          `json:"narrowed,omitempty"` // Items and Bytes are the numbers without the narrowing
+	Narrowed           bool          `json:"narrowed,omitempty"` // Items and Bytes are without the narrowing
 	EarliestSourceTime *time.Time    `json:"earliest,omitempty"` // the source must show the table at this time or later
 	Problems           []string      `json:"problems,omitempty"` // reasons why the run would be refused
 }

@@ -157,7 +157,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	}()
 	var emf io.Writer
 	if o.Live && cfg.Metrics == config.MetricsEMF {
-		block, emf, s.Out = nil, s.Out, log // standard output has only EMF documents, so the summary goes to standard error
+		block, emf, s.Out = nil, s.Out, log // stdout has only EMF documents, so the summary goes to stderr
 	}
 	if o.healthAddress != "off" && cfg.Metrics != config.MetricsNone {
 		o.metricsExporter = prometheus.New()
@@ -215,12 +215,12 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	return c.run(ctx, s)
 }
 
-// logger returns a logger of level info, which has the events of shards; debug with --verbose.
+// logger returns a logger of level info, or of level debug with --verbose. The events of shards have the level info.
 func (o *options) logger(w io.Writer) *slog.Logger {
 	return cli.NewLogger(w, slog.LevelInfo, o.verbose)
 }
 
-// maxReadCalls is the number of concurrent GetRecords calls.
+// maxReadCalls is the maximum number of concurrent GetRecords calls.
 const maxReadCalls = 64
 
 // workerOptions returns the options of the coordinator.

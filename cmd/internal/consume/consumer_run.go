@@ -33,16 +33,16 @@ type consumerRun struct {
 	repair         *gapRepair    // nil: gaps are not repaired
 	stop           *stopper
 	log            io.Writer
-	statusLines    *cli.StatusLines  // the block at the end of the terminal; nil: no progress is shown there
+	statusLines    *cli.StatusLines  // the lines at the end of the terminal; nil: no progress is shown there
 	noEntityCount  *atomic.Int64     // changes whose item belongs to no entity; nil: they are not counted
-	looks          *page.ReportCache // looks at the stores that all consumers share; nil: the page is not served
+	looks          *page.ReportCache // reports on the stores that all consumers share; nil: the page is not served
 	rates          rates
 	statusRequests chan struct{} // has an element for each waiting call of statusWithin
 
 	mu            sync.Mutex
-	stopReasons   map[string]string // reason by stopped shard, at the last look
-	stoppedAtEnd  map[string]string // stopped shards of all consumers, once the rest of the stream is read
-	unreadText    string            // description of unread records after --idle-timeout; "": the timeout has not passed
+	stopReasons   map[string]string // reason by stopped shard, when the status was last read
+	stoppedAtEnd  map[string]string // reason by stopped shard, of all consumers, once the rest of the stream is read
+	unreadText    string            // unread records when --idle-timeout passed; "": it has not passed
 	revokedBefore int64             // deliveries revoked before the stop began
 	hasReadError  bool              // a read error began the stop
 }
@@ -106,8 +106,8 @@ func (c *consumerRun) runPipeline(ctx context.Context) error {
 	return err
 }
 
-// stoppingSource is a source that calls failed after a read error. This begins a stop, whose timeout also limits sinks
-// and leases that do not answer.
+// stoppingSource is a source that calls onReadError after a read error. That call begins a stop. The timeout of the
+// stop also limits how long the run waits for sinks and leases that do not answer.
 type stoppingSource struct {
 	*consumer.Consumer
 	onReadError func()
@@ -130,8 +130,8 @@ func (c *consumerRun) stopOnReadError() {
 	c.stop.stopSoftly()
 }
 
-// healthPatience returns the time without a finished record after which a consumer counts as stuck. It is longer than
-// the time for which sinks wait to fill a batch.
+// healthPatience returns the time without a finished record after which a consumer counts as stuck. That time is longer
+// than sinks wait to fill a batch.
 func healthPatience(cfg *config.Config) time.Duration {
 	var wait time.Duration
 	for _, s := range cfg.Sinks {
@@ -187,7 +187,7 @@ func finishedDeliveries(l pipeline.Ledger) (n int64) {
 	return n
 }
 
-// slowestSink returns the sink with the most pending records; "" if no record is pending.
+// slowestSink returns the sink with the most pending records, or "" if no record is pending.
 func slowestSink(l pipeline.Ledger) (sink string) {
 	var most int64
 	for _, name := range slices.Sorted(maps.Keys(l.Sinks)) {

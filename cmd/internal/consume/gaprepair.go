@@ -15,23 +15,25 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// The first and the longest pause after failed repairs.
+// The pauses of a gapRepair. firstRepairPause and maxRepairPause are the first and the longest pause after a failed
+// repair.
 const (
 	firstRepairPause = 10 * time.Second
 	maxRepairPause   = time.Hour
-	maxLeftPause     = 24 * time.Hour // after a repair that left differences
+	maxLeftPause     = 24 * time.Hour // the longest pause after a repair that left differences
 )
 
-// gapRepair repairs the damage of gaps in the sinks, while the consumer reads on (on_gap: repair). Each consumer of a
-// pipeline has one. A repair has an owner that expires. So one consumer repairs, and another takes over if it dies.
+// gapRepair repairs the damage of gaps in the sinks, while the consumer continues to read (on_gap: repair). Each
+// consumer of a pipeline has one. A repair has an owner, whose claim expires. So one consumer repairs, and another one
+// takes over if that consumer dies.
 type gapRepair struct {
 	gaps          state.Gaps
 	repairDue     func(ctx context.Context, due []state.NotedGap) error // repairs gaps, and stores the results
 	leaseDuration time.Duration                                         // lease time of the pipeline
 	log           *slog.Logger
-	owner         string // id of the repairs' owner: the consumer
+	owner         string // id of this consumer, which owns its repairs
 
-	unrepaired atomic.Int64 // number of unrepaired gaps at the last look
+	unrepaired atomic.Int64 // number of unrepaired gaps when they were last read
 }
 
 // run looks for gaps and repairs them until ctx is done. After an error it tries again.
@@ -61,17 +63,18 @@ func (r *gapRepair) run(ctx context.Context) {
 	}
 }
 
-// countRemaining counts the remaining gaps after ctx is done. If that fails, the former count stays.
+// countRemaining counts the remaining gaps after ctx is done. If that fails, the earlier count stays.
 func (r *gapRepair) countRemaining(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
 	_, _ = r.findDue(ctx)
 }
 
-// findDue counts the unrepaired gaps, and returns those whose repair can begin. An outage causes gaps in many shards
-// within moments, and one audit repairs them all. So while a gap is too new, the gaps that were found less than one
-// lease time before it wait, too. A gap is too new for one lease time, because its former reader may still write
-// records that it read before.
+// findDue counts the unrepaired gaps, and returns the gaps whose repair can begin. A gap is too new for one lease time,
+// because its former reader may still write records that it read before.
+//
+// While a gap is too new, the other gaps wait, too. An outage causes gaps in many shards within moments, and one audit
+// repairs all of them. The wait ends when one of the other gaps is two lease times old.
 func (r *gapRepair) findDue(ctx context.Context) (due []state.NotedGap, err error) {
 	noted, err := stream.Collect(r.gaps.Gaps(ctx))
 	if err != nil {
@@ -99,8 +102,9 @@ func (r *gapRepair) findDue(ctx context.Context) (due []state.NotedGap, err erro
 	return due, nil
 }
 
-// isDue reports whether the repair of a gap that is not too new can begin. A repair that left differences is repeated,
-// whichever consumer made it, after pauses that grow with the age of the gap.
+// isDue reports whether the repair of a gap that is not too new can begin. It cannot begin while another repair owns
+// the gap. A repair that left differences is repeated, whichever consumer made it, after pauses that grow with the age
+// of the gap.
 func (r *gapRepair) isDue(g state.NotedGap, now time.Time) bool {
 	switch rep := g.Repair; {
 	case rep.Owner != "" && now.Before(rep.Expires):
@@ -112,7 +116,7 @@ func (r *gapRepair) isDue(g state.NotedGap, now time.Time) bool {
 	return true
 }
 
-// unrepairedCounter returns the function that counts the unrepaired gaps; nil for a nil gapRepair.
+// unrepairedCounter returns the function that counts the unrepaired gaps, or nil if r is nil.
 func (r *gapRepair) unrepairedCounter() func() int64 {
 	if r == nil {
 		return nil

@@ -14,13 +14,13 @@ import (
 )
 
 // heldBackStore stores the notes of consumers for `status`. A note lists the reasons why a consumer's shards are held
-// back.
+// back: their reading is paused, or their checkpoint does not move.
 type heldBackStore interface {
 	SetHeldBack(ctx context.Context, h state.HeldBack) error
 	HeldBack(ctx context.Context) ([]state.HeldBack, error)
 }
 
-// heldBackShards returns the reasons why a consumer's shards are held back, the oldest first.
+// heldBackShards returns the reasons why a consumer's shards are held back. The oldest reason is first.
 func heldBackShards(held []pipeline.HeldBack, st coordinator.Status) []state.HeldBackShard {
 	shards := make(map[string]string, len(st.Partitions))
 	for _, p := range st.Partitions {
@@ -30,7 +30,7 @@ func heldBackShards(held []pipeline.HeldBack, st coordinator.Status) []state.Hel
 	for _, h := range held {
 		shard, ok := shards[h.Partition]
 		if !ok {
-			shard, _, _ = strings.Cut(h.Partition, "~") // the consumer has just released it
+			shard, _, _ = strings.Cut(h.Partition, "~") // the consumer has just released the shard
 		}
 		all = append(all, state.HeldBackShard{Shard: shard, Sink: h.Sink, Reason: h.Reason, Since: h.Since.UTC(),
 			Bytes: h.Bytes})
@@ -38,7 +38,7 @@ func heldBackShards(held []pipeline.HeldBack, st coordinator.Status) []state.Hel
 	return all
 }
 
-// failingSinks returns the failing ones of all sinks.
+// failingSinks returns the sinks that fail.
 func failingSinks(all []pipeline.SinkState) []state.FailingSink {
 	var failing []state.FailingSink
 	for _, s := range all {
@@ -65,10 +65,11 @@ type heldBackNote struct {
 	store    heldBackStore
 	consumer string
 
-	stored state.HeldBack // the note that was written last; zero if the store has none
+	stored state.HeldBack // the note that was written last; zero if none was written
 }
 
-// writeIfChanged writes the note if its reasons changed, if a sink fails, or if it is older than noteRefresh.
+// writeIfChanged writes the note if its reasons changed, if a sink fails or failed in the last note, or if the last
+// note is older than noteRefresh. It does not write an empty note again.
 func (n *heldBackNote) writeIfChanged(
 	ctx context.Context, now time.Time, held []state.HeldBackShard, failing ...state.FailingSink,
 ) error {
@@ -91,7 +92,7 @@ func (n *heldBackNote) writeIfChanged(
 	return nil
 }
 
-// sameReason reports whether a and b are the same reason. It ignores their number of bytes, which always changes.
+// sameReason reports whether a and b are the same reason. It ignores the number of bytes, which always changes.
 func sameReason(a, b state.HeldBackShard) bool {
 	return a.Shard == b.Shard && a.Sink == b.Sink && a.Reason == b.Reason && a.Since.Equal(b.Since)
 }

@@ -41,7 +41,7 @@ func startText(s config.Start) string {
 	return "from its oldest record where it was not read before"
 }
 
-// gapTexts describe how shards that lost records are handled, by source.on_gap.
+// gapTexts describe, for each source.on_gap, what happens to shards that lost records.
 var gapTexts = map[config.OnGap]string{
 	config.OnGapStop:     "shards stop at gaps",
 	config.OnGapContinue: "gaps are passed over",

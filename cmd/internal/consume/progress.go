@@ -21,7 +21,7 @@ type progress struct {
 	measuredAt time.Time
 }
 
-// head returns the common part of the line and the block.
+// head returns the text that both the line and the block begin with.
 func (p progress) head() string {
 	read, pending := readAndPending(p.Ledger)
 	lag := time.Duration(*cmp.Or(p.Lag, new(0.0)) * float64(time.Second))
@@ -77,7 +77,7 @@ func (p progress) line() string {
 	return b.String() + "; at this rate " + callsText(p.CallsAMonth)
 }
 
-// problem describes the failure and the blocked keys of a sink; "" if it has neither.
+// problem describes the failure and the blocked keys of a sink. It returns "" if the sink has neither.
 func (p progress) problem(sink string) string {
 	var all []string
 	for _, s := range p.Sinks {

@@ -12,7 +12,7 @@ import (
 const rateWindow = 10 * time.Second
 
 // rateMeter measures the rate of a count that grows.
-type rateMeter struct{ samples []rateSample } // samples of the window, and one before it
+type rateMeter struct{ samples []rateSample } // samples of the window, and one sample before it
 
 type rateSample struct {
 	measuredAt time.Time
@@ -39,7 +39,7 @@ type rates struct {
 
 	mu       sync.Mutex
 	current  rateValues
-	measured bool // last has two samples
+	measured bool // current is a rate between two measures, and not only the first measure
 }
 
 // rateValues are the present rates, per second.
@@ -51,7 +51,7 @@ type rateValues struct {
 	lastLetter time.Time // time of the last growth of letters; zero: never
 }
 
-// measure adds the ledger at now. One goroutine calls it.
+// measure adds the ledger at now. Only one goroutine may call it.
 func (r *rates) measure(now time.Time, l pipeline.Ledger) {
 	first := len(r.read.samples) == 0
 	next := rateValues{read: r.read.add(now, l.Source.Read), written: make(map[string]float64, len(l.Sinks)),
@@ -73,7 +73,7 @@ func (r *rates) measure(now time.Time, l pipeline.Ledger) {
 	r.current, r.measured = next, !first
 }
 
-// latest returns the rates; false before they are measured.
+// latest returns the current rates. It returns false until two measures have been made.
 func (r *rates) latest() (rateValues, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -28,7 +28,7 @@ const (
 // newGapRepair returns the repair of the gaps of cfg. Its log goes to w.
 func (o *options) newGapRepair(cfg *config.Config, res *resources, exts []sinks.Extension, w io.Writer) *gapRepair {
 	r := &gapRepair{gaps: res.gaps, leaseDuration: stream.LeaseDuration(cfg), log: o.logger(w)}
-	// no progress is shown; each write is in the log
+	// No progress is shown, because the log has each write.
 	streams := cli.Streams{Out: io.Discard, Err: io.Discard, Extensions: exts}
 	r.repairDue = func(ctx context.Context, due []state.NotedGap) error {
 		return o.repairGaps(ctx, cfg, res, r, due, streams, w)
@@ -36,7 +36,8 @@ func (o *options) newGapRepair(cfg *config.Config, res *resources, exts []sinks.
 	return r
 }
 
-// repairGaps repairs gaps by an audit of everything, and stores the result with each.
+// repairGaps compares all entries of the sinks with the table, repairs the differences, and stores the result with each
+// gap.
 func (o *options) repairGaps(ctx context.Context, cfg *config.Config, res *resources, r *gapRepair,
 	due []state.NotedGap, streams cli.Streams, w io.Writer) (err error) {
 	seen, err := res.table.Read(ctx)
@@ -98,7 +99,7 @@ func (r *gapRepair) logRepair(ctx context.Context, sink string, f *audit.Finding
 	case audit.Refused:
 		level, text = slog.LevelWarn, "an entry cannot be repaired"
 	default:
-		return // nothing was written, and the next look reports it
+		return // nothing was written, and the next comparison reports the entry
 	}
 	r.log.LogAttrs(ctx, level, text, slog.String("sink", sink), slog.String("verdict", string(f.Verdict)),
 		slog.String("kind", string(f.Kind)), slog.String("where", f.PlaceText))

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	lookPause   = 5 * time.Second  // pause between two looks at the shared stores, while the page is open
+	lookPause   = 5 * time.Second  // pause between two looks, reads of the shared stores, while the page is open
 	lookTimeout = 20 * time.Second // timeout of one look
 )
 
-// newLooks returns the looks at the stores that all consumers share: leases, heartbeats, gaps, notes and stages of
-// sinks. A look lists no stream and counts no dead letters; `status` does both.
+// newLooks returns the reports on the stores that all consumers share. Each look reads the leases, heartbeats, gaps,
+// notes of consumers and stages of sinks. Unlike `status`, a look lists no stream and counts no dead letters.
 func (o *options) newLooks(cfg *config.Config, r *resources) *page.ReportCache {
 	var heartbeats stream.HeartbeatWatch
 	return page.NewLooks(lookPause, redact.LogText, func(ctx context.Context) (*fleet.Report, error) {
@@ -42,7 +42,7 @@ func (o *options) newLooks(cfg *config.Config, r *resources) *page.ReportCache {
 	})
 }
 
-// readState reads the notes of consumers, and the stages of sinks.
+// readState reads the notes of consumers, and the stages of sinks: how far each sink is filled.
 func (r *resources) readState(ctx context.Context, obs *fleet.Observation) {
 	var err error
 	if r.heldBack != nil {

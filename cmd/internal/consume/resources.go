@@ -68,9 +68,9 @@ func (o *options) openResources(ctx context.Context, cfg *config.Config, w io.Wr
 	return r, nil
 }
 
-// checkViewType returns an error if --create is set and a stream lacks images that the sinks need. Otherwise all tables
-// would be created, and the run would end at the first record. It skips a stream that cannot be described now; reading
-// describes it again.
+// checkViewType returns an error if --create is set and a stream lacks images that the sinks need. Without this check,
+// all tables would be created before the run ends at the first record. It skips a stream that cannot be described now,
+// because reading describes that stream again.
 func (o *options) checkViewType(
 	ctx context.Context, api shardreader.API, cfg *config.Config, streams []shardreader.StreamRef,
 ) error {
@@ -136,8 +136,8 @@ func (r *resources) openStores(
 		return err
 	}
 	r.OnClose(r.stores.Close)
-	// Open the state before the lease table. It refuses to create a state table if the sinks have output of a lost one;
-	// opening the lease table would create it.
+	// Open the state before the lease table, because opening the lease table also creates a missing state table.
+	// Opening the state refuses to do that if the sinks have output of a lost state table.
 	stateStore, err := startStep(ctx, &o.start, "opening the state",
 		func() (state.Store, error) { return r.stores.State(ctx, cfg) })
 	if err != nil {
@@ -181,12 +181,13 @@ func (r *resources) openStores(
 	return waitForOthers(ctx, read, w)
 }
 
-// restTime is the time after which an application whose leases do not change has stopped. An application of the KCL
-// renews its leases at least every ten seconds.
+// restTime is how long the leases of another application must stay unchanged to show that it has stopped. An
+// application of the KCL renews its leases at least every ten seconds.
 const restTime = 12 * time.Second
 
-// waitForOthers returns an error if another application still renews leases of the table. If the table has leases of
-// another application, it waits for restTime. Two running applications would take the same shards from each other.
+// waitForOthers returns an error if another application still renews leases of the table, because two running
+// applications would take the same shards from each other. If the table has leases of another application, it waits for
+// restTime to find out.
 func waitForOthers(ctx context.Context, read func(context.Context) (leases.Snapshot, error), w io.Writer) error {
 	before, err := read(ctx)
 	if err != nil || len(before.Foreign()) == 0 {

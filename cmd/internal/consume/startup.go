@@ -15,14 +15,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// startup is the state of a process before its consumer runs. The health endpoint already answers. The zero startup
-// logs nothing.
+// startup is the state of a process before its consumer runs, while the health endpoint already answers. The zero
+// startup logs nothing.
 type startup struct {
 	log     *slog.Logger
 	monitor *health.Monitor // set before the endpoint is served
 
 	mu      sync.Mutex
-	problem string       // the last failed step, and its error
+	problem string       // the last failed step, and its error; "": no step failed
 	run     *consumerRun // nil: not started yet
 }
 
@@ -45,14 +45,14 @@ func (s *startup) done(c *consumerRun) {
 	s.run = c
 }
 
-// current returns the running consumer. Before it runs, it is nil, and problem is the last failed step.
+// current returns the running consumer. Before the consumer runs, c is nil, and problem is the last failed step.
 func (s *startup) current() (c *consumerRun, problem string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.run, s.problem
 }
 
-// healthFacts is the [health.Source]. A starting process is live, and not ready.
+// healthFacts is the [health.Source] of the endpoint. A process that starts is live, but not ready.
 func (s *startup) healthFacts(ctx context.Context) (health.Facts, error) {
 	c, problem := s.current()
 	if c != nil {
@@ -77,7 +77,7 @@ func (e *endpoint) Close() error {
 	return e.Server.Close()
 }
 
-// serve starts the health endpoint; nil with --health off. It is called before the slow steps of a start.
+// serve starts the health endpoint. It returns nil with --health off. run calls it before the slow steps of a start.
 func (o *options) serve(cfg *config.Config, log io.Writer) (*endpoint, error) {
 	if o.healthAddress == "off" {
 		return nil, nil

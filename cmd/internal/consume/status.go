@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
-// pageStatus returns the content of the page and of /status. Before the consumer runs, it has only the verdict.
+// pageStatus returns the content of the page and of /status. Before the consumer runs, the content is only the verdict.
 func (s *startup) pageStatus() (out page.Status) {
 	c, _ := s.current()
 	if s.monitor != nil {
@@ -25,11 +25,11 @@ func (s *startup) pageStatus() (out page.Status) {
 
 const (
 	statusTimeout = time.Second // a consumer that does not return its status within this time hangs
-	maxAsking     = 4           // maximum number of waiting calls
+	maxAsking     = 4           // maximum number of waiting calls of statusWithin
 )
 
-// statusWithin returns the status of this process; nil if the consumer hangs. Then the page and /status still have the
-// verdict, which reports that.
+// statusWithin returns the status of this process, or nil if the consumer hangs. Without the status, the page and
+// /status still have the verdict, which reports the hang.
 func (c *consumerRun) statusWithin(timeout time.Duration) *fleet.Process {
 	select {
 	case c.statusRequests <- struct{}{}:
@@ -37,7 +37,7 @@ func (c *consumerRun) statusWithin(timeout time.Duration) *fleet.Process {
 		return nil // earlier calls still wait
 	}
 	got := make(chan *fleet.Process, 1)
-	go func() { // it ends once the consumer answers
+	go func() { // the goroutine ends once the consumer answers
 		defer func() { <-c.statusRequests }()
 		got <- c.status(c.consumer.Status(), c.pipeline.Ledger(), c.pipeline.HeldBack())
 	}()
@@ -49,11 +49,11 @@ func (c *consumerRun) statusWithin(timeout time.Duration) *fleet.Process {
 	}
 }
 
-// status returns the status of this process, from what its parts return.
+// status returns the status of this process. The coordinator, the ledger and the pipeline have reported its parts.
 func (c *consumerRun) status(st coordinator.Status, ledger pipeline.Ledger, held []pipeline.HeldBack) *fleet.Process {
 	p := newProcess(st, held)
 	p.Ledger = ledger
-	if st.TableRead { // before that the consumer has read nothing, and its lag is unknown
+	if st.TableRead { // before TableRead the consumer has read nothing, and its lag is unknown
 		p.Lag = new(c.consumer.Lag(st).Seconds())
 	}
 	rates, measured := c.rates.latest()
@@ -75,7 +75,7 @@ func (c *consumerRun) status(st coordinator.Status, ledger pipeline.Ledger, held
 	return p
 }
 
-// newProcess returns the parts of a status about shards.
+// newProcess returns a status that has only the fields about the consumer and its shards.
 func newProcess(st coordinator.Status, held []pipeline.HeldBack) *fleet.Process {
 	c := &fleet.Process{
 		Worker: st.Member.Worker, Name: st.Member.Name, Lists: st.IsLeader, Consumers: st.LiveConsumers,

@@ -15,8 +15,8 @@ import (
 type stopper struct {
 	softStop   context.Context         // done: stop softly
 	hardStop   context.Context         // done: stop hard, with a cause
-	stopHard   context.CancelCauseFunc // cancels hard
-	stopSoftly context.CancelFunc      // cancels soft
+	stopHard   context.CancelCauseFunc // cancels hardStop
+	stopSoftly context.CancelFunc      // cancels softStop
 	signals    chan os.Signal
 	work       sync.WaitGroup
 }
@@ -37,7 +37,8 @@ func newStopper(ctx context.Context, timeout time.Duration) *stopper {
 	return s
 }
 
-// watch begins the hard stop. It counts signals, because the first one also ends ctx, and watch may see either first.
+// watch begins the hard stop. It counts signals itself, because the first signal also ends ctx, and watch may see
+// either of the two first.
 func (s *stopper) watch(timeout time.Duration) {
 	signals := 0
 	var expired <-chan time.Time

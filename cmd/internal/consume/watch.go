@@ -20,8 +20,8 @@ const (
 	reportEvery    = time.Minute            // interval of progress lines without a terminal
 )
 
-// watch shows the progress until ctx is done: on a terminal as a block, elsewhere as a line a minute if anything was
-// read, is pending or fails. With --exit-when-idle it begins the stop when the stream is read, or when
+// watch shows the progress until ctx is done. On a terminal it shows a block. Elsewhere it prints a line a minute if
+// anything was read, is pending or fails. With --exit-when-idle it begins the stop when the stream is read, or when
 // --idle-timeout has passed without progress.
 func (c *consumerRun) watch(ctx context.Context) {
 	interval := watchEvery
@@ -112,7 +112,7 @@ func (c *consumerRun) showEvery() time.Duration {
 	return reportEvery
 }
 
-// refreshStopped stores the stopped shards of the consumer, and returns its status.
+// refreshStopped stores the stopped shards of the consumer, and returns the consumer's status.
 func (c *consumerRun) refreshStopped() coordinator.Status {
 	st := c.consumer.Status()
 	if st.HeartbeatFresh && !st.Member.Leaving { // otherwise another consumer may own the shards

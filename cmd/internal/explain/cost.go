@@ -68,13 +68,13 @@ type sinkCost struct {
 	Most       float64 `json:"most_write_units"` // write units of the most expensive change
 	Dollars    float64 `json:"dollars"`          // at the list prices of us-east-1, on demand
 
-	// OtherTombstones is absent if the kind of tombstones makes no difference
+	// OtherTombstones has the write units with the other kind of tombstones; absent if the kind makes no difference
 	OtherTombstones float64 `json:"write_units_with_other_tombstones,omitempty"`
-	// Advice are the changes of the file that would cost less
+	// Advice lists changes of the file that would cost less
 	Advice []string `json:"advice,omitempty"`
 
-	inPlace bool        // its tombstones are in place
-	idle    idleChanges // its reads without a write
+	inPlace bool        // the view has tombstones: in_place
+	idle    idleChanges // the changes that cost a read and no write
 }
 
 // The list prices of a write unit and a read unit.

@@ -40,7 +40,8 @@ const maxPrefixes = 8
 // fixedKey is a key that is probably the same for many items: PROFILE, or META.
 var fixedKey = regexp.MustCompile(`^[A-Z][A-Z_-]*$`)
 
-// prefixOf returns the text of a key up to the first usual separator, or a whole fixed key; "" for others.
+// prefixOf returns the text of a key up to the first usual separator, or a whole fixed key. It returns "" for other
+// keys.
 func prefixOf(v item.Value) string {
 	text, _ := v.Text()
 	if at := strings.IndexAny(text, "#:|/"); at > 0 {
@@ -72,8 +73,8 @@ func (c *idleChanges) add(keys item.Image, cost dynamo.Cost) {
 	}
 }
 
-// filter returns the filter that drops the most read units of idle changes and no written change, and the read units
-// that it saves. It returns "" if there is none.
+// filter returns the filter that drops the most read units of idle changes and no written change. It also returns the
+// read units that the filter saves. It returns "" if no filter saves any.
 func (c *idleChanges) filter() (filter string, saved float64) {
 	for _, name := range slices.Sorted(maps.Keys(c.attributes)) {
 		p := c.attributes[name]

@@ -33,7 +33,7 @@ type explanation struct {
 
 // entityJSON is the entity of an item.
 type entityJSON struct {
-	Name  string `json:"name"` // "": of none
+	Name  string `json:"name"` // "": the item belongs to no entity
 	Error string `json:"error,omitempty"`
 }
 
@@ -207,7 +207,7 @@ func (f filterResultJSON) String() string {
 	return f.Filter + ": keeps it"
 }
 
-// lines describe the writes of a sink, or the reason why there are none.
+// lines returns the writes of a sink as text, or the reason why it writes nothing.
 func (s sinkPlanJSON) lines() []string {
 	var lines []string
 	for _, f := range s.Filters {

@@ -29,8 +29,9 @@ type Printer struct {
 	Format cli.Format // required
 }
 
-// Print prints the explanations of the selected records of pages, and returns their number. The error of a page ends
-// it. If a record could not be decoded, it returns an error with [cli.ExitDeadLetters] after the last page.
+// Print prints the explanations of the selected records of pages, and returns their number. It ends at the first error
+// of a page. If a record could not be decoded, Print continues, and returns an error with [cli.ExitDeadLetters] after
+// the last page.
 func (p Printer) Print(pages iter.Seq2[*record.Page, error], w io.Writer) (printed int64, err error) {
 	var before, undecodable int64 // records of earlier pages; undecodable records
 	for page, err := range pages {
@@ -100,7 +101,8 @@ func (p Printer) explainChange(before int64, c *record.Change) explanation {
 	return x
 }
 
-// entityOf returns the entity of a change's item, as {@entity} does; nil without entities.
+// entityOf returns the entity of a change's item, by the rules of {@entity}. It returns nil if the file has no
+// entities.
 func (p Printer) entityOf(c *record.Change) *entityJSON {
 	if p.Entities == nil {
 		return nil
