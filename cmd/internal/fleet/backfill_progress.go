@@ -7,14 +7,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// BackfillProgress is the progress of a backfill, by its parts.
+// BackfillProgress is the progress of a backfill. A part is a file or a segment of the backfill's source.
 type BackfillProgress struct {
 	state.Backfill
 	Done  int   // parts that are written
 	Items int64 // items that are written
 }
 
-// ReadFills returns the backfills that fill the outputs of births, by run.
+// ReadFills returns the progress of the backfills that fill the outputs of births, by run. The progress of a run is
+// zero if its backfill is not stored. The map is nil if no output is being filled.
 func ReadFills(ctx context.Context, kept state.Backfills, births []state.Birth) (map[string]BackfillProgress, error) {
 	fills := make(map[string]BackfillProgress)
 	for _, b := range births {

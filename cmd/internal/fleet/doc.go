@@ -2,9 +2,9 @@
 // leases by hand.
 //
 // An [Observation] has what is visible outside of the consumers: leases, heartbeats, the listed shards of the stream,
-// and noted gaps. [Observation.Report] makes a [Report] of it: the tree of shards, the consumer that reads each, its
-// position and lag, and the problems. A leaseEdit is the change of a lease that is released, reset or pinned, with its
-// effects, before anything is written. Neither makes a call.
+// and noted gaps. [Observation.Report] makes a [Report] of it. A Report has the problems and the tree of shards, with
+// the reader, the position and the lag of each shard. A leaseEdit is the planned change of a lease that is released,
+// reset or pinned, with its effects. Neither [Observation.Report] nor the planning of a leaseEdit makes a call.
 //
 // status: statusOptions.run opens the stores (openStores), reads them (statusOptions.observe) and prints the report.
 // leases: leasesOptions.editLeases plans a leaseEdit and writes it (lease_edit_write.go). Read status.go and report.go

@@ -27,11 +27,12 @@ type Function struct {
 	Name     string    `json:"function"`
 	Mappings []Mapping `json:"mappings"` // its event source mappings, by source
 
-	// IteratorAge is the age of the last record of a batch when Lambda sent the batch: the largest age in the last
-	// iteratorAgeSpan, in seconds. It is absent if there was no batch, or if it could not be read.
+	// IteratorAge is how old the last record of a batch was when Lambda sent the batch, in seconds. It is the largest
+	// age in the last iteratorAgeSpan. It is absent if there was no batch, or if it could not be read.
 	IteratorAge *float64 `json:"iterator_age_seconds,omitempty"`
 
-	// LossIn is the time until a record as old as IteratorAge is lost; absent without IteratorAge, or for Kinesis
+	// LossIn is the number of seconds until a record as old as IteratorAge is lost; absent without IteratorAge, or for
+	// Kinesis
 	LossIn *float64 `json:"seconds_until_loss,omitempty"`
 
 	unread bool // the mappings could not be read
@@ -59,12 +60,13 @@ func (m Mapping) Failing() bool { return strings.HasPrefix(m.Result, "PROBLEM") 
 type FailureBucket struct {
 	Bucket  string     `json:"bucket"`
 	Batches int        `json:"batches"`          // number of batches in the bucket, delivered since or not
-	More    bool       `json:"more,omitempty"`   // there are more than the counted ones
+	More    bool       `json:"more,omitempty"`   // there are more batches than the counted ones
 	Newest  *time.Time `json:"newest,omitempty"` // time of the newest counted batch
 	Unknown string     `json:"unknown,omitempty"`
 }
 
-// iteratorAgeSpan is the time before a look in which an IteratorAge counts. Lambda reports it within minutes.
+// iteratorAgeSpan is how far back an IteratorAge counts. This is long enough, because Lambda reports an IteratorAge
+// within minutes.
 const iteratorAgeSpan = 10 * time.Minute
 
 // functionReader reads the data of functions in Lambda, CloudWatch and S3.
@@ -149,7 +151,7 @@ func newMapping(c *lambdatypes.EventSourceMappingConfiguration) Mapping {
 		Why: awssdk.ToString(c.StateTransitionReason), Result: awssdk.ToString(c.LastProcessingResult),
 	}
 	if d := c.DestinationConfig; d != nil && d.OnFailure != nil {
-		// The bucket may be in any partition of AWS.
+		// The bucket may be in any partition of AWS, so its name is parsed from the ARN.
 		if to, err := arn.Parse(awssdk.ToString(d.OnFailure.Destination)); err == nil && to.Service == "s3" {
 			m.Failed = &FailureBucket{Bucket: to.Resource}
 		}
@@ -157,8 +159,8 @@ func newMapping(c *lambdatypes.EventSourceMappingConfiguration) Mapping {
 	return m
 }
 
-// countBatches counts the batches of a mapping in a bucket, up to maxLetters or for countTimeout. Lambda writes them to
-// aws/lambda/MAPPING/SHARD/YYYY/MM/DD (developer guide, "Retain discarded batch records").
+// countBatches counts the batches of a mapping in a bucket. It stops after maxLetters batches or after countTimeout.
+// Lambda writes the batches to aws/lambda/MAPPING/SHARD/YYYY/MM/DD (developer guide, "Retain discarded batch records").
 func (r functionReader) countBatches(ctx context.Context, mapping string, b *FailureBucket) error {
 	ctx, cancel := cli.WithAnswerTimeout(ctx, countTimeout)
 	defer cancel()

@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// addGapRepair adds a problem for a gap whose repair is wanted and not done: the file says on_gap: repair, or a repair
-// was begun.
+// addGapRepair adds a problem for a gap that is not repaired, if a repair is wanted. A repair is wanted if the file
+// says on_gap: repair, or if a repair was begun.
 func (r *Report) addGapRepair(obs *Observation, g state.NotedGap) {
 	rep := g.Repair
 	if rep.Stage == state.GapRepaired || !obs.RepairsGaps && rep.Run == "" {
@@ -41,7 +41,7 @@ func (r *Report) addGapRepair(obs *Observation, g state.NotedGap) {
 	}
 }
 
-// lastSaid describes when the owner of a repair last stored its progress; "" if that is unknown.
+// lastSaid describes when the owner of a repair last stored its progress. It returns "" if that time is unknown.
 func lastSaid(r state.GapRepair, now time.Time) string {
 	if r.At.IsZero() {
 		return ""
@@ -49,7 +49,8 @@ func lastSaid(r state.GapRepair, now time.Time) string {
 	return fmt.Sprintf(", as it noted %s ago", FormatAge(max(now.Sub(r.At), 0)))
 }
 
-// RepairProgress describes the progress of a repair's present step; "" if it has looked at nothing.
+// RepairProgress describes how far the current step of a repair is. It returns "" if the step has not looked at
+// anything yet.
 func RepairProgress(r state.GapRepair) string {
 	took := r.At.Sub(r.Since).Seconds()
 	if r.Done == 0 || r.Since.IsZero() || took <= 0 {
@@ -66,7 +67,7 @@ func RepairProgress(r state.GapRepair) string {
 	return text
 }
 
-// withPrefix returns prefix and text; "" if text is "".
+// withPrefix returns prefix and text, or "" if text is "".
 func withPrefix(prefix, text string) string {
 	if text == "" {
 		return ""

@@ -17,13 +17,13 @@ type leaseEdit struct {
 	Old, Next leases.Lease
 	Creates   bool        // the lease is created: Old is the lease that [firstLease] returned
 	Effects   []string    // effects of the change, for the operator
-	Skipped   *record.Gap // unread records that the change skips; nil: none. writeEdit stores this gap before the position
+	Skipped   *record.Gap // unread records that the change skips; nil: none. writeEdit stores it before the position
 }
 
 // Changes reports whether the lease must be written.
 func (e leaseEdit) Changes() bool { return !e.Old.Equal(e.Next) }
 
-// releaseLease returns the edit that takes a lease from its owner, so that any consumer can take it.
+// releaseLease returns the edit that removes the owner of a lease, so that any consumer can take the lease.
 func releaseLease(l leases.Lease) (leaseEdit, error) {
 	switch {
 	case l.Ended():
@@ -68,8 +68,8 @@ func resumeText(l leases.Lease) string {
 	return "behind " + l.Checkpoint.Sequence
 }
 
-// pinLease returns the edit that assigns a lease to the consumers of a name. While one of them is alive, no other
-// consumer takes it. The current owner finishes its pending records first. The name "" unpins the lease.
+// pinLease returns the edit that assigns a lease to the consumers with the given name. While one of them is alive, no
+// other consumer takes the lease. The current owner finishes its pending records first. The name "" unpins the lease.
 func pinLease(l leases.Lease, name string) (leaseEdit, error) {
 	switch {
 	case l.Ended():
@@ -119,8 +119,8 @@ func parsePosition(text string) (resetPosition, error) {
 	return resetPosition{Sequence: text}, nil
 }
 
-// resetLease returns the edit that moves a lease to another position and removes its owner. A position that may skip
-// unread records is a [skipError] unless skip is set. now is the current time.
+// resetLease returns the edit that moves a lease to another position and removes its owner. It returns a [skipError] if
+// the position may skip unread records and skip is not set. now is the current time.
 func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (leaseEdit, error) {
 	if l.Ended() {
 		return leaseEdit{}, fmt.Errorf(
@@ -152,7 +152,7 @@ func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (lea
 func (e *leaseEdit) setPosition(l leases.Lease, to resetPosition, now time.Time) (rereads string, err error) {
 	e.Next.From, e.Next.Time, e.Next.Stopped = time.Time{}, time.Time{}, ""
 	if to.Sequence == "" {
-		e.Next.First = "" // the first record may be lost by now, which is not a gap after a reset
+		e.Next.First = "" // the first record may be lost by now: after a reset that is not a gap
 	}
 	switch {
 	case to.Oldest:
@@ -187,9 +187,9 @@ func (e *leaseEdit) setPosition(l leases.Lease, to resetPosition, now time.Time)
 	return rereads, nil
 }
 
-// firstLease returns a lease for a shard that no consumer began, because records before it may be lost. listed are the
-// shards of its stream; existing are all leases. It returns an error if a descendant of the shard has a lease, because
-// the shard was read then.
+// firstLease returns a lease for a shard that no consumer has begun, because records before the shard may be lost.
+// listed are the shards of the same stream, and existing are all leases. If a descendant of the shard has a lease, the
+// shard was read, and firstLease returns an error.
 func firstLease(
 	stream string, s shardreader.Shard, listed []shardreader.Shard, existing []leases.Lease,
 ) (leases.Lease, error) {
@@ -222,8 +222,8 @@ func (e *skipError) Error() string {
 	return fmt.Sprintf("shard %s: %s; --skip says that this is meant", e.Shard, e.What)
 }
 
-// setSkipped sets Skipped to the gap between the old checkpoint and a time, or from the checkpoint to the record with
-// the sequence number last, and describes it in the effects.
+// setSkipped sets Skipped to the gap that begins after the old checkpoint, and describes the gap in the effects. The
+// gap ends at the time until, or with the record that has the sequence number last, which it includes.
 func (e *leaseEdit) setSkipped(until time.Time, last string, now time.Time) {
 	l, before := e.Old, ""
 	if last != "" {
@@ -245,7 +245,7 @@ func (e *leaseEdit) setSkipped(until time.Time, last string, now time.Time) {
 	e.Effects = append(e.Effects, text+"; it is noted as a gap")
 }
 
-// nextSequence returns the sequence number above a sequence number, which is a decimal number of up to 40 digits.
+// nextSequence returns the sequence number above sequence, a decimal number of up to 40 digits.
 func nextSequence(sequence string) string {
 	n, _ := new(big.Int).SetString(sequence, 10) // parsePosition has checked it
 	return n.Add(n, big.NewInt(1)).String()

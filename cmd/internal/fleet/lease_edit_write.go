@@ -58,8 +58,9 @@ func (o *leasesOptions) createLease(
 // writeEdit writes the lease of an edit. first makes the first write, which creates or swaps the lease.
 //
 // An edit that skips records takes the lease before it stores the gap. Then the former owner can write no checkpoint,
-// and the gap contains no processed record. The position follows the gap, so no record is skipped without a stored gap.
-// If the process ends in between, consumers take the lease as that of a dead owner, and read on from its checkpoint.
+// and the gap contains no processed record. The new position is written after the gap, so no record is skipped without
+// a stored gap. If the process ends in between, consumers take the lease like that of a dead owner, and continue from
+// its checkpoint.
 func writeEdit(
 	ctx context.Context, shared *sharedStores, e leaseEdit, first func(context.Context, leases.Lease) error,
 ) error {
@@ -89,7 +90,8 @@ func writeEdit(
 // freeTimeout limits the write of [freeLease].
 const freeTimeout = 5 * time.Second
 
-// freeLease removes the owner that [writeEdit] wrote. If it fails, consumers take the lease after a while.
+// freeLease removes the owner that [writeEdit] wrote. If it fails, consumers take the lease after a while, like that of
+// a dead owner.
 func freeLease(ctx context.Context, taken leases.Lease, swap func(context.Context, leases.Lease) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), freeTimeout)
 	defer cancel()
@@ -109,7 +111,7 @@ func writeLease(ctx context.Context, next leases.Lease, write func(context.Conte
 // same time.
 const maxSwapTries = 20
 
-// swapLease plans and writes the change of one lease. If the owner wrote the lease meanwhile, it plans again.
+// swapLease plans and writes the change of one lease. If the owner wrote the lease meanwhile, swapLease plans again.
 func (o *leasesOptions) swapLease(
 	ctx context.Context, shared *sharedStores, l leases.Lease, plan func(leases.Lease) (leaseEdit, error),
 ) (leaseEdit, error) {

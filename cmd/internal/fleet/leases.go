@@ -187,7 +187,7 @@ func (o *leasesOptions) withStores(
 	return do(ctx, cfg, shared)
 }
 
-// editLeases plans and writes the change of each shard's lease, one after the other. It stops at the first error.
+// editLeases plans and writes the changes of the shards' leases, one after the other. It stops at the first error.
 func (o *leasesOptions) editLeases(
 	ctx context.Context, s cli.Streams, shards []string, plan func(leases.Lease) (leaseEdit, error),
 ) error {
@@ -293,7 +293,7 @@ type leaseJSON struct {
 	Wanted     string     `json:"wanted,omitempty"`
 	Pinned     string     `json:"pinned,omitempty"`
 	Stopped    string     `json:"stopped,omitempty"` // reason why the reading of the shard is stopped
-	// Broken is the reason why the row cannot be read; then all other fields except shard are empty
+	// Broken is the reason why the row cannot be read. In that case all other fields except shard are empty
 	Broken string `json:"broken,omitempty"`
 }
 

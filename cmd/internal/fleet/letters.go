@@ -32,7 +32,7 @@ func (u uncountable) Error() string { return string(u) }
 // For a queue it reads the number of messages, because reading messages hides them from other readers.
 func (o *statusOptions) countLetters(ctx context.Context, cfg *config.Config, shared *sharedStores) *Letters {
 	l := &Letters{Sinks: map[string]int{}, Keys: map[string]int{}, Reasons: map[string]int{}}
-	if cfg.DeadLetters == nil && o.Live { // a folder always has dead letters
+	if cfg.DeadLetters == nil && o.Live { // a folder always has a store of dead letters
 		l.None = true
 		return l
 	}
@@ -61,8 +61,8 @@ func (o *statusOptions) countLetters(ctx context.Context, cfg *config.Config, sh
 	return l
 }
 
-// setUnknown notes incomplete counts: err ended the count of letters, of which some were found, and keysErr that of
-// keys.
+// setUnknown notes that counts are incomplete. err ended the count of letters, and keysErr ended the count of
+// quarantined keys. some reports whether letters were counted before err.
 func (l *Letters) setUnknown(ctx context.Context, some bool, err, keysErr error) {
 	if errors.Is(err, errMaxLetters) || err != nil && some && ctx.Err() != nil {
 		l.More, err = true, nil

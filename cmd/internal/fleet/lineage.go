@@ -7,10 +7,11 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
-// Lineage has the depths of shown shards, by id.
+// Lineage has the depths of shown shards, by id. The depth of a shard is the number of generations above it that are
+// shown.
 type Lineage map[string]int
 
-// Add returns the depth of a shard below its parents that are shown. Shards are added after their parents.
+// Add adds a shard, and returns its depth. The parents of a shard must be added before it.
 func (l Lineage) Add(s *Shard) int {
 	depth := 0
 	for _, p := range s.Parents {
@@ -22,7 +23,7 @@ func (l Lineage) Add(s *Shard) int {
 	return depth
 }
 
-// AllStreams returns the listed streams, and the others that shards name.
+// AllStreams returns the listed streams, and then the other streams that shards name.
 func (r *Report) AllStreams() []StreamListing {
 	all := slices.Clone(r.Streams)
 	known := make(map[string]bool, len(all))
@@ -41,7 +42,7 @@ func (r *Report) AllStreams() []StreamListing {
 // StateCounts are the numbers of shards by state.
 type StateCounts map[State]int
 
-// stateWords are the words of the states, those that need attention first.
+// stateWords are the words of the states. The states that need attention come first.
 var stateWords = []struct {
 	state State
 	text  string
@@ -50,7 +51,7 @@ var stateWords = []struct {
 	{Reading, "being read"}, {Waiting, "waiting for their parents"}, {Done, "read to their end"},
 }
 
-// Text lists the counts, except that of one state.
+// Text lists the counts, except the count of the state without.
 func (n StateCounts) Text(without State) string {
 	return n.list(without, func(_ State, text string) string { return text })
 }

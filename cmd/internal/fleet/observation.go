@@ -15,18 +15,18 @@ type Observation struct {
 	Source   string    // flags that name the source of a backfill, for hints: --scan
 	At       time.Time // by the clock of this machine; ages are relative to it
 	Leases   leases.Snapshot
-	// Silent has, by consumer id, for how long it was watched without a new heartbeat: at least one lease time
+	// Silent has the consumers without a new heartbeat, by id, with how long each was watched: at least one lease time
 	Silent    map[string]time.Duration
 	Streams   []Stream
 	Gaps      []state.NotedGap
-	HeldBack  []state.HeldBack            // notes of consumers; Report ignores those of silent consumers
+	HeldBack  []state.HeldBack            // notes of consumers; Report ignores the notes of silent consumers
 	Letters   *Letters                    // nil: they were not counted
-	Births    []state.Birth               // births of all outputs
-	LeftOut   []state.Birth               // the births whose sinks are in the file, and may miss changes
+	Births    []state.Birth               // recorded identities of all outputs
+	LeftOut   []state.Birth               // births of sinks that are in the file and may miss changes
 	Fills     map[string]BackfillProgress // by run: the backfills of Births
 	Functions []Function                  // functions that run the pipeline, as the flags name them
 	Tables    []string                    // tables whose streams the functions must read
-	Kinesis   string                      // ARN of the Kinesis stream that they read instead; "": none
+	Kinesis   string                      // ARN of the Kinesis stream that the functions read instead; "": none
 	Lost      []LostOutput                // sinks whose output does not belong to the state
 	Unknown   []ReadFailure               // failed reads
 
@@ -46,11 +46,12 @@ type Letters struct {
 	None  bool           `json:"none,omitempty"` // the file names no store for dead letters
 	Sinks map[string]int `json:"sinks"`          // letters by sink; "" has those of records that could not be decoded
 	Keys  map[string]int `json:"quarantined"`    // keys by sink
-	More  bool           `json:"more,omitempty"` // there are more than the counted ones
-	// Queued is the approximate number of messages in the queue, of all pipelines that use it; they are not in Sinks
+	More  bool           `json:"more,omitempty"` // there are more letters than the counted ones
+	// Queued is the approximate number of messages in the queue, including those of other pipelines; they are not in
+	// Sinks
 	Queued  int    `json:"queued,omitempty"`
-	Unknown string `json:"unknown,omitempty"` // reason why some or all could not be counted
-	Failed  bool   `json:"failed,omitempty"`  // the count failed; false: such letters are never counted
+	Unknown string `json:"unknown,omitempty"` // reason why some or all letters could not be counted
+	Failed  bool   `json:"failed,omitempty"`  // the count failed; false: these letters are never counted
 
 	Reasons map[string]int `json:"reasons,omitempty"` // letters by class: write, plan, quarantined, ...
 	Oldest  *time.Time     `json:"oldest,omitempty"`  // time when the oldest counted letter was stored
@@ -80,5 +81,5 @@ type Stream struct {
 	ARN    string
 	Status shardreader.StreamStatus
 	Shards []shardreader.Shard
-	Err    error // reason why it could not be listed; then the tree has only its leases
+	Err    error // why the stream could not be listed; the tree then has only the shards of leases
 }

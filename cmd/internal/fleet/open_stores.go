@@ -48,7 +48,8 @@ type outputState interface {
 	HeldBack(ctx context.Context) ([]state.HeldBack, error)
 }
 
-// readState calls do with the state within lookTimeout, if there is one. An error is added to obs.
+// readState calls do with the state, if the file names one, and ends do after lookTimeout. It adds an error to obs as a
+// failed read of what.
 func (shared *sharedStores) readState(
 	ctx context.Context, obs *Observation, what string, do func(context.Context, outputState) error,
 ) {
@@ -61,8 +62,8 @@ func (shared *sharedStores) readState(
 	obs.AddReadFailure(what, err)
 }
 
-// openStores opens the leases, the stream and the gaps of cfg, to inspect them or to change leases. With --live it
-// first prints their names to w.
+// openStores opens the leases, the stream and the gaps of cfg, to inspect them or to change leases. change reports
+// whether leases are changed. With --live openStores first prints the names of the stores to w.
 func openStores(
 	ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer, change bool,
 ) (*sharedStores, error) {
@@ -83,7 +84,7 @@ func openStores(
 		err = shared.openLeaseTable(ctx, t, cfg, w)
 	} else {
 		if change && !t.Live {
-			folder, err := local.Open(t.Local) // no process can empty it meanwhile
+			folder, err := local.Open(t.Local) // the open folder is locked, so no process can empty it meanwhile
 			if err != nil {
 				return nil, err
 			}
@@ -97,7 +98,8 @@ func openStores(
 	return shared, nil
 }
 
-// openLeaseFile opens leases in a file. Without change a consumer can use the file at the same time.
+// openLeaseFile opens leases in a file. If change is false it does not lock the file, and a consumer can use the file
+// at the same time.
 func (shared *sharedStores) openLeaseFile(cfg *config.Config, path string, change bool) error {
 	shared.readLeases = func(context.Context) (leases.Snapshot, error) {
 		seen, _, err := leasesfile.ReadUnlocked(path)
@@ -121,7 +123,8 @@ func (shared *sharedStores) openLeaseFile(cfg *config.Config, path string, chang
 	return nil
 }
 
-// idleTime returns the time for which no process has used a file; 0 if a process uses it.
+// idleTime returns the time for which no process has used a file. It returns 0 if a process uses the file, or if the
+// time is unknown.
 func idleTime(path string) time.Duration {
 	if used, err := leasesfile.InUse(path); used || err != nil {
 		return 0
@@ -190,8 +193,8 @@ func openGaps(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Wri
 	return shared, nil
 }
 
-// openStateBesideFile opens the state if the leases are in a file: that of the --local folder, which a consumer may use
-// at the same time, or the state table if cfg has one.
+// openStateBesideFile opens the state if the leases are in a file. With --local that is the state of the folder, which
+// a consumer may use at the same time. Otherwise it is the state table, if cfg has one.
 func (shared *sharedStores) openStateBesideFile(
 	ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer,
 ) error {

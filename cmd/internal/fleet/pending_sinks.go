@@ -14,7 +14,7 @@ type PendingSink struct {
 	Sink  string     `json:"sink"`
 	Stage string     `json:"stage"` // waiting, filling or settling
 	Run   string     `json:"run,omitempty"`
-	Floor *time.Time `json:"floor,omitempty"` // changes made before it are not written by the stream
+	Floor *time.Time `json:"floor,omitempty"` // the stream writes no changes that were made before this time
 
 	// Started is the start of the backfill; this and the following fields are absent if unknown
 	Started   *time.Time `json:"started,omitempty"`

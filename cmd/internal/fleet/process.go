@@ -53,7 +53,8 @@ type ProcessSink struct {
 	Sink    string   `json:"sink"`
 	Rate    *float64 `json:"written_a_second,omitempty"` // absent: not measured yet
 	Pending int64    `json:"pending"`
-	// Oldest is the creation time of the oldest failed change that waits; absent if there is none, or if it is unknown
+	// Oldest is the creation time of the oldest failed change that waits; absent if none waits, or if the time is
+	// unknown
 	Oldest  *time.Time `json:"oldest_waiting,omitempty"`
 	Failing *time.Time `json:"failing_since,omitempty"`
 	Error   string     `json:"error,omitempty"`   // redacted text of the last failure

@@ -37,7 +37,7 @@ type Report struct {
 	LossWarning time.Duration `json:"-"` // Observation.Urgent, with its default
 }
 
-// LossIsNear reports whether a loss in the given number of seconds is a problem. nil means no loss, or an unknown one.
+// LossIsNear reports whether a loss in the given number of seconds is a problem. nil means that no loss is known.
 func (r *Report) LossIsNear(in *float64) bool { return in != nil && *in < r.LossWarning.Seconds() }
 
 // Problem is something that needs attention.
@@ -69,7 +69,7 @@ const (
 	WaitingSink  ProblemKind = "waiting_sink"  // a sink waits for a backfill, and writes nothing
 	DeadLetters  ProblemKind = "dead_letters"  // changes are in dead letters
 	LostStore    ProblemKind = "lost_store"    // a sink's output, or its state, was deleted, restored or exchanged
-	// sinks miss the changes of a gap, or of a time without them, and the repair is not finished
+	// sinks miss the changes of a gap, or of a time when a process ran without them, and the repair is not finished
 	NotRepaired   ProblemKind = "not_repaired"
 	LineageBreach ProblemKind = "lineage_breach" // a shard is not read to its end, and its child was read
 )
@@ -79,8 +79,8 @@ type Consumer struct {
 	Worker        string  `json:"worker"`
 	Name          string  `json:"name"`
 	Alive         bool    `json:"alive"`
-	SilentSeconds float64 `json:"silent_seconds,omitempty"` // time for which it was watched without a new heartbeat
-	Gone          bool    `json:"gone"`                     // it is silent and owns no shard any more
+	SilentSeconds float64 `json:"silent_seconds,omitempty"` // watched for this time without a new heartbeat
+	Gone          bool    `json:"gone"`                     // the consumer is silent and owns no shard any more
 	Leaving       bool    `json:"leaving"`
 	Shards        int     `json:"shards"`
 	Behind        int     `json:"behind"` // number of shards that may have unread records; 200 at most
@@ -214,7 +214,8 @@ func (r *Report) addStoreProblems(obs *Observation) {
 	}
 }
 
-// addShards adds the shards and their problems. It reports whether a shard with unread records has no reader.
+// addShards adds the shards and their problems. unread reports whether a shard is not read to its end, although it is
+// not stopped and does not wait for a stopped shard.
 func (r *Report) addShards(obs *Observation) (unread bool) {
 	t := newTree(obs)
 	obs.unreadBefore = unreadPredecessors(obs.Streams, t)
@@ -243,7 +244,7 @@ func (r *Report) addNoConsumers(obs *Observation, unread bool) {
 	switch {
 	case reads:
 	case unread:
-		// no shard has a live owner: one problem is enough
+		// One problem is enough if no shard has a live owner.
 		r.Problems = slices.DeleteFunc(r.Problems, func(p Problem) bool { return p.Kind == NoOwner })
 		r.addProblem(NoConsumers, obs.Pipeline, "start `"+obs.command("consume")+"`, or look why it stopped",
 			"no consumer reads: %s", cli.CountWithVerb(r.countUnowned(), "shard", "waits", "wait"))
@@ -253,8 +254,8 @@ func (r *Report) addNoConsumers(obs *Observation, unread bool) {
 	}
 }
 
-// problemKinds are the kinds of problems, those that lose records first. mild kinds lose nothing by themselves, or end
-// by themselves.
+// problemKinds are the kinds of problems. The kinds that lose records come first. A mild kind loses nothing by itself,
+// or ends by itself.
 var problemKinds = []struct {
 	kind ProblemKind
 	mild bool
@@ -360,7 +361,7 @@ func NewGap(g state.NotedGap, retention time.Duration) Gap {
 		FoundAt: cli.OptionalTime(g.Found.UTC()),
 		Repair:  g.Repair,
 	}
-	if g.To.IsZero() && !g.Found.IsZero() { // the stream still had the records within its retention
+	if g.To.IsZero() && !g.Found.IsZero() { // at Found the stream still had all records within its retention
 		g.To = g.Found.Add(-retention)
 	}
 	if !g.From.IsZero() && !g.To.IsZero() && !g.UnknownExtent {

@@ -38,7 +38,7 @@ func (r Report) Write(w io.Writer, all bool) {
 	}
 }
 
-// printer writes lines and tables. It ignores write errors, as cli.Run reports them.
+// printer writes lines and tables. It ignores write errors, because cli.Run reports them.
 type printer struct{ io.Writer }
 
 func (p printer) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }

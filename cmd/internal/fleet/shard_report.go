@@ -55,7 +55,7 @@ func (s *Shard) setUnread(obs *Observation, n *node, owner leases.Member) {
 		s.setLossIn(obs, failing.Since) // records from before the failures are read
 	case behind:
 		s.setLossIn(obs, last)
-	case owner.Pending == 0 || alone: // otherwise it is unknown which shard they belong to
+	case owner.Pending == 0 || alone: // otherwise it is unknown to which shard the pending records belong
 		s.Records = &owner.Pending
 		if owner.Pending > 0 {
 			s.setLossIn(obs, n.lease.Time)
@@ -70,7 +70,7 @@ func (r *Report) addShardProblems(obs *Observation, t tree, n *node, s *Shard) {
 			"shard %s is not read to its end, and its child %s was begun", n.id, below.id)
 	}
 	switch {
-	case n.brokenReason != "": // Report has added this problem
+	case n.brokenReason != "": // addShards has added this problem
 	case s.State == Stopped:
 		r.addProblem(StoppedShard, n.id, obs.stoppedHint(n.id, s.StopReason), "shard %s is read no further: %s", n.id, s.StopReason)
 	case s.FailingSeconds != nil:
@@ -98,7 +98,7 @@ func (obs *Observation) command(name string) string {
 	return strings.TrimSuffix("tablewake "+name+" "+obs.Flags, " ")
 }
 
-// stoppedHint returns the command for a stopped shard.
+// stoppedHint returns what to do about a stopped shard. why is the reason of the stop.
 func (obs *Observation) stoppedHint(shard, why string) string {
 	reset := "`" + obs.command("leases reset") + " " + shard + " --to "
 	switch why {
@@ -112,7 +112,7 @@ func (obs *Observation) stoppedHint(shard, why string) string {
 	return reset + "trim_horizon` goes on behind what is lost"
 }
 
-// shardState returns the state of a shard, and its reason.
+// shardState returns the state of a shard, and the reason of the state. The reason is "" for Done and Reading.
 func (obs *Observation) shardState(t tree, n *node) (State, string) {
 	if t.isDone(n) {
 		return Done, ""
@@ -126,7 +126,7 @@ func (obs *Observation) shardState(t tree, n *node) (State, string) {
 		}
 	}
 	if n.lease != nil && n.lease.Stopped != "" && n.lease.Stopped != coordinator.PassedGap {
-		return Stopped, n.lease.Stopped // known even if its consumer is gone
+		return Stopped, n.lease.Stopped // the reason is known even if its consumer is gone
 	}
 	if p := t.unfinishedParent(n); p != nil {
 		return Waiting, "for the end of " + p.id
@@ -170,7 +170,7 @@ func (obs *Observation) isAfterGap(stream string) bool {
 }
 
 // unreadPredecessors returns, for each listed stream, the oldest earlier stream of its table that is not read to its
-// end. Streams without one are absent.
+// end. It leaves out a stream if all earlier streams of its table are read to their end.
 func unreadPredecessors(streams []Stream, t tree) map[string]string {
 	byAge := slices.SortedFunc(slices.Values(streams), func(a, b Stream) int { return strings.Compare(a.ARN, b.ARN) })
 	oldest, before := make(map[string]string), make(map[string]string) // by table, by stream
@@ -195,7 +195,8 @@ func (obs *Observation) findMember(worker string) (leases.Member, bool) {
 	return leases.Member{}, false
 }
 
-// setLossIn sets LossIn: the time until the stream drops the first record written after last.
+// setLossIn sets LossInSeconds, the time until the stream drops the first record written after last. It does nothing if
+// last is zero.
 func (s *Shard) setLossIn(obs *Observation, last time.Time) {
 	if !last.IsZero() {
 		s.LossInSeconds = new((obs.Retention - obs.At.Sub(last)).Seconds())

@@ -48,7 +48,7 @@ func newTree(obs *Observation) tree {
 		}
 	}
 	for _, b := range obs.Leases.Broken {
-		// Another row with a # is not a lease: it is the note that a stream was begun.
+		// If no shard has this name, a row with a # is not a lease. It is the note that a stream was begun.
 		if n := t[b.Shard]; n != nil || !strings.Contains(b.Shard, "#") {
 			t.node(b.Shard).brokenReason = b.Reason
 		}
@@ -93,7 +93,7 @@ func (t tree) addChild(parent string, n *node) {
 	p.children = append(p.children, n.id)
 }
 
-// depthOf counts the generations above a shard. It ends even if the listing has a circle.
+// depthOf counts the generations above a shard. It ends even if a wrong listing has a cycle.
 func (t tree) depthOf(n *node) int {
 	if n.depth >= 0 || n.visiting {
 		return max(n.depth, 0)
@@ -107,7 +107,7 @@ func (t tree) depthOf(n *node) int {
 	return depth
 }
 
-// sorted returns the nodes, each after its parents, by stream and tree by tree.
+// sorted returns the nodes by stream. Each node follows its parents, and the nodes of a tree follow one another.
 func (t tree) sorted() []*node {
 	all := slices.SortedFunc(maps.Values(t), func(a, b *node) int {
 		return cmp.Or(strings.Compare(a.stream, b.stream), a.depth-b.depth, strings.Compare(a.id, b.id))
@@ -128,7 +128,7 @@ func (t tree) sorted() []*node {
 	for _, n := range all {
 		place(n)
 	}
-	for _, n := range all { // the parents form a circle: the listing is wrong, and is shown anyway
+	for _, n := range all { // the parents form a cycle: the listing is wrong, and is shown anyway
 		if !placed[n.id] {
 			ordered = append(ordered, n)
 		}
@@ -136,8 +136,8 @@ func (t tree) sorted() []*node {
 	return ordered
 }
 
-// isDone reports whether a shard is read to its end. Its lease says so, or it has no lease any more and a descendant
-// has one.
+// isDone reports whether a shard is read to its end. Either its lease says so, or the shard has no lease any more and a
+// descendant has one.
 func (t tree) isDone(n *node) bool {
 	switch {
 	case n.lease != nil:
@@ -161,7 +161,7 @@ func (t tree) hasLeasedDescendant(n *node) bool {
 	return n.descendantBegun
 }
 
-// unfinishedParent returns the first parent that is not done; nil if there is none.
+// unfinishedParent returns the first parent that is not done, or nil if all parents are done.
 func (t tree) unfinishedParent(n *node) *node {
 	for _, p := range n.parents {
 		if !t.isDone(t[p]) {
@@ -171,7 +171,7 @@ func (t tree) unfinishedParent(n *node) *node {
 	return nil
 }
 
-// childReadTooEarly returns the first child that was read although n is not done; nil if there is none.
+// childReadTooEarly returns the first child that was read although n is not done, or nil if there is no such child.
 func (t tree) childReadTooEarly(n *node) *node {
 	if n.lease == nil || n.lease.Ended() {
 		return nil

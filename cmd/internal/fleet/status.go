@@ -32,13 +32,14 @@ type statusOptions struct {
 
 	functions []string // names of Lambda functions that run the pipeline
 
-	watch  watchInterval // 0: one look
+	watch  watchInterval // 0: print one report
 	serve  string        // address of the page; "": none is served
 	page   bool
 	format cli.Format
 }
 
-// NewStatus makes the command status. serve serves the page of --serve; without it the flag does not exist.
+// NewStatus returns the constructor of the command status. serve serves the page of --serve. If serve is nil, the flag
+// does not exist.
 func NewStatus(serve ServePage) func(cli.Streams) *cobra.Command {
 	return func(s cli.Streams) *cobra.Command { return newStatus(s, serve) }
 }
@@ -136,7 +137,7 @@ func withTimeout[T any](ctx context.Context, read func(context.Context) (T, erro
 	return got, cli.ExplainTimeout(ctx, err)
 }
 
-// report prints the report of one look.
+// report reads all stores once, and prints their report.
 func (o *statusOptions) report(ctx context.Context, s cli.Streams) error {
 	r, err := o.readReport(ctx, s.Err)
 	if err != nil {
@@ -255,7 +256,7 @@ func lostStores(
 	return lost, err
 }
 
-// observe reads leases, streams, gaps and notes into obs, and then watches the heartbeats.
+// observe reads leases, streams, gaps and the notes of consumers into obs, and then watches the heartbeats.
 func (o *statusOptions) observe(ctx context.Context, cfg *config.Config, shared *sharedStores, obs *Observation) error {
 	read := func(ctx context.Context) (leases.Snapshot, error) { return withTimeout(ctx, shared.readLeases) }
 	first, err := read(ctx)
@@ -287,9 +288,10 @@ func (o *statusOptions) observe(ctx context.Context, cfg *config.Config, shared 
 // watchPause is the pause between two reads of the heartbeats.
 const watchPause = 500 * time.Millisecond
 
-// watch reads the heartbeats until each consumer has sent a new one, or for a whole lease time. It returns the
-// consumers without a new one as silent, with the time for which they were watched. With a lease time of 0 it does not
-// wait, and no consumer is silent. If gone is above 0, all consumers are silent for that time.
+// watch reads the heartbeats until each consumer has sent a new one, or for a whole lease time. The result has the
+// silent consumers, those without a new heartbeat, with the time for which they were watched. If lease is 0, watch does
+// not wait, and no consumer is silent. If gone is above 0, watch does not wait either, and all consumers have been
+// silent for that time.
 func watch(
 	ctx context.Context, read func(context.Context) (leases.Snapshot, error), lease, gone time.Duration,
 ) (leases.Snapshot, map[string]time.Duration, error) {
@@ -356,8 +358,8 @@ func listStreams(ctx context.Context, api shardreader.API, cfg *config.Config, s
 	return append(listed, failed...)
 }
 
-// firstUnbegunStream returns the index of the first stream of a table after the last one that has leases. It returns
-// the index of the newest stream if none has leases, or if the newest one has.
+// firstUnbegunStream returns the index of the first stream after the last stream that has leases. It returns the index
+// of the newest stream if no stream has leases, or if the newest stream has them.
 func firstUnbegunStream(refs []shardreader.StreamRef, seen leases.Snapshot) int {
 	for i := len(refs) - 1; i >= 0; i-- {
 		if slices.ContainsFunc(seen.Leases, func(l leases.Lease) bool { return l.Stream == refs[i].ARN }) {

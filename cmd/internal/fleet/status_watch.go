@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// defaultWatchInterval is the interval of --watch without a value. minWatchInterval is the shortest interval, because a
-// look reads the lease table and lists the stream.
+// defaultWatchInterval is the interval of --watch without a value. minWatchInterval is the shortest interval, because
+// each report reads the lease table and lists the stream.
 const (
 	defaultWatchInterval = 5 * time.Second
 	minWatchInterval     = time.Second
@@ -51,9 +51,9 @@ func (o *statusOptions) addWatch(c *cobra.Command) {
 	c.Flags().Lookup("watch").NoOptDefVal = defaultWatchInterval.String()
 }
 
-// watchReports prints a report at each interval until ctx is done. On a terminal it replaces the one before, elsewhere
-// it follows it. The error is that of the last look. A failed look is shown, and does not end the watch unless the
-// command line or the configuration is wrong.
+// watchReports prints a report at each interval until ctx is done. On a terminal each report replaces the report before
+// it. Elsewhere the reports follow each other. A failed report is shown and does not end the watch, unless the command
+// line or the configuration is wrong. watchReports returns the error of the last report.
 func (o *statusOptions) watchReports(ctx context.Context, s cli.Streams) error {
 	var lastErr error
 	screen := cli.NewScreen(s.Out)
@@ -86,7 +86,7 @@ func (o *statusOptions) watchReports(ctx context.Context, s cli.Streams) error {
 	}
 }
 
-// interruptedError is the error of a look that was interrupted.
+// interruptedError returns the error of a report that was interrupted.
 func interruptedError() error {
 	return cli.WithExitCode(cli.ExitInterrupted, errors.New("interrupted before all was looked at: the same command looks again"))
 }
