@@ -236,7 +236,7 @@ type command struct {
 	file    string     // path of the file of leases; "" if the state has the gaps
 }
 
-// openStores opens the stores. Only a repair locks the file of leases.
+// openStores opens the stores. Only a repair that writes locks the file of leases.
 func (c *command) openStores(ctx context.Context) (err error) {
 	if !c.Live || c.cfg.Leases != nil {
 		if c.file, err = stream.LeaseFile(&c.Flags, c.cfg); err != nil {

@@ -1,7 +1,7 @@
 // Package gaps is the command gaps. It lists the gaps of a pipeline, and repairs the sinks after them.
 //
-// [Repair] takes the gaps, audits the candidates for differences, repairs them, and looks again. The gaps are repaired
-// only if the last look found nothing. Candidates are the items of incremental exports (exports.go), or everything.
-// Read repair.go first, then ownership.go, exports.go and repair_window.go. repair_checks.go refuses a repair that is
-// too early.
+// [Repair] takes the ownership of gaps, compares the candidates with the table, repairs the differences, and compares
+// again. The gaps are repaired only if the last comparison found nothing. Candidates are the items of incremental
+// exports (exports.go), or everything. Read repair.go first, then ownership.go, exports.go and repair_window.go.
+// repair_checks.go refuses a repair that is too early.
 package gaps

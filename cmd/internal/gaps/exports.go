@@ -29,7 +29,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// candidates are the items of incremental exports. They are compared instead of all items.
+// candidates are the items of incremental exports. A repair compares them instead of all items.
 type candidates struct {
 	audit   *auditor.Job
 	cfg     *config.Config
@@ -115,7 +115,7 @@ func (c *candidates) readAll(ctx context.Context, add func(sink int, s run.Suspe
 }
 
 // needsListing reports whether only a listing of the sink finds all places of an item's rows or documents. An export
-// has two states of an item, and the sink may hold a state between them.
+// has only two states of an item, and the sink may hold a state between them.
 func (c *candidates) needsListing(sink string) bool {
 	switch s, _ := c.cfg.Sink(sink); {
 	case s.View != nil:
@@ -175,7 +175,7 @@ func (c *candidates) addPlaces(change *record.Change, image item.Image, add func
 	was := *change
 	was.Op, was.EventName, was.Old, was.New = record.Snapshot, record.Snapshot.String(), item.Image{}, image
 	for n, sink := range c.audit.Sinks() {
-		// A state that cannot be planned has no place.
+		// A state that cannot be planned has no place, so its error is ignored.
 		_ = sink.ExpectedEntries(&was, func(e audit.Entry) {
 			if !e.Share && e.Kind != audit.Group {
 				add(n, run.Suspect{Item: change.Key, Kind: e.Kind, Place: e.Place})
@@ -184,7 +184,7 @@ func (c *candidates) addPlaces(change *record.Change, image item.Image, add func
 	}
 }
 
-// exportToken identifies a request: DynamoDB makes an export only once for each token.
+// exportToken returns the token of a request. DynamoDB makes only one export for the same token.
 func exportToken(table, bucket, prefix string, w window) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{table, bucket, prefix, w.String()}, "\n")))
 	return "gap-" + hex.EncodeToString(sum[:16])

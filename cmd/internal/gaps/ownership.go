@@ -40,7 +40,7 @@ type stepProgress struct {
 	since       time.Time
 }
 
-// update notes the progress of the step. A smaller number than before belongs to the next step.
+// update notes the progress of the step. If done is smaller than before, the next step has begun.
 func (s *stepProgress) update(done, total int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +79,8 @@ func takeOwnership(
 	return c, nil
 }
 
-// storeRepair stores a repair of this process, and returns the stored gap.
+// storeRepair stores a repair of this process, and returns the stored gap. It returns false if the gap grew, or if
+// another process owns its repair.
 func (c *ownership) storeRepair(
 	ctx context.Context, g state.NotedGap, r state.GapRepair,
 ) (state.NotedGap, bool, error) {
@@ -106,7 +107,7 @@ func (c *ownership) storeRepair(
 	}
 }
 
-// findGap reads a gap.
+// findGap returns the stored gap that begins where of begins, or a zero gap if there is none.
 func (c *ownership) findGap(ctx context.Context, of record.Gap) (state.NotedGap, error) {
 	for g, err := range c.store.Gaps(ctx) {
 		if err != nil || g.StreamARN == of.StreamARN && g.Shard == of.Shard && g.After == of.After {
@@ -116,7 +117,7 @@ func (c *ownership) findGap(ctx context.Context, of record.Gap) (state.NotedGap,
 	return state.NotedGap{}, nil
 }
 
-// renewUntilDone renews the ownership until ctx ends. It calls cancel if no gap is left.
+// renewUntilDone renews the ownership until ctx ends. It calls cancel if this process owns no gap any more.
 func (c *ownership) renewUntilDone(ctx context.Context, cancel context.CancelCauseFunc) {
 	for pipeline.Sleep(ctx, c.duration/3) == nil {
 		if c.renew(ctx); len(c.ownedGaps()) == 0 {
@@ -127,7 +128,8 @@ func (c *ownership) renewUntilDone(ctx context.Context, cancel context.CancelCau
 }
 
 // renew renews the ownership of each gap. It drops a gap that grew, or that another process owns. After an error it
-// keeps the gap: the ownership may have expired, and the next renewal shows whether another process took it over.
+// keeps the gap. The ownership may have expired by then, and the next renewal shows whether another process took the
+// gap over.
 func (c *ownership) renew(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

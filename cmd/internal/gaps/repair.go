@@ -31,8 +31,8 @@ type Job struct {
 	Store  state.Gaps
 	Gaps   []state.NotedGap // the gaps, as read from Store
 	Births state.Births     // nil if LeftOut is empty
-	// LeftOut are the births of outputs whose sinks were left out, as read from Births; an audit of everything repairs
-	// them
+	// LeftOut are the births, the recorded identities, of outputs whose sinks were left out, as read from Births. An
+	// audit of everything repairs these outputs
 	LeftOut []state.Birth
 	Audit   *auditor.Job
 	Exports []string // incremental exports with the items to compare. Default: everything is audited
@@ -44,7 +44,7 @@ type Job struct {
 	// Check is called before each repair of the sinks. Its error ends the repair. Default: no check.
 	Check func(ctx context.Context) error
 
-	ownedFor time.Duration // time without a renewal. Default: ownedFor
+	ownedFor time.Duration // how long an ownership lasts without a renewal. Default: ownershipDuration
 }
 
 // Result is the result of a repair.
@@ -53,18 +53,19 @@ type Result struct {
 	Gaps          int             `json:"gaps"`                // number of gaps that got the result
 	Grew          int             `json:"grew,omitempty"`      // number of gaps that grew, or were taken over, meanwhile
 	Taken         int             `json:"taken,omitempty"`     // number of gaps that another process repairs
-	LeftOut       []string        `json:"left_out,omitempty"`  // sinks that were left out, and miss nothing any more
+	LeftOut       []string        `json:"left_out,omitempty"`  // sinks that were left out, and now miss nothing
 	DryRun        bool            `json:"dry_run,omitempty"`   // nothing was written
 	Report        string          `json:"report,omitempty"`    // path of the report of remaining differences
 	NotRepairable []string        `json:"not_fixed,omitempty"` // parts of the sinks that no repair can restore
 }
 
-// lookRounds is the number of repairs of the differences, each followed by another look.
+// lookRounds is the maximum number of rounds of a repair. Each round repairs the differences and compares again.
 const lookRounds = 3
 
-// Repair repairs the sinks after gaps. It takes the gaps, so that only one of several processes works. A process that
-// ends without a result stays their owner until that expires. The result is stored with each gap that did not grow
-// meanwhile. The gaps are repaired if the last look found nothing, and every sink that keeps state was compared.
+// Repair repairs the sinks after gaps. It takes the ownership of the gaps, so that only one of several processes works.
+// If a process ends without a result, its ownership stays until it expires. Repair stores the result with each gap that
+// did not grow meanwhile. The gaps are repaired if the last comparison found nothing, and every sink that keeps state
+// was compared.
 func Repair(ctx context.Context, j Job) (Result, error) {
 	r := Result{DryRun: j.DryRun, NotRepairable: NotRepairable(j.Config)}
 	if err := checkReport(j.Report); err != nil {
@@ -195,7 +196,8 @@ func (j *Job) mergeRepairs(earlier, repair state.GapRepair) state.GapRepair {
 	return repair
 }
 
-// repairCandidates looks at the candidates, repairs the differences, and looks again.
+// repairCandidates compares the candidates with the table, repairs the differences, and compares again. Without
+// exports, everything is a candidate.
 func (j *Job) repairCandidates(ctx context.Context, gaps []state.NotedGap) (r state.GapRepair, err error) {
 	r.How = "audit"
 	for _, s := range j.Audit.Sinks() {
@@ -293,8 +295,8 @@ func repairableFindings(s *run.Summary) (n int64) {
 	return n
 }
 
-// workReport returns the common beginning of the paths of reports. It differs by subject, so that files of another
-// interrupted repair do not conflict.
+// workReport returns the common beginning of the paths of reports, and a function that removes their temporary folder.
+// The beginning differs by subject, so that the files of another interrupted repair do not conflict.
 func (j *Job) workReport(subject string) (path string, remove func() error, err error) {
 	if j.Report != "" {
 		return j.Report + "." + subject[:8], func() error { return nil }, nil
@@ -306,8 +308,8 @@ func (j *Job) workReport(subject string) (path string, remove func() error, err 
 	return filepath.Join(dir, "report.jsonl"), func() error { return os.RemoveAll(dir) }, nil
 }
 
-// keepLast keeps the last report under its name if differences remain, and removes the others, including the report of
-// an earlier repair.
+// keepLast renames the report last to j.Report if left is above 0. It removes all other reports, including the report
+// of an earlier repair.
 func (j *Job) keepLast(report, last string, left int64) error {
 	if j.Report == "" {
 		return os.RemoveAll(filepath.Dir(report))
@@ -328,7 +330,7 @@ func (j *Job) keepLast(report, last string, left int64) error {
 	return errors.Join(failed...)
 }
 
-// removeLooks removes the later looks of an interrupted repair, which belong to another first look.
+// removeLooks removes the later reports of an interrupted repair, because they do not belong to the new first report.
 func removeLooks(report string) error {
 	var failed []error
 	for _, path := range againPaths(report) {
@@ -348,7 +350,7 @@ func againPaths(report string) (paths []string) {
 	return paths
 }
 
-// subjectOf identifies a repair. An interrupted repair continues if its subject is the same.
+// subjectOf returns the subject of a repair, a hash. An interrupted repair continues if its subject is the same.
 func subjectOf(gaps []state.NotedGap, left []state.Birth, how string, exports []string) (string, error) {
 	var extents []record.Gap
 	for _, g := range gaps {

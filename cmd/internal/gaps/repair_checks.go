@@ -30,8 +30,8 @@ func (e *TooEarlyError) Error() string {
 		e.Until.UTC().Format(time.RFC3339))
 }
 
-// CheckAge returns a *TooEarlyError while a late worker may still write records that it read before the gaps were
-// found, or acknowledge changes without the sinks of the births. late is the maximum delay of such a worker.
+// CheckAge returns a *TooEarlyError while a process may still write records that it read before the gaps were found, or
+// acknowledge changes without the sinks of the births. late is the maximum delay of such a process.
 func CheckAge(gaps []state.NotedGap, left []state.Birth, late time.Duration) error {
 	var until time.Time
 	for _, b := range left {
@@ -50,8 +50,8 @@ func CheckAge(gaps []state.NotedGap, left []state.Birth, late time.Duration) err
 	return nil
 }
 
-// CheckStopped returns an error if the reading is stopped at a gap. The later records are not in the sinks yet, and may
-// be lost, too. flags are those of the command.
+// CheckStopped returns an error if the reading is stopped at a gap. In that case the later records are not in the sinks
+// yet, and may be lost, too. The error shows flags, the flags of the command.
 func CheckStopped(gaps []state.NotedGap, seen leases.Snapshot, flags string) error {
 	for _, g := range gaps {
 		if why := stoppedAt(g, seen); why != "" {
@@ -63,7 +63,7 @@ func CheckStopped(gaps []state.NotedGap, seen leases.Snapshot, flags string) err
 	return nil
 }
 
-// stoppedAt returns the reason why the shard of a gap is not read further; "" if it is read.
+// stoppedAt returns the reason why the shard of a gap is not read further, or "" if the shard is read.
 func stoppedAt(g state.NotedGap, seen leases.Snapshot) string {
 	for _, m := range seen.Members {
 		if why, ok := m.Stopped[g.Shard]; ok && g.Shard != "" {
@@ -75,7 +75,9 @@ func stoppedAt(g state.NotedGap, seen leases.Snapshot) string {
 			return l.Stopped
 		}
 	}
-	// ARNs of one table's streams end with their times. A stream that ended long ago has no lease any more.
+	// A gap between two streams is passed if a lease belongs to its stream or to a later one. ARNs of one table's
+	// streams end with their times, so later streams have larger ARNs. A stream that ended long ago has no lease any
+	// more.
 	if g.Shard == "" && len(seen.Leases) > 0 && !slices.ContainsFunc(seen.Leases,
 		func(l leases.Lease) bool { return l.Stream >= g.StreamARN }) {
 		return coordinator.StoppedBetween
@@ -83,7 +85,8 @@ func stoppedAt(g state.NotedGap, seen leases.Snapshot) string {
 	return ""
 }
 
-// CheckQuarantine returns an error if keys of the sinks are quarantined, because their letters wait for a redrive.
+// CheckQuarantine returns an error if keys of the sinks are quarantined. Their later changes wait for a redrive of
+// their dead letters.
 func CheckQuarantine(ctx context.Context, kept state.Quarantine, sinks []string, flags string) error {
 	for m, err := range kept.Marks(ctx, "") {
 		if err != nil {
@@ -102,8 +105,8 @@ func waitingLettersError(sink, flags string) error {
 		redact.Safe(sink), redact.Safe(flags), redact.Safe(sink))
 }
 
-// CheckQueue returns an error while the on-failure queue of a function holds batches, because a change in them may come
-// after the repair.
+// CheckQueue returns an error while the on-failure queue of a function holds batches, because their changes may be
+// written after the repair.
 func CheckQueue(ctx context.Context, sdk awssdk.Config, url string) error {
 	client := sqs.NewFromConfig(sdk)
 	out, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: queueCounts})

@@ -21,8 +21,8 @@ func (w window) String() string {
 	return w.from.Format(time.RFC3339) + " to " + w.to.Format(time.RFC3339)
 }
 
-// windowOf returns the window in which the lost changes of a gap were made. It returns an error if the begin is
-// unknown.
+// windowOf returns the window in which the lost changes of a gap were made. It returns an error if the beginning of the
+// window is unknown.
 func windowOf(g state.NotedGap) (window, error) {
 	if g.From.IsZero() {
 		return window{}, fmt.Errorf(
@@ -36,7 +36,7 @@ func windowOf(g state.NotedGap) (window, error) {
 	return window{g.From.Add(-slack).Truncate(time.Second).UTC(), end.UTC()}, nil
 }
 
-// windowsOf returns the windows of gaps, those that overlap as one.
+// windowsOf returns the windows of gaps. It merges windows that overlap.
 func windowsOf(gaps []state.NotedGap) ([]window, error) {
 	var all []window
 	for _, g := range gaps {
@@ -49,7 +49,7 @@ func windowsOf(gaps []state.NotedGap) ([]window, error) {
 	return mergeWindows(all), nil
 }
 
-// mergeWindows returns windows in the order of their times, those that overlap or touch as one.
+// mergeWindows returns windows in the order of their times. It merges windows that overlap or touch.
 func mergeWindows(ws []window) (all []window) {
 	sorted := slices.Clone(ws)
 	slices.SortFunc(sorted, func(a, b window) int { return a.from.Compare(b.from) })
@@ -91,7 +91,7 @@ func (w window) without(covered []window) (parts []window) {
 	return parts
 }
 
-// exportable divides a window into windows of exports: each has at least 15 minutes and at most 24 hours. A short
+// exportable divides a window into windows of exports. Each has at least 15 minutes and at most 24 hours. A short
 // window is extended backwards, because its end may be the latest time that can be exported.
 func exportable(w window) (all []window) {
 	if w.to.Sub(w.from) < export.MinWindow {
@@ -100,7 +100,7 @@ func exportable(w window) (all []window) {
 	n := int64((w.to.Sub(w.from) + export.MaxWindow - 1) / export.MaxWindow)
 	step := w.to.Sub(w.from) / time.Duration(cmp.Or(n, 1))
 	if whole := step.Truncate(time.Second); whole < step {
-		step = whole + time.Second // so that the last window is the shortest
+		step = whole + time.Second // rounded up, so that the last window is the shortest
 	}
 	for from := w.from; n > 0; n-- {
 		to := from.Add(step)

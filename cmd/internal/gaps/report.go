@@ -21,7 +21,7 @@ type Report struct {
 	Gaps     []fleet.Gap `json:"gaps"`
 	LeftOut  []LeftOut   `json:"left_out,omitempty"` // sinks that may miss changes although no record was lost
 	Open     int         `json:"open"`               // number of gaps and sinks that are not repaired
-	Commands []string    `json:"commands,omitempty"` // the commands that repair them
+	Commands []string    `json:"commands,omitempty"` // the commands that repair the open gaps and sinks
 	Repair   *Result     `json:"repair,omitempty"`   // with --repair
 
 	NotRepairable []string `json:"not_mended,omitempty"` // parts of the sinks that no repair can restore
@@ -31,10 +31,11 @@ type Report struct {
 type LeftOut struct {
 	Sink    string    `json:"sink"`
 	Output  string    `json:"output"`
-	Started time.Time `json:"started"` // start of the last such process
+	Started time.Time `json:"started"` // when the last process without the sink was started
 }
 
-// newReport returns the report of gaps, and of the births whose sinks were left out. flags are those of the command.
+// newReport returns the report of gaps, and of the births whose sinks were left out. flags are the flags of the
+// commands that it names.
 func newReport(pipeline, flags string, gaps []state.NotedGap, left []state.Birth, notRepairable []string) *Report {
 	r := &Report{Pipeline: pipeline, Gaps: []fleet.Gap{}}
 	exports := true
@@ -130,12 +131,12 @@ func (r *Result) write(w io.Writer) {
 	}
 }
 
-// describe describes a gap in an error.
+// describe describes a gap for an error.
 func describe(g state.NotedGap) string {
 	return "the gap of " + fleet.NewGap(g, retention).String()
 }
 
-// selectOpenGaps returns the gaps that are not repaired, of the named shards if there are any.
+// selectOpenGaps returns the gaps that are not repaired. If shards is not empty, it returns only gaps of these shards.
 func selectOpenGaps(gaps []state.NotedGap, shards []string) (open []state.NotedGap) {
 	for _, g := range gaps {
 		if g.Repair.Stage != state.GapRepaired && (len(shards) == 0 || slices.Contains(shards, g.Shard)) {
