@@ -49,17 +49,17 @@ func Source(cfg *config.Config, pkg string) ([]byte, error) {
 // writer writes types.
 type writer struct {
 	code     bytes.Buffer
-	taken    map[string]bool // names of types that are used
+	taken    map[string]bool // type names that are used
 	imports  map[string]bool
 	declared map[string]item.Kind // attributes that the whole file declares
 }
 
-// typeName returns a name for a type that is not taken, and takes it.
+// typeName returns an unused name for a type, and marks the name as used.
 func (w *writer) typeName(name string) string {
 	return takeUnusedName(w.taken, exported(name))
 }
 
-// takeUnusedName returns the name, with a number appended if it is taken, and takes it.
+// takeUnusedName returns name, or name with a number appended if name is in taken. It adds the result to taken.
 func takeUnusedName(taken map[string]bool, name string) string {
 	unique := name
 	for n := 2; taken[unique]; n++ {
@@ -74,7 +74,8 @@ type field struct {
 	attribute, kind, comment string
 }
 
-// entity writes the struct of an entity. A declared attribute replaces a bound name, as in sinks.On.
+// entity writes the struct of an entity. If a name that the key binds is also a declared attribute, the struct has the
+// field of the attribute, as in sinks.On.
 func (w *writer) entity(name string, e *entity.Entity) {
 	var nested []func()
 	fields := w.boundFields(e)
@@ -90,7 +91,7 @@ func (w *writer) entity(name string, e *entity.Entity) {
 	}
 }
 
-// boundFields returns the fields of the names that the key binds.
+// boundFields returns a field for each name that the key binds.
 func (w *writer) boundFields(e *entity.Entity) []field {
 	var fields []field
 	bound := make(map[string]bool)
@@ -110,7 +111,7 @@ func (w *writer) boundFields(e *entity.Entity) []field {
 	return fields
 }
 
-// wholeKind returns the type of a name that binds a whole key attribute.
+// wholeKind returns the Go type of a name that binds a whole key attribute.
 func (w *writer) wholeKind(e *entity.Entity, attribute string) string {
 	kind := w.declared[attribute]
 	if e.Attributes != nil && e.Attributes.Member(attribute) != nil {
@@ -119,7 +120,7 @@ func (w *writer) wholeKind(e *entity.Entity, attribute string) string {
 	return w.scalar(kind)
 }
 
-// scalar returns the type of a value without parts. A value of an unknown type is an [item.Value].
+// scalar returns the Go type of a value that is not a map or a list. A value of an unknown type is an [item.Value].
 func (w *writer) scalar(k item.Kind) string {
 	switch k {
 	case item.KindS:
@@ -140,12 +141,12 @@ func (w *writer) scalar(k item.Kind) string {
 }
 
 // member returns the field of an attribute. It adds the structs inside the attribute to nested, because they are
-// written after the struct around them.
+// written after the struct that contains them.
 func (w *writer) member(parent string, m entity.Member, nested *[]func()) field {
 	return field{attribute: m.Name, kind: w.kind(parent+exported(m.Name), m.Shape, nested)}
 }
 
-// kind returns the type of a shape.
+// kind returns the Go type of a shape. name is the name for the struct of a map.
 func (w *writer) kind(name string, s *entity.Shape, nested *[]func()) string {
 	switch {
 	case s.Kind == item.KindL && s.Elem != nil:

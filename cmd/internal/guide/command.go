@@ -72,7 +72,7 @@ func markdownOf(topic string) (string, error) {
 	return string(b), err
 }
 
-// writeTopics writes each topic with its sentence.
+// writeTopics writes each topic with the first sentence of its text.
 func writeTopics(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i, topic := range topics() {
@@ -92,7 +92,8 @@ func writeTopics(w io.Writer) error {
 	return err
 }
 
-// sentenceEnd matches the end of a sentence, and not that of 3 a.m.
+// sentenceEnd matches a period that ends a sentence: a capital letter follows. It does not match the period of "3 a.m.
+// today".
 var sentenceEnd = regexp.MustCompile(`\. [A-Z\[]`)
 
 // firstSentence returns the first sentence below the title of a page.

@@ -13,7 +13,8 @@ var (
 	destination = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 )
 
-// absolute returns a line of a document in folder with the paths of its links from the root of the repository.
+// absolute returns a line of a document. In the result, the paths of links start from the root of the repository.
+// folder is the folder of the document.
 func absolute(line, folder string) string {
 	return destination.ReplaceAllStringFunc(line, func(s string) string {
 		to := destination.FindStringSubmatch(s)[1]
@@ -38,8 +39,8 @@ func plainText(line string) string {
 	return strings.Join(parts, "`")
 }
 
-// linkText returns the text that follows the text of a link: a command that shows the guide, or the path of the
-// document.
+// linkText returns the text that is printed after the text of a link: a command that shows the guide, or the path of
+// the document. It returns "" for a link into the same page.
 func linkText(to string) string {
 	file, _, _ := strings.Cut(to, "#")
 	if file == "" {

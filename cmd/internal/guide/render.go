@@ -14,8 +14,8 @@ var (
 	indent = regexp.MustCompile(`^ +`)
 )
 
-// render returns a page of Markdown as plain text. folder is that of the page in the repository. It knows the Markdown
-// of the guides: headings, paragraphs, lists, tables and blocks of code.
+// render returns a page of Markdown as plain text. folder is the folder of the page in the repository. render knows the
+// Markdown of the guides: headings, paragraphs, lists, tables and blocks of code.
 func render(markdown, folder string) string {
 	var r renderer
 	lines := strings.Split(strings.TrimRight(markdown, "\n"), "\n")
@@ -47,14 +47,14 @@ func render(markdown, folder string) string {
 	return strings.TrimLeft(r.out.String(), "\n")
 }
 
-// renderer collects the lines of a paragraph or of an item of a list until it ends.
+// renderer collects the lines of a paragraph or of a list item until the paragraph or the item ends.
 type renderer struct {
 	out                     strings.Builder
-	firstPrefix, restPrefix string // beginning of the first line, and of the others
+	firstPrefix, restPrefix string // beginning of the first line, and of the other lines
 	lines                   []string
 }
 
-// addText adds a line to the paragraph, or begins an item.
+// addText adds a line to the paragraph, or begins a list item.
 func (r *renderer) addText(line string) {
 	if m := bullet.FindStringSubmatch(line); m != nil {
 		r.flush()
@@ -106,7 +106,7 @@ func (r *renderer) code(lines []string, i int) int {
 	return i
 }
 
-// wrapWords returns words in lines of the width, each with its end.
+// wrapWords returns words in lines of the width. The first line begins with first, and each other line with rest.
 func wrapWords(first, rest string, words []string) string {
 	var b strings.Builder
 	b.WriteString(first)

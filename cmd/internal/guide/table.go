@@ -38,7 +38,7 @@ func renderRow(head, row []string) string {
 	return text
 }
 
-// renderColumns returns a table with aligned columns, and whether it fits into the width.
+// renderColumns returns a table with aligned columns. It returns false if the table does not fit into the width.
 func renderColumns(head []string, rows [][]string) (text string, fits bool) {
 	all := append([][]string{head}, rows...)
 	widths := make([]int, len(head))

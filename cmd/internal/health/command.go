@@ -72,7 +72,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 	return err
 }
 
-// getVerdict requests /livez, or /readyz with --ready. ok reports the status 200.
+// getVerdict requests /livez, or /readyz with --ready. ok reports whether the answer has the status 200.
 func (o *options) getVerdict(ctx context.Context) (v Verdict, ok bool, err error) {
 	path := "/livez"
 	if o.ready {

@@ -30,9 +30,9 @@ type Facts struct {
 	Leaving  bool   // it drains before a stop
 	Stuck    int    // shards that it owns and cannot read
 	Shards   int    // shards that it reads
-	Stopped  int    // the part of Shards that is stopped, as at a gap
+	Stopped  int    // number of Shards that are stopped, for example at a gap
 	Unbegun  int    // shards that it does not begin because of a gap before them
-	Behind   int    // the part of Shards that may have unread records
+	Behind   int    // number of Shards that may have unread records
 	Pending  int64  // records read and not finished
 	Slowest  string // the sink with the most pending records
 	Finished int64  // records finished since the process started; it never decreases
@@ -76,8 +76,8 @@ type Monitor struct {
 	mu       sync.Mutex
 	began    bool
 	facts    Facts
-	answered time.Time // time of the last facts
-	progress time.Time // time when a record was last finished, or no record was pending
+	answered time.Time // when the consumer last reported facts
+	progress time.Time // when a record was last finished, or last none was pending
 }
 
 // NewMonitor returns a Monitor.
@@ -89,8 +89,8 @@ func NewMonitor(o Options) *Monitor {
 	return &Monitor{o: o}
 }
 
-// Observe stores the facts that the consumer reported at now. Call it every few seconds. If the consumer did not
-// answer, do not call it: a consumer without an answer is dead after Silence.
+// Observe stores the facts that the consumer reported at now. Call it every few seconds, but only if the consumer has
+// answered. A consumer that does not answer for Silence is dead.
 func (m *Monitor) Observe(now time.Time, f Facts) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

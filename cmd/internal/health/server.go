@@ -13,12 +13,15 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/ownhost"
 )
 
-// Source returns the facts of a consumer. It may block until ctx is done and must return an error then.
+// Source returns the facts of a consumer. It may block until ctx is done, but must return an error when ctx is done.
 type Source func(ctx context.Context) (Facts, error)
 
-// Server answers GET /livez, /readyz and /status with 200 or 503 and JSON: a [Verdict], with the additions of its
-// [Paths]. /status and the page answer 403 to the host name of another machine (package ownhost). /metrics does so
-// while the server listens on a loopback address. On other addresses a scraper may use any name of the machine.
+// Server answers GET /livez, /readyz and /status with 200 or 503 and a [Verdict] as JSON. [Paths] can replace the
+// Verdict in the answer of /status, and has the answers of other paths.
+//
+// A request may name the host of another machine (package ownhost). /status and the page answer that request with 403.
+// So does /metrics while the server listens on a loopback address. On other addresses, a scraper may use any name of
+// the machine.
 type Server struct {
 	monitor *Monitor
 	source  Source
@@ -30,12 +33,12 @@ type Server struct {
 	work    sync.WaitGroup
 }
 
-// Paths are the answers of a [Server] beside /livez and /readyz.
+// Paths has the answers of a [Server], except those of /livez and /readyz.
 type Paths struct {
 	Status  func(Verdict) any // the answer of /status. Default: the verdict alone
 	Metrics http.Handler      // answers /metrics. Default: there is no such path
 
-	// Page answers all other paths. Without PageEverywhere it does so only while the server listens on a loopback
+	// Page answers all other paths. Without PageEverywhere it answers them only while the server listens on a loopback
 	// address. Default: there are no other paths.
 	Page           http.Handler
 	PageEverywhere bool
@@ -71,13 +74,13 @@ func serve(l net.Listener, host string, monitor *Monitor, source Source, paths P
 	return s
 }
 
-// WriteTimeout is the maximum time of an answer. A stream of the page sets a deadline of its own.
+// WriteTimeout is the maximum time of an answer. Each stream of the page sets its own deadline instead.
 const WriteTimeout = 10 * time.Second
 
 // Addr returns the listen address.
 func (s *Server) Addr() string { return s.listen.Addr().String() }
 
-// HasPage reports whether the page is served: it has one, and its address allows it.
+// HasPage reports whether the page is served: the server has a page, and its address permits that.
 func (s *Server) HasPage() bool {
 	return s.paths.Page != nil && (s.paths.PageEverywhere || ownhost.Loopback(s.listen))
 }
