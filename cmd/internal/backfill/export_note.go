@@ -14,7 +14,7 @@ import (
 // exportNote is the note in the state about the export that a run requests. The note is stored before the request, so
 // that all processes of the run request the same export and wait for it.
 //
-// In the state, the note is the Position of a part. That part is the only one of the run [exportRun].
+// The state keeps the note as the Position of a part, which is the only part of the run [exportRun].
 type exportNote struct {
 	Destination string    `json:"into"` // s3://BUCKET, or s3://BUCKET/PREFIX
 	Time        time.Time `json:"time"` // the export shows the table at this time
@@ -54,7 +54,7 @@ func (j *job) nextNote(was exportNote) exportNote {
 		n.PreviousAttempts = was.PreviousAttempts + 1
 	}
 	if n.Time.IsZero() || n.PreviousAttempts > 0 && n.Time.Before(now) {
-		// If a request failed for an earlier time, point-in-time recovery may have been enabled only after that time.
+		// A failed request may have had a time from before point-in-time recovery was enabled.
 		n.Time = now
 	}
 	return n
@@ -95,8 +95,8 @@ func narrowingSuffix(narrowing string) string {
 	return " of " + narrowing
 }
 
-// storeNote replaces the part that was read, was, with the note n. It changes nothing if another process has replaced
-// the part first.
+// storeNote replaces was, the part that was read, with a part that has the note n. It changes nothing if another
+// process has replaced was first.
 func (j *job) storeNote(ctx context.Context, was state.Part, n exportNote) error {
 	text, err := json.Marshal(n)
 	if err != nil {

@@ -34,7 +34,7 @@ type job struct {
 	stores     *target.Stores
 	stateStore state.Store
 	selection  *selection
-	aws        awssdk.Config // with --live
+	aws        awssdk.Config // with --live, or with an export in S3
 
 	backfill  state.Backfill          // the stored backfill of the run; zero for an archive, and before openSource
 	table     scan.Table              // zero if DescribeTable was not called
@@ -89,8 +89,8 @@ func (j *job) run(ctx context.Context) error {
 	return j.finish(ctx, sum)
 }
 
-// closeTimeout limits how long the end of a process stores its positions in the parts of the source. If a position is
-// not stored, other processes wait for the claim time before they read that part.
+// closeTimeout limits the time to store, at the end, how far the parts of the source were read. If that is not stored
+// for a part, other processes wait for the claim time before they read the part.
 const closeTimeout = 5 * time.Second
 
 // source is the source of a backfill.

@@ -66,7 +66,7 @@ func (f *FunctionFlags) Given() bool { return len(f.functions) > 0 || f.deployed
 
 // CheckUnchanged returns an error if an invocation with other settings than those of cfg may still run. With --function
 // it reads from Lambda when the functions and their event source mappings were changed. With --deployed-since it uses
-// the given time. It prints its findings to w.
+// the given time. Without both flags it returns an error. It prints its findings to w.
 func (f *FunctionFlags) CheckUnchanged(ctx context.Context, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
 	switch {
 	case len(f.functions) > 0:
@@ -116,7 +116,7 @@ func sourceStreams(ctx context.Context, sdk awssdk.Config, cfg *config.Config) (
 	return arns, nil
 }
 
-// functionProof finds the time since when functions and their event source mappings are unchanged.
+// functionProof finds the time since which functions and their event source mappings are unchanged.
 type functionProof struct {
 	api     lambdaAPI
 	cfg     *config.Config
@@ -263,8 +263,8 @@ func (p *functionProof) checkMapping(
 		"the event source mapping %s invokes the alias %s of the function %s, and Lambda does not say since when an alias has its version: use --deployed-since instead of --function", id, qualifier, name)
 }
 
-// filterCriteria returns the filter criteria of a mapping. It reads encrypted criteria with a call of their own,
-// because a list of mappings does not show them.
+// filterCriteria returns the filter criteria of a mapping. It reads encrypted criteria with a separate call, because a
+// list of mappings does not show them.
 func (p *functionProof) filterCriteria(
 	ctx context.Context, m *types.EventSourceMappingConfiguration,
 ) (*types.FilterCriteria, error) {
