@@ -47,7 +47,7 @@ type ExitError struct {
 // has printed its result.
 func WithExitCode(code int, err error) error { return &ExitError{code, err} }
 
-// Error returns the text of the cause; "" if there is none.
+// Error returns the text of the cause, or "" if there is no cause.
 func (e *ExitError) Error() string {
 	if e.err == nil {
 		return ""

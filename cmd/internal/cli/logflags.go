@@ -110,7 +110,7 @@ func (l *logWriter) writeFailure(err error, code int) {
 		slog.Int("exit_code", code))
 }
 
-// findLogWriter returns the logWriter that w is or wraps; nil if there is none.
+// findLogWriter returns the logWriter that w is or wraps, or nil if there is none.
 func findLogWriter(w io.Writer) *logWriter {
 	switch w := w.(type) {
 	case *logWriter:

@@ -63,7 +63,7 @@ func WriteJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// Print writes a result: v as JSON, or text. It ignores write errors of text, as [Run] reports them at the end.
+// Print writes a result: v as JSON, or text. It ignores write errors of text, because [Run] reports them at the end.
 func Print(w io.Writer, f Format, v any, text func(io.Writer)) error {
 	if f == FormatJSON {
 		return WriteJSON(w, v)
@@ -113,7 +113,7 @@ func CountTrue(conditions ...bool) (n int) {
 	return n
 }
 
-// ErrorText returns the text of err; "" if err is nil.
+// ErrorText returns the text of err, or "" if err is nil.
 func ErrorText(err error) string {
 	if err == nil {
 		return ""
@@ -121,7 +121,7 @@ func ErrorText(err error) string {
 	return err.Error()
 }
 
-// OptionalTime returns a pointer to t for a JSON field with omitempty; nil if t is the zero time.
+// OptionalTime returns a pointer to t for a JSON field with omitempty, or nil if t is the zero time.
 func OptionalTime(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

@@ -17,7 +17,7 @@ type profile struct {
 	cpu *os.File // nil: not started
 }
 
-// The names of the files in the folder.
+// The names of the files in the folder of --profile.
 const (
 	cpuProfile  = "cpu.pprof"
 	heapProfile = "heap.pprof"
@@ -42,8 +42,8 @@ func (p *profile) start() (err error) {
 	return nil
 }
 
-// stop writes both profiles, and prints their paths to w. The heap profile shows the last garbage collection, because
-// pprof counts live objects only then.
+// stop writes both profiles, and prints their paths to w. The heap profile shows the heap at the last garbage
+// collection, because pprof counts live objects only then.
 func (p *profile) stop(w io.Writer) error {
 	if p.cpu == nil {
 		return nil

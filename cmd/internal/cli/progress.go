@@ -19,7 +19,8 @@ type Progress struct {
 	last        time.Time // time of the last line
 }
 
-// NewProgress starts a progress of bytes. Call [Progress.UpdateBytes] on it. A total of 0 or less is unknown.
+// NewProgress starts a progress of bytes. Call [Progress.UpdateBytes] on it. A total of 0 or less means that the total
+// is unknown.
 func NewProgress(w io.Writer, description string, total int64) *Progress {
 	return startProgress(w, description, total, progressbar.OptionShowBytes(true))
 }
@@ -110,7 +111,7 @@ type ItemProgress struct {
 	OwnItems int64 // items that this process finished
 }
 
-// UpdateItems shows the progress of all processes, and the rate of this one.
+// UpdateItems shows the progress of all processes, and the rate of this process.
 func (p *Progress) UpdateItems(i ItemProgress) {
 	if p.bar != nil {
 		done, _, total := i.amounts()

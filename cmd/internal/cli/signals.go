@@ -15,8 +15,8 @@ func StopSignals() []os.Signal {
 	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 }
 
-// WithStopSignals returns a context that the first stop signal ends. The second one has its default effect: it kills
-// the process.
+// WithStopSignals returns a context that the first stop signal ends. A second stop signal has its default effect: it
+// kills the process.
 func WithStopSignals(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(ctx, StopSignals()...)
 	context.AfterFunc(ctx, stop)
