@@ -51,7 +51,7 @@ func (f *File) Update(cfg *config.Config, results []*Result) ([]*Case, error) {
 	return changed, private.WriteFile(f.Path, "", out)
 }
 
-// checkUpdated returns an error unless b is a file of tests that expects what the results have.
+// checkUpdated returns an error unless b is a file of tests that expects the actual contents in results.
 func checkUpdated(path string, b []byte, cfg *config.Config, results []*Result) error {
 	f, err := parse(path, b, cfg)
 	if err != nil {

@@ -43,8 +43,8 @@ func (v value) String() string {
 // isMarked reports whether an object would be read as a marked value, because its only name is $S, $N, ...
 func (v value) isMarked() bool { return len(v.names) == 1 && marks[v.names[0]] != item.Absent }
 
-// plainText matches text that needs no quotes in YAML, unless oldWord matches: words of YAML 1.1 that some readers do
-// not parse as text.
+// plainText matches text that needs no quotes in YAML, unless oldWord matches it, too. oldWord matches words of YAML
+// 1.1 that some readers do not parse as text.
 var (
 	plainText = regexp.MustCompile(`^[\pL_$](?:[\pL\pN_./$#%-]| [\pL\pN])*$`)
 	oldWord   = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null)$`)
