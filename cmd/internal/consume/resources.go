@@ -33,7 +33,7 @@ type resources struct {
 
 	state      state.Store
 	heldBack   heldBackStore // nil: the state cannot store notes
-	readBefore string        // see [stream.PriorReadText]
+	readBefore string        // the result of [stream.PriorReadText]
 
 	target.Closers
 	announcing sync.WaitGroup

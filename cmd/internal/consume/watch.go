@@ -16,7 +16,7 @@ import (
 const (
 	watchIdleEvery = 200 * time.Millisecond // with --exit-when-idle, to notice the end soon
 	watchEvery     = time.Second            // otherwise: the status of thousands of shards takes processor time
-	drawEvery      = watchEvery * 9 / 10    // interval of the terminal's block: each tick of watchEvery draws it
+	drawEvery      = watchEvery * 9 / 10    // a little below watchEvery, so that each tick draws the terminal's block
 	reportEvery    = time.Minute            // interval of progress lines without a terminal
 )
 

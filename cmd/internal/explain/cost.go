@@ -149,8 +149,8 @@ func (c *costs) add(x pipeline.Explanation, index map[string]int) {
 	}
 }
 
-// costRule describes the DynamoDB units of one change at a sink, and the queries of a read of its shards. It returns ""
-// if the sink does not write to DynamoDB.
+// costRule describes the DynamoDB units of one change at a sink, and how many queries a read of its shards needs. It
+// returns "" if the sink does not write to DynamoDB.
 func costRule(s config.Sink) string {
 	rule := writeRule(s)
 	switch {
