@@ -65,7 +65,7 @@ type FailureBucket struct {
 	Unknown string     `json:"unknown,omitempty"`
 }
 
-// iteratorAgeSpan is how far back an IteratorAge counts. This is long enough, because Lambda reports an IteratorAge
+// iteratorAgeSpan is how far back an IteratorAge counts. Ten minutes are enough, because Lambda reports an IteratorAge
 // within minutes.
 const iteratorAgeSpan = 10 * time.Minute
 
@@ -189,7 +189,7 @@ func (r functionReader) countBatches(ctx context.Context, mapping string, b *Fai
 	return nil
 }
 
-// iteratorAge returns the largest IteratorAge of the last iteratorAgeSpan; nil if there is none.
+// iteratorAge returns the largest IteratorAge of the last iteratorAgeSpan, or nil if there is none.
 func (r functionReader) iteratorAge(ctx context.Context, name string, now time.Time) (*float64, error) {
 	base := functionName(name)
 	answer, err := r.metrics.GetMetricStatistics(ctx, &cloudwatch.GetMetricStatisticsInput{

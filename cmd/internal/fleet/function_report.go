@@ -105,7 +105,7 @@ func (r Report) writeFunctions(out printer) {
 	out.table(rows)
 }
 
-// AgeText describes the IteratorAge; "-" if there is none.
+// AgeText describes the IteratorAge, or returns "-" if there is none.
 func (f *Function) AgeText() string {
 	if f.IteratorAge == nil {
 		return "-"
@@ -113,7 +113,7 @@ func (f *Function) AgeText() string {
 	return FormatAge(seconds(*f.IteratorAge))
 }
 
-// LossText describes when the oldest record will be lost; "-" if it is unknown.
+// LossText describes when the oldest record will be lost, or returns "-" if that is unknown.
 func (f *Function) LossText() string {
 	switch {
 	case f.LossIn == nil:
@@ -124,7 +124,7 @@ func (f *Function) LossText() string {
 	return FormatAge(seconds(*f.LossIn))
 }
 
-// Text describes the number of batches in the bucket at a time; "-" if there is no bucket.
+// Text describes the number of batches in the bucket at a time, or returns "-" if there is no bucket.
 func (b *FailureBucket) Text(at time.Time) string {
 	switch {
 	case b == nil:

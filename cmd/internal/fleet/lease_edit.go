@@ -152,7 +152,7 @@ func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (lea
 func (e *leaseEdit) setPosition(l leases.Lease, to resetPosition, now time.Time) (rereads string, err error) {
 	e.Next.From, e.Next.Time, e.Next.Stopped = time.Time{}, time.Time{}, ""
 	if to.Sequence == "" {
-		e.Next.First = "" // the first record may be lost by now: after a reset that is not a gap
+		e.Next.First = "" // after a reset, the loss of the first record is not a gap
 	}
 	switch {
 	case to.Oldest:
@@ -223,7 +223,8 @@ func (e *skipError) Error() string {
 }
 
 // setSkipped sets Skipped to the gap that begins after the old checkpoint, and describes the gap in the effects. The
-// gap ends at the time until, or with the record that has the sequence number last, which it includes.
+// gap ends at the time until. If last is not "", it ends with the record that has the sequence number last, and
+// includes that record.
 func (e *leaseEdit) setSkipped(until time.Time, last string, now time.Time) {
 	l, before := e.Old, ""
 	if last != "" {

@@ -107,8 +107,8 @@ func writeLease(ctx context.Context, next leases.Lease, write func(context.Conte
 	return err
 }
 
-// maxSwapTries is the maximum number of tries of [leasesOptions.swapLease]. The owner of a lease may write it at the
-// same time.
+// maxSwapTries is the maximum number of tries of [leasesOptions.swapLease]. A try fails if the owner of the lease
+// writes it at the same time.
 const maxSwapTries = 20
 
 // swapLease plans and writes the change of one lease. If the owner wrote the lease meanwhile, swapLease plans again.

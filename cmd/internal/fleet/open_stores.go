@@ -37,7 +37,7 @@ type sharedStores struct {
 	stores sinks.Stores
 
 	maxSilence time.Duration // a consumer without a new heartbeat for this long is silent
-	unusedFor  time.Duration // time for which no process has used the lease file; 0: a process uses it, or it is unknown
+	unusedFor  time.Duration // for how long no process has used the lease file; 0: a process uses it, or unknown
 	target.Closers
 }
 

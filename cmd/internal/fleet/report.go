@@ -15,7 +15,7 @@ import (
 // Report is the state of a fleet, with its problems.
 type Report struct {
 	Pipeline          string          `json:"pipeline"`
-	Flags             string          `json:"flags,omitempty"` // flags of every command of this pipeline: -c FILE --live
+	Flags             string          `json:"flags,omitempty"` // flags of each command of this pipeline: -c FILE --live
 	At                time.Time       `json:"at"`
 	Healthy           bool            `json:"healthy"`        // there are no problems
 	NoConsumersReason string          `json:"note,omitempty"` // reason why the report cannot have consumers; "": it can
@@ -74,7 +74,7 @@ const (
 	LineageBreach ProblemKind = "lineage_breach" // a shard is not read to its end, and its child was read
 )
 
-// Consumer is a consumer, by its heartbeat.
+// Consumer is the state of a consumer, as its heartbeat shows it.
 type Consumer struct {
 	Worker        string  `json:"worker"`
 	Name          string  `json:"name"`
@@ -122,7 +122,7 @@ const (
 	Done      State = "done"      // read to its end, all of it durable
 	Reading   State = "reading"   // a live consumer reads it
 	Waiting   State = "waiting"   // a parent, or an older stream, is not read to its end
-	Stopped   State = "stopped"   // its reading is stopped; Why has the reason
+	Stopped   State = "stopped"   // its reading is stopped; StopReason has the reason
 	Unowned   State = "unowned"   // no live consumer owns it
 	Unclaimed State = "unclaimed" // it has no lease, and waits for nothing
 )
