@@ -15,8 +15,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/local"
 )
 
-// CheckLetters returns an error if dead letters of the named sinks wait, or keys of them are quarantined. Without names
-// it checks all sinks that can be repaired. It writes warnings to w.
+// CheckLetters returns an error if dead letters of the named sinks wait, or if keys are quarantined at these sinks.
+// Without names it checks all sinks that can be repaired. It writes warnings to w.
 func CheckLetters(
 	ctx context.Context, t *target.Flags, cfg *config.Config, stores *target.Stores, names []string, w io.Writer,
 ) error {
@@ -32,7 +32,7 @@ func CheckLetters(
 		return err
 	}
 	check := func(l pipeline.DeadLetter) error {
-		if slices.Contains(names, l.Sink) && l.Class != pipeline.ClassCollision { // the change of a collision is written
+		if slices.Contains(names, l.Sink) && l.Class != pipeline.ClassCollision { // a collision's change was written
 			return waitingLettersError(l.Sink, flags)
 		}
 		return nil

@@ -153,7 +153,8 @@ func (c *ownership) ownedGaps() []state.NotedGap {
 	return slices.Clone(c.gaps)
 }
 
-// release ends the ownership without a result. Another repair of the gaps can begin at once.
+// release ends the ownership without a result, so that another repair of the gaps can begin at once. It returns the
+// number of released gaps.
 func (c *ownership) release(ctx context.Context) (int, error) {
 	return c.finish(ctx, func(was state.GapRepair) state.GapRepair {
 		was.Stage, was.Run = state.GapOpen, ""

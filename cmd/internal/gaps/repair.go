@@ -51,7 +51,7 @@ type Job struct {
 type Result struct {
 	Repair        state.GapRepair `json:"repair"`
 	Gaps          int             `json:"gaps"`                // number of gaps that got the result
-	Grew          int             `json:"grew,omitempty"`      // number of gaps that grew, or were taken over, meanwhile
+	Grew          int             `json:"grew,omitempty"`      // number of gaps that meanwhile grew or were taken over
 	Taken         int             `json:"taken,omitempty"`     // number of gaps that another process repairs
 	LeftOut       []string        `json:"left_out,omitempty"`  // sinks that were left out, and now miss nothing
 	DryRun        bool            `json:"dry_run,omitempty"`   // nothing was written
