@@ -69,7 +69,7 @@ func (r *renderer) addText(line string) {
 }
 
 func (r *renderer) flush() {
-	if len(r.lines) > 0 { // a link can contain the end of a line
+	if len(r.lines) > 0 { // the lines are joined first, because a link can contain the end of a line
 		r.out.WriteString(wrapWords(r.firstPrefix, r.restPrefix, strings.Fields(plainText(strings.Join(r.lines, " ")))))
 	}
 	r.lines = nil

@@ -47,10 +47,10 @@ const (
 	Starting State = "starting" // it has not read the leases yet
 	Idle     State = "idle"     // no record is pending or unread
 	Working  State = "working"  // pending records are being finished
-	Stuck    State = "stuck"    // records are pending, and none is finished
+	Stuck    State = "stuck"    // records are pending and none is finished, or shards cannot be read
 	Isolated State = "isolated" // its heartbeats fail: it reads and writes nothing
 	Draining State = "draining" // it is stopping
-	Dead     State = "dead"     // its loop does not run
+	Dead     State = "dead"     // its loop does not run, or it does not answer
 )
 
 // Verdict is the answer to a health request.
@@ -77,7 +77,7 @@ type Monitor struct {
 	began    bool
 	facts    Facts
 	answered time.Time // when the consumer last reported facts
-	progress time.Time // when a record was last finished, or last none was pending
+	progress time.Time // when a record was last finished, or no record was pending
 }
 
 // NewMonitor returns a Monitor.
