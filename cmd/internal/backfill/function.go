@@ -22,7 +22,7 @@ import (
 )
 
 // functionSettleTime is how long a function and its event source mapping must be unchanged. After that time, no
-// invocation from before the change still runs: an invocation takes 15 minutes at most, and the timeout before the
+// invocation from before the change still runs. An invocation takes 15 minutes at most, and the timeout before the
 // change is unknown. After a change of a mapping, polling begins within minutes (API reference,
 // CreateEventSourceMapping).
 const functionSettleTime = 15 * time.Minute

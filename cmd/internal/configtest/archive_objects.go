@@ -16,7 +16,8 @@ import (
 )
 
 // objects returns the objects of an archive sink or a bucket by their names. If the sink writes a log and the
-// expectation is a list, objects returns the changes of the log instead, in the order of their versions.
+// expectation is a list, objects returns the changes of the log instead. The changes are in the order of their
+// versions.
 func (o *outcome) objects(ctx context.Context, x expectation) (value, error) {
 	sink, isSink := objects.sinkOf(o.cfg, x.name)
 	found, err := o.archiveObjects(ctx, func(k config.Sink) bool {

@@ -68,8 +68,8 @@ type heldBackNote struct {
 	stored state.HeldBack // the note that was written last; zero if none was written
 }
 
-// writeIfChanged writes the note if its reasons changed, if a sink fails or failed in the last note, or if the last
-// note is older than noteRefresh. It does not write an empty note again.
+// writeIfChanged writes the note if its reasons changed, or if a sink fails or failed in the last note. It also writes
+// the note again if the last note is older than noteRefresh, unless the note is empty.
 func (n *heldBackNote) writeIfChanged(
 	ctx context.Context, now time.Time, held []state.HeldBackShard, failing ...state.FailingSink,
 ) error {

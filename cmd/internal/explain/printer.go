@@ -21,8 +21,8 @@ type Printer struct {
 	Mask     *mask.Mask                                // Default: nothing is masked
 	Entities *entity.Set                               // Default: explanations name no entity
 
-	// Selects reports whether a record is printed. Required. If a record could not be decoded, its change has only the
-	// key, the key attributes and the sequence number, as far as these could be decoded.
+	// Selects reports whether a record is printed. Required. The change of a record that could not be decoded has only
+	// the key, the key attributes and the sequence number. Each of these may be missing, too.
 	Selects func(*record.Change) bool
 
 	Limit  int64      // maximum number of explanations. Default: no limit

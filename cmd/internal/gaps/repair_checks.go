@@ -30,8 +30,9 @@ func (e *TooEarlyError) Error() string {
 		e.Until.UTC().Format(time.RFC3339))
 }
 
-// CheckAge returns a *TooEarlyError while a process may still write records that it read before the gaps were found, or
-// acknowledge changes without the sinks of the births. late is the maximum delay of such a process.
+// CheckAge returns a *TooEarlyError while a late process may still do one of two things. It may write records that it
+// read before the gaps were found, or acknowledge changes without the sinks of the births. late is how long such a
+// process can be late at most.
 func CheckAge(gaps []state.NotedGap, left []state.Birth, late time.Duration) error {
 	var until time.Time
 	for _, b := range left {
