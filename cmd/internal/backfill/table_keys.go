@@ -59,9 +59,10 @@ func (j *job) resolveKeys(ctx context.Context) error {
 // checkedParts is the maximum number of parts in which checkKeys looks for signs of wrong keys.
 const checkedParts = 3
 
-// checkKeys returns an error if it finds one of three signs of wrong --keys: no item of a page has the keys, two items
-// of a page have the same key, or a change of an incremental export has another key. The first page of each of
-// checkedParts parts is searched. It checks nothing if DescribeTable returned the keys, or if the run is stored.
+// checkKeys returns an error if it finds a sign of wrong --keys in the first pages of up to checkedParts parts. One
+// sign is a page in which no item has the keys. Another sign is two items with the same key in a page. The last sign is
+// a change of an incremental export that has another key. checkKeys checks nothing if DescribeTable returned the keys,
+// or if the run is stored.
 func (j *job) checkKeys(ctx context.Context, snap snapshot.Snapshot) error {
 	if j.table.Name != "" || j.selection.isStored() {
 		return nil

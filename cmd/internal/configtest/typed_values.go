@@ -13,7 +13,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// oddNumber matches numbers of YAML that people often mean as text: a leading zero, octal or hexadecimal.
+// oddNumber matches numbers of YAML that people often mean as text: with a leading zero, octal, hexadecimal, .inf and
+// .nan.
 var oddNumber = regexp.MustCompile(`^[-+]?(?:0[0-9ox]|\.[iInN])`)
 
 // boolWord matches true and false, also if quoted.
