@@ -287,7 +287,8 @@ func (w *window) applyOutcome(i int, outcome pipeline.Outcome) error {
 	case outcome != pipeline.Superseded:
 		w.settle(ref, delivered)
 	case key.anyBefore(ref, (*letterRef).blocksLater):
-		// An earlier letter stays. A later redrive of it can write a row that only the old image of this one can remove.
+		// An earlier letter stays. A later redrive of it can write a row that only the old image of this one can
+		// remove.
 		return errNeeded
 	case key.anyBefore(ref, func(r *letterRef) bool { return r.state == pending }):
 		// It is tried again after the earlier letter.
