@@ -18,7 +18,7 @@ const (
 	maxMembers    = 40  // maximum number of a map's members in the file
 )
 
-// sampleOf returns the attributes and types of items.
+// sampleOf returns the attributes of the items, with the types that each attribute has.
 func sampleOf(items []item.Image) *entity.Sampled {
 	s := &entity.Sampled{}
 	for _, m := range items {
@@ -27,11 +27,13 @@ func sampleOf(items []item.Image) *entity.Sampled {
 	return s
 }
 
-// memberNamePattern matches names as programs use them. Values of items usually do not match.
+// memberNamePattern matches names as programs declare them. Values that an item uses as names usually do not match,
+// such as 2026-01-31.
 var memberNamePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z_-]*[0-9]?$`)
 
-// isStructure reports whether the names of a map belong to a structure, and are not values of items, such as dates or
-// ids. A structure has few names, each in many of the maps.
+// isStructure reports whether s samples maps with fixed member names, as a program declares them. In other maps the
+// names are values of items, such as dates or ids. A structure has few names, and each name is in at least a fifth of
+// the maps.
 func isStructure(s *entity.Sampled) bool {
 	if len(s.Members) == 0 || len(s.Members) > maxMembers {
 		return false
@@ -45,7 +47,8 @@ func isStructure(s *entity.Sampled) bool {
 	return true
 }
 
-// declaredType returns the type in the form of the configuration.
+// declaredType returns the type of a sampled attribute as the configuration declares it, such as [S] for a list of
+// strings.
 func declaredType(s *entity.Sampled) string {
 	switch k := s.Kind(); {
 	case k == item.KindL && s.Elem != nil:
@@ -62,7 +65,8 @@ func declaredType(s *entity.Sampled) string {
 	}
 }
 
-// declaredMembers returns the members with their types, without those in except.
+// declaredMembers returns the members of a map with their types, as in {Name: S, Total: N}. It leaves out the members
+// in except.
 func declaredMembers(s *entity.Sampled, except ...string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(s.Members)) {
@@ -73,7 +77,7 @@ func declaredMembers(s *entity.Sampled, except ...string) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// yamlScalar returns a text as a YAML scalar in braces.
+// yamlScalar returns a text as a YAML scalar that is valid between braces. It quotes the text if necessary.
 func yamlScalar(text string) string {
 	if plainScalarPattern.MatchString(text) {
 		var v any
@@ -120,7 +124,8 @@ func wordsOf(name string) []string {
 	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// appendSensitivePaths adds the paths of attributes that look sensitive, except keys.
+// appendSensitivePaths appends to paths the path of each attribute in s that looks sensitive. before is the path of s,
+// and "" at the top, where keys are left out.
 func appendSensitivePaths(s *entity.Sampled, before string, keys []string, paths []string) []string {
 	for _, name := range slices.Sorted(maps.Keys(s.Members)) {
 		path := item.PathText([]string{name})

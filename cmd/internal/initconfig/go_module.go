@@ -30,7 +30,7 @@ var (
 // file is a file to write.
 type file struct{ path, text string }
 
-// module returns the files of the module beside the configuration.
+// module returns the files of the Go module to write beside the configuration; nil without --module.
 func (o *options) module() ([]file, error) {
 	if o.modulePath == "" {
 		return nil, nil
@@ -59,7 +59,8 @@ func (o *options) module() ([]file, error) {
 	return files, nil
 }
 
-// requiredVersion returns the version of the program for go.mod; "" if the program is not a release.
+// requiredVersion returns the version of tablewake that go.mod requires, which is the version of this program. It
+// returns "" if this program is not a release.
 func (o *options) requiredVersion() string {
 	if releaseVersion.MatchString(o.version) {
 		return o.version

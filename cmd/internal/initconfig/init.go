@@ -29,7 +29,7 @@ type options struct {
 	version    string // version of the program
 }
 
-// New is the command init.
+// New returns the command init.
 func New(s cli.Streams) *cobra.Command {
 	var o options
 	c := &cobra.Command{
@@ -164,7 +164,8 @@ func (o *options) checkExisting(path string) error {
 	return cli.Usagef("%s is there already, and init overwrites nothing: name %s with --out", path, other)
 }
 
-// read reads the items.
+// read reads the items of the sample, or of the table if there is no sample. With both flags it takes only the name of
+// the table from --table.
 func (o *options) read(ctx context.Context, s cli.Streams) (*sample.Sample, error) {
 	if len(o.sample) == 0 {
 		return sample.Scan(ctx, s, o.table)
@@ -179,7 +180,8 @@ func (o *options) read(ctx context.Context, s cli.Streams) (*sample.Sample, erro
 	return items, err
 }
 
-// setKeys sets the names of the key attributes: those of --keys, otherwise those that the sample declares or shows.
+// setKeys sets the names of the key attributes. They are those of --keys. Without --keys they are those that the sample
+// declares, or else those that guessKeys finds. It returns an error if an item has no such attribute.
 func (o *options) setKeys(s *sample.Sample) error {
 	switch {
 	case len(o.keys) > 2:
@@ -206,7 +208,7 @@ func (o *options) setKeys(s *sample.Sample) error {
 var keyNames = [][2]string{{"PK", "SK"}, {"pk", "sk"}, {"partitionKey", "sortKey"}, {"PartitionKey", "SortKey"},
 	{"hashKey", "rangeKey"}, {"PK", ""}, {"pk", ""}, {"id", ""}, {"Id", ""}, {"ID", ""}}
 
-// guessKeys returns the key attributes by their names, if all items have them; nil if no name is a usual one.
+// guessKeys returns the first of keyNames that all items have. It returns nil if there is none.
 func guessKeys(items []item.Image) []string {
 	everywhere := func(name string) bool {
 		return !slices.ContainsFunc(items, func(m item.Image) bool { _, ok := m.Get(name); return !ok })

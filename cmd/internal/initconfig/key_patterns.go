@@ -18,8 +18,8 @@ const separators = "#:|/"
 var (
 	capitals = regexp.MustCompile(`^[A-Z][A-Z_-]*$`)
 	letters  = regexp.MustCompile(`^[A-Za-z][A-Za-z_-]*$`)
-	// usualWhole matches usual sort keys of items that exist once for a partition key. One item is enough to recognise
-	// them.
+	// usualWhole matches sort keys that usually exist once for each partition key, such as META. One item is enough to
+	// recognise such a sort key.
 	usualWhole = regexp.MustCompile(
 		`^(CONFIG|DATA|DETAILS?|HEADER|INFO|META|METADATA|PROFILE|ROOT|SETTINGS|STATE|STATUS|SUMMARY|TOTALS?)$`)
 
@@ -32,13 +32,13 @@ const (
 	maxEntities = 40 // maximum number of entities in the file
 )
 
-// draftEntity is a kind of item: the items whose keys have one form.
+// draftEntity is a kind of item. Its items have keys of the same form, such as USER#? with PROFILE.
 type draftEntity struct {
 	name    string
 	key     []keyPart
 	items   []item.Image
 	entity  *entity.Entity
-	overlap string // another kind whose patterns match some keys of this one; "" if there is none
+	overlap string // name of another kind whose patterns match some keys of this kind; "": none
 }
 
 // keyPart is the pattern of a key attribute.
@@ -46,22 +46,26 @@ type keyPart struct {
 	attribute string
 	separator string
 	tokens    []token // empty: any value
-	whole     string  // the name that binds the whole value
+	whole     string  // without tokens: the name that binds the whole value
 }
 
-// token is a part of a key: a text that all keys have, or a name.
+// token is a part of a key between separators. It is a text that all keys of the kind have, or a name for the values
+// that differ.
 type token struct {
 	text  string // "" for a name
 	name  string
-	value func(m item.Image) string // returns the value of a name
+	value func(m item.Image) string // of a name: returns the value that the name has in an item
 }
 
-// prefixes are the texts at the beginning of a key attribute, or between its separators, that name a kind.
+// prefixes are the texts in a key attribute that name a kind, such as USER in USER#12. They are at the beginning or
+// between separators.
 type prefixes map[string]bool
 
-// findPrefixes finds the texts that divide the values of a key attribute into kinds. A text in capitals before a
-// separator is one. Other texts are, if few of them begin many values. With sortKey, a whole value is one too if it is
-// usual, such as META, or if several items have it. A value of only one item, such as SMITH, can be private.
+// findPrefixes returns the texts that divide the values of a key attribute into kinds. A text in capitals before the
+// first separator is a prefix. Another text before it is a prefix if few different texts begin many values. With
+// sortKey, a whole value is a prefix if it is usual, such as META, or if several items have it. A value of only one
+// item is not a prefix, because it can be private, such as SMITH. Between separators, a text in capitals is a prefix if
+// several items have it.
 func findPrefixes(items []item.Image, attribute string, sortKey bool) prefixes {
 	first, inner, whole := countTexts(items, attribute)
 	found := make(prefixes)
@@ -131,7 +135,7 @@ func splitText(text, separator string) []string {
 	return strings.Split(text, separator)
 }
 
-// keyForm returns the form of a key attribute: its fixed texts, and ? for the variable parts.
+// keyForm returns the form of a key attribute, which has ? for each variable part. The form of USER#12 is USER#?.
 func (p prefixes) keyForm(m item.Image, attribute string) string {
 	text, separator := keyText(m, attribute)
 	parts := splitText(text, separator)
@@ -205,8 +209,8 @@ func groupByForm(items []item.Image, keys []string) (entities []*draftEntity) {
 	return entities
 }
 
-// shortest returns the form without the names at its end that follow a name, because the last name binds the rest of a
-// key.
+// shortest returns the form with only one variable part at its end: USER#? for USER#?#?. One is enough, because the
+// last name of a pattern binds the rest of a key.
 func shortest(form string) string {
 	for _, s := range separators {
 		for strings.HasSuffix(form, "?"+string(s)+"?") {
@@ -272,7 +276,7 @@ func (k *draftEntity) textCount() int {
 	return n
 }
 
-// lastText returns the last text of a pattern; "" if it has none.
+// lastText returns the last fixed text of a pattern; "" if the pattern has none.
 func (p keyPart) lastText() string {
 	for _, t := range slices.Backward(p.tokens) {
 		if t.text != "" {
@@ -282,7 +286,7 @@ func (p keyPart) lastText() string {
 	return ""
 }
 
-// nameEntities names the kinds, and the variable parts of their keys.
+// nameEntities sets the names of the kinds and of the variable parts of their keys.
 func nameEntities(entities []*draftEntity) {
 	taken := make(map[string]bool)
 	for _, k := range entities {
@@ -362,7 +366,7 @@ func (k *draftEntity) all(holds func(item.Image) bool) bool {
 	return !slices.ContainsFunc(k.items, func(m item.Image) bool { return !holds(m) })
 }
 
-// pattern returns the source of a pattern.
+// pattern returns the pattern as the configuration writes it, such as USER#{UserId}.
 func (p keyPart) pattern() string {
 	if len(p.tokens) == 0 {
 		return "{" + p.whole + "}"

@@ -15,7 +15,7 @@ import (
 
 const (
 	placeholderTable = "my-table"
-	mostStates       = 20 // maximum number of values of an attribute that selects rows
+	mostStates       = 20 // maximum number of different values of an attribute that selects rows of the view
 )
 
 var (
@@ -24,19 +24,19 @@ var (
 	notName   = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 )
 
-// draft is a configuration before it is written.
+// draft is what the configuration will contain.
 type draft struct {
 	table    string
 	keys     []string
 	entities []*draftEntity
-	omitted  []*draftEntity    // kinds that are not in the file
-	sampled  []*entity.Sampled // samples of the kinds of items
+	omitted  []*draftEntity    // kinds that the file leaves out
+	sampled  []*entity.Sampled // the samples of entities, in their order
 	all      *entity.Sampled
 
-	module bool // the file names the sink of a module
+	module bool // the file has the sink whose code is in the Go module
 }
 
-// newDraft learns from a sample. Its Keys must be known.
+// newDraft returns the draft for a sample. The Keys of the sample must be set.
 func newDraft(s *sample.Sample) *draft {
 	d := &draft{table: s.Table, keys: s.Keys, all: sampleOf(s.Items)}
 	d.entities, d.omitted = findEntities(s.Items, s.Keys)
@@ -46,7 +46,7 @@ func newDraft(s *sample.Sample) *draft {
 	return d
 }
 
-// write returns the file.
+// write returns the text of the configuration.
 func (d *draft) write() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -110,13 +110,14 @@ func (d *draft) writeEntity(line func(string, ...any), k *draftEntity, s *entity
 	}
 	line("  %s%s:", comment, k.name)
 	line("  %s  key: {%s}", comment, strings.Join(key, ", "))
-	// For an item with more names, s is incomplete. To declare only some names would make the others errors.
+	// With more than maxAttributes names, s is incomplete. A file that declared only some attributes would make the
+	// other ones errors.
 	if declared := declaredMembers(s, d.keys...); declared != "{}" && len(s.Members) <= maxAttributes {
 		line("  %s  attributes: %s", comment, declared)
 	}
 }
 
-// writeSinks writes one view, and others as comments.
+// writeSinks writes one view, and the other sinks as comments.
 func (d *draft) writeSinks(line func(string, ...any), table string) {
 	k, by := d.viewedEntity()
 	line("")
@@ -154,8 +155,9 @@ func (d *draft) writeSinks(line func(string, ...any), table string) {
 	line("# dead_letters: {bucket: %s-dead}", bucketName(table))
 }
 
-// viewedEntity returns the kind that the view shows, and the attribute that selects its rows: the first kind that has
-// such an attribute, otherwise the first kind and "". The first kind has the most items.
+// viewedEntity returns the kind that the view shows, and the attribute that selects its rows. It returns the first kind
+// with such an attribute. If no kind has one, it returns the first kind and "". The first kind has the most items.
+// Kinds that overlap with another kind are left out.
 func (d *draft) viewedEntity() (k *draftEntity, by string) {
 	for i, e := range d.entities {
 		if e.overlap != "" {
@@ -171,7 +173,7 @@ func (d *draft) viewedEntity() (k *draftEntity, by string) {
 	return k, ""
 }
 
-// masked returns the key of an archive in a file with sensitive attributes.
+// masked returns the setting of an archive that masks sensitive attributes; "" if no attribute looks sensitive.
 func (d *draft) masked() string {
 	if len(appendSensitivePaths(d.all, "", d.keys, nil)) > 0 {
 		return ", masked: true"
