@@ -1,4 +1,4 @@
-// Package itemkey reads the flag --key, which names an item. Read key.go.
+// Package itemkey reads the flag --key, which names an item.
 package itemkey
 
 import (
@@ -20,12 +20,12 @@ const Usage = `--key takes the item's key attributes, as in PK=USER#001,SK=PROFI
 
 // Key is the key of an item from --key.
 type Key struct {
-	Attributes item.Image // empty if a canonical key was given, which has no names
+	Attributes item.Image // absent if --key is a canonical key, which has no names
 	Canonical  item.Key
 }
 
-// Parse reads --key. Attributes whose type is neither written nor declared in the configuration are strings. table is
-// the prefix of the key; "" for none.
+// Parse reads the text of --key. An attribute is a string if its type is neither written in the text nor declared in
+// the configuration. table is the prefix of the canonical key; "" if keys have no prefix.
 func Parse(text string, cfg *config.Config, table string) (Key, error) {
 	first, _, _ := strings.Cut(text, ",")
 	if strings.Index(first, "=") < 1 { // in a canonical key, = begins a binary value
@@ -100,8 +100,9 @@ func (k Key) Check(cfg *config.Config) error {
 	return nil
 }
 
-// Matches reports whether k is the key of a change, or a part of it. A canonical key matches as stored, and as m masks
-// it.
+// Matches reports whether k selects a change. Attributes select the changes whose key has all of them, so a partition
+// key selects all items of the partition. A canonical key is compared with the key of the change, and with the same key
+// masked by m. The zero Key selects every change.
 func (k Key) Matches(c *record.Change, m *mask.Mask) bool {
 	if !k.Attributes.Exists() {
 		return k.Canonical == "" || c.Key == k.Canonical || m.Key(c) == k.Canonical
@@ -114,8 +115,8 @@ func (k Key) Matches(c *record.Change, m *mask.Mask) bool {
 	return true
 }
 
-// Nameless returns the values of a canonical key under invented names in the same order. The real names are unknown
-// without a record or the table.
+// Nameless returns the values of a canonical key as attributes key1 and key2. These names are invented: the real names
+// are unknown without a record or the table.
 func Nameless(k item.Key) (item.Image, error) {
 	_, values, err := k.Decode()
 	if err != nil {
@@ -131,7 +132,8 @@ func Nameless(k item.Key) (item.Image, error) {
 	return item.Parse(append(b, '}'))
 }
 
-// Change makes a change of an item, as if a stream had sent it. d decodes it, without its stream.
+// Change returns a change of an item, as if a stream had sent it. event is its eventName. It is decoded with d, except
+// that it belongs to no stream.
 func Change(d record.DecoderOptions, event string, v record.ViewType, keys, image item.Image) (record.Change, error) {
 	b := fmt.Appendf(nil, `{"eventName":%q,"dynamodb":{"SequenceNumber":"0","StreamViewType":%q,"Keys":`, event, v)
 	b = keys.AppendDynamoDBJSON(b)
@@ -142,7 +144,7 @@ func Change(d record.DecoderOptions, event string, v record.ViewType, keys, imag
 	return record.OneChange(record.NewDecoder(d).Decode(append(b, "}}"...)))
 }
 
-// splitEscaped splits at commas without a backslash before them.
+// splitEscaped splits a text at commas. A backslash before a comma or a backslash makes it part of the text.
 func splitEscaped(text string) []string {
 	var parts []string
 	var part strings.Builder
