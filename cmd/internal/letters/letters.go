@@ -1,5 +1,5 @@
-// Package letters opens the stores of dead letters that a configuration names, and masks and prints their letters. The
-// commands and the Lambda function for redrives use it.
+// Package letters opens the store of dead letters that a configuration names. It also masks and prints dead letters.
+// The commands and the Lambda function for redrives use it.
 package letters
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
 
-// Open opens the dead letters of cfg for a redrive.
+// Open opens the store of dead letters that cfg names, for a redrive. It returns an error if cfg names none.
 func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores) (deadletter.Store, error) {
 	kept, err := stores.DeadLetters(ctx, cfg)
 	if err != nil {
@@ -30,7 +30,8 @@ func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores) (deadlet
 	return letters, nil
 }
 
-// Each calls do with each letter of cfg's pipeline, until do returns an error.
+// Each calls do with each letter of cfg's pipeline until do returns an error. A letter that names no pipeline is
+// included.
 func Each(ctx context.Context, cfg *config.Config, letters deadletter.Store, do func(pipeline.DeadLetter) error) error {
 	for l, err := range letters.Read(ctx) {
 		if err == nil && (l.Pipeline == "" || l.Pipeline == cfg.Name) {

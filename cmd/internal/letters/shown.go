@@ -17,8 +17,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// Mask returns a dead letter that may be shown. Its record is masked. A record that cannot be decoded is removed,
-// because its sensitive attributes are unknown.
+// Mask returns a copy of a dead letter that may be shown. The record of the copy is masked. If the record cannot be
+// decoded, the copy has no record, because its sensitive attributes are unknown. A nil m masks nothing.
 func Mask(m *mask.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
 	if m == nil {
 		return l
@@ -56,8 +56,8 @@ func Mask(m *mask.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
 	return l
 }
 
-// maskText masks the texts of v in the text of an error, also in their escaped form. The pipeline masks the values in
-// an error, but not the object names that a sink builds from a sensitive attribute.
+// maskText masks the texts and numbers of v in the text of an error, also in their escaped form. The pipeline masks the
+// values in an error, but a sink can also build object names from a sensitive attribute, which it does not mask.
 func maskText(m *mask.Mask, text string, v item.Value) string {
 	for _, inner := range v.Members() {
 		text = maskText(m, text, inner)
@@ -85,7 +85,7 @@ func maskText(m *mask.Mask, text string, v item.Value) string {
 type LetterJSON struct {
 	ID       string          `json:"id"`
 	Sink     string          `json:"sink,omitempty"`
-	Sinks    []string        `json:"sinks,omitempty"` // sinks that the backfill of an undecodable line of a snapshot fills
+	Sinks    []string        `json:"sinks,omitempty"` // of a line of a snapshot: the sinks of its backfill
 	Class    string          `json:"class"`
 	Error    string          `json:"error"`
 	Key      item.Key        `json:"key,omitempty"`
@@ -95,7 +95,7 @@ type LetterJSON struct {
 	Bytes    []byte          `json:"record_base64,omitempty"` // a record that is not JSON or not UTF-8
 }
 
-// NewLetterJSON converts a letter, without its ID.
+// NewLetterJSON returns the JSON form of a letter, without its ID.
 func NewLetterJSON(l pipeline.DeadLetter) LetterJSON {
 	out := LetterJSON{Sink: l.Sink, Sinks: l.Sinks, Class: l.Class, Error: l.Error, Key: l.Key, Sequence: l.Sequence,
 		Time: l.Time}
@@ -113,13 +113,13 @@ func (l LetterJSON) Line() string {
 		EverySink(cmp.Or(l.Sink, strings.Join(l.Sinks, ","))), l.Key, l.Class, l.Error)
 }
 
-// EverySink returns the sink of a letter for people. A letter of an undecodable record belongs to all sinks: its sink
-// is "".
+// EverySink returns the sink of a letter as people read it. The sink is "" for an undecodable record, because the
+// record belongs to all sinks.
 func EverySink(name string) string { return cmp.Or(name, "(every sink)") }
 
-// MaskedJSON returns a masked letter with its ID.
+// MaskedJSON returns the JSON form of a letter, masked by m, with the ID of the letter.
 func MaskedJSON(m *mask.Mask, l pipeline.DeadLetter) LetterJSON {
 	shown := NewLetterJSON(Mask(m, l))
-	shown.ID = deadletter.ID(&l) // the ID of the masked letter would differ
+	shown.ID = deadletter.ID(&l) // the ID of the stored letter; that of the masked one would differ
 	return shown
 }
