@@ -1,5 +1,6 @@
-// Package ownhost distinguishes requests from this machine from those of a web page. With DNS rebinding a page gives
-// the machine's address a name of its own, and could read answers in the user's browser.
+// Package ownhost distinguishes requests that name this machine from requests of a foreign web page. With DNS
+// rebinding, the name of a web page resolves to the address of this machine, so the page could read answers in the
+// user's browser. The Host of such a request is still the name of the page.
 package ownhost
 
 import (
@@ -9,8 +10,8 @@ import (
 	"strings"
 )
 
-// Is reports whether the Host of a request names this machine. That is localhost, the address of the connection, or
-// listen, the host part of the listen address; listen may be "".
+// Is reports whether the Host of a request names this machine. It does if it is localhost, a loopback address, the
+// local address of the connection, or listen. listen is the host part of the listen address, and may be "".
 func Is(r *http.Request, listen string) bool {
 	host := r.Host
 	if name, _, err := net.SplitHostPort(host); err == nil {
@@ -40,13 +41,13 @@ func Part(addr string) string {
 	return host
 }
 
-// Loopback reports whether only this machine reaches a listener.
+// Loopback reports whether a listener has a loopback address, which only this machine can reach.
 func Loopback(l net.Listener) bool {
 	addr, ok := l.Addr().(*net.TCPAddr)
 	return ok && addr.IP.IsLoopback()
 }
 
-// Forbid answers a request that names another host.
+// Forbid answers a request for which Is returned false.
 func Forbid(w http.ResponseWriter) {
 	http.Error(w, "the Host of this request is not this machine's: ask 127.0.0.1, or the address that is listened on",
 		http.StatusForbidden)
