@@ -1,20 +1,21 @@
-// Package page is the status page for browsers: `consume` serves it at / of its health address, `status --serve` at an
-// address of its own.
+// Package page is the status page for browsers. `consume` serves the page at / of its health address, and `status
+// --serve` at an address of its own.
 //
 // What it promises:
 //
 //   - It only reads. No request changes anything, and every path accepts only GET.
-//   - It shows a [Status], which /status returns as JSON, and nothing else. Unknown values are shown as unknown, never
-//     as zero. Counts are exact. It shows names, numbers and redacted errors, but no items and no keys of items.
+//   - It shows only a [Status], which /status returns as JSON. Unknown values are shown as unknown, never as zero.
+//     Counts are exact. It shows names, numbers and redacted errors, but no items and no keys of items.
 //   - Each panel says whether it is about this process or about all consumers.
 //   - The server renders everything with html/template. The browser loads one stylesheet, one script and one icon from
 //     the same address, and nothing from elsewhere; the Content-Security-Policy allows no more.
-//   - Server-sent events with rendered parts keep it up to date. Without JavaScript it reloads itself. Both can be
-//     paused.
-//   - It is smaller than 1 MB: of thousands of shards it lists the worst, and only counts the others.
+//   - Server-sent events with rendered parts keep the page up to date. Without JavaScript the page reloads itself.
+//     Updates and reloads can be paused.
+//   - It is smaller than 1 MB. If there are thousands of shards, it lists the worst ones and only counts the rest.
 //   - It costs nothing while no browser shows it, because [ReportCache] reads the shared state of all consumers on
 //     demand.
 //
-// newView (page_view.go) makes the template's data from a Status; newHeadline (headline.go) makes the first sentence.
-// Page (page.go) serves the page, events.go streams it, and serve.go is the server of `status --serve`.
+// newView (page_view.go) makes the template's data from a Status, and newHeadline (headline.go) makes the first
+// sentence. Page (page.go) serves the page, events.go streams its changes, and serve.go is the server of `status
+// --serve`.
 package page

@@ -9,14 +9,15 @@ import (
 
 const (
 	maxViewers  = 32               // maximum number of concurrent streams
-	eventWrite  = 10 * time.Second // a viewer that receives no bytes for this time is gone
-	aliveEvery  = 15 * time.Second // interval of bytes that make proxies and browsers keep the stream
-	largePart   = 64 << 10         // larger parts, in bytes, are sent less often
+	eventWrite  = 10 * time.Second // timeout of a write to a viewer; a viewer that accepts no bytes for so long is gone
+	aliveEvery  = 15 * time.Second // interval of bytes in a stream without events, so that proxies keep it open
+	largePart   = 64 << 10         // parts of more bytes are sent less often
 	largeEvery  = 15 * time.Second
 	streamRetry = "retry: 3000\n\n" // milliseconds after which a browser connects again
 )
 
-// enter counts a viewer. It returns false if there are too many, or if the page is closed.
+// enter counts a new viewer. It returns false if there are too many viewers, or if the page is closed. Otherwise the
+// viewer must call leave at its end.
 func (p *Page) enter() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -44,8 +45,8 @@ func (p *Page) serveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 	defer p.leave()
 	control := http.NewResponseController(w)
-	// The timeouts of the server are for short answers. Each write of a stream has its own timeout, and nothing is read
-	// any more.
+	// The timeouts of the server are for short answers, so they do not apply to a stream. Each write of a stream has
+	// its own timeout, and no more bytes are read.
 	_ = control.SetReadDeadline(time.Time{})
 	w.Header().Set("Content-Type", "text/event-stream")
 	stream := viewer{w: w, control: control, sent: make(map[string]sentPart), text: []byte(streamRetry)}
@@ -71,17 +72,18 @@ type viewer struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	sent    map[string]sentPart
-	text    []byte // not written yet
+	text    []byte // bytes that are not written yet
 	wrote   time.Time
 }
 
-// sentPart is the last version of a part that the browser has, with its time.
+// sentPart is the version of a part that the browser has, with the time when it was sent.
 type sentPart struct {
 	html template.HTML
 	at   time.Time
 }
 
-// update sends the parts that changed, and a comment if nothing was sent for long.
+// update sends the parts that changed. If nothing was sent for aliveEvery, it sends an event-stream comment, which
+// browsers ignore.
 func (v *viewer) update(parts []part, now time.Time) error {
 	for _, p := range parts {
 		last, known := v.sent[p.Name]
@@ -108,7 +110,7 @@ func (v *viewer) update(parts []part, now time.Time) error {
 	return err
 }
 
-// lineEnds are the ends of lines in an event.
+// lineEnds replaces all line ends by \n. In an event, each of them would end a line.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // appendEvent appends a part as an event: its name, then its lines.

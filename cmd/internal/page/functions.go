@@ -2,7 +2,8 @@ package page
 
 import "github.com/tablewake/tablewake/cmd/internal/fleet"
 
-// functionsPanel shows the functions that run the pipeline. It replaces the panel of consumers.
+// functionsPanel shows the Lambda functions that run the pipeline. It replaces the panel of consumers, which such a
+// pipeline does not have.
 func functionsPanel(r *fleet.Report) panel {
 	t := newTable("Event source mappings", "Function", "State", "Last batch", "#Iterator age", "#Lost in",
 		"Mapping", "~Given up", "~Source")
@@ -24,7 +25,7 @@ func functionsPanel(r *fleet.Report) panel {
 	}}}
 }
 
-// functionLag returns the largest iterator age.
+// functionLag returns the largest iterator age of all functions, as a total of the page.
 func functionLag(r *fleet.Report) total {
 	var worst *fleet.Function
 	for i := range r.Functions {

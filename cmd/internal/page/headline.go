@@ -15,7 +15,7 @@ import (
 
 // headline is the first sentence of the page, and the next step.
 type headline struct {
-	Word string // text for screen readers when it changes, and for the title of the window
+	Word string // short form of Text, for the title of the window and for screen readers
 	Tone tone
 	Text string
 	Do   string // "": nothing
@@ -29,17 +29,19 @@ type problem struct {
 	Tone    tone
 	Text    string
 	Do      string
-	More    string // number of others of its kind that are not listed; "": none
+	More    string // says how many more problems of this kind are not listed; "": none
 }
 
-// findProblems returns the problems of this process and of all consumers, the worst first.
+// findProblems returns the problems of this process and of all consumers, the worst first. A problem that both have is
+// returned once.
 func findProblems(o Options, s Status, now time.Time) []problem {
-	found := append(sinkProblems(s, now), processProblems(s)...) // a failing sink is the reason why a consumer is stuck
+	// Sinks come first, because a failing sink is the reason why a consumer is stuck.
+	found := append(sinkProblems(s, now), processProblems(s)...)
 	found = append(found, letterProblems(o, s, now)...)
 	if s.Fleet != nil {
 		for _, p := range s.Fleet.Problems {
 			if slices.ContainsFunc(found, func(have problem) bool { return have.Kind == p.Kind && have.Subject == p.Subject }) {
-				continue // this process reports it sooner
+				continue // this process has reported the same problem
 			}
 			t := cli.If(p.Kind.Mild(), warn, bad)
 			found = append(found, problem{Kind: p.Kind, Subject: p.Subject, Scope: all, Tone: t, Text: p.Text, Do: p.Hint})
@@ -60,7 +62,8 @@ func findProblems(o Options, s Status, now time.Time) []problem {
 // maxAlike is the maximum number of listed problems of one kind.
 const maxAlike = 3
 
-// shortenList returns the problems that the page lists. The last one of a kind has the number of the others.
+// shortenList returns the problems that the page lists. It lists at most maxAlike problems of one kind. The last of
+// these has More set if the kind has more problems.
 func shortenList(problems []problem) []problem {
 	of, alike := make(map[fleet.ProblemKind]int), make(map[fleet.ProblemKind]int)
 	for _, p := range problems {
@@ -129,12 +132,12 @@ func sinkProblems(s Status, now time.Time) (found []problem) {
 	return found
 }
 
-// newLetters is the time for which dead letters of this process need attention. The process does not know whether a
-// redrive has delivered them.
+// newLetters is the time for which dead letters of this process need attention. After it they are ignored, because the
+// process does not know whether a redrive has delivered them.
 const newLetters = time.Hour
 
-// letterProblems returns a problem if this process dead-lettered changes in the last hour, unless all dead letters are
-// counted.
+// letterProblems returns a problem if this process dead-lettered a change in the last hour. It returns none if s.Fleet
+// counts the stored dead letters, because that count is better.
 func letterProblems(o Options, s Status, now time.Time) []problem {
 	n := ownLetters(s)
 	if n == 0 || fleetLetters(s) != nil || s.Consumer.LastLetter == nil || now.Sub(*s.Consumer.LastLetter) > newLetters {
@@ -176,7 +179,7 @@ func newHeadline(s Status, problems []problem) headline {
 	return headline{"Well", good, wellText(s.Fleet), ""}
 }
 
-// wellText describes a fleet without problems.
+// wellText returns the first sentence for a pipeline without problems.
 func wellText(r *fleet.Report) string {
 	if n := len(r.Functions); n > 0 {
 		return "Nothing needs attention: " + cli.CountWithVerb(n, "function", "carries", "carry") + " the changes."

@@ -7,7 +7,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// ledgersPanel shows the results of records, and of deliveries to each sink.
+// ledgersPanel shows the two ledgers of this process. One counts the results of records, the other one the results of
+// deliveries to each sink.
 func ledgersPanel(s Status) panel {
 	p := panel{Title: "Ledgers"}
 	if s.Consumer == nil {

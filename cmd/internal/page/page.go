@@ -18,32 +18,33 @@ var assets embed.FS
 // Options configure a [Page].
 type Options struct {
 	Pipeline string           // name of the pipeline
-	Flags    string           // flags of every command of this pipeline: -c FILE --live
+	Flags    string           // flags of the commands that the page suggests, such as -c FILE --live
 	Every    time.Duration    // interval of updates. Default: 2s
 	Now      func() time.Time // the clock that ages are relative to. Default: time.Now
 
-	// Source returns the present status. The page calls it at most once a second, and [Page.StatusOf] at each call, so
-	// calls can be concurrent. It may block for a second, for example if a consumer hangs.
+	// Source returns the present status. The page calls Source at most once a second, or once in Every if Every is
+	// shorter. [Page.StatusOf] also calls Source, so calls can be concurrent. Source may block for a second, for
+	// example if a consumer hangs.
 	Source func() Status
 }
 
-// Page is the handler of the page. It does not check the Host of requests: its server does.
+// Page is the HTTP handler of the status page. It does not check the Host of requests. Its server must do so.
 type Page struct {
 	o    Options
 	mux  *http.ServeMux
 	done chan struct{} // closed by Close
 
-	rendering sync.Mutex // held while Source is called. It is not mu, which Close and leaving viewers need
+	rendering sync.Mutex // held during Source. It is not mu, so that Close and viewers do not wait for Source
 	parts     []part
-	rendered  time.Time // time when parts were rendered
+	rendered  time.Time // when parts were rendered
 
 	mu      sync.Mutex
 	closed  bool
 	viewers int
-	viewing sync.WaitGroup // viewers
+	viewing sync.WaitGroup // all viewers; Close waits for it
 }
 
-// part is a part of the page, which is replaced as a whole.
+// part is a rendered part of the page. Browsers replace a part as a whole.
 type part struct {
 	Name string
 	HTML template.HTML
@@ -53,7 +54,7 @@ type part struct {
 var partNames = []string{"verdict", "totals", "problems", "sinks", "shards", "letters", "gaps", "fills", "consumers",
 	"ledgers", "foot"}
 
-// New returns a Page. Close ends the streams of its viewers.
+// New returns a Page. The caller closes it with Close.
 func New(o Options) *Page {
 	o.Every = cmp.Or(o.Every, 2*time.Second)
 	if o.Now == nil {
@@ -89,7 +90,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func serveAsset(path, kind string) http.HandlerFunc {
 	b, err := assets.ReadFile("assets/" + path)
 	if err != nil {
-		panic(err) // the file is missing in the program
+		panic(err) // a file is missing in the program
 	}
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
@@ -117,7 +118,8 @@ func (p *Page) servePage(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(out.Bytes()) // it fails only if the client is gone
 }
 
-// render returns the parts of the page. It returns the same parts for a second.
+// render returns the parts of the page. It renders at most once a second, or once in Every if Every is shorter, and
+// otherwise returns the last parts.
 func (p *Page) render() ([]part, error) {
 	p.rendering.Lock()
 	defer p.rendering.Unlock()
@@ -131,20 +133,20 @@ func (p *Page) render() ([]part, error) {
 		if err := templates.ExecuteTemplate(&out, name, v); err != nil {
 			return nil, err
 		}
-		parts[i] = part{name, template.HTML(out.String())} // html/template made it
+		parts[i] = part{name, template.HTML(out.String())} // safe: html/template has escaped it
 	}
 	p.parts, p.rendered = parts, time.Now()
 	return parts, nil
 }
 
-// StatusOf returns the status of Source, with the verdict v.
+// StatusOf returns the status of Source, with v as its verdict.
 func (p *Page) StatusOf(v health.Verdict) any {
 	s := p.o.Source()
 	s.Verdict = &v
 	return s
 }
 
-// Close ends the streams, and waits for them. Later requests for a stream are refused.
+// Close ends the streams of all viewers, and waits until they have ended. Later requests for a stream are refused.
 func (p *Page) Close() {
 	p.mu.Lock()
 	if !p.closed {

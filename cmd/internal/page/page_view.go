@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/fleet"
 )
 
-// view is the data of the templates for a Status.
+// view is a Status as the data of the templates.
 type view struct {
 	Pipeline string
 	Headline headline
@@ -22,14 +22,14 @@ type view struct {
 	Foot string
 }
 
-// total is a number at the top.
+// total is one of the numbers at the top of the page.
 type total struct {
 	Label, Value, Note string
-	Scope              string // the subject of the number: this process, or all consumers
+	Scope              string // what the number is about: thisProcess or all
 	Tone               tone
 }
 
-// The scopes of totals and panels.
+// The scopes of totals and blocks: this process or all consumers.
 const (
 	thisProcess = "this process"
 	all         = "all"
@@ -41,7 +41,7 @@ type panel struct {
 	Blocks []block
 }
 
-// add adds blocks, and returns the panel.
+// add returns the panel with additional blocks.
 func (p panel) add(blocks ...block) panel {
 	p.Blocks = append(p.Blocks, blocks...)
 	return p
@@ -50,18 +50,18 @@ func (p panel) add(blocks ...block) panel {
 // noteBlock returns a paragraph about all consumers.
 func noteBlock(text string, t tone) block { return block{Scope: all, Text: text, Tone: t} }
 
-// block is a paragraph, or a table. With Fold it is below a summary that opens it.
+// block is a paragraph or a table. A block with Fold is hidden below a summary, which opens it.
 type block struct {
 	Scope string
 	Text  string
 	Tone  tone
 	Table *table
-	Fold  string // the summary; "": it is always shown
-	Open  bool   // with Fold: the block is open at first
+	Fold  string // the summary; "": the block is always shown
+	Open  bool   // with Fold: the block is open when the page is loaded
 	ID    string // id of the table and of the fold, unique on the page
 }
 
-// table is a table. Its rows have a cell for each column; the first one names the row.
+// table is a table of the page. Each row has a cell for each column, and the first cell names the row.
 type table struct {
 	Caption string
 	Head    []column
@@ -71,7 +71,7 @@ type table struct {
 type column struct {
 	Name   string
 	Number bool
-	Long   bool // its texts are sentences, which are wrapped
+	Long   bool // its texts are sentences, which wrap
 }
 
 // newTable returns a table with these columns. A # before the name is for numbers, and a ~ for sentences, which wrap.
@@ -83,7 +83,7 @@ func newTable(caption string, columns ...string) *table {
 	return t
 }
 
-// Class returns the classes of a cell of the column.
+// Class returns the CSS classes of a cell of the column.
 func (c column) Class(t tone) string {
 	class := string(t)
 	if c.Number {
@@ -99,10 +99,11 @@ func (c column) Class(t tone) string {
 type cell struct {
 	Text  string
 	Tone  tone
-	Depth int // number of generations above a shard
+	Depth int // of a shard: its depth below shown parents, which indents it
 }
 
-// tone is the importance of a text. It is a class of the stylesheet; a word always says the same.
+// tone is the importance of a text. It is a class of the stylesheet, which shows it as a colour. The words of the text
+// say the same, so that nobody depends on the colour.
 type tone string
 
 const (
@@ -116,10 +117,10 @@ const (
 
 const unknown = "unknown"
 
-// newView makes the view of s at now.
+// newView returns the view of s at the time now.
 func newView(o Options, s Status, now time.Time) *view {
 	if s.Fleet != nil && now.Sub(s.Fleet.At) > staleAfter {
-		s.Fleet = nil // the last report is too old: all may be different now
+		s.Fleet = nil // the last report is too old to be true now
 	}
 	v := &view{Pipeline: o.Pipeline}
 	problems := findProblems(o, s, now)
@@ -137,14 +138,15 @@ func newView(o Options, s Status, now time.Time) *view {
 	return v
 }
 
-// staleAfter is the age from which a report is not shown. It is the time of a look at large stores, the pause and the
-// next look. A new report comes within seconds, or the error of the look.
+// staleAfter is the age from which a report is not shown. It is long enough for a look, which reads all stores, the
+// pause after it and the next look, even if the stores are large. Usually the next report or error comes within
+// seconds.
 const staleAfter = 45 * time.Second
 
 // maxProblems is the maximum number of listed problems.
 const maxProblems = 50
 
-// footText describes the age of the page.
+// footText returns the last line of the page, with the times of its data.
 func footText(s Status, now time.Time) string {
 	text := "As of " + clock(now)
 	if s.Fleet != nil {
@@ -155,7 +157,7 @@ func footText(s Status, now time.Time) string {
 
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") + " UTC" }
 
-// count returns an exact number.
+// count formats a number exactly, with separators between thousands.
 func count[N int | int64](n N) string { return cli.Thousands(int64(n)) }
 
 func number[N int | int64](n N) cell { return cell{Text: count(n)} }
@@ -177,7 +179,7 @@ func unknownCell() cell { return cell{Text: unknown, Tone: dim} }
 
 func noCell() cell { return cell{Text: "–", Tone: dim} }
 
-// rate returns a number a second: whole from 10 on.
+// rate formats a number per second. From 10 on it has no decimals.
 func rate(perSecond float64) string {
 	switch {
 	case perSecond > 0 && perSecond < 0.05:
@@ -188,7 +190,7 @@ func rate(perSecond float64) string {
 	return count(int64(math.Round(perSecond))) + " a second"
 }
 
-// optionalRate returns the cell of a rate that may be unknown.
+// optionalRate returns the cell of a rate; nil is an unknown rate.
 func optionalRate(perSecond *float64) cell {
 	if perSecond == nil {
 		return unknownCell()
@@ -201,7 +203,7 @@ func age(d time.Duration) string { return fleet.FormatAge(d) }
 
 func ageOf(seconds float64) string { return age(time.Duration(seconds * float64(time.Second))) }
 
-// durationSince returns the time since at; unknown if at is nil.
+// durationSince formats the time from at to now. If at is nil, it returns "unknown".
 func durationSince(at *time.Time, now time.Time) string {
 	if at == nil {
 		return unknown

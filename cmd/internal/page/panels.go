@@ -13,7 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// sinksPanel shows the sinks of this process, failing ones first, and the notes of all consumers.
+// sinksPanel shows the sinks of this process, failing ones first. Below them it shows the failing sinks and waiting
+// shards that all consumers note in their heartbeats.
 func sinksPanel(s Status, now time.Time) panel {
 	p := panel{Title: "Sinks"}
 	if s.Consumer != nil {
@@ -55,7 +56,7 @@ func processSinks(c *fleet.Process, now time.Time) block {
 	return block{Scope: thisProcess, Table: t, ID: "sinks-here"}
 }
 
-// failingSinks returns the failing sinks in the notes of consumers.
+// failingSinks returns the failing sinks that consumers note.
 func failingSinks(r *fleet.Report) []block {
 	if len(r.Sinks) == 0 {
 		return []block{noteBlock(cli.If(r.NoConsumersReason == "", "No consumer notes a sink that fails.",
@@ -72,7 +73,7 @@ func failingSinks(r *fleet.Report) []block {
 	return append([]block{{Scope: all, Table: t, ID: "sinks-all"}}, moreRows(len(r.Sinks)-maxRows)...)
 }
 
-// heldBackShards returns the shards that wait for sinks.
+// heldBackShards returns the shards that wait for a sink to write.
 func heldBackShards(r *fleet.Report) []block {
 	if len(r.HeldBack) == 0 {
 		return nil
@@ -92,10 +93,10 @@ func heldBackShards(r *fleet.Report) []block {
 	return blocks
 }
 
-// maxRows is the maximum number of rows of the other tables.
+// maxRows is the maximum number of rows of a table in this file.
 const maxRows = 100
 
-// moreRows returns the line that counts the n rows that a table leaves out; none if n is not above 0.
+// moreRows returns a line about n rows that a table leaves out. It returns nil if n is 0 or negative.
 func moreRows(n int) []block {
 	if n <= 0 {
 		return nil
@@ -110,7 +111,7 @@ func sinkTone(k *fleet.ProcessSink) tone {
 	return plain
 }
 
-// lettersPanel shows the dead letters by sink and reason, with the command.
+// lettersPanel shows the number of dead letters by sink and by reason, with the command that lists them.
 func lettersPanel(o Options, s Status) panel {
 	p := panel{Title: "Dead letters"}
 	list := "`tablewake redrive " + o.Flags +
@@ -149,7 +150,7 @@ func lettersPanel(o Options, s Status) panel {
 	return p
 }
 
-// shareBlocks returns counts with their share, the largest first.
+// shareBlocks returns a table of counts, the largest first. Each row also has its percentage of the sum.
 func shareBlocks(id, caption, name string, by map[string]int) []block {
 	total := fleet.Sum(by)
 	t := newTable(caption, name, "#Count", "#Share")
@@ -160,7 +161,7 @@ func shareBlocks(id, caption, name string, by map[string]int) []block {
 	return append([]block{{Table: t, ID: id}}, moreRows(len(names)-maxRows)...)
 }
 
-// percent returns a share. A share above 0 is not shown as 0%, and a share below all not as 100%.
+// percent returns n as a percentage of of. It is 0% only if n is 0, and 100% only if n is of.
 func percent(n, of int) string {
 	switch share := 100 * float64(n) / float64(max(of, 1)); {
 	case n > 0 && share < 1:
@@ -172,7 +173,7 @@ func percent(n, of int) string {
 	}
 }
 
-// gapsPanel shows the records that were lost before they were read, and the progress of repairs.
+// gapsPanel shows the gaps, which are records that were lost before they were read, and the progress of their repair.
 func gapsPanel(s Status) panel {
 	p := panel{Title: "Gaps and their repair"}
 	switch {
@@ -215,7 +216,7 @@ func repairCell(r state.GapRepair) cell {
 	return cell{Text: cmp.Or(string(r.Stage), "open")}
 }
 
-// fillsPanel shows the sinks that are being filled.
+// fillsPanel shows the sinks that are not live, because a backfill must fill them first or is filling them.
 func fillsPanel(s Status) panel {
 	p := panel{Title: "Backfills"}
 	switch {

@@ -9,21 +9,22 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// ReportCache keeps the newest report of a fleet. A look reads stores, so Looks makes one only while reports are
-// requested.
+// ReportCache keeps the newest report of a fleet. A report takes a look, which reads the stores that all consumers
+// share. [ReportCache.Run] looks only after a report was requested.
 type ReportCache struct {
 	look   func(context.Context) (*fleet.Report, error)
 	pause  time.Duration
-	wanted chan struct{} // has one element if a report was requested since the last look began
+	wanted chan struct{} // holds an element if a report was requested since the last look began
 
 	mu      sync.Mutex
-	report  *fleet.Report // the report of the last look that succeeded
-	problem string        // the error of the last look; "": it succeeded
-	ended   time.Time     // time when the last look ended; zero: none has
+	report  *fleet.Report // report of the last look that succeeded; nil: none has
+	problem string        // error of the last look; "": the look succeeded
+	ended   time.Time     // when the last look ended; zero: none has
 	next    chan struct{} // closed when the next look ends
 }
 
-// NewLooks returns a Looks that pauses after each look. problem returns the text of an error.
+// NewLooks returns a ReportCache that makes reports with look and pauses after each call of look. problem formats an
+// error of look for the page.
 func NewLooks(
 	pause time.Duration, problem func(error) string, look func(context.Context) (*fleet.Report, error),
 ) *ReportCache {
@@ -48,8 +49,9 @@ func NewLooks(
 	return l
 }
 
-// Latest returns the report of the last look that succeeded, with its age in At, and the error of a later look if it
-// failed less than staleAfter ago. It never blocks, and makes Run look again. The caller must not change the report.
+// Latest returns the report of the last look that succeeded; nil if none has. The report's At is the time of that look.
+// problem is the error of the last look if that look failed less than staleAfter ago, and otherwise "". Latest never
+// blocks, and makes Run look again. The caller must not change the report.
 func (l *ReportCache) Latest() (report *fleet.Report, problem string) {
 	l.wakeRun()
 	l.mu.Lock()
@@ -60,8 +62,8 @@ func (l *ReportCache) Latest() (report *fleet.Report, problem string) {
 	return l.report, l.problem
 }
 
-// Within returns the result of a look that ended at most age ago: a report, or the error. If there is none, it waits
-// for the next look. If ctx ends first, the error says so.
+// Within returns the result of a look that ended at most age ago. The result is a report, or nil and a problem. If the
+// last look is older, Within waits for the next look. If ctx ends first, problem says so.
 func (l *ReportCache) Within(ctx context.Context, age time.Duration) (report *fleet.Report, problem string) {
 	for {
 		l.wakeRun()
@@ -91,7 +93,7 @@ func (l *ReportCache) wakeRun() {
 	}
 }
 
-// Run makes a new report after calls of Latest and Within, until ctx is done.
+// Run looks after calls of Latest and Within, until ctx is done. Calls during a look cause only one more look.
 func (l *ReportCache) Run(ctx context.Context) {
 	for {
 		select {
@@ -99,7 +101,7 @@ func (l *ReportCache) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		_, _ = l.look(ctx) // Latest returns both results
+		_, _ = l.look(ctx) // l.look has stored both results
 		if pipeline.Sleep(ctx, l.pause) != nil {
 			return
 		}

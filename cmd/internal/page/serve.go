@@ -16,7 +16,8 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/ownhost"
 )
 
-// lookPause is the pause after a look of `status --serve`, which reads all stores and lists the stream.
+// lookPause is the pause after a look of `status --serve`. Such a look reads all stores and lists the shards of the
+// streams.
 const lookPause = 5 * time.Second
 
 // ServeReports serves the page of `status --serve` until ctx is done. /status answers with the report.
@@ -33,10 +34,10 @@ func ServeReports(ctx context.Context, o fleet.PageRequest) error {
 	return serveReports(ctx, l, o)
 }
 
-// serveReports serves on l.
+// serveReports serves the page on l until ctx is done.
 func serveReports(ctx context.Context, l net.Listener, o fleet.PageRequest) error {
 	looks := NewLooks(lookPause, cli.ErrorText, o.Look)
-	looks.wakeRun() // prepares a report for the first request
+	looks.wakeRun() // prepares a report before the first request
 	p := New(Options{Pipeline: o.Pipeline, Flags: o.Flags, Source: func() (s Status) {
 		s.Fleet, s.FleetError = looks.Latest()
 		return s
@@ -74,11 +75,11 @@ func serveReports(ctx context.Context, l net.Listener, o fleet.PageRequest) erro
 
 const (
 	reportAge  = 30 * time.Second // maximum age of a report in an answer of /status
-	reportWait = 30 * time.Second // maximum wait for such a report
+	reportWait = 30 * time.Second // maximum wait for a report of this age
 )
 
-// writeReport answers /status with a present report. It looks even if no page is open. If the look fails, the answer is
-// a [Status] with the error.
+// writeReport answers /status with a report of at most reportAge, and waits for a new report if necessary. If there is
+// none within reportWait, or if the look fails, the answer is a [Status] with the error.
 func writeReport(w http.ResponseWriter, r *http.Request, looks *ReportCache) {
 	ctx, cancel := context.WithTimeout(r.Context(), reportWait)
 	defer cancel()
@@ -96,5 +97,5 @@ func writeReport(w http.ResponseWriter, r *http.Request, looks *ReportCache) {
 	if !report.Healthy {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	_ = cli.WriteJSON(w, report) // as above
+	_ = cli.WriteJSON(w, report) // it fails only if the client is gone
 }

@@ -12,19 +12,20 @@ import (
 )
 
 const (
-	foldSize  = 100 // number of shards in a fold
-	maxFolds  = 5   // maximum number of folds of all streams; the other shards are only counted
+	foldSize  = 100 // number of shards in a fold, a block that the user can open
+	maxFolds  = 5   // maximum number of folds on the page; the remaining shards are only counted
 	maxWorst  = 50  // maximum number of shards in the table of the worst
-	openBelow = 25  // a fold with at most this many shards is open
+	openBelow = 25  // a stream with at most this many shards has its fold open
 	maxDepth  = 6   // deeper generations are not indented further
 )
 
 var shardColumns = []string{"Shard", "State", "Owner", "Read up to", "#Last change", "Unread", "#Lost in"}
 
-// checkpointColumn is the index of the checkpoint in shardColumns.
+// checkpointColumn is the index of "Read up to" in shardColumns.
 const checkpointColumn = 3
 
-// shardsPanel shows the worst shards, the lineage of each stream, and the shards that this process reads.
+// shardsPanel shows the shards that need attention, then the shards of each stream as a tree, then the shards that this
+// process reads.
 func shardsPanel(s Status, now time.Time) panel {
 	p := panel{Title: "Shards"}
 	if r := s.Fleet; r != nil {
@@ -45,7 +46,7 @@ func shardsPanel(s Status, now time.Time) panel {
 	return p
 }
 
-// worstBlock returns the shards that need attention.
+// worstBlock returns the table of the shards that need attention, the worst first; nil if there are none.
 func worstBlock(r *fleet.Report) []block {
 	var worst []fleet.Shard
 	for i := range r.Shards {
@@ -60,7 +61,7 @@ func worstBlock(r *fleet.Report) []block {
 		return cmp.Or(severity(shardTone(r, &b))-severity(shardTone(r, &a)), cmp.Compare(lossOrder(&a), lossOrder(&b)))
 	})
 	t := newTable("Shards that need attention", append(slices.Clone(shardColumns), "~Why")...)
-	t.Head = slices.Delete(t.Head, checkpointColumn, checkpointColumn+1) // the lineage shows it
+	t.Head = slices.Delete(t.Head, checkpointColumn, checkpointColumn+1) // the lineage of the stream shows it
 	for _, sh := range worst[:min(len(worst), maxWorst)] {
 		why := sh.StopReason
 		if sh.FailingSeconds != nil {
@@ -92,8 +93,8 @@ func shardTone(r *fleet.Report, sh *fleet.Shard) tone {
 	return plain
 }
 
-// lineageBlocks returns the shards of a stream as a tree, in folds. It leaves out the shards that are read to their
-// end.
+// lineageBlocks returns the lineage of a stream: its shards as a tree, in folds. It leaves out the shards that are read
+// to their end. folds counts the folds of all streams.
 func lineageBlocks(r *fleet.Report, stream fleet.StreamListing, folds *int) []block {
 	var shards []*fleet.Shard
 	states := make(fleet.StateCounts)
@@ -199,7 +200,7 @@ func unreadCell(sh *fleet.Shard, unread certainty) cell {
 	return unknownCell()
 }
 
-// maxReads is the maximum number of listed shards of this process; the others are counted.
+// maxReads is the maximum number of shards of this process that are listed. The remaining shards are counted.
 const maxReads = 100
 
 // processShards returns the shards that this process reads, the worst first.

@@ -8,7 +8,7 @@ import (
 var templates = template.Must(template.New("").Funcs(template.FuncMap{"prose": prose,
 	"depth": depthClass}).ParseFS(assets, "assets/page.html"))
 
-// prose escapes a text, and marks the parts in backquotes as code.
+// prose returns a text as HTML. Parts in backquotes become code.
 func prose(text string) template.HTML {
 	var b strings.Builder
 	for {
@@ -16,7 +16,7 @@ func prose(text string) template.HTML {
 		code, after, closed := strings.Cut(rest, "`")
 		if !found || !closed {
 			b.WriteString(template.HTMLEscapeString(text))
-			return template.HTML(b.String()) // all of it is escaped
+			return template.HTML(b.String()) // safe: every part is escaped
 		}
 		b.WriteString(template.HTMLEscapeString(before))
 		b.WriteString("<code>" + template.HTMLEscapeString(code) + "</code>")
@@ -24,7 +24,7 @@ func prose(text string) template.HTML {
 	}
 }
 
-// depthClass returns the class that indents a shard below its parents.
+// depthClass returns the CSS class that indents a shard by depth; "" for depth 0.
 func depthClass(depth int) tone {
 	if depth == 0 {
 		return ""

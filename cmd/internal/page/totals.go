@@ -7,10 +7,10 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/fleet"
 )
 
-// totals returns the numbers at the top.
+// totals returns the numbers at the top of the page.
 func totals(s Status) []total {
 	var out []total
-	leased := s.Fleet != nil && len(s.Fleet.Functions) == 0 // otherwise there are no consumers and no leases to count
+	leased := s.Fleet != nil && len(s.Fleet.Functions) == 0 // functions have no consumers and no leases
 	if c := s.Consumer; c != nil {
 		lag := total{Label: "Behind by", Scope: thisProcess, Value: unknown, Tone: dim,
 			Note: "age of the oldest change that is not everywhere"}
@@ -61,7 +61,8 @@ func fleetTotal(r *fleet.Report, t total) total {
 	return t
 }
 
-// fleetLag returns the age of the oldest record that is not durable everywhere, over all shards.
+// fleetLag returns how far all consumers are behind. For each shard with unread records it takes the age of the last
+// change that is durable in all sinks, and returns the largest age.
 func fleetLag(r *fleet.Report) total {
 	if len(r.Functions) > 0 {
 		return functionLag(r)
@@ -95,7 +96,7 @@ func fleetLag(r *fleet.Report) total {
 	return fleetTotal(r, t)
 }
 
-// certainty is the knowledge about a question: yes, no or unknown.
+// certainty is the answer to a question: yes, no, or maybe if the answer is unknown.
 type certainty int
 
 const (
@@ -104,7 +105,7 @@ const (
 	yes
 )
 
-// hasUnread reports whether a shard has records that are not durable in all sinks.
+// hasUnread reports whether a shard has records that are not durable in all sinks, or maybe if that is unknown.
 func hasUnread(sh *fleet.Shard) certainty {
 	switch {
 	case sh.LossInSeconds != nil || sh.Behind != nil && *sh.Behind || sh.Records != nil && *sh.Records > 0:
@@ -115,7 +116,7 @@ func hasUnread(sh *fleet.Shard) certainty {
 	return maybe
 }
 
-// lossTotal returns the time until the stream drops the first unread record.
+// lossTotal returns the time until the stream drops a record that is not durable in all sinks.
 func lossTotal(s Status) total {
 	r := s.Fleet
 	t := total{Label: "First loss in", Scope: all, Value: unknown, Tone: dim,
@@ -229,7 +230,7 @@ func ownLetters(s Status) int64 {
 	return s.Consumer.Ledger.DeadLetterCount()
 }
 
-// fleetLetters returns the counted dead letters; nil if they were not counted.
+// fleetLetters returns the counts of stored dead letters; nil if they were not counted.
 func fleetLetters(s Status) *fleet.Letters {
 	if s.Fleet == nil {
 		return nil

@@ -1,4 +1,4 @@
-// Package pagetest has states of a pipeline for tests of the page.
+// Package pagetest has states of a pipeline for tests and previews of the page.
 package pagetest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Now is the time of the states.
+// Now is the time at which the states are observed.
 var Now = time.Date(2026, 3, 4, 3, 12, 9, 0, time.UTC)
 
 // Flags are the flags of the pipeline's commands.
@@ -46,8 +46,8 @@ func shardID(n int) string {
 	return fmt.Sprintf("shardId-%020d-%08x", 1767322000000+n*7919, n*2654435761%(1<<32))
 }
 
-// observation is a fleet of two consumers that read six shards, as `status` observes it. Two shards are read to their
-// end, and two wait.
+// observation is a fleet of two consumers that read six shards, as `status` observes it. Two other shards are read to
+// their end, and two wait for their parents.
 func observation() fleet.Observation {
 	obs := fleet.Observation{
 		Pipeline: "shop", Flags: Flags, Source: "--scan", At: ago(2 * time.Second),
@@ -68,7 +68,7 @@ func observation() fleet.Observation {
 		case n < 2:
 			sh.Last, l.Checkpoint = fmt.Sprint(1050+n*100), leases.Checkpoint{Kind: leases.ShardEnd}
 			l.Time = ago(4 * time.Hour)
-		case n >= 8: // children of two that are read
+		case n >= 8: // children of shards 4 and 5, which are being read
 			sh.Parent = shardID(n - 4)
 		default:
 			l.Owner = obs.Leases.Members[n%2].Worker
@@ -85,7 +85,8 @@ func observation() fleet.Observation {
 	return obs
 }
 
-// ofConsumer returns a consumer's own report of the observation: it lists no stream, and counts no dead letters.
+// ofConsumer returns the report that a consumer makes of the observation. Unlike `status`, a consumer does not list the
+// stream and does not count dead letters.
 func ofConsumer(obs fleet.Observation) *fleet.Report {
 	obs.Streams, obs.Letters = nil, nil
 	r := obs.Report()
@@ -133,7 +134,8 @@ func Fleet() page.Status {
 	return page.Status{Fleet: &r}
 }
 
-// failing is a fleet with a sink that fails, stopped and unread shards, a silent consumer, dead letters and a gap.
+// failing is a fleet with all kinds of trouble: a failing sink, a stopped shard, an unread shard, a silent consumer,
+// dead letters and a gap.
 func failing() fleet.Observation {
 	obs := observation()
 	obs.RepairsGaps = true
@@ -180,7 +182,8 @@ func Failing() page.Status {
 	return page.Status{Verdict: v, Consumer: p, Fleet: ofConsumer(failing())}
 }
 
-// Filling is a pipeline with a sink that is being filled, and another one that settles. It has no problem.
+// Filling is a pipeline without problems. It has a sink that a backfill fills, and another one in the stage after it,
+// settling.
 func Filling() page.Status {
 	obs := observation()
 	obs.Births = []state.Birth{
@@ -195,7 +198,8 @@ func Filling() page.Status {
 	return page.Status{Verdict: verdict(), Consumer: process(), Fleet: ofConsumer(obs)}
 }
 
-// Functions is a pipeline that Lambda invokes: one mapping is disabled, and the last batch of another one failed.
+// Functions is a pipeline in a Lambda function with two event source mappings. One is disabled, and the last batch of
+// the other one failed.
 func Functions() page.Status {
 	failed := &fleet.FailureBucket{Bucket: "shop-failed", Batches: 3, Newest: at(26 * time.Hour)}
 	obs := fleet.Observation{
@@ -212,7 +216,7 @@ func Functions() page.Status {
 	return page.Status{Fleet: &r}
 }
 
-// Many is a fleet with n open shards, and no consumer reads one in fifty of them.
+// Many is a fleet with n shards. Every fiftieth shard has no consumer.
 func Many(n int) page.Status {
 	obs := observation()
 	for i := 10; i < n; i++ {

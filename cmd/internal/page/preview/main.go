@@ -1,8 +1,8 @@
-// Command preview serves the page in the states of pagetest, for people who work on the page and for the browser tests.
+// Command preview serves the page in each state of pagetest. People who work on the page use it, and the browser tests.
 //
 //	go run ./cmd/internal/page/preview 127.0.0.1:8090
 //
-// It prints the address of each state and an empty line, and ends when its standard input does.
+// It prints the address of each state, then an empty line. It ends when its standard input ends.
 package main
 
 import (
@@ -49,7 +49,7 @@ func run(args []string) error {
 		WriteTimeout: time.Second}
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		_ = server.Close() // viewers are disconnected
+		_ = server.Close() // also disconnects the viewers
 	}()
 	if err := server.Serve(l); err != http.ErrServerClosed {
 		return err
