@@ -1,5 +1,5 @@
-// Package patience retries the steps of a start while servers throttle, answer 5xx or are unreachable, as a running
-// process does.
+// Package patience retries the steps of a start after transient errors: a server throttles, answers 5xx or is
+// unreachable. A running process retries after the same errors.
 package patience
 
 import (
@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// StartTimeout limits the retries of one step, as those of a running process.
+	// StartTimeout is the time after which the retries of one step end.
 	StartTimeout = 5 * time.Minute
 
 	logEvery = time.Minute
 )
 
-// Retry calls do, a step of a start, until it succeeds, fails permanently, or [StartTimeout] has passed. It returns the
-// result of the last call. Wait logs a failure once a minute. onFailure, which may be nil, is called at each transient
-// failure.
+// Retry calls do, which is a step of a start. It repeats the call after transient errors, until [StartTimeout] has
+// passed or ctx is done, and returns the result of the last call. Before each repetition it calls onFailure, which may
+// be nil. It logs a failure at most once a minute.
 func Retry[T any](
 	ctx context.Context, log *slog.Logger, step string, onFailure func(step string, err error), do func() (T, error),
 ) (T, error) {
@@ -53,7 +53,8 @@ func Retry[T any](
 
 var standardRetryer = retry.NewStandard()
 
-// retryDelay reports whether a retry may succeed, and the delay that the server asked for.
+// retryDelay reports whether a retry after err may succeed, and returns the delay that the server asked for; 0 if it
+// asked for none.
 func retryDelay(err error) (time.Duration, bool) {
 	if err == nil || pipeline.IsFatal(err) || errors.Is(err, context.Canceled) {
 		return 0, false
