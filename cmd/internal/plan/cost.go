@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
 
-// costFlags are the flags of the cost of filling.
+// costFlags are the flags that compute the cost of filling new sinks.
 type costFlags struct {
 	items  []string
 	keys   []string
@@ -39,30 +39,30 @@ func (f *costFlags) addCost(c *cobra.Command) {
 	c.Flags().Float64Var(&f.price, "write-price", writePrice.Dollars*1e6, "US dollars a million write units")
 }
 
-// The list prices of a write unit and a read unit.
+// writePrice and readPrice are the list prices of a write unit and a read unit.
 var writePrice, readPrice = awscost.DynamoDBUnits()
 
-// cost is the cost of filling the sinks that are new or wait.
+// cost is the cost of filling the sinks that no backfill has begun to fill.
 type cost struct {
-	// Unknown is the reason why the cost is unknown, with what to do; then the sinks are absent
+	// Unknown is the reason why the cost is unknown, with what to do; Sinks is empty then
 	Unknown string     `json:"unknown,omitempty"`
 	Sampled int64      `json:"sampled_items"`
 	Items   int64      `json:"items"` // number of items in the table
 	Price   float64    `json:"dollars_a_million_write_units"`
 	Sinks   []sinkCost `json:"sinks"`
-	Table   *tableCost `json:"table,omitempty"` // absent with --items
+	Table   *tableCost `json:"table,omitempty"` // absent if the table was not read, as with --items
 }
 
 // sinkCost is the cost of filling one sink.
 type sinkCost struct {
 	Sink       string  `json:"sink"`
-	Items      int64   `json:"items"`       // items with a row, a share or a document
-	Entries    int64   `json:"entries"`     // their rows, shares and documents
-	WriteUnits float64 `json:"write_units"` // 0: the sink does not write to DynamoDB
+	Items      int64   `json:"items"`       // items with an entry in the sink: a row, a contribution or a document
+	Entries    int64   `json:"entries"`     // number of these entries; an item may have several
+	WriteUnits float64 `json:"write_units"` // 0 for a sink that does not write to DynamoDB
 	Dollars    float64 `json:"dollars"`
 }
 
-// addCosts adds the cost of filling to r, if a sink needs it.
+// addCosts sets r.Cost if r has a sink that no backfill has begun to fill. Otherwise it only checks the flags.
 func (o *options) addCosts(ctx context.Context, s cli.Streams, cfg *config.Config, r *report) error {
 	switch {
 	case o.total < 0 || o.price < 0 || o.sample < 0:
@@ -124,8 +124,8 @@ func (c *cost) addSample(
 	return undecodable, nil
 }
 
-// openSample opens the items from which the cost is computed: those of --items, or some of the table. It sets c.Unknown
-// if there are none.
+// openSample opens the items from which the cost is computed. They are those of --items, or with --live some items of
+// the table. If it can open neither, it sets c.Unknown and returns nil.
 func (o *options) openSample(ctx context.Context, cfg *config.Config, c *cost) (*sampleReader, error) {
 	decoder := record.SnapshotOptions{DecoderOptions: o.Decoder(cfg), Keys: o.keys, Kinesis: cfg.Source.Kinesis != ""}
 	switch {
@@ -164,7 +164,9 @@ func (c *cost) add(change *record.Change, planner *pipeline.Pipeline) {
 	}
 }
 
-// scale converts the cost of a sample to that of the table. total is the number of its items; 0: the table's own count.
+// scale multiplies the cost of the sample to get the cost of the table. total is the number of items of the table. If
+// total is 0, scale uses DynamoDB's count. Without a table, or if the sample is the whole table, it uses the number of
+// items in the sample.
 func (c *cost) scale(total int64, read *sampleReader) error {
 	if c.Table != nil {
 		c.Table.SampleUnits = read.readUnits()

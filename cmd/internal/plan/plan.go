@@ -90,7 +90,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 
 // report is the output of `plan -o json`.
 type report struct {
-	Todo  int        `json:"to_do"` // sinks with something to do
+	Todo  int        `json:"to_do"` // number of sinks with something to do
 	Sinks []sinkPlan `json:"sinks"`
 	Cost  *cost      `json:"cost,omitempty"` // absent if no sink is to be filled
 }
@@ -106,11 +106,11 @@ type sinkPlan struct {
 	Todo     string        `json:"to_do,omitempty"`   // what to do
 	Command  string        `json:"command,omitempty"` // the command to run
 	Note     string        `json:"note,omitempty"`    // information that needs no action
-	// LeftThere are the removed sinks whose rows or documents are in the target of this one
+	// LeftThere are removed sinks whose rows or documents are still in the target of this sink
 	LeftThere   []string `json:"left_there,omitempty"`
 	Underivable []string `json:"not_derivable,omitempty"`
 
-	isUnfilled bool // a backfill of the sink has not begun
+	isUnfilled bool // the sink can be filled, and no backfill of it has begun
 }
 
 // settingJSON is a setting that differs.
@@ -120,7 +120,8 @@ type settingJSON struct {
 	New  string `json:"is"`
 }
 
-// newReport describes the changes. flags are added to every suggested command, and source to backfill commands.
+// newReport returns the report of the changes. It adds flags to every command that it suggests, and source to each
+// backfill command.
 func newReport(changes []sinks.OutputChange, flags, source string) report {
 	r := report{Sinks: []sinkPlan{}}
 	for _, c := range changes {

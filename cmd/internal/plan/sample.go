@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
 )
 
-// tableCost is the size of the source table, and the cost of reading it.
+// tableCost is the size of the source table and the cost of reading it.
 type tableCost struct {
 	Items       int64   `json:"items"` // DynamoDB's count, up to six hours old; 0 if it has not counted yet
 	Bytes       int64   `json:"bytes"`
@@ -37,20 +37,20 @@ func (t *tableCost) write(w io.Writer) {
 }
 
 const (
-	sampleSegments = 32      // a sample takes items of each segment; segments divide the table by a hash of the key
-	sampleBytes    = 2 << 20 // maximum bytes of a sample, plus one page
+	sampleSegments = 32      // a sample takes items of all segments, which divide the table by a hash of the key
+	sampleBytes    = 2 << 20 // a sample ends after the page that reaches this many bytes
 	sampleTime     = 2 * time.Minute
 )
 
-// sampleReader reads some items of a snapshot, or all.
+// sampleReader reads items of a snapshot, up to maxItems.
 type sampleReader struct {
 	snapshot.Snapshot
 	maxItems int        // maximum number of items; 0: all
-	table    *scan.Scan // nil: not a table
-	allRead  bool       // all items were read
+	table    *scan.Scan // nil: the snapshot is not a table
+	allRead  bool       // the snapshot was read to its end
 }
 
-// openTable opens the source table. It sets c.Table, or c.Unknown if the table cannot be read.
+// openTable opens the source table and sets c.Table. If the table cannot be read, it sets c.Unknown and returns nil.
 func (o *options) openTable(
 	ctx context.Context, cfg *config.Config, decoder record.SnapshotOptions, c *cost,
 ) (*sampleReader, error) {
@@ -71,13 +71,13 @@ func (o *options) openTable(
 	return &sampleReader{Snapshot: table, maxItems: o.sample, table: table}, nil
 }
 
-// unknownCost returns the reason why the cost is unknown, with what to do.
+// unknownCost returns the reason for cost.Unknown, with what to do.
 func unknownCost(err error) string {
 	return fmt.Sprintf(
 		"%v; `tablewake template -o policies --for backfill` prints the rights; or name some items of the table with --items FILE --keys PK,SK", err)
 }
 
-// readUnits returns the consumed read units.
+// readUnits returns the read units that reading the table has consumed; 0 without a table.
 func (s *sampleReader) readUnits() float64 {
 	if s.table == nil {
 		return 0
@@ -85,7 +85,8 @@ func (s *sampleReader) readUnits() float64 {
 	return s.table.Units()
 }
 
-// pages yields the decoded pages of all segments in turns, or of one file after the other. An error ends the sequence.
+// pages yields the decoded pages of the sample. From a table it takes a page of each segment in turn. Files it reads
+// one after the other. An error ends the sequence.
 func (s *sampleReader) pages(ctx context.Context) iter.Seq2[*record.Page, error] {
 	return func(yield func(*record.Page, error) bool) {
 		width := 1

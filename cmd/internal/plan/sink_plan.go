@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// newSinkPlan describes the change of one sink. flags are added to every suggested command, and source to backfill
-// commands.
+// newSinkPlan returns the plan for the change of one sink. It adds flags to every command that it suggests, and source
+// to each backfill command.
 func newSinkPlan(c sinks.OutputChange, flags, source string) sinkPlan {
 	p := sinkPlan{Sink: c.Sink, Target: c.Target, Change: string(c.Kind), Problem: c.Problem, LeftThere: c.LeftThere}
 	if c.Birth != (state.Birth{}) {
@@ -71,10 +71,10 @@ func newSinkPlan(c sinks.OutputChange, flags, source string) sinkPlan {
 	return p
 }
 
-// missesChanges is the warning about an output that stays after its sink is removed.
+// missesChanges is the warning about the output of a removed sink.
 const missesChanges = "If you put the sink back, it misses the changes of the time between: `tablewake gaps --repair --audit` repairs it"
 
-// removedTodo describes the output of a removed sink, and how to delete it.
+// removedTodo says where the output of a removed sink is left and how to delete it.
 func removedTodo(c sinks.OutputChange) string {
 	kind, name, _ := strings.Cut(c.Target, " ")
 	switch kind {
@@ -91,11 +91,11 @@ func removedTodo(c sinks.OutputChange) string {
 	return "what it published stays where it was sent; nothing is left to drop"
 }
 
-// write prints the lines of the sink.
+// write prints the plan of the sink for people.
 func (p *sinkPlan) write(w io.Writer) {
 	sign := map[string]string{"unchanged": "=", "new": "+", "changed": "~", "removed": "-"}[p.Change]
 	if p.Change == "unchanged" && p.Todo != "" {
-		sign = "+" // it is not filled yet
+		sign = "+" // the output is not filled yet
 	}
 	fmt.Fprintf(w, "%s %s (%s)", sign, p.Sink, strings.TrimSpace(p.Target))
 	if p.Stage != "" && p.Stage != "live" {
