@@ -11,10 +11,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// shards are the sinks whose output is spread over shards, according to their stored settings.
+// shards has the sinks whose settings spread their output over shards. A shard is one of the partitions that share the
+// rows of a busy one.
 type shards struct {
-	groups []view.GroupRows // groups of the aggregates of all tables; those of other tables have no rows in t
-	views  []spreadView     // views of t
+	groups []view.GroupRows // groups of all aggregates; those of other tables have no rows in t
+	views  []spreadView     // views whose table is t
 }
 
 func shardsOf(fingerprints iter.Seq2[state.Fingerprint, error], t view.Table) (all shards, err error) {
@@ -40,7 +41,7 @@ func groupsOf(f state.Fingerprint, t view.Table) view.GroupRows {
 		if !ok {
 			continue
 		}
-		// The name is that of a count, or ends in its kind.
+		// The name of a count is whole. Other values have their kind behind the name, as in total.sum.
 		kind := "count"
 		if at := strings.LastIndexByte(name, '.'); at >= 0 &&
 			slices.Contains([]string{"sum", "min", "max", "distinct"}, name[at+1:]) {

@@ -67,14 +67,14 @@ type deadOptions struct {
 	unmasked, keys bool
 }
 
-// letterBox reads dead letters and the marks of quarantined keys, from a folder or from real stores.
+// letterBox reads dead letters, and the marks that record which keys are quarantined. It reads a folder or real stores.
 type letterBox struct {
 	letters func(ctx context.Context, do func(pipeline.DeadLetter) error) error
 	marks   func(ctx context.Context, pipelines []string, do func(state.Mark) error) error
 	mask    *mask.Mask
 }
 
-// folderBox returns the letterBox of a --local folder. Lines that are not letters are logged.
+// folderBox returns the letterBox of a --local folder. It logs lines that are not dead letters.
 func folderBox(dir local.Dir, log *slog.Logger) letterBox {
 	return letterBox{
 		letters: func(ctx context.Context, do func(pipeline.DeadLetter) error) error {
@@ -82,7 +82,7 @@ func folderBox(dir local.Dir, log *slog.Logger) letterBox {
 		},
 		marks: func(ctx context.Context, pipelines []string, do func(state.Mark) error) error {
 			if owner, err := target.ReadOwner(string(dir)); err == nil && !slices.Contains(pipelines, owner.Pipeline) {
-				pipelines = append(pipelines, owner.Pipeline) // all letters of the pipeline can be delivered
+				pipelines = append(pipelines, owner.Pipeline) // marks can be left after all letters are delivered
 			}
 			for _, name := range pipelines {
 				err := target.ReadState(ctx, dir, name, func(kept *sqlite.State) error { return target.EachMark(ctx, kept, do) })
@@ -125,7 +125,7 @@ func (d *deadOptions) showLive(ctx context.Context, l liveStores, out *cli.Resul
 	return d.show(ctx, box, out)
 }
 
-// show prints the letters, or with --quarantined the quarantined keys.
+// show prints the letters. With --quarantined it prints the quarantined keys instead.
 func (d *deadOptions) show(ctx context.Context, box letterBox, out *cli.Results) error {
 	if d.keys {
 		return printQuarantined(ctx, box, out)
@@ -139,7 +139,7 @@ func (d *deadOptions) show(ctx context.Context, box letterBox, out *cli.Results)
 	})
 }
 
-// firstLine leaves out the stack of a panic, which -o json prints.
+// firstLine returns the first line of an error. The further lines are the stack of a panic, which only -o json prints.
 func firstLine(text string) string {
 	first, _, _ := strings.Cut(text, "\n")
 	return first
@@ -150,7 +150,7 @@ type quarantinedKey struct {
 	Sink    string    `json:"sink"`
 	Key     item.Key  `json:"key"`
 	Since   time.Time `json:"since"`
-	Letters int       `json:"letters"`         // number of the key's letters
+	Letters int       `json:"letters"`         // number of the key's letters; 0 if they are delivered
 	Class   string    `json:"class,omitempty"` // class of its first letter
 	Error   string    `json:"error,omitempty"`
 
@@ -179,8 +179,8 @@ func printQuarantined(ctx context.Context, box letterBox, out *cli.Results) erro
 	return nil
 }
 
-// quarantinedKeys returns the quarantined keys with the error of their first letter. A key stays quarantined without
-// letters if a redrive was interrupted. The letters also name the pipelines whose marks a folder can have.
+// quarantinedKeys returns the quarantined keys, each with the error of its first letter. After an interrupted redrive,
+// a key can be quarantined without a letter. quarantinedKeys reads the marks of each pipeline that a letter names.
 func quarantinedKeys(ctx context.Context, box letterBox) ([]quarantinedKey, error) {
 	type keyOfSink struct {
 		sink string // "": every sink

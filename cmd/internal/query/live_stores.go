@@ -37,7 +37,7 @@ func (l liveStores) tables() (names []string, writers map[string]config.Sink) {
 	return names, writers
 }
 
-// tableOf returns the table of a view or an aggregate; the zero Table of other sinks.
+// tableOf returns the table of a view or an aggregate. For other sinks it returns the zero Table.
 func tableOf(s config.Sink) view.Table {
 	var name string
 	var key []config.Column
@@ -56,7 +56,7 @@ func tableOf(s config.Sink) view.Table {
 	return t
 }
 
-// viewReader opens the view table in args, or the only one.
+// viewReader opens the view table that args name, or the only view table if args are empty.
 func (l liveStores) viewReader(ctx context.Context, args []string) (view.Reader, view.Table, shards, error) {
 	names, writers := l.tables()
 	name, err := choose(args, names, l.cfg.File+" has no views and no aggregates", "view table",
@@ -82,7 +82,7 @@ func (l liveStores) viewReader(ctx context.Context, args []string) (view.Reader,
 	return reader, t, spread, err
 }
 
-// fingerprints yields the settings of all sinks in the configuration.
+// fingerprints yields the settings of all sinks in the configuration, in the form in which stores keep them.
 func (l liveStores) fingerprints() iter.Seq2[state.Fingerprint, error] {
 	return func(yield func(state.Fingerprint, error) bool) {
 		for _, s := range l.cfg.Sinks {
@@ -93,8 +93,8 @@ func (l liveStores) fingerprints() iter.Seq2[state.Fingerprint, error] {
 	}
 }
 
-// searchReader returns a reader of the sink that writes to index. A sink can write to several indexes, so it asks each
-// sink.
+// searchReader returns a reader of the sink that writes to index. It asks each search sink for its indexes, because a
+// sink can write to several.
 func (l liveStores) searchReader(ctx context.Context, index string) (search.Reader, error) {
 	var all []string
 	for _, s := range l.cfg.Sinks {
@@ -125,7 +125,7 @@ func (l liveStores) searchReader(ctx context.Context, index string) (search.Read
 	return nil, fmt.Errorf("no index %q; there are: %s", index, strings.Join(slices.Compact(all), ", "))
 }
 
-// archiveLister opens the archive in the bucket in args, or the only one.
+// archiveLister opens the archive in the bucket that args name, or in the only bucket if args are empty.
 func (l liveStores) archiveLister(ctx context.Context, args []string) (archive.Lister, error) {
 	var buckets []string
 	writers := make(map[string]config.Sink)
@@ -155,7 +155,7 @@ type queueCount struct {
 	Sink     string `json:"sink"`
 	Queue    string `json:"queue"`
 	Messages string `json:"messages_approximately"`
-	InFlight string `json:"received_approximately"` // received and not deleted
+	InFlight string `json:"received_approximately"` // messages that are received and not deleted
 }
 
 func (c queueCount) String() string {

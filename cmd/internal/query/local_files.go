@@ -73,7 +73,7 @@ func showArchive(ctx context.Context, store archive.Lister, o archive.ReadOption
 
 // entryText formats an archived change: key, version and operation.
 func entryText(e archive.Entry) string {
-	if e.Change == nil { // plain JSON, because a projection is not a record
+	if e.Change == nil { // the line is a projection, which is plain JSON and not a record
 		return string(e.Line)
 	}
 	return fmt.Sprintf("%s  %s  %s", e.Key, e.Version, e.Change.Op)

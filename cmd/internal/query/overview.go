@@ -38,7 +38,7 @@ func (o overview) list(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-// add prints a line for a store with n units, as a row.
+// add prints a line for a store with n units. A unit is a word such as row.
 func (o overview) add(kind, name string, n int64, unit string) error {
 	type entry struct {
 		Kind string `json:"kind"`
@@ -50,7 +50,7 @@ func (o overview) add(kind, name string, n int64, unit string) error {
 	})
 }
 
-// addCount prints a line with the length of the sequence all.
+// addCount prints a line for a store that has as many units as the sequence all has values.
 func addCount[T any](o overview, kind, name string, all iter.Seq2[T, error], unit string) error {
 	var n int64
 	for _, err := range all {
@@ -120,8 +120,8 @@ func (o overview) events(context.Context) error {
 	return err
 }
 
-// dead prints the counts of dead letters and quarantined keys, if there are any. A redrive that was interrupted can
-// leave keys without letters.
+// dead prints the number of dead letters and the number of quarantined keys, unless they are 0. An interrupted redrive
+// can leave quarantined keys without letters.
 func (o overview) dead(ctx context.Context, log *slog.Logger) error {
 	box := folderBox(o.dir, log)
 	var n int64

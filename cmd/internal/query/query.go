@@ -91,8 +91,8 @@ func (o *options) check() error {
 	return nil
 }
 
-// run runs a query on the --local folder, or with --live on the real stores. It locks the folder, so that no replay
-// writes to it meanwhile.
+// run runs a query: folder on the --local folder, or with --live live on the real stores. It locks the folder during
+// the query, so that no replay writes to the folder.
 func (o *options) run(
 	ctx context.Context, s cli.Streams, folder func(local.Dir, *cli.Results) error,
 	live func(liveStores, *cli.Results) error,
@@ -122,8 +122,9 @@ func (o *options) run(
 	return errors.Join(out.End(live(liveStores{opened, cfg}, out), s.Err), opened.Close())
 }
 
-// choose returns the name in args, or the only name of have. none is the error if have is empty. several is the error
-// if there are several names and args has none. noun describes a name.
+// choose returns the name in args, which must be in have. Without args it returns the only name in have. The other
+// arguments are for errors: none if have is empty, several if args are empty and have has several names, and noun for
+// what a name is.
 func choose(args, have []string, none, noun, several string) (string, error) {
 	switch {
 	case len(have) == 0:
@@ -138,8 +139,8 @@ func choose(args, have []string, none, noun, several string) (string, error) {
 	return "", cli.Usagef("%s: %s", several, strings.Join(have, ", "))
 }
 
-// names returns the entries of a folder that end with suffix, without the suffix. Hidden files are left out. A missing
-// folder has no names.
+// names returns the names of the entries of a folder that end with suffix, without the suffix. Hidden files are left
+// out. If the folder is missing, it returns nil.
 func names(folder, suffix string) ([]string, error) {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -64,7 +64,8 @@ at most 10,000 documents match.`,
 	}
 }
 
-// searchLimit returns the number of requested documents. The default is 10.
+// searchLimit returns the maximum number of documents to print. The default is 10, and with --limit 0 there is no
+// maximum.
 func (o *options) searchLimit(c *cobra.Command) int {
 	if o.limit == 0 && c.Flags().Changed("limit") {
 		return math.MaxInt
@@ -106,7 +107,7 @@ func addDocument(out *cli.Results, d search.Document) error {
 	return out.Add(d, func() string { return fmt.Sprintf("%s  %s", d.ID, d.Doc) })
 }
 
-// withIndexNames adds the existing indexes to the error for a missing index.
+// withIndexNames returns err. If err means that the index is missing, the result also names the existing indexes.
 func withIndexNames(ctx context.Context, store search.Reader, index string, err error) error {
 	if !errors.Is(err, search.ErrNoIndex) {
 		return err
@@ -118,7 +119,7 @@ func withIndexNames(ctx context.Context, store search.Reader, index string, err 
 	return fmt.Errorf("no index %q; there are: %s", index, strings.Join(have, ", "))
 }
 
-// withSearchStore opens the search indexes of a folder and calls do.
+// withSearchStore opens the search indexes of a folder, calls do and closes them.
 func withSearchStore(ctx context.Context, dir local.Dir, do func(*sqlite.Store) error) error {
 	store, err := sqlite.OpenReader(ctx, dir.Views())
 	if err != nil {

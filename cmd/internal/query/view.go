@@ -115,7 +115,7 @@ func (q viewQuery) show(
 	return nil
 }
 
-// chooseTable returns the table in args, or the only table.
+// chooseTable returns the table that args name, or the only table if args are empty.
 func chooseTable(ctx context.Context, db *sqlite.Store, args []string) (view.Table, error) {
 	tables, err := db.Tables(ctx)
 	if err != nil {

@@ -20,20 +20,20 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// shardPlaceholder is the place of the shard in a partition key.
+// shardPlaceholder stands for the shard in a partition key.
 const shardPlaceholder = "{@shard}"
 
-// spreadView is a view whose partitions are spread over shards.
+// spreadView is a view whose partitions are spread over shards: each has one partition key per shard.
 type spreadView struct {
 	sink   string
 	pk     *template.Template
 	shards int
 }
 
-// spreadViewOf returns the view of a fingerprint. It returns false if the view belongs to another table, or has no
-// shards.
+// spreadViewOf returns the view of a fingerprint, which has the settings of a sink. It returns false if the sink is not
+// a view of the table t with shards.
 func spreadViewOf(f state.Fingerprint, t view.Table) (spreadView, bool) {
-	// Only the texts between the placeholders are used, so the entities do not matter.
+	// Any entities will do, because only the texts between the placeholders are used.
 	all := template.Options{Shard: true, Each: true, Identity: true, Entities: entity.NewSet()}
 	pk, err := template.Parse(f.Settings["view.key."+t.PK], all)
 	if err != nil || !pk.HasShard() || f.Settings["view.table"] != t.Name {
@@ -46,8 +46,9 @@ func spreadViewOf(f state.Fingerprint, t view.Table) (spreadView, bool) {
 	return v, true
 }
 
-// keys returns the partition keys of the shards of pk. pk is a partition key with {@shard}, or, if {@shard} and
-// punctuation before it are its end, a partition key without both.
+// keys returns the partition keys of all shards of a partition. pk names the partition by its key with {@shard}. If the
+// keys end with {@shard}, pk may also be the key without {@shard} and the punctuation before it. If pk has no {@shard}
+// and the keys do not end with it, keys returns nil.
 func (v spreadView) keys(pk string) []item.Value {
 	if at := strings.LastIndex(pk, shardPlaceholder); at >= 0 {
 		return view.ShardKeys(v.shards, pk[:at], pk[at+len(shardPlaceholder):])
@@ -58,8 +59,8 @@ func (v spreadView) keys(pk string) []item.Value {
 	return nil
 }
 
-// punctuation returns the characters before {@shard} that are neither letters nor digits; false if {@shard} is not the
-// end of the key.
+// punctuation returns the characters before {@shard} that are neither letters nor digits, as # in
+// STATUS#{Status}#{@shard}. It returns false if the key does not end with {@shard}.
 func (v spreadView) punctuation() (string, bool) {
 	literals, placeholders := v.pk.Literals(), v.pk.Placeholders()
 	last := len(placeholders) - 1
@@ -71,18 +72,18 @@ func (v spreadView) punctuation() (string, bool) {
 	return before[len(words):], true
 }
 
-// viewQuery is the selection of `query view`.
+// viewQuery selects the rows of `query view`.
 type viewQuery struct {
 	pk, pkPrefix, after string
 	beginsWith, between string // conditions on the sort key
 	reverse, typed      bool
 	limit               int // 0: all
 
-	key      item.Value // partition key, from pk; absent: all
-	from, to item.Value // bounds from between, in the direction of the read; absent: no bound
+	key      item.Value // partition key, parsed from pk; absent: all partitions
+	from, to item.Value // bounds of the sort key, parsed from between, in the direction of the read; absent: no bound
 }
 
-// keyValue reads a key: a text, or a value as DynamoDB JSON. An empty text is not a value.
+// keyValue parses a key that is a text or a value in DynamoDB JSON. An empty text is the absent value.
 func keyValue(flag, text string) (item.Value, error) {
 	if !strings.HasPrefix(text, "{\"") {
 		if text == "" {
@@ -103,7 +104,7 @@ func keyValue(flag, text string) (item.Value, error) {
 	return v, nil
 }
 
-// parse reads pk and between.
+// parse sets key, from and to from the flags.
 func (q *viewQuery) parse() (err error) {
 	if q.key, err = keyValue("pk", q.pk); err != nil {
 		return err
@@ -134,8 +135,8 @@ func (q *viewQuery) parse() (err error) {
 	return nil
 }
 
-// cutKeys returns the two keys of --between. A comma inside a key in DynamoDB JSON does not separate them. ok is false
-// if more than one comma could.
+// cutKeys returns the two keys of --between, which a comma separates. A comma inside a key in DynamoDB JSON is part of
+// the key. ok is false if there is no separator, or if more than one comma could be it.
 func cutKeys(between string) (low, high string, ok bool) {
 	low, high, ok = strings.Cut(between, ",")
 	if strings.HasPrefix(between, "{\"") {
@@ -151,7 +152,8 @@ func cutKeys(between string) (low, high string, ok bool) {
 	return low, high, ok && (strings.HasPrefix(high, "{\"") || !strings.Contains(high, ","))
 }
 
-// readRows returns the rows of a table, and the partition of pk; the partition has no Keys if nothing can be continued.
+// readRows returns the selected rows of a table. It also returns the partition that it reads, for a cursor behind the
+// last row. A partition without Keys has no cursor, so --after cannot continue the read.
 func (q viewQuery) readRows(ctx context.Context, db view.Reader, t view.Table, s shards) (
 	iter.Seq2[view.Row, error], view.Partition, error,
 ) {
@@ -181,7 +183,7 @@ func (q viewQuery) readRows(ctx context.Context, db view.Reader, t view.Table, s
 	}
 	read := view.PartitionQuery{SKPrefix: q.beginsWith, From: q.from, To: q.to, Reverse: q.reverse, Cursor: q.after}
 	if q.limit > 0 {
-		read.Limit = q.limit + 1 // one more than the limit, to know whether there are more
+		read.Limit = q.limit + 1 // one more row than is printed, to know whether there are more
 	}
 	return partition.Rows(ctx, mergedReader{db, s.groups}, read), partition, nil
 }
@@ -215,8 +217,8 @@ func (r mergedReader) Rows(ctx context.Context, t view.Table, q view.Query) iter
 	return view.MergedRows(ctx, r.Reader, t, q, r.groups...)
 }
 
-// numberHint explains how to write a partition key that is a number. It returns "" if the key is written so, or is not
-// a number.
+// numberHint explains how to write a partition key that is a number. It returns "" if the text of --pk is not a plain
+// number.
 func (q viewQuery) numberHint() string {
 	d, err := decimal.Parse(q.pk)
 	if err != nil {
@@ -225,10 +227,10 @@ func (q viewQuery) numberHint() string {
 	return fmt.Sprintf(`if the partition key is a number, write --pk '{"N":"%s"}'`, d)
 }
 
-// hint explains the probable error in a partition key without rows; "" if there is none.
+// hint explains why --pk probably selects no rows. It returns "" if no error is probable.
 func (q viewQuery) hint(s shards) string {
 	if q.between != "" || q.beginsWith != "" || q.after != "" {
-		return "" // the key may be right, and only the range empty
+		return "" // the partition can exist and only the range be empty
 	}
 	if hint := q.numberHint(); hint != "" && len(s.views) == 0 {
 		return "no rows; " + hint
@@ -236,8 +238,8 @@ func (q viewQuery) hint(s shards) string {
 	return s.hint()
 }
 
-// explainError adds the probable error in the partition key to the error of a read. DynamoDB refuses a text if the key
-// of the table is a number.
+// explainError returns the error of a read. If --pk is a text that looks like a number, the result also explains how to
+// write a number: DynamoDB refuses a text if the partition key of the table is a number.
 func (q viewQuery) explainError(err error) error {
 	if hint := q.numberHint(); hint != "" && awserr.Code(err) == "ValidationException" {
 		return fmt.Errorf("%w; %s", err, hint)
@@ -245,7 +247,7 @@ func (q viewQuery) explainError(err error) error {
 	return err
 }
 
-// hint explains the form of the partition keys of the views with shards; "" if there are none.
+// hint explains the form of the partition keys of the views with shards. It returns "" if no view has shards.
 func (s shards) hint() string {
 	var forms []string
 	for _, v := range s.views {
