@@ -1,6 +1,6 @@
-// Package records opens saved records for the commands that read them: files, folders, standard input and archives in
-// S3.
+// Package records opens saved records for the commands that read them. The records are in files, folders, standard
+// input or archives in S3.
 //
-// replay reads with [Open] and wraps the source in a [Reporting]; explain and cost read decoded pages with
-// [Input.Pages]. [OpenExport] opens an export of the table, and [Narrowing] selects some of its items.
+// replay reads with [Open] and wraps the source in a [Reporting]. explain and cost read decoded pages with
+// [Input.Pages]. [OpenExport] opens an export of the table, and [Narrowing] selects some of the items in the export.
 package records

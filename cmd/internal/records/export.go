@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/snapshot/export"
 )
 
-// Narrowing has the flags that select items of a table.
+// Narrowing are the flags --type, --key-prefix and --filter, which select items of a table.
 type Narrowing struct {
 	Types             []string
 	KeyPrefix, Filter string
@@ -37,7 +37,8 @@ func (n *Narrowing) Add(c *cobra.Command) {
 // Given reports whether one of the flags is given.
 func (n *Narrowing) Given() bool { return len(n.Types) > 0 || n.KeyPrefix != "" || n.Filter != "" }
 
-// Build returns the narrowing of the flags for a table with this partition key; nil if the flags select all items.
+// Build returns the selection of the flags, for a table with this partition key. It returns nil if the flags select all
+// items.
 func (n *Narrowing) Build(cfg *config.Config, partitionKey string) (*snapshot.ItemSelection, error) {
 	narrowing, err := snapshot.NewNarrowing(snapshot.NarrowingOptions{
 		Types: n.Types, KeyPrefix: n.KeyPrefix, PartitionKey: partitionKey, Filter: n.Filter,
@@ -59,14 +60,16 @@ func OpenExport(ctx context.Context, sdk awssdk.Config, o export.Options, w io.W
 	return export.Open(ctx, o)
 }
 
-// RetryPrinter returns a function that prints to w that a request failed and is repeated.
+// RetryPrinter returns a function that prints to w that a request failed with err and is repeated after wait. request
+// names the request.
 func RetryPrinter(w io.Writer, request string) func(err error, wait time.Duration) {
 	return func(err error, wait time.Duration) {
 		fmt.Fprintf(w, "%s failed, and is repeated in %s: %v\n", request, wait.Round(time.Millisecond), err)
 	}
 }
 
-// WaitForExport waits until a requested export is made, and returns its path.
+// WaitForExport waits until a requested export is complete, and returns the path of its files. It prints to w once a
+// minute that it waits.
 func WaitForExport(ctx context.Context, client export.RequestClient, r export.Requested, w io.Writer) (string, error) {
 	began, told := time.Now(), time.Time{}
 	done, err := export.Wait(ctx, client, r.ARN, func(now export.Requested) {

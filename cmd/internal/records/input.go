@@ -44,16 +44,16 @@ func (in *Input) Load() (*config.Config, error) {
 	return cli.LoadConfig(in.Config)
 }
 
-// Source returns the options to read saved records. A record without a stream ARN gets that of --stream-arn, otherwise
-// that of the configuration. Without both, either all records have an ARN or none has: a change without an ARN is older
-// than every change with one.
+// Source returns the options to read saved records. A record that names no stream gets the ARN of --stream-arn,
+// otherwise the ARN in the configuration. Without both, all records must name their stream, or none. A mixture would be
+// out of order, because a change without an ARN counts as older than every change with one.
 func (in *Input) Source(cfg *config.Config, s cli.Streams, paths []string) replay.Options {
 	return replay.Options{Paths: paths, Stdin: s.In, Decoder: in.Decoder(cfg), Skipped: func(path string, why error) {
 		fmt.Fprintf(s.Err, "left out %s: %v\n", path, why)
 	}}
 }
 
-// Decoder returns the options to decode records.
+// Decoder returns the options to decode the records, as [Input.Source] describes them.
 func (in *Input) Decoder(cfg *config.Config) record.DecoderOptions {
 	d := sinks.Decoder(cfg)
 	d.StreamARN = cmp.Or(in.streamARN, d.StreamARN)
@@ -61,8 +61,8 @@ func (in *Input) Decoder(cfg *config.Config) record.DecoderOptions {
 	return d
 }
 
-// Pages yields the decoded pages of saved records, for commands that run no pipeline. An error ends the sequence; the
-// page of an error may have changes.
+// Pages yields the decoded pages of saved records, for commands that run no pipeline. An error ends the sequence. The
+// page that comes with the error may have changes.
 func (in *Input) Pages(
 	ctx context.Context, cfg *config.Config, s cli.Streams, paths []string,
 ) iter.Seq2[*record.Page, error] {
@@ -77,14 +77,15 @@ func (in *Input) Pages(
 	}
 }
 
-// Reporting is a Source that prints undecodable records to W, and stores how the input ended.
+// Reporting is a Source that prints undecodable records to W. It also notes how the input ended, for [Reporting.Warn]
+// and the caller.
 type Reporting struct {
 	Source
 	W      io.Writer
 	Tables []config.Table
 	Mask   *mask.Mask
 
-	mu        sync.Mutex // pages are decoded by several goroutines
+	mu        sync.Mutex // several goroutines decode pages; it guards the fields from epochZero on
 	Ended     bool       // the input was read to its end
 	Broken    *replay.BrokenError
 	epochZero bool   // some records do not name a stream
@@ -94,8 +95,8 @@ type Reporting struct {
 	records   bool   // the input has records
 }
 
-// Read returns a page that reports its undecodable records when it is decoded. Read stores a BrokenError in Broken and
-// returns io.EOF instead, so that the run finishes the records before it.
+// Read returns a page that reports its undecodable records when it is decoded. If the source returns a BrokenError,
+// Read stores it in Broken and returns io.EOF instead. So the run finishes the records that were read before the error.
 func (r *Reporting) Read(ctx context.Context) (*pipeline.Page, error) {
 	p, err := r.Source.Read(ctx)
 	if broken, ok := errors.AsType[*replay.BrokenError](err); ok {
@@ -130,7 +131,7 @@ func (r *Reporting) mixesStreams() bool {
 	return r.epochZero && r.named
 }
 
-// Warn prints warnings about the whole input.
+// Warn prints warnings about the whole input to w, at its end.
 func (r *Reporting) Warn(w io.Writer) {
 	if r.epochZero {
 		fmt.Fprintln(w, cli.Warning+

@@ -18,14 +18,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// Source is the input of a command: one input, or a sequence of inputs.
+// Source is the input of a command. It may be a sequence of inputs.
 type Source interface {
 	pipeline.Source
 	Progress() replay.Progress
 	Close() error
 }
 
-// Period are the flags --from and --to, for archives in S3.
+// Period are the flags --from and --to, which select changes of archives in S3 by their time.
 type Period struct{ from, to string }
 
 // Add adds --from and --to.
@@ -59,8 +59,8 @@ func parseTime(flag, text string) (time.Time, error) {
 		text)
 }
 
-// Open opens o.Paths in their order. A path is a file, a folder, - or an archive s3://BUCKET/PREFIX, of which only the
-// period is read.
+// Open returns a source that reads o.Paths in their order. A path is a file, a folder, - for o.Stdin, or an archive
+// s3://BUCKET/PREFIX. Of an archive, only the changes in the period are read.
 func Open(ctx context.Context, o replay.Options, p Period) (Source, error) {
 	from, to, err := p.bounds()
 	if err != nil {
@@ -103,7 +103,7 @@ func Open(ctx context.Context, o replay.Options, p Period) (Source, error) {
 // archiveRecords is an archive in S3 as a [Source].
 type archiveRecords struct{ *archive.Source }
 
-// Progress returns the size of the opened objects. The total is unknown.
+// Progress returns the number and the bytes of the opened objects. The totals are 0, because they are unknown.
 func (r archiveRecords) Progress() replay.Progress {
 	p := r.Source.Progress()
 	return replay.Progress{Bytes: p.Bytes, Files: int(p.Objects)}
@@ -126,9 +126,9 @@ func openArchive(ctx context.Context, url string, d record.DecoderOptions, from,
 	return archiveRecords{src}, nil
 }
 
-// chain reads several inputs in sequence. The error for broken files comes at the end.
+// chain reads several inputs one after the other. Broken files of all inputs are reported by one error at the end.
 type chain struct {
-	open   bool // the size of an input is unknown
+	open   bool // an input is in S3, so the total size is unknown
 	broken []*replay.FileError
 
 	mu       sync.Mutex // Progress is called during Read
@@ -136,7 +136,7 @@ type chain struct {
 	finished replay.Progress // progress of the finished inputs
 }
 
-// Read reads the next page, and continues with the next input at the end of one.
+// Read returns the next page. At the end of an input it continues with the next one.
 func (c *chain) Read(ctx context.Context) (*pipeline.Page, error) {
 	for len(c.pending) > 0 {
 		page, err := c.pending[0].Read(ctx)
@@ -170,7 +170,7 @@ func (c *chain) next() error {
 	return first.Close()
 }
 
-// Progress returns the sum of all inputs. Its total is 0 if the size of an input is unknown.
+// Progress returns the progress of all inputs together. TotalBytes is 0 if the size of an input is unknown.
 func (c *chain) Progress() replay.Progress {
 	c.mu.Lock()
 	defer c.mu.Unlock()
