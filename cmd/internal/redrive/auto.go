@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
 
-// Auto is the automatic redrive (dead_letters.redrive: auto). During a run and once after it, it delivers the dead
-// letters of outages.
+// Auto is the automatic redrive (dead_letters.redrive: auto). It delivers the dead letters of outages during a run, and
+// once more after the run.
 type Auto struct {
 	options redrive.Options
 	stop    context.CancelFunc
@@ -23,7 +23,8 @@ type Auto struct {
 	err     error // error of the redrive during the run
 }
 
-// StartAuto starts the automatic redrive for a run of p; nil if cfg does not enable it.
+// StartAuto starts the automatic redrive for a run of p. It returns nil, whose Finish does nothing, if cfg does not
+// enable the redrive.
 func StartAuto(
 	ctx context.Context, in *records.Input, cfg *config.Config, opened sinks.Stores, p *pipeline.Pipeline, log io.Writer,
 	verbose bool,
@@ -47,8 +48,8 @@ func StartAuto(
 	return a, nil
 }
 
-// Finish stops the redrive of the run, and then tries each remaining letter of an outage once. A letter that fails
-// again stays for the next run or for `tablewake redrive`.
+// Finish stops the redrive of the run. Then it tries each remaining letter of an outage once. A letter that fails again
+// stays for the next run or for `tablewake redrive`.
 func (a *Auto) Finish(ctx context.Context) error {
 	if a == nil {
 		return nil

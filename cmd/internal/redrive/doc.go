@@ -1,2 +1,3 @@
-// Package redrive is the command redrive, and the redrive beside a run (dead_letters.redrive: auto).
+// Package redrive is the command redrive, which delivers dead letters. It also has the automatic redrive during a run
+// (dead_letters.redrive: auto).
 package redrive

@@ -15,8 +15,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// printSelected prints letters for --list and --show. It returns the messages to the queue, so that other readers get
-// them.
+// printSelected prints the letters of --list, or the letter of --show. If the letters are in a queue, it releases the
+// messages at the end, so that other readers get them.
 func (o *options) printSelected(
 	ctx context.Context, cfg *config.Config, kept deadletter.Store, s cli.Streams,
 ) (err error) {

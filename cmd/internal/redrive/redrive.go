@@ -24,12 +24,12 @@ type options struct {
 	records.Input
 	target.Flags
 	sink     string
-	to       string // a sink that letters are moved to
+	to       string // the sink to which letters are moved; "": none are moved
 	key      string
 	classes  []string
 	list     bool
-	show     string // ID of a letter
-	unmasked bool   // show sensitive attributes
+	show     string // ID of the letter to show; "": none
+	unmasked bool   // print sensitive attributes as they are
 	dryRun   bool
 	discard  bool
 	notify   bool
@@ -166,7 +166,8 @@ func isKey(text string) bool {
 	return err == nil
 }
 
-// redriveOptions returns the options to redrive all letters of a pipeline.
+// redriveOptions returns the options to redrive all letters of a pipeline. It takes the decoder of in, which obeys
+// --stream-arn.
 func redriveOptions(
 	ctx context.Context, in *records.Input, cfg *config.Config, opened sinks.Stores, kept deadletter.Store,
 	p *pipeline.Pipeline,
@@ -176,7 +177,7 @@ func redriveOptions(
 	return o, err
 }
 
-// announceRemoved prints how many letters of a sink that is no longer in the file will be moved or discarded.
+// announceRemoved prints how many letters will be moved or discarded. Their sink is not in the file any more.
 func (o *options) announceRemoved(ctx context.Context, cfg *config.Config, ro redrive.Options, s cli.Streams) error {
 	ro.DryRun = true
 	report, err := redrive.Run(ctx, ro)
@@ -197,7 +198,7 @@ func (o *options) deliver(
 	bar := cli.NewCountProgress(s.Err, "redriving")
 	opts := []sinks.Option{sinks.WithExtensions(s.Extensions...), sinks.Redrive()}
 	if len(s.Extensions) == 0 {
-		opts = append(opts, s.HoldCustom(cfg, "redrive")) // their letters stay
+		opts = append(opts, s.HoldCustom(cfg, "redrive")) // the letters of Go sinks stay
 	}
 	if !o.notify {
 		opts = append(opts, sinks.SuppressEvents("redrive"))
@@ -226,7 +227,7 @@ func (o *options) deliver(
 	}
 	report, err := redrive.Run(ctx, ro)
 	bar.End()
-	if err == nil || !report.Empty() { // an empty report after a read error would mean that there are no letters
+	if err == nil || !report.Empty() { // an error with an empty report: "no dead letters" may be untrue
 		if err := o.printReport(s, report); err != nil {
 			return err
 		}
