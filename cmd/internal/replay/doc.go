@@ -1,5 +1,6 @@
-// Package replay has the commands replay and record. It also has the summary of a run, which consume prints too.
+// Package replay has the commands replay and record. It also has the summary of a run, which the command consume
+// prints, too.
 //
-// options.run opens the records and the stores, assembles the pipeline, and runs it with progress (runPipeline). Read
-// replay.go first, then summary.go; record_command.go is a command of its own.
+// options.run opens the records and the stores, assembles the pipeline, and runs it with a progress bar (runPipeline).
+// Read replay.go first, then summary.go. record_command.go is the command record.
 package replay

@@ -123,7 +123,8 @@ func (o recordOptions) run(ctx context.Context, s cli.Streams) error {
 	return o.report(s, r, mask)
 }
 
-// source returns the table to record, whether it is in DynamoDB Local, and the mask for its records.
+// source returns the table to record, whether the table is in DynamoDB Local, and the mask for its records. The mask is
+// nil if nothing is masked.
 func (o recordOptions) source() (table string, local bool, mask *mask.Mask, err error) {
 	switch {
 	case o.config == "" && o.table == "":
@@ -150,7 +151,7 @@ func (o recordOptions) source() (table string, local bool, mask *mask.Mask, err 
 	return cmp.Or(cfg.Source.Tables[0].StreamARN, cfg.Source.Tables[0].Name), local, mask, nil
 }
 
-// report prints the counts of a recording, and each gap.
+// report prints the counts of a recording, and each gap: a range of records that the stream had dropped.
 func (o recordOptions) report(s cli.Streams, r shardreader.Recording, mask *mask.Mask) error {
 	maskedPaths := make([]string, 0, len(mask.Patterns()))
 	for _, p := range mask.Patterns() {

@@ -29,7 +29,7 @@ type options struct {
 	fresh   bool
 	rebuild bool
 	notify  bool
-	custom  []string // Go sinks to run
+	custom  []string // names of the Go sinks to run
 	verbose bool
 	format  cli.Format
 }
@@ -165,7 +165,8 @@ func (o *options) checkCustom(cfg *config.Config, s cli.Streams) error {
 	return nil
 }
 
-// holdCustom returns the option that holds back the Go sinks that --custom does not name, and prints their names.
+// holdCustom returns the option that holds back Go sinks, which then get no changes. It holds back each one that
+// --custom does not name, and prints its name.
 func (o *options) holdCustom(cfg *config.Config, s cli.Streams) sinks.Option {
 	held := slices.DeleteFunc(sinks.CustomSinks(cfg, s.Extensions...), func(name string) bool {
 		return slices.Contains(o.custom, name)
@@ -176,7 +177,7 @@ func (o *options) holdCustom(cfg *config.Config, s cli.Streams) sinks.Option {
 	return s.HoldCustom(cfg, "replay", o.custom...)
 }
 
-// finishRebuild makes the sinks live that the rebuild filled.
+// finishRebuild sets the stage of the sinks that the rebuild filled to live.
 func finishRebuild(ctx context.Context, cfg *config.Config, stores sinks.Stores) error {
 	kept, err := stores.State(ctx, cfg)
 	if err != nil || kept == nil {
@@ -185,7 +186,7 @@ func finishRebuild(ctx context.Context, cfg *config.Config, stores sinks.Stores)
 	return sinks.FinishRebuild(ctx, cfg, kept)
 }
 
-// runPipeline runs the pipeline and shows the progress.
+// runPipeline runs the pipeline and shows its progress in bar. The summary also has the errors of broken input files.
 func (o *options) runPipeline(
 	ctx context.Context, cfg *config.Config, p *pipeline.Pipeline, in *records.Reporting, bar *cli.Progress,
 ) (Summary, error) {
@@ -202,7 +203,8 @@ func (o *options) runPipeline(
 	return sum, err
 }
 
-// exitError returns the error of the command, with its exit code.
+// exitError returns the error of the command, with its exit code. It returns nil if the run was complete and wrote no
+// dead letters.
 func (o *options) exitError(sum Summary, broken *replay.BrokenError, err error) error {
 	switch {
 	case sum.Interrupted:

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	silentFrom  = 10 // number of changes that a sink must have seen before a sink without writes is remarkable
+	silentFrom  = 10 // a sink without writes is reported if it has seen at least this many changes
 	mostReasons = 3
 )
 
-// SilentSink is a sink that wrote none of many changes.
+// SilentSink is a sink that has seen many changes and has written none of them.
 type SilentSink struct {
 	Sink    string        `json:"sink"`
 	Changes int64         `json:"changes"`
-	Reasons []ReasonCount `json:"reasons"` // the most frequent ones
+	Reasons []ReasonCount `json:"reasons"` // the most frequent reasons, first the most frequent
 }
 
 // ReasonCount is the number of changes that were not written for one reason.
@@ -31,7 +31,7 @@ type ReasonCount struct {
 	Changes int64  `json:"changes"`
 }
 
-// reasonTexts explain the reasons of sinks. Other reasons are names of filters.
+// reasonTexts explain the reasons that sinks give. Any other reason is the name of a filter.
 var reasonTexts = map[string]string{
 	"of":           "the item is of another entity",
 	"when":         "`when` is false",
@@ -49,8 +49,8 @@ var reasonTexts = map[string]string{
 
 const deadLetters = "dead letters"
 
-// silentSinks returns the sinks that wrote none of many changes without an innocent reason: no newer version is stored,
-// and nothing is held back or pending.
+// silentSinks returns the sinks that have seen many changes and written none. It leaves out a sink if one of its
+// changes was superseded, coalesced, suppressed or revoked, or is pending, because that explains why it wrote nothing.
 func silentSinks(l pipeline.Ledger) []SilentSink {
 	var silent []SilentSink
 	for _, name := range slices.Sorted(maps.Keys(l.Sinks)) {
@@ -111,7 +111,7 @@ func (s SilentSink) write(w io.Writer, names string) {
 	}
 }
 
-// outcomeTexts explain the outcomes whose names do not explain themselves.
+// outcomeTexts explain the outcomes of deliveries that their names do not explain.
 var outcomeTexts = []struct {
 	outcome, text string
 	count         func(pipeline.SinkLedger) int64
@@ -128,7 +128,7 @@ var outcomeTexts = []struct {
 		func(l pipeline.SinkLedger) int64 { return l.Revoked }},
 }
 
-// writeOutcomes explains the outcomes of sinks.
+// writeOutcomes explains the outcomes that at least one sink has.
 func writeOutcomes(w io.Writer, sinks map[string]pipeline.SinkLedger) {
 	for _, o := range outcomeTexts {
 		for _, l := range sinks {

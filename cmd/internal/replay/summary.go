@@ -16,27 +16,27 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// Summary is the result of a run: the output of `replay -o json` and `consume -o json`.
+// Summary is the result of a run. It is the output of `replay -o json` and `consume -o json`.
 type Summary struct {
 	Pipeline string  `json:"pipeline"`
 	Records  int64   `json:"records"`
 	Seconds  float64 `json:"seconds"`
-	// RecordsPerSecond is only set for a run that never waits for new records
+	// RecordsPerSecond is 0 for a run that waits for new records, as consume does
 	RecordsPerSecond float64         `json:"records_per_second,omitempty"`
 	Interrupted      bool            `json:"interrupted"`
 	Ledger           pipeline.Ledger `json:"ledger"`
 	Balanced         bool            `json:"balanced"`
-	// NoEntity counts the changes that the filters keep and whose item belongs to no entity
+	// NoEntity is the number of changes that pass the filters but whose item belongs to no entity
 	NoEntity int64 `json:"no_entity,omitempty"`
 	// DeadLetters is the command that lists the dead letters; "": there are none
 	DeadLetters string       `json:"dead_letters,omitempty"`
 	Redrive     string       `json:"redrive,omitempty"` // the command that delivers the dead letters
 	Errors      []string     `json:"errors,omitempty"`  // errors of broken input files
-	Silent      []SilentSink `json:"silent,omitempty"`  // sinks that wrote none of many changes
+	Silent      []SilentSink `json:"silent,omitempty"`  // sinks that have seen many changes and written none
 }
 
-// Run runs a pipeline, and returns its summary. It calls report five times a second, which updates bar, and removes bar
-// at the end.
+// Run runs a pipeline, and returns its summary. It calls report five times a second, so that report can update bar. At
+// the end it removes bar.
 func Run(
 	ctx context.Context, name string, p *pipeline.Pipeline, src pipeline.Source, c pipeline.Committer, bar *cli.Progress,
 	report func(),
@@ -61,7 +61,7 @@ func Run(
 	return sum, err
 }
 
-// Summarize makes the summary of a run from its ledger.
+// Summarize returns the summary of a run that took that long and has this ledger. It does not set RecordsPerSecond.
 func Summarize(name string, l pipeline.Ledger, took time.Duration) Summary {
 	return Summary{
 		Pipeline: name, Records: l.Source.Read, Seconds: took.Seconds(), Ledger: l, Balanced: l.Check() == nil,
@@ -69,7 +69,7 @@ func Summarize(name string, l pipeline.Ledger, took time.Duration) Summary {
 	}
 }
 
-// Print prints the summary, with the commands that list and deliver the dead letters.
+// Print prints the summary. If there are dead letters, it adds the commands that list and deliver them.
 func (s Summary) Print(to cli.Streams, f cli.Format, cfg *config.Config, t *target.Flags) error {
 	if s.Ledger.DeadLetterCount() > 0 {
 		s.Redrive = "tablewake redrive " + t.CommandLine(cfg)
@@ -81,8 +81,8 @@ func (s Summary) Print(to cli.Streams, f cli.Format, cfg *config.Config, t *targ
 	return cli.Print(to.Out, f, s, s.Write)
 }
 
-// DeadLetterError returns the error of a command whose records could not all be decoded and delivered; nil if they
-// were.
+// DeadLetterError returns an error with the exit code for dead letters. It returns nil if all records were decoded and
+// delivered.
 func (s Summary) DeadLetterError() error {
 	if s.Ledger.DeadLetterCount() > 0 {
 		return cli.WithExitCode(cli.ExitDeadLetters, nil)
@@ -129,7 +129,7 @@ func (s Summary) Write(w io.Writer) {
 	}
 }
 
-// writeSinks prints the counts of each sink, and the reasons of dropped changes.
+// writeSinks prints the counts of each sink, and the filters of sinks that dropped changes.
 func (s Summary) writeSinks(w io.Writer) {
 	cli.PrintCounts(w, s.Ledger.Sinks, 2, []string{
 		"routed", "written", "superseded", "no effect", "coalesced", "suppressed", "dead letters", "quarantined", "revoked",
