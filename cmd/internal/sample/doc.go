@@ -1,3 +1,3 @@
-// Package sample reads some items of a table for the commands that learn from them. The items come from saved records,
-// from the files of an export or lines with an item each, or from pages of a scan.
+// Package sample reads some items of a table for commands that look at typical items, such as init. The items come from
+// saved records, from files with an item in each line, such as those of an export, or from pages of a scan.
 package sample

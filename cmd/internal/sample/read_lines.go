@@ -15,8 +15,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// readLines adds the items of a file, or of the files of a folder, one item per line. It returns the paths with other
-// contents, probably records.
+// readLines adds the items of a file, or of the files in a folder, with one item per line. If path has other contents,
+// probably records, it returns path in others.
 func (out *Sample) readLines(path string) (others []string, err error) {
 	if path == "-" {
 		return []string{path}, nil
@@ -114,7 +114,7 @@ func parseLine(line []byte) (item.Image, error) {
 	return item.Parse(line)
 }
 
-// maxAnswer is the maximum size of a Scan answer, in bytes.
+// maxAnswer is the maximum size of a file with an answer of Scan, in bytes.
 const maxAnswer = 256 << 20
 
 // readAnswer adds the items of a file that is an answer of Scan or Query. line is its first line, and rest the others.
@@ -133,7 +133,7 @@ func (out *Sample) readAnswer(path string, line []byte, rest io.Reader) (hasItem
 	}
 	var answer map[string]json.RawMessage
 	if json.Unmarshal(all, &answer) != nil {
-		return false, nil //nolint:nilerr // not items; probably records
+		return false, nil //nolint:nilerr // the file has no items, but probably records
 	}
 	var items []json.RawMessage
 	if json.Unmarshal(answer["Items"], &items) != nil {

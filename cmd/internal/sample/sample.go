@@ -23,21 +23,22 @@ import (
 
 const (
 	mostItems    = 20_000 // maximum number of items that are read from files
-	scanSegments = 32     // a sample has items of each segment; segments divide the table by a hash of the key
+	scanSegments = 32     // a scan reads items of each segment; segments divide the table by a hash of the key
 	scanPage     = 32     // number of items of a page
 	mostScanned  = scanSegments * scanPage
 	scanTime     = 2 * time.Minute
 )
 
-// Sample is some items of a table.
+// Sample has some items of a table.
 type Sample struct {
 	Items []item.Image
 	Table string   // name of the table; "" if the records do not name it
-	Noun  string   // "item", or "record" if several elements of Items may be one item
-	Keys  []string // names of the key attributes; nil if unknown. For a table the partition key is first
+	Noun  string   // "item"; "record" if several elements of Items may be states of one item
+	Keys  []string // names of the key attributes; nil if unknown. From Scan the partition key is first
 }
 
-// Read reads a sample from files and folders. They have records, the lines of an export, or lines with one item each.
+// Read reads a sample from files and folders. A file may have records, the lines of an export, one item per line, or an
+// answer of Scan. The path - is s.In, with records.
 func Read(ctx context.Context, s cli.Streams, paths []string) (*Sample, error) {
 	out := &Sample{Noun: "item"}
 	var records []string
@@ -61,7 +62,7 @@ func Read(ctx context.Context, s cli.Streams, paths []string) (*Sample, error) {
 	return out, nil
 }
 
-// readRecords reads the newest image of each record.
+// readRecords adds the newest image of each record.
 func (out *Sample) readRecords(ctx context.Context, s cli.Streams, paths []string) error {
 	src, err := replay.Open(replay.Options{
 		Paths: paths, Stdin: s.In, Decoder: record.DecoderOptions{EpochZero: true},
@@ -85,7 +86,8 @@ func (out *Sample) readRecords(ctx context.Context, s cli.Streams, paths []strin
 	return nil
 }
 
-// add adds the item of a change: its new image, otherwise the old one, otherwise its keys.
+// add adds the item of a change. The item is the new image. If there is none, it is the old image, and if there is none
+// either, the keys.
 func (out *Sample) add(c *record.Change) {
 	m := c.New
 	if !m.Exists() {
@@ -106,7 +108,8 @@ func (out *Sample) add(c *record.Change) {
 	out.Items = append(out.Items, m.Clone())
 }
 
-// Scan reads a page of each of many segments of a table, and prints its progress to the standard error.
+// Scan reads a sample of up to 1,024 items from a table. It reads a page of each segment in turn, so that the sample
+// has items of the whole table. At the end it prints the number of items to s.Err.
 func Scan(ctx context.Context, s cli.Streams, name string) (*Sample, error) {
 	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
@@ -143,8 +146,9 @@ func Scan(ctx context.Context, s cli.Streams, name string) (*Sample, error) {
 	return out, nil
 }
 
-// Pages yields the decoded pages of a snapshot. Up to width parts are open at once, and one page of each is read in
-// turn, because the parts have different numbers of items. An error ends the sequence.
+// Pages yields the decoded pages of a snapshot, which consists of parts, such as the segments of a scan. Up to width
+// parts are open at once, and Pages reads one page of each in turn. Parts have different numbers of items, so the next
+// part is opened when one ends. An error ends the sequence.
 func Pages(ctx context.Context, snap snapshot.Snapshot, width int) iter.Seq2[*record.Page, error] {
 	return func(yield func(*record.Page, error) bool) {
 		parts := openParts{unopened: snap.Parts()}
