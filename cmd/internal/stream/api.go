@@ -22,8 +22,8 @@ import (
 // CallTimeout limits one call of the Streams API.
 const CallTimeout = 20 * time.Second
 
-// Open returns a client of the Streams API that decodes records by the settings of cfg. It has its own pool of
-// connections, for up to calls concurrent calls. It does not retry, as the coordinator of a consumer schedules
+// Open returns a client of the Streams API that decodes records by the settings of cfg. The client has its own pool of
+// connections, for up to calls concurrent calls. It does not retry, because the coordinator of a consumer schedules
 // retries.
 func Open(conf awssdk.Config, cfg *config.Config, calls int) shardreader.API {
 	client := dynamodbstreams.NewFromConfig(conf, func(o *dynamodbstreams.Options) {
@@ -35,7 +35,8 @@ func Open(conf awssdk.Config, cfg *config.Config, calls int) shardreader.API {
 	return sdk.New(client, sinks.Decoder(cfg))
 }
 
-// Sources returns the source tables and streams of cfg for the coordinator.
+// Sources returns the sources of cfg for the coordinator. A source is a stream if cfg names the stream, otherwise a
+// table.
 func Sources(cfg *config.Config) []coordinator.Source {
 	sources := make([]coordinator.Source, 0, len(cfg.Source.Tables))
 	for _, t := range cfg.Source.Tables {
@@ -48,7 +49,8 @@ func Sources(cfg *config.Config) []coordinator.Source {
 	return sources
 }
 
-// NewestStreams returns the newest stream of each source table of cfg.
+// NewestStreams returns the newest stream of each source table of cfg. For a table whose stream cfg names, it returns
+// that stream.
 func NewestStreams(ctx context.Context, api shardreader.API, cfg *config.Config) ([]shardreader.StreamRef, error) {
 	refs := make([]shardreader.StreamRef, 0, len(cfg.Source.Tables))
 	for _, t := range cfg.Source.Tables {
@@ -64,21 +66,22 @@ func NewestStreams(ctx context.Context, api shardreader.API, cfg *config.Config)
 }
 
 // rateLimitedStreams is a Streams API for commands that only look at a stream. It retries transient errors of
-// ListStreams and DescribeStream. It limits the rate of DescribeStream calls, because the consumers need the quota of
-// the account. Its DescribeStream is not safe for concurrent use.
+// ListStreams and DescribeStream. It limits the rate of DescribeStream calls, because the consumers share the account's
+// quota for these calls. Its DescribeStream is not safe for concurrent use.
 type rateLimitedStreams struct {
 	shardreader.API
 	next time.Time // earliest time of the next DescribeStream call
 }
 
-// OpenRateLimited returns a client of the Streams API for a command that only looks at a stream, with a pool of
-// connections for up to calls concurrent calls. It does not retry GetShardIterator and GetRecords.
+// OpenRateLimited returns a client of the Streams API for a command that only looks at a stream. Like that of [Open],
+// it has a pool of connections for up to calls concurrent calls. It retries ListStreams and DescribeStream, but not
+// GetShardIterator and GetRecords.
 func OpenRateLimited(conf awssdk.Config, cfg *config.Config, calls int) shardreader.API {
 	return &rateLimitedStreams{API: Open(conf, cfg, calls)}
 }
 
-// describePause is the pause between two DescribeStream calls. 2 calls a second are a fifth of the account's quota:
-// consumers use the other 8.
+// describePause is the pause between two DescribeStream calls. It permits 2 calls a second. The account's quota is 10,
+// so 8 are left for the consumers.
 const describePause = 500 * time.Millisecond
 
 // DescribeStream waits until the rate limit permits the call.
@@ -99,10 +102,11 @@ func (p *rateLimitedStreams) ListStreams(ctx context.Context, table, after strin
 	return Retry(ctx, func() (shardreader.StreamPage, error) { return p.API.ListStreams(ctx, table, after) })
 }
 
-// MaxTries is the number of tries of [Retry].
+// MaxTries is the maximum number of calls that [Retry] makes.
 const MaxTries = 6
 
-// Retry repeats a call after transient errors, up to [MaxTries] times. It starts no new try after [CallTimeout].
+// Retry makes a call, and repeats it after transient errors. It makes at most [MaxTries] calls, and repeats none after
+// [CallTimeout]. It returns the result of the last call.
 func Retry[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	var backoff pipeline.Backoff
 	start := time.Now()

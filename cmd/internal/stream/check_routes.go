@@ -14,9 +14,9 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// CheckRoutes returns an error that names the live consumers whose sinks are not those of cfg: the changes that they
-// acknowledge are missing in the other sinks. It watches the heartbeats for silence, and prints that to w. A consumer
-// without a heartbeat in that time is not live.
+// CheckRoutes returns an error that names the live consumers whose sinks are not those of cfg. The changes that such a
+// consumer acknowledges are missing in the sinks that it lacks. CheckRoutes watches the heartbeats for the time
+// silence, and prints to w that it does. A consumer without a heartbeat in that time is not live.
 func CheckRoutes(
 	ctx context.Context, read func(context.Context) (leases.Snapshot, error), silence time.Duration, cfg *config.Config,
 	w io.Writer,
@@ -37,7 +37,7 @@ func CheckRoutes(
 	var others []string
 	for _, m := range now.Members {
 		if beat, known := beats[m.Worker]; known && beat == m.Heartbeat {
-			continue // it is not live
+			continue // the consumer is not live
 		}
 		if m.RoutesDigest != digest {
 			others = append(others, m.Worker)

@@ -2,7 +2,8 @@ package stream
 
 import "iter"
 
-// Collect returns the values of a sequence that a pulled error ends, such as gaps, births and backfills.
+// Collect returns the values of a sequence, such as gaps and backfills. If the sequence yields an error, Collect
+// returns only that error.
 func Collect[T any](all iter.Seq2[T, error]) ([]T, error) {
 	var values []T
 	for v, err := range all {

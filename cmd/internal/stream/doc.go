@@ -1,7 +1,7 @@
 // Package stream opens the Streams API and the leases that a configuration names.
 //
 // consume reads with [Open]; commands that only inspect use [OpenRateLimited]. [OpenLeaseTable] and [LeaseFile] find
-// the leases, and [PriorReadEvidence] reports whether they prove earlier reads. [WaitPassed] waits until the consumers
-// are past a time, and [GiveWay] slows a command down while they are behind. A consumer without a heartbeat for
-// [MaxSilence] counts as dead.
+// the leases, and [PriorReadEvidence] reports whether the leases prove earlier reads. [WaitPassed] waits until the
+// consumers have read past a time. [GiveWay] slows a command down while the consumers are behind. A consumer without a
+// heartbeat for [MaxSilence] counts as dead.
 package stream

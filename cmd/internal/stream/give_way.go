@@ -12,11 +12,12 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// paceInterval is the time between two looks at the lag of the consumers.
+// paceInterval is the time between two measurements of the lag of the consumers.
 const paceInterval = 10 * time.Second
 
 // GiveWay returns a function that blocks while live consumers are further behind the stream than maxLag. A consumer
-// without a heartbeat for silence is not live. The function is safe for concurrent use, and writes to w why it blocks.
+// without a heartbeat for the time silence is not live. The function writes to w why it blocks. If the lag cannot be
+// read, it does not block. It is safe for concurrent use.
 func GiveWay(read LeaseReader, maxLag, silence time.Duration, w io.Writer) func(ctx context.Context) {
 	var mu sync.Mutex
 	var looked time.Time
@@ -45,17 +46,17 @@ func GiveWay(read LeaseReader, maxLag, silence time.Duration, w io.Writer) func(
 	}
 }
 
-// lagWatch measures the lag of live consumers, by several looks at the leases.
+// lagWatch measures the lag of live consumers. It compares the leases at several times.
 type lagWatch struct {
 	silence    time.Duration
 	heartbeats HeartbeatWatch
-	unread     map[string]time.Time // since when a shard was seen without a live owner
+	unread     map[string]time.Time // when a shard was first seen without a live owner
 }
 
-// longest returns the lag of the shard that is furthest behind. That of a shard with a live owner is the age of the
-// last record that the owner read. A shard without a live owner lags at least since it was first seen so: its
-// checkpoint does not show how old its next record is, as it may have none. If no consumer lives, nothing catches up,
-// and the lag is 0.
+// longest returns the lag of the shard that is furthest behind. If the owner of a shard is live, the lag is the age of
+// the last record that the owner read. If the owner is not live, the lag is the time since that was first seen. It may
+// be longer, but the checkpoint does not show the age of the next record, and there may be none. If no consumer is
+// live, the lag is 0, because waiting would not help.
 func (w *lagWatch) longest(s leases.Snapshot, now time.Time) (longest time.Duration) {
 	live, silent := make(map[string]bool), w.heartbeats.Observe(s.Members, now, w.silence)
 	for _, m := range s.Members {

@@ -6,17 +6,18 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// HeartbeatWatch remembers the heartbeats of consumers between looks. The zero HeartbeatWatch is ready.
+// HeartbeatWatch finds consumers that send no heartbeats. It remembers the heartbeats that [HeartbeatWatch.Observe] got
+// before. The zero HeartbeatWatch is ready for use.
 type HeartbeatWatch struct{ seen map[string]seenHeartbeat }
 
 // seenHeartbeat is the last heartbeat of a consumer.
 type seenHeartbeat struct {
 	heartbeat int64
-	since     time.Time // when it was seen first
+	since     time.Time // when this heartbeat was first seen
 }
 
-// Observe notes the heartbeats of members, which were read at now. It returns the workers without a new heartbeat for
-// lease or longer, each with the time since its last heartbeat was first seen.
+// Observe notes the heartbeats of members, which were read at the time now. It returns the ids of the consumers without
+// a new heartbeat for the time lease or longer. The value is the time since the last heartbeat was first seen.
 func (w *HeartbeatWatch) Observe(members []leases.Member, now time.Time, lease time.Duration) map[string]time.Duration {
 	seen, silent := make(map[string]seenHeartbeat, len(members)), make(map[string]time.Duration)
 	for _, m := range members {

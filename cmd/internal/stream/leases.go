@@ -20,8 +20,8 @@ import (
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 )
 
-// LeaseFile returns the path of cfg's lease file; "" if the leases are in a table. With --local the leases are always
-// in the folder, so that a local run takes no shard from the consumers of cfg.
+// LeaseFile returns the path of the lease file; "" if the leases are in a table. With --local the file is always in the
+// folder, so that a local run takes no shard from the consumers of cfg.
 func LeaseFile(t *target.Flags, cfg *config.Config) (string, error) {
 	switch {
 	case !t.Live:
@@ -33,7 +33,8 @@ func LeaseFile(t *target.Flags, cfg *config.Config) (string, error) {
 	return cfg.Leases.File, nil
 }
 
-// OpenLeaseTable opens the lease table of cfg, and creates it if create is set. It checks that the table is usable.
+// OpenLeaseTable opens the lease table of cfg. If create is set, it creates the table if that is missing. Otherwise it
+// returns an error if the table is missing or not usable.
 func OpenLeaseTable(
 	ctx context.Context, sdk awssdk.Config, cfg *config.Config, create bool,
 ) (*leasesdynamo.Table, error) {
@@ -59,7 +60,7 @@ func IsNoLeaseTable(err error, cfg *config.Config) bool {
 	return missing && ok && tableErr.Table == cfg.Leases.Table.Name
 }
 
-// NewLeaseTable returns the lease table of cfg. It makes no call.
+// NewLeaseTable returns the lease table of cfg without a call to DynamoDB, so the table may be missing.
 func NewLeaseTable(sdk awssdk.Config, cfg *config.Config) (*leasesdynamo.Table, error) {
 	return leasesdynamo.New(leasesdynamo.Options{
 		Client: dynamodb.NewFromConfig(sdk), Table: cfg.Leases.Table.Name, StateTable: cfg.State.Table.Name,
@@ -79,7 +80,7 @@ func LeaseDuration(cfg *config.Config) time.Duration {
 // consumer writes the file every ten seconds.
 const leaseFileSilence = 13 * time.Second
 
-// MaxSilence returns the maximum time of a live consumer without a new heartbeat.
+// MaxSilence returns the longest time that a live consumer can be without a new heartbeat.
 func MaxSilence(t *target.Flags, cfg *config.Config) time.Duration {
 	if path, err := LeaseFile(t, cfg); err == nil && path != "" {
 		return max(LeaseDuration(cfg), leaseFileSilence)
@@ -87,8 +88,8 @@ func MaxSilence(t *target.Flags, cfg *config.Config) time.Duration {
 	return LeaseDuration(cfg)
 }
 
-// PriorReadEvidence reads the leases of cfg. It returns [PriorReadText] of them; "" if a Lambda reads the stream. The
-// result is for [sinks.AlreadyRead].
+// PriorReadEvidence reads the leases of cfg, and returns their [PriorReadText] for [sinks.AlreadyRead]. It returns ""
+// if a Lambda function reads the stream, because then there are no leases.
 func PriorReadEvidence(ctx context.Context, t *target.Flags, cfg *config.Config) (string, error) {
 	if t.Live && cfg.Leases == nil {
 		return "", nil
@@ -113,9 +114,9 @@ func PriorReadEvidence(ctx context.Context, t *target.Flags, cfg *config.Config)
 	return PriorReadText(seen, "table "+cfg.Leases.Table.Name), err
 }
 
-// PriorReadText returns the error text for leases that prove earlier reads of the stream while the state is empty; ""
-// if they prove none. where names the file or table of the leases. Shards that only another application read do not
-// count, because the pipeline takes over their leases.
+// PriorReadText returns the text of an error for the case that the state is empty and the leases prove that the stream
+// was read before. It returns "" if the leases prove no earlier read. where names the file or table of the leases.
+// Shards that only another application read do not count, because the pipeline takes over their leases.
 func PriorReadText(seen leases.Snapshot, where string) string {
 	shard, n := seen.CountRead()
 	if n == 0 {
@@ -125,7 +126,8 @@ func PriorReadText(seen leases.Snapshot, where string) string {
 		"leases in %s say that the stream was read (%s is one of %d shards), and the state knows nothing of any output: the state was lost", where, shard, n)
 }
 
-// ReadLeases reads the leases and the heartbeats of cfg's consumers; none if no consumer has begun.
+// ReadLeases reads the leases and the heartbeats of the consumers of cfg. It returns none if the lease table is
+// missing, because no consumer has begun then.
 func ReadLeases(ctx context.Context, t *target.Flags, cfg *config.Config, sdk awssdk.Config) (leases.Snapshot, error) {
 	path, err := LeaseFile(t, cfg)
 	switch {
