@@ -1,5 +1,6 @@
-// Package tail is the command tail. It prints the changes of a table as they are written, in the form of explain.
+// Package tail is the command tail. It prints the changes of a table as they are written, in the same form as the
+// command explain.
 //
 // It reads the stream with shardreader.Tail, which needs no lease and stores nothing. Read tail.go first, then
-// selection.go, which has --key and --of, and globaltable.go.
+// selection.go, which implements --key and --of. globaltable.go protects the consumers of a global table.
 package tail

@@ -12,8 +12,9 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// refuseGlobalTable returns an error if the table of a stream is a global table, or if that is unknown. A shard of a
-// global table has at most one reader (Developer Guide, "Reading and processing a stream").
+// refuseGlobalTable returns an error if the table of a stream is a global table, or if it is unknown whether it is one.
+// A shard of a global table may have only one reader, and a consumer is one (Developer Guide, "Reading and processing a
+// stream").
 func refuseGlobalTable(ctx context.Context, tables dynamodb.DescribeTableAPIClient, ref shardreader.StreamRef) error {
 	arn, _, _ := strings.Cut(ref.ARN, "/stream/")
 	out, err := tables.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &arn})

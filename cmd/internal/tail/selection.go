@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// selection is the selection of --key and --of.
+// selection is what --key and --of select.
 type selection struct {
 	key      itemkey.Key // zero: every item
 	of       []string    // names of entities; empty: every item
@@ -20,7 +20,7 @@ type selection struct {
 	mask     *mask.Mask
 }
 
-// setEntities sets the names of --of.
+// setEntities sets the names of --of. It returns an error if the file has no entity of a name.
 func (s *selection) setEntities(names []string, file string) error {
 	s.of = names
 	for _, name := range names {
@@ -38,7 +38,8 @@ func (s *selection) setEntities(names []string, file string) error {
 	return nil
 }
 
-// has reports whether a change is selected. With --of, a change whose entity cannot be determined is selected, too.
+// has reports whether a change is selected. With --of, it also selects a change if an error hides the entity of the
+// item.
 func (s *selection) has(c *record.Change) bool {
 	if !s.key.Matches(c, s.mask) {
 		return false

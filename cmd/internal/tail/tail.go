@@ -106,7 +106,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 // maxConnections is the number of connections that GetRecords calls keep open.
 const maxConnections = 64
 
-// printer returns the printer of the changes that the flags select.
+// printer returns the printer, which prints the changes that the flags select.
 func (o *options) printer(cfg *config.Config, table config.Table) (explain.Printer, error) {
 	mask, err := sinks.Mask(cfg)
 	if err != nil {
@@ -133,7 +133,7 @@ func (o *options) printer(cfg *config.Config, table config.Table) (explain.Print
 	}, nil
 }
 
-// difference explains the difference between the images of a change, without filters and sinks.
+// difference explains a change by the difference between its images. It has nothing about filters and sinks.
 func difference(c *record.Change) pipeline.Explanation {
 	x := pipeline.Explanation{Change: c}
 	if c.Old.Exists() && c.New.Exists() {
@@ -171,7 +171,7 @@ func printNewRecords(
 	return err
 }
 
-// flushed writes the buffer of the printer after each page.
+// flushed yields pages, and flushes out after each page, so that a change is printed at once.
 func flushed(out *bufio.Writer, pages iter.Seq2[*record.Page, error]) iter.Seq2[*record.Page, error] {
 	return func(yield func(*record.Page, error) bool) {
 		for page, err := range pages {
@@ -186,7 +186,8 @@ func flushed(out *bufio.Writer, pages iter.Seq2[*record.Page, error]) iter.Seq2[
 	}
 }
 
-// retryable is [pipeline.Retryable] without throttles: a tail leaves the stream to its consumers.
+// retryable is [pipeline.Retryable], except that it returns false for throttles. A throttled tail ends, so that it does
+// not slow the consumers.
 func retryable(err error) (after time.Duration, ok bool) {
 	if awserr.Throttled(err) {
 		return 0, false
