@@ -18,7 +18,8 @@ import (
 // ownerFile is the file of a --local folder that names the pipeline of the folder.
 const ownerFile = "pipeline.json"
 
-// owner is the content of the owner file. The settings of a sink are not in it: they are stored with the sink's output.
+// owner is the content of the owner file. It has no settings of sinks, because those are stored with the output of the
+// sink.
 type owner struct {
 	Pipeline   string `json:"pipeline"`
 	TableInKey bool   `json:"table_in_key"` // keys are prefixed by their table
@@ -38,8 +39,9 @@ func ReadOwner(dir string) (owner, error) {
 	return o, err
 }
 
-// claimLocal makes cfg's pipeline the owner of dir. It accepts an empty folder, and a folder of the same pipeline.
-// If fresh is set it empties a folder of any pipeline first. The caller has locked the folder.
+// claimLocal makes cfg's pipeline the owner of the folder dir. The folder must be empty or belong to the same pipeline
+// already. If fresh is set, it may belong to any pipeline, and claimLocal empties it first. The caller has locked the
+// folder.
 func claimLocal(dir string, cfg *config.Config, fresh bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -103,7 +105,7 @@ func emptyFolder(dir string, entries []fs.DirEntry) error {
 var ownNames = regexp.MustCompile(
 	`^(\.lock|\.?pipeline\.json|views\.(db|witness).*|\.?leases\.json.*|archive|events|dead|search)$`)
 
-// checkOwn returns an error that names an entry of the folder that tablewake did not write.
+// checkOwn returns an error if tablewake did not write one of the entries of the folder. The error names the entry.
 func checkOwn(dir string, entries []fs.DirEntry) error {
 	for _, e := range entries {
 		if !ownNames.MatchString(e.Name()) {

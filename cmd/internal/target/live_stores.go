@@ -22,8 +22,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/aws"
 )
 
-// openLive prints the real stores of cfg to w, and opens them. It refuses a configuration with entries in cfg.NotLive.
-// tel may be nil.
+// openLive prints the names of the real stores of cfg to w, and opens the stores. It returns cfg.NotLive as an error if
+// that has problems, such as a secret in the file. tel may be nil.
 func openLive(
 	ctx context.Context, cfg *config.Config, w io.Writer, tel *telemetry.Telemetry, opts ...aws.Option,
 ) (*Stores, error) {
@@ -57,9 +57,9 @@ func LoadAWS(ctx context.Context) (awssdk.Config, error) {
 	return sdk, checkCredentials(ctx, sdk)
 }
 
-// checkCredentials returns an error if there are no credentials. Otherwise every call would fail, each with a text of
-// its own. The instance metadata is the last place where the SDK looks for credentials. A server of credentials may
-// answer later.
+// checkCredentials returns an error if there are no credentials. Without this check every call would fail, each with
+// another text. Other errors of the credentials it ignores: a server of credentials may answer later, and then the
+// calls report them.
 func checkCredentials(ctx context.Context, sdk awssdk.Config) error {
 	if sdk.Credentials == nil {
 		return nil
@@ -70,7 +70,8 @@ func checkCredentials(ctx context.Context, sdk awssdk.Config) error {
 	return nil // the calls report other errors of the credentials
 }
 
-// areNone reports whether an error of the SDK means that no place has credentials.
+// areNone reports whether an error of the SDK means that there are no credentials at all. The SDK looks last in the
+// instance metadata, so such an error is about the metadata.
 func areNone(err error) bool {
 	status := awserr.Status(err)
 	return strings.Contains(err.Error(), "no EC2 IMDS role found") && status < 500 && status != http.StatusTooManyRequests
@@ -85,8 +86,8 @@ func Announce(ctx context.Context, sdk awssdk.Config, cfg *config.Config, w io.W
 	AnnounceStores(cfg, w)
 }
 
-// AccountID returns the account of sdk's credentials, or a text that begins with "unknown". That is not an error: the
-// stores may be usable without the right to call STS.
+// AccountID returns the account of sdk's credentials. If STS does not answer, it returns a text that begins with
+// "unknown". It returns no error, because the stores may be usable without the right to call STS.
 func AccountID(ctx context.Context, sdk awssdk.Config) string {
 	id, err := Caller(ctx, sdk)
 	if err != nil {
@@ -95,7 +96,7 @@ func AccountID(ctx context.Context, sdk awssdk.Config) string {
 	return awssdk.ToString(id.Account)
 }
 
-// Caller returns the owner of sdk's credentials. It waits five seconds at most.
+// Caller returns the identity behind sdk's credentials, which STS knows. It waits five seconds at most.
 func Caller(ctx context.Context, sdk awssdk.Config) (*sts.GetCallerIdentityOutput, error) {
 	short, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -118,7 +119,7 @@ func AnnounceStores(cfg *config.Config, w io.Writer) {
 	_ = tw.Flush()
 }
 
-// Destination describes the store of a sink.
+// Destination describes the store of a sink, such as "table shop-views".
 func Destination(cfg *config.Config, s config.Sink) string {
 	switch {
 	case s.View != nil:

@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-// WithViews opens the view tables of a folder read-only, calls do and closes them.
+// WithViews opens the view tables of a folder read-only, calls do and closes the tables.
 func WithViews(ctx context.Context, dir local.Dir, do func(*sqlite.Store) error) error {
 	if IsMissing(dir.Views()) {
 		return fmt.Errorf("the folder holds no views: its configuration has none")
@@ -48,7 +48,8 @@ func IsMissing(path string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// EachLetter calls do with each dead letter of a folder. It logs lines that are not dead letters.
+// EachLetter calls do with each dead letter of a folder, until do returns an error. It logs lines that are not dead
+// letters.
 func EachLetter(ctx context.Context, dir local.Dir, log *slog.Logger, do func(pipeline.DeadLetter) error) error {
 	if IsMissing(dir.DeadLetters()) {
 		return nil
@@ -69,7 +70,8 @@ func EachLetter(ctx context.Context, dir local.Dir, log *slog.Logger, do func(pi
 	return nil
 }
 
-// EachMark calls do with the mark of each quarantined key.
+// EachMark calls do with each mark of the quarantine, until do returns an error. A mark is the note that a key is
+// quarantined at a sink.
 func EachMark(ctx context.Context, quarantine state.Quarantine, do func(state.Mark) error) error {
 	for m, err := range quarantine.Marks(ctx, "") {
 		if err == nil {
@@ -82,7 +84,7 @@ func EachMark(ctx context.Context, quarantine state.Quarantine, do func(state.Ma
 	return nil
 }
 
-// CheckLocalFolder returns an error if dir is not a --local folder. Such a folder has an owner file.
+// CheckLocalFolder returns an error if dir is not a --local folder, which always has an owner file.
 func CheckLocalFolder(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, ownerFile))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -15,16 +15,17 @@ import (
 // IsS3 reports whether a command's argument is an s3:// URL.
 func IsS3(arg string) bool { return strings.HasPrefix(arg, "s3://") }
 
-// S3Options are the storage class and the KMS key of new objects; "": the bucket's default.
+// S3Options are the storage class and the KMS key of new objects. Default of both: that of the bucket.
 type S3Options struct{ StorageClass, KMSKey string }
 
-// S3 returns a client of S3. With AWS_ENDPOINT_URL_S3 bucket names are in the path, as other servers have no host name
-// for each bucket.
+// S3 returns a client of S3. If AWS_ENDPOINT_URL_S3 is set, the client puts bucket names into the path, because servers
+// other than AWS have no host name for each bucket.
 func S3(sdk awssdk.Config) *awss3.Client {
 	return awss3.NewFromConfig(sdk, func(o *awss3.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
 }
 
-// OpenS3 opens the bucket of the URL s3://BUCKET/PREFIX with the standard AWS configuration, and returns the prefix.
+// OpenS3 opens the bucket of the URL s3://BUCKET/PREFIX with the configuration of [LoadAWS]. It also returns the
+// prefix; "" if the URL has none.
 func OpenS3(ctx context.Context, url string, opts S3Options) (store *s3.Store, prefix string, err error) {
 	bucket, prefix, _ := strings.Cut(strings.TrimPrefix(url, "s3://"), "/")
 	if bucket == "" {

@@ -16,8 +16,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/private"
 )
 
-// sensitiveFile is the file of a --local folder with the sensitive attributes of all configurations that wrote the
-// folder, one pattern per line. Dead letters still have these attributes after a later configuration drops them.
+// sensitiveFile is the file of a --local folder that lists sensitive attributes, one pattern per line. It has those of
+// all configurations that wrote the folder. If a later configuration no longer lists an attribute, older dead letters
+// can still contain it.
 const sensitiveFile = "sensitive.txt"
 
 // addSensitive adds the sensitive attributes of cfg to the sensitive file.
@@ -39,7 +40,7 @@ func addSensitive(dir string, cfg *config.Config) error {
 		[]byte(strings.Join(all, "\n")+"\n"))
 }
 
-// readSensitive returns the patterns of the sensitive file.
+// readSensitive returns the patterns of the sensitive file; nil if the file is missing.
 func readSensitive(dir string) ([]string, error) {
 	b, err := os.ReadFile(filepath.Join(dir, sensitiveFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -48,8 +49,8 @@ func readSensitive(dir string) ([]string, error) {
 	return strings.FieldsFunc(string(b), func(r rune) bool { return r == '\n' }), err
 }
 
-// FolderMask returns a mask for the patterns of the sensitive file. Its key is random, so that a command needs no
-// secret to read a folder. Equal values have equal masked texts only within one run of a command.
+// FolderMask returns a mask for the patterns of the sensitive file. The key of the mask is random, so that a command
+// needs no secret to read a folder. Therefore equal values have equal masked texts only within one run of a command.
 func FolderMask(dir string) (*mask.Mask, error) {
 	texts, err := readSensitive(dir)
 	if err != nil {

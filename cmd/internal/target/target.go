@@ -26,9 +26,9 @@ type Flags struct {
 	Live   bool
 	Create bool // create missing tables, indexes and buckets
 
-	ReadOnly  bool                 // open real stores read-only: create nothing. Set by the command
-	Scrape    sdkmetric.Reader     // see [telemetry.Options.Scrape]. Set by the command
-	Telemetry *telemetry.Telemetry // traces calls to real stores; nil: none are traced. StartTelemetry sets it
+	ReadOnly  bool                 // open real stores read-only, and create nothing. The command sets it
+	Scrape    sdkmetric.Reader     // see [telemetry.Options.Scrape]. The command sets it
+	Telemetry *telemetry.Telemetry // traces calls to real stores; nil: no traces. StartTelemetry sets it
 }
 
 // Add adds --local and --live to c. folder is the help text of --local.
@@ -81,13 +81,14 @@ func (t *Flags) Load(file string) (*config.Config, error) {
 	return cfg, t.Check()
 }
 
-// CommandLine returns the flags for the same configuration and stores, for the commands that messages suggest.
+// CommandLine returns the flags -c and --live or --local with the same values, for the commands that messages suggest.
 func (t *Flags) CommandLine(cfg *config.Config) string {
 	return "-c " + cfg.File + " " + cli.If(t.Live, "--live", "--local "+t.Local)
 }
 
-// BackfillSource returns the flags that name a source of a backfill, for the commands that messages suggest. A scan
-// reads one table. Without leases a Lambda function reads the stream.
+// BackfillSource returns the flags that name a source of a backfill, for the commands that messages suggest. The source
+// is a scan if there is only one real table, otherwise an archive. Without leases a Lambda function reads the stream,
+// so the flags also name the function.
 func (t *Flags) BackfillSource(cfg *config.Config) string {
 	source := "--archive PATH"
 	if t.Live && len(cfg.Source.Tables) <= 1 {
@@ -99,7 +100,7 @@ func (t *Flags) BackfillSource(cfg *config.Config) string {
 	return source
 }
 
-// BackfillCommand returns the command that fills a sink. flags are those of [Flags.CommandLine], and source those of
+// BackfillCommand returns the command that fills a sink. flags is the result of [Flags.CommandLine], and source that of
 // [Flags.BackfillSource].
 func BackfillCommand(flags, sink, source string) string {
 	return "tablewake backfill " + flags + " --sink " + sink + " " + source
@@ -117,7 +118,7 @@ type Closers []func() error
 // OnClose adds a function that [Closers.Close] calls.
 func (c *Closers) OnClose(fn func() error) { *c = append(*c, fn) }
 
-// Close calls all functions, the last first. A second Close does nothing.
+// Close calls all functions in reverse order. A second Close does nothing.
 func (c *Closers) Close() error {
 	var errs []error
 	for _, fn := range slices.Backward(*c) {
@@ -127,8 +128,8 @@ func (c *Closers) Close() error {
 	return errors.Join(errs...)
 }
 
-// Open opens the stores. With --live it first prints their names to w. With --local it makes cfg the owner of the
-// folder; fresh empties the folder first.
+// Open opens the stores. With --live it first prints the names of the stores to w. With --local it makes cfg the owner
+// of the folder, which it empties first if fresh is set.
 func (t *Flags) Open(ctx context.Context, cfg *config.Config, w io.Writer, fresh bool) (*Stores, error) {
 	if t.Live {
 		return openLive(ctx, cfg, w, t.Telemetry, t.Options(w)...)
@@ -164,7 +165,8 @@ func (t *Flags) Options(w io.Writer) []aws.Option {
 	return opts
 }
 
-// OpenWritten is [Flags.Open] for a command that works on the output of earlier runs: a --local folder must exist.
+// OpenWritten is [Flags.Open] for a command that works on the output of earlier runs. It returns an error if the
+// --local folder does not exist.
 func (t *Flags) OpenWritten(ctx context.Context, cfg *config.Config, w io.Writer) (*Stores, error) {
 	if !t.Live {
 		if err := CheckLocalFolder(t.Local); err != nil {
@@ -182,7 +184,7 @@ func (t *Flags) Assemble(
 		sinks.WithTelemetry(t.Telemetry.Tracer, t.Telemetry.Meter))...)
 }
 
-// Hint adds --fresh to an error of Assemble if that flag can help.
+// Hint returns an error of Assemble. If --fresh can help, the result says so.
 func (t *Flags) Hint(err error) error {
 	if _, changed := errors.AsType[*sinks.ChangedError](err); t.Live || !changed && !errors.Is(err, sinks.ErrNotEmpty) {
 		return err

@@ -13,13 +13,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/telemetry"
 )
 
-// telemetryTimeout limits the last export to a collector. ECS kills a task 30 s after SIGTERM. This timeout and the 25
-// s of a soft stop are less.
+// telemetryTimeout limits the last export to a collector. ECS kills a task 30 s after SIGTERM. A soft stop takes up to
+// 25 s of these, so that 5 s are left for the export.
 const telemetryTimeout = 3 * time.Second
 
-// StartTelemetry starts spans and metrics by the environment and cfg, and prints their destination to log. EMF
-// documents go to emf; if emf is nil there are none. The caller must call end, which exports the remaining data. A
-// failure to export is printed, and does not fail the command.
+// StartTelemetry starts the export of spans and metrics that the environment and cfg configure. It prints their
+// destination to log. EMF documents, which are metrics in log lines, go to emf; if emf is nil, there are none. The
+// caller must call end, which exports the remaining data. If an export fails, end prints that, and the command does not
+// fail.
 func (t *Flags) StartTelemetry(
 	ctx context.Context, cfg *config.Config, emf, log io.Writer, verbose bool,
 ) (end func(), err error) {
@@ -47,7 +48,7 @@ func (t *Flags) StartTelemetry(
 	}, nil
 }
 
-// LoadAWSWithTelemetry is [LoadAWS] with traces and metrics of the calls. tel may be nil.
+// LoadAWSWithTelemetry is [LoadAWS], except that tel traces and counts the calls. tel may be nil.
 func LoadAWSWithTelemetry(ctx context.Context, tel *telemetry.Telemetry) (awssdk.Config, error) {
 	sdk, err := LoadAWS(ctx)
 	if err == nil && tel != nil {
