@@ -21,15 +21,16 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
-// eventErrs makes the errors of events of an audit.
+// eventErrs makes the errors about events that request an audit.
 const eventErrs = redact.Class("event")
 
-// auditor is a function that audits samples of the table. It only reads, and so has no pipeline.
+// auditor is the handler of a function that audits samples of the table: it compares them with the sinks. It has no
+// pipeline, because it only reads.
 type auditor struct {
 	cfg     *config.Config
 	exts    []sinks.Extension
 	sdk     awssdk.Config
-	stores  sinks.Stores // opened to look only
+	stores  sinks.Stores // opened read-only
 	metrics *audit.Metrics
 	log     *slog.Logger
 }
@@ -64,7 +65,7 @@ func (a *auditor) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return json.Marshal(sum)
 }
 
-// audit makes the audit that an event requests, and logs the differences.
+// audit runs the audit that an event requests, and logs the differences that it finds.
 func (a *auditor) audit(ctx context.Context, payload []byte) (*run.Summary, error) {
 	e, err := parseAuditEvent(payload)
 	if err != nil {
@@ -79,7 +80,7 @@ func (a *auditor) audit(ctx context.Context, payload []byte) (*run.Summary, erro
 		Sinks: e.Sinks, CommandFlags: "-c " + a.cfg.File + " --live", Extensions: a.exts,
 	})
 	if err != nil {
-		// The error has names of the file, and AWS's text about them.
+		// The text is safe to log: it has names of the configuration, and what AWS says about them.
 		return nil, eventErrs.Errorf("the sinks cannot be audited: %s", redact.Safe(err.Error()))
 	}
 	differences := differenceLog{log: a.log}
@@ -94,12 +95,12 @@ func (a *auditor) audit(ctx context.Context, payload []byte) (*run.Summary, erro
 	if err != nil {
 		return nil, err
 	}
-	sum.Report = "" // the report is deleted with the folder
+	sum.Report = "" // the report is deleted with its folder
 	a.logSummary(ctx, sum)
 	return sum, nil
 }
 
-// logSummary logs the result in one line.
+// logSummary logs the result of an audit in one line.
 func (a *auditor) logSummary(ctx context.Context, sum *run.Summary) {
 	level, text := slog.LevelInfo, "the sample is equal"
 	switch {
@@ -115,13 +116,14 @@ func (a *auditor) logSummary(ctx context.Context, sum *run.Summary) {
 // maxLoggedDifferences is the maximum number of differences that an audit logs.
 const maxLoggedDifferences = 100
 
-// differenceLog logs the differences of an audit, with the keys as the mask shows them.
+// differenceLog logs the differences that an audit finds. The keys in its lines are masked.
 type differenceLog struct {
 	log    *slog.Logger
 	logged int
 }
 
-// logFinding logs a finding, up to maxLoggedDifferences of them.
+// logFinding logs a finding that is a difference or that dead letters hold back. It logs up to maxLoggedDifferences
+// findings.
 func (d *differenceLog) logFinding(sink string, f *audit.Finding) error {
 	if !f.Verdict.Differs() && f.Verdict != audit.Held || d.logged == maxLoggedDifferences {
 		return nil
@@ -132,14 +134,15 @@ func (d *differenceLog) logFinding(sink string, f *audit.Finding) error {
 	return nil
 }
 
-// The reserve of an audit is a tenth of the invocation's time, up to maxAuditReserve. The answer and the metrics need
-// it.
+// An audit ends before the invocation does, because the answer and the metrics also need time. This reserve is a tenth
+// of the invocation's time, up to maxAuditReserve.
 const (
 	auditReserveDivisor = 10
 	maxAuditReserve     = 30 * time.Second
 )
 
-// auditDeadline returns when an audit that starts now ends at the latest; zero if the invocation has no deadline.
+// auditDeadline returns the time at which an audit that starts now must end. It returns the zero time if the invocation
+// has no deadline.
 func auditDeadline(ctx context.Context, now time.Time) time.Time {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -153,8 +156,8 @@ type auditEvent struct {
 	Command  string   `json:"tablewake"`
 	Sample   int      `json:"sample"`   // default: 1
 	Segments int      `json:"segments"` // default: 100
-	Sinks    []string `json:"sinks"`    // default: all that keep state
-	RCU      float64  `json:"rcu"`      // default: 500; 0 is no limit
+	Sinks    []string `json:"sinks"`    // default: all sinks that keep state
+	RCU      float64  `json:"rcu"`      // default: 500; 0: no limit
 	Lag      string   `json:"lag"`      // default: 1m
 
 	lag time.Duration
@@ -167,7 +170,8 @@ const auditEventHint = redact.Safe(
 // maxSegments is the largest number of segments that DynamoDB accepts.
 const maxSegments = 1_000_000
 
-// parseAuditEvent returns the event with its defaults. An error says what to write.
+// parseAuditEvent returns the event with defaults for missing fields. If the event is wrong, the error says what to
+// write.
 func parseAuditEvent(payload []byte) (e auditEvent, err error) {
 	e = auditEvent{Sample: 1, Segments: 100, RCU: 500, Lag: "1m"}
 	d := json.NewDecoder(bytes.NewReader(payload))

@@ -17,13 +17,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// configVariable names the location of the configuration.
+// configVariable is the environment variable with the location of the configuration.
 const configVariable = "TABLEWAKE_CONFIG"
 
-// layerConfigPath is the configuration in a layer.
+// layerConfigPath is the file of the configuration in a layer.
 const layerConfigPath = "/opt/tablewake.yaml"
 
-// maxConfigBytes is the largest size of a configuration, and of a file that it names.
+// maxConfigBytes is the largest size of a configuration, and of each file that a configuration names.
 const maxConfigBytes = 1 << 20
 
 // environment looks up the function's variables, as os.LookupEnv does.
@@ -41,7 +41,7 @@ func loadConfig(ctx context.Context, sdk aws.Config, env environment) (*config.C
 		return nil, fmt.Errorf("the configuration cannot be read: %w", err)
 	}
 	cfg, err := config.ParseFrom(location, text, params.environment(env), read)
-	if params.err != nil { // errors of the file only follow from this one
+	if params.err != nil { // errors of the file are only consequences of this one
 		return nil, params.err
 	}
 	if err != nil {
@@ -50,7 +50,8 @@ func loadConfig(ctx context.Context, sdk aws.Config, env environment) (*config.C
 	return cfg, nil
 }
 
-// configLocation returns the file, the object or the parameter that has the configuration.
+// configLocation returns the location of the configuration: a path, s3://BUCKET/KEY or ssm:NAME. It is the value of
+// configVariable, otherwise the file in the package, otherwise the file layer. It returns an error if there is none.
 func configLocation(env environment, layer string) (string, error) {
 	if location, _ := env(configVariable); location != "" {
 		return location, nil
@@ -67,8 +68,8 @@ func configLocation(env environment, layer string) (string, error) {
 		inPackage, layer, configVariable)
 }
 
-// fetchConfig reads the configuration at a location. read reads the files that the configuration names:
-// from the same folder of a bucket, or from the package.
+// fetchConfig returns the text of the configuration at a location. It also returns read, which reads the files that the
+// configuration names. They are in the same folder as the configuration. For a parameter they are in the package.
 func fetchConfig(
 	ctx context.Context, sdk aws.Config, env environment, params *parameters, location string,
 ) (text []byte, read func(string) ([]byte, error), err error) {
@@ -105,7 +106,7 @@ func getObject(ctx context.Context, client *s3.Client, bucket, key string) ([]by
 	return b, nil
 }
 
-// folderReader returns a function that reads files. Relative paths start in dir.
+// folderReader returns a function that reads files. A relative path is a path in dir.
 func folderReader(dir string) func(file string) ([]byte, error) {
 	return func(file string) ([]byte, error) {
 		if !filepath.IsAbs(file) {
@@ -120,7 +121,7 @@ func folderReader(dir string) func(file string) ([]byte, error) {
 	}
 }
 
-// readLimited reads up to maxConfigBytes bytes, and fails if there are more.
+// readLimited reads all of r. It returns an error if r has more than maxConfigBytes bytes.
 func readLimited(r io.Reader) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxConfigBytes+1))
 	if err == nil && len(b) > maxConfigBytes {

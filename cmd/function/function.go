@@ -25,13 +25,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// commandVariable names the only command that the function takes. Without it the function runs the pipeline.
+// commandVariable is the environment variable with the only command that the function accepts. If it is not set, the
+// function runs the pipeline.
 const commandVariable = "TABLEWAKE_COMMAND"
 
-// newHandler opens everything that the function uses. Nothing closes it again, because Lambda ends the
-// process without notice.
+// newHandler opens everything that the function uses, and returns the handler of its events. Nothing is closed at the
+// end, because Lambda ends the process without notice.
 func newHandler(ctx context.Context, log *slog.Logger, exts []sinks.Extension) (lambda.Handler, error) {
-	// The SDK only logs connections that it retries.
+	// Without this logger the SDK logs each connection that it retries.
 	conf, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithLogger(logging.Nop{}))
 	if err != nil {
 		return nil, fmt.Errorf("AWS configuration: %w", err)
@@ -74,7 +75,7 @@ func newHandler(ctx context.Context, log *slog.Logger, exts []sinks.Extension) (
 	return withSpans(h, tel, log), nil
 }
 
-// openPipeline opens the pipeline that handles events.
+// openPipeline opens the pipeline and returns the handler that gives it the records of events.
 func openPipeline(
 	ctx context.Context, cfg *config.Config, exts []sinks.Extension, conf awssdk.Config, tel *telemetry.Telemetry,
 	log *slog.Logger,
@@ -100,7 +101,8 @@ func openPipeline(
 	return handlers.All(p, opts...), nil
 }
 
-// stateOptions opens the state, where gaps are recorded, and the dead letters that an event redrives.
+// stateOptions opens the state and returns the options of a handler that use it. Gaps, which are lost records, are
+// noted in the state. If redrives are automatic, stateOptions also opens the dead letters, and an event redrives them.
 func stateOptions(
 	ctx context.Context, cfg *config.Config, stores sinks.Stores, p *pipeline.Pipeline, log *slog.Logger,
 ) ([]handlers.Option, error) {

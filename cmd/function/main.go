@@ -1,10 +1,10 @@
-// Package function is the bootstrap of a Lambda function in a program of your own, which adds Go code to it: sinks,
-// filters, functions of detectors, functions of entities. It links no command line.
+// Package function is the bootstrap of a Lambda function for a program of your own. Your program adds Go code to the
+// function: sinks, filters, functions of detectors and functions of entities. The package links no command line.
 //
 //	func main() { function.Main(sinks.With("crm", newCRM)) }
 //
-// Build it as cmd/lambda, which is this bootstrap without any code of its own. The comment of that command says what
-// the function handles, and what its environment is.
+// Build your program as cmd/lambda is built, which is this bootstrap without added code. The comment of cmd/lambda
+// describes the events that the function handles, and its environment variables.
 package function
 
 import (
@@ -20,7 +20,7 @@ import (
 )
 
 // Main runs the pipeline of the function's configuration with the extensions. It makes the Go sinks before the first
-// event, in Lambda's init phase, and it never returns.
+// event, in Lambda's init phase. Main never returns.
 func Main(exts ...sinks.Extension) {
 	handlers.TuneGC(os.LookupEnv)
 	log := slog.New(lambdacontext.NewLogHandler())

@@ -11,20 +11,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
 )
 
-// parameterPrefix marks a value that names a parameter of the Parameter Store.
+// parameterPrefix begins a value that names a parameter of the Parameter Store.
 const parameterPrefix = "ssm:"
 
-// parameters reads each parameter of the Parameter Store once. It is not safe for concurrent use.
+// parameters reads parameters of the Parameter Store, each one once. It is not safe for concurrent use.
 type parameters struct {
-	ctx context.Context // context of the init phase: no parameter is read later
+	ctx context.Context // context of the init phase, because no parameter is read later
 	sdk aws.Config
 
 	client *ssm.Client // nil until the first parameter is read
 	known  map[string]string
-	err    error // the first error of a variable's parameter
+	err    error // the first error of a parameter that a variable names
 }
 
-// get returns the decrypted value of a parameter.
+// get returns the decrypted value of the parameter name.
 func (p *parameters) get(name string) (string, error) {
 	if value, ok := p.known[name]; ok {
 		return value, nil
@@ -47,7 +47,8 @@ func (p *parameters) get(name string) (string, error) {
 	return p.known[name], nil
 }
 
-// environment returns env with parameters replaced by their values.
+// environment returns env with the value of the parameter in place of ssm:PARAMETER. If a parameter cannot be read, its
+// variable is not set, and p.err is.
 func (p *parameters) environment(env environment) environment {
 	return func(name string) (string, bool) {
 		value, set := env(name)

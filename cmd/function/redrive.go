@@ -19,9 +19,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
 
-// newOutageRedriver returns the function for the event {"tablewake":"redrive"}. It tries to deliver the
-// dead letters of an outage once. A function runs nothing between invocations, so it cannot wait
-// and retry.
+// newOutageRedriver returns the function for the event {"tablewake":"redrive"}. That function tries once to deliver
+// each dead letter of an outage. It cannot wait and retry, because a Lambda function runs nothing between invocations.
 func newOutageRedriver(
 	ctx context.Context, cfg *config.Config, stores sinks.Stores, p *pipeline.Pipeline, log *slog.Logger,
 ) (func(context.Context) error, error) {
@@ -42,10 +41,11 @@ func newOutageRedriver(
 	}, nil
 }
 
-// maxBatchBytes is the largest record of a discarded batch: the 6 MB of an event, escaped.
+// maxBatchBytes is the largest object that Lambda writes for a discarded batch. An event has up to 6 MB, and is escaped
+// in the object.
 const maxBatchBytes = 64 << 20
 
-// objects reads the records of discarded batches.
+// objects reads the objects with the batches that Lambda discarded.
 type objects struct{ client *s3.Client }
 
 var _ handlers.ObjectGetter = objects{}
@@ -71,8 +71,8 @@ func (o objects) GetObject(ctx context.Context, bucket, key, version string) ([]
 	return b, err
 }
 
-// bucketClient returns a client of S3. With servers other than AWS it puts bucket names into paths,
-// because these servers have no host names for buckets.
+// bucketClient returns a client of S3. With servers other than AWS it puts bucket names into paths, because these
+// servers have no host names for buckets.
 func bucketClient(sdk awssdk.Config) *s3.Client {
 	return s3.NewFromConfig(sdk, func(o *s3.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/telemetry"
 )
 
-// withSpans wraps a handler in a span of its invocation. It exports everything before the answer,
-// because Lambda freezes the process after it, perhaps forever.
+// withSpans returns a handler that makes a span of each invocation of h. The handler exports all spans and metrics
+// before its answer, because Lambda freezes the process after the answer, perhaps forever.
 func withSpans(h lambda.Handler, tel *telemetry.Telemetry, log *slog.Logger) lambda.Handler {
 	return flushingHandler{otellambda.WrapHandler(failureMarker{h},
 		otellambda.WithTracerProvider(tel.Tracer),
@@ -24,8 +24,8 @@ func withSpans(h lambda.Handler, tel *telemetry.Telemetry, log *slog.Logger) lam
 		otellambda.WithEventToCarrier(xrayCarrier)), tel, log}
 }
 
-// xrayCarrier returns the trace of the invocation from Lambda's variable, because events of streams carry
-// no trace.
+// xrayCarrier returns the trace of the invocation. It reads Lambda's environment variable, because events of streams
+// carry no trace.
 func xrayCarrier([]byte) propagation.TextMapCarrier {
 	return propagation.MapCarrier{"X-Amzn-Trace-Id": os.Getenv("_X_AMZN_TRACE_ID")}
 }
@@ -55,8 +55,8 @@ func (f flushingHandler) Invoke(ctx context.Context, payload []byte) ([]byte, er
 	return f.Handler.Invoke(ctx, payload)
 }
 
-// flush takes at most half of the invocation's remaining time, so that a hanging collector does not
-// cost the answer.
+// flush exports spans and metrics. It takes at most half of the invocation's remaining time, so that the invocation can
+// still answer if the collector hangs.
 func (f flushingHandler) flush(ctx context.Context) {
 	if deadline, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
