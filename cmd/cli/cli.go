@@ -1,10 +1,10 @@
-// Package cli is the command line of tablewake in a program of your own, which adds Go code to it: sinks, filters,
-// functions of detectors, functions of entities.
+// Package cli is the command line of tablewake for a program of your own. Your program adds Go code to the command
+// line: sinks, filters, functions of detectors and functions of entities.
 //
 //	func main() { cli.Main(sinks.With("crm", newCRM)) }
 //
-// Every command of tablewake then knows the code that a configuration names. Commands that plan never make a Go sink.
-// replay holds Go sinks back unless --custom names them. consume runs them.
+// Every command then knows the Go code that a configuration names. Commands that only plan never make a Go sink. replay
+// holds back Go sinks, except those that --custom names. consume runs all Go sinks.
 package cli
 
 import (
@@ -31,17 +31,17 @@ func Main(exts ...sinks.Extension) {
 	os.Exit(code)
 }
 
-// Run runs one command line, whose args are without the name of the program, and returns its exit code. It is for
-// tests of a program that calls [Main]. The end of ctx stops the command, as a signal does.
+// Run runs one command line and returns its exit code. args does not contain the name of the program. Run is for tests
+// of a program that calls [Main]. The end of ctx stops the command, as a signal does.
 func Run(ctx context.Context, args []string, in io.Reader, stdout, stderr io.Writer, exts ...sinks.Extension) int {
 	s := command.Streams{In: in, Out: stdout, Err: stderr, Extensions: exts}
 	return command.Run(ctx, args, s, release(), commands.All())
 }
 
-// gcBallast allocates 8 MB that are never touched, so that a small heap is collected less often. Pages live for
-// milliseconds: without the ballast a heap of a few megabytes would be collected hundreds of times a second. The
+// gcBallast allocates 8 MB that are never touched, so that a small heap is collected less often. Pages of records live
+// for milliseconds: without the ballast a heap of a few megabytes would be collected hundreds of times a second. The
 // ballast needs no physical memory. A memory limit would have the same effect, but a run that needs more than the limit
-// would collect all the time. There is no ballast if GOGC or GOMEMLIMIT is set.
+// would collect all the time. If GOGC or GOMEMLIMIT is set, gcBallast returns nil.
 func gcBallast() []byte {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return nil
@@ -55,7 +55,8 @@ var version string
 // module is the path of tablewake's module.
 const module = "github.com/tablewake/tablewake"
 
-// release returns the version of tablewake: that of the linker, or that of its module in the build info.
+// release returns the version of tablewake. It is the version that the linker set, otherwise the version of the module
+// in the build information. Without both it is "(devel)".
 func release() string {
 	buildVersion := "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok {
