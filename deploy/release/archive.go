@@ -24,11 +24,11 @@ type entry struct {
 	content []byte
 }
 
-// fileTime returns the time of all files in all archives, so that archives are reproducible. It is
-// the first that a zip can store.
+// fileTime returns the modification time of all files in all archives. It is constant so that archives are
+// reproducible, and it is the first time that a zip can store.
 func fileTime() time.Time { return time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// writeArchive writes the entries in the format of the path's ending: .zip, or .tar.gz otherwise.
+// writeArchive writes an archive with the entries. It is a zip if path ends with .zip, otherwise a .tar.gz.
 func writeArchive(path string, entries []entry) error {
 	write := writeTar
 	if strings.HasSuffix(path, ".zip") {
@@ -41,7 +41,8 @@ func writeArchive(path string, entries []entry) error {
 	return errors.Join(write(f, entries), f.Close())
 }
 
-// writeZip keeps the modes, because Lambda does not run a bootstrap that is not executable.
+// writeZip writes the entries as a zip with their file modes. Without the modes, Lambda does not run the bootstrap,
+// because it is not executable.
 func writeZip(w io.Writer, entries []entry) error {
 	z := zip.NewWriter(w)
 	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
@@ -80,7 +81,7 @@ func writeTar(w io.Writer, entries []entry) error {
 	return errors.Join(t.Close(), g.Close())
 }
 
-// writeChecksums writes checksums.txt in the format of sha256sum.
+// writeChecksums writes checksums.txt into dir, in the format of sha256sum. names are the files.
 func writeChecksums(dir string, names []string) error {
 	var text strings.Builder
 	for _, name := range slices.Sorted(slices.Values(names)) {

@@ -12,7 +12,7 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// program is a built program.
+// program is a program that was built for a target.
 type program struct {
 	target
 	version, goVersion string
@@ -20,9 +20,8 @@ type program struct {
 	modules            []module
 }
 
-// writeBill writes the program's bill of materials. It lists the modules in the program's build
-// information, not those in go.mod. It has no time and no serial number, so that it is
-// reproducible.
+// writeBill writes the program's bill of materials. The bill lists the modules in the program's build information, not
+// those in go.mod. It has no time and no serial number, so that it is reproducible.
 func writeBill(path string, p program) error {
 	bom := cdx.NewBOM()
 	bom.SerialNumber = ""
@@ -46,7 +45,7 @@ func writeBill(path string, p program) error {
 		}
 		if sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.sum, "h1:")); err == nil &&
 			len(sum) == sha256.Size {
-			// This is the hash of the module's files in go.sum.
+			// The sum is the hash of the module's files, as in go.sum.
 			c.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(sum)}}
 		}
 		components, refs = append(components, c), append(refs, c.BOMRef)

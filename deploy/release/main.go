@@ -1,9 +1,9 @@
-// Command release makes the files of a release: an archive of each program for each platform, a
-// bill of materials for each archive, a statement of where they come from, and the checksums of all.
+// Command release makes the files of a release. They are an archive of each program for each platform, a bill of
+// materials for each archive, a statement about their origin, and the checksums of all files.
 //
 //	go run ./deploy/release -version v1.2.3 -out dist
 //
-// It needs only the go command. The same tree and the same Go make the same bytes in any folder, so
+// It needs only the go command. The same sources and the same version of Go make the same bytes in any folder, so
 // anyone can check an archive by making it again.
 package main
 
@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// versionPattern matches a version that is safe in a file's name and in a linker's flag.
+// versionPattern matches a version that is safe in the name of a file and in a flag of the linker.
 var versionPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+-]*$`)
 
 func parse(args []string) (o options, err error) {
@@ -148,7 +148,7 @@ func release(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// moduleRoot returns the folder of the module, from any folder in it.
+// moduleRoot returns the root folder of the module. The working folder may be any folder in the module.
 func moduleRoot(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Path}} {{.Dir}}").Output()
 	path, dir, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
@@ -158,7 +158,7 @@ func moduleRoot(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// gitVersion returns git's description of the tree, and dev without git.
+// gitVersion returns git's description of the sources, such as v1.2.3-4-gabcdef. Without git it returns dev.
 func gitVersion(ctx context.Context, root string) string {
 	if text, err := git(ctx, root, "describe", "--tags", "--always", "--dirty"); err == nil &&
 		versionPattern.MatchString(text) {
@@ -167,7 +167,7 @@ func gitVersion(ctx context.Context, root string) string {
 	return "dev"
 }
 
-// git returns the output of a git command in the folder, without white space around it.
+// git runs a git command in the folder root, and returns its output without white space at the ends.
 func git(ctx context.Context, root string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = root

@@ -18,7 +18,7 @@ import (
 	"github.com/google/licensecheck"
 )
 
-// module is a module in a program, or Go's standard library ("std").
+// module is a Go module in a program. The standard library is the module std.
 type module struct {
 	path, version, sum string
 	licenses           []string // SPDX names
@@ -27,7 +27,7 @@ type module struct {
 
 type licenseFile struct{ name, text string }
 
-// modulesOf returns the modules in the program's build information, sorted by path.
+// modulesOf returns the modules in the program's build information and the standard library, sorted by path.
 func (t target) modulesOf(ctx context.Context, root string, info *debug.BuildInfo) ([]module, error) {
 	dirs, err := t.folders(ctx, root)
 	if err != nil {
@@ -58,9 +58,8 @@ func (t target) modulesOf(ctx context.Context, root string, info *debug.BuildInf
 	return used, nil
 }
 
-// folders returns the folders of the program's modules on this machine, by path@version. It lists
-// packages, because a list of all modules would need checksums of modules that the program does not
-// use.
+// folders returns the folders of the program's modules on this machine. The keys are path@version. folders lists
+// packages, because a list of all modules would need checksums of modules that the program does not use.
 func (t target) folders(ctx context.Context, root string) (map[string]string, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-tags", t.tags, "-json=Module", t.pkg)
 	cmd.Dir, cmd.Env = root, t.environment()
@@ -92,7 +91,7 @@ func (t target) folders(ctx context.Context, root string) (map[string]string, er
 	}
 }
 
-// readLicenses reads the licences in a module's folder. A module without one is an error, because
+// readLicenses returns a module with the licences in its folder. A module without a known licence is an error, because
 // it may not be redistributed.
 func readLicenses(path, version, sum, dir string) (module, error) {
 	mod := module{path: path, version: version, sum: sum}
@@ -123,8 +122,8 @@ func readLicenses(path, version, sum, dir string) (module, error) {
 	return mod, nil
 }
 
-// licenseTexts returns the texts of all licences, because the licences require that they are passed
-// on.
+// licenseTexts returns the texts of all licences, one after the other. The licences require that a program is passed on
+// with these texts.
 func licenseTexts(used []module) []byte {
 	var b bytes.Buffer
 	for _, m := range used {

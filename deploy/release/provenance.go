@@ -12,11 +12,11 @@ import (
 	"slices"
 )
 
-// provenanceFile is the statement of where the files of a release come from.
+// provenanceFile is the name of the file that states the origin of a release.
 const provenanceFile = "provenance.intoto.json"
 
-// statement is an in-toto statement with a SLSA provenance, version 1. It is not signed: the publisher of the release
-// signs it, or its checksum. It has no time, so that it is reproducible.
+// statement is an in-toto statement with a SLSA provenance, version 1. It is not signed. The publisher of the release
+// signs the file, or its checksum. It has no time, so that it is reproducible.
 type statement struct {
 	Type          string    `json:"_type"`
 	Subject       []subject `json:"subject"`
@@ -24,7 +24,7 @@ type statement struct {
 	Predicate     predicate `json:"predicate"`
 }
 
-// subject is a file with its digest.
+// subject is a file of the release with its digest.
 type subject struct {
 	Name   string            `json:"name"`
 	Digest map[string]string `json:"digest"`
@@ -44,13 +44,13 @@ type predicate struct {
 	} `json:"runDetails"`
 }
 
-// dependency is what the build read: the sources at a commit.
+// dependency is an input of the build: the sources at a commit.
 type dependency struct {
 	URI    string            `json:"uri"`
 	Digest map[string]string `json:"digest,omitempty"`
 }
 
-// writeProvenance writes the statement about the files with these names.
+// writeProvenance writes the statement about the files in o.out with these names.
 func writeProvenance(ctx context.Context, root string, o options, names []string) error {
 	s := statement{Type: "https://in-toto.io/Statement/v1", PredicateType: "https://slsa.dev/provenance/v1"}
 	for _, name := range slices.Sorted(slices.Values(names)) {
@@ -82,7 +82,8 @@ func writeProvenance(ctx context.Context, root string, o options, names []string
 	return os.WriteFile(filepath.Join(o.out, provenanceFile), b.Bytes(), 0o644)
 }
 
-// gitCommit returns the commit of the sources; "" without git, or if the sources have changes that are in no commit.
+// gitCommit returns the commit of the sources. It returns "" without git, or if the sources have changes that are not
+// committed.
 func gitCommit(ctx context.Context, root string) string {
 	commit, err := git(ctx, root, "rev-parse", "HEAD")
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 
 const modulePath = "github.com/tablewake/tablewake"
 
-// target is an archive: a program for a platform, and the files beside it.
+// target is an archive to make. It has a program for a platform, and other files.
 type target struct {
-	name    string // name of the archive
+	name    string // beginning of the archive's name
 	pkg     string // package of the program
-	program string // its name in the archive
+	program string // name of the program in the archive
 	os      string
 	arch    string
 	tags    string
@@ -40,7 +40,8 @@ func targets() []target {
 
 func (t target) lambda() bool { return t.program == "bootstrap" }
 
-// archiveStem returns the part of the name that the archive and its bill share.
+// archiveStem returns the name of the archive without its ending. The bill of materials has the same name with another
+// ending.
 func (t target) archiveStem(version string) string {
 	return fmt.Sprintf("%s_%s_%s_%s", t.name, version, t.os, t.arch)
 }
@@ -83,8 +84,7 @@ func (t target) make(ctx context.Context, root, work string, o options) ([]strin
 	return []string{archive, bill}, err
 }
 
-// build builds the program. The result does not depend on the machine, its environment, or the
-// tree's folder.
+// build builds the program. The result does not depend on the machine, its environment, or the folder of the sources.
 func (t target) build(ctx context.Context, root, out, version string) error {
 	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags",
 		"-s -w -buildid= -X github.com/tablewake/tablewake/cmd/cli.version=" + version, "-o", out}
@@ -99,14 +99,14 @@ func (t target) build(ctx context.Context, root, out, version string) error {
 	return nil
 }
 
-// environment returns variables that make the go command build for the target, without the
-// machine's settings.
+// environment returns environment variables for the go command. They select the target, and override the machine's
+// settings of Go.
 func (t target) environment() []string {
 	return append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=",
 		"GOWORK=off", "GOEXPERIMENT=", "GOFIPS140=off")
 }
 
-// entries returns the files of the archive in order.
+// entries returns the files of the archive in their order. binary is the content of the program.
 func (t target) entries(root string, binary []byte, used []module) ([]entry, error) {
 	entries := []entry{{t.program, 0o755, binary}}
 	files := map[string]string{"LICENSE": "LICENSE"}
