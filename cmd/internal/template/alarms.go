@@ -2,20 +2,20 @@ package template
 
 import "path/filepath"
 
-// alarm is an alarm of a template. It fires above its threshold.
+// alarm is an alarm of a template. It fires if the metric is above the threshold.
 type alarm struct {
 	ID          string
 	Function    string // for a metric of Lambda: the logical id of the function
 	Queue       string // for a metric of SQS: the logical id of the queue
-	Metric      string // without Function and Queue it is a metric of the pipeline
-	UseMaximum  bool   // the maximum is used instead of the sum
+	Metric      string // without Function and Queue: a metric of the pipeline
+	UseMaximum  bool   // compare the maximum of a period, not the sum
 	Period      int    // seconds; 0: 300
 	Periods     int
 	Threshold   int
-	Parameter   string // parameter with the threshold; "": it is Threshold
-	Audit       bool   // it exists only with an audit
-	Missing     bool   // it fires if the metric was below 1, or is missing, for this number of days
-	OneShot     bool   // it reports an event once: the end of the alarm does not mean that the problem is solved
+	Parameter   string // parameter with the threshold; "": use Threshold
+	Audit       bool   // the alarm exists only if a function audits
+	Missing     bool   // the alarm fires if the metric is below 1 or missing for Periods days
+	OneShot     bool   // the alarm reports an event, so its end does not mean that the problem is solved
 	Description string
 }
 
@@ -49,7 +49,7 @@ func (a alarm) Seconds() int {
 	return 300
 }
 
-// Alarms returns all alarms, those of an audit last.
+// Alarms returns the alarms of the template. The alarms of an audit, if there is one, are last.
 func (t functionTemplate) Alarms() []alarm {
 	const perDay = 24 * 60 * 60 * 1000
 	all := []alarm{
@@ -76,7 +76,8 @@ func (t functionTemplate) Alarms() []alarm {
 		{ID: "RedriveFailed", Queue: "RedriveFailures", Metric: "ApproximateNumberOfMessagesVisible", UseMaximum: true,
 			Periods:     1,
 			Description: "Batches that Lambda gave up could not be brought back. They lie in the bucket FailedBatches; mend what the function's log says, and start the redrive of the queue RedriveFailures."},
-		// From its third receipt on, which is after an hour, SQS does not count a message in this age.
+		// The threshold is below an hour: then a message is received for the third time, and SQS no longer counts it in
+		// this age.
 		{ID: "RedriveLate", Queue: "RedriveQueue", Metric: "ApproximateAgeOfOldestMessage", UseMaximum: true, Periods: 1,
 			Threshold:   2700,
 			Description: "Batches that Lambda gave up wait for 45 minutes to be brought back. The log of Redrive says why; what fails four times goes to the queue RedriveFailures, and the bucket FailedBatches keeps it for 90 days."},
@@ -92,8 +93,8 @@ func (t functionTemplate) Alarms() []alarm {
 	return all
 }
 
-// ConfigBase returns the name of the configuration in the layer.
+// ConfigBase returns the name of the configuration file in the layer.
 func (t functionTemplate) ConfigBase() string { return filepath.Base(t.Config.File) }
 
-// ConfigFolder returns the folder that becomes the layer.
+// ConfigFolder returns the folder of the configuration file, which becomes the layer.
 func (t functionTemplate) ConfigFolder() string { return filepath.ToSlash(filepath.Dir(t.Config.File)) }

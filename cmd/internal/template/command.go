@@ -69,7 +69,7 @@ it is there, and of what could not be pushed down to Lambda, why not. It connect
 	return c
 }
 
-// checkFlags returns an error for a flag that the output does not use.
+// checkFlags returns an error if a given flag has no effect on the output. given reports whether the user gave a flag.
 func (o *flags) checkFlags(given func(flag string) bool) error {
 	for _, f := range []struct {
 		name string

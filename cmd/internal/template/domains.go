@@ -9,25 +9,27 @@ import (
 	"github.com/tablewake/tablewake/sinks/policy"
 )
 
-// domain is an Amazon OpenSearch domain whose name is not in the endpoint of its connection, as with a custom endpoint.
-// ARNs of its documents have a placeholder.
+// domain is an Amazon OpenSearch domain whose name is unknown, because the endpoint of its connection does not contain
+// it. An example is a custom endpoint. ARNs in the domain get a placeholder or a reference instead of the name.
 type domain struct {
 	Connection string
-	Parameter  string // name of the parameter of SAM
-	name       string // name in the ARNs of package policy
+	Parameter  string // name of the SAM parameter with the name of the domain
+	name       string // temporary name in ARNs, see nameDomains
 }
 
-// Placeholder returns the placeholder for the name in policies: DOMAIN, or DOMAIN-ORDERS if several domains have no
-// name.
+// Placeholder returns the placeholder for the name of the domain in policies. It is DOMAIN, or for example
+// DOMAIN-ORDERS if the names of several domains are unknown.
 func (d domain) Placeholder() string {
 	return strings.ToUpper(strings.TrimSuffix("DOMAIN-"+strings.TrimPrefix(d.Parameter, domainParameter), "-"))
 }
 
-// domainParameter is the name of a parameter, or its beginning if there are several.
+// domainParameter is the name of the parameter for a domain. If there are several domains, the names of their
+// parameters begin with it.
 const domainParameter = "OpenSearchDomain"
 
-// nameDomains returns the domains, and a configuration in whose ARNs each of them has a name of its own. package policy
-// writes DOMAIN for all of them, and no domain name has capital letters.
+// nameDomains returns the domains with unknown names, and a copy of the configuration that gives each of them another
+// temporary name. Package policy would write DOMAIN for all of them in ARNs, so that they could not be distinguished.
+// The temporary names have capital letters, which real names cannot have.
 func nameDomains(cfg *config.Config) (*config.Config, []domain) {
 	named := *cfg
 	named.Connections = slices.Clone(cfg.Connections)
@@ -50,14 +52,15 @@ func nameDomains(cfg *config.Config) (*config.Config, []domain) {
 	return &named, all
 }
 
-// hasDomainARN reports whether a statement has an ARN of the domain.
+// hasDomainARN reports whether a statement has an ARN in the domain name.
 func hasDomainARN(ss []policy.Statement, name string) bool {
 	return slices.ContainsFunc(ss, func(s policy.Statement) bool {
 		return slices.ContainsFunc(s.Resources, func(arn string) bool { return strings.Contains(arn, ":domain/"+name+"/") })
 	})
 }
 
-// referDomains replaces the names of domains in ARNs by references to them.
+// referDomains replaces the temporary names of domains in the ARNs of ss by the results of refer. It changes ss, and
+// returns it.
 func referDomains(ss []policy.Statement, domains []domain, refer func(domain) string) []policy.Statement {
 	for _, d := range domains {
 		for _, s := range ss {

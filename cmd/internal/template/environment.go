@@ -11,10 +11,10 @@ import (
 // Variable is an environment variable that a configuration uses.
 type Variable struct {
 	Name   string
-	Value  string // the value as YAML in a template
-	Text   string // the value itself, or ssm:NAME
-	Secret bool   // it may be a secret: Value is ssm:NAME
-	SSM    string // the parameter's name, if Secret is set
+	Value  string // the value as a YAML scalar
+	Text   string // the value itself; of a secret: ssm:NAME
+	Secret bool   // the value may be a secret, so Value is ssm:NAME
+	SSM    string // of a secret: name of its SSM parameter
 }
 
 var (
@@ -26,15 +26,16 @@ var (
 )
 
 // ReadEnvironment returns the variables that a valid configuration uses, in their order, for the environment of a
-// function. A value is that of getenv. The value of a secret is the reference ssm:/tablewake/PIPELINE/NAME instead. A
-// secret is a variable in hmac_key, password or the settings of a Go sink (with), and a URL with a login or a query.
+// function. The value of a variable is the result of getenv. The value of a secret is the reference
+// ssm:/tablewake/PIPELINE/NAME instead. A variable is a secret if it is in hmac_key, password or the settings of a Go
+// sink (with). It is also a secret if its value is a URL with a login or a query.
 func ReadEnvironment(file []byte, pipeline string, getenv func(string) (string, bool)) []Variable {
 	e := environment{getenv: getenv, seen: map[visit]bool{}}
 	var document yaml.Node
 	if yaml.Unmarshal(file, &document) == nil {
 		e.read(&document, false)
 	}
-	// If a variable is empty, the configuration has a default.
+	// A variable without a value needs no entry, because the configuration has a default for it.
 	vs := slices.DeleteFunc(e.vs, func(v Variable) bool { return v.Value == "" && !v.Secret })
 	for i := range vs {
 		if vs[i].Secret {
@@ -46,11 +47,11 @@ func ReadEnvironment(file []byte, pipeline string, getenv func(string) (string, 
 	return vs
 }
 
-// environment collects variables.
+// environment collects the variables of a configuration.
 type environment struct {
 	getenv func(string) (string, bool)
 	vs     []Variable
-	seen   map[visit]bool // aliases can make a cycle
+	seen   map[visit]bool // visited nodes, because aliases can make a cycle
 }
 
 type visit struct {
@@ -58,7 +59,7 @@ type visit struct {
 	secret bool
 }
 
-// read collects the variables of a node and its children. If secret is set all of them are secrets.
+// read collects the variables of a node and of its children. If secret is set, all these variables are secrets.
 func (e *environment) read(n *yaml.Node, secret bool) {
 	if n == nil || e.seen[visit{n, secret}] {
 		return

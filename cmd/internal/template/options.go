@@ -13,8 +13,8 @@ import (
 // Options configure the output.
 type Options struct {
 	Pushdown pushdown.Options
-	Runner   policy.Runner // for Policies: the process that gets the rights. Templates are always for a function
-	Redrive  bool          // the policies allow to redrive dead letters
+	Runner   policy.Runner // for Policies: who gets the rights; for CloudFormation: a consumer needs leases
+	Redrive  bool          // the policies also allow redrives of dead letters
 
 	// Code is the folder or archive with the function's bootstrap. Default: tablewake-lambda.zip
 	Code string
@@ -22,12 +22,12 @@ type Options struct {
 	Environment []Variable
 	// Example adds the resources of deploy/example: tables, a bucket, a build from this tree.
 	Example bool
-	// Names and Pipeline are references to resources, which replace names of the configuration in ARNs. Default: the names
+	// Names and Pipeline are references that replace names of the configuration in ARNs. Default: the names themselves
 	Names    map[string]string
 	Pipeline string
 }
 
-// Filters prints the FilterCriteria.
+// Filters prints the FilterCriteria of an event source mapping, by which Lambda drops records that no sink needs.
 func Filters(w io.Writer, cfg *config.Config, o Options) error {
 	plan, err := pushdown.New(cfg, o.Pushdown)
 	if err != nil {
@@ -50,7 +50,7 @@ func Filters(w io.Writer, cfg *config.Config, o Options) error {
 	return nil
 }
 
-// comments describes each part of a plan, and the reason why it is pushed down or not.
+// comments returns lines that say of each part of a plan whether Lambda evaluates it, and if not, why.
 func comments(plan pushdown.Plan) []string {
 	var lines []string
 	for _, p := range plan.Parts {

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/policy"
 )
 
-// Policies prints the statements as a policy document in YAML for CloudFormation. REGION and ACCOUNT in it are
-// placeholders, and so are the names of domains that are not in an endpoint.
+// Policies prints the rights of o.Runner as a policy document in YAML for CloudFormation. REGION and ACCOUNT in the
+// document are placeholders. The unknown name of a domain is a placeholder, too.
 func Policies(w io.Writer, cfg *config.Config, o Options) error {
 	who := map[policy.Runner]string{
 		policy.Function: "a Lambda function", policy.Consumer: "`tablewake consume`", policy.Backfill: "`tablewake backfill`",
@@ -34,7 +34,7 @@ func Policies(w io.Writer, cfg *config.Config, o Options) error {
 	return err
 }
 
-// placeheldRights returns the statements, and the domains that have a placeholder in them.
+// placeheldRights returns the statements of the policy, and the domains that have a placeholder in the statements.
 func placeheldRights(cfg *config.Config, o Options) ([]policy.Statement, []domain) {
 	named, domains := nameDomains(cfg)
 	rights := policy.Statements(named, policy.Options{Runner: o.Runner, Redrive: o.Redrive})
@@ -42,7 +42,8 @@ func placeheldRights(cfg *config.Config, o Options) ([]policy.Statement, []domai
 	return referDomains(rights, domains, domain.Placeholder), domains
 }
 
-// statements formats statements as a YAML list. If sub is set, the ARNs have references, which need !Sub.
+// statements formats statements as a YAML list. If sub is set, texts with references get the tag !Sub, which
+// CloudFormation needs to resolve them.
 func statements(ss []policy.Statement, indent string, sub bool) string {
 	var b strings.Builder
 	for _, s := range ss {
@@ -74,7 +75,8 @@ func yamlList(texts []string, sub bool) string {
 	return strings.Join(quoted, ", ")
 }
 
-// yamlScalar formats a text as YAML, with quotes only if they are needed.
+// yamlScalar formats a text as a YAML scalar, with quotes only if YAML needs them. If sub is set, a text with
+// references gets the tag !Sub.
 func yamlScalar(s string, sub bool) string {
 	quoted := yamlText(s)
 	if s == "true" || s == "false" { // texts, not booleans

@@ -26,30 +26,30 @@ type functionTemplate struct {
 	Config   *config.Config
 	Plan     pushdown.Plan
 	Streams  []stream
-	Redriven bool // a schedule redrives dead letters
+	Redriven bool // a schedule redrives the dead letters
 	Roles    []role
-	Domains  []domain // domains whose names are parameters
+	Domains  []domain // domains whose names are parameters of the template
 }
 
-// role is a role with the rights of a function.
+// role is an IAM role with the rights of a function.
 type role struct {
 	ID      string
 	Log     string // the function's log group
-	What    string // the pipeline's policy in words
-	Redrive bool   // it reads discarded batches. Lambda writes them with the other role
-	Audit   bool   // the role belongs to the function that audits
+	What    string // describes the policy of the role
+	Redrive bool   // the function reads discarded batches. Lambda writes them with the pipeline's role
+	Audit   bool   // the function audits
 	Rights  []policy.Statement
 }
 
 // stream is a stream that the function reads.
 type stream struct {
-	ID        string // id of the event
-	Parameter string // name of the parameter with its ARN
+	ID        string // id of the event in the template
+	Parameter string // name of the parameter with the ARN
 	Table     string
-	ARN       string // "": it is not in the configuration
+	ARN       string // "": the configuration does not have it
 }
 
-// SAM prints a template that deploys the function.
+// SAM prints a SAM template that deploys the configuration as a Lambda function.
 func SAM(w io.Writer, cfg *config.Config, o Options) error {
 	d, err := newTemplate(cfg, o, policy.Options{
 		Partition: "${AWS::Partition}", Region: "${AWS::Region}", Account: "${AWS::AccountId}", Suffix: "${AWS::URLSuffix}",
@@ -78,7 +78,8 @@ func SAM(w io.Writer, cfg *config.Config, o Options) error {
 }
 
 // checkConfigFolder returns an error if the folder of the configuration is or contains the working folder. The folder
-// becomes the layer: all its files would be uploaded. output ends the command that the error proposes.
+// of the configuration becomes the layer, so all files there would be uploaded. output is the end of the command that
+// the error proposes.
 func checkConfigFolder(file, output string) error {
 	folder, err := filepath.Abs(filepath.Dir(file))
 	if err != nil {
@@ -98,8 +99,8 @@ func checkConfigFolder(file, output string) error {
 		file, filepath.Base(file), output)
 }
 
-// newTemplate returns the data of a template. rights has its references to account and Region, and refer makes that to
-// the name of a domain.
+// newTemplate returns the data of a template. rights has the references of the template to its account and Region.
+// refer returns the reference to the name of a domain.
 func newTemplate(
 	cfg *config.Config, o Options, rights policy.Options, refer func(domain) string,
 ) (functionTemplate, error) {
@@ -146,8 +147,8 @@ func newTemplate(
 	return d, nil
 }
 
-// withoutAutoRedrive returns the configuration without redrive: auto, for the rights of the function that reads the
-// stream.
+// withoutAutoRedrive returns the configuration without redrive: auto. The function that reads the stream gets its
+// rights from it, because another function redrives.
 func withoutAutoRedrive(cfg *config.Config) *config.Config {
 	if cfg.DeadLetters == nil || !cfg.DeadLetters.AutoRedrive {
 		return cfg

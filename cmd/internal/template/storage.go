@@ -18,8 +18,8 @@ import (
 //go:embed storage.yaml.tmpl
 var storageText string
 
-// storage is the storage of a pipeline: the tables, buckets, queues, topics and buses of its configuration as --create
-// would make them. The source tables exist.
+// storage has the tables, buckets, queues, topics and buses in which a pipeline stores. They are as --create would make
+// them. The source tables are not among them, because they exist.
 type storage struct {
 	Config  *config.Config
 	Tables  []storedTable
@@ -27,18 +27,19 @@ type storage struct {
 	Queues  []channel
 	Topics  []channel
 	Buses   []channel
-	Left    []string // resources that the stack does not have, with the reasons
+	Left    []string // resources that the stack leaves out, with the reasons
 	ids     logicalIDs
 }
 
-// logicalIDs are the logical ids that are used.
+// logicalIDs are the logical ids of a stack that are in use.
 type logicalIDs map[string]bool
 
-// maxLogicalID leaves some of CloudFormation's 255 characters for a number, and for resources that are named after
-// another one.
+// maxLogicalID is the maximum length of the ids that add makes, without the number. CloudFormation permits 255
+// characters. The remaining ones are for the number, and for resources whose ids extend another id.
 const maxLogicalID = 255 - 15
 
-// add returns an unused logical id: my-orders and my_orders are both MyOrders.
+// add returns an unused logical id for a name, and marks it as used. It adds a number if necessary, because my-orders
+// and my_orders are both MyOrders.
 func (ids logicalIDs) add(kind, name string) string {
 	base := kind + alphanumeric(name)
 	base = base[:min(len(base), maxLogicalID)]
@@ -50,11 +51,11 @@ func (ids logicalIDs) add(kind, name string) string {
 	return id
 }
 
-// owner is the account and Region in an ARN or in the URL of a queue; zero: the file has only a name. The stack creates
-// a resource with an owner only in that account and Region.
+// owner is the account and Region of a resource, from its ARN or from the URL of a queue. It is zero if the file has
+// only a name. The stack creates a resource with an owner only in that account and Region.
 type owner struct{ Account, Region string }
 
-// Condition returns the name of the owner's condition; "" if there is none.
+// Condition returns the name of the CloudFormation condition for resources of the owner; "" if the owner is zero.
 func (o owner) Condition() string {
 	if o.Account == "" {
 		return ""
@@ -62,7 +63,7 @@ func (o owner) Condition() string {
 	return "In" + o.Account + alphanumeric(o.Region)
 }
 
-// HCL returns the condition for Terraform.
+// HCL returns the condition for resources of the owner as a Terraform expression.
 func (o owner) HCL() string {
 	if o.Account == "" {
 		return "var.create_storage"
@@ -71,18 +72,18 @@ func (o owner) HCL() string {
 		`data.aws_region.current.region == %q`, o.Account, o.Region)
 }
 
-// storedTable is a DynamoDB table with a key of texts.
+// storedTable is a DynamoDB table whose key attributes are strings.
 type storedTable struct {
 	owner
 	ID, Name, What string
-	Key            []string // names of the partition key and the sort key, if there is one
+	Key            []string // name of the partition key, then that of the sort key if there is one
 	TTL            string   // TTL attribute; "": none
 }
 
 // storedBucket is an S3 bucket.
 type storedBucket struct {
 	ID, Name, What string
-	Letters        bool // all objects are dead letters, and expire
+	Letters        bool // all objects are dead letters, which expire
 }
 
 // channel is a queue, a topic or a bus.
@@ -94,8 +95,8 @@ type channel struct {
 // FIFO reports whether the queue or topic is a FIFO one.
 func (c channel) FIFO() bool { return strings.HasSuffix(c.Name, ".fifo") }
 
-// CloudFormation prints a stack with the tables, buckets, queues, topics and buses of the configuration. With
-// policy.Consumer as the runner it has the lease table, too.
+// CloudFormation prints a stack with the tables, buckets, queues, topics and buses of the configuration. If o.Runner is
+// policy.Consumer, the stack also has the lease table.
 func CloudFormation(w io.Writer, cfg *config.Config, o Options) error {
 	t, err := template.New("storage").Delims("<%", "%>").Funcs(template.FuncMap{"text": yamlText}).Parse(storageText)
 	if err != nil {
@@ -113,10 +114,11 @@ func (s *storage) empty() bool {
 	return len(s.Tables)+len(s.Buckets)+len(s.Queues)+len(s.Topics)+len(s.Buses) == 0
 }
 
-// StackName returns a name for the stack, which has letters, digits and hyphens.
+// StackName returns a name for the stack. CloudFormation permits letters, digits and hyphens.
 func (s *storage) StackName() string { return strings.ReplaceAll(s.Config.Name, "_", "-") + "-storage" }
 
-// LetterDays returns the number of days after which dead letters expire. Older ones would be refused for their age.
+// LetterDays returns the number of days after which dead letters expire. Sinks would refuse older changes for their
+// age.
 func (s *storage) LetterDays() int {
 	keep := state.DefaultRetention
 	if s.Config.State != nil {
@@ -125,7 +127,7 @@ func (s *storage) LetterDays() int {
 	return int(keep / (24 * time.Hour))
 }
 
-// newStorage returns the storage of the configuration. leases adds the lease table of consumers.
+// newStorage returns the storage of the configuration. If leases is set, it has the lease table of consumers, too.
 func newStorage(cfg *config.Config, leases bool) *storage {
 	s := &storage{Config: cfg, ids: make(logicalIDs)}
 	for _, sink := range cfg.Sinks {
@@ -183,7 +185,8 @@ func (s *storage) addTable(t config.Table, what string, key []string, ttl string
 		TTL: ttl})
 }
 
-// addBucket adds a bucket. A bucket of letters that an archive also uses does not expire.
+// addBucket adds a bucket, or adds what to the description of a known one. If an archive also uses the bucket of dead
+// letters, the objects do not expire, because archives are added first.
 func (s *storage) addBucket(name, what string, letters bool) {
 	if i := slices.IndexFunc(s.Buckets, func(is storedBucket) bool { return is.Name == name }); i >= 0 {
 		s.Buckets[i].What = joinDescriptions(s.Buckets[i].What, what)
@@ -192,7 +195,8 @@ func (s *storage) addBucket(name, what string, letters bool) {
 	s.Buckets = append(s.Buckets, storedBucket{ID: s.ids.add("Bucket", name), Name: name, What: what, Letters: letters})
 }
 
-// addChannel adds a queue, topic or bus: address is a name, a URL or an ARN.
+// addChannel returns all with an additional queue, topic or bus. If all has it already, addChannel adds what to its
+// description. address is a name, a URL or an ARN.
 func (s *storage) addChannel(all []channel, kind, address, what string) []channel {
 	o, name := parseAddress(address)
 	same := func(is channel) bool { return is.owner == o && is.Name == name }
@@ -203,7 +207,8 @@ func (s *storage) addChannel(all []channel, kind, address, what string) []channe
 	return append(all, channel{o, s.ids.add(kind, name), name, what})
 }
 
-// parseAddress returns the owner and the name in an ARN, the URL of a queue, or a name alone.
+// parseAddress returns the owner and the name of a resource. address is an ARN, the URL of a queue, or a name, which
+// has no owner.
 func parseAddress(address string) (o owner, name string) {
 	if parts := strings.SplitN(address, ":", 6); len(parts) == 6 && parts[0] == "arn" {
 		_, name, is := strings.Cut(parts[5], "/")
@@ -222,8 +227,8 @@ func parseAddress(address string) (o owner, name string) {
 	return owner{}, address
 }
 
-// queueRegion returns the Region in the host of a queue's URL, which is sqs.REGION.amazonaws.com, or
-// REGION.queue.amazonaws.com as SQS wrote it before; "" if there is none.
+// queueRegion returns the Region in the host of a queue's URL. The host is sqs.REGION.amazonaws.com, or in older URLs
+// REGION.queue.amazonaws.com. For another host, queueRegion returns "".
 func queueRegion(host string) string {
 	parts := strings.Split(host, ".")
 	for i, p := range parts[:len(parts)-1] {
@@ -237,7 +242,7 @@ func queueRegion(host string) string {
 	return ""
 }
 
-// Owners returns the owners that have a condition.
+// Owners returns the owners of all resources, except the zero owner. Each needs a condition.
 func (s *storage) Owners() []owner {
 	var all []owner
 	add := func(o owner) {

@@ -22,16 +22,16 @@ type terraform struct {
 	Storage *storage
 }
 
-// function is a function of the Terraform module with its role.
+// function is a Lambda function of the Terraform module with its role.
 type function struct {
 	role
-	ID      string // part of the names of resources
-	Suffix  string // suffix of its name
+	ID      string // part of the names of its resources
+	Suffix  string // suffix of the function's name
 	What    string
 	Timeout string
 }
 
-// bucket is a bucket of the Terraform module.
+// bucket is an S3 bucket of the Terraform module.
 type bucket struct {
 	ID, Name, What string
 	Counted        bool // created only with create_storage
@@ -39,7 +39,7 @@ type bucket struct {
 	NoncurrentDays int
 }
 
-// Ref returns the reference to the bucket.
+// Ref returns the Terraform reference to the bucket.
 func (b bucket) Ref() string {
 	if b.Counted {
 		return "aws_s3_bucket." + b.ID + "[0]"
@@ -47,7 +47,7 @@ func (b bucket) Ref() string {
 	return "aws_s3_bucket." + b.ID
 }
 
-// Name returns the expression of the function's name.
+// Name returns the Terraform expression for the function's name.
 func (f function) Name() string {
 	if f.Suffix == "" {
 		return "local.name"
@@ -65,14 +65,14 @@ func (t terraform) Prefix() string {
 	return shorten("tablewake-"+t.Config.Name, maxNamePrefix-len("-redrive-"))
 }
 
-// Limits of names in characters. A resource with a name_prefix adds 26 to it.
+// The limits of names, in characters. Terraform adds 26 characters to a name_prefix.
 const (
 	maxFunctionName = 64
-	maxNamePrefix   = 64 - 26 // limit for a role or a rule; a queue has 80 - 26
+	maxNamePrefix   = 64 - 26 // limit for a role or a rule; for a queue it is 80 - 26
 )
 
-// shorten returns a name of at most limit characters. A name that is cut ends with a hash of the whole name, so that
-// two names with one beginning differ.
+// shorten returns name, cut to at most limit characters. A cut name ends with a hash of the whole name, so that two
+// long names with the same beginning differ.
 func shorten(name string, limit int) string {
 	if len(name) <= limit {
 		return name
@@ -81,7 +81,8 @@ func shorten(name string, limit int) string {
 	return strings.TrimRight(name[:limit-len(hash)], "-_") + hash
 }
 
-// Variables returns the environment of the functions. The names are padded, as terraform fmt aligns them.
+// Variables returns the environment of the functions. It pads the names with spaces, because terraform fmt aligns the
+// values.
 func (t terraform) Variables() []Variable {
 	all := append([]Variable{{Name: "TABLEWAKE_CONFIG", Text: "/opt/" + t.ConfigBase()}}, t.Environment...)
 	width := 0
@@ -115,7 +116,7 @@ func Terraform(w io.Writer, cfg *config.Config, o Options) error {
 	return t.Execute(w, terraform{d, newStorage(cfg, false)})
 }
 
-// Stored reports whether the pipeline has storage that can be created.
+// Stored reports whether the module can create storage of the pipeline.
 func (t terraform) Stored() bool { return !t.Storage.empty() }
 
 // Functions returns the functions with their roles.
@@ -135,7 +136,7 @@ func (t terraform) Functions() []function {
 	return all
 }
 
-// FailedBatches returns the bucket of the batches that Lambda discards.
+// FailedBatches returns the bucket for the batches that Lambda discards.
 func (t terraform) FailedBatches() bucket {
 	return bucket{ID: "failed_batches", Name: "tablewake-failed-batches-",
 		What: "It may hold records that are nowhere else.", Days: 90, NoncurrentDays: 7}
@@ -154,14 +155,14 @@ func (t terraform) TerraformBuckets() []bucket {
 	return all
 }
 
-// Resource returns the name of the resource with that logical id.
+// Resource returns the Terraform name of the resource that has this logical id in the SAM template.
 func (t terraform) Resource(id string) string {
 	names := map[string]string{"Function": "pipeline", "Redrive": "redrive", "RedriveQueue": "redrive",
 		"RedriveFailures": "redrive_failures"}
 	return names[id]
 }
 
-// hclText quotes a text for HCL, so that it has no references.
+// hclText quotes a text for HCL. It escapes references, so that Terraform takes them as text.
 func hclText(s string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -170,7 +171,7 @@ func hclText(s string) string {
 	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(strings.TrimSpace(b.String()))
 }
 
-// hclList formats names and ARNs, which keep their references.
+// hclList formats names and ARNs as an HCL list. References in them stay references.
 func hclList(texts []string) string {
 	quoted := make([]string, len(texts))
 	for i, s := range texts {
