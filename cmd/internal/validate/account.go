@@ -32,14 +32,14 @@ import (
 
 // liveReport is the part of `validate --live -o json` about the account.
 type liveReport struct {
-	Account    string      `json:"account,omitempty"` // absent if STS does not answer
+	Account    string      `json:"account,omitempty"` // absent if STS does not name it
 	Region     string      `json:"region"`
-	Caller     string      `json:"caller,omitempty"` // ARN of the owner of the credentials
-	Checked    []string    `json:"checked"`          // parts that fit the configuration
+	Caller     string      `json:"caller,omitempty"` // ARN of the user or role of the credentials
+	Checked    []string    `json:"checked"`          // parts of the configuration that fit the account
 	NotChecked []unchecked `json:"not_checked"`
 }
 
-// unchecked is a part that could not be checked.
+// unchecked is a part of the configuration that could not be checked.
 type unchecked struct {
 	What string `json:"what"`
 	Why  string `json:"why"`
@@ -57,28 +57,28 @@ func (r *liveReport) write(w io.Writer) {
 	}
 }
 
-// account compares a configuration with the account of the shell's credentials. It writes nothing there.
+// account compares a configuration with the account of the shell's credentials. It writes nothing in the account.
 type account struct {
 	cfg      *config.Config
 	sdk      awssdk.Config
-	pipeline *pipeline.Pipeline // it plans, and knows which images it needs
+	pipeline *pipeline.Pipeline // only plans; knows which images of items it needs
 	tables   *dynamodb.Client
 	api      shardreader.API
 	denied   deniedCalls
-	newest   map[string]string // ARNs of the newest streams; the key is the pattern of all streams of their table
+	newest   map[string]string // ARN of a table's newest stream, by the pattern for all streams of the table
 
 	noSource    bool                // a source table is missing
-	unreachable map[string][]string // fields whose servers were not reached, after the first, by the cause
+	unreachable map[string][]string // by cause: fields whose servers were not reached, except the first
 
 	liveReport
 	problems config.Problems
 }
 
-// checkTime limits one check.
+// checkTime limits the time of one check.
 const checkTime = time.Minute
 
-// checkAccount checks the names of the configuration in the account, and the rights of the caller. It returns all
-// problems.
+// checkAccount checks whether the resources that the configuration names are in the account, and whether the caller has
+// the necessary rights. It returns the report and all problems. The error means that it could not check.
 func checkAccount(ctx context.Context, s cli.Streams, cfg *config.Config) (*liveReport, config.Problems, error) {
 	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
@@ -100,7 +100,7 @@ func checkAccount(ctx context.Context, s cli.Streams, cfg *config.Config) (*live
 	for _, t := range cfg.Source.Tables {
 		a.checkSource(ctx, t)
 	}
-	if a.noSource { // in another Region or account everything is missing, and nothing must be created there
+	if a.noSource { // probably the wrong account or Region: do not suggest to create everything there
 		a.skip("stores and rights", "there is no source table here")
 	} else {
 		stores := aws.Stores(sdk)
@@ -120,15 +120,16 @@ func checkAccount(ctx context.Context, s cli.Streams, cfg *config.Config) (*live
 	return &a.liveReport, a.problems, nil
 }
 
-// part is a named thing in a setting of the file.
+// part is something to check: a resource that a setting of the file names.
 type part struct {
-	field       string // state.table
+	field       string // the setting, such as state.table
 	line        int
-	description string // description, such as: table shop-state
+	description string // the resource, such as: table shop-state
 }
 
-// check runs the check of a part, and notes its result. do returns a remark about a correct part; "" if there is none.
-// check also notes a denied call that do can do without.
+// check runs do, the check of a part, and notes the result. do returns an error if the part has a problem, otherwise a
+// remark about the part; "" is no remark. If do succeeds although a call was denied, check notes the part as not
+// checked.
 func (a *account) check(ctx context.Context, p part, do func(ctx context.Context) (remark string, err error)) {
 	ctx, cancel := cli.WithAnswerTimeout(ctx, checkTime)
 	defer cancel()
@@ -145,7 +146,7 @@ func (a *account) check(ctx context.Context, p part, do func(ctx context.Context
 		for text := range strings.SplitSeq(err.Error(), "\n") {
 			a.problem(p, text, "")
 		}
-	case len(a.problems) > before: // do has noted it
+	case len(a.problems) > before: // do has noted a problem
 	case denied != "":
 		a.skip(p.field+": "+p.description, "the credentials do not allow "+denied)
 	case remark != "":
@@ -155,8 +156,9 @@ func (a *account) check(ctx context.Context, p part, do func(ctx context.Context
 	}
 }
 
-// sameUnreachable notes that the server of a part is not reached. It reports whether an earlier part has the same
-// cause: one wrong endpoint or network is one problem.
+// sameUnreachable reports whether the server of a part was not reached for the same cause as that of an earlier part.
+// Such parts are not problems of their own, because one wrong endpoint or network is one problem. sameUnreachable notes
+// the part for the report. If err has another meaning, it returns false.
 func (a *account) sameUnreachable(p part, err error) bool {
 	cause := ""
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
@@ -174,11 +176,12 @@ func (a *account) sameUnreachable(p part, err error) bool {
 	return again
 }
 
-// problem notes a problem of a part. hint is the correction; "" if message has it.
+// problem notes a problem of a part. hint says how to correct it; "" if message says so. A problem that is noted
+// already is ignored.
 func (a *account) problem(p part, message, hint string) {
 	same := func(is config.Problem) bool { return is.Message == message && is.Hint == hint }
 	if slices.ContainsFunc(a.problems, same) {
-		return // several sinks of a table, or entities, have one cause
+		return // several sinks or entities have the same problem
 	}
 	a.problems = append(a.problems, config.Problem{
 		File: a.cfg.File, Line: max(p.line, 1), Column: 1, Field: p.field, Message: message, Hint: hint,
@@ -188,7 +191,7 @@ func (a *account) problem(p part, message, hint string) {
 // skip notes a part that could not be checked.
 func (a *account) skip(what, why string) { a.NotChecked = append(a.NotChecked, unchecked{what, why}) }
 
-// accountText names the account and the Region.
+// accountText returns the account and the Region for a message.
 func (a *account) accountText() string {
 	if a.Account == "" {
 		return "this account, Region " + a.Region
@@ -196,7 +199,8 @@ func (a *account) accountText() string {
 	return "account " + a.Account + ", Region " + a.Region
 }
 
-// createCommand returns the command that creates missing resources. Without leases a Lambda function reads the stream.
+// createCommand returns the command that creates missing resources. It is consume if a consumer runs the configuration.
+// For a Lambda function it is a replay of nothing.
 func (a *account) createCommand() string {
 	if a.consumes() {
 		return "tablewake consume -c " + a.cfg.File + " --live --create"
@@ -204,17 +208,17 @@ func (a *account) createCommand() string {
 	return "tablewake replay -c " + a.cfg.File + " --live --create /dev/null"
 }
 
-// consumes reports whether `tablewake consume` runs the configuration, and no Lambda function.
+// consumes reports whether `tablewake consume` runs the configuration. If not, a Lambda function does.
 func (a *account) consumes() bool { return a.cfg.Leases != nil && a.cfg.Source.Kinesis == "" }
 
-// deniedCalls notes the denied calls of the SDK, because stores can do without some of them. It is safe for concurrent
-// use.
+// deniedCalls notes which calls of the SDK are denied. Stores do not return all such errors, because they can do
+// without some calls. It is safe for concurrent use.
 type deniedCalls struct {
 	mu   sync.Mutex
 	last string // service and operation, such as DynamoDB DescribeTable; "" if no call was denied
 }
 
-// watch adds d to the calls of a client.
+// watch adds a middleware to a client of the SDK that notes denied calls in d.
 func (d *deniedCalls) watch(stack *middleware.Stack) error {
 	note := func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
 		out middleware.InitializeOutput, metadata middleware.Metadata, err error,
@@ -230,7 +234,8 @@ func (d *deniedCalls) watch(stack *middleware.Stack) error {
 	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("tablewake.denied", note), middleware.After)
 }
 
-// takeDenied returns a call that was denied since the last call of takeDenied; "" if there is none.
+// takeDenied returns the last call that was denied, and forgets it. It returns "" if no call was denied since the
+// previous takeDenied.
 func (d *deniedCalls) takeDenied() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -18,8 +18,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/policy"
 )
 
-// checkRights lets IAM simulate the actions of the policy of the runner for the caller, within checkTime. callerErr is
-// the reason why the caller is unknown. It skips rights in OpenSearch, which the domain decides, too.
+// checkRights checks whether the caller has the rights that a consumer or a function needs for the configuration. IAM
+// simulates the actions, within checkTime. callerErr is the reason why the caller is unknown; nil if it is known.
+// checkRights skips rights in OpenSearch, because the access policy of the domain also decides them.
 func (a *account) checkRights(ctx context.Context, callerErr error) {
 	a.skipSearchRights()
 	ctx, cancel := cli.WithAnswerTimeout(ctx, checkTime)
@@ -104,8 +105,9 @@ func (a *account) withStreams(resources []string) []string {
 	return concrete
 }
 
-// principalOf returns the ARN of a caller's user or role in IAM. The ARN of a session lacks the path of its role.
-// GetRole returns the path. If GetRole is denied, principalOf assumes that the role has no path, as most have none.
+// principalOf returns the ARN of the IAM user or role of a caller. The ARN of a session lacks the path of the session's
+// role, so principalOf asks GetRole for the path. If GetRole fails, principalOf assumes that the role has no path,
+// because most roles have none.
 func principalOf(ctx context.Context, client *iam.Client, caller arn.ARN) (string, error) {
 	kind, rest, _ := strings.Cut(caller.Resource, "/")
 	switch {
@@ -121,7 +123,7 @@ func principalOf(ctx context.Context, client *iam.Client, caller arn.ARN) (strin
 	return "", fmt.Errorf("the caller %s is neither a user nor a role of IAM, whose policies can be simulated", caller)
 }
 
-// denial is a denied access to a resource in a simulation.
+// denial has the actions that a simulation denied on one resource.
 type denial struct {
 	actions []string
 	missing []string // condition keys that the simulation lacked
@@ -169,13 +171,13 @@ func simulate(ctx context.Context, client *iam.Client, principal string, s polic
 	return denied, nil
 }
 
-// contextOf returns the context of a request that satisfies the conditions of a statement.
+// contextOf returns the context of a simulated request. The request satisfies the conditions of a statement.
 func contextOf(conditions []policy.Condition) []types.ContextEntry {
 	var entries []types.ContextEntry
 	for _, c := range conditions {
 		kind := types.ContextKeyTypeEnumString
 		switch {
-		case c.Operator == "Null": // another condition provides the key
+		case c.Operator == "Null": // another condition sets the same key
 			continue
 		case strings.HasPrefix(c.Operator, "ForA"):
 			kind = types.ContextKeyTypeEnumStringList

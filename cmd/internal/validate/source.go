@@ -18,8 +18,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
 )
 
-// checkSource checks a source table: its key, its stream and its TTL. A consumer needs no right to describe the table,
-// so a denied call is not a problem.
+// checkSource checks a source table: its key, its stream and its TTL. A denied call is not a problem, because a
+// consumer does not need the right to describe the table.
 func (a *account) checkSource(ctx context.Context, t config.Table) {
 	p := part{field: "source.table", line: a.cfg.Source.Line, description: "table " + t.Name}
 	switch {
@@ -61,13 +61,13 @@ func (a *account) checkSource(ctx context.Context, t config.Table) {
 	}
 }
 
-// tableName returns the name or the ARN of a table for calls of DynamoDB.
+// tableName returns the ARN of a table for calls of DynamoDB. If the ARN is unknown, it returns the name.
 func tableName(t config.Table) string {
 	ofStream, _, _ := strings.Cut(t.StreamARN, "/stream/")
 	return cmp.Or(t.ARN, ofStream, t.Name)
 }
 
-// checkKey compares the key attributes in the file with those of the table.
+// checkKey compares the key attributes in the file with the key attributes of the table.
 func (a *account) checkKey(p part, table scan.Table) {
 	key := strings.Join(table.Keys, ", ")
 	for _, e := range a.cfg.Entities {
@@ -86,7 +86,8 @@ func (a *account) checkKey(p part, table scan.Table) {
 	}
 }
 
-// checkStream checks that the newest stream of a table is enabled, and has the images that the configuration needs.
+// checkStream checks that the newest stream of a table is enabled and has the images that the configuration needs. It
+// notes problems itself.
 func (a *account) checkStream(ctx context.Context, p part, t config.Table) (string, error) {
 	const enabled = "StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES"
 	update := "aws dynamodb update-table --table-name " + t.Name + " --stream-specification "
@@ -120,7 +121,7 @@ func (a *account) checkStream(ctx context.Context, p part, t config.Table) (stri
 	return "its view type is " + d.ViewType.String(), nil
 }
 
-// checkKinesis checks that a table writes to the Kinesis stream.
+// checkKinesis checks that a table writes to the Kinesis stream of the configuration. It notes a problem itself.
 func (a *account) checkKinesis(ctx context.Context, p part, t config.Table) (string, error) {
 	in := &dynamodb.DescribeKinesisStreamingDestinationInput{TableName: awssdk.String(tableName(t))}
 	out, err := a.tables.DescribeKinesisStreamingDestination(ctx, in)
@@ -141,7 +142,7 @@ func (a *account) checkKinesis(ctx context.Context, p part, t config.Table) (str
 	return "", nil
 }
 
-// checkTTL checks the TTL attribute of a table.
+// checkTTL checks that the table has TTL, with the attribute that the file names. It notes a problem itself.
 func (a *account) checkTTL(ctx context.Context, p part, t config.Table) (string, error) {
 	want := a.cfg.Source.TTLAttribute
 	out, err := a.tables.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: awssdk.String(tableName(t))})

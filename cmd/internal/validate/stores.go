@@ -36,7 +36,7 @@ func (a *account) checkStores(ctx context.Context, stores *aws.Bundle) {
 	a.checkLetters(ctx, stores)
 }
 
-// checkLeases checks the lease table.
+// checkLeases checks the lease table. It ignores problems of the state table.
 func (a *account) checkLeases(ctx context.Context) (string, error) {
 	if err := aws.SameRegion("leases.table", a.cfg.Leases.Table.ARN, a.sdk); err != nil {
 		return "", err
@@ -51,8 +51,8 @@ func (a *account) checkLeases(ctx context.Context) (string, error) {
 	return "", err
 }
 
-// checkLetters checks the queue and the bucket of dead letters one by one, so that a problem of one does not hide that
-// of the other.
+// checkLetters checks the queue and the bucket of dead letters separately, so that a problem of the queue does not hide
+// a problem of the bucket.
 func (a *account) checkLetters(ctx context.Context, stores *aws.Bundle) {
 	d := a.cfg.DeadLetters
 	if d == nil {

@@ -64,13 +64,13 @@ could not be asked is listed, with the reason.`,
 	return c
 }
 
-// sampleFlags are the flags for the items that names are checked against.
+// sampleFlags are the flags --sample and --table. They choose the items that names of attributes are checked against.
 type sampleFlags struct {
 	files []string
 	table string
 }
 
-// read reads the items; nil if there is no flag.
+// read reads the items; it returns nil if neither flag is given.
 func (f sampleFlags) read(ctx context.Context, s cli.Streams) (*sample.Sample, error) {
 	switch {
 	case f.table != "":
@@ -86,10 +86,10 @@ type validation struct {
 	Valid    bool            `json:"valid"`
 	Errors   config.Problems `json:"errors"`
 	Warnings config.Problems `json:"warnings"`
-	Sampled  int             `json:"sampled_items,omitempty"` // number of items that names were checked against
+	Sampled  int             `json:"sampled_items,omitempty"` // number of items against which names were checked
 	Live     *liveReport     `json:"live,omitempty"`          // of --live
 
-	noun string // "item" or "record", for Sampled
+	noun string // "item" or "record": what Sampled counts
 }
 
 // load loads a configuration, and checks its Go code. If it is invalid, load returns the problems, and cfg may be nil.
@@ -152,7 +152,8 @@ func validate(ctx context.Context, s cli.Streams, file string, from sampleFlags,
 	return nil
 }
 
-// addWarnings adds the warnings of cfg, and those from the items of the flags, if there are any.
+// addWarnings adds the warnings of cfg. If from has a flag, it also adds the warnings from checking names against
+// items.
 func (v *validation) addWarnings(ctx context.Context, s cli.Streams, cfg *config.Config, from sampleFlags) error {
 	v.Warnings = append(v.Warnings, cfg.Warnings...)
 	items, err := from.read(ctx, s)
@@ -165,7 +166,7 @@ func (v *validation) addWarnings(ctx context.Context, s cli.Streams, cfg *config
 	return nil
 }
 
-// writeSummary prints the parts of a valid configuration.
+// writeSummary prints that the configuration is valid, with the numbers of its sinks, detectors and filters.
 func (v *validation) writeSummary(w io.Writer, cfg *config.Config) {
 	filters := len(cfg.Filters)
 	for _, sink := range cfg.Sinks {
