@@ -1,5 +1,5 @@
-// Package version is the command version. It shows the version of this program and the formats that it reads and
-// writes.
+// Package version is the command version. It shows the version of this program and the versions of the formats in which
+// it stores.
 package version
 
 import (
@@ -23,14 +23,15 @@ import (
 // info is the output of `version -o json`.
 type info struct {
 	Version  string         `json:"version"`
-	Commit   string         `json:"commit"`  // "": the build does not contain it
+	Commit   string         `json:"commit"`  // "": the build information has no commit
 	Changed  bool           `json:"changed"` // the sources had uncommitted changes
 	Go       string         `json:"go"`
 	Platform string         `json:"platform"`
-	Formats  map[string]int `json:"formats"` // numbers of the stored formats, by their names in formats
+	Formats  map[string]int `json:"formats"` // version of each stored format, by its name in formats
 }
 
-// formats lists the stored formats in print order; sinks/STORAGE.md describes them.
+// formats are the formats in which the program stores, in the order in which they are printed. sinks/STORAGE.md
+// describes them.
 var formats = []struct {
 	name, text string
 	number     int
@@ -41,7 +42,7 @@ var formats = []struct {
 	{"lease_file", "file of leases", leasesfile.Format},
 }
 
-// New is the command version. It shows the version of the root command.
+// New returns the command version. The version that it shows is that of the root command.
 func New(s cli.Streams) *cobra.Command {
 	var format cli.Format
 	c := &cobra.Command{
@@ -62,7 +63,7 @@ formats of what it stores. A program refuses what has a newer format than its ow
 	return c
 }
 
-// newInfo returns the output. build is nil if the program has no build information.
+// newInfo returns the output of the command. build is nil if the program has no build information.
 func newInfo(release string, build *debug.BuildInfo) info {
 	i := info{Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Formats: make(map[string]int)}
