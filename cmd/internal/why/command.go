@@ -159,7 +159,7 @@ func versionSuffix(version string) string {
 	return ", version " + version
 }
 
-// versionText formats a version; "" if there is none.
+// versionText formats a version; "" for the zero version.
 func versionText(v record.Version) string {
 	if v.IsZero() {
 		return ""

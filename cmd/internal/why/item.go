@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 )
 
-// finder reads the item of --key.
+// finder finds the item that --key names.
 type finder struct {
 	o     *options
 	cfg   *config.Config
@@ -25,11 +25,11 @@ type finder struct {
 	key   itemkey.Key
 }
 
-// foundItem is the item, and where it was read.
+// foundItem is the item as a change, with the place where it was read.
 type foundItem struct {
 	change   record.Change
 	source   string
-	hasImage bool // false: only the key is known
+	hasImage bool // false: only the key of the item is known
 }
 
 func newFinder(o *options, cfg *config.Config) (*finder, error) {
@@ -46,7 +46,8 @@ func newFinder(o *options, cfg *config.Config) (*finder, error) {
 	return f, err
 }
 
-// item reads the item from the records at paths, or with --live from the source table.
+// item reads the item from the records at paths, or with --live from the source table. Without both it returns a change
+// that has only the key.
 func (f *finder) item(ctx context.Context, s cli.Streams, paths []string) (foundItem, error) {
 	switch {
 	case len(paths) > 0:
@@ -58,7 +59,7 @@ func (f *finder) item(ctx context.Context, s cli.Streams, paths []string) (found
 	return foundItem{c, "no records were named", false}, err
 }
 
-// inRecords returns the last state of the item in saved records.
+// inRecords returns the last state of the item in saved records. It is an error if no record has the key.
 func (f *finder) inRecords(ctx context.Context, s cli.Streams, paths []string) (foundItem, error) {
 	var last *record.Change
 	for page, err := range f.o.Pages(ctx, f.cfg, s, paths) {
@@ -82,7 +83,7 @@ func (f *finder) inRecords(ctx context.Context, s cli.Streams, paths []string) (
 	return foundItem{*last, "its last record", true}, nil
 }
 
-// inTable reads the item from the source table.
+// inTable reads the item from the source table. If the table does not have the item, it returns a REMOVE.
 func (f *finder) inTable(ctx context.Context) (foundItem, error) {
 	keys, item, err := readItem(ctx, f.table, f.key)
 	if err != nil {
@@ -98,7 +99,7 @@ func (f *finder) inTable(ctx context.Context) (foundItem, error) {
 	return stored, err
 }
 
-// change makes a change of the item, in the form of a stream record.
+// change returns a change of the item, as if a stream had sent it.
 func (f *finder) change(event string, v record.ViewType, item item.Image) (record.Change, error) {
 	keys := f.key.Attributes
 	if !keys.Exists() {
@@ -112,8 +113,8 @@ func (f *finder) change(event string, v record.ViewType, item item.Image) (recor
 	return itemkey.Change(d, event, v, keys, item)
 }
 
-// readItem reads an item with a consistent read. keys has the attribute names. If the table has no such item, item does
-// not exist.
+// readItem reads an item with a consistent read. keys are the key attributes with their names, which a canonical key
+// lacks. If the table has no such item, the result item is absent.
 func readItem(ctx context.Context, table string, key itemkey.Key) (keys, item item.Image, err error) {
 	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
@@ -139,7 +140,7 @@ func readItem(ctx context.Context, table string, key itemkey.Key) (keys, item it
 	return keys, item, err
 }
 
-// keyOf converts a key to the key attributes of a table.
+// keyOf converts a key to the key attributes of a table. The key from --key may be canonical, and then has no names.
 func keyOf(key itemkey.Key, table *types.TableDescription) (map[string]types.AttributeValue, error) {
 	if key.Attributes.Exists() {
 		return sdkvalue.Item(key.Attributes), nil
@@ -156,7 +157,7 @@ func keyOf(key itemkey.Key, table *types.TableDescription) (map[string]types.Att
 		return nil, fmt.Errorf("the key of %s has %d attributes, and %s has %d", awssdk.ToString(table.TableName), len(names),
 			key.Canonical, len(values))
 	}
-	if len(names) == 2 && names[0] > names[1] { // a canonical key has its values in the order of the names
+	if len(names) == 2 && names[0] > names[1] { // a canonical key has its values in the order of the attribute names
 		names[0], names[1] = names[1], names[0]
 	}
 	asked := make(map[string]types.AttributeValue, len(names))

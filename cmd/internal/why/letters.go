@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// marks returns the quarantine marks of the item's key, by sink.
+// marks returns, by sink, the notes that the item's key is quarantined.
 func (q Request) marks(ctx context.Context) (map[string]state.Mark, error) {
 	s, err := q.Stores.State(ctx, q.Config)
 	if err != nil || s == nil {
@@ -27,7 +27,8 @@ func (q Request) marks(ctx context.Context) (map[string]state.Mark, error) {
 	return marks, nil
 }
 
-// letters returns the dead letters of the item.
+// letters returns the dead letters of the item. It returns none if the configuration has no store of dead letters that
+// can be read.
 func (q Request) letters(ctx context.Context) ([]pipeline.DeadLetter, error) {
 	d, err := q.Stores.DeadLetters(ctx, q.Config)
 	if err != nil {

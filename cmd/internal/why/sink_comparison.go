@@ -10,7 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
-// compareSink compares the item with one sink, and fills in out. compared is nil if the sink keeps no state.
+// compareSink compares the item with one sink, and sets the fields of out. plan is the plan of the pipeline for the
+// item at the sink. compared is nil if the sink keeps no state; then nothing is compared.
 func compareSink(
 	ctx context.Context, item *record.Change, s config.Sink, compared audit.Sink, plan pipeline.RouteTrace, out *Sink,
 ) error {
@@ -33,7 +34,7 @@ func compareSink(
 	}
 	out.Note = compared.Note(item)
 	if plan.Err != nil && !item.Removed() {
-		item = audit.Removal(item) // the places are shown, although their required contents are unknown
+		item = audit.Removal(item) // show what is stored, although the correct contents are unknown
 	}
 	fs, err := compared.Compare(ctx, item, nil)
 	if err != nil {
@@ -52,10 +53,11 @@ func compareSink(
 	return nil
 }
 
-// add adds a finding, and one for each claim that waits for its row.
+// add adds a finding. If it is about a row, add also adds a finding for each claim that waits for the row. A claim is
+// the request of an item for a row.
 func (s *Sink) add(f *audit.Finding) {
 	if f.Place == "" || (f.Kind == audit.Claim || f.Kind == audit.Owner) && f.Verdict == audit.Equal {
-		return // the note has the reason why the item was not compared, and the row's finding shows the claim
+		return // the note says why the item was not compared, or the finding of the row shows the claim
 	}
 	s.Findings = append(s.Findings, Finding{
 		Kind: string(f.Kind), Where: f.PlaceText, Found: f.FoundText, Version: versionText(f.Version), Verdict: verdictOf(f),
@@ -67,8 +69,8 @@ func (s *Sink) add(f *audit.Finding) {
 	}
 }
 
-// verdictOf returns the verdict of a finding. A dead letter explains a difference and does not change it: letters are
-// listed separately.
+// verdictOf returns the verdict of a finding. If a dead letter explains a difference, the verdict is still that of the
+// difference, because dead letters are listed separately.
 func verdictOf(f *audit.Finding) Verdict {
 	verdict := cmp.Or(f.Underlying, f.Verdict)
 	switch {

@@ -1,8 +1,8 @@
-// Package why is the command why. It compares an item of the source table with the contents of all sinks.
+// Package why is the command why. It compares an item of the source table with what all sinks have stored for it.
 //
-// The expected contents are the plans of the pipeline for the item. Package audit compares them with the actual
-// contents: rows, documents, tombstones, guards and contributions. [Compare] adds the dead letters. Read why.go first,
-// then sink_comparison.go. item.go finds the item, and letters.go its dead letters.
+// The pipeline plans the expected contents for the item. Package audit compares the plans with the actual contents:
+// rows, documents, tombstones, guards and contributions. [Compare] adds the dead letters. Read why.go first, then
+// sink_comparison.go. item.go finds the item, and letters.go finds its dead letters.
 package why
 
 import (
@@ -25,11 +25,11 @@ import (
 // Request is the input of [Compare].
 type Request struct {
 	Config *config.Config
-	Stores sinks.Stores // they are only read
+	Stores sinks.Stores // the stores, which are only read
 
 	Mask  *mask.Mask    // masks sensitive attributes in the result
 	Item  record.Change // the item as a SNAPSHOT; or its REMOVE, with the old image if that is known
-	From  string        // where it was read
+	From  string        // where the item was read
 	Known bool          // false: only the key of the item is known
 
 	Extensions []sinks.Extension // Go code of the program. Default: none
@@ -45,30 +45,31 @@ type Comparison struct {
 	Dropped   string               `json:"dropped_by,omitempty"` // the source filter that drops the item; "": none
 	Differing int                  `json:"differing"`            // number of findings with a problem
 	Sinks     []Sink               `json:"sinks"`
-	Letters   []letters.LetterJSON `json:"dead_letters"` // dead letters of the item, the oldest first
+	Letters   []letters.LetterJSON `json:"dead_letters"` // in the order in which they were stored
 
 	attributes int                   // number of attributes of the item
-	letters    []pipeline.DeadLetter // the masked letters of Letters
+	letters    []pipeline.DeadLetter // the same letters, masked, for people
 }
 
 // Sink is the result for one sink.
 type Sink struct {
 	Name string `json:"sink"`
 	Kind string `json:"kind"` // view, aggregate, search, archive, notify or custom
-	// Note is the reason why the sink was not compared, or the part that was not; "": all was compared
+	// Note says why the sink was not compared, or what was not compared; "": everything was
 	Note             string     `json:"says,omitempty"`
 	QuarantinedSince *time.Time `json:"quarantined_since,omitempty"` // nil: the item's key is not quarantined
 	Findings         []Finding  `json:"places,omitempty"`
 }
 
-// Finding is the result for one row, document or guard that the item has, or should have.
+// Finding is the result for one entry of the item in a sink, such as a row, a document or a guard. The entry exists or
+// should exist.
 type Finding struct {
 	Kind    string   `json:"kind"`  // row, guard, claim, contribution, group or document
-	Where   string   `json:"where"` // key of the row, or index and id of the document
+	Where   string   `json:"where"` // where the entry is: key of the row, or index and id of the document
 	Found   string   `json:"found"` // describes the actual contents
 	Version string   `json:"version,omitempty"`
 	Verdict Verdict  `json:"verdict,omitempty"`
-	Differs []string `json:"differs,omitempty"` // the differing attributes, or a line for each difference
+	Differs []string `json:"differs,omitempty"` // the attributes that differ, or a line for each difference
 }
 
 // Verdict is the result of a comparison.
@@ -77,18 +78,18 @@ type Verdict string
 // The verdicts.
 const (
 	Same     Verdict = "same"
-	Missing  Verdict = "missing"  // it should exist, and does not
-	Differs  Verdict = "differs"  // it exists with other contents
-	Leftover Verdict = "leftover" // it exists, and should not
-	Taken    Verdict = "taken"    // another item owns the row, and this item should
-	Waits    Verdict = "waits"    // another item owns the row, by the rule for collisions
-	Gone     Verdict = "gone"     // it does not exist, as it should
-	Info     Verdict = ""         // nothing to compare
+	Missing  Verdict = "missing"  // the entry should exist, and does not
+	Differs  Verdict = "differs"  // the entry exists with other contents
+	Leftover Verdict = "leftover" // the entry exists, and should not
+	Taken    Verdict = "taken"    // another item owns the row, and this item should own it
+	Waits    Verdict = "waits"    // another item rightly owns the row, and this item waits
+	Gone     Verdict = "gone"     // the entry does not exist, which is correct
+	Info     Verdict = ""         // the entry is only shown, not compared
 )
 
 func (v Verdict) isProblem() bool { return v == Missing || v == Differs || v == Leftover || v == Taken }
 
-// Compare compares the item with each sink. An error names the sink that could not be read.
+// Compare compares the item with each sink. If a sink cannot be read, the error names the sink.
 func Compare(ctx context.Context, q Request) (Comparison, error) {
 	p, err := sinks.Assemble(ctx, q.Config, sinks.PlanOnly(), sinks.WithExtensions(q.Extensions...),
 		sinks.HoldCustom("why"), sinks.SuppressEvents("why"))
@@ -155,8 +156,8 @@ func Compare(ctx context.Context, q Request) (Comparison, error) {
 	return a, nil
 }
 
-// unfilledStages returns the stages of the sinks that wait or are filling, by name. Missing entries in them are not
-// differences.
+// unfilledStages returns the stages of the sinks that are not filled yet: they wait for a backfill, or it is filling
+// them. The keys are names of sinks. A missing entry in such a sink is not a difference.
 func (q Request) unfilledStages(ctx context.Context) (map[string]state.Stage, error) {
 	stages := make(map[string]state.Stage)
 	kept, err := q.Stores.State(ctx, q.Config)
@@ -175,7 +176,7 @@ func (q Request) unfilledStages(ctx context.Context) (map[string]state.Stage, er
 	return stages, nil
 }
 
-// audited returns the sinks that keep state, by name.
+// audited returns the sinks that keep state, so that they can be compared. The keys are names of sinks.
 func (q Request) audited(ctx context.Context) (map[string]audit.Sink, error) {
 	byName := make(map[string]audit.Sink)
 	if !slices.ContainsFunc(q.Config.Sinks, func(s config.Sink) bool { return s.KeepsState() }) {
