@@ -40,8 +40,8 @@ func Run(ctx context.Context, args []string, in io.Reader, stdout, stderr io.Wri
 
 // gcBallast allocates 8 MB that are never touched, so that a small heap is collected less often. Pages of records live
 // for milliseconds: without the ballast a heap of a few megabytes would be collected hundreds of times a second. The
-// ballast needs no physical memory. A memory limit would have the same effect, but a run that needs more than the limit
-// would collect all the time. If GOGC or GOMEMLIMIT is set, gcBallast returns nil.
+// ballast needs no physical memory. A memory limit would have the same effect. But a run that needs more memory than
+// the limit would collect garbage all the time. If GOGC or GOMEMLIMIT is set, gcBallast returns nil.
 func gcBallast() []byte {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return nil

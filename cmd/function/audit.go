@@ -122,8 +122,8 @@ type differenceLog struct {
 	logged int
 }
 
-// logFinding logs a finding that is a difference or that dead letters hold back. It logs up to maxLoggedDifferences
-// findings.
+// logFinding logs a finding if it is a difference, even if a dead letter explains it. It logs up to
+// maxLoggedDifferences findings.
 func (d *differenceLog) logFinding(sink string, f *audit.Finding) error {
 	if !f.Verdict.Differs() && f.Verdict != audit.Held || d.logged == maxLoggedDifferences {
 		return nil
@@ -163,7 +163,7 @@ type auditEvent struct {
 	lag time.Duration
 }
 
-// auditEventHint is an example of a correct event.
+// auditEventHint is a part of errors. It shows a correct event.
 const auditEventHint = redact.Safe(
 	`write {"tablewake":"audit","sample":1,"segments":100,"sinks":["NAME"],"rcu":500,"lag":"1m"}; all but "tablewake" can be left out`)
 

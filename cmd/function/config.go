@@ -29,7 +29,7 @@ const maxConfigBytes = 1 << 20
 // environment looks up the function's variables, as os.LookupEnv does.
 type environment func(name string) (value string, set bool)
 
-// loadConfig reads the configuration from the location that the environment names.
+// loadConfig finds, reads and parses the configuration.
 func loadConfig(ctx context.Context, sdk aws.Config, env environment) (*config.Config, error) {
 	params := &parameters{ctx: ctx, sdk: sdk}
 	location, err := configLocation(env, layerConfigPath)

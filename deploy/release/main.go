@@ -1,5 +1,5 @@
-// Command release makes the files of a release. They are an archive of each program for each platform, a bill of
-// materials for each archive, a statement about their origin, and the checksums of all files.
+// Command release makes the files of a release. It makes an archive of each program for each platform, and a bill of
+// materials for each archive. It adds a statement about the origin of the files, and the checksums of all files.
 //
 //	go run ./deploy/release -version v1.2.3 -out dist
 //

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	maxAttributes = 100 // maximum number of an item's attributes in the file
-	maxMembers    = 40  // maximum number of a map's members in the file
+	maxAttributes = 100 // a kind with more attributes is written without them
+	maxMembers    = 40  // a map with more members is declared without them
 )
 
 // sampleOf returns the attributes of the items, with the types that each attribute has.
@@ -92,8 +92,8 @@ func yamlScalar(text string) string {
 
 var plainScalarPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
-// sensitiveWords are words in usual names of private attributes. A word of more than four letters is also found inside
-// a longer word, as in useremail.
+// sensitiveWords are words in typical names of private attributes. A word of more than four letters is also found
+// inside a longer word, such as email in useremail.
 var sensitiveWords = []string{
 	"email", "mail", "phone", "mobile", "password", "passwd", "secret", "token", "apikey", "ssn", "iban", "bankaccount",
 	"cardnumber",
@@ -101,7 +101,7 @@ var sensitiveWords = []string{
 	"ipaddress", "address",
 }
 
-// looksSensitive reports whether a name is usual for a private attribute.
+// looksSensitive reports whether a name is typical of a private attribute.
 func looksSensitive(name string) bool {
 	words := wordsOf(name)
 	joined := strings.Join(words, "")
@@ -116,8 +116,8 @@ var (
 	beforeLastWord = regexp.MustCompile(`([A-Z])([A-Z][a-z])`)
 )
 
-// wordsOf returns the words of a name in lower case: card and number of cardNumber, CardNumber, CARD_NUMBER and
-// card-number2.
+// wordsOf returns the words of a name in lower case. They are card and number for cardNumber, CardNumber, CARD_NUMBER
+// and card-number2.
 func wordsOf(name string) []string {
 	name = beforeLastWord.ReplaceAllString(name, "$1 $2")
 	name = beforeCapital.ReplaceAllString(name, "$1 $2")

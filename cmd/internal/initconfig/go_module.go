@@ -13,13 +13,13 @@ import (
 
 const tablewakeModule = "github.com/tablewake/tablewake"
 
-// moduleSink is the sink of the configuration whose code is in the module.
+// moduleSink is the name of the sink whose code is in the Go module.
 const moduleSink = "changes"
 
 //go:embed module
 var moduleFS embed.FS
 
-// moduleFiles are the files of a module for the user's own code. Each has a template.
+// moduleFiles are the files of the Go module for the user's own code. Each file has a template.
 var moduleFiles = []string{"main.go", "extensions/extensions.go", "function/main.go", "go.mod", "Dockerfile"}
 
 var (

@@ -25,7 +25,7 @@ type options struct {
 	keys   []string
 	out    string
 
-	modulePath string // path of the module to write; "": no module
+	modulePath string // path of the Go module to write; "": none
 	version    string // version of the program
 }
 
@@ -109,7 +109,7 @@ func (o *options) checkNew(files []file) error {
 	return nil
 }
 
-// configuration returns the text of the configuration.
+// configuration returns the text of the configuration, and checks that it is valid.
 func (o *options) configuration(items *sample.Sample) (string, error) {
 	if err := o.setKeys(items); err != nil {
 		return "", err
@@ -140,7 +140,7 @@ func (o *options) printNext(s cli.Streams, items int) {
 		dir, filepath.Base(o.out))
 }
 
-// write writes a file, and creates missing folders. It does not overwrite a file.
+// write writes a file, and creates missing folders. If the file exists, it returns an error.
 func (o *options) write(f file) error {
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
 		return err
@@ -204,7 +204,7 @@ func (o *options) setKeys(s *sample.Sample) error {
 	return nil
 }
 
-// keyNames are usual names of key attributes, partition key first.
+// keyNames are usual names of a partition key and a sort key. "" means that there is no sort key.
 var keyNames = [][2]string{{"PK", "SK"}, {"pk", "sk"}, {"partitionKey", "sortKey"}, {"PartitionKey", "SortKey"},
 	{"hashKey", "rangeKey"}, {"PK", ""}, {"pk", ""}, {"id", ""}, {"Id", ""}, {"ID", ""}}
 

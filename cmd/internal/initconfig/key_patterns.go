@@ -27,8 +27,8 @@ var (
 )
 
 const (
-	maxPrefixes = 50 // maximum number of prefixes of a key attribute; an attribute with more holds data
-	maxInner    = 5  // maximum number of texts between two separators of a key; an attribute with more holds data
+	maxPrefixes = 50 // maximum number of prefixes of a key attribute; more are values, not names of kinds
+	maxInner    = 5  // maximum number of fixed texts between separators of a key; more are values
 	maxEntities = 40 // maximum number of entities in the file
 )
 
@@ -41,11 +41,11 @@ type draftEntity struct {
 	overlap string // name of another kind whose patterns match some keys of this kind; "": none
 }
 
-// keyPart is the pattern of a key attribute.
+// keyPart is the pattern of one key attribute.
 type keyPart struct {
 	attribute string
 	separator string
-	tokens    []token // empty: any value
+	tokens    []token // parts of the pattern; empty: any value
 	whole     string  // without tokens: the name that binds the whole value
 }
 
@@ -380,7 +380,8 @@ func (p keyPart) pattern() string {
 	return strings.Join(parts, p.separator)
 }
 
-// pascal returns a text as the name of a type: UserProfile for USER_PROFILE, user-profile and userProfile.
+// pascal returns a text as the name of a type, such as UserProfile for USER_PROFILE, user-profile and userProfile. It
+// returns "" for a text without letters.
 func pascal(text string) string {
 	var b strings.Builder
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool {

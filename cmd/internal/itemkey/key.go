@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Usage explains the flag.
+// Usage explains the flag --key in errors.
 const Usage = `--key takes the item's key attributes, as in PK=USER#001,SK=PROFILE (a comma inside a value is written \,; PK:N=12 is a number, PK:B=AQI= a binary), or its canonical key, as explain prints it`
 
 // Key is the key of an item from --key.

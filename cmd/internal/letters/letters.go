@@ -44,7 +44,8 @@ func Each(ctx context.Context, cfg *config.Config, letters deadletter.Store, do 
 	return nil
 }
 
-// RedriveOptions returns the options to redrive all letters of cfg's pipeline.
+// RedriveOptions returns the options to redrive all letters of cfg's pipeline. They include the quarantine, which keeps
+// later changes of a key in line after a dead letter, unless cfg has none.
 func RedriveOptions(
 	ctx context.Context, cfg *config.Config, stores sinks.Stores, letters deadletter.Store, p *pipeline.Pipeline,
 ) (redrive.Options, error) {

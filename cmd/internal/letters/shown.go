@@ -23,7 +23,7 @@ func Mask(m *mask.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
 	if m == nil {
 		return l
 	}
-	if e, ok := record.RedecodeLine(l.Raw, l.Error); ok { // a line of a snapshot, not a record
+	if e, ok := record.RedecodeLine(l.Raw, l.Error); ok { // the letter is about a line of a snapshot, not a record
 		l.Error = strings.ReplaceAll(l.Error, e.Path, m.RecordError(e).Path)
 		l.Key, l.Raw = item.Key(m.Text(string(l.Key))), nil
 		return l
@@ -92,7 +92,7 @@ type LetterJSON struct {
 	Sequence string          `json:"sequence,omitempty"`
 	Time     time.Time       `json:"time"`
 	Record   json.RawMessage `json:"record,omitempty"`
-	Bytes    []byte          `json:"record_base64,omitempty"` // a record that is not JSON or not UTF-8
+	Bytes    []byte          `json:"record_base64,omitempty"` // the record if it is not JSON or not UTF-8
 }
 
 // NewLetterJSON returns the JSON form of a letter, without its ID.
@@ -107,7 +107,7 @@ func NewLetterJSON(l pipeline.DeadLetter) LetterJSON {
 	return out
 }
 
-// Line formats a letter for a list: ID, time, sink, key and error.
+// Line formats a letter as a line of a list, with its ID, time, sink, key, class and error.
 func (l LetterJSON) Line() string {
 	return fmt.Sprintf("%s  %s  %s  %s  %s: %s", l.ID, l.Time.UTC().Format(time.RFC3339),
 		EverySink(cmp.Or(l.Sink, strings.Join(l.Sinks, ","))), l.Key, l.Class, l.Error)

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	maxViewers  = 32               // maximum number of concurrent streams
+	maxViewers  = 32               // maximum number of concurrent viewers; each has a stream
 	eventWrite  = 10 * time.Second // timeout of a write to a viewer; a viewer that accepts no bytes for so long is gone
 	aliveEvery  = 15 * time.Second // interval of bytes in a stream without events, so that proxies keep it open
 	largePart   = 64 << 10         // parts of more bytes are sent less often
@@ -113,7 +113,8 @@ func (v *viewer) update(parts []part, now time.Time) error {
 // lineEnds replaces all line ends by \n. In an event, each of them would end a line.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// appendEvent appends a part as an event: its name, then its lines.
+// appendEvent appends a part as a server-sent event. The first line of the event is the part's name, and the other
+// lines are its HTML.
 func appendEvent(out []byte, p part) []byte {
 	out = append(out, "event: part\ndata: "...)
 	out = append(out, p.Name...)

@@ -13,12 +13,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// headline is the first sentence of the page, and the next step.
+// headline is the first sentence of the page, with the next step for the operator.
 type headline struct {
 	Word string // short form of Text, for the title of the window and for screen readers
 	Tone tone
 	Text string
-	Do   string // "": nothing
+	Do   string // the next step; "": none
 }
 
 // problem is something that needs attention.
@@ -84,7 +84,7 @@ func shortenList(problems []problem) []problem {
 
 func severity(t tone) int { return slices.Index([]tone{plain, warn, bad}, t) }
 
-// processProblems returns the problems from the health check of this process.
+// processProblems returns the problem that the health check of this process found, if any.
 func processProblems(s Status) []problem {
 	if s.Verdict == nil || s.Ready {
 		return nil
@@ -152,7 +152,7 @@ func letterProblems(o Options, s Status, now time.Time) []problem {
 	}}
 }
 
-// newHeadline returns the headline of a status with these problems.
+// newHeadline returns the headline of the status s. problems is the result of findProblems for s.
 func newHeadline(s Status, problems []problem) headline {
 	switch {
 	case len(problems) > 0:
@@ -206,7 +206,7 @@ func wellText(r *fleet.Report) string {
 	return text
 }
 
-// capital returns the text with a capital at its start.
+// capital returns the text with its first letter in upper case.
 func capital(text string) string {
 	if text == "" || text[0] < 'a' || text[0] > 'z' {
 		return text

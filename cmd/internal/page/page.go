@@ -20,7 +20,7 @@ type Options struct {
 	Pipeline string           // name of the pipeline
 	Flags    string           // flags of the commands that the page suggests, such as -c FILE --live
 	Every    time.Duration    // interval of updates. Default: 2s
-	Now      func() time.Time // the clock that ages are relative to. Default: time.Now
+	Now      func() time.Time // returns the time that ages are relative to. Default: time.Now
 
 	// Source returns the present status. The page calls Source at most once a second, or once in Every if Every is
 	// shorter. [Page.StatusOf] also calls Source, so calls can be concurrent. Source may block for a second, for
@@ -50,7 +50,7 @@ type part struct {
 	HTML template.HTML
 }
 
-// partNames are the parts in the order of the page. Each is a template.
+// partNames are the names of the parts in the order of the page. Each part has a template of this name.
 var partNames = []string{"verdict", "totals", "problems", "sinks", "shards", "letters", "gaps", "fills", "consumers",
 	"ledgers", "foot"}
 
@@ -70,7 +70,7 @@ func New(o Options) *Page {
 	return p
 }
 
-// securityPolicy allows the page's own files, and nothing else.
+// securityPolicy is the Content-Security-Policy of the page. It allows only the page's own files.
 const securityPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -98,7 +98,7 @@ func serveAsset(path, kind string) http.HandlerFunc {
 	}
 }
 
-// servePage answers /. With ?paused a browser without JavaScript does not reload the page.
+// servePage answers /. With the query ?paused, a browser without JavaScript does not reload the page.
 func (p *Page) servePage(w http.ResponseWriter, r *http.Request) {
 	parts, err := p.render()
 	var out bytes.Buffer

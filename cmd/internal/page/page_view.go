@@ -74,7 +74,8 @@ type column struct {
 	Long   bool // its texts are sentences, which wrap
 }
 
-// newTable returns a table with these columns. A # before the name is for numbers, and a ~ for sentences, which wrap.
+// newTable returns a table with these columns. A # before the name marks a column of numbers. A ~ marks a column of
+// sentences, which wrap.
 func newTable(caption string, columns ...string) *table {
 	t := &table{Caption: caption}
 	for _, name := range columns {

@@ -61,7 +61,7 @@ func serveReports(ctx context.Context, l net.Listener, o fleet.PageRequest) erro
 	work.Go(func() { looks.Run(serving) })
 	work.Go(func() {
 		<-serving.Done()
-		_ = server.Close() // do not wait for answers
+		_ = server.Close() // also cuts off answers in flight
 	})
 	err := server.Serve(l)
 	stop()
@@ -83,7 +83,7 @@ const (
 func writeReport(w http.ResponseWriter, r *http.Request, looks *ReportCache) {
 	ctx, cancel := context.WithTimeout(r.Context(), reportWait)
 	defer cancel()
-	control := http.NewResponseController(w) // the timeouts of the server are shorter than a look
+	control := http.NewResponseController(w) // a look takes longer than the timeouts of the server
 	_ = control.SetReadDeadline(time.Time{})
 	_ = control.SetWriteDeadline(time.Now().Add(reportWait + health.WriteTimeout))
 	report, problem := looks.Within(ctx, reportAge)

@@ -14,7 +14,7 @@ import (
 const (
 	foldSize  = 100 // number of shards in a fold, a block that the user can open
 	maxFolds  = 5   // maximum number of folds on the page; the remaining shards are only counted
-	maxWorst  = 50  // maximum number of shards in the table of the worst
+	maxWorst  = 50  // maximum number of shards in the table of shards that need attention
 	openBelow = 25  // a stream with at most this many shards has its fold open
 	maxDepth  = 6   // deeper generations are not indented further
 )

@@ -23,7 +23,7 @@ type options struct {
 	format cli.Format
 }
 
-// New is the command plan.
+// New returns the command plan.
 func New(s cli.Streams) *cobra.Command {
 	var o options
 	c := &cobra.Command{
@@ -95,12 +95,12 @@ type report struct {
 	Cost  *cost      `json:"cost,omitempty"` // absent if no sink is to be filled
 }
 
-// sinkPlan describes the effect of the file on the output of one sink.
+// sinkPlan describes what the configuration means for the output of one sink.
 type sinkPlan struct {
 	Sink     string        `json:"sink"`
 	Target   string        `json:"target"`
 	Change   string        `json:"change"` // unchanged, new, changed or removed
-	Stage    string        `json:"stage"`  // live, waiting, filling or settling; "" if nothing was written
+	Stage    string        `json:"stage"`  // waiting, filling, settling or live; "" if nothing was written
 	Settings []settingJSON `json:"settings,omitempty"`
 	Problem  string        `json:"problem,omitempty"`
 	Todo     string        `json:"to_do,omitempty"`   // what to do
@@ -113,7 +113,7 @@ type sinkPlan struct {
 	isUnfilled bool // the sink can be filled, and no backfill of it has begun
 }
 
-// settingJSON is a setting that differs.
+// settingJSON is a setting of a sink that has changed.
 type settingJSON struct {
 	Name string `json:"name"`
 	Old  string `json:"was"`

@@ -24,7 +24,7 @@ type tableCost struct {
 	Items       int64   `json:"items"` // DynamoDB's count, up to six hours old; 0 if it has not counted yet
 	Bytes       int64   `json:"bytes"`
 	SampleUnits float64 `json:"sample_read_units"`
-	ScanUnits   float64 `json:"scan_read_units"` // read units of a complete scan
+	ScanUnits   float64 `json:"scan_read_units"` // read units that a complete scan of the table would consume
 }
 
 func (t *tableCost) write(w io.Writer) {

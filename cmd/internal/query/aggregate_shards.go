@@ -35,7 +35,7 @@ func shardsOf(fingerprints iter.Seq2[state.Fingerprint, error], t view.Table) (a
 
 func groupsOf(f state.Fingerprint, t view.Table) view.GroupRows {
 	g := view.GroupRows{Table: t, Aggregate: f.Sink}
-	g.Shards, _ = strconv.Atoi(f.Settings["aggregate.shards"]) // absent: 1
+	g.Shards, _ = strconv.Atoi(f.Settings["aggregate.shards"]) // a missing setting means 1; Shards is 0 then
 	for _, setting := range slices.Sorted(maps.Keys(f.Settings)) {
 		name, ok := strings.CutPrefix(setting, "aggregate.values.")
 		if !ok {

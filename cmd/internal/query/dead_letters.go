@@ -145,13 +145,13 @@ func firstLine(text string) string {
 	return first
 }
 
-// quarantinedKey is a key in `query dead --quarantined -o json`.
+// quarantinedKey is a key in `query dead --quarantined -o json`. Later changes of such a key go to dead letters.
 type quarantinedKey struct {
 	Sink    string    `json:"sink"`
 	Key     item.Key  `json:"key"`
 	Since   time.Time `json:"since"`
 	Letters int       `json:"letters"`         // number of the key's letters; 0 if they are delivered
-	Class   string    `json:"class,omitempty"` // class of its first letter
+	Class   string    `json:"class,omitempty"` // class of the key's first letter
 	Error   string    `json:"error,omitempty"`
 
 	version record.Version

@@ -150,7 +150,7 @@ func (l liveStores) archiveLister(ctx context.Context, args []string) (archive.L
 	return lister, nil
 }
 
-// queueCount is the number of messages in a queue, as SQS counts them. The count is approximate.
+// queueCount has the numbers of messages in a queue. SQS counts them approximately.
 type queueCount struct {
 	Sink     string `json:"sink"`
 	Queue    string `json:"queue"`

@@ -25,7 +25,7 @@ type options struct {
 	format cli.Format
 }
 
-// New is the command query.
+// New returns the command query.
 func New(s cli.Streams) *cobra.Command {
 	var o options
 	c := &cobra.Command{
@@ -76,7 +76,7 @@ queue: events says about how many messages wait there. A kind is needed.`,
 	return c
 }
 
-// check returns the error of wrong flags.
+// check returns a usage error if the flags are wrong.
 func (o *options) check() error {
 	switch {
 	case o.local != "" && o.live:

@@ -140,7 +140,7 @@ func itemJSON(item item.Image, typed bool) json.RawMessage {
 	return item.AppendJSON(nil)
 }
 
-// rowText formats a row: its key, then the other attributes as plain JSON.
+// rowText formats a row. First is its key, then the other attributes as plain JSON.
 func rowText(t view.Table, row view.Row) string {
 	var b strings.Builder
 	b.WriteString(plainText(row.PK))

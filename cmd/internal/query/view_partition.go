@@ -77,7 +77,7 @@ type viewQuery struct {
 	pk, pkPrefix, after string
 	beginsWith, between string // conditions on the sort key
 	reverse, typed      bool
-	limit               int // 0: all
+	limit               int // maximum number of rows; 0: all
 
 	key      item.Value // partition key, parsed from pk; absent: all partitions
 	from, to item.Value // bounds of the sort key, parsed from between, in the direction of the read; absent: no bound

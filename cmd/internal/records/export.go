@@ -34,7 +34,7 @@ func (n *Narrowing) Add(c *cobra.Command) {
 	f.StringVar(&n.Filter, "filter", "", "only items for which this expression is true: 'item.Total > 100'")
 }
 
-// Given reports whether one of the flags is given.
+// Given reports whether at least one of the flags is given.
 func (n *Narrowing) Given() bool { return len(n.Types) > 0 || n.KeyPrefix != "" || n.Filter != "" }
 
 // Build returns the selection of the flags, for a table with this partition key. It returns nil if the flags select all
@@ -50,7 +50,7 @@ func (n *Narrowing) Build(cfg *config.Config, partitionKey string) (*snapshot.It
 	return narrowing, nil
 }
 
-// OpenExport opens an export in folders or S3. It prints warnings and repeated requests to w.
+// OpenExport opens an export in folders or in S3. It prints warnings to w, and also which requests it repeats.
 func OpenExport(ctx context.Context, sdk awssdk.Config, o export.Options, w io.Writer) (snapshot.Snapshot, error) {
 	o.OnWarning = func(text string) { fmt.Fprintln(w, cli.Warning+text) }
 	o.OnRetry = RetryPrinter(w, "a request to S3")

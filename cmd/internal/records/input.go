@@ -86,11 +86,11 @@ type Reporting struct {
 	Mask   *mask.Mask
 
 	mu        sync.Mutex // several goroutines decode pages; it guards the fields from epochZero on
-	Ended     bool       // the input was read to its end
+	Ended     bool       // the source was read to its end
 	Broken    *replay.BrokenError
 	epochZero bool   // some records do not name a stream
 	named     bool   // some records name their stream
-	foreign   string // a table of records that the configuration does not name
+	foreign   string // a table that the records name and the configuration does not
 	operation string // an unknown operation of a record
 	records   bool   // the input has records
 }
@@ -151,7 +151,7 @@ func (r *Reporting) Warn(w io.Writer) {
 	}
 }
 
-// report prints the undecodable records of a page, and notes oddities for [Reporting.Warn].
+// report prints the undecodable records of a page. It also notes what [Reporting.Warn] warns about.
 func (r *Reporting) report(p *record.Page) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -37,7 +37,7 @@ type options struct {
 	format   cli.Format
 }
 
-// New is the command redrive.
+// New returns the command redrive.
 func New(s cli.Streams) *cobra.Command {
 	var o options
 	c := &cobra.Command{

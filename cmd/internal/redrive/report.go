@@ -17,14 +17,14 @@ type reportJSON struct {
 }
 
 func (o *options) printReport(s cli.Streams, r redrive.Report) error {
-	r.Failures = append([]redrive.Failure{}, r.Failures...) // [] in JSON
+	r.Failures = append([]redrive.Failure{}, r.Failures...) // not nil, so that JSON has []
 	if r.Sinks == nil {
 		r.Sinks = map[string]redrive.SinkReport{}
 	}
 	return cli.Print(s.Out, o.format, reportJSON{r, o.dryRun, r.Left()}, func(w io.Writer) { o.write(w, r) })
 }
 
-// write prints the report for people. Columns that are zero everywhere are left out.
+// write prints the report for people. It leaves out columns that are zero for all sinks.
 func (o *options) write(w io.Writer, r redrive.Report) {
 	if r.Empty() {
 		fmt.Fprintln(w, "there are no such dead letters")

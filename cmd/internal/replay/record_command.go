@@ -30,7 +30,7 @@ type recordOptions struct {
 	format                    cli.Format
 }
 
-// NewRecord is the command record.
+// NewRecord returns the command record.
 func NewRecord(s cli.Streams) *cobra.Command {
 	var o recordOptions
 	c := &cobra.Command{
@@ -177,9 +177,9 @@ func (o recordOptions) report(s cli.Streams, r shardreader.Recording, mask *mask
 			Bytes       int64     `json:"bytes"`
 			Shards      int       `json:"shards"`
 			Undecodable int64     `json:"undecodable"`
-			Sensitive   []string  `json:"sensitive"` // masked attributes
+			Sensitive   []string  `json:"sensitive"` // patterns of the masked attributes
 			Masked      int64     `json:"masked"`    // records with a masked attribute
-			LeftOut     int64     `json:"left_out"`  // undecodable records: their sensitive attributes are unknown
+			LeftOut     int64     `json:"left_out"`  // undecodable records, whose sensitive attributes are unknown
 			Gaps        []gapJSON `json:"gaps"`
 		}{r.Stream.ARN, r.Records, r.Bytes, r.Shards, r.Undecodable, maskedPaths, r.Masked, r.LeftOut, gaps})
 	}

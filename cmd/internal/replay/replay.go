@@ -34,7 +34,7 @@ type options struct {
 	format  cli.Format
 }
 
-// New is the command replay.
+// New returns the command replay.
 func New(s cli.Streams) *cobra.Command {
 	var o options
 	c := &cobra.Command{

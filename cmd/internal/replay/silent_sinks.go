@@ -25,7 +25,7 @@ type SilentSink struct {
 	Reasons []ReasonCount `json:"reasons"` // the most frequent reasons, first the most frequent
 }
 
-// ReasonCount is the number of changes that were not written for one reason.
+// ReasonCount is the number of changes that a sink did not write for one reason.
 type ReasonCount struct {
 	Reason  string `json:"reason"`
 	Changes int64  `json:"changes"`

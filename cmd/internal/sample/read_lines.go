@@ -149,7 +149,8 @@ func (out *Sample) readAnswer(path string, line []byte, rest io.Reader) (hasItem
 	return true, nil
 }
 
-// plainJSON returns an error if a document is an item in plain JSON, as the console shows it.
+// plainJSON returns an error if a document is an item in plain JSON, as the AWS console shows items. Otherwise it
+// returns nil.
 func plainJSON(path string, document map[string]json.RawMessage) error {
 	if len(document) == 0 {
 		return nil

@@ -24,7 +24,7 @@ import (
 const (
 	mostItems    = 20_000 // maximum number of items that are read from files
 	scanSegments = 32     // a scan reads items of each segment; segments divide the table by a hash of the key
-	scanPage     = 32     // number of items of a page
+	scanPage     = 32     // maximum number of items of a page
 	mostScanned  = scanSegments * scanPage
 	scanTime     = 2 * time.Minute
 )

@@ -16,7 +16,7 @@ import (
 type selection struct {
 	key      itemkey.Key // zero: every item
 	of       []string    // names of entities; empty: every item
-	entities *entity.Set // nil if the file has none
+	entities *entity.Set // entities of the configuration; nil: it has none
 	mask     *mask.Mask
 }
 
@@ -38,8 +38,8 @@ func (s *selection) setEntities(names []string, file string) error {
 	return nil
 }
 
-// has reports whether a change is selected. With --of, it also selects a change if an error hides the entity of the
-// item.
+// has reports whether a change is selected. With --of, a change is also selected if the entity of its item cannot be
+// determined.
 func (s *selection) has(c *record.Change) bool {
 	if !s.key.Matches(c, s.mask) {
 		return false

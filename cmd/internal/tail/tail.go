@@ -37,7 +37,7 @@ type options struct {
 	format cli.Format
 }
 
-// New is the command tail.
+// New returns the command tail.
 func New(s cli.Streams) *cobra.Command {
 	var o options
 	c := &cobra.Command{
@@ -103,7 +103,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 	return printNewRecords(ctx, s, api, ref, printer)
 }
 
-// maxConnections is the number of connections that GetRecords calls keep open.
+// maxConnections is the maximum number of connections that tail keeps open for GetRecords calls.
 const maxConnections = 64
 
 // printer returns the printer, which prints the changes that the flags select.

@@ -22,7 +22,7 @@ const ownerFile = "pipeline.json"
 // sink.
 type owner struct {
 	Pipeline   string `json:"pipeline"`
-	TableInKey bool   `json:"table_in_key"` // keys are prefixed by their table
+	TableInKey bool   `json:"table_in_key"` // canonical keys begin with the name of the table
 }
 
 func newOwner(cfg *config.Config) owner {

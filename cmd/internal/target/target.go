@@ -137,7 +137,8 @@ func (t *Flags) Open(ctx context.Context, cfg *config.Config, w io.Writer, fresh
 	return t.OpenLocal(cfg, w, fresh)
 }
 
-// OpenLocal makes cfg the owner of the --local folder and opens the stores in it. Warnings about its files go to w.
+// OpenLocal makes cfg the owner of the --local folder, and opens the stores in the folder. If fresh is set, it empties
+// the folder first. Warnings about files of the folder go to w.
 func (t *Flags) OpenLocal(cfg *config.Config, w io.Writer, fresh bool) (*Stores, error) {
 	opened, err := local.Open(t.Local, local.WithLogger(cli.NewWarnLogger(w, false)))
 	if err != nil {
@@ -153,7 +154,7 @@ func (t *Flags) OpenLocal(cfg *config.Config, w io.Writer, fresh bool) (*Stores,
 	return &Stores{opened, Closers{opened.Close}}, nil
 }
 
-// Options returns the options for real stores. Their warnings go to w.
+// Options returns the options to open real stores. The stores print warnings to w.
 func (t *Flags) Options(w io.Writer) []aws.Option {
 	opts := []aws.Option{aws.WithLogger(cli.NewWarnLogger(w, false))}
 	if t.Create {
@@ -176,7 +177,7 @@ func (t *Flags) OpenWritten(ctx context.Context, cfg *config.Config, w io.Writer
 	return t.Open(ctx, cfg, w, false)
 }
 
-// Assemble builds the pipeline of cfg over open stores. Call [Flags.StartTelemetry] first.
+// Assemble builds the pipeline of cfg with opened as its stores. The caller must call [Flags.StartTelemetry] before.
 func (t *Flags) Assemble(
 	ctx context.Context, cfg *config.Config, opened sinks.Stores, log *slog.Logger, opts ...sinks.Option,
 ) (*pipeline.Pipeline, error) {

@@ -28,7 +28,7 @@ type flags struct {
 	limit    int
 }
 
-// New is the command template.
+// New returns the command template.
 func New(s cli.Streams) *cobra.Command {
 	var o flags
 	c := &cobra.Command{

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/pushdown"
 )
 
-// Options configure the output.
+// Options configure what the functions of this package print.
 type Options struct {
 	Pushdown pushdown.Options
 	Runner   policy.Runner // for Policies: who gets the rights; for CloudFormation: a consumer needs leases

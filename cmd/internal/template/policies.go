@@ -79,7 +79,7 @@ func yamlList(texts []string, sub bool) string {
 // references gets the tag !Sub.
 func yamlScalar(s string, sub bool) string {
 	quoted := yamlText(s)
-	if s == "true" || s == "false" { // texts, not booleans
+	if s == "true" || s == "false" { // without quotes, YAML would read a boolean
 		return quoted
 	}
 	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:/.-_") == "" &&

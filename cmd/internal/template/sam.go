@@ -159,7 +159,7 @@ func withoutAutoRedrive(cfg *config.Config) *config.Config {
 	return &c
 }
 
-// alphanumeric formats a name as a part of a logical id: my-orders is MyOrders.
+// alphanumeric formats a name as a part of a logical id, such as MyOrders for my-orders.
 func alphanumeric(name string) string {
 	var b strings.Builder
 	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' || r == '.' }) {
@@ -168,7 +168,7 @@ func alphanumeric(name string) string {
 	return b.String()
 }
 
-// snake formats a name for Terraform: StreamArnOrders is stream_arn_orders.
+// snake formats a logical id as a name for Terraform, such as stream_arn_orders for StreamArnOrders.
 func snake(name string) string {
 	var b strings.Builder
 	for i, r := range name {
@@ -183,7 +183,7 @@ func snake(name string) string {
 // Kinesis reports whether the function reads a Kinesis stream.
 func (t functionTemplate) Kinesis() bool { return t.Config.Source.Kinesis != "" }
 
-// Parameters returns the SSM parameters of the environment.
+// Parameters returns the names of the SSM parameters that the environment refers to.
 func (t functionTemplate) Parameters() []string {
 	var names []string
 	for _, v := range t.Environment {

@@ -259,5 +259,5 @@ func (s *storage) Owners() []owner {
 	return all
 }
 
-// joinDescriptions returns the description of a resource with two users.
+// joinDescriptions returns the description of a resource that two parts of the configuration use.
 func joinDescriptions(a, b string) string { return a + ", " + strings.TrimPrefix(b, "of ") }

@@ -142,7 +142,7 @@ func (t terraform) FailedBatches() bucket {
 		What: "It may hold records that are nowhere else.", Days: 90, NoncurrentDays: 7}
 }
 
-// TerraformBuckets returns the buckets in which the pipeline stores.
+// TerraformBuckets returns the buckets of archives and dead letters.
 func (t terraform) TerraformBuckets() []bucket {
 	var all []bucket
 	for _, b := range t.Storage.Buckets {

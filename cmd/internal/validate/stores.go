@@ -46,7 +46,7 @@ func (a *account) checkLeases(ctx context.Context) (string, error) {
 		err = table.Check(ctx)
 	}
 	if e, ok := errors.AsType[*statedynamo.Error](err); ok && e.Table == a.cfg.State.Table.Name {
-		err = nil // checkStores reports it as a problem of the state table
+		err = nil // checkStores has checked the state table
 	}
 	return "", err
 }

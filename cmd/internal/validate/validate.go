@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// New is the command validate.
+// New returns the command validate.
 func New(s cli.Streams) *cobra.Command {
 	var file string
 	var schema, live bool
@@ -87,7 +87,7 @@ type validation struct {
 	Errors   config.Problems `json:"errors"`
 	Warnings config.Problems `json:"warnings"`
 	Sampled  int             `json:"sampled_items,omitempty"` // number of items against which names were checked
-	Live     *liveReport     `json:"live,omitempty"`          // of --live
+	Live     *liveReport     `json:"live,omitempty"`          // the result of --live; nil without it
 
 	noun string // "item" or "record": what Sampled counts
 }

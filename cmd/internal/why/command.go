@@ -27,7 +27,7 @@ type options struct {
 	format cli.Format
 }
 
-// New is the command why.
+// New returns the command why.
 func New(s cli.Streams) *cobra.Command {
 	var o options
 	c := &cobra.Command{

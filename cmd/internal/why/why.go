@@ -32,14 +32,14 @@ type Request struct {
 	From  string        // where the item was read
 	Known bool          // false: only the key of the item is known
 
-	Extensions []sinks.Extension // Go code of the program. Default: none
+	Extensions []sinks.Extension // Go code that the program adds. Default: none
 }
 
 // Comparison is the result for one item, and the output of `why -o json`.
 type Comparison struct {
 	Key       item.Key             `json:"key"`
 	From      string               `json:"from"`     // where the item was read
-	Compared  bool                 `json:"compared"` // false: the expected contents are unknown
+	Compared  bool                 `json:"compared"` // false: the expected contents are unknown, so nothing is compared
 	There     bool                 `json:"there"`
 	Version   string               `json:"version,omitempty"`
 	Dropped   string               `json:"dropped_by,omitempty"` // the source filter that drops the item; "": none
@@ -47,7 +47,7 @@ type Comparison struct {
 	Sinks     []Sink               `json:"sinks"`
 	Letters   []letters.LetterJSON `json:"dead_letters"` // in the order in which they were stored
 
-	attributes int                   // number of attributes of the item
+	attributes int                   // number of attributes that the item has
 	letters    []pipeline.DeadLetter // the same letters, masked, for people
 }
 
