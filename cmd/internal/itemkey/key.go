@@ -132,8 +132,8 @@ func Nameless(k item.Key) (item.Image, error) {
 	return item.Parse(append(b, '}'))
 }
 
-// Change returns a change of an item, as if a stream had sent it. event is its eventName. It is decoded with d, except
-// that it belongs to no stream.
+// Change returns a change of an item, as if a stream had sent it. event is its eventName. The change is decoded with d,
+// but belongs to no stream.
 func Change(d record.DecoderOptions, event string, v record.ViewType, keys, image item.Image) (record.Change, error) {
 	b := fmt.Appendf(nil, `{"eventName":%q,"dynamodb":{"SequenceNumber":"0","StreamViewType":%q,"Keys":`, event, v)
 	b = keys.AppendDynamoDBJSON(b)

@@ -45,7 +45,7 @@ func Each(ctx context.Context, cfg *config.Config, letters deadletter.Store, do 
 }
 
 // RedriveOptions returns the options to redrive all letters of cfg's pipeline. They include the quarantine, which keeps
-// later changes of a key in line after a dead letter, unless cfg has none.
+// later changes of a key in line after a dead letter, if cfg has a state and does not disable the quarantine.
 func RedriveOptions(
 	ctx context.Context, cfg *config.Config, stores sinks.Stores, letters deadletter.Store, p *pipeline.Pipeline,
 ) (redrive.Options, error) {

@@ -57,7 +57,7 @@ func Mask(m *mask.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
 }
 
 // maskText masks the texts and numbers of v in the text of an error, also in their escaped form. The pipeline masks the
-// values in an error, but a sink can also build object names from a sensitive attribute, which it does not mask.
+// values in an error. It does not mask names of objects that a sink builds from a sensitive attribute.
 func maskText(m *mask.Mask, text string, v item.Value) string {
 	for _, inner := range v.Members() {
 		text = maskText(m, text, inner)

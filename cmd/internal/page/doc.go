@@ -1,5 +1,5 @@
-// Package page is the status page for browsers. `consume` serves the page at / of its health address, and `status
-// --serve` at an address of its own.
+// Package page is the status page for browsers. `consume` serves the page at / of its health address, and
+// `status --serve` serves it at an address of its own.
 //
 // What it promises:
 //
@@ -16,6 +16,6 @@
 //     demand.
 //
 // newView (page_view.go) makes the template's data from a Status, and newHeadline (headline.go) makes the first
-// sentence. Page (page.go) serves the page, events.go streams its changes, and serve.go is the server of `status
-// --serve`.
+// sentence. Page (page.go) serves the page, and events.go streams its changes. serve.go is the server of
+// `status --serve`.
 package page

@@ -110,7 +110,7 @@ func (v *viewer) update(parts []part, now time.Time) error {
 	return err
 }
 
-// lineEnds replaces all line ends by \n. In an event, each of them would end a line.
+// lineEnds replaces \r\n and \r by \n, because all three end a line of an event.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // appendEvent appends a part as a server-sent event. The first line of the event is the part's name, and the other

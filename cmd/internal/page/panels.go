@@ -93,7 +93,7 @@ func heldBackShards(r *fleet.Report) []block {
 	return blocks
 }
 
-// maxRows is the maximum number of rows of a table in this file.
+// maxRows limits the rows of the tables in this file that can be long.
 const maxRows = 100
 
 // moreRows returns a line about n rows that a table leaves out. It returns nil if n is 0 or negative.
@@ -161,7 +161,7 @@ func shareBlocks(id, caption, name string, by map[string]int) []block {
 	return append([]block{{Table: t, ID: id}}, moreRows(len(names)-maxRows)...)
 }
 
-// percent returns n as a percentage of of. It is 0% only if n is 0, and 100% only if n is of.
+// percent formats n as a percentage of the total of. The result is 0% only if n is 0, and 100% only if n is the total.
 func percent(n, of int) string {
 	switch share := 100 * float64(n) / float64(max(of, 1)); {
 	case n > 0 && share < 1:

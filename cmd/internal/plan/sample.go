@@ -85,7 +85,7 @@ func (s *sampleReader) readUnits() float64 {
 	return s.table.Units()
 }
 
-// pages yields the decoded pages of the sample. From a table it takes a page of each segment in turn. Files it reads
+// pages yields the decoded pages of the sample. From a table it takes a page of each segment in turn. It reads files
 // one after the other. An error ends the sequence.
 func (s *sampleReader) pages(ctx context.Context) iter.Seq2[*record.Page, error] {
 	return func(yield func(*record.Page, error) bool) {

@@ -38,7 +38,7 @@ func (o overview) list(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-// add prints a line for a store with n units. A unit is a word such as row.
+// add prints a line for a store with n units. unit is the word for one of them, such as row.
 func (o overview) add(kind, name string, n int64, unit string) error {
 	type entry struct {
 		Kind string `json:"kind"`

@@ -91,8 +91,8 @@ func (o *options) check() error {
 	return nil
 }
 
-// run runs a query: folder on the --local folder, or with --live live on the real stores. It locks the folder during
-// the query, so that no replay writes to the folder.
+// run calls folder with the --local folder. With --live it calls live with the real stores instead. It locks the folder
+// during the query, so that no replay writes to the folder.
 func (o *options) run(
 	ctx context.Context, s cli.Streams, folder func(local.Dir, *cli.Results) error,
 	live func(liveStores, *cli.Results) error,

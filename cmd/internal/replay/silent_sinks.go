@@ -22,7 +22,7 @@ const (
 type SilentSink struct {
 	Sink    string        `json:"sink"`
 	Changes int64         `json:"changes"`
-	Reasons []ReasonCount `json:"reasons"` // the most frequent reasons, first the most frequent
+	Reasons []ReasonCount `json:"reasons"` // up to three reasons, the most frequent first
 }
 
 // ReasonCount is the number of changes that a sink did not write for one reason.

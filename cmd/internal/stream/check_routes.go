@@ -16,7 +16,7 @@ import (
 
 // CheckRoutes returns an error that names the live consumers whose sinks are not those of cfg. The changes that such a
 // consumer acknowledges are missing in the sinks that it lacks. CheckRoutes watches the heartbeats for the time
-// silence, and prints to w that it does. A consumer without a heartbeat in that time is not live.
+// silence, and prints to w that it waits. A consumer without a heartbeat in that time is not live.
 func CheckRoutes(
 	ctx context.Context, read func(context.Context) (leases.Snapshot, error), silence time.Duration, cfg *config.Config,
 	w io.Writer,

@@ -33,8 +33,8 @@ func LeaseFile(t *target.Flags, cfg *config.Config) (string, error) {
 	return cfg.Leases.File, nil
 }
 
-// OpenLeaseTable opens the lease table of cfg. If create is set, it creates the table if that is missing. Otherwise it
-// returns an error if the table is missing or not usable.
+// OpenLeaseTable opens the lease table of cfg. If create is set, it creates the lease table and the state table if they
+// are missing. It returns an error if one of the two tables is not usable.
 func OpenLeaseTable(
 	ctx context.Context, sdk awssdk.Config, cfg *config.Config, create bool,
 ) (*leasesdynamo.Table, error) {

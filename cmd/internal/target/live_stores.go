@@ -58,8 +58,8 @@ func LoadAWS(ctx context.Context) (awssdk.Config, error) {
 }
 
 // checkCredentials returns an error if there are no credentials. Without this check every call would fail, each with
-// another text. Other errors of the credentials it ignores: a server of credentials may answer later, and then the
-// calls report them.
+// another text. checkCredentials ignores other errors of the credentials, because a server of credentials may answer
+// later.
 func checkCredentials(ctx context.Context, sdk awssdk.Config) error {
 	if sdk.Credentials == nil {
 		return nil

@@ -127,9 +127,9 @@ type part struct {
 	description string // the resource, such as: table shop-state
 }
 
-// check runs do, the check of a part, and notes the result. do returns an error if the part has a problem, otherwise a
-// remark about the part; "" is no remark. If do succeeds although a call was denied, check notes the part as not
-// checked.
+// check runs do, the check of a part, and notes the result. do notes a problem itself, or returns it as an error.
+// Otherwise it returns a remark about the part; "" is no remark. If do succeeds although a call was denied, check notes
+// the part as not checked.
 func (a *account) check(ctx context.Context, p part, do func(ctx context.Context) (remark string, err error)) {
 	ctx, cancel := cli.WithAnswerTimeout(ctx, checkTime)
 	defer cancel()
