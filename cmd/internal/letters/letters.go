@@ -44,8 +44,8 @@ func Each(ctx context.Context, cfg *config.Config, letters deadletter.Store, do 
 	return nil
 }
 
-// RedriveOptions returns the options to redrive all letters of cfg's pipeline. They include the quarantine, which keeps
-// later changes of a key in line after a dead letter, if cfg has a state and does not disable the quarantine.
+// RedriveOptions returns the options to redrive all letters of cfg's pipeline. If cfg has a state and does not disable
+// the quarantine, the options include it. The quarantine keeps later changes of a key in line after a dead letter.
 func RedriveOptions(
 	ctx context.Context, cfg *config.Config, stores sinks.Stores, letters deadletter.Store, p *pipeline.Pipeline,
 ) (redrive.Options, error) {
