@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"go.opentelemetry.io/otel/metric/noop"
+
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/mask"
@@ -69,6 +71,9 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 	}).add(a)
 	for _, o := range opts {
 		o.apply(a)
+	}
+	if _, plans := stores.(planOnly); plans {
+		a.options.Meter = noop.NewMeterProvider()
 	}
 	if err := errors.Join(a.makeMask(), a.checkBackfill(), a.checkNotHeld()); err != nil {
 		return nil, err

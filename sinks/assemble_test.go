@@ -7,6 +7,9 @@ import (
 	"sync"
 	"testing"
 
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -249,4 +252,28 @@ func (failing) State(context.Context, *config.Config) (state.Store, error) { ret
 
 func (failing) DeadLetters(context.Context, *config.Config) (pipeline.DeadLetters, error) {
 	return nil, errors.New("no such queue")
+}
+
+// meters counts the meters that were requested.
+type meters struct {
+	noop.MeterProvider
+	count int
+}
+
+func (m *meters) Meter(name string, o ...metric.MeterOption) metric.Meter {
+	m.count++
+	return m.MeterProvider.Meter(name, o...)
+}
+
+// A meter keeps what it observes for ever, and a long-lived consumer makes a pipeline that only plans for each sink of
+// each repair.
+func TestPlanOnly_HasNoMetrics(t *testing.T) {
+	var provider meters
+	cfg := parse(t, head+"sinks:\n  rows: {view: {table: rows, key: {PK: '{@key}'}}}\n")
+	if _, err := sinks.Assemble(t.Context(), cfg, sinks.PlanOnly(), sinks.WithTelemetry(nil, &provider)); err != nil {
+		t.Fatal(err)
+	}
+	if provider.count != 0 {
+		t.Errorf("%d meters were requested", provider.count)
+	}
 }

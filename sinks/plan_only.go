@@ -15,7 +15,8 @@ import (
 )
 
 // PlanOnly returns stores for pipelines that only plan. A pipeline over these stores can explain a change
-// ([pipeline.Pipeline.Explain]). Its Run fails at the first write.
+// ([pipeline.Pipeline.Explain]). Its Run fails at the first write. It has no metrics:
+// a meter would keep it in memory for ever.
 func PlanOnly() Stores { return planOnly{} }
 
 type planOnly struct{}
