@@ -148,3 +148,13 @@ func TestLog_OfAnOutage(t *testing.T) {
 		}
 	})
 }
+
+// An error can join several known errors. Its text is always that of the same one.
+func TestLogText_OfJoinedErrors(t *testing.T) {
+	err := errors.Join(io.EOF, fs.ErrExist, context.Canceled)
+	for range 50 {
+		if text := redact.LogText(err); text != "cancelled: context canceled" {
+			t.Fatalf("the text is %q", text)
+		}
+	}
+}

@@ -194,3 +194,11 @@ func TestParse_Records(t *testing.T) {
 		t.Error(got.Error())
 	}
 }
+
+// A text in double quotes that ends in a backslash is no YAML. The search for its closing quote ends with its line.
+func TestMistakes_ABackslashEndsALine(t *testing.T) {
+	_, err := config.Parse("tablewake.yaml", []byte("name: \"abc\\\nb: [\n"), func(string) (string, bool) { return "", false })
+	if err == nil || !strings.Contains(err.Error(), "closing quote") {
+		t.Errorf("%v", err)
+	}
+}

@@ -101,6 +101,17 @@ func systemText(err error) (class, text string, ok bool) {
 	return causeText(err)
 }
 
+// knownErrors are errors whose text shows nothing of an item.
+var knownErrors = []struct {
+	err   error
+	class string
+}{
+	{context.Canceled, "cancelled"}, {context.DeadlineExceeded, "timeout"}, {os.ErrDeadlineExceeded, "timeout"},
+	{http.ErrHandlerTimeout, "timeout"}, {io.ErrUnexpectedEOF, "cut"}, {io.EOF, "cut"}, {io.ErrClosedPipe, "cut"},
+	{net.ErrClosed, "cut"}, {fs.ErrNotExist, "missing"}, {fs.ErrExist, "exists"}, {fs.ErrPermission, "permission"},
+	{os.ErrClosed, "closed"},
+}
+
 // causeText does the same as systemText, except for panics of user code.
 func causeText(err error) (class, text string, ok bool) {
 	if e, ok := errors.AsType[runtime.Error](err); ok {
@@ -115,14 +126,9 @@ func causeText(err error) (class, text string, ok bool) {
 	if e, ok := errors.AsType[syscall.Errno](err); ok {
 		return errnoClass(e), failedOperation(err) + e.Error(), true
 	}
-	for known, class := range map[error]string{
-		context.Canceled: "cancelled", context.DeadlineExceeded: "timeout", os.ErrDeadlineExceeded: "timeout",
-		io.ErrUnexpectedEOF: "cut", io.EOF: "cut", io.ErrClosedPipe: "cut", net.ErrClosed: "cut",
-		http.ErrHandlerTimeout: "timeout",
-		fs.ErrNotExist:         "missing", fs.ErrExist: "exists", fs.ErrPermission: "permission", os.ErrClosed: "closed",
-	} {
-		if errors.Is(err, known) {
-			return class, known.Error(), true
+	for _, known := range knownErrors { // the first one decides: an error can join several
+		if errors.Is(err, known.err) {
+			return known.class, known.err.Error(), true
 		}
 	}
 	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {

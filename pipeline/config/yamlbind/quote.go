@@ -212,5 +212,5 @@ func pastQuote(rs []rune, i int) int {
 			return i + 1
 		}
 	}
-	return i
+	return len(rs)
 }
