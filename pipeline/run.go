@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"sync"
 	"time"
@@ -191,7 +190,7 @@ func (r *run) read() {
 			}
 		}
 		if err != nil {
-			if !errors.Is(err, io.EOF) && !r.isStop(err) {
+			if !IsEnd(err) && !r.isStop(err) {
 				r.Fail(err)
 			}
 			return

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"iter"
 	"sync/atomic"
@@ -58,7 +57,7 @@ func DecodedPages(ctx context.Context, src Source) iter.Seq2[*record.Page, error
 	return func(yield func(*record.Page, error) bool) {
 		for {
 			page, err := src.Read(ctx)
-			ended := errors.Is(err, io.EOF)
+			ended := IsEnd(err)
 			if ended && page == nil {
 				return
 			}
@@ -87,6 +86,10 @@ func DecodedPages(ctx context.Context, src Source) iter.Seq2[*record.Page, error
 type Source interface {
 	Read(ctx context.Context) (*Page, error)
 }
+
+// IsEnd reports whether err is io.EOF, the end of a source or a reader. An error that wraps io.EOF is not the end: a
+// server that closes the connection in place of an answer makes such an error.
+func IsEnd(err error) bool { return err == io.EOF } //nolint:errorlint // see above
 
 // SourceFunc adapts a function to a Source.
 type SourceFunc func(ctx context.Context) (*Page, error)

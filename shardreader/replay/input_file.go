@@ -2,10 +2,10 @@ package replay
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/internal/inputs"
 )
 
@@ -82,7 +82,7 @@ func openFile(
 		f.docs.expect, f.w.indent = wantAny, -1
 	}
 	_, err = io.CopyN(io.Discard, plain, from.Offset)
-	if errors.Is(err, io.EOF) {
+	if pipeline.IsEnd(err) {
 		err = errs.New("the file is shorter now")
 	}
 	if err != nil {
@@ -128,7 +128,7 @@ func (f *file) nextRecords() (*block, error) {
 	b := &block{file: f.Path, bytes: make([]byte, 0, size)}
 	for len(b.bytes) < f.blockBytes {
 		r, err := f.docs.next()
-		if errors.Is(err, io.EOF) && len(b.starts) > 0 {
+		if pipeline.IsEnd(err) && len(b.starts) > 0 {
 			break // the next call gets io.EOF again
 		}
 		if err != nil {

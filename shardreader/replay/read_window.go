@@ -3,10 +3,10 @@ package replay
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
@@ -43,7 +43,7 @@ func (w *window) fill() {
 	w.buf = w.buf[:len(w.buf)+n]
 	if err != nil {
 		w.eof = true
-		if !errors.Is(err, io.EOF) {
+		if !pipeline.IsEnd(err) {
 			w.err = err
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"strconv"
 	"sync/atomic"
@@ -98,7 +97,7 @@ func (s *Source) readPages(c *claimedPart, from pipeline.Position) (err error) {
 		if page != nil && !s.handToRead(c, page, readBytes) {
 			return nil
 		}
-		if errors.Is(err, io.EOF) {
+		if pipeline.IsEnd(err) {
 			s.handToRead(c, &pipeline.Page{End: true}, readBytes)
 			return nil
 		}

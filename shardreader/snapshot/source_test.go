@@ -546,3 +546,25 @@ func TestNewSource_Options(t *testing.T) {
 		}
 	}
 }
+
+// A server that closes the connection in place of an answer makes an error that wraps io.EOF. The part is not read to
+// its end then, and must not be stored as done.
+func TestSource_AConnectionThatBreaksEndsNoPart(t *testing.T) {
+	tab := &table{sizes: map[string]int{"a": 4}, page: 1, failAt: map[string]int{"a": 2},
+		failure: fmt.Errorf("Scan: request send failed: %w", io.EOF)}
+	store := &partStore{parts: map[string]state.Part{}, written: &written{}}
+	src := newSource(t, snapshot.SourceOptions{Snapshot: tab, Backfills: store, Owner: "p"})
+	var err error
+	for err == nil {
+		_, err = src.Read(t.Context())
+	}
+	if pipeline.IsEnd(err) || !errors.Is(err, tab.failure) {
+		t.Errorf("the source ended with %v", err)
+	}
+	if err := src.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if store.parts["a"].Done {
+		t.Error("the part is stored as done")
+	}
+}

@@ -2,6 +2,7 @@ package snapshot_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ type table struct {
 	sizes   map[string]int
 	page    int                     // items of a page
 	failAt  map[string]int          // the part fails before this item
+	failure error                   // with which it fails; errBroken by default
 	latency func(id string)         // of a read
 	opened  func(id string, at int) // may be nil
 }
@@ -77,7 +79,7 @@ func (r *tableReader) Read(ctx context.Context) (*pipeline.Page, error) {
 	}
 	fail, fails := r.failAt[r.id]
 	if fails && r.at >= fail {
-		return nil, errBroken
+		return nil, cmp.Or(r.failure, errBroken)
 	}
 	if r.at == r.sizes[r.id] {
 		return nil, io.EOF

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
+
+	"github.com/tablewake/tablewake/pipeline"
 )
 
 // run is a sequence of entries, sorted by item and version. next returns io.EOF after the last entry.
@@ -40,7 +42,7 @@ func (m *merge) Pop() any {
 func (m *merge) add(ctx context.Context, r run) error {
 	e, err := r.next(ctx)
 	if err != nil {
-		if errors.Is(err, io.EOF) {
+		if pipeline.IsEnd(err) {
 			return r.close()
 		}
 		return errors.Join(err, r.close())
@@ -57,7 +59,7 @@ func (m *merge) next(ctx context.Context) (Entry, error) {
 	out := top.Entry
 	e, err := top.run.next(ctx)
 	switch {
-	case errors.Is(err, io.EOF):
+	case pipeline.IsEnd(err):
 		if err := heap.Pop(m).(head).run.close(); err != nil {
 			return Entry{}, err
 		}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/archive/internal/columnar"
@@ -75,7 +75,7 @@ func (c *compaction) rowsDigest(ctx context.Context, name string) (digest []byte
 	sum := columnar.NewDigest(r.rows.Extra(), r.rows.Plain())
 	for {
 		switch row, err := r.nextRow(ctx); {
-		case errors.Is(err, io.EOF):
+		case pipeline.IsEnd(err):
 			return sum.Sum(), nil
 		case err != nil:
 			return nil, err

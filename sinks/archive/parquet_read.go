@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/archive/internal/columnar"
@@ -56,7 +57,7 @@ func openRanges(ctx context.Context, s Store, name string) (tail []byte, size in
 // nextRow returns the next row, which is valid until the next call.
 func (r *parquetRun) nextRow(ctx context.Context) (columnar.Row, error) {
 	row, err := r.rows.Next(ctx)
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil && !pipeline.IsEnd(err) {
 		return nil, fmt.Errorf("archive: %s: %w", r.name, err)
 	}
 	return row, err

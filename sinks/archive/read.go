@@ -3,12 +3,12 @@ package archive
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
 )
 
 // ReadOptions select the objects and the changes to read.
@@ -78,7 +78,7 @@ func readGroups(ctx context.Context, s Store, o ReadOptions, infos iter.Seq2[Inf
 		duplicates := kinesisDuplicates{o: o}
 		for err == nil {
 			var e Entry
-			if e, err = m.next(ctx); err != nil && !errors.Is(err, io.EOF) {
+			if e, err = m.next(ctx); err != nil && !pipeline.IsEnd(err) {
 				break
 			}
 			if isEnd := err != nil; len(same) > 0 && (isEnd || compareEntries(same[0], e) != 0) {
@@ -94,7 +94,7 @@ func readGroups(ctx context.Context, s Store, o ReadOptions, infos iter.Seq2[Inf
 			}
 			same = append(same, e)
 		}
-		if !errors.Is(err, io.EOF) {
+		if !pipeline.IsEnd(err) {
 			yield(nil, err)
 		}
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -168,5 +170,46 @@ func TestReadErrors(t *testing.T) {
 	}
 	for range archive.Read(t.Context(), good(), archive.ReadOptions{}) {
 		break
+	}
+}
+
+// breakingStore is a store whose server closes the connection of one object in place of an answer, after some bytes.
+type breakingStore struct {
+	*memory
+	object string
+	after  int
+}
+
+func (s breakingStore) Get(ctx context.Context, name string) (io.ReadCloser, error) {
+	body, err := s.memory.Get(ctx, name)
+	if name != s.object || err != nil {
+		return body, err
+	}
+	broken := fmt.Errorf("GetObject: request send failed: %w", io.EOF)
+	return io.NopCloser(io.MultiReader(io.LimitReader(body, int64(s.after)), iotest.ErrReader(broken))), nil
+}
+
+// An error that wraps io.EOF is no end of an object. Its entries would be missing in what is read, and a compaction
+// would remove the object.
+func TestRead_AConnectionThatBreaksIsAFailure(t *testing.T) {
+	for _, o := range []archive.Options{{}, {Format: archive.JSONLGzip}, {Format: archive.Parquet}} {
+		store := &memory{}
+		o.Store = store
+		sink := newSink(t, o)
+		for n := range 3 {
+			mustWrite(t, sink, changes(t, line("INSERT", "a", n+1, ""), line("INSERT", "b", n+1, ""))...)
+		}
+		for _, object := range store.names() {
+			size := len(store.objects[object])
+			for after := range size + 1 {
+				var last error
+				for _, err := range archive.Read(t.Context(), breakingStore{store, object, after}, archive.ReadOptions{}) {
+					last = err
+				}
+				if last == nil && after < size {
+					t.Errorf("%s broke off after %d of %d bytes, and nothing was reported", object, after, size)
+				}
+			}
+		}
 	}
 }

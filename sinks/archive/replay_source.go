@@ -98,7 +98,7 @@ func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 			lines = append(append(lines, e.Line...), '\n')
 		}
 	}
-	if ctx.Err() != nil && !errors.Is(s.endErr, io.EOF) {
+	if ctx.Err() != nil && !pipeline.IsEnd(s.endErr) {
 		s.endErr = context.Cause(ctx)
 	}
 	if len(lines) == 0 {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/bounded"
 )
 
@@ -75,7 +76,7 @@ func (r *logRun) next(ctx context.Context) (Entry, error) {
 		return Entry{}, err
 	}
 	line, err := r.lines.ReadBytes('\n')
-	if errors.Is(err, io.EOF) && len(line) == 0 {
+	if pipeline.IsEnd(err) && len(line) == 0 {
 		return Entry{}, io.EOF
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {

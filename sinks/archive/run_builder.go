@@ -3,11 +3,11 @@ package archive
 import (
 	"context"
 	"errors"
-	"io"
 	"iter"
 	"slices"
 	"strings"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/internal/parallel"
@@ -208,7 +208,7 @@ func (g *runBuilder) read(ctx context.Context, info Info) (entries []Entry, err 
 	defer func() { err = errors.Join(err, r.close()) }()
 	for {
 		e, err := r.next(ctx)
-		if errors.Is(err, io.EOF) {
+		if pipeline.IsEnd(err) {
 			return entries, nil
 		}
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 )
@@ -111,7 +112,7 @@ func writeSpill(ctx context.Context, w io.Writer, m *merge) error {
 	var text []byte
 	for {
 		e, err := m.next(ctx)
-		if errors.Is(err, io.EOF) {
+		if pipeline.IsEnd(err) {
 			return errors.Join(out.Flush(), z.Close())
 		}
 		if err != nil {
@@ -161,12 +162,15 @@ func (r *spillRun) next(ctx context.Context) (Entry, error) {
 	var fields [3][]byte
 	for i := range fields {
 		n, err := binary.ReadUvarint(r.in)
-		if i == 0 && errors.Is(err, io.EOF) {
+		if i == 0 && pipeline.IsEnd(err) {
 			return Entry{}, io.EOF
 		}
 		if err == nil {
 			fields[i] = make([]byte, n)
 			_, err = io.ReadFull(r.in, fields[i])
+		}
+		if pipeline.IsEnd(err) {
+			err = io.ErrUnexpectedEOF
 		}
 		if err != nil {
 			return Entry{}, fmt.Errorf("archive: %s: %w", r.file.Name(), err)

@@ -116,7 +116,7 @@ type stoppingSource struct {
 // Read returns the consumer's next page.
 func (s stoppingSource) Read(ctx context.Context) (*pipeline.Page, error) {
 	page, err := s.Consumer.Read(ctx)
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil && !pipeline.IsEnd(err) {
 		s.onReadError()
 	}
 	return page, err

@@ -102,7 +102,7 @@ func (r *Reporting) Read(ctx context.Context) (*pipeline.Page, error) {
 	if broken, ok := errors.AsType[*replay.BrokenError](err); ok {
 		r.Broken, err = broken, io.EOF
 	}
-	r.Ended = r.Ended || errors.Is(err, io.EOF)
+	r.Ended = r.Ended || pipeline.IsEnd(err)
 	switch {
 	case p == nil:
 	case p.Decode != nil:

@@ -141,7 +141,7 @@ func (c *chain) Read(ctx context.Context) (*pipeline.Page, error) {
 	for len(c.pending) > 0 {
 		page, err := c.pending[0].Read(ctx)
 		broken, isBroken := errors.AsType[*replay.BrokenError](err)
-		if !isBroken && !errors.Is(err, io.EOF) {
+		if !isBroken && !pipeline.IsEnd(err) {
 			return page, err
 		}
 		if isBroken {

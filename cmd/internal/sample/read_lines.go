@@ -5,13 +5,13 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
@@ -62,7 +62,7 @@ func (out *Sample) readFile(path string, named bool) (hasItems bool, err error) 
 	for n := 1; readErr == nil && len(out.Items) < mostItems; n++ {
 		var line []byte
 		line, readErr = in.ReadBytes('\n')
-		if readErr != nil && !errors.Is(readErr, io.EOF) {
+		if readErr != nil && !pipeline.IsEnd(readErr) {
 			return hasItems, fmt.Errorf("%s: %w", path, readErr)
 		}
 		if line = bytes.TrimSpace(line); len(line) == 0 {

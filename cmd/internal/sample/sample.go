@@ -2,9 +2,7 @@ package sample
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 	"time"
@@ -163,7 +161,7 @@ func Pages(ctx context.Context, snap snapshot.Snapshot, width int) iter.Seq2[*re
 			}
 			i := turn % len(parts.open)
 			page, err := parts.open[i].Read(ctx)
-			if errors.Is(err, io.EOF) {
+			if pipeline.IsEnd(err) {
 				_ = parts.open[i].Close()
 				parts.open = slices.Delete(parts.open, i, i+1)
 				continue

@@ -19,13 +19,13 @@ func Decompress(r io.Reader) (io.Reader, func(), error) {
 	raw := &rawReader{r: r}
 	b := bufio.NewReaderSize(raw, 64<<10)
 	head, err := b.Peek(4)
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil && !isEnd(err) {
 		return nil, nil, err
 	}
 	switch {
 	case bytes.HasPrefix(head, gzipMagic):
 		z, err := gzip.NewReader(b)
-		if errors.Is(err, io.EOF) {
+		if isEnd(err) {
 			err = io.ErrUnexpectedEOF // r ends within the header
 		}
 		if err != nil {
@@ -59,7 +59,7 @@ type gzipMembers struct {
 func (m *gzipMembers) Read(p []byte) (int, error) {
 	for {
 		n, err := m.z.Read(p)
-		switch memberEnds := errors.Is(err, io.EOF); {
+		switch memberEnds := isEnd(err); {
 		case !memberEnds:
 			return n, err
 		case n > 0:
@@ -75,15 +75,15 @@ func (m *gzipMembers) Read(p []byte) (int, error) {
 func (m *gzipMembers) openNext() error {
 	head, err := m.packed.Peek(2)
 	switch {
-	case len(head) == 0 && errors.Is(err, io.EOF):
+	case len(head) == 0 && isEnd(err):
 		return io.EOF
-	case err != nil && !errors.Is(err, io.EOF):
+	case err != nil && !isEnd(err):
 		return err
 	case !bytes.HasPrefix(gzipMagic, head):
 		return errTrailingData
 	}
 	err = m.z.Reset(m.packed)
-	if errors.Is(err, io.EOF) {
+	if isEnd(err) {
 		return io.ErrUnexpectedEOF
 	}
 	m.z.Multistream(false)
@@ -103,7 +103,7 @@ type unpackErrors struct {
 
 func (u unpackErrors) Read(p []byte) (int, error) {
 	n, err := u.r.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil && !isEnd(err) {
 		err = u.raw.unpackError(u.format, err)
 	}
 	return n, err
@@ -117,7 +117,7 @@ type rawReader struct {
 
 func (r *rawReader) Read(p []byte) (int, error) {
 	n, err := r.r.Read(p)
-	if r.err = err; errors.Is(err, io.EOF) {
+	if r.err = err; isEnd(err) {
 		r.err = nil
 	}
 	return n, err
@@ -135,3 +135,6 @@ func (r *rawReader) unpackError(format string, err error) error {
 	}
 	return errs.Errorf("the %s data is damaged: %w: copy the file again, and read it again", redact.Safe(format), err)
 }
+
+// isEnd reports whether err is io.EOF. An error that wraps io.EOF is not the end of a file.
+func isEnd(err error) bool { return err == io.EOF } //nolint:errorlint // see above

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/bounded"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/redact"
@@ -135,7 +136,7 @@ func (l *layer) readFileList(ctx context.Context) error {
 		for n := 1; ; n++ {
 			f, err := decodeFileEntry(d)
 			switch {
-			case errors.Is(err, io.EOF):
+			case pipeline.IsEnd(err):
 				return nil
 			case err != nil:
 				return errs.Errorf("entry %d: %w", n, err)

@@ -50,7 +50,7 @@ func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 	}
 	b, err := r.lines.Next()
 	switch {
-	case errors.Is(err, io.EOF):
+	case pipeline.IsEnd(err):
 		if err := r.verifyFile(); err != nil {
 			return nil, r.explain(err)
 		}

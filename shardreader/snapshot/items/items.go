@@ -215,7 +215,7 @@ func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 	}
 	b, err := r.lines.Next()
 	switch {
-	case errors.Is(err, io.EOF):
+	case pipeline.IsEnd(err):
 		return nil, r.end()
 	case errors.Is(err, lines.ErrShort), errors.Is(err, lines.ErrReplaced):
 		return nil, fmt.Errorf("%s: %w: put the file back as it was, or fill another sink from the new file", r.file, err)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/private"
 	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/audit"
@@ -133,10 +134,10 @@ func ReadReport(path string, visit func(sink string, f *audit.Finding) error) (*
 	r := bufio.NewReaderSize(f, 64<<10)
 	for number := 1; ; number++ {
 		b, err := r.ReadBytes('\n')
-		if errors.Is(err, io.EOF) && len(b) == 0 {
+		if pipeline.IsEnd(err) && len(b) == 0 {
 			break
 		}
-		if err != nil && !errors.Is(err, io.EOF) {
+		if err != nil && !pipeline.IsEnd(err) {
 			return nil, nil, err
 		}
 		var l line

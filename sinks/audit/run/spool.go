@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/private"
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
@@ -124,7 +125,7 @@ func (s *spool) each(i int, do func(record []byte) error) error {
 	for {
 		n, err := binary.ReadUvarint(r)
 		switch {
-		case errors.Is(err, io.EOF):
+		case pipeline.IsEnd(err):
 			return nil
 		case err != nil:
 			return fmt.Errorf("%s: %w", s.path(i), err)

@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"sync"
 	"time"
@@ -165,7 +164,7 @@ func (a *auditRun) readPart(ctx context.Context, id string, pages chan<- spooled
 			}
 		}
 		switch {
-		case errors.Is(err, io.EOF):
+		case pipeline.IsEnd(err):
 			send(ctx, pages, spooledPage{part: id, position: from, lastOfPart: true})
 			return nil
 		case err != nil:

@@ -3,7 +3,6 @@ package lines
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -69,7 +68,7 @@ func (r *Reader) Next() (Block, error) {
 	for {
 		b, err := r.next()
 		if err != nil {
-			if errors.Is(err, io.EOF) && r.skip > 0 {
+			if pipeline.IsEnd(err) && r.skip > 0 {
 				err = ErrShort
 			}
 			return Block{}, err
@@ -107,7 +106,7 @@ func (r *Reader) next() (Block, error) {
 		}
 		buf = buf[:len(buf)+n]
 	}
-	if errors.Is(r.err, io.EOF) {
+	if pipeline.IsEnd(r.err) {
 		end = len(buf) // the last line may have no line end
 	}
 	if end == 0 {

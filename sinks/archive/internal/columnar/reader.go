@@ -3,7 +3,6 @@ package columnar
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -157,7 +156,7 @@ func (r *Reader) fill(ctx context.Context) error {
 	r.heldRows = r.heldRows[:rowsAtOnce]
 	n, err := r.rows.ReadRows(r.heldRows)
 	r.heldRows, r.next = r.heldRows[:n], 0
-	if errors.Is(err, io.EOF) {
+	if err == io.EOF { //nolint:errorlint // an error that wraps io.EOF is not the end
 		err = r.Close()
 	}
 	return err
