@@ -21,7 +21,7 @@ var silent = regexp.MustCompile(`test$|/testdata|^sinks/archive/athena|^sinks/in
 
 // setup matches functions that check options and open stores. Their errors end the start and are printed with the
 // whole text.
-var setup = regexp.MustCompile(`^(New.*|new[A-Z].*|Open|check|checkTags|checkColumns|checkName|CheckIndex|validate|withDefaults|compileFields|serverURL|rename|connection|setGoSink|noGoSink|detectors|DecodeInto|NewMask|Unescape|Parse[A-Z].*)$`)
+var setup = regexp.MustCompile(`^(New.*|new[A-Z].*|Open|check|checkTags|checkColumns|checkName|CheckIndex|validate|withDefaults|compileFields|serverURL|rename|connection|setGoSink|noGoSink|addDetectors|DecodeInto|NewMask|Unescape|Parse[A-Z].*)$`)
 
 // An error from errors.New or fmt.Errorf that wraps no other error appears as *errors.errorString in a log. Errors of
 // planners, stores and readers must have a class: they come from redact.Class, or their type is a redact.Described.
