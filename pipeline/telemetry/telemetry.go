@@ -81,20 +81,7 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	if o.Pipeline == "" {
 		return nil, errors.New("telemetry: Options.Pipeline is empty: give the pipeline's name")
 	}
-	if o.Environ == nil {
-		o.Environ = os.Getenv
-	}
-	if o.Writer == nil {
-		o.Writer = os.Stdout
-	}
-	o.Writer = &lockedWriter{w: o.Writer}
-	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	if o.Patience == 0 {
-		o.Patience = 10 * time.Second
-		if o.Lambda {
-			o.Patience = 2 * time.Second
-		}
-	}
+	o = o.withDefaults()
 	t := &Telemetry{
 		Tracer: tracenoop.NewTracerProvider(), Meter: metricnoop.NewMeterProvider(),
 		Propagator: propagation.NewCompositeTextMapPropagator(),

@@ -1,7 +1,6 @@
 package unmarshal
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"math/bits"
@@ -223,7 +222,12 @@ func (s *fieldSet) findAny(raw []byte) *structField {
 // isPlain reports whether a name is ASCII and has no escapes in JSON. Plain names that differ only in case have the
 // same hash.
 func isPlain(name []byte) bool {
-	return !bytes.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf || r == '\\' })
+	for _, c := range name {
+		if c >= utf8.RuneSelf || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // wordsOf returns two words: the first and the last bytes of a name, up to 8 each. Two different names of the same

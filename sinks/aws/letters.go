@@ -51,7 +51,7 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 func (b *Bundle) openLetterBucket(ctx context.Context, cfg *config.Config, bucket, prefix string) (*s3.Store, error) {
 	return openstores.Open(b.opened, fmt.Sprintf("dead letters in the bucket %s %s", bucket, prefix),
 		func() (*s3.Store, error) {
-			if b.createMissing {
+			if b.createMissing && !b.lookOnly {
 				if err := b.createLetterBucket(ctx, cfg, bucket); err != nil {
 					return nil, err
 				}

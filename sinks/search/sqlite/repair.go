@@ -50,7 +50,7 @@ func (t *tx) repair(was *search.StoredDocument, m *search.Mutation, fs fields) (
 		return r, err
 	}
 	if foreign != nil {
-		return search.Result{Err: foreign}, nil
+		return search.Result{Err: foreign}, nil //nolint:nilerr // the error of one document fails no other
 	}
 	current, doc, err := t.readWhole(index, m.ID)
 	switch {
