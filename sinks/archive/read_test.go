@@ -173,11 +173,12 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// breakingStore is a store whose server closes the connection of one object in place of an answer, after some bytes.
+// breakingStore is a store whose server breaks the connection of one object after some bytes.
 type breakingStore struct {
 	*memory
 	object string
 	after  int
+	cause  error
 }
 
 func (s breakingStore) Get(ctx context.Context, name string) (io.ReadCloser, error) {
@@ -185,12 +186,12 @@ func (s breakingStore) Get(ctx context.Context, name string) (io.ReadCloser, err
 	if name != s.object || err != nil {
 		return body, err
 	}
-	broken := fmt.Errorf("GetObject: request send failed: %w", io.EOF)
+	broken := fmt.Errorf("GetObject: request send failed: %w", s.cause)
 	return io.NopCloser(io.MultiReader(io.LimitReader(body, int64(s.after)), iotest.ErrReader(broken))), nil
 }
 
 // An error that wraps io.EOF is no end of an object. Its entries would be missing in what is read, and a compaction
-// would remove the object.
+// would remove the object. Neither is the object cut short, as the message of a broken one says.
 func TestRead_AConnectionThatBreaksIsAFailure(t *testing.T) {
 	for _, o := range []archive.Options{{}, {Format: archive.JSONLGzip}, {Format: archive.Parquet}} {
 		store := &memory{}
@@ -201,13 +202,15 @@ func TestRead_AConnectionThatBreaksIsAFailure(t *testing.T) {
 		}
 		for _, object := range store.names() {
 			size := len(store.objects[object])
-			for after := range size + 1 {
-				var last error
-				for _, err := range archive.Read(t.Context(), breakingStore{store, object, after}, archive.ReadOptions{}) {
-					last = err
-				}
-				if last == nil && after < size {
-					t.Errorf("%s broke off after %d of %d bytes, and nothing was reported", object, after, size)
+			for _, cause := range []error{io.EOF, io.ErrUnexpectedEOF} {
+				for after := 0; after < size; after += 1 + size/200 {
+					var last error
+					for _, err := range archive.Read(t.Context(), breakingStore{store, object, after, cause}, archive.ReadOptions{}) {
+						last = err
+					}
+					if last == nil || strings.Contains(last.Error(), "cut short") {
+						t.Fatalf("%s broke off after %d of %d bytes by %v: %v", object, after, size, cause, last)
+					}
 				}
 			}
 		}

@@ -79,7 +79,7 @@ func (r *logRun) next(ctx context.Context) (Entry, error) {
 	if pipeline.IsEnd(err) && len(line) == 0 {
 		return Entry{}, io.EOF
 	}
-	if errors.Is(err, io.ErrUnexpectedEOF) {
+	if err == io.ErrUnexpectedEOF { //nolint:errorlint // an error that wraps it is a broken connection
 		err = errs.New("the object is cut short: restore it, or remove it")
 	}
 	if err != nil {
