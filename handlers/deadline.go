@@ -58,10 +58,10 @@ func (d deadlines) pastSoftRevoke(now time.Time) bool {
 
 // newTimer returns a channel that receives a value at the given time. If the time is zero, the channel never receives a
 // value.
-func (d deadlines) newTimer(when time.Time) (fired <-chan time.Time, cancel func()) {
-	if when.IsZero() {
+func (d deadlines) newTimer(at time.Time) (fired <-chan time.Time, cancel func()) {
+	if at.IsZero() {
 		return nil, func() {}
 	}
-	t := time.NewTimer(time.Until(when))
+	t := time.NewTimer(time.Until(at))
 	return t.C, func() { t.Stop() }
 }

@@ -77,9 +77,9 @@ func (e *Error) Unwrap() error { return e.Err }
 // Invoke handles one event.
 func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	now := time.Now()
-	due := h.o.newDeadlines(ctx, now)
+	deadlines := h.o.newDeadlines(ctx, now)
 	info := detectEvent(payload)
-	answer, err := h.answer(ctx, due, now, info, payload)
+	answer, err := h.answer(ctx, deadlines, now, info, payload)
 	h.tel.countInvocation(ctx, info.origin, &answer, len(payload), err)
 	if err != nil {
 		return nil, lambdaError(err)

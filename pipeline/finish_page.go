@@ -46,18 +46,18 @@ const commitTimeout = 10 * time.Second
 // so committed positions never go back. After a hard stop it tries a position only once. That is safe, because the next
 // run reads again from the last committed position.
 func (r *run) commit(part *partition) {
-	more := true
-	for more {
+	hasUncommitted := true
+	for hasUncommitted {
 		err := r.retry(r.hardCtx, func() error {
 			var pos Position
 			r.step(func(time.Time) {
-				pos, more = part.toCommit, part.uncommitted
-				part.uncommitted, part.committing = false, more
-				if !more {
+				pos, hasUncommitted = part.toCommit, part.uncommitted
+				part.uncommitted, part.committing = false, hasUncommitted
+				if !hasUncommitted {
 					r.forget(part)
 				}
 			})
-			if !more {
+			if !hasUncommitted {
 				return nil
 			}
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.hardCtx), commitTimeout)

@@ -81,9 +81,9 @@ func (r *run) heldBack(now time.Time) []HeldBack {
 			scan.addPartition(part, share, schedulers)
 		}
 	}
-	for key, was := range r.heldSince {
-		if _, ok := scan.reasons[key]; !ok && now.Sub(was.lastSeen) <= heldBackGrace {
-			scan.reasons[key] = was
+	for key, seen := range r.heldSince {
+		if _, ok := scan.reasons[key]; !ok && now.Sub(seen.lastSeen) <= heldBackGrace {
+			scan.reasons[key] = seen
 		}
 	}
 	r.heldSince = scan.reasons

@@ -50,20 +50,20 @@ type heldBackLog struct {
 
 // update logs what is new in held, which is ordered by Since.
 func (l *heldBackLog) update(now time.Time, held []HeldBack) {
-	long := make(map[heldGroup][]HeldBack)
+	overdue := make(map[heldGroup][]HeldBack)
 	for _, h := range held {
 		if g := logGroup(h); now.Sub(h.Since) > l.r.heldBackLogDelay(g) {
-			long[g] = append(long[g], h)
+			overdue[g] = append(overdue[g], h)
 		}
 	}
-	for g, was := range l.groups {
-		was.setLastSeen(now, long[g])
-		l.logMoving(now, heldGroup{g.sink, was.reason}, was)
-		if len(was.partitions) == 0 && now.Sub(was.at) > heldBackRepeatNew {
+	for g, group := range l.groups {
+		group.setLastSeen(now, overdue[g])
+		l.logMoving(now, heldGroup{g.sink, group.reason}, group)
+		if len(group.partitions) == 0 && now.Sub(group.at) > heldBackRepeatNew {
 			delete(l.groups, g)
 		}
 	}
-	for g, held := range long {
+	for g, held := range overdue {
 		l.logHeld(now, g, held)
 	}
 }
@@ -80,41 +80,41 @@ func (g *loggedGroup) setLastSeen(now time.Time, held []HeldBack) {
 
 // logHeld logs the partitions of a group that are held back, unless a line about the group is recent.
 func (l *heldBackLog) logHeld(now time.Time, g heldGroup, held []HeldBack) {
-	was := l.groups[g]
-	if was == nil {
-		was = &loggedGroup{partitions: make(map[string]heldSpan)}
-		l.groups[g] = was
+	group := l.groups[g]
+	if group == nil {
+		group = &loggedGroup{partitions: make(map[string]heldSpan)}
+		l.groups[g] = group
 	}
 	interval := heldBackRepeat
 	for _, h := range held {
-		if _, logged := was.partitions[h.Partition]; !logged {
+		if _, logged := group.partitions[h.Partition]; !logged {
 			interval = heldBackRepeatNew
 		}
 	}
-	if now.Sub(was.at) < interval {
+	if now.Sub(group.at) < interval {
 		return
 	}
-	was.at, was.reason = now, held[0].Reason
+	group.at, group.reason = now, held[0].Reason
 	for _, h := range held {
-		was.partitions[h.Partition] = heldSpan{since: h.Since, lastSeen: now}
+		group.partitions[h.Partition] = heldSpan{since: h.Since, lastSeen: now}
 	}
 	first := held[0]
-	l.r.p.log.LogAttrs(l.r.hardCtx, l.r.heldBackLevel(g, now), "partitions are held back: "+heldBackText[was.reason],
-		append(heldGroup{g.sink, was.reason}.attrs(), slog.Int("partitions", len(held)),
+	l.r.p.log.LogAttrs(l.r.hardCtx, l.r.heldBackLevel(g, now), "partitions are held back: "+heldBackText[group.reason],
+		append(heldGroup{g.sink, group.reason}.attrs(), slog.Int("partitions", len(held)),
 			slog.String("first", first.Partition), slog.Duration("age", now.Sub(first.Since).Round(time.Second)),
 			slog.Int64("bytes", first.Bytes))...)
 }
 
 // logMoving logs the partitions of a group that are not held back any more, and removes them.
-func (l *heldBackLog) logMoving(now time.Time, g heldGroup, was *loggedGroup) {
+func (l *heldBackLog) logMoving(now time.Time, g heldGroup, group *loggedGroup) {
 	var first string
 	var since time.Time
 	n := 0
-	for partition, logged := range was.partitions {
+	for partition, logged := range group.partitions {
 		if now.Sub(logged.lastSeen) <= heldBackGrace {
 			continue
 		}
-		delete(was.partitions, partition)
+		delete(group.partitions, partition)
 		if n++; n == 1 || logged.since.Before(since) || logged.since.Equal(since) && partition < first {
 			first, since = partition, logged.since
 		}

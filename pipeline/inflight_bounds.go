@@ -164,14 +164,15 @@ func (b *bounds) resume() {
 // left. It also must if clones use more than half of the limit, and the partition has more than a few of them.
 func (b *bounds) takesTooMuch(s *share) bool {
 	clonable := b.limit.dividedBy(clonedDivisor)
-	room := b.limit.minus(b.limit.dividedBy(spareDivisor))
-	fair := room.dividedBy(int64(max(1, min(b.usingShares, maxShares))))
-	return b.cloned.exceeds(clonable, s.cloned, clonable.dividedBy(maxShares)) || b.used.exceeds(room, s.used, fair)
+	usable := b.limit.minus(b.limit.dividedBy(spareDivisor))
+	fairShare := usable.dividedBy(int64(max(1, min(b.usingShares, maxShares))))
+	return b.cloned.exceeds(clonable, s.cloned, clonable.dividedBy(maxShares)) || b.used.exceeds(usable, s.used, fairShare)
 }
 
 // exceeds reports whether a is above limit and part is above fair, both in bytes or both in changes.
-func (a amount) exceeds(limit, part, fair amount) bool {
-	return a.bytes > limit.bytes && part.bytes > fair.bytes || a.changes > limit.changes && part.changes > fair.changes
+func (a amount) exceeds(limit, part, fairShare amount) bool {
+	return a.bytes > limit.bytes && part.bytes > fairShare.bytes ||
+		a.changes > limit.changes && part.changes > fairShare.changes
 }
 
 // isPaused reports whether a partition is paused.
@@ -193,9 +194,9 @@ func (b *bounds) isFull() bool {
 	if !b.used.atLeast(b.limit) || len(b.paused) == 0 {
 		return b.used.atLeast(b.limit)
 	}
-	extra := b.limit
-	extra.add(b.limit.dividedBy(extraDivisor))
-	return b.used.minus(b.usedPaused).atLeast(b.limit.dividedBy(spareDivisor)) || b.used.atLeast(extra)
+	raisedLimit := b.limit
+	raisedLimit.add(b.limit.dividedBy(extraDivisor))
+	return b.used.minus(b.usedPaused).atLeast(b.limit.dividedBy(spareDivisor)) || b.used.atLeast(raisedLimit)
 }
 
 // atLeast reports whether a is at least limit, in bytes or in changes.

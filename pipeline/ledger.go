@@ -47,34 +47,34 @@ type SinkLedger struct {
 // also one for each delivery that failed permanently or whose key was in quarantine.
 func (l Ledger) DeadLetterCount() int64 {
 	n := l.Source.Undecodable
-	for _, k := range l.Sinks {
-		n += k.DeadLettered + k.Quarantined
+	for _, sink := range l.Sinks {
+		n += sink.DeadLettered + sink.Quarantined
 	}
 	return n
 }
 
 // Check returns nil if all ledgers balance. Otherwise it returns an error with a line for each ledger that does not.
 func (l Ledger) Check() error {
-	var wrong []string
+	var unbalanced []string
 	s := l.Source
 	if sum := s.Duplicate + sumOf(s.Filtered) + s.Unrouted + s.Undecodable + s.Routed; sum != s.Read {
-		wrong = append(wrong, fmt.Sprintf(
+		unbalanced = append(unbalanced, fmt.Sprintf(
 			"source: read %d, but duplicate %d + filtered %d + unrouted %d + undecodable %d + routed %d = %d",
 			s.Read, s.Duplicate, sumOf(s.Filtered), s.Unrouted, s.Undecodable, s.Routed, sum))
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Sinks)) {
-		k := l.Sinks[name]
-		sum := k.Written + k.Superseded + sumOf(k.NoEffect) + k.Coalesced + k.Suppressed + k.DeadLettered + k.Quarantined +
-			k.Revoked + k.Pending
-		if sum != k.Routed {
-			wrong = append(wrong, fmt.Sprintf(
+		sink := l.Sinks[name]
+		sum := sink.Written + sink.Superseded + sumOf(sink.NoEffect) + sink.Coalesced + sink.Suppressed + sink.DeadLettered +
+			sink.Quarantined + sink.Revoked + sink.Pending
+		if sum != sink.Routed {
+			unbalanced = append(unbalanced, fmt.Sprintf(
 				"sink %s: routed %d, but written %d + superseded %d + no_effect %d + coalesced %d + suppressed %d + dead_lettered %d + quarantined %d + revoked %d + pending %d = %d",
-				name, k.Routed, k.Written, k.Superseded, sumOf(k.NoEffect), k.Coalesced, k.Suppressed, k.DeadLettered,
-				k.Quarantined, k.Revoked, k.Pending, sum))
+				name, sink.Routed, sink.Written, sink.Superseded, sumOf(sink.NoEffect), sink.Coalesced, sink.Suppressed,
+				sink.DeadLettered, sink.Quarantined, sink.Revoked, sink.Pending, sum))
 		}
 	}
-	if len(wrong) > 0 {
-		return errs.Errorf("the ledger does not balance: %s", strings.Join(wrong, "; "))
+	if len(unbalanced) > 0 {
+		return errs.Errorf("the ledger does not balance: %s", strings.Join(unbalanced, "; "))
 	}
 	return nil
 }

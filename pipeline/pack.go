@@ -127,11 +127,11 @@ func (r *packReader) next() (bool, error) {
 		}
 	}
 	page, n := binary.Uvarint(r.rest)
-	pos, m := binary.Uvarint(r.rest[max(n, 0):])
+	index, m := binary.Uvarint(r.rest[max(n, 0):])
 	if n <= 0 || m <= 0 {
 		return false, record.ErrPacked
 	}
-	r.page, r.pos = int(page), int(pos)
+	r.page, r.pos = int(page), int(index)
 	c := new(record.Change)
 	rest, err := r.Unpack(r.rest[n+m:], c)
 	r.c, r.rest = c, rest
@@ -161,8 +161,8 @@ func unpackSorted(chunks []chunk) iter.Seq2[packedRecord, error] {
 		for len(readers) > 0 {
 			r := readers[0]
 			lowest := r.packedRecord
-			index, wanted := chunkIndexes[r.p][r.page]
-			if lowest.page = index; wanted && !yield(lowest, nil) {
+			index, chunkIndex := chunkIndexes[r.p][r.page]
+			if lowest.page = index; chunkIndex && !yield(lowest, nil) {
 				return
 			}
 			switch ok, err := r.next(); {

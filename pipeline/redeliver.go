@@ -137,25 +137,25 @@ func (rd *redelivery) write(ctx context.Context) {
 		return
 	}
 	planned := slices.Clone(rd.next)
-	errs := make([]error, n)
+	failures := make([]error, n)
 	batchErr := ctx.Err()
 	if batchErr == nil {
-		batchErr = rd.route.callWrite(ctx, rd.next, errs)
+		batchErr = rd.route.callWrite(ctx, rd.next, failures)
 	}
 	isolates := batchErr != nil && n > 1 && ctx.Err() == nil && oneMayBeCause(batchErr, n)
 	for k, i := range rd.indexes {
 		switch {
 		case isolates && rd.failed[rd.changes[i].Key]:
-			errs[k] = errUntried
+			failures[k] = errUntried
 		case isolates:
 			rd.next[k] = planned[k]
-			if err := rd.route.callWrite(ctx, rd.next[k:k+1:k+1], errs[k:k+1]); err != nil {
-				errs[k] = err
+			if err := rd.route.callWrite(ctx, rd.next[k:k+1:k+1], failures[k:k+1]); err != nil {
+				failures[k] = err
 			}
 		case batchErr != nil:
-			errs[k] = batchErr
+			failures[k] = batchErr
 		}
-		rd.setResult(i, rd.next[k], errs[k])
+		rd.setResult(i, rd.next[k], failures[k])
 	}
 	if rd.route.Rate > 0 {
 		_ = Sleep(ctx, time.Duration(float64(n)/rd.route.Rate*float64(time.Second)))

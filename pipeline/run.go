@@ -278,9 +278,9 @@ func (r *run) prepare(in *inflightPage) {
 
 // pagePrepared hands over a page and the prepared pages after it, unless an earlier page is still in preparation.
 func (r *run) pagePrepared(in *inflightPage, now time.Time) {
-	more := amount{pinnedBytes(in.page) + in.result.deliveryBytes() - in.bytes, int64(len(in.page.Changes)) - in.changes}
-	r.bounds.acquire(in.partition.name, more)
-	in.bytes, in.changes = in.bytes+more.bytes, in.changes+more.changes
+	growth := amount{pinnedBytes(in.page) + in.result.deliveryBytes() - in.bytes, int64(len(in.page.Changes)) - in.changes}
+	r.bounds.acquire(in.partition.name, growth)
+	in.bytes, in.changes = in.bytes+growth.bytes, in.changes+growth.changes
 	if in.result.fatal != nil {
 		r.fail(in.result.fatal)
 		return

@@ -213,9 +213,9 @@ func (s *scheduler) clone(qd *queuedDelivery) *queuedDelivery {
 	if qd.cloned {
 		return qd
 	}
-	own := *qd
-	s.cloneChange(&own)
-	return &own
+	copied := *qd
+	s.cloneChange(&copied)
+	return &copied
 }
 
 // cloneChange replaces the change of a delivery by a clone, so that the delivery does not pin its page. The plan is

@@ -47,7 +47,7 @@ var errStopped = errs.New("Stop was called")
 
 // flush calls Flush of the sinks, after all Writes.
 func (r *run) flush() error {
-	var errs []error
+	var failures []error
 	for _, s := range r.schedulers {
 		f, ok := s.route.Sink.(Flusher)
 		if !ok || r.hardCtx.Err() != nil {
@@ -58,10 +58,10 @@ func (r *run) flush() error {
 			return transient
 		})
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: flush: %w", s.route.stage, err))
+			failures = append(failures, fmt.Errorf("%s: flush: %w", s.route.stage, err))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(failures...)
 }
 
 func (r *run) callFlush(rt *route, f Flusher) error {

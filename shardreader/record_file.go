@@ -32,7 +32,7 @@ func RecordFile(ctx context.Context, path string, o RecordOptions) (Recording, e
 	if err != nil {
 		return recording, errors.Join(err, w.Close(), f.Close())
 	}
-	if err := errors.Join(w.Close(), disk.Flush(), private.Replace(f, path), f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(w.Close(), disk.Flush(), private.CopyMode(f, path), f.Sync(), f.Close()); err != nil {
 		return recording, fmt.Errorf("record into %s: %w", path, err)
 	}
 	if err := os.Rename(f.Name(), path); err != nil {

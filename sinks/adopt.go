@@ -122,7 +122,7 @@ func (m *birthRecords) adoption(
 		return Adoption{}, err
 	}
 	f, err := m.find(ctx, cfg, s, store)
-	partly := err != nil // find failed, because a part of the output is missing
+	partMissing := err != nil // find failed, because a part of the output is missing
 	if err == nil {
 		err = m.check(ctx, &f)
 	}
@@ -143,7 +143,7 @@ func (m *birthRecords) adoption(
 			return a, err
 		}
 	}
-	a.decide(dependsOnState(s), partly)
+	a.decide(dependsOnState(s), partMissing)
 	if !s.KeepsState() {
 		a.next.Stage = state.Live // an archive never waits, not even if its objects are gone
 	}
@@ -187,40 +187,40 @@ func comparesVersions(setting string) bool {
 }
 
 // decide sets Accepting or Refused, and next. partly means that a part of the output is missing.
-func (a *Adoption) decide(dependsOnState, partly bool) {
-	born := slices.Sorted(maps.Keys(a.Inspection.Seen)) // the births in the output
-	if a.found.out == nil && a.OutputBirth != "" || len(born) == 0 && a.OutputBirth != "" && !a.isGone() {
-		born = []string{a.OutputBirth}
+func (a *Adoption) decide(dependsOnState, partMissing bool) {
+	foundBirths := slices.Sorted(maps.Keys(a.Inspection.Seen)) // the births in the output
+	if a.found.out == nil && a.OutputBirth != "" || len(foundBirths) == 0 && a.OutputBirth != "" && !a.isGone() {
+		foundBirths = []string{a.OutputBirth}
 	}
 	a.next = a.Recorded
 	switch {
-	case len(born) == 0:
+	case len(foundBirths) == 0:
 		a.renews = true
 		a.next = state.NewBirth(a.Sink, a.Target, time.Now())
 		if a.Recorded.Stage != state.Live {
 			a.next.Stage = state.Waiting // the filled content is gone
 		}
 		a.Accepting = "nothing that the sink wrote is there. It begins again under another birth, and holds later changes only. To fill it, run tablewake replay over the whole history"
-	case len(born) > 1 || born[0] == "":
+	case len(foundBirths) > 1 || foundBirths[0] == "":
 		births := "no birth"
-		if len(born) > 1 {
-			births = fmt.Sprintf("%d births", len(born))
+		if len(foundBirths) > 1 {
+			births = fmt.Sprintf("%d births", len(foundBirths))
 		}
 		a.Refused = "the output has " + births + ": it does not belong to one state. " + startOver
-	case a.Known && born[0] == a.Recorded.ID && partly:
+	case a.Known && foundBirths[0] == a.Recorded.ID && partMissing:
 		a.renews = true
 		a.Accepting = "the missing part stays missing, and can be created again; the rest belongs to the state"
-	case a.Known && born[0] == a.Recorded.ID && dependsOnState:
+	case a.Known && foundBirths[0] == a.Recorded.ID && dependsOnState:
 		a.Accepting = "the output has the recorded birth: it was restored or copied, or its state was. Accept it if both date from one moment, as when the pipeline last wrote. If one is older, its counts stay wrong"
-	case a.Known && born[0] == a.Recorded.ID:
+	case a.Known && foundBirths[0] == a.Recorded.ID:
 		a.Accepting = "the output has the recorded birth: it was restored or copied, or its state was. If it is older, the changes since then are missing: replay them"
 	case dependsOnState:
-		a.Refused = "the output has the birth " + born[0] +
+		a.Refused = "the output has the birth " + foundBirths[0] +
 			", and the state of that birth is gone: changes would count twice, or restore what was removed. " + startOver
 	default:
 		a.next = state.NewBirth(a.Sink, a.Target, time.Unix(0, 0)) // 1970, because the time of the birth is unknown
-		a.next.ID = born[0]
-		a.Accepting = "the output has the birth " + born[0] + ", and guards itself: the state records it as it is"
+		a.next.ID = foundBirths[0]
+		a.Accepting = "the output has the birth " + foundBirths[0] + ", and guards itself: the state records it as it is"
 	}
 }
 

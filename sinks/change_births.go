@@ -36,16 +36,16 @@ func changeBirth(
 		if err != nil || done {
 			return next, err
 		}
-		is, ok, err := state.FindBirth(ctx, births, b.Sink, b.Target)
+		stored, ok, err := state.FindBirth(ctx, births, b.Sink, b.Target)
 		switch {
 		case err != nil:
 			return b, err
-		case ok && is != b && is == withNotesOf(b, is):
+		case ok && stored != b && stored == withNotesOf(b, stored):
 			// Only Fresh or LeftOut differ: try again.
-		case !ok || is.ID != b.ID || is.Run != b.Run || b.Run == "" || is == b:
+		case !ok || stored.ID != b.ID || stored.Run != b.Run || b.Run == "" || stored == b:
 			return b, pipeline.Transient(errs.Errorf("another process changed the stage of the sink %s: start again", b.Sink))
 		}
-		b = is
+		b = stored
 	}
 }
 
@@ -61,17 +61,17 @@ func updateBirth(ctx context.Context, births state.Births, b state.Birth, change
 		if done, err := births.SetBirth(ctx, b, next); done || err != nil {
 			return done, err
 		}
-		is, ok, err := state.FindBirth(ctx, births, b.Sink, b.Target)
-		if err != nil || !ok || is.ID != b.ID {
+		stored, ok, err := state.FindBirth(ctx, births, b.Sink, b.Target)
+		if err != nil || !ok || stored.ID != b.ID {
 			return false, err
 		}
-		b = is
+		b = stored
 	}
 }
 
 // withNotesOf returns b with the fields Fresh and LeftOut of another birth. Consumers change these two fields at any
 // time.
-func withNotesOf(b, of state.Birth) state.Birth {
-	b.Fresh, b.LeftOut = of.Fresh, of.LeftOut
+func withNotesOf(b, other state.Birth) state.Birth {
+	b.Fresh, b.LeftOut = other.Fresh, other.LeftOut
 	return b
 }

@@ -139,14 +139,14 @@ func openFingerprinted[T any](
 	if err != nil {
 		return store, birth, err
 	}
-	missed := false
+	needsBackfill := false
 	if o.hasPrint {
-		if missed, err = a.acceptSettings(ctx, &o, store); err != nil {
+		if needsBackfill, err = a.acceptSettings(ctx, &o, store); err != nil {
 			return store, birth, err
 		}
 	}
 	if a.births != nil {
-		fillable := CanBeFilled(s) && (o.changed == nil || missed)
+		fillable := CanBeFilled(s) && (o.changed == nil || needsBackfill)
 		if err := a.births.ensureBirth(ctx, &o.foundOutput, fillable); err != nil {
 			return store, birth, err
 		}
@@ -158,19 +158,19 @@ func openFingerprinted[T any](
 
 // acceptSettings compares the fingerprint of an output with the file. The error is that of another generation, or of
 // settings that the output cannot take. missed reports that the output needs a backfill under its new settings.
-func (a *assembly) acceptSettings(ctx context.Context, o *opened, store any) (missed bool, err error) {
-	was := o.foundOutput.print
+func (a *assembly) acceptSettings(ctx context.Context, o *opened, store any) (needsBackfill bool, err error) {
+	storedPrint := o.foundOutput.print
 	switch {
-	case was.Generation > Generation:
+	case storedPrint.Generation > Generation:
 		return false, errs.Errorf(
 			"what it holds is of generation %d, and this program writes generation %d: use the newer program",
-			was.Generation, Generation)
-	case was.Generation < Generation:
+			storedPrint.Generation, Generation)
+	case storedPrint.Generation < Generation:
 		return false, errs.Errorf(
 			"what it holds is of generation %d, and this program writes generation %d: give the sink another name and a place of its own, "+
-				"and fill it: `tablewake backfill`", was.Generation, Generation)
+				"and fill it: `tablewake backfill`", storedPrint.Generation, Generation)
 	}
-	if o.changed = compareSettings(was, o.print); o.changed == nil {
+	if o.changed = compareSettings(storedPrint, o.print); o.changed == nil {
 		return false, nil
 	}
 	if a.births != nil {
@@ -180,14 +180,14 @@ func (a *assembly) acceptSettings(ctx context.Context, o *opened, store any) (mi
 	if err != nil || !taken {
 		return false, cmp.Or[error](err, o.changed)
 	}
-	missed = missedChanges(o.spec, o.foundOutput, o.changed.Settings)
+	needsBackfill = missedChanges(o.spec, o.foundOutput, o.changed.Settings)
 	switch {
 	case o.movedFrom != "": // the sink begins a new output at the new target
 		o.foundOutput = foundOutput{sink: o.sink, target: o.target, out: o.out, store: o.foundOutput.store}
-	case missed:
+	case needsBackfill:
 		a.births.beginAgain(o)
 	}
-	return missed, nil
+	return needsBackfill, nil
 }
 
 // publishesNothing reports whether s is a suppressed notify sink. Its output is not recorded as begun, so its settings

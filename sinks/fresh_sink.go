@@ -83,16 +83,16 @@ func (s *freshSink) storeNotFresh(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.birth.Fresh {
-		is, ok, err := state.FindBirth(ctx, s.births, s.birth.Sink, s.birth.Target)
+		stored, ok, err := state.FindBirth(ctx, s.births, s.birth.Sink, s.birth.Target)
 		switch {
 		case err != nil:
 			return pipeline.Transient(errs.Errorf("the birth of the sink's output cannot be read: %w", err))
-		case !ok || is.ID != s.birth.ID:
-			return state.BirthMismatch(s.birth.Sink, "the state", is.ID, s.birth.ID)
+		case !ok || stored.ID != s.birth.ID:
+			return state.BirthMismatch(s.birth.Sink, "the state", stored.ID, s.birth.ID)
 		}
-		next := is
+		next := stored
 		next.Fresh = false
-		if done, err := s.births.SetBirth(ctx, is, next); err != nil {
+		if done, err := s.births.SetBirth(ctx, stored, next); err != nil {
 			return pipeline.Transient(errs.Errorf("the birth of the sink's output cannot be stored: %w", err))
 		} else if done {
 			s.birth = next

@@ -81,15 +81,15 @@ func (a *assembly) filter(f pipeline.Filter) pipeline.Filter {
 		pipeline.ConditionFunc(func(*record.Change) (bool, error) { return true, nil }))
 }
 
-// CheckCode returns the problems between cfg and the extensions. There are four kinds:
+// CheckExtensions returns the problems between cfg and the extensions. There are four kinds:
 //
 //   - a Go sink or filter without code
 //   - settings that a Go sink does not accept
 //   - a filter that reads more than keys before a state sink
 //   - a function for an entity that the file does not have
 //
-// Without extensions CheckCode returns nil; [Missing] then names the code that is lacking.
-func CheckCode(cfg *config.Config, exts ...Extension) config.Problems {
+// Without extensions CheckExtensions returns nil; [Missing] then names the code that is lacking.
+func CheckExtensions(cfg *config.Config, exts ...Extension) config.Problems {
 	a := codeOf(exts)
 	if !a.extended {
 		return nil

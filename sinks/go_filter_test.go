@@ -104,7 +104,7 @@ func TestWithFilter_Refused(t *testing.T) {
 		{"nil", []sinks.Extension{crm, eu, sinks.WithFilter("paid", nil)}, []string{"the Go filter paid is nil"}},
 	} {
 		_, err := sinks.Assemble(t.Context(), cfg, sinks.PlanOnly(), sinks.WithExtensions(tt.exts...), sinks.PassMissingFilters())
-		problems := sinks.CheckCode(cfg, tt.exts...)
+		problems := sinks.CheckExtensions(cfg, tt.exts...)
 		if (err == nil) != (tt.want == nil) || (len(problems) == 0) != (tt.want == nil) {
 			t.Errorf("%s: %v, and %v", tt.name, err, problems)
 			continue
@@ -136,7 +136,7 @@ func TestPassMissingFilters(t *testing.T) {
 	if got := sinks.Missing(cfg); !slices.Equal(got, []string{"the Go sink crm", "the Go filter eu", "the Go filter paid"}) {
 		t.Errorf("missing: %q", got)
 	}
-	if ps := sinks.CheckCode(cfg); len(ps) > 0 {
+	if ps := sinks.CheckExtensions(cfg); len(ps) > 0 {
 		t.Errorf("a program without Go code refuses: %v", ps)
 	}
 }

@@ -185,12 +185,12 @@ func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
 	}
 	// If the state has births of other sinks, it was not lost, and this sink is new. Then a partial look at the output
 	// is enough.
-	look, err := f.out.Inspect(ctx, len(m.stored) == 0)
-	if err != nil || look.Total() == 0 {
+	inspection, err := f.out.Inspect(ctx, len(m.stored) == 0)
+	if err != nil || inspection.Total() == 0 {
 		return err
 	}
 	return lost("%s holds rows of the sink (%d were seen), and the state knows nothing of them: the state was lost",
-		f.target, look.Total())
+		f.target, inspection.Total())
 }
 
 func quoteID(id string) string {

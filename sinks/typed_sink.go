@@ -43,9 +43,9 @@ type TypedChange[T any] struct {
 // an error that is marked by [pipeline.Transient], the change is tried again. If f returns another error, the change
 // becomes a dead letter. So does a change that cannot be decoded.
 func On[T any](entity string, f func(ctx context.Context, c TypedChange[T]) error) Extension {
-	return OnBatch(entity, func(ctx context.Context, cs []TypedChange[T]) error {
+	return OnBatch(entity, func(ctx context.Context, changes []TypedChange[T]) error {
 		var failed pipeline.BatchError
-		for i, c := range cs {
+		for i, c := range changes {
 			if err := ctx.Err(); err != nil {
 				failed.Add(i, pipeline.Transient(context.Cause(ctx)))
 				continue
@@ -58,7 +58,7 @@ func On[T any](entity string, f func(ctx context.Context, c TypedChange[T]) erro
 
 // OnBatch is [On] for a function that takes many changes at once. The changes belong to different items. f returns a
 // [pipeline.BatchError] to name the failed changes by their index. Any other error fails all changes.
-func OnBatch[T any](entity string, f func(ctx context.Context, cs []TypedChange[T]) error) Extension {
+func OnBatch[T any](entity string, f func(ctx context.Context, changes []TypedChange[T]) error) Extension {
 	return Extension{func(a *assembly) {
 		a.typed = append(a.typed, typedSpec{entity, func(t typedItems) pipeline.Sink {
 			return typedSink[T]{t, f}
@@ -105,11 +105,11 @@ func (a *assembly) newTypedRoute(t typedSpec) (pipeline.Route, error) {
 		}
 	}
 	items := typedItems{scope: scope, mask: a.mask(config.Sink{})}
-	var of pipeline.Condition = eitherImage{scope}
+	var belongs pipeline.Condition = eitherImage{scope}
 	if scope.KeysOnly() {
-		of = rules.OfKeys(scope)
+		belongs = rules.OfKeys(scope)
 	}
-	r := pipeline.Route{Name: name, Filters: []pipeline.Filter{rules.Keep("of", of)}, Sink: t.make(items)}
+	r := pipeline.Route{Name: name, Filters: []pipeline.Filter{rules.Keep("of", belongs)}, Sink: t.make(items)}
 	if a.isHeld(name) {
 		a.holdSink(&r, "call the function of "+t.entity)
 	}
@@ -175,18 +175,18 @@ func (typedSink[T]) Requires() pipeline.Needs { return pipeline.Needs{Old: true,
 // Write decodes the changes, and calls the function with those that could be decoded.
 func (s typedSink[T]) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	var failed pipeline.BatchError
-	cs, at := make([]TypedChange[T], 0, len(ds)), make([]int, 0, len(ds)) // at: the index of each change's delivery
+	changes, deliveryIndexes := make([]TypedChange[T], 0, len(ds)), make([]int, 0, len(ds))
 	for i := range ds {
 		c, err := s.typedChange(&ds[i])
 		if err != nil {
 			failed.Add(i, err)
 			continue
 		}
-		cs, at = append(cs, c), append(at, i)
+		changes, deliveryIndexes = append(changes, c), append(deliveryIndexes, i)
 	}
-	if len(cs) > 0 {
-		some, all := pipeline.FailuresOf(s.call(ctx, cs), len(at))
-		for n, i := range at {
+	if len(changes) > 0 {
+		some, all := pipeline.FailuresOf(s.call(ctx, changes), len(deliveryIndexes))
+		for n, i := range deliveryIndexes {
 			failed.Add(i, cmp.Or(all, some[n]))
 		}
 	}

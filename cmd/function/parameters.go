@@ -52,8 +52,8 @@ func (p *parameters) get(name string) (string, error) {
 func (p *parameters) environment(env environment) environment {
 	return func(name string) (string, bool) {
 		value, set := env(name)
-		parameter, is := strings.CutPrefix(value, parameterPrefix)
-		if !is {
+		parameter, isParameter := strings.CutPrefix(value, parameterPrefix)
+		if !isParameter {
 			return value, set
 		}
 		value, err := p.get(parameter)

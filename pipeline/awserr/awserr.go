@@ -163,8 +163,8 @@ func KindOf(err error) Kind {
 		return Transient
 	}
 	st := Status(err)
-	switch _, cut := errors.AsType[*smithy.DeserializationError](err); {
-	case st == http.StatusTooManyRequests || st == http.StatusRequestTimeout || st >= 500 || cut:
+	switch _, truncated := errors.AsType[*smithy.DeserializationError](err); {
+	case st == http.StatusTooManyRequests || st == http.StatusRequestTimeout || st >= 500 || truncated:
 		return Transient
 	case st != 0 && Code(err) == "": // not an answer of the service, whose errors have codes
 		return Transient

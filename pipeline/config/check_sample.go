@@ -25,7 +25,7 @@ func (cfg *Config) CheckSample(items []item.Image) Problems {
 		c.WarnIf(s.byEntity[e.Name] == nil, e, "correct its pattern, or give a sample that has one",
 			"no item of the sample is of %s", e.Name)
 	}
-	c.eachReader(func(sc *entity.Scope) *nameCheck {
+	c.checkAllParts(func(sc *entity.Scope) *nameCheck {
 		return &nameCheck{c: c, shapes: s.shapesOf(sc), scope: sc,
 			report: func(v *value, line, column int, u *entity.Undeclared) {
 				if name := sc.String() + "\x00" + u.Path + "\x00" + u.Name; !warned[name] && !c.undeclared[v] {

@@ -105,21 +105,22 @@ func (c *checker) checkOverlap(a, b *Entity) {
 	if !c.hasAllEntries(&a.Key, len(x.Key)) || !c.hasAllEntries(&b.Key, len(y.Key)) {
 		return // a problem says already that one of the keys is wrong
 	}
-	both := entity.Compare(x, y)
+	comparison := entity.Compare(x, y)
 	const hint = "change one of the patterns, or give both a `when`: item.Type == \"NAME\""
 	switch {
-	case both.Overlap == entity.Disjoint, a.When != nil && b.When != nil && exclude(a.When.Clause(), b.When.Clause()):
+	case comparison.Overlap == entity.Disjoint,
+		a.When != nil && b.When != nil && exclude(a.When.Clause(), b.When.Clause()):
 	case a.When != nil && b.When != nil:
 		c.Warn(b, "compare one attribute of both with texts: item.Type == \"NAME\"",
-			"whether an item can be of both %s and %s is not proven%s: such an item is of %s", a.Name, b.Name, example(both),
+			"whether an item can be of both %s and %s is not proven%s: such an item is of %s", a.Name, b.Name, example(comparison),
 			a.Name)
-	case both.Overlap == entity.Unproven:
+	case comparison.Overlap == entity.Unproven:
 		c.Warn(b, "begin the patterns with texts of their own",
 			"whether a key can be of both %s and %s is not proven, because a name stands twice in one of them: such an item is of %s", a.Name, b.Name, a.Name)
 	case a.When != nil || b.When != nil:
-		c.Fail(b, hint, "an item can be of both %s and %s%s: one of them has no `when`", a.Name, b.Name, example(both))
+		c.Fail(b, hint, "an item can be of both %s and %s%s: one of them has no `when`", a.Name, b.Name, example(comparison))
 	default:
-		c.Fail(b, hint, "an item can be of both %s and %s%s", a.Name, b.Name, example(both))
+		c.Fail(b, hint, "an item can be of both %s and %s%s", a.Name, b.Name, example(comparison))
 	}
 }
 
@@ -377,9 +378,9 @@ func (c *checker) bindAttributes(s *Sink) {
 			continue
 		}
 		// If the entities declare their attributes, checkNames reports the name instead.
-		if bound, free := splitByName(sc, e.Source); len(bound) > 0 && len(free) > 0 && c.shapesOf(sc) == nil {
+		if bound, unbound := splitByName(sc, e.Source); len(bound) > 0 && len(unbound) > 0 && c.shapesOf(sc) == nil {
 			c.Fail(e, "write a sink for the events of each", "the key of %s binds %s, and that of %s does not",
-				yamlbind.Enumerate(bound, "and"), e.Source, yamlbind.Enumerate(free, "and"))
+				yamlbind.Enumerate(bound, "and"), e.Source, yamlbind.Enumerate(unbound, "and"))
 			continue
 		}
 		if inside, err := item.ParsePath(itemPath(e.Source)); err == nil {
@@ -393,15 +394,15 @@ func (c *checker) bindAttributes(s *Sink) {
 
 // splitByName splits the entities of a scope. bound has the names of the entities whose keys bind the name, and free
 // has the names of the other entities.
-func splitByName(sc *entity.Scope, name string) (bound, free []string) {
+func splitByName(sc *entity.Scope, name string) (bound, unbound []string) {
 	for _, e := range sc.Entities() {
 		if slices.Contains(e.Names(), name) {
 			bound = append(bound, e.Name)
 		} else {
-			free = append(free, e.Name)
+			unbound = append(unbound, e.Name)
 		}
 	}
-	return bound, free
+	return bound, unbound
 }
 
 // bindValues resolves the values of an aggregate. A value is a name that keys bind, a path, or a path that is written

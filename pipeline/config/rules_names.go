@@ -32,7 +32,7 @@ type nameCheck struct {
 // parts it is a warning, because an item without an entity can have other attributes.
 func (c *checker) checkNames() {
 	warned := make(map[string]bool)
-	c.eachReader(func(sc *entity.Scope) *nameCheck {
+	c.checkAllParts(func(sc *entity.Scope) *nameCheck {
 		n := &nameCheck{c: c, shapes: c.shapesOf(sc), scope: sc}
 		areComplete := n.shapes != nil
 		if !areComplete {
@@ -58,9 +58,9 @@ func (c *checker) checkNames() {
 	c.checkTTLName()
 }
 
-// eachReader checks every part of the file that reads attributes: filters, `sensitive`, sinks and detectors. newCheck
-// returns the check for a part that reads the items of a scope.
-func (c *checker) eachReader(newCheck func(*entity.Scope) *nameCheck) {
+// checkAllParts checks every part of the file that reads attributes: filters, `sensitive`, sinks and detectors.
+// newCheck returns the check for a part that reads the items of a scope.
+func (c *checker) checkAllParts(newCheck func(*entity.Scope) *nameCheck) {
 	for _, at := range []any{&c.cfg.Filters, &c.cfg.Sensitive} {
 		if v := c.ValueOf(at); v != nil {
 			newCheck(nil).check(v, nil)
@@ -178,7 +178,7 @@ func (n *nameCheck) checkInside(v *value) {
 	}
 	for _, e := range v.Entries {
 		if name := v.Rule.Name; name != nil && name.Kind != nil && name.Kind.AsWritten {
-			n.checkRead(e, cmp.Or(n.documentField(v, e.Name), e.Name))
+			n.checkRead(e, cmp.Or(n.searchFieldPattern(v, e.Name), e.Name))
 		}
 		if (v.Name == "entity" || v.Name == "key_prefix") && strings.Contains(v.Field, "filters[") {
 			n.checkPath(e, []item.Segment{{Name: e.Name, Index: -1}})
@@ -195,7 +195,7 @@ func (n *nameCheck) checkAttribute(v *value) {
 	}
 	b := n.scope.Binding(v.Source)
 	if b == nil {
-		n.checkRead(v, cmp.Or(n.documentField(v, v.Source), itemPath(v.Source), v.Source))
+		n.checkRead(v, cmp.Or(n.searchFieldPattern(v, v.Source), itemPath(v.Source), v.Source))
 		return
 	}
 	isAttribute := entity.Find(n.shapes, []item.Segment{{Name: v.Source, Index: -1}}) == nil
@@ -206,7 +206,7 @@ func (n *nameCheck) checkAttribute(v *value) {
 // checkRead checks a pattern that v reads. It can begin with each.
 func (n *nameCheck) checkRead(v *value, pattern string) {
 	if rest, each := cutEachPrefix(pattern); each && n.forEach != "" {
-		if n.eachPattern == "" || n.mapForList(v, rest) {
+		if n.eachPattern == "" || n.reportMapReadAsElement(v, rest) {
 			return
 		}
 		pattern = joinPattern(n.eachPattern, rest)
@@ -246,9 +246,9 @@ func (n *nameCheck) firstUndeclared(path []item.Segment) *entity.Undeclared {
 	return entity.Find(n.shapes, path)
 }
 
-// mapForList reports a map that is read as if it were one element of a list: its declaration probably lacks the
-// brackets of a list.
-func (n *nameCheck) mapForList(v *value, rest string) bool {
+// reportMapReadAsElement reports a map that is read as if it were one element of a list: its declaration probably lacks
+// the brackets of a list.
+func (n *nameCheck) reportMapReadAsElement(v *value, rest string) bool {
 	if n.c.shapesOf(n.scope) == nil || !strings.HasSuffix(n.eachPattern, ".*") || rest == "" ||
 		!n.declares(joinPattern(n.forEach, rest)) || n.declares(joinPattern(n.eachPattern, rest)) {
 		return false
@@ -278,9 +278,9 @@ func (n *nameCheck) checkExpression(v *value, paths []expr.ReadPath) {
 	}
 }
 
-// documentField returns the pattern that a path among the fields of a search sink means. A path into a list, or into
-// the elements of for_each, means all elements. It returns "" for other paths.
-func (n *nameCheck) documentField(v *value, path string) string {
+// searchFieldPattern returns the pattern that a path among the fields of a search sink means. A path into a list, or
+// into the elements of for_each, means all elements. It returns "" for other paths.
+func (n *nameCheck) searchFieldPattern(v *value, path string) string {
 	p, err := item.ParsePath(path)
 	names, ok := p.Names()
 	if err != nil || !ok || !strings.Contains(v.Field, ".search.fields.") {

@@ -44,8 +44,8 @@ func (c *checker) earlierRows(r rows) []rows {
 		if s == r.sink {
 			break
 		}
-		if o, ok := rowsOf(s); ok && c.hasValidKey(o) {
-			rs = append(rs, o)
+		if other, ok := rowsOf(s); ok && c.hasValidKey(other) {
+			rs = append(rs, other)
 		}
 	}
 	return rs
@@ -155,14 +155,14 @@ func (c *checker) checkSharedTable(r rows) {
 			"the %s %s of the same table has the key %s, and this one %s", typical.noun, typical.sink.Name, theirs, ours)
 		return
 	}
-	for _, o := range c.earlierRows(r) {
-		name := o.sink.Name
+	for _, other := range c.earlierRows(r) {
+		name := other.sink.Name
 		switch {
-		case o.table.Name != r.table.Name, columnNames(*o.key) != ours:
-		case sameKey(*o.key, *r.key):
+		case other.table.Name != r.table.Name, columnNames(*other.key) != ours:
+		case sameKey(*other.key, *r.key):
 			c.Fail(r.key, "start one of the keys with a text of its own",
-				"the %s %s of the same table has the same row keys: each would overwrite the other's rows", o.noun, name)
-		case mayCollide(*o.key, *r.key):
+				"the %s %s of the same table has the same row keys: each would overwrite the other's rows", other.noun, name)
+		case mayCollide(*other.key, *r.key):
 			colliding = append(colliding, name)
 		}
 	}
@@ -270,15 +270,15 @@ func (c *checker) checkTableNameLength(t *Table) {
 // checkKeyTypes checks that all sinks of one table have the same types of key attributes.
 func (c *checker) checkKeyTypes(r rows) {
 	types := c.keyTypes(r)
-	for _, o := range c.earlierRows(r) {
-		if o.table.Name != r.table.Name || columnNames(*o.key) != columnNames(*r.key) {
+	for _, other := range c.earlierRows(r) {
+		if other.table.Name != r.table.Name || columnNames(*other.key) != columnNames(*r.key) {
 			continue
 		}
-		for i, theirs := range c.keyTypes(o) {
-			if mine := types[i]; mine != unknownKeyType && theirs != unknownKeyType && mine != theirs {
+		for i, theirs := range c.keyTypes(other) {
+			if keyType := types[i]; keyType != unknownKeyType && theirs != unknownKeyType && keyType != theirs {
 				c.failOnServers(c.ValueOf(r.key).Entries[i], "make both a text, or both the attribute itself",
-					"a key attribute of a table has one type: it is %s here, and %s in the %s %s of the same table", mine, theirs,
-					o.noun, o.sink.Name)
+					"a key attribute of a table has one type: it is %s here, and %s in the %s %s of the same table", keyType, theirs,
+					other.noun, other.sink.Name)
 				return
 			}
 		}
@@ -339,11 +339,11 @@ func (c *checker) checkTableName(r rows) {
 		func(prefix string) bool { return strings.HasPrefix(lower, prefix) }), r.table, "give the table another name",
 		"%s is reserved: tables, and names that begin with %s, are what a folder of embedded stores has for itself",
 		yamlbind.Quoted(r.table.Name), yamlbind.Enumerate(reservedPrefixes, "or"))
-	for _, o := range c.earlierRows(r) {
-		if o.table.Name != r.table.Name && strings.EqualFold(o.table.Name, r.table.Name) {
+	for _, other := range c.earlierRows(r) {
+		if other.table.Name != r.table.Name && strings.EqualFold(other.table.Name, r.table.Name) {
 			c.Fail(r.table, "rename one of them",
 				"%s and the table %s of %s differ in case alone, and a folder of embedded stores takes them for one",
-				yamlbind.Quoted(r.table.Name), yamlbind.Quoted(o.table.Name), o.sink.Name)
+				yamlbind.Quoted(r.table.Name), yamlbind.Quoted(other.table.Name), other.sink.Name)
 			return
 		}
 	}

@@ -275,7 +275,7 @@ type Search struct {
 }
 
 // Made is called after the keys are read. It sets the path of ForEach.
-func (s *Search) Made(_ *yamlbind.File, at *value) { s.ForEach.setPath(at.Get("for_each")) }
+func (s *Search) Made(_ *yamlbind.File, v *value) { s.ForEach.setPath(v.Get("for_each")) }
 
 // Fields defines which attributes a document holds, and how.
 type Fields struct {

@@ -130,16 +130,16 @@ func (d *direct) eval(s *subject) answer {
 // evalParts evaluates the parts of && (decides is no) or || (decides is yes) until a part has the answer decides. As in
 // CEL, that part decides the result even if another part fails.
 func (d *direct) evalParts(decides answer, s *subject) answer {
-	all := negated(decides)
+	result := negated(decides)
 	for i := range d.parts {
 		switch d.parts[i].eval(s) {
 		case decides:
 			return decides
 		case unsure:
-			all = unsure
+			result = unsure
 		}
 	}
-	return all
+	return result
 }
 
 // evalValue evaluates a form on one value.
@@ -188,10 +188,10 @@ func (d *direct) evalValue(v item.Value, s *subject) answer {
 // the negation of decides if no member decides, and unsure if the answer for a member is unsure. Null has no members.
 // Other values than lists and sets are unsure.
 func (d *direct) evalMembers(decides answer, v item.Value, s *subject) answer {
-	all := negated(decides)
+	result := negated(decides)
 	switch v.Kind() {
 	case item.Absent, item.KindNULL:
-		return all
+		return result
 	case item.KindL, item.KindSS, item.KindNS, item.KindBS:
 	default: // a loop over a map yields the names, which are not item.Values
 		return unsure
@@ -202,8 +202,8 @@ func (d *direct) evalMembers(decides answer, v item.Value, s *subject) answer {
 		case decides:
 			return decides
 		case unsure:
-			all = unsure
+			result = unsure
 		}
 	}
-	return all
+	return result
 }

@@ -171,11 +171,11 @@ func (p directPlan) order(a, b ast.Expr, accepts [3]bool) direct {
 	if d := p.ordered(a, b, accepts); d.form != formUnknown {
 		return d
 	}
-	path, values, with := p.pathOf(a), literalOf(b), p.pathOf(b)
-	if path == nil || values == nil && with == nil {
+	path, values, otherOperand := p.pathOf(a), literalOf(b), p.pathOf(b)
+	if path == nil || values == nil && otherOperand == nil {
 		return direct{}
 	}
-	return direct{form: formOrder, operand: path, other: with, values: values, accepts: accepts}
+	return direct{form: formOrder, operand: path, other: otherOperand, values: values, accepts: accepts}
 }
 
 // ordered returns the form of a comparison in which a is the time or a size.
@@ -245,11 +245,11 @@ func operationIn(texts []scalar) direct {
 
 // textForm returns the form of a function of two texts.
 func (p directPlan) textForm(c ast.CallExpr, holds func(s, part string) bool) direct {
-	path, values, with := p.pathOf(c.Target()), literalOf(c.Args()[0]), p.pathOf(c.Args()[0])
-	if path == nil || values == nil && with == nil {
+	path, values, otherOperand := p.pathOf(c.Target()), literalOf(c.Args()[0]), p.pathOf(c.Args()[0])
+	if path == nil || values == nil && otherOperand == nil {
 		return direct{}
 	}
-	return direct{form: formText, operand: path, other: with, values: values, text: holds}
+	return direct{form: formText, operand: path, other: otherOperand, values: values, text: holds}
 }
 
 // quantifier returns the form of x.all(v, ...) or x.exists(v, ...). There is no such form inside another loop.

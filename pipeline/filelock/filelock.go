@@ -101,9 +101,9 @@ func open(path string) (f *os.File, err error) {
 }
 
 // flock calls flock(2). It repeats the call if a signal interrupted it.
-func flock(f *os.File, how int) error {
+func flock(f *os.File, operation int) error {
 	for {
-		if err := syscall.Flock(int(f.Fd()), how); !errors.Is(err, syscall.EINTR) {
+		if err := syscall.Flock(int(f.Fd()), operation); !errors.Is(err, syscall.EINTR) {
 			return err
 		}
 	}
@@ -130,11 +130,11 @@ func (l *Lock) held() (bool, error) {
 // Current reports whether path still leads to the file or folder that the caller opened. It returns false if the file
 // or folder was removed or replaced.
 func Current(path string, opened fs.FileInfo) (bool, error) {
-	there, err := os.Stat(path)
+	current, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	return err == nil && os.SameFile(opened, there), err
+	return err == nil && os.SameFile(opened, current), err
 }
 
 // Release releases the lock. The file stays.

@@ -64,9 +64,9 @@ func (v Value) step(seg Segment) (Value, bool) {
 // lookup returns the value at a path below v. first means that path is a whole path. Otherwise path is the rest of a
 // path, after its first segments. lookup stops at a segment without a value, so it does not find errors after this
 // segment.
-func (v Value) lookup(path string, first bool) (_ Value, ok bool) {
-	for ok = true; ok && (first || path != ""); first = false {
-		seg, rest, problem := cutSegment(path, first, false)
+func (v Value) lookup(path string, isWhole bool) (_ Value, ok bool) {
+	for ok = true; ok && (isWhole || path != ""); isWhole = false {
+		seg, rest, problem := cutSegment(path, isWhole, false)
 		if problem != "" {
 			return Value{}, false
 		}

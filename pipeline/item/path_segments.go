@@ -34,13 +34,13 @@ func parseSegments(s string, wild bool) (segs []Segment, column int, problem str
 // cutSegment cuts the first segment off a path, or off a pattern if wild is set. first means that s is the beginning of
 // the path. problem describes an error; it is "" if there is none. With an error, rest starts at the byte with the
 // error.
-func cutSegment(s string, first, wild bool) (seg Segment, rest, problem string) {
+func cutSegment(s string, isStart, wild bool) (seg Segment, rest, problem string) {
 	switch {
-	case s == "" && first:
+	case s == "" && isStart:
 		return Segment{}, s, "is empty"
 	case strings.HasPrefix(s, "["):
 		return cutBracket(s[1:], wild)
-	case first:
+	case isStart:
 		return cutName(s, wild)
 	case strings.HasPrefix(s, "."):
 		return cutName(s[1:], wild)

@@ -139,34 +139,34 @@ func (v Value) Len() int {
 
 // Get returns the member of an M by its name, or false if there is none or v is not an M.
 func (v Value) Get(name string) (Value, bool) {
-	var found Value
+	var member Value
 	if v.kind == KindM {
 		eachMember(v.raw, func(raw []byte, m Value) bool {
 			if string(raw) == name || len(raw) > len(name) {
 				raw = ddbjson.TextOf(raw)
 			}
 			if string(raw) == name {
-				found = m
+				member = m
 			}
-			return !found.Exists()
+			return !member.Exists()
 		})
 	}
-	return found, found.Exists()
+	return member, member.Exists()
 }
 
 // Index returns element i of an L, or member i of a set as an S, an N or a B. i counts from 0, in the order of the
 // page. Index returns false if there is no such element, or if v is neither an L nor a set.
 func (v Value) Index(i int) (Value, bool) {
-	var found Value
+	var element Value
 	if v.isList() && i >= 0 {
 		eachElement(v.raw, v.kind, func(e Value) bool {
 			if i--; i < 0 {
-				found = e
+				element = e
 			}
 			return i >= 0
 		})
 	}
-	return found, found.Exists()
+	return element, element.Exists()
 }
 
 // Lookup returns the value at a path below v, such as Lines[0].sku or [0].sku. It returns false if there is no value,

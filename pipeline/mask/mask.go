@@ -65,14 +65,14 @@ func (m *Mask) Except(allowed []item.Pattern) *Mask {
 	if m == nil || len(allowed) == 0 {
 		return m
 	}
-	left := slices.DeleteFunc(slices.Clone(m.sensitive), func(p item.Pattern) bool {
+	remaining := slices.DeleteFunc(slices.Clone(m.sensitive), func(p item.Pattern) bool {
 		return slices.ContainsFunc(allowed, func(a item.Pattern) bool { return includes(a.Segments(), p.Segments()) })
 	})
-	if len(left) == 0 {
+	if len(remaining) == 0 {
 		return nil
 	}
 	allowed = slices.DeleteFunc(slices.Concat(m.allowed, allowed), item.Pattern.IsZero)
-	return newMask(left, allowed, m.macs)
+	return newMask(remaining, allowed, m.macs)
 }
 
 // Patterns returns the sensitive patterns of m, in the order in which they were given.

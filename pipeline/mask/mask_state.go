@@ -25,15 +25,15 @@ func (s maskState) element(i int) maskState { return s.step(item.Segment{Index: 
 
 // step returns the state after a step to a member or an element. top means that the step goes to an attribute of the
 // item.
-func (s maskState) step(to item.Segment, top bool) maskState {
+func (s maskState) step(segment item.Segment, top bool) maskState {
 	if s.isClear() {
 		return maskState{}
 	}
 	next := maskState{hidden: s.hidden}
-	left, ended := advance(s.sensitive, to, top)
-	next.sensitive, next.hidden = left, next.hidden || ended
+	remaining, ended := advance(s.sensitive, segment, top)
+	next.sensitive, next.hidden = remaining, next.hidden || ended
 	if len(s.allowed) > 0 && !next.isClear() {
-		if next.allowed, ended = advance(s.allowed, to, top); ended {
+		if next.allowed, ended = advance(s.allowed, segment, top); ended {
 			return maskState{}
 		}
 	}
@@ -42,23 +42,23 @@ func (s maskState) step(to item.Segment, top bool) maskState {
 
 // advance returns the patterns that match a step, without the segment of the step. ended reports whether a pattern ends
 // with the step, so that it matches the value after the step.
-func advance(patterns [][]item.Segment, to item.Segment, top bool) (left [][]item.Segment, ended bool) {
+func advance(patterns [][]item.Segment, segment item.Segment, top bool) (remaining [][]item.Segment, ended bool) {
 	for _, p := range patterns {
 		switch {
-		case !matchesStep(p[0], to, top):
+		case !matchesStep(p[0], segment, top):
 		case len(p) == 1:
 			ended = true
 		default:
-			left = append(left, p[1:])
+			remaining = append(remaining, p[1:])
 		}
 	}
-	return left, ended
+	return remaining, ended
 }
 
 // matchesStep reports whether the segment p of a pattern matches a step. top means that the step goes to an attribute
 // of the item.
-func matchesStep(p, to item.Segment, top bool) bool {
-	return overlap(p, to) && !(top && p.Wild == item.AnyMember && item.Replicated(to.Name))
+func matchesStep(p, segment item.Segment, top bool) bool {
+	return overlap(p, segment) && !(top && p.Wild == item.AnyMember && item.Replicated(segment.Name))
 }
 
 // maskAction is what a mask does with a value.
@@ -126,10 +126,10 @@ func (m *Mask) hidesIn(image item.Image) bool {
 // hidesInAttribute reports whether any part of an attribute is hidden. If no pattern matches, as for most attributes,
 // it allocates nothing.
 func (m *Mask) hidesInAttribute(name string, v item.Value) bool {
-	to := item.Segment{Name: name, Index: -1}
+	segment := item.Segment{Name: name, Index: -1}
 	for _, p := range m.root.sensitive {
-		if matchesStep(p[0], to, true) && hasMatch(p[1:], v) {
-			return len(m.allowed) == 0 || m.root.step(to, true).hidesIn(v)
+		if matchesStep(p[0], segment, true) && hasMatch(p[1:], v) {
+			return len(m.allowed) == 0 || m.root.step(segment, true).hidesIn(v)
 		}
 	}
 	return false
@@ -184,17 +184,17 @@ func patternReaches(pattern []item.Segment, to item.Path, v item.Value) bool {
 
 // mayHide reports whether the mask may hide a value that the pattern asked matches, or a value inside it. An allowed
 // pattern makes it false only if it includes all paths that asked matches.
-func (s maskState) mayHide(asked []item.Segment) bool {
+func (s maskState) mayHide(pattern []item.Segment) bool {
 	for _, a := range s.allowed {
-		if includes(a, asked) {
+		if includes(a, pattern) {
 			return false
 		}
 	}
 	for _, p := range s.sensitive {
-		n := min(len(p), len(asked))
+		n := min(len(p), len(pattern))
 		match := true
 		for i := range n {
-			match = match && overlap(p[i], asked[i])
+			match = match && overlap(p[i], pattern[i])
 		}
 		if match {
 			return true

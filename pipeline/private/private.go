@@ -10,30 +10,30 @@ import (
 )
 
 const (
-	folder fs.FileMode = 0o700
-	file   fs.FileMode = 0o600
+	folderMode fs.FileMode = 0o700
+	fileMode   fs.FileMode = 0o600
 )
 
 // Mkdir makes a folder.
-func Mkdir(path string) error { return os.Mkdir(path, folder) }
+func Mkdir(path string) error { return os.Mkdir(path, folderMode) }
 
 // MkdirAll makes a folder, and the missing folders above it.
-func MkdirAll(path string) error { return os.MkdirAll(path, folder) }
+func MkdirAll(path string) error { return os.MkdirAll(path, folderMode) }
 
 // OpenFile opens a file. With os.O_CREATE, it makes a missing file.
-func OpenFile(path string, flag int) (*os.File, error) { return os.OpenFile(path, flag, file) }
+func OpenFile(path string, flag int) (*os.File, error) { return os.OpenFile(path, flag, fileMode) }
 
 // Create makes a file, or empties an existing one.
 func Create(path string) (*os.File, error) {
 	return OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 }
 
-// Replace sets the mode of f, which is about to be renamed to path, to the mode of the file that it replaces.
-func Replace(f *os.File, path string) error {
-	mode := file
-	switch was, err := os.Stat(path); {
+// CopyMode sets the mode of f, which is about to be renamed to path, to the mode of the file that it replaces.
+func CopyMode(f *os.File, path string) error {
+	mode := fileMode
+	switch old, err := os.Stat(path); {
 	case err == nil:
-		mode = was.Mode().Perm()
+		mode = old.Mode().Perm()
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -44,19 +44,19 @@ func Replace(f *os.File, path string) error {
 // content. It first writes a temporary file, which remains after a crash. next is the path of the temporary file. If
 // next is "", the temporary file has a random name in the folder of path. Several processes can then write at the same
 // time, and the last one wins.
-func WriteFile(path, next string, content []byte) (err error) {
+func WriteFile(path, temporaryPath string, content []byte) (err error) {
 	var f *os.File
-	if next == "" {
+	if temporaryPath == "" {
 		f, err = os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"~*")
 	} else {
-		f, err = Create(next)
+		f, err = Create(temporaryPath)
 	}
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(content)
 	if err == nil {
-		err = Replace(f, path)
+		err = CopyMode(f, path)
 	}
 	if err == nil {
 		err = f.Sync()
@@ -65,7 +65,7 @@ func WriteFile(path, next string, content []byte) (err error) {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		if next == "" {
+		if temporaryPath == "" {
 			_ = os.Remove(f.Name())
 		}
 		return err

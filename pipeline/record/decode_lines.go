@@ -35,20 +35,20 @@ func (r *recordReader) readLine(b []byte, i int) {
 	r.Input = b
 	defer func() { r.Input = input }()
 	for i = r.SkipSpace(i); i < len(b); i = r.SkipSpace(i) {
-		next := -1
+		end := -1
 		switch c := b[i]; {
 		case r.snapshot != nil:
-			next = r.readLineRecord(i)
+			end = r.readLineRecord(i)
 		case c == '{' || c == '[':
-			next = r.document(i)
+			end = r.document(i)
 		default:
 			r.Fail(i, errRecord) // the whole line is one error
 		}
-		if next < 0 {
+		if end < 0 {
 			r.rejectLine(i)
 			return
 		}
-		i = next
+		i = end
 	}
 }
 
@@ -76,8 +76,8 @@ func (d *Decoder) DecodeBroken(b []byte, index int) *RecordError {
 	if i == len(b) {
 		return e
 	}
-	if next := r.readRecord(i, true); next >= 0 {
-		r.Fail(next, ddbjson.ErrTrailing)
+	if end := r.readRecord(i, true); end >= 0 {
+		r.Fail(end, ddbjson.ErrTrailing)
 		r.forgetPrevious()
 	}
 	e.Path, e.Err = r.Locate(i, r.ErrAt, ddbjson.InRecord), r.framingError()

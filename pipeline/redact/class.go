@@ -35,14 +35,14 @@ func (c Class) Errorf(format string, args ...any) error {
 	case interface{ Unwrap() []error }:
 		e.causes = w.Unwrap()
 	}
-	shown := make([]any, len(args))
+	redacted := make([]any, len(args))
 	for i, arg := range args {
-		shown[i] = shownArg(arg)
+		redacted[i] = shownArg(arg)
 		if f, ok := arg.(Field); ok && e.field == "" {
 			e.field = string(f)
 		}
 	}
-	e.shown = fmt.Sprintf(strings.ReplaceAll(format, "%w", "%v"), shown...)
+	e.shown = fmt.Sprintf(strings.ReplaceAll(format, "%w", "%v"), redacted...)
 	for _, cause := range e.causes {
 		if cause == nil {
 			continue

@@ -14,15 +14,15 @@ import (
 // The values must differ by meaning. An INSERT has an absent old value. So it raises an event if from is "" or "*" and
 // the new value matches to. A REMOVE raises no event; see [Disappeared].
 func Transition(path item.Path, from, to string) pipeline.Detector {
-	was, is := parseExpected(from), parseExpected(to)
+	wantOld, wantNew := parseExpected(from), parseExpected(to)
 	skips := func(c *record.Change) bool { return c.Op == record.Snapshot || c.Removed() }
 	return imageDetector{skips, func(dst []pipeline.Event, c *record.Change) []pipeline.Event {
 		new, _ := c.New.At(path)
-		if !is.matches(new) {
+		if !wantNew.matches(new) {
 			return dst
 		}
 		old, _ := c.Old.At(path)
-		if !was.matches(old) || old.Equal(new) {
+		if !wantOld.matches(old) || old.Equal(new) {
 			return dst
 		}
 		return append(dst, pipeline.Event{Path: path.String(), Old: old, New: new})

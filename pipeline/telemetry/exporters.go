@@ -39,15 +39,15 @@ func (e exporters) spanExporter(ctx context.Context) (sdktrace.SpanExporter, str
 // metricReader returns the reader that exports metrics, and a description of its destination for a log. The reader is
 // nil if metrics are not exported.
 func (e exporters) metricReader(ctx context.Context) (flushableReader, string, error) {
-	x, where, err := e.metricExporter(ctx)
+	x, destination, err := e.metricExporter(ctx)
 	if err != nil || x == nil {
-		return nil, where, err
+		return nil, destination, err
 	}
 	logged := loggedMetrics{x, &failureLog{log: e.Logger, exporter: "metrics"}}
 	if e.Lambda {
-		return newManual(logged), where, nil
+		return newManual(logged), destination, nil
 	}
-	return periodicReader{sdkmetric.NewPeriodicReader(logged)}, where, nil
+	return periodicReader{sdkmetric.NewPeriodicReader(logged)}, destination, nil
 }
 
 func (e exporters) metricExporter(ctx context.Context) (sdkmetric.Exporter, string, error) {
@@ -68,8 +68,8 @@ func (e exporters) metricExporter(ctx context.Context) (sdkmetric.Exporter, stri
 // describes its destination for a log. The exporter is nil if the variable of the exporter is "none", or if no variable
 // names an endpoint or an exporter. what is the word for the signal in errors, such as "spans".
 func newExporter[X any](
-	e exporters, signal, what string, console, grpc, http func() (X, error),
-) (x X, where string, err error) {
+	e exporters, signal, signalWord string, console, grpc, http func() (X, error),
+) (x X, destination string, err error) {
 	name := "OTEL_" + signal + "_EXPORTER"
 	switch kind := strings.ToLower(strings.TrimSpace(e.Environ(name))); {
 	case kind == "console":
@@ -91,7 +91,7 @@ func newExporter[X any](
 		x, err = http()
 	}
 	if err != nil {
-		return x, "", fmt.Errorf("telemetry: OTLP exporter of %s: %w", what, err)
+		return x, "", fmt.Errorf("telemetry: OTLP exporter of %s: %w", signalWord, err)
 	}
 	return x, "by otlp (" + protocol + ")", nil
 }

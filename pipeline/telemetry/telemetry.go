@@ -169,12 +169,12 @@ func (t *Telemetry) Shutdown(ctx context.Context) error { return t.all(ctx, t.sh
 
 // all calls the functions for spans and for metrics concurrently, so that a slow collector of one does not delay the
 // other.
-func (t *Telemetry) all(ctx context.Context, do []func(context.Context) error) error {
+func (t *Telemetry) all(ctx context.Context, functions []func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, t.patience)
 	defer cancel()
-	errs := make([]error, len(do))
+	errs := make([]error, len(functions))
 	var wg sync.WaitGroup
-	for i, f := range do {
+	for i, f := range functions {
 		wg.Go(func() { errs[i] = f(ctx) })
 	}
 	wg.Wait()

@@ -142,16 +142,16 @@ func (t *Template) AmbiguousRawObjectKey() bool {
 func (t *Template) ambiguousRange(alphabet func(*placeholder) (alphabet, int)) (from, to int) {
 	to = len(t.placeholders)
 	for ; from < to; from++ {
-		next := t.literals[from+1]
+		nextLiteral := t.literals[from+1]
 		a, width := alphabet(&t.placeholders[from])
-		if width == 0 && (next == "" || a.has(next[0])) {
+		if width == 0 && (nextLiteral == "" || a.has(nextLiteral[0])) {
 			break
 		}
 	}
 	for ; to > from; to-- {
-		before := t.literals[to-1]
+		previousLiteral := t.literals[to-1]
 		a, width := alphabet(&t.placeholders[to-1])
-		if width == 0 && (before == "" || a.has(before[len(before)-1])) {
+		if width == 0 && (previousLiteral == "" || a.has(previousLiteral[len(previousLiteral)-1])) {
 			break
 		}
 	}

@@ -114,10 +114,10 @@ func (t *Template) splitResult(result string) ([]string, bool) {
 		rest, ok = strings.CutSuffix(rest, t.literals[n])
 	}
 	from, to := t.ambiguousRange((*placeholder).alphabet)
-	middle := -1
+	restIndex := -1
 	if to-from <= 1 { // the text of this placeholder is the rest
-		middle = min(from, n-1)
-		from, to = middle, middle+1
+		restIndex = min(from, n-1)
+		from, to = restIndex, restIndex+1
 	}
 	for i := 0; ok && i < from; i++ {
 		texts[i], rest, ok = t.placeholders[i].cutLeft(rest, t.literals[i+1])
@@ -125,23 +125,23 @@ func (t *Template) splitResult(result string) ([]string, bool) {
 	for i := n - 1; ok && i >= to; i-- {
 		texts[i], rest, ok = t.placeholders[i].cutRight(rest, t.literals[i])
 	}
-	if middle >= 0 {
-		texts[middle] = rest
+	if restIndex >= 0 {
+		texts[restIndex] = rest
 	}
 	return texts, ok
 }
 
 // cutLeft cuts the placeholder's text and the literal after it from the left of s.
 func (h *placeholder) cutLeft(s, literal string) (text, rest string, ok bool) {
-	_, end := h.alphabet()
-	if end == 0 {
-		end = strings.IndexByte(s, literal[0])
+	_, width := h.alphabet()
+	if width == 0 {
+		width = strings.IndexByte(s, literal[0])
 	}
-	if end < 0 || end > len(s) {
+	if width < 0 || width > len(s) {
 		return "", "", false
 	}
-	rest, ok = strings.CutPrefix(s[end:], literal)
-	return s[:end], rest, ok
+	rest, ok = strings.CutPrefix(s[width:], literal)
+	return s[:width], rest, ok
 }
 
 // cutRight cuts the placeholder's text and the literal before it from the right of s.

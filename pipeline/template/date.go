@@ -51,13 +51,13 @@ func parseInstant(text []byte, zone *time.Location) (time.Time, bool) {
 	if !ok {
 		return parseISO(string(text), zone)
 	}
-	var parts int64 // fraction of the second or the millisecond, in billionths
+	var billionths int64 // fraction of the second or the millisecond, in billionths
 	if fraction > 0 {
 		digits := text[len(text)-fraction:]
 		text = text[:len(text)-fraction-1]
-		parts, _ = strconv.ParseInt((string(digits) + "000000000")[:9], 10, 64)
+		billionths, _ = strconv.ParseInt((string(digits) + "000000000")[:9], 10, 64)
 		if text[0] == '-' {
-			parts = -parts
+			billionths = -billionths
 		}
 	}
 	n, err := strconv.ParseInt(string(text), 10, 64)
@@ -65,9 +65,9 @@ func parseInstant(text []byte, zone *time.Location) (time.Time, bool) {
 	case err != nil:
 		return time.Time{}, false
 	case n >= minMillis || n <= -minMillis:
-		return time.UnixMilli(n).Add(time.Duration(parts / 1000)), true
+		return time.UnixMilli(n).Add(time.Duration(billionths / 1000)), true
 	default:
-		return time.Unix(n, parts), true
+		return time.Unix(n, billionths), true
 	}
 }
 

@@ -380,17 +380,17 @@ func (p *parser) checkLayout(a argument) *Error {
 	if a.text == "" {
 		return p.fail(a.from, "as in {CreatedAt|date:2006-01-02}", "date takes a Go layout")
 	}
-	wrong, digits, letters := "", strayDigits(a.text), strayLetters(a.text)
+	problem, digits, letters := "", strayDigits(a.text), strayLetters(a.text)
 	switch {
 	case !hasElement(a.text):
-		wrong = "no layout element"
+		problem = "no layout element"
 	case digits != "":
-		wrong = "the digits " + digits + ", which are no part of a time"
+		problem = "the digits " + digits + ", which are no part of a time"
 	case letters != "":
-		wrong = "the letters " + letters + ", which are no part of a time"
+		problem = "the letters " + letters + ", which are no part of a time"
 	default:
 		return nil
 	}
 	return p.fail(a.from, "a Go layout shows the time 2006-01-02 15:04:05: year-month-day is 2006-01-02",
-		"the layout %q has %s", a.text, wrong)
+		"the layout %q has %s", a.text, problem)
 }

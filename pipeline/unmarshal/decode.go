@@ -191,18 +191,18 @@ func (d *imageDecoder) intoInterface(p *typePlan, tag ddbjson.Tag, at int, dst t
 
 // list decodes an L or a set into a slice or an array. An array takes the first elements, up to its length.
 func (d *imageDecoder) list(p *typePlan, tag ddbjson.Tag, at int, dst target) (next int, err error) {
-	n, first := d.count(tag, at), dst
+	n, memory := d.count(tag, at), dst
 	switch p.form {
 	case formArray:
 		n = min(n, p.typ.Len())
 	case formSlice:
-		first = resize(dst.value(p.typ), n)
+		memory = resize(dst.value(p.typ), n)
 	default:
 		return 0, p.mismatch(tag, nil)
 	}
 	i := ddbjson.FirstInside(d.doc, at)
 	for x := range n {
-		elem := first.element(x, p.elem.size)
+		elem := memory.element(x, p.elem.size)
 		if tag == ddbjson.TagL {
 			elemTag, elemAt := ddbjson.TagAt(d.doc, i)
 			i, err = d.decodeValue(p.elem, elemTag, i, elemAt, elem)

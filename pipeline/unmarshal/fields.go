@@ -78,7 +78,7 @@ type embeddedStruct struct {
 // name, the field with the least depth is used. If several fields have this depth, the tagged field is used. If several
 // fields remain, none of them is used.
 func fieldsOf(t reflect.Type) *fieldSet {
-	found := map[string][]*structField{} // the fields of each name, at the least depth that has the name
+	fieldsByName := map[string][]*structField{} // the fields of each name, at the least depth that has the name
 	seen := map[reflect.Type]bool{}
 	for level := []embeddedStruct{{typ: t}}; len(level) > 0; {
 		fields := map[string][]*structField{}
@@ -91,17 +91,17 @@ func fieldsOf(t reflect.Type) *fieldSet {
 			next = e.collect(fields, next)
 		}
 		for name, fs := range fields {
-			if _, hidden := found[name]; !hidden {
-				found[name] = fs
+			if _, hidden := fieldsByName[name]; !hidden {
+				fieldsByName[name] = fs
 			}
 		}
 		level = next
 	}
-	return newFieldSet(found)
+	return newFieldSet(fieldsByName)
 }
 
 // collect adds the fields of e to found, and the structs embedded in e to next.
-func (e embeddedStruct) collect(found map[string][]*structField, next []embeddedStruct) []embeddedStruct {
+func (e embeddedStruct) collect(fieldsByName map[string][]*structField, next []embeddedStruct) []embeddedStruct {
 	for i := range e.typ.NumField() {
 		sf := e.typ.Field(i)
 		tag := parseFieldTag(sf.Tag)
@@ -114,8 +114,8 @@ func (e embeddedStruct) collect(found map[string][]*structField, next []embedded
 		}
 		index, offset := append(slices.Clone(e.index), i), e.offset+sf.Offset
 		if sf.Anonymous && tag.name == "" && ft.Kind() == reflect.Struct {
-			if at := slices.IndexFunc(next, func(n embeddedStruct) bool { return n.typ == ft }); at >= 0 {
-				next[at].twice = true
+			if embeddedIndex := slices.IndexFunc(next, func(n embeddedStruct) bool { return n.typ == ft }); embeddedIndex >= 0 {
+				next[embeddedIndex].twice = true
 			} else {
 				next = append(next, e.inner(sf, ft, index, offset))
 			}
@@ -127,9 +127,9 @@ func (e embeddedStruct) collect(found map[string][]*structField, next []embedded
 		f := &structField{name: cmp.Or(tag.name, sf.Name), tagged: tag.name != "", index: index, pointers: e.pointers,
 			offset: offset,
 			plan:   planOf(sf.Type, options{asString: tag.asString, unexported: !sf.IsExported()})}
-		found[f.name] = append(found[f.name], f)
+		fieldsByName[f.name] = append(fieldsByName[f.name], f)
 		if e.twice {
-			found[f.name] = append(found[f.name], f)
+			fieldsByName[f.name] = append(fieldsByName[f.name], f)
 		}
 	}
 	return next
@@ -156,9 +156,9 @@ type fieldSlot struct {
 	field       *structField // nil if the slot is free
 }
 
-func newFieldSet(found map[string][]*structField) *fieldSet {
+func newFieldSet(fieldsByName map[string][]*structField) *fieldSet {
 	s := &fieldSet{}
-	for _, fs := range found {
+	for _, fs := range fieldsByName {
 		if tagged := slices.DeleteFunc(slices.Clone(fs), func(f *structField) bool { return !f.tagged }); len(tagged) > 0 {
 			fs = tagged
 		}

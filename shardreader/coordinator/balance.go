@@ -74,16 +74,16 @@ func (c *Coordinator) leaseShares() leaseShares {
 // requestLeases requests leases of other consumers, unless an earlier request waits. It always requests leases that are
 // pinned to this consumer.
 func (c *Coordinator) requestLeases(s leaseShares) {
-	waits := false
+	hasPendingRequest := false
 	for _, id := range s.otherConsumers {
 		for _, r := range s.ownedByOthers[id] {
-			waits = waits || r.RequestedBy == c.o.ID
+			hasPendingRequest = hasPendingRequest || r.RequestedBy == c.o.ID
 			if c.pinnedHere(r) && r.RequestedBy == "" && c.table.consumers[id].Name != r.Pinned {
 				c.requestLease(r)
 			}
 		}
 	}
-	if !waits && !c.requestByCount(s) && c.now-c.loadRequested >= loadRequestEvery {
+	if !hasPendingRequest && !c.requestByCount(s) && c.now-c.loadRequested >= loadRequestEvery {
 		c.requestByLoad(s)
 	}
 }

@@ -122,20 +122,20 @@ func (c *Coordinator) endProbe(a *assignment, page *record.Page) bool {
 
 // resumeStop enters the phase that follows from Lease.Stopped when an assignment is opened.
 func (c *Coordinator) resumeStop(a *assignment) {
-	why := a.row.Stopped
-	atGap := why == StoppedAtGap || why == PassedGap
+	stopReason := a.row.Stopped
+	atGap := stopReason == StoppedAtGap || stopReason == PassedGap
 	switch {
-	case why == "", c.o.OnGap == Stop && why == PassedGap, c.o.OnGap == Continue && why == StoppedGone:
+	case stopReason == "", c.o.OnGap == Stop && stopReason == PassedGap, c.o.OnGap == Continue && stopReason == StoppedGone:
 		return // if the reason still applies, reading finds it again
 	case c.o.OnGap == Continue && atGap:
 		c.saveStop(a, PassedGap)
 	default:
-		if a.stopReason = why; !atGap {
+		if a.stopReason = stopReason; !atGap {
 			a.enter(stopped)
 		}
-		c.saveStop(a, why)
+		c.saveStop(a, stopReason)
 		c.log(slog.LevelWarn, "a shard is read no further: it stopped before, and was not reset since",
-			shardAttr(a.row.Shard), slog.String("why", why))
+			shardAttr(a.row.Shard), slog.String("why", stopReason))
 	}
 	if atGap {
 		// The stream may have dropped the record after the gap: the end of the gap is unknown again.

@@ -140,9 +140,9 @@ func (c *Coordinator) handleSnapshot(sent time.Duration, s leases.Snapshot) {
 // updateLeases updates the rows from a read of the table that was sent at the time sent. It skips rows that this
 // consumer wrote later, because they are newer than the read.
 func (c *Coordinator) updateLeases(sent time.Duration, ls []leases.Lease) {
-	byShard := func(l leases.Lease, shard string) int { return cmp.Compare(l.Shard, shard) }
+	compareShard := func(l leases.Lease, shard string) int { return cmp.Compare(l.Shard, shard) }
 	for _, r := range c.table.rows.all() {
-		if _, found := slices.BinarySearchFunc(ls, r.Shard, byShard); !found && !r.busy && sent >= r.writtenAt {
+		if _, found := slices.BinarySearchFunc(ls, r.Shard, compareShard); !found && !r.busy && sent >= r.writtenAt {
 			c.removeRow(r)
 		}
 	}

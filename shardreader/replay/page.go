@@ -94,9 +94,9 @@ func (b *block) decodeRecords(decoder *record.Decoder) *record.Page {
 		// Decode the rest as an array: the comma before it becomes the bracket.
 		rest := bytes.Clone(b.bytes[b.starts[from].inBlock-1:])
 		rest[0] = '['
-		var q *record.Page
-		q, err = decoder.Decode(rest)
-		appendPage(p, q, from)
+		var restPage *record.Page
+		restPage, err = decoder.Decode(rest)
+		appendPage(p, restPage, from)
 	}
 	for _, e := range p.Errors {
 		at := b.starts[e.Index]

@@ -39,21 +39,21 @@ func hash(key string) uint64 {
 	return x ^ x>>33
 }
 
-// Owner returns the open shard of a key's records. Over time, each shard of a key is a descendant of the key's former
-// shard. The key is any text that identifies the item.
-func (st *Stream) Owner(key string) string {
+// OpenShardOf returns the open shard of a key's records. Over time, each shard of a key is a descendant of the key's
+// former shard. The key is any text that identifies the item.
+func (st *Stream) OpenShardOf(key string) string {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
-	sh := st.owner(key)
+	sh := st.openShardOf(key)
 	if sh == nil {
 		panic("streamtest: the stream is disabled, no shard takes records")
 	}
 	return sh.id
 }
 
-// owner returns the open shard of a key; nil in a disabled stream. If that shard was dropped, owner adds and returns a
-// child of it. The caller holds the lock, here and below.
-func (st *Stream) owner(key string) *shard {
+// openShardOf returns the open shard of a key; nil in a disabled stream. If that shard was dropped, owner adds and
+// returns a child of it. The caller holds the lock, here and below.
+func (st *Stream) openShardOf(key string) *shard {
 	if len(st.writable) == 0 {
 		return nil
 	}

@@ -53,15 +53,15 @@ func (sh *shard) append(n sequence, at int64, text func(dst []byte) []byte) {
 	if last >= 0 {
 		grown = sh.blocks[last]
 	}
-	free := cap(grown)
+	oldCap := cap(grown)
 	if len(grown) > 0 {
 		grown = append(grown, ',')
 	}
 	from := len(grown)
 	grown = text(grown)
-	if cap(grown) != free { // the block was too small: keep it, and begin another block with the record
+	if cap(grown) != oldCap { // the block was too small: keep it, and begin another block with the record
 		record := grown[from:]
-		grown = make([]byte, 0, max(min(2*free, largeBlock), smallBlock, len(record)))
+		grown = make([]byte, 0, max(min(2*oldCap, largeBlock), smallBlock, len(record)))
 		grown, from = append(grown, record...), 0
 		sh.blocks = append(sh.blocks, nil)
 		last++

@@ -136,7 +136,7 @@ func (t *Table) write(key, item, principal string) Written {
 	if t.stream == nil {
 		return Written{}
 	}
-	sh := t.stream.owner(key)
+	sh := t.stream.openShardOf(key)
 	w.Shard = sh.id
 	w.Sequence = t.stream.append(sh, Record{Event: w.Event, Keys: key, Old: old, New: item, Principal: principal}).text()
 	return w

@@ -206,7 +206,7 @@ func TestStream_OwnersAreDescendants(t *testing.T) {
 	count := map[string]int{}
 	for n := range 1000 {
 		key := fmt.Sprintf("k%d", n)
-		owner[key] = st.Owner(key)
+		owner[key] = st.OpenShardOf(key)
 		count[owner[key]]++
 	}
 	for shard, n := range count {
@@ -222,7 +222,7 @@ func TestStream_OwnersAreDescendants(t *testing.T) {
 		parents[s.ID] = s.Parent
 	}
 	for key, root := range owner {
-		now := st.Owner(key)
+		now := st.OpenShardOf(key)
 		if now == root || parents[now] != root && parents[parents[now]] != root {
 			t.Errorf("%s went from %s to %s", key, root, now)
 		}

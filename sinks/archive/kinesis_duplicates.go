@@ -43,9 +43,9 @@ func (c *kinesisDuplicates) has(e Entry) (bool, error) {
 	if c.eventIDs == nil || e.Key != c.key || e.Version.Epoch() != c.epoch {
 		c.key, c.epoch, c.eventIDs = item.Key(strings.Clone(string(e.Key))), e.Version.Epoch(), make(map[string]bool, 1)
 	}
-	again := c.eventIDs[id]
+	duplicate := c.eventIDs[id]
 	c.eventIDs[strings.Clone(id)] = true
-	return again, nil
+	return duplicate, nil
 }
 
 // eventID returns the event id of the change; "" if it has none.

@@ -26,17 +26,17 @@ func (s *groupSink) storedGroups(ctx context.Context, l state.Listing, yield fun
 			yield(Entry{}, fmt.Errorf("%s: groups: %w", s.spec.Name, err))
 			return
 		}
-		entry := Entry{Kind: Group, Place: string(g.Row), Version: g.Version, Digest: d.group(&g, s.foreignToGroup(&g))}
+		entry := Entry{Kind: Group, Place: string(g.Row), Version: g.Version, Digest: d.group(&g, s.unexpectedParts(&g))}
 		if !yield(entry, nil) {
 			return
 		}
 	}
 }
 
-// foreignToGroup describes the parts of a stored group that no group of the sink should have, whatever items count in
+// unexpectedParts describes the parts of a stored group that no group of the sink should have, whatever items count in
 // it. Two parts are foreign: another birth, the recorded identity of an output, and attributes that do not follow from
 // the stored counts, sums and members. foreignToGroup returns "" if there are no foreign parts.
-func (s *groupSink) foreignToGroup(g *view.Group) string {
+func (s *groupSink) unexpectedParts(g *view.Group) string {
 	foreign := s.foreignBirth(g.Birth) + g.Derived
 	if damaged := s.damagedAttributes(g); len(damaged) > 0 {
 		foreign += " attributes " + strings.Join(damaged, ",")
@@ -66,8 +66,8 @@ func (s *groupSink) damagedAttributes(g *view.Group) []string {
 // attributes returns the attributes of a group that readers see, without its key.
 func (s *groupSink) attributes(g *view.Group) map[string]item.Value {
 	as := make(map[string]item.Value, len(g.Counts)+len(g.Sums))
-	for _, is := range [][]state.Increment{g.Counts, g.Sums} {
-		for _, i := range is {
+	for _, increments := range [][]state.Increment{g.Counts, g.Sums} {
+		for _, i := range increments {
 			as[i.Name] = i.Amount.Value()
 		}
 	}
@@ -76,7 +76,7 @@ func (s *groupSink) attributes(g *view.Group) map[string]item.Value {
 }
 
 // addMemberAttributes adds the least, greatest and distinct values of members.
-func addMemberAttributes(as map[string]item.Value, members []state.Member) {
+func addMemberAttributes(attributes map[string]item.Value, members []state.Member) {
 	values := make(map[string]map[string]bool) // distinct members by name
 	least, greatest := make(map[string]string), make(map[string]string)
 	for i := range members {
@@ -98,21 +98,21 @@ func addMemberAttributes(as map[string]item.Value, members []state.Member) {
 	}
 	for _, texts := range []map[string]string{least, greatest} {
 		for name, text := range texts {
-			as[name], _ = state.ParseSortable(text) // a text that does not parse counts as absent, so it differs
+			attributes[name], _ = state.ParseSortable(text) // a text that does not parse counts as absent, so it differs
 		}
 	}
 	for name, distinct := range values {
-		as[name] = item.NumberValue(decimal.Of(int64(len(distinct))))
+		attributes[name] = item.NumberValue(decimal.Of(int64(len(distinct))))
 	}
 }
 
 // groupSum is the sum of the contributions to one group.
 type groupSum struct {
-	shares  int64
-	numbers map[string]state.Number // counts and sums by name
-	members map[state.Member]bool
-	change  state.GroupChange // the last change that was added, for the order of counts and sums
-	unknown bool              // a contribution whose item is unknown counts in the group
+	shares         int64
+	numbers        map[string]state.Number // counts and sums by name
+	members        map[state.Member]bool
+	newest         state.GroupChange // the last change that was added, for the order of counts and sums
+	hasUnknownItem bool              // a contribution whose item is unknown counts in the group
 }
 
 func (g *groupSum) add(c *state.GroupChange) {
@@ -120,18 +120,18 @@ func (g *groupSum) add(c *state.GroupChange) {
 		g.numbers, g.members = make(map[string]state.Number), make(map[state.Member]bool)
 	}
 	g.shares += c.Shares
-	for _, is := range [][]state.Increment{c.Counts, c.Sums} {
-		for _, i := range is {
+	for _, increments := range [][]state.Increment{c.Counts, c.Sums} {
+		for _, i := range increments {
 			g.numbers[i.Name] = g.numbers[i.Name].Add(i.Amount)
 		}
 	}
 	for _, m := range c.Members {
 		g.members[m] = true
 	}
-	if c.Version.Compare(g.change.Version) < 0 {
-		c.Version = g.change.Version
+	if c.Version.Compare(g.newest.Version) < 0 {
+		c.Version = g.newest.Version
 	}
-	g.change = *c
+	g.newest = *c
 }
 
 // sumGroups adds up the contributions to the groups at rows. l limits the rate. Its segment, the part of the contents
@@ -171,7 +171,7 @@ func (s *groupSink) sumGroups(ctx context.Context, l state.Listing, rows []state
 func (s *groupSink) markUnknown(sums map[state.Row]*groupSum, c *state.Contribution) {
 	for row, g := range sums {
 		for i := range c.Shares {
-			g.unknown = g.unknown || s.aggregate.IsRowOf(c.Shares[i].Group, row)
+			g.hasUnknownItem = g.hasUnknownItem || s.aggregate.IsRowOf(c.Shares[i].Group, row)
 		}
 	}
 }
@@ -193,8 +193,8 @@ func (s *groupSink) WhyGroupsNotCompared() string {
 	return "the aggregate keeps what expired items counted for (on_ttl_delete: keep), and nothing tells which items these were"
 }
 
-// lookedGroup is a group that was read before and after its contributions were summed.
-type lookedGroup struct {
+// comparedGroup is a group that was read before and after its contributions were summed.
+type comparedGroup struct {
 	stored  view.Group
 	sum     *groupSum
 	finding Finding
@@ -202,7 +202,7 @@ type lookedGroup struct {
 
 // CompareGroups compares groups with the sums of their contributions. l limits the rate; its segment is ignored.
 func (s *groupSink) CompareGroups(ctx context.Context, l state.Listing, places []string) ([]Finding, error) {
-	looked, err := s.lookGroups(ctx, l, places)
+	looked, err := s.readAndCompareGroups(ctx, l, places)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
@@ -213,8 +213,10 @@ func (s *groupSink) CompareGroups(ctx context.Context, l state.Listing, places [
 	return fs, nil
 }
 
-func (s *groupSink) lookGroups(ctx context.Context, l state.Listing, places []string) ([]lookedGroup, error) {
-	looked := make([]lookedGroup, len(places))
+func (s *groupSink) readAndCompareGroups(
+	ctx context.Context, l state.Listing, places []string,
+) ([]comparedGroup, error) {
+	looked := make([]comparedGroup, len(places))
 	rows := make([]state.Row, len(places))
 	for i, p := range places {
 		rows[i] = state.Row(p)
@@ -253,14 +255,14 @@ func (s *groupSink) lookGroups(ctx context.Context, l state.Listing, places []st
 }
 
 // compareGroup compares a stored group with the sum of its contributions, and sets the verdict of its finding.
-func (s *groupSink) compareGroup(g *lookedGroup) {
+func (s *groupSink) compareGroup(g *comparedGroup) {
 	f, stored, sum := &g.finding, &g.stored, g.sum
 	f.Version, f.Revision = stored.Version, stored.Revision
 	f.Expected = sum.shares > 0
 	exists := stored.Row != "" && stored.Item.Exists()
 	f.FoundText = "a row"
 	switch {
-	case sum.unknown:
+	case sum.hasUnknownItem:
 		f.Verdict, f.Reason = Skipped, "an item counts in it whose key is too long to be known"
 	case stored.Row == "" && !f.Expected:
 		f.Verdict, f.FoundText = Equal, "nothing"
@@ -281,14 +283,14 @@ func (s *groupSink) groupDifferences(stored *view.Group, sum *groupSum) []string
 	if stored.Shares != sum.shares || s.foreignBirth(stored.Birth) != "" {
 		names = append(names, reservedField)
 	}
-	have := make(map[string]string)
-	for _, is := range [][]state.Increment{stored.Counts, stored.Sums} {
-		for _, i := range is {
-			have[i.Name] = i.Amount.String()
+	storedAmounts := make(map[string]string)
+	for _, increments := range [][]state.Increment{stored.Counts, stored.Sums} {
+		for _, i := range increments {
+			storedAmounts[i.Name] = i.Amount.String()
 		}
 	}
 	for name, n := range sum.numbers {
-		if have[name] != n.String() {
+		if storedAmounts[name] != n.String() {
 			names = append(names, name)
 		}
 	}

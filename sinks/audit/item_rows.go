@@ -91,15 +91,15 @@ func (s *itemRowsSink) ExpectedEntries(c *record.Change, yield func(Entry)) erro
 			r := &p.rows[i]
 			yield(Entry{Kind: Row, Place: string(r.row), Item: c.Key, Digest: s.plannedDigest(d, c.Key, r.columns)})
 		}
-		digest := d.contributionDigest(s.comparable(p.expectedShares()))
+		digest := d.contributionDigest(s.comparableShares(p.expectedShares()))
 		yield(Entry{Kind: Contribution, Place: string(c.Key), Item: c.Key, Digest: digest})
 		return nil
 	})
 }
 
-// comparable returns shares in the order of their rows. If a column does not depend on the item alone, it leaves out
-// the digests of the rows.
-func (s *itemRowsSink) comparable(shares []state.Share) []state.Share {
+// comparableShares returns shares in the order of their rows. If a column does not depend on the item alone, it leaves
+// out the digests of the rows.
+func (s *itemRowsSink) comparableShares(shares []state.Share) []state.Share {
 	sorted := slices.SortedFunc(slices.Values(shares),
 		func(a, b state.Share) int { return strings.Compare(string(a.Group), string(b.Group)) })
 	if len(s.unstableColumns) > 0 {
@@ -115,7 +115,7 @@ func (s *itemRowsSink) StoredEntries(ctx context.Context, l state.Listing) iter.
 	return func(yield func(Entry, error) bool) {
 		if s.storedRows(ctx, l, yield) {
 			s.eachContribution(ctx, s.store, s.viewTarget, l, yield, func(d *digester, c *state.ItemContribution) bool {
-				return yieldContribution(c, d.contributionDigest(s.comparable(c.Shares)), yield)
+				return yieldContribution(c, d.contributionDigest(s.comparableShares(c.Shares)), yield)
 			})
 		}
 	}
@@ -124,7 +124,7 @@ func (s *itemRowsSink) StoredEntries(ctx context.Context, l state.Listing) iter.
 // Compare compares the contribution of an item, and its rows. It compares a row if it is planned, in the contribution,
 // or in places.
 func (s *itemRowsSink) Compare(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
-	l, err := s.lookAt(ctx, c, places)
+	l, err := s.loadAndCompare(ctx, c, places)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
@@ -134,8 +134,8 @@ func (s *itemRowsSink) Compare(ctx context.Context, c *record.Change, places []E
 	return s.adjustVerdicts(ctx, c, l.findings)
 }
 
-// itemLook is the plan of an item with the stored state.
-type itemLook struct {
+// itemComparison is the plan of an item with the stored state.
+type itemComparison struct {
 	plan     itemPlan
 	planErr  error
 	have     state.Contribution
@@ -144,8 +144,11 @@ type itemLook struct {
 	findings []Finding        // the finding of the contribution if the item is known, then one finding for each of rows
 }
 
-// lookAt compares an item, which may be nil, with its contribution and its rows. It also compares the rows at places.
-func (s *itemRowsSink) lookAt(ctx context.Context, c *record.Change, places []Entry) (l itemLook, err error) {
+// loadAndCompare compares an item, which may be nil, with its contribution and its rows. It also compares the rows at
+// places.
+func (s *itemRowsSink) loadAndCompare(
+	ctx context.Context, c *record.Change, places []Entry,
+) (l itemComparison, err error) {
 	if c != nil {
 		l.plan, l.planErr = s.planItem(c)
 		if l.planErr != nil || l.plan.op == nil && len(places) == 0 {
@@ -180,7 +183,7 @@ func (s *itemRowsSink) lookAt(ctx context.Context, c *record.Change, places []En
 }
 
 // compareContribution compares the contribution of an item with the rows that it should have.
-func (s *itemRowsSink) compareContribution(c *record.Change, l *itemLook) Finding {
+func (s *itemRowsSink) compareContribution(c *record.Change, l *itemComparison) Finding {
 	want := l.plan.expectedShares()
 	f := Finding{Kind: Contribution, Place: string(c.Key), PlaceText: s.itemText(c), Expected: len(want) > 0,
 		Version: l.have.Version, Guard: l.have.Version, Verdict: Equal}
@@ -213,13 +216,13 @@ func rowsText(have *state.Contribution) string {
 
 // rowDifferences describes three kinds of rows: rows that the contribution lacks, extra rows, and rows with other
 // contents.
-func (s *itemRowsSink) rowDifferences(c *record.Change, l *itemLook, want []state.Share) []string {
-	have := s.comparable(l.have.Shares)
+func (s *itemRowsSink) rowDifferences(c *record.Change, l *itemComparison, want []state.Share) []string {
+	have := s.comparableShares(l.have.Shares)
 	find := func(shares []state.Share, row state.Row) int {
 		return slices.IndexFunc(shares, func(share state.Share) bool { return share.Group == row })
 	}
 	var lines []string
-	for _, w := range s.comparable(want) {
+	for _, w := range s.comparableShares(want) {
 		switch i := find(have, w.Group); {
 		case i < 0:
 			lines = append(lines, "does not have "+l.plan.where[w.Group])
@@ -244,7 +247,7 @@ func (s *itemRowsSink) Repair(ctx context.Context, c *record.Change, f Finding) 
 	if c == nil {
 		return refusedRepair(errNoItem)
 	}
-	l, err := s.lookAt(ctx, c, []Entry{{Kind: f.Kind, Place: f.Place}})
+	l, err := s.loadAndCompare(ctx, c, []Entry{{Kind: f.Kind, Place: f.Place}})
 	switch {
 	case err != nil:
 		return Outcome{}, err
@@ -286,7 +289,7 @@ func (s *itemRowsSink) Repair(ctx context.Context, c *record.Change, f Finding) 
 }
 
 // rowsToRewrite returns the rows that differ, or an error if one of them may not be written.
-func (s *itemRowsSink) rowsToRewrite(c *record.Change, l *itemLook) (rows []state.Row, err error) {
+func (s *itemRowsSink) rowsToRewrite(c *record.Change, l *itemComparison) (rows []state.Row, err error) {
 	for i, found := range l.findings[1:] { // the first is that of the contribution
 		switch st := &l.stored[i]; {
 		case !found.Verdict.Differs():

@@ -22,7 +22,7 @@ func (b *base) Note(c *record.Change) string {
 		return ""
 	}
 	var note string
-	gone := b.planner.removalOps(c) // empty if only an image of the item shows where it was
+	removalOps := b.planner.removalOps(c) // empty if only an image of the item shows where it was
 	switch plan := &x.Routes[0]; {
 	case plan.Err != nil && c.Removed():
 		note = "the item is gone"
@@ -32,12 +32,12 @@ func (b *base) Note(c *record.Change) string {
 		note = "a filter of the sink drops the item"
 	case len(plan.Ops) == 0:
 		note = "the item has no place in it (" + cmp.Or(plan.Reason, "no_effect") + ")"
-	case len(gone) == 0: // the row's key depends on the item, and no guard has the old key
+	case len(removalOps) == 0: // the row's key depends on the item, and no guard has the old key
 		return "other places, where it was before, are not searched: what is stale there is not found"
 	default:
 		return ""
 	}
-	if len(gone) == 0 {
+	if len(removalOps) == 0 {
 		note += "; where it may have been, no image tells"
 	}
 	return note

@@ -25,13 +25,13 @@ func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores, o Option
 	if err != nil {
 		return nil, err
 	}
-	kept, err := stores.State(ctx, cfg)
+	stateStore, err := stores.State(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	var births map[string]string
-	if kept != nil {
-		if births, err = sinks.Births(ctx, cfg, kept); err != nil {
+	if stateStore != nil {
+		if births, err = sinks.Births(ctx, cfg, stateStore); err != nil {
 			return nil, fmt.Errorf("births: %w", err)
 		}
 	}
@@ -62,8 +62,8 @@ func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores, o Option
 // checkOutputs returns an error if a sink is not filled, has never started, or was written with other settings. The
 // contents of such a sink do not match the plans of this file.
 func checkOutputs(ctx context.Context, cfg *config.Config, stores sinks.Stores, specs []config.Sink) error {
-	kept, err := stores.State(ctx, cfg)
-	if err != nil || kept == nil {
+	stateStore, err := stores.State(ctx, cfg)
+	if err != nil || stateStore == nil {
 		return err // without kept, the store has no records of outputs
 	}
 	names := make([]string, len(specs))

@@ -20,19 +20,19 @@ func (b *base) lookAgain(ctx context.Context, s Sink, c *record.Change, f *Findi
 		return Finding{}, Outcome{}, err
 	}
 	for i := range fs {
-		now := fs[i]
-		if now.Place != "" && (now.Kind != f.Kind || now.Place != f.Place) {
+		present := fs[i]
+		if present.Place != "" && (present.Kind != f.Kind || present.Place != f.Place) {
 			continue
 		}
 		switch {
-		case now.Verdict == Held || now.Verdict == Skipped:
-			return now, Outcome{Result: Refused, Reason: now.Reason}, nil
-		case !now.Verdict.Differs():
-			return now, Outcome{Result: AlreadyEqual}, nil
-		case now.Version != f.Version || now.Guard != f.Guard:
-			return now, Outcome{Result: ChangedMeanwhile}, nil
+		case present.Verdict == Held || present.Verdict == Skipped:
+			return present, Outcome{Result: Refused, Reason: present.Reason}, nil
+		case !present.Verdict.Differs():
+			return present, Outcome{Result: AlreadyEqual}, nil
+		case present.Version != f.Version || present.Guard != f.Guard:
+			return present, Outcome{Result: ChangedMeanwhile}, nil
 		}
-		return now, Outcome{}, nil
+		return present, Outcome{}, nil
 	}
 	return Finding{}, Outcome{Result: AlreadyEqual}, nil
 }

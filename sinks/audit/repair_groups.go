@@ -73,7 +73,7 @@ func (s *groupSink) RepairGroups(ctx context.Context, l state.Listing, fs []Find
 	for i := range fs {
 		places[i] = fs[i].Place
 	}
-	looked, err := s.lookGroups(ctx, l, places)
+	looked, err := s.readAndCompareGroups(ctx, l, places)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
@@ -111,7 +111,7 @@ const groupsAtOnce = 16
 // repairGroup sets a group to the sum of its contributions. It waits while the store throttles it. The store writes the
 // group only if the group did not change since it was read.
 func (s *groupSink) repairGroup(
-	ctx context.Context, l state.Listing, repairer view.GroupRepairer, g *lookedGroup,
+	ctx context.Context, l state.Listing, repairer view.GroupRepairer, g *comparedGroup,
 ) (Outcome, error) {
 	repair := view.GroupRepair{Expected: g.stored, Next: s.sumOf(g)}
 	wrote := fmt.Sprintf("group %s: %d shares", g.finding.PlaceText, repair.Next.Shares)
@@ -128,10 +128,10 @@ func (s *groupSink) repairGroup(
 }
 
 // sumOf returns the group as it should be: the sum of its contributions.
-func (s *groupSink) sumOf(g *lookedGroup) view.Group {
+func (s *groupSink) sumOf(g *comparedGroup) view.Group {
 	sum := view.Group{Row: state.Row(g.finding.Place), Shares: g.sum.shares, Version: g.stored.Version}
 	if sum.Version.IsZero() {
-		sum.Version = g.sum.change.Version
+		sum.Version = g.sum.newest.Version
 	}
 	amounts := func(is []state.Increment) (out []state.Increment) {
 		for _, i := range is {
@@ -139,7 +139,7 @@ func (s *groupSink) sumOf(g *lookedGroup) view.Group {
 		}
 		return out
 	}
-	sum.Counts, sum.Sums = amounts(g.sum.change.Counts), amounts(g.sum.change.Sums)
+	sum.Counts, sum.Sums = amounts(g.sum.newest.Counts), amounts(g.sum.newest.Sums)
 	sum.Members = slices.SortedFunc(maps.Keys(g.sum.members), func(a, b state.Member) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Value, b.Value), cmp.Compare(a.ID, b.ID))
 	})

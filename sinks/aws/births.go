@@ -57,18 +57,18 @@ func (b *Bundle) refuseLostState(ctx context.Context, cfg *config.Config, db *st
 		return nil // the creation of the table reports other errors
 	}
 	for _, s := range cfg.Sinks {
-		what, err := b.leftOutput(ctx, cfg, s, db)
+		description, err := b.leftOutput(ctx, cfg, s, db)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}
 		if _, err := db.Describe(ctx, cfg.State.Table.Name); err == nil {
 			return nil // another process created the table meanwhile, and wrote the output
 		}
-		if what != "" {
+		if description != "" {
 			return pipeline.Fatal(&state.LostError{
 				What: fmt.Sprintf(
 					"the state table %s is missing, and %s holds %s of the sink %s: the state was deleted, and is not made",
-					cfg.State.Table.Name, sinks.Target(s), what, s.Name),
+					cfg.State.Table.Name, sinks.Target(s), description, s.Name),
 				Way: "`tablewake adopt --create` makes an empty one, shows what is there of each sink, and accepts it where that can be right; where it can't, it says how to fill the sink again",
 			})
 		}
@@ -128,13 +128,13 @@ func (b *Bundle) leftRows(ctx context.Context, cfg *config.Config, s config.Sink
 // recordedBirth describes the birth in a store's fingerprint of the sink; "" if there is none.
 func recordedBirth(
 	ctx context.Context, cfg *config.Config, s config.Sink, prints state.Fingerprints, end func() error,
-) (what string, err error) {
+) (description string, err error) {
 	if end != nil {
 		defer func() { err = errors.Join(err, end()) }()
 	}
 	p, _, err := prints.Fingerprint(ctx, cfg.Name, s.Name)
 	if p.Birth != "" {
-		what = "output of the birth " + p.Birth
+		description = "output of the birth " + p.Birth
 	}
-	return what, err
+	return description, err
 }

@@ -17,7 +17,7 @@ import (
 // table, indexes, a bucket, a queue, a topic or a bus. CheckSink writes nothing, and does not need the state table. If
 // the target is missing although the state records that the sink wrote to it, the error is a [state.LostError]. later
 // names the missing parts that a start or the first document will create; it is "" if no part is missing.
-func (b *Bundle) CheckSink(ctx context.Context, cfg *config.Config, s config.Sink) (later string, err error) {
+func (b *Bundle) CheckSink(ctx context.Context, cfg *config.Config, s config.Sink) (createdLater string, err error) {
 	begun, _ := b.hasWritten(ctx, cfg, s) // the caller checks the state itself
 	switch {
 	case s.View != nil, s.Aggregate != nil:
@@ -60,8 +60,8 @@ func (b *Bundle) checkRows(ctx context.Context, cfg *config.Config, s config.Sin
 	if err != nil || selfGuarded || cfg.State == nil {
 		return err
 	}
-	if remembers, unusable := b.stateDB(ctx, cfg); unusable == nil { // the caller checks the state itself
-		return b.checkTransaction(ctx, remembers, t)
+	if stateDB, unusable := b.stateDB(ctx, cfg); unusable == nil { // the caller checks the state itself
+		return b.checkTransaction(ctx, stateDB, t)
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (b *Bundle) checkRows(ctx context.Context, cfg *config.Config, s config.Sin
 // sink. later is as for CheckSink.
 func (b *Bundle) checkIndexes(
 	ctx context.Context, cfg *config.Config, s config.Sink, begun bool,
-) (later string, err error) {
+) (createdLater string, err error) {
 	o, err := b.searchOptions(cfg, s)
 	if err != nil {
 		return "", err

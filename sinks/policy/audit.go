@@ -21,7 +21,7 @@ func (w *writer) audit() {
 	if l := w.cfg.Leases; l != nil && l.Table.Name != "" {
 		w.allow("Leases", "it sees how far consumers are", readLeaseActions, w.table(l.Table))
 	}
-	remembers := w.auditSinks(nil)
+	inStateTable := w.auditSinks(nil)
 	w.deadLetters()
 	if w.cfg.State == nil {
 		return
@@ -30,7 +30,7 @@ func (w *writer) audit() {
 	w.allow("State", "what sinks remember of items: the rows of this pipeline", auditStateActions, table)
 	w.setConditions(leadingKeys(w.rowPrefix() + "#*")...)
 	w.allow("StateTable", "the table is looked for at the start", stateTableActions, table)
-	if remembers {
+	if inStateTable {
 		w.auditState()
 	}
 }
@@ -61,21 +61,21 @@ func (w *writer) auditSource() {
 
 // auditSinks adds the rights to read the contents of the named sinks; all sinks if names is empty. remembers is true if
 // a part of the contents is in the state table.
-func (w *writer) auditSinks(names []string) (remembers bool) {
+func (w *writer) auditSinks(names []string) (inStateTable bool) {
 	for _, s := range w.cfg.Sinks {
 		switch {
 		case len(names) > 0 && !slices.Contains(names, s.Name):
 		case s.View != nil:
 			w.allow(sid("view", s.Name), "rows are read", auditActions, w.table(s.View.Table))
-			remembers = remembers || !s.View.RowsGuardThemselves()
+			inStateTable = inStateTable || !s.View.RowsGuardThemselves()
 		case s.Aggregate != nil:
 			w.allow(sid("aggregate", s.Name), "rows of groups are read", auditActions, w.table(s.Aggregate.Table))
-			remembers = true
+			inStateTable = true
 		case s.Search != nil:
 			w.auditSearch(s)
 		}
 	}
-	return remembers
+	return inStateTable
 }
 
 // auditState adds the right to list the rows that sinks have in the state table.

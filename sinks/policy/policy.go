@@ -166,18 +166,18 @@ func (w *writer) archive(s config.Sink) {
 		return
 	}
 	folder := archive.Folder(a.Prefix, a.Key)
-	own := archiveActions
+	allowedActions := archiveActions
 	if !a.PerItem {
-		own = actions(own, multipartActions)
+		allowedActions = actions(allowedActions, multipartActions)
 	}
 	if len(a.Tags) > 0 {
-		own = actions(own, tagActions)
+		allowedActions = actions(allowedActions, tagActions)
 	}
 	why := "objects, and the record of the settings beside them"
 	if a.KeepsNewest() {
 		why += "; s3:GetObject lets HeadObject read whose an object is, and lets If-Match replace it"
 	}
-	w.allow(sid("archive", s.Name), why, own, w.bucket(a.Bucket, "/"+folder+"*"))
+	w.allow(sid("archive", s.Name), why, allowedActions, w.bucket(a.Bucket, "/"+folder+"*"))
 	w.allow(sid("archive", s.Name, "missing"), "an object that is missing is told from one that is forbidden",
 		[]string{"s3:ListBucket"}, w.bucket(a.Bucket, ""))
 	if a.KMSKey != "" {
@@ -230,11 +230,11 @@ func (w *writer) busARN(bus string) string {
 	return w.arn("events", "event-bus/"+w.name(bus))
 }
 
-func (w *writer) queueActions(own []string, queue string) []string {
+func (w *writer) queueActions(allowedActions []string, queue string) []string {
 	if strings.Contains(queue, "://") {
-		return own
+		return allowedActions
 	}
-	return actions(own, queueURLActions)
+	return actions(allowedActions, queueURLActions)
 }
 
 // queue returns the ARN of a queue. Its argument is the queue in the file, a URL, an ARN or a name.
@@ -286,13 +286,13 @@ func (w *writer) consumes() bool {
 }
 
 func (w *writer) stateActions() []string {
-	own := stateActions
+	allowedActions := stateActions
 	if slices.ContainsFunc(w.cfg.Sinks, func(s config.Sink) bool {
 		return s.View != nil && !s.View.InPlace && s.View.RowsMayGuardThemselves()
 	}) {
-		own = actions(own, tombstoneCheckActions)
+		allowedActions = actions(allowedActions, tombstoneCheckActions)
 	}
-	return own
+	return allowedActions
 }
 
 func (w *writer) deadLetters() {
@@ -300,14 +300,14 @@ func (w *writer) deadLetters() {
 	switch {
 	case d == nil:
 	case d.Queue != "":
-		own, why := letterQueueActions, "what cannot be delivered"
+		allowedActions, why := letterQueueActions, "what cannot be delivered"
 		switch {
 		case w.o.Runner == Audit:
-			own, why = auditQueueActions, auditsLetters
+			allowedActions, why = auditQueueActions, auditsLetters
 		case w.o.Redrive:
-			own = actions(own, redriveQueueActions)
+			allowedActions = actions(allowedActions, redriveQueueActions)
 		}
-		w.allow("DeadLetters", why, w.queueActions(own, d.Queue), w.queue(d.Queue))
+		w.allow("DeadLetters", why, w.queueActions(allowedActions, d.Queue), w.queue(d.Queue))
 		if bucket, folder := sinks.LargeLetters(w.cfg); bucket != "" {
 			w.addLetters("DeadLettersLarge", "what cannot be delivered and is too large for a message", bucket, folder)
 		}
@@ -322,14 +322,14 @@ func (w *writer) deadLetters() {
 
 // addLetters adds the rights to the folder of the pipeline's dead letters in a bucket.
 func (w *writer) addLetters(sid, why, bucket, prefix string) {
-	own := letterActions
+	allowedActions := letterActions
 	switch {
 	case w.o.Runner == Audit:
-		own, why = auditLetterActions, auditsLetters
+		allowedActions, why = auditLetterActions, auditsLetters
 	case w.o.Redrive:
-		own = actions(letterActions, redriveActions)
+		allowedActions = actions(letterActions, redriveActions)
 	}
-	w.allow(sid, why, own, w.bucket(bucket, "/"+prefix+w.pipelineFolder()+"/*"))
+	w.allow(sid, why, allowedActions, w.bucket(bucket, "/"+prefix+w.pipelineFolder()+"/*"))
 	w.allow(sid+"Bucket", "the bucket is looked for at the start, and letters are listed", []string{"s3:ListBucket"},
 		w.bucket(bucket, ""))
 }

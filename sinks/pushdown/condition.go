@@ -51,24 +51,24 @@ func (t *translator) intersection(c, d alternatives) alternatives {
 // condition returns the patterns of the records for which c is true or fails. If opposite is set, it returns those of
 // the records for which c is false or fails.
 func (t *translator) condition(c pipeline.Condition, opposite bool) alternatives {
-	k := rules.ClauseOf(c)
-	switch k.Kind {
+	clause := rules.ClauseOf(c)
+	switch clause.Kind {
 	case rules.AllOf, rules.AnyOf:
-		return t.sequence(k.Parts, (k.Kind == rules.AllOf) != opposite, opposite)
+		return t.sequence(clause.Parts, (clause.Kind == rules.AllOf) != opposite, opposite)
 	case rules.NotOf:
-		return t.condition(k.Parts[0], !opposite)
+		return t.condition(clause.Parts[0], !opposite)
 	case rules.OperationIn:
 		var names []string
-		for _, op := range k.Operations {
+		for _, op := range clause.Operations {
 			names = append(names, op.String())
 		}
 		return operations(names, opposite)
 	case rules.EntityIn:
-		return t.entity(k.Attribute, k.Texts, opposite)
+		return t.entity(clause.Attribute, clause.Texts, opposite)
 	case rules.KeyStarts:
-		return t.key(k.Attribute, k.Texts[0], opposite)
+		return t.key(clause.Attribute, clause.Texts[0], opposite)
 	case rules.KeyOf:
-		return t.keyOf(k.Scope, k.CanFail, opposite)
+		return t.keyOf(clause.Scope, clause.CanFail, opposite)
 	case rules.Expired:
 		return t.ttlDeletes(opposite)
 	case rules.MayExpire:
@@ -109,14 +109,14 @@ func (t *translator) sequence(parts []pipeline.Condition, every, opposite bool) 
 
 // neverFails reports whether a condition cannot fail. It returns false for a kind that it does not know.
 func neverFails(c pipeline.Condition) bool {
-	k := rules.ClauseOf(c)
-	switch k.Kind {
+	clause := rules.ClauseOf(c)
+	switch clause.Kind {
 	case rules.OperationIn, rules.EntityIn, rules.KeyStarts, rules.Expired, rules.MayExpire:
 		return true
 	case rules.AllOf, rules.AnyOf, rules.NotOf:
-		return !slices.ContainsFunc(k.Parts, func(part pipeline.Condition) bool { return !neverFails(part) })
+		return !slices.ContainsFunc(clause.Parts, func(part pipeline.Condition) bool { return !neverFails(part) })
 	case rules.KeyOf:
-		return !k.CanFail
+		return !clause.CanFail
 	case rules.OtherClause:
 		x, ok := c.(*expr.Change)
 		return ok && clauseNeverFails(x.Clause())

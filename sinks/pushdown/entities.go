@@ -67,11 +67,11 @@ func (t *translator) ofEntity(e *entity.Entity, image string, when alternatives)
 	if e.When == nil {
 		return when
 	}
-	is := t.expression(entityClause(e), false, image)
+	matchesWhen := t.expression(entityClause(e), false, image)
 	if conditionFails(e) {
-		return t.noteInexact(is, "of "+e.Name+": its `when` is evaluated first and can fail, which is for dead letters")
+		return t.noteInexact(matchesWhen, "of "+e.Name+": its `when` is evaluated first and can fail, which is for dead letters")
 	}
-	return t.intersection(is, when)
+	return t.intersection(matchesWhen, when)
 }
 
 // conditionFails reports whether the condition of an entity can fail for a record.

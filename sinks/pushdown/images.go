@@ -12,18 +12,18 @@ func (t *translator) eitherImage(s config.Sink) alternatives {
 		}
 		return anything
 	}
-	is, was := t.whenMatches(s, "NewImage"), t.whenMatches(s, "OldImage")
+	newMatches, oldMatches := t.whenMatches(s, "NewImage"), t.whenMatches(s, "OldImage")
 	if s.Search != nil && s.Search.ForEach != nil && s.WhenItem.ReadsElement() {
 		if _, fixed := s.Search.Index.Prefix(); !fixed {
 			return t.matchAny("for_each: the index is made before a `when` that reads each is evaluated")
 		}
 		const why = "for_each: the elements of a new image are listed before a `when` that reads each is evaluated"
-		is = t.noteInexact(alternatives{{eventName: anyBut("REMOVE")}}, why)
+		newMatches = t.noteInexact(alternatives{{eventName: anyBut("REMOVE")}}, why)
 	}
-	if is.matchesAll() || was.matchesAll() {
+	if newMatches.matchesAll() || oldMatches.matchesAll() {
 		return anything
 	}
-	return requireImage(is, "NewImage", "REMOVE").union(requireImage(was, "OldImage", "INSERT"))
+	return requireImage(newMatches, "NewImage", "REMOVE").union(requireImage(oldMatches, "OldImage", "INSERT"))
 }
 
 // whenMatches returns the patterns of the records whose image meets a sink's when, or for whose image when cannot be

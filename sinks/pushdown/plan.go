@@ -76,11 +76,11 @@ func New(cfg *config.Config, o Options) (Plan, error) {
 		kept := keptBy(f.Filter)
 		w.add(filterName(f), f.Line, func(t *translator) alternatives { return t.condition(kept, false) })
 		if !neverFails(kept) {
-			behind := []string{filterName(f) + " before it can fail on a record, which then goes to dead letters"}
+			afterFailure := []string{filterName(f) + " before it can fail on a record, which then goes to dead letters"}
 			for _, f := range cfg.Filters[i+1:] {
-				w.parts = append(w.parts, Part{What: filterName(f), Line: f.Line, Left: behind})
+				w.parts = append(w.parts, Part{What: filterName(f), Line: f.Line, Left: afterFailure})
 			}
-			w.parts = append(w.parts, Part{What: sinksPart, Left: behind})
+			w.parts = append(w.parts, Part{What: sinksPart, Left: afterFailure})
 			return w.makePlan(), nil
 		}
 	}

@@ -52,11 +52,11 @@ func (t *translator) sink(s config.Sink, events *entity.Scope, noTTLDeletes bool
 	}
 	switch {
 	case s.View != nil && s.View.RowsGuardThemselves(), s.Search != nil:
-		held := t.eitherImage(s)
+		imagePatterns := t.eitherImage(s)
 		if noTTLDeletes && s.LocatedByKey() {
-			held = held.union(alternatives{{eventName: anyBut("MODIFY", "REMOVE")}})
+			imagePatterns = imagePatterns.union(alternatives{{eventName: anyBut("MODIFY", "REMOVE")}})
 		}
-		return t.intersection(c, held)
+		return t.intersection(c, imagePatterns)
 	case s.Archive != nil:
 		return t.intersection(c, t.recordsOfKinds(s.Archive.Kinds))
 	case events != nil:
@@ -68,15 +68,15 @@ func (t *translator) sink(s config.Sink, events *entity.Scope, noTTLDeletes bool
 // recordsOfKinds returns the patterns of the records whose kinds an archive keeps; nil kinds means all kinds.
 func (t *translator) recordsOfKinds(kinds []string) alternatives {
 	has := func(k string) bool { return kinds == nil || slices.Contains(kinds, k) }
-	gone := alternatives{{eventName: anyBut("INSERT", "MODIFY")}}
+	removals := alternatives{{eventName: anyBut("INSERT", "MODIFY")}}
 	var c alternatives
 	switch ttl, user := has("ttl_delete"), has("user_delete"); {
 	case ttl && user:
-		c = gone
+		c = removals
 	case ttl:
 		c = t.ttlDeletes(false)
 	case user:
-		c = t.intersection(gone, t.ttlDeletes(true))
+		c = t.intersection(removals, t.ttlDeletes(true))
 	}
 	if has("change") {
 		c = c.union(alternatives{{eventName: anyBut("REMOVE")}})

@@ -86,8 +86,8 @@ func (r *run) decodeAgain(ctx context.Context) error {
 			r.report.Discarded++
 			continue
 		}
-		c, why := r.decodeSelected(&l)
-		if why == nil {
+		c, cause := r.decodeSelected(&l)
+		if cause == nil {
 			if err := r.splitBySink(ctx, &l, id, c); err != nil {
 				return err
 			}
@@ -96,7 +96,7 @@ func (r *run) decodeAgain(ctx context.Context) error {
 		r.report.Undecodable++
 		if !r.failed[id] {
 			r.failed[id] = true
-			r.report.addFailure(r.failure(&l, id, why))
+			r.report.addFailure(r.failure(&l, id, cause))
 		}
 	}
 	return nil
@@ -192,13 +192,13 @@ func (r *run) checkFilled(l *pipeline.DeadLetter) error {
 }
 
 // failure returns the Failure of a letter that stays and was not decoded. Key and error are masked.
-func (r *run) failure(l *pipeline.DeadLetter, id string, why error) Failure {
+func (r *run) failure(l *pipeline.DeadLetter, id string, cause error) Failure {
 	f := Failure{Sink: l.Sink, Key: item.Key(r.Mask.Text(string(l.Key))), ID: id, Class: l.Class}
-	if e, ok := errors.AsType[*record.RecordError](why); ok {
+	if e, ok := errors.AsType[*record.RecordError](cause); ok {
 		e = r.Mask.RecordError(e)
-		f.Key, why = e.Key, e
+		f.Key, cause = e.Key, e
 	}
-	f.Error = why.Error()
+	f.Error = cause.Error()
 	if l.Snapshot != nil {
 		f.Error = fmt.Sprintf("a line of the backfill's source %s: %s", l.Partition, f.Error)
 	}

@@ -231,8 +231,8 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, w *window) (
 	}
 	for k, res := range results {
 		ref := w.refs[at[k]]
-		failure := func(why error) Failure {
-			return Failure{Sink: info.Name, Key: r.Mask.Key(changes[k]), ID: ref.id, Class: ref.class, Error: why.Error()}
+		failure := func(cause error) Failure {
+			return Failure{Sink: info.Name, Key: r.Mask.Key(changes[k]), ID: ref.id, Class: ref.class, Error: cause.Error()}
 		}
 		after, retry := pipeline.Retryable(res.Err)
 		switch {
@@ -329,10 +329,10 @@ func (r *run) failExhausted(w *window) {
 }
 
 // failLetter records that a letter stays, and why. This redrive does not try the letter again.
-func (r *run) failLetter(ref *letterRef, why Failure) {
+func (r *run) failLetter(ref *letterRef, cause Failure) {
 	ref.state = failed
 	r.failed[ref.id] = true
-	r.report.addFailure(why)
+	r.report.addFailure(cause)
 }
 
 // finish counts the letters of a sink that stay, and releases the keys without such a letter.

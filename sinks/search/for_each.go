@@ -210,14 +210,14 @@ func (s *Sink) elementID(c *record.Change, e *elements.Element, pattern string) 
 }
 
 // documentsOf returns the JSON documents of the new image's elements, in the order of of.docs.
-func (s *Sink) documentsOf(d *pipeline.Delivery, of *elementDocuments) ([][]byte, error) {
-	if len(of.docs) == 0 {
+func (s *Sink) documentsOf(d *pipeline.Delivery, located *elementDocuments) ([][]byte, error) {
+	if len(located.docs) == 0 {
 		return nil, nil
 	}
 	shown := s.mask.Without(d.Change.New)
-	values := s.shownElements(shown, of.n)
-	docs := make([][]byte, len(of.docs))
-	for i, e := range of.docs {
+	values := s.shownElements(shown, located.n)
+	docs := make([][]byte, len(located.docs))
+	for i, e := range located.docs {
 		var err error
 		if docs[i], err = s.documentOf(d, shown, d.Change.Version, &shownElement{s.within, values[e.position]}); err != nil {
 			return nil, s.ofElement(e.position, err)

@@ -28,10 +28,10 @@ func (e *ForeignIndexError) Redacted() string { return e.message("an index") }
 func (e *ForeignIndexError) Describe() (class, field string) { return "foreign_index", "" }
 
 func (e *ForeignIndexError) message(index string) string {
-	of := fmt.Sprintf("sink %q of pipeline %q: %s", e.Writer.Sink, e.Writer.Pipeline, index)
+	prefix := fmt.Sprintf("sink %q of pipeline %q: %s", e.Writer.Sink, e.Writer.Pipeline, index)
 	if e.Owner == (Owner{}) {
-		return of + " was not made for it: give the sink another index name, or delete the index"
+		return prefix + " was not made for it: give the sink another index name, or delete the index"
 	}
-	return fmt.Sprintf("%s belongs to the sink %q of pipeline %q: give one of the two another index name", of,
+	return fmt.Sprintf("%s belongs to the sink %q of pipeline %q: give one of the two another index name", prefix,
 		e.Owner.Sink, e.Owner.Pipeline)
 }

@@ -50,94 +50,94 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	if s.o.ForEach != nil {
 		return s.planElements(d)
 	}
-	from, oldFlaw := s.locateBefore(c)
+	oldLocation, oldFlaw := s.locateBefore(c)
 	if oldFlaw != nil && !c.Old.Exists() {
 		return oldFlaw
 	}
-	var to documentLocation
-	var flaw error
+	var newLocation documentLocation
+	var newImageErr error
 	if !c.Removed() {
-		to, flaw = s.locateDocument(c, c.New)
+		newLocation, newImageErr = s.locateDocument(c, c.New)
 	}
 	var routing string
-	if from.index != "" || to.index != "" {
+	if oldLocation.index != "" || newLocation.index != "" {
 		var err error
 		if routing, err = s.route(c); err != nil {
 			return err
 		}
 	}
 	var doc []byte
-	if flaw == nil && to.index != "" {
-		doc, flaw = s.document(d, c.New, c.Version)
+	if newImageErr == nil && newLocation.index != "" {
+		doc, newImageErr = s.document(d, c.New, c.Version)
 	}
 	switch {
-	case flaw == nil:
-		s.move(d, from, to, routing, doc)
-	case from.index != "":
-		s.addTombstone(d, from.index, s.id(c), routing, Leave, true)
+	case newImageErr == nil:
+		s.move(d, oldLocation, newLocation, routing, doc)
+	case oldLocation.index != "":
+		s.addTombstone(d, oldLocation.index, s.id(c), routing, Leave, true)
 	}
-	return finish(d, from, to, flaw, oldFlaw)
+	return finish(d, oldLocation, newLocation, newImageErr, oldFlaw)
 }
 
 // finish ends a plan. flaw is the error of the new image, or nil. A change without a flaw and without mutations has no
 // effect. A change fails if it has a flaw, or if its old image does not name the index of its documents. It fails once
 // its mutations are durable, or at once if it has none.
-func finish(d *pipeline.Delivery, from, to documentLocation, flaw, oldFlaw error) error {
-	if flaw == nil && from.unknown {
-		flaw = errs.Errorf(
+func finish(d *pipeline.Delivery, oldLocation, newLocation documentLocation, newImageErr, oldFlaw error) error {
+	if newImageErr == nil && oldLocation.unknown {
+		newImageErr = errs.Errorf(
 			"the change is written, and the one before it is in dead letters, since no document can be made of its image; it must come again behind that one: redrive both. The image before: %w", oldFlaw)
 	}
 	switch {
-	case flaw != nil && len(d.Ops) > 0:
-		d.Ops[0].(*Mutation).changeErr = flaw
+	case newImageErr != nil && len(d.Ops) > 0:
+		d.Ops[0].(*Mutation).changeErr = newImageErr
 		return nil
-	case flaw == nil && len(d.Ops) == 0:
-		d.Outcome, d.Reason = pipeline.NoEffect, to.reason
+	case newImageErr == nil && len(d.Ops) == 0:
+		d.Outcome, d.Reason = pipeline.NoEffect, newLocation.reason
 		if d.Change.Removed() {
-			d.Reason = from.reason
+			d.Reason = oldLocation.reason
 		}
 	}
-	return flaw
+	return newImageErr
 }
 
 // move adds the mutations that move the item's document from one location to another. A location without an index means
 // that there is no document.
-func (s *Sink) move(d *pipeline.Delivery, from, to documentLocation, routing string, doc []byte) {
-	if from.index != "" && from.index != to.index {
-		why := Leave
+func (s *Sink) move(d *pipeline.Delivery, oldLocation, newLocation documentLocation, routing string, doc []byte) {
+	if oldLocation.index != "" && oldLocation.index != newLocation.index {
+		cause := Leave
 		switch {
 		case d.Change.Removed():
-			why = ItemRemoved
-		case to.index != "":
-			why = MoveOut
+			cause = ItemRemoved
+		case newLocation.index != "":
+			cause = MoveOut
 		}
-		s.addTombstone(d, from.index, s.id(d.Change), routing, why, false)
+		s.addTombstone(d, oldLocation.index, s.id(d.Change), routing, cause, false)
 	}
-	if to.index == "" {
+	if newLocation.index == "" {
 		return
 	}
 	why := MoveIn
 	switch {
-	case from.index == "", d.Change.Inserted(): // an inserted item may replace the document of an expired item
+	case oldLocation.index == "", d.Change.Inserted(): // an inserted item may replace the document of an expired item
 		why = Enter
-	case from.index == to.index:
+	case oldLocation.index == newLocation.index:
 		why = Stay
 	}
-	addMutation(d, to.index, s.id(d.Change), routing, why).Doc = doc
+	addMutation(d, newLocation.index, s.id(d.Change), routing, why).Doc = doc
 }
 
 // addTombstone adds the tombstone of a document.
-func (s *Sink) addTombstone(d *pipeline.Delivery, index, id, routing string, why Cause, void bool) {
-	m := addMutation(d, index, id, routing, why)
+func (s *Sink) addTombstone(d *pipeline.Delivery, index, id, routing string, cause Cause, void bool) {
+	m := addMutation(d, index, id, routing, cause)
 	m.Tombstone, m.Void = true, void
 	var buf [192]byte
 	m.Doc = d.Bytes(s.appendTombstone(buf[:0], d.Change.Version, void))
 }
 
-func addMutation(d *pipeline.Delivery, index, id, routing string, why Cause) *Mutation {
+func addMutation(d *pipeline.Delivery, index, id, routing string, cause Cause) *Mutation {
 	c := d.Change
 	m := pipeline.Alloc[Mutation](d)
-	*m = Mutation{Index: index, ID: id, Routing: routing, Version: c.Version, Time: timeOf(c), Why: why}
+	*m = Mutation{Index: index, ID: id, Routing: routing, Version: c.Version, Time: timeOf(c), Why: cause}
 	d.Ops = append(d.Ops, m)
 	return m
 }

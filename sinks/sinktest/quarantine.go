@@ -101,11 +101,11 @@ func (h *holding) runProcess(death ...Fault) {
 		h.rt.Fatal(err)
 	}
 	h.must(h.redrive(p, d))
-	how := m.Close
+	closeStore := m.Close
 	if d.faults.crashed() && m.Kill != nil {
-		how = m.Kill
+		closeStore = m.Kill
 	}
-	h.close(how)
+	h.close(closeStore)
 }
 
 func (h *holding) pipeline(d *dying) *pipeline.Pipeline {
@@ -124,12 +124,12 @@ func (h *holding) pipeline(d *dying) *pipeline.Pipeline {
 	return p
 }
 
-func (h *holding) close(how func() error) {
+func (h *holding) close(closeStore func() error) {
 	h.rt.Helper()
-	if how == nil {
+	if closeStore == nil {
 		return
 	}
-	if err := how(); err != nil {
+	if err := closeStore(); err != nil {
 		h.rt.Fatalf("close: %v", err)
 	}
 }
@@ -172,9 +172,9 @@ func (h *holding) must(err error) {
 
 // source reads the changes that are not committed, in small pages.
 func (h *holding) source() pipeline.Source {
-	at := h.at
+	committed := h.at
 	return pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
-		left := h.stream.Changes[at:]
+		left := h.stream.Changes[committed:]
 		if len(left) == 0 {
 			return nil, io.EOF
 		}
@@ -182,8 +182,8 @@ func (h *holding) source() pipeline.Source {
 		for _, c := range left[:min(3, len(left))] {
 			p.Changes = append(p.Changes, *c)
 		}
-		at += len(p.Changes)
-		p.Position = pipeline.Position(strconv.Itoa(at))
+		committed += len(p.Changes)
+		p.Position = pipeline.Position(strconv.Itoa(committed))
 		return p, nil
 	})
 }

@@ -89,12 +89,12 @@ func (st *stage) open() {
 	st.store = store
 }
 
-func (st *stage) close(how func() error) {
+func (st *stage) close(closeStore func() error) {
 	st.tb.Helper()
-	if how == nil {
+	if closeStore == nil {
 		return
 	}
-	if err := how(); err != nil {
+	if err := closeStore(); err != nil {
 		st.tb.Fatalf("close: %v", err)
 	}
 }
@@ -102,11 +102,11 @@ func (st *stage) close(how func() error) {
 // crash lets the process die and starts the next process.
 func (st *stage) crash() {
 	st.tb.Helper()
-	how := st.store.Kill
-	if how == nil {
-		how = st.store.Close
+	closeStore := st.store.Kill
+	if closeStore == nil {
+		closeStore = st.store.Close
 	}
-	st.close(how)
+	st.close(closeStore)
 	st.open()
 }
 

@@ -112,7 +112,7 @@ func (b *deltaBuilder) memberValues(dst []memberValue, shares []state.Share) []m
 // have other ids. Then addMemberChanges also replaces members with equal values.
 func (b *deltaBuilder) addMemberChanges(change contributionChange) {
 	from, to := b.oldMembers, b.newMembers
-	restarted := b.aggregate.keepOnTTL && change.from.Since != change.to.Since
+	expiredBetween := b.aggregate.keepOnTTL && change.from.Since != change.to.Since
 	for len(from) > 0 || len(to) > 0 {
 		order := -1
 		if len(from) == 0 {
@@ -121,10 +121,10 @@ func (b *deltaBuilder) addMemberChanges(change contributionChange) {
 			order = from[0].compare(to[0])
 		}
 		onlyFrom, onlyTo := order < 0, order > 0
-		if onlyFrom || !onlyTo && restarted {
+		if onlyFrom || !onlyTo && expiredBetween {
 			b.addMember(from[0], change.from.Since, true)
 		}
-		if onlyTo || !onlyFrom && restarted {
+		if onlyTo || !onlyFrom && expiredBetween {
 			b.addMember(to[0], change.to.Since, false)
 		}
 		if !onlyTo {

@@ -120,8 +120,8 @@ func (a *Aggregate) countedBefore(c *record.Change) bool {
 // meaning.
 func (a *Aggregate) sharesOf(c *record.Change, image item.Image) ([]share, string, error) {
 	if a.when != nil {
-		in, err := a.when.Match(image)
-		if err != nil || !in {
+		matches, err := a.when.Match(image)
+		if err != nil || !matches {
 			return nil, ReasonWhen, err
 		}
 	}

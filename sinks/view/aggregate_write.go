@@ -159,7 +159,7 @@ type transaction struct {
 func (w *aggregateWrite) planTransactions(open []*itemChanges, cs []state.Contribution) ([]transaction, error) {
 	limit := w.store.MaxActions()
 	var txs []transaction
-	shared := -1 // index of the transaction that more items are added to; -1 if there is none
+	sharedTx := -1 // index of the transaction that more items are added to; -1 if there is none
 	for i, c := range open {
 		c.advance(w.deliveries, cs[i])
 		if !c.needsWrite() {
@@ -173,12 +173,12 @@ func (w *aggregateWrite) planTransactions(open []*itemChanges, cs []state.Contri
 			w.failItems([]*itemChanges{c}, &TooManyGroupsError{Item: c.key, Actions: actions})
 			continue
 		}
-		index := shared
-		if c.alone || shared < 0 || !w.fitsTransaction(&txs[shared], limit) {
+		index := sharedTx
+		if c.alone || sharedTx < 0 || !w.fitsTransaction(&txs[sharedTx], limit) {
 			index = len(txs)
 			txs = append(txs, transaction{deltas: w.newDeltas()})
 			if !c.alone {
-				shared = index
+				sharedTx = index
 			}
 		}
 		tx := &txs[index]

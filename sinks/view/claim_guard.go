@@ -97,7 +97,7 @@ func (rc *RowClaims) change(source item.Key, version record.Version, do func(*Ro
 // of the item and version that changed the claims. Item and version alone do not identify the state: another consumer
 // may have written the same change to claims that this consumer never read. This consumer's later writes build on the
 // claims as it read them, so these writes must be lost, too.
-func revision(was string, source item.Key, version record.Version) string {
-	sum := sha256.Sum256([]byte(was + " " + string(source) + "@" + version.String()))
+func revision(formerRevision string, source item.Key, version record.Version) string {
+	sum := sha256.Sum256([]byte(formerRevision + " " + string(source) + "@" + version.String()))
 	return hex.EncodeToString(sum[:16])
 }

@@ -28,7 +28,7 @@ func (o *ItemRowsOp) compareWithContribution(stored *state.Contribution, idle bo
 //
 // New and changed rows come before removed rows. So a reader between two transactions may see an element twice, but
 // always sees it.
-func (o *ItemRowsOp) nextPart(stored *state.Contribution, maxActions int) (w state.ItemRowsWrite, last bool) {
+func (o *ItemRowsOp) nextPart(stored *state.Contribution, maxActions int) (write state.ItemRowsWrite, last bool) {
 	p := partBuilder{w: state.ItemRowsWrite{Source: o.Source, Expected: *stored}, actionsLeft: maxActions - 1,
 		bytesLeft: maxPartBytes, unlimited: maxActions == 0}
 	p.setStored(stored.Shares)
@@ -56,8 +56,8 @@ func (o *ItemRowsOp) nextPart(stored *state.Contribution, maxActions int) (w sta
 // WholeWrite returns the write of all rows that the op changes, as if it fitted into one transaction. stored is the
 // item's contribution. WholeWrite is for estimates of the cost of the op.
 func (o *ItemRowsOp) WholeWrite(stored state.Contribution) state.ItemRowsWrite {
-	w, _ := o.nextPart(&stored, 0)
-	return w
+	write, _ := o.nextPart(&stored, 0)
+	return write
 }
 
 // partBuilder builds one transaction, up to its limits.

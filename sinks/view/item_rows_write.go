@@ -99,10 +99,10 @@ func (o *ItemRowsOp) RepairItemRows(
 	if !was.Version.IsZero() {
 		o.Version = was.Version
 	}
-	known := was
-	known.Shares = unknownDigests(was.Shares, rewrite)
+	assumed := was
+	assumed.Shares = unknownDigests(was.Shares, rewrite)
 	for {
-		next, last := o.nextPart(&known, store.MaxActions())
+		next, last := o.nextPart(&assumed, store.MaxActions())
 		next.Expected = was
 		rs, err := store.ReplaceItemRows(ctx, *o.Target, []state.ItemRowsWrite{next})
 		if err = checkCount(err, len(rs), 1, "writes"); err != nil {
@@ -111,7 +111,7 @@ func (o *ItemRowsOp) RepairItemRows(
 		if last || rs[0] != (Result{}) {
 			return rs[0], nil
 		}
-		was, known = next.Next, next.Next
+		was, assumed = next.Next, next.Next
 	}
 }
 
@@ -119,18 +119,18 @@ func (o *ItemRowsOp) RepairItemRows(
 // digest, so the rows are written again. If a row has no share, unknownDigests adds one, so that the row is removed if
 // the item should not have it.
 func unknownDigests(shares []state.Share, rows []state.Row) []state.Share {
-	known := append([]state.Share(nil), shares...)
+	assumed := append([]state.Share(nil), shares...)
 	for _, row := range rows {
 		unknown := state.Share{Group: row, Values: []string{""}}
 		found := false
-		for i := range known {
-			if known[i].Group == row {
-				known[i], found = unknown, true
+		for i := range assumed {
+			if assumed[i].Group == row {
+				assumed[i], found = unknown, true
 			}
 		}
 		if !found {
-			known = append(known, unknown)
+			assumed = append(assumed, unknown)
 		}
 	}
-	return known
+	return assumed
 }

@@ -271,7 +271,7 @@ func (b *batch[O]) settle(k int, state opState, err error) {
 func (b *batch[O]) setOutcomes(ds []pipeline.Delivery, failures *pipeline.BatchError) {
 	for i := 0; i < len(b.ops); {
 		delivery, op := b.ops[i].delivery, b.ops[i].op
-		best, noneFailed := failed, true
+		lowest, noneFailed := failed, true
 		for ; i < len(b.ops) && b.ops[i].delivery == delivery; i++ {
 			e := &b.ops[i]
 			if e.state == failed {
@@ -280,9 +280,9 @@ func (b *batch[O]) setOutcomes(ds []pipeline.Delivery, failures *pipeline.BatchE
 			} else {
 				failures.Add(delivery, e.op.errAfterWrite())
 			}
-			best = min(best, e.state)
+			lowest = min(lowest, e.state)
 		}
-		switch best {
+		switch lowest {
 		case written:
 			ds[delivery].Outcome = pipeline.Written
 		case coalesced:

@@ -39,9 +39,9 @@ func runRounds[T any](
 // Otherwise it calls onError or onSuccess for each write that was not lost, and returns the writes that were lost to
 // other writers. what is the plural that names the writes in errors, such as "rows".
 func handleResults[T any](
-	ws []T, rs []Result, err error, what string, onError func(T, error), onSuccess func(T, Result),
+	ws []T, rs []Result, err error, plural string, onError func(T, error), onSuccess func(T, Result),
 ) (lost []T, _ error) {
-	if err = checkCount(err, len(rs), len(ws), what); err != nil {
+	if err = checkCount(err, len(rs), len(ws), plural); err != nil {
 		return nil, err
 	}
 	for i, r := range rs {
@@ -59,9 +59,9 @@ func handleResults[T any](
 
 // checkCount returns err, the error of a call of a store. If the call succeeded but returned got values instead of
 // want, checkCount returns a fatal error. what is the plural that names the values in this error, such as "guards".
-func checkCount(err error, got, want int, what string) error {
+func checkCount(err error, got, want int, plural string) error {
 	if err == nil && got != want {
-		return pipeline.Fatal(errs.Errorf("the store answered %d of %d %s", got, want, redact.Safe(what)))
+		return pipeline.Fatal(errs.Errorf("the store answered %d of %d %s", got, want, redact.Safe(plural)))
 	}
 	return err
 }

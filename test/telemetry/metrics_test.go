@@ -233,7 +233,7 @@ func TestEMF_HasEveryMetric(t *testing.T) {
 func TestPrices_AreDocumented(t *testing.T) {
 	var want []string
 	for _, p := range cost.Prices() {
-		want = append(want, fmt.Sprintf("%s %s %.6g %.0f %s ([source](%s))", p.Service, p.Unit, p.Dollars*p.Per, p.Per, p.Of, p.Source))
+		want = append(want, fmt.Sprintf("%s %s %.6g %.0f %s ([source](%s))", p.Service, p.Unit, p.Dollars*p.ListedUnits, p.ListedUnits, p.Definition, p.Source))
 	}
 	var got []string
 	for _, row := range rows(section(t, "What calls of AWS cost")) {

@@ -96,11 +96,11 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if _, err := opened.State(ctx, cfg); err != nil {
 		return fmt.Errorf("%w (with adopt: --create makes an empty state table)", err)
 	}
-	before, err := stream.PriorReadEvidence(ctx, &o.Flags, cfg)
+	priorReads, err := stream.PriorReadEvidence(ctx, &o.Flags, cfg)
 	if err != nil {
 		return err
 	}
-	all, err := sinks.Adopt(ctx, cfg, opened, before, o.sinks...)
+	all, err := sinks.Adopt(ctx, cfg, opened, priorReads, o.sinks...)
 	if err != nil {
 		return err
 	}

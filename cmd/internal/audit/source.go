@@ -67,8 +67,8 @@ func (j *job) openTable(ctx context.Context, o *run.Options) error {
 		if o.Items, err = j.openExport(ctx, table.Decoder, false); err != nil {
 			return err
 		}
-		if of := o.Items.Info().TableARN; of != "" && of != table.ARN {
-			return cli.Usagef("the export is of the table %s, and %s reads %s", of, j.cfg.File, table.ARN)
+		if tableARN := o.Items.Info().TableARN; tableARN != "" && tableARN != table.ARN {
+			return cli.Usagef("the export is of the table %s, and %s reads %s", tableARN, j.cfg.File, table.ARN)
 		}
 		return nil
 	}
@@ -269,7 +269,7 @@ func (j *job) addAgain(add func(sink int, s run.Suspect)) error {
 
 // sameFile reports whether two paths name one existing file.
 func sameFile(a, b string) bool {
-	one, err := os.Stat(a)
-	other, otherErr := os.Stat(b)
-	return err == nil && otherErr == nil && os.SameFile(one, other)
+	infoA, err := os.Stat(a)
+	infoB, otherErr := os.Stat(b)
+	return err == nil && otherErr == nil && os.SameFile(infoA, infoB)
 }

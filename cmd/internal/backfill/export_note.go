@@ -97,13 +97,15 @@ func narrowingSuffix(narrowing string) string {
 
 // storeNote replaces was, the part that was read, with a part that has the note n. It changes nothing if another
 // process has replaced was first.
-func (j *job) storeNote(ctx context.Context, was state.Part, n exportNote) error {
+func (j *job) storeNote(ctx context.Context, oldPart state.Part, n exportNote) error {
 	text, err := json.Marshal(n)
 	if err != nil {
 		return err
 	}
-	now := state.Part{Run: exportRun(j.selection.runID), ID: exportPart, Counter: was.Counter + 1, Position: string(text)}
-	_, err = j.stateStore.SetPart(ctx, was, now)
+	now := state.Part{
+		Run: exportRun(j.selection.runID), ID: exportPart, Counter: oldPart.Counter + 1, Position: string(text),
+	}
+	_, err = j.stateStore.SetPart(ctx, oldPart, now)
 	return err
 }
 

@@ -92,12 +92,12 @@ func (f *FunctionFlags) CheckUnchanged(ctx context.Context, sdk awssdk.Config, c
 }
 
 // checkSettled returns an error if an invocation that began before since may still run.
-func checkSettled(what string, since, now time.Time) error {
+func checkSettled(label string, since, now time.Time) error {
 	if now.Sub(since) >= functionSettleTime {
 		return nil
 	}
 	return cli.Usagef("%s %s: an invocation that began before may still run: repeat the command at %s or later",
-		what, since.UTC().Format(time.RFC3339), since.Add(functionSettleTime+time.Second).UTC().Format(time.RFC3339))
+		label, since.UTC().Format(time.RFC3339), since.Add(functionSettleTime+time.Second).UTC().Format(time.RFC3339))
 }
 
 // sourceStreams returns the ARNs of the streams that the event source mappings read.
@@ -142,11 +142,11 @@ func (p *functionProof) unchangedSince(ctx context.Context, names []string) (tim
 	}
 	var others []string
 	for _, arn := range p.streams {
-		more, err := p.checkStream(ctx, arn)
+		otherFunctions, err := p.checkStream(ctx, arn)
 		if err != nil {
 			return p.since, err
 		}
-		others = append(others, more...)
+		others = append(others, otherFunctions...)
 	}
 	slices.Sort(others)
 	if others = slices.Compact(others); len(others) > 0 {

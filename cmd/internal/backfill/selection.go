@@ -159,8 +159,8 @@ func checkNames(cfg *config.Config, exts []sinks.Extension, names []string) erro
 		case s.Custom != nil && s.Custom.Name == sinks.Discard:
 			return cli.Usagef("--sink %s: it drops every change: there is nothing to fill", name)
 		case i < len(cfg.Sinks):
-			alone := config.Config{Sinks: []config.Sink{s}}
-			if missing := sinks.Missing(&alone, exts...); len(missing) > 0 {
+			onlyThis := config.Config{Sinks: []config.Sink{s}}
+			if missing := sinks.Missing(&onlyThis, exts...); len(missing) > 0 {
 				return cli.Usagef("--sink %s: this program does not have %s: "+
 					"run the command in the program that has it (package cmd/cli)", name, strings.Join(missing, ", "))
 			}
@@ -170,8 +170,8 @@ func checkNames(cfg *config.Config, exts []sinks.Extension, names []string) erro
 }
 
 // checkSelected returns an error if the sink cannot be filled. open reports whether the run of b has not ended.
-func checkSelected(s config.Sink, b state.Birth, open bool) error {
-	filled := b.Stage == state.Live && !open && (b.Run != "" || !b.Floor.IsZero())
+func checkSelected(s config.Sink, b state.Birth, hasOpenRun bool) error {
+	filled := b.Stage == state.Live && !hasOpenRun && (b.Run != "" || !b.Floor.IsZero())
 	switch {
 	case b.Stage == state.Live && b.Run == sinks.NoRun:
 		return cli.Usagef("--sink %s began with the changes of its first start "+

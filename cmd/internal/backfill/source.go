@@ -186,8 +186,8 @@ type wider struct{ *snapshot.ItemSelection }
 
 // Match implements [pipeline.Condition].
 func (w wider) Match(c *record.Change) (bool, error) {
-	is, err := w.ItemSelection.Match(c)
-	return is || err != nil, nil
+	matches, err := w.ItemSelection.Match(c)
+	return matches || err != nil, nil
 }
 
 // withNarrowing returns the name of a source, followed by its narrowing.

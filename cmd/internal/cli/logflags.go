@@ -127,15 +127,15 @@ func findLogWriter(w io.Writer) *logWriter {
 // verbose sets the level to debug.
 func NewLogger(w io.Writer, level slog.Level, verbose bool) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: level}
-	to := findLogWriter(w)
-	if to != nil && to.flags.levelGiven {
-		opts.Level = to.flags.level.Level()
+	logWriter := findLogWriter(w)
+	if logWriter != nil && logWriter.flags.levelGiven {
+		opts.Level = logWriter.flags.level.Level()
 	}
 	if verbose {
 		opts.Level = slog.LevelDebug
 	}
-	if to != nil && to.flags.format == FormatJSON {
-		return slog.New(slog.NewJSONHandler(to.w, opts))
+	if logWriter != nil && logWriter.flags.format == FormatJSON {
+		return slog.New(slog.NewJSONHandler(logWriter.w, opts))
 	}
 	return slog.New(slog.NewTextHandler(w, opts))
 }

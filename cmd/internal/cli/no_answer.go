@@ -26,8 +26,8 @@ func WithAnswerTimeout(ctx context.Context, d time.Duration) (context.Context, c
 // ExplainTimeout adds the [NoAnswerError] that ended ctx to err, because many errors only say that a context ended. It
 // returns err unchanged if err already shows the cause, or if ctx has no such cause.
 func ExplainTimeout(ctx context.Context, err error) error {
-	cause, late := errors.AsType[NoAnswerError](context.Cause(ctx))
-	if err != nil && late && !strings.Contains(err.Error(), cause.Error()) {
+	cause, timedOut := errors.AsType[NoAnswerError](context.Cause(ctx))
+	if err != nil && timedOut && !strings.Contains(err.Error(), cause.Error()) {
 		return fmt.Errorf("%w: %w", cause, err)
 	}
 	return err

@@ -96,10 +96,10 @@ func (o *flags) runTests(ctx context.Context, s cli.Streams, paths []string) err
 	if len(problems) > 0 {
 		return cli.WithExitCode(cli.ExitConfig, problems)
 	}
-	code := s.HoldCustomForPlan(cfg, "test")
+	goCode := s.HoldCustomForPlan(cfg, "test")
 	failed, ran := 0, 0
 	for _, f := range files {
-		n, bad, err := o.runFile(ctx, s, cfg, f, wanted, code)
+		n, bad, err := o.runFile(ctx, s, cfg, f, wanted, goCode)
 		if err != nil {
 			return err
 		}
@@ -157,10 +157,10 @@ func testFilesIn(folder string) (names []string, err error) {
 
 // runFile runs the tests of one file, and returns how many ran and failed.
 func (o *flags) runFile(ctx context.Context, s cli.Streams, cfg *config.Config, f *File, wanted *regexp.Regexp,
-	code sinks.Option) (ran, failed int, err error) {
+	goCode sinks.Option) (ran, failed int, err error) {
 	w := s.Out
 	cases := slices.DeleteFunc(slices.Clone(f.Cases), func(c *Case) bool { return !wanted.MatchString(c.Name) })
-	results := Run(ctx, cfg, cases, code)
+	results := Run(ctx, cfg, cases, goCode)
 	if ctx.Err() != nil {
 		return 0, 0, cli.WithExitCode(cli.ExitInterrupted, errors.New("interrupted"))
 	}

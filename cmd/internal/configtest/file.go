@@ -164,14 +164,14 @@ func keyList(f *yamlbind.File, v *fileValue) []string {
 
 // checkTable reports whether name is a source table of the configuration. If it is not, checkTable adds a problem at n.
 func (r *parseContext) checkTable(f *yamlbind.File, v *fileValue, n *yaml.Node, name string) bool {
-	var have []string
+	var tables []string
 	for _, t := range r.cfg.Source.Tables {
-		have = append(have, t.Name)
+		tables = append(tables, t.Name)
 	}
-	known := slices.Contains(have, name)
+	known := slices.Contains(tables, name)
 	if !known {
 		f.FailAt(n.Line, n.Column, v.Field, "the source of the configuration has no table "+yamlbind.Quoted(name),
-			yamlbind.Hint(name, have, "its tables are"))
+			yamlbind.Hint(name, tables, "its tables are"))
 	}
 	return known
 }

@@ -142,8 +142,8 @@ func (s *step) setOperation(f *yamlbind.File, v *fileValue) {
 		f.Fail(v, "`new` alone is an insert, `old` alone a removal, both a change",
 			"wants an image: old, new or both; or a fixture")
 	}
-	fits := map[string]bool{"INSERT": !old && new, "MODIFY": old && new, "REMOVE": old && !new, "SNAPSHOT": !old && new}
-	switch possible, known := fits[s.Op]; {
+	validFor := map[string]bool{"INSERT": !old && new, "MODIFY": old && new, "REMOVE": old && !new, "SNAPSHOT": !old && new}
+	switch possible, known := validFor[s.Op]; {
 	case s.Op == "":
 	case !known:
 		f.Fail(&s.Op, yamlbind.Hint(s.Op, []string{"INSERT", "MODIFY", "REMOVE", "SNAPSHOT"}, "the operations are"),
@@ -214,14 +214,14 @@ func (s *step) checkEntities(f *yamlbind.File, of []string) {
 		if err != nil {
 			continue // the image has a problem of its own
 		}
-		switch is, err := cfg.EntitySet().Of(m); {
+		switch entity, err := cfg.EntitySet().Of(m); {
 		case err != nil:
-			f.Fail(image, "", "the condition of the entity %s fails: %v", is.Name, err)
-		case is == nil:
+			f.Fail(image, "", "the condition of the entity %s fails: %v", entity.Name, err)
+		case entity == nil:
 			f.Fail(image, "see `key` and `when` of the entity", "the item is of no entity, and not of %s",
 				yamlbind.Enumerate(of, "or"))
-		case !slices.Contains(of, is.Name):
-			f.Fail(image, "see `key` and `when` of the entities", "the item is of %s, and not of %s", is.Name,
+		case !slices.Contains(of, entity.Name):
+			f.Fail(image, "see `key` and `when` of the entities", "the item is of %s, and not of %s", entity.Name,
 				yamlbind.Enumerate(of, "or"))
 		}
 	}

@@ -209,29 +209,29 @@ func revokedDeliveries(l pipeline.Ledger) (n int64) {
 // exitError returns the error of the command, with its exit code.
 func (c *consumerRun) exitError(sum replay.Summary, err error) error {
 	c.mu.Lock()
-	lost := revokedDeliveries(sum.Ledger) - c.revokedBefore
-	stopped, failed, unread := maps.Clone(c.stopReasons), c.hasReadError, c.unreadText
+	revoked := revokedDeliveries(sum.Ledger) - c.revokedBefore
+	stopped, readFailed, unreadText := maps.Clone(c.stopReasons), c.hasReadError, c.unreadText
 	if stopped == nil {
 		stopped = make(map[string]string)
 	}
 	maps.Copy(stopped, c.stoppedAtEnd)
 	c.mu.Unlock()
-	hard := context.Cause(c.stop.hardStop)
+	stopCause := context.Cause(c.stop.hardStop)
 	switch {
-	case failed && err != nil: // before the cases of a slow stop, because the same command would fail again
+	case readFailed && err != nil: // before the cases of a slow stop, because the same command would fail again
 		return err
-	case unread != "":
+	case unreadText != "":
 		return cli.WithExitCode(cli.ExitUnread, errors.Join(fmt.Errorf(
-			"not all is read, and nothing was done for %s (--idle-timeout): %s: `tablewake status %s` shows who reads what; the same command continues", c.o.idleTimeout, unread, c.o.CommandLine(c.cfg)), err))
-	case hard != nil && (errors.Is(hard, errSecondSignal) || errors.Is(hard, errStopTimeout)):
+			"not all is read, and nothing was done for %s (--idle-timeout): %s: `tablewake status %s` shows who reads what; the same command continues", c.o.idleTimeout, unreadText, c.o.CommandLine(c.cfg)), err))
+	case stopCause != nil && (errors.Is(stopCause, errSecondSignal) || errors.Is(stopCause, errStopTimeout)):
 		return cli.WithExitCode(cli.ExitInterrupted, errors.Join(
-			fmt.Errorf("stopped hard, as %w: what was pending comes again where it is read next", hard), err))
+			fmt.Errorf("stopped hard, as %w: what was pending comes again where it is read next", stopCause), err))
 	case err != nil:
 		return err
-	case lost > 0 && c.stop.softStop.Err() != nil:
+	case revoked > 0 && c.stop.softStop.Err() != nil:
 		return cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf(
 			"shards were taken away while it stopped, with %s deliveries pending: they come again where they are read next",
-			cli.Thousands(lost)))
+			cli.Thousands(revoked)))
 	case !sum.Balanced:
 		return fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", sum.Ledger.Check())
 	case len(stopped) > 0:

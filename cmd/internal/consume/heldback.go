@@ -74,8 +74,9 @@ func (n *heldBackNote) writeIfChanged(
 	ctx context.Context, now time.Time, held []state.HeldBackShard, failing ...state.FailingSink,
 ) error {
 	isShort := func(h state.HeldBackShard) bool { return now.Sub(h.Since) < minNotedDuration }
-	long := slices.DeleteFunc(slices.Clone(held), isShort)
-	note := state.HeldBack{Consumer: n.consumer, At: now.UTC(), Total: len(long), Worst: long[:min(len(long), noteSize)],
+	noted := slices.DeleteFunc(slices.Clone(held), isShort)
+	note := state.HeldBack{Consumer: n.consumer, At: now.UTC(), Total: len(noted),
+		Worst: noted[:min(len(noted), noteSize)],
 		Sinks: failing}
 	unchanged := note.Total == n.stored.Total && slices.EqualFunc(note.Worst, n.stored.Worst, sameReason)
 	noSinks := len(failing)+len(n.stored.Sinks) == 0

@@ -78,7 +78,7 @@ type sinkCost struct {
 }
 
 // The list prices of a write unit and a read unit.
-var writePrice, readPrice = awscost.DynamoDBUnits()
+var writePrice, readPrice = awscost.DynamoDBUnitPrices()
 
 func (o *costOptions) run(ctx context.Context, s cli.Streams, paths []string) error {
 	cfg, err := o.Load()

@@ -17,7 +17,7 @@ import (
 
 // createLease plans and creates the lease of a shard that has none.
 func (o *leasesOptions) createLease(
-	ctx context.Context, shared *sharedStores, cfg *config.Config, shard string, seen leases.Snapshot,
+	ctx context.Context, shared *sharedStores, cfg *config.Config, shard string, snapshot leases.Snapshot,
 	plan func(leases.Lease) (leaseEdit, error),
 ) (leaseEdit, error) {
 	api, err := shared.openStreams()
@@ -41,7 +41,7 @@ func (o *leasesOptions) createLease(
 		if i < 0 {
 			continue
 		}
-		l, err := firstLease(ref.ARN, d.Shards[i], d.Shards, seen.Leases)
+		l, err := firstLease(ref.ARN, d.Shards[i], d.Shards, snapshot.Leases)
 		if err != nil {
 			return leaseEdit{}, err
 		}
@@ -62,21 +62,21 @@ func (o *leasesOptions) createLease(
 // a stored gap. If the process ends in between, consumers take the lease like that of a dead owner, and continue from
 // its checkpoint.
 func writeEdit(
-	ctx context.Context, shared *sharedStores, e leaseEdit, first func(context.Context, leases.Lease) error,
+	ctx context.Context, shared *sharedStores, e leaseEdit, firstWrite func(context.Context, leases.Lease) error,
 ) error {
 	switch {
 	case e.Skipped == nil:
-		return writeLease(ctx, e.Next, first)
+		return writeLease(ctx, e.Next, firstWrite)
 	case e.Creates: // no consumer reads the shard
 		if err := shared.noteGap(ctx, *e.Skipped); err != nil {
 			return fmt.Errorf("what is passed over cannot be noted, so no lease is made: %w", err)
 		}
-		return writeLease(ctx, e.Next, first)
+		return writeLease(ctx, e.Next, firstWrite)
 	}
 	taken := e.Old.Clone()
 	taken.Owner, taken.RequestedBy = "leases-reset-"+rand.Text(), ""
 	taken.Counter++
-	if err := writeLease(ctx, taken, first); err != nil {
+	if err := writeLease(ctx, taken, firstWrite); err != nil {
 		return err
 	}
 	swap := func(ctx context.Context, next leases.Lease) error { return shared.table.Swap(ctx, taken, next) }
@@ -101,7 +101,7 @@ func freeLease(ctx context.Context, taken leases.Lease, swap func(context.Contex
 // writeLease writes a lease with write. If write succeeded but its answer was lost, writeLease returns nil.
 func writeLease(ctx context.Context, next leases.Lease, write func(context.Context, leases.Lease) error) error {
 	_, err := stream.Retry(ctx, func() (struct{}, error) { return struct{}{}, write(ctx, next) })
-	if c, lost := leases.AsConflict(err); lost && c.AlreadyWritten(next) {
+	if c, isConflict := leases.AsConflict(err); isConflict && c.AlreadyWritten(next) {
 		return nil
 	}
 	return err
@@ -123,9 +123,9 @@ func (o *leasesOptions) swapLease(
 		err = writeEdit(ctx, shared, e, func(ctx context.Context, next leases.Lease) error {
 			return shared.table.Swap(ctx, l, next)
 		})
-		c, lost := leases.AsConflict(err)
+		c, isConflict := leases.AsConflict(err)
 		switch {
-		case !lost:
+		case !isConflict:
 			return e, err
 		case c.Missing:
 			return e, fmt.Errorf("the lease of shard %s is gone: all of it was read", l.Shard)

@@ -63,16 +63,16 @@ func (o *statusOptions) countLetters(ctx context.Context, cfg *config.Config, sh
 
 // setUnknown notes that counts are incomplete. err ended the count of letters, and keysErr ended the count of
 // quarantined keys. some reports whether letters were counted before err.
-func (l *Letters) setUnknown(ctx context.Context, some bool, err, keysErr error) {
-	if errors.Is(err, errMaxLetters) || err != nil && some && ctx.Err() != nil {
+func (l *Letters) setUnknown(ctx context.Context, hasLetters bool, err, keysErr error) {
+	if errors.Is(err, errMaxLetters) || err != nil && hasLetters && ctx.Err() != nil {
 		l.More, err = true, nil
 	}
 	if err = errors.Join(err, keysErr); err == nil {
 		return
 	}
 	l.Unknown = cli.ExplainTimeout(ctx, err).Error()
-	_, never := errors.AsType[uncountable](err)
-	l.Failed = !never
+	_, isUncountable := errors.AsType[uncountable](err)
+	l.Failed = !isUncountable
 }
 
 func liveLetters(

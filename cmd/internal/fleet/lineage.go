@@ -52,8 +52,8 @@ var stateWords = []struct {
 }
 
 // Text lists the counts, except the count of the state without.
-func (n StateCounts) Text(without State) string {
-	return n.list(without, func(_ State, text string) string { return text })
+func (n StateCounts) Text(except State) string {
+	return n.list(except, func(_ State, text string) string { return text })
 }
 
 // textWithCapitals returns Text with the words that need attention in capitals.
@@ -63,10 +63,10 @@ func (n StateCounts) textWithCapitals() string {
 	})
 }
 
-func (n StateCounts) list(without State, word func(State, string) string) string {
+func (n StateCounts) list(except State, word func(State, string) string) string {
 	var parts []string
 	for _, w := range stateWords {
-		if n[w.state] > 0 && w.state != without {
+		if n[w.state] > 0 && w.state != except {
 			parts = append(parts, cli.Thousands(int64(n[w.state]))+" "+word(w.state, w.text))
 		}
 	}

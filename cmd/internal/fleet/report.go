@@ -38,7 +38,9 @@ type Report struct {
 }
 
 // LossIsNear reports whether a loss in the given number of seconds is a problem. nil means that no loss is known.
-func (r *Report) LossIsNear(in *float64) bool { return in != nil && *in < r.LossWarning.Seconds() }
+func (r *Report) LossIsNear(seconds *float64) bool {
+	return seconds != nil && *seconds < r.LossWarning.Seconds()
+}
 
 // Problem is something that needs attention.
 type Problem struct {

@@ -50,12 +50,12 @@ func (s *Shard) setUnread(obs *Observation, n *node, owner leases.Member) {
 	} else {
 		s.Behind = &behind
 	}
-	switch alone := owner.LeaseCount == 1; {
+	switch ownsOnlyThis := owner.LeaseCount == 1; {
 	case fails && !behind:
 		s.setLossIn(obs, failing.Since) // records from before the failures are read
 	case behind:
 		s.setLossIn(obs, last)
-	case owner.Pending == 0 || alone: // otherwise it is unknown to which shard the pending records belong
+	case owner.Pending == 0 || ownsOnlyThis: // otherwise it is unknown to which shard the pending records belong
 		s.Records = &owner.Pending
 		if owner.Pending > 0 {
 			s.setLossIn(obs, n.lease.Time)
@@ -65,9 +65,9 @@ func (s *Shard) setUnread(obs *Observation, n *node, owner leases.Member) {
 
 // addShardProblems adds the problems of a shard.
 func (r *Report) addShardProblems(obs *Observation, t tree, n *node, s *Shard) {
-	if below := t.childReadTooEarly(n); below != nil {
+	if earlyChild := t.childReadTooEarly(n); earlyChild != nil {
 		r.addProblem(LineageBreach, n.id, "stop the consumers and reset the lease that is wrong: `"+obs.command("leases list")+"`",
-			"shard %s is not read to its end, and its child %s was begun", n.id, below.id)
+			"shard %s is not read to its end, and its child %s was begun", n.id, earlyChild.id)
 	}
 	switch {
 	case n.brokenReason != "": // addShards has added this problem

@@ -187,8 +187,8 @@ func (t tree) childReadTooEarly(n *node) *node {
 // startsBelowParent reports whether the first sequence number of a listed shard is not above the last one of a parent.
 func (t tree) startsBelowParent(n *node) bool {
 	return n.description != nil && n.description.First != "" && slices.ContainsFunc(n.parents, func(p string) bool {
-		up := t[p].description
-		return up != nil && up.Last != "" && record.CompareSequence(n.description.First, up.Last) <= 0
+		parent := t[p].description
+		return parent != nil && parent.Last != "" && record.CompareSequence(n.description.First, parent.Last) <= 0
 	})
 }
 

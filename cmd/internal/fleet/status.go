@@ -293,16 +293,16 @@ const watchPause = 500 * time.Millisecond
 // not wait, and no consumer is silent. If gone is above 0, watch does not wait either, and all consumers have been
 // silent for that time.
 func watch(
-	ctx context.Context, read func(context.Context) (leases.Snapshot, error), lease, gone time.Duration,
+	ctx context.Context, read func(context.Context) (leases.Snapshot, error), lease, unusedFor time.Duration,
 ) (leases.Snapshot, map[string]time.Duration, error) {
 	first, err := read(ctx)
 	seen, start := first, time.Now()
 	beats := first.Heartbeats()
 	switch {
-	case err != nil || gone == 0 && lease == 0:
+	case err != nil || unusedFor == 0 && lease == 0:
 		return first, nil, err
-	case gone > 0:
-		return first, silentMembers(first, beats, gone), nil
+	case unusedFor > 0:
+		return first, silentMembers(first, beats, unusedFor), nil
 	}
 	for err == nil {
 		watched := time.Since(start)
@@ -321,7 +321,7 @@ func watch(
 func silentMembers(seen leases.Snapshot, beats map[string]int64, since time.Duration) map[string]time.Duration {
 	silent := make(map[string]time.Duration)
 	for _, m := range seen.Members {
-		if beat, old := beats[m.Worker]; old && beat == m.Heartbeat {
+		if beat, hadHeartbeat := beats[m.Worker]; hadHeartbeat && beat == m.Heartbeat {
 			silent[m.Worker] = since
 		}
 	}

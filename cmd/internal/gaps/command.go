@@ -207,18 +207,18 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 // repairNoted repairs the open gaps and the left-out sinks that the flags select. It returns nil if there is nothing to
 // repair.
 func (c *command) repairNoted(ctx context.Context, gaps []state.NotedGap, leftOut []state.Birth) (*Result, error) {
-	open := selectOpenGaps(gaps, c.shards)
-	leftOut, err := c.repairableBirths(leftOut, len(open) > 0)
+	openGaps := selectOpenGaps(gaps, c.shards)
+	leftOut, err := c.repairableBirths(leftOut, len(openGaps) > 0)
 	if err != nil {
 		return nil, err
 	}
-	if len(open) == 0 && len(c.shards) > 0 {
+	if len(openGaps) == 0 && len(c.shards) > 0 {
 		return nil, cli.Usagef("--shard %s: these shards have no gap that is to be repaired", strings.Join(c.shards, ","))
 	}
-	if len(open)+len(leftOut) == 0 {
+	if len(openGaps)+len(leftOut) == 0 {
 		return nil, nil
 	}
-	result, err := c.repairAll(ctx, open, leftOut)
+	result, err := c.repairAll(ctx, openGaps, leftOut)
 	if err != nil && ctx.Err() != nil {
 		err = cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
 	}
@@ -336,11 +336,13 @@ func (c *command) readLeftOut(ctx context.Context) (leftOut []state.Birth, err e
 }
 
 // repairAll repairs gaps, and outputs whose sinks were left out, unless it is too early.
-func (c *command) repairAll(ctx context.Context, open []state.NotedGap, leftOut []state.Birth) (_ Result, err error) {
+func (c *command) repairAll(
+	ctx context.Context, openGaps []state.NotedGap, leftOut []state.Birth,
+) (_ Result, err error) {
 	if len(c.cfg.Source.Tables) > 1 {
 		return Result{}, cli.Usagef("%s has several source tables, and a repair is of one: give each its file", c.cfg.File)
 	}
-	if err := c.check(ctx, open, leftOut); err != nil {
+	if err := c.check(ctx, openGaps, leftOut); err != nil {
 		return Result{}, err
 	}
 	var births state.Births
@@ -361,31 +363,31 @@ func (c *command) repairAll(ctx context.Context, open []state.NotedGap, leftOut 
 	defer func() { err = errors.Join(err, job.Close()) }()
 	exports := c.exports
 	if c.startExport {
-		if exports, err = RequestExports(ctx, job.Table().ARN, c.bucket, c.prefix, open, c.streams.Err); err != nil {
+		if exports, err = RequestExports(ctx, job.Table().ARN, c.bucket, c.prefix, openGaps, c.streams.Err); err != nil {
 			return Result{}, err
 		}
 		gaps, err := c.readGaps(ctx) // more gaps may have become known meanwhile
 		if err != nil {
 			return Result{}, err
 		}
-		if open = selectOpenGaps(gaps, c.shards); len(open) == 0 {
+		if openGaps = selectOpenGaps(gaps, c.shards); len(openGaps) == 0 {
 			return Result{}, nil
 		}
 	}
 	return Repair(ctx, Job{
-		Check:  func(ctx context.Context) error { return c.check(ctx, open, leftOut) },
-		Config: c.cfg, Store: c.store, Gaps: open, Births: births, LeftOut: leftOut, Audit: job, Exports: exports,
+		Check:  func(ctx context.Context) error { return c.check(ctx, openGaps, leftOut) },
+		Config: c.cfg, Store: c.store, Gaps: openGaps, Births: births, LeftOut: leftOut, Audit: job, Exports: exports,
 		Report: c.report, DryRun: c.dryRun, Streams: c.streams,
 	})
 }
 
 // check refuses a repair that is too early.
-func (c *command) check(ctx context.Context, open []state.NotedGap, leftOut []state.Birth) error {
+func (c *command) check(ctx context.Context, openGaps []state.NotedGap, leftOut []state.Birth) error {
 	maxDelay := stream.LeaseDuration(c.cfg)
 	if c.isOfFunction() {
 		maxDelay = c.functionTimeout
 	}
-	if err := CheckAge(open, leftOut, maxDelay); err != nil {
+	if err := CheckAge(openGaps, leftOut, maxDelay); err != nil {
 		return err
 	}
 	if !c.isOfFunction() {
@@ -393,7 +395,7 @@ func (c *command) check(ctx context.Context, open []state.NotedGap, leftOut []st
 		if err != nil {
 			return err
 		}
-		if err := CheckStopped(open, seen, c.CommandLine(c.cfg)); err != nil {
+		if err := CheckStopped(openGaps, seen, c.CommandLine(c.cfg)); err != nil {
 			return err
 		}
 	}

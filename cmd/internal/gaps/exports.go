@@ -205,9 +205,9 @@ func RequestExports(
 	client := dynamodb.NewFromConfig(sdk)
 	bar := cli.NewCountProgress(w, "exporting")
 	defer bar.End()
-	var asked []export.Requested
-	for _, whole := range wanted {
-		for _, e := range exportable(whole) {
+	var requests []export.Requested
+	for _, wantedWindow := range wanted {
+		for _, e := range exportable(wantedWindow) {
 			r, err := export.Request(ctx, client, export.RequestOptions{
 				TableARN: table, Bucket: bucket, Prefix: prefix, From: e.from, Time: e.to,
 				ClientToken: exportToken(table, bucket, prefix, e),
@@ -220,11 +220,11 @@ func RequestExports(
 				return nil, err
 			}
 			fmt.Fprintf(bar, "the export %s of the changes of %s is being made\n", r.ARN, e)
-			asked = append(asked, r)
+			requests = append(requests, r)
 		}
 	}
 	var paths []string
-	for _, r := range asked {
+	for _, r := range requests {
 		path, err := records.WaitForExport(ctx, client, r, bar)
 		if err != nil {
 			return nil, err

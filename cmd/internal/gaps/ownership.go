@@ -70,8 +70,8 @@ func takeOwnership(
 		if now, ok, err := c.storeRepair(ctx, g, r); err != nil {
 			ending, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 			defer stop()
-			_, freed := c.release(ending)
-			return nil, errors.Join(err, freed)
+			_, releaseErr := c.release(ending)
+			return nil, errors.Join(err, releaseErr)
 		} else if ok {
 			c.gaps = append(c.gaps, now)
 		}
@@ -108,9 +108,9 @@ func (c *ownership) storeRepair(
 }
 
 // findGap returns the stored gap that begins where of begins, or a zero gap if there is none.
-func (c *ownership) findGap(ctx context.Context, of record.Gap) (state.NotedGap, error) {
+func (c *ownership) findGap(ctx context.Context, gap record.Gap) (state.NotedGap, error) {
 	for g, err := range c.store.Gaps(ctx) {
-		if err != nil || g.StreamARN == of.StreamARN && g.Shard == of.Shard && g.After == of.After {
+		if err != nil || g.StreamARN == gap.StreamARN && g.Shard == gap.Shard && g.After == gap.After {
 			return g, err
 		}
 	}

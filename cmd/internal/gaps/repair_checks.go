@@ -33,15 +33,15 @@ func (e *TooEarlyError) Error() string {
 // CheckAge returns a *TooEarlyError while a late process may still do one of two things. It may write records that it
 // read before the gaps were found, or acknowledge changes without the sinks of the births. late is how long such a
 // process can be late at most.
-func CheckAge(gaps []state.NotedGap, left []state.Birth, late time.Duration) error {
+func CheckAge(gaps []state.NotedGap, left []state.Birth, maxDelay time.Duration) error {
 	var until time.Time
 	for _, b := range left {
-		if at := b.LeftOut.Add(late); at.After(until) {
+		if at := b.LeftOut.Add(maxDelay); at.After(until) {
 			until = at
 		}
 	}
 	for _, g := range gaps {
-		if at := g.Found.Add(late); at.After(until) {
+		if at := g.Found.Add(maxDelay); at.After(until) {
 			until = at
 		}
 	}

@@ -119,20 +119,20 @@ func (d *draft) writeEntity(line func(string, ...any), k *draftEntity, s *entity
 
 // writeSinks writes one view, and the other sinks as comments.
 func (d *draft) writeSinks(line func(string, ...any), table string) {
-	k, by := d.viewedEntity()
+	k, attribute := d.viewedEntity()
 	line("")
 	line("sinks:")
-	if by == "" {
+	if attribute == "" {
 		line("  %s_items:", strings.ToLower(k.name))
 		line("    view: {of: %s, table: %s, key: {PK: '%s', SK: '{@key}'}, attributes: all}", k.name, yamlScalar(table+"-views"),
 			strings.ToUpper(k.name))
 	} else {
 		line("  # The items of %s by %s. `tablewake query view --local DIR` shows the rows.", k.name,
-			item.PathText([]string{by}))
-		line("  %s_by_%s:", strings.ToLower(k.name), strings.ToLower(notName.ReplaceAllString(by, "_")))
+			item.PathText([]string{attribute}))
+		line("  %s_by_%s:", strings.ToLower(k.name), strings.ToLower(notName.ReplaceAllString(attribute, "_")))
 		line("    view: {of: %s, table: %s, key: {PK: %s, SK: '{@key}'}, attributes: all}",
-			k.name, yamlScalar(table+"-views"), yamlScalar(strings.ToUpper(notName.ReplaceAllString(by, "_"))+"#{"+
-				item.PathText([]string{by})+"}"))
+			k.name, yamlScalar(table+"-views"), yamlScalar(strings.ToUpper(notName.ReplaceAllString(attribute, "_"))+"#{"+
+				item.PathText([]string{attribute})+"}"))
 	}
 	if d.module {
 		line("  # Go code of your own, in extensions. `go run . replay` runs it with --custom %s.", moduleSink)
@@ -158,7 +158,7 @@ func (d *draft) writeSinks(line func(string, ...any), table string) {
 // viewedEntity returns the kind that the view shows, and the attribute that selects its rows. It returns the first kind
 // with such an attribute. If no kind has one, it returns the first kind and "". The first kind has the most items.
 // Kinds that overlap with another kind are left out.
-func (d *draft) viewedEntity() (k *draftEntity, by string) {
+func (d *draft) viewedEntity() (k *draftEntity, attribute string) {
 	for i, e := range d.entities {
 		if e.overlap != "" {
 			continue

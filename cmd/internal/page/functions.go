@@ -20,7 +20,7 @@ func functionsPanel(r *fleet.Report) panel {
 			})
 		}
 	}
-	return panel{Title: "Functions", Blocks: []block{{Scope: all, Table: t, ID: "functions-table"}, {
+	return panel{Title: "Functions", Blocks: []block{{Scope: allConsumers, Table: t, ID: "functions-table"}, {
 		Text: "The iterator age is the largest of the last ten minutes. What Lambda gave up stays in the bucket after it was delivered again.", Tone: dim,
 	}}}
 }
@@ -34,9 +34,9 @@ func functionLag(r *fleet.Report) total {
 		}
 	}
 	if worst == nil {
-		return total{Label: "Behind by", Scope: all, Value: unknown, Tone: dim, Note: "no batch in the last ten minutes"}
+		return total{Label: "Behind by", Scope: allConsumers, Value: unknown, Tone: dim, Note: "no batch in the last ten minutes"}
 	}
-	return total{Label: "Behind by", Scope: all, Value: worst.AgeText(),
+	return total{Label: "Behind by", Scope: allConsumers, Value: worst.AgeText(),
 		Note: "largest iterator age of the last ten minutes"}
 }
 

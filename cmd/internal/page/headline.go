@@ -36,27 +36,30 @@ type problem struct {
 // returned once.
 func findProblems(o Options, s Status, now time.Time) []problem {
 	// Sinks come first, because a failing sink is the reason why a consumer is stuck.
-	found := append(sinkProblems(s, now), processProblems(s)...)
-	found = append(found, letterProblems(o, s, now)...)
+	problems := append(sinkProblems(s, now), processProblems(s)...)
+	problems = append(problems, letterProblems(o, s, now)...)
 	if s.Fleet != nil {
 		for _, p := range s.Fleet.Problems {
-			if slices.ContainsFunc(found, func(have problem) bool { return have.Kind == p.Kind && have.Subject == p.Subject }) {
+			if slices.ContainsFunc(problems, func(known problem) bool {
+				return known.Kind == p.Kind && known.Subject == p.Subject
+			}) {
 				continue // this process has reported the same problem
 			}
 			t := cli.If(p.Kind.Mild(), warn, bad)
-			found = append(found, problem{Kind: p.Kind, Subject: p.Subject, Scope: all, Tone: t, Text: p.Text, Do: p.Hint})
+			problems = append(problems, problem{Kind: p.Kind, Subject: p.Subject, Scope: allConsumers, Tone: t,
+				Text: p.Text, Do: p.Hint})
 		}
 	}
 	if s.FleetError != "" {
-		found = append(found, problem{Kind: fleet.NotLookedAt, Scope: all, Tone: warn,
+		problems = append(problems, problem{Kind: fleet.NotLookedAt, Scope: allConsumers, Tone: warn,
 			Text: "what all consumers share could not be read: " + s.FleetError,
 			Do:   "`tablewake status " + o.Flags + "` says more; it is tried again"})
 	}
-	slices.SortStableFunc(found, func(a, b problem) int { return cmp.Compare(severity(b.Tone), severity(a.Tone)) })
-	for i := range found {
-		found[i].Text, found[i].Do = capital(found[i].Text), capital(found[i].Do)
+	slices.SortStableFunc(problems, func(a, b problem) int { return cmp.Compare(severity(b.Tone), severity(a.Tone)) })
+	for i := range problems {
+		problems[i].Text, problems[i].Do = capital(problems[i].Text), capital(problems[i].Do)
 	}
-	return found
+	return problems
 }
 
 // maxAlike is the maximum number of listed problems of one kind.
@@ -65,17 +68,17 @@ const maxAlike = 3
 // shortenList returns the problems that the page lists. It lists at most maxAlike problems of one kind. The last of
 // these has More set if the kind has more problems.
 func shortenList(problems []problem) []problem {
-	of, alike := make(map[fleet.ProblemKind]int), make(map[fleet.ProblemKind]int)
+	of, listed := make(map[fleet.ProblemKind]int), make(map[fleet.ProblemKind]int)
 	for _, p := range problems {
 		of[p.Kind]++
 	}
 	var list []problem
 	for _, p := range problems {
-		if alike[p.Kind]++; p.Kind != "" && alike[p.Kind] > maxAlike || len(list) == maxProblems {
+		if listed[p.Kind]++; p.Kind != "" && listed[p.Kind] > maxAlike || len(list) == maxProblems {
 			continue
 		}
-		if n := of[p.Kind] - maxAlike; p.Kind != "" && alike[p.Kind] == maxAlike && n > 0 {
-			p.More = "and " + count(n) + " more like this"
+		if n := of[p.Kind] - maxAlike; p.Kind != "" && listed[p.Kind] == maxAlike && n > 0 {
+			p.More = "and " + formatCount(n) + " more like this"
 		}
 		list = append(list, p)
 	}
@@ -108,7 +111,7 @@ func processProblems(s Status) []problem {
 }
 
 // sinkProblems returns a problem for each failing sink of this process.
-func sinkProblems(s Status, now time.Time) (found []problem) {
+func sinkProblems(s Status, now time.Time) (problems []problem) {
 	if s.Consumer == nil {
 		return nil
 	}
@@ -127,9 +130,9 @@ func sinkProblems(s Status, now time.Time) (found []problem) {
 		if k.Blocked > 0 {
 			p.Do = "mend the cause, or configure dead_letters and start again"
 		}
-		found = append(found, p)
+		problems = append(problems, p)
 	}
-	return found
+	return problems
 }
 
 // newLetters is the time for which dead letters of this process need attention. After it they are ignored, because the
@@ -159,7 +162,7 @@ func newHeadline(s Status, problems []problem) headline {
 		first := problems[0]
 		v := headline{Word: "Needs attention", Tone: first.Tone, Text: first.Text + ".", Do: first.Do}
 		if n := len(problems) - 1; n > 0 {
-			v.Text += " " + cli.If(n == 1, "One more thing needs attention.", count(n)+" more things need attention.")
+			v.Text += " " + cli.If(n == 1, "One more thing needs attention.", formatCount(n)+" more things need attention.")
 		}
 		if first.Tone == bad {
 			v.Word = "Failing"

@@ -29,7 +29,7 @@ func ledgersPanel(s Status) panel {
 
 func sourceLedger(l pipeline.SourceLedger) *table {
 	t := newTable("Records read, since this process started", "Records", "#Count")
-	add := func(name string, n int64) { t.Rows = append(t.Rows, []cell{{Text: name}, counted(n)}) }
+	add := func(name string, n int64) { t.Rows = append(t.Rows, []cell{{Text: name}, dimIfZeroCell(n)}) }
 	add("read", l.Read)
 	add("routed to sinks", l.Routed)
 	add("duplicates", l.Duplicate)
@@ -54,7 +54,7 @@ func sinkLedgers(by map[string]pipeline.SinkLedger) *table {
 		row := []cell{{Text: sink}}
 		for _, n := range []int64{k.Routed, k.Written, k.Superseded, noEffect, k.Coalesced, k.Suppressed, k.DeadLettered,
 			k.Quarantined, k.Revoked, k.Pending} {
-			row = append(row, counted(n))
+			row = append(row, dimIfZeroCell(n))
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -31,8 +31,8 @@ type total struct {
 
 // The scopes of totals and blocks: this process or all consumers.
 const (
-	thisProcess = "this process"
-	all         = "all"
+	thisProcess  = "this process"
+	allConsumers = "all"
 )
 
 // panel is a part of the page with a heading.
@@ -48,7 +48,7 @@ func (p panel) add(blocks ...block) panel {
 }
 
 // noteBlock returns a paragraph about all consumers.
-func noteBlock(text string, t tone) block { return block{Scope: all, Text: text, Tone: t} }
+func noteBlock(text string, t tone) block { return block{Scope: allConsumers, Text: text, Tone: t} }
 
 // block is a paragraph or a table. A block with Fold is hidden below a summary, which opens it.
 type block struct {
@@ -149,26 +149,26 @@ const maxProblems = 50
 
 // footText returns the last line of the page, with the times of its data.
 func footText(s Status, now time.Time) string {
-	text := "As of " + clock(now)
+	text := "As of " + formatTime(now)
 	if s.Fleet != nil {
-		text += "; what all consumers share was read at " + clock(s.Fleet.At)
+		text += "; what all consumers share was read at " + formatTime(s.Fleet.At)
 	}
 	return text + "."
 }
 
-func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") + " UTC" }
+func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") + " UTC" }
 
-// count formats a number exactly, with separators between thousands.
-func count[N int | int64](n N) string { return cli.Thousands(int64(n)) }
+// formatCount formats a number exactly, with separators between thousands.
+func formatCount[N int | int64](n N) string { return cli.Thousands(int64(n)) }
 
-func number[N int | int64](n N) cell { return cell{Text: count(n)} }
+func numberCell[N int | int64](n N) cell { return cell{Text: formatCount(n)} }
 
-// counted returns the cell of a number, dim if n is 0.
-func counted[N int | int64](n N) cell {
+// dimIfZeroCell returns the cell of a number, dim if n is 0.
+func dimIfZeroCell[N int | int64](n N) cell {
 	if n == 0 {
 		return cell{Text: "0", Tone: dim}
 	}
-	return number(n)
+	return numberCell(n)
 }
 
 // whyUnknown returns the reason why there is no report of all consumers.
@@ -178,36 +178,38 @@ func whyUnknown(s Status) string {
 
 func unknownCell() cell { return cell{Text: unknown, Tone: dim} }
 
-func noCell() cell { return cell{Text: "–", Tone: dim} }
+func dashCell() cell { return cell{Text: "–", Tone: dim} }
 
-// rate formats a number per second. From 10 on it has no decimals.
-func rate(perSecond float64) string {
+// formatRate formats a number per second. From 10 on it has no decimals.
+func formatRate(perSecond float64) string {
 	switch {
 	case perSecond > 0 && perSecond < 0.05:
 		return "under 0.1 a second"
 	case perSecond > 0 && perSecond < 10:
 		return fmt.Sprintf("%.1f a second", perSecond)
 	}
-	return count(int64(math.Round(perSecond))) + " a second"
+	return formatCount(int64(math.Round(perSecond))) + " a second"
 }
 
-// optionalRate returns the cell of a rate; nil is an unknown rate.
-func optionalRate(perSecond *float64) cell {
+// rateCell returns the cell of a rate; nil is an unknown rate.
+func rateCell(perSecond *float64) cell {
 	if perSecond == nil {
 		return unknownCell()
 	}
-	return cell{Text: rate(*perSecond)}
+	return cell{Text: formatRate(*perSecond)}
 }
 
-// age formats a duration in its two largest units.
-func age(d time.Duration) string { return fleet.FormatAge(d) }
+// formatAge formats a duration in its two largest units.
+func formatAge(d time.Duration) string { return fleet.FormatAge(d) }
 
-func ageOf(seconds float64) string { return age(time.Duration(seconds * float64(time.Second))) }
+func formatAgeSeconds(seconds float64) string {
+	return formatAge(time.Duration(seconds * float64(time.Second)))
+}
 
 // durationSince formats the time from at to now. If at is nil, it returns "unknown".
 func durationSince(at *time.Time, now time.Time) string {
 	if at == nil {
 		return unknown
 	}
-	return age(max(now.Sub(*at), 0))
+	return formatAge(max(now.Sub(*at), 0))
 }

@@ -42,14 +42,14 @@ func processSinks(c *fleet.Process, now time.Time) block {
 		} else if k.Blocked > 0 {
 			state = cell{Text: "blocked", Tone: bad}
 		}
-		oldest := noCell()
+		oldest := dashCell()
 		if k.Oldest != nil {
 			oldest = cell{Text: durationSince(k.Oldest, now)}
 		} else if k.Failing != nil {
 			oldest = unknownCell()
 		}
 		t.Rows = append(t.Rows, []cell{
-			{Text: k.Sink}, state, optionalRate(k.Rate), counted(k.Pending), oldest, counted(k.Blocked),
+			{Text: k.Sink}, state, rateCell(k.Rate), dimIfZeroCell(k.Pending), oldest, dimIfZeroCell(k.Blocked),
 			{Text: k.Error},
 		})
 	}
@@ -66,11 +66,11 @@ func failingSinks(r *fleet.Report) []block {
 		"#Oldest that waits", "~Why")
 	for _, k := range r.Sinks[:min(len(r.Sinks), maxRows)] {
 		t.Rows = append(t.Rows, []cell{
-			{Text: k.Sink}, {Text: k.Consumer}, {Text: ageOf(k.Seconds), Tone: bad}, number(k.Pending),
+			{Text: k.Sink}, {Text: k.Consumer}, {Text: formatAgeSeconds(k.Seconds), Tone: bad}, numberCell(k.Pending),
 			{Text: durationSince(k.Oldest, r.At)}, {Text: k.Error},
 		})
 	}
-	return append([]block{{Scope: all, Table: t, ID: "sinks-all"}}, moreRows(len(r.Sinks)-maxRows)...)
+	return append([]block{{Scope: allConsumers, Table: t, ID: "sinks-all"}}, moreRows(len(r.Sinks)-maxRows)...)
 }
 
 // heldBackShards returns the shards that wait for a sink to write.
@@ -81,14 +81,14 @@ func heldBackShards(r *fleet.Report) []block {
 	t := newTable("Shards that wait for sinks", "Shard", "Sink", "Reason", "#For", "#Bytes", "Consumer")
 	for _, h := range r.HeldBack[:min(len(r.HeldBack), maxRows)] {
 		t.Rows = append(t.Rows, []cell{
-			{Text: h.Shard}, {Text: cmp.Or(h.Sink, "dead letters")}, {Text: h.Reason}, {Text: ageOf(h.Seconds)},
-			number(h.Bytes), {Text: h.Consumer},
+			{Text: h.Shard}, {Text: cmp.Or(h.Sink, "dead letters")}, {Text: h.Reason}, {Text: formatAgeSeconds(h.Seconds)},
+			numberCell(h.Bytes), {Text: h.Consumer},
 		})
 	}
 	title := cli.CountWithVerb(len(r.HeldBack)+r.HeldBackMore, "reason", "holds shards back", "hold shards back")
-	blocks := []block{{Scope: all, Fold: title, Table: t, ID: "held-back"}}
+	blocks := []block{{Scope: allConsumers, Fold: title, Table: t, ID: "held-back"}}
 	if n := len(r.HeldBack) - len(t.Rows) + r.HeldBackMore; n > 0 {
-		blocks = append(blocks, block{Text: count(n) + " of them are not listed", Tone: dim})
+		blocks = append(blocks, block{Text: formatCount(n) + " of them are not listed", Tone: dim})
 	}
 	return blocks
 }
@@ -101,7 +101,7 @@ func moreRows(n int) []block {
 	if n <= 0 {
 		return nil
 	}
-	return []block{{Text: "and " + count(n) + " more"}}
+	return []block{{Text: "and " + formatCount(n) + " more"}}
 }
 
 func sinkTone(k *fleet.ProcessSink) tone {
@@ -156,17 +156,17 @@ func shareBlocks(id, caption, name string, by map[string]int) []block {
 	t := newTable(caption, name, "#Count", "#Share")
 	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Or(by[b]-by[a], cmp.Compare(a, b)) })
 	for _, k := range names[:min(len(names), maxRows)] {
-		t.Rows = append(t.Rows, []cell{{Text: cmp.Or(k, "every sink")}, number(by[k]), {Text: percent(by[k], total)}})
+		t.Rows = append(t.Rows, []cell{{Text: cmp.Or(k, "every sink")}, numberCell(by[k]), {Text: percent(by[k], total)}})
 	}
 	return append([]block{{Table: t, ID: id}}, moreRows(len(names)-maxRows)...)
 }
 
 // percent formats n as a percentage of the total of. The result is 0% only if n is 0, and 100% only if n is the total.
-func percent(n, of int) string {
-	switch share := 100 * float64(n) / float64(max(of, 1)); {
+func percent(n, total int) string {
+	switch share := 100 * float64(n) / float64(max(total, 1)); {
 	case n > 0 && share < 1:
 		return "under 1%"
-	case n < of && share > 99:
+	case n < total && share > 99:
 		return "over 99%"
 	default:
 		return fmt.Sprintf("%.0f%%", share)
@@ -189,15 +189,15 @@ func gapsPanel(s Status) panel {
 		r := g.Repair
 		row := []cell{{Text: g.String()}, repairCell(r)}
 		for _, n := range []int64{r.Items, r.Differences, r.Repaired, r.Left} {
-			c := counted(n)
+			c := dimIfZeroCell(n)
 			if r.Run == "" {
-				c = noCell()
+				c = dashCell()
 			}
 			row = append(row, c)
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return p.add(block{Scope: all, Table: t, ID: "gaps-table"}).add(moreRows(len(gaps) - maxRows)...)
+	return p.add(block{Scope: allConsumers, Table: t, ID: "gaps-table"}).add(moreRows(len(gaps) - maxRows)...)
 }
 
 func repairCell(r state.GapRepair) cell {
@@ -229,26 +229,26 @@ func fillsPanel(s Status) panel {
 	for _, f := range s.Fleet.NotLive {
 		parts, items, left := unknownCell(), unknownCell(), unknownCell()
 		if f.PartsDone != nil {
-			parts = cell{Text: count(*f.PartsDone) + " of " + count(f.Parts)}
+			parts = cell{Text: formatCount(*f.PartsDone) + " of " + formatCount(f.Parts)}
 		}
 		if f.Items != nil {
-			items = number(*f.Items)
+			items = numberCell(*f.Items)
 		}
 		if f.Left != nil {
-			left = cell{Text: "about " + ageOf(*f.Left)}
+			left = cell{Text: "about " + formatAgeSeconds(*f.Left)}
 		}
 		phase, run := cell{Text: f.Stage, Tone: busy}, f.Run
 		if f.Stage == state.Waiting.String() {
 			phase.Tone = warn
-			parts, items, left = noCell(), noCell(), noCell()
+			parts, items, left = dashCell(), dashCell(), dashCell()
 		}
 		if run == sinks.RebuildRun {
 			run = "replay --rebuild"
 		}
-		t.Rows = append(t.Rows, []cell{{Text: f.Sink}, phase, parts, items, optionalRate(f.Rate), left,
+		t.Rows = append(t.Rows, []cell{{Text: f.Sink}, phase, parts, items, rateCell(f.Rate), left,
 			{Text: cmp.Or(run, "–")}})
 	}
-	return p.add(block{Scope: all, Table: t, ID: "fills-table"},
+	return p.add(block{Scope: allConsumers, Table: t, ID: "fills-table"},
 		block{Text: "Rate and time left are averages since the start of the backfill.", Tone: dim})
 }
 
@@ -278,11 +278,11 @@ func consumersPanel(s Status) panel {
 			name += " (this process)"
 		}
 		t.Rows = append(t.Rows, []cell{
-			{Text: name}, {Text: c.StateText(), Tone: consumerTone(c)}, counted(c.Shards), counted(c.Behind),
-			counted(c.Pending), counted(int64(c.BytesASecond)), counted(int64(c.CallsAMonth)),
+			{Text: name}, {Text: c.StateText(), Tone: consumerTone(c)}, dimIfZeroCell(c.Shards), dimIfZeroCell(c.Behind),
+			dimIfZeroCell(c.Pending), dimIfZeroCell(int64(c.BytesASecond)), dimIfZeroCell(int64(c.CallsAMonth)),
 		})
 	}
-	return p.add(block{Scope: all, Table: t, ID: "consumers-table"}).add(moreRows(len(sorted) - maxRows)...)
+	return p.add(block{Scope: allConsumers, Table: t, ID: "consumers-table"}).add(moreRows(len(sorted) - maxRows)...)
 }
 
 func consumerTone(c *fleet.Consumer) tone {

@@ -70,7 +70,7 @@ func worstBlock(r *fleet.Report) []block {
 		t.Rows = append(t.Rows, slices.Delete(append(shardRow(r, &sh, 0), cell{Text: why}), checkpointColumn,
 			checkpointColumn+1))
 	}
-	blocks := []block{{Scope: all, Table: t, ID: "worst"}}
+	blocks := []block{{Scope: allConsumers, Table: t, ID: "worst"}}
 	return append(blocks, moreRows(len(worst)-maxWorst)...)
 }
 
@@ -112,7 +112,7 @@ func lineageBlocks(r *fleet.Report, stream fleet.StreamListing, folds *int) []bl
 	if stream.Status != "" {
 		head += ", " + strings.ToLower(string(stream.Status))
 	}
-	blocks := []block{{Scope: all, Text: head + ": " + cmp.Or(states.Text(""), "no shards") + "."}}
+	blocks := []block{{Scope: allConsumers, Text: head + ": " + cmp.Or(states.Text(""), "no shards") + "."}}
 	if stream.Error != "" {
 		blocks = append(blocks, block{Text: "It cannot be listed: " + stream.Error, Tone: warn})
 	}
@@ -120,14 +120,14 @@ func lineageBlocks(r *fleet.Report, stream fleet.StreamListing, folds *int) []bl
 	for from := 0; from < len(shards); from += foldSize {
 		shown := shards[from:min(from+foldSize, len(shards))]
 		if *folds == maxFolds {
-			text := fmt.Sprintf("%s more are not shown here: `tablewake status %s` lists all.", count(len(shards)-from), r.Flags)
+			text := fmt.Sprintf("%s more are not shown here: `tablewake status %s` lists all.", formatCount(len(shards)-from), r.Flags)
 			blocks = append(blocks, block{Text: text, Tone: dim})
 			break
 		}
 		*folds++
 		title := "Lineage: "
 		if len(shards) > foldSize {
-			title = fmt.Sprintf("Lineage, shards %s to %s: ", count(from+1), count(from+len(shown)))
+			title = fmt.Sprintf("Lineage, shards %s to %s: ", formatCount(from+1), formatCount(from+len(shown)))
 		}
 		b := lineageFold(r, shown, depths, title)
 		b.Open, b.ID = len(shards) <= openBelow, fmt.Sprintf("lineage-%d", *folds)
@@ -151,7 +151,7 @@ func shardRow(r *fleet.Report, sh *fleet.Shard, depth int) []cell {
 	state := string(sh.State)
 	switch {
 	case sh.FailingSeconds != nil:
-		state = "reads fail for " + ageOf(*sh.FailingSeconds)
+		state = "reads fail for " + formatAgeSeconds(*sh.FailingSeconds)
 	case sh.State == fleet.Waiting && sh.StopReason != "":
 		state = cli.If(sh.AfterStream, "waits for an older stream", "waits for its parent")
 	}
@@ -162,16 +162,16 @@ func shardRow(r *fleet.Report, sh *fleet.Shard, depth int) []cell {
 	if sh.Pinned != "" {
 		owner.Text += ", pinned to " + sh.Pinned
 	}
-	last, loss := unknownCell(), noCell()
+	last, loss := unknownCell(), dashCell()
 	if sh.AgeSeconds != nil {
-		last = cell{Text: ageOf(*sh.AgeSeconds) + " ago"}
+		last = cell{Text: formatAgeSeconds(*sh.AgeSeconds) + " ago"}
 	}
 	unread := hasUnread(sh)
 	switch {
 	case sh.LossInSeconds != nil && *sh.LossInSeconds <= 0:
 		loss = cell{Text: "now", Tone: bad}
 	case sh.LossInSeconds != nil:
-		loss = cell{Text: ageOf(*sh.LossInSeconds)}
+		loss = cell{Text: formatAgeSeconds(*sh.LossInSeconds)}
 		if r.LossIsNear(sh.LossInSeconds) {
 			loss.Tone = bad
 		}
@@ -217,14 +217,14 @@ func processShards(reads []fleet.ProcessShard, now time.Time) []block {
 	for i := range sorted[:min(len(sorted), maxReads)] {
 		sh := &sorted[i]
 		t.Rows = append(t.Rows, []cell{
-			{Text: sh.Shard}, {Text: readState(sh, now), Tone: readTone(sh)}, counted(sh.Pending),
+			{Text: sh.Shard}, {Text: readState(sh, now), Tone: readTone(sh)}, dimIfZeroCell(sh.Pending),
 			agoCell(sh.LastRead, now), agoCell(sh.LastDone, now), {Text: sh.Checkpoint},
 		})
 	}
 	blocks := []block{{Scope: thisProcess, Fold: "It reads " + cli.Count(len(reads), "shard"),
 		Open: len(reads) <= openBelow, Table: t, ID: "reads"}}
 	if n := len(reads) - maxReads; n > 0 {
-		blocks = append(blocks, block{Text: fmt.Sprintf("and %s more, none of them worse", count(n)), Tone: dim})
+		blocks = append(blocks, block{Text: fmt.Sprintf("and %s more, none of them worse", formatCount(n)), Tone: dim})
 	}
 	return blocks
 }

@@ -15,7 +15,7 @@ func totals(s Status) []total {
 		lag := total{Label: "Behind by", Scope: thisProcess, Value: unknown, Tone: dim,
 			Note: "age of the oldest change that is not everywhere"}
 		if c.Lag != nil {
-			lag.Value, lag.Tone = ageOf(*c.Lag), plain
+			lag.Value, lag.Tone = formatAgeSeconds(*c.Lag), plain
 		}
 		out = append(out, lag)
 	} else if s.Fleet != nil {
@@ -24,15 +24,15 @@ func totals(s Status) []total {
 	out = append(out, lossTotal(s))
 	switch c := s.Consumer; {
 	case c != nil:
-		read := total{Label: "Records read", Scope: thisProcess, Value: count(c.Ledger.Source.Read), Note: "since it started"}
+		read := total{Label: "Records read", Scope: thisProcess, Value: formatCount(c.Ledger.Source.Read), Note: "since it started"}
 		if c.ReadRate != nil {
-			read.Note += "; " + rate(*c.ReadRate)
+			read.Note += "; " + formatRate(*c.ReadRate)
 		}
 		var pending int64
 		for _, k := range c.Sinks {
 			pending = max(pending, k.Pending)
 		}
-		out = append(out, read, total{Label: "Pending", Scope: thisProcess, Value: count(pending),
+		out = append(out, read, total{Label: "Pending", Scope: thisProcess, Value: formatCount(pending),
 			Note: "changes of the sink with the most"})
 	case leased:
 		out = append(out, pendingTotal(s.Fleet))
@@ -50,7 +50,7 @@ func pendingTotal(r *fleet.Report) total {
 			pending += c.Pending
 		}
 	}
-	return fleetTotal(r, total{Label: "Pending", Scope: all, Value: count(pending), Note: "records read, not everywhere yet"})
+	return fleetTotal(r, total{Label: "Pending", Scope: allConsumers, Value: formatCount(pending), Note: "records read, not everywhere yet"})
 }
 
 // fleetTotal returns t; unknown if the report cannot have consumers.
@@ -67,7 +67,7 @@ func fleetLag(r *fleet.Report) total {
 	if len(r.Functions) > 0 {
 		return functionLag(r)
 	}
-	t := total{Label: "Behind by", Scope: all, Note: "age of the last change that is everywhere, of the worst shard"}
+	t := total{Label: "Behind by", Scope: allConsumers, Note: "age of the last change that is everywhere, of the worst shard"}
 	var worst float64
 	uncertain := 0
 	for i := range r.Shards {
@@ -86,9 +86,9 @@ func fleetLag(r *fleet.Report) total {
 	case uncertain > 0 && worst == 0, len(r.Shards) == 0:
 		t.Value, t.Tone = unknown, dim
 	case uncertain > 0:
-		t.Value = "at least " + ageOf(worst)
+		t.Value = "at least " + formatAgeSeconds(worst)
 	default:
-		t.Value = ageOf(worst)
+		t.Value = formatAgeSeconds(worst)
 	}
 	if uncertain > 0 {
 		t.Note = "unknown of " + cli.Count(uncertain, "shard")
@@ -119,7 +119,7 @@ func hasUnread(sh *fleet.Shard) certainty {
 // lossTotal returns the time until the stream drops a record that is not durable in all sinks.
 func lossTotal(s Status) total {
 	r := s.Fleet
-	t := total{Label: "First loss in", Scope: all, Value: unknown, Tone: dim,
+	t := total{Label: "First loss in", Scope: allConsumers, Value: unknown, Tone: dim,
 		Note: "until the stream drops a record that is not everywhere"}
 	if r == nil {
 		t.Note = whyUnknown(s)
@@ -130,9 +130,9 @@ func lossTotal(s Status) total {
 	case first != nil && *first <= 0:
 		t.Value, t.Tone = "now", bad
 	case r.LossIsNear(first):
-		t.Value, t.Tone = ageOf(*first), bad
+		t.Value, t.Tone = formatAgeSeconds(*first), bad
 	case first != nil:
-		t.Value, t.Tone = ageOf(*first), plain
+		t.Value, t.Tone = formatAgeSeconds(*first), plain
 	case uncertain == 0 && len(r.Shards) > 0:
 		t.Value, t.Tone, t.Note = "nothing unread", plain, "every shard is read and written"
 	}
@@ -170,7 +170,7 @@ func shardsTotal(r *fleet.Report) total {
 	for i := range r.Shards {
 		states[r.Shards[i].State]++
 	}
-	t := total{Label: "Shards being read", Scope: all, Value: count(states[fleet.Reading]),
+	t := total{Label: "Shards being read", Scope: allConsumers, Value: formatCount(states[fleet.Reading]),
 		Note: states.Text(fleet.Reading)}
 	switch {
 	case states[fleet.Stopped] > 0:
@@ -191,21 +191,21 @@ func consumersTotal(r *fleet.Report) total {
 			silent++
 		}
 	}
-	t := total{Label: "Consumers alive", Scope: all, Value: count(alive)}
+	t := total{Label: "Consumers alive", Scope: allConsumers, Value: formatCount(alive)}
 	if silent > 0 {
-		t.Note, t.Tone = count(silent)+" silent", warn
+		t.Note, t.Tone = formatCount(silent)+" silent", warn
 	}
 	return fleetTotal(r, t)
 }
 
 func lettersTotal(s Status) total {
-	t := total{Label: "Dead letters", Scope: all, Value: unknown, Tone: dim}
+	t := total{Label: "Dead letters", Scope: allConsumers, Value: unknown, Tone: dim}
 	switch l := fleetLetters(s); {
 	case l != nil && l.None:
 		t.Value, t.Tone, t.Note = "none", plain, "none are configured"
 	case l != nil && l.Unknown == "":
 		n := fleet.Sum(l.Sinks) + l.Queued
-		t.Value, t.Tone = count(n), plain
+		t.Value, t.Tone = formatCount(n), plain
 		if l.More {
 			t.Value = "more than " + t.Value
 		}
@@ -214,7 +214,7 @@ func lettersTotal(s Status) total {
 		}
 	case l == nil && s.Consumer != nil:
 		n := ownLetters(s)
-		t.Scope, t.Value, t.Tone, t.Note = thisProcess, count(n), plain, "since it started"
+		t.Scope, t.Value, t.Tone, t.Note = thisProcess, formatCount(n), plain, "since it started"
 		if n > 0 {
 			t.Tone = warn
 		}
@@ -239,12 +239,12 @@ func fleetLetters(s Status) *fleet.Letters {
 }
 
 func gapsTotal(s Status) total {
-	t := total{Label: "Gaps", Scope: all, Value: unknown, Tone: dim}
+	t := total{Label: "Gaps", Scope: allConsumers, Value: unknown, Tone: dim}
 	if s.Fleet == nil {
 		return t
 	}
 	n := len(s.Fleet.Gaps)
-	t.Value, t.Tone, t.Note = count(n), plain, fmt.Sprintf("%s lost before they were read",
+	t.Value, t.Tone, t.Note = formatCount(n), plain, fmt.Sprintf("%s lost before they were read",
 		cli.If(n == 0, "no records were", "ranges of records"))
 	if n > 0 {
 		t.Tone = warn

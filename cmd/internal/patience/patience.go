@@ -32,9 +32,9 @@ func Retry[T any](
 	began := time.Now()
 	for attempt := 0; ; attempt++ {
 		got, err := do()
-		after, again := retryDelay(err)
+		delay, retryable := retryDelay(err)
 		left := StartTimeout - time.Since(began)
-		if err == nil || !again || left <= 0 {
+		if err == nil || !retryable || left <= 0 {
 			return got, err
 		}
 		if onFailure != nil {
@@ -45,7 +45,7 @@ func Retry[T any](
 			log.LogAttrs(ctx, slog.LevelWarn, "a start waits for a server", slog.String("step", step),
 				slog.Duration("for_at_most", left.Round(time.Second)), slog.String("error", err.Error()))
 		}
-		if pipeline.Sleep(ctx, min(backoff.Delay(attempt, after), left)) != nil {
+		if pipeline.Sleep(ctx, min(backoff.Delay(attempt, delay), left)) != nil {
 			return got, err
 		}
 	}
@@ -59,8 +59,8 @@ func retryDelay(err error) (time.Duration, bool) {
 	if err == nil || pipeline.IsFatal(err) || errors.Is(err, context.Canceled) {
 		return 0, false
 	}
-	if after, ok := pipeline.Retryable(err); ok {
-		return after, true
+	if delay, ok := pipeline.Retryable(err); ok {
+		return delay, true
 	}
 	return 0, standardRetryer.IsErrorRetryable(err) && !errors.As(err, new(*aws.RequestCanceledError))
 }

@@ -40,7 +40,7 @@ func (f *costFlags) addCost(c *cobra.Command) {
 }
 
 // writePrice and readPrice are the list prices of a write unit and a read unit.
-var writePrice, readPrice = awscost.DynamoDBUnits()
+var writePrice, readPrice = awscost.DynamoDBUnitPrices()
 
 // cost is the cost of filling the sinks that no backfill has begun to fill.
 type cost struct {

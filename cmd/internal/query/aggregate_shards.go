@@ -43,9 +43,9 @@ func groupsOf(f state.Fingerprint, t view.Table) view.GroupRows {
 		}
 		// The name of a count is whole. Other values have their kind behind the name, as in total.sum.
 		kind := "count"
-		if at := strings.LastIndexByte(name, '.'); at >= 0 &&
-			slices.Contains([]string{"sum", "min", "max", "distinct"}, name[at+1:]) {
-			name, kind = name[:at], name[at+1:]
+		if dot := strings.LastIndexByte(name, '.'); dot >= 0 &&
+			slices.Contains([]string{"sum", "min", "max", "distinct"}, name[dot+1:]) {
+			name, kind = name[:dot], name[dot+1:]
 		}
 		g.Values = append(g.Values, view.Value{Name: name, Of: kind})
 	}

@@ -125,18 +125,18 @@ func (o *options) run(
 // choose returns the name in args, which must be in have. Without args it returns the only name in have. The other
 // arguments are for errors: none if have is empty, several if args are empty and have has several names, and noun for
 // what a name is.
-func choose(args, have []string, none, noun, several string) (string, error) {
+func choose(args, names []string, emptyError, noun, ambiguousError string) (string, error) {
 	switch {
-	case len(have) == 0:
-		return "", errors.New(none)
-	case len(args) == 1 && slices.Contains(have, args[0]):
+	case len(names) == 0:
+		return "", errors.New(emptyError)
+	case len(args) == 1 && slices.Contains(names, args[0]):
 		return args[0], nil
 	case len(args) == 1:
-		return "", fmt.Errorf("no %s %q; there are: %s", noun, args[0], strings.Join(have, ", "))
-	case len(have) == 1:
-		return have[0], nil
+		return "", fmt.Errorf("no %s %q; there are: %s", noun, args[0], strings.Join(names, ", "))
+	case len(names) == 1:
+		return names[0], nil
 	}
-	return "", cli.Usagef("%s: %s", several, strings.Join(have, ", "))
+	return "", cli.Usagef("%s: %s", ambiguousError, strings.Join(names, ", "))
 }
 
 // names returns the names of the entries of a folder that end with suffix, without the suffix. Hidden files are left

@@ -50,8 +50,8 @@ func spreadViewOf(f state.Fingerprint, t view.Table) (spreadView, bool) {
 // keys end with {@shard}, pk may also be the key without {@shard} and the punctuation before it. If pk has no {@shard}
 // and the keys do not end with it, keys returns nil.
 func (v spreadView) keys(pk string) []item.Value {
-	if at := strings.LastIndex(pk, shardPlaceholder); at >= 0 {
-		return view.ShardKeys(v.shards, pk[:at], pk[at+len(shardPlaceholder):])
+	if placeholderStart := strings.LastIndex(pk, shardPlaceholder); placeholderStart >= 0 {
+		return view.ShardKeys(v.shards, pk[:placeholderStart], pk[placeholderStart+len(shardPlaceholder):])
 	}
 	if punctuation, ok := v.punctuation(); ok {
 		return view.ShardKeys(v.shards, pk+punctuation, "")

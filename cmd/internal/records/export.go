@@ -71,11 +71,11 @@ func RetryPrinter(w io.Writer, request string) func(err error, wait time.Duratio
 // WaitForExport waits until a requested export is complete, and returns the path of its files. It prints to w once a
 // minute that it waits.
 func WaitForExport(ctx context.Context, client export.RequestClient, r export.Requested, w io.Writer) (string, error) {
-	began, told := time.Now(), time.Time{}
+	began, lastPrinted := time.Now(), time.Time{}
 	done, err := export.Wait(ctx, client, r.ARN, func(now export.Requested) {
 		r = now
-		if !r.Complete && time.Since(told) > time.Minute {
-			told = time.Now()
+		if !r.Complete && time.Since(lastPrinted) > time.Minute {
+			lastPrinted = time.Now()
 			fmt.Fprintf(w, "waiting for the export since %s\n", time.Since(began).Round(time.Second))
 		}
 	})

@@ -155,11 +155,11 @@ func (o *options) checkFlags() error {
 
 // checkCustom returns a usage error if --custom names a sink that is not Go code.
 func (o *options) checkCustom(cfg *config.Config, s cli.Streams) error {
-	has := sinks.CustomSinks(cfg, s.Extensions...)
+	customSinks := sinks.CustomSinks(cfg, s.Extensions...)
 	for _, name := range o.custom {
-		if !slices.Contains(has, name) {
+		if !slices.Contains(customSinks, name) {
 			return cli.Usagef("--custom %q: no Go sink is named so; %s and this program have %s",
-				name, cfg.File, cmp.Or(strings.Join(has, ", "), "none"))
+				name, cfg.File, cmp.Or(strings.Join(customSinks, ", "), "none"))
 		}
 	}
 	return nil
@@ -168,11 +168,11 @@ func (o *options) checkCustom(cfg *config.Config, s cli.Streams) error {
 // holdCustom returns the option that holds back Go sinks, which then get no changes. It holds back each one that
 // --custom does not name, and prints its name.
 func (o *options) holdCustom(cfg *config.Config, s cli.Streams) sinks.Option {
-	held := slices.DeleteFunc(sinks.CustomSinks(cfg, s.Extensions...), func(name string) bool {
+	heldSinks := slices.DeleteFunc(sinks.CustomSinks(cfg, s.Extensions...), func(name string) bool {
 		return slices.Contains(o.custom, name)
 	})
-	if len(held) > 0 {
-		fmt.Fprintf(s.Err, "held back: %s; --custom NAME runs a Go sink\n", strings.Join(held, ", "))
+	if len(heldSinks) > 0 {
+		fmt.Fprintf(s.Err, "held back: %s; --custom NAME runs a Go sink\n", strings.Join(heldSinks, ", "))
 	}
 	return s.HoldCustom(cfg, "replay", o.custom...)
 }

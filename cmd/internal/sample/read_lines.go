@@ -17,7 +17,7 @@ import (
 
 // readLines adds the items of a file, or of the files in a folder, with one item per line. If path has other contents,
 // probably records, it returns path in others.
-func (out *Sample) readLines(path string) (others []string, err error) {
+func (out *Sample) readLines(path string) (otherPaths []string, err error) {
 	if path == "-" {
 		return []string{path}, nil
 	}
@@ -28,9 +28,9 @@ func (out *Sample) readLines(path string) (others []string, err error) {
 	if !info.IsDir() {
 		hasItems, err := out.readFile(path, true)
 		if !hasItems {
-			others = append(others, path)
+			otherPaths = append(otherPaths, path)
 		}
-		return others, err
+		return otherPaths, err
 	}
 	before := len(out.Items)
 	err = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
@@ -41,9 +41,9 @@ func (out *Sample) readLines(path string) (others []string, err error) {
 		return err
 	})
 	if err == nil && len(out.Items) == before {
-		others = append(others, path)
+		otherPaths = append(otherPaths, path)
 	}
-	return others, err
+	return otherPaths, err
 }
 
 // readFile adds the items of a file, unless its first line has no item. named is true if the user gave the file itself,
@@ -137,7 +137,7 @@ func (out *Sample) readAnswer(path string, line []byte, rest io.Reader) (hasItem
 	}
 	var items []json.RawMessage
 	if json.Unmarshal(answer["Items"], &items) != nil {
-		return false, plainJSON(path, answer)
+		return false, plainJSONError(path, answer)
 	}
 	for i, text := range items[:min(len(items), mostItems-len(out.Items))] {
 		m, err := item.Parse(text)
@@ -149,9 +149,9 @@ func (out *Sample) readAnswer(path string, line []byte, rest io.Reader) (hasItem
 	return true, nil
 }
 
-// plainJSON returns an error if a document is an item in plain JSON, as the AWS console shows items. Otherwise it
+// plainJSONError returns an error if a document is an item in plain JSON, as the AWS console shows items. Otherwise it
 // returns nil.
-func plainJSON(path string, document map[string]json.RawMessage) error {
+func plainJSONError(path string, document map[string]json.RawMessage) error {
 	if len(document) == 0 {
 		return nil
 	}

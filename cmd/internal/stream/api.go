@@ -112,11 +112,11 @@ func Retry[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	start := time.Now()
 	for attempt := 0; ; attempt++ {
 		got, err := call()
-		after, again := pipeline.Retryable(err)
-		if err == nil || !again || attempt+1 == MaxTries || time.Since(start) >= CallTimeout {
+		delay, retryable := pipeline.Retryable(err)
+		if err == nil || !retryable || attempt+1 == MaxTries || time.Since(start) >= CallTimeout {
 			return got, err
 		}
-		if pipeline.Sleep(ctx, backoff.Delay(attempt, after)) != nil {
+		if pipeline.Sleep(ctx, backoff.Delay(attempt, delay)) != nil {
 			return got, err
 		}
 	}

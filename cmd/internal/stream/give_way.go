@@ -26,13 +26,13 @@ func GiveWay(read LeaseReader, maxLag, silence time.Duration, w io.Writer) func(
 		mu.Lock()
 		defer mu.Unlock()
 		for time.Since(looked) >= paceInterval {
-			seen, err := read(ctx)
+			snapshot, err := read(ctx)
 			if err != nil {
 				fmt.Fprintf(w, "it is unknown how far consumers are behind: %v\n", err)
 				looked = time.Now()
 				return
 			}
-			lag := watch.longest(seen, time.Now())
+			lag := watch.longest(snapshot, time.Now())
 			if lag <= maxLag {
 				looked = time.Now()
 				return

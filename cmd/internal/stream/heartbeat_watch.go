@@ -18,7 +18,9 @@ type seenHeartbeat struct {
 
 // Observe notes the heartbeats of members, which were read at the time now. It returns the ids of the consumers without
 // a new heartbeat for the time lease or longer. The value is the time since the last heartbeat was first seen.
-func (w *HeartbeatWatch) Observe(members []leases.Member, now time.Time, lease time.Duration) map[string]time.Duration {
+func (w *HeartbeatWatch) Observe(
+	members []leases.Member, now time.Time, maxSilence time.Duration,
+) map[string]time.Duration {
 	seen, silent := make(map[string]seenHeartbeat, len(members)), make(map[string]time.Duration)
 	for _, m := range members {
 		last, known := w.seen[m.Worker]
@@ -26,8 +28,8 @@ func (w *HeartbeatWatch) Observe(members []leases.Member, now time.Time, lease t
 			last = seenHeartbeat{m.Heartbeat, now}
 		}
 		seen[m.Worker] = last
-		if still := now.Sub(last.since); still >= lease {
-			silent[m.Worker] = still
+		if silentFor := now.Sub(last.since); silentFor >= maxSilence {
+			silent[m.Worker] = silentFor
 		}
 	}
 	w.seen = seen

@@ -140,10 +140,10 @@ func (o *flags) run(s cli.Streams) error {
 	}
 	if o.output == "policies" {
 		_, domains := placeheldRights(cfg, d)
-		for _, at := range domains {
+		for _, domain := range domains {
 			fmt.Fprintf(s.Err, cli.Warning+
 				"the endpoint of the connection %s does not have the name of its OpenSearch domain: put the name in place of %s\n",
-				at.Connection, at.Placeholder())
+				domain.Connection, domain.Placeholder())
 		}
 	}
 	_, err = s.Out.Write(b.Bytes())

@@ -78,8 +78,8 @@ func (e *environment) read(n *yaml.Node, secret bool) {
 
 // scalar collects the variables of a text.
 func (e *environment) scalar(text string, secret bool) {
-	for _, at := range variable.FindAllStringSubmatchIndex(text, -1) {
-		name := text[at[4]:at[5]]
+	for _, match := range variable.FindAllStringSubmatchIndex(text, -1) {
+		name := text[match[4]:match[5]]
 		i := slices.IndexFunc(e.vs, func(v Variable) bool { return v.Name == name })
 		if i < 0 {
 			e.vs = append(e.vs, Variable{Name: name})
@@ -89,7 +89,7 @@ func (e *environment) scalar(text string, secret bool) {
 		if set {
 			e.vs[i].Value, e.vs[i].Text = yamlText(value), value
 		}
-		within := authority.MatchString(text[:at[4]]) && strings.Contains(text[at[5]:], "@")
+		within := authority.MatchString(text[:match[4]]) && strings.Contains(text[match[5]:], "@")
 		e.vs[i].Secret = e.vs[i].Secret || secret || within || login.MatchString(value)
 	}
 }

@@ -174,37 +174,37 @@ func columnNames(columns []config.Column) []string {
 	return names
 }
 
-func (s *storage) addTable(t config.Table, what string, key []string, ttl string) {
+func (s *storage) addTable(t config.Table, description string, key []string, ttl string) {
 	o, _ := parseAddress(t.ARN)
 	same := func(is storedTable) bool { return is.owner == o && is.Name == t.Name }
 	if i := slices.IndexFunc(s.Tables, same); i >= 0 {
-		s.Tables[i].What = joinDescriptions(s.Tables[i].What, what)
+		s.Tables[i].What = joinDescriptions(s.Tables[i].What, description)
 		return
 	}
-	s.Tables = append(s.Tables, storedTable{owner: o, ID: s.ids.add("Table", t.Name), Name: t.Name, What: what, Key: key,
+	s.Tables = append(s.Tables, storedTable{owner: o, ID: s.ids.add("Table", t.Name), Name: t.Name, What: description, Key: key,
 		TTL: ttl})
 }
 
 // addBucket adds a bucket, or adds what to the description of a known one. If an archive also uses the bucket of dead
 // letters, the objects do not expire, because archives are added first.
-func (s *storage) addBucket(name, what string, letters bool) {
+func (s *storage) addBucket(name, description string, letters bool) {
 	if i := slices.IndexFunc(s.Buckets, func(is storedBucket) bool { return is.Name == name }); i >= 0 {
-		s.Buckets[i].What = joinDescriptions(s.Buckets[i].What, what)
+		s.Buckets[i].What = joinDescriptions(s.Buckets[i].What, description)
 		return
 	}
-	s.Buckets = append(s.Buckets, storedBucket{ID: s.ids.add("Bucket", name), Name: name, What: what, Letters: letters})
+	s.Buckets = append(s.Buckets, storedBucket{ID: s.ids.add("Bucket", name), Name: name, What: description, Letters: letters})
 }
 
 // addChannel returns all with an additional queue, topic or bus. If all has it already, addChannel adds what to its
 // description. address is a name, a URL or an ARN.
-func (s *storage) addChannel(all []channel, kind, address, what string) []channel {
+func (s *storage) addChannel(all []channel, kind, address, description string) []channel {
 	o, name := parseAddress(address)
 	same := func(is channel) bool { return is.owner == o && is.Name == name }
 	if i := slices.IndexFunc(all, same); i >= 0 {
-		all[i].What = joinDescriptions(all[i].What, what)
+		all[i].What = joinDescriptions(all[i].What, description)
 		return all
 	}
-	return append(all, channel{o, s.ids.add(kind, name), name, what})
+	return append(all, channel{o, s.ids.add(kind, name), name, description})
 }
 
 // parseAddress returns the owner and the name of a resource. address is an ARN, the URL of a queue, or a name, which

@@ -146,11 +146,11 @@ func (t terraform) FailedBatches() bucket {
 func (t terraform) TerraformBuckets() []bucket {
 	var all []bucket
 	for _, b := range t.Storage.Buckets {
-		of := bucket{ID: snake(b.ID), Name: b.Name, What: b.What, Counted: true, NoncurrentDays: 30}
+		tfBucket := bucket{ID: snake(b.ID), Name: b.Name, What: b.What, Counted: true, NoncurrentDays: 30}
 		if b.Letters {
-			of.Days, of.NoncurrentDays = t.Storage.LetterDays(), 7
+			tfBucket.Days, tfBucket.NoncurrentDays = t.Storage.LetterDays(), 7
 		}
-		all = append(all, of)
+		all = append(all, tfBucket)
 	}
 	return all
 }

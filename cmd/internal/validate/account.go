@@ -168,12 +168,12 @@ func (a *account) sameUnreachable(p part, err error) bool {
 	} else {
 		return false
 	}
-	fields, again := a.unreachable[cause]
-	if again && !slices.Contains(fields, p.field) {
+	fields, seen := a.unreachable[cause]
+	if seen && !slices.Contains(fields, p.field) {
 		fields = append(fields, p.field)
 	}
 	a.unreachable[cause] = fields
-	return again
+	return seen
 }
 
 // problem notes a problem of a part. hint says how to correct it; "" if message says so. A problem that is noted

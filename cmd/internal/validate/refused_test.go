@@ -285,11 +285,11 @@ var unreachable = map[string][]string{
 
 // constructors has the functions that make sinks from a file, by folder.
 var constructors = map[string][]string{
-	"sinks":         {"detectors", "setGoSink", "noGoSink", "Mask", "makeMask", "fail"},
+	"sinks":         {"addDetectors", "setGoSink", "noGoSink", "Mask", "makeMask", "fail"},
 	"sinks/archive": {"New", "checkName", "checkNewest", "checkTags", "checkColumns"},
 	"sinks/notify":  {"New"},
 	"sinks/search":  {"New", "routingKeys", "checkForEach", "compileFields", "setIncludes", "rename", "names", "withoutHashed"},
-	"sinks/view":    {"New", "NewAggregate", "validate", "parse"},
+	"sinks/view":    {"New", "NewAggregate", "parseValues", "validate", "parse"},
 	"sinks/aws":     {"Archive", "publisher", "connection", "openRows", "checkTransaction"},
 
 	"sinks/internal/openstores": {"Open"},

@@ -144,7 +144,7 @@ func (a *account) checkKinesis(ctx context.Context, p part, t config.Table) (str
 
 // checkTTL checks that the table has TTL, with the attribute that the file names. It notes a problem itself.
 func (a *account) checkTTL(ctx context.Context, p part, t config.Table) (string, error) {
-	want := a.cfg.Source.TTLAttribute
+	fileAttribute := a.cfg.Source.TTLAttribute
 	out, err := a.tables.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: awssdk.String(tableName(t))})
 	if err != nil {
 		if awserr.KindOf(err) == awserr.Denied {
@@ -153,15 +153,15 @@ func (a *account) checkTTL(ctx context.Context, p part, t config.Table) (string,
 		return "", awserr.CallError(ctx, "DescribeTimeToLive of "+t.Name, err, nil)
 	}
 	d := cmp.Or(out.TimeToLiveDescription, &types.TimeToLiveDescription{})
-	is := awssdk.ToString(d.AttributeName)
+	tableAttribute := awssdk.ToString(d.AttributeName)
 	switch {
 	case d.TimeToLiveStatus != types.TimeToLiveStatusEnabled && d.TimeToLiveStatus != types.TimeToLiveStatusEnabling:
 		enable := "aws dynamodb update-time-to-live --table-name " + t.Name +
-			" --time-to-live-specification Enabled=true,AttributeName=" + want
+			" --time-to-live-specification Enabled=true,AttributeName=" + fileAttribute
 		a.problem(p, "the table "+t.Name+" has no TTL", "`"+enable+"` enables it, or leave ttl_attribute out")
-	case is != want:
-		text := fmt.Sprintf("the TTL attribute of the table %s is %s, and the file has %s", t.Name, is, want)
-		a.problem(p, text, "write ttl_attribute: "+is)
+	case tableAttribute != fileAttribute:
+		text := fmt.Sprintf("the TTL attribute of the table %s is %s, and the file has %s", t.Name, tableAttribute, fileAttribute)
+		a.problem(p, text, "write ttl_attribute: "+tableAttribute)
 	}
-	return "its attribute is " + want, nil
+	return "its attribute is " + fileAttribute, nil
 }

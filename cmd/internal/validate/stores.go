@@ -59,10 +59,10 @@ func (a *account) checkLetters(ctx context.Context, stores *aws.Bundle) {
 		return
 	}
 	check := func(field, what string, d config.DeadLetters) {
-		only := *a.cfg
-		only.Sinks, only.DeadLetters = nil, &d
+		lettersConfig := *a.cfg
+		lettersConfig.Sinks, lettersConfig.DeadLetters = nil, &d
 		a.check(ctx, part{"dead_letters." + field, a.cfg.DeadLetters.Line, what}, func(ctx context.Context) (string, error) {
-			_, err := stores.DeadLetters(ctx, &only)
+			_, err := stores.DeadLetters(ctx, &lettersConfig)
 			return "", err
 		})
 	}

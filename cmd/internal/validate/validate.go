@@ -97,7 +97,7 @@ func load(s cli.Streams, file string) (cfg *config.Config, problems config.Probl
 	cfg, err = cli.LoadConfig(file)
 	if err == nil {
 		s.PrintMissingCode(cfg, "checked")
-		problems = slices.Concat(cfg.LocalOnly, sinks.CheckCode(cfg, s.Extensions...))
+		problems = slices.Concat(cfg.LocalOnly, sinks.CheckExtensions(cfg, s.Extensions...))
 		problems.Sort()
 		return cfg, problems, nil
 	}

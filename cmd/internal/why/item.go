@@ -121,11 +121,11 @@ func readItem(ctx context.Context, table string, key itemkey.Key) (keys, item it
 		return keys, item, err
 	}
 	client := dynamodb.NewFromConfig(sdk)
-	about, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
+	description, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
 	if err != nil {
 		return keys, item, err
 	}
-	tableKey, err := keyOf(key, about.Table)
+	tableKey, err := keyOf(key, description.Table)
 	if err != nil {
 		return keys, item, err
 	}
@@ -160,9 +160,9 @@ func keyOf(key itemkey.Key, table *types.TableDescription) (map[string]types.Att
 	if len(names) == 2 && names[0] > names[1] { // a canonical key has its values in the order of the attribute names
 		names[0], names[1] = names[1], names[0]
 	}
-	asked := make(map[string]types.AttributeValue, len(names))
+	keyValues := make(map[string]types.AttributeValue, len(names))
 	for i, name := range names {
-		asked[name] = sdkvalue.Of(values[i])
+		keyValues[name] = sdkvalue.Of(values[i])
 	}
-	return asked, nil
+	return keyValues, nil
 }

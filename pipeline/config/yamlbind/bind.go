@@ -106,14 +106,14 @@ func (r *Rule) setDefaults(dst reflect.Value) {
 		if k.bindsOuter {
 			continue
 		}
-		switch to := fieldOf(dst, k.field); {
-		case !to.IsValid():
+		switch field := fieldOf(dst, k.field); {
+		case !field.IsValid():
 		case k.Rule.defaultText != "":
 			v := &Value{Rule: k.Rule, Source: k.Rule.defaultText}
 			v.Data = k.Rule.Kind.Read(nil, v, nil)
-			v.store(to)
-		case to.Kind() == reflect.Struct && k.Rule.Shape == ObjectShape:
-			k.Rule.setDefaults(to)
+			v.store(field)
+		case field.Kind() == reflect.Struct && k.Rule.Shape == ObjectShape:
+			k.Rule.setDefaults(field)
 		}
 	}
 }
@@ -131,14 +131,14 @@ func (f *File) bindObject(v *Value, dst, outer reflect.Value) {
 	v.Entries = f.Known(members, r.keyNames(), func(name string) string { return r.unknownKeyHint(members, name) })
 	hasUnknown := len(v.Entries) < len(members)
 	for _, k := range r.Keys {
-		to := dst
+		field := dst
 		if k.bindsOuter {
-			to = outer
+			field = outer
 		}
 		if m := v.Get(k.Name); m != nil {
-			f.bind(m, k.Rule, fieldOf(to, k.field), dst)
+			f.bind(m, k.Rule, fieldOf(field, k.field), dst)
 		} else if m := r.misspelled(members, k.Name); m != nil {
-			f.bindMisspelled(v, m, k, fieldOf(to, k.field), dst)
+			f.bindMisspelled(v, m, k, fieldOf(field, k.field), dst)
 		} else {
 			f.FailIf(k.required, v, k.missingHint(), "the key %q is missing", k.Name)
 		}
@@ -184,14 +184,14 @@ func (k Key) missingHint() string {
 
 // checkGroup checks that exactly one of a set of keys is given, or at most one.
 func (f *File) checkGroup(v *Value, g group) {
-	var have []string
+	var given []string
 	for _, e := range v.Entries {
 		if slices.Contains(g.keys, e.Name) {
-			have = append(have, e.Name)
+			given = append(given, e.Name)
 		}
 	}
-	f.FailIf(len(have) > 1, v, "keep one of them", "%s cannot stand together", Enumerate(have, "and"))
-	f.FailIf(len(have) == 0 && !g.optional, v, cmp.Or(g.addHint, "add one"), "wants one of the keys %s",
+	f.FailIf(len(given) > 1, v, "keep one of them", "%s cannot stand together", Enumerate(given, "and"))
+	f.FailIf(len(given) == 0 && !g.optional, v, cmp.Or(g.addHint, "add one"), "wants one of the keys %s",
 		Enumerate(g.keys, "or"))
 }
 
@@ -200,7 +200,7 @@ func (f *File) checkGroup(v *Value, g group) {
 func (r *Rule) unknownKeyHint(members []*Value, name string) string {
 	for _, m := range members {
 		if kind, known := r.key(m.Name); known && r.hasKeysBelow {
-			if _, is := kind.Rule.key(name); is {
+			if _, ok := kind.Rule.key(name); ok {
 				return "put it under `" + kind.Name + "`"
 			}
 		}
@@ -285,26 +285,26 @@ func reserve(dst reflect.Value, n int) {
 // bindEntry binds the entry e of v to the next element of a slice, or to an element of a map. Unreadable entries are
 // dropped, except texts.
 func (f *File) bindEntry(v, e *Value, dst reflect.Value) {
-	var to reflect.Value
+	var field reflect.Value
 	switch {
 	case !dst.IsValid():
 	case dst.Kind() == reflect.Map:
-		to = reflect.New(dst.Type().Elem()).Elem()
+		field = reflect.New(dst.Type().Elem()).Elem()
 	default:
 		dst.SetLen(dst.Len() + 1)
-		to = dst.Index(dst.Len() - 1)
-		to.SetZero()
+		field = dst.Index(dst.Len() - 1)
+		field.SetZero()
 	}
-	if name := fieldOf(to, v.Rule.elem.nameField); name.IsValid() {
+	if name := fieldOf(field, v.Rule.elem.nameField); name.IsValid() {
 		name.SetString(e.Name)
 	}
-	f.bind(e, v.Rule.elem, to, reflect.Value{})
+	f.bind(e, v.Rule.elem, field, reflect.Value{})
 	v.Entries = append(v.Entries, e)
-	isSound := e.Rule.Shape != ScalarShape || e.Data != nil || to.IsValid() && to.Kind() == reflect.String
+	isSound := e.Rule.Shape != ScalarShape || e.Data != nil || field.IsValid() && field.Kind() == reflect.String
 	switch {
 	case !dst.IsValid():
 	case dst.Kind() == reflect.Map && isSound:
-		dst.SetMapIndex(reflect.ValueOf(e.Name), to)
+		dst.SetMapIndex(reflect.ValueOf(e.Name), field)
 	case dst.Kind() == reflect.Slice && !isSound:
 		dst.SetLen(dst.Len() - 1)
 	}

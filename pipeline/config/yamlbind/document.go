@@ -89,12 +89,12 @@ func (f *File) findMistake(line int) (at, column int, hint string) {
 	}
 	depth := f.openedBraces(line)
 	for at = line + 1; hint == "" && depth > 0 && at <= len(f.lines); at++ {
-		inside, why := f.findUnquoted(at)
-		if c := f.colonInText(at); why == "" && c > 0 {
-			inside, why = c, f.colonHint(at, c)
+		inside, reason := f.findUnquoted(at)
+		if c := f.colonInText(at); reason == "" && c > 0 {
+			inside, reason = c, f.colonHint(at, c)
 		}
-		if why != "" {
-			return at, inside, why
+		if reason != "" {
+			return at, inside, reason
 		}
 		depth += f.openedBraces(at)
 	}

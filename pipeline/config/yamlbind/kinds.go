@@ -47,9 +47,9 @@ func (ks Kinds) kindOf(t reflect.Type, tag reflect.StructTag) *Kind {
 	if k := t.Kind(); (k == reflect.Slice || k == reflect.Map) && ks.Types[t] == nil {
 		return nil
 	}
-	switch is := tag.Get("is"); {
-	case is != "":
-		return ks.Named[is]
+	switch kindName := tag.Get("is"); {
+	case kindName != "":
+		return ks.Named[kindName]
 	case tag.Get("words") != "":
 		return ks.Named["word"]
 	}

@@ -66,7 +66,7 @@ func (f *File) explainMisread(key, n *yaml.Node) (message, hint string, ok bool)
 		}
 	case n.Value != "":
 		rest := string(runesFrom([]rune(f.line(n.Line)), n.Column-1+len(text)))
-		if cut := strings.TrimLeft(rest, " "); strings.HasPrefix(cut, "#{") || strings.HasPrefix(cut, "#[") {
+		if comment := strings.TrimLeft(rest, " "); strings.HasPrefix(comment, "#{") || strings.HasPrefix(comment, "#[") {
 			return "YAML made a comment of what stands behind " + Quoted(n.Value),
 				"quote the whole: " + Quoted(n.Value+strings.TrimRight(rest, " ")), true
 		}

@@ -269,7 +269,7 @@ func TestPrices(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range cost.Prices() {
 		name := p.Service + " " + p.Unit
-		if seen[name] || p.Dollars <= 0 || p.Dollars > 1e-3 || p.Of == "" || !strings.HasPrefix(p.Source, "https://aws.amazon.com/") {
+		if seen[name] || p.Dollars <= 0 || p.Dollars > 1e-3 || p.Definition == "" || !strings.HasPrefix(p.Source, "https://aws.amazon.com/") {
 			t.Errorf("%s: %+v", name, p)
 		}
 		seen[name] = true

@@ -13,14 +13,14 @@ import (
 // or the caller has set it, withCapacity returns the request itself.
 func withCapacity(parameters any) any {
 	const name = "ReturnConsumedCapacity"
-	if asks, ok := fieldOf(parameters, name).(types.ReturnConsumedCapacity); !ok || asks != "" {
+	if requested, ok := fieldOf(parameters, name).(types.ReturnConsumedCapacity); !ok || requested != "" {
 		return parameters
 	}
 	in := reflect.ValueOf(parameters).Elem()
-	with := reflect.New(in.Type())
-	with.Elem().Set(in)
-	with.Elem().FieldByName(name).Set(reflect.ValueOf(types.ReturnConsumedCapacityTotal))
-	return with.Interface()
+	changed := reflect.New(in.Type())
+	changed.Elem().Set(in)
+	changed.Elem().FieldByName(name).Set(reflect.ValueOf(types.ReturnConsumedCapacityTotal))
+	return changed.Interface()
 }
 
 // capacity returns the units in an answer of DynamoDB, or the zero usage if the answer has none.

@@ -14,12 +14,12 @@ const (
 
 // Price is the price of a service's unit.
 type Price struct {
-	Service string  // such as [DynamoDB]
-	Unit    string  // the billed unit: "write", "put", ...
-	Dollars float64 // for one unit
-	Per     float64 // number of units that the price list has a price for, such as 1e6
-	Of      string  // definition of the unit
-	Source  string  // page of the price list
+	Service     string  // such as [DynamoDB]
+	Unit        string  // the billed unit: "write", "put", ...
+	Dollars     float64 // for one unit
+	ListedUnits float64 // number of units that the price list has a price for, such as 1e6
+	Definition  string  // definition of the unit
+	Source      string  // page of the price list
 }
 
 // Prices returns the list prices in us-east-1 for the requests of a pipeline. Prices ignores free tiers, discounts and
@@ -27,38 +27,38 @@ type Price struct {
 // Fargate, CloudWatch, OpenSearch.
 func Prices() []Price {
 	const (
-		dynamodb    = "https://aws.amazon.com/dynamodb/pricing/on-demand/"
-		s3          = "https://aws.amazon.com/s3/pricing/"
-		sqs         = "https://aws.amazon.com/sqs/pricing/"
-		sns         = "https://aws.amazon.com/sns/pricing/"
-		eventbridge = "https://aws.amazon.com/eventbridge/pricing/"
+		dynamodbPage    = "https://aws.amazon.com/dynamodb/pricing/on-demand/"
+		s3Page          = "https://aws.amazon.com/s3/pricing/"
+		sqsPage         = "https://aws.amazon.com/sqs/pricing/"
+		snsPage         = "https://aws.amazon.com/sns/pricing/"
+		eventbridgePage = "https://aws.amazon.com/eventbridge/pricing/"
 	)
 	table := []Price{
 		{DynamoDB, "write", 0.625, 1e6, "a write request unit of a table on demand: 1 KB, twice that in a transaction",
-			dynamodb},
+			dynamodbPage},
 		{DynamoDB, "read", 0.125, 1e6,
-			"a read request unit of a table on demand: 4 KB, half of that if eventually consistent", dynamodb},
-		{Streams, "read", 0.02, 1e5, "a GetRecords call", dynamodb},
-		{S3, "put", 0.005, 1e3, "a request that writes or lists, to the classes STANDARD and INTELLIGENT_TIERING", s3},
-		{S3, "put_infrequent", 0.01, 1e3, "one that writes to STANDARD_IA or ONEZONE_IA", s3},
-		{S3, "put_glacier_ir", 0.02, 1e3, "one that writes to GLACIER_IR", s3},
-		{S3, "put_glacier", 0.03, 1e3, "one that writes to GLACIER", s3},
-		{S3, "put_deep_archive", 0.05, 1e3, "one that writes to DEEP_ARCHIVE", s3},
-		{S3, "get", 0.0004, 1e3, "a request that reads", s3},
-		{SQS, "request", 0.40, 1e6, "a request to a queue, for each 64 KB of its messages", sqs},
-		{SQS, "fifo_request", 0.50, 1e6, "one to a FIFO queue", sqs},
+			"a read request unit of a table on demand: 4 KB, half of that if eventually consistent", dynamodbPage},
+		{Streams, "read", 0.02, 1e5, "a GetRecords call", dynamodbPage},
+		{S3, "put", 0.005, 1e3, "a request that writes or lists, to the classes STANDARD and INTELLIGENT_TIERING", s3Page},
+		{S3, "put_infrequent", 0.01, 1e3, "one that writes to STANDARD_IA or ONEZONE_IA", s3Page},
+		{S3, "put_glacier_ir", 0.02, 1e3, "one that writes to GLACIER_IR", s3Page},
+		{S3, "put_glacier", 0.03, 1e3, "one that writes to GLACIER", s3Page},
+		{S3, "put_deep_archive", 0.05, 1e3, "one that writes to DEEP_ARCHIVE", s3Page},
+		{S3, "get", 0.0004, 1e3, "a request that reads", s3Page},
+		{SQS, "request", 0.40, 1e6, "a request to a queue, for each 64 KB of its messages", sqsPage},
+		{SQS, "fifo_request", 0.50, 1e6, "one to a FIFO queue", sqsPage},
 		{SNS, "request", 0.50, 1e6, "a request to publish, for each 64 KB of its messages; their deliveries are billed apart",
-			sns},
-		{EventBridge, "event", 1.00, 1e6, "an event, for each 64 KB of it", eventbridge},
+			snsPage},
+		{EventBridge, "event", 1.00, 1e6, "an event, for each 64 KB of it", eventbridgePage},
 	}
 	for i := range table {
-		table[i].Dollars /= table[i].Per
+		table[i].Dollars /= table[i].ListedUnits
 	}
 	return table
 }
 
-// DynamoDBUnits returns the prices of a write unit and of a read unit.
-func DynamoDBUnits() (write, read Price) {
+// DynamoDBUnitPrices returns the prices of a write unit and of a read unit.
+func DynamoDBUnitPrices() (write, read Price) {
 	return PriceOf(DynamoDB, "write"), PriceOf(DynamoDB, "read")
 }
 

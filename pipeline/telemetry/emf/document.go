@@ -43,9 +43,9 @@ func (e *export) lines() [][]byte {
 	return lines
 }
 
-func (doc *document) line(at dimensions, names []string) []byte {
+func (doc *document) line(dims dimensions, names []string) []byte {
 	d := directive{Namespace: Namespace, Dimensions: [][]string{{pipelineKey}}}
-	if at.sink != "" {
+	if dims.sink != "" {
 		d.Dimensions[0] = append(d.Dimensions[0], sinkKey)
 	}
 	for _, name := range names {
@@ -55,9 +55,9 @@ func (doc *document) line(at dimensions, names []string) []byte {
 		doc.time = time.Now()
 	}
 	line := append([]byte(`{"_aws":`), mustJSON(envelope{doc.time.UnixMilli(), []directive{d}})...)
-	line = appendMember(line, pipelineKey, at.pipeline)
-	if at.sink != "" {
-		line = appendMember(line, sinkKey, at.sink)
+	line = appendMember(line, pipelineKey, dims.pipeline)
+	if dims.sink != "" {
+		line = appendMember(line, sinkKey, dims.sink)
 	}
 	for _, name := range names {
 		if c := doc.values[name]; c.buckets != nil {

@@ -64,12 +64,12 @@ func (f *family) write(b *bytes.Buffer) {
 	}
 	b.WriteString("# TYPE " + f.name + " " + string(f.kind) + "\n")
 	slices.SortStableFunc(f.series, func(x, y series) int { return strings.Compare(x.labels, y.labels) })
-	last := ""
+	lastLabels := ""
 	for i, s := range f.series {
-		if i > 0 && s.labels == last {
+		if i > 0 && s.labels == lastLabels {
 			continue // two scopes have this series, and Prometheus rejects a whole page if a series is on it twice
 		}
-		last = s.labels
+		lastLabels = s.labels
 		s.lines(b, f.name, s.labels)
 	}
 }

@@ -16,7 +16,7 @@ func TestConformance(t *testing.T) {
 // A write whose answer was lost is recognised when it is sent again.
 func TestConformance_Lost(t *testing.T) {
 	server := dynamotest.Open(t)
-	leasestest.RunLost(t, func(t *testing.T) (leases.Table, func()) {
+	leasestest.RunLostAnswers(t, func(t *testing.T) (leases.Table, func()) {
 		faults := &dynamotest.Faults{}
 		return open(t, server, faults), func() {
 			op := map[string]string{"Swap": "UpdateItem", "Create": "PutItem", "Delete": "DeleteItem", "Heartbeat": "PutItem", "Reserve": "UpdateItem"}

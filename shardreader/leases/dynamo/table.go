@@ -171,11 +171,11 @@ func (t *Table) writeError(ctx context.Context, op string, l leases.Lease, err e
 	case len(row) == 0:
 		return &leases.Conflict{Missing: true}
 	}
-	now, err := decode(row)
+	current, err := decode(row)
 	if err != nil {
 		return t.damagedRowError(op, err)
 	}
-	return &leases.Conflict{Current: now}
+	return &leases.Conflict{Current: current}
 }
 
 // refusal returns the row that made the condition of a write fail; nil if there is no row. If err is not a failed

@@ -28,8 +28,8 @@ func (l *lineCache) outdatedShards() []string { return slices.Collect(maps.Keys(
 
 // encodeOutdated encodes the outdated lines. now has the leases of the outdated shards. An outdated shard that is not
 // in now has no lease any more, and loses its line.
-func (l *lineCache) encodeOutdated(now []leases.Lease) error {
-	for _, lease := range now {
+func (l *lineCache) encodeOutdated(current []leases.Lease) error {
+	for _, lease := range current {
 		line, err := json.Marshal(leaseRow{lease.Shard, lease.Checkpoint.String(), lease.Checkpoint.Sub, lease})
 		if err != nil {
 			return err

@@ -34,7 +34,7 @@ func leasesComeBack(t *testing.T, table leases.Table) {
 	}
 }
 
-func kindsComeBack(t *testing.T, table leases.Table) {
+func checkpointKindsComeBack(t *testing.T, table leases.Table) {
 	for i, c := range []leases.Checkpoint{
 		{},
 		{Kind: leases.Latest},
@@ -212,8 +212,8 @@ func oddNumbersAreStored(t *testing.T, table leases.Table) {
 	}
 }
 
-// begunStays checks that the mark of a begun stream survives changes of leases and members.
-func begunStays(t *testing.T, table leases.Table) {
+// begunStreamsStay checks that the mark of a begun stream survives changes of leases and members.
+func begunStreamsStay(t *testing.T, table leases.Table) {
 	one, two := "arn:aws:dynamodb:eu-central-1:123456789012:table/a/stream/1",
 		"arn:aws:dynamodb:eu-central-1:123456789012:table/a/stream/2"
 	if s := read(t, table); len(s.BegunStreams) > 0 {

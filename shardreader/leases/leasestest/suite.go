@@ -13,7 +13,7 @@ func Run(t *testing.T, open func(t *testing.T) leases.Table) {
 	for name, check := range map[string]func(*testing.T, leases.Table){
 		"Empty":                emptyTable,
 		"LeasesComeBack":       leasesComeBack,
-		"Kinds":                kindsComeBack,
+		"Kinds":                checkpointKindsComeBack,
 		"Order":                snapshotsAreInOrder,
 		"CreateOnce":           createOnce,
 		"SwapIsConditional":    swapIsConditional,
@@ -24,7 +24,7 @@ func Run(t *testing.T, open func(t *testing.T) leases.Table) {
 		"Delete":               deleteIsConditional,
 		"Members":              membersComeBack,
 		"MembersAreWhole":      heartbeatReplacesRow,
-		"Begin":                begunStays,
+		"Begin":                begunStreamsStay,
 		"Reserve":              reserveOnce,
 		"OneSwapWins":          oneSwapWins,
 		"OneReserveWins":       oneReserveWins,
@@ -39,9 +39,9 @@ func Run(t *testing.T, open func(t *testing.T) leases.Table) {
 	}
 }
 
-// RunLost checks that callers recognize writes whose answers were lost. lose makes the next write succeed without an
-// answer.
-func RunLost(t *testing.T, open func(t *testing.T) (table leases.Table, lose func())) {
+// RunLostAnswers checks that callers recognize writes whose answers were lost. lose makes the next write succeed
+// without an answer.
+func RunLostAnswers(t *testing.T, open func(t *testing.T) (table leases.Table, lose func())) {
 	for name, check := range map[string]func(*testing.T, leases.Table, func()){
 		"Swap":      lostSwap,
 		"Create":    lostCreate,

@@ -23,7 +23,7 @@ func TestMemory(t *testing.T) {
 }
 
 func TestTable_Lost(t *testing.T) {
-	leasestest.RunLost(t, func(*testing.T) (leases.Table, func()) {
+	leasestest.RunLostAnswers(t, func(*testing.T) (leases.Table, func()) {
 		table, lose := leasestest.NewTable(), false
 		table.After = func(context.Context, leasestest.Call) error {
 			if !lose {

@@ -210,15 +210,15 @@ func (e *Export) Open(ctx context.Context, id string, from pipeline.Position) (s
 	case d.StreamARN == "" && !d.EpochZero && !d.Kinesis:
 		return nil, errs.New("export: the stream whose changes follow the export is missing: give its ARN with --stream-arn")
 	}
-	read := int64(0)
+	itemsRead := int64(0)
 	if from != "" {
 		var err error
-		if read, err = strconv.ParseInt(string(from), 10, 64); err != nil || read < 0 || read > f.items {
+		if itemsRead, err = strconv.ParseInt(string(from), 10, 64); err != nil || itemsRead < 0 || itemsRead > f.items {
 			return nil, errs.Errorf("export: %q is no position in the data file %s, which has %d items: begin this part again",
 				redact.Safe(from), f.location(), f.items)
 		}
 	}
-	r := &reader{file: f, items: read}
+	r := &reader{file: f, items: itemsRead}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	return r, nil
 }

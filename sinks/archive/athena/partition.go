@@ -70,12 +70,12 @@ func (t *table) perItem() {
 		t.folder += prefix
 	}
 	t.folder = folderOf(t.folder)
-	of := "Each change"
+	subject := "Each change"
 	if t.Key != nil && !t.Key.HasVersion() {
-		of = "Each item"
+		subject = "Each item"
 		t.addNote("An object holds the newest change of its item. The changes before it are not in this archive.")
 	}
-	t.addNote("%s is an object of its own, and every query reads all of them: for more than some thousands write layout: log.", of)
+	t.addNote("%s is an object of its own, and every query reads all of them: for more than some thousands write layout: log.", subject)
 	if strings.Count(t.folder, "/") == 3 {
 		t.addNote("The objects have no folder of their own: every object in %s must be one of this archive.", t.folder)
 	}
@@ -146,9 +146,9 @@ func placeholderText(h template.Placeholder, hidden bool) string {
 // addDateColumn adds the column of a date. If the units of the layout do not form a date, it adds a column of numbers
 // for each unit.
 func (t *table) addDateColumn(l layout, h template.Placeholder, name string) {
-	of, missing := h.Name, "Changes without "+h.Name
+	subject, missing := h.Name, "Changes without "+h.Name
 	if h.Name == "@time" {
-		of, missing = "the change", "Backfilled changes that have no time"
+		subject, missing = "the change", "Backfilled changes that have no time"
 	}
 	t.addNote("%s stand in the folder _none, which no projection of dates reads.", missing)
 	if every, ok := l.date(); ok {
@@ -158,7 +158,7 @@ func (t *table) addDateColumn(l layout, h template.Placeholder, name string) {
 			{"interval", "1"},
 			{"interval.unit", every.every},
 		}})
-		t.addNote("%s is the time of %s, UTC. Folders before %s and after tomorrow are not read: widen projection.%s.range for others.", column, of, l.format(t.From), column)
+		t.addNote("%s is the time of %s, UTC. Folders before %s and after tomorrow are not read: widen projection.%s.range for others.", column, subject, l.format(t.From), column)
 		return
 	}
 	t.template += l.literals[0]
@@ -173,7 +173,7 @@ func (t *table) addDateColumn(l layout, h template.Placeholder, name string) {
 		}
 		column := t.add(partition{n, "integer", []property{{"range", fmt.Sprintf("%d,%d", from, to)},
 			{"digits", strconv.Itoa(len(u.layout))}}})
-		t.addNote("%s is the %s of %s, UTC, as text of %d digits.", column, u.name, of, len(u.layout))
+		t.addNote("%s is the %s of %s, UTC, as text of %d digits.", column, u.name, subject, len(u.layout))
 		t.template += l.literals[i+1]
 	}
 }

@@ -188,11 +188,11 @@ func (r *Repairer) findChanged(ctx context.Context) error {
 	}
 	for i := range r.batch {
 		b := &r.batch[i]
-		now := items[b.finding.Item]
-		if !repaired(b) || now == nil || now.sameAs(&b.item.Change) {
+		current := items[b.finding.Item]
+		if !repaired(b) || current == nil || current.sameAs(&b.item.Change) {
 			continue
 		}
-		if equal, err := r.isEqual(ctx, b, now); err != nil {
+		if equal, err := r.isEqual(ctx, b, current); err != nil {
 			return err
 		} else if !equal {
 			b.outcome = audit.Outcome{Result: audit.ChangedMeanwhile, Reason: "the item changed during the repair"}
@@ -202,14 +202,14 @@ func (r *Repairer) findChanged(ctx context.Context) error {
 }
 
 // isEqual reports whether the place of a finding equals the plan of an item. An undecodable item has no plan.
-func (r *Repairer) isEqual(ctx context.Context, b *repairedFinding, now *Item) (equal bool, err error) {
-	if now.Err != nil {
+func (r *Repairer) isEqual(ctx context.Context, b *repairedFinding, current *Item) (equal bool, err error) {
+	if current.Err != nil {
 		return false, nil //nolint:nilerr // an undecodable item has no plan
 	}
 	sink, f := r.o.Sinks[b.sink], &b.finding
 	var fs []audit.Finding
 	err = r.o.Budget.retryThrottled(ctx, func() (err error) {
-		fs, err = sink.Compare(ctx, &now.Change, []audit.Entry{{Kind: f.Kind, Place: f.Place}})
+		fs, err = sink.Compare(ctx, &current.Change, []audit.Entry{{Kind: f.Kind, Place: f.Place}})
 		return err
 	})
 	if err != nil {

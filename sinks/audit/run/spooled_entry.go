@@ -62,8 +62,8 @@ func parseEntry(b []byte) (e spooledEntry, err error) {
 		flags&flagSuspect != 0
 	e.Kind = kinds[b[1]]
 	sink, b, ok := cutNumber(b[2:])
-	reading, b, more := cutNumber(b)
-	if !ok || !more || len(b) < len(e.Digest) {
+	reading, b, okReading := cutNumber(b)
+	if !ok || !okReading || len(b) < len(e.Digest) {
 		return e, errEntry
 	}
 	e.sink, e.reading = sink, reading

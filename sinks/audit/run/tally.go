@@ -36,11 +36,11 @@ func (t *sinkTally) addNote(text string) {
 }
 
 // add adds the counts of items and of required entries.
-func (t *tally) add(more *tally) {
-	t.Items += more.Items
-	t.Undecodable += more.Undecodable
-	for i := range more.Sinks {
-		t.Sinks[i].Expected += more.Sinks[i].Expected
+func (t *tally) add(other *tally) {
+	t.Items += other.Items
+	t.Undecodable += other.Undecodable
+	for i := range other.Sinks {
+		t.Sinks[i].Expected += other.Sinks[i].Expected
 	}
 }
 

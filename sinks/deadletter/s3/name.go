@@ -20,8 +20,8 @@ func idOf(text string) (id letterID, ok bool) {
 	return letterID(b), true
 }
 
-// putTime has the time of a letter, and the index of the letter in its Put.
-type putTime struct {
+// letterPosition has the time of a letter, and the index of the letter in its Put.
+type letterPosition struct {
 	nanos int64
 	n     int32
 }
@@ -37,7 +37,7 @@ func nameOf(t time.Time, n int, id string) string {
 }
 
 // parseName is the inverse of nameOf. ok is false if name is not the name of a letter.
-func parseName(name string) (id letterID, st putTime, ok bool) {
+func parseName(name string) (id letterID, st letterPosition, ok bool) {
 	name, ok = strings.CutSuffix(name, ".json")
 	if !ok || len(name) < len(layout)+2 {
 		return id, st, false
@@ -49,10 +49,10 @@ func parseName(name string) (id letterID, st putTime, ok bool) {
 	if err != nil || err2 != nil || !known {
 		return id, st, false
 	}
-	return id, putTime{t.UnixNano(), int32(n)}, true
+	return id, letterPosition{t.UnixNano(), int32(n)}, true
 }
 
 // name returns the object name of a letter.
-func (s putTime) name(id letterID) string {
+func (s letterPosition) name(id letterID) string {
 	return nameOf(time.Unix(0, s.nanos), int(s.n), hex.EncodeToString(id[:]))
 }

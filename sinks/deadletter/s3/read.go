@@ -111,13 +111,13 @@ func (s *Store) remember(objects []types.Object) []object {
 	defer s.mu.Unlock()
 	var page []object
 	for _, o := range objects {
-		id, st, ok := parseName(strings.TrimPrefix(*o.Key, s.Prefix))
+		id, putTime, ok := parseName(strings.TrimPrefix(*o.Key, s.Prefix))
 		if !ok {
 			continue
 		}
 		page = append(page, object{*o.Key, id})
-		if !slices.Contains(s.names[id], st) {
-			s.names[id] = append(s.names[id], st)
+		if !slices.Contains(s.names[id], putTime) {
+			s.names[id] = append(s.names[id], putTime)
 		}
 	}
 	return page
@@ -168,8 +168,8 @@ func (s *Store) objects(ids []string) (keys []string, known bool) {
 		id, _ := idOf(text)
 		names := s.names[id]
 		known = known && len(names) > 0
-		for _, st := range names {
-			keys = append(keys, s.Prefix+st.name(id))
+		for _, putTime := range names {
+			keys = append(keys, s.Prefix+putTime.name(id))
 		}
 	}
 	return keys, known

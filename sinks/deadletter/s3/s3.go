@@ -41,7 +41,7 @@ type Options struct {
 type Store struct {
 	Options
 	mu    sync.Mutex
-	names map[letterID][]putTime // times of the listed objects of each letter, for Remove
+	names map[letterID][]letterPosition // times of the listed objects of each letter, for Remove
 }
 
 var (
@@ -66,7 +66,7 @@ func New(ctx context.Context, o Options) (*Store, error) {
 		o.Prefix += "/"
 	}
 	o.Prefix += url.PathEscape(o.Pipeline) + "/"
-	s := &Store{Options: o, names: make(map[letterID][]putTime)}
+	s := &Store{Options: o, names: make(map[letterID][]letterPosition)}
 	_, err := o.Client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &o.Bucket})
 	if err != nil && awserr.KindOf(err) != awserr.Denied { // a role may have only the right PutObject
 		return nil, s.failed(ctx, "HeadBucket", err)

@@ -20,8 +20,8 @@ type Stores struct {
 
 // New returns a Stores without open stores. of is the name of the package that opens them, for errors. After
 // [Stores.Close] has closed the stores, it calls the functions afterClose, the last one first.
-func New(of string, afterClose ...func() error) *Stores {
-	return &Stores{of: of, byName: make(map[string]any), close: afterClose}
+func New(owner string, afterClose ...func() error) *Stores {
+	return &Stores{of: owner, byName: make(map[string]any), close: afterClose}
 }
 
 // Open returns the store of a name. If the store is not open yet, Open calls make to open it. It returns an error if
@@ -33,10 +33,10 @@ func Open[T any](s *Stores, name string, make func() (T, error)) (T, error) {
 	if s.byName == nil {
 		return none, fmt.Errorf("%s: the stores are closed", s.of)
 	}
-	if have, ok := s.byName[name]; ok {
-		store, ok := have.(T)
+	if openStore, ok := s.byName[name]; ok {
+		store, ok := openStore.(T)
 		if !ok {
-			return none, fmt.Errorf("%s: %s is open as a %T", s.of, name, have)
+			return none, fmt.Errorf("%s: %s is open as a %T", s.of, name, openStore)
 		}
 		return store, nil
 	}

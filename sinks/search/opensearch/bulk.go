@@ -93,10 +93,10 @@ func (b *bulk) sendAll(ctx context.Context, left []int) error {
 
 // resolve ensures that the indexes of the mutations at exist. It returns the mutations that can be sent, and sets the
 // errors of those that cannot. Here and below, at holds indexes into b.mutations.
-func (b *bulk) resolve(ctx context.Context, at []int) []int {
+func (b *bulk) resolve(ctx context.Context, indexes []int) []int {
 	failed := make(map[string]error) // by index
-	left := at[:0:0]
-	for _, i := range at {
+	left := indexes[:0:0]
+	for _, i := range indexes {
 		m := &b.mutations[i]
 		err, known := failed[m.Index]
 		if !known {
@@ -117,8 +117,8 @@ func (b *bulk) resolve(ctx context.Context, at []int) []int {
 
 // send sends the mutations at, in as many requests as the limits require. It returns the mutations that are to be sent
 // again at once.
-func (b *bulk) send(ctx context.Context, at []int) (again []int) {
-	for parts := [][]int{at}; len(parts) > 0; { // a stack: the last part is sent next
+func (b *bulk) send(ctx context.Context, indexes []int) (sendAloneAgain []int) {
+	for parts := [][]int{indexes}; len(parts) > 0; { // a stack: the last part is sent next
 		part := parts[len(parts)-1]
 		parts = parts[:len(parts)-1]
 		if len(part) == 0 {
@@ -131,7 +131,7 @@ func (b *bulk) send(ctx context.Context, at []int) (again []int) {
 		r := b.encode(part)
 		sent, half := part[:r.count], r.count/2
 		retry, divide := b.perform(ctx, r, sent)
-		again = append(again, retry...)
+		sendAloneAgain = append(sendAloneAgain, retry...)
 		parts = append(parts, part[r.count:])
 		if divide {
 			parts = append(parts, sent[half:], sent[:half])
@@ -140,25 +140,25 @@ func (b *bulk) send(ctx context.Context, at []int) (again []int) {
 	if b.stop != nil {
 		return nil
 	}
-	return again
+	return sendAloneAgain
 }
 
 // fail sets the error of the mutations at. After it no more requests are sent.
-func (b *bulk) fail(at []int, err error) {
+func (b *bulk) fail(indexes []int, err error) {
 	b.stop = err
-	for _, i := range at {
+	for _, i := range indexes {
 		b.results[i].Err = err
 	}
 }
 
 // commonIndex returns the index of all mutations at, or "" if they have several.
-func (b *bulk) commonIndex(at []int) string {
-	for _, i := range at {
-		if b.mutations[i].Index != b.mutations[at[0]].Index {
+func (b *bulk) commonIndex(indexes []int) string {
+	for _, i := range indexes {
+		if b.mutations[i].Index != b.mutations[indexes[0]].Index {
 			return ""
 		}
 	}
-	return b.mutations[at[0]].Index
+	return b.mutations[indexes[0]].Index
 }
 
 // pathIn returns the path below an index, or below the server if index is "".
@@ -176,31 +176,31 @@ const opWrite = "write a document"
 
 // perform sends the request r with the mutations at, and sets their results. again holds the mutations that are to be
 // sent again at once. divide is true if the server refused r as a whole and the halves of r are to be sent instead.
-func (b *bulk) perform(ctx context.Context, r bulkRequest, at []int) (again []int, divide bool) {
+func (b *bulk) perform(ctx context.Context, r bulkRequest, indexes []int) (sendAloneAgain []int, divide bool) {
 	s := b.store
 	a, err := s.client.bulk(ctx, pathIn(r.index, s.bulkPath), r.body)
 	if err != nil {
-		b.fail(at, err)
+		b.fail(indexes, err)
 		return nil, false
 	}
 	if a.succeeded() {
 		s.limits.noteAccepted()
-		return b.items(ctx, at, a.body), false
+		return b.items(ctx, indexes, a.body), false
 	}
 	f := a.parse()
-	class := f.class()
-	blamesDocuments := class == tooLarge || class == refused && a.status == http.StatusBadRequest
+	class := f.classify()
+	blamesDocuments := class == tooLarge || class == badMapping && a.status == http.StatusBadRequest
 	switch {
 	case blamesDocuments:
-		if len(at) == 1 {
-			b.setResult(at[0], &bulkItem{failure: f}, len(r.body))
+		if len(indexes) == 1 {
+			b.setResult(indexes[0], &bulkItem{failure: f}, len(r.body))
 			return nil, false
 		}
 		if class == tooLarge {
 			s.limits.tooLarge(len(r.body))
 		}
 		return nil, true
-	case class == refused, class == gone: // not from an OpenSearch server: it never answers a bulk request so
+	case class == badMapping, class == gone: // not from an OpenSearch server: it never answers a bulk request so
 		err = &Error{Op: opWrite, Status: a.status, Type: string(f.kind), Hint: "is url the address of an OpenSearch server?"}
 		if class == gone && f.kind == nil {
 			err = pipeline.Transient(err)
@@ -211,23 +211,23 @@ func (b *bulk) perform(ctx context.Context, r bulkRequest, at []int) (again []in
 		if class == busy {
 			s.limits.busy(len(r.body))
 		}
-		err = a.failure(opWrite, "")
+		err = a.asError(opWrite, "")
 	}
-	b.fail(at, err)
+	b.fail(indexes, err)
 	return nil, false
 }
 
 // items sets the results of the mutations at from the server's answer. It returns the mutations that are to be sent
 // again at once.
-func (b *bulk) items(ctx context.Context, at []int, body []byte) (again []int) {
+func (b *bulk) items(ctx context.Context, indexes []int, body []byte) (sendAloneAgain []int) {
 	var kept []int
-	ok := parseItems(body, len(at), func(n int, it *bulkItem) {
-		switch i := at[n]; b.setResult(i, it, 0) {
+	ok := parseItems(body, len(indexes), func(n int, it *bulkItem) {
+		switch i := indexes[n]; b.setResult(i, it, 0) {
 		case settled:
 		case storedKept:
 			kept = append(kept, i)
 		case sendAgain:
-			again = append(again, i)
+			sendAloneAgain = append(sendAloneAgain, i)
 		case sendAlone:
 			u := unfitMutation{i: i}
 			u.losesAnother(&it.failure)
@@ -235,11 +235,11 @@ func (b *bulk) items(ctx context.Context, at []int, body []byte) (again []int) {
 		}
 	})
 	if !ok {
-		b.fail(at, errShort)
+		b.fail(indexes, errMismatchedAnswer)
 		return nil
 	}
 	b.readStoredVersions(ctx, kept)
-	return again
+	return sendAloneAgain
 }
 
 // nextStep is what the store does next with a mutation, after the server's answer about its document.
@@ -268,8 +268,8 @@ func (b *bulk) setResult(i int, it *bulkItem, size int) nextStep {
 	}
 	r.Err = it.err(opWrite, m.Index)
 	e, _ := errors.AsType[*Error](r.Err)
-	switch class := it.class(); {
-	case class == outrun:
+	switch class := it.classify(); {
+	case class == versionConflict:
 		return sendAgain
 	case class == noScript:
 		b.store.installed.Store(false)

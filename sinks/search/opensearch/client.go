@@ -127,7 +127,7 @@ func (c *client) ask(ctx context.Context, q call) (body []byte, found bool, err 
 	case err != nil || a.status == http.StatusNotFound:
 		return nil, false, err
 	case !a.succeeded():
-		return nil, false, a.failure(q.op, q.index)
+		return nil, false, a.asError(q.op, q.index)
 	}
 	return a.body, true, nil
 }

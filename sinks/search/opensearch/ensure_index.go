@@ -342,13 +342,13 @@ func (s *Store) createIndex(ctx context.Context, name string) (bool, error) {
 	case f.alreadyExists():
 		return false, nil
 	case f.hasType("invalid_alias_name_exception", "invalid_index_name_exception"):
-		return false, s.scopeError(a.failure(op, name))
+		return false, s.scopeError(a.asError(op, name))
 	case f.noRoomForShards():
 		e.Hint = "the cluster has as many shards as it may have: raise cluster.max_shards_per_node, or delete indexes"
 		return false, pipeline.Transient(e)
-	case f.class() == refused:
+	case f.classify() == badMapping:
 		e.Field, e.Hint = f.field(), "the server does not take the settings or the mapping: correct search.mapping"
 		return false, pipeline.Fatal(e)
 	}
-	return false, a.failure(op, name)
+	return false, a.asError(op, name)
 }

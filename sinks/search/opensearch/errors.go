@@ -65,8 +65,8 @@ func (e *Error) message(where string) string {
 
 var _ redact.Redacted = (*Error)(nil)
 
-// failure returns the error of an answer that did not succeed, marked as transient, fatal or permanent.
-func (a answer) failure(op, index string) error {
+// asError returns the error of an answer that did not succeed, marked as transient, fatal or permanent.
+func (a answer) asError(op, index string) error {
 	f := a.parse()
 	err := f.err(op, index)
 	if after := awserr.ParseRetryAfter(a.header); after > 0 { // only proxies send Retry-After; OpenSearch does not
@@ -86,8 +86,8 @@ type failure struct {
 	causeReason []byte // the text of that cause
 }
 
-// class is the meaning of a failure for the sender of the request.
-type class struct {
+// failureClass is the meaning of a failure for the sender of the request.
+type failureClass struct {
 	name string // name in logs
 	// markError marks the error for the pipeline. If it is nil, the error is permanent: the document will never be
 	// accepted
@@ -96,24 +96,24 @@ type class struct {
 }
 
 var (
-	refused  = &class{name: "mapping"}
-	busy     = &class{name: "throttled", markError: pipeline.Transient}
-	unwell   = &class{name: "unavailable", markError: pipeline.Transient}
-	tooLarge = &class{name: "too_large", hint: "raise http.max_content_length of the server, or leave fields out"}
-	// outrun means that another writer changed the document between the server's read and its write
-	outrun   = &class{name: "conflict", markError: pipeline.Transient}
-	gone     = &class{name: "missing"} // the document does not exist
-	noIndex  = &class{name: "missing", markError: pipeline.Fatal, hint: "create the index, or let create do it"}
-	noScript = &class{name: "missing", markError: pipeline.Transient,
+	badMapping  = &failureClass{name: "mapping"}
+	busy        = &failureClass{name: "throttled", markError: pipeline.Transient}
+	unavailable = &failureClass{name: "unavailable", markError: pipeline.Transient}
+	tooLarge    = &failureClass{name: "too_large", hint: "raise http.max_content_length of the server, or leave fields out"}
+	// versionConflict means that another writer changed the document between the server's read and its write
+	versionConflict = &failureClass{name: "conflict", markError: pipeline.Transient}
+	gone            = &failureClass{name: "missing"} // the document does not exist
+	noIndex         = &failureClass{name: "missing", markError: pipeline.Fatal, hint: "create the index, or let create do it"}
+	noScript        = &failureClass{name: "missing", markError: pipeline.Transient,
 		hint: "somebody deleted the stored script; it is installed again"}
-	blocked = &class{name: "blocked", markError: pipeline.Transient,
+	blocked = &failureClass{name: "blocked", markError: pipeline.Transient,
 		hint: "the index takes no writes: free disk space if it ran out, then remove index.blocks.* from its settings"}
-	denied = &class{name: "denied", markError: pipeline.Denied,
+	denied = &failureClass{name: "denied", markError: pipeline.Denied,
 		hint: "check auth, the credentials, and the access policy or role of the server"}
-	expired = &class{name: "denied", markError: pipeline.Denied, hint: "the credentials have expired: renew the credentials"}
-	skewed  = &class{name: "clock", markError: pipeline.Denied, hint: "the clock of this machine is not the server's: set it"}
+	expired = &failureClass{name: "denied", markError: pipeline.Denied, hint: "the credentials have expired: renew the credentials"}
+	skewed  = &failureClass{name: "clock", markError: pipeline.Denied, hint: "the clock of this machine is not the server's: set it"}
 
-	noScripting = &class{name: "denied", markError: pipeline.Fatal,
+	noScripting = &failureClass{name: "denied", markError: pipeline.Fatal,
 		hint: "the server runs no stored scripts in updates: allow them (script.allowed_types, script.allowed_contexts), or use mode: fast, whose order within one second is that of one worker"}
 )
 
@@ -122,8 +122,8 @@ func (f *failure) hasType(kinds ...string) bool {
 	return slices.Contains(kinds, string(f.kind)) || slices.Contains(kinds, string(f.causeKind))
 }
 
-// class returns the class of f.
-func (f *failure) class() *class {
+// classify returns the class of f.
+func (f *failure) classify() *failureClass {
 	forbidden := f.status == http.StatusForbidden || f.status == http.StatusUnauthorized
 	switch {
 	case f.hasType("cluster_block_exception", "index_closed_exception"): // an operator may open a closed index again
@@ -134,14 +134,14 @@ func (f *failure) class() *class {
 	case f.status == http.StatusRequestEntityTooLarge:
 		return tooLarge
 	case f.status == http.StatusConflict:
-		return outrun
+		return versionConflict
 	case f.hasType("index_not_found_exception"):
 		return noIndex
 	case f.hasType("resource_not_found_exception"):
 		return noScript
 	case f.status == 0, f.kind == nil && f.reason == nil &&
 		(f.status == http.StatusBadRequest || f.status == http.StatusForbidden || f.status == http.StatusPreconditionFailed):
-		return unwell // not from an OpenSearch server, which always gives a reason
+		return unavailable // not from an OpenSearch server, which always gives a reason
 	case f.status == http.StatusNotFound:
 		return gone
 	case f.hasType("illegal_argument_exception") && f.reasonContains("cannot execute"):
@@ -153,21 +153,21 @@ func (f *failure) class() *class {
 	case forbidden:
 		return denied
 	case f.status >= http.StatusInternalServerError:
-		return unwell
+		return unavailable
 	}
-	return refused
+	return badMapping
 }
 
 // documentUnfit reports whether the document did not fit the fields that its index had when the server tried to write
 // it.
 func (f *failure) documentUnfit() bool {
-	return f.class() == refused && (string(f.kind) == "mapper_parsing_exception" ||
+	return f.classify() == badMapping && (string(f.kind) == "mapper_parsing_exception" ||
 		string(f.kind) == "illegal_argument_exception")
 }
 
 // err returns f as an error, marked as transient, fatal or permanent.
 func (f *failure) err(op, index string) error {
-	class := f.class()
+	class := f.classify()
 	e := &Error{Op: op, Index: index, Status: f.status, Type: string(f.kind), class: class.name, Hint: class.hint}
 	switch class {
 	case busy:
@@ -178,7 +178,7 @@ func (f *failure) err(op, index string) error {
 		if right := f.missingPermission(); right != "" {
 			e.Hint = "allow " + right + ": " + e.Hint
 		}
-	case refused, gone:
+	case badMapping, gone:
 		e.Field = f.field()
 		switch {
 		case e.Field != "":
@@ -197,13 +197,13 @@ func (f *failure) err(op, index string) error {
 // server's roles refuse with "no permissions for [indices:data/write/bulk] and User ...". An AWS policy refuses with
 // "is not authorized to perform: es:ESHttpPost".
 func (f *failure) missingPermission() string {
-	if m := rights.FindSubmatch(f.reason); m != nil {
+	if m := permissionPattern.FindSubmatch(f.reason); m != nil {
 		return string(m[1])
 	}
 	return ""
 }
 
-var rights = regexp.MustCompile(`(?:no permissions for \[|not authorized to perform: )([a-zA-Z]+:[a-zA-Z:/_*]+)`)
+var permissionPattern = regexp.MustCompile(`(?:no permissions for \[|not authorized to perform: )([a-zA-Z]+:[a-zA-Z:/_*]+)`)
 
 // fieldMarks are the texts of the server around the name of a field.
 var fieldMarks = []struct{ before, after string }{
@@ -232,6 +232,6 @@ func (f *failure) field() string {
 	return ""
 }
 
-// errShort means that the server's answer does not match the request.
-var errShort = pipeline.Transient(
+// errMismatchedAnswer means that the server's answer does not match the request.
+var errMismatchedAnswer = pipeline.Transient(
 	errs.New("opensearch: the server's answer is not one to what it was sent: is a proxy in between?"))

@@ -51,7 +51,7 @@ func TestFailures(t *testing.T) {
 		{"nothing", 400, ``, transient, "400"},
 		{"a page that forbids", 403, `<html>` + canary, transient, "403"},
 	} {
-		err := answer{status: tt.status, body: []byte(tt.body)}.failure("write a document", "products")
+		err := answer{status: tt.status, body: []byte(tt.body)}.asError("write a document", "products")
 		is := permanent
 		if _, ok := pipeline.Retryable(err); ok {
 			is = transient
@@ -78,7 +78,7 @@ func TestRedacted(t *testing.T) {
 // If a proxy in front of the server says how long to wait, the retry waits as long.
 func TestWait(t *testing.T) {
 	for header, want := range map[string]time.Duration{"7": 7 * time.Second, "": 0, "-1": 0, "soon": 0} {
-		err := answer{status: 429, header: http.Header{"Retry-After": {header}}}.failure("write a document", "")
+		err := answer{status: 429, header: http.Header{"Retry-After": {header}}}.asError("write a document", "")
 		if after, ok := pipeline.Retryable(err); !ok || after != want {
 			t.Errorf("Retry-After %q: wait %s, want %s (%v)", header, after, want, err)
 		}

@@ -48,12 +48,12 @@ func flattenMapping(to map[string]string, path string, mapping map[string]any) {
 
 // changedDefinition describes the first difference between the recorded configuration (was) and the present one (is).
 // It returns "" if they are equal.
-func changedDefinition(was, is map[string]string) string {
+func changedDefinition(was, value map[string]string) string {
 	either := maps.Clone(was)
-	maps.Copy(either, is)
+	maps.Copy(either, value)
 	for _, path := range slices.Sorted(maps.Keys(either)) {
 		before, had := was[path]
-		now, has := is[path]
+		now, has := value[path]
 		switch {
 		case had && has && before != now:
 			return fmt.Sprintf("%s was %s and is %s", path, before, now)
@@ -70,16 +70,16 @@ func changedDefinition(was, is map[string]string) string {
 // returns "" if the index has everything that the configuration sets. It ignores what the index has in addition, which
 // comes from dynamic mapping or an index template. It also ignores a missing parameter of a field, because the server
 // does not return a parameter that has its default value.
-func definitionDifference(asked, there map[string]string) string {
-	for _, path := range slices.Sorted(maps.Keys(asked)) {
-		is, ok := there[path]
+func definitionDifference(configured, actual map[string]string) string {
+	for _, path := range slices.Sorted(maps.Keys(configured)) {
+		value, ok := actual[path]
 		switch {
-		case ok && is == asked[path], strings.HasPrefix(path, "mappings.dynamic_templates"):
+		case ok && value == configured[path], strings.HasPrefix(path, "mappings.dynamic_templates"):
 		case ok:
-			return fmt.Sprintf("%s is %s there, and %s in the file", path, is, asked[path])
+			return fmt.Sprintf("%s is %s there, and %s in the file", path, value, configured[path])
 		case strings.HasPrefix(path, "settings."):
-			return fmt.Sprintf("%s is not set there, and %s in the file", path, asked[path])
-		case !hasField(there, path):
+			return fmt.Sprintf("%s is not set there, and %s in the file", path, configured[path])
+		case !hasField(actual, path):
 			return fmt.Sprintf("%s is not there", fieldOf(path))
 		}
 	}
@@ -87,12 +87,12 @@ func definitionDifference(asked, there map[string]string) string {
 }
 
 // hasField reports whether the field exists that a parameter's path belongs to.
-func hasField(there map[string]string, path string) bool {
+func hasField(actual map[string]string, path string) bool {
 	field := fieldOf(path)
 	if field == "mappings" {
 		return true
 	}
-	for p := range there {
+	for p := range actual {
 		if p == field || strings.HasPrefix(p, field+".") {
 			return true
 		}

@@ -119,7 +119,7 @@ func (s *Store) changeRecord(
 			return err
 		}
 		if a.status != http.StatusConflict {
-			return a.failure("write the record of the sink", stateIndex)
+			return a.asError("write the record of the sink", stateIndex)
 		}
 	}
 	return pipeline.Transient(errs.New("opensearch: the record of the sink is changed by others all the time"))
@@ -147,7 +147,7 @@ func (s *Store) ensureStateIndex(ctx context.Context) error {
 	if f := a.parse(); f.alreadyExists() {
 		return nil
 	}
-	return a.failure("make an index", stateIndex)
+	return a.asError("make an index", stateIndex)
 }
 
 // checkRecordMapping returns an error unless the index has the mapping of stateIndex.

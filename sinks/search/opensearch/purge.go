@@ -90,7 +90,7 @@ func (s *Store) deleteUnchanged(ctx context.Context, name string, hits []hit) (p
 		return 0, err
 	}
 	if !a.succeeded() {
-		return 0, a.failure("purge tombstones", name)
+		return 0, a.asError("purge tombstones", name)
 	}
 	ok := parseItems(a.body, len(hits), func(_ int, it *bulkItem) {
 		switch {
@@ -102,7 +102,7 @@ func (s *Store) deleteUnchanged(ctx context.Context, name string, hits []hit) (p
 		}
 	})
 	if !ok {
-		return purged, errShort
+		return purged, errMismatchedAnswer
 	}
 	return purged, err
 }

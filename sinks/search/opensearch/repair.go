@@ -25,20 +25,20 @@ var _ search.Repairer = (*Store)(nil)
 func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair) ([]search.Result, error) {
 	b := &bulk{store: s, mutations: make([]search.Mutation, len(ds)), results: make([]search.Result, len(ds)),
 		alone: new(unfitMutation)}
-	var at []int
+	var indexes []int
 	for i := range ds {
 		if b.mutations[i], b.results[i].Err = ds[i].Mutation(); b.results[i].Err == nil {
-			at = append(at, i)
+			indexes = append(indexes, i)
 		}
 	}
-	at = b.resolve(ctx, at)
-	for len(at) > 0 {
-		n := min(len(at), readPage)
-		if err := b.repairInBatches(ctx, ds, at[:n]); err != nil {
-			b.fail(at, err)
+	indexes = b.resolve(ctx, indexes)
+	for len(indexes) > 0 {
+		n := min(len(indexes), readPage)
+		if err := b.repairInBatches(ctx, ds, indexes[:n]); err != nil {
+			b.fail(indexes, err)
 			break
 		}
-		at = at[n:]
+		indexes = indexes[n:]
 	}
 	return b.results, nil
 }
@@ -54,15 +54,15 @@ type documentState struct {
 }
 
 // repairInBatches makes the repairs at, in as many requests as the limits require. at holds indexes into ds.
-func (b *bulk) repairInBatches(ctx context.Context, ds []search.DocumentRepair, at []int) error {
-	stored, err := b.readStates(ctx, at)
+func (b *bulk) repairInBatches(ctx context.Context, ds []search.DocumentRepair, indexes []int) error {
+	stored, err := b.readStates(ctx, indexes)
 	if err != nil {
 		return err
 	}
-	common := b.commonIndex(at)
+	common := b.commonIndex(indexes)
 	var lines []byte
 	var sent []int
-	for n, i := range at {
+	for n, i := range indexes {
 		m, current := &b.mutations[i], &stored[n]
 		if unchanged, err := b.checkUnchanged(&ds[i], m, current); err != nil || !unchanged {
 			b.results[i] = search.Result{Overtaken: err == nil, Err: err}
@@ -107,20 +107,20 @@ func (b *bulk) checkUnchanged(d *search.DocumentRepair, m *search.Mutation, is *
 const statesPath = "/_mget?filter_path=docs.found,docs._source,docs._seq_no,docs._primary_term,docs._version,docs.error"
 
 // readStates reads the stored documents of the mutations at.
-func (b *bulk) readStates(ctx context.Context, at []int) ([]documentState, error) {
-	body, err := b.multiGet(ctx, at, statesPath, "read a document")
+func (b *bulk) readStates(ctx context.Context, indexes []int) ([]documentState, error) {
+	body, err := b.multiGet(ctx, indexes, statesPath, "read a document")
 	if err != nil {
 		return nil, err
 	}
 	var found struct {
 		Docs []documentState `json:"docs"`
 	}
-	if json.Unmarshal(body, &found) != nil || len(found.Docs) != len(at) {
-		return nil, errShort
+	if json.Unmarshal(body, &found) != nil || len(found.Docs) != len(indexes) {
+		return nil, errMismatchedAnswer
 	}
 	for n := range found.Docs {
 		if found.Docs[n].Error != nil {
-			return nil, errShort
+			return nil, errMismatchedAnswer
 		}
 	}
 	return found.Docs, nil
@@ -150,23 +150,23 @@ func (b *bulk) appendRepair(dst []byte, index string, m *search.Mutation, is *do
 
 // sendRepairs sends the lines of the mutations at, and sets their results. index is the index of all lines, or "" if
 // each line names its own.
-func (b *bulk) sendRepairs(ctx context.Context, index string, at []int, lines []byte) error {
+func (b *bulk) sendRepairs(ctx context.Context, index string, indexes []int, lines []byte) error {
 	a, err := b.store.client.bulk(ctx, pathIn(index, b.store.bulkPath), lines)
 	if err != nil {
 		return err
 	}
 	if !a.succeeded() {
-		return a.failure(opWrite, index)
+		return a.asError(opWrite, index)
 	}
-	ok := parseItems(a.body, len(at), func(n int, it *bulkItem) {
-		if i := at[n]; it.status == http.StatusConflict {
+	ok := parseItems(a.body, len(indexes), func(n int, it *bulkItem) {
+		if i := indexes[n]; it.status == http.StatusConflict {
 			b.results[i] = search.Result{Overtaken: true}
 		} else {
 			b.setResult(i, it, 0)
 		}
 	})
 	if !ok {
-		return errShort
+		return errMismatchedAnswer
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func (s *Store) readScript(ctx context.Context) (found bool, err error) {
 	case a.status == http.StatusNotFound && known:
 		return false, nil
 	case !a.succeeded() || !known:
-		return false, noScripts(a.failure("read the stored script", ""))
+		return false, noScripts(a.asError("read the stored script", ""))
 	case there.Script != (storedScript{painless, script}):
 		return false, pipeline.Fatal(
 			errs.Errorf(
@@ -96,7 +96,7 @@ func (s *Store) putScript(ctx context.Context) error {
 	if err != nil || a.succeeded() {
 		return err
 	}
-	return noScripts(a.failure("install the stored script", ""))
+	return noScripts(a.asError("install the stored script", ""))
 }
 
 // noScripts adds a hint to the error of a server that stores no scripts, and makes it fatal. Such a server forbids

@@ -27,7 +27,7 @@ func (b *bulk) readStoredVersions(ctx context.Context, at []int) {
 	body, err := b.multiGet(ctx, at, versionsPath, "read the version of a document")
 	compare := func(n int, version, birth []byte) { b.compare(at[n], version, birth) }
 	if err == nil && !parseVersions(body, len(at), compare) {
-		err = errShort
+		err = errMismatchedAnswer
 	}
 	if err != nil {
 		for _, i := range at {
@@ -55,7 +55,7 @@ func (b *bulk) multiGet(ctx context.Context, at []int, path, op string) ([]byte,
 	}
 	a, err := b.store.client.do(ctx, http.MethodPost, pathIn(common, path), append(body, "]}"...))
 	if err == nil && !a.succeeded() {
-		err = a.failure(op, "")
+		err = a.asError(op, "")
 	}
 	return a.body, err
 }

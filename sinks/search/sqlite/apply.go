@@ -99,13 +99,13 @@ func (t *tx) applyToIndex(
 		}
 		return nil
 	}
-	there, err := t.read(index, ms, positions)
+	storedByID, err := t.read(index, ms, positions)
 	if err != nil {
 		return err
 	}
 	for _, i := range positions {
 		m := &ms[i]
-		write, err := decide(m, there[m.ID], &rs[i])
+		write, err := decide(m, storedByID[m.ID], &rs[i])
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (t *tx) applyToIndex(
 		if ctx.Err() != nil {
 			return sqlite.CanceledError(ctx)
 		}
-		if err := t.write(index, m, fs[i], there[m.ID], false); err != nil {
+		if err := t.write(index, m, fs[i], storedByID[m.ID], false); err != nil {
 			return err
 		}
 	}
@@ -128,8 +128,8 @@ func (t *tx) read(index int64, ms []search.Mutation, of []int) (map[string]store
 	for n, i := range of {
 		ids[n] = ms[i].ID
 	}
-	there := make(map[string]stored, len(of))
-	err := t.QueryRows(t.ctx, readStored, []any{sqlite.JSONArray(ids), index}, func(rows *sql.Rows) error {
+	storedByID := make(map[string]stored, len(of))
+	err := t.QueryRows(t.ctx, readStoredDocuments, []any{sqlite.JSONArray(ids), index}, func(rows *sql.Rows) error {
 		var n int
 		var version string
 		var d stored
@@ -140,10 +140,10 @@ func (t *tx) read(index int64, ms []search.Mutation, of []int) (map[string]store
 		if d.version, err = record.ParseVersion(version); err != nil {
 			return t.store.db.Damaged("the document "+ids[n], err)
 		}
-		there[ids[n]] = d
+		storedByID[ids[n]] = d
 		return nil
 	})
-	return there, err
+	return storedByID, err
 }
 
 // decide sets the result of a mutation from the stored document, and reports whether it is to be written.
@@ -166,7 +166,7 @@ var errTooMany = errs.New("sqlite: the file holds as many documents as it can: g
 
 // write replaces a document, and collects the words and values that change. If anew is true, it collects all words and
 // values, as if none were stored.
-func (t *tx) write(index int64, m *search.Mutation, fs fields, is stored, anew bool) error {
+func (t *tx) write(index int64, m *search.Mutation, fs fields, is stored, rewriteAll bool) error {
 	if is.doc == 0 {
 		if t.free == 0 {
 			if _, err := t.QueryRow(t.ctx, lastDoc, nil, &t.free); err != nil {
@@ -184,7 +184,7 @@ func (t *tx) write(index int64, m *search.Mutation, fs fields, is stored, anew b
 	if err != nil {
 		return t.store.db.Damaged("the document "+m.ID, err)
 	}
-	entries, err := t.diff(t, index, is.doc, was, fs, anew)
+	entries, err := t.diff(t, index, is.doc, was, fs, rewriteAll)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (c *changes) collect(ch change) {
 // diff collects the changes from the stored entries was to the fields fs of a document. It returns the new entries in
 // stored form. If anew is true, it does not trust that the entries of was are in the file, and writes all entries
 // again.
-func (c *changes) diff(t *tx, index, doc int64, was []entry, fs fields, anew bool) ([]byte, error) {
+func (c *changes) diff(t *tx, index, doc int64, was []entry, fs fields, rewriteAll bool) ([]byte, error) {
 	obsolete := make(map[string]entry) // entries to remove, by their text in the file
 	for _, e := range was {
 		obsolete[string(appendEntry(nil, e))] = e
@@ -39,10 +39,10 @@ func (c *changes) diff(t *tx, index, doc int64, was []entry, fs fields, anew boo
 		entries = appendEntry(entries, e)
 		text := string(entries[start:])
 		_, isStored := obsolete[text]
-		if anew && e.value == nil {
+		if rewriteAll && e.value == nil {
 			c.collect(change{entry: e, docID: doc}) // FTS5 accepts no second row with one rowid
 		}
-		if !isStored || anew {
+		if !isStored || rewriteAll {
 			c.collect(change{entry: e, docID: doc, add: true, words: words})
 		}
 		delete(obsolete, text)

@@ -44,7 +44,7 @@ func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair)
 }
 
 // repair writes a mutation if the document that was read is still stored. Otherwise the repair is lost.
-func (t *tx) repair(was *search.StoredDocument, m *search.Mutation, fs fields) (r search.Result, err error) {
+func (t *tx) repair(expected *search.StoredDocument, m *search.Mutation, fs fields) (r search.Result, err error) {
 	index, foreign, err := t.store.index(t.ctx, t.Writer, m.Index)
 	if err != nil {
 		return r, err
@@ -58,7 +58,7 @@ func (t *tx) repair(was *search.StoredDocument, m *search.Mutation, fs fields) (
 		return r, err
 	case doc.Exists && current.birth != m.Birth:
 		return r, state.BirthMismatch("", "a document of index "+m.Index, current.birth, m.Birth)
-	case !doc.Matches(was):
+	case !doc.Matches(expected):
 		return search.Result{Overtaken: true}, nil
 	}
 	return r, t.write(index, m, fs, current, true)

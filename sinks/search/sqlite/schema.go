@@ -58,11 +58,11 @@ const (
 ON CONFLICT (name) DO UPDATE SET pipeline = excluded.pipeline, sink = excluded.sink
 WHERE NOT EXISTS (SELECT 1 FROM "_tws_documents" d WHERE d."index" = i.id)`
 
-	readIndex = `SELECT id, pipeline, sink FROM "_tws_indexes" WHERE name = ?`
-	findIndex = `SELECT id FROM "_tws_indexes" WHERE name = ?`
-	allNames  = `SELECT name FROM "_tws_indexes" ORDER BY name`
+	readIndex   = `SELECT id, pipeline, sink FROM "_tws_indexes" WHERE name = ?`
+	readIndexID = `SELECT id FROM "_tws_indexes" WHERE name = ?`
+	allNames    = `SELECT name FROM "_tws_indexes" ORDER BY name`
 
-	readStored = `SELECT j.key, d.doc, d.version, d.void, d.birth, d.entries
+	readStoredDocuments = `SELECT j.key, d.doc, d.version, d.void, d.birth, d.entries
 FROM json_each(?) j CROSS JOIN "_tws_documents" d WHERE d."index" = ? AND d.id = j.value`
 
 	lastDoc = `SELECT coalesce(max(doc), 0) FROM "_tws_documents"`

@@ -122,7 +122,7 @@ func (s *Store) Indexes(ctx context.Context) ([]string, error) {
 // find returns the number of an index for readers. It returns [search.ErrNoIndex] if the index does not exist. If own
 // is true and the store has a sink, the index must belong to that sink.
 func (s *Store) find(ctx context.Context, name string, own bool) (id int64, err error) {
-	query, args := findIndex, []any{name}
+	query, args := readIndexID, []any{name}
 	if own && s.owner != (search.Owner{}) {
 		query, args = query+` AND pipeline = ? AND sink = ?`, append(args, s.owner.Pipeline, s.owner.Sink)
 	}

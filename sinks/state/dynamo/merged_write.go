@@ -23,10 +23,10 @@ type MergedWrite struct {
 
 // guardChange replaces the guard of an item.
 type guardChange struct {
-	source       item.Key
-	expected     record.Version
-	expectedVoid bool // Void of the guard that was read
-	next         state.Guard
+	source           item.Key
+	expectedRevision record.Version
+	expectedVoid     bool // Void of the guard that was read
+	nextRevision     state.Guard
 }
 
 // RowChange is a row whose claims change.
@@ -51,7 +51,7 @@ func (db *DB) NewMergedWrite(t state.Target) *MergedWrite { return &MergedWrite{
 // transaction would have too many actions.
 func (m *MergedWrite) Add(w *state.ItemWrite) bool {
 	g := find(m.guards, func(g *guardChange) bool { return g.source == w.Source })
-	if g != nil && (g.next.Version != w.Expected || g.next.Void != w.ExpectedVoid) {
+	if g != nil && (g.nextRevision.Version != w.Expected || g.nextRevision.Void != w.ExpectedVoid) {
 		return false
 	}
 	newActions := 0
@@ -75,10 +75,10 @@ func (m *MergedWrite) Add(w *state.ItemWrite) bool {
 	m.size += newActions
 	if g == nil {
 		m.guards = append(m.guards, guardChange{
-			source: w.Source, expected: w.Expected, expectedVoid: w.ExpectedVoid, next: w.Guard,
+			source: w.Source, expectedRevision: w.Expected, expectedVoid: w.ExpectedVoid, nextRevision: w.Guard,
 		})
 	} else {
-		g.next = w.Guard
+		g.nextRevision = w.Guard
 	}
 	for i := range w.Rows {
 		m.addRow(w.Source, &w.Rows[i])
@@ -131,17 +131,17 @@ func (m *MergedWrite) Actions() (actions []Action, subjects []string) {
 	add := func(subject string, a Action) { actions, subjects = append(actions, a), append(subjects, subject) }
 	actions, subjects = slices.Grow(actions, m.size), slices.Grow(subjects, m.size)
 	for _, g := range m.guards {
-		add("the guard of an item", m.db.setGuard(m.target, g.source, g.expected, g.expectedVoid, g.next))
+		add("the guard of an item", m.db.setGuard(m.target, g.source, g.expectedRevision, g.expectedVoid, g.nextRevision))
 	}
 	for i := range m.rows {
 		r := &m.rows[i]
 		add("the owner of a row", m.setOwner(r))
 		for c := range r.claims {
 			ref := m.db.ClaimRef(m.target, r.Row, r.claims[c].source)
-			if now := &r.claims[c].next; now.Source == "" {
+			if claim := &r.claims[c].next; claim.Source == "" {
 				add("a claim on a row", Delete(ref, Condition{}))
 			} else {
-				add("a claim on a row", Put(ref.Table, claimItem(ref.Key, now), Condition{}))
+				add("a claim on a row", Put(ref.Table, claimItem(ref.Key, claim), Condition{}))
 			}
 		}
 	}

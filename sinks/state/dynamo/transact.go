@@ -31,8 +31,8 @@ type ConditionError struct {
 
 // Unmet is an action whose condition is not met.
 type Unmet struct {
-	Action int  // index of the action
-	Item   Item // the stored item; nil if the item is missing, or if the action did not request it
+	ActionIndex int  // index of the action
+	Item        Item // the stored item; nil if the item is missing, or if the action did not request it
 }
 
 var _ redact.Redacted = (*ConditionError)(nil)
@@ -41,7 +41,7 @@ var _ redact.Redacted = (*ConditionError)(nil)
 func (e *ConditionError) Error() string {
 	actions := make([]string, len(e.Unmet))
 	for i, u := range e.Unmet {
-		actions[i] = fmt.Sprint(u.Action)
+		actions[i] = fmt.Sprint(u.ActionIndex)
 	}
 	return "dynamodb: what was read is not what stands there any more (action " + strings.Join(actions, ", ") + ")"
 }
@@ -127,7 +127,7 @@ func unmetConditions(err error) error {
 	var unmet []Unmet
 	for i, r := range c.CancellationReasons {
 		if aws.ToString(r.Code) == "ConditionalCheckFailed" {
-			unmet = append(unmet, Unmet{Action: i, Item: r.Item})
+			unmet = append(unmet, Unmet{ActionIndex: i, Item: r.Item})
 		}
 	}
 	if unmet == nil {

@@ -71,7 +71,7 @@ func TestFact24_Transactions(t *testing.T) {
 
 	err := db.Transact(t.Context(), []dynamo.Action{put("x", "new"), put("7", "newer"), put("y", "new"), put("9", "newer")})
 	unmet, ok := errors.AsType[*dynamo.ConditionError](err)
-	if !ok || len(unmet.Unmet) != 2 || unmet.Unmet[0].Action != 1 || unmet.Unmet[1].Action != 3 {
+	if !ok || len(unmet.Unmet) != 2 || unmet.Unmet[0].ActionIndex != 1 || unmet.Unmet[1].ActionIndex != 3 {
 		t.Fatalf("two conditions are not met: %v", err)
 	}
 	if says := dynamo.Text(unmet.Unmet[0].Item, "says"); says != "new" {
@@ -192,7 +192,7 @@ func TestReasonsDecide(t *testing.T) {
 			}
 			if c.kind == nil {
 				e, ok := errors.AsType[*dynamo.ConditionError](err)
-				if !ok || len(e.Unmet) != 1 || e.Unmet[0].Action != c.action || dynamo.Text(e.Unmet[0].Item, "says") != "newer" {
+				if !ok || len(e.Unmet) != 1 || e.Unmet[0].ActionIndex != c.action || dynamo.Text(e.Unmet[0].Item, "says") != "newer" {
 					t.Errorf("got %v", err)
 				}
 				return

@@ -31,12 +31,12 @@ type Options struct {
 
 // DB is one open SQLite file. It is safe for concurrent use. Calls that write wait for each other.
 type DB struct {
-	path    string
-	writer  *sql.DB
-	reader  reader
-	witness *witness      // nil if Options.Witness is "": older copies of the file are not detected
-	opened  disk.OpenPath // checks that the path still leads to the file that was opened for writing
-	free    chan *Writer  // holds the Writer while it is not in use; nil if the DB is closed or read-only
+	path       string
+	writer     *sql.DB
+	reader     reader
+	witness    *witness      // nil if Options.Witness is "": older copies of the file are not detected
+	opened     disk.OpenPath // checks that the path still leads to the file that was opened for writing
+	idleWriter chan *Writer  // holds the Writer while it is not in use; nil if the DB is closed or read-only
 }
 
 // Open opens the file at path.
@@ -48,7 +48,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	db := &DB{path: path, free: make(chan *Writer, 1)}
+	db := &DB{path: path, idleWriter: make(chan *Writer, 1)}
 	db.reader.prepared = make(map[string]*sql.Stmt)
 	var w *Writer
 	if db.reader.DB, err = sql.Open("sqlite", dsn(abs, o, "query_only(true)")); err != nil {
@@ -58,7 +58,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	} else {
 		w, err = db.openWriter(ctx, abs, o)
 	}
-	db.free <- w
+	db.idleWriter <- w
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -143,8 +143,8 @@ func (db *DB) Reader() *sql.DB { return db.reader.DB }
 // the error is transient. The error is fatal if the DB is closed or read-only, or if the file is no longer at its path.
 func (db *DB) Write(ctx context.Context, do func(w *Writer) error) error {
 	select {
-	case w := <-db.free:
-		defer func() { db.free <- w }()
+	case w := <-db.idleWriter:
+		defer func() { db.idleWriter <- w }()
 		if w == nil {
 			return db.WrapError("write", errClosed)
 		}
@@ -159,8 +159,8 @@ func (db *DB) Write(ctx context.Context, do func(w *Writer) error) error {
 
 // Close closes the file. A second Close does nothing.
 func (db *DB) Close() error {
-	w := <-db.free
-	db.free <- nil
+	w := <-db.idleWriter
+	db.idleWriter <- nil
 	var errs []error
 	if w != nil {
 		errs = append(errs, w.close())

@@ -81,10 +81,10 @@ func (w *rowWriter) writeTransaction(ctx context.Context, rows []rowWrite) {
 func (w *rowWriter) handleUnmet(ctx context.Context, rows []rowWrite, unmet *dynamo.ConditionError) []rowWrite {
 	refused, storedRowRefused := make([]bool, len(rows)), make([]bool, len(rows))
 	for _, u := range unmet.Unmet {
-		i := u.Action / len(rows[0].actions)
+		i := u.ActionIndex / len(rows[0].actions)
 		row := &rows[i]
 		var r view.Result
-		if u.Action%len(row.actions) == 0 {
+		if u.ActionIndex%len(row.actions) == 0 {
 			r = w.refusedResult(u.Item, row.mutation)
 			storedRowRefused[i] = true
 		} else {

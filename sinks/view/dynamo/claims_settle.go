@@ -34,7 +34,7 @@ func (s *Store) WriteItems(ctx context.Context, t view.Target, ws []state.ItemWr
 // settleConnected applies connected writes in order. connected has their indexes in ws. If outage has ended the call,
 // because DynamoDB does not respond, settleConnected sets the error of outage as their result.
 func (s *Store) settleConnected(
-	ctx context.Context, t view.Target, ws []state.ItemWrite, connected []int, rs []view.Result, outage *outage,
+	ctx context.Context, t view.Target, ws []state.ItemWrite, connected []int, rs []view.Result, down *outage,
 ) {
 	for len(connected) > 0 {
 		m := s.NewMergedWrite(t.State())
@@ -42,7 +42,7 @@ func (s *Store) settleConnected(
 		for n < len(connected) && m.Add(&ws[connected[n]]) {
 			n++
 		}
-		r := view.Result{Err: outage.stopErr()}
+		r := view.Result{Err: down.stopErr()}
 		switch {
 		case r.Err != nil:
 			n = len(connected)
@@ -51,7 +51,7 @@ func (s *Store) settleConnected(
 				redact.Safe(t.View), dynamo.MaxActions)
 		default:
 			r = s.commit(ctx, t, m)
-			outage.add(r.Err)
+			down.add(r.Err)
 		}
 		alone := n > 1 && (r.Lost || state.IsPermanent(r.Err))
 		for _, i := range connected[:n] {
@@ -90,13 +90,13 @@ func unmetClaimsResult(t view.Target, m *dynamo.MergedWrite, actions int, unmet 
 	rows := m.Rows()
 	firstRow := actions - len(rows)
 	for _, u := range unmet.Unmet {
-		if u.Action < firstRow || !rows[u.Action-firstRow].Claimed() {
+		if u.ActionIndex < firstRow || !rows[u.ActionIndex-firstRow].Claimed() {
 			return view.Result{Lost: true}
 		}
 	}
 	u := unmet.Unmet[0]
 	stored, _ := metaOf(u.Item)
-	return view.Result{Err: notOwned(t, rows[u.Action-firstRow].Row, stored)}
+	return view.Result{Err: notOwned(t, rows[u.ActionIndex-firstRow].Row, stored)}
 }
 
 // connectedWrites divides the indexes of ws into groups. Writes of different groups have neither an item nor a row in

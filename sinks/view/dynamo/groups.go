@@ -137,13 +137,13 @@ func (c *groupWriter) tryOnce(ctx context.Context, items []dynamo.Action) (lost,
 // rows for the next try.
 func (c *groupWriter) noteUnmet(items int, groupEnds []int, unmet *dynamo.ConditionError) (lost bool) {
 	for _, u := range unmet.Unmet {
-		if u.Action < items {
+		if u.ActionIndex < items {
 			return true
 		}
 	}
 	for _, u := range unmet.Unmet {
 		for i, end := range groupEnds {
-			if u.Action < end { // of the group's actions, only the action on the row has a condition
+			if u.ActionIndex < end { // of the group's actions, only the action on the row has a condition
 				c.groups[i].rowRead, c.groups[i].stored = true, u.Item
 				break
 			}

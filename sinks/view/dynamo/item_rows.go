@@ -49,7 +49,7 @@ func (w *itemRowsWriter) run(ctx context.Context) (lost bool, err error) {
 		if !refused {
 			return false, err
 		}
-		if unmet.Unmet[0].Action == 0 {
+		if unmet.Unmet[0].ActionIndex == 0 {
 			return true, nil
 		}
 		actions, err = w.withoutForeign(actions, unmet)
@@ -95,16 +95,16 @@ func (w *itemRowsWriter) withoutForeign(
 ) ([]dynamo.Action, error) {
 	foreign := make(map[int]bool, len(unmet.Unmet))
 	for _, u := range unmet.Unmet {
-		foreign[u.Action] = true
+		foreign[u.ActionIndex] = true
 		stored, ok := metaOf(u.Item)
 		owned := ok && stored.belongsTo(w.target)
-		switch put := actions[u.Action].Put != nil; {
+		switch put := actions[u.ActionIndex].Put != nil; {
 		case put && owned:
-			row := w.write.Puts[u.Action-1].Row
+			row := w.write.Puts[u.ActionIndex-1].Row
 			return nil, &view.CollisionError{View: w.target.View, Owner: item.Key(stored.source), Source: w.write.Source,
 				NotIdentified: true, RowKey: row}
 		case put:
-			return nil, notOwned(w.target, w.write.Puts[u.Action-1].Row, stored)
+			return nil, notOwned(w.target, w.write.Puts[u.ActionIndex-1].Row, stored)
 		case ok && !owned && stored.sameSink(w.target): // another birth
 			return nil, notOwned(w.target, "", stored)
 		}

@@ -37,18 +37,18 @@ const inspectPages = 16
 // Inspect counts the rows and tombstones of the sink in the first pages of the table. If these pages have no row or
 // tombstone of the sink and all is set, Inspect continues until it finds one.
 func (o output) Inspect(ctx context.Context, all bool) (in state.Inspection, err error) {
-	enough := math.MaxInt
+	limit := math.MaxInt
 	count := func(item dynamo.Item) bool {
 		m, _ := metaOf(item)
 		in.Add(m.birth, 1)
 		if _, isTombstone := item[expiresAttribute]; isTombstone {
 			in.Tombstones++
 		}
-		return in.Total() < enough
+		return in.Total() < limit
 	}
 	in.Complete, err = o.scanRows(ctx, nil, inspectPages, count)
 	if err == nil && all && !in.Complete && in.Total() == 0 {
-		enough = 1
+		limit = 1
 		in.Complete, err = o.scanRows(ctx, nil, math.MaxInt, count)
 	}
 	if errors.Is(err, dynamo.ErrNoTable) {
@@ -81,9 +81,9 @@ func (o output) scanRows(
 func (o output) Emptied(ctx context.Context, birth string) (bool, error) {
 	t := state.Target{Pipeline: o.Pipeline, Table: o.Name, View: o.Sink, Birth: birth}
 	for range 2 { // twice, because a row may be written or removed between the two reads
-		none := true
-		complete, err := o.scanRows(ctx, aws.Int32(100), inspectPages, func(dynamo.Item) bool { none = false; return false })
-		if err != nil || !none || !complete {
+		noRow := true
+		complete, err := o.scanRows(ctx, aws.Int32(100), inspectPages, func(dynamo.Item) bool { noRow = false; return false })
+		if err != nil || !noRow || !complete {
 			return false, err
 		}
 		if remembers, err := o.store.RemembersRows(ctx, t); err != nil || !remembers {

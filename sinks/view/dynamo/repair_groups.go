@@ -39,13 +39,13 @@ type groupRepairer struct {
 
 // run makes the repair. It returns lost if the row has changed since it was read.
 func (w *groupRepairer) run(ctx context.Context) (lost bool, err error) {
-	now := &w.repair.Next
-	g := groupRowWrite{GroupChange: &state.GroupChange{Row: now.Row, Version: now.Version, Counts: now.Counts,
-		Sums: now.Sums}}
-	if g.ref, err = refOf(w.target.Table, now.Row); err != nil {
+	next := &w.repair.Next
+	g := groupRowWrite{GroupChange: &state.GroupChange{Row: next.Row, Version: next.Version, Counts: next.Counts,
+		Sums: next.Sums}}
+	if g.ref, err = refOf(w.target.Table, next.Row); err != nil {
 		return false, err
 	}
-	release, err := w.rowQueue.Wait(ctx, rowID{w.target.Name, now.Row})
+	release, err := w.rowQueue.Wait(ctx, rowID{w.target.Name, next.Row})
 	defer release()
 	if err != nil {
 		return false, err
@@ -58,23 +58,23 @@ func (w *groupRepairer) run(ctx context.Context) (lost bool, err error) {
 		return lost, err
 	}
 	oldEpoch := dynamo.Text(stored[0], epochAttribute)
-	if now.Shares == 0 {
+	if next.Shares == 0 {
 		if lost, err = w.write(ctx, dynamo.Delete(g.ref, w.unchangedCondition())); !lost && err == nil {
 			w.dropMembers(ctx, oldEpoch)
 		}
 		return lost, err
 	}
 	r := groupRow{values: make(dynamo.Item)}
-	if len(now.Members) > 0 {
+	if len(next.Members) > 0 {
 		r.epoch = dynamo.NewEpoch()
-		if r.values, err = w.PutMembers(ctx, w.stateTarget, now.Row, r.epoch, now.Members); err != nil {
+		if r.values, err = w.PutMembers(ctx, w.stateTarget, next.Row, r.epoch, next.Members); err != nil {
 			return false, err
 		}
 	}
 	if err := r.addAmounts(g.GroupChange); err != nil {
 		return false, err
 	}
-	lost, err = w.write(ctx, dynamo.Put(w.target.Name, w.groupItem(&g, &r, now.Shares), w.unchangedCondition()))
+	lost, err = w.write(ctx, dynamo.Put(w.target.Name, w.groupItem(&g, &r, next.Shares), w.unchangedCondition()))
 	switch {
 	case lost:
 		w.dropMembers(ctx, r.epoch)

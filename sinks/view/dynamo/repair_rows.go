@@ -154,7 +154,7 @@ func (w *rowRepairer) transact(
 	if !refused {
 		return false, err
 	}
-	if unmet.Unmet[0].Action > 0 { // only the tombstone has changed
+	if unmet.Unmet[0].ActionIndex > 0 { // only the tombstone has changed
 		return true, nil
 	}
 	return w.refusedResult(r, unmet.Unmet[0].Item)

@@ -57,13 +57,13 @@ func (x *tx) refusedByItem(m *view.Mutation) (r view.Result, refused bool, err e
 		}
 		owner, version = apart.Source, apart.Version
 	}
-	live := stored.Exists && !stored.Tombstone
+	rowExists := stored.Exists && !stored.Tombstone
 	switch {
 	case owner == m.Source:
 		return r, false, nil
 	case m.Tombstone:
-		return view.Result{Superseded: true}, live, nil
-	case live, version >= m.Version.String():
+		return view.Result{Superseded: true}, rowExists, nil
+	case rowExists, version >= m.Version.String():
 		return view.Result{Err: &view.CollisionError{View: x.target.View, Owner: owner, Source: m.Source,
 			NotIdentified: true}}, true, nil
 	}

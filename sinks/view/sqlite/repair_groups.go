@@ -19,12 +19,12 @@ func (s *Store) RepairGroups(ctx context.Context, t view.Target, rs []view.Group
 
 // repairGroup makes one repair. It returns errLost if the group or its row has changed since it was read.
 func (x *tx) repairGroup(r *view.GroupRepair) error {
-	now := &r.Next
-	pk, sk, err := x.decodeRow(now.Row)
+	next := &r.Next
+	pk, sk, err := x.decodeRow(next.Row)
 	if err != nil {
 		return err
 	}
-	if err := x.checkOwned(now.Row); err != nil {
+	if err := x.checkOwned(next.Row); err != nil {
 		return err
 	}
 	row, found, err := x.rowAt(pk, sk)
@@ -40,17 +40,17 @@ func (x *tx) repairGroup(r *view.GroupRepair) error {
 	if !stored.Equal(r.Expected.Item) {
 		return errLost
 	}
-	c := state.GroupChange{Row: now.Row}
-	if now.Shares != 0 {
-		c = state.GroupChange{Row: now.Row, Shares: now.Shares, Counts: now.Counts, Sums: now.Sums, Members: now.Members,
-			Version: now.Version}
+	c := state.GroupChange{Row: next.Row}
+	if next.Shares != 0 {
+		c = state.GroupChange{Row: next.Row, Shares: next.Shares, Counts: next.Counts, Sums: next.Sums, Members: next.Members,
+			Version: next.Version}
 	}
 	replaced, version, columns, exists, err := x.ReplaceGroup(x.ctx, x.id, r.Expected.Revision, &c)
 	switch {
 	case err != nil || !replaced:
 		return cmp.Or(err, errLost)
 	case !exists:
-		return x.deleteRow(now.Row)
+		return x.deleteRow(next.Row)
 	}
-	return x.replaceRow(now.Row, version, "", columns)
+	return x.replaceRow(next.Row, version, "", columns)
 }

@@ -96,8 +96,8 @@ func (s *Store) Create(ctx context.Context, t view.Table) error {
 
 // table returns the table with the name of t. It creates the table if it is missing.
 func (s *Store) table(ctx context.Context, w *sqlite.Writer, t view.Table) (*table, error) {
-	if have, ok := s.tables[t.Name]; ok {
-		return have, have.check(t)
+	if existing, ok := s.tables[t.Name]; ok {
+		return existing, existing.check(t)
 	}
 	if err := create(context.WithoutCancel(ctx), w, t); err != nil {
 		return nil, err
@@ -133,18 +133,18 @@ func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
 				t.Name, keyNames(t), catalog, tablePrefix, sqlite.Prefix, enginePrefix))
 	}
 	return w.Transact(ctx, func() error {
-		have := table{}
+		existing := table{}
 		// Names in SQLite are not case-sensitive, but names in DynamoDB are.
 		found, err := w.QueryRow(ctx, `SELECT name, pk, sk FROM "_tw_tables" WHERE name = ? COLLATE NOCASE`, []any{t.Name},
-			&have.Name, &have.PK, &have.SK)
+			&existing.Name, &existing.PK, &existing.SK)
 		switch {
 		case err != nil:
 			return err
-		case found && have.Name != t.Name:
-			return pipeline.Fatal(errs.Errorf("sqlite: the view tables %q and %q differ in case alone: rename one", have.Name,
+		case found && existing.Name != t.Name:
+			return pipeline.Fatal(errs.Errorf("sqlite: the view tables %q and %q differ in case alone: rename one", existing.Name,
 				t.Name))
 		case found:
-			return have.check(t)
+			return existing.check(t)
 		}
 		rows := quote(tablePrefix + t.Name)
 		columns := displayColumn("pk", t.PK) + ", "

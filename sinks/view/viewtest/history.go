@@ -23,13 +23,13 @@ func newHistory(t *testing.T, random *rand.Rand) history {
 	for v := range 24 {
 		var c []view.Mutation
 		keys := random.Perm(3)
-		what := random.IntN(4)
-		if what > 0 {
+		operation := random.IntN(4)
+		if operation > 0 {
 			c = append(c, putRow(t, "r", fmt.Sprint(keys[0]), v+1, fmt.Sprint("version ", v+1)))
 		}
-		if what < 2 {
+		if operation < 2 {
 			gone := tombstone(t, "r", fmt.Sprint(keys[1]), v+1)
-			gone.WithPrevious = what > 0
+			gone.WithPrevious = operation > 0
 			c = append(c, gone)
 		}
 		for _, m := range c {
@@ -78,8 +78,8 @@ func (h history) deliver(t *testing.T, s Store, at view.Target, part int, random
 		}
 		for _, m := range h.changes[i] {
 			m.LikelyNew = random.IntN(2) == 0
-			taken := slices.ContainsFunc(call, func(o view.Mutation) bool { return o.SK.Equal(m.SK) })
-			if taken || random.IntN(3) == 0 {
+			rowInBatch := slices.ContainsFunc(call, func(o view.Mutation) bool { return o.SK.Equal(m.SK) })
+			if rowInBatch || random.IntN(3) == 0 {
 				h.write(t, s, at, call)
 				call = nil
 			}
