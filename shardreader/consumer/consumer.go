@@ -18,7 +18,8 @@ import (
 // Read itself reports to the coordinator that it takes a page. It does so under the lock under which it takes the page
 // from the queue. Otherwise the coordinator could drop the page between the two.
 //
-// No call of the pipeline or of a store is made under a lock, because the pipeline calls Pause under its own locks.
+// No call of the pipeline or of a store is made under a lock, because each of them may block, and the pipeline may call
+// the consumer meanwhile.
 type Consumer struct {
 	o          Options
 	log        *slog.Logger
