@@ -144,6 +144,7 @@ func TestReadErrors(t *testing.T) {
 	}
 	for name, spoil := range map[string]func(*memory, string){
 		"cut":           func(m *memory, object string) { m.objects[object] = m.objects[object][:len(m.objects[object])-5] },
+		"empty":         func(m *memory, object string) { m.objects[object] = nil },
 		"no zstd":       func(m *memory, object string) { m.objects[object] = []byte("text") },
 		"foreign":       func(m *memory, object string) { m.objects["x.json"] = []byte(`{"some":"thing"}`) },
 		"foreign plain": func(m *memory, object string) { m.objects["x.json"] = []byte(`{"key":"a","version":"no"}`) },

@@ -63,7 +63,12 @@ func openLog(ctx context.Context, s Store, name string, f Format, tableInKey boo
 	if err != nil {
 		return nil, err
 	}
-	plain, err := decompress(f, body)
+	packed := bufio.NewReader(body)
+	if _, err := packed.Peek(1); pipeline.IsEnd(err) {
+		return nil, errors.Join(errs.Errorf("archive: %s: the object is empty: restore it if the store does not hold it whole",
+			name), body.Close())
+	}
+	plain, err := decompress(f, packed)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("archive: %s: %w", name, err), body.Close())
 	}

@@ -84,6 +84,12 @@ func (b *body) requestRange(span string) (size int64, err error) {
 		cancel(nil)
 		return 0, b.store.readError(b.ctx, b.name, err)
 	}
+	if out.ContentLength == nil { // S3 always sends it. Without it, nothing tells a whole body from a part.
+		cancel(nil)
+		_ = out.Body.Close()
+		return 0, pipeline.Transient(errs.Errorf(
+			"archive: read %s: the answer has no Content-Length: is a proxy in between?", b.name))
+	}
 	b.stream, b.cancel, b.etag = out.Body, cancel, out.ETag
 	size = aws.ToInt64(out.ContentLength)
 	b.next, b.end = 0, size

@@ -22,6 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
+	"github.com/tablewake/tablewake/pipeline/awshttp"
 	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -88,7 +89,8 @@ func New(o Options) (*Store, error) {
 	case o.StorageClass != "" && !slices.Contains(types.StorageClass("").Values(), types.StorageClass(o.StorageClass)):
 		return nil, fmt.Errorf("archive: StorageClass %q is none of S3", o.StorageClass)
 	}
-	s := &Store{client: o.Client, o: o, noneMatchProven: make(chan bool, 1), matchProven: make(chan bool, 1)}
+	client := s3.New(o.Client.Options(), func(o *s3.Options) { o.HTTPClient = awshttp.VerifyS3(o.HTTPClient) })
+	s := &Store{client: client, o: o, noneMatchProven: make(chan bool, 1), matchProven: make(chan bool, 1)}
 	s.noneMatchProven <- false
 	s.matchProven <- false
 	return s, nil

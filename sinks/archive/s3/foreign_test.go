@@ -1,0 +1,48 @@
+package s3_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/archive/s3"
+)
+
+// A proxy may send an object without its length, so a part of it looks whole. S3 always sends the length.
+func TestGet_AnAnswerWithoutLength(t *testing.T) {
+	t.Parallel()
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "some")
+		_ = http.NewResponseController(w).Flush() // the answer is chunked
+	}))
+	defer proxy.Close()
+	s := open(t, s3.Options{Client: clientOf(t, proxy.URL, nil), Bucket: "b"})
+	body, err := s.Get(t.Context(), "a.json")
+	if err == nil {
+		_, err = io.ReadAll(body)
+		_ = body.Close()
+	}
+	if _, transient := pipeline.Retryable(err); !transient || !strings.Contains(err.Error(), "no Content-Length") {
+		t.Errorf("%v", err)
+	}
+}
+
+// An empty answer to a listing is asked again. It does not mean that there is no object.
+func TestList_AnEmptyAnswer(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	flaky := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if calls.Add(1) > 2 {
+			_, _ = io.WriteString(w, `<ListBucketResult><Name>b</Name><Contents><Key>a.json</Key><Size>1</Size></Contents></ListBucketResult>`)
+		}
+	}))
+	defer flaky.Close()
+	s := open(t, s3.Options{Client: clientOf(t, flaky.URL, nil), Bucket: "b"})
+	if got := names(t, s, ""); len(got) != 1 || calls.Load() != 3 {
+		t.Errorf("%d calls list %v", calls.Load(), got)
+	}
+}
