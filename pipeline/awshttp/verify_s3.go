@@ -10,8 +10,8 @@ import (
 )
 
 // VerifyS3 returns a client that accepts the answer of a listing, or of a read of tags, only if it is S3's whole
-// document. Any other body of a 2xx answer is an [Error], so the SDK retries the call. Without VerifyS3 the SDK takes an
-// empty body, or a proxy's page, for an empty listing: the objects would be missing in what is read.
+// document. Any other body of a 2xx answer is an [Error], so the SDK retries the call. Without VerifyS3 the SDK takes
+// an empty body, or a proxy's page, for an empty listing: the objects would be missing in what is read.
 func VerifyS3(client bounded.Doer) bounded.Doer { return s3Verifier{client} }
 
 type s3Verifier struct{ client bounded.Doer }
