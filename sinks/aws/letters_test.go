@@ -108,3 +108,21 @@ func TestDeadLetters_Expire(t *testing.T) {
 		}
 	}
 }
+
+// Who only looks creates no bucket.
+func TestDeadLetters_LookOnlyCreatesNone(t *testing.T) {
+	cfg := sdk(server.Moto().Endpoint(t))
+	client := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true })
+	name := fmt.Sprintf("looked%d", rand.Uint64())
+	stores := aws.Stores(cfg, aws.Create(), aws.LookOnly())
+	file := parse(t, fmt.Sprintf("sinks:\n  log: {archive: {bucket: %s-archive}}\ndead_letters: {bucket: %[1]s}\n", name))
+	if _, err := stores.DeadLetters(t.Context(), file); err == nil {
+		t.Error("a missing bucket is no error")
+	}
+	if _, err := client.HeadBucket(t.Context(), &s3.HeadBucketInput{Bucket: &name}); err == nil {
+		t.Error("the bucket was created")
+	}
+	if err := stores.Close(); err != nil {
+		t.Error(err)
+	}
+}
