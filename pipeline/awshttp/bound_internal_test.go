@@ -23,7 +23,7 @@ func TestLargeAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for most, want := range map[int64]bool{50: false, 108: true} {
-		resp, err := verifier{large{}, most}.Do(req)
+		resp, err := verifier{large{}, most, checkOfCall}.Do(req)
 		if (err == nil) != want {
 			t.Fatalf("at most %d bytes: %v", most, err)
 		}

@@ -17,11 +17,18 @@ import (
 // accepts an empty body, a proxy's page or {} with status 200 as the success of any call.
 //
 // Answers with other statuses pass unchanged: package awserr decides what an answer without an error code means.
-func Verify(client bounded.Doer) bounded.Doer { return verifier{client, bounded.Answer} }
+func Verify(client bounded.Doer) bounded.Doer { return verifier{client, bounded.Answer, checkOfCall} }
+
+// checkOfCall returns the check of the answer to a call of DynamoDB.
+func checkOfCall(req *http.Request) func([]byte) error {
+	_, op, _ := strings.Cut(req.Header.Get("X-Amz-Target"), ".")
+	return func(body []byte) error { return check(body, required[op]) }
+}
 
 type verifier struct {
 	client   bounded.Doer
-	maxBytes int64 // maximum bytes that are read of an answer
+	maxBytes int64                                  // maximum bytes that are read of an answer
+	checkOf  func(*http.Request) func([]byte) error // check of the body that answers a request; nil: it is not read
 }
 
 // required maps each call to a member that all its answers have.
@@ -35,11 +42,15 @@ var required = map[string]string{
 	"UpdateTimeToLive":   "TimeToLiveSpecification",
 }
 
-// Do sends a request, and reads the whole answer.
+// Do sends a request. If it checks the answer, it reads the whole answer first.
 func (b verifier) Do(req *http.Request) (*http.Response, error) {
 	resp, err := b.client.Do(req)
 	if err != nil || resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return resp, err
+	}
+	check := b.checkOf(req)
+	if check == nil {
+		return resp, nil
 	}
 	var body bytes.Buffer
 	if n := resp.ContentLength; n > 0 && n < b.maxBytes {
@@ -50,8 +61,7 @@ func (b verifier) Do(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, &Error{resp.StatusCode, fmt.Errorf("reading it: %w", err)}
 	}
-	_, op, _ := strings.Cut(req.Header.Get("X-Amz-Target"), ".")
-	if err := check(body.Bytes(), required[op]); err != nil {
+	if err := check(body.Bytes()); err != nil {
 		return nil, &Error{resp.StatusCode, err}
 	}
 	resp.Body = io.NopCloser(&body)
