@@ -60,7 +60,7 @@ var allowed = map[string][]string{
 	"shardreader/sdk":                     {"pipeline", "pipeline/record", "pipeline/redact", "pipeline/awserr", "pipeline/awshttp", "shardreader", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"shardreader/streamtest":              {"pipeline", "pipeline/record", "shardreader"},
 	"shardreader/replay":                  {"pipeline", "pipeline/record", "pipeline/redact"},
-	"shardreader/internal/inputs":         {"pipeline/redact", "github.com/klauspost/compress"},
+	"shardreader/internal/inputs":         {"pipeline", "pipeline/redact", "github.com/klauspost/compress"},
 	"shardreader/snapshot":                {"pipeline", "pipeline/expr", "pipeline/item", "pipeline/record", "pipeline/redact", "pipeline/rules", "sinks/state"},
 	"shardreader/snapshot/scan":           {"pipeline", "pipeline/awserr", "pipeline/awshttp", "pipeline/bounded", "pipeline/item", "pipeline/record", "pipeline/redact", "pipeline/sdkvalue", "shardreader/snapshot", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"shardreader/snapshot/items":          {"pipeline", "pipeline/record", "pipeline/redact", "shardreader/internal/inputs", "shardreader/snapshot", "shardreader/snapshot/internal/lines"},
@@ -121,7 +121,7 @@ var allowed = map[string][]string{
 	"sinks/view/dynamo":             {"pipeline", "pipeline/decimal", "pipeline/item", "pipeline/record", "pipeline/redact", "pipeline/sdkvalue", "sinks/view", "sinks/internal/rowqueue", "sinks/state", "sinks/state/dynamo", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb"},
 	"sinks/state/dynamo/dynamotest": {"github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb", "github.com/aws/smithy-go/middleware"},
 
-	"sinks/archive/internal/columnar": {"pipeline/redact", "github.com/parquet-go/parquet-go"},
+	"sinks/archive/internal/columnar": {"pipeline", "pipeline/redact", "github.com/parquet-go/parquet-go"},
 	"sinks/archive/athena":            {"pipeline/item", "pipeline/record", "pipeline/template", "sinks/archive", "sinks/archive/internal/columnar"},
 
 	"deploy/release": {"github.com/CycloneDX/cyclonedx-go", "github.com/google/licensecheck"},

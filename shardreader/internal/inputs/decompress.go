@@ -9,6 +9,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
@@ -19,13 +20,13 @@ func Decompress(r io.Reader) (io.Reader, func(), error) {
 	raw := &rawReader{r: r}
 	b := bufio.NewReaderSize(raw, 64<<10)
 	head, err := b.Peek(4)
-	if err != nil && !isEnd(err) {
+	if err != nil && !pipeline.IsEnd(err) {
 		return nil, nil, err
 	}
 	switch {
 	case bytes.HasPrefix(head, gzipMagic):
 		z, err := gzip.NewReader(b)
-		if isEnd(err) {
+		if pipeline.IsEnd(err) {
 			err = io.ErrUnexpectedEOF // r ends within the header
 		}
 		if err != nil {
@@ -59,7 +60,7 @@ type gzipMembers struct {
 func (m *gzipMembers) Read(p []byte) (int, error) {
 	for {
 		n, err := m.z.Read(p)
-		switch memberEnds := isEnd(err); {
+		switch memberEnds := pipeline.IsEnd(err); {
 		case !memberEnds:
 			return n, err
 		case n > 0:
@@ -75,15 +76,15 @@ func (m *gzipMembers) Read(p []byte) (int, error) {
 func (m *gzipMembers) openNext() error {
 	head, err := m.packed.Peek(2)
 	switch {
-	case len(head) == 0 && isEnd(err):
+	case len(head) == 0 && pipeline.IsEnd(err):
 		return io.EOF
-	case err != nil && !isEnd(err):
+	case err != nil && !pipeline.IsEnd(err):
 		return err
 	case !bytes.HasPrefix(gzipMagic, head):
 		return errTrailingData
 	}
 	err = m.z.Reset(m.packed)
-	if isEnd(err) {
+	if pipeline.IsEnd(err) {
 		return io.ErrUnexpectedEOF
 	}
 	m.z.Multistream(false)
@@ -103,7 +104,7 @@ type unpackErrors struct {
 
 func (u unpackErrors) Read(p []byte) (int, error) {
 	n, err := u.r.Read(p)
-	if err != nil && !isEnd(err) {
+	if err != nil && !pipeline.IsEnd(err) {
 		err = u.raw.unpackError(u.format, err)
 	}
 	return n, err
@@ -117,7 +118,7 @@ type rawReader struct {
 
 func (r *rawReader) Read(p []byte) (int, error) {
 	n, err := r.r.Read(p)
-	if r.err = err; isEnd(err) {
+	if r.err = err; pipeline.IsEnd(err) {
 		r.err = nil
 	}
 	return n, err
@@ -135,6 +136,3 @@ func (r *rawReader) unpackError(format string, err error) error {
 	}
 	return errs.Errorf("the %s data is damaged: %w: copy the file again, and read it again", redact.Safe(format), err)
 }
-
-// isEnd reports whether err is io.EOF. An error that wraps io.EOF is not the end of a file.
-func isEnd(err error) bool { return err == io.EOF } //nolint:errorlint // see above

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/tablewake/tablewake/pipeline"
 )
 
 // Fetch reads n bytes of an object from offset on.
@@ -156,7 +158,7 @@ func (r *Reader) fill(ctx context.Context) error {
 	r.heldRows = r.heldRows[:rowsAtOnce]
 	n, err := r.rows.ReadRows(r.heldRows)
 	r.heldRows, r.next = r.heldRows[:n], 0
-	if err == io.EOF { //nolint:errorlint // an error that wraps io.EOF is not the end
+	if pipeline.IsEnd(err) {
 		err = r.Close()
 	}
 	return err
