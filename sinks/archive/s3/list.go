@@ -21,7 +21,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[archive.Info,
 		input := &s3.ListObjectsV2Input{Bucket: &s.o.Bucket, Prefix: nilIfEmpty(prefix)}
 		pages := s3.NewListObjectsV2Paginator(s.client, input)
 		for pages.HasMorePages() {
-			page, err := pages.NextPage(ctx, moreRetries)
+			page, err := pages.NextPage(ctx, moreRetries, verifyAnswer)
 			if err != nil {
 				yield(archive.Info{}, fmt.Errorf("archive: list %s: %w", prefix, s.callError(ctx, "ListObjectsV2", err)))
 				return
@@ -70,7 +70,8 @@ func (s *Store) Remove(ctx context.Context, names []string) error {
 
 // Tags returns the tags of an object, sorted by key.
 func (s *Store) Tags(ctx context.Context, name string) ([]archive.Tag, error) {
-	out, err := s.client.GetObjectTagging(ctx, &s3.GetObjectTaggingInput{Bucket: &s.o.Bucket, Key: &name}, moreRetries)
+	in := &s3.GetObjectTaggingInput{Bucket: &s.o.Bucket, Key: &name}
+	out, err := s.client.GetObjectTagging(ctx, in, moreRetries, verifyAnswer)
 	if awserr.Code(err) == "NoSuchTagSet" || awserr.Code(err) == "NoSuchTagSetError" {
 		return nil, nil
 	}

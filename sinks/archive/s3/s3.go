@@ -89,8 +89,7 @@ func New(o Options) (*Store, error) {
 	case o.StorageClass != "" && !slices.Contains(types.StorageClass("").Values(), types.StorageClass(o.StorageClass)):
 		return nil, fmt.Errorf("archive: StorageClass %q is none of S3", o.StorageClass)
 	}
-	client := s3.New(o.Client.Options(), func(o *s3.Options) { o.HTTPClient = awshttp.VerifyS3(o.HTTPClient) })
-	s := &Store{client: client, o: o, noneMatchProven: make(chan bool, 1), matchProven: make(chan bool, 1)}
+	s := &Store{client: o.Client, o: o, noneMatchProven: make(chan bool, 1), matchProven: make(chan bool, 1)}
 	s.noneMatchProven <- false
 	s.matchProven <- false
 	return s, nil
@@ -104,3 +103,7 @@ func isOwn(name string) bool { return strings.Contains("/"+name, "/"+archive.Fin
 
 // moreRetries makes the SDK retry more often. It is for calls that the pipeline does not retry.
 func moreRetries(o *s3.Options) { o.RetryMaxAttempts = max(o.RetryMaxAttempts, 8) }
+
+// verifyAnswer makes the SDK accept only S3's whole answer. It is for calls whose empty answer means that there is
+// nothing.
+func verifyAnswer(o *s3.Options) { o.HTTPClient = awshttp.VerifyS3(o.HTTPClient) }

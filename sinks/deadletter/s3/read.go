@@ -13,6 +13,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/awserr"
+	"github.com/tablewake/tablewake/pipeline/awshttp"
 	"github.com/tablewake/tablewake/pipeline/bounded"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
@@ -89,12 +90,15 @@ func (s *Store) get(ctx context.Context, key string) (l pipeline.DeadLetter, fou
 	return l, true, nil
 }
 
+// verifyAnswer makes the SDK accept only S3's whole answer: without it an empty answer would be an empty listing.
+func verifyAnswer(o *s3.Options) { o.HTTPClient = awshttp.VerifyS3(o.HTTPClient) }
+
 // pages lists the letters by name, one page at a time, and remembers their names for Remove. It skips other objects.
 func (s *Store) pages(ctx context.Context) iter.Seq2[[]object, error] {
 	return func(yield func([]object, error) bool) {
 		p := s3.NewListObjectsV2Paginator(s.Client, &s3.ListObjectsV2Input{Bucket: &s.Bucket, Prefix: &s.Prefix})
 		for p.HasMorePages() {
-			out, err := p.NextPage(ctx)
+			out, err := p.NextPage(ctx, verifyAnswer)
 			if err != nil {
 				yield(nil, s.failed(ctx, "ListObjectsV2", err))
 				return

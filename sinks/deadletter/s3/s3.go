@@ -22,7 +22,6 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/awserr"
-	"github.com/tablewake/tablewake/pipeline/awshttp"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/internal/parallel"
 )
@@ -62,7 +61,6 @@ func New(ctx context.Context, o Options) (*Store, error) {
 	case o.Concurrency < 0:
 		return nil, fmt.Errorf("deadletter: Concurrency is %d: give a number of objects", o.Concurrency)
 	}
-	o.Client = s3.New(o.Client.Options(), func(o *s3.Options) { o.HTTPClient = awshttp.VerifyS3(o.HTTPClient) })
 	o.Concurrency = cmp.Or(o.Concurrency, 16)
 	if o.Prefix = strings.TrimSuffix(o.Prefix, "/"); o.Prefix != "" {
 		o.Prefix += "/"
