@@ -259,7 +259,8 @@ sinks: {nothing: {custom: {name: discard}}}
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	p, err := sinks.Assemble(w.t.Context(), cfg, sinks.PlanOnly(), sinks.WithTelemetry(w.tracer, w.meter), sinks.CountNoEntity(new(atomic.Int64)))
+	stores := struct{ sinks.Stores }{sinks.PlanOnly()} // over PlanOnly itself a pipeline has no metrics
+	p, err := sinks.Assemble(w.t.Context(), cfg, stores, sinks.WithTelemetry(w.tracer, w.meter), sinks.CountNoEntity(new(atomic.Int64)))
 	if err != nil {
 		w.t.Fatal(err)
 	}
