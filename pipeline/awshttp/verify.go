@@ -11,15 +11,16 @@ import (
 	"github.com/tablewake/tablewake/pipeline/bounded"
 )
 
-// Verify returns a client that accepts an answer with a 2xx status only if it comes from DynamoDB. Such an answer is
-// one complete JSON object with the member that the service always returns for the call. Any other body is an [Error].
+// Verify returns a client that accepts an answer with a 2xx status only if it comes from the service: DynamoDB, or
+// another one that answers in JSON. Such an answer is one complete JSON object. It has the member that DynamoDB always
+// returns for the call. Any other body is an [Error].
 // The SDK and the pipeline then retry, although it is unknown whether the call was executed. Without Verify, the SDK
 // accepts an empty body, a proxy's page or {} with status 200 as the success of any call.
 //
 // Answers with other statuses pass unchanged: package awserr decides what an answer without an error code means.
 func Verify(client bounded.Doer) bounded.Doer { return verifier{client, bounded.Answer, checkOfCall} }
 
-// checkOfCall returns the check of the answer to a call of DynamoDB.
+// checkOfCall returns the check of the answer to a call.
 func checkOfCall(req *http.Request) func([]byte) error {
 	_, op, _ := strings.Cut(req.Header.Get("X-Amz-Target"), ".")
 	return func(body []byte) error { return check(body, required[op]) }
@@ -31,7 +32,7 @@ type verifier struct {
 	checkOf  func(*http.Request) func([]byte) error // check of the body that answers a request; nil: it is not read
 }
 
-// required maps each call to a member that all its answers have.
+// required maps calls of DynamoDB to a member that all their answers have.
 var required = map[string]string{
 	"BatchGetItem":       "Responses",
 	"CreateTable":        "TableDescription",
@@ -81,7 +82,7 @@ func check(body []byte, member string) error {
 	return nil
 }
 
-// Error is the error of an answer with a 2xx status that does not come from DynamoDB. It shows nothing of the body.
+// Error is the error of an answer with a 2xx status that does not come from the service. It shows nothing of the body.
 type Error struct {
 	Status int
 	Err    error

@@ -102,7 +102,7 @@ var allowed = map[string][]string{
 	"sinks/deadletter/deadlettertest": {"pipeline", "pipeline/item", "pipeline/record", "sinks/deadletter", "sinks/sinktest"},
 	"sinks/deadletter/dir":            {"pipeline", "pipeline/redact", "sinks/deadletter"},
 	"sinks/deadletter/s3":             {"pipeline", "pipeline/awserr", "pipeline/awshttp", "pipeline/bounded", "sinks/deadletter", "github.com/aws/aws-sdk-go-v2/service/s3"},
-	"sinks/deadletter/sqs":            {"pipeline", "pipeline/redact", "pipeline/awserr", "pipeline/bounded", "sinks/deadletter", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/sqs"},
+	"sinks/deadletter/sqs":            {"pipeline", "pipeline/redact", "pipeline/awserr", "pipeline/awshttp", "pipeline/bounded", "sinks/deadletter", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/sqs"},
 	"sinks/policy":                    {"pipeline/item", "pipeline/config", "sinks", "sinks/archive"},
 	"sinks/pushdown":                  {"pipeline", "pipeline/entity", "pipeline/record", "pipeline/rules", "pipeline/config", "pipeline/expr"},
 	"sinks/redrive":                   {"pipeline", "pipeline/item", "pipeline/mask", "pipeline/record", "pipeline/redact", "sinks/deadletter", "sinks/state"},

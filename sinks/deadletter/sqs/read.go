@@ -15,6 +15,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/awserr"
+	"github.com/tablewake/tablewake/pipeline/awshttp"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/internal/queue"
 )
@@ -139,7 +140,7 @@ func (s *Store) receive(ctx context.Context, r *reader) (more bool, err error) {
 	out, err := s.Client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
 		QueueUrl: &s.place.URL, MaxNumberOfMessages: queue.MaxEntries,
 		VisibilityTimeout: seconds(s.Visibility), WaitTimeSeconds: int32(s.Poll / time.Second),
-	}, s.place.In)
+	}, s.place.In, verifyAnswer)
 	if awserr.Code(err) == "OverLimit" {
 		return false, nil
 	}
@@ -167,6 +168,10 @@ func (s *Store) receive(ctx context.Context, r *reader) (more bool, err error) {
 	}
 	return len(out.Messages) > 0, wrong
 }
+
+// verifyAnswer makes the SDK accept only a JSON object. Without it the SDK takes an empty body for SQS's answer that
+// there is no message.
+func verifyAnswer(o *sqs.Options) { o.HTTPClient = awshttp.Verify(o.HTTPClient) }
 
 // seconds returns d in whole seconds, at least 1.
 func seconds(d time.Duration) int32 { return int32(max(d/time.Second, 1)) }

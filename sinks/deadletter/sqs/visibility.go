@@ -115,6 +115,10 @@ func (s *Store) deleteMessages(ctx context.Context, r *reader, handles []handle)
 			return pipeline.Transient(awserr.EntryError(s.op("DeleteMessageBatch"), aws.ToString(f.Code), true,
 				s.hints("DeleteMessage")))
 		}
+		if deleted := len(out.Successful); deleted < len(chunk) {
+			return pipeline.Transient(errs.Errorf("%s: it did not say what became of %d messages",
+				s.op("DeleteMessageBatch"), len(chunk)-deleted))
+		}
 		return nil
 	})
 }
