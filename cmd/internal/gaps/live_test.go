@@ -127,8 +127,8 @@ func (s *shop) put(t *testing.T, key, status string) {
 }
 
 // export writes an incremental export of the changes that the sinks missed. The sinks hold o0003 as it was between the
-// two states that the export has.
-func (s *shop) export(t *testing.T, from, to time.Time) string {
+// two states that the export has. The lines of more follow those of the changes.
+func (s *shop) export(t *testing.T, from, to time.Time, more ...string) string {
 	t.Helper()
 	image := func(key, status string) string {
 		if status == "" {
@@ -146,11 +146,14 @@ func (s *shop) export(t *testing.T, from, to time.Time) string {
 		}
 		lines.WriteString("}\n")
 	}
+	for _, line := range more {
+		lines.WriteString(line + "\n")
+	}
 	described, err := s.tables.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(s.name + "-source")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return writeExport(t, aws.ToString(described.Table.TableArn), lines.String(), 5, from, to)
+	return writeExport(t, aws.ToString(described.Table.TableArn), lines.String(), 5+len(more), from, to)
 }
 
 // writeExport writes an incremental export with one data file of n lines.
@@ -219,8 +222,14 @@ func TestRepair_ByExport(t *testing.T) {
 		t.Fatalf("before: %+v", r)
 	}
 	whole := s.export(t, s.gap.From.Add(-time.Hour), s.gap.To.Add(time.Hour))
-	if r := s.gaps(t, cli.ExitPlanned, "--repair", "--no-queue", "--export", whole, "--dry-run"); r.Repair.Repair.Differences == 0 || r.Open != 1 {
-		t.Fatalf("dry run: %+v", r)
+	planned := s.gaps(t, cli.ExitPlanned, "--repair", "--no-queue", "--export", whole, "--dry-run")
+	if planned.Repair.Repair.Differences == 0 || planned.Open != 1 {
+		t.Fatalf("dry run: %+v", planned)
+	}
+	undecodable := s.export(t, s.gap.From.Add(-time.Hour), s.gap.To.Add(time.Hour), `{"Keys":{}}`)
+	more := s.gaps(t, cli.ExitPlanned, "--repair", "--no-queue", "--export", undecodable, "--dry-run")
+	if left := more.Repair.Repair.Left; left != planned.Repair.Repair.Left+1 {
+		t.Errorf("%d are left with a line that cannot be decoded, and %d without", left, planned.Repair.Repair.Left)
 	}
 	r := s.gaps(t, cli.ExitOK, "--repair", "--no-queue", "--export", whole)
 	got := r.Gaps[0].Repair

@@ -236,6 +236,7 @@ func (j *Job) repairCandidates(ctx context.Context, gaps []state.NotedGap) (r st
 			return r, err
 		}
 		r.Items = int64(len(exported.keys))
+		r.Left += exported.unknown
 		undecodable += exported.unknown
 	}
 	if err := removeLooks(report); err != nil {
@@ -244,9 +245,6 @@ func (j *Job) repairCandidates(ctx context.Context, gaps []state.NotedGap) (r st
 	lastReport, err := j.repairUntilEqual(ctx, &r, sum, report, subject, undecodable)
 	if err != nil {
 		return r, err
-	}
-	if r.Left == 0 {
-		r.Left = undecodable
 	}
 	return r, j.keepLast(report, lastReport, r.Left)
 }
