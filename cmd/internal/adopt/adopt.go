@@ -36,32 +36,33 @@ func New(s cli.Streams) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "adopt -c FILE (--live | --local DIR)",
-		Short: "Accept a store that was restored, moved or emptied, or settings that were mended",
-		Long: `adopt looks at what sinks have written and at what the state remembers of it, and shows where
-the two do not belong together: a table, an index, a bucket or a folder that was deleted, restored
-from a backup or exchanged, or a state that was; or a sink whose settings are not those that it wrote
-under. Nothing goes on before that is settled: changes would count twice, or be missing.
+		Short: "Accept a store that was restored, moved or emptied, or changed settings",
+		Long: `adopt compares what the sinks have written with what the state has recorded about it, and shows
+the sinks where the two do not match. Reasons are: a table, an index, a bucket, a folder or the
+state was deleted, replaced or restored from a backup; or the settings of a sink were changed.
+The pipeline does not start until this is settled, because changes would count twice or be missing.
 
-Of each such sink it shows what was recorded, what is there, and how many rows or documents of which birth
-it saw. Then it asks, and the state takes on what is there: another identity of a table that was restored, rows
-whose guards are in them, or the beginning of an output of which nothing is left. What cannot be made right so,
-as an aggregate whose state is gone, it refuses, and says how to fill the sink again.
+For each such sink, adopt shows what was recorded, what exists now, and how many rows or documents
+belong to which birth of the output. Then it asks, and records what exists now: the new identity
+of a restored table, rows that contain their guards, or a new beginning of an output that is
+empty. If that would be wrong, for example for an aggregate whose state was deleted, adopt
+refuses, and says how to fill the sink again.
 
-Stop all consumers first. 0 says that all belongs together now, and 1 that it does not.`,
-		Example: `  # What does not belong together, and what can be done about it
+Stop all consumers first. The exit code is 0 if everything matches at the end, and 1 if not.`,
+		Example: `  # Show what does not match, and what can be done
   tablewake adopt -c tablewake.yaml --live
 
   # A view table that was restored from its backup
   tablewake adopt -c tablewake.yaml --live --sink orders_by_status --yes
 
-  # The state table was deleted: make an empty one, and take on what guards itself
+  # The state table was deleted: create an empty one, and accept rows that contain their guards
   tablewake adopt -c tablewake.yaml --live --create
 
-  # A condition that failed on some images was mended: accept it, and write what failed
+  # A condition that failed on some images was corrected: accept it, and deliver the failed changes
   tablewake adopt -c tablewake.yaml --live --sink orders_by_status
   tablewake redrive -c tablewake.yaml --live
 
-  # An index that was deleted on purpose begins anew, and is filled from the archive
+  # An index was deleted on purpose: let it begin anew, and fill it from the archive
   tablewake adopt -c tablewake.yaml --live --sink product_search
   tablewake replay -c tablewake.yaml --live s3://audit/changes/`,
 		Args: cli.NoArguments,
@@ -70,8 +71,8 @@ Stop all consumers first. 0 says that all belongs together now, and 1 that it do
 	cli.AddConfig(c, &o.Config)
 	o.Flags.Add(c, "the folder that a replay or a consumer wrote")
 	f := c.Flags()
-	f.BoolVar(&o.Create, "create", false, "with --live: make the state table where it is missing")
-	f.StringSliceVar(&o.sinks, "sink", nil, "these sinks only (default: all)")
+	f.BoolVar(&o.Create, "create", false, "with --live: create the state table if it is missing")
+	f.StringSliceVar(&o.sinks, "sink", nil, "only these sinks (default: all)")
 	f.BoolVarP(&o.yes, "yes", "y", false, "accept without asking")
 	cli.AddFormat(c, &o.format)
 	return c

@@ -25,13 +25,13 @@ func NewPurge(s cli.Streams) *cobra.Command {
 	var o purgeOptions
 	c := &cobra.Command{
 		Use:   "purge -c FILE",
-		Short: "Remove tombstones of documents that are of no more use",
-		Long: `purge removes from the real search indexes of a configuration the tombstones of documents that
-were deleted longer ago than guard_retention (30 days by default), each on condition that it is
-unchanged. A change that is older than that is refused for its age, so that nothing comes
-back. DynamoDB's tombstones go by their TTL, and embedded stores keep theirs. purge
-removes nothing that an unfinished backfill of the sink still needs. Run it now and then, as
-once a day; it may run beside a pipeline.`,
+		Short: "Remove old tombstones of deleted documents",
+		Long: `purge removes tombstones from the real search indexes of a configuration: those of documents that
+were deleted longer ago than guard_retention (30 days by default). It removes each tombstone only
+if it is unchanged. Changes older than guard_retention are refused, so no deleted document comes
+back. In DynamoDB, TTL removes the tombstones. Embedded stores keep theirs. purge removes nothing
+that an unfinished backfill of the sink still needs. Run it now and then, for example once a day.
+The pipeline may run at the same time.`,
 		Example: "  tablewake purge -c tablewake.yaml",
 		Args:    cli.NoArguments,
 		RunE:    func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },

@@ -31,10 +31,10 @@ func NewAthena(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "athena -c FILE",
 		Short: "Print the SQL that makes an archive a table of Athena",
-		Long: `athena prints, for each archive of a configuration, the DDL of a table over its objects and
-of two views: one that reads each version of an item once, and one of the items as they are. The
-table's partitions follow from the template of the folders, so none has to be registered. It
-connects to nothing. Athena runs one statement at a time.`,
+		Long: `athena prints the DDL of an Athena table for each archive of a configuration, and of two views
+over it. One view has each version of an item once. The other has the latest version of each item.
+The partitions of the table are computed from the template of the folders, so you need not
+register them. athena makes no connections. Athena runs one statement at a time.`,
 		Example: `  tablewake athena -c tablewake.yaml --sink history --database lake
   tablewake athena -c tablewake.yaml --sink history --location s3://copy/changes/`,
 		Args: cli.NoArguments,
@@ -46,7 +46,7 @@ connects to nothing. Athena runs one statement at a time.`,
 	f.StringVar(&o.database, "database", "",
 		"database of the table and the views (default the one that the query runs in)")
 	f.StringVar(&o.location, "location", "",
-		"where the objects are, with the prefix: s3://BUCKET/PREFIX (default as configured)")
+		"location of the objects, with the prefix: s3://BUCKET/PREFIX (default as configured)")
 	f.StringVar(&o.from, "from", "2020-01-01", "first day whose folders are read")
 	cli.AddFormat(c, &o.format)
 	return c

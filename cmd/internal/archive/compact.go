@@ -34,17 +34,18 @@ func NewCompact(s cli.Streams) *cobra.Command {
 	o := compactOptions{target: 64e6}
 	c := &cobra.Command{
 		Use:   "compact (s3://BUCKET/PREFIX | DIR)",
-		Short: "Roll small objects of an archive's log into large ones",
-		Long: `compact rolls the small objects of an archive's log into large ones, folder by
-folder, in S3 or in a folder of this machine. A large object is written and read back before
-the small ones are removed. Interrupted in between, changes stand there twice, and are read
-once; the same command continues.
+		Short: "Combine small objects of an archive's log into large ones",
+		Long: `compact combines the small objects of an archive's log into large ones, folder by folder, in S3 or
+in a folder on this machine. It writes a large object and reads it back before it removes the
+small ones. If it is interrupted in between, changes exist twice, and readers return them once.
+To continue, run the same command again.
 
-Objects of other storage classes and objects of one change are left alone. Tags
-are kept: objects of different tags stay apart. Run it while nobody reads the archive; whoever
-writes to a bucket may go on. In a --local folder it has the folder to itself. Lifecycle rules count the age of a large object from when it was made.
+compact leaves objects of other storage classes and objects with one change alone. It keeps tags:
+it does not combine objects with different tags. Run it while nobody reads the archive. Pipelines
+may write to a bucket at the same time, but not to a --local folder. Lifecycle rules count the age
+of a large object from its creation.
 
-It needs s3:ListBucket, s3:GetObject, s3:GetObjectTagging, s3:PutObject, s3:PutObjectTagging
+compact needs s3:ListBucket, s3:GetObject, s3:GetObjectTagging, s3:PutObject, s3:PutObjectTagging
 and s3:DeleteObject.`,
 		Example: `  tablewake compact s3://audit/changes/ --dry-run
   tablewake compact s3://audit/changes/dt=2026-01-31/ --target 128MB
@@ -53,10 +54,10 @@ and s3:DeleteObject.`,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args[0]) },
 	}
 	f := c.Flags()
-	f.BoolVar(&o.dryRun, "dry-run", false, "tell what would be done, and do nothing")
-	f.Var(&o.small, "min-bytes", "objects below this size are rolled up (default a quarter of --target)")
-	f.Var(&o.target, "target", "size of the large objects, about")
-	f.StringVar(&o.class, "storage-class", "STANDARD", "class of the objects that are rolled up, and of the large ones")
+	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be done, and change nothing")
+	f.Var(&o.small, "min-bytes", "combine objects below this size (default a quarter of --target)")
+	f.Var(&o.target, "target", "approximate size of the large objects")
+	f.StringVar(&o.class, "storage-class", "STANDARD", "storage class of the small objects and of the large ones")
 	f.StringVar(&o.key, "kms-key", "", "key that encrypts the large objects (default the bucket's encryption)")
 	f.BoolVar(&o.several, "several-tables", false, "the archive was written from several source tables")
 	cli.AddFormat(c, &o.format)

@@ -53,27 +53,28 @@ func New(s cli.Streams) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "audit -c FILE (--live | --local DIR RECORDS...) [--sink NAME,...]",
-		Short: "Compare sinks with the table that they are made of",
+		Short: "Compare sinks with the source table, and repair differences",
 		Long: `audit compares views, aggregates and search indexes with the items of the source table. It plans what each item should
-come to, with the code that the pipeline runs, and compares that with everything that the sinks hold. Nothing is written
-but a report.
+produce, with the same code as the pipeline, and compares the plan with everything that the sinks hold. It writes only a
+report.
 
-The table and the sinks may be in use. What differs at first is looked at again, alone: it counts as a difference only if
-the item and its place stood still, versions included, until every consumer was past the first look. What never stands
-still is reported as busy.
+The table and the sinks may be in use. audit looks again at each difference that it found at first. A difference counts
+only if the item and its entries did not change, versions included, until every consumer had read past the first look.
+An item that changes all the time is reported as busy.
 
-With --live it reads the table by a parallel scan, or an export (--export), and single items from the table. With --local
-it takes the last state of each item in the saved records and archives that are named, and in the export of --export: all
-that the folder was made of.
+With --live, audit reads the table by a parallel scan or from an export (--export), and reads single items from the
+table. With --local, it takes the last state of each item from the named records and archives, and from the export of
+--export. Name everything that was written into the folder.
 
-The report has a line of JSON for each difference, with the versions that were seen. It holds keys of items: keep it
-private. An audit that is interrupted goes on with the same command.
+The report has a line of JSON for each difference, with the versions that were seen. It contains keys of items: keep it
+private. To continue an interrupted audit, run the same command again.
 
---repair writes what should be there, at exactly the places and versions that a report has: later changes win, and a
-repair that is repeated does nothing. What was held, busy or skipped stays. Audit again afterwards.
+--repair reads a report, and writes what should be there, only at the places and versions in the report. Later changes
+win. A second repair of the same report does nothing. Held, busy and skipped places stay as they are. Audit again
+afterwards.
 
 Verdicts: missing, extra, stale (an older state of the item), wrong (other contents), held (a dead letter or a quarantined
-key explains the difference), busy (it never stood still), skipped (it cannot be compared; the report says why).`,
+key explains the difference), busy (the item changed all the time), skipped (it cannot be compared; the report says why).`,
 		Example: `  # Everything, at 500 read units a second
   tablewake audit -c tablewake.yaml --live --rcu 500
 
@@ -84,10 +85,10 @@ key explains the difference), busy (it never stood still), skipped (it cannot be
   tablewake audit -c tablewake.yaml --live --key 'PK=USER#001,SK=PROFILE'
   tablewake audit -c tablewake.yaml --live --sink orders_by_status --type order
 
-  # What an earlier audit found, once more
+  # Look again at the differences of an earlier audit
   tablewake audit -c tablewake.yaml --live --again audit.jsonl --report again.jsonl
 
-  # Repair what an audit found
+  # Repair the differences
   tablewake audit -c tablewake.yaml --live --repair audit.jsonl --dry-run
   tablewake audit -c tablewake.yaml --live --repair audit.jsonl
 
@@ -107,30 +108,30 @@ key explains the difference), busy (it never stood still), skipped (it cannot be
 	f.StringSliceVar(&o.sinks, "sink", nil, "these sinks (default: all views, aggregates and search indexes)")
 	f.StringVar(&o.export, "export", "",
 		"a full export of the table instead of a scan: a folder or s3://BUCKET/PREFIX; single items are still read from the table")
-	f.StringVar(&o.report, "report", "audit.jsonl", "file that takes the report")
-	f.StringVar(&o.again, "again", "", "look again at what this report has, and at nothing else")
-	f.StringVar(&o.repair, "repair", "", "repair what this report has, and audit nothing")
-	f.BoolVar(&o.dryRun, "dry-run", false, "with --repair: say what would be written, and write nothing")
+	f.StringVar(&o.report, "report", "audit.jsonl", "file for the report")
+	f.StringVar(&o.again, "again", "", "look again only at the differences in this report")
+	f.StringVar(&o.repair, "repair", "", "repair the differences in this report, without an audit")
+	f.BoolVar(&o.dryRun, "dry-run", false, "with --repair: show what would be written, and write nothing")
 	f.StringArrayVar(&o.keys, "key", nil,
 		"only the item with these key attributes, PK=...,SK=..., or its canonical key; several times for several items")
 	f.StringSliceVar(&o.tableKeys, "keys", nil,
 		"with --local and --export: names of the table's key attributes, partition key first")
 	o.narrowing.Add(c)
-	f.IntVar(&o.sample, "sample", 0, "look at this many of --segments, chosen by chance")
+	f.IntVar(&o.sample, "sample", 0, "audit this many of the --segments, chosen at random")
 	f.IntVar(&o.segments, "segments", run.DefaultSegments,
 		"number of segments in which the table and the sinks are read; with --local the default is 1")
-	f.IntVar(&o.parts, "parts", run.DefaultParts, "segments that are read at once")
+	f.IntVar(&o.parts, "parts", run.DefaultParts, "segments that are read at the same time")
 	f.IntVar(&o.rounds, "rounds", run.DefaultRounds,
-		"how often what moves is looked at again before it is reported as busy")
+		"how often to look again at items that change, before they are reported as busy")
 	f.Float64Var(&o.rcu, "rcu", 500, "read units a second; 0 is no limit")
 	f.DurationVar(&o.maxLag, "max-lag", time.Minute,
 		"pause while consumers are further behind the stream than this; 0 never pauses")
 	f.DurationVar(&o.lag, "lag", time.Minute,
-		"where Lambda reads the stream, or no consumer can run: the sinks are never further behind it than this. The leases are not read then, and --max-lag has no effect")
+		"if Lambda reads the stream, or no consumer can run: maximum time that the sinks are behind the stream. The leases are not read then, and --max-lag has no effect")
 	f.DurationVar(&o.clockSkew, "clock-skew", time.Minute,
-		"how much the clocks of this machine, of the processes and of DynamoDB may differ")
+		"maximum difference between the clocks of this machine, of the processes and of DynamoDB")
 	f.DurationVar(&o.saveEvery, "save-every", run.DefaultCheckpoint,
-		"time between two checkpoints; what came after the last is read again when an interrupted audit goes on")
+		"time between two checkpoints; an interrupted audit continues at the last one")
 	cli.AddFormat(c, &o.format)
 	return c
 }

@@ -42,10 +42,10 @@ func New(s cli.Streams) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "backfill -c FILE (--live | --local DIR) [--sink NAME,...] SOURCE",
-		Short: "Fill sinks with what the table holds already, while the stream runs",
-		Long: `backfill fills views, aggregates and search indexes with the items that a table holds already. The stream goes on
-meanwhile: every write is conditional on a version, the versions of a backfill are older than every change of the
-stream, and so the order of the two does not matter.
+		Short: "Fill sinks with the items that the table already has",
+		Long: `backfill fills views, aggregates and search indexes with the items that a table already has. The pipeline processes the
+stream at the same time. Every write is conditional on a version, and the versions of a backfill are older than every
+change of the stream. So the order of the two does not matter.
 
 SOURCE is one of
   --scan                a parallel, consistent scan of the table
@@ -54,16 +54,18 @@ SOURCE is one of
   --items PATH          items as JSON lines; name the key with --keys
   --archive PATH        all changes that were ever made: an archive (s3://BUCKET/PREFIX or a folder), or saved records
 
-A sink that was added to a running pipeline waits. backfill gives it a floor two minutes ahead: the stream writes to it what
-is made later, and the source must show the table as it was after that. So an export that was made before is refused, and
---prepare sets the floor alone and says from when on an export can be used.
+A sink that is added to a running pipeline waits. backfill sets its floor to a time two minutes ahead. The stream writes
+the changes after the floor to the sink. The source must show the table as it was after the floor. So an older export is
+refused. --prepare only sets the floor, and prints the time from which on an export can be used.
 
-It can be killed anywhere, and run by several processes at once with the same flags: they share the parts. The same command
-goes on. Views, aggregates and indexes are complete when it says "live": every shard was read past the last read of the source.
+A backfill can be killed at any time: the same command continues it. Several processes can run it with the same flags:
+they share the parts. Views, aggregates and indexes are complete when the sink is "live". By then every shard was read
+past the last read of the source.
 
-An archive or a Go sink takes part only if --sink names it: it gets the items as SNAPSHOT records, older than every change
-of the stream. It never waits, and has no floor. The program that has a Go sink fills it (package cmd/cli); a function for
-the entity Order is on_Order. A notify sink takes no part, because a snapshot raises no events.`,
+An archive or a Go sink takes part only if --sink names it. It gets the items as SNAPSHOT records, which are older than
+every change of the stream. It does not wait, and has no floor. Only a program that contains a Go sink can fill it
+(package cmd/cli). A function for the entity Order is named on_Order. A notify sink takes no part, because a snapshot
+raises no events.`,
 		Example: `  # A view that was added to a running pipeline
   tablewake backfill -c tablewake.yaml --live --sink units_sold --scan --rcu 500
 
@@ -77,10 +79,10 @@ the entity Order is on_Order. A notify sink takes no part, because a snapshot ra
   # What would it do?
   tablewake backfill -c tablewake.yaml --live --export s3://shop-exports/full --dry-run
 
-  # An archive takes the items too, if it is named
+  # Fill an archive too
   tablewake backfill -c tablewake.yaml --live --sink units_sold,history --scan
 
-  # It may begin with the changes of now
+  # Fill nothing: begin with the changes from now on
   tablewake backfill -c tablewake.yaml --live --sink units_sold --none`,
 		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -94,21 +96,21 @@ the entity Order is on_Order. A notify sink takes no part, because a snapshot ra
 	o.addSource(c)
 	f := c.Flags()
 	f.StringSliceVar(&o.sinks, "sink", nil,
-		"these sinks, archives and Go sinks too (default: those that wait or are being filled; "+
+		"these sinks, which may be archives and Go sinks (default: those that wait or are being filled; "+
 			"if there are none, all views, aggregates and indexes that were never filled)")
-	f.BoolVar(&o.skipFill, "none", false, "fill nothing: the sinks begin with the changes of now")
-	f.BoolVar(&o.prepare, "prepare", false, "set the floor alone, and say from when on an export can be used")
-	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and change nothing")
+	f.BoolVar(&o.skipFill, "none", false, "fill nothing: the sinks begin with the changes from now on")
+	f.BoolVar(&o.prepare, "prepare", false, "only set the floor, and print the time from which on an export can be used")
+	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be done, and change nothing")
 	f.DurationVar(&o.maxLag, "max-lag", time.Minute,
 		"pause while live consumers are further behind the stream than this; 0 never pauses; it needs leases")
 	f.DurationVar(&o.assumedLag, "lag", 0,
-		"where Lambda reads the stream: it is never further behind than this; wait as long at the end")
-	o.functionFlags.Add(c, "where Lambda reads the stream")
+		"if Lambda reads the stream: maximum time that it is behind the stream; backfill waits as long at the end")
+	o.functionFlags.Add(c, "if Lambda reads the stream")
 	f.DurationVar(&o.floorDelay, "floor-delay", 2*time.Minute,
-		"how far ahead the floor of a waiting sink is set, so that every process knows it by then; 15s at least")
+		"how far in the future the floor of a waiting sink is set, so that every process knows it by then; at least 15s")
 	f.DurationVar(&o.clockSkew, "clock-skew", time.Minute,
-		"how much the clocks of this machine, of the processes and of DynamoDB may differ")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "log what the pipeline does to standard error")
+		"maximum difference between the clocks of this machine, of the processes and of DynamoDB")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "log to standard error what the pipeline does")
 	cli.AddFormat(c, &o.format)
 	return c
 }

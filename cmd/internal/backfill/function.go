@@ -48,9 +48,9 @@ type FunctionFlags struct {
 // stream".
 func (f *FunctionFlags) Add(c *cobra.Command, when string) {
 	c.Flags().StringSliceVar(&f.functions, "function", nil,
-		when+": name or ARN of each function of this pipeline, to see since when they and their mappings are unchanged")
+		when+": name or ARN of each function of this pipeline, to check since when they and their mappings are unchanged")
 	c.Flags().StringVar(&f.deployedSince, "deployed-since", "",
-		"instead of --function: the time since which the function, its mapping and its filters are those of this file")
+		"instead of --function: time since which the function, its mapping and its filters match this file")
 }
 
 // Check returns an error if both flags are given.

@@ -53,14 +53,14 @@ func (f *sourceFlags) addSource(c *cobra.Command) {
 	fs.StringVar(&f.prefix, "prefix", "", "with --start-export: prefix of the export's objects")
 	fs.StringSliceVar(&f.items, "items", nil, "items as JSON lines in DynamoDB's JSON: files or folders")
 	fs.StringVar(&f.shownAt, "shown-at", "",
-		"with --items: time at which the table held these items or later, as 2026-01-31T12:00:00Z")
+		"with --items: time at which the table had these items, or a later time, such as 2026-01-31T12:00:00Z")
 	fs.StringSliceVar(&f.archive, "archive", nil,
 		"all changes that were ever made: archives (s3://BUCKET/PREFIX, folders) and saved records")
 	fs.StringSliceVar(&f.keys, "keys", nil,
 		"names of the table's key attributes, partition key first (default: the table's)")
-	fs.IntVar(&f.segments, "segments", 16, "with --scan: number of segments; all processes name the same")
+	fs.IntVar(&f.segments, "segments", 16, "with --scan: number of segments; it must be the same for all processes")
 	fs.Float64Var(&f.rcu, "rcu", 500, "with --scan: read units a second of this process; 0 is no limit")
-	fs.IntVar(&f.parts, "parts", 4, "files or segments that this process reads at once")
+	fs.IntVar(&f.parts, "parts", 4, "files or segments that this process reads at the same time")
 	f.narrowing.Add(c)
 }
 

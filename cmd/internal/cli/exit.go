@@ -22,19 +22,19 @@ const (
 )
 
 const exitCodes = `Exit codes:
-  0  all went well
+  0  success
   1  something failed; the message says what to do
   2  the command line is wrong
-  3  the configuration is wrong, or a file of its tests; validate --live: or the account is not
-     as the configuration needs it
-  4  finished, and some of the input could not be decoded or delivered: it is named,
-     and what was a record is kept in dead letters
-  5  interrupted before the end, or stopped before all was written; the same command continues
-  6  status: something needs attention, and PROBLEM lines name it; consume: a shard is stopped, as at a gap
+  3  the configuration, or a file of its tests, is wrong; validate --live: or the account does not have
+     what the configuration needs
+  4  finished, but some of the input could not be decoded or delivered: it is named, and the records
+     are stored as dead letters
+  5  interrupted or stopped before everything was written; the same command continues
+  6  status: there is a problem, and PROBLEM lines name it; consume: a shard is stopped, for example at a gap
   7  plan, gaps: there is something to do
   8  audit: a sink differs from its table
-  9  audit: no difference was found, and not everything could be compared
-  10 consume: --idle-timeout passed, and not all that the stream has was read and written
+  9  audit: no difference was found, but not everything could be compared
+  10 consume: --idle-timeout passed, but not everything in the stream was read and written
 `
 
 // ExitError is an error with the exit code of the process.

@@ -24,8 +24,8 @@ type logFlags struct {
 func (l *logFlags) add(c *cobra.Command) {
 	l.format = FormatText
 	f := c.PersistentFlags()
-	f.Var(&l.format, "log-format", "how standard error is written: text, or json: each line is a document")
-	f.TextVar(&l.level, "log-level", &l.level, "what is logged: debug, info, warn or error (default warn; consume: info)")
+	f.Var(&l.format, "log-format", "format of standard error: text, or json: each line is a document")
+	f.TextVar(&l.level, "log-level", &l.level, "log level: debug, info, warn or error (default warn; consume: info)")
 	f.Lookup("log-level").DefValue = ""
 	completeFormat(c, "log-format")
 	_ = c.RegisterFlagCompletionFunc("log-level",

@@ -90,10 +90,9 @@ func outputError(err, writeErr error) error {
 func newRoot(prof *profile, logs *logFlags) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "tablewake",
-		Short: "Carry every change of a DynamoDB table to views, a search index and an archive",
-		Long: `tablewake carries every change of a DynamoDB table to the places that must follow
-it: materialized views, a search index, an archive, notifications. ` + "`tablewake guide`" + `
-lists guides for those who are new to it.`,
+		Short: "Deliver every change of a DynamoDB table to views, a search index and an archive",
+		Long: `tablewake delivers every change of a DynamoDB table to materialized views, a search index, an
+archive and notifications. Are you new to it? ` + "`tablewake guide`" + ` lists the guides.`,
 		Example: `  # The whole pipeline over saved records, into a folder on this machine
   tablewake replay -c tablewake.yaml --local out stream.jsonl
 
@@ -103,7 +102,7 @@ lists guides for those who are new to it.`,
   # What would happen to each record, and why
   tablewake explain -c tablewake.yaml stream.jsonl
 
-  # What stands in the views afterwards
+  # The rows of the views afterwards
   tablewake query view --local out`,
 		SuggestionsMinimumDistance: 2,
 		Args: func(c *cobra.Command, args []string) error {

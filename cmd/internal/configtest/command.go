@@ -34,12 +34,11 @@ func New(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "test -c FILE [PATH...]",
 		Short: "Run the tests of a configuration",
-		Long: `test runs what stands in *_test.yaml: changes that are given, and the rows, documents,
-objects, events, drops and dead letters that are expected of them. Each test runs the
-whole pipeline over empty embedded stores. PATH is a file or a folder; default: the
-folder of the configuration.
+		Long: `test runs the tests in *_test.yaml files. A test has changes, and the rows, documents, objects,
+events, drops and dead letters that are expected from them. Each test runs the whole pipeline with
+empty embedded stores. PATH is a file or a folder; default: the folder of the configuration.
 
-A test is written like this, and its expectations can be left to --update:
+A test looks like this. --update can write its expectations:
 
   keys: [PK, SK]                 # key attributes of the source table
   tests:
@@ -58,8 +57,8 @@ A test is written like this, and its expectations can be left to --update:
 	cli.AddConfig(c, &o.config)
 	f := c.Flags()
 	f.StringVar(&o.runPattern, "run", "", "only tests whose names match this regular expression")
-	f.BoolVar(&o.update, "update", false, "write what comes into the expectations that fail, in place")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "name the tests that pass too")
+	f.BoolVar(&o.update, "update", false, "replace the expectations that fail with the actual results")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "also name the tests that pass")
 	cli.AddFormat(c, &o.format)
 	return c
 }

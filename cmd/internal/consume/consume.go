@@ -47,47 +47,47 @@ func New(s cli.Streams) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "consume -c FILE (--live | --local DIR)",
-		Short: "Carry the changes of a table as they are written, beside any number of others",
-		Long: `consume reads the stream of the table that the configuration names, and carries every
-change to its sinks, for as long as it runs. Any number of them may run: they share the
-shards by leases, and take over from one that dies. Nothing is acknowledged before every
-sink has it, so that a crash loses nothing; a stop that is asked for repeats nothing either.
+		Short: "Deliver the changes of a table as they are written; several consumers share the work",
+		Long: `consume reads the stream of the configured table, and delivers every change to the sinks until you
+stop it. You can run several consumers. They share the shards by leases, and take over the shards
+of a consumer that died. A record is acknowledged only after every sink has stored it, so a crash
+loses nothing. After a normal stop, nothing is delivered twice either.
 
-With --live the sinks write to the real stores, and leases are where "leases" says: in a
-table, or in a file for one consumer alone. With --local all is in that folder, leases too:
-the stream is read, with on_gap: repair also the table, and nothing else of the account is
-used. Credentials, Region and endpoints are those of the AWS SDK (AWS_PROFILE, AWS_REGION,
+With --live, the sinks write to the real stores, and the leases are where "leases" says: in a
+table, or in a file if there is only one consumer. With --local, everything is in that folder,
+leases included. From the account, consume then uses only the stream, and with on_gap: repair also
+the table. Credentials, Region and endpoints are those of the AWS SDK (AWS_PROFILE, AWS_REGION,
 AWS_ENDPOINT_URL_DYNAMODB_STREAMS).
 
-On a terminal it shows how fast it reads, how far it is behind, and what each sink has written,
-has pending and fails at. Elsewhere it logs that once a minute while there is something to do.
+On a terminal, consume shows how fast it reads, how far it is behind, and for each sink what is
+written, pending and failing. Otherwise it logs the same once a minute while there is work.
 
-SIGTERM, SIGINT or SIGHUP stops it softly: it reads no more, writes and checkpoints what it has,
-lets its shards go, and ends with 0, within --stop-timeout. What takes longer, or a second
-signal, stops it hard, with 5: what was pending comes again wherever it is read next.
+SIGTERM, SIGINT or SIGHUP stops it softly: it stops reading, writes and checkpoints what it has,
+releases its leases, and exits with 0 within --stop-timeout. If that takes longer, or after a
+second signal, it stops hard and exits with 5. What was pending is then delivered again later.
 
-With --exit-when-idle it ends once the tables are read to their ends: by what their streams
-list, and by the lease of every shard, whichever consumer has it. It waits for others, also for
-the leases of one that died; --idle-timeout bounds that.
+With --exit-when-idle, it exits when the tables are read to their ends. It checks the lists of the
+streams and the leases of all shards, of all consumers. It also waits for other consumers, and for
+the leases of a consumer that died. --idle-timeout limits this time.
 
-With on_gap: repair it reads on where records were lost, and one of the consumers then compares
-views, aggregates and indexes with the table, and repairs them, while all of them read. status
-shows how far that is. A stop, and --exit-when-idle, leave it to the next consumer.
+With on_gap: repair, consume continues after lost records. One of the consumers then compares
+views, aggregates and indexes with the table, and repairs them, while all consumers read on.
+status shows the progress. After a stop or --exit-when-idle, the next consumer continues the repair.
 
-GET /livez, /readyz and /status on --health answer 200 or 503, with reasons. One that has
-nothing to do is ready; one that cannot finish what it has is not. /livez fails where only
-a restart helps. /metrics has the metrics for Prometheus, unless the file says metrics: none.
+GET /livez, /readyz and /status at --health answer 200, or 503 with reasons. An idle consumer is
+ready. A consumer that cannot finish its work is not ready. /livez fails only if a restart would
+help. /metrics has the metrics for Prometheus, unless the file says metrics: none.
 
-A browser on the same machine finds a page there that says how the consumer and all others are. It only reads.
-On another address than loopback it needs --page.`,
+The same address has a status page for browsers on this machine, which shows this consumer and all
+others. It changes nothing. If the address is not a loopback address, the page needs --page.`,
 		Example: `  # Try it against the real stream, writing into a folder
   tablewake consume -c tablewake.yaml --local out
 
-  # Once, to make the tables that are missing; then as the service runs
+  # Once, to create missing tables; then as a service
   tablewake consume -c tablewake.yaml --live --create
   tablewake consume -c tablewake.yaml --live --health 0.0.0.0:8080
 
-  # In a script: carry what there is, and end
+  # In a script: deliver everything in the stream, and exit
   tablewake consume -c tablewake.yaml --local out --exit-when-idle 5s --idle-timeout 5m`,
 		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
@@ -97,20 +97,20 @@ On another address than loopback it needs --page.`,
 	o.AddCreate(c)
 	f := c.Flags()
 	f.StringVar(&o.worker, "worker", "",
-		"name of this consumer, the same over restarts: what leases are pinned to (default: the host's)")
+		"name of this consumer, which stays the same over restarts; leases are pinned to it (default: the host's name)")
 	f.StringVar(&o.healthAddress, "health", "127.0.0.1:8080",
 		"address of the page and of /livez, /readyz, /status and /metrics, or off")
 	f.BoolVar(&o.publicPage, "page", false,
-		"serve the page also where --health is no loopback address: whoever reaches the address reads it")
+		"serve the page even if --health is not a loopback address: everybody who reaches the address can read it")
 	f.DurationVar(&o.stopTimeout, "stop-timeout", 25*time.Second,
-		"how long a stop may take; below the time after which the process is killed (30s on ECS by default)")
+		"maximum time of a soft stop; it must be less than the time after which the process is killed (30s on ECS by default)")
 	f.DurationVar(&o.exitWhenIdle, "exit-when-idle", 0,
-		"end when nothing came for this long, and all that the streams have is written and checkpointed, whichever consumer reads it")
+		"exit when nothing has come for this long, and all records of the streams are written and checkpointed, by any consumer")
 	f.DurationVar(&o.idleTimeout, "idle-timeout", 0,
-		"with --exit-when-idle: end with 10 when not all is read, and nothing was done for this long (default: wait)")
+		"with --exit-when-idle: exit with 10 if nothing was done for this long, although not everything is read (default: wait)")
 	f.Float64Var(&o.repairRCU, "repair-rcu", 500,
-		"with on_gap: repair: read units a second that the comparison of sinks with the table uses; 0 for no limit")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "log all that happens to standard error")
+		"with on_gap: repair: read units a second for the comparison of sinks with the table; 0 is no limit")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "log everything to standard error")
 	cli.AddFormat(c, &o.format)
 	return c
 }

@@ -28,20 +28,20 @@ func NewCost(s cli.Streams) *cobra.Command {
 	var o costOptions
 	c := &cobra.Command{
 		Use:   "cost -c FILE [PATH...]",
-		Short: "What each rule costs in DynamoDB's write and read units",
-		Long: `cost says what each view and each aggregate of a configuration takes of DynamoDB for one
-change, and, where records are named, adds up what they would take: every change planned by
-the code that the pipeline runs, and priced by DynamoDB's rules for the size of an item. It
+		Short: "Show what each sink costs in DynamoDB's write and read units",
+		Long: `cost shows the DynamoDB write and read units that one change costs in each view and each aggregate
+of a configuration. If you name records, it also adds up the units of all of them: it plans every
+change with the same code as the pipeline, and prices it by DynamoDB's rules for item sizes. It
 writes nothing.
 
-It is what a change costs when it is written by itself and tried once. A write is charged for the
-larger of the row that is there and the row that comes; what is there is told from the old image,
-so that records without one cost more than is said. Batches of aggregates take less, since a
-group's row is written once for all of a batch; large group rows, indexes of a table, and
-tries that were in vain, take more. Dollars are list prices of us-east-1, on demand.
+The price is that of a change that is written alone and succeeds at the first try. DynamoDB charges
+a write for the larger of the old and the new row. cost computes the old row from the old image, so
+records without an old image cost more than shown. Aggregates cost less in batches, because a
+group's row is written once for a whole batch. Large rows of groups, indexes of a table and retries
+cost more. Dollars are list prices of us-east-1, on demand.
 
-With records it also says what would cost less: a filter that keeps changes from a sink that only
-reads for them, and the other kind of tombstones.`,
+With records, cost also shows how to save: a filter for a sink that does not need all changes, or
+the other kind of tombstones.`,
 		Example: `  tablewake cost -c tablewake.yaml
   tablewake cost -c tablewake.yaml stream.jsonl
   tablewake cost -c tablewake.yaml -o json stream.jsonl | jq '.sinks[] | {sink, write_units}'`,

@@ -31,13 +31,12 @@ func New(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain -c FILE PATH...",
 		Short: "Show what would happen to each saved record, and why",
-		Long: `explain shows, for each record, what every filter says, what changed from what to what,
-which events arise, and what each sink would do and why. It runs the code that the
-pipeline runs, and writes nothing.
+		Long: `explain shows for each record the result of every filter, the attributes that changed, the events,
+and what each sink would do and why. It runs the same code as the pipeline, and writes nothing.
 
-It prints the values that changed. What the configuration says is sensitive is masked,
-in all that it prints, also where a sink may hold it: conditions are judged by what is
-there. The rest is as sensitive as the table.`,
+It prints the changed values. It masks the attributes that the configuration calls sensitive,
+everywhere in its output, even those that a sink may store. Conditions are evaluated on the
+unmasked values. The rest of the output is as sensitive as the table.`,
 		Example: `  tablewake explain -c tablewake.yaml stream.jsonl
   tablewake explain -c tablewake.yaml --key 'USER%23001,ORDER%23000001' stream.jsonl
   tablewake explain -c tablewake.yaml --limit 10 -o json stream.jsonl | jq .sinks`,
@@ -48,7 +47,7 @@ there. The rest is as sensitive as the table.`,
 	f := c.Flags()
 	f.StringVar(&o.key, "key", "", "only items with these key attributes, PK=...,SK=... or PK=..., or this canonical key")
 	f.StringVar(&o.sequence, "sequence", "", "only the change with this sequence number")
-	f.Int64VarP(&o.limit, "limit", "n", 0, "stop behind so many changes (0: all)")
+	f.Int64VarP(&o.limit, "limit", "n", 0, "stop after this many changes (0: all)")
 	cli.AddFormat(c, &o.format)
 	return c
 }

@@ -33,11 +33,11 @@ func NewLeases(s cli.Streams) *cobra.Command {
 	var o leasesOptions
 	c := &cobra.Command{
 		Use:   "leases list | release | reset | pin | unpin",
-		Short: "Look at the leases of shards, and change them by hand",
-		Long: `leases shows and changes who reads which shard, and from where. Every change is a
-conditional write, like those of the consumers: one that owned the lease meanwhile loses
-it, and its writes are stopped. --dry-run says what would be written and what follows.
-Consumers may run meanwhile.`,
+		Short: "Show the leases of shards, and change them by hand",
+		Long: `leases shows which consumer reads which shard and from where, and changes it. Every change is a
+conditional write, like those of the consumers. If a consumer owned the lease meanwhile, it loses
+the lease and stops writing. --dry-run shows what would be written, and what follows from it.
+Consumers may run at the same time.`,
 		Example: `  tablewake leases list -c tablewake.yaml --live
   tablewake leases release -c tablewake.yaml --live shardId-00000001760000000000-abcdef01 --dry-run
   tablewake leases reset -c tablewake.yaml --live shardId-00000001760000000000-abcdef01 --to trim_horizon
@@ -56,7 +56,7 @@ Consumers may run meanwhile.`,
 	o.AddPersistent(c, "the folder that a consumer works on")
 	c.AddCommand(o.newList(s))
 	for _, edit := range []*cobra.Command{o.newRelease(s), o.newReset(s), o.newPin(s), o.newUnpin(s)} {
-		edit.Flags().BoolVar(&o.dryRun, "dry-run", false, "say what would be written and what follows, and write nothing")
+		edit.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would be written and what follows from it, and write nothing")
 		c.AddCommand(edit)
 	}
 	return c
@@ -65,7 +65,7 @@ Consumers may run meanwhile.`,
 func (o *leasesOptions) newList(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "list -c FILE (--live | --local DIR)",
-		Short:   "List the leases as they are kept",
+		Short:   "List the leases as they are stored",
 		Example: "  tablewake leases list -c tablewake.yaml --live -o json",
 		Args:    cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -85,9 +85,9 @@ func (o *leasesOptions) newList(s cli.Streams) *cobra.Command {
 func (o *leasesOptions) newRelease(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "release -c FILE (--live | --local DIR) SHARD...",
-		Short: "Take leases from their owners: any consumer may have them",
-		Long: `release takes leases from their owners, as of a consumer that hangs. What an owner has
-under way is given up, and the next one reads on behind the last checkpoint.`,
+		Short: "Take leases from their owners, so that any consumer can take them",
+		Long: `release takes leases from their owners, for example from a consumer that hangs. The owner drops the
+work in progress. The next owner continues after the last checkpoint.`,
 		Example: "  tablewake leases release -c tablewake.yaml --live shardId-00000001760000000000-abcdef01",
 		Args:    shardArguments("name the shards whose leases are to be released"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -99,17 +99,16 @@ under way is given up, and the next one reads on behind the last checkpoint.`,
 func (o *leasesOptions) newReset(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reset -c FILE (--live | --local DIR) SHARD... --to POSITION",
-		Short: "Have shards read from another position",
-		Long: `reset has a shard read from another position: trim_horizon is the oldest record that the
-stream still has, latest the newest; a time is the first record written then or later; a
-sequence number is the record after that one, which is not read itself; end gives up what is
-left of it, and goes on with its children. A shard that has no lease gets one.
+		Short: "Change the position from which shards are read",
+		Long: `reset changes the position from which a shard is read. trim_horizon is the oldest record that the
+stream still has. latest is the newest one. A time is the first record written then or later. A
+sequence number is the record after that one. end skips the rest of the shard, and continues with
+its children. If the shard has no lease, reset creates one.
 
-It is how a shard goes on that stopped at a gap: --to trim_horizon; or that disappeared
-before it was read to its end: --to end --skip. What is read again
-changes no view, aggregate or index; archives and notifications get it once more.
-A position ahead of unread records is refused, unless --skip says that losing them is
-meant: they are noted as a gap first.`,
+Use it for a shard that stopped at a gap (--to trim_horizon), or that disappeared before it was read
+to its end (--to end --skip). Records that are read again do not change views, aggregates or
+indexes. Archives and notifications get them once more. A position after unread records is
+refused, unless --skip says that you want to lose them. They are then noted as a gap first.`,
 		Example: `  tablewake leases reset -c tablewake.yaml --live shardId-00000001760000000000-abcdef01 --to trim_horizon
   tablewake leases reset -c tablewake.yaml --live shardId-00000001760000000000-abcdef01 --to 2026-01-31T12:00:00Z --dry-run`,
 		Args: shardArguments("name the shards that are to be read from another position"),
@@ -124,17 +123,17 @@ meant: they are noted as a gap first.`,
 		},
 	}
 	c.Flags().StringVar(&o.to, "to", "",
-		"trim_horizon, latest, end, a time as 2026-01-31T12:00:00Z, or a sequence number (required)")
-	c.Flags().BoolVar(&o.skip, "skip", false, "pass over records that nobody has read")
+		"trim_horizon, latest, end, a time such as 2026-01-31T12:00:00Z, or a sequence number (required)")
+	c.Flags().BoolVar(&o.skip, "skip", false, "skip records that nobody has read")
 	return c
 }
 
 func (o *leasesOptions) newPin(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "pin -c FILE (--live | --local DIR) SHARD NAME",
-		Short: "Have a shard read by the consumers of one name, whatever the balance",
-		Long: `pin has a shard read by the consumers of one name (consume --worker NAME), as long as one
-of them lives. Another owner hands it over softly: nothing is read twice.`,
+		Short: "Let only the consumers of one name read a shard",
+		Long: `pin lets only the consumers of one name (consume --worker NAME) read a shard, as long as one of them
+is alive. Another owner hands the shard over after it has finished its work: nothing is read twice.`,
 		Example: "  tablewake leases pin -c tablewake.yaml --live shardId-00000001760000000000-abcdef01 task-large",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 2 || args[1] == "" {
@@ -152,7 +151,7 @@ of them lives. Another owner hands it over softly: nothing is read twice.`,
 func (o *leasesOptions) newUnpin(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:     "unpin -c FILE (--live | --local DIR) SHARD...",
-		Short:   "Balance shards as the others are",
+		Short:   "Let any consumer read the shards again",
 		Example: "  tablewake leases unpin -c tablewake.yaml --live shardId-00000001760000000000-abcdef01",
 		Args:    shardArguments("name the shards that are to be pinned no more"),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -48,35 +48,39 @@ func newStatus(s cli.Streams, serve ServePage) *cobra.Command {
 	var o statusOptions
 	c := &cobra.Command{
 		Use:   "status -c FILE (--live | --local DIR)",
-		Short: "Show who reads which shard, how far, how far behind, and what is wrong",
-		Long: `status shows the consumers of a pipeline and the tree of the stream's shards: who reads
-each, up to where, how old the last record is that is durable everywhere, whether there is
-more to read, and when that is lost. Shards that are read to their end are counted; --all
-shows them too. Held back is what is not read on, or waits to be durable, for half a minute
-or more, with the sink that it waits for. Gaps are records that the stream dropped before they were read.
+		Short: "Show which consumer reads which shard, how far it is behind, and problems",
+		Long: `status shows the consumers of a pipeline and the tree of the stream's shards: which consumer reads
+each shard, up to where, the age of the last record that all sinks have stored, whether there is
+more to read, and when the stream will drop it. It only counts shards that are read to their ends;
+--all shows them too. "Held back" means that a shard is not read, or its records are not stored,
+for half a minute or more; status names the sink that causes it. Gaps are records that the
+stream dropped before they were read.
 
-It watches the consumers for up to a lease (leases.duration), until each has shown that it
-lives. It calls no consumer, reads the lease and the state table, and lists the stream at a
-fifth of the DescribeStream quota, which consumers leave; --no-stream does without.
+status watches the consumers for up to the duration of a lease (leases.duration), until each has
+sent a heartbeat. It makes no calls to consumers. It reads the lease table and the state table, and
+lists the stream with a fifth of the DescribeStream quota, which consumers leave free. --no-stream
+does not list it.
 
-Where Lambda carries the changes (the file has no leases), name each function with --function: its
-event source mappings, whether their last batch failed, the IteratorAge, and what Lambda gave up and
-wrote to the failure bucket. That needs lambda:ListEventSourceMappings, cloudwatch:GetMetricStatistics
-and s3:ListBucket.
+If Lambda reads the stream (the file has no leases), name each function with --function. status then
+shows its event source mappings, whether their last batch failed, the IteratorAge, and what Lambda
+gave up and wrote to the failure bucket. This needs lambda:ListEventSourceMappings,
+cloudwatch:GetMetricStatistics and s3:ListBucket.
 
-Sinks that fail, as consumers note it, are shown with how much waits for them, and dead letters and quarantined
-keys are counted, up to 10,000 or for five seconds; what cannot be known is "unknown".
+status shows the sinks that the consumers report as failing, and how much waits for them. It counts
+dead letters and quarantined keys, up to 10,000 or for five seconds. What cannot be found out is
+"unknown".
 
-A look that is not answered for 20 seconds ends. What could not be looked at is a problem, too.
+Each query ends after 20 seconds. A query without an answer is a problem, too.
 
-It ends with exit code 6 if something needs attention: a sink fails, changes are in dead letters, a shard is stopped at a gap, or read
-by no consumer, or cannot be read; a consumer sends no heartbeats; unread records are lost within --loss-within.
+The exit code is 6 if there is a problem: a sink fails; there are dead letters; a shard is stopped
+at a gap, has no reader, or cannot be read; a consumer sends no heartbeats; unread records will be
+lost within --loss-within.
 
-With --watch it looks again and again until it is interrupted, and ends with the code of its last look.
+With --watch, status repeats until you interrupt it. The exit code is that of the last round.
 
-With --serve it serves all of that as a page for browsers until it is interrupted, and looks while somebody
-watches the page. /status has the report as JSON. On another address than loopback it needs --page: whoever reaches
-the address reads the page.`,
+With --serve, status serves the report as a page for browsers until you interrupt it. It updates the
+report while somebody watches the page. /status has the report as JSON. If the address is not a
+loopback address, it needs --page: everybody who reaches the address can read the page.`,
 		Example: `  tablewake status -c tablewake.yaml --live
   tablewake status -c tablewake.yaml --live --watch 10s
   tablewake status -c tablewake.yaml --live --serve
@@ -88,19 +92,19 @@ the address reads the page.`,
 	cli.AddConfig(c, &o.config)
 	o.Add(c, "the folder that a consumer works on")
 	f := c.Flags()
-	f.BoolVar(&o.noStream, "no-stream", false, "do not list the stream: the leases alone tell")
-	f.BoolVar(&o.noWatch, "no-watch", false, "do not wait for signs of life: every consumer counts as alive")
-	f.BoolVar(&o.all, "all", false, "show shards that are read to their end, too")
+	f.BoolVar(&o.noStream, "no-stream", false, "do not list the stream; use only the leases")
+	f.BoolVar(&o.noWatch, "no-watch", false, "do not wait for heartbeats: every consumer counts as alive")
+	f.BoolVar(&o.all, "all", false, "also show shards that are read to their ends")
 	o.addWatch(c)
 	if serve != nil {
 		f.StringVar(&o.serve, "serve", "", "serve the report as a page for browsers at this address ("+serveDefault+
 			"), until it is interrupted")
 		f.Lookup("serve").NoOptDefVal = serveDefault
-		f.BoolVar(&o.page, "page", false, "with --serve: serve the page also where the address is no loopback address")
+		f.BoolVar(&o.page, "page", false, "with --serve: serve the page even if the address is not a loopback address")
 	}
 	o.addPositional(c)
 	f.StringSliceVar(&o.functions, "function", nil,
-		"name or ARN of a Lambda function that carries the changes, to show its event source mappings")
+		"name or ARN of a Lambda function that reads the stream, to show its event source mappings")
 	f.DurationVar(&o.urgent, "loss-within", 4*time.Hour, "unread records that are lost within this time are a problem")
 	cli.AddFormat(c, &o.format)
 	return c

@@ -47,7 +47,7 @@ func (w *watchInterval) Set(s string) error {
 
 // addWatch adds --watch.
 func (o *statusOptions) addWatch(c *cobra.Command) {
-	c.Flags().Var(&o.watch, "watch", "look again and again, with this pause (5s), until it is interrupted")
+	c.Flags().Var(&o.watch, "watch", "repeat with this pause (5s) until you interrupt it")
 	c.Flags().Lookup("watch").NoOptDefVal = defaultWatchInterval.String()
 }
 

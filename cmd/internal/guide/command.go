@@ -22,7 +22,8 @@ func New(s cli.Streams) *cobra.Command {
 		Use:   "guide [TOPIC]",
 		Short: "Show a guide, or list the guides",
 		Long: `guide shows a guide, or the reference of a command or of tablewake.yaml, as plain text. Without a
-topic it lists them. A path in a guide, as sinks/STORAGE.md, is a document of tablewake's repository.`,
+topic, it lists the topics. A path in a guide, such as sinks/STORAGE.md, is a document in
+tablewake's repository.`,
 		Example: `  tablewake guide
   tablewake guide start
   tablewake guide upgrade | less

@@ -28,13 +28,13 @@ func New(s cli.Streams) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "health",
-		Short: "Ask the consumer on this machine whether it lives",
-		Long: `health asks a consumer that runs on this machine, or in this container, whether it lives:
-the health check of a container with nothing in it but this program. It ends with 0 where
-only time is needed, and with 1 where a restart helps: the process hangs, or does not answer.
+		Short: "Ask the consumer on this machine whether it is alive",
+		Long: `health asks a consumer on this machine, or in this container, whether it is alive. Use it as the
+health check of a container that has no other programs. The exit code is 1 if a restart would help:
+the process hangs or does not answer. Otherwise it is 0.
 
-With --ready it also ends with 1 where the consumer lives and cannot do its work, as while a
-sink lets nothing through. No restart mends that: it is for people and for deployments.`,
+With --ready, the exit code is also 1 if the consumer is alive but cannot do its work, for example
+while a sink fails. A restart does not help then. Use --ready for people and for deployments.`,
 		Example: `  # The health check of a container
   tablewake health
 
@@ -47,9 +47,9 @@ sink lets nothing through. No restart mends that: it is for people and for deplo
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.address, "address", "127.0.0.1:8080", "where the consumer listens, as its --health says")
-	f.BoolVar(&o.ready, "ready", false, "fail also where it lives and cannot work")
-	f.DurationVar(&o.timeout, "timeout", 4*time.Second, "how long it may take to answer")
+	f.StringVar(&o.address, "address", "127.0.0.1:8080", "address of the consumer, the same as its --health")
+	f.BoolVar(&o.ready, "ready", false, "also fail if the consumer is alive but cannot do its work")
+	f.DurationVar(&o.timeout, "timeout", 4*time.Second, "how long to wait for the answer")
 	cli.AddFormat(c, &o.format)
 	return c
 }

@@ -35,18 +35,17 @@ func New(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init --table NAME | --sample FILE",
 		Short: "Write a first configuration from some items of a table",
-		Long: `init writes a configuration: the kinds of items, found by their keys; their attributes with
-types; what looks sensitive by its name; one view; and other sinks as comments. It learns from
-up to 1,024 items of a table, or from a sample: records, an export, lines with an item each in
-DynamoDB JSON, or what ` + "`aws dynamodb scan`" + ` prints.
+		Long: `init writes a first configuration. It has the kinds of items, found by their keys; their attributes
+with types; the attributes whose names look sensitive; one view; and other sinks as comments. init
+reads up to 1,024 items of a table, or a sample: records, an export, lines with an item each in
+DynamoDB JSON, or the output of ` + "`aws dynamodb scan`" + `.
 
---module also writes a Go module for code of your own, beside the file: the command line
-(main.go), the bootstrap of a Lambda function, one sink as an example, which the file names,
-and a Dockerfile.
+--module also writes a Go module for your own code, beside the file: the command line (main.go), the
+bootstrap of a Lambda function, one example sink, which the file names, and a Dockerfile.
 
-It writes no value of an item, but texts of keys that name a kind: those at the beginning, such
-as USER#, and sort keys that are usual or that several items have, such as META. It overwrites no
-file, and changes nothing else. With --table and --sample, the table is not read, but named.`,
+init writes no values of items, except parts of keys that name a kind: prefixes, such as USER#, and
+sort keys that are common or that several items have, such as META. It overwrites no file and
+changes nothing else. With both --table and --sample, it does not read the table, but writes its name.`,
 		Example: `  tablewake init --sample stream.jsonl
   tablewake init --table shop
   tablewake init --table shop --module example.com/shop
@@ -63,7 +62,7 @@ file, and changes nothing else. With --table and --sample, the table is not read
 	f.StringSliceVar(&o.keys, "keys", nil,
 		"names of the table's key attributes, partition key first (default: those of the table or the records)")
 	f.StringVar(&o.out, "out", "tablewake.yaml", "file to write; - is standard output")
-	f.StringVar(&o.modulePath, "module", "", "also write a Go module of this path, for code of your own")
+	f.StringVar(&o.modulePath, "module", "", "also write a Go module with this path, for your own code")
 	return c
 }
 

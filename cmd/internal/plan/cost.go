@@ -35,7 +35,7 @@ func (f *costFlags) addCost(c *cobra.Command) {
 	c.Flags().Int64Var(&f.total, "total", 0,
 		"number of items of the table (default: DynamoDB's count, or the number of --items)")
 	c.Flags().IntVar(&f.sample, "sample", 1000,
-		"with --live: compute the cost of filling from this many items of the table, of 2 MB at most; 0 reads none")
+		"with --live: compute the cost of filling from this many items of the table, at most 2 MB; 0 reads none")
 	c.Flags().Float64Var(&f.price, "write-price", writePrice.Dollars*1e6, "US dollars a million write units")
 }
 

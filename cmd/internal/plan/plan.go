@@ -28,18 +28,18 @@ func New(s cli.Streams) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "plan -c FILE (--live | --local DIR)",
-		Short: "Show what a changed configuration means for what its sinks have written",
+		Short: "Show what a changed configuration means for the outputs of its sinks",
 		Long: `plan compares each sink of a configuration with what the sink has written, and changes nothing:
 
   =  unchanged: the sink goes on
   +  new: the sink waits until a backfill fills it
-  ~  changed: the output was written under other settings; a start is refused, or takes them if the output is empty
-  -  removed: the file does not have the sink any more, and its output is left
-  !  not derivable: a backfill cannot bring this, since it is in no item of the table
+  ~  changed: the output was written with other settings; a start is refused, or accepts them if the output is empty
+  -  removed: the file no longer has the sink; its output stays
+  !  not derivable: a backfill cannot bring this, because no item of the table has it
 
-It adds what filling the new sinks costs: a sample of the table's items, or those of --items, are planned by the code that
-the pipeline runs, and priced by DynamoDB's rules. With --live the sample is read by Scan, and DynamoDB's count of the
-items, which is up to six hours old, makes it the cost of all; --total replaces that count.`,
+It also shows what it costs to fill the new sinks. It plans a sample of the table's items, or those of --items, with the
+same code as the pipeline, and prices them by DynamoDB's rules. With --live, Scan reads the sample. DynamoDB's count of
+the items, which is up to six hours old, gives the cost of all items; --total replaces the count.`,
 		Example: `  tablewake plan -c tablewake.yaml --live
   tablewake plan -c tablewake.yaml --live --sample 0
   tablewake plan -c tablewake.yaml --live --items sample.jsonl --keys PK,SK --total 50000000

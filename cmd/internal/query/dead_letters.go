@@ -31,13 +31,13 @@ func (o *options) newDead(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dead",
 		Short: "What could not be decoded or delivered, and why",
-		Long: `dead shows the letters of a folder, or with --live those of the bucket or queue that the
-configuration names; with -o json with their records. A letter holds the whole record. What
-was sensitive in the configuration that wrote the folder, or is so in the one that -c names, is
-shown masked, and a record that does not decode is left out then: --unmasked shows all as it is.
+		Long: `dead shows the dead letters of a folder, or with --live those of the configured bucket or queue; with
+-o json, it includes their records. A letter has the whole record. dead masks the attributes that
+are sensitive in the configuration that wrote the folder, or in the one of -c. It leaves out records
+that cannot be decoded, because it cannot mask them. --unmasked shows everything.
 
-With --quarantined it shows the keys instead whose later changes go to dead letters too,
-each with what was the first to fail: that is to be mended before tablewake redrive.`,
+With --quarantined, it shows the quarantined keys, whose later changes become dead letters too. Each
+has the first letter that failed: solve that problem before you run tablewake redrive.`,
 		Example: `  tablewake query dead --local out
   tablewake query dead --local out --quarantined
   tablewake query dead -c tablewake.yaml --live
@@ -57,7 +57,7 @@ each with what was the first to fail: that is to be mended before tablewake redr
 		},
 	}
 	f := c.Flags()
-	f.BoolVar(&d.unmasked, "unmasked", false, "show sensitive attributes as they are")
+	f.BoolVar(&d.unmasked, "unmasked", false, "do not mask sensitive attributes")
 	f.BoolVar(&d.keys, "quarantined", false, "show the quarantined keys, not the letters")
 	return c
 }

@@ -46,7 +46,7 @@ func (o *options) newArchive(s cli.Streams) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&prefix, "prefix", "", "only objects whose names begin so")
+	c.Flags().StringVar(&prefix, "prefix", "", "only objects whose names begin with this")
 	return c
 }
 

@@ -30,14 +30,14 @@ func New(s cli.Streams) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "query [view | search | archive | events | dead] (--local DIR | -c FILE --live)",
-		Short: "Look into what was written, in a folder or in the real stores",
-		Long: `query shows what stands in a --local folder: rows of views, documents of search
-indexes, archived changes (each version of an item once), events, dead letters. Without
-a kind it lists what there is. Deleted rows and documents are not shown.
+		Short: "Show what the sinks have written, in a folder or in the real stores",
+		Long: `query shows the contents of a --local folder: rows of views, documents of search indexes, archived
+changes (each version of an item once), events and dead letters. Without a kind, it lists what
+exists. It does not show deleted rows and documents.
 
-With --live it shows the same of the real stores that the configuration names, with the AWS
-credentials of this shell. It writes nothing, and creates nothing. Events stay in their
-queue: events says about how many messages wait there. A kind is needed.`,
+With --live, it shows the same from the configured real stores, with the AWS credentials of this
+shell. Then a kind is needed. It writes and creates nothing. It leaves events in their queue: events
+shows about how many messages wait there.`,
 		Example: `  tablewake query --local out
   tablewake query view shop-views --local out --pk-prefix STATUS#paid
   tablewake query search products lamp --local out
@@ -66,9 +66,9 @@ queue: events says about how many messages wait there. A kind is needed.`,
 	f := c.PersistentFlags()
 	f.StringVar(&o.local, "local", "", "the folder that a replay or a consumer wrote")
 	f.BoolVar(&o.live, "live", false,
-		"the real stores that the configuration names, with the AWS credentials of this shell")
+		"use the configured real stores, with the AWS credentials of this shell")
 	f.StringVarP(&o.config, "config", "c", "", "with --live: the configuration file (default tablewake.yaml)")
-	f.IntVarP(&o.limit, "limit", "n", 0, "at most so many results (0: all; default all, of a search 10)")
+	f.IntVarP(&o.limit, "limit", "n", 0, "maximum number of results (0: all; default all, for search 10)")
 	_ = c.MarkPersistentFlagDirname("local")
 	_ = c.MarkPersistentFlagFilename("config", "yaml", "yml")
 	cli.AddPersistentFormat(c, &o.format)

@@ -19,21 +19,21 @@ import (
 func (o *options) newSearch(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "search INDEX [QUERY]",
-		Short: "Documents of an index that match a query, best first; all without one",
-		Long: `search finds the documents of an index by a query; without one it lists all by their ids.
+		Short: "Documents of an index that match a query, best first; all documents without a query",
+		Long: `search finds the documents of an index that match a query. Without a query, it lists all by their ids.
 
   red shoe                       either word, in any field
   "red shoe"                     a phrase
-  sho*                           words that begin so
-  title:shoe  Lines.sku:x-1      in a field; a field within another, or of a list's elements
+  sho*                           words that begin with sho
+  title:shoe  Lines.sku:x-1      in a field; in a field of an object, or of the elements of a list
   +shoe -red                     shoe must be there, red must not
   live:true                      a boolean
   Price:20  Price:>10            a number; > >= < <=
   CreatedAt:2026-01-15           a day in UTC; with a time, the instant
   CreatedAt:>="2026-01-15"       dates and times, likewise
 
-A backslash takes the next character as it is, quotes take all between them. Fuzzy words,
-regular expressions, groups and boosts are not supported.
+A backslash takes the next character literally, quotes do so for all characters between them. Fuzzy
+words, regular expressions, groups and boosts are not supported.
 
 With --live the query is in OpenSearch's query string language, which has all of these forms, and
 at most 10,000 documents match.`,

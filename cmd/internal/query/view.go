@@ -59,13 +59,13 @@ With --live a read without --pk scans the whole table.`,
 	}
 	f := c.Flags()
 	f.StringVar(&q.pk, "pk", "",
-		"only rows with this partition key; of a view with shards without the shard, or with {@shard}")
-	f.StringVar(&q.pkPrefix, "pk-prefix", "", "only rows whose partition key begins so")
-	f.StringVar(&q.beginsWith, "begins-with", "", "only rows whose sort key begins so")
+		"only rows with this partition key; for a view with shards, without the shard or with {@shard}")
+	f.StringVar(&q.pkPrefix, "pk-prefix", "", "only rows whose partition key begins with this")
+	f.StringVar(&q.beginsWith, "begins-with", "", "only rows whose sort key begins with this")
 	f.StringVar(&q.between, "between", "",
 		"with --pk: only rows whose sort key is between A and B or one of them; A or B may be empty: `A,B`")
-	f.BoolVar(&q.reverse, "reverse", false, "the greatest keys first")
-	f.StringVar(&q.after, "after", "", "with --pk: continue behind a read, from the cursor that it printed")
+	f.BoolVar(&q.reverse, "reverse", false, "rows in descending order of their keys")
+	f.StringVar(&q.after, "after", "", "with --pk: continue at the cursor that an earlier read printed")
 	f.BoolVar(&q.typed, "typed", false, "JSON with DynamoDB's types")
 	return c
 }

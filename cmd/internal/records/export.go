@@ -30,7 +30,7 @@ func (n *Narrowing) Add(c *cobra.Command) {
 	f := c.Flags()
 	f.StringSliceVar(&n.Types, "type", nil,
 		"only items with this value of the attribute Type, or ATTRIBUTE=VALUE; several are alternatives")
-	f.StringVar(&n.KeyPrefix, "key-prefix", "", "only items whose partition key begins so")
+	f.StringVar(&n.KeyPrefix, "key-prefix", "", "only items whose partition key begins with this")
 	f.StringVar(&n.Filter, "filter", "", "only items for which this expression is true: 'item.Total > 100'")
 }
 

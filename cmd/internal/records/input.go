@@ -31,7 +31,7 @@ type Input struct {
 // Add adds -c and --stream-arn.
 func (in *Input) Add(c *cobra.Command) {
 	cli.AddConfig(c, &in.Config)
-	c.Flags().StringVar(&in.streamARN, "stream-arn", "", "stream of records that do not name theirs")
+	c.Flags().StringVar(&in.streamARN, "stream-arn", "", "the stream, for records that do not name it")
 }
 
 // Load reads the configuration, and checks the flags.

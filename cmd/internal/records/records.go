@@ -31,8 +31,8 @@ type Period struct{ from, to string }
 // Add adds --from and --to.
 func (p *Period) Add(c *cobra.Command) {
 	c.Flags().StringVar(&p.from, "from", "",
-		"of archives in S3, only changes created at this time or later: 2026-01-31, or 2026-01-31T12:00:00Z")
-	c.Flags().StringVar(&p.to, "to", "", "of archives in S3, only changes created before this time")
+		"for archives in S3: only changes created at this time or later: 2026-01-31, or 2026-01-31T12:00:00Z")
+	c.Flags().StringVar(&p.to, "to", "", "for archives in S3: only changes created before this time")
 }
 
 // bounds parses the flags. A missing flag is the zero time.

@@ -42,24 +42,23 @@ func New(s cli.Streams) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "redrive -c FILE --local DIR | --live",
-		Short: "List, show and deliver dead letters, each to the sink that it is of",
-		Long: `redrive delivers what lies in dead letters to the sink that failed, and to no other: the
-changes of an item in their order. What the sink has is removed, and a key that was
-quarantined behind its letters is let go when none is left. A letter that fails again
-stays, with what waits behind it, and is named. Records that could not be decoded are
-tried again, and go to the sinks that are meant.
+		Short: "List and show dead letters, and deliver them to their sinks",
+		Long: `redrive delivers dead letters to the sink that failed, and to no other sink. The changes of an item
+are delivered in their order. Delivered letters are removed. A quarantined key is released when no
+letter of it is left. A letter that fails again stays, with those behind it, and redrive names it.
+Records that could not be decoded are decoded again, and go to all sinks that they are for.
 
---list shows what lies there and --show the whole of one letter; what is sensitive is
-masked. --dry-run counts what would be delivered.
+--list shows the letters, and --show shows one letter with all its data. Both mask sensitive
+attributes. --dry-run counts what would be delivered.
 
-Notifications are held back unless --notify is given. --discard removes letters
-without delivering them, for what can never be delivered: their changes are lost to that
-sink, and what waited behind them comes with the next redrive.
+Notifications are published only with --notify. --discard removes letters without delivering them,
+for changes that can never be delivered. That sink then loses these changes. The next redrive
+delivers the letters that waited behind them.
 
-A letter is planned by the settings that the file has now. One whose item has a newer version in
-the sink goes, and is counted as superseded. Letters of a sink that the file has no more stay
-until they are moved to another one with --to, which makes them its own, or are discarded.`,
-		Example: `  # What is there, one of it, and what would be delivered
+Letters are planned with the present settings of the file. If the sink has a newer version of the
+item, the letter is removed and counted as superseded. Letters of a sink that the file no longer has
+stay until --to moves them to another sink, or --discard removes them.`,
+		Example: `  # List the letters, show one, and count what would be delivered
   tablewake redrive -c tablewake.yaml --local out --list
   tablewake redrive -c tablewake.yaml --local out --show 0f343b0931126a20f133d67c2b018a3b
   tablewake redrive -c tablewake.yaml --local out --dry-run
@@ -69,7 +68,7 @@ until they are moved to another one with --to, which makes them its own, or are 
   tablewake redrive -c tablewake.yaml --local out --sink products
   tablewake redrive -c tablewake.yaml --local out --key 'ORDER%231,META'
 
-  # The sink products is called catalog now, or its letters are of no more use
+  # The sink products is now called catalog, or its letters are not needed any more
   tablewake redrive -c tablewake.yaml --local out --sink products --to catalog
   tablewake redrive -c tablewake.yaml --local out --sink products --discard
 
@@ -88,17 +87,17 @@ until they are moved to another one with --to, which makes them its own, or are 
 	o.Input.Add(c)
 	f := c.Flags()
 	o.Flags.Add(c, "the folder that a replay wrote")
-	f.StringVar(&o.sink, "sink", "", "letters of this sink only")
-	f.StringVar(&o.to, "to", "", "move the letters of --sink, which the file has no more, to this sink")
-	f.StringVar(&o.key, "key", "", "letters of this item only, its key as --list shows it")
-	f.StringSliceVar(&o.classes, "class", nil, "letters of these classes only: "+classes)
-	f.BoolVar(&o.list, "list", false, "show the letters, and deliver none")
-	f.StringVar(&o.show, "show", "", "show the whole of the letter with this ID, and deliver none")
-	f.BoolVar(&o.unmasked, "unmasked", false, "with --list or --show: sensitive attributes as they are")
-	f.BoolVar(&o.dryRun, "dry-run", false, "count, and deliver nothing")
-	f.BoolVar(&o.discard, "discard", false, "remove the letters, and deliver none; needs --sink, --key or --class")
-	f.BoolVar(&o.notify, "notify", false, "publish notifications too")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "log what the pipeline does to standard error")
+	f.StringVar(&o.sink, "sink", "", "only letters of this sink")
+	f.StringVar(&o.to, "to", "", "move the letters of --sink, which the file no longer has, to this sink")
+	f.StringVar(&o.key, "key", "", "only letters of this item; its key as --list shows it")
+	f.StringSliceVar(&o.classes, "class", nil, "only letters of these classes: "+classes)
+	f.BoolVar(&o.list, "list", false, "show the letters, without delivering any")
+	f.StringVar(&o.show, "show", "", "show the letter with this ID with all its data, without delivering any")
+	f.BoolVar(&o.unmasked, "unmasked", false, "with --list or --show: do not mask sensitive attributes")
+	f.BoolVar(&o.dryRun, "dry-run", false, "count the letters, without delivering any")
+	f.BoolVar(&o.discard, "discard", false, "remove the letters without delivering them; needs --sink, --key or --class")
+	f.BoolVar(&o.notify, "notify", false, "also publish notifications")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "log to standard error what the pipeline does")
 	cli.AddFormat(c, &o.format)
 	return c
 }

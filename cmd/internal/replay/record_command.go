@@ -35,18 +35,18 @@ func NewRecord(s cli.Streams) *cobra.Command {
 	var o recordOptions
 	c := &cobra.Command{
 		Use:   "record (--table NAME_OR_ARN | -c FILE) --out FILE",
-		Short: "Save a table's stream into a file that replay takes",
-		Long: `record reads a table's stream from its oldest record, parents before children, and
-writes one record a line, with the stream's ARN, so that replay takes it as it is. It
-ends at the newest record that was there when it started; with --idle, when no record
-came for that long. The file appears when it is complete; .gz and .zst are compressed.
+		Short: "Save a table's stream into a file that replay reads",
+		Long: `record reads a table's stream from its oldest record, parents before children. It writes one record
+a line, with the stream's ARN, in a form that replay reads. It ends at the newest record that
+existed when it started. With --idle, it ends when no record has come for that time. The file
+appears when it is complete. Names with .gz or .zst are compressed.
 
-With -c, what the configuration says is sensitive is masked in the file: equal stays
-equal, keys stay unless they are sensitive, and it replays. A record that cannot be
-decoded is left out then. --unmasked writes all as it is, as does a configuration without
-"sensitive" or none: treat such a file like the table.
+With -c, it masks the attributes that the configuration calls sensitive. Equal values stay equal,
+and keys stay unless they are sensitive, so the file can be replayed. A record that cannot be
+decoded is left out then. With --unmasked, without -c, or if the configuration has no "sensitive",
+it masks nothing: protect such a file like the table.
 
-Credentials and Region are taken as the AWS command line takes them.`,
+Credentials and Region are found as by the AWS command line.`,
 		Example: `  tablewake record --table shop --out stream.jsonl
   tablewake record --table arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678 --out stream.jsonl.zst
   tablewake record -c tablewake.yaml --idle 10s --out stream.jsonl
@@ -55,15 +55,15 @@ Credentials and Region are taken as the AWS command line takes them.`,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
 	f := c.Flags()
-	f.StringVarP(&o.config, "config", "c", "", "take the table, and what is to be masked, from this configuration")
+	f.StringVarP(&o.config, "config", "c", "", "the configuration that names the table and the sensitive attributes")
 	f.StringVarP(&o.table, "table", "t", "", "table name, table ARN or stream ARN")
 	f.StringVar(&o.out, "out", "", "file to write; - is standard output (required)")
-	f.DurationVar(&o.idle, "idle", 0, "follow the stream until no record came for this long")
+	f.DurationVar(&o.idle, "idle", 0, "read on until no record has come for this long")
 	f.StringVar(&o.region, "region", "", "AWS Region (default: the environment's)")
 	f.StringVar(&o.profile, "aws-profile", "", "profile of the AWS configuration (default: AWS_PROFILE)")
-	f.StringVar(&o.endpoint, "endpoint-url", "", "endpoint of the Streams API, as of DynamoDB Local")
-	f.BoolVar(&o.local, "dynamodb-local", false, "the server is DynamoDB Local: take {} as the empty map")
-	f.BoolVar(&o.unmasked, "unmasked", false, "write sensitive attributes as they are, as of synthetic data")
+	f.StringVar(&o.endpoint, "endpoint-url", "", "endpoint of the Streams API, for example of DynamoDB Local")
+	f.BoolVar(&o.local, "dynamodb-local", false, "the server is DynamoDB Local: read {} as the empty map")
+	f.BoolVar(&o.unmasked, "unmasked", false, "do not mask sensitive attributes")
 	cli.AddFormat(c, &o.format)
 	return c
 }

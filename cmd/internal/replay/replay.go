@@ -40,22 +40,22 @@ func New(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replay -c FILE (--local DIR | --live) PATH...",
 		Short: "Run saved records through the pipeline",
-		Long: `replay runs saved stream records through the whole pipeline: JSON lines, arrays,
-Lambda events, the output of ` + "`aws dynamodbstreams get-records`" + `, and archives; plain, gzip
-or zstd; files, folders (in the order of names), or - for standard input.
+		Long: `replay runs saved stream records through the whole pipeline. It reads JSON lines, arrays, Lambda
+events, the output of ` + "`aws dynamodbstreams get-records`" + `, and archives; plain, gzip or zstd; from
+files, folders (in the order of names), or standard input (-).
 
-Archives in S3 are named as s3://BUCKET/PREFIX. Each version of an item comes once, the
-versions of an item in their order, in bounded memory; --from and --to read part of them. Objects
-that must be restored first are all named, each with the command that restores it. Credentials,
+Name archives in S3 as s3://BUCKET/PREFIX. replay reads each version of an item once, and the
+versions of an item in order, in bounded memory. --from and --to select a part. If objects must be
+restored first, replay names all of them, each with the command that restores it. Credentials,
 Region and endpoint are those of the AWS SDK (AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL_S3).
 
-With --local every sink has its embedded store in that folder. A folder that the same
-configuration wrote is gone on with: what was written stays, nothing is written twice.
-Notifications are held back unless --notify is given, and Go sinks unless --custom names them.
+With --local, every sink has its embedded store in that folder. If the same configuration has
+already written to the folder, replay continues there, and writes nothing twice. Notifications are
+published only with --notify, and Go sinks run only if --custom names them.
 
-Real stores are written with --live alone, which says first which they are: tables,
-indexes and buckets of the account whose credentials this shell has. What is there already is
-compared by version: a replay never puts back what a newer change has written.`,
+Only --live writes to real stores. It first names them: tables, indexes and buckets of the account
+of this shell's credentials. Versions are compared, so a replay never replaces what a newer change
+has written.`,
 		Example: `  tablewake replay -c tablewake.yaml --local out stream.jsonl
   tablewake replay -c tablewake.yaml --local out --fresh events/ more.jsonl.gz
   tablewake replay -c tablewake.yaml --local out s3://audit/changes/ --from 2026-01-01 --to 2026-02-01
@@ -70,10 +70,10 @@ compared by version: a replay never puts back what a newer change has written.`,
 	f := c.Flags()
 	f.BoolVar(&o.fresh, "fresh", false, "empty the --local folder first")
 	f.BoolVar(&o.rebuild, "rebuild", false,
-		"replay the whole history into empty views and aggregates: nothing is refused for its age")
-	f.StringSliceVar(&o.custom, "custom", nil, "run these Go sinks too: sinks that are custom, and on_ENTITY of sinks.On")
-	f.BoolVar(&o.notify, "notify", false, "publish notifications too")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "log what the pipeline does to standard error")
+		"replay the whole history into empty views and aggregates; no change is too old")
+	f.StringSliceVar(&o.custom, "custom", nil, "also run these Go sinks: custom sinks, and on_ENTITY of sinks.On")
+	f.BoolVar(&o.notify, "notify", false, "also publish notifications")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "log to standard error what the pipeline does")
 	cli.AddFormat(c, &o.format)
 	return c
 }

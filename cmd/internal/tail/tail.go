@@ -43,17 +43,18 @@ func New(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "tail -c FILE",
 		Short: "Show the changes of a table as they are written",
-		Long: `tail shows what is written to the source table from now on: each change as explain shows it, with
-its time, operation and key, the entity of its item, and what changed from what to what. Changes of
-one item come in their order. What filters and sinks do with a change is not shown: record the
-stream, and explain the recording. What the configuration says is sensitive is masked. The rest is
-as sensitive as the table. tail needs no lease, keeps no position and writes nothing. Ctrl-C ends it.
+		Long: `tail shows the changes that are written to the source table from now on. It shows each change like
+explain: its time, operation and key, the entity of its item, and the attributes that changed. The
+changes of one item are in order. It does not show what filters and sinks do. For that, record the
+stream, and explain the recording. Attributes that the configuration calls sensitive are masked.
+The rest is as sensitive as the table. tail needs no lease, stores no position and writes nothing.
+Stop it with Ctrl-C.
 
---key shows one item, or all items with a partition key. --of shows items of entities.
+--key shows one item, or all items with a partition key. --of shows the items of entities.
 
-A shard has at most two readers, and a consumer is one of them. tail calls GetRecords of a shard once
-a second. It ends with 1 at the first throttle, because a consumer is slowed too. A shard of a global
-table has at most one reader: tail refuses to read it without --force.`,
+A shard can have two readers, and a consumer is one of them. tail calls GetRecords once a second for
+each shard. It exits with 1 at the first throttle, because the consumer is slowed down too. A shard
+of a global table can have only one reader: tail refuses to read it without --force.`,
 		Example: `  tablewake tail -c tablewake.yaml
   tablewake tail -c tablewake.yaml --of Order --key 'PK=USER#001'
   tablewake tail -c tablewake.yaml --key 'PK=USER#001,SK=PROFILE' -n 1
@@ -63,11 +64,11 @@ table has at most one reader: tail refuses to read it without --force.`,
 	}
 	cli.AddConfig(c, &o.config)
 	f := c.Flags()
-	f.StringVar(&o.table, "table", "", "the table, where the configuration names several")
+	f.StringVar(&o.table, "table", "", "the table, if the configuration names several")
 	f.StringVar(&o.key, "key", "", "only items with these key attributes, PK=...,SK=... or PK=..., or this canonical key")
 	f.StringSliceVar(&o.of, "of", nil, "only items of this entity; several are separated by commas")
-	f.Int64VarP(&o.limit, "limit", "n", 0, "end after so many changes (0: when you stop it)")
-	f.BoolVar(&o.force, "force", false, "read a global table, or one of which it is unknown whether it is global")
+	f.Int64VarP(&o.limit, "limit", "n", 0, "stop after this many changes (0: run until you stop it)")
+	f.BoolVar(&o.force, "force", false, "also read a global table, or a table that may be global")
 	cli.AddFormat(c, &o.format)
 	return c
 }

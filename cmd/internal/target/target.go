@@ -49,13 +49,13 @@ func (t *Flags) add(f interface {
 }, folder string) {
 	f.StringVar(&t.Local, "local", "", folder)
 	f.BoolVar(&t.Live, "live", false,
-		"use the real stores that the configuration names, with the AWS credentials of this shell")
+		"use the configured real stores, with the AWS credentials of this shell")
 }
 
 // AddCreate adds --create.
 func (t *Flags) AddCreate(c *cobra.Command) {
 	c.Flags().BoolVar(&t.Create, "create", false,
-		"with --live: make the tables, buckets, queues, topics, buses and indexes that are missing")
+		"with --live: create missing tables, buckets, queues, topics, buses and indexes")
 }
 
 // Check returns a usage error unless exactly one of --local and --live is set.

@@ -33,12 +33,12 @@ func New(s cli.Streams) *cobra.Command {
 	var o flags
 	c := &cobra.Command{
 		Use:   "template -c FILE",
-		Short: "Print what runs a configuration as a Lambda function",
-		Long: `template prints what follows from a configuration: the FilterCriteria of an event source
-mapping, by which Lambda drops what no sink needs; the policies, with no action that is not
-called; a whole template of SAM or Terraform around them; or a stack of CloudFormation with the
-tables, buckets, queues, topics and buses that the pipeline stores in. It says of each part why
-it is there, and of what could not be pushed down to Lambda, why not. It connects to nothing.`,
+		Short: "Print what a configuration needs to run as a Lambda function",
+		Long: `template prints what a configuration needs to run: the FilterCriteria of an event source mapping,
+with which Lambda drops what no sink needs; IAM policies with only the actions that are called; a
+whole SAM or Terraform template with both; or a CloudFormation stack with the tables, buckets,
+queues, topics and buses in which the pipeline stores. It explains each part, and names the
+conditions that Lambda cannot check, with the reason. It makes no connections.`,
 		Example: `  tablewake template -c config/tablewake.yaml > template.yaml
   tablewake template -c config/tablewake.yaml -o cloudformation > storage.yaml
   tablewake template -c config/tablewake.yaml -o filters
@@ -59,13 +59,13 @@ it is there, and of what could not be pushed down to Lambda, why not. It connect
 	f.StringVar(&o.runner, "for", "lambda",
 		"with -o policies, whose: lambda, consumer, backfill, audit, tail, or create (who makes what --create makes); with -o cloudformation, consumer adds the lease table")
 	f.BoolVar(&o.redrive, "redrive", false,
-		"with -o policies: to bring dead letters back too (default where the file says redrive: auto)")
+		"with -o policies: include the rights to redrive dead letters (default if the file says redrive: auto)")
 	f.StringVar(&o.code, "code", "",
 		"with -o sam or terraform: the archive with the bootstrap (default tablewake-lambda.zip)")
 	f.BoolVar(&o.identity, "match-user-identity", false,
-		"have Lambda tell TTL deletes by userIdentity, which nothing proves that its filters see")
+		"let Lambda's filters recognize TTL deletes by userIdentity; AWS does not document that filters see it")
 	f.IntVar(&o.limit, "patterns", pushdown.DefaultLimit,
-		"patterns that an event source mapping may have; up to 10 by a raised quota")
+		"maximum number of patterns of an event source mapping; up to 10 with a raised quota")
 	return c
 }
 

@@ -24,20 +24,20 @@ func New(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "validate -c FILE",
 		Short: "Check a configuration, and print its JSON Schema",
-		Long: `validate checks a configuration whole: grammar, templates, expressions, and rules that
-would lose deletes or mix items. It prints every error with its line, and warnings. What a run
-with --local can do without, as a state table, is an error here all the same.
+		Long: `validate checks a whole configuration: grammar, templates, expressions, and rules that would lose
+deletes or mix items. It prints every error with its line, and warnings. It also requires what a
+run with --local does not need, such as a state table.
 
---sample and --table check the names of attributes against items too, whether the file
-declares any or not: a name that no item has is a warning, as is an entity that no item is
-of. --sample reads records, an export, lines with an item each in DynamoDB JSON, or what
-` + "`aws dynamodb scan`" + ` prints. --table reads up to 1,024 items of the table, and writes nothing.
+--sample and --table compare the attribute names of the file with items. A name that no item has is
+a warning. So is an entity that has no items. --sample reads records, an export, lines with an item
+each in DynamoDB JSON, or the output of ` + "`aws dynamodb scan`" + `. --table reads up to 1,024 items of the
+table, and writes nothing.
 
---live compares the file with the account of the shell's credentials, and writes nothing: the key,
-the stream and the TTL of the table, the tables, indexes, buckets, queues, topics and buses that
-sinks, state, leases and dead letters name, and by simulation whether the caller has the rights
-of ` + "`template -o policies`" + `. Each problem is a line with the command that mends it. What
-could not be asked is listed, with the reason.`,
+--live compares the file with the account of the shell's credentials, and writes nothing. It checks
+the key, the stream and the TTL of the table; the tables, indexes, buckets, queues, topics and buses
+of sinks, state, leases and dead letters; and, by simulation, whether the caller has the rights of
+` + "`template -o policies`" + `. It prints each problem with the command that solves it, and lists what it
+could not check, with the reason.`,
 		Example: `  tablewake validate -c tablewake.yaml
   tablewake validate -c tablewake.yaml --sample stream.jsonl
   tablewake validate -c tablewake.yaml --table shop
@@ -58,7 +58,7 @@ could not be asked is listed, with the reason.`,
 		"check names of attributes against the items of this file or folder")
 	c.Flags().StringVar(&from.table, "table", "",
 		"check names of attributes against some items of this table, by name or ARN")
-	c.Flags().BoolVar(&live, "live", false, "compare the file with the account: what it names there, and rights")
+	c.Flags().BoolVar(&live, "live", false, "compare the file with the account: resources and rights")
 	c.MarkFlagsMutuallyExclusive("sample", "table")
 	cli.AddFormat(c, &f)
 	return c

@@ -47,9 +47,9 @@ func New(s cli.Streams) *cobra.Command {
 	var format cli.Format
 	c := &cobra.Command{
 		Use:   "version",
-		Short: "Show the version, the commit, and the formats of what is stored",
-		Long: `version shows what this program is, for a report of a problem or before an upgrade, and the
-formats of what it stores. A program refuses what has a newer format than its own.`,
+		Short: "Show the version, the commit, and the formats of stored data",
+		Long: `version shows the version of this program, for a bug report or before an upgrade, and the formats of
+what it stores. A program refuses data with a newer format than its own.`,
 		Example: `  tablewake version
   tablewake version -o json | jq .formats`,
 		Args: cli.NoArguments,

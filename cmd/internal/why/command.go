@@ -32,20 +32,20 @@ func New(s cli.Streams) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "why -c FILE --key PK=...,SK=... (--live | --local DIR [PATH...])",
-		Short: "Compare one item with all that the sinks hold of it",
-		Long: `why reads one item and everything that the sinks hold of it: rows, documents, guards,
-tombstones, what it counts for in aggregates, dead letters, quarantine. It shows them side by
-side, with the version of each, and says which are not as the item says that they should be.
-What should be there is planned by the code that the pipeline runs. Nothing is written. What
-other items have a share in, the row of a group, is shown and not compared, and where the item
-was before is searched only if something tells: the answer says what it leaves out.
+		Short: "Compare one item with everything that the sinks hold of it",
+		Long: `why compares one item with everything that the sinks hold of it: rows, documents, guards, tombstones,
+contributions to aggregates, dead letters and quarantine. It shows them side by side, with their
+versions, and says which ones differ from what the item should produce. It plans that with the same
+code as the pipeline. Nothing is written. The row of a group is shown, but not compared, because
+other items count in it. why looks for entries of earlier states of the item only if it knows those
+states. The output says what was left out.
 
-With --live the item is read from the source table. With --local it is the last state of it in
-the records that are named, those that were replayed; without any the places are found, and
-not compared.
+With --live, the item is read from the source table. With --local, it is the last state of the item
+in the named records, which should be those that were replayed. Without records, why shows the
+entries and compares nothing.
 
-Values are not shown: only where they are, and the names of attributes that differ. The exit code is
-1 where something differs.`,
+Values are not shown: only the places and the names of the attributes that differ. The exit code is
+1 if something differs.`,
 		Example: `  tablewake why -c tablewake.yaml --key 'PK=USER#001,SK=PROFILE' --live
   tablewake why -c tablewake.yaml --key 'PK=USER#001,SK=ORDER#000001' --local out stream.jsonl
   tablewake why -c tablewake.yaml --key 'USER%23001,PROFILE' --local out -o json stream.jsonl`,
@@ -55,7 +55,7 @@ Values are not shown: only where they are, and the names of attributes that diff
 	o.Flags.Add(c, "look into this folder, which a replay wrote")
 	f := c.Flags()
 	f.StringVar(&o.key, "key", "", "the item's key attributes, PK=...,SK=..., or its canonical key (required)")
-	f.StringVar(&o.table, "table", "", "the item's table, where the configuration names several")
+	f.StringVar(&o.table, "table", "", "the item's table, if the configuration names several")
 	cli.AddFormat(c, &o.format)
 	return c
 }
