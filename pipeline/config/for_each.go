@@ -73,21 +73,19 @@ func (c *checker) checkForEach(s *Sink) {
 		"with for_each the item guards its rows, and they leave no tombstones")
 	c.FailIf(c.Has(&v.Collision), &v.Collision, "remove it", "with for_each each row belongs to one item")
 	key := c.ValueOf(&v.Key)
-	switch identity := slices.ContainsFunc(v.Key, func(col Column) bool { return col.Template.HasIdentity() }); {
-	case !c.hasAllEntries(key, len(v.Key)): // the binding has reported it
-	case !identity:
+	if !c.hasAllEntries(key, len(v.Key)) {
+		return // the binding has reported it
+	}
+	identifiesElement := slices.ContainsFunc(v.Key, func(col Column) bool { return col.Template.HasIdentity() })
+	if !identifiesElement {
 		c.Fail(key, "put {@each} into it, as in '{@key}#{@each}'",
 			"with for_each the key of a row must identify its element, by an {@each} whose end is certain")
-	case !v.hasItem() && !c.hasBrokenOf(s) && !c.hasWrongUnique(s.Scope):
+		return
+	}
+	if !v.keyMayIdentifyItem() && !c.hasBrokenOf(s) && !c.hasWrongUnique(s.Scope) {
 		c.Fail(key,
 			"put {@key} into it, as in '{@key}#{@each}'; or all key attributes with |esc, or the names that `unique` of the entity says, where their ends are certain", "with for_each the key of a row must identify its item")
 	}
-}
-
-// hasItem reports whether the key of a row can identify its item. For some source tables it may still not do so.
-func (v *View) hasItem() bool {
-	return v.Unique() != nil || slices.ContainsFunc(v.Key,
-		func(c Column) bool { return c.Template.HasKey() || len(c.Template.EscPaths()) > 0 })
 }
 
 // checkElementDocuments checks a search sink with for_each, where each element has a document.

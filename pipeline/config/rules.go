@@ -21,37 +21,10 @@ func (c *checker) checkRules() {
 	c.checkThresholds()
 	c.checkMembers()
 	c.checkDates()
-	var stateful []*Sink
-	var names []string
 	for _, s := range c.sinks {
-		if s.KeepsState() {
-			stateful, names = append(stateful, s), append(names, s.Name)
-			c.checkStateFilters(s.Filters, "under the state sink "+s.Name, []*Sink{s})
-		}
-		c.checkLinger(&s.Batch.Linger)
-		switch {
-		case s.View != nil:
-			c.checkView(s)
-			c.checkOneRow(s.View)
-		case s.Aggregate != nil:
-			c.bindValues(s)
-			c.checkAggregate(s)
-		case s.Search != nil:
-			c.checkSearch(s)
-		case s.Archive != nil:
-			c.checkArchive(s.Archive)
-		case s.Notify != nil:
-			c.bindAttributes(s)
-			c.checkNotify(s.Notify)
-		}
+		c.checkSink(s)
 	}
-	switch len(names) {
-	case 0:
-	case 1:
-		c.checkStateFilters(c.cfg.Filters, "above the state sink "+names[0], stateful)
-	default:
-		c.checkStateFilters(c.cfg.Filters, "above the state sinks "+yamlbind.Enumerate(names, "and"), stateful)
-	}
+	c.checkCommonFilters()
 	c.checkEvents()
 	c.checkConnections()
 	c.checkState()
@@ -61,26 +34,74 @@ func (c *checker) checkRules() {
 	c.checkSensitive()
 }
 
-// checkLinger refuses a wait for other changes that is longer than MaxLinger, because a waiting change delays the
-// checkpoint.
-func (c *checker) checkLinger(wait *time.Duration) {
-	e := c.ValueOf(wait)
-	c.FailIf(yamlbind.As[time.Duration](e) > pipeline.MaxLinger, wait, "write 1h or less",
-		"%s is longer than an hour, and a change that waits holds the checkpoint back: after a crash the stream may have dropped it", e.Written())
+// checkSink checks the keys of one sink. For an aggregate or a notify sink, it also resolves the names that keys bind.
+func (c *checker) checkSink(s *Sink) {
+	if s.KeepsState() {
+		c.checkStateFilters(s.Filters, "under the state sink "+s.Name, []*Sink{s})
+	}
+	c.checkLinger(&s.Batch.Linger)
+	switch {
+	case s.View != nil:
+		c.checkView(s)
+		c.checkOneRow(s.View)
+	case s.Aggregate != nil:
+		c.bindValues(s)
+		c.checkAggregate(s)
+	case s.Search != nil:
+		c.checkSearch(s)
+	case s.Archive != nil:
+		c.checkArchive(s.Archive)
+	case s.Notify != nil:
+		c.bindAttributes(s)
+		c.checkNotify(s.Notify)
+	}
+}
+
+// stateSinks returns the sinks that keep state, and their names.
+func (c *checker) stateSinks() (stateful []*Sink, names []string) {
+	for _, s := range c.sinks {
+		if s.KeepsState() {
+			stateful, names = append(stateful, s), append(names, s.Name)
+		}
+	}
+	return stateful, names
+}
+
+// checkCommonFilters checks the filters of all sinks, if one of the sinks keeps state.
+func (c *checker) checkCommonFilters() {
+	stateful, names := c.stateSinks()
+	switch len(names) {
+	case 0:
+	case 1:
+		c.checkStateFilters(c.cfg.Filters, "above the state sink "+names[0], stateful)
+	default:
+		c.checkStateFilters(c.cfg.Filters, "above the state sinks "+yamlbind.Enumerate(names, "and"), stateful)
+	}
+}
+
+// checkLinger refuses a linger above MaxLinger, because a waiting change delays the checkpoint.
+func (c *checker) checkLinger(linger *time.Duration) {
+	v := c.ValueOf(linger)
+	c.FailIf(yamlbind.As[time.Duration](v) > pipeline.MaxLinger, v, "write 1h or less",
+		"%s is longer than an hour, and a change that waits holds the checkpoint back: after a crash the stream may have dropped it", v.Written())
 }
 
 // checkNotify checks the target of the events.
 func (c *checker) checkNotify(n *Notify) {
-	c.failOnServersIf(n.Queue == "" && n.Topic == "" && n.Bus == "", n, "add queue, topic or bus",
-		"nothing is named that takes the events")
-	// The ARN must have a Region.
-	if p := strings.SplitN(n.Topic, ":", 6); n.Topic != "" && (len(p) != 6 || p[0] != "arn" || p[3] == "") {
-		c.failOnServers(&n.Topic, "write arn:aws:sns:REGION:ACCOUNT:NAME", "it is no ARN of a topic")
-	}
+	hasTarget := n.Queue != "" || n.Topic != "" || n.Bus != ""
+	c.failOnServersIf(!hasTarget, n, "add queue, topic or bus", "nothing is named that takes the events")
+	c.failOnServersIf(n.Topic != "" && !hasRegionInARN(n.Topic), &n.Topic, "write arn:aws:sns:REGION:ACCOUNT:NAME",
+		"it is no ARN of a topic")
 	c.checkTargetName(&n.Queue, "queue")
 	c.checkTargetName(&n.Bus, "bus")
 	c.FailIf(n.Region != "" && !regionName.MatchString(n.Region), &n.Region, "write a name such as eu-central-1",
 		"%s is no Region: no change would raise an event", yamlbind.Quoted(n.Region))
+}
+
+// hasRegionInARN reports whether the text is an ARN with a Region.
+func hasRegionInARN(text string) bool {
+	parts := strings.SplitN(text, ":", 6)
+	return len(parts) == 6 && parts[0] == "arn" && parts[3] != ""
 }
 
 var regionName = regexp.MustCompile(`^[a-z]{2,}(-[a-z]+)+-[0-9]+$`)
@@ -88,22 +109,23 @@ var regionName = regexp.MustCompile(`^[a-z]{2,}(-[a-z]+)+-[0-9]+$`)
 // checkEvents checks that each name in the events of a notify sink is a detector. It warns of detectors whose events no
 // sink receives.
 func (c *checker) checkEvents() {
-	names := texts(c.cfg.Detectors, func(d Detector) string { return d.Name })
+	detectors := texts(c.cfg.Detectors, func(d Detector) string { return d.Name })
 	for _, s := range c.sinks {
 		if s.Notify == nil {
 			continue
 		}
-		for j, e := range c.ValueOf(&s.Notify.Events).All() {
-			name := e.Text()
+		for i, event := range c.ValueOf(&s.Notify.Events).All() {
+			name := event.Text()
 			if name == "" {
 				continue // the binding has reported it
 			}
-			c.FailIf(!slices.Contains(names, name), e, yamlbind.Hint(name, names, "detect has"),
+			c.FailIf(!slices.Contains(detectors, name), event, yamlbind.Hint(name, detectors, "detect has"),
 				"no detector is named %s", yamlbind.Quoted(name))
-			c.FailIf(slices.Contains(s.Notify.Events[:j], name), e, "remove one of them",
+			c.FailIf(slices.Contains(s.Notify.Events[:i], name), event, "remove one of them",
 				"%s stands twice", yamlbind.Quoted(name))
 		}
 	}
+
 	for i := range c.cfg.Detectors {
 		d := &c.cfg.Detectors[i]
 		isUsed := slices.ContainsFunc(c.sinks, func(s *Sink) bool { return s.receivesEvents(d.Name) })

@@ -26,10 +26,11 @@ func (c *checker) checkConstants(shapesOf func(*entity.Scope) []*entity.Shape) {
 			continue
 		}
 		shapes := shapesOf(sc)
-		c.checkConstantsIn(v, func(text string) bool {
-			return sc.Binding(text) != nil || slices.ContainsFunc(shapes,
-				func(s *entity.Shape) bool { return s.Member(text) != nil })
-		})
+		isName := func(text string) bool {
+			hasMember := func(shape *entity.Shape) bool { return shape.Member(text) != nil }
+			return sc.Binding(text) != nil || slices.ContainsFunc(shapes, hasMember)
+		}
+		c.checkConstantsIn(v, isName)
 	}
 }
 
@@ -42,31 +43,57 @@ func (c *checker) checkConstantsIn(v *value, isName func(string) bool) {
 	if t == nil || c.constants[v] {
 		return
 	}
-	if text, corrected, why := misreadConstant(t, v.Source, isName); corrected != "" {
+	misread := misreadConstant(t, isName)
+	if misread.text == "" {
+		misread = misreadBraces(t, v.Source, isName)
+	}
+	if misread.text != "" {
 		c.constants[v] = true
-		c.Warn(v, "write "+yamlbind.Quoted(corrected)+" for its value", "it is the text %s%s", text, why)
+		c.Warn(v, "write "+yamlbind.Quoted(misread.corrected)+" for its value", "it is the text %s%s", misread.text,
+			misread.effect)
 	}
 }
 
-// misreadConstant returns a text of the template that was probably meant as a placeholder, the source with the
-// placeholder, and the end of the message. corrected is "" if there is no such text.
-func misreadConstant(t *template.Template, source string, isName func(string) bool) (text, corrected, why string) {
+// misreadText is a literal text that was probably meant as a placeholder. The zero value is no such text.
+type misreadText struct {
+	text      string
+	corrected string // source with the placeholder
+	effect    string // end of the message
+}
+
+// misreadConstant returns the text of a template that is constant, if the end of the text is a name.
+func misreadConstant(t *template.Template, isName func(string) bool) misreadText {
 	text, isConstant := t.Prefix()
-	lastPart := text[strings.LastIndexAny(text, "#/|")+1:]
-	prefix, name := text[:len(text)-len(lastPart)], strings.Trim(lastPart, "$<>:%")
-	isBuiltin := strings.HasPrefix(lastPart, "@") && slices.Contains(builtinNames, lastPart[1:])
-	switch {
-	case isConstant && name != "" && isName(name):
-		return text, prefix + "{" + item.PathText([]string{name}) + "}", ", and not the value that an item has there"
-	case isConstant && isBuiltin:
-		return text, prefix + "{" + lastPart + "}", ", the same for every item"
+	if !isConstant {
+		return misreadText{}
 	}
+	lastPart := text[strings.LastIndexAny(text, "#/|")+1:]
+	before := strings.TrimSuffix(text, lastPart)
+	if name := strings.Trim(lastPart, "$<>:%"); name != "" && isName(name) {
+		return misreadText{text, before + "{" + item.PathText([]string{name}) + "}",
+			", and not the value that an item has there"}
+	}
+	if builtin, hasAt := strings.CutPrefix(lastPart, "@"); hasAt && slices.Contains(builtinNames, builtin) {
+		return misreadText{text, before + "{" + lastPart + "}", ", the same for every item"}
+	}
+	return misreadText{}
+}
+
+// misreadBraces returns the first name in braces within the literal text of a template.
+func misreadBraces(t *template.Template, source string, isName func(string) bool) misreadText {
+	prefix, isConstant := t.Prefix()
 	for _, literal := range t.Literals() {
-		if m := inBraces.FindStringSubmatch(literal); m != nil && (isName(m[1]) || isConstant && m[0] == text) {
-			return m[0], strings.ReplaceAll(source, "{"+m[0]+"}", m[0]), ": two braces are a brace of the text"
+		m := inBraces.FindStringSubmatch(literal)
+		if m == nil {
+			continue
+		}
+		text, name := m[0], m[1]
+		isWholeTemplate := isConstant && text == prefix
+		if isName(name) || isWholeTemplate {
+			return misreadText{text, strings.ReplaceAll(source, "{"+text+"}", text), ": two braces are a brace of the text"}
 		}
 	}
-	return "", "", ""
+	return misreadText{}
 }
 
 // checkOneRow warns of a view in which all items share one row.
@@ -76,9 +103,11 @@ func (c *checker) checkOneRow(v *View) {
 		return
 	}
 	for _, e := range key {
-		if t := templateOf(e); t == nil || c.constants[e] {
-			return
-		} else if _, constant := t.Prefix(); !constant {
+		t := templateOf(e)
+		if t == nil || c.constants[e] {
+			return // reported already
+		}
+		if _, isConstant := t.Prefix(); !isConstant {
 			return
 		}
 	}
@@ -94,24 +123,41 @@ var placeholder = regexp.MustCompile(`\{[A-Za-z_]\w*\}|<[A-Za-z_]\w*>|(?:^|[#/|]
 func (c *checker) failMisreads(sc *entity.Scope, name string) bool {
 	for _, e := range sc.Entities() {
 		i := slices.IndexFunc(c.cfg.Entities, func(declared Entity) bool { return declared.Name == e.Name })
-		if i >= 0 && c.failMisread(&c.cfg.Entities[i], name, e.Attributes != nil) {
+		if i < 0 {
+			continue
+		}
+		forms := markedForm // the name may be an attribute that is not declared
+		if e.Attributes != nil {
+			forms = anyForm
+		}
+		if c.failMisread(&c.cfg.Entities[i], name, forms) {
 			return true
 		}
 	}
 	return false
 }
 
+// misreadForms defines which literal texts of a pattern count as a name that was meant as a placeholder.
+type misreadForms int
+
+const (
+	markedForm misreadForms = iota // texts that look like a placeholder, such as <NAME>
+	anyForm                        // also NAME alone
+)
+
 // failMisread notes a problem if a key pattern of e has the name as literal text, such as 'RES#ResId' or
 // 'RES#{{ResId}}' instead of 'RES#{ResId}'. Then the pattern is wrong, and the parts of the file that read the name are
-// right. failMisread notes at most one problem for each pattern. If mayBePlain is false, a text counts only if it looks
-// like a placeholder, because the name may be an attribute. failMisread reports whether a pattern has such a text.
-func (c *checker) failMisread(e *Entity, name string, mayBePlain bool) bool {
+// right. failMisread notes at most one problem for each pattern. It reports whether a pattern has such a text.
+func (c *checker) failMisread(e *Entity, name string, forms misreadForms) bool {
+	if name == "" {
+		return false
+	}
 	for _, k := range c.ValueOf(&e.Key).All() {
 		p := yamlbind.As[*entity.Pattern](k)
-		if p == nil || name == "" {
+		if p == nil {
 			continue
 		}
-		text, corrected := misreadText(p, name, mayBePlain)
+		text, corrected := misreadName(p, name, forms)
 		if text == "" {
 			continue
 		}
@@ -128,43 +174,45 @@ func (c *checker) failMisread(e *Entity, name string, mayBePlain bool) bool {
 	return false
 }
 
-// misreadText returns a text of the pattern that was probably meant as a placeholder of the name, and the pattern with
+// misreadName returns a text of the pattern that was probably meant as a placeholder of the name, and the pattern with
 // the placeholder. It returns "" if there is none.
-func misreadText(p *entity.Pattern, name string, mayBePlain bool) (text, corrected string) {
-	forms := []string{"{{" + name + "}}", "<" + name + ">", "${{" + name + "}}", "$" + name, ":" + name}
-	if mayBePlain && len(p.Names()) == 0 {
-		forms = append(forms, name)
+func misreadName(p *entity.Pattern, name string, forms misreadForms) (text, corrected string) {
+	candidates := []string{"{{" + name + "}}", "<" + name + ">", "${{" + name + "}}", "$" + name, ":" + name}
+	if forms == anyForm && len(p.Names()) == 0 {
+		candidates = append(candidates, name)
 	}
-	for _, form := range forms {
-		before, after, found := strings.Cut(p.String(), form)
-		isPart := endsInWord(before) || startsWithWord(after) || strings.HasSuffix(before, "{")
-		if found && !isPart {
-			return form, before + "{" + name + "}" + after
+	for _, candidate := range candidates {
+		before, after, found := strings.Cut(p.String(), candidate)
+		isPartOfWord := endsInWord(before) || startsWithWord(after) || strings.HasSuffix(before, "{")
+		if found && !isPartOfWord {
+			return candidate, before + "{" + name + "}" + after
 		}
 	}
 	return "", ""
 }
 
 func endsInWord(text string) bool {
-	r, _ := utf8.DecodeLastRuneInString(text)
-	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)
+	last, _ := utf8.DecodeLastRuneInString(text)
+	return isWordRune(last)
 }
 
 func startsWithWord(text string) bool {
-	r, _ := utf8.DecodeRuneInString(text)
-	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)
+	first, _ := utf8.DecodeRuneInString(text)
+	return isWordRune(first)
 }
+
+func isWordRune(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // checkPatterns warns of key patterns whose literal text looks like a placeholder. Such a pattern matches only keys
 // that contain exactly this text.
 func (c *checker) checkPatterns() {
 	for _, e := range c.ValueOf(&c.cfg.Entities).All() {
 		for _, k := range e.Get("key").All() {
-			p := yamlbind.As[*entity.Pattern](k)
-			if p == nil || c.lacksPlaceholder[k] {
+			pattern := yamlbind.As[*entity.Pattern](k)
+			if pattern == nil || c.lacksPlaceholder[k] {
 				continue
 			}
-			for _, literal := range p.Literals() {
+			for _, literal := range pattern.Literals() {
 				if found := strings.TrimLeft(placeholder.FindString(literal), "#/|"); found != "" {
 					c.Warn(k, "write {NAME}, in one pair of braces, for a part that differs", "it matches keys with the text %s",
 						yamlbind.Quoted(found))
@@ -179,15 +227,16 @@ func (c *checker) checkPatterns() {
 func (c *checker) checkComparedTexts() {
 	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
 		for _, name := range []string{"from", "to"} {
-			e := d.Get(name)
-			c.checkComparedType(d, e)
-			if text := e.Text(); strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
-				c.Warn(e, "write one value, or a detector with when: 'new.A in [\"X\", \"Y\"]'",
+			compared := d.Get(name)
+			c.checkComparedType(d, compared)
+			text := compared.Text()
+			if isList := strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]"); isList {
+				c.Warn(compared, "write one value, or a detector with when: 'new.A in [\"X\", \"Y\"]'",
 					"the detector compares with the text %s, and reads no list", yamlbind.Quoted(text))
 			}
-			if inBraces.MatchString(e.Text()) {
-				c.Warn(e, "write the value, or when: 'new.A == old.B' for two attributes",
-					"the detector compares with the text %s, and reads no template", yamlbind.Quoted(e.Text()))
+			if inBraces.MatchString(text) {
+				c.Warn(compared, "write the value, or when: 'new.A == old.B' for two attributes",
+					"the detector compares with the text %s, and reads no template", yamlbind.Quoted(text))
 			}
 		}
 	}
@@ -195,21 +244,31 @@ func (c *checker) checkComparedTexts() {
 
 // checkComparedType refuses a from or to that an attribute of the declared type never equals: 5 is a number, and "5" is
 // a text.
-func (c *checker) checkComparedType(d, e *value) {
-	path := yamlbind.As[item.Path](d.Get("attribute"))
-	if e == nil || e.Env || e.Text() == "*" || path.Root() != path.String() || c.isBrokenAt(d.Field) {
+func (c *checker) checkComparedType(detector, compared *value) {
+	isAnyValue := compared.Text() == "*"
+	if compared == nil || compared.Env || isAnyValue {
 		return
 	}
-	yamlType, kind := yamlbind.Resolve(e.Node), c.declaredKind(c.scopeAt(d.Field), path.Root())
-	isNumber := yamlType == yamlbind.IsInteger || yamlType == yamlbind.IsFloat
-	switch {
-	case kind == item.KindS && isNumber:
-		c.Fail(e, "quote it: "+yamlbind.Quoted(e.Node.Value), "%s is a number, and %s is declared S: the two are never equal",
-			e.Node.Value, path)
-	case kind == item.KindN && yamlType == yamlbind.IsText:
-		c.Fail(e, "write a number without quotes", "%s is a text, and %s is declared N: the two are never equal",
-			yamlbind.Quoted(e.Node.Value), path)
+	path := yamlbind.As[item.Path](detector.Get("attribute"))
+	kind := c.detectedKind(detector, path)
+	text := compared.Node.Value
+	switch yamlbind.Resolve(compared.Node) {
+	case yamlbind.IsInteger, yamlbind.IsFloat:
+		c.FailIf(kind == item.KindS, compared, "quote it: "+yamlbind.Quoted(text),
+			"%s is a number, and %s is declared S: the two are never equal", text, path)
+	case yamlbind.IsText:
+		c.FailIf(kind == item.KindN, compared, "write a number without quotes",
+			"%s is a text, and %s is declared N: the two are never equal", yamlbind.Quoted(text), path)
 	}
+}
+
+// detectedKind returns the declared type of the attribute at a path that a detector reads. It returns item.Absent if
+// the path is not that of a top-level attribute, or if the file does not declare the type.
+func (c *checker) detectedKind(detector *value, path item.Path) item.Kind {
+	if path.Root() != path.String() || c.isBrokenAt(detector.Field) {
+		return item.Absent
+	}
+	return c.declaredKind(c.scopeAt(detector.Field), path.Root())
 }
 
 // checkDates refuses templates that read an attribute as a date if its declared type is neither S nor N.
@@ -243,14 +302,15 @@ func (c *checker) checkDatesIn(v *value, sc *entity.Scope) {
 func (c *checker) checkMembers() {
 	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
 		for _, name := range []string{"added", "removed"} {
-			path := yamlbind.As[item.Path](d.Get(name))
-			if d.Get(name) == nil || path.Root() != path.String() || c.isBrokenAt(d.Field) {
+			attribute := d.Get(name)
+			if attribute == nil {
 				continue
 			}
-			switch kind := c.declaredKind(c.scopeAt(d.Field), path.Root()); kind {
+			path := yamlbind.As[item.Path](attribute)
+			switch kind := c.detectedKind(d, path); kind {
 			case item.Absent, item.KindSS, item.KindNS, item.KindBS:
 			default:
-				c.Fail(d.Get(name), "name a set, or write changed: PATH", "members are of sets, and %s is declared %s", path, kind)
+				c.Fail(attribute, "name a set, or write changed: PATH", "members are of sets, and %s is declared %s", path, kind)
 			}
 		}
 	}
@@ -260,11 +320,12 @@ func (c *checker) checkMembers() {
 // never crossed.
 func (c *checker) checkThresholds() {
 	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
-		path := yamlbind.As[item.Path](d.Get("attribute"))
-		if path.Root() != path.String() || d.Get("below") == nil && d.Get("above") == nil || c.isBrokenAt(d.Field) {
+		hasThreshold := d.Get("below") != nil || d.Get("above") != nil
+		if !hasThreshold {
 			continue
 		}
-		if kind := c.declaredKind(c.scopeAt(d.Field), path.Root()); kind != item.Absent && kind != item.KindN {
+		path := yamlbind.As[item.Path](d.Get("attribute"))
+		if kind := c.detectedKind(d, path); kind != item.Absent && kind != item.KindN {
 			c.Fail(d.Get("attribute"), "name an N, or declare it so", "a threshold is of numbers, and %s is declared %s", path,
 				kind)
 		}

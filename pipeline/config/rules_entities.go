@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,23 +22,28 @@ func (c *checker) checkEntities() {
 		key := c.ValueOf(&e.Key)
 		c.FailIf(len(key.All()) > maxKeyAttributes, key, "keep the partition key and the sort key",
 			"a table has one or two key attributes, not %d", len(key.All()))
-		bound := e.toEntity().Names()
-		sound := c.hasAllEntries(key, len(e.Key))
-		for j, v := range c.ValueOf(&e.Unique).All() {
-			name := v.Text()
-			unbound := name != "" && sound && !slices.Contains(bound, name)
-			if unbound && c.failMisread(e, name, true) {
-				continue
-			}
-			c.FailIf(unbound, v, yamlbind.Hint(name, bound, "the key binds"),
-				"%s is no name that the key binds, and only a key stays with its item", yamlbind.Quoted(name))
-			c.FailIf(slices.Contains(e.Unique[:j], name), v, "remove one of them", "%s stands twice", yamlbind.Quoted(name))
-		}
+		c.checkUnique(e)
 		c.checkKeyShapes(e)
 		c.checkOneKey(e)
-		for j := range i {
-			c.checkOverlap(&c.cfg.Entities[j], e)
+		for earlier := range i {
+			c.checkOverlap(&c.cfg.Entities[earlier], e)
 		}
+	}
+}
+
+// checkUnique checks that the key of the entity binds each name of `unique`, and that no name is repeated.
+func (c *checker) checkUnique(e *Entity) {
+	bound := e.toEntity().Names()
+	knowsBound := c.hasAllEntries(&e.Key, len(e.Key))
+	for i, v := range c.ValueOf(&e.Unique).All() {
+		name := v.Text()
+		isUnbound := knowsBound && name != "" && !slices.Contains(bound, name)
+		if isUnbound && c.failMisread(e, name, anyForm) {
+			continue
+		}
+		c.FailIf(isUnbound, v, yamlbind.Hint(name, bound, "the key binds"),
+			"%s is no name that the key binds, and only a key stays with its item", yamlbind.Quoted(name))
+		c.FailIf(slices.Contains(e.Unique[:i], name), v, "remove one of them", "%s stands twice", yamlbind.Quoted(name))
 	}
 }
 
@@ -48,14 +52,14 @@ func keyAttribute(k KeyPattern) string { return k.Attribute }
 // checkOneKey checks that one table can have both the key attributes of the entity and the key attributes that most
 // entities have.
 func (c *checker) checkOneKey(e *Entity) {
-	if len(c.cfg.Source.Tables) > 1 {
+	isTooLong := len(e.Key) > maxKeyAttributes // reported already
+	if len(c.cfg.Source.Tables) > 1 || isTooLong {
 		return
 	}
 	typical := c.typicalKey()
-	all := slices.Concat(typical, texts(e.Key, keyAttribute))
-	slices.Sort(all)
-	c.FailIf(len(slices.Compact(all)) > maxKeyAttributes && len(e.Key) <= maxKeyAttributes, &e.Key,
-		"name the same attributes",
+	attributes := slices.Concat(typical, texts(e.Key, keyAttribute))
+	slices.Sort(attributes)
+	c.FailIf(len(slices.Compact(attributes)) > maxKeyAttributes, &e.Key, "name the same attributes",
 		"a table has one key, and that of other entities has %s", yamlbind.Enumerate(typical, "and"))
 }
 
@@ -71,16 +75,17 @@ func (c *checker) typicalKey() []string {
 	return mostFrequent(keys, func(names []string) string { return fmt.Sprint(names) })
 }
 
-// mostFrequent returns the first value in all whose name is the most frequent one. It returns the zero value if all is
-// empty.
-func mostFrequent[T any](all []T, name func(T) string) (typical T) {
-	count, most := make(map[string]int), 0
-	for _, v := range all {
-		count[name(v)]++
+// mostFrequent returns the first of the values whose name is the most frequent one. It returns the zero value if there
+// are no values.
+func mostFrequent[T any](values []T, name func(T) string) (typical T) {
+	counts := make(map[string]int) // by name
+	for _, v := range values {
+		counts[name(v)]++
 	}
-	for _, v := range all {
-		if n := count[name(v)]; n > most {
-			typical, most = v, n
+	highest := 0
+	for _, v := range values {
+		if count := counts[name(v)]; count > highest {
+			typical, highest = v, count
 		}
 	}
 	return typical
@@ -90,74 +95,14 @@ func mostFrequent[T any](all []T, name func(T) string) (typical T) {
 // is a single placeholder for the whole value.
 func (c *checker) checkKeyShapes(e *Entity) {
 	for _, v := range c.ValueOf(&e.Key).All() {
-		p, kind := yamlbind.As[*entity.Pattern](v), c.cfg.Attributes[v.Name]
-		if s := e.Attributes.shape; s != nil && s.Member(v.Name) != nil {
-			kind = s.Member(v.Name).Kind
+		pattern, kind := yamlbind.As[*entity.Pattern](v), c.cfg.Attributes[v.Name]
+		if shape := e.Attributes.shape; shape != nil && shape.Member(v.Name) != nil {
+			kind = shape.Member(v.Name).Kind
 		}
-		c.FailIf(p != nil && !p.BindsAll() && (kind == item.KindN || kind == item.KindB), v,
+		mustBindAll := kind == item.KindN || kind == item.KindB
+		c.FailIf(mustBindAll && pattern != nil && !pattern.BindsAll(), v,
 			"write one name alone, as in '{Number}'", "%s is declared as %s, which binds whole", v.Name, kind)
 	}
-}
-
-// checkOverlap checks that no item can belong to both entities.
-func (c *checker) checkOverlap(a, b *Entity) {
-	x, y := a.toEntity(), b.toEntity()
-	if !c.hasAllEntries(&a.Key, len(x.Key)) || !c.hasAllEntries(&b.Key, len(y.Key)) {
-		return // a problem says already that one of the keys is wrong
-	}
-	comparison := entity.Compare(x, y)
-	const hint = "change one of the patterns, or give both a `when`: item.Type == \"NAME\""
-	switch {
-	case comparison.Overlap == entity.Disjoint,
-		a.When != nil && b.When != nil && exclude(a.When.Clause(), b.When.Clause()):
-	case a.When != nil && b.When != nil:
-		c.Warn(b, "compare one attribute of both with texts: item.Type == \"NAME\"",
-			"whether an item can be of both %s and %s is not proven%s: such an item is of %s", a.Name, b.Name, example(comparison),
-			a.Name)
-	case comparison.Overlap == entity.Unproven:
-		c.Warn(b, "begin the patterns with texts of their own",
-			"whether a key can be of both %s and %s is not proven, because a name stands twice in one of them: such an item is of %s", a.Name, b.Name, a.Name)
-	case a.When != nil || b.When != nil:
-		c.Fail(b, hint, "an item can be of both %s and %s%s: one of them has no `when`", a.Name, b.Name, example(comparison))
-	default:
-		c.Fail(b, hint, "an item can be of both %s and %s%s", a.Name, b.Name, example(comparison))
-	}
-}
-
-func example(c entity.Comparison) string {
-	if c.Example == "" {
-		return ""
-	}
-	return ", with the key " + c.Example
-}
-
-// exclude reports whether two expressions certainly are never both true for one item. They are not if they compare the
-// same attribute with different texts or with different bools.
-func exclude(a, b expr.Clause) bool {
-	for _, x := range factors(a) {
-		for _, y := range factors(b) {
-			if x.Kind == expr.TextIn && y.Kind == expr.TextIn && x.Attribute == y.Attribute &&
-				!slices.ContainsFunc(x.Texts, func(text string) bool { return slices.Contains(y.Texts, text) }) {
-				return true
-			}
-			if x.Kind == expr.FlagIs && y.Kind == expr.FlagIs && x.Attribute == y.Attribute && x.Flag != y.Flag {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// factors splits c into clauses that must all be true for c to be true.
-func factors(c expr.Clause) []expr.Clause {
-	if c.Kind != expr.AllOf {
-		return []expr.Clause{c}
-	}
-	var all []expr.Clause
-	for _, part := range c.Parts {
-		all = append(all, factors(part)...)
-	}
-	return all
 }
 
 // shapesOf returns the shapes of the items of a scope, one for each entity. A shape has the attributes with their
@@ -183,7 +128,10 @@ func (c *checker) declaredKind(sc *entity.Scope, name string) item.Kind {
 	kind := item.Absent
 	for i, s := range shapes {
 		m := s.Member(name)
-		if m == nil || i > 0 && m.Kind != kind {
+		if m == nil {
+			return item.Absent
+		}
+		if isDifferent := i > 0 && m.Kind != kind; isDifferent {
 			return item.Absent
 		}
 		kind = m.Kind
@@ -212,23 +160,29 @@ func (c *checker) shapeOf(e *entity.Entity) *entity.Shape {
 	if e.Attributes != nil {
 		s.Members = slices.Clone(e.Attributes.Members)
 	}
-	add := func(name string, kind item.Kind) {
-		if name != "" && s.Member(name) == nil {
-			s.Members = append(s.Members, entity.Member{Name: name, Shape: &entity.Shape{Kind: kind}})
-		}
-	}
 	for _, name := range slices.Sorted(maps.Keys(c.cfg.Attributes)) {
-		add(name, c.cfg.Attributes[name])
+		addMissing(s, name, c.cfg.Attributes[name])
 	}
-	add(c.cfg.Source.TTLAttribute, item.KindN)
+	addMissing(s, c.cfg.Source.TTLAttribute, item.KindN)
 	for _, k := range e.Key {
 		kind := item.KindS
 		if k.Pattern.BindsAll() {
 			kind = item.KindNULL // an S, an N or a B
 		}
-		add(k.Attribute, kind)
+		addMissing(s, k.Attribute, kind)
 	}
 	return s
+}
+
+// addMissing adds a member to the shape of a map, unless the name is "" or the shape has a member of this name.
+func addMissing(s *entity.Shape, name string, kind item.Kind) {
+	if name != "" && s.Member(name) == nil {
+		s.Members = append(s.Members, memberOf(name, kind))
+	}
+}
+
+func memberOf(name string, kind item.Kind) entity.Member {
+	return entity.Member{Name: name, Shape: &entity.Shape{Kind: kind}}
 }
 
 // isBroken reports whether an entity is broken: there is no entity with this name, or its key or its attributes could
@@ -288,10 +242,11 @@ func (c *checker) exprEnv(v *value) expr.Env {
 	env.Attributes = make(map[string]item.Kind)
 	for _, s := range shapes {
 		for _, m := range s.Members {
-			if kind, known := env.Attributes[m.Name]; known && kind != m.Shape.Kind {
-				m.Shape = &entity.Shape{Kind: item.KindNULL} // any type
+			kind := m.Shape.Kind
+			if other, known := env.Attributes[m.Name]; known && other != kind {
+				kind = item.KindNULL // any type
 			}
-			env.Attributes[m.Name] = m.Shape.Kind
+			env.Attributes[m.Name] = kind
 		}
 	}
 	env.Declare = func(name string) string { return declareHint(env.Scope, "", name) }
@@ -334,100 +289,4 @@ func declareHint(sc *entity.Scope, inside, name string) string {
 		place = inside + " in " + place
 	}
 	return fmt.Sprintf("add `%s: S` (or its type) to %s", name, place)
-}
-
-// scopeOf returns the scope of a sink's `of`, or nil. For a notify sink without `of`, it is the scope of the entities
-// of the sink's events, if every event has entities.
-func (c *checker) scopeOf(s *Sink) *entity.Scope {
-	names := c.cfg.EventEntities(s)
-	if s.Scope != nil || len(names) == 0 {
-		return s.Scope
-	}
-	return c.entitySet().Scope(names...)
-}
-
-// EventEntities returns the names of the entities whose items can raise a notify sink's events. It returns nil for
-// other sinks, and if any item can raise one of the events.
-func (cfg *Config) EventEntities(s *Sink) []string {
-	if s.Notify == nil {
-		return nil
-	}
-	var names []string
-	for _, event := range s.Notify.Events {
-		i := slices.IndexFunc(cfg.Detectors, func(d Detector) bool { return d.Name == event })
-		if i < 0 || len(cfg.Detectors[i].Of) == 0 {
-			return nil
-		}
-		names = append(names, cfg.Detectors[i].Of...)
-	}
-	return names
-}
-
-// bindAttributes resolves the attributes of a notify sink's events. An attribute is a name that keys bind, a path, or a
-// path that is written as item.PATH.
-func (c *checker) bindAttributes(s *Sink) {
-	sc := c.scopeOf(s)
-	if sc == nil {
-		return
-	}
-	s.Notify.Attributes = nil
-	for _, e := range c.ValueOf(&s.Notify.Attributes).All() {
-		path, ok := e.Data.(item.Path)
-		if b := sc.Binding(e.Source); b != nil {
-			s.Notify.Bound = append(s.Notify.Bound, b)
-			continue
-		}
-		// If the entities declare their attributes, checkNames reports the name instead.
-		if bound, unbound := splitByName(sc, e.Source); len(bound) > 0 && len(unbound) > 0 && c.shapesOf(sc) == nil {
-			c.Fail(e, "write a sink for the events of each", "the key of %s binds %s, and that of %s does not",
-				yamlbind.Enumerate(bound, "and"), e.Source, yamlbind.Enumerate(unbound, "and"))
-			continue
-		}
-		if inside, err := item.ParsePath(itemPath(e.Source)); err == nil {
-			path = inside
-		}
-		if ok {
-			s.Notify.Attributes = append(s.Notify.Attributes, path)
-		}
-	}
-}
-
-// splitByName splits the entities of a scope. bound has the names of the entities whose keys bind the name, and free
-// has the names of the other entities.
-func splitByName(sc *entity.Scope, name string) (bound, unbound []string) {
-	for _, e := range sc.Entities() {
-		if slices.Contains(e.Names(), name) {
-			bound = append(bound, e.Name)
-		} else {
-			unbound = append(unbound, e.Name)
-		}
-	}
-	return bound, unbound
-}
-
-// bindValues resolves the values of an aggregate. A value is a name that keys bind, a path, or a path that is written
-// as item.PATH.
-func (c *checker) bindValues(s *Sink) {
-	if s.Scope == nil {
-		return
-	}
-	fields := c.ValueOf(&s.Aggregate.Values)
-	for i := range s.Aggregate.Values {
-		v := &s.Aggregate.Values[i]
-		if v.Of == "count" || v.Each {
-			continue
-		}
-		if v.Bound = s.Scope.Binding(v.Path); v.Bound == nil {
-			v.Path = cmp.Or(itemPath(v.Path), v.Path)
-			continue
-		}
-		c.FailIf(v.Of == "sum" && v.Bound.IsText(), fields.Get(v.Name), "sum an attribute, or count the distinct texts",
-			"%s is a part of a key, which is text", v.Path)
-	}
-}
-
-// itemPath returns PATH for item.PATH. It returns "" for any other text.
-func itemPath(text string) string {
-	path, _ := item.CutItem(text)
-	return path
 }

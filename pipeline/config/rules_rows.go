@@ -39,16 +39,16 @@ func rowsOf(s *Sink) (rows, bool) {
 // earlierRows returns the rows of the sinks that come before r's sink in the file. It leaves out rows with an invalid
 // key.
 func (c *checker) earlierRows(r rows) []rows {
-	var rs []rows
+	var earlier []rows
 	for _, s := range c.sinks {
 		if s == r.sink {
 			break
 		}
 		if other, ok := rowsOf(s); ok && c.hasValidKey(other) {
-			rs = append(rs, other)
+			earlier = append(earlier, other)
 		}
 	}
-	return rs
+	return earlier
 }
 
 // hasValidKey reports whether the key of r could be read and has one or two attributes. If not, a problem says why.
@@ -62,63 +62,58 @@ const ownAttributePrefix = "_tw"
 // checkRows checks the key and the table of the rows of a sink.
 func (c *checker) checkRows(s *Sink) {
 	r, _ := rowsOf(s)
-	key, others, keys := c.ValueOf(r.key), c.ValueOf(r.attributes).All(), *r.key
+	key := c.ValueOf(r.key)
 	c.checkTableNameLength(r.table)
 	if c.hasValidKey(r) {
 		c.checkKeyTypes(r)
 	}
 	c.FailIf(len(key.All()) > maxKeyAttributes, key, "keep the partition key and the sort key",
 		"a row's key has one or two attributes, not %d", len(key.All()))
-	c.checkAttributeNames(key, others)
+	c.checkAttributeNames(key, c.ValueOf(r.attributes).All())
 	c.checkTableName(r)
 	if !c.hasValidKey(r) {
 		return
 	}
-	missing := missingName(s)
-	for i, col := range keys {
-		c.FailIf(!col.Template.Stable(), key.Entries[i], "make it of the item, {@key} and {@table}",
+	c.checkRowIdentity(r)
+	c.checkSharedTable(r)
+	if r.table.Name != "" { // else the binding has reported it
+		c.refuseSelfFeeding(r)
+	}
+}
+
+// checkRowIdentity checks that the key of an item's row never changes, and warns if several items or groups can have
+// the same row.
+func (c *checker) checkRowIdentity(r rows) {
+	entries := c.ValueOf(r.key).Entries
+	identifiesItem := r.sink.View != nil && r.sink.View.keyIdentifiesItem()
+	missing := missingName(r.sink)
+	for i, col := range *r.key {
+		c.FailIf(!col.Template.Stable(), entries[i], "make it of the item, {@key} and {@table}",
 			"it differs from change to change of an item, and the row of an older one could not be found again")
 		switch {
-		case !col.Template.Ambiguous() || s.View != nil && (s.View.hasKey() || s.View.Unique() != nil):
-			// different items have different rows
-		case r.noun == "aggregate":
-			c.warnAmbiguous(key.Entries[i], "different groups may come to the same text, and count as one")
-		case missing != "": // reported by the warning below
-		default:
-			c.warnAmbiguous(key.Entries[i], "different items may come to the same text")
+		case !col.Template.Ambiguous() || identifiesItem:
+		case r.sink.Aggregate != nil:
+			c.warnAmbiguous(entries[i], "different groups may come to the same text, and count as one")
+		case missing == "": // otherwise the warning below reports it
+			c.warnAmbiguous(entries[i], "different items may come to the same text")
 		}
 	}
-	c.WarnIf(missing != "", key.Entries[len(keys)-1], "add {"+missing+"} (or {@key})",
+	c.WarnIf(missing != "", entries[len(entries)-1], "add {"+missing+"} (or {@key})",
 		"several items can have this row: its key lacks what tells them apart")
-	c.checkSharedTable(r)
-	if r.table.Name == "" {
-		return // the binding has reported it
-	}
-	c.refuseSelfFeeding(r)
 }
 
 // missingName returns a name that identifies the items of a view, but that the key of the view's rows does not contain.
-// It returns "" if there is no such name. It also returns "" if the key contains an attribute other than a date,
-// because that attribute may distinguish the items.
+// It returns "" if there is no such name, or if an attribute in the key may distinguish the items.
 func missingName(s *Sink) string {
-	if s.View == nil || s.View.ForEach != nil || s.View.Collision != "dead_letter" || s.View.hasKey() {
+	v := s.View
+	if v == nil || v.ForEach != nil || v.Collision != "dead_letter" || v.hasKey() {
 		return ""
 	}
-	var bound []string // names that the key of the row has
-	namesItem := false
-	for _, col := range s.View.Key {
-		bound = append(bound, col.Template.BoundNames()...)
-		dates := col.Template.DatePaths()
-		hasAttribute := slices.ContainsFunc(col.Template.ItemPaths(),
-			func(path string) bool { return !slices.Contains(dates, path) })
-		if hasAttribute && !col.Template.Ambiguous() {
-			return ""
-		}
-		namesItem = namesItem || col.Template.NamesItem()
-	}
-	if !namesItem {
+	namesItem := slices.ContainsFunc(v.Key, func(col Column) bool { return col.Template.NamesItem() })
+	if !namesItem || slices.ContainsFunc(v.Key, mayDistinguishItems) {
 		return ""
 	}
+	bound := v.boundNames()
 	for _, e := range s.Scope.Entities() {
 		names := e.Unique
 		if len(names) == 0 {
@@ -126,7 +121,7 @@ func missingName(s *Sink) string {
 		}
 		for _, name := range names {
 			isConverted := func(col Column) bool { return strings.Contains(col.Template.String(), "{"+name+"|") }
-			if !slices.Contains(bound, name) && !slices.ContainsFunc(s.View.Key, isConverted) {
+			if !slices.Contains(bound, name) && !slices.ContainsFunc(v.Key, isConverted) {
 				return name
 			}
 		}
@@ -134,20 +129,26 @@ func missingName(s *Sink) string {
 	return ""
 }
 
+// mayDistinguishItems reports whether an unambiguous column reads an attribute other than a date.
+func mayDistinguishItems(col Column) bool {
+	dates := col.Template.DatePaths()
+	isNoDate := func(path string) bool { return !slices.Contains(dates, path) }
+	return slices.ContainsFunc(col.Template.ItemPaths(), isNoDate) && !col.Template.Ambiguous()
+}
+
 // rowsIn returns the rows that sinks write into a table. It leaves out rows with an invalid key.
 func (c *checker) rowsIn(table string) []rows {
-	var rs []rows
+	var written []rows
 	for _, s := range c.sinks {
 		if r, ok := rowsOf(s); ok && r.table.Name == table && c.hasValidKey(r) {
-			rs = append(rs, r)
+			written = append(written, r)
 		}
 	}
-	return rs
+	return written
 }
 
 // checkSharedTable checks that the sinks of one table have the same key attributes and different rows.
 func (c *checker) checkSharedTable(r rows) {
-	var colliding []string
 	typical := mostFrequent(c.rowsIn(r.table.Name), func(r rows) string { return columnNames(*r.key) })
 	ours := columnNames(*r.key)
 	if theirs := columnNames(*typical.key); theirs != ours {
@@ -155,14 +156,16 @@ func (c *checker) checkSharedTable(r rows) {
 			"the %s %s of the same table has the key %s, and this one %s", typical.noun, typical.sink.Name, theirs, ours)
 		return
 	}
+	var colliding []string // names of sinks
 	for _, other := range c.earlierRows(r) {
 		name := other.sink.Name
-		switch {
-		case other.table.Name != r.table.Name, columnNames(*other.key) != ours:
-		case sameKey(*other.key, *r.key):
+		if other.table.Name != r.table.Name || columnNames(*other.key) != ours {
+			continue
+		}
+		if sameKey(*other.key, *r.key) {
 			c.Fail(r.key, "start one of the keys with a text of its own",
 				"the %s %s of the same table has the same row keys: each would overwrite the other's rows", other.noun, name)
-		case mayCollide(*other.key, *r.key):
+		} else if mayCollide(*other.key, *r.key) {
 			colliding = append(colliding, name)
 		}
 	}
@@ -183,77 +186,24 @@ func sameKey(a, b []Column) bool {
 	return slices.EqualFunc(a, b, func(x, y Column) bool { return x.Template.String() == y.Template.String() })
 }
 
-// mayCollide reports whether two keys may have equal values. They cannot if the literal prefixes of the templates
-// differ for one of the attributes. Both keys have the same attributes.
+// mayCollide reports whether two keys with the same attributes may have equal values. They cannot if the values of one
+// attribute always differ.
 func mayCollide(a, b []Column) bool {
-	return !slices.ContainsFunc(a, func(x Column) bool {
-		i := slices.IndexFunc(b, func(y Column) bool { return y.Name == x.Name })
-		aPrefix, aIsWhole := x.Template.Prefix()
-		bPrefix, bIsWhole := b[i].Template.Prefix()
-		return prefixesDiffer(aPrefix, bPrefix, aIsWhole, bIsWhole)
-	})
+	for _, col := range a {
+		if alwaysDiffer(col.Template, columnNamed(b, col.Name).Template) {
+			return false
+		}
+	}
+	return true
 }
 
-// isSource reports whether the table is a source table.
-func (c *checker) isSource(table string) bool {
-	return slices.Contains(texts(c.cfg.Source.Tables, tableName), table)
-}
-
-// refuseSelfFeeding refuses rows in a source table if the sink could read its own rows as items of that table.
-func (c *checker) refuseSelfFeeding(r rows) {
-	when := r.sink.WhenItem
-	if r.ofNoEntity() || c.hasBrokenOf(r.sink) || !c.isSource(r.table.Name) {
-		return
+// columnNamed returns the column with a name, or nil.
+func columnNamed(columns []Column, name string) *Column {
+	i := slices.IndexFunc(columns, func(c Column) bool { return c.Name == name })
+	if i < 0 {
+		return nil
 	}
-	if when == nil && c.Has(&r.sink.WhenItem) { // a wrong `when` is already reported
-		return
-	}
-	hint := "give the " + r.noun + " a table of its own, or a `when` that its rows do not meet"
-	if when == nil {
-		c.Fail(r.table, hint, "the %s would feed itself: it writes into its source table, and takes every item", r.noun)
-		return
-	}
-	row := slices.Concat(r.attributeNames, texts(*r.key, columnName))
-	copiesItem := r.sink.View != nil && r.sink.View.AllAttributes
-	isInRow := func(path string) bool { return path == "*" || copiesItem || slices.Contains(row, path) }
-	if i := slices.IndexFunc(when.Paths(), isInRow); i >= 0 {
-		c.Fail(r.table, hint,
-			"the %s could feed itself: it writes into its source table, and its rows have what `when` reads (%s)",
-			r.noun, when.Paths()[i])
-		return
-	}
-	empty, err := item.Parse([]byte("{}"))
-	if err != nil {
-		return
-	}
-	if met, err := when.Match(empty); met || err != nil {
-		c.Fail(r.table, hint,
-			"the %s would feed itself: it writes into its source table, and `when` takes items without %s, as its rows are",
-			r.noun, yamlbind.Enumerate(when.Paths(), "and"))
-	}
-}
-
-// ofNoEntity reports whether no row of the sink can be an item of one of the sink's entities. That is certain if the
-// fixed texts at the beginning of their keys differ.
-func (r rows) ofNoEntity() bool {
-	return r.sink.Scope != nil && !slices.ContainsFunc(r.sink.Scope.Entities(), func(e *entity.Entity) bool {
-		return !slices.ContainsFunc(e.Key, func(k entity.KeyPattern) bool {
-			i := slices.IndexFunc(*r.key, func(col Column) bool { return col.Name == k.Attribute })
-			if i < 0 {
-				return false
-			}
-			p, pLiteral := k.Pattern.Prefix()
-			q, qLiteral := (*r.key)[i].Template.Prefix()
-			return prefixesDiffer(p, q, pLiteral, qLiteral)
-		})
-	})
-}
-
-// prefixesDiffer reports whether two texts certainly differ. p and q are prefixes of the texts. If pIsWhole is true, p
-// is a whole text. qIsWhole says the same of q.
-func prefixesDiffer(p, q string, pIsWhole, qIsWhole bool) bool {
-	return (pIsWhole || !strings.HasPrefix(q, p)) && (qIsWhole || !strings.HasPrefix(p, q)) &&
-		(p != q || !pIsWhole || !qIsWhole)
+	return &columns[i]
 }
 
 // minTableName is the minimum length of a DynamoDB table's name.
@@ -275,9 +225,11 @@ func (c *checker) checkKeyTypes(r rows) {
 			continue
 		}
 		for i, theirs := range c.keyTypes(other) {
-			if keyType := types[i]; keyType != unknownKeyType && theirs != unknownKeyType && keyType != theirs {
+			ours := types[i]
+			areKnown := ours != unknownKeyType && theirs != unknownKeyType
+			if areKnown && ours != theirs {
 				c.failOnServers(c.ValueOf(r.key).Entries[i], "make both a text, or both the attribute itself",
-					"a key attribute of a table has one type: it is %s here, and %s in the %s %s of the same table", keyType, theirs,
+					"a key attribute of a table has one type: it is %s here, and %s in the %s %s of the same table", ours, theirs,
 					other.noun, other.sink.Name)
 				return
 			}
@@ -292,10 +244,11 @@ const unknownKeyType = item.Kind(0)
 // not declare.
 func (c *checker) keyTypes(r rows) []item.Kind {
 	types := make([]item.Kind, len(*r.key))
+	isSharded := r.sink.Aggregate != nil && r.sink.Aggregate.Shards > 1
 	for i, col := range *r.key {
 		types[i] = item.KindS
-		if a := r.sink.Aggregate; i == 0 && a != nil && a.Shards > 1 {
-			continue
+		if i == 0 && isSharded {
+			continue // the number of the shard is appended to it as text
 		}
 		switch kind := c.cfg.KeyType(r.sink.Scope, col.Template); kind {
 		case unknownKeyType, item.KindN, item.KindB:
@@ -309,14 +262,14 @@ func (c *checker) keyTypes(r rows) []item.Kind {
 // the zero Kind if the file does not declare the type. It returns the declared type even if no key attribute can have
 // that type.
 func (cfg *Config) KeyType(sc *entity.Scope, t *template.Template) item.Kind {
-	path, whole := t.Path()
+	path, isPath := t.Path()
 	if b := t.Bound(); b != nil {
 		if b.IsText() || len(b.Attributes()) > 1 {
 			return item.KindS
 		}
-		path, whole = b.Attributes()[0], true
+		path, isPath = b.Attributes()[0], true
 	}
-	if !whole {
+	if !isPath {
 		return item.KindS
 	}
 	kind := cfg.Attributes[path]
@@ -335,8 +288,9 @@ var reservedPrefixes = []string{"_tw_", "_tws_", "sqlite_"}
 // and names are case-insensitive.
 func (c *checker) checkTableName(r rows) {
 	lower := strings.ToLower(r.table.Name)
-	c.FailIf(lower == "tables" || slices.ContainsFunc(reservedPrefixes,
-		func(prefix string) bool { return strings.HasPrefix(lower, prefix) }), r.table, "give the table another name",
+	hasReservedPrefix := slices.ContainsFunc(reservedPrefixes,
+		func(prefix string) bool { return strings.HasPrefix(lower, prefix) })
+	c.FailIf(lower == "tables" || hasReservedPrefix, r.table, "give the table another name",
 		"%s is reserved: tables, and names that begin with %s, are what a folder of embedded stores has for itself",
 		yamlbind.Quoted(r.table.Name), yamlbind.Enumerate(reservedPrefixes, "or"))
 	for _, other := range c.earlierRows(r) {

@@ -161,7 +161,17 @@ func (v *View) Made(_ *yamlbind.File, at *value) {
 // item ([View.Unique]). Such a row stores its own guard (the version that refuses older writes). Otherwise the guard
 // may be a record of the item in the state table. With ForEach it always is.
 func (v *View) RowsGuardThemselves() bool {
-	return v.ForEach == nil && (v.hasKey() || v.Unique() != nil)
+	return v.ForEach == nil && v.keyIdentifiesItem()
+}
+
+// keyIdentifiesItem reports whether the key of each row contains its item's {@key} or the names of [View.Unique].
+func (v *View) keyIdentifiesItem() bool { return v.hasKey() || v.Unique() != nil }
+
+// keyMayIdentifyItem reports whether keyIdentifiesItem is true for at least some source tables. It is for a table if
+// the row's key contains all of the table's key attributes.
+func (v *View) keyMayIdentifyItem() bool {
+	hasEscaped := func(c Column) bool { return len(c.Template.EscPaths()) > 0 }
+	return v.keyIdentifiesItem() || slices.ContainsFunc(v.Key, hasEscaped)
 }
 
 // hasKey reports whether the key of each row contains its item's {@key}. Then two items can never claim one row.
@@ -176,22 +186,25 @@ func (v *View) Unique() []string {
 	if len(v.unique) == 0 || v.hasKey() || v.Collision != "dead_letter" {
 		return nil
 	}
-	var bound []string
-	for _, c := range v.Key {
-		bound = append(bound, c.Template.BoundNames()...)
-	}
+	bound := v.boundNames()
 	if slices.ContainsFunc(v.unique, func(name string) bool { return !slices.Contains(bound, name) }) {
 		return nil
 	}
 	return v.unique
 }
 
+// boundNames returns the names bound by keys of entities that the key of a row contains.
+func (v *View) boundNames() []string {
+	var bound []string
+	for _, c := range v.Key {
+		bound = append(bound, c.Template.BoundNames()...)
+	}
+	return bound
+}
+
 // RowsMayGuardThemselves reports whether rows guard themselves for at least some source tables. They do for a table if
 // the row's key contains all of the table's key attributes.
-func (v *View) RowsMayGuardThemselves() bool {
-	return v.RowsGuardThemselves() || v.ForEach == nil &&
-		slices.ContainsFunc(v.Key, func(c Column) bool { return len(c.Template.EscPaths()) > 0 })
-}
+func (v *View) RowsMayGuardThemselves() bool { return v.ForEach == nil && v.keyMayIdentifyItem() }
 
 // Aggregate counts the items that `when` takes, in groups.
 type Aggregate struct {

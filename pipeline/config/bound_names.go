@@ -1,0 +1,112 @@
+package config
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/entity"
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// scopeOf returns the scope of a sink's `of`, or nil. For a notify sink without `of`, it is the scope of the entities
+// of the sink's events, if every event has entities.
+func (c *checker) scopeOf(s *Sink) *entity.Scope {
+	names := c.cfg.EventEntities(s)
+	if s.Scope != nil || len(names) == 0 {
+		return s.Scope
+	}
+	return c.entitySet().Scope(names...)
+}
+
+// EventEntities returns the names of the entities whose items can raise a notify sink's events. It returns nil for
+// other sinks, and if any item can raise one of the events.
+func (cfg *Config) EventEntities(s *Sink) []string {
+	if s.Notify == nil {
+		return nil
+	}
+	var names []string
+	for _, event := range s.Notify.Events {
+		i := slices.IndexFunc(cfg.Detectors, func(d Detector) bool { return d.Name == event })
+		if i < 0 || len(cfg.Detectors[i].Of) == 0 {
+			return nil
+		}
+		names = append(names, cfg.Detectors[i].Of...)
+	}
+	return names
+}
+
+// bindAttributes resolves the attributes of a notify sink's events. An attribute is a name that keys bind, a path, or a
+// path that is written as item.PATH.
+func (c *checker) bindAttributes(s *Sink) {
+	sc := c.scopeOf(s)
+	if sc == nil {
+		return
+	}
+	s.Notify.Attributes = nil
+	for _, v := range c.ValueOf(&s.Notify.Attributes).All() {
+		if binding := sc.Binding(v.Source); binding != nil {
+			s.Notify.Bound = append(s.Notify.Bound, binding)
+		} else if path, ok := c.unboundPath(v, sc); ok {
+			s.Notify.Attributes = append(s.Notify.Attributes, path)
+		}
+	}
+}
+
+// unboundPath returns the path that v means in a scope whose entities do not all bind it. ok is false if a problem was
+// reported.
+func (c *checker) unboundPath(v *value, sc *entity.Scope) (path item.Path, ok bool) {
+	bound, unbound := splitByName(sc, v.Source)
+	isBoundBySome := len(bound) > 0 && len(unbound) > 0
+	if isBoundBySome && c.shapesOf(sc) == nil { // checkNames reports it if the entities declare their attributes
+		c.Fail(v, "write a sink for the events of each", "the key of %s binds %s, and that of %s does not",
+			yamlbind.Enumerate(bound, "and"), v.Source, yamlbind.Enumerate(unbound, "and"))
+		return item.Path{}, false
+	}
+	path, ok = v.Data.(item.Path)
+	if inside, err := item.ParsePath(itemPath(v.Source)); err == nil {
+		path = inside
+	}
+	return path, ok
+}
+
+// splitByName splits the entities of a scope. bound has the names of the entities whose keys bind the name, and unbound
+// has the names of the other entities.
+func splitByName(sc *entity.Scope, name string) (bound, unbound []string) {
+	for _, e := range sc.Entities() {
+		if slices.Contains(e.Names(), name) {
+			bound = append(bound, e.Name)
+		} else {
+			unbound = append(unbound, e.Name)
+		}
+	}
+	return bound, unbound
+}
+
+// bindValues resolves the values of an aggregate. A value is a name that keys bind, a path, or a path that is written
+// as item.PATH.
+func (c *checker) bindValues(s *Sink) {
+	if s.Scope == nil {
+		return
+	}
+	fields := c.ValueOf(&s.Aggregate.Values)
+	for i := range s.Aggregate.Values {
+		v := &s.Aggregate.Values[i]
+		if v.Of == "count" || v.Each {
+			continue
+		}
+		v.Bound = s.Scope.Binding(v.Path)
+		if v.Bound == nil {
+			v.Path = cmp.Or(itemPath(v.Path), v.Path)
+			continue
+		}
+		c.FailIf(v.Of == "sum" && v.Bound.IsText(), fields.Get(v.Name), "sum an attribute, or count the distinct texts",
+			"%s is a part of a key, which is text", v.Path)
+	}
+}
+
+// itemPath returns PATH for item.PATH. It returns "" for any other text.
+func itemPath(text string) string {
+	path, _ := item.CutItem(text)
+	return path
+}

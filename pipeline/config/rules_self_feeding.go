@@ -1,0 +1,86 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/entity"
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// isSource reports whether the table is a source table.
+func (c *checker) isSource(table string) bool {
+	return slices.Contains(texts(c.cfg.Source.Tables, tableName), table)
+}
+
+// refuseSelfFeeding refuses rows in a source table if the sink could read its own rows as items of that table.
+func (c *checker) refuseSelfFeeding(r rows) {
+	if !r.mayBeItems() || c.hasBrokenOf(r.sink) || !c.isSource(r.table.Name) {
+		return
+	}
+	when := r.sink.WhenItem
+	if when == nil && c.Has(&r.sink.WhenItem) { // a wrong `when` is already reported
+		return
+	}
+	hint := "give the " + r.noun + " a table of its own, or a `when` that its rows do not meet"
+	if when == nil {
+		c.Fail(r.table, hint, "the %s would feed itself: it writes into its source table, and takes every item", r.noun)
+		return
+	}
+	row := slices.Concat(r.attributeNames, texts(*r.key, columnName))
+	copiesItem := r.sink.View != nil && r.sink.View.AllAttributes
+	isInRow := func(path string) bool { return path == "*" || copiesItem || slices.Contains(row, path) }
+	if i := slices.IndexFunc(when.Paths(), isInRow); i >= 0 {
+		c.Fail(r.table, hint,
+			"the %s could feed itself: it writes into its source table, and its rows have what `when` reads (%s)",
+			r.noun, when.Paths()[i])
+		return
+	}
+	empty, err := item.Parse([]byte("{}"))
+	if err != nil {
+		return
+	}
+	if met, err := when.Match(empty); met || err != nil {
+		c.Fail(r.table, hint,
+			"the %s would feed itself: it writes into its source table, and `when` takes items without %s, as its rows are",
+			r.noun, yamlbind.Enumerate(when.Paths(), "and"))
+	}
+}
+
+// mayBeItems reports whether a row of the sink can be an item that the sink reads.
+func (r rows) mayBeItems() bool {
+	return r.sink.Scope == nil || slices.ContainsFunc(r.sink.Scope.Entities(), r.mayBelongTo)
+}
+
+// mayBelongTo reports whether a row can be an item of the entity. It cannot if the values of one key attribute always
+// differ.
+func (r rows) mayBelongTo(e *entity.Entity) bool {
+	for _, k := range e.Key {
+		if col := columnNamed(*r.key, k.Attribute); col != nil && alwaysDiffer(k.Pattern, col.Template) {
+			return false
+		}
+	}
+	return true
+}
+
+// prefixed is a template or a key pattern. Prefix returns the fixed text with which its values begin. isWhole reports
+// whether the values are this text and nothing else.
+type prefixed interface {
+	Prefix() (text string, isWhole bool)
+}
+
+// alwaysDiffer reports whether the prefixes show that no value of a equals a value of b.
+func alwaysDiffer(a, b prefixed) bool {
+	aPrefix, aIsWhole := a.Prefix()
+	bPrefix, bIsWhole := b.Prefix()
+	switch {
+	case aIsWhole && bIsWhole:
+		return aPrefix != bPrefix
+	case aIsWhole:
+		return !strings.HasPrefix(aPrefix, bPrefix)
+	case bIsWhole:
+		return !strings.HasPrefix(bPrefix, aPrefix)
+	}
+	return !strings.HasPrefix(aPrefix, bPrefix) && !strings.HasPrefix(bPrefix, aPrefix)
+}
