@@ -96,41 +96,45 @@ func (c *checker) checkElementDocuments(sink *Sink) {
 	}
 	c.checkCollection(&s.ForEach, sink.Scope)
 	if p, err := item.ParsePath(s.ForEach.Path); err == nil {
-		_, names := p.Names()
-		c.FailIf(!names, c.elementsAt(&s.ForEach), "name attributes of maps",
+		_, hasNamesOnly := p.Names()
+		c.FailIf(!hasNamesOnly, c.elementsAt(&s.ForEach), "name attributes of maps",
 			"%s is inside a list, and the element of a document is in place of all of it", s.ForEach.Path)
 	}
-	c.checkReadsNoElement(&s.Index, s.Index)
-	c.checkReadsNoElement(&s.Routing, s.Routing)
+	c.refuseElement(&s.Index)
+	c.refuseElement(&s.Routing)
 }
 
-func (c *checker) checkReadsNoElement(field any, t *template.Template) {
-	c.FailIf(t != nil && (len(t.EachPaths()) > 0 || t.ReadsIdentity()), field, "make it of the item",
+// refuseElement refuses a template that reads an element of for_each.
+func (c *checker) refuseElement(field **template.Template) {
+	t := *field
+	readsElement := t != nil && (len(t.EachPaths()) > 0 || t.ReadsIdentity())
+	c.FailIf(readsElement, field, "make it of the item",
 		"it reads the element, and the documents of an item are in one place")
 }
 
 // checkCollection checks that the path of a for_each has elements, if its type is declared.
 func (c *checker) checkCollection(field **ForEach, scope *entity.Scope) {
-	e := *field
-	p, err := item.ParsePath(e.Path)
-	if err != nil {
+	e, path := *field, c.elementsAt(field)
+	if _, err := item.ParsePath(e.Path); err != nil {
+		return // the binding has reported it
+	}
+	const hint = "name a list, a set or a map"
+	attribute, isTopLevel := topLevelAttribute(e.Path)
+	if kind := c.cfg.Attributes[attribute]; isTopLevel && kind != item.Absent {
+		isSet := kind == item.KindSS || kind == item.KindNS || kind == item.KindBS
+		hasElements := isSet || kind == item.KindL || kind == item.KindM || kind == item.KindNULL
+		c.FailIf(!hasElements, path, hint, "%s is declared %s", e.Path, kind)
+		c.FailIf(isSet && e.By != "", &e.By, "remove it", "the elements of a set are their own identity")
 		return
 	}
-	path, kind := c.elementsAt(field), c.cfg.Attributes[p.Root()]
-	if p.Root() != e.Path && `["`+p.Root()+`"]` != e.Path {
-		kind = 0 // `attributes` declares top-level attributes only
-	}
-	sets := kind == item.KindSS || kind == item.KindNS || kind == item.KindBS
-	c.FailIf(kind != 0 && kind != item.KindL && kind != item.KindM && kind != item.KindNULL && !sets, path,
-		"name a list, a set or a map", "%s is declared %s", e.Path, kind)
-	c.FailIf(sets && e.By != "", &e.By, "remove it", "the elements of a set are their own identity")
 	shapes := c.shapesOf(scope)
-	if shapes != nil && kind == 0 && elementsOf(shapes, e.Path) == "" {
-		// Another rule reports an undeclared path.
-		if inside, err := item.ParsePattern(e.Path); err == nil && entity.Find(shapes, inside.Segments()) == nil {
-			c.Fail(path, "name a list, a set or a map", "%s has no elements, as %s declares it", e.Path, scope)
-		}
+	pattern, err := item.ParsePattern(e.Path)
+	if shapes == nil || err != nil {
+		return
 	}
+	isDeclared := entity.Find(shapes, pattern.Segments()) == nil // otherwise another rule reports the path
+	c.FailIf(isDeclared && elementsOf(shapes, e.Path) == "", path, hint, "%s has no elements, as %s declares it", e.Path,
+		scope)
 }
 
 // elementsAt returns the value in the file that has the path of a for_each.

@@ -37,7 +37,7 @@ func (c *checker) refuseElements(a *Aggregate) {
 	}
 	for _, e := range c.ValueOf(&a.Values).All() {
 		for _, operand := range e.All() {
-			if _, each := cutEachPrefix(operand.Source); each {
+			if _, hasEach := cutEachPrefix(operand.Source); hasEach {
 				c.Fail(operand, hint, "%s: %s", operand.Source, message)
 			}
 		}
@@ -46,25 +46,37 @@ func (c *checker) refuseElements(a *Aggregate) {
 
 // checkValueKind refuses a value that the declared type of its attribute cannot have, such as the sum of an S.
 func (c *checker) checkValueKind(sc *entity.Scope, av AggregateValue, v *value) {
-	p, err := item.ParsePath(av.Path)
-	if av.Each || err != nil || p.Root() != av.Path && `["`+p.Root()+`"]` != av.Path {
+	attribute, isTopLevel := topLevelAttribute(av.Path)
+	if av.Each || !isTopLevel {
 		return // only top-level attributes have a declared type
 	}
-	kind := c.declaredKind(sc, p.Root())
+	kind := c.declaredKind(sc, attribute)
+	isScalar := kind == item.KindN || kind == item.KindS || kind == item.KindB || kind == item.KindBOOL
 	switch {
 	case kind == item.Absent:
 	case av.Of == "sum" && kind != item.KindN:
 		c.Fail(v, "sum an N, or count what there is", "a sum is of numbers, and %s is declared %s", av.Path, kind)
-	case kind != item.KindN && kind != item.KindS && kind != item.KindB && kind != item.KindBOOL:
+	case !isScalar:
 		c.Fail(v, "name a scalar", "a %s is of S, N, B or BOOL, and %s is declared %s", av.Of, av.Path, kind)
 	}
+}
+
+// topLevelAttribute returns the name of the attribute if the path is NAME or ["NAME"].
+func topLevelAttribute(path string) (name string, ok bool) {
+	p, err := item.ParsePath(path)
+	if err != nil {
+		return "", false
+	}
+	name = p.Root()
+	return name, path == name || path == `["`+name+`"]`
 }
 
 // checkShardKey refuses a partition key whose declared type is not S, because the number of the shard is appended to
 // the key as text.
 func (c *checker) checkShardKey(a *Aggregate) {
-	paths := a.Group[0].Template.Paths()
-	if len(paths) != 1 || a.Group[0].Template.String() != "{"+paths[0]+"}" {
+	partitionKey := a.Group[0].Template
+	paths := partitionKey.Paths()
+	if isOnePath := len(paths) == 1 && partitionKey.String() == "{"+paths[0]+"}"; !isOnePath {
 		return
 	}
 	path := paths[0]
@@ -72,8 +84,8 @@ func (c *checker) checkShardKey(a *Aggregate) {
 	if err != nil || p.Root() != path {
 		return
 	}
-	if kind, declared := c.cfg.Attributes[path]; declared && kind != item.KindS {
-		c.Fail(c.ValueOf(&a.Group).Entries[0], "put it into a text, as in '"+path+"#{"+path+"}', or write shards: 1",
-			"shards put ~0, ~1, ... behind the partition key, and %s is declared %s", path, kind)
-	}
+	kind, isDeclared := c.cfg.Attributes[path]
+	c.FailIf(isDeclared && kind != item.KindS, c.ValueOf(&a.Group).Entries[0],
+		"put it into a text, as in '"+path+"#{"+path+"}', or write shards: 1",
+		"shards put ~0, ~1, ... behind the partition key, and %s is declared %s", path, kind)
 }

@@ -35,18 +35,14 @@ func (c *checker) checkArchive(a *Archive) {
 		c.Refuse(&a.Columns, "write format: parquet, or remove it", "columns are of Parquet")
 	}
 	for _, e := range c.ValueOf(&a.Columns).All() {
-		switch {
-		case slices.Contains(fixedColumns, e.Name):
-			c.Fail(e, "take another name", "every Parquet object has a column %q", e.Name)
-		case e.Name == "" || len(e.Name) > maxColumnName ||
-			strings.Trim(e.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
-			c.Fail(e, "write 1 to 255 lowercase letters, digits and _",
-				"%s is no name of a column that query engines take as it is", yamlbind.Quoted(e.Name))
-		}
+		isFixed := slices.Contains(fixedColumns, e.Name)
+		c.FailIf(isFixed, e, "take another name", "every Parquet object has a column %q", e.Name)
+		c.FailIf(!isFixed && !isColumnName(e.Name), e, "write 1 to 255 lowercase letters, digits and _",
+			"%s is no name of a column that query engines take as it is", yamlbind.Quoted(e.Name))
 	}
-	if e := c.ValueOf(&a.Roll.Age); c.Sound(e) && yamlbind.As[time.Duration](e) == 0 {
-		c.Fail(e, "write 1s to 1h, or remove the key for 5m", "an object gathers changes for some time")
-	}
+	age := c.ValueOf(&a.Roll.Age)
+	c.FailIf(c.Sound(age) && yamlbind.As[time.Duration](age) == 0, age, "write 1s to 1h, or remove the key for 5m",
+		"an object gathers changes for some time")
 	if a.PerItem {
 		c.checkPerItemLayout(a)
 	} else {
@@ -57,6 +53,13 @@ func (c *checker) checkArchive(a *Archive) {
 	c.checkBucket(&a.Bucket)
 }
 
+// isColumnName reports whether query engines accept the name of a column without quotes.
+func isColumnName(name string) bool {
+	hasOnlyValid := strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
+	return name != "" && len(name) <= maxColumnName && hasOnlyValid
+}
+
+// checkLogLayout checks an archive of layout log.
 func (c *checker) checkLogLayout(a *Archive) {
 	c.Refuse(&a.Key, "write layout: per_item, or partition: for the folders of the log",
 		"an object key is of layout per_item")
@@ -69,6 +72,7 @@ func (c *checker) checkLogLayout(a *Archive) {
 	}
 }
 
+// checkPerItemLayout checks an archive of layout per_item.
 func (c *checker) checkPerItemLayout(a *Archive) {
 	for _, field := range []any{&a.Partition, &a.Roll, &a.Format} {
 		if e := c.ValueOf(field); e != nil {
@@ -104,35 +108,40 @@ const maxPrefix = 400
 
 // checkObjectNames checks the parts of object names that the file defines.
 func (c *checker) checkObjectNames(a *Archive) {
-	if c.Has(&a.Prefix) {
-		if problem := objectNameProblem(a.Prefix + "x"); problem != "" {
-			c.Fail(&a.Prefix, "write folders as in changes/2026/", "%s %s", yamlbind.Quoted(a.Prefix), problem)
-			return
-		}
-		if len(a.Prefix) > maxPrefix {
-			c.Fail(&a.Prefix, "write a shorter one", "a prefix has %d bytes at most, and this one has %d", maxPrefix,
-				len(a.Prefix))
-			return
-		}
+	if c.Has(&a.Prefix) && !c.checkPrefix(&a.Prefix) {
+		return
 	}
-	name, field, suffix := a.Partition, &a.Partition, "/x"
+	field, suffix := &a.Partition, "/x" // a name after the folder
 	if a.PerItem {
-		name, field, suffix = a.Key, &a.Key, ""
+		field, suffix = &a.Key, ""
 	}
+	name := *field
 	if name == nil {
 		return
 	}
 	// Each x is in place of a placeholder's value, which is never empty.
-	if problem := objectNameProblem(a.Prefix + strings.Join(name.Literals(), "x") + suffix); problem != "" {
+	exampleName := a.Prefix + strings.Join(name.Literals(), "x") + suffix
+	if problem := objectNameProblem(exampleName); problem != "" {
 		c.Fail(field, "write segments of text and placeholders, with one / between two of them", "%s %s",
 			yamlbind.Quoted(a.Prefix+name.String()), problem)
 	}
-	logSuffixes := []string{".jsonl.zst", ".jsonl.gz", ".parquet"}
-	if a.PerItem && slices.ContainsFunc(logSuffixes,
-		func(suffix string) bool { return strings.HasSuffix(name.String(), suffix) }) {
-		c.Fail(field, "name the objects .json", "it ends in %s, by which objects of layout log are known",
-			path.Ext(name.String()))
+	hasLogSuffix := slices.ContainsFunc([]string{".jsonl.zst", ".jsonl.gz", ".parquet"},
+		func(logSuffix string) bool { return strings.HasSuffix(name.String(), logSuffix) })
+	c.FailIf(a.PerItem && hasLogSuffix, field, "name the objects .json",
+		"it ends in %s, by which objects of layout log are known", path.Ext(name.String()))
+}
+
+// checkPrefix checks the prefix of object names. It returns false if it notes a problem.
+func (c *checker) checkPrefix(prefix *string) bool {
+	if problem := objectNameProblem(*prefix + "x"); problem != "" {
+		c.Fail(prefix, "write folders as in changes/2026/", "%s %s", yamlbind.Quoted(*prefix), problem)
+		return false
 	}
+	if len(*prefix) > maxPrefix {
+		c.Fail(prefix, "write a shorter one", "a prefix has %d bytes at most, and this one has %d", maxPrefix, len(*prefix))
+		return false
+	}
+	return true
 }
 
 // objectNameProblem returns a description of what is wrong with an object name. It returns "" if the name is valid.
@@ -145,10 +154,11 @@ func objectNameProblem(name string) string {
 	case strings.Contains(name, `\`):
 		return `holds a \: folders are parted by /`
 	}
-	for i, segment := range strings.Split(name, "/") {
+	if strings.HasPrefix(name, "/") {
+		return "begins with /, and object names do not"
+	}
+	for segment := range strings.SplitSeq(name, "/") {
 		switch {
-		case segment == "" && i == 0:
-			return "begins with /, and object names do not"
 		case segment == "":
 			return "has a segment without text"
 		case segment == "." || segment == "..":
@@ -165,28 +175,34 @@ const minBucketName = 3
 
 // checkBucket checks the rules of S3 for bucket names that are not about allowed characters.
 func (c *checker) checkBucket(bucket *string) {
-	name, problem := *bucket, ""
+	name := *bucket
 	c.failOnServersIf(name != "" && len(name) < minBucketName, bucket, "give it a longer name",
 		"an S3 bucket's name has 3 characters or more, and %s has %d", yamlbind.Quoted(name), len(name))
-	switch {
-	case strings.Contains(name, ".."):
-		problem = "has two periods in a row"
-	case net.ParseIP(name) != nil:
-		problem = "is formed as an IP address"
+	problem := bucketNameProblem(name)
+	c.FailIf(problem != "", bucket, "write the name of a bucket that is there",
+		"%s %s: no S3 bucket has such a name", yamlbind.Quoted(name), problem)
+}
+
+// bucketNameProblem returns a description of what is wrong with a bucket name. It returns "" if the name is valid.
+func bucketNameProblem(name string) string {
+	// -s3alias is allowed, because the alias of an access point can be used in place of a bucket name.
+	for _, suffix := range []string{"--table-s3", ".mrap"} {
+		if strings.HasSuffix(name, suffix) {
+			return "ends with " + suffix + ", which AWS keeps for itself"
+		}
 	}
 	for _, prefix := range []string{"xn--", "sthree-", "amzn-s3-demo-"} {
 		if strings.HasPrefix(name, prefix) {
-			problem = "begins with " + prefix + ", which AWS keeps for itself"
+			return "begins with " + prefix + ", which AWS keeps for itself"
 		}
 	}
-	for _, suffix := range []string{".mrap", "--table-s3"} {
-		// -s3alias is allowed, because the alias of an access point can be used in place of a bucket name.
-		if strings.HasSuffix(name, suffix) {
-			problem = "ends with " + suffix + ", which AWS keeps for itself"
-		}
+	switch {
+	case strings.Contains(name, ".."):
+		return "has two periods in a row"
+	case net.ParseIP(name) != nil:
+		return "is formed as an IP address"
 	}
-	c.FailIf(problem != "", bucket, "write the name of a bucket that is there",
-		"%s %s: no S3 bucket has such a name", yamlbind.Quoted(name), problem)
+	return ""
 }
 
 // maxTagKey is the maximum length of an object tag's key, in characters.
@@ -194,13 +210,18 @@ const maxTagKey = 128
 
 // checkTags checks the keys of an archive's tags.
 func (c *checker) checkTags(a *Archive) {
-	forbidden := func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(" +-=._:/@", r)
-	}
 	for _, e := range c.ValueOf(&a.Tags).All() {
-		c.FailIf(e.Name == "" || utf8.RuneCountInString(e.Name) > maxTagKey || strings.HasPrefix(e.Name, "aws:") ||
-			strings.ContainsFunc(e.Name, forbidden), e,
+		c.FailIf(!isTagKey(e.Name), e,
 			"write 1 to 128 letters, digits, spaces and + - = . _ : / @, not beginning with aws:",
 			"%s is no key of a tag", yamlbind.Quoted(e.Name))
 	}
+}
+
+// isTagKey reports whether S3 accepts the key of an object tag.
+func isTagKey(key string) bool {
+	isForbidden := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(" +-=._:/@", r)
+	}
+	isTooLong := utf8.RuneCountInString(key) > maxTagKey
+	return key != "" && !isTooLong && !strings.HasPrefix(key, "aws:") && !strings.ContainsFunc(key, isForbidden)
 }

@@ -39,18 +39,22 @@ func (c *checker) checkNames() {
 			n.shapes = c.knownShapes(sc)
 		}
 		n.report = func(v *value, line, column int, u *entity.Undeclared) {
-			name := u.Path + "\x00" + u.Name
-			switch {
-			case u.Path == "" && c.failMisreads(sc, u.Name), !areComplete && warned[name]:
+			if u.Path == "" && c.failMisreads(sc, u.Name) {
 				return
-			case areComplete:
+			}
+			if areComplete {
 				message, hint := c.undeclaredInScope(u, sc)
 				c.FailWithin(v, line, column, message, n.refineHint(v, u, hint))
-			default:
-				warned[name] = true
-				message, hint := c.undeclaredMessage(u)
-				c.WarnWithin(v, line, column, message, n.refineHint(v, u, hint))
+				c.undeclared[v] = true
+				return
 			}
+			name := u.Path + "\x00" + u.Name
+			if warned[name] {
+				return
+			}
+			warned[name] = true
+			message, hint := c.undeclaredMessage(u)
+			c.WarnWithin(v, line, column, message, n.refineHint(v, u, hint))
 			c.undeclared[v] = true
 		}
 		return n
@@ -61,13 +65,14 @@ func (c *checker) checkNames() {
 // checkAllParts checks every part of the file that reads attributes: filters, `sensitive`, sinks and detectors.
 // newCheck returns the check for a part that reads the items of a scope.
 func (c *checker) checkAllParts(newCheck func(*entity.Scope) *nameCheck) {
-	for _, at := range []any{&c.cfg.Filters, &c.cfg.Sensitive} {
-		if v := c.ValueOf(at); v != nil {
+	for _, field := range []any{&c.cfg.Filters, &c.cfg.Sensitive} {
+		if v := c.ValueOf(field); v != nil {
 			newCheck(nil).check(v, nil)
 		}
 	}
 	for _, s := range c.sinks {
-		if v := c.ValueOf(s); v != nil && len(v.Entries) == 1 && !c.hasBrokenOf(s) {
+		v := c.ValueOf(s)
+		if hasOneKind := len(v.All()) == 1; hasOneKind && !c.hasBrokenOf(s) {
 			kind := v.Entries[0]
 			newCheck(c.scopeOf(s)).check(kind, kind.Get("for_each"))
 		}
@@ -82,28 +87,36 @@ func (c *checker) checkAllParts(newCheck func(*entity.Scope) *nameCheck) {
 // knownShapes returns the shapes that the whole file declares. It is used for a scope if not all of the scope's
 // entities declare their attributes. It returns nil if the file does not declare enough to check names.
 func (c *checker) knownShapes(sc *entity.Scope) []*entity.Shape {
+	if !c.declaresEnough(sc) || c.hasBrokenEntity() {
+		return nil
+	}
 	entities := c.entitySet().All()
-	complete := len(c.cfg.Attributes) > 0 || sc == nil && len(entities) > 0
 	top := &entity.Shape{Kind: item.KindM}
 	for _, name := range slices.Sorted(maps.Keys(c.cfg.Attributes)) {
-		top.Members = append(top.Members, entity.Member{Name: name, Shape: &entity.Shape{Kind: c.cfg.Attributes[name]}})
+		top.Members = append(top.Members, memberOf(name, c.cfg.Attributes[name]))
 	}
 	if len(entities) == 0 { // without entities, only key_prefix names the key attributes
 		for _, name := range c.keyPrefixes(c.ValueOf(&c.cfg.Filters), nil) {
-			top.Members = append(top.Members, entity.Member{Name: name, Shape: &entity.Shape{Kind: item.KindS}})
+			top.Members = append(top.Members, memberOf(name, item.KindS))
 		}
 	}
+	top.Members = append(top.Members, memberOf(c.cfg.Source.TTLAttribute, item.KindN))
 	shapes := []*entity.Shape{top}
 	for _, e := range entities {
-		complete = complete && (e.Attributes != nil || len(c.cfg.Attributes) > 0)
 		shapes = append(shapes, c.shapeOf(e))
 	}
-	if !complete || c.hasBrokenEntity() {
-		return nil
-	}
-	top.Members = append(top.Members, entity.Member{Name: c.cfg.Source.TTLAttribute,
-		Shape: &entity.Shape{Kind: item.KindN}})
 	return shapes
+}
+
+// declaresEnough reports whether a name in a scope is probably wrong if the file does not declare it: the file has
+// `attributes`, or the scope is nil and all entities declare their attributes.
+func (c *checker) declaresEnough(sc *entity.Scope) bool {
+	if len(c.cfg.Attributes) > 0 {
+		return true
+	}
+	entities := c.entitySet().All()
+	isUntyped := func(e *entity.Entity) bool { return e.Attributes == nil }
+	return sc == nil && len(entities) > 0 && !slices.ContainsFunc(entities, isUntyped)
 }
 
 // declaredShapes returns the shapes that the file declares for the items of a scope. The items may have more
@@ -146,16 +159,14 @@ func (c *checker) checkTTLName() {
 	}
 }
 
-// check checks v and all values inside v. list is the `for_each` whose elements {each} reads. It is nil if there is
+// check checks v and all values inside v. forEach is the `for_each` whose elements {each} reads. It is nil if there is
 // none.
-func (n *nameCheck) check(v, list *value) {
-	if n == nil || n.shapes == nil {
+func (n *nameCheck) check(v, forEach *value) {
+	if n.shapes == nil {
 		return
 	}
-	n.forEach = list.Written()
-	if p := list.Get("path"); p != nil {
-		n.forEach = p.Written()
-	}
+	path := cmp.Or(forEach.Get("path"), forEach)
+	n.forEach = path.Written()
 	n.eachPattern = n.elementsPattern(n.forEach)
 	n.checkInside(v)
 }
@@ -176,11 +187,14 @@ func (n *nameCheck) checkInside(v *value) {
 	case item.Pattern:
 		n.checkRead(v, d.String())
 	}
+	nameRule := v.Rule.Name
+	namesArePaths := nameRule != nil && nameRule.Kind != nil && nameRule.Kind.AsWritten
+	namesAreAttributes := (v.Name == "entity" || v.Name == "key_prefix") && strings.Contains(v.Field, "filters[")
 	for _, e := range v.Entries {
-		if name := v.Rule.Name; name != nil && name.Kind != nil && name.Kind.AsWritten {
+		if namesArePaths {
 			n.checkRead(e, cmp.Or(n.searchFieldPattern(v, e.Name), e.Name))
 		}
-		if (v.Name == "entity" || v.Name == "key_prefix") && strings.Contains(v.Field, "filters[") {
+		if namesAreAttributes {
 			n.checkPath(e, []item.Segment{{Name: e.Name, Index: -1}})
 		}
 		n.checkInside(e)
@@ -193,20 +207,26 @@ func (n *nameCheck) checkAttribute(v *value) {
 		n.checkRead(v, joinPattern("each", v.Source))
 		return
 	}
-	b := n.scope.Binding(v.Source)
-	if b == nil {
+	binding := n.scope.Binding(v.Source)
+	if binding == nil {
 		n.checkRead(v, cmp.Or(n.searchFieldPattern(v, v.Source), itemPath(v.Source), v.Source))
 		return
 	}
 	isAttribute := entity.Find(n.shapes, []item.Segment{{Name: v.Source, Index: -1}}) == nil
 	n.c.FailIf(!isAttribute && !readsNames(v), v, "name an attribute", "%s is a part of %s, and not an attribute",
-		v.Source, yamlbind.Enumerate(b.Attributes(), "and"))
+		v.Source, yamlbind.Enumerate(binding.Attributes(), "and"))
 }
 
 // checkRead checks a pattern that v reads. It can begin with each.
 func (n *nameCheck) checkRead(v *value, pattern string) {
-	if rest, each := cutEachPrefix(pattern); each && n.forEach != "" {
-		if n.eachPattern == "" || n.reportMapReadAsElement(v, rest) {
+	rest, hasEach := cutEachPrefix(pattern)
+	if readsElement := hasEach && n.forEach != ""; readsElement {
+		if n.isMapReadAsElement(rest) {
+			n.c.Fail(v, "declare a list of such maps in brackets, as "+n.forEach+": [{...}]",
+				"%s is declared as a map, and each of its values is an element", n.forEach)
+			n.eachPattern = "" // the elements are unknown
+		}
+		if n.eachPattern == "" {
 			return
 		}
 		pattern = joinPattern(n.eachPattern, rest)
@@ -222,11 +242,12 @@ func (n *nameCheck) elementsPattern(path string) string {
 	if path == "" {
 		return ""
 	}
-	_, err := item.ParsePath(path)
-	p, _ := item.ParsePattern(path)
-	pattern := elementsOf(n.shapes, path)
-	if err != nil || entity.Find(n.shapes, p.Segments()) != nil || pattern == "" && n.c.shapesOf(n.scope) != nil {
+	if _, err := item.ParsePath(path); err != nil || !n.declares(path) {
 		return ""
+	}
+	pattern := elementsOf(n.shapes, path)
+	if isComplete := n.c.shapesOf(n.scope) != nil; isComplete {
+		return pattern
 	}
 	return cmp.Or(pattern, path+"[*]")
 }
@@ -246,17 +267,12 @@ func (n *nameCheck) firstUndeclared(path []item.Segment) *entity.Undeclared {
 	return entity.Find(n.shapes, path)
 }
 
-// reportMapReadAsElement reports a map that is read as if it were one element of a list: its declaration probably lacks
-// the brackets of a list.
-func (n *nameCheck) reportMapReadAsElement(v *value, rest string) bool {
-	if n.c.shapesOf(n.scope) == nil || !strings.HasSuffix(n.eachPattern, ".*") || rest == "" ||
-		!n.declares(joinPattern(n.forEach, rest)) || n.declares(joinPattern(n.eachPattern, rest)) {
-		return false
-	}
-	n.eachPattern = "" // its elements are unknown
-	n.c.Fail(v, "declare a list of such maps in brackets, as "+n.forEach+": [{...}]",
-		"%s is declared as a map, and each of its values is an element", n.forEach)
-	return true
+// isMapReadAsElement reports whether the elements of for_each are declared as a map that itself has the path rest. Its
+// declaration probably lacks the brackets of a list.
+func (n *nameCheck) isMapReadAsElement(rest string) bool {
+	isMap := strings.HasSuffix(n.eachPattern, ".*")
+	return isMap && rest != "" && n.c.shapesOf(n.scope) != nil &&
+		n.declares(joinPattern(n.forEach, rest)) && !n.declares(joinPattern(n.eachPattern, rest))
 }
 
 // declares reports whether the shapes have the whole path.
@@ -281,23 +297,19 @@ func (n *nameCheck) checkExpression(v *value, paths []expr.ReadPath) {
 // searchFieldPattern returns the pattern that a path among the fields of a search sink means. A path into a list, or
 // into the elements of for_each, means all elements. It returns "" for other paths.
 func (n *nameCheck) searchFieldPattern(v *value, path string) string {
-	p, err := item.ParsePath(path)
-	names, ok := p.Names()
-	if err != nil || !ok || !strings.Contains(v.Field, ".search.fields.") {
+	names := memberNames(path)
+	if names == nil || !strings.Contains(v.Field, ".search.fields.") {
 		return ""
 	}
-	pattern := ""
-	for i, name := range names {
-		if name = item.PathText([]string{name}); i > 0 {
-			name = joinPattern(pattern, name)
-		}
-		if pattern = name; i == len(names)-1 {
-			break
-		}
+	pattern := item.PathText(names[:1])
+	for _, name := range names[1:] {
 		elements := elementsOf(n.shapes, pattern)
-		if strings.HasSuffix(elements, "[*]") || elements != "" && pattern == n.forEach {
+		isList := strings.HasSuffix(elements, "[*]")
+		isForEach := elements != "" && pattern == n.forEach
+		if isList || isForEach {
 			pattern = elements
 		}
+		pattern = joinPattern(pattern, item.PathText([]string{name}))
 	}
 	return pattern
 }

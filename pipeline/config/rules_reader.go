@@ -20,35 +20,40 @@ const maxIdle = 5 * time.Minute
 
 // checkConsumer checks the keys of the consumer: polling and leases.
 func (c *checker) checkConsumer() {
-	if e := c.ValueOf(&c.cfg.Source.Polling.MaxIdle); c.Sound(e) {
-		switch idle := yamlbind.As[time.Duration](e); {
-		case idle <= 0:
-			c.Fail(e, "write a duration such as 5s; 50ms polls eagerly", "an idle shard is asked after a pause")
-		case idle > maxIdle:
-			c.Fail(e, "write 5m or less",
-				"a shard that is looked at less often may split unseen, and its iterator expires after 15 minutes")
-		}
+	if idle := &c.cfg.Source.Polling.MaxIdle; c.Sound(idle) {
+		written := yamlbind.As[time.Duration](c.ValueOf(idle)) // *idle has the default in place of 0s
+		c.FailIf(written <= 0, idle, "write a duration such as 5s; 50ms polls eagerly",
+			"an idle shard is asked after a pause")
+		c.FailIf(written > maxIdle, idle, "write 5m or less",
+			"a shard that is looked at less often may split unseen, and its iterator expires after 15 minutes")
 	}
 	c.checkGapRepair()
-	l := c.cfg.Leases
-	if l == nil {
-		return
+	if c.cfg.Leases != nil {
+		c.checkLeases(c.cfg.Leases)
 	}
+}
+
+// checkLeases checks the table of leases, and the duration of a lease.
+func (c *checker) checkLeases(l *Leases) {
 	c.refuseRows(&l.Table, "leases")
 	c.checkTableNameLength(&l.Table)
-	if e := c.ValueOf(&l.Duration); c.Sound(e) && (yamlbind.As[time.Duration](e) < minLease || l.Duration > maxLease) {
-		c.Fail(e, "write 3s to 5m; 6s is the default",
+	if c.Sound(&l.Duration) {
+		written := yamlbind.As[time.Duration](c.ValueOf(&l.Duration)) // the field has the default in place of 0s
+		c.FailIf(written < minLease || written > maxLease, &l.Duration, "write 3s to 5m; 6s is the default",
 			"a consumer must be able to show within it that it lives, and what dies is replaced only after it")
 	}
-	switch own := "give leases a table of their own"; {
-	case l.Table.Name == "":
+	if l.Table.Name == "" {
+		return
+	}
+	const hint = "give leases a table of their own"
+	switch {
 	case c.cfg.State == nil:
 		c.Fail(&l.Table, "add state: {table: NAME}",
 			"leases in a table want a state table beside it: consumers, their common quota and gaps are kept there, not among leases")
 	case c.cfg.State.Table.Name == l.Table.Name:
-		c.Fail(&l.Table, own, "it is the table of state")
+		c.Fail(&l.Table, hint, "it is the table of state")
 	case c.isSource(l.Table.Name):
-		c.Fail(&l.Table, own, sourceTableMessage)
+		c.Fail(&l.Table, hint, sourceTableMessage)
 	}
 }
 
@@ -60,12 +65,7 @@ func (c *checker) checkGapRepair() {
 		c.Refuse(&src.RepairSinks, "write on_gap: repair, or remove it", "names what on_gap: repair repairs")
 		return
 	}
-	var names []string
-	for _, s := range c.sinks {
-		if s.KeepsState() {
-			names = append(names, s.Name)
-		}
-	}
+	_, names := c.stateSinks()
 	c.FailIf(len(names) == 0, &src.OnGap, "write on_gap: continue",
 		"a repair makes views, aggregates and search indexes equal to the table, and the file has none")
 	c.FailIf(len(src.Tables) > 1, &src.OnGap, "write on_gap: continue, or give each table a file of its own",

@@ -31,7 +31,7 @@ func (c *checker) checkSearch(sink *Sink) {
 		c.checkRouting(s)
 	}
 	c.checkFields(&s.Fields)
-	c.checkRenamed(sink)
+	c.checkNewNames(sink)
 	c.checkElementDocuments(sink)
 }
 
@@ -42,12 +42,11 @@ func (c *checker) checkIndex(sink *Sink) {
 		if other == sink {
 			break
 		}
-		if o := other.Search; o != nil && o.Index != nil && o.Index.String() == name {
-			c.Fail(&s.Index, "give it an index of its own, or make one sink of the two",
-				"%s writes into the same index: an item has one document there, and each sink would remove or overwrite the other's", other.Name)
-		}
+		hasSameIndex := other.Search != nil && other.Search.Index != nil && other.Search.Index.String() == name
+		c.FailIf(hasSameIndex, &s.Index, "give it an index of its own, or make one sink of the two",
+			"%s writes into the same index: an item has one document there, and each sink would remove or overwrite the other's", other.Name)
 	}
-	if _, whole := s.Index.Prefix(); !whole {
+	if _, isConstant := s.Index.Prefix(); !isConstant {
 		c.checkIndexTemplate(s)
 		return
 	}
@@ -70,14 +69,15 @@ func (c *checker) checkIndexTemplate(s *Search) {
 	}
 	c.WarnIf(s.MaxIndexes == 0, &s.Index, "write max_indexes: 500",
 		"a new value makes a new index, and nothing bounds how many")
-	switch {
-	case !indexName.MatchString(strings.Join(s.Index.Literals(), "x")): // x is in place of any value
+	exampleName := strings.Join(s.Index.Literals(), "x") // x is in place of any value
+	if !indexName.MatchString(exampleName) {
 		c.Fail(&s.Index, "use a-z, 0-9, ., _ and - around the placeholders, starting with a letter, a digit or a placeholder",
 			"%s makes no names of indexes", yamlbind.Quoted(s.Index.String()))
-	case slices.ContainsFunc(s.Index.Placeholders(), func(p template.Placeholder) bool { return !p.IndexName }):
-		c.Warn(&s.Index, "end each placeholder with |index_name",
-			"a value that is no index name, as one with an upper-case letter, sends its document to dead letters")
+		return
 	}
+	isUnconverted := func(p template.Placeholder) bool { return !p.IndexName }
+	c.WarnIf(slices.ContainsFunc(s.Index.Placeholders(), isUnconverted), &s.Index, "end each placeholder with |index_name",
+		"a value that is no index name, as one with an upper-case letter, sends its document to dead letters")
 }
 
 // checkRouting checks that a routing is made of key attributes only. If another attribute changed, the document would
@@ -89,13 +89,13 @@ func (c *checker) checkRouting(s *Search) {
 		return
 	}
 	const hint = "make it of key attributes"
-	if _, whole := s.Routing.Prefix(); whole {
+	if _, isConstant := s.Routing.Prefix(); isConstant {
 		c.Fail(&s.Routing, hint, "it is the same for every item, and all documents would be in one shard")
 		return
 	}
-	for _, p := range s.Routing.Paths() {
-		if len(memberNames(p)) != 1 {
-			c.Fail(&s.Routing, hint, "{%s} is no key attribute: what may change would leave a document in two places", p)
+	for _, path := range s.Routing.Paths() {
+		if isTopLevel := len(memberNames(path)) == 1; !isTopLevel {
+			c.Fail(&s.Routing, hint, "{%s} is no key attribute: what may change would leave a document in two places", path)
 			return
 		}
 	}
@@ -107,9 +107,9 @@ func (c *checker) checkServerless(s *Search) {
 	if i < 0 || s.Fast || c.cfg.Connections[i].Auth != "sigv4" {
 		return
 	}
-	u, err := url.Parse(c.cfg.Connections[i].OpenSearch)
-	c.failOnServersIf(err == nil && slices.Contains(strings.Split(u.Hostname(), "."), "aoss"), s,
-		"write mode: fast, whose order within one second is that of one process",
+	server, err := url.Parse(c.cfg.Connections[i].OpenSearch)
+	isServerless := err == nil && slices.Contains(strings.Split(server.Hostname(), "."), "aoss")
+	c.failOnServersIf(isServerless, s, "write mode: fast, whose order within one second is that of one process",
 		"mode: exact needs a stored script, and OpenSearch Serverless stores none")
 }
 
@@ -146,17 +146,7 @@ func (c *checker) checkFields(f *Fields) {
 		c.refuseVersionField(e, field, "remove it")
 	}
 	for _, e := range c.ValueOf(&f.Hash).All() {
-		field := c.joinedNames(e, e.Source)
-		for _, x := range excluded {
-			outer := joinNames(memberNames(x.Source))
-			isInside := outer != "" && strings.HasPrefix(field+"\x00", outer+"\x00")
-			c.FailIf(isInside, e, "remove one of them", "%s is excluded: there is nothing to hash", yamlbind.Quoted(e.Source))
-		}
-		c.refuseVersionField(e, field, "remove it")
-		if names := memberNames(e.Source); len(c.cfg.Sensitive) > 0 && len(names) > maxHashDepth {
-			c.Fail(e, "hash an attribute around it", "the path has %d names, and %d are the most beside sensitive", len(names),
-				maxHashDepth)
-		}
+		c.checkHashedField(e, excluded)
 	}
 	for _, e := range excluded {
 		field := c.joinedNames(e, e.Source)
@@ -168,9 +158,24 @@ func (c *checker) checkFields(f *Fields) {
 	c.checkRenamedFields(f)
 }
 
+// checkHashedField checks a path of fields.hash. excluded has the paths of fields.exclude.
+func (c *checker) checkHashedField(hashed *value, excluded []*value) {
+	field := c.joinedNames(hashed, hashed.Source)
+	for _, e := range excluded {
+		outer := joinNames(memberNames(e.Source))
+		isInside := outer != "" && strings.HasPrefix(field+"\x00", outer+"\x00")
+		c.FailIf(isInside, hashed, "remove one of them", "%s is excluded: there is nothing to hash",
+			yamlbind.Quoted(hashed.Source))
+	}
+	c.refuseVersionField(hashed, field, "remove it")
+	depth := len(memberNames(hashed.Source))
+	c.FailIf(len(c.cfg.Sensitive) > 0 && depth > maxHashDepth, hashed, "hash an attribute around it",
+		"the path has %d names, and %d are the most beside sensitive", depth, maxHashDepth)
+}
+
 // checkRenamedFields checks that the new names of fields differ.
 func (c *checker) checkRenamedFields(f *Fields) {
-	renamed := make(map[string]string) // path of the attribute, by the joined names of the new field
+	attributes := make(map[string]string) // path of the attribute, by the joined names of the new field
 	for _, e := range c.ValueOf(&f.Rename).All() {
 		names := c.fieldNames(e, e.Name)
 		if names == nil {
@@ -178,33 +183,32 @@ func (c *checker) checkRenamedFields(f *Fields) {
 		}
 		names[len(names)-1] = e.Text()
 		field := joinNames(names)
-		if other, taken := renamed[field]; taken {
-			c.Fail(e, "give each its own name", "%s has this name already", other)
-		}
+		other, isTaken := attributes[field]
+		c.FailIf(isTaken, e, "give each its own name", "%s has this name already", other)
 		c.refuseVersionField(e, field, "give it another name")
-		renamed[field] = e.Name
+		attributes[field] = e.Name
 	}
 }
 
-// checkRenamed warns if an attribute is renamed to the name of another attribute that the document also contains.
-func (c *checker) checkRenamed(sink *Sink) {
+// checkNewNames warns if an attribute is renamed to the name of another attribute that the document also contains.
+func (c *checker) checkNewNames(sink *Sink) {
 	f := &sink.Search.Fields
 	if sink.Search.ForEach != nil || c.hasBrokenOf(sink) {
 		return
 	}
-	source := func(e *value) string { return e.Source }
-	included, excluded := texts(c.ValueOf(&f.Include).All(), source), texts(c.ValueOf(&f.Exclude).All(), source)
+	included := texts(c.ValueOf(&f.Include).All(), (*value).Written)
+	excluded := texts(c.ValueOf(&f.Exclude).All(), (*value).Written)
 	renamed := texts(c.ValueOf(&f.Rename).All(), func(e *value) string { return e.Name })
 	for _, e := range c.ValueOf(&f.Rename).All() {
+		isTopLevel := len(memberNames(e.Name)) == 1
 		name := e.Text()
-		isAbsent := len(included) > 0 && !slices.Contains(included, name) || slices.Contains(excluded, name) ||
-			slices.Contains(renamed, name)
-		if len(memberNames(e.Name)) != 1 || isAbsent {
+		isIncluded := len(included) == 0 || slices.Contains(included, name)
+		if !isTopLevel || !isIncluded || slices.Contains(excluded, name) || slices.Contains(renamed, name) {
 			continue
 		}
-		declared := slices.ContainsFunc(c.declaredShapes(c.scopeOf(sink)),
+		isDeclared := slices.ContainsFunc(c.declaredShapes(c.scopeOf(sink)),
 			func(s *entity.Shape) bool { return s.Member(name) != nil })
-		c.WarnIf(declared, e, "give it another name, or exclude that attribute",
+		c.WarnIf(isDeclared, e, "give it another name, or exclude that attribute",
 			"the document has the attribute %s, too, and one field of that name", name)
 	}
 }

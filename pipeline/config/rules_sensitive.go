@@ -28,11 +28,15 @@ func (c *checker) checkSensitive() {
 		if s.Archive != nil { // it stores every attribute, for a long time
 			c.checkMasked(s, mask)
 		}
-		if hiddenMask := mask.Except(s.AllowSensitive); hiddenMask != nil {
-			hidden, problems := hiddenPaths{hiddenMask, s.AllowSensitive}, len(c.Problems)
-			if c.checkReads(s, hidden); len(c.Problems) == problems { // allowing the path also allows it in the key
-				c.checkKeys(s, hidden)
-			}
+		hiddenMask := mask.Except(s.AllowSensitive)
+		if hiddenMask == nil {
+			continue
+		}
+		hidden := hiddenPaths{hiddenMask, s.AllowSensitive}
+		before := len(c.Problems)
+		c.checkReads(s, hidden)
+		if len(c.Problems) == before { // else the path that a hint allows may be that of the key attribute
+			c.checkKeys(s, hidden)
 		}
 	}
 }
@@ -54,27 +58,29 @@ func (c *checker) checkAllowed(s *Sink, mask *mask.Mask) {
 // checkMasked checks whether an archive masks sensitive attributes.
 func (c *checker) checkMasked(s *Sink, mask *mask.Mask) {
 	a := s.Archive
-	switch {
-	case c.Has(&a.Masked) && !c.Sound(&a.Masked): // the binding has reported it
-	case mask != nil && !a.Masked && !c.Has(&s.AllowSensitive):
-		c.Fail(a, "add masked: true, or allow_sensitive with what it may hold as it is",
-			"the archive does not say what becomes of sensitive attributes")
-	case mask == nil && a.Masked:
-		c.Warn(&a.Masked, "remove it, or add sensitive: [...] at the top",
-			"the file has no sensitive attributes: nothing is masked")
+	if c.Has(&a.Masked) && !c.Sound(&a.Masked) {
+		return // the binding has reported it
 	}
+	if mask == nil {
+		c.WarnIf(a.Masked, &a.Masked, "remove it, or add sensitive: [...] at the top",
+			"the file has no sensitive attributes: nothing is masked")
+		return
+	}
+	saysNothing := !a.Masked && !c.Has(&s.AllowSensitive)
+	c.FailIf(saysNothing, a, "add masked: true, or allow_sensitive with what it may hold as it is",
+		"the archive does not say what becomes of sensitive attributes")
 }
 
 // checkKeys refuses a sink that stores the keys of items if one of its entities has a hidden key attribute. The key
 // attributes of items without an entity are unknown before the first change.
 func (c *checker) checkKeys(s *Sink, hidden hiddenPaths) {
-	hint := "add allow_sensitive: ['%s'] to the sink"
-	switch {
-	case s.View != nil, s.Aggregate != nil:
-	case s.Search != nil && !s.Search.HashID:
-		hint += ", or write id: hmac"
-	default:
+	storesKeysInIDs := s.Search != nil && !s.Search.HashID
+	if s.View == nil && s.Aggregate == nil && !storesKeysInIDs {
 		return
+	}
+	hint := "add allow_sensitive: ['%s'] to the sink"
+	if storesKeysInIDs {
+		hint += ", or write id: hmac"
 	}
 	entities := c.scopeOf(s).Entities()
 	if entities == nil {
@@ -91,19 +97,25 @@ func (c *checker) checkKeys(s *Sink, hidden hiddenPaths) {
 	}
 }
 
-// checkHMACKey checks hmac_key, the secret. The file must have it if another key of the file needs a secret. If no key
-// needs one, it warns.
-func (c *checker) checkHMACKey() {
+// hmacKeyUsers returns the fields of the file that need hmac_key.
+func (c *checker) hmacKeyUsers() []any {
 	users := []any{&c.cfg.Sensitive}
 	for _, s := range c.sinks {
 		if s.Search == nil {
 			continue
 		}
-		if users = append(users, &s.Search.Fields.Hash); s.Search.HashID {
+		users = append(users, &s.Search.Fields.Hash)
+		if s.Search.HashID {
 			users = append(users, &s.Search.HashID)
 		}
 	}
-	users = slices.DeleteFunc(users, func(at any) bool { return !c.Has(at) })
+	return slices.DeleteFunc(users, func(field any) bool { return !c.Has(field) })
+}
+
+// checkHMACKey checks hmac_key, the secret. The file must have it if another key of the file needs a secret. If no key
+// needs one, it warns.
+func (c *checker) checkHMACKey() {
+	users := c.hmacKeyUsers()
 	key := c.ValueOf(&c.cfg.HMACKey)
 	if key == nil {
 		for _, user := range users {
@@ -123,9 +135,11 @@ func (c *checker) checkHMACKey() {
 		"write hmac_key: '${TABLEWAKE_HMAC_KEY}', and make a new key: who reads the file knows this one",
 		"a secret stands in the file")
 	if key.Default {
-		p := c.Problem(key, "set the variable, as to what `openssl rand -hex 32` prints; the default is for saved records",
+		problem := c.Problem(key,
+			"set the variable, as to what `openssl rand -hex 32` prints; the default is for saved records",
 			"the default stands in the file: who reads it can find out what was hashed, by trying values")
-		c.Warnings, c.notLive = append(c.Warnings, p), append(c.notLive, p)
+		c.Warnings = append(c.Warnings, problem)
+		c.notLive = append(c.notLive, problem)
 	}
 }
 
@@ -172,10 +186,10 @@ func (c *checker) checkReads(s *Sink, hidden hiddenPaths) {
 // checkSearchReads refuses hidden paths that a search sink reads.
 func (c *checker) checkSearchReads(s *Search, hidden hiddenPaths) {
 	c.checkTemplateReads(c.ValueOf(&s.Index), "", hidden)
-	if e := s.ForEach; e != nil {
+	if s.ForEach != nil {
 		c.checkPathOfElements(&s.ForEach, hidden)
-		if e.By != "" && !s.HashID {
-			c.checkElementRead(c.elementsAt(&s.ForEach), e.Path, e.By, hidden)
+		if s.ForEach.By != "" && !s.HashID {
+			c.checkElementRead(c.elementsAt(&s.ForEach), s.ForEach.Path, s.ForEach.By, hidden)
 		}
 	}
 	for _, e := range c.ValueOf(&s.Fields.Include).All() {
@@ -193,7 +207,8 @@ func (c *checker) checkViewReads(v *View, hidden hiddenPaths) {
 	}
 	for _, e := range slices.Concat(c.ValueOf(&v.Key).All(), c.ValueOf(&v.Attributes).All()) {
 		c.checkTemplateReads(e, path, hidden)
-		if t := templateOf(e); t != nil && t.ReadsIdentity() && by != "" {
+		readsIdentity := templateOf(e) != nil && templateOf(e).ReadsIdentity()
+		if readsIdentity && by != "" {
 			c.checkElementRead(e, path, by, hidden)
 		}
 	}
@@ -202,13 +217,13 @@ func (c *checker) checkViewReads(v *View, hidden hiddenPaths) {
 // readPaths returns the paths of the item that a sink reads for a path in the file. If path is a name that the keys of
 // the scope bind, these are the paths of the key attributes.
 func readPaths(path string, sc *entity.Scope) []string {
-	switch b := sc.Binding(path); {
-	case b != nil:
-		return b.Attributes()
-	case sc != nil:
-		return []string{cmp.Or(itemPath(path), path)}
+	if sc == nil {
+		return []string{path}
 	}
-	return []string{path}
+	if binding := sc.Binding(path); binding != nil {
+		return binding.Attributes()
+	}
+	return []string{cmp.Or(itemPath(path), path)}
 }
 
 func (c *checker) checkPathOfElements(field **ForEach, hidden hiddenPaths) {
@@ -217,14 +232,16 @@ func (c *checker) checkPathOfElements(field **ForEach, hidden hiddenPaths) {
 	}
 }
 
-// checkElementRead refuses to read a hidden path inside elements. path is the path of the list or map, and rest is the
-// path inside each element.
+// checkElementRead refuses to read a hidden path inside the elements of the list or map at path. rest is the path
+// inside each element.
 func (c *checker) checkElementRead(v *value, path, rest string, hidden hiddenPaths) {
-	if read := joinPattern(path+".*", rest); hidden.mask.Hides(read) && !hidden.mask.Hides(elementPattern(path, rest)) {
-		c.checkPathRead(v, read, hidden)
+	inList, inMap := elementPattern(path, rest), joinPattern(path+".*", rest)
+	isHiddenInMapOnly := hidden.mask.Hides(inMap) && !hidden.mask.Hides(inList)
+	if isHiddenInMapOnly {
+		c.checkPathRead(v, inMap, hidden)
 		return
 	}
-	c.checkPathRead(v, elementPattern(path, rest), hidden)
+	c.checkPathRead(v, inList, hidden)
 }
 
 func (c *checker) checkAggregateReads(s *Sink, hidden hiddenPaths) {
@@ -235,7 +252,7 @@ func (c *checker) checkAggregateReads(s *Sink, hidden hiddenPaths) {
 	for _, e := range c.ValueOf(&a.Values).All() {
 		for _, operand := range e.All() {
 			paths := readPaths(operand.Source, s.Scope)
-			if rest, each := cutEachPrefix(operand.Source); each && a.ForEach != "" {
+			if rest, hasEach := cutEachPrefix(operand.Source); hasEach && a.ForEach != "" {
 				paths = []string{elementPattern(a.ForEach, rest)}
 			}
 			for _, path := range paths {
@@ -265,8 +282,10 @@ func (c *checker) checkTemplateReads(v *value, forEach string, hidden hiddenPath
 	}
 }
 
+// checkPathRead refuses a path that v reads if the path is hidden.
 func (c *checker) checkPathRead(v *value, path string, hidden hiddenPaths) {
-	c.FailIf(path != "" && v.Data != nil && hidden.mask.Hides(path) && !c.undeclared[v], v,
+	isReported := v.Data == nil || c.undeclared[v]
+	c.FailIf(path != "" && !isReported && hidden.mask.Hides(path), v,
 		"add allow_sensitive: ["+yamlbind.Quoted(path)+"] to the sink, or leave it out",
 		"%s is sensitive, and the sink does not say that it may hold it", path)
 }
@@ -300,11 +319,11 @@ func joinPattern(pattern, rest string) string {
 func templateOf(v *value) *template.Template { return yamlbind.As[*template.Template](v) }
 
 func patternsOf(paths []string) []item.Pattern {
-	var ps []item.Pattern
+	var patterns []item.Pattern
 	for _, path := range paths {
 		if p, err := item.ParsePattern(path); err == nil {
-			ps = append(ps, p)
+			patterns = append(patterns, p)
 		}
 	}
-	return ps
+	return patterns
 }

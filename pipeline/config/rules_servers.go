@@ -33,18 +33,22 @@ func (c *checker) checkState() {
 
 // refuseRows refuses rows of sinks in the table t. usedBy is the key that names t: "state" or "leases".
 func (c *checker) refuseRows(t *Table, usedBy string) {
+	if t.Name == "" {
+		return
+	}
 	var conflicting []rows
 	for _, s := range c.sinks {
-		if r, ok := rowsOf(s); ok && t.Name != "" && r.table.Name == t.Name {
+		if r, ok := rowsOf(s); ok && r.table.Name == t.Name {
 			conflicting = append(conflicting, r)
 		}
 	}
-	switch names := texts(conflicting, func(r rows) string { return r.sink.Name }); len(conflicting) {
+	switch len(conflicting) {
 	case 0:
 	case 1:
 		c.Fail(conflicting[0].table, "give the rows a table of their own", "%s is the table of %s", yamlbind.Quoted(t.Name),
 			usedBy)
 	default:
+		names := texts(conflicting, func(r rows) string { return r.sink.Name })
 		c.Fail(t, "write another name here", "it is the table of %s, and %s write their rows into it", usedBy,
 			yamlbind.Enumerate(names, "and"))
 	}
@@ -63,54 +67,61 @@ func (cfg *Config) CheckFunctionLetters() error {
 // SinkWithoutDeadLetters returns the first sink that can refuse a change permanently, if the file has no dead letters.
 // It returns nil if the file has dead letters or only archives.
 func (cfg *Config) SinkWithoutDeadLetters() *Sink {
-	i := slices.IndexFunc(cfg.Sinks, func(s Sink) bool { return s.Archive == nil })
-	if cfg.DeadLetters != nil || i < 0 {
+	if cfg.DeadLetters != nil {
 		return nil
 	}
-	return &cfg.Sinks[i]
+	for i := range cfg.Sinks {
+		if s := &cfg.Sinks[i]; s.Archive == nil {
+			return s
+		}
+	}
+	return nil
 }
 
 // checkDeadLetters checks where dead letters are stored, and max_hold. If the file has no dead letters, it warns of a
 // sink that can refuse a change permanently in a consumer.
 func (c *checker) checkDeadLetters() {
-	d, inTable := c.cfg.DeadLetters, c.cfg.Leases != nil && c.cfg.Leases.Table.Name != ""
-	if d == nil {
-		if s := c.cfg.SinkWithoutDeadLetters(); c.cfg.Leases != nil && s != nil {
+	letters, leases := c.cfg.DeadLetters, c.cfg.Leases
+	if letters == nil {
+		if s := c.cfg.SinkWithoutDeadLetters(); s != nil && leases != nil {
 			c.Warn(s, "add dead_letters: {queue: NAME} or another place for them",
 				"a change that this sink can never write blocks its item and the checkpoint: the file has no dead_letters")
 		}
 		return
 	}
-	c.checkBucket(&d.Bucket)
-	c.checkTargetName(&d.Queue, "queue")
-	c.failOnServersIf(strings.HasSuffix(d.Queue, ".fifo"), &d.Queue, "name a standard queue",
+	c.checkBucket(&letters.Bucket)
+	c.checkTargetName(&letters.Queue, "queue")
+	c.failOnServersIf(strings.HasSuffix(letters.Queue, ".fifo"), &letters.Queue, "name a standard queue",
 		"a FIFO queue would drop a letter that comes again within five minutes")
-	if !c.Has(&d.Bucket) && (c.Has(&d.Queue) || c.Has(&d.Dir)) {
-		c.Refuse(&d.Prefix, "remove it", "a prefix is of a bucket's objects")
+	hasOtherPlace := c.Has(&letters.Queue) || c.Has(&letters.Dir)
+	if hasOtherPlace && !c.Has(&letters.Bucket) {
+		c.Refuse(&letters.Prefix, "remove it", "a prefix is of a bucket's objects")
 	}
-	c.warnSharedBucket(d)
-	if d.Dir != "" && inTable {
-		c.Warn(&d.Dir, "give dead_letters a bucket or a queue; or write leases: {file: PATH} where one consumer is all",
-			"leases in a table are for consumers on several hosts, and a folder is one host's: each would keep letters that the others, and a redrive there, do not see")
-	}
-	c.checkMaxHold(c.ValueOf(&d.MaxHold))
+	c.warnSharedBucket(letters)
+	hasLeaseTable := leases != nil && leases.Table.Name != ""
+	c.WarnIf(letters.Dir != "" && hasLeaseTable, &letters.Dir,
+		"give dead_letters a bucket or a queue; or write leases: {file: PATH} where one consumer is all",
+		"leases in a table are for consumers on several hosts, and a folder is one host's: each would keep letters that the others, and a redrive there, do not see")
+	c.checkMaxHold(&letters.MaxHold)
 }
 
-func (c *checker) checkMaxHold(v *value) {
-	switch hold := yamlbind.As[time.Duration](v); {
-	case !c.Sound(v):
-	case hold <= 0:
-		c.Fail(v, "write a duration such as 12h", "a change must be tried for some time before it is given up")
-	case hold >= streamRetention:
-		c.Fail(v, "write less, so that time is left for what waits behind it: 12h is the default",
-			"a stream keeps records for 24 h: what is held that long is lost before it is given up")
+// checkMaxHold checks that max_hold is above 0 and below the time that a stream keeps records.
+func (c *checker) checkMaxHold(maxHold *time.Duration) {
+	if !c.Sound(maxHold) {
+		return
 	}
+	written := yamlbind.As[time.Duration](c.ValueOf(maxHold)) // *maxHold has the default in place of 0s
+	c.FailIf(written <= 0, maxHold, "write a duration such as 12h",
+		"a change must be tried for some time before it is given up")
+	c.FailIf(written >= streamRetention, maxHold,
+		"write less, so that time is left for what waits behind it: 12h is the default",
+		"a stream keeps records for 24 h: what is held that long is lost before it is given up")
 }
 
 // checkTargetName checks the characters in the name of a queue or a bus. kind is "queue" or "bus".
 func (c *checker) checkTargetName(name *string, kind string) {
-	c.FailIf(strings.ContainsFunc(*name, func(r rune) bool { return r <= ' ' || r >= 0x7F }), name,
-		"write it as AWS shows it",
+	isForbidden := func(r rune) bool { return r <= ' ' || r >= 0x7F }
+	c.FailIf(strings.ContainsFunc(*name, isForbidden), name, "write it as AWS shows it",
 		"%s is no %s's name or address: it holds a space, or a letter that is not ASCII", yamlbind.Quoted(*name), kind)
 }
 
@@ -122,8 +133,10 @@ func (c *checker) warnSharedBucket(d *DeadLetters) {
 	}
 	const hint = "give dead letters a bucket of their own (dead_letters.bucket), with a lifecycle rule that expires them after guard_retention, 30 days by default"
 	for _, s := range c.sinks {
+		if s.Archive == nil || s.Archive.Bucket == "" {
+			continue
+		}
 		switch {
-		case s.Archive == nil || s.Archive.Bucket == "":
 		case d.Bucket == s.Archive.Bucket:
 			c.Warn(&d.Bucket, hint,
 				"sinks.%s.archive.bucket is the same bucket: dead letters hold changes whole and unmasked, and expire, which an archive does not", s.Name)
@@ -144,10 +157,10 @@ func (c *checker) checkConnections() {
 		if s.Search == nil || s.Search.Connection == "" {
 			continue
 		}
-		name := &s.Search.Connection
-		if used[*name] = true; !slices.Contains(names, *name) {
-			c.Fail(name, yamlbind.Hint(*name, names, "connections has"), "no connection is named %s", yamlbind.Quoted(*name))
-		}
+		name := s.Search.Connection
+		used[name] = true
+		c.FailIf(!slices.Contains(names, name), &s.Search.Connection, yamlbind.Hint(name, names, "connections has"),
+			"no connection is named %s", yamlbind.Quoted(name))
 	}
 	for i := range c.cfg.Connections {
 		conn := &c.cfg.Connections[i]
@@ -160,15 +173,13 @@ func (c *checker) checkConnections() {
 // checkAuth checks that a connection has exactly the keys of its auth mode. server is the URL of the server; it is nil
 // if the URL is missing or wrong.
 func (c *checker) checkAuth(conn *Connection, server *url.URL) {
-	basic := conn.Auth == "basic"
 	for _, k := range []struct {
 		name  string
 		field *string
 	}{{"user", &conn.User}, {"password", &conn.Password}} {
-		switch {
-		case basic && !c.Has(k.field):
-			c.Fail(conn, "add "+k.name+": '${NAME}'", "auth: basic wants a user and a password")
-		case !basic:
+		if conn.Auth == "basic" {
+			c.FailIf(!c.Has(k.field), conn, "add "+k.name+": '${NAME}'", "auth: basic wants a user and a password")
+		} else {
 			c.Refuse(k.field, "write auth: basic, or remove it", "%q is of auth: basic", k.name)
 		}
 	}
@@ -176,14 +187,16 @@ func (c *checker) checkAuth(conn *Connection, server *url.URL) {
 		c.Refuse(&conn.Region, "write auth: sigv4, or remove it", "%q is of auth: sigv4", "region")
 		c.Refuse(&conn.AssumeRole, "write auth: sigv4, or remove it", "%q is of auth: sigv4", "assume_role")
 	}
-	c.FailIf(basic && server != nil && server.Scheme == "http" && !loopback(server.Hostname()), &conn.OpenSearch,
-		"write https://", "the password would cross the network in the clear")
+	isUnencrypted := server != nil && server.Scheme == "http" && !isLocalHost(server.Hostname())
+	c.FailIf(conn.Auth == "basic" && isUnencrypted, &conn.OpenSearch, "write https://",
+		"the password would cross the network in the clear")
 }
 
-// loopback reports whether host is the local host.
-func loopback(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.Unmap().IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
+func isLocalHost(host string) bool {
+	if addr, err := netip.ParseAddr(host); err == nil && addr.Unmap().IsLoopback() {
+		return true
+	}
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
 // serverURL parses the URL of a server. If the URL is wrong, it notes a problem and returns nil.
@@ -191,17 +204,16 @@ func (c *checker) serverURL(address *string) *url.URL {
 	if *address == "" {
 		return nil
 	}
-	u, err := url.Parse(*address)
+	server, err := url.Parse(*address)
 	switch {
-	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
+	case err != nil || !slices.Contains([]string{"https", "http"}, server.Scheme) || server.Host == "":
 		c.Fail(address, "write https://HOST", "it is no URL of a server")
-		return nil
-	case u.User != nil:
+	case server.User != nil:
 		c.Fail(address, "write auth: basic, user and password beside it", "a password in a URL ends up in logs")
-		return nil
-	case u.RawQuery != "" || u.Fragment != "":
+	case server.RawQuery != "" || server.Fragment != "":
 		c.Fail(address, "write https://HOST alone", "it holds a query or a fragment")
-		return nil
+	default:
+		return server
 	}
-	return u
+	return nil
 }

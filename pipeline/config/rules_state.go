@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
@@ -15,17 +16,20 @@ const stateHint = "say it in the `when` of each state sink, or put the filter un
 // filters in messages, for example "above the state sink orders".
 func (c *checker) checkStateFilters(fs []Filter, where string, sinks []*Sink) {
 	for _, f := range fs {
-		code, isGo := f.Filter.(*GoFilter)
-		switch p := c.Problem(f.action, stateHint, "reads more than keys %s: %s", where, missedChanges(f.action)); {
-		case rules.ReadsKeysOnly(f.Filter):
-		case f.dropsTTLDeletes():
+		if rules.ReadsKeysOnly(f.Filter) {
+			continue
+		}
+		if f.dropsTTLDeletes() {
 			c.checkTTLFilter(f, where, sinks)
-		case isGo:
+			continue
+		}
+		p := c.Problem(f.action, stateHint, "reads more than keys %s: %s", where, missedChanges(f.action))
+		if code, isGo := f.Filter.(*GoFilter); isGo {
 			p.Hint = "if its code reads keys alone, give sinks.WithFilter the option sinks.KeysOnly(); else " + p.Hint
 			code.StateSinks = &p
-		default:
-			c.Problems = append(c.Problems, p)
+			continue
 		}
+		c.Problems = append(c.Problems, p)
 	}
 }
 
@@ -33,33 +37,35 @@ func (c *checker) checkStateFilters(fs []Filter, where string, sinks []*Sink) {
 // It also does if a search sink needs the old image of a delete to find the documents to remove. Otherwise it warns of
 // the effect on the sinks.
 func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
-	rowsStay, countsReplaced := false, false
-	var leftovers []string // sinks that cannot find the row or document of an expired item that comes back
 	for _, s := range sinks {
-		switch {
-		case s.Search != nil && s.Search.ForEach != nil:
+		if s.Search != nil && s.Search.ForEach != nil {
 			c.Fail(f.action, "remove the filter, or for_each",
 				"TTL deletes are dropped %s, and only they tell %s which documents an expired item had: if it came back, they would stay beside the new ones", where, s.Name)
 			return
-		case s.Aggregate == nil:
-			rowsStay = true
-			if !s.LocatedByKey() && (s.Search != nil || s.View.RowsGuardThemselves()) {
-				leftovers = append(leftovers, s.Name)
-			}
-		case s.Aggregate.KeepOnTTL:
-			countsReplaced = true
-		default:
+		}
+		if s.Aggregate != nil && !s.Aggregate.KeepOnTTL {
 			c.Fail(f.action, "write on_ttl_delete: keep there, or remove the filter",
 				"TTL deletes are dropped %s, and %s is to retract what expired items counted for (on_ttl_delete: retract): it would never see them", where, s.Name)
 			return
 		}
 	}
-	c.WarnIf(rowsStay, f.action, "remove the filter where expired items should go",
+
+	isAggregate := func(s *Sink) bool { return s.Aggregate != nil }
+	hasCounts := slices.ContainsFunc(sinks, isAggregate)
+	others := slices.DeleteFunc(slices.Clone(sinks), isAggregate)
+	var leftovers []string // sinks that cannot find the row or document of an expired item that comes back
+	for _, s := range others {
+		hasNoItemGuard := s.Search != nil || s.View.RowsGuardThemselves()
+		if hasNoItemGuard && !s.LocatedByKey() {
+			leftovers = append(leftovers, s.Name)
+		}
+	}
+	c.WarnIf(len(others) > 0, f.action, "remove the filter where expired items should go",
 		"TTL deletes are dropped %s: rows and documents of expired items stay", where)
 	c.WarnIf(len(leftovers) > 0, f.action,
 		"remove the filter, or make row keys and names of indexes of the item's key alone",
 		"TTL deletes are dropped %s: an expired item that comes back with other attributes leaves its old row or document in %s beside the new one", where, yamlbind.Enumerate(leftovers, "and"))
-	c.WarnIf(countsReplaced, f.action,
+	c.WarnIf(hasCounts, f.action,
 		"remove the filter: on_ttl_delete: keep lets expired items count on, and new ones beside them",
 		"TTL deletes are dropped %s: an item that comes back under an expired one's key counts in its place", where)
 }
@@ -67,29 +73,23 @@ func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
 // missedChanges describes, for a message, the changes that a sink with state would miss because of a filter. action is
 // the filter's drop, keep or func.
 func missedChanges(action *value) string {
-	drop := action.Name == "drop"
 	const otherwise = "a delete, or a change that makes an item leave, would be missed where the condition judges it otherwise " +
 		"than the change that let the item in"
-	switch word := action.Text(); {
-	case action.Name == "func":
+	if action.Name == "func" {
 		return otherwise
-	case word == "":
-	case !drop:
-		return "every change but those would be missed"
-	case word == "probable_ttl":
-		return "deletes of expired items would be missed, by users too, and what is made of them would stay"
-	case word == "no_change" || word == "replication_echoes":
-		return "a state sink must see every version, and takes the same one again at no harm"
-	case word == "ttl_deletes":
-		return "" // checkTTLFilter reports its effect
-	default:
-		panic("config: missedChanges does not know the condition " + word)
 	}
-	f := conditionKey(action)
-	if f == nil {
+	isDrop := action.Name == "drop"
+	if word := action.Text(); word != "" {
+		if isDrop {
+			return missedWithoutWord(word)
+		}
+		return "every change but those would be missed"
+	}
+	condition := conditionKey(action)
+	if condition == nil {
 		return ""
 	}
-	switch f.Name {
+	switch condition.Name {
 	case "op":
 		var missed []string
 		for _, m := range []struct{ op, text string }{
@@ -97,7 +97,7 @@ func missedChanges(action *value) string {
 			{"MODIFY", "updates would be missed, and leaves: items that no longer meet `when`"},
 			{"REMOVE", "deletes would be missed, and what is made of deleted items would stay"},
 		} {
-			if f.Holds(m.op) == drop {
+			if isDropped := condition.Holds(m.op) == isDrop; isDropped {
 				missed = append(missed, m.text)
 			}
 		}
@@ -111,46 +111,77 @@ func missedChanges(action *value) string {
 	}
 }
 
+// missedWithoutWord describes the changes that a sink with state would miss because a filter drops those that a word
+// means.
+func missedWithoutWord(word string) string {
+	switch word {
+	case "probable_ttl":
+		return "deletes of expired items would be missed, by users too, and what is made of them would stay"
+	case "no_change", "replication_echoes":
+		return "a state sink must see every version, and takes the same one again at no harm"
+	case "ttl_deletes":
+		return "" // checkTTLFilter reports its effect
+	}
+	panic("config: missedChanges does not know the condition " + word)
+}
+
 // checkView checks the rows and the shards of a view. It warns of an on_collision that has no effect.
 func (c *checker) checkView(s *Sink) {
 	c.checkRows(s)
 	c.checkForEach(s)
-	if s.View.hasKey() && s.View.ForEach == nil {
-		if collision := &s.View.Collision; c.Has(collision) {
-			c.Warn(collision, "remove it", "no two items can claim a row: {@key} is in its key")
-		}
-	}
+	collision := &s.View.Collision
+	isWithoutEffect := s.View.hasKey() && s.View.ForEach == nil && c.Has(collision)
+	c.WarnIf(isWithoutEffect, collision, "remove it", "no two items can claim a row: {@key} is in its key")
 	c.checkViewShards(s)
-	c.checkTransactionReach(s)
+	if c.cfg.State == nil {
+		c.checkViewWithoutState(s)
+	} else {
+		c.checkTransactionReach(s.View)
+	}
+}
+
+const inPlaceHint = "write tombstones: in_place, for readers that leave tombstones out"
+
+// hasSeparateTombstones reports whether tombstones of rows are in the state table. For a view whose rows may guard
+// themselves, this depends on the source table.
+func (v *View) hasSeparateTombstones() bool { return v.RowsMayGuardThemselves() && !v.InPlace }
+
+// tombstonesField returns the place for a problem about tombstones: the key, or the view if it does not have the key.
+func (c *checker) tombstonesField(v *View) any {
+	if c.Has(&v.InPlace) {
+		return &v.InPlace
+	}
+	return v
+}
+
+// checkViewWithoutState checks that a view needs no state table.
+func (c *checker) checkViewWithoutState(s *Sink) {
+	v := s.View
+	needsNone := v.InPlace && v.RowsGuardThemselves()
+	switch {
+	case v.ForEach != nil:
+		c.reportMissingState(s, v, "add state: {table: NAME}",
+			"which rows an item has is in the state table, and the file names none")
+	case v.hasSeparateTombstones():
+		c.reportMissingState(s, c.tombstonesField(v), "add state: {table: NAME}, or "+inPlaceHint,
+			"the tombstones of its rows are in the state table, and the file names none")
+	case !needsNone:
+		c.reportMissingState(s, c.tombstonesField(v),
+			"add state: {table: NAME}, or put {@key} into the row's key and "+inPlaceHint,
+			"its rows are guarded by item, or may be, in the state table, and the file names none")
+	}
 }
 
 // checkTransactionReach checks that one transaction can write the rows of a view together with their guards or
 // tombstones in the state table. A DynamoDB transaction covers only one account and one Region.
-func (c *checker) checkTransactionReach(s *Sink) {
-	v := s.View
-	rowsPlace, statePlace := regionAndAccount(v.Table.ARN), ""
-	if c.cfg.State != nil {
-		statePlace = regionAndAccount(c.cfg.State.Table.ARN)
+func (c *checker) checkTransactionReach(v *View) {
+	rowsPlace, statePlace := regionAndAccount(v.Table.ARN), regionAndAccount(c.cfg.State.Table.ARN)
+	if rowsPlace == "" || statePlace == "" || rowsPlace == statePlace {
+		return
 	}
-	var field any = &v.InPlace
-	if !c.Has(field) {
-		field = v
-	}
-	const inPlace = "write tombstones: in_place, for readers that leave tombstones out"
-	separateTombstones := v.RowsMayGuardThemselves() && !v.InPlace
 	switch {
-	case c.cfg.State == nil && v.ForEach != nil:
-		c.reportMissingState(s, v, "add state: {table: NAME}",
-			"which rows an item has is in the state table, and the file names none")
-	case c.cfg.State == nil && separateTombstones:
-		c.reportMissingState(s, field, "add state: {table: NAME}, or "+inPlace,
-			"the tombstones of its rows are in the state table, and the file names none")
-	case c.cfg.State == nil && !(v.InPlace && v.RowsGuardThemselves()):
-		c.reportMissingState(s, field, "add state: {table: NAME}, or put {@key} into the row's key and "+inPlace,
-			"its rows are guarded by item, or may be, in the state table, and the file names none")
-	case rowsPlace == "" || statePlace == "" || rowsPlace == statePlace:
-	case separateTombstones:
-		c.Fail(field, "give both tables one account and one Region, or "+inPlace,
+	case v.hasSeparateTombstones():
+		c.Fail(c.tombstonesField(v), "give both tables one account and one Region, or "+inPlaceHint,
 			"the tombstones of its rows would be in another account or Region than the rows (%s and %s), and no transaction reaches both", statePlace, rowsPlace)
 	case v.ForEach != nil:
 		c.Fail(&v.Table, "give both tables one account and one Region",

@@ -14,21 +14,23 @@ import (
 // undeclaredMessage returns the message and the hint for a name that the file does not declare.
 func (c *checker) undeclaredMessage(u *entity.Undeclared) (message, hint string) {
 	message, hint = wrongKindMessage(u, fmt.Sprintf("%s is declared %s", u.Path, u.Kind))
-	switch {
-	case message != "":
+	if message != "" {
 		return message, hint
-	case u.Path != "":
-		message, hint = fmt.Sprintf("%s is declared without %s", u.Path, yamlbind.Quoted(u.Name)),
-			fmt.Sprintf("add `%s: S` (or its type) to %s", u.Name, u.Path)
-	default:
-		message, hint = yamlbind.Quoted(u.Name)+" is not among the declared attributes", c.declareHintAnywhere("S", u.Name)
 	}
-	near := nearest.Name(u.Name, u.Known)
-	switch bound := c.boundHint(u.Name); {
-	case u.Path == "" && u.Name == "item":
+	isTopLevel := u.Path == ""
+	if isTopLevel {
+		message = yamlbind.Quoted(u.Name) + " is not among the declared attributes"
+		hint = c.declareHintAnywhere("S", u.Name)
+	} else {
+		message = fmt.Sprintf("%s is declared without %s", u.Path, yamlbind.Quoted(u.Name))
+		hint = fmt.Sprintf("add `%s: S` (or its type) to %s", u.Name, u.Path)
+	}
+	near, boundHint := nearest.Name(u.Name, u.Known), c.boundHint(u.Name)
+	switch {
+	case isTopLevel && u.Name == "item":
 		hint = "item.PATH is written only beside `of`: write the attribute alone. Or " + hint
-	case u.Path == "" && bound != "":
-		hint = bound + ". Or " + hint
+	case isTopLevel && boundHint != "":
+		hint = boundHint + ". Or " + hint
 	case near != "":
 		hint = "did you mean " + near + "? Or " + hint
 	}
@@ -59,29 +61,31 @@ func (c *checker) declareHintAnywhere(kind, name string) string {
 // undeclaredInScope returns the message and the hint for a name that the entities of a scope do not declare.
 func (c *checker) undeclaredInScope(u *entity.Undeclared, sc *entity.Scope) (message, hint string) {
 	message, hint = wrongKindMessage(u, fmt.Sprintf("%s is of type %s in %s", u.Path, u.Kind, sc))
-	switch {
-	case message != "":
+	if message != "" {
 		return message, hint
-	case u.Path == "":
-		message = fmt.Sprintf("%s is no attribute of %s", yamlbind.Quoted(u.Name), sc)
-		if hint = bindingHint(sc, u.Name); hint != "" {
-			return message, hint
-		}
-	default:
-		message = fmt.Sprintf("%s has no %s in %s", u.Path, yamlbind.Quoted(u.Name), sc)
 	}
 	hint = declareHint(sc, u.Path, u.Name)
-	known := slices.Clone(u.Known)
-	if u.Path == "" {
-		for _, b := range sc.Bindings() {
-			known = append(known, b.Name())
+	if isMember := u.Path != ""; isMember {
+		message = fmt.Sprintf("%s has no %s in %s", u.Path, yamlbind.Quoted(u.Name), sc)
+		if near := nearest.Name(u.Name, u.Known); near != "" {
+			hint = "did you mean " + near + "? Or " + hint
 		}
+		return message, hint
 	}
-	switch near := nearest.Name(u.Name, known); {
-	case near != "":
-		hint = "did you mean " + near + "? Or " + hint
-	case u.Path == "" && c.declaredBy(u.Name) != "":
-		hint = c.declaredBy(u.Name) + " has it. Or " + hint
+
+	message = fmt.Sprintf("%s is no attribute of %s", yamlbind.Quoted(u.Name), sc)
+	if nameHint := bindingHint(sc, u.Name); nameHint != "" {
+		return message, nameHint
+	}
+	known := slices.Clone(u.Known)
+	for _, b := range sc.Bindings() {
+		known = append(known, b.Name())
+	}
+	if near := nearest.Name(u.Name, known); near != "" {
+		return message, "did you mean " + near + "? Or " + hint
+	}
+	if other := c.declaredBy(u.Name); other != "" {
+		return message, other + " has it. Or " + hint
 	}
 	return message, hint
 }
@@ -101,17 +105,17 @@ func bindingHint(sc *entity.Scope, name string) string {
 }
 
 // declaredBy returns the name of the only entity that declares an attribute. It returns "" if none or several do.
-func (c *checker) declaredBy(name string) (only string) {
+func (c *checker) declaredBy(attribute string) string {
+	var entities []string
 	for _, e := range c.entitySet().All() {
-		switch {
-		case e.Attributes == nil || e.Attributes.Member(name) == nil:
-		case only != "":
-			return ""
-		default:
-			only = e.Name
+		if e.Attributes != nil && e.Attributes.Member(attribute) != nil {
+			entities = append(entities, e.Name)
 		}
 	}
-	return only
+	if len(entities) != 1 {
+		return ""
+	}
+	return entities[0]
 }
 
 // builtinNames are names that templates read with an @, such as {@key}. People often forget the @.
@@ -119,20 +123,22 @@ var builtinNames = []string{"key", "version", "time", "table", "entity"}
 
 // refineHint returns a better hint for an undeclared name if the name is a typical mistake. Otherwise it returns hint.
 func (n *nameCheck) refineHint(v *value, u *entity.Undeclared, hint string) string {
+	if u.Path != "" {
+		return hint
+	}
 	isTemplate := templateOf(v) != nil
+	canReadElement := v.Name != "index" && v.Name != "routing"
 	switch {
-	case u.Path != "":
 	case isTemplate && (u.Name == "new" || u.Name == "old"):
 		return "write the path without " + u.Name + ".: a template reads one item"
 	case isTemplate && slices.Contains(builtinNames, u.Name):
 		return "write {@" + u.Name + "}. Or " + hint
-	case slices.Contains(n.elementNames(), u.Name) && v.Name != "index" && v.Name != "routing":
-		// index and routing cannot read an element
-		each := "each." + u.Name
+	case canReadElement && slices.Contains(n.elementNames(), u.Name):
+		path := "each." + u.Name
 		if isTemplate {
-			each = "{" + each + "}"
+			path = "{" + path + "}"
 		}
-		return "write " + each + " for that of the element"
+		return "write " + path + " for that of the element"
 	case v.Name == "sum" && !isTemplate:
 		return strings.Replace(hint, ": S` (or its type)", ": N`", 1)
 	}
