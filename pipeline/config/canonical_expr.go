@@ -13,7 +13,7 @@ func canonicalExpr(src string) string {
 		var token string
 		token, rest = cutToken(rest)
 		if token == "" {
-			continue
+			continue // space or a comment
 		}
 		if previous != "" && needsSpace(previous, token) {
 			b.WriteByte(' ')
@@ -25,14 +25,21 @@ func canonicalExpr(src string) string {
 }
 
 // needsSpace reports whether the canonical form has a space between two tokens.
-func needsSpace(a, b string) bool {
-	switch {
-	case slices.Contains([]string{")", "]", ",", "."}, b), slices.Contains([]string{"(", "[", ".", "!"}, a):
+func needsSpace(left, right string) bool {
+	if slices.Contains([]string{"(", "[", ".", "!"}, left) || slices.Contains([]string{")", "]", ",", "."}, right) {
 		return false
-	case b == "(" || b == "[": // a call or an index has no space before it
-		return a == "in" || !inWord(a[0]) && a != ")" && a != "]" && a[0] != '"' && a[0] != '\''
 	}
-	return true
+	isCallOrIndex := (right == "(" || right == "[") && endsOperand(left)
+	return !isCallOrIndex
+}
+
+// endsOperand reports whether the token is the end of an operand: a name, a literal, or a closing bracket.
+func endsOperand(token string) bool {
+	switch token[0] {
+	case ')', ']', '"', '\'':
+		return true
+	}
+	return inWord(token[0]) && token != "in"
 }
 
 // longOperators are the operators of two characters.
@@ -51,8 +58,9 @@ func cutToken(s string) (token, rest string) {
 		for end < len(s) && inWord(s[end]) {
 			end++
 		}
-		if end < len(s) && (s[end] == '"' || s[end] == '\'') && strings.Trim(s[:end], "rRbB") == "" {
-			end += quotedLength(s[end:], strings.ContainsAny(s[:end], "rR"))
+		isBeforeQuote := end < len(s) && (s[end] == '"' || s[end] == '\'')
+		if word := s[:end]; isBeforeQuote && strings.Trim(word, "rRbB") == "" { // the prefix of a string literal
+			end += quotedLength(s[end:], strings.ContainsAny(word, "rR"))
 		}
 	case s[0] == '"' || s[0] == '\'':
 		end = quotedLength(s, false)
@@ -62,18 +70,17 @@ func cutToken(s string) (token, rest string) {
 	return s[:end], s[end:]
 }
 
-// quotedLength returns the length of the string literal at the beginning of s.
-func quotedLength(s string, raw bool) int {
-	mark := s[:1]
-	if strings.HasPrefix(s, strings.Repeat(mark, 3)) {
-		mark = s[:3]
+// quotedLength returns the length of the string literal at the beginning of s. If isRaw is true, a \ escapes nothing.
+func quotedLength(s string, isRaw bool) int {
+	quote := s[:1]
+	if strings.HasPrefix(s, strings.Repeat(quote, 3)) {
+		quote = s[:3]
 	}
-	for i := len(mark); i < len(s); i++ {
-		switch {
-		case s[i] == '\\' && !raw:
-			i++
-		case strings.HasPrefix(s[i:], mark):
-			return i + len(mark)
+	for i := len(quote); i < len(s); i++ {
+		if s[i] == '\\' && !isRaw {
+			i++ // skip the escaped character
+		} else if strings.HasPrefix(s[i:], quote) {
+			return i + len(quote)
 		}
 	}
 	return len(s)

@@ -18,37 +18,55 @@ import (
 func (cfg *Config) CheckSample(items []item.Image) Problems {
 	c := cfg.checker
 	before := len(c.Warnings)
-	s := sampleShapesOf(cfg.entities, items)
-	warned := make(map[string]bool)
+	sample := sampleShapesOf(cfg.entities, items)
 	for i := range cfg.Entities {
 		e := &cfg.Entities[i]
-		c.WarnIf(s.byEntity[e.Name] == nil, e, "correct its pattern, or give a sample that has one",
+		c.WarnIf(sample.byEntity[e.Name] == nil, e, "correct its pattern, or give a sample that has one",
 			"no item of the sample is of %s", e.Name)
 	}
-	c.checkAllParts(func(sc *entity.Scope) *nameCheck {
-		return &nameCheck{c: c, shapes: s.shapesOf(sc), scope: sc,
-			report: func(v *value, line, column int, u *entity.Undeclared) {
-				if name := sc.String() + "\x00" + u.Path + "\x00" + u.Name; !warned[name] && !c.undeclared[v] {
-					warned[name] = true
-					message, hint := notInSample(u, sc)
-					c.WarnWithin(v, line, column, message, hint)
-				}
-			}}
-	})
-	if ttl := cfg.Source.TTLAttribute; ttl != "" && s.anyItem != nil &&
-		entity.Find([]*entity.Shape{s.anyItem}, []item.Segment{{Name: ttl, Index: -1}}) != nil {
-		message, hint := notInSample(&entity.Undeclared{Name: ttl, Known: s.anyItem.Names()}, nil)
-		c.Warn(&cfg.Source.TTLAttribute, hint, "%s", message)
-	}
-	c.checkConstants(s.shapesOf)
+	c.checkNamesInSample(sample)
+	c.checkTTLInSample(sample)
+	c.checkConstants(sample.shapesOf)
 	c.checkKeyPrefixes(c.ValueOf(&cfg.Filters), items)
-	for _, sink := range c.sinks {
-		c.checkKeyPrefixes(c.ValueOf(&sink.Filters), items)
+	for _, s := range c.sinks {
+		c.checkKeyPrefixes(c.ValueOf(&s.Filters), items)
 	}
+
 	found := slices.Clone(c.Warnings[before:])
 	c.Warnings = c.Warnings[:before]
 	found.Sort()
 	return found
+}
+
+// checkNamesInSample warns once of each name of an attribute that no item of the sample has.
+func (c *checker) checkNamesInSample(sample sampleShapes) {
+	warned := make(map[string]bool)
+	c.checkAllParts(func(sc *entity.Scope) *nameCheck {
+		report := func(v *value, line, column int, u *entity.Undeclared) {
+			name := sc.String() + "\x00" + u.Path + "\x00" + u.Name
+			if warned[name] || c.undeclared[v] {
+				return
+			}
+			warned[name] = true
+			message, hint := notInSample(u, sc)
+			c.WarnWithin(v, line, column, message, hint)
+		}
+		return &nameCheck{c: c, shapes: sample.shapesOf(sc), scope: sc, report: report}
+	})
+}
+
+// checkTTLInSample warns if no item of the sample has the TTL attribute.
+func (c *checker) checkTTLInSample(sample sampleShapes) {
+	ttl := c.cfg.Source.TTLAttribute
+	if ttl == "" || sample.anyItem == nil {
+		return
+	}
+	path := []item.Segment{{Name: ttl, Index: -1}}
+	if isInSample := entity.Find([]*entity.Shape{sample.anyItem}, path) == nil; isInSample {
+		return
+	}
+	message, hint := notInSample(&entity.Undeclared{Name: ttl, Known: sample.anyItem.Names()}, nil)
+	c.Warn(&c.cfg.Source.TTLAttribute, hint, "%s", message)
 }
 
 // checkKeyPrefixes warns of each key_prefix inside v, a list of filters, with which no key of the sample begins.
@@ -90,8 +108,9 @@ func (c *checker) keyTexts(attribute, prefix string) (texts []string, possible b
 			if k.Attribute != attribute {
 				continue
 			}
-			text, fixed := k.Pattern.Prefix()
-			possible = possible || strings.HasPrefix(text, prefix) || !fixed && strings.HasPrefix(prefix, text)
+			text, isWhole := k.Pattern.Prefix()
+			matchesLongerKeys := !isWhole && strings.HasPrefix(prefix, text)
+			possible = possible || matchesLongerKeys || strings.HasPrefix(text, prefix)
 			if quoted := yamlbind.Quoted(text); text != "" && !slices.Contains(texts, quoted) {
 				texts = append(texts, quoted)
 			}

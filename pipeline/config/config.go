@@ -233,9 +233,15 @@ func isRecords(b []byte) bool {
 	if json.Unmarshal(line, &first) != nil {
 		return false
 	}
-	names := []string{"eventName", "dynamodb", "Records", "Item", "NewImage"}
-	hasName := func(name string) bool { _, ok := first[name]; return ok }
-	return first["version"] == nil && slices.ContainsFunc(names, hasName)
+	if first["version"] != nil {
+		return false
+	}
+	for _, name := range []string{"eventName", "dynamodb", "Records", "Item", "NewImage"} {
+		if _, hasName := first[name]; hasName {
+			return true
+		}
+	}
+	return false
 }
 
 // ParseFrom does the same as [Parse] for a file that is not in a folder, such as an object in a bucket. read returns
@@ -254,7 +260,8 @@ func ParseFrom(
 		lacksPlaceholder: make(map[*value]bool),
 	}
 	c.File = yamlbind.New(name, b, yamlbind.Options{Words: words, MaxNodes: maxNodes, Getenv: getenv, Context: c})
-	if c.Read(grammar(), cfg); c.Has(cfg) {
+	c.Read(grammar(), cfg)
+	if isDocument := c.Has(cfg); isDocument {
 		c.checkRules()
 	}
 	if len(c.Problems) > 0 {

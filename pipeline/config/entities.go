@@ -169,16 +169,17 @@ func readEntityName(f *yamlbind.File, v *yamlbind.Value, _ []yamlbind.Part) any 
 	c := yamlbind.Context[*checker](f)
 	names := texts(c.cfg.Entities, func(e Entity) string { return e.Name })
 	object := objectPath(v.Field, ".of[")
-	c.wrongOfFields[object] = c.wrongOfFields[object] || !slices.Contains(names, v.Source)
-	switch {
-	case len(names) == 0:
-		f.Fail(v, fmt.Sprintf("add entities: {%s: {key: {PK: 'PATTERN'}}} at the top", v.Source), "the file has no entities")
-		return nil
-	case strings.Contains(v.Source, ","):
-		f.Fail(v, "write ["+v.Source+"]", "several entities are a list")
-		return nil
-	case !slices.Contains(names, v.Source):
-		f.Fail(v, yamlbind.Hint(v.Source, names, "entities has"), "no entity is named %s", yamlbind.Quoted(v.Source))
+	if !slices.Contains(names, v.Source) {
+		c.wrongOfFields[object] = true
+		switch {
+		case len(names) == 0:
+			f.Fail(v, fmt.Sprintf("add entities: {%s: {key: {PK: 'PATTERN'}}} at the top", v.Source),
+				"the file has no entities")
+		case strings.Contains(v.Source, ","):
+			f.Fail(v, "write ["+v.Source+"]", "several entities are a list")
+		default:
+			f.Fail(v, yamlbind.Hint(v.Source, names, "entities has"), "no entity is named %s", yamlbind.Quoted(v.Source))
+		}
 		return nil
 	}
 	if slices.Contains(c.ofNames[object], v.Source) {
@@ -200,11 +201,11 @@ func parentField(field string) string { return field[:max(0, strings.LastIndexAn
 // read, because the keys that use entities come after `entities`.
 func (c *checker) entitySet() *entity.Set {
 	if c.cfg.entities == nil && len(c.cfg.Entities) > 0 {
-		var es []*entity.Entity
+		var entities []*entity.Entity
 		for i := range c.cfg.Entities {
-			es = append(es, c.cfg.Entities[i].toEntity())
+			entities = append(entities, c.cfg.Entities[i].toEntity())
 		}
-		c.cfg.entities = entity.NewSet(es...)
+		c.cfg.entities = entity.NewSet(entities...)
 	}
 	return c.cfg.entities
 }

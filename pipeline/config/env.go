@@ -41,20 +41,38 @@ func writeTemplate(b *strings.Builder, text string, context templateContext) tem
 	for i := 0; i < len(text); i++ {
 		ch := text[i]
 		b.WriteByte(ch)
-		hasNext := i+1 < len(text)
-		switch {
-		case context == inText && ch == '{' && hasNext && text[i+1] == '{', context != inText && ch == '\\' && hasNext:
+		isDoubledBrace := context == inText && strings.HasPrefix(text[i:], "{{")
+		isEscape := context != inText && ch == '\\' && i+1 < len(text)
+		if isDoubledBrace || isEscape {
 			i++
 			b.WriteByte(text[i])
-		case context == inText && ch == '{', context == inName && ch == '"', context == inArgument && ch == '|':
-			context = inHead
-		case context == inText, context == inName:
-		case context == inHead && ch == '"' && i > 0 && text[i-1] == '[':
-			context = inName
-		case ch == ':':
-			context = inArgument
-		case ch == '}':
-			context = inText
+			continue
+		}
+		switch context {
+		case inText:
+			if ch == '{' {
+				context = inHead
+			}
+		case inHead:
+			switch {
+			case ch == '"' && i > 0 && text[i-1] == '[':
+				context = inName
+			case ch == ':':
+				context = inArgument
+			case ch == '}':
+				context = inText
+			}
+		case inName:
+			if ch == '"' {
+				context = inHead
+			}
+		case inArgument:
+			switch ch {
+			case '|':
+				context = inHead
+			case '}':
+				context = inText
+			}
 		}
 	}
 	return context
@@ -94,11 +112,13 @@ func writeExpression(b *strings.Builder, text string, around stringLiteral) stri
 	for i := 0; i < len(text); i++ {
 		ch := text[i]
 		b.WriteByte(ch)
+		isEscape := around.quote != 0 && !around.raw && ch == '\\' && i+1 < len(text)
 		switch {
 		case around.quote == 0 && (ch == '"' || ch == '\''):
 			hasPrefixR := i > 0 && (text[i-1] == 'r' || text[i-1] == 'R')
-			around = stringLiteral{ch, hasPrefixR || strings.HasPrefix(text[i+1:], string([]byte{ch, ch}))}
-		case around.quote != 0 && ch == '\\' && !around.raw && i+1 < len(text):
+			isTriple := strings.HasPrefix(text[i+1:], string([]byte{ch, ch}))
+			around = stringLiteral{ch, hasPrefixR || isTriple}
+		case isEscape:
 			i++
 			b.WriteByte(text[i])
 		case ch == around.quote:

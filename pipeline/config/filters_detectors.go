@@ -66,61 +66,68 @@ type condition struct {
 // filters returns the filters of a list. A filter without a name gets a name that describes its condition, such as
 // ttl_deletes, drop_changed or keep_op.
 func (c *checker) filters(v *value) []Filter {
-	var fs []Filter
-	names := make(map[string]int)
+	var filters []Filter
+	nameCounts := make(map[string]int)
 	for _, entry := range v.All() {
 		if len(entry.Entries) != 1 {
 			continue // the binding has reported it
 		}
 		action := entry.Entries[0] // drop, keep or func
-		var cond pipeline.Condition
-		isSound := action.Text() != ""
-		if action.Name != "func" {
-			cond = c.condition(action)
-			isSound = cond != nil
-		}
-		if !isSound {
+		f := Filter{Line: entry.Node.Line, action: action}
+		if action.Name == "func" {
+			if action.Text() == "" {
+				continue // the binding has reported it
+			}
+			f.Name = c.filterName(action, nameCounts)
+			f.Filter = &GoFilter{Func: action.Text(), name: f.Name, problem: c.Problem(action, "", "")}
+			filters = append(filters, f)
 			continue
 		}
-		f := Filter{Name: c.nameFilter(action, names), Line: entry.Node.Line, action: action}
-		switch action.Name {
-		case "keep":
-			f.Filter = rules.Keep(f.Name, cond)
-		case "drop":
-			f.Filter = rules.Drop(f.Name, cond)
-		case "func":
-			f.Filter = &GoFilter{Func: action.Text(), name: f.Name, problem: c.Problem(action, "", "")}
+		condition := c.condition(action)
+		if condition == nil {
+			continue // a problem says why
 		}
-		fs = append(fs, f)
+		f.Name = c.filterName(action, nameCounts)
+		if action.Name == "keep" {
+			f.Filter = rules.Keep(f.Name, condition)
+		} else {
+			f.Filter = rules.Drop(f.Name, condition)
+		}
+		filters = append(filters, f)
 	}
-	return fs
+	return filters
 }
 
-// nameFilter returns the name of a filter, and counts it in names. A default name that is taken gets a number.
-func (c *checker) nameFilter(action *value, names map[string]int) string {
+// filterName returns the name of a filter. nameCounts has the numbers of filters by name, and filterName counts this
+// one. A default name that is taken gets a number.
+func (c *checker) filterName(action *value, nameCounts map[string]int) string {
 	given := action.Get("name")
 	name := cmp.Or(given.Text(), defaultFilterName(action))
-	n := names[name]
-	names[name]++
-	if n > 0 && given.Text() != "" {
+	nameCounts[name]++
+	count := nameCounts[name]
+	if count == 1 {
+		return name
+	}
+	if given.Text() != "" {
 		c.Fail(given, "drops are counted by it: give each filter its own",
 			"the name %q is taken by an earlier filter", name)
-	} else if n > 0 {
-		name = fmt.Sprintf("%s_%d", name, n+1)
-		names[name]++
+		return name
 	}
+	name = fmt.Sprintf("%s_%d", name, count)
+	nameCounts[name]++
 	return name
 }
 
+// defaultFilterName returns a name that describes a filter, such as ttl_deletes, drop_changed or keep_op.
 func defaultFilterName(action *value) string {
 	word := action.Text()
 	switch {
 	case word == "":
 		return action.Name + "_" + conditionKey(action).Name
-	case action.Name != "keep":
-		return word
+	case action.Name == "keep":
+		return "keep_" + word
 	}
-	return "keep_" + word
+	return word
 }
 
 // conditionKey returns the key that defines a condition, such as op, any or expr. It skips the key name. It returns nil
@@ -136,45 +143,56 @@ func conditionKey(v *value) *value {
 
 // condition returns the condition that v, a word or a mapping, describes. It returns nil if a problem was reported.
 func (c *checker) condition(v *value) pipeline.Condition {
-	ttl, f := c.cfg.Source.TTLAttribute, conditionKey(v)
-	switch word := v.Text(); {
-	case word == "probable_ttl" && ttl == "":
-		c.Fail(v, "add ttl_attribute to source",
-			"probable_ttl guesses by the table's TTL attribute, which the file does not name")
-		return nil
-	case f == nil:
-		return map[string]pipeline.Condition{
-			"ttl_deletes": rules.TTLDeletes(), "probable_ttl": rules.ProbableTTL(ttl),
-			"replication_echoes": rules.ReplicationEchoes(), "no_change": rules.NoChange(),
-		}[word]
+	key := conditionKey(v)
+	if key == nil {
+		return c.conditionNamed(v)
 	}
-	switch f.Name {
+	switch key.Name {
 	case "op":
-		return rules.Operations(operationsOf(f)...)
+		return rules.Operations(operationsOf(key)...)
 	case "of":
-		if len(f.Entries) > 0 {
-			return rules.OfEntities(c.entitySet().Scope(f.Texts()...))
+		if len(key.Entries) > 0 {
+			return rules.OfEntities(c.entitySet().Scope(key.Texts()...))
 		}
 	case "key_prefix":
-		return allOf(f, func(e *value) pipeline.Condition { return rules.KeyPrefix(e.Name, e.Text()) })
+		return allOf(key, func(e *value) pipeline.Condition { return rules.KeyPrefix(e.Name, e.Text()) })
 	case "entity":
-		return allOf(f, func(e *value) pipeline.Condition { return rules.Entity(e.Name, e.Texts()...) })
+		return allOf(key, func(e *value) pipeline.Condition { return rules.Entity(e.Name, e.Texts()...) })
 	case "changed":
-		return rules.Changed(yamlbind.Valid[item.Pattern](f)...)
+		return rules.Changed(yamlbind.Valid[item.Pattern](key)...)
 	case "unchanged":
-		return rules.Unchanged(yamlbind.Valid[item.Pattern](f)...)
+		return rules.Unchanged(yamlbind.Valid[item.Pattern](key)...)
 	case "expr":
-		if x := yamlbind.As[*expr.Change](f); x != nil {
+		if x := yamlbind.As[*expr.Change](key); x != nil {
 			return x
 		}
 	case "any":
-		return rules.Any(c.conditions(f)...)
+		return rules.Any(c.conditions(key)...)
 	case "all":
-		return rules.All(c.conditions(f)...)
+		return rules.All(c.conditions(key)...)
 	case "not":
-		if part := c.condition(f); part != nil {
+		if part := c.condition(key); part != nil {
 			return rules.Not(part)
 		}
+	}
+	return nil
+}
+
+// conditionNamed returns the condition that is written as a word. It returns nil if a problem was reported.
+func (c *checker) conditionNamed(word *value) pipeline.Condition {
+	switch word.Text() {
+	case "ttl_deletes":
+		return rules.TTLDeletes()
+	case "replication_echoes":
+		return rules.ReplicationEchoes()
+	case "no_change":
+		return rules.NoChange()
+	case "probable_ttl":
+		if ttl := c.cfg.Source.TTLAttribute; ttl != "" {
+			return rules.ProbableTTL(ttl)
+		}
+		c.Fail(word, "add ttl_attribute to source",
+			"probable_ttl guesses by the table's TTL attribute, which the file does not name")
 	}
 	return nil
 }
@@ -190,25 +208,25 @@ func operationsOf(v *value) (ops []record.Operation) {
 }
 
 func (c *checker) conditions(v *value) []pipeline.Condition {
-	cs := make([]pipeline.Condition, 0, len(v.Entries))
+	sound := make([]pipeline.Condition, 0, len(v.Entries))
 	for _, e := range v.Entries {
 		if part := c.condition(e); part != nil {
-			cs = append(cs, part)
+			sound = append(sound, part)
 		}
 	}
-	return cs
+	return sound
 }
 
 // allOf returns a condition that is met if entryCondition is met for each entry of a map.
 func allOf(v *value, entryCondition func(*value) pipeline.Condition) pipeline.Condition {
-	cs := make([]pipeline.Condition, len(v.Entries))
+	parts := make([]pipeline.Condition, len(v.Entries))
 	for i, e := range v.Entries {
-		cs[i] = entryCondition(e)
+		parts[i] = entryCondition(e)
 	}
-	if len(cs) == 1 {
-		return cs[0]
+	if len(parts) == 1 {
+		return parts[0]
 	}
-	return rules.All(cs...)
+	return rules.All(parts...)
 }
 
 // Detector is one entry of `detect`.
@@ -241,9 +259,9 @@ type Detector struct {
 
 // Made is called after the keys are read. It sets Detector and When.
 func (d *Detector) Made(f *yamlbind.File, v *value) {
-	for _, k := range []string{"attribute", "appeared", "disappeared", "added", "removed"} {
-		if p := v.Get(k).Written(); p != "" {
-			d.paths = append(d.paths, p)
+	for _, key := range []string{"attribute", "appeared", "disappeared", "added", "removed"} {
+		if path := v.Get(key).Written(); path != "" {
+			d.paths = append(d.paths, path)
 		}
 	}
 	for _, e := range v.Get("changed").All() {
@@ -270,17 +288,16 @@ func (d *Detector) Made(f *yamlbind.File, v *value) {
 // detectorKinds are the keys of a detector that define the detected change, except attribute.
 var detectorKinds = []string{"op", "changed", "appeared", "disappeared", "added", "removed", "func"}
 
+// detector returns the detector of the change that v defines. It returns nil for a Go function, and if a problem was
+// reported.
 func (c *checker) detector(v *value) pipeline.Detector {
-	kinds := slices.DeleteFunc(texts(v.Entries, func(e *value) string { return e.Name }), func(name string) bool {
-		return !slices.Contains(detectorKinds, name)
-	})
-	for _, k := range []string{"from", "to", "below", "above"} {
-		// A detector without any of detectorKinds was reported when its keys were read.
-		if e := v.Get(k); e != nil && v.Get("attribute") == nil && len(kinds) > 0 {
-			c.Fail(e, "add attribute: PATH", "%q speaks of an attribute, and none is named", k)
+	hasKind := slices.ContainsFunc(v.Entries, func(e *value) bool { return slices.Contains(detectorKinds, e.Name) })
+	if hasKind && v.Get("attribute") == nil { // a detector without a kind was reported when its keys were read
+		for _, key := range []string{"from", "to", "below", "above"} {
+			c.Refuse(v.Get(key), "add attribute: PATH", "%q speaks of an attribute, and none is named", key)
 		}
 	}
-	path := func(k string) item.Path { return yamlbind.As[item.Path](v.Get(k)) }
+	path := func(key string) item.Path { return yamlbind.As[item.Path](v.Get(key)) }
 	switch {
 	case v.Get("changed") != nil:
 		return rules.PathChanged(yamlbind.Valid[item.Pattern](v.Get("changed"))...)
@@ -305,14 +322,15 @@ func (c *checker) detector(v *value) pipeline.Detector {
 func (c *checker) attributeDetector(v *value) pipeline.Detector {
 	path := yamlbind.As[item.Path](v.Get("attribute"))
 	from, to, below, above := v.Get("from"), v.Get("to"), v.Get("below"), v.Get("above")
+	isTransition, isThreshold := from != nil || to != nil, below != nil || above != nil
 	switch {
-	case (from != nil || to != nil) && (below != nil || above != nil):
+	case isTransition && isThreshold:
 		c.Fail(v, "make two detectors of it", "a transition (from, to) and a threshold (below, above) cannot stand together")
 	case below != nil:
 		return rules.CrossedBelow(path, yamlbind.As[decimal.Decimal](below))
 	case above != nil:
 		return rules.CrossedAbove(path, yamlbind.As[decimal.Decimal](above))
-	case from == nil && to == nil:
+	case !isTransition:
 		return rules.Transition(path, "*", "*")
 	case to == nil:
 		c.Fail(from, "add to: VALUE, or to: '*' for whatever it becomes", "a transition says what the value becomes")

@@ -68,21 +68,24 @@ func expressionKind(root string, read yamlbind.Reader) *yamlbind.Kind {
 // comparisonHint returns the hint for a mapping or a list in place of an expression, such as {Status: paid} or
 // [item.Status == "paid"]. It returns "" for other values.
 func comparisonHint(root string, n *yaml.Node) string {
-	switch {
-	case n.Kind == yaml.SequenceNode && len(n.Content) == 1 && n.Content[0].Kind == yaml.ScalarNode:
+	if n.Kind == yaml.SequenceNode && len(n.Content) == 1 && n.Content[0].Kind == yaml.ScalarNode {
 		return "write it without brackets: " + yamlbind.Quoted(n.Content[0].Value)
-	case n.Kind != yaml.MappingNode || len(n.Content) != 2 || n.Content[1].Kind != yaml.ScalarNode ||
-		!yamlbind.Identifier.MatchString(n.Content[0].Value):
+	}
+	if hasOneEntry := n.Kind == yaml.MappingNode && len(n.Content) == 2; !hasOneEntry {
 		return ""
 	}
-	value := n.Content[1].Value
-	switch yamlbind.Resolve(n.Content[1]) {
+	name, operand := n.Content[0], n.Content[1]
+	if operand.Kind != yaml.ScalarNode || !yamlbind.Identifier.MatchString(name.Value) {
+		return ""
+	}
+	literal := operand.Value
+	switch yamlbind.Resolve(operand) {
 	case yamlbind.IsNull:
 		return ""
 	case yamlbind.IsText:
-		value = strconv.Quote(value)
+		literal = strconv.Quote(operand.Value)
 	}
-	return "write " + yamlbind.Quoted(root+"."+n.Content[0].Value+" == "+value)
+	return "write " + yamlbind.Quoted(root+"."+name.Value+" == "+literal)
 }
 
 // pathKind returns the kind of a path.
@@ -103,8 +106,8 @@ func readPath[T any](parse func(string) (T, error)) yamlbind.Reader {
 			f.Fail(v, "write "+m[1], "it is a path, which has no braces")
 			return nil
 		}
-		path := itemPath(v.Source)
-		if path != "" && !readsNames(v) && yamlbind.Context[*checker](f).scopeAt(v.Field) != nil {
+		hasScope := yamlbind.Context[*checker](f).scopeAt(v.Field) != nil
+		if path := itemPath(v.Source); path != "" && hasScope && !readsNames(v) {
 			v.Source = path
 		}
 		return read(f, v, parts)
@@ -133,23 +136,28 @@ func readStart(f *yamlbind.File, v *yamlbind.Value) any {
 }
 
 func readTemplate(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) any {
-	src, problem := templateSource(parts)
-	switch {
-	case v.Source == "":
+	if v.Source == "" {
 		return yamlbind.ReadText(f, v, parts)
-	case problem != "":
+	}
+	src, problem := templateSource(parts)
+	if problem != "" {
 		f.Fail(v, "write the path in the file, or use ${...} outside the braces", "%s", problem)
 		return nil
 	}
-	return compile(f, v, src, func(src string) (*template.Template, error) {
-		c := yamlbind.Context[*checker](f)
-		return template.Parse(src, template.Options{Each: v.Rule.Each || c.hasElements(v.Field),
-			Identity: c.hasElements(v.Field), Shard: v.Rule.Shard, Entities: c.entitySet(), Scope: c.scopeAt(v.Field)})
-	})
+	c := yamlbind.Context[*checker](f)
+	hasElements := c.hasElements(v.Field)
+	t, err := template.Parse(src, template.Options{Each: v.Rule.Each || hasElements, Identity: hasElements,
+		Shard: v.Rule.Shard, Entities: c.entitySet(), Scope: c.scopeAt(v.Field)})
+	if err != nil {
+		failCompile(f, v, err)
+		return nil
+	}
+	v.Source = src
+	return t
 }
 
-// expression returns the reader of an expression. compileExpr compiles it.
-func expression[T any](compileExpr func(*expr.Env, string) (T, error)) yamlbind.Reader {
+// expression returns the reader of an expression. compile compiles it.
+func expression[T any](compile func(*expr.Env, string) (T, error)) yamlbind.Reader {
 	return func(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) any {
 		src, problem := expressionSource(parts)
 		if problem != "" {
@@ -161,27 +169,25 @@ func expression[T any](compileExpr func(*expr.Env, string) (T, error)) yamlbind.
 			return nil // a problem says already that `of` or the entity is wrong
 		}
 		env := c.exprEnv(v)
-		misread := false
+		isKeyWrong := false // the key of an entity lacks a placeholder for a name of the expression
 		env.Unknown = func(name string) string {
-			misread = misread || env.Scope != nil && c.failMisreads(env.Scope, name)
+			isKeyWrong = isKeyWrong || c.failMisreads(env.Scope, name)
 			return c.unknownHint(name)
 		}
-		t, err := compileExpr(&env, src)
-		if err != nil && misread {
-			return nil // failMisreads has reported the key
+		compiled, err := compile(&env, src)
+		if err != nil {
+			if !isKeyWrong { // else failMisreads has reported the key
+				failCompile(f, v, err)
+			}
+			return nil
 		}
-		return compile(f, v, src, func(string) (T, error) { return t, err })
+		v.Source = src
+		return compiled
 	}
 }
 
-// compile parses the source of a template or an expression. It returns nil after an error, and reports the error at its
-// position in the file.
-func compile[T any](f *yamlbind.File, v *yamlbind.Value, src string, parse func(string) (T, error)) any {
-	t, err := parse(src)
-	if err == nil {
-		v.Source = src
-		return t
-	}
+// failCompile reports an error of a template or an expression at its position in the file.
+func failCompile(f *yamlbind.File, v *yamlbind.Value, err error) {
 	if e, ok := errors.AsType[*template.Error](err); ok {
 		f.FailWithin(v, 1, e.Column, e.Message, e.Hint)
 	} else if e, ok := errors.AsType[*expr.Error](err); ok {
@@ -189,5 +195,4 @@ func compile[T any](f *yamlbind.File, v *yamlbind.Value, src string, parse func(
 	} else {
 		f.Fail(v, "", "%v", err)
 	}
-	return nil
 }

@@ -37,18 +37,20 @@ func (c *checker) settings(s *Sink) map[string]string {
 	m.addSensitive(c.cfg, s)
 	m.addEntities(c, s)
 	switch {
-	case s.View != nil && s.View.AllAttributes:
-		m.addSensitiveRows(c.cfg, s)
-		fallthrough
 	case s.View != nil:
+		if s.View.AllAttributes {
+			m.addSensitiveRows(c.cfg, s)
+		}
 		m.setForEach("view", s.View.ForEach)
-		// This setting is always set, even if the file leaves it out.
-		m.set("view.tombstones", map[bool]string{true: "in_place", false: "apart"}[s.View.InPlace])
+		m["view.tombstones"] = "apart" // even if the file leaves it out
+		if s.View.InPlace {
+			m["view.tombstones"] = "in_place"
+		}
 	case s.Search != nil:
 		m.set("search.fields.include", joinSet(texts(s.Search.Fields.Include, canonicalPath)))
 		m.set("search.mapping", mappingDigest(s.Search.Mapping))
 		m.setForEach("search", s.Search.ForEach)
-	case s.Archive != nil && len(s.Archive.Kinds) > 2:
+	case s.Archive != nil:
 		m.removeAllKinds(s.Archive.Kinds)
 	}
 	return m
@@ -68,20 +70,19 @@ func (m settings) add(path string, v *value) {
 	switch v.Rule.Shape {
 	case yamlbind.ObjectShape:
 		for _, k := range v.Rule.Keys {
-			e := v.Get(k.Name)
-			if e == nil || k.Apart || isDefault(k, e) {
-				continue
+			if e := v.Get(k.Name); e != nil && !k.Apart && !isDefault(k, e) {
+				m.add(yamlbind.Join(path, k.Name), e)
 			}
-			m.add(yamlbind.Join(path, k.Name), e)
 		}
 	case yamlbind.MapShape:
 		m.set(path, v.Text()) // some maps can be written as one word
 		if v.Rule.Ordered {
 			m.set(path, strings.Join(texts(v.Entries, func(e *value) string { return e.Name }), ", "))
 		}
+		namesArePaths := v.Rule.Name != nil && v.Rule.Name.Kind.AsWritten
 		for _, e := range v.Entries {
 			name := e.Name
-			if v.Rule.Name != nil && v.Rule.Name.Kind.AsWritten {
+			if namesArePaths {
 				name = canonicalPath(name)
 			}
 			m.add(yamlbind.Join(path, name), e)
@@ -147,9 +148,10 @@ func (m settings) addEntities(c *checker, s *Sink) {
 		names = texts(c.cfg.Entities, func(e Entity) string { return e.Name })
 	}
 	for field, entities := range c.ofNames {
-		detector, isDetector := strings.CutPrefix(field, "detect.")
+		isInFilters := strings.HasPrefix(field, "filters[")
 		isInSink := strings.HasPrefix(field+".", c.ValueOf(s).Field+".")
-		if strings.HasPrefix(field, "filters[") || isInSink || isDetector && s.receivesEvents(detector) {
+		detector, isInDetector := strings.CutPrefix(field, "detect.")
+		if isInFilters || isInSink || isInDetector && s.receivesEvents(detector) {
 			names = append(names, entities...)
 		}
 	}
@@ -158,13 +160,13 @@ func (m settings) addEntities(c *checker, s *Sink) {
 		if !slices.Contains(names, e.Name) {
 			continue
 		}
-		at := yamlbind.Join("entities", e.Name)
-		m.add(at+".key", c.ValueOf(&e.Key))
+		path := yamlbind.Join("entities", e.Name)
+		m.add(path+".key", c.ValueOf(&e.Key))
 		if e.When != nil {
-			m.add(at+".when", c.ValueOf(&e.When))
+			m.add(path+".when", c.ValueOf(&e.When))
 		}
 		if s.View != nil && len(e.Unique) > 0 {
-			m.add(at+".unique", c.ValueOf(&e.Unique))
+			m.add(path+".unique", c.ValueOf(&e.Unique))
 		}
 	}
 }
@@ -178,15 +180,14 @@ func (c *checker) readsEntity(v *value) bool {
 // addSensitive adds the sensitive paths that are hidden from the sink, if they affect its output. They do not affect a
 // view or an aggregate, which read no hidden path.
 func (m settings) addSensitive(cfg *Config, s *Sink) {
-	secret := s.Search != nil && (s.Search.HashID || len(s.Search.Fields.Hash) > 0)
+	needsSecret := s.Search != nil && (s.Search.HashID || len(s.Search.Fields.Hash) > 0)
 	mask, err := mask.New(cfg.Sensitive, []byte("any"))
 	if err == nil && s.View == nil && s.Aggregate == nil {
-		if text := hiddenText(mask.Except(s.AllowSensitive), s); text != "" {
-			m["sensitive"] = text
-			secret = secret || s.Search == nil // a document leaves hidden values out, so masking needs no secret
-		}
+		m.set("sensitive", hiddenText(mask.Except(s.AllowSensitive), s))
+		isMasked := m["sensitive"] != "" && s.Search == nil // a document leaves hidden values out
+		needsSecret = needsSecret || isMasked
 	}
-	if secret && cfg.HMACKey != "" {
+	if needsSecret && cfg.HMACKey != "" {
 		sum := sha256.Sum256([]byte("tablewake hmac_key\x00" + cfg.HMACKey))
 		m["hmac_key"] = shortDigest(sum[:])
 	}
@@ -203,11 +204,7 @@ func (m settings) addSensitiveRows(cfg *Config, s *Sink) {
 func hiddenText(hiddenMask *mask.Mask, s *Sink) string {
 	hidden := hiddenMask.Patterns()
 	if s.Search != nil {
-		hidden = slices.DeleteFunc(hidden, func(p item.Pattern) bool {
-			hides, err := mask.New([]item.Pattern{p}, []byte("any"))
-			isTaken := s.Search.Fields.Include == nil || slices.ContainsFunc(s.Search.Fields.Include, hides.Hides)
-			return err == nil && !isTaken || isCovered(p.String(), patternsOf(s.Search.Fields.Hash))
-		})
+		hidden = slices.DeleteFunc(hidden, s.Search.Fields.isUnaffectedBy)
 	}
 	remaining, err := mask.New(hidden, []byte("any"))
 	if err != nil || remaining == nil {
@@ -226,10 +223,21 @@ func hiddenText(hiddenMask *mask.Mask, s *Sink) string {
 	return text
 }
 
+// isUnaffectedBy reports whether hiding the paths of a pattern does not change the document: no included field has one
+// of the paths, or all of them are hashed.
+func (f *Fields) isUnaffectedBy(hidden item.Pattern) bool {
+	isHashed := isCovered(hidden.String(), patternsOf(f.Hash))
+	if f.Include == nil || isHashed {
+		return isHashed
+	}
+	m, err := mask.New([]item.Pattern{hidden}, []byte("any"))
+	return err == nil && !slices.ContainsFunc(f.Include, m.Hides)
+}
+
 // removeAllKinds removes archive.kinds if it lists all kinds, as the default does.
-func (m settings) removeAllKinds(ks []string) {
-	for _, k := range []string{"ttl_delete", "user_delete", "change"} {
-		if !slices.Contains(ks, k) {
+func (m settings) removeAllKinds(listed []string) {
+	for _, kind := range []string{"ttl_delete", "user_delete", "change"} {
+		if !slices.Contains(listed, kind) {
 			return
 		}
 	}

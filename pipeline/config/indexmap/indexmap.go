@@ -78,31 +78,33 @@ func CheckScaledFloat(mappings map[string]any, path string, rename map[string]st
 	if err != nil {
 		return err
 	}
+	dotted := strings.Join(fieldPath, ".")
 	field := mappings
 	for _, name := range fieldPath {
 		properties, err := ObjectMember(field, "properties")
 		if err != nil {
 			return err
 		}
-		inner, ok := properties[name].(map[string]any)
-		if !ok {
-			inner, ok = dottedField(mappings, fieldPath)
+		inner, isMapped := properties[name].(map[string]any)
+		if !isMapped {
+			inner, isMapped = dottedField(mappings, dotted)
 		}
-		if _, hasTemplates := mappings["dynamic_templates"]; !ok && hasTemplates {
-			return nil // only the server knows the fields that a dynamic template maps
-		}
-		if !ok {
-			return fmt.Errorf("the mapping does not map %s so", strings.Join(fieldPath, "."))
+		if !isMapped {
+			if _, hasTemplates := mappings["dynamic_templates"]; hasTemplates {
+				return nil // only the server knows the fields that a dynamic template maps
+			}
+			return fmt.Errorf("the mapping does not map %s so", dotted)
 		}
 		field = inner
 	}
+
 	kind, _ := field["type"].(string)
 	switch kind {
 	case "long", "integer", "short", "byte", "double", "float", "half_float", "unsigned_long", "keyword", "text":
-		return fmt.Errorf("the mapping says that %s is %s", strings.Join(fieldPath, "."), kind)
+		return fmt.Errorf("the mapping says that %s is %s", dotted, kind)
 	}
 	if !hasScaledFloat(field) {
-		return fmt.Errorf("the mapping does not map %s so", strings.Join(fieldPath, "."))
+		return fmt.Errorf("the mapping does not map %s so", dotted)
 	}
 	return nil
 }
@@ -122,11 +124,11 @@ func hasScaledFloat(v any) bool {
 	return false
 }
 
-// dottedField returns the field whose name in the mapping is the path joined by dots. It returns false if there is
-// none.
-func dottedField(mappings map[string]any, fieldPath []string) (map[string]any, bool) {
+// dottedField returns the field whose name in the mapping is dotted, a path joined by dots. It returns false if there
+// is none.
+func dottedField(mappings map[string]any, dotted string) (map[string]any, bool) {
 	properties, _ := mappings["properties"].(map[string]any)
-	field, ok := properties[strings.Join(fieldPath, ".")].(map[string]any)
+	field, ok := properties[dotted].(map[string]any)
 	return field, ok
 }
 
@@ -143,7 +145,9 @@ func FieldPath(path string, rename map[string]string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if n := len(prefix); n > 0 && n <= len(original) && slices.Equal(prefix, original[:n]) {
+		n := len(prefix)
+		isOnPath := n > 0 && n <= len(original) && slices.Equal(prefix, original[:n])
+		if isOnPath {
 			renamed[n-1] = to
 		}
 	}
@@ -156,11 +160,11 @@ func pathNames(path string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	memberNames, ok := p.Names()
+	names, ok := p.Names()
 	if !ok {
 		return nil, fmt.Errorf("%q names an element of a list", path)
 	}
-	return memberNames, nil
+	return names, nil
 }
 
 // ObjectMember returns a member that is an object. It returns nil if the member is missing or null.
@@ -169,11 +173,11 @@ func ObjectMember(parent map[string]any, name string) (map[string]any, error) {
 	if !ok || v == nil {
 		return nil, nil
 	}
-	o, ok := v.(map[string]any)
+	object, ok := v.(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("%q is no object", name)
 	}
-	return o, nil
+	return object, nil
 }
 
 // Decode decodes JSON. Numbers become json.Number, so that they lose no digits.
