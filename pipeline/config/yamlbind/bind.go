@@ -32,29 +32,21 @@ type SchemaMaker interface {
 func (f *File) bind(v *Value, r *Rule, dst, outer reflect.Value) {
 	v.Rule = r
 	if dst.IsValid() {
-		f.values[dst.Addr().Interface()] = v
-		switch {
-		case r.Shape == AnyShape:
-		case dst.Kind() == reflect.Map:
-			dst.Set(reflect.MakeMap(dst.Type()))
-		case dst.Kind() == reflect.Pointer && r.Shape == ObjectShape:
-			dst.Set(reflect.New(dst.Type().Elem()))
-			dst = dst.Elem()
-			f.values[dst.Addr().Interface()] = v
-		}
+		dst = f.prepare(v, dst)
 	}
 	if !f.Enter(v) {
 		return
 	}
-	if r.scalar != nil && (v.Node.Kind != yaml.MappingNode || len(r.Keys) == 0) {
+	if replacesObject := r.scalar != nil && (v.Node.Kind != yaml.MappingNode || len(r.Keys) == 0); replacesObject {
 		dst, r = fieldOf(dst, r.scalarField), r.scalar
 		v.Rule = r
 	}
-	switch scalar := v.Node.Kind == yaml.ScalarNode; {
-	case scalar && r.word != "" && v.Node.Value == r.word:
+	isScalar := v.Node.Kind == yaml.ScalarNode
+	if isScalar && r.word != "" && v.Node.Value == r.word {
 		v.Data, v.Source = r.word, r.word
 		return
-	case scalar && r.mayBeSingle:
+	}
+	if isScalar && r.mayBeSingle {
 		v.Node = &yaml.Node{Kind: yaml.SequenceNode, Line: v.Node.Line, Column: v.Node.Column, Content: []*yaml.Node{v.Node}}
 	}
 	switch r.Shape {
@@ -70,6 +62,22 @@ func (f *File) bind(v *Value, r *Rule, dst, outer reflect.Value) {
 		f.bindScalar(v)
 		v.store(dst)
 	}
+}
+
+// prepare records that v is bound to the field dst, and allocates the map or the struct of the field. It returns the
+// field, or the struct that the field points to.
+func (f *File) prepare(v *Value, dst reflect.Value) reflect.Value {
+	f.values[dst.Addr().Interface()] = v
+	switch {
+	case v.Rule.Shape == AnyShape:
+	case dst.Kind() == reflect.Map:
+		dst.Set(reflect.MakeMap(dst.Type()))
+	case dst.Kind() == reflect.Pointer && v.Rule.Shape == ObjectShape:
+		dst.Set(reflect.New(dst.Type().Elem()))
+		dst = dst.Elem()
+		f.values[dst.Addr().Interface()] = v
+	}
+	return dst
 }
 
 // fieldOf returns a field of the struct dst. It returns the zero reflect.Value if dst is the zero reflect.Value, or if
@@ -121,8 +129,9 @@ func (r *Rule) setDefaults(dst reflect.Value) {
 // bindObject binds a mapping of known keys.
 func (f *File) bindObject(v *Value, dst, outer reflect.Value) {
 	r := v.Rule
-	if r.setDefaults(dst); dst.IsValid() && r.lineField != nil {
-		fieldOf(dst, r.lineField).SetInt(int64(v.Node.Line))
+	r.setDefaults(dst)
+	if line := fieldOf(dst, r.lineField); line.IsValid() {
+		line.SetInt(int64(v.Node.Line))
 	}
 	members := f.Members(v)
 	if v.Node.Kind != yaml.MappingNode {
@@ -131,20 +140,21 @@ func (f *File) bindObject(v *Value, dst, outer reflect.Value) {
 	v.Entries = f.Known(members, r.keyNames(), func(name string) string { return r.unknownKeyHint(members, name) })
 	hasUnknown := len(v.Entries) < len(members)
 	for _, k := range r.Keys {
-		field := dst
+		object := dst
 		if k.bindsOuter {
-			field = outer
+			object = outer
 		}
+		field := fieldOf(object, k.field)
 		if m := v.Get(k.Name); m != nil {
-			f.bind(m, k.Rule, fieldOf(field, k.field), dst)
+			f.bind(m, k.Rule, field, dst)
 		} else if m := r.misspelled(members, k.Name); m != nil {
-			f.bindMisspelled(v, m, k, fieldOf(field, k.field), dst)
+			f.bindMisspelled(v, m, k, field, dst)
 		} else {
 			f.FailIf(k.required, v, k.missingHint(), "the key %q is missing", k.Name)
 		}
 	}
-	for _, g := range r.groups {
-		if !hasUnknown { // the unknown key is reported, and is probably one of the group
+	if !hasUnknown { // an unknown key is reported, and is probably one of a group
+		for _, g := range r.groups {
 			f.checkGroup(v, g)
 		}
 	}
@@ -156,14 +166,15 @@ func (f *File) bindObject(v *Value, dst, outer reflect.Value) {
 	}
 }
 
-// bindMisspelled binds the member m, which is probably the key k with a misspelled name. The name has a problem
-// already, so problems inside m are dropped. m is bound nevertheless, so that other keys that refer to k cause no
-// further problems.
-func (f *File) bindMisspelled(v, m *Value, k Key, dst, outer reflect.Value) {
+// bindMisspelled binds a member of v that is probably the key k with a misspelled name. The name has a problem already,
+// so problems inside the member are dropped. The member is bound nevertheless, so that other keys that refer to k cause
+// no further problems.
+func (f *File) bindMisspelled(v, member *Value, k Key, dst, outer reflect.Value) {
 	before := len(f.Problems)
-	meant := &Value{Field: Join(v.Field, k.Name), Name: k.Name, Key: m.Key, Node: m.Node, Alias: m.Alias, depth: m.depth}
-	v.Entries = append(v.Entries, meant)
-	f.bind(meant, k.Rule, dst, outer)
+	corrected := *member
+	corrected.Field, corrected.Name = Join(v.Field, k.Name), k.Name
+	v.Entries = append(v.Entries, &corrected)
+	f.bind(&corrected, k.Rule, dst, outer)
 	f.Problems = f.Problems[:before]
 }
 
@@ -198,10 +209,14 @@ func (f *File) checkGroup(v *Value, g group) {
 // unknownKeyHint returns the hint for an unknown key. The hint says to put the key under the key that it belongs to, or
 // to write the most similar known key.
 func (r *Rule) unknownKeyHint(members []*Value, name string) string {
-	for _, m := range members {
-		if kind, known := r.key(m.Name); known && r.hasKeysBelow {
-			if _, ok := kind.Rule.key(name); ok {
-				return "put it under `" + kind.Name + "`"
+	if r.hasKeysBelow {
+		for _, m := range members {
+			parent, isKnown := r.key(m.Name)
+			if !isKnown {
+				continue
+			}
+			if _, hasKey := parent.Rule.key(name); hasKey {
+				return "put it under `" + parent.Name + "`"
 			}
 		}
 	}
@@ -209,10 +224,10 @@ func (r *Rule) unknownKeyHint(members []*Value, name string) string {
 		return "write " + name + " alone"
 	}
 	near := r.nearestKey(name)
-	switch value, glued := strings.CutPrefix(name, near+":"); {
-	case near == "":
+	if near == "" {
 		return Hint(name, r.keyNames(), "the keys here are")
-	case glued:
+	}
+	if value, isGlued := strings.CutPrefix(name, near+":"); isGlued {
 		return "write a space behind the colon: " + near + ": " + value
 	}
 	return "did you mean " + near + "?"
@@ -222,7 +237,9 @@ func (r *Rule) unknownKeyHint(members []*Value, name string) string {
 // TableName and table:NAME. It returns "" if no key is similar.
 func (r *Rule) nearestKey(name string) string {
 	for _, key := range r.keyNames() {
-		if strings.HasPrefix(name, key+":") || len(key) > 3 && strings.HasPrefix(strings.ToLower(name), key) {
+		hasKeyAndColon := strings.HasPrefix(name, key+":")
+		hasLongKey := len(key) > 3 && strings.HasPrefix(strings.ToLower(name), key)
+		if hasKeyAndColon || hasLongKey {
 			return key
 		}
 	}
@@ -255,6 +272,7 @@ func (f *File) bindMap(v *Value, dst reflect.Value) {
 			f.bind(&Value{Field: m.Field, Name: m.Name, Node: name, depth: m.depth}, names, reflect.Value{}, reflect.Value{})
 		}
 		f.bindEntry(v, m, dst)
+		v.Entries = append(v.Entries, m)
 	}
 	f.notEmpty(v, yaml.MappingNode)
 }
@@ -265,6 +283,7 @@ func (f *File) bindList(v *Value, dst reflect.Value) {
 	reserve(dst, len(elements))
 	for _, e := range elements {
 		f.bindEntry(v, e, dst)
+		v.Entries = append(v.Entries, e)
 	}
 	f.notEmpty(v, yaml.SequenceNode)
 }
@@ -282,15 +301,18 @@ func reserve(dst reflect.Value, n int) {
 	}
 }
 
-// bindEntry binds the entry e of v to the next element of a slice, or to an element of a map. Unreadable entries are
-// dropped, except texts.
+// bindEntry binds the entry e of v to a new element of dst, a slice or a map. It drops unreadable elements, except
+// texts.
 func (f *File) bindEntry(v, e *Value, dst reflect.Value) {
+	if !dst.IsValid() {
+		f.bind(e, v.Rule.elem, reflect.Value{}, reflect.Value{})
+		return
+	}
+	isMap := dst.Kind() == reflect.Map
 	var field reflect.Value
-	switch {
-	case !dst.IsValid():
-	case dst.Kind() == reflect.Map:
+	if isMap {
 		field = reflect.New(dst.Type().Elem()).Elem()
-	default:
+	} else {
 		dst.SetLen(dst.Len() + 1)
 		field = dst.Index(dst.Len() - 1)
 		field.SetZero()
@@ -299,13 +321,13 @@ func (f *File) bindEntry(v, e *Value, dst reflect.Value) {
 		name.SetString(e.Name)
 	}
 	f.bind(e, v.Rule.elem, field, reflect.Value{})
-	v.Entries = append(v.Entries, e)
-	isSound := e.Rule.Shape != ScalarShape || e.Data != nil || field.IsValid() && field.Kind() == reflect.String
-	switch {
-	case !dst.IsValid():
-	case dst.Kind() == reflect.Map && isSound:
+
+	isUnreadable := e.Rule.Shape == ScalarShape && e.Data == nil
+	isDropped := isUnreadable && field.Kind() != reflect.String
+	if isMap && !isDropped {
 		dst.SetMapIndex(reflect.ValueOf(e.Name), field)
-	case dst.Kind() == reflect.Slice && !isSound:
+	}
+	if !isMap && isDropped {
 		dst.SetLen(dst.Len() - 1)
 	}
 }

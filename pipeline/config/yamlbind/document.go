@@ -61,44 +61,56 @@ var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 // syntax reports an error of the YAML parser. The parser names the line of the error roughly or not at all. So syntax
 // searches for the line: it is the first line after the longest beginning of the file that is YAML.
 func (f *File) syntax(err error) {
-	message, line, column, hint := err.Error(), 1, 1, ""
+	message, line := err.Error(), 1
 	if m := yamlLine.FindStringSubmatch(message); m != nil {
 		message = strings.TrimPrefix(message, m[0])
 		line, _ = strconv.Atoi("0" + m[1])
+		line = max(line, 1)
 	}
-	if f.lines != nil {
-		if len(f.lines) <= maxSearched {
-			line = 1 + f.readableLines()
-		}
-		line = min(max(line, 1), len(f.lines))
-		line, column, hint = f.findMistake(line)
+	if f.lines == nil {
+		f.FailAt(line, 1, "", "not YAML: "+message, "")
+		return
 	}
-	f.FailAt(max(line, 1), column, "", "not YAML: "+message, hint)
+	if len(f.lines) <= maxSearched {
+		line = 1 + f.readableLines()
+	}
+	found := f.findMistake(min(line, len(f.lines)))
+	f.FailAt(found.line, found.column, "", "not YAML: "+message, found.hint)
 }
 
-// findMistake returns the line and the column of the mistake that makes a line invalid YAML. The mistake may be in a
-// later line, inside braces or brackets that begin in this line. hint is "" if findMistake finds no reason.
-func (f *File) findMistake(line int) (at, column int, hint string) {
-	for _, at := range []int{line, f.lineAbove(line)} {
-		if strings.HasPrefix(strings.TrimSpace(f.line(at)), "//") {
-			return at, f.indent(at) + 1, "a comment begins with #"
+// mistake is a place in the file, 1-based, and the hint to correct it. The hint is "" if no reason was found.
+type mistake struct {
+	line, column int
+	hint         string
+}
+
+// findMistake returns the mistake that makes a line invalid YAML. The mistake may be in a later line, inside braces or
+// brackets that begin in this line.
+func (f *File) findMistake(line int) mistake {
+	for _, l := range []int{line, f.lineAbove(line)} {
+		if strings.HasPrefix(strings.TrimSpace(f.line(l)), "//") {
+			return mistake{l, f.indent(l) + 1, "a comment begins with #"}
 		}
 	}
-	if column, hint = f.findUnquoted(line); hint == "" {
-		column, hint = f.explainLayout(line)
+	if column, hint := f.findUnquoted(line); hint != "" {
+		return mistake{line, column, hint}
 	}
+	column, hint := f.explainLayout(line)
+	if hint != "" {
+		return mistake{line, column, hint}
+	}
+
 	depth := f.openedBraces(line)
-	for at = line + 1; hint == "" && depth > 0 && at <= len(f.lines); at++ {
-		inside, reason := f.findUnquoted(at)
-		if c := f.colonInText(at); reason == "" && c > 0 {
-			inside, reason = c, f.colonHint(at, c)
+	for l := line + 1; depth > 0 && l <= len(f.lines); l++ {
+		if insideColumn, insideHint := f.findUnquoted(l); insideHint != "" {
+			return mistake{l, insideColumn, insideHint}
 		}
-		if reason != "" {
-			return at, inside, reason
+		if colon := f.colonInText(l); colon > 0 {
+			return mistake{l, colon, f.colonHint(l, colon)}
 		}
-		depth += f.openedBraces(at)
+		depth += f.openedBraces(l)
 	}
-	return line, column, hint
+	return mistake{line, column, ""}
 }
 
 // readableLines returns the number of lines of the longest beginning of the file that is YAML. It does not count the

@@ -18,40 +18,48 @@ import (
 
 // bindScalar reads a scalar.
 func (f *File) bindScalar(v *Value) {
-	n, isSecret := v.Node, v.Rule.Kind.secret
-	if message, hint, isMisread := f.explainMisread(v.Key, n); isMisread {
+	if message, hint, isMisread := f.explainMisread(v.Key, v.Node); isMisread {
 		f.failMisread(v, message, hint)
 		return
 	}
-	if n.Kind != yaml.ScalarNode {
-		f.Fail(v, "", "wants %s, not %s", v.Rule.requirement(), f.Found(n))
+	if v.Node.Kind != yaml.ScalarNode {
+		f.Fail(v, "", "wants %s, not %s", v.Rule.requirement(), f.Found(v.Node))
 		return
 	}
-	parts, problems := f.expand(n.Value)
+	parts, problems := f.expand(v.Node.Value)
 	for _, p := range problems {
-		if isSecret && strings.HasSuffix(p.message, "is not set") {
-			p.hint = "set it; a default would stand in the file"
-		}
-		if v.Rule.Kind.Braces {
-			p.hint += "; for a placeholder, write " + Quoted(strings.ReplaceAll(n.Value, "${", "{"))
-		}
-		f.Fail(v, p.hint, "%s", p.message)
+		f.failReference(v, p)
 	}
 	if len(problems) > 0 {
 		return
 	}
 	v.Source, v.Env = join(parts)
 	v.Default = slices.ContainsFunc(parts, func(p Part) bool { return p.Default })
-	switch resolved := Resolve(n); {
-	case v.hasType(resolved):
+	yamlType := Resolve(v.Node)
+	if v.hasType(yamlType) {
 		v.Data = v.Rule.Kind.Read(f, v, parts)
-	case isSecret:
-		f.Fail(v, "write ${NAME}, or quote it", "wants text, not %s", resolved)
-	case v.Env:
-		f.Fail(v, f.misfitHint(v, resolved), "wants %s, not what the environment gave", v.Rule.requirement())
-	default:
-		f.Fail(v, f.misfitHint(v, resolved), "wants %s, not %s", v.Rule.requirement(), f.Found(n))
+		return
 	}
+	switch {
+	case v.Rule.Kind.secret:
+		f.Fail(v, "write ${NAME}, or quote it", "wants text, not %s", yamlType)
+	case v.Env:
+		f.Fail(v, f.misfitHint(v, yamlType), "wants %s, not what the environment gave", v.Rule.requirement())
+	default:
+		f.Fail(v, f.misfitHint(v, yamlType), "wants %s, not %s", v.Rule.requirement(), f.Found(v.Node))
+	}
+}
+
+// failReference reports a ${NAME} of the scalar that cannot be read.
+func (f *File) failReference(v *Value, p envProblem) {
+	hint := p.hint
+	if v.Rule.Kind.secret && strings.HasSuffix(p.message, "is not set") {
+		hint = "set it; a default would stand in the file"
+	}
+	if v.Rule.Kind.Braces {
+		hint += "; for a placeholder, write " + Quoted(strings.ReplaceAll(v.Node.Value, "${", "{"))
+	}
+	f.Fail(v, hint, "%s", p.message)
 }
 
 // failMisread reports a text that YAML read as something else. The message and the hint of a secret show nothing of it.
@@ -73,26 +81,30 @@ func (f *File) Text(v *Value) string {
 
 // hasType reports whether the scalar has a YAML type that its rule accepts. A value of the environment is text in YAML.
 // It fits if its form is right.
-func (v *Value) hasType(resolved Resolved) bool {
+func (v *Value) hasType(yamlType Resolved) bool {
 	k := v.Rule.Kind
-	return k.Takes == nil || slices.Contains(k.Takes, resolved) || v.Env && k.env != nil && k.env.MatchString(v.Source)
+	if k.Takes == nil || slices.Contains(k.Takes, yamlType) {
+		return true
+	}
+	return v.Env && k.env != nil && k.env.MatchString(v.Source)
 }
 
-// misfitHint returns the hint for a scalar that does not fit.
-func (f *File) misfitHint(v *Value, resolved Resolved) string {
-	textual := slices.Contains(v.Rule.Kind.Takes, IsText)
+// misfitHint returns the hint for a scalar whose YAML type its rule does not accept.
+func (f *File) misfitHint(v *Value, yamlType Resolved) string {
+	isText := yamlType == IsText
+	takesText := slices.Contains(v.Rule.Kind.Takes, IsText)
 	switch {
-	case resolved == IsInteger && v.Rule.Kind.units != "":
+	case yamlType == IsInteger && v.Rule.Kind.units != "":
 		return strings.ReplaceAll(v.Rule.Kind.units, "N", v.Node.Value)
-	case resolved == IsNull:
+	case yamlType == IsNull:
 		return "write a value or remove the key"
-	case resolved != IsText && len(v.Rule.Words) == 1:
+	case !isText && len(v.Rule.Words) == 1:
 		return "write " + v.Rule.Words[0]
-	case resolved != IsText && textual && v.Rule.Kind.Wants == "a path":
+	case !isText && takesText && v.Rule.Kind.Wants == "a path":
 		return "name an attribute, as in Total; one that is named " + v.Node.Value + " is written " + Quoted(v.Node.Value)
-	case resolved != IsText && textual:
+	case !isText && takesText:
 		return "quote it: " + Quoted(v.Node.Value)
-	case resolved == IsText && v.Node.Style != 0 && !v.Env:
+	case isText && v.Node.Style != 0 && !v.Env:
 		return "write it without quotes"
 	case f.o.Words.Values && v.Rule.Kind.env == coreBoolean:
 		return "write true or false"
@@ -143,15 +155,16 @@ func readBoolean(_ *File, v *Value, _ []Part) any { return strings.EqualFold(v.S
 
 func readInteger(f *File, v *Value, _ []Part) any {
 	i, err := strconv.ParseInt(strings.Replace(v.Source, "0o", "0", 1), integerBase(v.Source), 64)
-	switch most := v.Rule.max; {
+	limit := v.Rule.max
+	switch {
 	case err != nil:
 		f.Fail(v, "", "%s is too large", v.Source)
-	case most == 1 && i != most: // the key version, the only key with max 1
-		f.Fail(v, fmt.Sprintf("write %d", most), "%d is not known; this version reads %d", i, most)
+	case limit == 1 && i != limit: // the key version, the only key with max 1
+		f.Fail(v, fmt.Sprintf("write %d", limit), "%d is not known; this version reads %d", i, limit)
 	case i < 1:
 		f.Fail(v, "", "%d is less than 1", i)
-	case most != 0 && i > most:
-		f.Fail(v, "", "%d is more than %d", i, most)
+	case limit != 0 && i > limit:
+		f.Fail(v, "", "%d is more than %d", i, limit)
 	default:
 		return i
 	}
@@ -190,16 +203,18 @@ func readRate(f *File, v *Value, parts []Part) any {
 // readScalar returns the text of a scalar of any type except null. A number keeps its spelling, and a boolean becomes
 // true or false.
 func readScalar(f *File, v *Value, _ []Part) any {
-	text := v.Source
-	switch resolved := Resolve(v.Node); {
-	case v.Env:
-	case resolved == IsNull:
+	text, yamlType := v.Source, Resolve(v.Node)
+	if v.Env {
+		yamlType = IsText
+	}
+	switch yamlType {
+	case IsNull:
 		f.Fail(v, "write a value or remove the key; quote a text: "+Quoted(v.Node.Value),
 			"wants a text, a number, true or false, not nothing")
 		return nil
-	case resolved == IsBoolean:
+	case IsBoolean:
 		text = strings.ToLower(text)
-	case resolved == IsInteger || resolved == IsFloat:
+	case IsInteger, IsFloat:
 		text = strings.TrimPrefix(text, "+")
 		if _, err := decimal.Parse(text); err != nil {
 			f.Fail(v, "write it in decimal digits, or quote a text: "+Quoted(v.Node.Value), "%s is no number of DynamoDB's: %v",

@@ -113,19 +113,9 @@ type rules struct {
 //	first        of a key below others: it is read before their keys
 //	each, shard  of a template: {each.path}, {@shard} are allowed
 func (rs rules) ruleOf(t reflect.Type, tag reflect.StructTag) *Rule {
-	_, options, _ := strings.Cut(tag.Get("key"), ",")
-	if k := rs.kinds.kindOf(t, tag); k != nil {
-		r := &Rule{Kind: k, ref: k.Ref, trueWord: tag.Get("yes"), Each: strings.Contains(options, "each"),
-			Shard: strings.Contains(options, "shard")}
-		if words := tag.Get("words"); words != "" {
-			r.Words = strings.Split(words, ",")
-		}
-		if r.max, _ = strconv.ParseInt(tag.Get("max"), 10, 64); !strings.Contains(options, "late") {
-			r.defaultText = tag.Get("def")
-		}
-		return r
-	}
-	switch {
+	switch kind := rs.kinds.kindOf(t, tag); {
+	case kind != nil:
+		return scalarRule(kind, tag)
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[Binder]()):
 		r := &Rule{Shape: AnyShape}
 		if d, ok := reflect.New(t).Interface().(SchemaMaker); ok {
@@ -137,19 +127,46 @@ func (rs rules) ruleOf(t reflect.Type, tag reflect.StructTag) *Rule {
 	case t.Kind() == reflect.Struct:
 		return rs.objectRule(t)
 	}
-	elem := rs.ruleOf(t.Elem(), tag)
+	return rs.collectionRule(t, tag)
+}
+
+// keyOptions returns the options of a field's key, separated by commas.
+func keyOptions(tag reflect.StructTag) string {
+	_, options, _ := strings.Cut(tag.Get("key"), ",")
+	return options
+}
+
+func scalarRule(kind *Kind, tag reflect.StructTag) *Rule {
+	options := keyOptions(tag)
+	r := &Rule{Kind: kind, ref: kind.Ref, trueWord: tag.Get("yes"), Each: strings.Contains(options, "each"),
+		Shard: strings.Contains(options, "shard")}
+	if words := tag.Get("words"); words != "" {
+		r.Words = strings.Split(words, ",")
+	}
+	r.max, _ = strconv.ParseInt(tag.Get("max"), 10, 64)
+	if !strings.Contains(options, "late") {
+		r.defaultText = tag.Get("def")
+	}
+	return r
+}
+
+// collectionRule makes the rule of a slice or a map.
+func (rs rules) collectionRule(t reflect.Type, tag reflect.StructTag) *Rule {
+	options, elem := keyOptions(tag), rs.ruleOf(t.Elem(), tag)
 	r := &Rule{Shape: ListShape, ref: tag.Get("ref"), elem: elem, Ordered: strings.Contains(options, "ordered"),
-		mayBeEmpty: strings.Contains(options, "empty")}
-	r.mayBeSingle, r.word = strings.Contains(options, "single"), tag.Get("or")
+		mayBeEmpty: strings.Contains(options, "empty"), mayBeSingle: strings.Contains(options, "single"),
+		word: tag.Get("or")}
 	if t.Kind() == reflect.Map || elem.nameField != nil {
 		r.Shape, r.Name = MapShape, elem.Name
 	}
 	if names := tag.Get("names"); names != "" {
 		r.Name = &Rule{Kind: rs.kinds.Named[names]}
 	}
-	if each, shard := strings.Contains(options, "each"), strings.Contains(options, "shard"); each || shard {
+	each, shard := strings.Contains(options, "each"), strings.Contains(options, "shard")
+	if each || shard { // other collections share elem, so it is copied
 		copied, scalar := *elem, *elem.scalar
-		scalar.Each, scalar.Shard, copied.scalar = each, shard, &scalar
+		scalar.Each, scalar.Shard = each, shard
+		copied.scalar = &scalar
 		r.elem = &copied
 	}
 	return r
@@ -171,12 +188,13 @@ func (rs rules) addFields(r *Rule, t reflect.Type) {
 		if r.ref == "" && f.Name == "_" {
 			r.ref = f.Tag.Get("ref")
 		}
-		for _, limit := range []string{"one", "most"} {
-			if keys := f.Tag.Get(limit); keys != "" {
-				r.groups = append(r.groups, group{strings.Split(keys, ","), limit == "most", f.Tag.Get("add")})
-			}
+		if keys := f.Tag.Get("one"); keys != "" {
+			r.groups = append(r.groups, group{keys: strings.Split(keys, ","), addHint: f.Tag.Get("add")})
 		}
-		name, options, _ := strings.Cut(f.Tag.Get("key"), ",")
+		if keys := f.Tag.Get("most"); keys != "" {
+			r.groups = append(r.groups, group{keys: strings.Split(keys, ","), addHint: f.Tag.Get("add"), optional: true})
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("key"), ",")
 		switch name {
 		case "":
 		case "+":
@@ -185,49 +203,54 @@ func (rs rules) addFields(r *Rule, t reflect.Type) {
 			r.lineField = f.Index
 		case "=":
 			r.scalar = rs.ruleOf(f.Type, f.Tag)
-			if r.scalar.object = r; f.Name != "_" {
+			r.scalar.object = r
+			if f.Name != "_" {
 				r.scalarField = f.Index
 			}
 		case "*":
-			if r.nameField = f.Index; f.Tag.Get("is") != "" {
+			r.nameField = f.Index
+			if f.Tag.Get("is") != "" {
 				r.Name = rs.ruleOf(f.Type, f.Tag)
 			}
 		default:
-			r.add(rs.keyOf(f, name, options), f.Tag.Get("below"), strings.Contains(options, "first"))
+			k := rs.keyOf(f, name)
+			if below := f.Tag.Get("below"); below != "" {
+				r.addBelow(k, strings.Split(below, ","), f.Tag)
+			} else {
+				r.Keys = append(r.Keys, k)
+			}
 		}
 	}
 }
 
 // keyOf makes the key that a field describes.
-func (rs rules) keyOf(f reflect.StructField, name, options string) Key {
+func (rs rules) keyOf(f reflect.StructField, name string) Key {
+	options := keyOptions(f.Tag)
 	k := Key{Name: name, Rule: rs.ruleOf(f.Type, f.Tag), Doc: f.Tag.Get("doc"), Def: f.Tag.Get("def"),
+		Apart: strings.Contains(options, "apart"), required: strings.Contains(options, "required"),
 		addHint: f.Tag.Get("add"), form: f.Tag.Get("form")}
 	if k.Rule.Shape == MapShape {
 		k.Rule.form = k.form
 	}
-	k.required, k.Apart = strings.Contains(options, "required"), strings.Contains(options, "apart")
 	if f.Name != "_" {
 		k.field = f.Index
 	}
 	return k
 }
 
-// add adds a key to the object. If below names keys, it adds the key to their objects instead: before their own keys if
-// first is true.
-func (r *Rule) add(k Key, below string, first bool) {
-	if below == "" {
-		r.Keys = append(r.Keys, k)
-		return
-	}
+// addBelow adds a key of the object r to the objects of other keys of r. It adds the key after their own keys, or
+// before them if the key has the option first.
+func (r *Rule) addBelow(k Key, parents []string, tag reflect.StructTag) {
 	k.bindsOuter, r.hasKeysBelow = true, true
 	for _, parent := range r.Keys {
-		if slices.Contains(strings.Split(below, ","), parent.Name) {
-			position := len(parent.Rule.Keys)
-			if first {
-				position = 0
-			}
-			parent.Rule.Keys = slices.Insert(parent.Rule.Keys, position, k)
+		if !slices.Contains(parents, parent.Name) {
+			continue
 		}
+		position := len(parent.Rule.Keys)
+		if strings.Contains(keyOptions(tag), "first") {
+			position = 0
+		}
+		parent.Rule.Keys = slices.Insert(parent.Rule.Keys, position, k)
 	}
 }
 
