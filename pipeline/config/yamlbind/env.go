@@ -32,41 +32,47 @@ func (f *File) expand(s string) (parts []Part, problems []envProblem) {
 	if f.o.Getenv == nil {
 		return []Part{{Text: s}}, nil
 	}
-	text := ""
-	for rest, found := s, true; found; {
-		var before string
-		var ref reference
-		before, ref, rest, found = cutReference(rest)
+	text, rest := "", s // text since the last variable, and the text that is not read yet
+	for {
+		before, ref, after, found := cutReference(rest)
 		text += before
-		switch {
-		case !found:
-			continue
-		case !ref.valid:
-			problems = append(problems, envProblem{"${" + ref.name + "} is no name of an environment variable",
-				"write ${NAME} or ${NAME:-default}, and $${ for the text ${"})
-			continue
+		if !found {
+			break
 		}
-		value, set := f.o.Getenv(ref.name)
-		usesDefault := value == "" && ref.hasDefault
-		switch {
-		case usesDefault:
-			value = ref.def
-		case !set:
-			problems = append(problems, envProblem{"the environment variable " + ref.name + " is not set",
-				"set it, or give a default as in ${" + ref.name + ":-default}; where the text ${" + ref.name +
-					"} is meant, write $${" + ref.name + "}"})
+		rest = after
+		variable, problem := f.readVariable(ref)
+		if problem.message != "" {
+			problems = append(problems, problem)
 			continue
 		}
 		if text != "" {
 			parts = append(parts, Part{Text: text})
 			text = ""
 		}
-		parts = append(parts, Part{Text: value, Env: true, Default: usesDefault})
+		parts = append(parts, variable)
 	}
 	if text != "" {
 		parts = append(parts, Part{Text: text})
 	}
 	return parts, problems
+}
+
+// readVariable returns the value of a reference, or the problem if it cannot be read.
+func (f *File) readVariable(ref reference) (Part, envProblem) {
+	if !ref.valid {
+		return Part{}, envProblem{"${" + ref.name + "} is no name of an environment variable",
+			"write ${NAME} or ${NAME:-default}, and $${ for the text ${"}
+	}
+	value, isSet := f.o.Getenv(ref.name)
+	if value == "" && ref.hasDefault {
+		return Part{Text: ref.def, Env: true, Default: true}, envProblem{}
+	}
+	if !isSet {
+		return Part{}, envProblem{"the environment variable " + ref.name + " is not set",
+			"set it, or give a default as in ${" + ref.name + ":-default}; where the text ${" + ref.name +
+				"} is meant, write $${" + ref.name + "}"}
+	}
+	return Part{Text: value, Env: true}, envProblem{}
 }
 
 // cutReference cuts s at its first reference. before is the text before the reference, with each $${ replaced by ${.

@@ -35,7 +35,8 @@ type File struct {
 	values map[any]*Value // the value that is bound to a field, by the address of the field
 	lines  []string       // lines of the file; nil if problems may not repeat its text
 	nodes  int            // number of values so far, with aliases expanded
-	large  bool           // the problem that the file is too large is noted already
+
+	isTooLarge bool // the file has too many values or levels, and a problem says so
 }
 
 // New returns a File with the content b. name is the name of the file in messages.

@@ -44,13 +44,14 @@ type Kinds struct {
 
 // kindOf returns the kind of a field, or nil if the field is not a scalar.
 func (ks Kinds) kindOf(t reflect.Type, tag reflect.StructTag) *Kind {
-	if k := t.Kind(); (k == reflect.Slice || k == reflect.Map) && ks.Types[t] == nil {
-		return nil
+	isCollection := t.Kind() == reflect.Slice || t.Kind() == reflect.Map
+	if isCollection && ks.Types[t] == nil {
+		return nil // the tags are about its elements
 	}
-	switch kindName := tag.Get("is"); {
-	case kindName != "":
-		return ks.Named[kindName]
-	case tag.Get("words") != "":
+	if name := tag.Get("is"); name != "" {
+		return ks.Named[name]
+	}
+	if tag.Get("words") != "" {
 		return ks.Named["word"]
 	}
 	return ks.Types[t]
@@ -122,22 +123,25 @@ func AsText(_ *File, v *Value) any { return v.Source }
 // error's column in the text.
 func Parsed[T any](parse func(string) (T, error)) Reader {
 	return func(f *File, v *Value, _ []Part) any {
-		t, err := parse(v.Source)
+		parsed, err := parse(v.Source)
 		if err == nil {
-			return t
-		}
-		byBytes := func(message string, column int) {
-			f.FailWithin(v, 1, utf8.RuneCountInString(v.Source[:min(max(column-1, 0), len(v.Source))])+1, message, "")
+			return parsed
 		}
 		if e, ok := errors.AsType[*item.PathError](err); ok {
-			byBytes(e.Message, e.Column)
+			f.failAtByte(v, e.Column, e.Message)
 		} else if e, ok := errors.AsType[*item.PatternError](err); ok {
-			byBytes(e.Message, e.Column)
+			f.failAtByte(v, e.Column, e.Message)
 		} else {
 			f.Fail(v, "", "%v", err)
 		}
 		return nil
 	}
+}
+
+// failAtByte notes a problem at a byte of a scalar's text, counted from 1.
+func (f *File) failAtByte(v *Value, number int, message string) {
+	before := v.Source[:min(max(number-1, 0), len(v.Source))]
+	f.FailWithin(v, 1, utf8.RuneCountInString(before)+1, message, "")
 }
 
 func matching(form *regexp.Regexp) map[string]any {

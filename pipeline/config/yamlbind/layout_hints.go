@@ -12,47 +12,55 @@ func (f *File) explainLayout(line int) (column int, hint string) {
 	if column := f.colonInText(line); column > 0 {
 		return column, f.colonHint(line, column)
 	}
-	indent := f.indent(line)
-	above := f.lineAbove(line)
-	if above == 0 {
-		return indent + 1, ""
-	}
-	text := strings.TrimSpace(f.line(line))
-	if deeper := indent > f.indent(above); deeper {
-		if key, value, ok := strings.Cut(strings.TrimSpace(f.line(above)), ": "); ok && endsInLine(value) {
-			return indent + 1, fmt.Sprintf(
-				"it is indented deeper than line %d, and %s has a value there: begin both in one column, or write nothing after %[2]s:", above, key)
-		}
-		return indent + 1, ""
-	}
-	opened := f.openLines(above)
-	openIndex := slices.IndexFunc(opened, func(l int) bool { return f.indent(l) == indent })
-	switch {
-	case openIndex < 0 && len(opened) > 0:
-		return indent + 1, "no line above begins in this column: begin it in " + f.columns(opened, indent)
-	case openIndex >= 0 && !strings.HasPrefix(text, "-") &&
-		strings.HasPrefix(strings.TrimSpace(f.line(opened[openIndex])), "- "):
-		return indent + 1, fmt.Sprintf("line %d in the same column begins a list: remove its -, where entries have names",
-			opened[openIndex])
-	case openIndex >= 0 && strings.HasPrefix(text, "- ") &&
-		!strings.HasPrefix(strings.TrimSpace(f.line(opened[openIndex])), "-"):
-		return indent + 1, fmt.Sprintf(
-			"- begins an entry of a list, and line %d in the same column is a key: remove the -, or indent the list",
-			opened[openIndex])
-	case openIndex >= 0 && !strings.HasPrefix(text, "-") && !strings.Contains(text, ": ") && !strings.HasSuffix(text, ":"):
-		return indent + 1, "write a colon and a space behind the key"
-	}
-	return indent + 1, ""
+	return f.indent(line) + 1, f.indentHint(line)
 }
 
-// columns describes the columns of the opened lines whose indentation is nearest to indent, the deepest first.
-func (f *File) columns(opened []int, indent int) string {
-	var near []string
-	for i, line := range opened {
-		next := i+1 == len(opened) || f.indent(opened[i+1]) < indent
-		if f.indent(line) > indent && next || f.indent(line) < indent && (i == 0 || f.indent(opened[i-1]) > indent) {
-			near = append(near, fmt.Sprintf("column %d, as line %d", f.indent(line)+1, line))
+// indentHint returns the hint for a line that does not continue the lines above it, or "".
+func (f *File) indentHint(line int) string {
+	above := f.lineAbove(line)
+	if above == 0 {
+		return ""
+	}
+	indent := f.indent(line)
+	if indent > f.indent(above) {
+		key, value, hasKey := strings.Cut(f.trimmedLine(above), ": ")
+		if !hasKey || !endsInLine(value) {
+			return ""
 		}
+		return fmt.Sprintf(
+			"it is indented deeper than line %d, and %s has a value there: begin both in one column, or write nothing after %[2]s:", above, key)
+	}
+
+	opened := f.openLines(above) // never empty
+	i := slices.IndexFunc(opened, func(l int) bool { return f.indent(l) == indent })
+	if i < 0 {
+		return "no line above begins in this column: begin it in " + f.columns(opened, indent)
+	}
+	text, sibling := f.trimmedLine(line), f.trimmedLine(opened[i])
+	isEntry, isSiblingEntry := strings.HasPrefix(text, "-"), strings.HasPrefix(sibling, "-")
+	isKey := strings.Contains(text, ": ") || strings.HasSuffix(text, ":")
+	switch {
+	case !isEntry && strings.HasPrefix(sibling, "- "):
+		return fmt.Sprintf("line %d in the same column begins a list: remove its -, where entries have names", opened[i])
+	case strings.HasPrefix(text, "- ") && !isSiblingEntry:
+		return fmt.Sprintf(
+			"- begins an entry of a list, and line %d in the same column is a key: remove the -, or indent the list", opened[i])
+	case !isEntry && !isKey:
+		return "write a colon and a space behind the key"
+	}
+	return ""
+}
+
+// columns describes the columns of the opened lines, sorted from deep to shallow, that are just deeper and just
+// shallower than indent.
+func (f *File) columns(opened []int, indent int) string {
+	shallower := slices.IndexFunc(opened, func(l int) bool { return f.indent(l) < indent })
+	if shallower < 0 {
+		shallower = len(opened)
+	}
+	var near []string
+	for _, line := range opened[max(shallower-1, 0):min(shallower+1, len(opened))] {
+		near = append(near, fmt.Sprintf("column %d, as line %d", f.indent(line)+1, line))
 	}
 	return strings.Join(near, ", or ")
 }
@@ -64,19 +72,22 @@ func (f *File) colonHint(line, column int) string {
 
 // openedBraces returns the number of braces and brackets that a line opens, minus the number that it closes.
 func (f *File) openedBraces(line int) int {
-	rs, n := []rune(f.line(line)), 0
-	for i := 0; i < len(rs); i++ {
-		switch rs[i] {
+	text, opened := []rune(f.line(line)), 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
 		case '\'', '"':
-			i = pastQuote(rs, i) - 1
+			i = quotedEnd(text, i) - 1
 		case '{', '[':
-			n++
+			opened++
 		case '}', ']':
-			n--
+			opened--
 		}
 	}
-	return n
+	return opened
 }
+
+// trimmedLine returns a line without the spaces around it.
+func (f *File) trimmedLine(line int) string { return strings.TrimSpace(f.line(line)) }
 
 // indent returns the number of spaces at the beginning of a line.
 func (f *File) indent(line int) int {
@@ -87,9 +98,9 @@ func (f *File) indent(line int) int {
 // lineAbove returns the number of the nearest line before this one that is neither empty nor a comment. It returns 0 if
 // there is none.
 func (f *File) lineAbove(line int) int {
-	for line--; line > 0; line-- {
-		if text := strings.TrimSpace(f.line(line)); text != "" && text[0] != '#' {
-			return line
+	for above := line - 1; above > 0; above-- {
+		if text := f.trimmedLine(above); text != "" && text[0] != '#' {
+			return above
 		}
 	}
 	return 0
@@ -98,47 +109,56 @@ func (f *File) lineAbove(line int) int {
 // openLines returns the lines whose mapping or list can continue after this line, the deepest first. The next line can
 // begin in the column of each of these lines.
 func (f *File) openLines(line int) []int {
-	var lines []int
-	for ; line > 0; line = f.lineAbove(line) {
-		if len(lines) == 0 || f.indent(line) < f.indent(lines[len(lines)-1]) {
-			lines = append(lines, line)
+	opened := []int{line}
+	for above := f.lineAbove(line); above > 0; above = f.lineAbove(above) {
+		if f.indent(above) < f.indent(opened[len(opened)-1]) {
+			opened = append(opened, above)
 		}
 	}
-	return lines
+	return opened
 }
 
 // endsInLine reports whether a value ends in the line where it begins, so that the next line cannot continue it.
 func endsInLine(value string) bool {
 	value, _, _ = strings.Cut(value, " #")
 	value = strings.TrimSpace(value)
-	return value != "" && !strings.ContainsAny(value[:1], "|>&") &&
-		strings.Count(value, "{")+strings.Count(value, "[") <= strings.Count(value, "}")+strings.Count(value, "]")
+	if value == "" || strings.ContainsAny(value[:1], "|>&") {
+		return false
+	}
+	opened := strings.Count(value, "{") + strings.Count(value, "[")
+	closed := strings.Count(value, "}") + strings.Count(value, "]")
+	return opened <= closed
 }
 
 // colonInText returns the 1-based column of the first unquoted text of the line that contains a colon and a space. YAML
 // reads such a text as another key. It returns 0 if there is no such text.
 func (f *File) colonInText(line int) int {
-	rs := []rune(f.line(line))
-	valueAt := -1 // index of the value after the last key; -1 in a key
-	for i := 0; i < len(rs); {
-		switch r := rs[i]; {
-		case (r == '\'' || r == '"') && (valueAt < 0 || valueAt == i):
-			i = pastQuote(rs, i)
-			continue
-		case r == '#' && (i == 0 || rs[i-1] == ' '):
+	text := []rune(f.line(line))
+	const inKey = -1
+	valueStart := inKey // index of the value after the last key
+	for i := 0; i < len(text); {
+		r := text[i]
+		isComment := r == '#' && (i == 0 || text[i-1] == ' ')
+		isQuoted := (r == '\'' || r == '"') && (valueStart == inKey || valueStart == i)
+		switch {
+		case isComment:
 			return 0
+		case isQuoted:
+			i = quotedEnd(text, i)
 		case strings.ContainsRune(",{}[]", r):
-			valueAt = -1
-		case endsKey(rs, i):
-			if 0 <= valueAt && valueAt < i {
-				return valueAt + 1
+			valueStart = inKey
+			i++
+		case !isKeyColon(text, i):
+			i++
+		case valueStart != inKey && valueStart < i:
+			return valueStart + 1
+		default: // the value of the key begins after the spaces
+			i++
+			for i < len(text) && text[i] == ' ' {
+				i++
 			}
-			for i++; i < len(rs) && rs[i] == ' '; i++ {
-			}
-			valueAt = i
-			continue
+			valueStart = i
 		}
-		i++
 	}
 	return 0
 }

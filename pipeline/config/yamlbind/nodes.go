@@ -35,11 +35,12 @@ func (f *File) Enter(v *Value) bool {
 // count counts a value, and reports whether the file has too many values or levels to be read further. It notes that as
 // a problem only once.
 func (f *File) count(v *Value, depth int) (tooLarge bool) {
-	if f.nodes++; f.nodes <= f.o.MaxNodes && depth <= maxDepth {
+	f.nodes++
+	if f.nodes <= f.o.MaxNodes && depth <= maxDepth {
 		return false
 	}
-	if !f.large {
-		f.large = true
+	if !f.isTooLarge {
+		f.isTooLarge = true
 		f.nodes = f.o.MaxNodes
 		f.Fail(v, "use fewer levels and aliases", "the file nests deeper than %d levels, or grows to more than %d values",
 			maxDepth, f.o.MaxNodes)
@@ -57,19 +58,19 @@ func (f *File) Members(v *Value) []*Value {
 	var members []*Value
 	firstLines := make(map[string]int) // by key
 	for i := 0; i+1 < len(v.Node.Content); i += 2 {
-		m := v.Member(v.Node.Content[i], v.Node.Content[i+1])
-		k := m.Key
-		firstLine, isRepeated := firstLines[k.Value]
+		key, node := v.Node.Content[i], v.Node.Content[i+1]
+		isMerge := key.Value == "<<" && key.Style == 0 && Resolve(key) == IsText
+		firstLine, isRepeated := firstLines[key.Value]
 		switch {
-		case k.Kind != yaml.ScalarNode:
-			f.FailAt(k.Line, k.Column, v.Field, "a key is a name, not "+f.Found(k), f.quoteHint(k.Line, k.Column))
-		case k.Value == "<<" && Resolve(k) == IsText && k.Style == 0:
-			f.FailAt(k.Line, k.Column, v.Field, "YAML 1.2 has no merge keys", f.o.Words.Merge)
+		case key.Kind != yaml.ScalarNode:
+			f.FailAt(key.Line, key.Column, v.Field, "a key is a name, not "+f.Found(key), f.quoteHint(key.Line, key.Column))
+		case isMerge:
+			f.FailAt(key.Line, key.Column, v.Field, "YAML 1.2 has no merge keys", f.o.Words.Merge)
 		case isRepeated:
-			f.FailKey(m, "remove one of them", "the key stands twice, first in line %d", firstLine)
+			f.FailKey(v.Member(key, node), "remove one of them", "the key stands twice, first in line %d", firstLine)
 		default:
-			firstLines[k.Value] = k.Line
-			members = append(members, m)
+			firstLines[key.Value] = key.Line
+			members = append(members, v.Member(key, node))
 		}
 	}
 	return members
@@ -77,11 +78,14 @@ func (f *File) Members(v *Value) []*Value {
 
 // mappingHint returns the hint for a value that should be a mapping.
 func (f *File) mappingHint(v *Value) string {
-	r, text := v.Rule, v.Node.Kind == yaml.ScalarNode && plainText.MatchString(v.Node.Value)
-	switch key := r.mainKey(); {
-	case r == nil:
+	r := v.Rule
+	if r == nil {
 		return ""
-	case key != "" && text && f.o.Words.Values:
+	}
+	isPlainText := v.Node.Kind == yaml.ScalarNode && plainText.MatchString(v.Node.Value)
+	key := r.mainKey()
+	switch {
+	case isPlainText && key != "" && f.o.Words.Values:
 		return "write {" + key + ": " + v.Node.Value + "}"
 	case r.form != "" && r.word != "":
 		return "write " + r.word + ", or " + r.form
@@ -102,17 +106,23 @@ var plainText = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]*$`)
 // mainKey returns the key that a text in place of the object was probably meant for. This is the first key that is
 // required or is the first of a group, if its value is text. Otherwise mainKey returns "".
 func (r *Rule) mainKey() string {
-	if r == nil || r.Shape != ObjectShape {
+	if r.Shape != ObjectShape {
 		return ""
 	}
-	main := func(k Key) bool {
-		return k.required || len(r.groups) > 0 && k.Name == r.groups[0].keys[0]
+	firstOfGroup := ""
+	if len(r.groups) > 0 {
+		firstOfGroup = r.groups[0].keys[0]
 	}
-	i := slices.IndexFunc(r.Keys, main)
-	if i < 0 || r.Keys[i].Rule.Shape != ScalarShape || !slices.Contains(r.Keys[i].Rule.Kind.Takes, IsText) {
+	for _, k := range r.Keys {
+		if !k.required && k.Name != firstOfGroup {
+			continue
+		}
+		if isText := k.Rule.Shape == ScalarShape && slices.Contains(k.Rule.Kind.Takes, IsText); isText {
+			return k.Name
+		}
 		return ""
 	}
-	return r.Keys[i].Name
+	return ""
 }
 
 // asElement returns a text as it is written as an element of a list. If the elements are words, this is the most
@@ -127,14 +137,7 @@ func (r *Rule) asElement(text string) string {
 // Elements returns the elements of a list. If v is no list, it notes a problem and returns nil.
 func (f *File) Elements(v *Value) []*Value {
 	if v.Node.Kind != yaml.SequenceNode {
-		hint := ""
-		if f.o.Words.Values && v.Node.Kind == yaml.ScalarNode && v.Node.Value != "" {
-			hint = "write [" + v.Rule.asElement(v.Node.Value) + "]"
-		}
-		if v.Node.Kind == yaml.MappingNode {
-			hint = "begin each element with - , or write the list in [ ]"
-		}
-		f.Fail(v, hint, "wants a list, not %s", f.Found(v.Node))
+		f.Fail(v, f.listHint(v), "wants a list, not %s", f.Found(v.Node))
 		return nil
 	}
 	elements := make([]*Value, len(v.Node.Content))
@@ -142,6 +145,18 @@ func (f *File) Elements(v *Value) []*Value {
 		elements[i] = v.element(i)
 	}
 	return elements
+}
+
+// listHint returns the hint for a value that should be a list.
+func (f *File) listHint(v *Value) string {
+	if v.Node.Kind == yaml.MappingNode {
+		return "begin each element with - , or write the list in [ ]"
+	}
+	isText := v.Node.Kind == yaml.ScalarNode && v.Node.Value != ""
+	if isText && f.o.Words.Values {
+		return "write [" + v.Rule.asElement(v.Node.Value) + "]"
+	}
+	return ""
 }
 
 // Known returns the members that have one of these names, and reports all other members. hint returns the hint for an
@@ -165,10 +180,10 @@ func (f *File) expandNode(v *Value, n *yaml.Node, depth int) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
-	out := *n
-	out.Anchor, out.Alias, out.Content = "", nil, nil
+	expanded := *n
+	expanded.Anchor, expanded.Alias, expanded.Content = "", nil, nil
 	if tooLarge := f.count(v, depth); tooLarge {
-		return &out
+		return &expanded
 	}
 	switch n.Kind {
 	case yaml.ScalarNode:
@@ -176,24 +191,24 @@ func (f *File) expandNode(v *Value, n *yaml.Node, depth int) *yaml.Node {
 		for _, p := range problems {
 			f.FailAt(n.Line, n.Column, v.Field, p.message, p.hint)
 		}
-		var env bool
-		if out.Value, env = join(parts); env || out.Value != n.Value {
-			out.Tag, out.Style = "!!str", yaml.DoubleQuotedStyle
-		} else if out.Style == 0 && Resolve(n) == IsText {
-			out.Tag = "!!str" // even if YAML 1.1 would read another type, such as a date
+		text, hasEnv := join(parts)
+		if hasEnv || text != n.Value {
+			expanded.Value, expanded.Tag, expanded.Style = text, "!!str", yaml.DoubleQuotedStyle
+		} else if n.Style == 0 && Resolve(n) == IsText {
+			expanded.Tag = "!!str" // even if YAML 1.1 would read another type, such as a date
 		}
 	case yaml.MappingNode:
 		for _, m := range f.Members(&Value{Field: v.Field, Node: n}) {
-			k := *m.Key
-			k.Anchor = ""
-			out.Content = append(out.Content, &k, f.expandNode(v, m.Node, depth+1))
+			key := *m.Key
+			key.Anchor = ""
+			expanded.Content = append(expanded.Content, &key, f.expandNode(v, m.Node, depth+1))
 		}
 	default:
 		for _, e := range n.Content {
-			out.Content = append(out.Content, f.expandNode(v, e, depth+1))
+			expanded.Content = append(expanded.Content, f.expandNode(v, e, depth+1))
 		}
 	}
-	return &out
+	return &expanded
 }
 
 // Found describes a node for a message, such as "a list".
@@ -206,12 +221,12 @@ func (f *File) Found(n *yaml.Node) string {
 	case yaml.AliasNode:
 		return f.Found(n.Alias)
 	}
-	switch r := Resolve(n); {
-	case r == IsText:
+	yamlType := Resolve(n)
+	switch {
+	case yamlType == IsText:
 		return "the text " + Quoted(n.Value)
-	case r == IsNull || !f.o.Words.Values:
-		return r.String()
-	default:
-		return r.String() + " (" + n.Value + ")"
+	case yamlType == IsNull || !f.o.Words.Values:
+		return yamlType.String()
 	}
+	return yamlType.String() + " (" + n.Value + ")"
 }

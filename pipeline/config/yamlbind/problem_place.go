@@ -22,14 +22,16 @@ func (f *File) WarnWithin(v *Value, line, column int, message, hint string) {
 // positionInFile maps a line and a column of a scalar's text to a line and a column of the file, all 1-based. If the
 // file spells the text differently (an escape, ${NAME}, folded lines), it returns the beginning of the scalar.
 func (f *File) positionInFile(n *yaml.Node, line, column int) (int, int) {
-	switch {
-	case n.Style&yaml.LiteralStyle != 0:
+	if n.Style&yaml.LiteralStyle != 0 {
 		return f.positionInLiteral(n, line, column)
-	case n.Style&yaml.FoldedStyle != 0 || line != 1 || column < 1:
+	}
+	isOneLine := line == 1 && n.Style&yaml.FoldedStyle == 0
+	if !isOneLine || column < 1 {
 		return n.Line, n.Column
 	}
 	columns, text := f.sourceText(n)
-	if text != n.Value || strings.Contains(n.Value, "${") || len(columns) == 0 {
+	isAsWritten := text == n.Value && !strings.Contains(n.Value, "${")
+	if !isAsWritten || len(columns) == 0 {
 		return n.Line, n.Column
 	}
 	if column > len(columns) {
@@ -41,27 +43,28 @@ func (f *File) positionInFile(n *yaml.Node, line, column int) (int, int) {
 // sourceText reads a scalar of one line from the text of the file. It returns the scalar's text, and the 1-based column
 // of each of its characters.
 func (f *File) sourceText(n *yaml.Node) (columns []int, text string) {
-	rs := runesFrom([]rune(f.line(n.Line)), n.Column-1)
-	quote, escapes := '"', []string{`\"`, `\\`, `\/`}
-	switch {
-	case n.Style&yaml.SingleQuotedStyle != 0:
-		quote, escapes = '\'', []string{"''"}
-	case n.Style&yaml.DoubleQuotedStyle == 0:
-		rs = rs[:min(len(rs), len([]rune(n.Value)))]
-		for i := range rs {
+	source := runesFrom([]rune(f.line(n.Line)), n.Column-1)
+	isQuoted := n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0
+	if !isQuoted {
+		source = source[:min(len(source), len([]rune(n.Value)))]
+		for i := range source {
 			columns = append(columns, n.Column+i)
 		}
-		return columns, string(rs)
+		return columns, string(source)
+	}
+	quote, escapes := '"', []string{`\"`, `\\`, `\/`}
+	if n.Style&yaml.SingleQuotedStyle != 0 {
+		quote, escapes = '\'', []string{"''"}
 	}
 	var b strings.Builder
-	for i := 1; i < len(rs); i++ {
-		if isEscape := i+1 < len(rs) && slices.Contains(escapes, string(rs[i:i+2])); isEscape {
+	for i := 1; i < len(source); i++ {
+		if isEscape := i+1 < len(source) && slices.Contains(escapes, string(source[i:i+2])); isEscape {
 			i++
-		} else if rs[i] == quote {
+		} else if source[i] == quote {
 			break
 		}
 		columns = append(columns, n.Column+i)
-		b.WriteRune(rs[i])
+		b.WriteRune(source[i])
 	}
 	return columns, b.String()
 }

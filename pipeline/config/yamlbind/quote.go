@@ -16,14 +16,15 @@ func (f *File) likelyText(line, column int) string {
 		return ""
 	}
 	text = text[column-1:]
-	depth := 0
+	depth := 0 // of braces and brackets
 	for i, r := range text {
 		isComment := r == ' ' && strings.HasPrefix(string(text[i+1:])+" ", "# ") // as people write them
+		isEnd := isComment || strings.ContainsRune(",]}", r)
 		switch {
+		case depth == 0 && isEnd:
+			return strings.TrimSpace(string(text[:i]))
 		case r == '{' || r == '[':
 			depth++
-		case depth == 0 && (isComment || strings.ContainsRune(",]}", r)):
-			return strings.TrimSpace(string(text[:i]))
 		case r == '}' || r == ']':
 			depth--
 		}
@@ -38,8 +39,8 @@ func Quoted(s string) string {
 
 // quoteHint returns the hint to quote the text at a 1-based line and column.
 func (f *File) quoteHint(line, column int) string {
-	if w := f.likelyText(line, column); w != "" {
-		return "quote it: " + Quoted(w)
+	if text := f.likelyText(line, column); text != "" {
+		return "quote it: " + Quoted(text)
 	}
 	return "quote it"
 }
@@ -48,30 +49,35 @@ func (f *File) quoteHint(line, column int) string {
 // mapping, ["name"] as a list, and #text as a comment. key is the node of the value's key, or nil in lists. ok is false
 // if YAML did not misread the value.
 func (f *File) explainMisread(key, n *yaml.Node) (message, hint string, ok bool) {
+	isFlow := n.Style&yaml.FlowStyle != 0
 	text := []rune(n.Value)
 	switch {
-	case n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0:
+	case n.Kind == yaml.MappingNode && isFlow:
 		return "wants text, and YAML made a mapping of it", f.quoteHint(n.Line, n.Column), true
-	case n.Kind == yaml.SequenceNode && n.Style&yaml.FlowStyle != 0:
+	case n.Kind == yaml.SequenceNode && isFlow:
 		return "wants text, and YAML made a list of it", f.quoteHint(n.Line, n.Column), true
 	case n.Kind != yaml.ScalarNode || n.Style != 0:
 		return "", "", false
 	case len(text) > 1 && isCurly(text[0]) && isCurly(text[len(text)-1]):
 		return "curly quotes are no quotes of YAML", "write " + Quoted(strings.Trim(n.Value, curlyQuotes)), true
-	case n.Value == "" && key != nil:
-		line, after := f.line(key.Line), key.Column-1+len([]rune(key.Value))
-		if rest := string(runesFrom([]rune(line), after)); startsText(strings.TrimLeft(rest, ": ")) {
-			at := after + 1 + strings.Index(rest, "#")
-			return "wants text, and YAML made a comment of it", f.quoteHint(key.Line, at), true
+	case len(text) == 0 && key == nil:
+		return "", "", false
+	case len(text) == 0:
+		keyEnd := key.Column - 1 + len([]rune(key.Value))
+		rest := string(runesFrom([]rune(f.line(key.Line)), keyEnd))
+		if !startsText(strings.TrimLeft(rest, ": ")) {
+			return "", "", false
 		}
-	case n.Value != "":
-		rest := string(runesFrom([]rune(f.line(n.Line)), n.Column-1+len(text)))
-		if comment := strings.TrimLeft(rest, " "); strings.HasPrefix(comment, "#{") || strings.HasPrefix(comment, "#[") {
-			return "YAML made a comment of what stands behind " + Quoted(n.Value),
-				"quote the whole: " + Quoted(n.Value+strings.TrimRight(rest, " ")), true
-		}
+		column := keyEnd + 1 + strings.Index(rest, "#")
+		return "wants text, and YAML made a comment of it", f.quoteHint(key.Line, column), true
 	}
-	return "", "", false
+	rest := string(runesFrom([]rune(f.line(n.Line)), n.Column-1+len(text)))
+	comment := strings.TrimLeft(rest, " ")
+	if !strings.HasPrefix(comment, "#{") && !strings.HasPrefix(comment, "#[") {
+		return "", "", false
+	}
+	return "YAML made a comment of what stands behind " + Quoted(n.Value),
+		"quote the whole: " + Quoted(n.Value+strings.TrimRight(rest, " ")), true
 }
 
 // curlyQuotes are the quotes that word processors write.
@@ -99,17 +105,17 @@ var beginsKey = regexp.MustCompile(`^ *(- +)?[A-Za-z_][A-Za-z0-9_-]*:( |$)`)
 // to the collection around the text.
 func withoutClosing(text string) string {
 	for _, pair := range []string{"{}", "[]"} {
-		for strings.HasSuffix(text, pair[1:]) && strings.Count(text, pair[1:]) > strings.Count(text, pair[:1]) {
-			text = strings.TrimSuffix(text, pair[1:])
+		opening, closing := pair[:1], pair[1:]
+		for strings.HasSuffix(text, closing) && strings.Count(text, closing) > strings.Count(text, opening) {
+			text = strings.TrimSuffix(text, closing)
 		}
 	}
 	return text
 }
 
-// startsText reports whether the comment s was probably meant as text. In a comment that is meant as one, people write
-// a space after the #.
-func startsText(s string) bool {
-	return len(s) > 1 && s[0] == '#' && s[1] != ' ' && s[1] != '#'
+// startsText reports whether a comment was probably meant as text, because no space follows its #.
+func startsText(comment string) bool {
+	return len(comment) > 1 && comment[0] == '#' && comment[1] != ' ' && comment[1] != '#'
 }
 
 func runesFrom(rs []rune, from int) []rune {
@@ -120,17 +126,17 @@ func runesFrom(rs []rune, from int) []rune {
 // quotes (a template, a path or ${NAME}), missing closing quotes, and tabs. It returns the 1-based column of the
 // mistake, and a hint. The hint is "" if it finds none.
 func (f *File) findUnquoted(line int) (column int, hint string) {
-	rs := []rune(f.line(line))
+	text := []rune(f.line(line))
 	indent := f.indent(line)
-	if indent < len(rs) && rs[indent] == '\t' {
+	if indent < len(text) && text[indent] == '\t' {
 		return indent + 1, "YAML indents with spaces, never with a tab"
 	}
-	flowDepth := 0
-	for i := indent; i < len(rs); {
-		switch r := rs[i]; {
+	flowDepth := 0 // of braces and brackets
+	for i := indent; i < len(text); {
+		switch r := text[i]; {
 		case r == '\'' || r == '"':
-			end := pastQuote(rs, i)
-			if hint := f.misquotedHint(line, rs, i, end); hint != "" {
+			end := quotedEnd(text, i)
+			if hint := f.misquotedHint(line, text, i, end); hint != "" {
 				return i + 1, hint
 			}
 			i = end
@@ -145,72 +151,84 @@ func (f *File) findUnquoted(line int) (column int, hint string) {
 		case r == '#':
 			return indent + 1, ""
 		case isCurly(r):
-			return i + 1, curlyHint(rs, i)
+			return i + 1, curlyHint(text, i)
 		default:
-			end, needsQuotes := pastPlain(rs, i, flowDepth > 0)
-			switch {
-			case needsQuotes && flowDepth > 0 && rs[i-1] == '{':
-				return i, f.quoteHint(line, i) // {@key}: the brace belongs to the text
-			case needsQuotes:
-				return i + 1, "quote templates, paths and ${...}: " + Quoted(strings.TrimSpace(string(rs[i:end])))
+			endMarks := ""
+			if flowDepth > 0 {
+				endMarks = ",]}"
 			}
-			i = end
+			end := plainEnd(text, i, endMarks)
+			if !needsQuotes(text[i:end]) {
+				i = end
+				continue
+			}
+			isAfterBrace := flowDepth > 0 && text[i-1] == '{'
+			if isAfterBrace { // {@key}: the brace belongs to the text
+				return i, f.quoteHint(line, i)
+			}
+			return i + 1, "quote templates, paths and ${...}: " + Quoted(strings.TrimSpace(string(text[i:end])))
 		}
 	}
 	return indent + 1, ""
 }
 
 // misquotedHint returns the hint for the quoted scalar of the line from start to end, or "" if its quotes are right.
-func (f *File) misquotedHint(line int, rs []rune, start, end int) string {
-	isOpen := end-start < 2 || rs[end-1] != rs[start]
+// text is the text of the line.
+func (f *File) misquotedHint(line int, text []rune, start, end int) string {
+	isOpen := end-start < 2 || text[end-1] != text[start]
 	if isOpen && line < len(f.lines) && beginsKey.MatchString(f.line(line+1)) {
-		return "the closing quote is missing: write " + Quoted(withoutClosing(strings.TrimSpace(string(rs[start+1:]))))
+		return "the closing quote is missing: write " + Quoted(withoutClosing(strings.TrimSpace(string(text[start+1:]))))
 	}
-	rest := []rune(strings.TrimLeft(string(runesFrom(rs, end)), " "))
+	rest := []rune(strings.TrimLeft(string(runesFrom(text, end)), " "))
 	if len(rest) == 0 || strings.ContainsRune(",]}:#", rest[0]) {
 		return ""
 	}
-	if m := unclosed.FindStringSubmatch(string(rs[start+1 : end-1])); m != nil {
+	if m := unclosed.FindStringSubmatch(string(text[start+1 : end-1])); m != nil {
 		return "the closing quote is missing: write " + Quoted(withoutClosing(m[1]))
 	}
 	return "quote the whole: " + Quoted(f.likelyText(line, start+1)) // "x" in item.Tags
 }
 
-// pastPlain returns the index after the plain scalar that begins at i. It reports whether the writer had to quote it.
-func pastPlain(rs []rune, i int, inFlow bool) (end int, needsQuotes bool) {
-	needsQuotes = strings.ContainsRune("*@`%!&|>", rs[i])
-	for depth := 0; i < len(rs); i++ {
-		r := rs[i]
-		switch {
-		case r == '{' || r == '[':
-			depth++
-			needsQuotes = true
-		case (r == '}' || r == ']') && depth > 0:
+// plainEnd returns the index after the plain scalar that begins at start. The scalar ends before the colon of a key,
+// before one of the endMarks that is not inside braces or brackets, or with the line.
+func plainEnd(line []rune, start int, endMarks string) int {
+	depth := 0 // of braces and brackets
+	for i := start; i < len(line); i++ {
+		r := line[i]
+		if isClosing := r == '}' || r == ']'; isClosing && depth > 0 {
 			depth--
 			continue
-		case r == '*':
-			needsQuotes = true
 		}
-		if depth == 0 && (inFlow && strings.ContainsRune(",]}", r) || endsKey(rs, i)) {
-			break
+		if r == '{' || r == '[' {
+			depth++
+		}
+		if isEnd := strings.ContainsRune(endMarks, r) || isKeyColon(line, i); isEnd && depth == 0 {
+			return i
 		}
 	}
-	return i, needsQuotes
+	return len(line)
 }
 
-// endsKey reports whether the character at i is the colon behind a key.
-func endsKey(rs []rune, i int) bool { return rs[i] == ':' && (i+1 == len(rs) || rs[i+1] == ' ') }
+// needsQuotes reports whether a scalar begins with a character, or contains one, that YAML allows only in quotes.
+func needsQuotes(scalar []rune) bool {
+	return strings.ContainsRune("@`%!&|>", scalar[0]) || strings.ContainsAny(string(scalar), "*{[")
+}
 
-// pastQuote returns the index after the quoted scalar that begins at i.
-func pastQuote(rs []rune, i int) int {
-	mark := rs[i]
-	for i++; i < len(rs); i++ {
-		switch {
-		case mark == '"' && rs[i] == '\\':
-			i++
-		case rs[i] == mark:
+// isKeyColon reports whether the character at i is the colon behind a key.
+func isKeyColon(line []rune, i int) bool {
+	return line[i] == ':' && (i+1 == len(line) || line[i+1] == ' ')
+}
+
+// quotedEnd returns the index after the quoted scalar that begins at start, or the length of the line if the closing
+// quote is missing.
+func quotedEnd(line []rune, start int) int {
+	quote := line[start]
+	for i := start + 1; i < len(line); i++ {
+		if quote == '"' && line[i] == '\\' {
+			i++ // skip the escaped character
+		} else if line[i] == quote {
 			return i + 1
 		}
 	}
-	return len(rs)
+	return len(line)
 }
