@@ -129,11 +129,12 @@ func (m *mapping) Get(key ref.Val) ref.Val {
 
 // Contains implements [traits.Container].
 func (m *mapping) Contains(key ref.Val) ref.Val {
-	name, ok := key.(types.String)
-	if ok {
-		_, ok = m.v.Get(string(name))
+	name, isText := key.(types.String)
+	if !isText {
+		return types.False
 	}
-	return boolean(ok)
+	_, hasName := m.v.Get(string(name))
+	return boolean(hasName)
 }
 
 // Equal implements [ref.Val].
@@ -212,12 +213,15 @@ func (l *list) Equal(other ref.Val) ref.Val {
 	if !ok || o.Size() != l.Size() {
 		return types.False
 	}
+	isSet := l.v.Kind() != item.KindL
 	for i, v := range l.v.Elements() {
-		same := types.Equal(toCEL(v), o.Get(types.Int(i)))
-		if l.v.Kind() != item.KindL {
-			same = o.Contains(toCEL(v))
+		var isEqual ref.Val
+		if isSet {
+			isEqual = o.Contains(toCEL(v))
+		} else {
+			isEqual = types.Equal(toCEL(v), o.Get(types.Int(i)))
 		}
-		if same != types.True {
+		if isEqual != types.True {
 			return types.False
 		}
 	}

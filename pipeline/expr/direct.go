@@ -17,11 +17,25 @@ type direct struct {
 	operand *valuePath
 	other   *valuePath // second operand; nil if values[0] is the second operand
 	values  []scalar   // any number of values for formOneOf, one for other forms
-	accepts [3]bool    // accepted results of a comparison: less, equal, greater
+	accepts orders     // accepted results of a comparison
 	text    func(s, part string) bool
 	images  [2]pathStart
 	ops     uint8 // accepted operations, one bit for each
 	time    time.Time
+}
+
+// orders is a set of results of a comparison.
+type orders struct{ less, equal, greater bool }
+
+// have reports whether the set has the result of a function such as [strings.Compare].
+func (o orders) have(result int) bool {
+	switch {
+	case result < 0:
+		return o.less
+	case result > 0:
+		return o.greater
+	}
+	return o.equal
 }
 
 // form is the form of a direct expression.
@@ -117,7 +131,7 @@ func (d *direct) eval(s *subject) answer {
 		return answerOf(s.change.TTLDelete())
 	case formTime:
 		t := s.change.Time
-		return answerOf(!t.IsZero() && d.accepts[1+t.Compare(d.time)])
+		return answerOf(!t.IsZero() && d.accepts.have(t.Compare(d.time)))
 	case formUnknown:
 	default:
 		if v, ok := d.operand.read(s); ok {
@@ -173,15 +187,16 @@ func (d *direct) evalValue(v item.Value, s *subject) answer {
 	if d.other == nil {
 		return d.compare(scalarOf(v), d.values[0])
 	}
-	w, ok := d.other.read(s)
+	other, ok := d.other.read(s)
 	switch {
 	case !ok:
 		return unsure
-	case d.form == formSame:
-		return answerOf(isNullValue(v) == isNullValue(w) && (isNullValue(v) || v.Equal(w)))
-	default:
-		return d.compare(scalarOf(v), scalarOf(w))
+	case d.form != formSame:
+		return d.compare(scalarOf(v), scalarOf(other))
+	case isNullValue(v) || isNullValue(other):
+		return answerOf(isNullValue(v) && isNullValue(other))
 	}
+	return answerOf(v.Equal(other))
 }
 
 // evalMembers evaluates parts[0] on each member of a list or set, until the answer for a member is decides. It returns

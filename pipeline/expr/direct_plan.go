@@ -61,12 +61,13 @@ func (p directPlan) isVariable(e ast.Expr, name string) bool {
 	return e.Kind() == ast.IdentKind && e.AsIdent() == name && name != p.loop
 }
 
-// accepted says for each operator which results of a comparison (less, equal, greater) make it true.
-var accepted = map[string][3]bool{
-	operators.Less: {true, false, false}, operators.LessEquals: {true, true, false},
-	operators.Greater: {false, false, true}, operators.GreaterEquals: {false, true, true},
+// accepted has the results of a comparison that make an operator true.
+var accepted = map[string]orders{
+	operators.Less: {less: true}, operators.LessEquals: {less: true, equal: true},
+	operators.Greater: {greater: true}, operators.GreaterEquals: {equal: true, greater: true},
 }
 
+// call returns the direct form of a call.
 func (p directPlan) call(c ast.CallExpr) direct {
 	args := c.Args()
 	switch c.FunctionName() {
@@ -120,13 +121,14 @@ func (p directPlan) call(c ast.CallExpr) direct {
 
 // formOfParts returns the form of several parts, if at least one of them has a direct form.
 func (p directPlan) formOfParts(f form, args []ast.Expr) direct {
+	isAssociative := f == formEvery || f == formSome
 	d := direct{}
 	for _, arg := range args {
 		part := p.boolean(arg)
 		if part.form != formUnknown {
 			d.form = f
 		}
-		if part.form == f && (f == formEvery || f == formSome) {
+		if isAssociative && part.form == f {
 			d.parts = append(d.parts, part.parts...)
 		} else {
 			d.parts = append(d.parts, part)
@@ -140,12 +142,12 @@ func (p directPlan) equality(a, b ast.Expr) direct {
 	if a.Kind() == ast.LiteralKind {
 		a, b = b, a
 	}
-	from, isImage := sources[identName(a)]
-	with, areImages := sources[identName(b)]
-	if isImage && areImages && p.loop == "" {
-		return direct{form: formSameImages, images: [2]pathStart{from, with}}
+	aImage, aIsImage := sources[identName(a)]
+	bImage, bIsImage := sources[identName(b)]
+	if aIsImage && bIsImage && p.loop == "" {
+		return direct{form: formSameImages, images: [2]pathStart{aImage, bImage}}
 	}
-	if d := p.ordered(a, b, [3]bool{false, true, false}); d.form != formUnknown {
+	if d := p.timeOrSize(a, b, orders{equal: true}); d.form != formUnknown {
 		return d
 	}
 	values := literalOf(b)
@@ -163,42 +165,57 @@ func (p directPlan) equality(a, b ast.Expr) direct {
 }
 
 // order returns the form of a comparison such as a < b.
-func (p directPlan) order(a, b ast.Expr, accepts [3]bool) direct {
+func (p directPlan) order(a, b ast.Expr, accepts orders) direct {
 	if a.Kind() == ast.LiteralKind {
 		a, b = b, a
-		accepts[0], accepts[2] = accepts[2], accepts[0]
+		accepts.less, accepts.greater = accepts.greater, accepts.less
 	}
-	if d := p.ordered(a, b, accepts); d.form != formUnknown {
+	if d := p.timeOrSize(a, b, accepts); d.form != formUnknown {
 		return d
 	}
-	path, values, otherOperand := p.pathOf(a), literalOf(b), p.pathOf(b)
-	if path == nil || values == nil && otherOperand == nil {
+	path, values, otherPath := p.pathOf(a), literalOf(b), p.pathOf(b)
+	hasForm := path != nil && (values != nil || otherPath != nil)
+	if !hasForm {
 		return direct{}
 	}
-	return direct{form: formOrder, operand: path, other: otherOperand, values: values, accepts: accepts}
+	return direct{form: formOrder, operand: path, other: otherPath, values: values, accepts: accepts}
 }
 
-// ordered returns the form of a comparison in which a is the time or a size.
-func (p directPlan) ordered(a, b ast.Expr, accepts [3]bool) direct {
-	if p.isVariable(a, "time") && b.Kind() == ast.CallKind && b.AsCall().FunctionName() == "timestamp" {
-		if arg := b.AsCall().Args()[0]; arg.Kind() == ast.LiteralKind {
-			if t, ok := toTimestamp(arg.AsLiteral()).(types.Timestamp); ok {
-				return direct{form: formTime, time: t.Time, accepts: accepts}
-			}
-		}
+// timeOrSize returns the form of a comparison in which a is the time or a size.
+func (p directPlan) timeOrSize(a, b ast.Expr, accepts orders) direct {
+	if p.isVariable(a, "time") {
+		return timeOrder(b, accepts)
 	}
 	if a.Kind() != ast.CallKind || a.AsCall().FunctionName() != "size" {
 		return direct{}
 	}
-	c, values := a.AsCall(), literalOf(b)
-	sized := c.Target()
-	if !c.IsMemberFunction() {
-		sized = c.Args()[0]
+	size := a.AsCall()
+	sized := size.Target()
+	if !size.IsMemberFunction() {
+		sized = size.Args()[0]
 	}
-	if path := p.pathOf(sized); path != nil && values != nil && values[0].kind == item.KindN {
-		return direct{form: formSize, operand: path, values: values, accepts: accepts}
+	path, values := p.pathOf(sized), literalOf(b)
+	isNumber := values != nil && values[0].kind == item.KindN
+	if path == nil || !isNumber {
+		return direct{}
 	}
-	return direct{}
+	return direct{form: formSize, operand: path, values: values, accepts: accepts}
+}
+
+// timeOrder returns the form of a comparison of the time with b, which must be a timestamp of a literal.
+func timeOrder(b ast.Expr, accepts orders) direct {
+	if b.Kind() != ast.CallKind || b.AsCall().FunctionName() != "timestamp" {
+		return direct{}
+	}
+	arg := b.AsCall().Args()[0]
+	if arg.Kind() != ast.LiteralKind {
+		return direct{}
+	}
+	t, ok := toTimestamp(arg.AsLiteral()).(types.Timestamp)
+	if !ok {
+		return direct{}
+	}
+	return direct{form: formTime, time: t.Time, accepts: accepts}
 }
 
 // membership returns the form of a in b.
@@ -245,11 +262,12 @@ func operationIn(texts []scalar) direct {
 
 // textForm returns the form of a function of two texts.
 func (p directPlan) textForm(c ast.CallExpr, holds func(s, part string) bool) direct {
-	path, values, otherOperand := p.pathOf(c.Target()), literalOf(c.Args()[0]), p.pathOf(c.Args()[0])
-	if path == nil || values == nil && otherOperand == nil {
+	path, values, otherPath := p.pathOf(c.Target()), literalOf(c.Args()[0]), p.pathOf(c.Args()[0])
+	hasForm := path != nil && (values != nil || otherPath != nil)
+	if !hasForm {
 		return direct{}
 	}
-	return direct{form: formText, operand: path, other: otherOperand, values: values, text: holds}
+	return direct{form: formText, operand: path, other: otherPath, values: values, text: holds}
 }
 
 // quantifier returns the form of x.all(v, ...) or x.exists(v, ...). There is no such form inside another loop.
@@ -257,23 +275,24 @@ func (p directPlan) quantifier(c ast.ComprehensionExpr) direct {
 	if p.loop != "" || c.HasIterVar2() || c.LoopStep().Kind() != ast.CallKind {
 		return direct{}
 	}
-	path := p.pathOf(c.IterRange().AsCall().Args()[0]) // the rewriter wrapped the range in a call of @each
 	step := c.LoopStep().AsCall()
-	d := direct{operand: path}
+	var f form
 	switch step.FunctionName() {
 	case operators.LogicalAnd:
-		d.form = formEveryOf
+		f = formEveryOf
 	case operators.LogicalOr:
-		d.form = formSomeOf
+		f = formSomeOf
+	default:
+		return direct{}
 	}
-	if path == nil || d.form == formUnknown ||
-		identName(step.Args()[0]) != c.AccuVar() || identName(c.Result()) != c.AccuVar() {
+	path := p.pathOf(c.IterRange().AsCall().Args()[0]) // the rewriter wrapped the range in a call of @each
+	isAllOrExists := identName(step.Args()[0]) == c.AccuVar() && identName(c.Result()) == c.AccuVar()
+	if path == nil || !isAllOrExists {
 		return direct{}
 	}
 	part := directPlan{loop: c.IterVar(), scope: p.scope}.boolean(step.Args()[1])
 	if part.form == formUnknown {
 		return direct{}
 	}
-	d.parts = []direct{part}
-	return d
+	return direct{form: f, operand: path, parts: []direct{part}}
 }

@@ -66,7 +66,7 @@ func (d *direct) size(v item.Value) answer {
 	case item.KindN, item.KindBOOL:
 		return unsure
 	}
-	return answerOf(d.accepts[1+decimal.Of(int64(n)).Cmp(d.values[0].number)])
+	return answerOf(d.accepts.have(decimal.Of(int64(n)).Cmp(d.values[0].number)))
 }
 
 // compare compares two scalars by order. For formText, it applies the function d.text to them instead.
@@ -78,9 +78,9 @@ func (d *direct) compare(a, b scalar) answer {
 		if d.form == formText {
 			return answerOf(d.text(a.text, b.text))
 		}
-		return answerOf(d.accepts[1+strings.Compare(a.text, b.text)])
+		return answerOf(d.accepts.have(strings.Compare(a.text, b.text)))
 	case a.kind == item.KindN && b.kind == item.KindN && d.form == formOrder:
-		return answerOf(d.accepts[1+a.number.Cmp(b.number)])
+		return answerOf(d.accepts.have(a.number.Cmp(b.number)))
 	default:
 		return unsure
 	}

@@ -80,8 +80,8 @@ func (e Env) explain(src string, issues *cel.Issues, names []variable, r *rewrit
 		return errorAt(at, `write it as number("...")`, "a number that no literal can hold")
 	}
 	text = expectation.ReplaceAllString(strings.TrimPrefix(text, "Syntax error: "), "")
-	if strings.HasPrefix(text, "token recognition error") &&
-		(strings.Count(src, "'")%2 == 1 || strings.Count(src, `"`)%2 == 1) {
+	hasOpenQuote := strings.Count(src, "'")%2 == 1 || strings.Count(src, `"`)%2 == 1
+	if hasOpenQuote && strings.HasPrefix(text, "token recognition error") {
 		return errorAt(at, "a text stands between two quotes, as in item.Status == \"paid\"", "a quote has no other one")
 	}
 	if strings.Contains(text, "'<EOF>'") {
@@ -100,46 +100,51 @@ func (e Env) unknownName(src string, at common.Location, unknown string, names [
 	if strings.HasPrefix(after, "(") {
 		return errorAt(at, functionHint(unknown), "unknown function %q", unknown)
 	}
+	return errorAt(at, e.nameHint(before, unknown, names), "unknown name %q", unknown)
+}
+
+// nameHint returns the hint for an unknown name. before is the text before it in its line.
+func (e Env) nameHint(before, unknown string, names []variable) string {
+	if e.Unknown != nil {
+		if hint := e.Unknown(unknown); hint != "" {
+			return hint
+		}
+	}
+	if spelled, ok := spellings[unknown]; ok {
+		return "write " + spelled
+	}
+	root := names[0].name
+	switch {
+	case strings.HasSuffix(before, "-"):
+		return `a name with - in it is written in quotes, as in ` + root + `["first-name"]`
+	case root == "item" && isChangeName(unknown):
+		return "here the expression sees one item, on the old image and on the new: write item"
+	case unknown == "item":
+		return "here the expression sees a change: write old or new"
+	}
 	var known []string
 	for _, n := range names {
 		known = append(known, n.name)
 	}
-	hint := "known are " + strings.Join(known, ", ") + "; an attribute is written " + known[0] + "." + unknown
-	if special := e.unknownHint(unknown); special != "" {
-		hint = special
-	} else if spelled, ok := spellings[unknown]; ok {
-		hint = "write " + spelled
-	} else if strings.HasSuffix(before, "-") {
-		hint = `a name with - in it is written in quotes, as in ` + known[0] + `["first-name"]`
-	} else if names[0].name == "item" && isChangeName(unknown) {
-		hint = "here the expression sees one item, on the old image and on the new: write item"
-	} else if unknown == "item" {
-		hint = "here the expression sees a change: write old or new"
-	} else if near := nearest.Name(unknown, known); near != "" {
-		hint = "did you mean " + near + "?"
+	if near := nearest.Name(unknown, known); near != "" {
+		return "did you mean " + near + "?"
 	}
-	return errorAt(at, hint, "unknown name %q", unknown)
+	return "known are " + strings.Join(known, ", ") + "; an attribute is written " + root + "." + unknown
 }
 
-func (e Env) unknownHint(name string) string {
-	if e.Unknown == nil {
-		return ""
-	}
-	return e.Unknown(name)
-}
-
+// unknownAttribute returns the error for an attribute that is not declared.
 func (e Env) unknownAttribute(at common.Location, unknown string) *Error {
-	known := slices.Collect(maps.Keys(e.Attributes))
-	hint := "declare it under attributes, or drop that declaration"
-	if e.Declare != nil {
-		hint = e.Declare(unknown)
+	const format = "attribute %q is not among the declared ones"
+	near := nearest.Name(unknown, slices.Collect(maps.Keys(e.Attributes)))
+	switch {
+	case near != "" && e.Declare != nil:
+		return errorAt(at, "did you mean "+near+"? Or "+e.Declare(unknown), format, unknown)
+	case near != "":
+		return errorAt(at, "did you mean "+near+"?", format, unknown)
+	case e.Declare != nil:
+		return errorAt(at, e.Declare(unknown), format, unknown)
 	}
-	if near := nearest.Name(unknown, known); near != "" && e.Declare != nil {
-		hint = "did you mean " + near + "? Or " + hint
-	} else if near != "" {
-		hint = "did you mean " + near + "?"
-	}
-	return errorAt(at, hint, "attribute %q is not among the declared ones", unknown)
+	return errorAt(at, "declare it under attributes, or drop that declaration", format, unknown)
 }
 
 // kind returns DynamoDB's name of a type of CEL's checker.
@@ -196,15 +201,18 @@ func mismatch(function, args string, operands []callOperand) (message, hint stri
 // literalHint returns a hint for a literal that is compared with a path or a name of another type. It returns "" if
 // there is no such literal.
 func literalHint(function string, kinds []string, operands []callOperand) string {
-	if len(operands) != 2 || !strings.HasPrefix(function, "_") {
+	if isOperator := strings.HasPrefix(function, "_"); !isOperator || len(operands) != 2 {
 		return ""
 	}
-	for i, o := range operands {
-		switch otherKind := kinds[1-i]; {
-		case !o.literal || operands[1-i].text == "":
-		case otherKind == "N" && kinds[i] == "S":
+	for i, operand := range operands {
+		other := 1 - i
+		if !operand.literal || operands[other].text == "" {
+			continue
+		}
+		switch {
+		case kinds[i] == "S" && kinds[other] == "N":
 			return "write the number without quotes"
-		case otherKind == "S" && kinds[i] == "N":
+		case kinds[i] == "N" && kinds[other] == "S":
 			return "write the text in quotes"
 		}
 	}

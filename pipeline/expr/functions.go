@@ -105,27 +105,13 @@ func functions() []cel.EnvOption {
 			cel.Overload("duration_string", []*cel.Type{cel.StringType}, cel.DurationType),
 			cel.SingletonUnaryBinding(toDuration)),
 	}
-	for symbol, holds := range map[string]func(int) bool{
-		operators.Less:          func(c int) bool { return c < 0 },
-		operators.LessEquals:    func(c int) bool { return c <= 0 },
-		operators.Greater:       func(c int) bool { return c > 0 },
-		operators.GreaterEquals: func(c int) bool { return c >= 0 },
-	} {
+	for symbol, accepts := range accepted {
 		var overloads []cel.FunctionOpt
 		for _, t := range []*cel.Type{cel.IntType, cel.StringType, cel.BytesType, cel.BoolType, cel.TimestampType,
 			cel.DurationType} {
 			overloads = append(overloads, cel.Overload("order_"+symbol+t.TypeName(), []*cel.Type{t, t}, cel.BoolType))
 		}
-		overloads = append(overloads, cel.SingletonBinaryBinding(func(a, b ref.Val) ref.Val {
-			if isNull(a) || isNull(b) {
-				return types.False
-			}
-			c, ok := compare(a, b)
-			if !ok {
-				return fail("%s and %s have no order", kindOf(a), kindOf(b))
-			}
-			return boolean(holds(c))
-		}))
+		overloads = append(overloads, cel.SingletonBinaryBinding(func(a, b ref.Val) ref.Val { return evalOrder(a, b, accepts) }))
 		options = append(options, cel.Function(symbol, overloads...))
 	}
 	for name, holds := range map[string]func(s, part string) bool{
@@ -140,6 +126,18 @@ func functions() []cel.EnvOption {
 	return append(options, cel.Function("matches",
 		cel.MemberOverload(matchesOverload, []*cel.Type{cel.StringType, cel.StringType}, cel.BoolType),
 		cel.SingletonBinaryBinding(func(a, b ref.Val) ref.Val { return fail("the pattern of matches was not compiled") })))
+}
+
+// evalOrder evaluates a comparison that is true for the accepted results. It returns false if a value is null.
+func evalOrder(a, b ref.Val, accepts orders) ref.Val {
+	if isNull(a) || isNull(b) {
+		return types.False
+	}
+	result, ok := compare(a, b)
+	if !ok {
+		return fail("%s and %s have no order", kindOf(a), kindOf(b))
+	}
+	return boolean(accepts.have(result))
 }
 
 func isNull(v ref.Val) bool { return v == types.NullValue }

@@ -77,19 +77,20 @@ func (p *provider) FindStructFieldType(structType, name string) (*types.FieldTyp
 	return &types.FieldType{
 		Type: t,
 		IsSet: func(target any) bool {
-			i, ok := target.(*image)
-			if ok {
-				_, ok = i.m.Get(name)
+			i, isImage := target.(*image)
+			if !isImage {
+				return false
 			}
-			return ok
+			_, hasAttribute := i.m.Get(name)
+			return hasAttribute
 		},
 		GetFrom: func(target any) (any, error) {
-			i, ok := target.(*image)
-			if !ok {
+			i, isImage := target.(*image)
+			if !isImage {
 				return nil, &evalError{"what attributes are read from is no image"}
 			}
-			v, ok := i.m.Get(name)
-			if !ok {
+			v, hasAttribute := i.m.Get(name)
+			if !hasAttribute {
 				return types.NullValue, nil
 			}
 			return toCEL(v), nil

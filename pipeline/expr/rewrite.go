@@ -3,7 +3,6 @@ package expr
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"cel.dev/cel-go/common"
@@ -12,7 +11,6 @@ import (
 	"cel.dev/cel-go/common/types"
 
 	"github.com/tablewake/tablewake/pipeline/internal/nearest"
-	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
@@ -45,16 +43,16 @@ func (r *rewriter) rewriteCondition(e ast.Expr) *Error {
 	if err := r.rewriteValue(e); err != nil {
 		return err
 	}
-	unknown := false
+	mayBeOtherType := false
 	switch e.Kind() {
 	case ast.SelectKind:
-		unknown = !e.AsSelect().IsTestOnly()
+		mayBeOtherType = !e.AsSelect().IsTestOnly()
 	case ast.IdentKind:
-		unknown = !isAccumulator(e.AsIdent())
+		mayBeOtherType = !isAccumulator(e.AsIdent())
 	case ast.CallKind:
-		unknown = slices.Contains([]string{fnGet, operators.Conditional}, e.AsCall().FunctionName())
+		mayBeOtherType = slices.Contains([]string{fnGet, operators.Conditional}, e.AsCall().FunctionName())
 	}
-	if unknown {
+	if mayBeOtherType {
 		r.wrapInCall(e, fnBool)
 	}
 	return nil
@@ -147,106 +145,6 @@ func (r *rewriter) isImage(e ast.Expr) bool {
 // hasVariable reports whether the expression can read the variable name.
 func (r *rewriter) hasVariable(name string) bool {
 	return slices.ContainsFunc(r.names, func(n variable) bool { return n.name == name })
-}
-
-// notePath records the path that e reads, if the path begins at an image or at the element `each`.
-func (r *rewriter) notePath(e ast.Expr) {
-	at := r.at(e)
-	if segments, each, ok := r.segments(e); ok {
-		r.reads.paths = append(r.reads.paths, ReadPath{segments, each, max(at.Line(), 1), max(at.Column(), 0) + 1})
-	}
-}
-
-// sourceText returns the source of a path or a name, before the rewrite. It returns "" for any other expression.
-func (r *rewriter) sourceText(e ast.Expr) string {
-	switch e.Kind() {
-	case ast.IdentKind:
-		if !isAccumulator(e.AsIdent()) {
-			return e.AsIdent()
-		}
-	case ast.SelectKind:
-		if operand := r.sourceText(e.AsSelect().Operand()); operand != "" && !e.AsSelect().IsTestOnly() {
-			return operand + "." + e.AsSelect().FieldName()
-		}
-	case ast.CallKind:
-		c := e.AsCall()
-		if c.FunctionName() != operators.Index || c.Args()[1].Kind() != ast.LiteralKind {
-			return ""
-		}
-		operand := r.sourceText(c.Args()[0])
-		if operand == "" {
-			return ""
-		}
-		switch key := c.Args()[1].AsLiteral().(type) {
-		case types.String:
-			return operand + "[" + strconv.Quote(string(key)) + "]"
-		case types.Int:
-			return operand + "[" + strconv.FormatInt(int64(key), 10) + "]"
-		}
-	}
-	return ""
-}
-
-// operands describes the operands of the expression with this id. If the expression is not a call, it is the only
-// operand.
-func (r *rewriter) operands(id int64) (ops []callOperand) {
-	add := func(es ...ast.Expr) {
-		for _, e := range es {
-			ops = append(ops, callOperand{r.texts[e.ID()], e.Kind() == ast.LiteralKind})
-		}
-	}
-	ast.PostOrderVisit(r.root, ast.NewExprVisitor(func(e ast.Expr) {
-		if e.ID() != id || len(ops) > 0 {
-			return
-		}
-		if e.Kind() != ast.CallKind {
-			add(e)
-			return
-		}
-		if c := e.AsCall(); c.IsMemberFunction() {
-			add(c.Target())
-		}
-		add(e.AsCall().Args()...)
-	}))
-	return ops
-}
-
-// callOperand describes an operand of a call.
-type callOperand struct {
-	text    string // source of the operand if it is a path or a name; else ""
-	literal bool
-}
-
-// isElement reports whether e is the element under for_each.
-func (r *rewriter) isElement(e ast.Expr) bool {
-	return e.Kind() == ast.IdentKind && e.AsIdent() == eachName && r.hasVariable(eachName)
-}
-
-// segments returns the path of an expression such as x.name, x["name"] or x[0], before the rewrite. each reports
-// whether the path begins at the element `each`. Otherwise it begins at an image. ok is false if e is not such a path.
-func (r *rewriter) segments(e ast.Expr) (path []item.Segment, each, ok bool) {
-	if r.isImage(e) || r.isElement(e) {
-		return nil, r.isElement(e), true
-	}
-	switch e.Kind() {
-	case ast.SelectKind:
-		s := e.AsSelect()
-		path, each, ok = r.segments(s.Operand())
-		return append(path, item.Segment{Name: s.FieldName(), Index: -1}), each, ok
-	case ast.CallKind:
-		c := e.AsCall()
-		if c.FunctionName() != operators.Index || c.Args()[1].Kind() != ast.LiteralKind {
-			return nil, false, false
-		}
-		path, each, ok = r.segments(c.Args()[0])
-		switch key := c.Args()[1].AsLiteral().(type) {
-		case types.String:
-			return append(path, item.Segment{Name: string(key), Index: -1}), each, ok
-		case types.Int:
-			return append(path, item.Segment{Index: int(key)}), each, ok
-		}
-	}
-	return nil, false, false
 }
 
 // rewriteSelection rewrites x.name and has(x.name). If x is an image, both stay, because the name is an attribute.
@@ -347,15 +245,18 @@ func (r *rewriter) rewriteComparison(e ast.Expr) *Error {
 	if err := r.checkOperation(b, a); err != nil {
 		return err
 	}
+	hasNull := isNullLiteral(a) || isNullLiteral(b)
 	comparesImages := (r.isImage(a) || isNullLiteral(a)) && (r.isImage(b) || isNullLiteral(b))
 	for _, side := range c.Args() {
-		if comparesImages && r.isImage(side) {
-			r.reads.names[side.AsIdent()] = true
-			if !isNullLiteral(a) && !isNullLiteral(b) {
-				r.reads.attribute("*")
+		if !comparesImages || !r.isImage(side) {
+			if err := r.rewriteValue(side); err != nil {
+				return err
 			}
-		} else if err := r.rewriteValue(side); err != nil {
-			return err
+			continue
+		}
+		r.reads.names[side.AsIdent()] = true
+		if !hasNull {
+			r.reads.attribute("*")
 		}
 	}
 	switch {
@@ -382,27 +283,30 @@ func isNullLiteral(e ast.Expr) bool {
 	return e.Kind() == ast.LiteralKind && e.AsLiteral() == types.NullValue
 }
 
-// checkOperation refuses to compare op with a text that is not an operation.
-func (r *rewriter) checkOperation(op, with ast.Expr) *Error {
-	if op.Kind() != ast.IdentKind || op.AsIdent() != "op" || !r.hasVariable("op") {
+// checkOperation refuses to compare op with a text that is not an operation. e is the other operand. It returns nil if
+// operand is not op.
+func (r *rewriter) checkOperation(operand, e ast.Expr) *Error {
+	if isOp := identName(operand) == "op" && r.hasVariable("op"); !isOp {
 		return nil
 	}
-	literals := []ast.Expr{with}
-	if with.Kind() == ast.ListKind {
-		literals = with.AsList().Elements()
+	literals := []ast.Expr{e}
+	if e.Kind() == ast.ListKind {
+		literals = e.AsList().Elements()
 	}
 	var known []string
-	for o := record.Unknown; o <= record.Snapshot; o++ {
-		known = append(known, o.String())
+	for op := record.Unknown; op <= record.Snapshot; op++ {
+		known = append(known, op.String())
 	}
-	for _, e := range literals {
-		if s, ok := textLiteral(e); ok && !slices.Contains(known, s) {
-			hint := "an op is " + strings.Join(known, ", ")
-			if near := nearest.Name(s, known); near != "" {
-				hint = fmt.Sprintf("did you mean %q?", near)
-			}
-			return errorAt(r.at(e), hint, "no op is called %q", s)
+	for _, literal := range literals {
+		text, ok := textLiteral(literal)
+		if !ok || slices.Contains(known, text) {
+			continue
 		}
+		hint := "an op is " + strings.Join(known, ", ")
+		if near := nearest.Name(text, known); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		return errorAt(r.at(literal), hint, "no op is called %q", text)
 	}
 	return nil
 }
