@@ -115,32 +115,43 @@ func (h *placeholder) objectAlphabet() (alphabet, int) {
 // Ambiguous reports whether two different lists of values could have the same result. This is possible if two
 // placeholders are adjacent, or if the texts of both can contain the literal between them.
 func (t *Template) Ambiguous() bool {
-	from, to := t.ambiguousRange((*placeholder).alphabet)
-	return to-from > 1
+	return t.ambiguousRange((*placeholder).alphabet).isAmbiguous()
 }
 
 // AmbiguousObjectKey does the same as Ambiguous, for AppendObjectKey, which escapes every placeholder.
 func (t *Template) AmbiguousObjectKey() bool {
-	from, to := t.ambiguousRange((*placeholder).objectAlphabet)
-	return to-from > 1
+	return t.ambiguousRange((*placeholder).objectAlphabet).isAmbiguous()
 }
 
 // AmbiguousRawObjectKey does the same as Ambiguous, for AppendRawObjectKey, which writes _none for missing values.
 func (t *Template) AmbiguousRawObjectKey() bool {
-	from, to := t.ambiguousRange(func(h *placeholder) (alphabet, int) {
+	rawAlphabet := func(h *placeholder) (alphabet, int) {
 		a, _ := h.alphabet()
 		a.add(missingText)
 		return a, 0
-	})
-	return to-from > 1
+	}
+	return t.ambiguousRange(rawAlphabet).isAmbiguous()
 }
 
-// ambiguousRange returns the range [from, to) of placeholders whose texts cannot be separated. From the left, a text
-// ends at the next literal if the text cannot contain the literal's first byte. From the right, a text begins after the
-// previous literal if the text cannot contain the literal's last byte. The text of a single remaining placeholder can
-// still be separated, because it is the rest of the result.
-func (t *Template) ambiguousRange(alphabet func(*placeholder) (alphabet, int)) (from, to int) {
-	to = len(t.placeholders)
+// placeholderRange is the range [from, to) of placeholders whose texts neither the literals before them nor the
+// literals after them separate.
+type placeholderRange struct{ from, to int }
+
+// isAmbiguous reports whether the range has several placeholders. The text of a single one can still be separated,
+// because it is the rest of the result.
+func (r placeholderRange) isAmbiguous() bool { return r.to-r.from > 1 }
+
+// canSeparate reports whether the text of placeholder i can be separated from the texts of all others.
+func (r placeholderRange) canSeparate(i int) bool {
+	isInRange := r.from <= i && i < r.to
+	return !isInRange || !r.isAmbiguous()
+}
+
+// ambiguousRange returns the placeholders whose texts cannot be separated. From the left, a text ends at the next
+// literal if the text cannot contain the literal's first byte. From the right, a text begins after the previous literal
+// if the text cannot contain the literal's last byte.
+func (t *Template) ambiguousRange(alphabet func(*placeholder) (alphabet, int)) placeholderRange {
+	from, to := 0, len(t.placeholders)
 	for ; from < to; from++ {
 		nextLiteral := t.literals[from+1]
 		a, width := alphabet(&t.placeholders[from])
@@ -155,5 +166,5 @@ func (t *Template) ambiguousRange(alphabet func(*placeholder) (alphabet, int)) (
 			break
 		}
 	}
-	return from, to
+	return placeholderRange{from, to}
 }

@@ -10,26 +10,31 @@ import (
 // textDeterminesValue reports whether two different values of a placeholder always have different texts. It returns
 // true for {@key}, {@each}, {path|esc}, and for a {path} that is the whole template.
 func (t *Template) textDeterminesValue(h *placeholder) bool {
-	switch {
-	case h.optional || h.source > fromKey && h.source != fromIdentity || h.source == fromEach:
+	if h.optional {
 		return false
-	case len(h.calls) == 0:
-		_, whole := t.wholePath()
-		return whole || h.source == fromKey || h.source == fromIdentity
-	default:
-		return len(h.calls) == 1 && h.calls[0].fn == fnEsc
 	}
+	isEscaped := len(h.calls) == 1 && h.calls[0].fn == fnEsc
+	switch h.source {
+	case fromKey, fromIdentity:
+		return len(h.calls) == 0 || isEscaped
+	case fromItem:
+		return t.wholeValue() != nil || isEscaped
+	}
+	return false
 }
 
 // BoundNames returns the bound names, names that an entity's key binds, whose whole text can be cut out of a result.
 // Two results differ if the text of one of these names differs.
 func (t *Template) BoundNames() []string {
-	from, to := t.ambiguousRange((*placeholder).alphabet)
+	ambiguous := t.ambiguousRange((*placeholder).alphabet)
 	var names []string
 	for i := range t.placeholders {
 		h := &t.placeholders[i]
-		injective := !slices.ContainsFunc(h.calls, func(c call) bool { return c.fn != fnEsc && c.fn != fnIndexName })
-		if h.source == fromBound && !h.optional && injective && (i < from || i >= to || to-from == 1) {
+		if h.source != fromBound || h.optional || !ambiguous.canSeparate(i) {
+			continue
+		}
+		changesText := slices.ContainsFunc(h.calls, func(c call) bool { return c.fn != fnEsc && c.fn != fnIndexName })
+		if !changesText {
 			names = append(names, h.bound.Name())
 		}
 	}
@@ -38,14 +43,14 @@ func (t *Template) BoundNames() []string {
 
 // cuttableIndexes returns the indexes of the placeholders whose values can be cut out of a result.
 func (t *Template) cuttableIndexes() []int {
-	from, to := t.ambiguousRange((*placeholder).alphabet)
-	var cuts []int
+	ambiguous := t.ambiguousRange((*placeholder).alphabet)
+	var indexes []int
 	for i := range t.placeholders {
-		if (i < from || i >= to || to-from == 1) && t.textDeterminesValue(&t.placeholders[i]) {
-			cuts = append(cuts, i)
+		if ambiguous.canSeparate(i) && t.textDeterminesValue(&t.placeholders[i]) {
+			indexes = append(indexes, i)
 		}
 	}
-	return cuts
+	return indexes
 }
 
 // HasKey reports whether the template has a {@key} that can be cut out of a result.
@@ -113,9 +118,10 @@ func (t *Template) splitResult(result string) ([]string, bool) {
 	if ok {
 		rest, ok = strings.CutSuffix(rest, t.literals[n])
 	}
-	from, to := t.ambiguousRange((*placeholder).alphabet)
+	ambiguous := t.ambiguousRange((*placeholder).alphabet)
+	from, to := ambiguous.from, ambiguous.to
 	restIndex := -1
-	if to-from <= 1 { // the text of this placeholder is the rest
+	if !ambiguous.isAmbiguous() { // the text of this placeholder is the rest
 		restIndex = min(from, n-1)
 		from, to = restIndex, restIndex+1
 	}

@@ -35,30 +35,30 @@ func date(dst []byte, start int, layout string, zone *time.Location) ([]byte, er
 	}
 	t, ok := parseInstant(dst[start:], zone)
 	t = t.In(zone)
-	if _, _, _, isNumber := cutNumber(dst[start:]); isNumber && (!ok || t.Year() < 0 || t.Year() > 9999) {
+	if hasFourDigitYear := 0 <= t.Year() && t.Year() <= 9999; ok && hasFourDigitYear {
+		return t.AppendFormat(dst[:start], layout), nil
+	}
+	if _, isNumber := cutNumber(dst[start:]); isNumber {
 		return dst, errLargeNumber
 	}
-	if !ok || t.Year() < 0 || t.Year() > 9999 {
-		return dst, errDate
-	}
-	return t.AppendFormat(dst[:start], layout), nil
+	return dst, errDate
 }
 
 // parseInstant parses epoch seconds or milliseconds, with or without a fraction, or a time in ISO 8601. It returns
 // false for any other text.
 func parseInstant(text []byte, zone *time.Location) (time.Time, bool) {
-	_, fraction, _, ok := cutNumber(text)
+	number, ok := cutNumber(text)
 	if !ok {
 		return parseISO(string(text), zone)
 	}
 	var billionths int64 // fraction of the second or the millisecond, in billionths
-	if fraction > 0 {
-		digits := text[len(text)-fraction:]
-		text = text[:len(text)-fraction-1]
-		billionths, _ = strconv.ParseInt((string(digits) + "000000000")[:9], 10, 64)
-		if text[0] == '-' {
+	if number.fraction > 0 {
+		pointIndex := len(text) - number.fraction - 1
+		billionths, _ = strconv.ParseInt((string(text[pointIndex+1:]) + "000000000")[:9], 10, 64)
+		if number.isNegative {
 			billionths = -billionths
 		}
+		text = text[:pointIndex]
 	}
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	switch {
@@ -96,8 +96,9 @@ func parseISO(text string, zone *time.Location) (time.Time, bool) {
 	month := p.number(2, 1, 12)
 	p.skipOneOf("-")
 	day := p.number(2, 1, 31)
+	p.ok = p.ok && day <= daysIn(year, month)
 	if p.text == "" {
-		return inZone(time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC), zone, p.ok && day <= daysIn(year, month))
+		return inZone(time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC), zone), p.ok
 	}
 	p.skipOneOf("T ")
 	hour := p.number(2, 0, 23)
@@ -111,9 +112,8 @@ func parseISO(text string, zone *time.Location) (time.Time, bool) {
 		}
 	}
 	t := time.Date(year, time.Month(month), day, hour, minute, second, nanoseconds, time.UTC)
-	p.ok = p.ok && day <= daysIn(year, month)
 	if p.text == "" {
-		return inZone(t, zone, p.ok)
+		return inZone(t, zone), p.ok
 	}
 	offset := p.offset()
 	return t.Add(-offset), p.ok && p.text == ""
@@ -126,17 +126,16 @@ func daysIn(year, month int) int {
 
 // inZone returns the instant at which the clocks of a zone show the date and time that t has in UTC. When clocks are
 // turned back, they show some times twice: inZone then returns the first instant. When clocks are turned forward, they
-// skip some times: inZone then returns the instant that such a time would be without the change. It returns ok
-// unchanged.
-func inZone(t time.Time, zone *time.Location, ok bool) (time.Time, bool) {
+// skip some times: inZone then returns the instant that such a time would be without the change.
+func inZone(t time.Time, zone *time.Location) time.Time {
 	before, after := offsetAt(t.Add(-day), zone), offsetAt(t.Add(day), zone)
 	for _, offset := range []time.Duration{max(before, after), min(before, after)} {
 		// The larger offset gives the earlier instant.
-		if at := t.Add(-offset); offsetAt(at, zone) == offset {
-			return at, ok
+		if instant := t.Add(-offset); offsetAt(instant, zone) == offset {
+			return instant
 		}
 	}
-	return t.Add(-before), ok
+	return t.Add(-before)
 }
 
 const day = 24 * time.Hour

@@ -56,9 +56,9 @@ func (c *call) apply(dst []byte, start int) ([]byte, error) {
 	}
 	switch c.fn {
 	case fnLower:
-		return changeCase(dst, start, false), nil
+		return lower(dst, start), nil
 	case fnUpper:
-		return changeCase(dst, start, true), nil
+		return upper(dst, start), nil
 	case fnPad:
 		return pad(dst, start, c.number, c.fraction)
 	case fnHash:
@@ -84,21 +84,29 @@ func (c *call) apply(dst []byte, start int) ([]byte, error) {
 	}
 }
 
-// changeCase changes the case of text. It changes ASCII in place, and other text by Unicode's rules.
-func changeCase(dst []byte, start int, upper bool) []byte {
-	from := byte('A')
-	if upper {
-		from = 'a'
-	}
+// lower changes text to lower case. It changes ASCII in place, and other text by Unicode's rules.
+func lower(dst []byte, start int) []byte {
 	text := dst[start:]
 	for i, b := range text {
-		switch {
-		case b >= utf8.RuneSelf && upper:
-			return append(dst[:start], bytes.ToUpper(text)...)
-		case b >= utf8.RuneSelf:
+		if b >= utf8.RuneSelf {
 			return append(dst[:start], bytes.ToLower(text)...)
-		case from <= b && b <= from+25:
-			text[i] = b ^ 0x20
+		}
+		if 'A' <= b && b <= 'Z' {
+			text[i] = b + 'a' - 'A'
+		}
+	}
+	return dst
+}
+
+// upper does the same as lower for upper case.
+func upper(dst []byte, start int) []byte {
+	text := dst[start:]
+	for i, b := range text {
+		if b >= utf8.RuneSelf {
+			return append(dst[:start], bytes.ToUpper(text)...)
+		}
+		if 'a' <= b && b <= 'z' {
+			text[i] = b + 'A' - 'a'
 		}
 	}
 	return dst

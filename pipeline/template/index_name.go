@@ -17,14 +17,16 @@ const lowerHex = "0123456789abcdef"
 // Different texts have different names: only a name with a 0 in front begins with 0, and only a cut name contains __.
 func indexName(dst []byte, start int) []byte {
 	first := dst[start]
-	end := len(dst)
-	if !('a' <= first && first <= 'z' || '1' <= first && first <= '9') {
+	end := len(dst) // the name is made after the text
+	isLegalStart := 'a' <= first && first <= 'z' || '1' <= first && first <= '9'
+	if !isLegalStart {
 		dst = append(dst, '0')
 	}
 	const mark = "__"
-	fit, cut := maxIndexName-len(mark)-hashDigits, 0 // cut: length of the complete escapes that fit before a hash
+	const maxBeforeHash = maxIndexName - len(mark) - hashDigits
+	cut := 0 // length of the complete escapes that fit before a hash
 	for i := start; i < end; i++ {
-		if len(dst)-end <= fit {
+		if len(dst)-end <= maxBeforeHash {
 			cut = len(dst) - end
 		}
 		switch b := dst[i]; {

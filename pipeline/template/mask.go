@@ -14,13 +14,14 @@ import (
 // mask replaces the text dst[start:] if it comes from a hidden value. A value without functions becomes the same masked
 // text as in an item that the mask copies.
 func (h *placeholder) mask(dst []byte, start int, s *Scope) []byte {
-	plain := len(h.calls) == 0 || len(h.calls) == 1 && h.calls[0].fn == fnEsc
-	switch {
-	case !h.readsHidden(s):
+	if !h.readsHidden(s) {
 		return dst
-	case plain && h.source == fromKey:
+	}
+	isUnchanged := len(h.calls) == 0 || len(h.calls) == 1 && h.calls[0].fn == fnEsc
+	switch {
+	case isUnchanged && h.source == fromKey:
 		return append(dst[:start], s.Mask.Key(s.Change)...)
-	case plain && (h.source <= fromEach || h.source == fromBound):
+	case isUnchanged && (h.readsPath() || h.source == fromBound):
 		v, _ := h.lookup(s)
 		text, _ := h.masked(s, v).Text()
 		return append(dst[:start], text...)

@@ -17,19 +17,19 @@ const useSortable = "use |sortable, which sorts all numbers"
 // pad returns an error for a number that would not sort by its text. A negative number is an error, and so is a number
 // that is too long. If fraction is -1, a number with digits after the point is an error, too.
 func pad(dst []byte, start, width, fraction int) ([]byte, error) {
-	whole, digits, negative, ok := cutNumber(dst[start:])
+	number, ok := cutNumber(dst[start:])
 	switch {
 	case !ok && fraction >= 0:
 		return dst, errs.New("pad with a fraction takes numbers")
 	case !ok:
 		return insertZeros(dst, start, width-utf8.RuneCount(dst[start:])), nil
-	case negative:
+	case number.isNegative:
 		return dst, errs.New("pad takes no negative number: " + useSortable)
-	case fraction < 0 && digits > 0:
+	case fraction < 0 && number.fraction > 0:
 		return dst, errs.New("the number has a fraction: write |pad:12.2 for two digits of it, or " + useSortable)
 	}
 	if fraction >= 0 {
-		dst = cutFraction(dst, start, whole, digits, fraction)
+		dst = cutFraction(dst, number.fraction, fraction)
 	}
 	missing := width - (len(dst) - start)
 	if missing < 0 {
@@ -38,13 +38,20 @@ func pad(dst []byte, start, width, fraction int) ([]byte, error) {
 	return insertZeros(dst, start, missing), nil
 }
 
-// cutNumber reports in ok whether text is a number without an exponent. whole and fraction are its numbers of digits
-// before and after the point. negative reports whether it starts with a minus sign.
-func cutNumber(text []byte) (whole, fraction int, negative, ok bool) {
-	text, negative = bytes.CutPrefix(text, []byte("-"))
-	before, behind, point := bytes.Cut(text, []byte("."))
-	ok = len(before) > 0 && isDigits(before) && isDigits(behind) && point == (len(behind) > 0)
-	return len(before), len(behind), negative, ok
+// numberParts describes the text of a number without an exponent.
+type numberParts struct {
+	isNegative bool
+	fraction   int // number of digits after the point
+}
+
+// cutNumber returns the parts of a number without an exponent. It returns false for any other text.
+func cutNumber(text []byte) (numberParts, bool) {
+	text, isNegative := bytes.CutPrefix(text, []byte("-"))
+	whole, fraction, hasPoint := bytes.Cut(text, []byte("."))
+	if len(whole) == 0 || !isDigits(whole) || !isDigits(fraction) || hasPoint && len(fraction) == 0 {
+		return numberParts{}, false
+	}
+	return numberParts{isNegative, len(fraction)}, true
 }
 
 func isDigits(text []byte) bool {
@@ -56,15 +63,20 @@ func isDigits(text []byte) bool {
 	return true
 }
 
-// cutFraction changes the number in dst[start:] so that it has fraction digits after the point. It adds zeros, or
-// removes digits. whole and digits are the numbers of digits before and after the point.
-func cutFraction(dst []byte, start, whole, digits, fraction int) []byte {
-	if digits > fraction {
-		digits, dst = fraction, dst[:start+whole+min(fraction, 1)+fraction]
-	} else if digits == 0 && fraction > 0 {
+// cutFraction changes the number at the end of dst from having digits after the point to having wanted digits there. It
+// removes digits, or adds zeros.
+func cutFraction(dst []byte, digits, wanted int) []byte {
+	if digits > wanted {
+		dst = dst[:len(dst)-(digits-wanted)]
+		if wanted == 0 {
+			dst = dst[:len(dst)-1] // the point
+		}
+		return dst
+	}
+	if digits == 0 && wanted > 0 {
 		dst = append(dst, '.')
 	}
-	for range fraction - digits {
+	for range wanted - digits {
 		dst = append(dst, '0')
 	}
 	return dst

@@ -123,11 +123,12 @@ func (t *Template) Value(s Scope) (v item.Value, missing string, err error) {
 	if len(t.placeholders) == 0 {
 		return t.constant, "", nil
 	}
-	if h, ok := t.wholeValue(); ok {
-		if v, ok := h.lookup(&s); ok && !countsAsMissing(v) {
+	if h := t.wholeValue(); h != nil {
+		v, found := h.lookup(&s)
+		switch {
+		case found && !countsAsMissing(v):
 			return h.masked(&s, v), "", nil
-		}
-		if h.optional {
+		case h.optional:
 			return item.Value{}, "", nil
 		}
 		return item.Value{}, h.name, nil
@@ -157,69 +158,6 @@ func (t *Template) AppendText(dst []byte, s Scope) (out []byte, missing string, 
 		}
 	}
 	return append(dst, t.literals[len(t.placeholders)]...), "", nil
-}
-
-// missingText replaces a missing value in object keys.
-const missingText = "_none"
-
-// AppendObjectKey appends the template as an object key. The text of every placeholder is percent-encoded, except
-// {@key} and placeholders that end in |esc, which are already encoded. A missing value becomes _none, even if it is
-// optional. The text of a value is never _none, never consists only of dots, and never contains a slash, because
-// AppendObjectKey encodes such text further. [item.Unescape] decodes each text. AppendObjectKey returns the same errors
-// as Value.
-func (t *Template) AppendObjectKey(dst []byte, s Scope) ([]byte, error) {
-	return t.appendObjectKey(dst, s, false)
-}
-
-// AppendRawObjectKey does the same as AppendObjectKey, but without the encoding. So the text of a value keeps its
-// slashes. The result can be an invalid object key, and two lists of values can have the same result.
-func (t *Template) AppendRawObjectKey(dst []byte, s Scope) ([]byte, error) {
-	return t.appendObjectKey(dst, s, true)
-}
-
-func (t *Template) appendObjectKey(dst []byte, s Scope, raw bool) ([]byte, error) {
-	origin := len(dst)
-	for i := range t.placeholders {
-		h := &t.placeholders[i]
-		dst = append(dst, t.literals[i]...)
-		start := len(dst)
-		var found bool
-		var err error
-		dst, found, err = h.append(dst, &s)
-		switch {
-		case err != nil:
-			return dst[:origin], errs.Errorf("template %q: %w", redact.Safe(t.src), err)
-		case !found:
-			dst = append(dst, missingText...)
-			continue
-		case raw:
-			continue
-		case !h.escaped():
-			dst = escape(dst, start)
-		}
-		dst = escapeReserved(dst, start)
-	}
-	return append(dst, t.literals[len(t.placeholders)]...), nil
-}
-
-// escapeReserved encodes text with a special meaning. It encodes _none, and any text that consists only of dots,
-// because . and .. are folders.
-func escapeReserved(dst []byte, start int) []byte {
-	text := dst[start:]
-	if string(text) == missingText {
-		return append(dst[:start], "%5Fnone"...)
-	}
-	for _, b := range text {
-		if b != '.' {
-			return dst
-		}
-	}
-	n := len(text)
-	dst = dst[:start]
-	for range n {
-		dst = append(dst, "%2E"...)
-	}
-	return dst
 }
 
 // String returns the source of the template.
@@ -363,29 +301,25 @@ func (t *Template) Placeholders() []Placeholder {
 // are placeholders. Some literals are empty.
 func (t *Template) Literals() []string { return slices.Clone(t.literals) }
 
-// wholePath returns the placeholder of a template that is exactly one {path}, and true. It returns false for any other
-// template.
-func (t *Template) wholePath() (*placeholder, bool) {
+// wholeValue returns the placeholder of a template that is exactly one {path} or one bound {Name}. It returns nil for
+// any other template.
+func (t *Template) wholeValue() *placeholder {
 	if len(t.placeholders) != 1 || t.literals[0] != "" || t.literals[1] != "" {
-		return nil, false
+		return nil
 	}
 	h := &t.placeholders[0]
-	return h, h.source <= fromEach && len(h.calls) == 0
+	if len(h.calls) > 0 || !h.readsPath() && h.source != fromBound {
+		return nil
+	}
+	return h
 }
 
-// wholeValue returns the placeholder of a template that is exactly one {path} or one bound {Name}, and true. It returns
-// false for any other template.
-func (t *Template) wholeValue() (*placeholder, bool) {
-	h, ok := t.wholePath()
-	if !ok && h != nil {
-		ok = h.source == fromBound && len(h.calls) == 0
-	}
-	return h, ok
-}
+// readsPath reports whether the placeholder is a {path} or an {each.path}.
+func (h *placeholder) readsPath() bool { return h.source == fromItem || h.source == fromEach }
 
 // Bound returns the bound name of a template that is exactly one {Name}. It returns nil for any other template.
 func (t *Template) Bound() *entity.Binding {
-	if h, ok := t.wholeValue(); ok {
+	if h := t.wholeValue(); h != nil {
 		return h.bound
 	}
 	return nil
@@ -393,8 +327,8 @@ func (t *Template) Bound() *entity.Binding {
 
 // Path returns the path of a template that is exactly one {path}. It returns false for any other template.
 func (t *Template) Path() (string, bool) {
-	h, ok := t.wholePath()
-	if !ok {
+	h := t.wholeValue()
+	if h == nil || !h.readsPath() {
 		return "", false
 	}
 	return h.name, true

@@ -24,7 +24,9 @@ func (h *placeholder) append(dst []byte, s *Scope) (out []byte, found bool, err 
 func (h *placeholder) appendText(dst []byte, s *Scope) (out []byte, found bool, err error) {
 	start := len(dst)
 	calls := h.calls
-	if h.source == fromTime && len(calls) > 0 && calls[0].fn == fnDate && s.Change != nil && !s.Change.Time.IsZero() {
+	beginsWithDate := len(calls) > 0 && calls[0].fn == fnDate
+	hasTime := s.Change != nil && !s.Change.Time.IsZero()
+	if h.source == fromTime && beginsWithDate && hasTime {
 		dst = s.Change.Time.In(cmp.Or(calls[0].zone, time.UTC)).AppendFormat(dst, calls[0].text)
 		calls = calls[1:]
 	} else if dst, err = h.appendSource(dst, s); err != nil {
@@ -41,16 +43,16 @@ func (h *placeholder) appendText(dst []byte, s *Scope) (out []byte, found bool, 
 // appendSource appends the text of the placeholder's value, before any function. It appends nothing if the value is
 // missing.
 func (h *placeholder) appendSource(dst []byte, s *Scope) ([]byte, error) {
-	switch {
-	case h.source == fromEntity:
+	switch h.source {
+	case fromEntity:
 		e, err := h.entities.Of(s.Item)
 		if e == nil || err != nil {
 			return dst, err
 		}
 		return append(dst, e.Name...), nil
-	case h.source == fromIdentity:
+	case fromIdentity:
 		return item.AppendEscaped(dst, s.ID), nil
-	case h.source <= fromEach || h.source == fromBound:
+	case fromItem, fromEach, fromBound:
 		v, ok := h.lookup(s)
 		if !ok {
 			return dst, nil
