@@ -30,14 +30,15 @@ func (m *Mask) RecordError(e *record.RecordError) *record.RecordError {
 // on the path is hidden.
 func (m *Mask) cutPath(p item.Path) (shown string, ok bool) {
 	s := m.root
-	var b []byte
-	for n, seg := range p.Segments() {
-		if s = s.step(seg, n == 0); s.isClear() {
+	var path []byte
+	for _, segment := range p.Segments() {
+		s = s.step(segment)
+		if s.isClear() {
 			return "", false
 		}
-		b = seg.AppendTo(b)
+		path = segment.AppendTo(path)
 		if s.hidden && len(s.allowed) == 0 {
-			return string(b), true
+			return string(path), true
 		}
 	}
 	return "", false

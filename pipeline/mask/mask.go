@@ -48,7 +48,7 @@ func New(patterns []item.Pattern, key []byte) (*Mask, error) {
 }
 
 func newMask(sensitive, allowed []item.Pattern, macs *sync.Pool) *Mask {
-	m := &Mask{sensitive: sensitive, allowed: allowed, macs: macs}
+	m := &Mask{sensitive: sensitive, allowed: allowed, macs: macs, root: maskState{isItem: true}}
 	for _, p := range sensitive {
 		m.root.sensitive = append(m.root.sensitive, p.Segments())
 	}
@@ -124,8 +124,8 @@ func (m *Mask) ValueAt(p item.Path, v item.Value) (masked item.Value, hidden boo
 		return v, false // most values return here, without an allocation
 	}
 	s := m.root
-	for n, seg := range p.Segments() {
-		s = s.step(seg, n == 0)
+	for _, segment := range p.Segments() {
+		s = s.step(segment)
 	}
 	if !s.hidesIn(v) {
 		return v, false
@@ -134,20 +134,10 @@ func (m *Mask) ValueAt(p item.Path, v item.Value) (masked item.Value, hidden boo
 }
 
 // Image returns the item with its hidden parts masked.
-func (m *Mask) Image(item item.Image) item.Image { return m.image(item, false) }
+func (m *Mask) Image(item item.Image) item.Image { return maskWriter{m: m}.image(item) }
 
 // Without returns the item without its hidden parts. A list loses its hidden elements and becomes shorter.
-func (m *Mask) Without(item item.Image) item.Image { return m.image(item, true) }
-
-func (m *Mask) image(it item.Image, drop bool) item.Image {
-	if m == nil || !m.hidesIn(it) {
-		return it
-	}
-	w := maskWriter{m, drop}
-	doc := w.members(make([]byte, 0, len(it.Bytes())+64), it.Value(), m.root, true)
-	masked, _ := item.Of(item.RawValue(item.KindM, doc))
-	return masked
-}
+func (m *Mask) Without(item item.Image) item.Image { return maskWriter{m: m, drop: true}.image(item) }
 
 // maskValue returns v with its hidden parts masked. s is the state at v.
 func (m *Mask) maskValue(v item.Value, s maskState) item.Value {
@@ -157,9 +147,9 @@ func (m *Mask) maskValue(v item.Value, s maskState) item.Value {
 	case show:
 		return v
 	}
-	w := maskWriter{m, false}
+	w := maskWriter{m: m}
 	if v.Kind() == item.KindM {
-		return item.RawValue(item.KindM, w.members(nil, v, s, false))
+		return item.RawValue(item.KindM, w.members(nil, v, s))
 	}
 	return item.RawValue(item.KindL, w.elements(nil, v, s))
 }
@@ -192,11 +182,21 @@ type maskWriter struct {
 	drop bool // leave hidden parts out instead of masking them
 }
 
-// members copies the members of the map v. s is the state at v. If top is set, v is the item itself.
-func (w maskWriter) members(dst []byte, v item.Value, s maskState, top bool) []byte {
+// image copies an item.
+func (w maskWriter) image(it item.Image) item.Image {
+	if !w.m.hidesIn(it) {
+		return it
+	}
+	doc := w.members(make([]byte, 0, len(it.Bytes())+64), it.Value(), w.m.root)
+	masked, _ := item.Of(item.RawValue(item.KindM, doc))
+	return masked
+}
+
+// members copies the members of the map v. s is the state at v.
+func (w maskWriter) members(dst []byte, v item.Value, s maskState) []byte {
 	dst = append(dst, '{')
 	for name, e := range v.Members() {
-		inner := s.member(name, top)
+		inner := s.member(name)
 		if w.drop && inner.action(e) == hide {
 			continue
 		}
@@ -233,7 +233,7 @@ func (w maskWriter) appendValue(dst []byte, v item.Value, s maskState) []byte {
 	case goInside:
 		dst = append(append(append(dst, `{"`...), v.Kind().String()...), `":`...)
 		if v.Kind() == item.KindM {
-			dst = w.members(dst, v, s, false)
+			dst = w.members(dst, v, s)
 		} else {
 			dst = w.elements(dst, v, s)
 		}

@@ -8,6 +8,7 @@ import (
 // maskState is the state of a mask at one path of an item. The mask walks from the item to a value, and each step to a
 // member or an element makes a new state.
 type maskState struct {
+	isItem             bool             // the value is the item itself
 	hidden             bool             // the value is hidden, except for its allowed parts
 	sensitive, allowed [][]item.Segment // remaining segments of the patterns that match the path so far
 }
@@ -15,50 +16,55 @@ type maskState struct {
 // isClear reports whether neither the value nor anything inside it is hidden.
 func (s maskState) isClear() bool { return !s.hidden && len(s.sensitive) == 0 }
 
-// member returns the state at a member. top means that the member is an attribute of the item.
-func (s maskState) member(name string, top bool) maskState {
-	return s.step(item.Segment{Name: name, Index: -1}, top)
-}
+// member returns the state at a member.
+func (s maskState) member(name string) maskState { return s.step(item.Segment{Name: name, Index: -1}) }
 
 // element returns the state at element i of a list.
-func (s maskState) element(i int) maskState { return s.step(item.Segment{Index: i}, false) }
+func (s maskState) element(i int) maskState { return s.step(item.Segment{Index: i}) }
 
-// step returns the state after a step to a member or an element. top means that the step goes to an attribute of the
-// item.
-func (s maskState) step(segment item.Segment, top bool) maskState {
+// step returns the state after a step to a member or an element.
+func (s maskState) step(segment item.Segment) maskState {
 	if s.isClear() {
 		return maskState{}
 	}
-	next := maskState{hidden: s.hidden}
-	remaining, ended := advance(s.sensitive, segment, top)
-	next.sensitive, next.hidden = remaining, next.hidden || ended
-	if len(s.allowed) > 0 && !next.isClear() {
-		if next.allowed, ended = advance(s.allowed, segment, top); ended {
-			return maskState{}
-		}
+	remaining, isSensitive := s.advance(s.sensitive, segment)
+	next := maskState{hidden: s.hidden || isSensitive, sensitive: remaining}
+	if len(s.allowed) == 0 || next.isClear() {
+		return next
 	}
+	allowed, isAllowed := s.advance(s.allowed, segment)
+	if isAllowed {
+		return maskState{}
+	}
+	next.allowed = allowed
 	return next
 }
 
-// advance returns the patterns that match a step, without the segment of the step. ended reports whether a pattern ends
-// with the step, so that it matches the value after the step.
-func advance(patterns [][]item.Segment, segment item.Segment, top bool) (remaining [][]item.Segment, ended bool) {
+// advance returns the patterns that match a step from s, without the segment of the step. ended reports whether a
+// pattern ends with the step, so that it matches the value after the step.
+func (s maskState) advance(patterns [][]item.Segment, segment item.Segment) (remaining [][]item.Segment, ended bool) {
+	matches := overlap
+	if s.isItem {
+		matches = matchesAttribute
+	}
 	for _, p := range patterns {
-		switch {
-		case !matchesStep(p[0], segment, top):
-		case len(p) == 1:
+		if !matches(p[0], segment) {
+			continue
+		}
+		if len(p) == 1 {
 			ended = true
-		default:
+		} else {
 			remaining = append(remaining, p[1:])
 		}
 	}
 	return remaining, ended
 }
 
-// matchesStep reports whether the segment p of a pattern matches a step. top means that the step goes to an attribute
-// of the item.
-func matchesStep(p, segment item.Segment, top bool) bool {
-	return overlap(p, segment) && !(top && p.Wild == item.AnyMember && item.Replicated(segment.Name))
+// matchesAttribute reports whether the first segment p of a pattern matches an attribute of the item. The wildcard *
+// does not match the attributes that global tables add.
+func matchesAttribute(p, attribute item.Segment) bool {
+	isIgnored := p.Wild == item.AnyMember && item.Replicated(attribute.Name)
+	return !isIgnored && overlap(p, attribute)
 }
 
 // maskAction is what a mask does with a value.
@@ -98,7 +104,7 @@ func (s maskState) hidesIn(v item.Value) bool {
 		return a == hide
 	}
 	for name, e := range v.Members() { // no members unless v is an M
-		if s.member(name, false).hidesIn(e) {
+		if s.member(name).hidesIn(e) {
 			return true
 		}
 	}
@@ -128,8 +134,8 @@ func (m *Mask) hidesIn(image item.Image) bool {
 func (m *Mask) hidesInAttribute(name string, v item.Value) bool {
 	segment := item.Segment{Name: name, Index: -1}
 	for _, p := range m.root.sensitive {
-		if matchesStep(p[0], segment, true) && hasMatch(p[1:], v) {
-			return len(m.allowed) == 0 || m.root.step(segment, true).hidesIn(v)
+		if matchesAttribute(p[0], segment) && hasMatch(p[1:], v) {
+			return len(m.allowed) == 0 || m.root.step(segment).hidesIn(v)
 		}
 	}
 	return false
@@ -167,53 +173,53 @@ func hasMatch(p []item.Segment, v item.Value) bool {
 	}
 }
 
-// patternReaches reports whether the pattern matches the path to, a prefix of to, or a path inside v. v is the value at
-// to.
-func patternReaches(pattern []item.Segment, to item.Path, v item.Value) bool {
-	for n, seg := range to.Segments() {
-		switch {
-		case n == len(pattern):
-			return true
-		case !matchesStep(pattern[n], seg, n == 0):
+// patternReaches reports whether the pattern matches the path of v, a prefix of the path, or a path inside v.
+func patternReaches(pattern []item.Segment, path item.Path, v item.Value) bool {
+	segments := path.Segments()
+	for i := range min(len(segments), len(pattern)) {
+		matches := overlap
+		if i == 0 {
+			matches = matchesAttribute
+		}
+		if !matches(pattern[i], segments[i]) {
 			return false
 		}
 	}
-	n := len(to.Segments())
-	return n >= len(pattern) || hasMatch(pattern[n:], v)
+	return len(segments) >= len(pattern) || hasMatch(pattern[len(segments):], v)
 }
 
-// mayHide reports whether the mask may hide a value that the pattern asked matches, or a value inside it. An allowed
-// pattern makes it false only if it includes all paths that asked matches.
+// mayHide reports whether the mask may hide a value that the pattern matches, or a value inside it. An allowed pattern
+// makes it false only if it includes all paths that the pattern matches.
 func (s maskState) mayHide(pattern []item.Segment) bool {
 	for _, a := range s.allowed {
 		if includes(a, pattern) {
 			return false
 		}
 	}
-	for _, p := range s.sensitive {
-		n := min(len(p), len(pattern))
-		match := true
-		for i := range n {
-			match = match && overlap(p[i], pattern[i])
-		}
-		if match {
-			return true
+	return slices.ContainsFunc(s.sensitive, func(p []item.Segment) bool { return prefixesOverlap(p, pattern) })
+}
+
+// prefixesOverlap reports whether a path that one of the patterns matches is a prefix of a path that the other matches.
+func prefixesOverlap(p, q []item.Segment) bool {
+	for i := range min(len(p), len(q)) {
+		if !overlap(p[i], q[i]) {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // overlap reports whether some member or element matches both segments.
 func overlap(p, q item.Segment) bool {
-	switch {
-	case p.Wild == item.AnyMember:
-		return q.Wild == item.AnyMember || q.Wild == item.NoWildcard && q.Index < 0
-	case p.Wild == item.AnyElement:
-		return q.Wild == item.AnyElement || q.Wild == item.NoWildcard && q.Index >= 0
-	case q.Wild != item.NoWildcard:
-		return overlap(q, p)
+	if p.Wild == item.NoWildcard && q.Wild == item.NoWildcard {
+		return p.Index == q.Index && p.Name == q.Name
 	}
-	return p.Index == q.Index && p.Name == q.Name
+	return isMember(p) && isMember(q) || p.IsElement() && q.IsElement()
+}
+
+// isMember reports whether a segment matches members of a map.
+func isMember(p item.Segment) bool {
+	return p.Wild == item.AnyMember || p.Wild == item.NoWildcard && p.Index < 0
 }
 
 // includes reports whether p matches every path that q matches, or a prefix of this path.
@@ -222,7 +228,8 @@ func includes(p, q []item.Segment) bool {
 		return false
 	}
 	for i := range p {
-		if p[i].Wild == item.NoWildcard && q[i].Wild != item.NoWildcard || !overlap(p[i], q[i]) {
+		isNarrower := p[i].Wild == item.NoWildcard && q[i].Wild != item.NoWildcard
+		if isNarrower || !overlap(p[i], q[i]) {
 			return false
 		}
 	}
