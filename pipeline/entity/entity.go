@@ -46,9 +46,9 @@ func NewSet(es ...*Entity) *Set {
 	for i, e := range es {
 		e.equalPairs = e.repeatedNames()
 		e.earlier = nil
-		for _, o := range es[:i] {
-			if Compare(o, e).Overlap != Disjoint {
-				e.earlier = append(e.earlier, o)
+		for _, predecessor := range es[:i] {
+			if Compare(predecessor, e).Overlap != Disjoint {
+				e.earlier = append(e.earlier, predecessor)
 			}
 		}
 	}
@@ -57,14 +57,14 @@ func NewSet(es ...*Entity) *Set {
 
 // repeatedNames returns a pair for each repetition of a name: its first position and the repeated one.
 func (e *Entity) repeatedNames() []samePair {
-	first := make(map[string]position)
+	firstPositions := make(map[string]position) // by name
 	var pairs []samePair
 	for i, k := range e.Key {
 		for j, name := range k.Pattern.names {
-			if at, known := first[name]; known {
-				pairs = append(pairs, samePair{at, position{i, j}})
+			if first, isRepeated := firstPositions[name]; isRepeated {
+				pairs = append(pairs, samePair{first, position{i, j}})
 			} else {
-				first[name] = position{i, j}
+				firstPositions[name] = position{i, j}
 			}
 		}
 	}
@@ -99,7 +99,7 @@ func (s *Set) Of(m item.Image) (*Entity, error) {
 		if !e.MatchKey(m) {
 			continue
 		}
-		if is, err := e.meetsCondition(m); is || err != nil {
+		if isMet, err := e.meetsCondition(m); isMet || err != nil {
 			return e, err
 		}
 	}
@@ -139,11 +139,11 @@ func (e *Entity) Match(m item.Image) (bool, error) {
 	if !e.MatchKey(m) {
 		return false, nil
 	}
-	for _, o := range e.earlier {
-		if !o.MatchKey(m) {
+	for _, earlier := range e.earlier {
+		if !earlier.MatchKey(m) {
 			continue
 		}
-		if is, err := o.meetsCondition(m); is || err != nil { // entities before o are also before e
+		if isMet, err := earlier.meetsCondition(m); isMet || err != nil { // m is of an earlier entity
 			return false, err
 		}
 	}

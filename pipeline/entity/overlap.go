@@ -68,7 +68,8 @@ func Compare(a, b *Entity) Comparison {
 // text returns the text that the name at a position binds in a key. texts has the values of the key attributes, by
 // name.
 func (e *Entity) text(texts map[string]string, at position) string {
-	piece, _ := e.Key[at.key].Pattern.partOf(texts[e.Key[at.key].Attribute], at.name)
+	k := e.Key[at.key]
+	piece, _ := k.Pattern.partOf(texts[k.Attribute], at.name)
 	return piece
 }
 
@@ -80,21 +81,23 @@ var anyKey = &Pattern{src: "{any}", literals: []string{"", ""}, names: []string{
 // breadth first.
 func commonText(a, b *Pattern) (string, bool) {
 	a, b = cmp.Or(a, anyKey), cmp.Or(b, anyKey)
-	ma, mb := a.machine(), b.machine()
-	start := statePair{ma.start(), mb.start()}
-	steps := map[statePair]step{}
+	machineA, machineB := a.machine(), b.machine()
+	start := statePair{machineA.start(), machineB.start()}
+	steps := map[statePair]step{} // last step to each pair of states that was found
 	alphabet := alphabetOf(a, b)
 	for queue := []statePair{start}; len(queue) > 0; queue = queue[1:] {
-		at := queue[0]
-		if ma.accepts(at.a) && mb.accepts(at.b) {
-			return textTo(at, start, steps), true
+		current := queue[0]
+		if machineA.accepts(current.a) && machineB.accepts(current.b) {
+			return textTo(current, start, steps), true
 		}
 		for _, r := range alphabet {
-			next := statePair{ma.step(at.a, r), mb.step(at.b, r)}
-			if _, isKnown := steps[next]; isKnown || next == start || next.a.dead || next.b.dead {
+			next := statePair{machineA.step(current.a, r), machineB.step(current.b, r)}
+			_, wasFound := steps[next]
+			isDead := next.a.dead || next.b.dead
+			if wasFound || next == start || isDead {
 				continue
 			}
-			steps[next] = step{at, r}
+			steps[next] = step{current, r}
 			queue = append(queue, next)
 		}
 	}
@@ -164,16 +167,27 @@ func (m machine) start() state { return m.advance(state{name: -1}) }
 
 // advance moves to the next name if the fixed text before that name was read to its end.
 func (m machine) advance(s state) state {
-	if s.name < m.names && s.matched == len(m.literals[s.name+1]) && (s.name < 0 || s.matched > 0) {
-		return state{name: s.name + 1}
+	if s.name == m.names {
+		return s // there is no next name
 	}
-	return s
+	wasRead := s.matched == len(m.literals[s.name+1])
+	neverEnds := s.name >= 0 && s.matched == 0 // no text follows the name that could end it
+	if !wasRead || neverEnds {
+		return s
+	}
+	return state{name: s.name + 1}
 }
 
+// accepts reports whether the pattern matches the text that was read so far.
 func (m machine) accepts(s state) bool {
-	return s.name == m.names || s.name == m.names-1 && s.name >= 0 && s.some && len(m.literals[m.names]) == 0
+	if s.name == m.names {
+		return true
+	}
+	isInLastName := s.name >= 0 && s.name == m.names-1
+	return isInLastName && s.some && len(m.literals[m.names]) == 0
 }
 
+// step returns the state after reading a character.
 func (m machine) step(s state, r rune) state {
 	switch {
 	case s.name == m.names: // the pattern ends after the last fixed text
@@ -190,13 +204,15 @@ func (m machine) step(s state, r rune) state {
 		s.some = true
 		return s
 	}
+	// The longest end of what was read that begins the fixed text may be a part of it. The rest belongs to the name.
 	read := append(slices.Clone(literal[:s.matched]), r)
 	matched := len(read)
 	for matched > 0 && !slices.Equal(read[len(read)-matched:], literal[:matched]) {
 		matched--
 	}
+	s.matched = matched
 	s.some = s.some || matched < len(read)
-	if s.matched = matched; matched == len(literal) && !s.some {
+	if matched == len(literal) && !s.some {
 		return state{dead: true} // the name would be empty
 	}
 	return m.advance(s)

@@ -23,11 +23,12 @@ func (s *Set) Scope(names ...string) *Scope {
 			sc.entities = append(sc.entities, e)
 		}
 	}
-	for _, e := range sc.entities[:min(1, len(sc.entities))] {
-		for _, name := range e.Names() {
-			if b := sc.bind(name); b != nil {
-				sc.bindings = append(sc.bindings, b)
-			}
+	if len(sc.entities) == 0 {
+		return sc
+	}
+	for _, name := range sc.entities[0].Names() {
+		if b := sc.bind(name); b != nil {
+			sc.bindings = append(sc.bindings, b)
 		}
 	}
 	return sc
@@ -44,9 +45,9 @@ func (sc *Scope) bind(name string) *Binding {
 		}
 		p := piece{entity: e, attribute: e.Key[i].Attribute, pattern: e.Key[i].Pattern,
 			name: slices.Index(e.Key[i].Pattern.names, name)}
-		for _, o := range b.pieces {
-			alike := o.attribute == p.attribute && o.name == p.name && o.pattern.src == p.pattern.src
-			if !alike && Compare(o.entity, e).Overlap != Disjoint {
+		for _, other := range b.pieces {
+			isAlike := other.attribute == p.attribute && other.name == p.name && other.pattern.src == p.pattern.src
+			if !isAlike && Compare(other.entity, e).Overlap != Disjoint {
 				return nil
 			}
 		}
@@ -93,9 +94,13 @@ func (sc *Scope) Binding(name string) *Binding {
 // KeysOnly reports whether the key alone decides which items belong to the entities. It does if no condition is
 // involved.
 func (sc *Scope) KeysOnly() bool {
-	return !slices.ContainsFunc(sc.Entities(), func(e *Entity) bool {
-		return e.When != nil || slices.ContainsFunc(e.earlier, func(o *Entity) bool { return o.When != nil })
-	})
+	hasCondition := func(e *Entity) bool { return e.When != nil }
+	for _, e := range sc.Entities() {
+		if hasCondition(e) || slices.ContainsFunc(e.earlier, hasCondition) {
+			return false
+		}
+	}
+	return true
 }
 
 // MatchKey reports whether the patterns of one of the entities match the key of an item.
@@ -142,7 +147,7 @@ type piece struct {
 	entity    *Entity
 	attribute string
 	pattern   *Pattern
-	name      int
+	name      int // index of the name in pattern
 }
 
 // Name returns the name.
@@ -185,11 +190,13 @@ func (b *Binding) IsText() bool {
 func (b *Binding) Excludes() string {
 	excluded := ""
 	for i, p := range b.pieces {
-		literal := p.pattern.literals[p.name+1]
-		if len(literal) != 1 || i > 0 && literal != excluded {
+		nextLiteral := p.pattern.literals[p.name+1]
+		if isFirst := i == 0; isFirst {
+			excluded = nextLiteral
+		}
+		if len(nextLiteral) != 1 || nextLiteral != excluded {
 			return ""
 		}
-		excluded = literal
 	}
 	return excluded
 }

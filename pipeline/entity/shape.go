@@ -75,11 +75,10 @@ func Find(shapes []*Shape, path []item.Segment) *Undeclared {
 		}
 		var next []*Shape
 		for _, s := range shapes {
-			inside, known := s.shapesAt(segment)
-			if known && inside == nil {
+			if s.allowsAny(segment) {
 				return nil // the values inside are not declared
 			}
-			next = append(next, inside...)
+			next = append(next, s.shapesAt(segment)...)
 		}
 		if len(next) == 0 {
 			return newUndeclared(shapes, segment.Name, before)
@@ -112,27 +111,37 @@ func newUndeclared(shapes []*Shape, name, path string) *Undeclared {
 	return u
 }
 
-// shapesAt returns the shapes at a segment of a path. If any shape is possible there, known is true and shapes is
-// empty.
-func (s *Shape) shapesAt(segment item.Segment) (shapes []*Shape, known bool) {
-	inList := segment.Wild == item.NoWildcard && segment.Index >= 0 || segment.Wild == item.AnyElement
+// allowsAny reports whether any shape is possible at a segment of a path, because the shape does not declare the values
+// inside.
+func (s *Shape) allowsAny(segment item.Segment) bool {
+	switch s.Kind {
+	case item.Absent:
+		return true
+	case item.KindM:
+		return s.Members == nil && !segment.IsElement()
+	case item.KindL:
+		return s.Elem == nil && segment.IsElement()
+	case item.KindSS, item.KindNS, item.KindBS:
+		return segment.IsElement()
+	}
+	return false
+}
+
+// shapesAt returns the declared shapes at a segment of a path.
+func (s *Shape) shapesAt(segment item.Segment) []*Shape {
 	switch {
-	case s.Kind == item.Absent:
-		known = true
-	case s.Kind == item.KindL && s.Elem == nil, s.Kind == item.KindM && s.Members == nil, sets(s.Kind):
-		known = (s.Kind != item.KindM) == inList
-	case s.Kind == item.KindL && inList:
-		shapes = []*Shape{s.Elem}
+	case s.Kind == item.KindL && segment.IsElement() && s.Elem != nil:
+		return []*Shape{s.Elem}
 	case s.Kind == item.KindM && segment.Wild == item.AnyMember:
+		var shapes []*Shape
 		for _, m := range s.Members {
 			shapes = append(shapes, m.Shape)
 		}
-	case s.Kind == item.KindM && !inList:
+		return shapes
+	case s.Kind == item.KindM && !segment.IsElement():
 		if m := s.Member(segment.Name); m != nil {
-			shapes = []*Shape{m}
+			return []*Shape{m}
 		}
 	}
-	return shapes, known || len(shapes) > 0
+	return nil
 }
-
-func sets(k item.Kind) bool { return k == item.KindSS || k == item.KindNS || k == item.KindBS }
