@@ -15,37 +15,38 @@ import (
 // Event.New is the member, as an S, an N or a B, and Event.Old is absent. Events are sorted by member: texts and
 // binaries by their bytes, numbers by their value. An absent value, or a value that is not a set, counts as a set
 // without members. So an INSERT adds all members, and a REMOVE removes all.
-func MemberAdded(path item.Path) pipeline.Detector { return membershipDetector(path, true) }
-
-// MemberRemoved is a detector that raises an event for every member that the set at path has only in the old image.
-// Event.Old is the member, and Event.New is absent. See [MemberAdded] for the rest.
-func MemberRemoved(path item.Path) pipeline.Detector { return membershipDetector(path, false) }
-
-// membershipDetector raises events for the members that only the new set has if added is true. Otherwise it raises
-// events for the members that only the old set has.
-func membershipDetector(path item.Path, added bool) pipeline.Detector {
+func MemberAdded(path item.Path) pipeline.Detector {
 	return imageDetector{isSnapshot, func(dst []pipeline.Event, c *record.Change) []pipeline.Event {
-		from, _ := c.Old.At(path)
-		to, _ := c.New.At(path)
-		if !isSet(from) && !isSet(to) || from.Equal(to) {
-			return dst
-		}
-		if !added {
-			from, to = to, from
-		}
-		known := membersOf(from)
-		for _, e := range membersOf(to) {
-			if _, isKnown := slices.BinarySearchFunc(known, e, member.compare); isKnown {
-				continue
-			}
-			event := pipeline.Event{Path: path.String(), New: e.value}
-			if !added {
-				event = pipeline.Event{Path: path.String(), Old: e.value}
-			}
-			dst = append(dst, event)
+		for _, m := range membersOnlyIn(c.New, c.Old, path) {
+			dst = append(dst, pipeline.Event{Path: path.String(), New: m.value})
 		}
 		return dst
 	}}
+}
+
+// MemberRemoved is a detector that raises an event for every member that the set at path has only in the old image.
+// Event.Old is the member, and Event.New is absent. See [MemberAdded] for the rest.
+func MemberRemoved(path item.Path) pipeline.Detector {
+	return imageDetector{isSnapshot, func(dst []pipeline.Event, c *record.Change) []pipeline.Event {
+		for _, m := range membersOnlyIn(c.Old, c.New, path) {
+			dst = append(dst, pipeline.Event{Path: path.String(), Old: m.value})
+		}
+		return dst
+	}}
+}
+
+// membersOnlyIn returns the sorted members that the set at path has in an image, but not in the other one.
+func membersOnlyIn(image, other item.Image, path item.Path) []member {
+	set, _ := image.At(path)
+	otherSet, _ := other.At(path)
+	if !isSet(set) || set.Equal(otherSet) {
+		return nil
+	}
+	otherMembers := membersOf(otherSet)
+	return slices.DeleteFunc(membersOf(set), func(m member) bool {
+		_, isInOther := slices.BinarySearchFunc(otherMembers, m, member.compare)
+		return isInOther
+	})
 }
 
 // member is a member of a set with its sort key.

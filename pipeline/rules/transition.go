@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"strconv"
+
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/decimal"
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -34,12 +36,12 @@ type expected struct {
 	anything bool
 	text     string
 	number   decimal.Decimal
-	numeric  bool // text is a number, which number has
+	isNumber bool // text is a number
 }
 
 func parseExpected(s string) expected {
 	d, err := decimal.Parse(s)
-	return expected{anything: s == "" || s == "*", text: s, number: d, numeric: err == nil}
+	return expected{anything: s == "" || s == "*", text: s, number: d, isNumber: err == nil}
 }
 
 func (e expected) matches(v item.Value) bool {
@@ -51,10 +53,10 @@ func (e expected) matches(v item.Value) bool {
 		return s == e.text
 	case v.Kind() == item.KindN:
 		d, _ := v.Number()
-		return e.numeric && d == e.number
+		return e.isNumber && d == e.number
 	case v.Kind() == item.KindBOOL:
 		b, _ := v.Bool()
-		return b && e.text == "true" || !b && e.text == "false"
+		return e.text == strconv.FormatBool(b)
 	default:
 		return false
 	}
