@@ -81,14 +81,14 @@ func (b *batch) reset() {
 		keys: b.keys[:0]}
 }
 
-func (b *batch) add(qd *queuedDelivery, l *lane) {
-	b.deliveries = append(b.deliveries, qd)
-	qd.lane = l
-	b.bytes += qd.size
-	if l.batch != b {
-		l.batch = b
-		l.enter(writing)
-		b.lanes = append(b.lanes, l)
+func (b *batch) add(delivery *queuedDelivery, lane *lane) {
+	b.deliveries = append(b.deliveries, delivery)
+	delivery.lane = lane
+	b.bytes += delivery.size
+	if lane.batch != b {
+		lane.batch = b
+		lane.enter(writing)
+		b.lanes = append(b.lanes, lane)
 	}
 }
 
@@ -99,27 +99,38 @@ func (b *batch) begin(s *scheduler, now time.Time) {
 		b.ctx, b.cancel = context.WithCancelCause(s.run.hardCtx)
 	}
 	b.errs = slices.Grow(b.errs, b.n)[:b.n]
-	for i := range b.chunks {
-		b.n += b.chunks[i].n
-	}
-	switch {
-	case b.chunks != nil:
+	if b.chunks != nil {
+		for i := range b.chunks {
+			b.n += b.chunks[i].n
+		}
 		b.phase = packing
-	case !slices.ContainsFunc(b.deliveries, func(qd *queuedDelivery) bool { return qd.unplanned }):
-		s.afterPlan(b)
+		return
 	}
+	isUnplanned := func(delivery *queuedDelivery) bool { return delivery.unplanned }
+	if slices.ContainsFunc(b.deliveries, isUnplanned) {
+		b.phase = planning
+		return
+	}
+	s.afterPlan(b)
 }
 
-// revokedHard reports whether a batch has a delivery of a partition that is revoked hard.
-func (b *batch) revokedHard() bool {
-	return slices.ContainsFunc(b.deliveries, func(
-		qd *queuedDelivery) bool {
-		return qd.page.partition.state == revokedHard
-	}) || slices.ContainsFunc(b.chunks, func(c chunk) bool { return c.page.partition.state == revokedHard })
+// isRevokedHard reports whether a batch has a delivery of a partition that is revoked hard.
+func (b *batch) isRevokedHard() bool {
+	for _, delivery := range b.deliveries {
+		if delivery.page.partition.state == revokedHard {
+			return true
+		}
+	}
+	for i := range b.chunks {
+		if b.chunks[i].page.partition.state == revokedHard {
+			return true
+		}
+	}
+	return false
 }
 
-// fail sets the error of all deliveries of a batch.
-func (b *batch) fail(err error) {
+// failAll sets the error of all deliveries of a batch.
+func (b *batch) failAll(err error) {
 	for i := range b.errs {
 		b.errs[i] = err
 	}
@@ -155,14 +166,14 @@ func (b *batch) call(rt *route, r *run) {
 	case checkingKeys:
 		b.quarantined, b.err = r.readQuarantine(b.ctx, rt.Name, b.keys)
 	case sending:
-		for _, qd := range b.deliveries[:b.n] {
-			b.sinkDeliveries = append(b.sinkDeliveries, qd.d)
+		for _, delivery := range b.deliveries[:b.n] {
+			b.sinkDeliveries = append(b.sinkDeliveries, delivery.Delivery)
 		}
-		b.send(rt)
+		b.beginSend(rt)
 		b.err = rt.callWrite(b.sendCtx, b.sinkDeliveries, b.errs[:b.n])
 	case isolating:
 		i := b.isolatedIndex
-		b.sinkDeliveries[i] = b.deliveries[i].d
+		b.sinkDeliveries[i] = b.deliveries[i].Delivery
 		b.err = rt.callWrite(b.sendCtx, b.sinkDeliveries[i:i+1:i+1], b.errs[i:i+1])
 	case packing:
 		b.pack()
@@ -173,8 +184,8 @@ func (b *batch) call(rt *route, r *run) {
 	}
 }
 
-// send begins the span of the calls of the sink.
-func (b *batch) send(rt *route) {
+// beginSend begins the span of the calls of the sink.
+func (b *batch) beginSend(rt *route) {
 	b.sendCtx, b.endSpan = rt.tel.write(b.ctx, b)
 	b.sendBegan = time.Now()
 }
@@ -223,42 +234,49 @@ func (s *scheduler) endWrite(b *batch) {
 
 // endBatchSpan ends the span of the calls of the sink.
 func (s *scheduler) endBatchSpan(b *batch, now time.Time) {
-	failed := 0
+	endSpan, took, failed := b.endSpan, now.Sub(b.sendBegan), b.failedCount()
+	s.run.effects.logs = append(s.run.effects.logs, func() { endSpan(took, failed) })
+}
+
+// failedCount returns the number of deliveries that the sink received and that failed.
+func (b *batch) failedCount() int {
 	if b.chunks != nil && b.err != nil {
-		failed = b.n
+		return b.n
 	}
+	failed := 0
 	for _, err := range b.errs[:min(b.n, len(b.errs))] {
 		if err != nil {
 			failed++
 		}
 	}
-	endSpan, took := b.endSpan, now.Sub(b.sendBegan)
-	s.run.effects.logs = append(s.run.effects.logs, func() { endSpan(took, failed) })
+	return failed
 }
 
 // planAgain plans the deliveries that were cloned since they were planned. It returns the error of a failed plan. Then
 // no delivery of the batch is tried, because the failed change must become the first change of its key again.
-func (r *route) planAgain(b *batch) (err error) {
-	for _, qd := range b.deliveries {
-		if qd.unplanned {
-			qd.unplanned = false
-			if qd.fail = r.planDelivery(&qd.d); qd.fail != nil {
-				err = qd.fail.err
-			}
+func (r *route) planAgain(b *batch) (planErr error) {
+	for _, delivery := range b.deliveries {
+		if !delivery.unplanned {
+			continue
+		}
+		delivery.unplanned = false
+		delivery.fail = r.planDelivery(&delivery.Delivery)
+		if delivery.fail != nil {
+			planErr = delivery.fail.err
 		}
 	}
-	return err
+	return planErr
 }
 
 func (s *scheduler) afterPlan(b *batch) {
 	switch {
 	case b.err != nil:
 		b.noTry, b.phase = true, settled
-		b.fail(errUntried)
+		b.failAll(errUntried)
 	case s.run.p.o.Quarantine != nil:
 		b.phase = checkingKeys
-		for _, l := range b.lanes {
-			b.keys = append(b.keys, l.key)
+		for _, lane := range b.lanes {
+			b.keys = append(b.keys, lane.key)
 		}
 	default:
 		b.setAside()
@@ -272,11 +290,11 @@ func (s *scheduler) afterKeyCheck(b *batch) {
 	}
 	if b.err != nil {
 		b.phase = settled
-		b.fail(quarantineFailed(b.err))
+		b.failAll(quarantineFailed(b.err))
 		return
 	}
-	for i, l := range b.lanes {
-		l.skipped = b.quarantined[i]
+	for i, lane := range b.lanes {
+		lane.skipped = b.quarantined[i]
 	}
 	b.setAside()
 }
@@ -284,24 +302,25 @@ func (s *scheduler) afterKeyCheck(b *batch) {
 // setAside moves the deliveries that must not be written to the end, after deliveries[:n]. The key of such a delivery
 // is in quarantine, or its partition was revoked meanwhile.
 func (b *batch) setAside() {
-	b.phase = sending
 	var skipped []*queuedDelivery
 	b.n = 0
-	for _, qd := range b.deliveries {
-		if qd.lane.skipped || qd.page.partition.state.isRevoked() {
-			skipped = append(skipped, qd)
+	for _, delivery := range b.deliveries {
+		if delivery.lane.skipped || delivery.page.partition.state.isRevoked() {
+			skipped = append(skipped, delivery)
 			continue
 		}
-		b.deliveries[b.n] = qd
+		b.deliveries[b.n] = delivery
 		b.n++
 	}
 	copy(b.deliveries[b.n:], skipped)
-	for i, qd := range skipped {
-		b.errs[b.n+i] = errUntried
-		if qd.lane.skipped {
-			qd.fail, b.errs[b.n+i] = errQuarantined, errQuarantined.err
+	skippedErrs := b.errs[b.n:]
+	for i, delivery := range skipped {
+		skippedErrs[i] = errUntried
+		if delivery.lane.skipped {
+			delivery.fail, skippedErrs[i] = errQuarantined, errQuarantined.err
 		}
 	}
+	b.phase = sending
 	if b.n == 0 {
 		b.phase = settled
 	}
@@ -326,33 +345,40 @@ func (s *scheduler) afterWrite(b *batch) {
 // oneMayBeCause reports whether one of n deliveries can be the cause of the error of their Write: it is a panic, or a
 // permanent error of several. A transient error applies to all of them.
 func oneMayBeCause(err error, n int) bool {
-	_, panicked := errors.AsType[*redact.PanicError](err)
+	if _, panicked := errors.AsType[*redact.PanicError](err); panicked {
+		return true
+	}
 	_, transient := Retryable(err)
-	return panicked || n > 1 && !transient && !IsFatal(err)
+	isPermanent := !transient && !IsFatal(err)
+	return isPermanent && n > 1
 }
 
-// afterIsolatedWrite handles the result of a delivery that was written alone.
+// afterIsolatedWrite handles the result of a delivery that was written alone. Once a change is retried or quarantines
+// its key, later changes of the key are not tried.
 func (s *scheduler) afterIsolatedWrite(b *batch) {
 	i := b.isolatedIndex
 	if b.err != nil {
 		b.errs[i] = b.err
 	}
-	b.deliveries[i].lane.skipped = b.errs[i] != nil &&
-		(s.route.willRetry(b.errs[i]) || s.run.quarantines(s.route, classWrite))
+	if err := b.errs[i]; err != nil {
+		b.deliveries[i].lane.skipped = s.route.willRetry(err) || s.run.quarantines(s.route, classWrite)
+	}
 	s.isolate(b, i+1)
 }
 
-// isolate chooses the next delivery that is written alone, starting at index from. Once a change is retried or
-// quarantines its key, later changes of the key are not tried.
+// isolate chooses the next delivery that is written alone, starting at index from. The deliveries that it passes are
+// not tried.
 func (s *scheduler) isolate(b *batch, from int) {
-	b.phase = settled
 	for i := from; i < b.n; i++ {
-		if qd := b.deliveries[i]; !qd.lane.skipped && b.ctx.Err() == nil && !qd.page.partition.state.isRevoked() {
+		delivery := b.deliveries[i]
+		isSkipped := delivery.lane.skipped || delivery.page.partition.state.isRevoked()
+		if !isSkipped && b.ctx.Err() == nil {
 			b.phase, b.isolatedIndex = isolating, i
 			return
 		}
 		b.errs[i] = errUntried
 	}
+	b.phase = settled
 }
 
 // errUntried is the error of a delivery that was not tried. An earlier change of its key failed, a plan of its batch
@@ -379,8 +405,8 @@ func (r *route) callWrite(ctx context.Context, ds []Delivery, errs []error) (bat
 		errs[i] = err
 	}
 	for i := range ds {
-		if o := ds[i].Outcome; errs[i] == nil && (o == DeadLettered || o >= Quarantined) {
-			errs[i] = badOutcome(o)
+		if errs[i] == nil && ds[i].Outcome >= DeadLettered {
+			errs[i] = badOutcome(ds[i].Outcome)
 		}
 	}
 	return nil

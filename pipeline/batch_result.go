@@ -24,24 +24,24 @@ const (
 
 // fateOf returns the fate of delivery i of a batch. The order of its cases matters: the first that applies decides.
 func (s *scheduler) fateOf(b *batch, i int) fate {
-	err := b.errs[i]
+	delivery, err := b.deliveries[i], b.errs[i]
 	if err == nil {
 		return fateDone
 	}
-	qd := b.deliveries[i]
 	_, transient := Retryable(err)
+	earlierIsRetried := delivery.lane.retries.first != nil
 	switch {
-	case qd.page.partition.state.isRevoked():
+	case delivery.page.partition.state.isRevoked():
 		return fateRevoked
 	case s.run.hardCtx.Err() != nil:
 		return fatePending
 	case b.noTry:
 		return fateUntried
-	case qd.fail != nil:
+	case delivery.fail != nil:
 		return fateLettered // its key is in quarantine
-	case s.nacks(qd) && !transient:
+	case s.nacks(delivery) && !transient:
 		return fateNacked
-	case s.route.willRetry(err) || qd.lane.retries.first != nil:
+	case s.route.willRetry(err) || earlierIsRetried:
 		return fateRetried
 	}
 	return fateLettered
@@ -62,12 +62,12 @@ func (s *scheduler) applyResult(b *batch, now time.Time) {
 		wrote = wrote || f == fateDone
 	}
 	var delays sharedDelays
-	for _, l := range b.lanes {
-		l.batch, l.skipped = nil, false
-		if l.retries.first != nil {
-			s.retryLater(l, b, &delays, now)
+	for _, lane := range b.lanes {
+		lane.batch, lane.skipped = nil, false
+		if lane.retries.first != nil {
+			s.retryLater(lane, b, &delays, now)
 		}
-		s.setNextState(l, now)
+		s.setNextState(lane, now)
 	}
 	s.retryLog.flush(s, now)
 	if wrote {
@@ -77,38 +77,38 @@ func (s *scheduler) applyResult(b *batch, now time.Time) {
 
 // applyFate applies the fate of delivery i of a batch.
 func (s *scheduler) applyFate(f fate, b *batch, i int, now time.Time) {
-	qd, err := b.deliveries[i], b.errs[i]
-	l := qd.lane
+	delivery, err := b.deliveries[i], b.errs[i]
+	lane := delivery.lane
 	switch f {
 	case fateDone:
-		s.finishDelivery(qd, b.sinkDeliveries[i].Outcome, b.sinkDeliveries[i].Reason)
-		l.attempt = 0
-		if l.retries.first == nil {
-			l.expiresAt = time.Time{}
+		s.finishDelivery(delivery, b.sinkDeliveries[i].Outcome, b.sinkDeliveries[i].Reason)
+		lane.attempt = 0
+		if lane.retries.first == nil {
+			lane.expiresAt = time.Time{}
 		}
 	case fateRevoked:
-		s.finishDelivery(qd, Revoked, "")
-		if l.retries.first == nil {
-			l.attempt, l.expiresAt = 0, time.Time{} // later changes of the key have not failed
+		s.finishDelivery(delivery, Revoked, "")
+		if lane.retries.first == nil {
+			lane.attempt, lane.expiresAt = 0, time.Time{} // later changes of the key have not failed
 		}
 	case fatePending:
 	case fateUntried:
-		l.retries.push(qd)
+		lane.retries.push(delivery)
 	case fateNacked:
-		s.retryLog.add(s, qd, err, now)
-		l.enter(nacked)
-		s.finishDelivery(qd, Revoked, "")
+		s.retryLog.add(s, delivery, err, now)
+		lane.enter(nacked)
+		s.finishDelivery(delivery, Revoked, "")
 	case fateRetried:
 		after, _ := Retryable(err)
-		l.serverWait = max(l.serverWait, after)
-		l.retries.push(qd)
-		l.err = err
-		s.retryLog.add(s, qd, err, now)
+		lane.serverWait = max(lane.serverWait, after)
+		lane.retries.push(delivery)
+		lane.err = err
+		s.retryLog.add(s, delivery, err, now)
 	case fateLettered:
-		if qd.fail == nil {
-			qd.fail = &failure{classOf(err), err}
+		if delivery.fail == nil {
+			delivery.fail = &failure{classOf(err), err}
 		}
-		s.deadLetter(qd)
+		s.deadLetter(delivery)
 	}
 }
 
@@ -119,133 +119,137 @@ type sharedDelays [16]time.Duration
 
 // retryLater puts the failed changes of a lane before its waiting changes. If the batch counts as an attempt, the lane
 // backs off.
-func (s *scheduler) retryLater(l *lane, b *batch, delays *sharedDelays, now time.Time) {
-	for qd := range l.queue.all() {
-		l.retries.push(qd)
+func (s *scheduler) retryLater(lane *lane, b *batch, delays *sharedDelays, now time.Time) {
+	for delivery := range lane.queue.all() {
+		lane.retries.push(delivery)
 	}
-	l.queue, l.retries = l.retries, deliveryList{}
+	lane.queue, lane.retries = lane.retries, deliveryList{}
 	if b.noTry {
 		return
 	}
-	l.expiresAt = s.deadline(l, b.formedAt)
-	d := &delays[min(l.attempt, len(delays)-1)]
-	if *d == 0 {
-		*d = max(1, s.run.p.o.Backoff.delay(l.attempt, 0))
-	}
-	s.backOff(l, max(*d, l.serverWait), now)
-	l.serverWait = 0
+	lane.expiresAt = s.deadline(lane, b.formedAt)
+	delay := delays.get(lane.attempt, s.run.p.o.Backoff)
+	s.backOff(lane, max(delay, lane.serverWait), now)
+	lane.serverWait = 0
 }
 
-// backOff delays the next try of a lane by d, but not beyond the time when its first change expires.
-func (s *scheduler) backOff(l *lane, d time.Duration, now time.Time) {
-	l.attempt++
-	l.retryAt = now.Add(max(1, d))
-	if !l.expiresAt.IsZero() && l.expiresAt.Before(l.retryAt) {
-		l.retryAt = l.expiresAt
+// get returns the delay after that many attempts. It computes each delay once.
+func (delays *sharedDelays) get(attempt int, backoff Backoff) time.Duration {
+	delay := &delays[min(attempt, len(delays)-1)]
+	if *delay == 0 {
+		*delay = max(1, backoff.delay(attempt, 0))
 	}
+	return *delay
+}
+
+// backOff delays the next try of a lane, but not beyond the time when its first change expires.
+func (s *scheduler) backOff(lane *lane, delay time.Duration, now time.Time) {
+	lane.attempt++
+	lane.retryAt = earlierOf(now.Add(max(1, delay)), lane.expiresAt)
 }
 
 // setNextState moves a lane to its next state, after it has left its batch or its dead letters are durable. See
 // laneState for the states.
-func (s *scheduler) setNextState(l *lane, now time.Time) {
-	if l.quarantinesRest {
-		s.quarantineRest(l)
+func (s *scheduler) setNextState(lane *lane, now time.Time) {
+	if lane.quarantinesRest {
+		s.quarantineRest(lane)
 	}
 	switch {
-	case l.state == nacked: // the lane stays, for later changes of the key
-		s.nackQueue(l)
-	case l.letters > 0:
-		l.enter(deadLettering)
+	case lane.state == nacked: // the lane stays, for later changes of the key
+		s.nackQueue(lane)
+	case lane.letters > 0:
+		lane.enter(deadLettering)
 		if s.deadLetters.failing {
-			s.cloneQueue(l)
+			s.cloneQueue(lane)
 		}
-	case l.queue.first == nil:
-		s.dropLane(l)
-	case l.retryAt.After(now):
-		if s.blocks(l.queue.first, l.err) {
-			l.enter(blocked)
+	case lane.queue.first == nil:
+		s.dropLane(lane)
+	case lane.retryAt.After(now):
+		if s.blocks(lane.queue.first, lane.err) {
+			lane.enter(blocked)
 		} else {
-			l.enter(parked)
+			lane.enter(parked)
 		}
-		s.cloneQueue(l)
-		heap.Push(&s.parked, l)
+		s.cloneQueue(lane)
+		heap.Push(&s.parked, lane)
 	default:
-		s.requeueLane(l)
+		s.requeueLane(lane)
 	}
 }
 
 // requeueLane makes the queue of a lane writable.
-func (s *scheduler) requeueLane(l *lane) {
-	l.enter(queued)
-	s.queuedLanes = append(s.queuedLanes, l)
+func (s *scheduler) requeueLane(lane *lane) {
+	lane.enter(queued)
+	s.queuedLanes = append(s.queuedLanes, lane)
 }
 
 // failPermanently dead-letters the first change of a lane's queue. Without dead letters, the change returns to its
 // source if the source acknowledges single records. If the source does not, the change blocks its key.
-func (s *scheduler) failPermanently(l *lane, now time.Time) {
+func (s *scheduler) failPermanently(lane *lane, now time.Time) {
+	delivery := lane.queue.first
 	if s.run.p.o.DeadLetters != nil {
-		s.deadLetter(l.queue.pop())
+		s.deadLetter(lane.queue.pop())
 	} else {
-		qd := l.queue.first
-		s.retryLog.add(s, qd, qd.fail.err, now)
-		if s.nacks(qd) {
-			l.enter(nacked)
+		s.retryLog.add(s, delivery, delivery.fail.err, now)
+		if s.nacks(delivery) {
+			lane.enter(nacked)
 		} else {
-			s.backOff(l, s.run.p.o.Backoff.delay(l.attempt, 0), now)
+			s.backOff(lane, s.run.p.o.Backoff.delay(lane.attempt, 0), now)
 		}
 	}
-	s.setNextState(l, now)
+	s.setNextState(lane, now)
 	s.retryLog.flush(s, now)
 }
 
 // cloneQueue clones the waiting changes of a lane, so that they do not pin their pages.
-func (s *scheduler) cloneQueue(l *lane) { l.queue.replaceEach(s.clone) }
+func (s *scheduler) cloneQueue(lane *lane) { lane.queue.replaceEach(s.clone) }
 
 // nacks reports whether a delivery that failed permanently returns to its source. It does if there are no dead letters
 // and the source acknowledges single records.
-func (s *scheduler) nacks(qd *queuedDelivery) bool {
-	return s.run.p.o.DeadLetters == nil && qd.page.tracker != nil
+func (s *scheduler) nacks(delivery *queuedDelivery) bool {
+	return s.run.p.o.DeadLetters == nil && delivery.page.tracker != nil
 }
 
 // nackQueue returns the waiting changes of a lane to their source.
-func (s *scheduler) nackQueue(l *lane) {
-	for qd := range l.queue.all() {
-		s.finishDelivery(qd, Revoked, "")
+func (s *scheduler) nackQueue(lane *lane) {
+	for delivery := range lane.queue.all() {
+		s.finishDelivery(delivery, Revoked, "")
 	}
-	l.queue = deliveryList{}
+	lane.queue = deliveryList{}
 }
 
 // blocks reports whether a delivery that failed with err blocks its key. It does if it can never be written, there are
 // no dead letters, and the source does not acknowledge single records.
-func (s *scheduler) blocks(qd *queuedDelivery, err error) bool {
-	if s.run.p.o.DeadLetters != nil || s.nacks(qd) {
+func (s *scheduler) blocks(delivery *queuedDelivery, err error) bool {
+	if s.run.p.o.DeadLetters != nil || s.nacks(delivery) {
 		return false
 	}
-	if qd.fail != nil {
-		err = qd.fail.err
+	if delivery.fail != nil {
+		err = delivery.fail.err
 	}
 	_, transient := Retryable(err)
 	return err != nil && !transient
 }
 
 // finishDelivery counts a delivery that ends with an outcome, and frees its memory.
-func (s *scheduler) finishDelivery(qd *queuedDelivery, o Outcome, reason string) {
-	l := &s.route.ledger
-	l.Pending--
-	l.addFinished(o, reason, 1)
+func (s *scheduler) finishDelivery(delivery *queuedDelivery, o Outcome, reason string) {
+	page := delivery.page
+	s.route.ledger.Pending--
+	s.route.ledger.addFinished(o, reason, 1)
 	if o != Revoked {
-		s.route.newest.update(qd.d.Change.Time)
-		if qd.page.tracker != nil {
-			qd.page.tracker.finish(int(qd.d.Change.Index))
-		}
+		s.route.newest.update(delivery.Change.Time)
 	}
-	if qd.cloned {
-		s.run.bounds.releaseClones(qd.page.partition.name, amount{cloneBytes(qd), 1})
-		qd.d = Delivery{} // the memory can be shared with other deliveries
+	if o != Revoked && page.tracker != nil {
+		page.tracker.finish(int(delivery.Change.Index))
+	}
+
+	if delivery.cloned {
+		s.run.bounds.releaseClones(page.partition.name, amount{cloneBytes(delivery), 1})
+		delivery.Delivery = Delivery{} // the memory can be shared with other deliveries
 	} else {
-		s.run.unpin(qd.page, 1)
+		s.run.unpin(page, 1)
 	}
-	s.run.finishDeliveries(qd.page, 1)
+	s.run.finishDeliveries(page, 1)
 }
 
 // willRetry reports whether a delivery that failed with err is tried again. Without dead letters, every failed delivery

@@ -24,15 +24,15 @@ type deadLetterQueue struct {
 const maxLetters = 500
 
 // deadLetter queues a delivery that failed permanently.
-func (s *scheduler) deadLetter(qd *queuedDelivery) {
-	l := qd.lane
-	l.letters++
-	l.expiresAt = time.Time{}
-	l.quarantinesRest = l.quarantinesRest || s.run.quarantines(s.route, qd.fail.class)
+func (s *scheduler) deadLetter(delivery *queuedDelivery) {
+	lane := delivery.lane
+	lane.letters++
+	lane.expiresAt = time.Time{}
+	lane.quarantinesRest = lane.quarantinesRest || s.run.quarantines(s.route, delivery.fail.class)
 	if s.deadLetters.failing {
-		qd = s.clone(qd)
+		delivery = s.clone(delivery)
 	}
-	s.deadLetters.deliveries = append(s.deadLetters.deliveries, qd)
+	s.deadLetters.deliveries = append(s.deadLetters.deliveries, delivery)
 	if !s.deadLetters.running {
 		s.deadLetters.running = true
 		s.run.addMoving(+1)
@@ -68,7 +68,8 @@ func (s *scheduler) nextLetters(now time.Time) []*queuedDelivery {
 		return nil
 	}
 	q.putting, q.putSince = q.deliveries[:n:n], now
-	if q.deliveries = q.deliveries[n:]; len(q.deliveries) == 0 {
+	q.deliveries = q.deliveries[n:]
+	if len(q.deliveries) == 0 {
 		q.deliveries = nil
 	}
 	return q.putting
@@ -77,21 +78,23 @@ func (s *scheduler) nextLetters(now time.Time) []*queuedDelivery {
 // lettersStored finishes deliveries whose letters are durable.
 func (s *scheduler) lettersStored(deliveries []*queuedDelivery, now time.Time) {
 	s.deadLetters.failing = false
-	for _, qd := range deliveries {
+	for _, delivery := range deliveries {
 		outcome := DeadLettered
-		if qd.fail.class == classQuarantined {
+		if delivery.fail.class == classQuarantined {
 			outcome = Quarantined
 		}
-		s.finishLetter(qd, outcome, now)
+		s.finishLetter(delivery, outcome, now)
 	}
 }
 
 // finishLetter finishes a delivery that waited for its letter. After the last letter of a lane, the lane enters its
 // next state.
-func (s *scheduler) finishLetter(qd *queuedDelivery, o Outcome, now time.Time) {
-	s.finishDelivery(qd, o, "")
-	if qd.lane.letters--; qd.lane.letters == 0 {
-		s.setNextState(qd.lane, now)
+func (s *scheduler) finishLetter(delivery *queuedDelivery, o Outcome, now time.Time) {
+	lane := delivery.lane
+	s.finishDelivery(delivery, o, "")
+	lane.letters--
+	if lane.letters == 0 {
+		s.setNextState(lane, now)
 	}
 }
 
@@ -100,9 +103,9 @@ func (s *scheduler) finishLetter(qd *queuedDelivery, o Outcome, now time.Time) {
 func (s *scheduler) lettersFailed() {
 	s.deadLetters.failing = true
 	for _, deliveries := range [][]*queuedDelivery{s.deadLetters.putting, s.deadLetters.deliveries} {
-		for i, qd := range deliveries {
-			deliveries[i] = s.clone(qd)
-			s.cloneQueue(qd.lane)
+		for i, delivery := range deliveries {
+			deliveries[i] = s.clone(delivery)
+			s.cloneQueue(delivery.lane)
 		}
 	}
 }
@@ -110,21 +113,18 @@ func (s *scheduler) lettersFailed() {
 // storeLetters stores dead letters, then quarantines their keys. It returns true when both are durable, and false after
 // a hard stop.
 func (s *scheduler) storeLetters(deliveries []*queuedDelivery) bool {
-	letters := s.makeLetters(deliveries)
+	letters := s.makeLetters(deliveries, time.Now().UTC())
 	var keys []item.Key
-	for i, qd := range deliveries {
-		if s.run.quarantines(s.route, qd.fail.class) {
+	for i, delivery := range deliveries {
+		if s.run.quarantines(s.route, delivery.fail.class) {
 			keys = append(keys, letters[i].Key)
 		}
 	}
 	failed := func() {
 		s.lettersFailed()
-		clones := s.makeLetters(deliveries) // the old letters still use the page's memory
-		for i := range clones {
-			// The time is part of the name of a stored letter. With a new time, a retry would store a second letter.
-			clones[i].Time = letters[i].Time
-		}
-		copy(letters, clones)
+		// The old letters still use the memory of the pages. The time stays, because it is part of the name of a stored
+		// letter: with a new time, a retry would store a second letter.
+		copy(letters, s.makeLetters(deliveries, letters[0].Time))
 	}
 	ctx := s.run.hardCtx
 	if !s.run.putLetters(ctx, letters, failed) || !s.run.quarantineKeys(ctx, s.route.Name, keys, failed) {
@@ -134,17 +134,17 @@ func (s *scheduler) storeLetters(deliveries []*queuedDelivery) bool {
 	return true
 }
 
-func (s *scheduler) makeLetters(deliveries []*queuedDelivery) []DeadLetter {
-	now := time.Now().UTC()
+// makeLetters returns the dead letters of failed deliveries.
+func (s *scheduler) makeLetters(deliveries []*queuedDelivery, now time.Time) []DeadLetter {
 	letters := make([]DeadLetter, len(deliveries))
-	for i, qd := range deliveries {
-		c := qd.d.Change
+	for i, delivery := range deliveries {
+		c := delivery.Change
 		letters[i] = DeadLetter{
 			Pipeline: s.run.p.o.Name, Sink: s.route.Name,
 			Key: c.Key, Version: c.Version, Sequence: c.Sequence,
 			StreamARN: c.StreamARN, Table: c.Table,
-			Partition: qd.page.partition.name, Index: int(c.Index),
-			Class: qd.fail.class, Error: errorText(qd.fail.err), Raw: c.RecordJSON(), Time: now,
+			Partition: delivery.page.partition.name, Index: int(c.Index),
+			Class: delivery.fail.class, Error: errorText(delivery.fail.err), Raw: c.RecordJSON(), Time: now,
 		}
 	}
 	return letters
@@ -163,13 +163,13 @@ func (r *run) putLetters(ctx context.Context, letters []DeadLetter, failed func(
 // the number of letters or keys. After the first failure it calls failed, in a step. The caller counts as moving (see
 // run.addMoving), except from the first failure until the return. A fatal error also stops the run.
 func (r *run) retryUntilDone(ctx context.Context, text string, n int, do func() error, failed func()) bool {
-	start, waits := time.Now(), false
+	start, hasFailed := time.Now(), false
 	err := r.retry(ctx, do, func(attempt int, err error) bool {
 		r.p.log.LogAttrs(r.hardCtx, slog.LevelError, text,
 			r.p.failureAttrs(Failure{}, err, slog.Int("waiting", n), slog.Int("attempt", attempt+1))...)
 		r.step(func(time.Time) {
-			if !waits {
-				waits = true
+			if !hasFailed {
+				hasFailed = true
 				failed()
 				r.addMoving(-1)
 			}
@@ -177,12 +177,13 @@ func (r *run) retryUntilDone(ctx context.Context, text string, n int, do func() 
 		})
 		return true
 	})
-	if waits {
-		r.step(func(time.Time) { r.addMoving(+1) })
+	if !hasFailed {
+		return err == nil
 	}
-	if waits && err == nil {
-		r.p.log.LogAttrs(r.hardCtx, slog.LevelInfo, "the store works again, and blocked changes continue", slog.Int("waited", n),
-			slog.Duration("down", down(start)))
+	r.step(func(time.Time) { r.addMoving(+1) })
+	if err == nil {
+		r.p.log.LogAttrs(r.hardCtx, slog.LevelInfo, "the store works again, and blocked changes continue",
+			slog.Int("waited", n), slog.Duration("down", down(start)))
 	}
 	return err == nil
 }
@@ -190,57 +191,56 @@ func (r *run) retryUntilDone(ctx context.Context, text string, n int, do func() 
 // deadLetterLog logs dead-lettered changes. It logs quarantined changes at most once per retryLogEvery: the line about
 // the first letter of their key has announced them. Only the goroutine of writeDeadLetters uses it.
 type deadLetterLog struct {
-	quarantined int
-	next        time.Time
+	quarantined int       // number of changes since the last line about quarantined changes
+	nextAt      time.Time // the next such line can be written
 }
 
 // logLetters writes a line about failed changes, a line about changes for which MaxHold passed, and a line about
 // quarantined changes.
 func (l *deadLetterLog) logLetters(s *scheduler, deliveries []*queuedDelivery) {
-	var failed, held []*queuedDelivery
-	for _, qd := range deliveries {
-		s.route.tel.countLetter(s.run.hardCtx, qd.fail.class)
-		switch qd.fail.class {
+	var failed, expired []*queuedDelivery
+	for _, delivery := range deliveries {
+		s.route.tel.countLetter(s.run.hardCtx, delivery.fail.class)
+		switch delivery.fail.class {
 		case classHeld:
-			held = append(held, qd)
+			expired = append(expired, delivery)
 		case classQuarantined:
 			l.quarantined++
 		default:
-			failed = append(failed, qd)
+			failed = append(failed, delivery)
 		}
 	}
 	if len(failed) > 0 {
-		attrs := []slog.Attr{}
+		var attrs []slog.Attr
 		if s.run.quarantines(s.route, failed[0].fail.class) {
 			attrs = append(attrs,
 				slog.String("hint", "later changes of these keys become dead letters too; fix the cause, then redrive"))
 		}
-		l.logLine(s, slog.LevelError, "changes were dead-lettered", failed, attrs...)
+		l.logLine(s, "changes were dead-lettered", failed, attrs...)
 	}
-	if len(held) > 0 {
+	if len(expired) > 0 {
 		hint := "check the sink; when it works again, redrive"
 		if s.run.p.o.Quarantine != nil {
 			hint = "check the sink; later changes of these keys become dead letters too, until a redrive delivers them in order"
 		}
-		l.logLine(s, slog.LevelError, "changes were dead-lettered: max_hold passed", held,
+		l.logLine(s, "changes were dead-lettered: max_hold passed", expired,
 			slog.Duration("max_hold", s.run.p.o.MaxHold), slog.String("hint", hint))
 	}
-	if now := time.Now(); l.quarantined > 0 && !now.Before(l.next) {
+	if now := time.Now(); l.quarantined > 0 && !now.Before(l.nextAt) {
 		s.run.p.log.LogAttrs(s.run.hardCtx, slog.LevelWarn,
 			"changes were dead-lettered: their keys are quarantined until a redrive",
 			slog.String("sink", s.route.Name), slog.Int("changes", l.quarantined))
-		l.quarantined, l.next = 0, now.Add(retryLogEvery)
+		l.quarantined, l.nextAt = 0, now.Add(retryLogEvery)
 	}
 }
 
-func (l *deadLetterLog) logLine(
-	s *scheduler, level slog.Level, text string, letters []*queuedDelivery, more ...slog.Attr,
-) {
-	first := letters[0]
+// logLine writes a line about deliveries that failed. It describes the first of them.
+func (l *deadLetterLog) logLine(s *scheduler, text string, deliveries []*queuedDelivery, more ...slog.Attr) {
+	first := deliveries[0]
 	attrs := s.run.p.failureAttrs(Failure{Sink: s.route.Name, Letter: true}, first.fail.err,
-		slog.String("sink", s.route.Name), slog.Int("changes", len(letters)), slog.String("class", first.fail.class),
-		slog.String("partition", first.page.partition.name), slog.String("sequence", first.d.Change.Sequence))
-	s.run.p.log.LogAttrs(s.run.hardCtx, level, text, append(attrs, more...)...)
+		slog.String("sink", s.route.Name), slog.Int("changes", len(deliveries)), slog.String("class", first.fail.class),
+		slog.String("partition", first.page.partition.name), slog.String("sequence", first.Change.Sequence))
+	s.run.p.log.LogAttrs(s.run.hardCtx, slog.LevelError, text, append(attrs, more...)...)
 }
 
 // DeadLetter is a change that could not be delivered. It has everything that a redrive needs.

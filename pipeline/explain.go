@@ -67,23 +67,28 @@ func (p *Pipeline) explain(c *record.Change, x *Explanation, arena *planArena) {
 	if c.Old.Exists() && c.New.Exists() {
 		x.Diff = item.Diff(c.Old, c.New)
 	}
-	ev := p.evaluate(c, nil, x)
+	ev := p.evaluate(c, nil, &x.Filters)
 	if ev.verdict.Drop {
 		return
 	}
 	x.Events = ev.events
 	for _, r := range p.routes {
-		t := RouteTrace{Name: r.Name}
-		v, fail := r.applyFilters(c, &ev, &t.Filters)
-		t.Taken = !v.Drop
-		d := Delivery{Change: c, Events: r.events(&ev), arena: arena}
-		if t.Taken && fail == nil {
-			fail = r.planDelivery(&d)
-		}
-		t.Ops, t.Outcome, t.Reason = d.Ops, d.Outcome, d.Reason
-		if fail != nil {
-			t.Outcome, t.Err = DeadLettered, fail.err
-		}
-		x.Routes = append(x.Routes, t)
+		x.Routes = append(x.Routes, r.explain(c, &ev, arena))
 	}
+}
+
+// explain returns what the route does with a change that the filters of the source keep.
+func (r *route) explain(c *record.Change, ev *evaluation, arena *planArena) RouteTrace {
+	trace := RouteTrace{Name: r.Name}
+	verdict, fail := r.applyFilters(c, ev, &trace.Filters)
+	trace.Taken = !verdict.Drop
+	delivery := Delivery{Change: c, Events: r.events(ev), arena: arena}
+	if trace.Taken && fail == nil {
+		fail = r.planDelivery(&delivery)
+	}
+	trace.Ops, trace.Outcome, trace.Reason = delivery.Ops, delivery.Outcome, delivery.Reason
+	if fail != nil {
+		trace.Outcome, trace.Err = DeadLettered, fail.err
+	}
+	return trace
 }

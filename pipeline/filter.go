@@ -51,8 +51,9 @@ type ItemCondition interface {
 // SplitCondition returns when as ofElement if it reads an element (see [ElementCondition]), else as ofItem. The other
 // result is nil.
 func SplitCondition(when ItemCondition) (ofItem ItemCondition, ofElement ElementCondition) {
-	if e, ok := when.(ElementCondition); ok && e.ReadsElement() {
-		return nil, e
+	element, ok := when.(ElementCondition)
+	if ok && element.ReadsElement() {
+		return nil, element
 	}
 	return when, nil
 }

@@ -8,22 +8,24 @@ import (
 
 // finishDeliveries notes that n deliveries of a page are finished. After the last one of the page, the watermark of its
 // partition can move.
-func (r *run) finishDeliveries(in *inflightPage, n int) {
-	if in.unfinished -= n; in.unfinished > 0 {
+func (r *run) finishDeliveries(page *inflightPage, n int) {
+	page.unfinished -= n
+	if page.unfinished > 0 {
 		return
 	}
-	if pos, ok := in.partition.watermark.Finish(in.watermarkID, in.deliveries); ok {
-		r.setWatermark(in.partition, pos)
+	pos, moved := page.partition.watermark.Finish(page.watermarkID, page.deliveries)
+	if moved {
+		r.setWatermark(page.partition, pos)
 	}
-	r.endPage(in)
+	r.endPage(page)
 }
 
 // endPage ends a page that has no unfinished delivery.
-func (r *run) endPage(in *inflightPage) {
+func (r *run) endPage(page *inflightPage) {
 	r.unfinished--
-	in.partition.unfinished--
-	r.effects.endedPages = append(r.effects.endedPages, in)
-	r.forget(in.partition)
+	page.partition.unfinished--
+	r.effects.endedPages = append(r.effects.endedPages, page)
+	r.dropFinished(page.partition)
 }
 
 // setWatermark stores the new watermark of a partition, and starts the partition's committer unless it already runs.
@@ -46,35 +48,53 @@ const commitTimeout = 10 * time.Second
 // so committed positions never go back. After a hard stop it tries a position only once. That is safe, because the next
 // run reads again from the last committed position.
 func (r *run) commit(part *partition) {
-	hasUncommitted := true
-	for hasUncommitted {
-		err := r.retry(r.hardCtx, func() error {
-			var pos Position
-			r.step(func(time.Time) {
-				pos, hasUncommitted = part.toCommit, part.uncommitted
-				part.uncommitted, part.committing = false, hasUncommitted
-				if !hasUncommitted {
-					r.forget(part)
-				}
-			})
-			if !hasUncommitted {
-				return nil
-			}
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.hardCtx), commitTimeout)
-			defer cancel()
-			return guard("committer", &r.p.patience.commit, func() error { return r.committer.Commit(ctx, part.name, pos) })
-		}, func(attempt int, err error) bool {
-			r.p.log.LogAttrs(r.hardCtx, slog.LevelWarn, "commit failed and is tried again",
-				r.p.failureAttrs(Failure{}, err, slog.String("partition", part.name), slog.Int("attempt", attempt+1))...)
-			r.step(func(time.Time) {
-				part.uncommitted = !part.state.isRevoked()
-				r.failIfFatal(err)
-			})
-			return true
-		})
-		if err != nil {
+	attempt := 0
+	for {
+		pos, ok := r.takeWatermark(part)
+		if !ok {
+			return
+		}
+		err := r.callCommit(part.name, pos)
+		if err == nil {
+			attempt = 0
+			continue
+		}
+
+		r.commitFailed(part, attempt, err)
+		after, _ := Retryable(err)
+		if Sleep(r.hardCtx, r.p.o.Backoff.delay(attempt, after)) != nil {
 			r.step(func(time.Time) { part.committing = false })
 			return
 		}
+		attempt++
 	}
+}
+
+// takeWatermark returns the newest watermark of a partition, for its committer. If that is committed already, it
+// returns false, and the committer must return.
+func (r *run) takeWatermark(part *partition) (pos Position, ok bool) {
+	r.step(func(time.Time) {
+		pos, ok = part.toCommit, part.uncommitted
+		part.uncommitted, part.committing = false, ok
+		if !ok {
+			r.dropFinished(part)
+		}
+	})
+	return pos, ok
+}
+
+func (r *run) callCommit(partition string, pos Position) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.hardCtx), commitTimeout)
+	defer cancel()
+	return guard("committer", &r.p.patience.commit, func() error { return r.committer.Commit(ctx, partition, pos) })
+}
+
+// commitFailed logs a failed Commit, and marks the watermark as not committed. A fatal error also stops the run.
+func (r *run) commitFailed(part *partition, attempt int, err error) {
+	r.p.log.LogAttrs(r.hardCtx, slog.LevelWarn, "commit failed and is tried again",
+		r.p.failureAttrs(Failure{}, err, slog.String("partition", part.name), slog.Int("attempt", attempt+1))...)
+	r.step(func(time.Time) {
+		part.uncommitted = !part.state.isRevoked()
+		r.failIfFatal(err)
+	})
 }

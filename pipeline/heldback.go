@@ -50,11 +50,11 @@ func (p *Pipeline) HeldBack() []HeldBack {
 // a partition waits, it can change between these two reasons, and between sinks.
 type heldKey struct{ partition, sink, reason string }
 
-// heldSpan has the times when a reason began and when it was last seen. oldest is the page that was the partition's
-// oldest unfinished page when the reason began.
+// heldSpan has the times when a reason began and when it was last seen. oldestPage is the id of the page that was the
+// partition's oldest unfinished page when the reason began.
 type heldSpan struct {
 	since, lastSeen time.Time
-	oldest          uint64
+	oldestPage      uint64
 }
 
 // heldBackGrace is how long a reason can be absent without beginning again. Short absences are normal: with a slow
@@ -63,30 +63,27 @@ const heldBackGrace = 3 * heldBackInterval
 
 // heldBackScan is one call of heldBack.
 type heldBackScan struct {
-	run     *run
-	now     time.Time
-	found   []HeldBack
-	reasons map[heldKey]heldSpan
+	run        *run
+	now        time.Time
+	schedulers []schedulerWaits // of each scheduler
+	found      []HeldBack
+	reasons    map[heldKey]heldSpan
 }
 
 // heldBack is [Pipeline.HeldBack]. Pipeline.mu is held.
 func (r *run) heldBack(now time.Time) []HeldBack {
-	schedulers := make([]schedulerWaits, len(r.schedulers))
+	waits := make([]schedulerWaits, len(r.schedulers))
 	for i, s := range r.schedulers {
-		schedulers[i] = s.countWaits(now)
+		waits[i] = s.countWaits(now)
 	}
-	scan := heldBackScan{run: r, now: now, reasons: make(map[heldKey]heldSpan)}
+	scan := heldBackScan{run: r, now: now, schedulers: waits, reasons: make(map[heldKey]heldSpan)}
 	for _, part := range r.partitions {
-		if share := r.bounds.shares[part.name]; share != nil && !part.state.isRevoked() { // a page of it was read
-			scan.addPartition(part, share, schedulers)
+		share := r.bounds.shares[part.name]
+		if share != nil && !part.state.isRevoked() { // a page of it was read
+			scan.addPartition(part, share)
 		}
 	}
-	for key, seen := range r.heldSince {
-		if _, ok := scan.reasons[key]; !ok && now.Sub(seen.lastSeen) <= heldBackGrace {
-			scan.reasons[key] = seen
-		}
-	}
-	r.heldSince = scan.reasons
+	r.heldSince = scan.withRecent(r.heldSince)
 	slices.SortFunc(scan.found, func(a, b HeldBack) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Sink, b.Sink),
 			cmp.Compare(a.Reason, b.Reason))
@@ -94,24 +91,37 @@ func (r *run) heldBack(now time.Time) []HeldBack {
 	return scan.found
 }
 
+// withRecent returns the reasons of this scan, and those of earlier scans that were seen lately.
+func (h *heldBackScan) withRecent(earlier map[heldKey]heldSpan) map[heldKey]heldSpan {
+	for key, span := range earlier {
+		_, isSeen := h.reasons[key]
+		if !isSeen && h.now.Sub(span.lastSeen) <= heldBackGrace {
+			h.reasons[key] = span
+		}
+	}
+	return h.reasons
+}
+
 // addPartition adds the reasons of one partition.
-func (h *heldBackScan) addPartition(part *partition, share *share, schedulers []schedulerWaits) {
-	reading := heldKey{partition: part.name}
-	switch r := h.run; {
+func (h *heldBackScan) addPartition(part *partition, share *share) {
+	isMemoryFull := h.run.bounds.waiting && h.run.bounds.isFull()
+	switch {
 	case share.paused:
-		h.add(part, r.mainSink(schedulers, part), HeldByShare, h.seenSince(part, reading))
-	case r.bounds.waiting && r.bounds.isFull() && share.used.bytes > 0:
-		h.add(part, r.mainSink(schedulers, part), HeldByMemory, h.seenSince(part, reading))
+		h.add(part, h.mainSink(part), HeldByShare, h.firstSeen(part, heldKey{partition: part.name}))
+	case isMemoryFull && share.used.bytes > 0:
+		h.add(part, h.mainSink(part), HeldByMemory, h.firstSeen(part, heldKey{partition: part.name}))
 	}
 	if len(part.waiting) > 0 && !part.waiting[0].ready {
-		h.add(part, "", HeldByBackoff, h.seenSince(part, heldKey{part.name, "", HeldByBackoff}))
+		h.addBackoff(part, "")
 	}
 	var letters time.Time
-	for i, w := range schedulers {
-		if waits := w.byPartition[part]; waits != nil {
-			h.addSink(part, h.run.schedulers[i].route.Name, waits)
-			letters = earlierOf(letters, waits.letters)
+	for i, w := range h.schedulers {
+		waits := w.byPartition[part]
+		if waits == nil {
+			continue
 		}
+		h.addSink(part, h.run.schedulers[i].route.Name, waits)
+		letters = earlierOf(letters, waits.letters)
 	}
 	if lastsLong(letters, h.now) {
 		h.add(part, "", HeldByWriting, letters)
@@ -121,7 +131,7 @@ func (h *heldBackScan) addPartition(part *partition, share *share, schedulers []
 // addSink adds the reasons why a partition waits for a sink.
 func (h *heldBackScan) addSink(part *partition, sink string, waits *partitionWaits) {
 	if waits.backoff {
-		h.add(part, sink, HeldByBackoff, h.seenSince(part, heldKey{part.name, sink, HeldByBackoff}))
+		h.addBackoff(part, sink)
 	}
 	if !waits.filling.IsZero() {
 		h.add(part, sink, HeldByFilling, waits.filling)
@@ -131,21 +141,27 @@ func (h *heldBackScan) addSink(part *partition, sink string, waits *partitionWai
 	}
 }
 
+func (h *heldBackScan) addBackoff(part *partition, sink string) {
+	h.add(part, sink, HeldByBackoff, h.firstSeen(part, heldKey{part.name, sink, HeldByBackoff}))
+}
+
 func (h *heldBackScan) add(part *partition, sink, reason string, since time.Time) {
 	bytes := h.run.bounds.shares[part.name].used.bytes
 	h.found = append(h.found, HeldBack{part.name, sink, reason, since, bytes})
 }
 
-// seenSince returns when a reason was first seen.
-func (h *heldBackScan) seenSince(part *partition, key heldKey) time.Time {
-	was, isKnown := h.run.heldSince[key]
-	oldest := part.watermark.oldestUnfinished()
-	if restarts := key.reason == HeldByBackoff && was.oldest != oldest; restarts || !isKnown {
-		was = heldSpan{since: h.now, oldest: oldest}
+// firstSeen notes that a reason is seen now, and returns when it was first seen. HeldByBackoff begins again when
+// another page becomes the oldest unfinished page of the partition.
+func (h *heldBackScan) firstSeen(part *partition, key heldKey) time.Time {
+	span, isKnown := h.run.heldSince[key]
+	oldestPage := part.watermark.oldestUnfinished()
+	hasMoved := span.oldestPage != oldestPage
+	if !isKnown || key.reason == HeldByBackoff && hasMoved {
+		span = heldSpan{since: h.now, oldestPage: oldestPage}
 	}
-	was.lastSeen = h.now
-	h.reasons[key] = was
-	return was.since
+	span.lastSeen = h.now
+	h.reasons[key] = span
+	return span.since
 }
 
 // lastsLong reports whether a call that began at began has lasted for heldBackLogAfter. It returns false if began is
@@ -156,15 +172,25 @@ func lastsLong(began, now time.Time) bool {
 
 // mainSink returns the name of the sink with most deliveries of a partition. If no sink has a delivery of it, mainSink
 // returns the sink with most deliveries of all partitions.
-func (r *run) mainSink(schedulers []schedulerWaits, part *partition) (sink string) {
-	var most, mostPending int64
-	for i, w := range schedulers {
-		var queued int64
-		if w.byPartition[part] != nil {
-			queued = w.byPartition[part].n
+func (h *heldBackScan) mainSink(part *partition) string {
+	sink := h.sinkWithMost(func(w *schedulerWaits) int64 {
+		if waits := w.byPartition[part]; waits != nil {
+			return waits.n
 		}
-		if queued > most || queued == most && most == 0 && w.pending > mostPending {
-			sink, most, mostPending = r.schedulers[i].route.Name, queued, w.pending
+		return 0
+	})
+	if sink == "" {
+		sink = h.sinkWithMost(func(w *schedulerWaits) int64 { return w.pending })
+	}
+	return sink
+}
+
+// sinkWithMost returns the name of the first sink with the largest count. It returns "" if all counts are 0.
+func (h *heldBackScan) sinkWithMost(count func(*schedulerWaits) int64) (sink string) {
+	var most int64
+	for i := range h.schedulers {
+		if n := count(&h.schedulers[i]); n > most {
+			sink, most = h.run.schedulers[i].route.Name, n
 		}
 	}
 	return sink
@@ -192,7 +218,7 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 		return waits
 	}
 	busySince := s.busySince()
-	isFilling := s.ready.n > 0 && s.waitsToFill() && !s.isDue(now)
+	isFilling := s.isFilling(now)
 	for i := range s.ready.chunks {
 		c := &s.ready.chunks[i]
 		added := partitionWaits{n: int64(c.n)}
@@ -208,8 +234,8 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 	}
 	s.countLanes(&waits, busySince)
 	for _, b := range s.writing {
-		for _, qd := range b.deliveries {
-			waits.add(qd.page.partition, partitionWaits{n: 1, backoff: qd.lane.attempt > 0, writing: b.formedAt})
+		for _, delivery := range b.deliveries {
+			waits.add(delivery.page.partition, partitionWaits{n: 1, backoff: delivery.lane.attempt > 0, writing: b.formedAt})
 		}
 		for i := range b.chunks {
 			waits.add(b.chunks[i].page.partition, partitionWaits{n: int64(b.chunks[i].n), writing: b.formedAt})
@@ -221,16 +247,16 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 
 // countLanes counts the deliveries that wait in lanes.
 func (s *scheduler) countLanes(waits *schedulerWaits, busySince time.Time) {
-	for l := range s.lanes.all() {
-		added := partitionWaits{n: 1, backoff: l.attempt > 0 || s.waitsLong(l)}
-		switch l.state {
+	for lane := range s.lanes.all() {
+		added := partitionWaits{n: 1, backoff: lane.attempt > 0 || s.waitsLong(lane)}
+		switch lane.state {
 		case writing:
-			added.writing = l.batch.formedAt
+			added.writing = lane.batch.formedAt
 		case queued:
 			added.writing = busySince
 		}
-		for qd := range l.queue.all() {
-			waits.add(qd.page.partition, added)
+		for delivery := range lane.queue.all() {
+			waits.add(delivery.page.partition, added)
 		}
 	}
 }
@@ -243,8 +269,8 @@ func (s *scheduler) countDeadLetters(waits *schedulerWaits) {
 		added.letters = q.putSince
 	}
 	for _, deliveries := range [][]*queuedDelivery{q.putting, q.deliveries} {
-		for _, qd := range deliveries {
-			waits.add(qd.page.partition, added)
+		for _, delivery := range deliveries {
+			waits.add(delivery.page.partition, added)
 		}
 	}
 }

@@ -1,9 +1,12 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -35,9 +38,9 @@ func logGroup(h HeldBack) heldGroup {
 	return heldGroup{h.Sink, h.Reason}
 }
 
-// loggedGroup is the state of a group that was logged. at is when its last line was logged.
+// loggedGroup is the state of a group that was logged.
 type loggedGroup struct {
-	at         time.Time
+	loggedAt   time.Time // when its last line was logged
 	reason     string
 	partitions map[string]heldSpan // the partitions that were logged as held back
 }
@@ -59,7 +62,7 @@ func (l *heldBackLog) update(now time.Time, held []HeldBack) {
 	for g, group := range l.groups {
 		group.setLastSeen(now, overdue[g])
 		l.logMoving(now, heldGroup{g.sink, group.reason}, group)
-		if len(group.partitions) == 0 && now.Sub(group.at) > heldBackRepeatNew {
+		if len(group.partitions) == 0 && now.Sub(group.loggedAt) > heldBackRepeatNew {
 			delete(l.groups, g)
 		}
 	}
@@ -85,20 +88,22 @@ func (l *heldBackLog) logHeld(now time.Time, g heldGroup, held []HeldBack) {
 		group = &loggedGroup{partitions: make(map[string]heldSpan)}
 		l.groups[g] = group
 	}
-	interval := heldBackRepeat
-	for _, h := range held {
-		if _, logged := group.partitions[h.Partition]; !logged {
-			interval = heldBackRepeatNew
-		}
+	isNew := func(h HeldBack) bool {
+		_, logged := group.partitions[h.Partition]
+		return !logged
 	}
-	if now.Sub(group.at) < interval {
+	interval := heldBackRepeat
+	if slices.ContainsFunc(held, isNew) {
+		interval = heldBackRepeatNew
+	}
+	if now.Sub(group.loggedAt) < interval {
 		return
 	}
-	group.at, group.reason = now, held[0].Reason
+	first := held[0]
+	group.loggedAt, group.reason = now, first.Reason
 	for _, h := range held {
 		group.partitions[h.Partition] = heldSpan{since: h.Since, lastSeen: now}
 	}
-	first := held[0]
 	l.r.p.log.LogAttrs(l.r.hardCtx, l.r.heldBackLevel(g, now), "partitions are held back: "+heldBackText[group.reason],
 		append(heldGroup{g.sink, group.reason}.attrs(), slog.Int("partitions", len(held)),
 			slog.String("first", first.Partition), slog.Duration("age", now.Sub(first.Since).Round(time.Second)),
@@ -107,23 +112,22 @@ func (l *heldBackLog) logHeld(now time.Time, g heldGroup, held []HeldBack) {
 
 // logMoving logs the partitions of a group that are not held back any more, and removes them.
 func (l *heldBackLog) logMoving(now time.Time, g heldGroup, group *loggedGroup) {
-	var first string
-	var since time.Time
-	n := 0
-	for partition, logged := range group.partitions {
-		if now.Sub(logged.lastSeen) <= heldBackGrace {
-			continue
-		}
-		delete(group.partitions, partition)
-		if n++; n == 1 || logged.since.Before(since) || logged.since.Equal(since) && partition < first {
-			first, since = partition, logged.since
+	moving := make(map[string]heldSpan)
+	for partition, span := range group.partitions {
+		if now.Sub(span.lastSeen) > heldBackGrace {
+			moving[partition] = span
+			delete(group.partitions, partition)
 		}
 	}
-	if n > 0 {
-		l.r.p.log.LogAttrs(l.r.hardCtx, slog.LevelInfo, "partitions move again",
-			append(g.attrs(), slog.Int("partitions", n), slog.String("first", first),
-				slog.Duration("age", now.Sub(since).Round(time.Second)))...)
+	if len(moving) == 0 {
+		return
 	}
+	first := slices.MinFunc(slices.Collect(maps.Keys(moving)), func(a, b string) int {
+		return cmp.Or(moving[a].since.Compare(moving[b].since), cmp.Compare(a, b))
+	})
+	l.r.p.log.LogAttrs(l.r.hardCtx, slog.LevelInfo, "partitions move again",
+		append(g.attrs(), slog.Int("partitions", len(moving)), slog.String("first", first),
+			slog.Duration("age", now.Sub(moving[first].since).Round(time.Second)))...)
 }
 
 func (g heldGroup) attrs() []slog.Attr {
@@ -159,11 +163,13 @@ func (r *run) heldBackLogDelay(g heldGroup) time.Duration {
 // heldBackLevel returns the level of a group's line. It is LevelInfo if memory is the reason and the sink has written
 // lately: such a sink is slow, not down. Otherwise it is LevelWarn.
 func (r *run) heldBackLevel(g heldGroup, now time.Time) slog.Level {
-	if g.reason == heldByMemory {
-		for _, rt := range r.p.routes {
-			if wrote, _ := rt.health.times(); rt.Name == g.sink && now.Sub(wrote) < heldBackLogAfter {
-				return slog.LevelInfo
-			}
+	if g.reason != heldByMemory {
+		return slog.LevelWarn
+	}
+	for _, rt := range r.p.routes {
+		lastSuccess, _ := rt.health.times()
+		if rt.Name == g.sink && now.Sub(lastSuccess) < heldBackLogAfter {
+			return slog.LevelInfo
 		}
 	}
 	return slog.LevelWarn

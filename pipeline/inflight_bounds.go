@@ -113,24 +113,32 @@ func (b *bounds) add(partition string, used, cloned amount) {
 	if s.paused {
 		b.usedPaused.add(used)
 	}
-	switch isUsing := s.used != (amount{}); {
-	case isUsing && !wasUsing:
+
+	isUsing := s.used != amount{}
+	if isUsing && !wasUsing {
 		b.usingShares++
-	case wasUsing && !isUsing:
+	}
+	if wasUsing && !isUsing {
 		b.usingShares--
 	}
-	isRelease := used.bytes < 0 || used.changes < 0
+
 	if b.pauser {
 		b.pauseOrResume(s)
 	}
-	if isRelease {
+	if used.bytes < 0 || used.changes < 0 {
 		b.resume()
+		b.wakeReader()
 	}
-	if isRelease && b.waiting && !b.isFull() {
-		select {
-		case b.hasRoom <- struct{}{}:
-		default:
-		}
+}
+
+// wakeReader wakes the reader if it waits for memory and there is some again.
+func (b *bounds) wakeReader() {
+	if !b.waiting || b.isFull() {
+		return
+	}
+	select {
+	case b.hasRoom <- struct{}{}:
+	default: // it was woken already
 	}
 }
 
@@ -164,15 +172,22 @@ func (b *bounds) resume() {
 // left. It also must if clones use more than half of the limit, and the partition has more than a few of them.
 func (b *bounds) takesTooMuch(s *share) bool {
 	clonable := b.limit.dividedBy(clonedDivisor)
+	forClones := quota{all: clonable, share: clonable.dividedBy(maxShares)}
 	usable := b.limit.minus(b.limit.dividedBy(spareDivisor))
-	fairShare := usable.dividedBy(int64(max(1, min(b.usingShares, maxShares))))
-	return b.cloned.exceeds(clonable, s.cloned, clonable.dividedBy(maxShares)) || b.used.exceeds(usable, s.used, fairShare)
+	shareCount := max(1, min(b.usingShares, maxShares))
+	forAll := quota{all: usable, share: usable.dividedBy(int64(shareCount))}
+	return forClones.isExceeded(b.cloned, s.cloned) || forAll.isExceeded(b.used, s.used)
 }
 
-// exceeds reports whether a is above limit and part is above fair, both in bytes or both in changes.
-func (a amount) exceeds(limit, part, fairShare amount) bool {
-	return a.bytes > limit.bytes && part.bytes > fairShare.bytes ||
-		a.changes > limit.changes && part.changes > fairShare.changes
+// quota is how much memory all partitions can use together before a partition that uses more than a share is paused.
+type quota struct{ all, share amount }
+
+// isExceeded reports whether the memory of all partitions exceeds the quota and that of one partition exceeds its
+// share, both in bytes or both in changes.
+func (q quota) isExceeded(all, partition amount) bool {
+	bytesExceed := all.bytes > q.all.bytes && partition.bytes > q.share.bytes
+	changesExceed := all.changes > q.all.changes && partition.changes > q.share.changes
+	return bytesExceed || changesExceed
 }
 
 // isPaused reports whether a partition is paused.
@@ -181,22 +196,29 @@ func (b *bounds) isPaused(partition string) bool {
 	return s != nil && s.paused
 }
 
-// forget drops the share of a partition that uses nothing.
-func (b *bounds) forget(partition string) {
-	if s := b.shares[partition]; s != nil && s.used == (amount{}) {
-		delete(b.shares, partition)
-		b.resume()
+// dropUnused drops the share of a partition if it uses no memory.
+func (b *bounds) dropUnused(partition string) {
+	s := b.shares[partition]
+	if s == nil || s.used != (amount{}) {
+		return
 	}
+	delete(b.shares, partition)
+	b.resume()
 }
 
 // isFull reports whether so much memory is used that the source must not be read.
 func (b *bounds) isFull() bool {
-	if !b.used.atLeast(b.limit) || len(b.paused) == 0 {
-		return b.used.atLeast(b.limit)
+	if !b.used.atLeast(b.limit) {
+		return false
+	}
+	if len(b.paused) == 0 {
+		return true
 	}
 	raisedLimit := b.limit
 	raisedLimit.add(b.limit.dividedBy(extraDivisor))
-	return b.used.minus(b.usedPaused).atLeast(b.limit.dividedBy(spareDivisor)) || b.used.atLeast(raisedLimit)
+	spare := b.limit.dividedBy(spareDivisor)
+	usedByOthers := b.used.minus(b.usedPaused)
+	return usedByOthers.atLeast(spare) || b.used.atLeast(raisedLimit)
 }
 
 // atLeast reports whether a is at least limit, in bytes or in changes.
@@ -217,23 +239,30 @@ const (
 // a [Pauser]. somePressure depends on time and changes how batches are formed; with any other source, batches depend on
 // the input alone.
 func (b *bounds) currentPressure(moving int) pressure {
-	waiting := b.waiting && b.isFull()
-	switch {
-	case waiting && moving == 0:
+	isReaderBlocked := b.waiting && b.isFull()
+	if isReaderBlocked && moving == 0 {
 		return stalled
-	case b.pauser && (waiting || len(b.paused) > 0):
+	}
+	if b.pauser && (isReaderBlocked || len(b.paused) > 0) {
 		return somePressure
 	}
 	return noPressure
 }
 
-// mostlyFilling reports whether batches that wait to be full use at least half of the memory in flight. Half of the
-// memory of one paused partition is enough too. Clones do not count. all is the memory of these batches, and
-// byPartition is the same by partition.
-func (b *bounds) mostlyFilling(all amount, byPartition map[string]amount) bool {
-	return all.atLeastHalfOf(b.used.minus(b.cloned)) || slices.ContainsFunc(b.paused, func(s *share) bool {
-		return byPartition[s.name].atLeastHalfOf(s.used.minus(s.cloned))
-	})
+// isMostlyFilling reports whether batches that wait to be full use at least half of the memory in flight. Half of the
+// memory of one paused partition is enough too. Clones do not count. filling is the memory of these batches, by
+// partition.
+func (b *bounds) isMostlyFilling(filling map[string]amount) bool {
+	for _, s := range b.paused {
+		if filling[s.name].atLeastHalfOf(s.used.minus(s.cloned)) {
+			return true
+		}
+	}
+	var all amount
+	for _, a := range filling {
+		all.add(a)
+	}
+	return all.atLeastHalfOf(b.used.minus(b.cloned))
 }
 
 // pinnedBytes returns the memory of a page: its input and, once it is decoded, its changes. The index of the changes'
@@ -257,4 +286,6 @@ func (p *preparedPage) deliveryBytes() int64 {
 }
 
 // cloneBytes returns the memory of a cloned delivery.
-func cloneBytes(qd *queuedDelivery) int64 { return 2*qd.size + int64(unsafe.Sizeof(record.Change{})) }
+func cloneBytes(delivery *queuedDelivery) int64 {
+	return 2*delivery.size + int64(unsafe.Sizeof(record.Change{}))
+}

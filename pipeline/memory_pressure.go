@@ -5,6 +5,13 @@ import (
 	"time"
 )
 
+// pressureRelief is one try of relievePressure to free memory.
+type pressureRelief struct {
+	fillers []*scheduler // schedulers whose batches wait to be full
+	packs   []packWork
+	freed   bool // changes were cloned or packed, which frees the memory of their pages
+}
+
 // relievePressure frees the memory of batches that wait to be full, if these batches are the reason why a partition is
 // not read. It runs in each step in which something ends, such as a batch, or in which the reader begins to wait. It
 // clones the changes of the batches, or packs (compresses) them. If that frees nothing, it has the incomplete batches
@@ -15,33 +22,40 @@ import (
 // memory.
 func (r *run) relievePressure(now time.Time) {
 	for len(r.fillers) > 0 && !r.packing && !r.closed {
-		waiting := r.blockingFillers(now)
-		if len(waiting) == 0 {
+		relief := pressureRelief{fillers: r.blockingFillers(now)}
+		if len(relief.fillers) == 0 {
 			return
 		}
-		cloned := false
-		var packs []packWork
-		for _, s := range waiting {
-			if s.route.sortedWriter == nil {
-				cloned = s.clonePages() || cloned
-				continue
-			}
-			for _, group := range groupPackable(s.ready.chunks) {
-				packs = append(packs, packWork{s: s, group: group})
-			}
+		for _, s := range relief.fillers {
+			relief.cloneOrGroup(s)
 		}
-		if len(packs) > 0 {
+		if len(relief.packs) > 0 {
 			r.packing = true
-			r.work.Go(func() { r.pack(waiting, packs, cloned) })
+			r.work.Go(func() { r.pack(&relief) })
 			return
 		}
-		if !cloned {
-			for _, s := range waiting {
+		if !relief.freed {
+			for _, s := range relief.fillers {
 				s.flushReady()
 			}
 			return
 		}
 		r.dispatch(now)
+	}
+}
+
+// cloneOrGroup groups the ready changes of a scheduler for packs if its sink writes packed batches. Otherwise it clones
+// them.
+func (relief *pressureRelief) cloneOrGroup(s *scheduler) {
+	if s.route.sortedWriter != nil {
+		for _, group := range groupPackable(s.ready.chunks) {
+			relief.packs = append(relief.packs, packWork{s: s, group: group})
+		}
+		return
+	}
+	if s.cloningFreesMemory() {
+		s.cloneReady()
+		relief.freed = true
 	}
 }
 
@@ -57,74 +71,83 @@ func (r *run) blockingFillers(now time.Time) []*scheduler {
 	}
 	var filling []*scheduler
 	for _, s := range r.fillers {
-		if s.ready.n == 0 || s.isDue(now) {
-			continue
+		if s.isFilling(now) {
+			filling = append(filling, s)
 		}
-		filling = append(filling, s)
+	}
+	if !r.bounds.isMostlyFilling(fillingMemory(filling)) {
+		return nil
+	}
+	return filling
+}
+
+// fillingMemory returns the memory that only deliveries waiting for a batch to fill use, by partition. These are the
+// ready deliveries of fillers.
+func fillingMemory(fillers []*scheduler) map[string]amount {
+	for _, s := range fillers {
 		for i := range s.ready.chunks {
 			if c := &s.ready.chunks[i]; c.pinsPage() {
 				c.page.fillingPins += c.n
 			}
 		}
 	}
-	var all amount
 	byPartition := map[string]amount{}
-	for _, s := range filling {
+	for _, s := range fillers {
 		for i := range s.ready.chunks {
 			c := &s.ready.chunks[i]
-			a := c.fillingMemory()
-			part := byPartition[c.page.partition.name]
-			part.add(a)
-			byPartition[c.page.partition.name] = part
-			all.add(a)
+			total := byPartition[c.page.partition.name]
+			total.add(c.takeFillingMemory())
+			byPartition[c.page.partition.name] = total
 		}
 	}
-	if !r.bounds.mostlyFilling(all, byPartition) {
-		return nil
-	}
-	return filling
+	return byPartition
 }
 
-// fillingMemory returns the memory that only deliveries waiting for a batch to fill use. That is the memory of the
-// chunk's clones, or the memory of its page if every delivery that pins the page waits. fillingPins must be set.
-func (c *chunk) fillingMemory() (a amount) {
-	switch {
-	case c.packed != nil:
-	case c.deliveries[0].cloned:
-		a.changes = int64(len(c.deliveries))
-		for k := range c.deliveries {
-			a.bytes += cloneBytes(&c.deliveries[k])
-		}
-	default:
-		if c.page.fillingPins > 0 && c.page.fillingPins == c.page.pins {
-			a = amount{c.page.bytes, c.page.changes}
-		}
-		c.page.fillingPins = 0 // so that the page counts once
+// takeFillingMemory returns the memory of a chunk's clones, or the memory of its page if every delivery that pins the
+// page waits for a batch to fill. It resets fillingPins of the page, so that another chunk does not count the page.
+func (c *chunk) takeFillingMemory() amount {
+	if c.packed != nil {
+		return amount{}
 	}
-	return a
+	if c.deliveries[0].cloned {
+		return amount{c.cloneBytes(), int64(len(c.deliveries))}
+	}
+	allPinsFilling := c.page.fillingPins == c.page.pins
+	c.page.fillingPins = 0
+	if !allPinsFilling {
+		return amount{}
+	}
+	return amount{c.page.bytes, c.page.changes}
 }
 
-// clonePages clones the ready changes if that frees at least twice the memory that it costs. It reports whether it
-// cloned them.
-func (s *scheduler) clonePages() bool {
-	var cloneCost, pinned int64
-	var last *inflightPage
+// cloneBytes returns the memory of clones of all deliveries of a chunk.
+func (c *chunk) cloneBytes() (bytes int64) {
+	for i := range c.deliveries {
+		bytes += cloneBytes(&c.deliveries[i])
+	}
+	return bytes
+}
+
+// cloningFreesMemory reports whether cloning the ready changes frees at least twice the memory that it costs.
+func (s *scheduler) cloningFreesMemory() bool {
+	var cloned, pinned int64
+	var lastPage *inflightPage
 	for i := range s.ready.chunks {
 		c := &s.ready.chunks[i]
 		if !c.pinsPage() {
 			continue
 		}
-		for k := range c.deliveries {
-			cloneCost += cloneBytes(&c.deliveries[k])
-		}
-		if c.page != last {
-			last = c.page
+		cloned += c.cloneBytes()
+		if c.page != lastPage {
+			lastPage = c.page
 			pinned += c.page.bytes
 		}
 	}
-	if cloneCost == 0 || cloneCost*2 > pinned {
-		return false
-	}
+	return cloned > 0 && cloned*2 <= pinned
+}
+
+// cloneReady clones the ready changes that pin their pages.
+func (s *scheduler) cloneReady() {
 	for i := range s.ready.chunks {
 		c := &s.ready.chunks[i]
 		if !c.pinsPage() {
@@ -135,7 +158,6 @@ func (s *scheduler) clonePages() bool {
 			s.cloneChange(&c.deliveries[k])
 		}
 	}
-	return true
 }
 
 // flushReady makes the deliveries that are ready now due: they are written even in an incomplete batch. Deliveries that
@@ -143,8 +165,8 @@ func (s *scheduler) clonePages() bool {
 // flushReady does nothing if all ready deliveries are packed and their packs are within MaxPacked, because packed
 // deliveries pin no page.
 func (s *scheduler) flushReady() {
-	if s.packedBytes > s.run.packedLimit || slices.ContainsFunc(s.ready.chunks,
-		func(c chunk) bool { return c.packed == nil }) {
+	isUnpacked := func(c chunk) bool { return c.packed == nil }
+	if s.packedBytes > s.run.packedLimit || slices.ContainsFunc(s.ready.chunks, isUnpacked) {
 		s.dueCount = s.ready.n
 	}
 }

@@ -30,24 +30,32 @@ func (s *scratchPool) put(scratch schedulerScratch) {
 }
 
 func (s *scheduler) newBatch() *batch {
-	if n := len(s.freeBatches); n > 0 {
-		b := s.freeBatches[n-1]
-		s.freeBatches = s.freeBatches[:n-1]
-		return b
+	last := len(s.freeBatches) - 1
+	if last < 0 {
+		return &batch{}
 	}
-	return &batch{}
+	b := s.freeBatches[last]
+	s.freeBatches = s.freeBatches[:last]
+	return b
 }
 
-func (s *scheduler) newLane(qd *queuedDelivery) *lane {
-	var l *lane
-	if n := len(s.freeLanes); n > 0 {
-		l, s.freeLanes = s.freeLanes[n-1], s.freeLanes[:n-1]
-	} else {
-		l = new(lane)
-	}
-	l.key, l.hash = qd.d.Change.Key, qd.hash
-	qd.lane = l
+// newLane adds the lane of a delivery's key, which has none.
+func (s *scheduler) newLane(delivery *queuedDelivery) *lane {
+	l := s.freeLane()
+	l.key, l.hash = delivery.Change.Key, delivery.hash
+	delivery.lane = l
 	s.lanes.add(l)
+	return l
+}
+
+// freeLane returns an empty lane that was dropped, or a new one.
+func (s *scheduler) freeLane() *lane {
+	last := len(s.freeLanes) - 1
+	if last < 0 {
+		return new(lane)
+	}
+	l := s.freeLanes[last]
+	s.freeLanes = s.freeLanes[:last]
 	return l
 }
 

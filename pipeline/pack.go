@@ -47,15 +47,16 @@ type packablePage struct {
 	bytes   int64 // size of their records
 }
 
-// packedRecord is a change with its position in the order of the source: its pack, its page and its place in the page.
+// packedRecord is a change with its position in the order of the source: its pack, its page and its index in the page.
 type packedRecord struct {
-	c               *record.Change
-	pack, page, pos int
+	change            *record.Change
+	pack, page, index int
 }
 
-func (r packedRecord) compare(s packedRecord) int {
-	return cmp.Or(cmp.Compare(r.c.Key, s.c.Key), r.c.Version.Compare(s.c.Version),
-		cmp.Compare(r.pack, s.pack), cmp.Compare(r.page, s.page), cmp.Compare(r.pos, s.pos))
+// compare orders records by key and version, and then by the order of the source.
+func (r packedRecord) compare(other packedRecord) int {
+	return cmp.Or(cmp.Compare(r.change.Key, other.change.Key), r.change.Version.Compare(other.change.Version),
+		cmp.Compare(r.pack, other.pack), cmp.Compare(r.page, other.page), cmp.Compare(r.index, other.index))
 }
 
 var deflaters = sync.Pool{New: func() any {
@@ -66,27 +67,29 @@ var deflaters = sync.Pool{New: func() any {
 // packPages returns a pack of the changes of pages.
 func packPages(pages []packablePage) *pack {
 	var records []packedRecord
-	for n, p := range pages {
-		for i, c := range p.changes {
-			records = append(records, packedRecord{c, 0, n, i})
+	for page, p := range pages {
+		for i, change := range p.changes {
+			records = append(records, packedRecord{change: change, page: page, index: i})
 		}
 	}
 	slices.SortFunc(records, packedRecord.compare)
 	p := &pack{pages: len(pages)}
 	var plain []byte
 	for i, r := range records {
-		plain = binary.AppendUvarint(binary.AppendUvarint(plain, uint64(r.page)), uint64(r.pos))
-		plain = record.AppendPacked(plain, r.c)
-		if len(plain) >= frameSize || i == len(records)-1 {
-			p.add(plain)
+		plain = binary.AppendUvarint(plain, uint64(r.page))
+		plain = binary.AppendUvarint(plain, uint64(r.index))
+		plain = record.AppendPacked(plain, r.change)
+		isLast := i == len(records)-1
+		if isLast || len(plain) >= frameSize {
+			p.addFrame(plain)
 			plain = plain[:0]
 		}
 	}
 	return p
 }
 
-// add compresses a frame.
-func (p *pack) add(plain []byte) {
+// addFrame compresses a frame.
+func (p *pack) addFrame(plain []byte) {
 	var out bytes.Buffer
 	w := deflaters.Get().(*flate.Writer)
 	w.Reset(&out)
@@ -100,42 +103,50 @@ func (p *pack) add(plain []byte) {
 
 // packReader reads a pack, one change after the other.
 type packReader struct {
-	p        *pack
-	frame    int
-	rest     []byte
-	inflater io.ReadCloser
+	p         *pack
+	nextFrame int
+	rest      []byte // the part of the current frame that was not read yet
+	inflater  io.ReadCloser
 	record.Unpacker
 	packedRecord
 }
 
 // next reads the next change. It returns false at the end of the pack, and with an error.
-func (r *packReader) next() (bool, error) {
+func (r *packReader) next() (ok bool, err error) {
 	if len(r.rest) == 0 {
-		if r.frame == len(r.p.frames) {
+		if r.nextFrame == len(r.p.frames) {
 			return false, nil
 		}
-		f := r.p.frames[r.frame]
-		r.frame++
-		if r.inflater == nil {
-			r.inflater = flate.NewReader(bytes.NewReader(f.data))
-		} else if err := r.inflater.(flate.Resetter).Reset(bytes.NewReader(f.data), nil); err != nil {
+		if err := r.inflate(r.p.frames[r.nextFrame]); err != nil {
 			return false, err
 		}
-		r.rest = make([]byte, f.size) // new memory for each frame, because the changes refer to it
-		if _, err := io.ReadFull(r.inflater, r.rest); err != nil {
-			return false, err
-		}
+		r.nextFrame++
 	}
-	page, n := binary.Uvarint(r.rest)
-	index, m := binary.Uvarint(r.rest[max(n, 0):])
-	if n <= 0 || m <= 0 {
+	page, pageLength := binary.Uvarint(r.rest)
+	if pageLength <= 0 {
 		return false, record.ErrPacked
 	}
-	r.page, r.pos = int(page), int(index)
-	c := new(record.Change)
-	rest, err := r.Unpack(r.rest[n+m:], c)
-	r.c, r.rest = c, rest
+	index, indexLength := binary.Uvarint(r.rest[pageLength:])
+	if indexLength <= 0 {
+		return false, record.ErrPacked
+	}
+	r.page, r.index = int(page), int(index)
+	r.change = new(record.Change)
+	r.rest, err = r.Unpack(r.rest[pageLength+indexLength:], r.change)
 	return err == nil, err
+}
+
+// inflate decompresses a frame into rest.
+func (r *packReader) inflate(f frame) error {
+	compressed := bytes.NewReader(f.data)
+	if r.inflater == nil {
+		r.inflater = flate.NewReader(compressed)
+	} else if err := r.inflater.(flate.Resetter).Reset(compressed, nil); err != nil {
+		return err
+	}
+	r.rest = make([]byte, f.size) // new memory for each frame, because the changes refer to it
+	_, err := io.ReadFull(r.inflater, r.rest)
+	return err
 }
 
 // packReaders is a heap of readers. The first reader has the change that comes first in the order of compare.
@@ -161,17 +172,20 @@ func unpackSorted(chunks []chunk) iter.Seq2[packedRecord, error] {
 		for len(readers) > 0 {
 			r := readers[0]
 			lowest := r.packedRecord
-			index, chunkIndex := chunkIndexes[r.p][r.page]
-			if lowest.page = index; chunkIndex && !yield(lowest, nil) {
+			chunkIndex, isWanted := chunkIndexes[r.p][r.page]
+			lowest.page = chunkIndex
+			if isWanted && !yield(lowest, nil) {
 				return
 			}
-			switch ok, err := r.next(); {
-			case err != nil:
+
+			ok, err := r.next()
+			if err != nil {
 				yield(packedRecord{}, err)
 				return
-			case ok:
+			}
+			if ok {
 				heap.Fix(&readers, 0)
-			default:
+			} else {
 				heap.Pop(&readers)
 			}
 		}

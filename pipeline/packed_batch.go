@@ -25,22 +25,21 @@ type packWork struct {
 }
 
 // pack compresses changes that wait for a batch to fill, so that they do not pin their pages. It runs in its own
-// goroutine, and ignores chunks that leave the queue meanwhile. Schedulers in waiting write incomplete batches if their
-// packs exceed MaxPacked. They also do if pack compressed nothing and cloned is false, because then no memory was
-// freed.
-func (r *run) pack(waiting []*scheduler, work []packWork, cloned bool) {
-	for i := range work {
-		work[i].pack = packPages(work[i].group)
+// goroutine, and ignores chunks that leave the queue meanwhile. Schedulers write incomplete batches if their packs
+// exceed MaxPacked, or if no memory was freed.
+func (r *run) pack(relief *pressureRelief) {
+	for i := range relief.packs {
+		relief.packs[i].pack = packPages(relief.packs[i].group)
 	}
 	r.step(func(time.Time) {
 		r.packing, r.checkPressure = false, true
-		for _, w := range work {
-			cloned = w.s.replaceWithPack(w.s.ready.chunks, w.group, w.pack) || cloned
+		for _, w := range relief.packs {
+			if w.s.replaceWithPack(w.s.ready.chunks, w.group, w.pack) {
+				relief.freed = true
+			}
 		}
-		for _, s := range waiting {
-			if s.packedBytes > r.packedLimit {
-				s.dueCount = s.ready.n
-			} else if !cloned {
+		for _, s := range relief.fillers {
+			if s.packedBytes > r.packedLimit || !relief.freed {
 				s.flushReady()
 			}
 		}
@@ -50,20 +49,22 @@ func (r *run) pack(waiting []*scheduler, work []packWork, cloned bool) {
 // groupPackable returns the pages of those chunks that can be packed. The pages of one group go into one pack.
 func groupPackable(chunks []chunk) [][]packablePage {
 	var groups [][]packablePage
-	size := int64(packSize)
+	groupBytes := int64(packSize) // so that the first page begins a group
 	for i := range chunks {
 		c := &chunks[i]
 		if !c.canPack() {
 			continue
 		}
-		p := packablePage{page: c.page, bytes: c.bytes, changes: make([]*record.Change, c.n)}
+		page := packablePage{page: c.page, bytes: c.bytes, changes: make([]*record.Change, c.n)}
 		for k := range c.deliveries {
-			p.changes[k] = c.deliveries[k].d.Change
+			page.changes[k] = c.deliveries[k].Change
 		}
-		if size += p.bytes; size > packSize {
-			groups, size = append(groups, nil), p.bytes
+		groupBytes += page.bytes
+		if groupBytes > packSize {
+			groups, groupBytes = append(groups, nil), page.bytes
 		}
-		groups[len(groups)-1] = append(groups[len(groups)-1], p)
+		last := &groups[len(groups)-1]
+		*last = append(*last, page)
 	}
 	return groups
 }
@@ -92,30 +93,35 @@ func (s *scheduler) replaceWithPack(chunks []chunk, group []packablePage, p *pac
 	}
 	for i := range chunks {
 		c := &chunks[i]
-		n, ok := pageNumbers[c.page]
-		if !ok || !c.pinsPage() || c.n != len(group[n].changes) {
+		n, isInGroup := pageNumbers[c.page]
+		if !isInGroup || !c.pinsPage() || c.n != len(group[n].changes) {
 			continue
 		}
-		c.packed = &packed{pack: p, page: n}
-		for k := range c.deliveries {
-			if t := c.deliveries[k].d.Change.Time; t.After(c.packed.newest) {
-				c.packed.newest = t
-			}
-		}
+		c.packed = &packed{pack: p, page: n, newest: c.newest()}
 		c.deliveries = nil
 		s.run.unpin(c.page, c.n)
 		p.pages++
 	}
-	if p.pages > 0 {
-		s.packedBytes += p.bytes
+	if p.pages == 0 {
+		return false
 	}
-	return p.pages > 0
+	s.packedBytes += p.bytes
+	return true
+}
+
+// newest returns the newest creation time of the changes of a chunk.
+func (c *chunk) newest() (newest time.Time) {
+	for i := range c.deliveries {
+		newest = later(newest, c.deliveries[i].Change.Time)
+	}
+	return newest
 }
 
 // releasePack notes that a chunk does not need its pack any more.
 func (s *scheduler) releasePack(c *chunk) {
 	p := c.packed.pack
-	if p.pages--; p.pages == 0 {
+	p.pages--
+	if p.pages == 0 {
 		s.packedBytes -= p.bytes
 	}
 }
@@ -134,15 +140,13 @@ func (s *scheduler) finishPacked(c *chunk, o Outcome) {
 // takePacked moves whole chunks from the front of ready into a batch, and returns the number of their deliveries. The
 // first chunk is packed. A chunk that is larger than a batch is taken alone.
 func (s *scheduler) takePacked(b *batch) (n int) {
-	limit := s.ready.n
-	if s.dueCount > 0 {
-		limit = s.dueCount
-	}
+	limit := s.takeLimit()
 	taken := 0
-	for taken < len(s.ready.chunks) {
+	for taken < len(s.ready.chunks) && n < limit {
 		c := &s.ready.chunks[taken]
-		exceeds := n+c.n > s.route.Batch.Count || b.bytes+c.bytes > s.route.Batch.Bytes
-		if c.packed == nil && !c.canPack() || n >= limit || n > 0 && exceeds {
+		isPackable := c.packed != nil || c.canPack()
+		fits := n+c.n <= s.route.Batch.Count && b.bytes+c.bytes <= s.route.Batch.Bytes
+		if !isPackable || n > 0 && !fits {
 			break
 		}
 		n += c.n
@@ -162,35 +166,46 @@ func (b *batch) pack() {
 	}
 }
 
-// afterPackedCall handles the result of a call for a packed batch. The batch is unpacked if a lane exists, one of its
-// keys is in quarantine, it has become too large, or WriteSorted failed. Its deliveries are then ready again, for
-// Write. The chunks of paused partitions stay packed. A batch that was cancelled for a revoked partition becomes ready
-// again as it is, still packed.
+// afterPackedCall handles the result of a call for a packed batch.
 func (s *scheduler) afterPackedCall(b *batch) {
 	switch b.phase {
 	case packing:
-		for _, w := range b.packs {
-			s.replaceWithPack(b.chunks, w.group, w.pack)
-		}
-		b.phase = sorting
-		if !b.noTry && s.lanes.n == 0 && b.n <= s.route.Batch.Count && b.bytes <= s.route.Batch.Bytes {
-			return
-		}
-		b.err = errMustUnpack
+		s.afterPack(b)
+	case sorting:
+		s.unpackAfterError(b)
 	case unpacking:
 		b.phase = settled
 		if b.err != nil { // the memory of the pack is corrupt
 			s.run.fail(fmt.Errorf("%s: %w", s.route.stage, b.err))
 		}
 		b.err = errMustUnpack
+	}
+}
+
+// afterPack has a packed batch written, unless a lane exists or the batch has become too large.
+func (s *scheduler) afterPack(b *batch) {
+	for _, w := range b.packs {
+		s.replaceWithPack(b.chunks, w.group, w.pack)
+	}
+	fits := b.n <= s.route.Batch.Count && b.bytes <= s.route.Batch.Bytes
+	if fits && s.lanes.n == 0 && !b.noTry {
+		b.phase = sorting
 		return
 	}
+	b.err = errMustUnpack
+	s.unpackAfterError(b)
+}
+
+// unpackAfterError has a packed batch unpacked if it has an error. Its deliveries are then ready again, for Write. The
+// chunks of paused partitions stay packed. A batch that was cancelled for a revoked partition becomes ready again as it
+// is, still packed.
+func (s *scheduler) unpackAfterError(b *batch) {
+	b.phase = settled
 	if b.err == nil || b.noTry || s.run.hardCtx.Err() != nil {
-		b.phase = settled
 		return
 	}
-	if s.keepPacked(b); len(b.chunks) == 0 {
-		b.phase = settled
+	s.keepPacked(b)
+	if len(b.chunks) == 0 {
 		return
 	}
 	b.phase = unpacking
@@ -205,28 +220,35 @@ func (s *scheduler) afterPackedCall(b *batch) {
 // clones of the other chunks. The reason is that a batch can be larger than the limit on memory. If all of it were
 // unpacked and one of its keys failed, the clones would use all memory, and no partition would be read.
 func (s *scheduler) keepPacked(b *batch) {
-	b.chunks = slices.DeleteFunc(b.chunks, func(c chunk) bool {
-		if name := c.page.partition.name; !s.run.bounds.isPaused(name) {
-			s.run.bounds.takeClones(name, c.unpackedMemory())
-			return false
+	unpackable := b.chunks[:0]
+	for _, c := range b.chunks {
+		partition := c.page.partition.name
+		if s.run.bounds.isPaused(partition) {
+			s.keptPacked = append(s.keptPacked, c)
+			continue
 		}
-		s.keptPacked = append(s.keptPacked, c)
-		return true
-	})
+		s.run.bounds.takeClones(partition, c.unpackedMemory())
+		unpackable = append(unpackable, c)
+	}
+	clear(b.chunks[len(unpackable):])
+	b.chunks = unpackable
 }
 
 // requeuePacked makes the chunks that keepPacked moved ready again once their partition is resumed. Changes that were
 // read later may be written already. That is safe, because a [SortedWriter] is [Guarded]: it compares versions.
 func (s *scheduler) requeuePacked() {
-	var readyAgain []chunk
-	s.keptPacked = slices.DeleteFunc(s.keptPacked, func(c chunk) bool {
+	var resumed []chunk
+	paused := s.keptPacked[:0]
+	for _, c := range s.keptPacked {
 		if s.run.bounds.isPaused(c.page.partition.name) {
-			return false
+			paused = append(paused, c)
+		} else {
+			resumed = append(resumed, c)
 		}
-		readyAgain = append(readyAgain, c)
-		return true
-	})
-	s.pushDue(readyAgain)
+	}
+	clear(s.keptPacked[len(paused):])
+	s.keptPacked = paused
+	s.pushDue(resumed)
 }
 
 // pushDue inserts chunks at the front of ready. They are due: they do not wait for a full batch.
@@ -247,34 +269,37 @@ func (c *chunk) unpackedMemory() amount {
 // errMustUnpack means that the deliveries of a packed batch must be written by Write.
 var errMustUnpack = errs.New("some of its keys wait or are quarantined")
 
-// applyPackedResult finishes a packed batch that was written, or makes it ready again.
+// applyPackedResult finishes a packed batch that was written, or makes it ready again. After a hard stop, a batch that
+// was not written stays pending.
 func (s *scheduler) applyPackedResult(b *batch) {
 	s.writingPacked = false
+	if b.err == nil {
+		for i := range b.chunks {
+			s.finishPacked(&b.chunks[i], Written)
+		}
+		s.route.ledger.Written -= b.coalesced
+		s.route.ledger.Coalesced += b.coalesced
+		return
+	}
+	if s.run.hardCtx.Err() != nil {
+		return
+	}
+
 	var readyAgain []chunk
 	for i := range b.chunks {
-		c := &b.chunks[i]
-		switch {
-		case b.err == nil:
-			s.finishPacked(c, Written)
-			continue
-		case s.run.hardCtx.Err() != nil:
-			continue // the chunk stays pending
-		case c.page.partition.state.isRevoked():
+		c := b.chunks[i]
+		if c.page.partition.state.isRevoked() {
 			if b.unpacked != nil {
 				s.run.bounds.releaseClones(c.page.partition.name, c.unpackedMemory())
 			}
-			s.finishPacked(c, Revoked)
+			s.finishPacked(&c, Revoked)
 			continue
-		case b.unpacked != nil:
-			s.releasePack(c)
-			at := c.addedAt
-			*c = newChunk(b.unpacked[i], at)
 		}
-		readyAgain = append(readyAgain, *c)
-	}
-	if b.err == nil {
-		s.route.ledger.Written -= b.coalesced
-		s.route.ledger.Coalesced += b.coalesced
+		if b.unpacked != nil {
+			s.releasePack(&c)
+			c = newChunk(b.unpacked[i], c.addedAt)
+		}
+		readyAgain = append(readyAgain, c)
 	}
 	s.pushDue(readyAgain)
 }
@@ -282,19 +307,25 @@ func (s *scheduler) applyPackedResult(b *batch) {
 // unpackDeliveries recreates the deliveries of packed chunks. The result has a slice for each chunk. The deliveries own
 // their bytes.
 func (r *run) unpackDeliveries(rt *route, chunks []chunk) ([][]queuedDelivery, error) {
-	out := make([][]queuedDelivery, len(chunks))
+	unpacked := make([][]queuedDelivery, len(chunks))
 	for i, c := range chunks {
-		out[i] = make([]queuedDelivery, c.n)
+		unpacked[i] = make([]queuedDelivery, c.n)
 	}
-	for u, err := range unpackSorted(chunks) {
-		if err != nil || u.pos >= len(out[u.page]) {
-			return nil, cmp.Or(err, record.ErrPacked)
+	for rec, err := range unpackSorted(chunks) {
+		if err != nil {
+			return nil, err
 		}
-		qd := &out[u.page][u.pos]
-		qd.page, qd.hash = chunks[u.page].page, maphash.String(r.p.seed, string(u.c.Key))
-		qd.d.Change, qd.size, qd.cloned, qd.unplanned = u.c, int64(len(u.c.Raw)), true, true
+		deliveries := unpacked[rec.page]
+		if rec.index >= len(deliveries) {
+			return nil, record.ErrPacked
+		}
+		deliveries[rec.index] = queuedDelivery{
+			Delivery: Delivery{Change: rec.change}, page: chunks[rec.page].page,
+			hash: maphash.String(r.p.seed, string(rec.change.Key)), size: int64(len(rec.change.Raw)),
+			cloned: true, unplanned: true,
+		}
 	}
-	return out, nil
+	return unpacked, nil
 }
 
 // writeSorted gives a packed batch to the sink. Its error applies to the whole batch.
@@ -302,12 +333,13 @@ func (r *route) writeSorted(run *run, b *batch) error {
 	if err := run.refuseQuarantined(r, b); err != nil {
 		return err
 	}
-	b.send(r)
+	b.beginSend(r)
 	var outcomeErr error
 	err := guard(r.stage, nil, func() error {
 		return r.sortedWriter.WriteSorted(b.sendCtx, r.sortedDeliveries(b, &outcomeErr))
 	})
-	if err = cmp.Or(err, outcomeErr); err == nil {
+	err = cmp.Or(err, outcomeErr)
+	if err == nil {
 		r.health.update(nil, []error{nil})
 		r.patience.partSucceeded()
 	}
@@ -318,20 +350,21 @@ func (r *route) writeSorted(run *run, b *batch) error {
 // outcomeErr if the sink sets an outcome that it must not.
 func (r *route) sortedDeliveries(b *batch, outcomeErr *error) iter.Seq2[*Delivery, error] {
 	return func(yield func(*Delivery, error) bool) {
-		for u, err := range unpackSorted(b.chunks) {
-			d := &Delivery{Change: u.c}
+		for rec, err := range unpackSorted(b.chunks) {
+			delivery := &Delivery{Change: rec.change}
 			if err == nil {
-				err = r.callPlan(d)
+				err = r.callPlan(delivery)
 			}
-			if !yield(d, err) || err != nil {
+			if !yield(delivery, err) || err != nil {
 				return
 			}
-			switch d.Outcome {
+			switch delivery.Outcome {
 			case Written:
 			case Coalesced:
 				b.coalesced++
 			default:
-				*outcomeErr = errs.Errorf("the sink set the outcome %s of a sorted delivery", redact.Safe(d.Outcome.String()))
+				*outcomeErr = errs.Errorf("the sink set the outcome %s of a sorted delivery",
+					redact.Safe(delivery.Outcome.String()))
 			}
 		}
 	}
@@ -343,31 +376,35 @@ func (r *run) refuseQuarantined(rt *route, b *batch) error {
 		return nil
 	}
 	var keys []item.Key
-	for u, err := range unpackSorted(b.chunks) {
+	for rec, err := range unpackSorted(b.chunks) {
 		if err != nil {
 			return err
 		}
-		if n := len(keys); n > 0 && keys[n-1] == u.c.Key {
+		isRepeated := len(keys) > 0 && keys[len(keys)-1] == rec.change.Key
+		if isRepeated {
 			continue
 		}
-		if keys = append(keys, u.c.Key); len(keys) < 500 {
-			continue
+		keys = append(keys, rec.change.Key)
+		if len(keys) == maxQuarantineKeys {
+			if err := r.refuseQuarantinedKeys(b.ctx, rt.Name, keys); err != nil {
+				return err
+			}
+			keys = keys[:0]
 		}
-		if err := r.refuseQuarantinedKeys(b.ctx, rt.Name, keys); err != nil {
-			return err
-		}
-		keys = keys[:0]
 	}
 	return r.refuseQuarantinedKeys(b.ctx, rt.Name, keys)
 }
 
+// maxQuarantineKeys is the largest number of keys of a packed batch in one call of Quarantine.Held.
+const maxQuarantineKeys = 500
+
 // refuseQuarantinedKeys returns an error if one of the keys is in quarantine.
 func (r *run) refuseQuarantinedKeys(ctx context.Context, sink string, keys []item.Key) error {
-	held, err := r.readQuarantine(ctx, sink, keys)
-	if err != nil || len(held) != len(keys) {
+	quarantined, err := r.readQuarantine(ctx, sink, keys)
+	if err != nil || len(quarantined) != len(keys) {
 		return &quarantineError{errors.Join(err, errMustUnpack)}
 	}
-	if slices.Contains(held, true) {
+	if slices.Contains(quarantined, true) {
 		return errMustUnpack
 	}
 	return nil

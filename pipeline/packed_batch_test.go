@@ -285,11 +285,11 @@ func TestSorted_RevokedWhileUnpacked(t *testing.T) {
 	p := newPipeline(t, &sortedRecorder{recorder: recorder{keepsOrder: true}}, fill(10))
 	r := newRun(t.Context(), p, pages(nil), nil)
 	s, part := r.schedulers[0], r.partition("p")
-	in := &inflightPage{partition: part, deliveries: 2, unfinished: 2}
-	in.watermarkID, _ = part.watermark.Begin("1", 2)
+	page := &inflightPage{partition: part, deliveries: 2, unfinished: 2}
+	page.watermarkID, _ = part.watermark.Begin("1", 2)
 	packs := &pack{bytes: 7, pages: 1}
 	s.packedBytes = packs.bytes
-	b := &batch{phase: unpacking, err: errMustUnpack, chunks: []chunk{{page: in, n: 2, bytes: 40, packed: &packed{pack: packs}}}}
+	b := &batch{phase: unpacking, err: errMustUnpack, chunks: []chunk{{page: page, n: 2, bytes: 40, packed: &packed{pack: packs}}}}
 	s.keepPacked(b)
 	if want := 2 * cloneBytes(&queuedDelivery{size: 20}); r.bounds.used != (amount{want, 2}) || r.bounds.cloned != r.bounds.used {
 		t.Errorf("%+v is in flight before two changes are unpacked, want %d bytes", r.bounds.used, want)

@@ -72,74 +72,90 @@ func (r *run) partition(name string) *partition {
 // handOver gives the ready pages of a partition to the schedulers, in order. Pages of a broken or revoked partition
 // finish undelivered.
 func (r *run) handOver(part *partition, now time.Time) {
-	for len(part.waiting) > 0 && (part.waiting[0].ready || part.state.isRevoked()) {
-		in := part.waiting[0]
+	for len(part.waiting) > 0 {
+		page := part.waiting[0]
+		if !page.ready && !part.state.isRevoked() {
+			return // its dead letters are not durable yet
+		}
 		part.waiting[0] = nil
 		part.waiting = part.waiting[1:]
 		r.notHandedOver--
-		if in.nacked {
+
+		if page.nacked {
 			part.enter(broken)
 		}
 		if part.state >= broken {
-			r.releasePage(in)
-			r.endPage(in)
+			r.releasePage(page)
+			r.endPage(page)
 		} else {
-			r.deliverPage(in, now)
+			r.deliverPage(page, now)
 		}
-		in.page, in.result = nil, nil
+		page.content, page.result = nil, nil
 	}
 }
 
 // deliverPage adds a page to the ledgers, and gives its deliveries to the schedulers.
-func (r *run) deliverPage(in *inflightPage, now time.Time) {
-	part, result := in.partition, in.result
+func (r *run) deliverPage(page *inflightPage, now time.Time) {
+	part, result := page.partition, page.result
 	r.p.countPage(result)
-	in.arenas = make([]*planArena, len(result.routes))
-	for i := range result.routes {
-		in.deliveries += len(result.routes[i].deliveries)
-		in.arenas[i] = result.routes[i].arena
-	}
-	in.unfinished, in.pins = in.deliveries, in.deliveries
-	if in.tracker != nil {
-		in.tracker.begin(result)
+	page.addDeliveries(result)
+	if page.tracker != nil {
+		page.tracker.begin(result)
 	}
 	for i, s := range r.schedulers {
-		s.accept(&result.routes[i], now, part.state == draining)
+		s.accept(&result.routes[i], now)
 	}
-	pending := in.deliveries
-	if in.err != nil {
-		pending++ // the page is never committed: its position is after the broken record
+
+	if page.err != nil {
 		part.enter(broken)
-		r.sourceFailed(in.err)
+		r.sourceFailed(page.err)
 	}
-	if in.tracker != nil {
-		pending++ // the page is never committed: its source acknowledges single records
+	part.ended = part.ended || page.content.End
+	r.addToWatermark(page)
+	if page.deliveries == 0 {
+		r.releasePage(page)
+		r.endPage(page)
 	}
-	id, ok := part.watermark.Begin(in.page.Position, pending)
-	in.watermarkID = id
-	part.ended = part.ended || in.page.End
-	if ok {
-		r.setWatermark(part, in.page.Position)
+}
+
+// addDeliveries counts the deliveries of a prepared page, and keeps their arenas.
+func (page *inflightPage) addDeliveries(result *preparedPage) {
+	page.arenas = make([]*planArena, len(result.routes))
+	for i := range result.routes {
+		page.deliveries += len(result.routes[i].deliveries)
+		page.arenas[i] = result.routes[i].arena
 	}
-	if in.deliveries == 0 {
-		r.releasePage(in)
-		r.endPage(in)
+	page.unfinished, page.pins = page.deliveries, page.deliveries
+}
+
+// addToWatermark adds a page to the watermark of its partition. The watermark never passes a page whose Decode failed,
+// because its position is after the broken record. Nor does it pass a page whose source acknowledges single records.
+func (r *run) addToWatermark(page *inflightPage) {
+	pending := page.deliveries
+	if page.err != nil || page.tracker != nil {
+		pending++ // this one never finishes
+	}
+	id, moved := page.partition.watermark.Begin(page.content.Position, pending)
+	page.watermarkID = id
+	if moved {
+		r.setWatermark(page.partition, page.content.Position)
 	}
 }
 
 // unpin notes that n deliveries do not need the memory of their page any more. After the last of them, the page is
 // released.
-func (r *run) unpin(in *inflightPage, n int) {
-	if in.pins -= n; in.pins == 0 {
-		r.releasePage(in)
+func (r *run) unpin(page *inflightPage, n int) {
+	page.pins -= n
+	if page.pins == 0 {
+		r.releasePage(page)
 	}
 }
 
 // releasePage subtracts a page from the memory in flight, and has its arenas (memory of plans) returned to their pools.
-func (r *run) releasePage(in *inflightPage) {
-	r.bounds.release(in.partition.name, amount{in.bytes, in.changes})
-	if in.arenas != nil {
-		r.effects.freedPages = append(r.effects.freedPages, in)
+func (r *run) releasePage(page *inflightPage) {
+	r.bounds.release(page.partition.name, amount{page.bytes, page.changes})
+	if page.arenas != nil {
+		r.effects.freedPages = append(r.effects.freedPages, page)
 	}
 }
 
@@ -160,16 +176,25 @@ func (r *run) checkEnd() {
 	}
 }
 
-// forget drops the state of a partition that has ended and is finished and committed. A revoked partition loses its
-// share of the memory earlier, as soon as it uses no memory.
-func (r *run) forget(part *partition) {
+// dropFinished drops the state of a partition that has ended, once all its pages are finished and committed. A revoked
+// partition loses its share of the memory earlier, as soon as it uses no memory.
+func (r *run) dropFinished(part *partition) {
 	if part.state.isRevoked() {
-		r.bounds.forget(part.name)
+		r.bounds.dropUnused(part.name)
 	}
-	if part.ended && part.unfinished == 0 && part.watermark.Unfinished() == 0 && !part.uncommitted && !part.committing &&
-		r.partitions[part.name] == part {
-		part.cancelLetters(nil)
-		delete(r.partitions, part.name)
-		r.bounds.forget(part.name)
+	isDropped := r.partitions[part.name] != part
+	if isDropped || !part.ended || !part.isFinished() || !part.isCommitted() {
+		return
 	}
+	part.cancelLetters(nil)
+	delete(r.partitions, part.name)
+	r.bounds.dropUnused(part.name)
 }
+
+// isFinished reports whether all pages of the partition that were read are finished.
+func (part *partition) isFinished() bool {
+	return part.unfinished == 0 && part.watermark.Unfinished() == 0
+}
+
+// isCommitted reports whether the newest watermark is committed, and no Commit is in flight.
+func (part *partition) isCommitted() bool { return !part.uncommitted && !part.committing }

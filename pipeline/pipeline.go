@@ -146,13 +146,14 @@ func (o *Options) check() error {
 	if len(o.Routes) == 0 {
 		return errors.New("Options.Routes is empty: a pipeline has at least one route")
 	}
-	isNegative := o.Workers < 0 || o.MaxBytes < 0 || o.MaxChanges < 0 || o.MaxPacked < 0 || o.StopTimeout < 0 ||
-		o.Backoff.Base < 0 || o.Backoff.Max < 0
-	if isNegative {
+	isCountNegative := o.Workers < 0 || o.MaxBytes < 0 || o.MaxChanges < 0 || o.MaxPacked < 0
+	isTimeNegative := o.StopTimeout < 0 || o.Backoff.Base < 0 || o.Backoff.Max < 0
+	if isCountNegative || isTimeNegative {
 		return errors.New("Options: Workers, MaxBytes, MaxChanges, MaxPacked, StopTimeout and Backoff must not be negative")
 	}
 	needsDeadLetters := o.MaxHold > 0 || o.Quarantine != nil
-	if o.MaxHold < 0 || needsDeadLetters && o.DeadLetters == nil {
+	lacksDeadLetters := needsDeadLetters && o.DeadLetters == nil
+	if o.MaxHold < 0 || lacksDeadLetters {
 		return errors.New(
 			"Options: MaxHold must not be negative, and MaxHold and Quarantine need DeadLetters, which keep what is given up")
 	}
@@ -202,8 +203,10 @@ func (p *Pipeline) Run(ctx context.Context, src Source, c Committer) error {
 		p.mu.Unlock()
 		return errs.Errorf("pipeline %q is running: one Run at a time", p.o.Name)
 	}
-	for _, rt := range p.routes { // this run reads and routes again what a hard stop left pending
-		rt.ledger.Revoked, rt.ledger.Pending = rt.ledger.Revoked+rt.ledger.Pending, 0
+	for _, rt := range p.routes {
+		// A hard stop left deliveries pending. This run reads and routes their changes again.
+		rt.ledger.Revoked += rt.ledger.Pending
+		rt.ledger.Pending = 0
 	}
 	r := newRun(ctx, p, src, c)
 	ended := make(chan struct{})

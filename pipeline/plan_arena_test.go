@@ -59,7 +59,7 @@ func use(a *planArena, n int) {
 // what they need.
 func TestPlanArena_Grow(t *testing.T) {
 	const changes, step = 4000, 13
-	in := &inflightPage{page: &Page{Page: record.Page{Changes: make([]record.Change, changes)}}}
+	page := &inflightPage{content: &Page{Page: record.Page{Changes: make([]record.Change, changes)}}}
 	var out preparedRoute
 	r := route{Route: Route{Sink: SinkFunc(nil), Name: "few"}, planner: plannerFunc(func(d *Delivery) error {
 		d.Ops = append(d.Ops, &intent{})
@@ -67,13 +67,13 @@ func TestPlanArena_Grow(t *testing.T) {
 	})}
 	for i := 0; i < changes; i += step {
 		c := &record.Change{Raw: make([]byte, i)}
-		if taken, err := r.prepareDelivery(c, uint64(i), &evaluation{}, in, &out, i); !taken || err != nil {
+		if taken, err := r.prepareDelivery(&pageChange{page, i, c, uint64(i)}, &evaluation{}, &out); !taken || err != nil {
 			t.Fatal(taken, err)
 		}
 	}
 	for i := range out.deliveries {
-		if qd := &out.deliveries[i]; qd.hash != uint64(i*step) || len(qd.d.Change.Raw) != i*step || len(qd.d.Ops) != 1 {
-			t.Fatalf("the delivery %d is %+v", i, qd)
+		if delivery := &out.deliveries[i]; delivery.hash != uint64(i*step) || len(delivery.Change.Raw) != i*step || len(delivery.Ops) != 1 {
+			t.Fatalf("the delivery %d is %+v", i, delivery)
 		}
 	}
 	if n, memory := len(out.deliveries), cap(out.deliveries); n != changes/step+1 || memory >= 2*n {

@@ -31,63 +31,97 @@ type preparedRoute struct {
 }
 
 // evaluatePage runs filters, detectors and plans over a page. It is pure, and called concurrently for different pages.
-func (p *Pipeline) evaluatePage(in *inflightPage) *preparedPage {
-	page := in.page
+func (p *Pipeline) evaluatePage(page *inflightPage) *preparedPage {
+	content := page.content
 	out := &preparedPage{routes: make([]preparedRoute, len(p.routes))}
-	out.source.Duplicate = int64(page.Duplicates)
-	out.source.Undecodable = int64(len(page.Errors))
-	out.source.Read = int64(len(page.Changes) + len(page.Errors) + page.Duplicates)
-	var events []Event
-	for i := range page.Changes {
-		if events, out.fatal = p.evaluateChange(in, i, events, out); out.fatal != nil {
+	out.source.Duplicate = int64(content.Duplicates)
+	out.source.Undecodable = int64(len(content.Errors))
+	out.source.Read = int64(len(content.Changes) + len(content.Errors) + content.Duplicates)
+	e := pageEvaluation{p: p, page: page, out: out}
+	for i := range content.Changes {
+		out.fatal = e.addChange(i)
+		if out.fatal != nil {
 			return out
 		}
 	}
 	return out
 }
 
-// evaluateChange adds a change of the page to out. It puts events into the free capacity of buf, and returns the buffer
-// for those of the next change.
-func (p *Pipeline) evaluateChange(in *inflightPage, index int, buf []Event, out *preparedPage) ([]Event, error) {
-	c := &in.page.Changes[index]
-	if c.Time.After(out.newest) {
-		out.newest = c.Time
+// pageEvaluation evaluates the changes of a page, one after the other.
+type pageEvaluation struct {
+	p      *Pipeline
+	page   *inflightPage
+	out    *preparedPage
+	events []Event // its free capacity is memory for the events of the next changes
+}
+
+// addChange adds the result of the change with that index to out. It returns an error that ends the run.
+func (e *pageEvaluation) addChange(index int) (fatal error) {
+	c := &e.page.content.Changes[index]
+	if c.Time.After(e.out.newest) {
+		e.out.newest = c.Time
 	}
-	if err := p.accept(c); err != nil {
-		return nil, err
+	if err := e.p.accept(c); err != nil {
+		return err
 	}
-	ev := p.evaluate(c, buf, nil)
+	ev := e.p.evaluate(c, e.events, nil)
 	if ev.fatal != nil {
-		return nil, ev.fatal
+		return ev.fatal
 	}
 	if ev.verdict.Drop {
-		out.drops.add(ev.verdict.Reason)
-		return buf, nil
+		e.out.drops.add(ev.verdict.Reason)
+		return nil
 	}
-	for k := range ev.events {
-		out.events.add(ev.events[k].Detector)
+	for i := range ev.events {
+		e.out.events.add(ev.events[i].Detector)
 	}
-	switch buf = ev.events[len(ev.events):]; {
-	case p.ignoresEvents:
-		buf = ev.events[:0] // they are counted, and no sink gets them
-	case len(ev.events) > 0 && cap(buf) == 0: // after one event there are usually more
-		buf = make([]Event, 0, min(64, len(in.page.Changes)-index))
-	}
-	routed := false
-	hash := maphash.String(p.seed, string(c.Key))
-	for r := range p.routes {
-		taken, err := p.routes[r].prepareDelivery(c, hash, &ev, in, &out.routes[r], index)
-		if err != nil {
-			return nil, err
-		}
-		routed = routed || taken
+	e.keepFreeEvents(ev.events, index)
+
+	routed, err := e.addDeliveries(index, &ev)
+	if err != nil {
+		return err
 	}
 	if routed {
-		out.source.Routed++
+		e.out.source.Routed++
 	} else {
-		out.source.Unrouted++
+		e.out.source.Unrouted++
 	}
-	return buf, nil
+	return nil
+}
+
+// keepFreeEvents keeps the memory after the events of the change with that index, for the next changes.
+func (e *pageEvaluation) keepFreeEvents(events []Event, index int) {
+	if e.p.ignoresEvents {
+		e.events = events[:0] // the events are counted, and no sink gets them
+		return
+	}
+	e.events = events[len(events):]
+	if len(events) > 0 && cap(e.events) == 0 { // after one event there are usually more
+		e.events = make([]Event, 0, min(64, len(e.page.content.Changes)-index))
+	}
+}
+
+// addDeliveries adds a delivery of the change with that index to each route whose filters keep it. It reports whether
+// there is one.
+func (e *pageEvaluation) addDeliveries(index int, ev *evaluation) (routed bool, fatal error) {
+	c := &e.page.content.Changes[index]
+	change := pageChange{page: e.page, index: index, change: c, hash: maphash.String(e.p.seed, string(c.Key))}
+	for i, r := range e.p.routes {
+		kept, err := r.prepareDelivery(&change, ev, &e.out.routes[i])
+		if err != nil {
+			return false, err
+		}
+		routed = routed || kept
+	}
+	return routed, nil
+}
+
+// pageChange is a change with its page.
+type pageChange struct {
+	page   *inflightPage
+	index  int // index of the change in the page
+	change *record.Change
+	hash   uint64 // hash of the key
 }
 
 // accept returns an error if the change does not belong to the source of this pipeline.
@@ -101,49 +135,59 @@ func (p *Pipeline) accept(c *record.Change) error {
 }
 
 // prepareDelivery adds the delivery of a change to the deliveries of a route. It adds none if a filter of the route
-// drops the change, or if the plan already decides the outcome. hash is the hash of the key, and index is the index of
-// the change in its page. taken reports whether the filters kept the change. fatal is an error that ends the run.
-func (r *route) prepareDelivery(
-	c *record.Change, hash uint64, ev *evaluation, in *inflightPage, out *preparedRoute, index int,
-) (taken bool, fatal error) {
-	v, fail := r.applyFilters(c, ev, nil)
-	if v.Drop {
-		out.dropped.add(v.Reason)
+// drops the change, or if the plan already decides the outcome. kept reports whether the filters kept the change. fatal
+// is an error that ends the run.
+func (r *route) prepareDelivery(c *pageChange, ev *evaluation, out *preparedRoute) (kept bool, fatal error) {
+	verdict, fail := r.applyFilters(c.change, ev, nil)
+	if verdict.Drop {
+		out.dropped.add(verdict.Reason)
 		return false, nil
 	}
 	if out.arena == nil {
 		out.arena = r.arenas.get()
 		out.deliveries = out.arena.deliveries[:0]
 	}
-	n := len(out.deliveries)
-	if n == cap(out.deliveries) {
-		out.deliveries = out.arena.growDeliveries(out.deliveries, index, len(in.page.Changes))
-	}
-	out.deliveries = out.deliveries[:n+1] // its memory is zero: put cleared the arena
-	out.arena.count = max(out.arena.count, n+1)
-	qd := &out.deliveries[n]
-	qd.page, qd.hash, qd.size, qd.fail = in, hash, int64(len(c.Raw)), fail
-	qd.d.Change, qd.d.Events = c, r.events(ev)
+	delivery := out.addDelivery(c)
+	delivery.Change, delivery.Events, delivery.fail = c.change, r.events(ev), fail
 	if r.planner != nil {
-		qd.d.Ops, qd.d.arena = out.arena.ops[n:n:n+1], out.arena
+		last := len(out.deliveries) - 1
+		delivery.Ops, delivery.arena = out.arena.ops[last:last:last+1], out.arena
 	}
 	if fail == nil {
-		qd.fail = r.planDelivery(&qd.d)
+		delivery.fail = r.planDelivery(&delivery.Delivery)
 	}
-	if qd.fail != nil && IsFatal(qd.fail.err) {
-		return true, qd.fail.err
+	if delivery.fail != nil && IsFatal(delivery.fail.err) {
+		return true, delivery.fail.err
 	}
 	out.routed++
-	if qd.fail == nil && qd.d.Outcome != Written {
-		if qd.d.Outcome == NoEffect {
-			out.noEffect.add(qd.d.Reason)
-		} else {
-			out.suppressed++
-		}
-		*qd = queuedDelivery{}
-		out.deliveries = out.deliveries[:n]
+	if delivery.fail == nil && delivery.Outcome != Written {
+		out.finishPlanned(delivery)
 	}
 	return true, nil
+}
+
+// addDelivery adds an empty delivery of a change, in the memory of the arena.
+func (p *preparedRoute) addDelivery(c *pageChange) *queuedDelivery {
+	n := len(p.deliveries)
+	if n == cap(p.deliveries) {
+		p.deliveries = p.arena.growDeliveries(p.deliveries, c.index, len(c.page.content.Changes))
+	}
+	p.deliveries = p.deliveries[:n+1] // its memory is zero: put cleared the arena
+	p.arena.count = max(p.arena.count, n+1)
+	delivery := &p.deliveries[n]
+	delivery.page, delivery.hash, delivery.size = c.page, c.hash, int64(len(c.change.Raw))
+	return delivery
+}
+
+// finishPlanned counts the last delivery, whose plan decided the outcome, and removes it.
+func (p *preparedRoute) finishPlanned(delivery *queuedDelivery) {
+	if delivery.Outcome == NoEffect {
+		p.noEffect.add(delivery.Reason)
+	} else {
+		p.suppressed++
+	}
+	*delivery = queuedDelivery{}
+	p.deliveries = p.deliveries[:len(p.deliveries)-1]
 }
 
 // events returns the events for a delivery.
@@ -163,13 +207,9 @@ type evaluation struct {
 	fatal     error
 }
 
-// evaluate runs the filters and detectors of the source. It puts events into the free capacity of buf. If x is not nil,
-// it receives the result of each filter.
-func (p *Pipeline) evaluate(c *record.Change, buf []Event, x *Explanation) (ev evaluation) {
-	var trace *[]FilterTrace
-	if x != nil {
-		trace = &x.Filters
-	}
+// evaluate runs the filters and detectors of the source. It puts events into the free capacity of buf. If trace is not
+// nil, it receives the result of each filter.
+func (p *Pipeline) evaluate(c *record.Change, buf []Event, trace *[]FilterTrace) (ev evaluation) {
 	ev.verdict, ev.fail = runFilters(p.filters, c, trace)
 	if IsFatal(ev.fail) {
 		ev.fatal = ev.fail
@@ -184,10 +224,10 @@ func (p *Pipeline) evaluate(c *record.Change, buf []Event, x *Explanation) (ev e
 			ev.events = events
 			continue
 		}
+		ev.eventsErr = cmp.Or(ev.eventsErr, err)
 		if IsFatal(err) {
 			ev.fatal = err
 		}
-		ev.eventsErr = cmp.Or(ev.eventsErr, err)
 	}
 	return ev
 }
@@ -198,32 +238,33 @@ func (r *route) applyFilters(c *record.Change, ev *evaluation, trace *[]FilterTr
 	if ev.fail != nil {
 		return Verdict{}, &failure{classFilter, ev.fail}
 	}
-	v, err := runFilters(r.filters, c, trace)
-	switch {
-	case err != nil:
+	verdict, err := runFilters(r.filters, c, trace)
+	if err != nil {
 		return Verdict{}, &failure{classFilter, err}
-	case !v.Drop && r.NeedsEvents && ev.eventsErr != nil:
+	}
+	if !verdict.Drop && r.NeedsEvents && ev.eventsErr != nil {
 		return Verdict{}, &failure{classDetector, ev.eventsErr}
 	}
-	return v, nil
+	return verdict, nil
 }
 
 // planDelivery has the sink plan a delivery, and suppresses it if the route demands that. It returns nil if the plan
 // succeeded.
-func (r *route) planDelivery(d *Delivery) *failure {
-	err := r.callPlan(d)
-	d.arena = nil
+func (r *route) planDelivery(delivery *Delivery) *failure {
+	err := r.callPlan(delivery)
+	delivery.arena = nil
 	if err != nil {
-		*d = Delivery{Change: d.Change, Events: d.Events}
+		*delivery = Delivery{Change: delivery.Change, Events: delivery.Events}
 		return &failure{classPlan, err}
 	}
-	if r.Suppress != "" && d.Outcome == Written {
-		d.Outcome, d.Reason = Suppressed, r.Suppress
+	if r.Suppress != "" && delivery.Outcome == Written {
+		delivery.Outcome, delivery.Reason = Suppressed, r.Suppress
 	}
 	return nil
 }
 
-func (r *route) callPlan(d *Delivery) (err error) {
+// callPlan calls Plan of the sink. A panic becomes an error.
+func (r *route) callPlan(delivery *Delivery) (err error) {
 	if r.planner == nil {
 		return nil
 	}
@@ -232,11 +273,13 @@ func (r *route) callPlan(d *Delivery) (err error) {
 			err = panicError(r.stage, v)
 		}
 	}()
-	if err := r.planner.Plan(d); err != nil {
+	if err := r.planner.Plan(delivery); err != nil {
 		return fmt.Errorf("%s: %w", r.stage, err)
 	}
-	if d.Outcome != Written && d.Outcome != NoEffect && d.Outcome != Suppressed {
-		return errs.Errorf("%s: Plan set the outcome %s, which only Write may set", r.stage, redact.Safe(d.Outcome.String()))
+	switch delivery.Outcome {
+	case Written, NoEffect, Suppressed:
+		return nil
 	}
-	return nil
+	return errs.Errorf("%s: Plan set the outcome %s, which only Write may set", r.stage,
+		redact.Safe(delivery.Outcome.String()))
 }

@@ -74,39 +74,39 @@ func (e *quarantineError) Error() string    { return "quarantine: " + e.err.Erro
 func (e *quarantineError) Redacted() string { return "quarantine: " + redact.SafeText(e.err) }
 
 // quarantineRest dead-letters the waiting changes of a lane, because a letter of the lane quarantines its key.
-func (s *scheduler) quarantineRest(l *lane) {
-	l.attempt, l.retryAt = 0, time.Time{}
-	for qd := range l.queue.all() {
-		qd.fail = cmp.Or(qd.fail, errQuarantined)
-		s.deadLetter(qd)
+func (s *scheduler) quarantineRest(lane *lane) {
+	lane.attempt, lane.retryAt = 0, time.Time{}
+	for delivery := range lane.queue.all() {
+		delivery.fail = cmp.Or(delivery.fail, errQuarantined)
+		s.deadLetter(delivery)
 	}
-	l.queue = deliveryList{}
-	l.quarantinesRest = false // the lane is empty: no change follows these letters
+	lane.queue = deliveryList{}
+	lane.quarantinesRest = false // the lane is empty: no change follows these letters
 }
 
 // deadline returns when the first change of a lane expires, that is, when it has failed for MaxHold. tried is when the
 // change was tried and failed. It returns zero if the change never expires.
-func (s *scheduler) deadline(l *lane, tried time.Time) time.Time {
+func (s *scheduler) deadline(lane *lane, tried time.Time) time.Time {
 	o := &s.run.p.o
-	created := l.queue.first.d.Change.Time
+	created := lane.queue.first.Change.Time
 	switch {
 	case o.MaxHold == 0:
 		return time.Time{}
 	case o.Live && !created.IsZero():
 		return created.Add(o.MaxHold)
-	case !l.expiresAt.IsZero():
-		return l.expiresAt
+	case !lane.expiresAt.IsZero():
+		return lane.expiresAt
 	}
 	return tried.Add(o.MaxHold)
 }
 
 // expire sets the failure of the first change of a queued lane if the change has expired.
-func (s *scheduler) expire(l *lane, now time.Time) {
-	if l.expiresAt.IsZero() || now.Before(l.expiresAt) {
+func (s *scheduler) expire(lane *lane, now time.Time) {
+	if !isDue(lane.expiresAt, now) {
 		return
 	}
-	l.expiresAt = time.Time{}
-	l.queue.first.fail = &failure{classHeld, &holdError{s.run.p.o.MaxHold, l.err}}
+	lane.expiresAt = time.Time{}
+	lane.queue.first.fail = &failure{classHeld, &holdError{s.run.p.o.MaxHold, lane.err}}
 }
 
 // holdError is the failure of a change that failed for longer than MaxHold.

@@ -9,7 +9,7 @@ import (
 // queuedDelivery is a delivery inside the pipeline. It is in the arena of its page until it is finished or cloned,
 // because planners take its address.
 type queuedDelivery struct {
-	d         Delivery // with its plan; a Write receives a copy
+	Delivery  // with its plan; a Write receives a copy
 	page      *inflightPage
 	lane      *lane           // the lane of its key; nil while it is ready
 	next      *queuedDelivery // the next delivery of a deliveryList
@@ -29,33 +29,33 @@ type failure struct {
 // deliveryList is a linked list of deliveries.
 type deliveryList struct{ first, last *queuedDelivery }
 
-func (q *deliveryList) push(qd *queuedDelivery) {
+func (q *deliveryList) push(delivery *queuedDelivery) {
 	if q.first == nil {
-		q.first = qd
+		q.first = delivery
 	} else {
-		q.last.next = qd
+		q.last.next = delivery
 	}
-	q.last, qd.next = qd, nil
+	q.last, delivery.next = delivery, nil
 }
 
 // pop removes and returns the first delivery. It returns nil if there is none.
 func (q *deliveryList) pop() *queuedDelivery {
-	qd := q.first
-	if qd != nil {
-		q.first, qd.next = qd.next, nil
+	delivery := q.first
+	if delivery != nil {
+		q.first, delivery.next = delivery.next, nil
 	}
-	return qd
+	return delivery
 }
 
 // all yields the deliveries. The loop can remove the yielded delivery from the list.
 func (q *deliveryList) all() iter.Seq[*queuedDelivery] {
 	return func(yield func(*queuedDelivery) bool) {
-		for qd := q.first; qd != nil; {
-			next := qd.next
-			if !yield(qd) {
+		for delivery := q.first; delivery != nil; {
+			next := delivery.next
+			if !yield(delivery) {
 				return
 			}
-			qd = next
+			delivery = next
 		}
 	}
 }
@@ -63,9 +63,9 @@ func (q *deliveryList) all() iter.Seq[*queuedDelivery] {
 // replaceEach replaces each delivery by the result of f. It removes a delivery if the result is nil.
 func (q *deliveryList) replaceEach(f func(*queuedDelivery) *queuedDelivery) {
 	var kept deliveryList
-	for qd := q.pop(); qd != nil; qd = q.pop() {
-		if qd = f(qd); qd != nil {
-			kept.push(qd)
+	for delivery := q.pop(); delivery != nil; delivery = q.pop() {
+		if delivery = f(delivery); delivery != nil {
+			kept.push(delivery)
 		}
 	}
 	*q = kept
@@ -109,23 +109,26 @@ func (q *queue) pushFront(chunks []chunk) {
 // first returns the oldest delivery. The queue must not be empty, and its first chunk must not be packed.
 func (q *queue) first() *queuedDelivery { return &q.chunks[0].deliveries[0] }
 
+// startsPacked reports whether the first chunk is packed. It returns false if the queue is empty.
+func (q *queue) startsPacked() bool { return q.n > 0 && q.chunks[0].packed != nil }
+
 // oldestAt returns when the oldest delivery was added. The queue must not be empty.
 func (q *queue) oldestAt() time.Time { return q.chunks[0].addedAt }
 
 // pop removes and returns the delivery that first returns.
 func (q *queue) pop() *queuedDelivery {
 	c := &q.chunks[0]
-	qd := &c.deliveries[0]
+	delivery := &c.deliveries[0]
 	c.deliveries = c.deliveries[1:]
 	c.n--
-	c.bytes -= qd.size
+	c.bytes -= delivery.size
 	if c.n == 0 {
 		q.chunks[0] = chunk{}
 		q.chunks = q.chunks[1:]
 	}
 	q.n--
-	q.bytes -= qd.size
-	return qd
+	q.bytes -= delivery.size
+	return delivery
 }
 
 // chunk has the deliveries of one page that wait in a queue.

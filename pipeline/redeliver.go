@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -55,9 +56,10 @@ func (p *Pipeline) Routes() []RouteInfo {
 func (p *Pipeline) Redeliver(ctx context.Context, route string, cs []*record.Change) ([]Redelivery, error) {
 	for _, r := range p.routes {
 		if r.Name == route {
-			d := redelivery{p: p, route: r, changes: cs, results: make([]Redelivery, len(cs)), failed: map[item.Key]bool{}}
-			d.run(ctx)
-			return d.results, nil
+			rd := redelivery{p: p, route: r, changes: cs, results: make([]Redelivery, len(cs)),
+				failed: map[item.Key]bool{}, batchKeys: map[item.Key]bool{}}
+			rd.run(ctx)
+			return rd.results, nil
 		}
 	}
 	return nil, errs.Errorf("pipeline %q has no route %q", p.o.Name, route)
@@ -69,26 +71,21 @@ type redelivery struct {
 	route   *route
 	changes []*record.Change
 	results []Redelivery
-	failed  map[item.Key]bool
+	failed  map[item.Key]bool // keys with a change that failed
 
-	// The next batch:
-	next    []Delivery
-	indexes []int // indexes of its changes
-	bytes   int64
-	keys    map[item.Key]bool
+	batch        []Delivery // the next batch
+	batchIndexes []int      // indexes of its changes
+	batchBytes   int64
+	batchKeys    map[item.Key]bool
 }
 
 func (rd *redelivery) run(ctx context.Context) {
-	rd.keys = map[item.Key]bool{}
 	for i, c := range rd.changes {
-		size := int64(len(c.Raw))
-		isFull := len(rd.next) >= rd.route.Batch.Count || rd.bytes+size > rd.route.Batch.Bytes
-		mustFollow := rd.keys[c.Key] && !rd.route.keepsOrder
-		if isFull || mustFollow {
+		if !rd.canJoin(c) {
 			rd.write(ctx)
 		}
 		planned, err := rd.planChange(c)
-		if err != nil && rd.keys[c.Key] {
+		if err != nil && rd.batchKeys[c.Key] {
 			rd.write(ctx) // the earlier changes of the key are written first
 		}
 		switch {
@@ -97,10 +94,20 @@ func (rd *redelivery) run(ctx context.Context) {
 		case err != nil || planned.Outcome != Written:
 			rd.setResult(i, planned, err)
 		default:
-			rd.next, rd.indexes, rd.bytes, rd.keys[c.Key] = append(rd.next, planned), append(rd.indexes, i), rd.bytes+size, true
+			rd.batch = append(rd.batch, planned)
+			rd.batchIndexes = append(rd.batchIndexes, i)
+			rd.batchBytes += int64(len(c.Raw))
+			rd.batchKeys[c.Key] = true
 		}
 	}
 	rd.write(ctx)
+}
+
+// canJoin reports whether a change can join the next batch.
+func (rd *redelivery) canJoin(c *record.Change) bool {
+	limits := &rd.route.Batch
+	fits := len(rd.batch) < limits.Count && rd.batchBytes+int64(len(c.Raw)) <= limits.Bytes
+	return fits && (rd.route.keepsOrder || !rd.batchKeys[c.Key])
 }
 
 // planChange runs the stages before the Write.
@@ -115,59 +122,60 @@ func (rd *redelivery) planChange(c *record.Change) (Delivery, error) {
 	if ev.verdict.Drop {
 		return Delivery{Change: c, Outcome: NoEffect, Reason: ev.verdict.Reason}, nil
 	}
-	v, fail := rd.route.applyFilters(c, &ev, nil)
-	if v.Drop {
-		return Delivery{Change: c, Outcome: NoEffect, Reason: v.Reason}, nil
+	verdict, fail := rd.route.applyFilters(c, &ev, nil)
+	if verdict.Drop {
+		return Delivery{Change: c, Outcome: NoEffect, Reason: verdict.Reason}, nil
 	}
-	d := Delivery{Change: c, Events: rd.route.events(&ev)}
+	planned := Delivery{Change: c, Events: rd.route.events(&ev)}
 	if fail == nil {
-		fail = rd.route.planDelivery(&d)
+		fail = rd.route.planDelivery(&planned)
 	}
 	if fail != nil {
 		return Delivery{}, fail.err
 	}
-	return d, nil
+	return planned, nil
 }
 
 // write writes the next batch. If it fails as a whole and one delivery can be the cause, each is written once more
 // alone, as in a Run.
 func (rd *redelivery) write(ctx context.Context) {
-	n := len(rd.next)
+	n := len(rd.batch)
 	if n == 0 {
 		return
 	}
-	planned := slices.Clone(rd.next)
+	planned := slices.Clone(rd.batch)
 	failures := make([]error, n)
 	batchErr := ctx.Err()
 	if batchErr == nil {
-		batchErr = rd.route.callWrite(ctx, rd.next, failures)
+		batchErr = rd.route.callWrite(ctx, rd.batch, failures)
 	}
-	isolates := batchErr != nil && n > 1 && ctx.Err() == nil && oneMayBeCause(batchErr, n)
-	for k, i := range rd.indexes {
+	writesAlone := batchErr != nil && ctx.Err() == nil && n > 1 && oneMayBeCause(batchErr, n)
+	for k, i := range rd.batchIndexes {
 		switch {
-		case isolates && rd.failed[rd.changes[i].Key]:
+		case writesAlone && rd.failed[rd.changes[i].Key]:
 			failures[k] = errUntried
-		case isolates:
-			rd.next[k] = planned[k]
-			if err := rd.route.callWrite(ctx, rd.next[k:k+1:k+1], failures[k:k+1]); err != nil {
-				failures[k] = err
-			}
+		case writesAlone:
+			rd.batch[k] = planned[k]
+			err := rd.route.callWrite(ctx, rd.batch[k:k+1:k+1], failures[k:k+1])
+			failures[k] = cmp.Or(err, failures[k])
 		case batchErr != nil:
 			failures[k] = batchErr
 		}
-		rd.setResult(i, rd.next[k], failures[k])
+		rd.setResult(i, rd.batch[k], failures[k])
 	}
 	if rd.route.Rate > 0 {
 		_ = Sleep(ctx, time.Duration(float64(n)/rd.route.Rate*float64(time.Second)))
 	}
-	rd.next, rd.indexes, rd.bytes = rd.next[:0], rd.indexes[:0], 0
-	clear(rd.keys)
+	rd.batch, rd.batchIndexes, rd.batchBytes = rd.batch[:0], rd.batchIndexes[:0], 0
+	clear(rd.batchKeys)
 }
 
 // setResult stores the result of change i. A permanent failure is ignored if the outcome is Superseded: the sink has a
 // newer version.
 func (rd *redelivery) setResult(i int, delivery Delivery, err error) {
-	if _, transient := Retryable(err); err != nil && !transient && !IsFatal(err) && delivery.Outcome == Superseded {
+	_, transient := Retryable(err)
+	isPermanent := err != nil && !transient && !IsFatal(err)
+	if isPermanent && delivery.Outcome == Superseded {
 		err = nil
 	}
 	if err != nil {

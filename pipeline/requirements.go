@@ -53,9 +53,11 @@ func (r *requirements) add(stage string, s any) {
 		return
 	}
 	needs := requirer.Requires()
-	for t := record.KeysOnly; t <= record.NewAndOldImages; t++ {
-		if r[t] == nil && (needs.Old && !t.HasOld() || needs.New && !t.HasNew()) {
-			r[t] = &ViewTypeError{Stage: stage, Needs: needs, ViewType: t}
+	for viewType := record.KeysOnly; viewType <= record.NewAndOldImages; viewType++ {
+		lacksOld := needs.Old && !viewType.HasOld()
+		lacksNew := needs.New && !viewType.HasNew()
+		if r[viewType] == nil && (lacksOld || lacksNew) {
+			r[viewType] = &ViewTypeError{Stage: stage, Needs: needs, ViewType: viewType}
 		}
 	}
 }

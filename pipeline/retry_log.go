@@ -14,82 +14,98 @@ const retention = 24 * time.Hour
 
 // retryLog collects failures that are tried again, for the log.
 type retryLog struct {
-	// Since the last line:
+	unlogged retryFailures
+	nextAt   time.Time // the next line can be written
+
+	// Since the sink last worked:
+	failingSince time.Time // the first failure; zero: the sink works
+	lastErr      error     // the last failure
+	logged       bool      // a line reported failures
+	loggedBlocks bool      // a line reported blocked keys
+}
+
+// retryFailures describes the failures since the last line.
+type retryFailures struct {
 	n      int64
 	err    error     // the last failure
 	oldest time.Time // creation of the oldest change; zero: unknown
 	blocks bool      // one of the changes can never be written, and blocks its key
-
-	next time.Time // the next line can be written
-
-	// Since the sink last worked:
-	since        time.Time // the first failure; zero: the sink works
-	last         error
-	logged       bool // a line reported failures
-	loggedBlocks bool // a line reported blocked keys
 }
 
-func (l *retryLog) add(s *scheduler, qd *queuedDelivery, err error, now time.Time) {
+// add notes a failure of a delivery that is tried again.
+func (l *retryLog) add(s *scheduler, delivery *queuedDelivery, err error, now time.Time) {
 	s.route.tel.retried(s.run.hardCtx)
-	l.n++
-	l.err, l.last = err, err
-	l.blocks = l.blocks || s.blocks(qd, err)
-	if l.since.IsZero() {
-		l.since = now
+	l.lastErr = err
+	if l.failingSince.IsZero() {
+		l.failingSince = now
 	}
-	if at := qd.d.Change.Time; !at.IsZero() && (l.oldest.IsZero() || at.Before(l.oldest)) {
-		l.oldest = at
-	}
+	l.unlogged.n++
+	l.unlogged.err = err
+	l.unlogged.oldest = earlierOf(l.unlogged.oldest, delivery.Change.Time)
+	l.unlogged.blocks = l.unlogged.blocks || s.blocks(delivery, err)
 }
 
 // flush writes a line if there were failures and the last line is old enough. The first line about blocked keys is
 // written at once.
 func (l *retryLog) flush(s *scheduler, now time.Time) {
-	if l.n == 0 || now.Before(l.next) && (!l.blocks || l.loggedBlocks) {
+	failures := l.unlogged
+	isUrgent := failures.blocks && !l.loggedBlocks
+	if failures.n == 0 || now.Before(l.nextAt) && !isUrgent {
 		return
 	}
 	level, text := slog.LevelWarn, "deliveries failed and are tried again; their keys wait"
-	if l.blocks {
+	if failures.blocks {
 		level, text = slog.LevelError,
 			"changes can never be written and there are no dead letters: they block their keys and the checkpoint; fix the cause, or configure dead_letters"
 	}
-	n, err, oldest, waiting := l.n, l.err, l.oldest, len(s.parked)
+	waiting := len(s.parked)
 	s.run.log(level, text, func() []slog.Attr {
-		attrs := s.run.p.failureAttrs(Failure{Sink: s.route.Name}, err,
-			slog.String("sink", s.route.Name), slog.Int64("failures", n), slog.Int("keys_waiting", waiting),
-			slog.String("class", classOf(err)))
-		if o := &s.run.p.o; o.Live && !oldest.IsZero() {
-			// The stream drops a change after retention, so the change is lost if it is not dead-lettered before.
-			attrs = append(attrs, slog.Float64("hours_to_loss", roundedHours(oldest.Add(retention).Sub(now))))
-			if o.MaxHold > 0 {
-				attrs = append(attrs, slog.Float64("hours_to_dead_letters", roundedHours(oldest.Add(o.MaxHold).Sub(now))))
-			}
-		}
-		return attrs
+		attrs := s.run.p.failureAttrs(Failure{Sink: s.route.Name}, failures.err,
+			slog.String("sink", s.route.Name), slog.Int64("failures", failures.n), slog.Int("keys_waiting", waiting),
+			slog.String("class", classOf(failures.err)))
+		return append(attrs, s.run.p.lossAttrs(failures.oldest, now)...)
 	})
-	l.blocks, l.loggedBlocks = false, l.blocks || l.loggedBlocks
-	l.n, l.err, l.oldest, l.next, l.logged = 0, nil, time.Time{}, now.Add(retryLogEvery), true
+	l.unlogged, l.nextAt, l.logged = retryFailures{}, now.Add(retryLogEvery), true
+	l.loggedBlocks = l.loggedBlocks || failures.blocks
+}
+
+// lossAttrs returns when a change that was created at that time is lost, and when it is dead-lettered. The stream drops
+// a change after retention, so the change is lost if it is not dead-lettered before. lossAttrs returns nil if the
+// pipeline is not Live, or if the time is zero.
+func (p *Pipeline) lossAttrs(created, now time.Time) []slog.Attr {
+	if !p.o.Live || created.IsZero() {
+		return nil
+	}
+	attrs := []slog.Attr{slog.Float64("hours_to_loss", roundedHours(created.Add(retention).Sub(now)))}
+	if p.o.MaxHold > 0 {
+		attrs = append(attrs, slog.Float64("hours_to_dead_letters", roundedHours(created.Add(p.o.MaxHold).Sub(now))))
+	}
+	return attrs
 }
 
 // recover logs that the sink works again, once no failed delivery waits any more. It logs nothing if no line reported
 // failures.
 func (l *retryLog) recover(s *scheduler, now time.Time) {
-	if l.since.IsZero() || len(s.parked) > 0 {
+	if l.failingSince.IsZero() || len(s.parked) > 0 || s.hasRetryInFlight() {
 		return
 	}
-	for lane := range s.lanes.all() {
-		if lane.attempt > 0 { // a retry is in flight
-			return
-		}
-	}
 	if l.logged {
-		d := down(l.since)
+		downtime := down(l.failingSince)
 		s.run.log(slog.LevelInfo, "the sink works again", func() []slog.Attr {
-			return []slog.Attr{slog.String("sink", s.route.Name), slog.Duration("down", d)}
+			return []slog.Attr{slog.String("sink", s.route.Name), slog.Duration("down", downtime)}
 		})
 	}
-	l.blocks, l.loggedBlocks = false, false
-	l.n, l.err, l.oldest, l.since, l.logged, l.last = 0, nil, time.Time{}, time.Time{}, false, nil
+	*l = retryLog{nextAt: l.nextAt}
+}
+
+// hasRetryInFlight reports whether a change that failed is tried again now.
+func (s *scheduler) hasRetryInFlight() bool {
+	for lane := range s.lanes.all() {
+		if lane.attempt > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // down returns how long something has failed.

@@ -32,7 +32,7 @@ func (r *run) Forget(partitions ...string) {
 		for _, name := range partitions {
 			if part := r.partitions[name]; part != nil {
 				part.ended = true
-				r.forget(part)
+				r.dropFinished(part)
 			}
 		}
 	})
@@ -41,12 +41,12 @@ func (r *run) Forget(partitions ...string) {
 // drain makes the ready deliveries due, up to the last delivery of a draining partition. Due deliveries do not wait for
 // a full batch.
 func (s *scheduler) drain() {
-	n := 0
+	position := 0
 	for i := range s.ready.chunks {
 		c := &s.ready.chunks[i]
-		n += c.n
+		position += c.n
 		if c.page.partition.state >= draining {
-			s.dueCount = max(s.dueCount, n)
+			s.dueCount = max(s.dueCount, position)
 		}
 	}
 }
@@ -69,18 +69,7 @@ func (r *run) Revoke(cause error, partitions ...string) {
 // revoke moves partitions to a state, and revokes their queued deliveries. A hard revoke also cancels the calls of
 // batches that have deliveries of these partitions. text is the text of the line in the log.
 func (r *run) revoke(state partitionState, cause error, partitions []string, text string, now time.Time) {
-	var parts []*partition
-	for _, name := range partitions {
-		part := r.partition(name)
-		if !part.enter(state) {
-			continue
-		}
-		parts = append(parts, part)
-		part.watermark, part.uncommitted = Watermark{}, false
-		if state == revokedHard {
-			part.cancelLetters(cause)
-		}
-	}
+	parts := r.enterRevoked(state, cause, partitions)
 	if len(parts) == 0 {
 		return
 	}
@@ -94,7 +83,7 @@ func (r *run) revoke(state partitionState, cause error, partitions []string, tex
 		r.handOver(part, now)
 	}
 	for _, part := range parts {
-		r.forget(part)
+		r.dropFinished(part)
 	}
 	if revoked == 0 {
 		return
@@ -109,6 +98,24 @@ func (r *run) revoke(state partitionState, cause error, partitions []string, tex
 	})
 }
 
+// enterRevoked moves partitions to a revoked state, and returns those that were not in it yet. Nothing more of these is
+// committed. A hard revoke also cancels the Puts of their undecodable records.
+func (r *run) enterRevoked(state partitionState, cause error, names []string) []*partition {
+	var entered []*partition
+	for _, name := range names {
+		part := r.partition(name)
+		if !part.enter(state) {
+			continue
+		}
+		entered = append(entered, part)
+		part.watermark, part.uncommitted = Watermark{}, false
+		if state == revokedHard {
+			part.cancelLetters(cause)
+		}
+	}
+	return entered
+}
+
 // revoke revokes the queued deliveries of revoked partitions. It cancels the calls of batches that have deliveries of
 // partitions that are revoked hard.
 func (s *scheduler) revoke(cause error, now time.Time) {
@@ -116,7 +123,7 @@ func (s *scheduler) revoke(cause error, now time.Time) {
 		return // the deliveries stay pending
 	}
 	for _, b := range s.writing {
-		if !b.noTry && b.revokedHard() {
+		if !b.noTry && b.isRevokedHard() {
 			b.noTry = true
 			b.cancel(cause)
 		}
@@ -135,76 +142,87 @@ func (s *scheduler) revokeReady() {
 		s.finishPacked(&c, Revoked)
 		return true
 	})
-	q, n := &s.ready, 0
-	due := s.dueCount
-	q.chunks = slices.DeleteFunc(q.chunks, func(c chunk) bool {
-		n += c.n
+	unexaminedDue := s.dueCount // due deliveries in the chunks that were not examined yet
+	s.ready.chunks = slices.DeleteFunc(s.ready.chunks, func(c chunk) bool {
+		due := min(c.n, unexaminedDue)
+		unexaminedDue -= due
 		if !c.page.partition.state.isRevoked() {
 			return false
 		}
-		s.dueCount -= max(0, min(c.n, due-(n-c.n)))
-		q.n -= c.n
-		q.bytes -= c.bytes
-		if c.packed != nil {
-			s.finishPacked(&c, Revoked)
-			return true
-		}
-		for i := range c.deliveries {
-			s.finishDelivery(&c.deliveries[i], Revoked, "")
-		}
+		s.dueCount -= due
+		s.ready.n -= c.n
+		s.ready.bytes -= c.bytes
+		s.finishChunk(&c, Revoked)
 		return true
 	})
 }
 
+// finishChunk finishes all deliveries of a chunk.
+func (s *scheduler) finishChunk(c *chunk, o Outcome) {
+	if c.packed != nil {
+		s.finishPacked(c, o)
+		return
+	}
+	for i := range c.deliveries {
+		s.finishDelivery(&c.deliveries[i], o, "")
+	}
+}
+
 // revokeLetters revokes deliveries that wait for a Put of dead letters. A Put in flight may finish.
 func (s *scheduler) revokeLetters(now time.Time) {
-	deliveries := s.deadLetters.deliveries
-	s.deadLetters.deliveries = nil
-	for _, qd := range deliveries {
-		if qd.page.partition.state.isRevoked() {
-			s.finishLetter(qd, Revoked, now)
+	waiting := s.deadLetters.deliveries
+	s.deadLetters.deliveries = nil // finishLetter can add to it
+	for _, delivery := range waiting {
+		if delivery.page.partition.state.isRevoked() {
+			s.finishLetter(delivery, Revoked, now)
 		} else {
-			s.deadLetters.deliveries = append(s.deadLetters.deliveries, qd)
+			s.deadLetters.deliveries = append(s.deadLetters.deliveries, delivery)
 		}
 	}
 }
 
-// revokeLanes revokes deliveries that wait in lanes. The first change of a lane that backs off is the change that
-// failed. If it is revoked, the later changes have not failed, so the lane does not back off any more.
+// revokeLanes revokes deliveries that wait in lanes.
 func (s *scheduler) revokeLanes() {
-	for l := range s.lanes.all() {
-		if l.queue.first == nil {
-			continue
-		}
-		if l.queue.first.page.partition.state.isRevoked() && l.state != writing {
-			l.attempt, l.retryAt, l.expiresAt, l.err = 0, time.Time{}, time.Time{}, nil
-		}
-		l.queue.replaceEach(func(qd *queuedDelivery) *queuedDelivery {
-			if !qd.page.partition.state.isRevoked() {
-				return qd
-			}
-			s.finishDelivery(qd, Revoked, "")
-			return nil
-		})
+	for lane := range s.lanes.all() {
+		s.revokeQueue(lane)
 	}
 	s.queuedLanes = slices.DeleteFunc(s.queuedLanes, s.dropEmpty)
-	s.parked = slices.DeleteFunc(s.parked, func(l *lane) bool {
-		if s.dropEmpty(l) {
+	s.parked = slices.DeleteFunc(s.parked, func(lane *lane) bool {
+		if s.dropEmpty(lane) {
 			return true
 		}
-		if l.retryAt.IsZero() {
-			s.requeueLane(l)
+		if lane.retryAt.IsZero() {
+			s.requeueLane(lane)
 		}
-		return l.state == queued
+		return lane.state == queued
 	})
 	heap.Init(&s.parked)
 }
 
+// revokeQueue revokes deliveries of the queue of a lane. The first change of a lane that backs off is the change that
+// failed. If it is revoked, the later changes have not failed, so the lane does not back off any more.
+func (s *scheduler) revokeQueue(lane *lane) {
+	first := lane.queue.first
+	if first == nil {
+		return
+	}
+	if first.page.partition.state.isRevoked() && lane.state != writing {
+		lane.attempt, lane.retryAt, lane.expiresAt, lane.err = 0, time.Time{}, time.Time{}, nil
+	}
+	lane.queue.replaceEach(func(delivery *queuedDelivery) *queuedDelivery {
+		if !delivery.page.partition.state.isRevoked() {
+			return delivery
+		}
+		s.finishDelivery(delivery, Revoked, "")
+		return nil
+	})
+}
+
 // dropEmpty drops a lane if its queue is empty, and reports whether it did.
-func (s *scheduler) dropEmpty(l *lane) bool {
-	if l.queue.first != nil {
+func (s *scheduler) dropEmpty(lane *lane) bool {
+	if lane.queue.first != nil {
 		return false
 	}
-	s.dropLane(l)
+	s.dropLane(lane)
 	return true
 }

@@ -68,7 +68,7 @@ type run struct {
 // inflightPage is a page from Read until all of its deliveries are finished.
 type inflightPage struct {
 	partition *partition
-	page      *Page         // nil after the page was handed over
+	content   *Page         // nil after the page was handed over
 	result    *preparedPage // nil after the page was handed over
 	err       error         // error of Decode
 	bytes     int64         // the bytes that bounds counts for the page
@@ -86,7 +86,7 @@ type inflightPage struct {
 	deliveries  int          // number of deliveries to all sinks
 	unfinished  int          // number of deliveries that are not finished
 	pins        int          // number of deliveries that need the memory of the page
-	fillingPins int          // the pins that wait for a batch to fill; set only within blockingFillers
+	fillingPins int          // the pins that wait for a batch to fill; set only within fillingMemory
 	arenas      []*planArena // an arena for each route; an element is nil if the route has no delivery
 }
 
@@ -180,21 +180,21 @@ func (r *run) failIfFatal(err error) {
 // read is the loop of the reader.
 func (r *run) read() {
 	for r.awaitRoom() {
-		page, err := r.callRead()
-		if page != nil {
-			in := r.addPage(page)
+		content, err := r.callRead()
+		if content != nil {
 			select {
-			case r.pages <- in:
+			case r.pages <- r.addPage(content):
 			case <-r.hardCtx.Done():
 				return
 			}
 		}
-		if err != nil {
-			if !IsEnd(err) && !r.isStop(err) {
-				r.Fail(err)
-			}
-			return
+		if err == nil {
+			continue
 		}
+		if !IsEnd(err) && !r.isStop(err) {
+			r.Fail(err)
+		}
+		return
 	}
 }
 
@@ -202,13 +202,15 @@ func (r *run) read() {
 // if reading has ended.
 func (r *run) awaitRoom() bool {
 	for {
-		reading := r.reading.Err() == nil
+		isReading := r.reading.Err() == nil
+		mustWait := false
 		r.step(func(time.Time) {
-			r.bounds.waiting = reading && r.bounds.isFull()
-			r.checkPressure = r.checkPressure || r.bounds.waiting
+			mustWait = isReading && r.bounds.isFull()
+			r.bounds.waiting = mustWait
+			r.checkPressure = r.checkPressure || mustWait
 		})
-		if !reading || !r.bounds.waiting {
-			return reading
+		if !mustWait {
+			return isReading
 		}
 		select {
 		case <-r.bounds.hasRoom:
@@ -220,76 +222,78 @@ func (r *run) awaitRoom() bool {
 // isStop reports whether err only says that the run was stopped: it is the error, or the cause, of the context that
 // ended reading.
 func (r *run) isStop(err error) bool {
-	return r.soft.Err() != nil && (errors.Is(err, r.soft.Err()) || errors.Is(err, context.Cause(r.soft)))
+	if r.soft.Err() == nil {
+		return false
+	}
+	return errors.Is(err, r.soft.Err()) || errors.Is(err, context.Cause(r.soft))
 }
 
-func (r *run) callRead() (page *Page, err error) {
+func (r *run) callRead() (content *Page, err error) {
 	err = guard("source", nil, func() (err error) {
-		page, err = r.src.Read(r.reading)
+		content, err = r.src.Read(r.reading)
 		return err
 	})
-	return page, err
+	return content, err
 }
 
 // addPage counts a page that was read.
-func (r *run) addPage(page *Page) *inflightPage {
-	in := &inflightPage{page: page, bytes: pinnedBytes(page), changes: int64(len(page.Changes)), tracker: page.Tracker}
+func (r *run) addPage(content *Page) *inflightPage {
+	page := &inflightPage{content: content, bytes: pinnedBytes(content), changes: int64(len(content.Changes)),
+		tracker: content.Tracker}
 	r.step(func(now time.Time) {
-		in.partition = r.partition(page.Partition)
-		in.partition.unfinished++
-		r.readOrder = append(r.readOrder, in)
+		page.partition = r.partition(content.Partition)
+		page.partition.unfinished++
+		r.readOrder = append(r.readOrder, page)
 		r.notHandedOver++
 		r.unfinished++
 		r.addMoving(+1)
 		if r.heldBackAt.IsZero() {
 			r.heldBackAt = now.Add(heldBackInterval)
 		}
-		r.bounds.acquire(page.Partition, amount{in.bytes, in.changes})
+		r.bounds.acquire(content.Partition, amount{page.bytes, page.changes})
 	})
-	return in
+	return page
 }
 
 func (r *run) preparer() {
-	for in := range r.pages {
+	for page := range r.pages {
 		if r.hardCtx.Err() == nil {
-			r.prepare(in)
+			r.prepare(page)
 		}
 	}
 }
 
 // prepare decodes one page, and evaluates filters, detectors and plans.
-func (r *run) prepare(in *inflightPage) {
-	in.span = r.p.tel.page(r.hardCtx, in.partition.name)
+func (r *run) prepare(page *inflightPage) {
+	page.span = r.p.tel.page(r.hardCtx, page.partition.name)
 	start := time.Now()
 	r.p.mu.Lock()
-	revoked := in.partition.state.isRevoked()
+	revoked := page.partition.state.isRevoked()
 	r.p.mu.Unlock()
 	if revoked {
-		in.page = &Page{Partition: in.page.Partition} // an empty page: its records need not be decoded
+		page.content = &Page{Partition: page.content.Partition} // an empty page: its records need not be decoded
 	}
-	if in.page.Decode != nil {
-		in.page, in.err = decode(in.page)
+	if page.content.Decode != nil {
+		page.content, page.err = decode(page.content)
 	}
-	in.result = r.p.evaluatePage(in)
+	page.result = r.p.evaluatePage(page)
 	r.p.tel.prepare.Record(r.hardCtx, time.Since(start).Seconds(), r.p.tel.preps)
-	r.step(func(now time.Time) { r.pagePrepared(in, now) })
+	r.step(func(now time.Time) { r.pagePrepared(page, now) })
 	runtime.Gosched() // lets writers run: otherwise pages accumulate for a time slice of the Go scheduler
 }
 
 // pagePrepared hands over a page and the prepared pages after it, unless an earlier page is still in preparation.
-func (r *run) pagePrepared(in *inflightPage, now time.Time) {
-	growth := amount{pinnedBytes(in.page) + in.result.deliveryBytes() - in.bytes, int64(len(in.page.Changes)) - in.changes}
-	r.bounds.acquire(in.partition.name, growth)
-	in.bytes, in.changes = in.bytes+growth.bytes, in.changes+growth.changes
-	if in.result.fatal != nil {
-		r.fail(in.result.fatal)
+func (r *run) pagePrepared(page *inflightPage, now time.Time) {
+	r.countDecoded(page)
+	if page.result.fatal != nil {
+		r.fail(page.result.fatal)
 		return
 	}
-	in.prepared = true
-	if undecodable := in.page.Errors; len(undecodable) > 0 {
-		r.work.Go(func() { r.storeUndecodable(in, undecodable) })
+	page.prepared = true
+	if undecodable := page.content.Errors; len(undecodable) > 0 {
+		r.work.Go(func() { r.storeUndecodable(page, undecodable) })
 	} else {
-		in.ready = true
+		page.ready = true
 		r.addMoving(-1)
 	}
 	for len(r.readOrder) > 0 && r.readOrder[0].prepared {
@@ -299,6 +303,14 @@ func (r *run) pagePrepared(in *inflightPage, now time.Time) {
 		next.partition.waiting = append(next.partition.waiting, next)
 		r.handOver(next.partition, now)
 	}
+}
+
+// countDecoded adds the memory that a page has needed since it was read, for its decoded changes and its deliveries.
+func (r *run) countDecoded(page *inflightPage) {
+	bytes := pinnedBytes(page.content) + page.result.deliveryBytes()
+	changes := int64(len(page.content.Changes))
+	r.bounds.acquire(page.partition.name, amount{bytes - page.bytes, changes - page.changes})
+	page.bytes, page.changes = bytes, changes
 }
 
 // decode returns a copy of a page with its decoded content. After an error or a panic, the copy has the records that

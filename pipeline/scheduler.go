@@ -29,20 +29,20 @@ type scheduler struct {
 	retryLog retryLog
 }
 
-// accept queues the deliveries of a page, and adds its counts to the ledger. If due is true, the deliveries do not wait
-// for a full batch.
-func (s *scheduler) accept(p *preparedRoute, at time.Time, due bool) {
+// accept queues the deliveries of a page, and adds its counts to the ledger.
+func (s *scheduler) accept(p *preparedRoute, now time.Time) {
 	l := &s.route.ledger
 	l.Routed += p.routed
 	p.dropped.addTo(l.RouteFiltered)
 	p.noEffect.addTo(l.NoEffect)
 	l.Suppressed += p.suppressed
 	l.Pending += int64(len(p.deliveries))
-	if len(p.deliveries) > 0 {
-		s.ready.push(p.deliveries, at)
-		if due {
-			s.dueCount = s.ready.n
-		}
+	if len(p.deliveries) == 0 {
+		return
+	}
+	s.ready.push(p.deliveries, now)
+	if p.deliveries[0].page.partition.state == draining {
+		s.dueCount = s.ready.n
 	}
 }
 
@@ -51,7 +51,8 @@ func (s *scheduler) accept(p *preparedRoute, at time.Time, due bool) {
 func (s *scheduler) dispatch(now time.Time) {
 	s.endBackoffs(now)
 	s.requeuePacked()
-	if !s.starting && len(s.writing) < s.route.Concurrency && s.canStart(now) {
+	hasFreeWriter := !s.starting && len(s.writing) < s.route.Concurrency
+	if hasFreeWriter && s.canStart(now) {
 		s.starting = true
 		s.run.addMoving(+1)
 		s.run.work.Go(s.writer)
@@ -60,8 +61,12 @@ func (s *scheduler) dispatch(now time.Time) {
 
 // canStart reports whether the rate limit and the state of the run let a batch start, and there is something to write.
 func (s *scheduler) canStart(now time.Time) bool {
-	return !s.run.closed && s.run.hardCtx.Err() == nil && !s.writingPacked && !now.Before(s.nextWriteAt) &&
-		(len(s.queuedLanes) > 0 || s.ready.n > 0 && s.isDue(now))
+	isStopped := s.run.closed || s.run.hardCtx.Err() != nil
+	isRateLimited := now.Before(s.nextWriteAt)
+	if isStopped || isRateLimited || s.writingPacked {
+		return false
+	}
+	return len(s.queuedLanes) > 0 || s.hasDue(now)
 }
 
 // endBackoffs queues the lanes whose backoff is over.
@@ -74,13 +79,18 @@ func (s *scheduler) endBackoffs(now time.Time) {
 // waitsToFill reports whether batches wait to be full.
 func (s *scheduler) waitsToFill() bool { return s.route.Batch.Fill || s.route.Batch.Linger > 0 }
 
-// isDue reports whether the ready deliveries can be written now, or must wait for a full batch. There must be at least
-// one ready delivery.
-func (s *scheduler) isDue(now time.Time) bool {
-	b := &s.route.Batch
-	return !s.waitsToFill() || s.dueCount > 0 || s.run.noFilling ||
-		s.ready.n >= b.Count || s.ready.bytes >= b.Bytes ||
-		b.Linger > 0 && now.Sub(s.ready.oldestAt()) >= b.Linger
+// hasDue reports whether there are ready deliveries that can be written now.
+func (s *scheduler) hasDue(now time.Time) bool { return s.ready.n > 0 && !s.isFilling(now) }
+
+// isFilling reports whether there are ready deliveries, and all of them must wait for a full batch.
+func (s *scheduler) isFilling(now time.Time) bool {
+	if s.ready.n == 0 || !s.waitsToFill() || s.dueCount > 0 || s.run.noFilling {
+		return false
+	}
+	limits := &s.route.Batch
+	isFull := s.ready.n >= limits.Count || s.ready.bytes >= limits.Bytes
+	hasLingered := limits.Linger > 0 && now.Sub(s.ready.oldestAt()) >= limits.Linger
+	return !isFull && !hasLingered
 }
 
 // nextStartAt returns the next time at which dispatch can start a batch that it cannot start now. It returns zero if no
@@ -89,8 +99,9 @@ func (s *scheduler) nextStartAt(now time.Time) (at time.Time) {
 	if len(s.parked) > 0 {
 		at = s.parked[0].retryAt
 	}
-	if s.ready.n > 0 && len(s.writing) < s.route.Concurrency && s.route.Batch.Linger > 0 && !s.isDue(now) {
-		at = earlierOf(at, s.ready.oldestAt().Add(s.route.Batch.Linger))
+	linger := s.route.Batch.Linger
+	if linger > 0 && len(s.writing) < s.route.Concurrency && s.isFilling(now) {
+		at = earlierOf(at, s.ready.oldestAt().Add(linger))
 	}
 	if now.Before(s.nextWriteAt) && (s.ready.n > 0 || len(s.queuedLanes) > 0) {
 		at = earlierOf(at, s.nextWriteAt)
@@ -106,26 +117,21 @@ func (s *scheduler) nextBatch(now time.Time) *batch {
 		return nil
 	}
 	b := s.newBatch()
-	full := false
-	for len(s.queuedLanes) > 0 && !full {
-		full = !s.takeLane(b, s.queuedLanes[0], now)
-		if !full {
-			s.queuedLanes[0] = nil
-			s.queuedLanes = s.queuedLanes[1:]
-		}
-	}
+	hasSpace := s.takeLanes(b, now)
 	// If batches wait to be full, only the input decides which changes share a batch. So retries get their own batch.
-	if !full && s.ready.n > 0 && s.isDue(now) && (len(b.deliveries) == 0 || !s.waitsToFill()) {
+	onlyRetries := s.waitsToFill() && len(b.deliveries) > 0
+	if hasSpace && !onlyRetries && s.hasDue(now) {
 		s.takeReady(b, now)
 	}
 	n := len(b.deliveries)
-	if n == 0 && s.ready.n > 0 && s.ready.chunks[0].packed != nil && s.isDue(now) {
+	if n == 0 && s.ready.startsPacked() && s.hasDue(now) {
 		n = s.takePacked(b)
 	}
 	if n == 0 {
 		s.freeBatches = append(s.freeBatches, b)
 		return nil
 	}
+
 	b.begin(s, now)
 	s.writing = append(s.writing, b)
 	if rate := s.route.Rate; rate > 0 {
@@ -134,27 +140,42 @@ func (s *scheduler) nextBatch(now time.Time) *batch {
 	return b
 }
 
-func (s *scheduler) fitsBatch(b *batch, qd *queuedDelivery) bool {
-	return len(b.deliveries) == 0 || len(b.deliveries) < s.route.Batch.Count && b.bytes+qd.size <= s.route.Batch.Bytes
+// fitsBatch reports whether a delivery can join a batch. A delivery that is larger than a batch is written alone.
+func (s *scheduler) fitsBatch(b *batch, delivery *queuedDelivery) bool {
+	limits := &s.route.Batch
+	fits := len(b.deliveries) < limits.Count && b.bytes+delivery.size <= limits.Bytes
+	return fits || len(b.deliveries) == 0
+}
+
+// takeLanes moves changes of the queued lanes into a batch. It returns false if the batch is full.
+func (s *scheduler) takeLanes(b *batch, now time.Time) bool {
+	for len(s.queuedLanes) > 0 {
+		if !s.takeLane(b, s.queuedLanes[0], now) {
+			return false
+		}
+		s.queuedLanes[0] = nil
+		s.queuedLanes = s.queuedLanes[1:]
+	}
+	return true
 }
 
 // takeLane moves changes of a queued lane into the batch. It returns false if the batch is full and none of the lane's
 // changes is in it: the lane stays queued. Otherwise it returns true, and the lane is not queued any more.
-func (s *scheduler) takeLane(b *batch, l *lane, now time.Time) bool {
-	s.expire(l, now)
-	for l.queue.first != nil {
-		qd := l.queue.first
-		if qd.fail != nil {
-			if l.batch == b {
-				return true // the lane's changes in the batch are written before this failure is handled
+func (s *scheduler) takeLane(b *batch, lane *lane, now time.Time) bool {
+	s.expire(lane, now)
+	for lane.queue.first != nil {
+		delivery := lane.queue.first
+		isTaken := lane.batch == b
+		if delivery.fail != nil {
+			if !isTaken { // else the changes in the batch are written before this failure is handled
+				s.failPermanently(lane, now)
 			}
-			s.failPermanently(l, now)
 			return true
 		}
-		if !s.fitsBatch(b, qd) {
-			return l.batch == b
+		if !s.fitsBatch(b, delivery) {
+			return isTaken
 		}
-		b.add(l.queue.pop(), l)
+		b.add(lane.queue.pop(), lane)
 		if !s.route.keepsOrder {
 			return true
 		}
@@ -162,40 +183,66 @@ func (s *scheduler) takeLane(b *batch, l *lane, now time.Time) bool {
 	return true
 }
 
-// takeReady fills the batch from the ready deliveries. A change whose key has a busy lane goes to the queue of that
-// lane instead.
+// takeReady fills the batch from the ready deliveries, up to the first that is packed.
 func (s *scheduler) takeReady(b *batch, now time.Time) {
-	left := s.ready.n
-	if s.dueCount > 0 {
-		left = s.dueCount
-	}
-	for ; left > 0 && s.ready.chunks[0].packed == nil; left-- {
-		qd := s.ready.first()
-		l := s.lanes.find(qd.hash, qd.d.Change.Key)
-		mustQueue := l != nil && (l.batch != b || !s.route.keepsOrder || l.queue.first != nil || qd.fail != nil)
-		switch {
-		case l != nil && l.state == nacked:
-			s.finishDelivery(s.popReady(), Revoked, "")
-		case mustQueue:
-			qd = s.popReady()
-			qd.lane = l
-			if s.waitsLong(l) {
-				qd = s.clone(qd)
-			}
-			l.queue.push(qd)
-		case qd.fail != nil:
-			l = s.newLane(qd)
-			l.queue.push(s.popReady())
-			s.failPermanently(l, now)
-		case !s.fitsBatch(b, qd):
+	for left := s.takeLimit(); left > 0 && !s.ready.startsPacked(); left-- {
+		if !s.takeFirstReady(b, now) {
 			return
-		default:
-			if l == nil {
-				l = s.newLane(qd)
-			}
-			b.add(s.popReady(), l)
 		}
 	}
+}
+
+// takeLimit returns how many ready deliveries a batch may have: all, or only the due ones if there are some.
+func (s *scheduler) takeLimit() int {
+	if s.dueCount > 0 {
+		return s.dueCount
+	}
+	return s.ready.n
+}
+
+// takeFirstReady moves the first ready delivery into the batch. A change whose key has a busy lane goes to the queue of
+// that lane instead. takeFirstReady returns false if the batch is full.
+func (s *scheduler) takeFirstReady(b *batch, now time.Time) bool {
+	delivery := s.ready.first()
+	keyLane := s.lanes.find(delivery.hash, delivery.Change.Key)
+	if keyLane == nil && delivery.fail != nil {
+		keyLane = s.newLane(delivery)
+		keyLane.queue.push(s.popReady())
+		s.failPermanently(keyLane, now)
+		return true
+	}
+	if keyLane != nil && !s.canFollow(b, keyLane, delivery) {
+		s.queueBehind(keyLane, s.popReady())
+		return true
+	}
+	if !s.fitsBatch(b, delivery) {
+		return false
+	}
+	if keyLane == nil {
+		keyLane = s.newLane(delivery)
+	}
+	b.add(s.popReady(), keyLane)
+	return true
+}
+
+// canFollow reports whether a delivery can join the batch that has the earlier changes of its key.
+func (s *scheduler) canFollow(b *batch, lane *lane, delivery *queuedDelivery) bool {
+	isNext := lane.batch == b && lane.queue.first == nil
+	return isNext && s.route.keepsOrder && delivery.fail == nil
+}
+
+// queueBehind puts a delivery into the queue of its key's lane, which is busy. If the lane is nacked, it returns the
+// delivery to its source.
+func (s *scheduler) queueBehind(lane *lane, delivery *queuedDelivery) {
+	if lane.state == nacked {
+		s.finishDelivery(delivery, Revoked, "")
+		return
+	}
+	delivery.lane = lane
+	if s.waitsLong(lane) {
+		delivery = s.clone(delivery)
+	}
+	lane.queue.push(delivery)
 }
 
 func (s *scheduler) popReady() *queuedDelivery {
@@ -204,37 +251,44 @@ func (s *scheduler) popReady() *queuedDelivery {
 }
 
 // waitsLong reports whether the changes of a lane wait for a backoff, or for dead letters that cannot be stored now.
-func (s *scheduler) waitsLong(l *lane) bool {
-	return l.state == parked || l.state == blocked || l.state == deadLettering && s.deadLetters.failing
+func (s *scheduler) waitsLong(lane *lane) bool {
+	switch lane.state {
+	case parked, blocked:
+		return true
+	case deadLettering:
+		return s.deadLetters.failing
+	}
+	return false
 }
 
-// clone returns a copy of a delivery that does not pin its page. It returns qd itself if qd is a clone.
-func (s *scheduler) clone(qd *queuedDelivery) *queuedDelivery {
-	if qd.cloned {
-		return qd
+// clone returns a copy of a delivery that does not pin its page. It returns delivery itself if delivery is a clone.
+func (s *scheduler) clone(delivery *queuedDelivery) *queuedDelivery {
+	if delivery.cloned {
+		return delivery
 	}
-	copied := *qd
+	copied := *delivery
 	s.cloneChange(&copied)
 	return &copied
 }
 
 // cloneChange replaces the change of a delivery by a clone, so that the delivery does not pin its page. The plan is
 // dropped, because it uses the memory of the page too. The sink plans the delivery again before its Write.
-func (s *scheduler) cloneChange(qd *queuedDelivery) {
-	c := qd.d.Change.Clone()
-	d := Delivery{Change: c}
-	for _, e := range qd.d.Events {
-		e.Change, e.Old, e.New = c, e.Old.Clone(), e.New.Clone()
-		d.Events = append(d.Events, e)
+func (s *scheduler) cloneChange(delivery *queuedDelivery) {
+	change := delivery.Change.Clone()
+	clone := Delivery{Change: change}
+	for _, e := range delivery.Events {
+		e.Change, e.Old, e.New = change, e.Old.Clone(), e.New.Clone()
+		clone.Events = append(clone.Events, e)
 	}
-	qd.d, qd.cloned, qd.unplanned = d, true, qd.fail == nil
-	if qd.lane != nil {
-		qd.lane.key = c.Key // the old key uses the memory of the page
+	delivery.Delivery, delivery.cloned, delivery.unplanned = clone, true, delivery.fail == nil
+	if delivery.lane != nil {
+		delivery.lane.key = change.Key // the old key uses the memory of the page
 	}
-	s.run.bounds.takeClones(qd.page.partition.name, amount{cloneBytes(qd), 1})
-	s.run.unpin(qd.page, 1)
+	s.run.bounds.takeClones(delivery.page.partition.name, amount{cloneBytes(delivery), 1})
+	s.run.unpin(delivery.page, 1)
 }
 
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

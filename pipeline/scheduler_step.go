@@ -40,17 +40,18 @@ func (r *run) step(f func(now time.Time)) {
 	r.perform(&todo)
 }
 
+// perform does the work of effects, without the lock.
 func (r *run) perform(e *effects) {
-	for _, in := range e.endedPages {
-		in.span.End()
+	for _, page := range e.endedPages {
+		page.span.End()
 	}
-	for _, in := range e.freedPages {
-		for i, arena := range in.arenas {
+	for _, page := range e.freedPages {
+		for i, arena := range page.arenas {
 			if arena != nil {
 				r.p.routes[i].arenas.put(arena)
 			}
 		}
-		in.arenas = nil
+		page.arenas = nil
 	}
 	for _, log := range e.logs {
 		log()
@@ -153,22 +154,25 @@ func (r *run) clock(returned <-chan struct{}) {
 // onTimer makes the step that is due when the timer fires.
 func (r *run) onTimer(heldLog *heldBackLog) {
 	var held []HeldBack
-	var at time.Time
+	var checkedAt time.Time // zero: heldBack was not due
 	r.step(func(now time.Time) {
 		r.timerAt = time.Time{}
-		if !r.hardStopAt.IsZero() && !now.Before(r.hardStopAt) {
+		if isDue(r.hardStopAt, now) {
 			r.hardStopAt = time.Time{}
 			r.cancelHard(errStopTimeout)
 		}
-		if !r.heldBackAt.IsZero() && !now.Before(r.heldBackAt) {
-			at, held = now, r.heldBack(now)
+		if isDue(r.heldBackAt, now) {
+			held, checkedAt = r.heldBack(now), now
 			r.heldBackAt = time.Time{}
 			if r.unfinished > 0 || len(heldLog.groups) > 0 {
 				r.heldBackAt = now.Add(heldBackInterval)
 			}
 		}
 	})
-	if !at.IsZero() {
-		heldLog.update(at, held)
+	if !checkedAt.IsZero() {
+		heldLog.update(checkedAt, held)
 	}
 }
+
+// isDue reports whether the time at has come. A zero time never comes.
+func isDue(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }

@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
+	"maps"
+	"slices"
 
 	"github.com/tablewake/tablewake/pipeline/record"
 )
@@ -188,16 +189,9 @@ var errNoCause = errs.New("the sink returned an error without a cause")
 
 // Error reports the number of failures, and the failure with the lowest index.
 func (e *BatchError) Error() string {
-	first := -1
-	for i := range e.Failed {
-		if first < 0 || i < first {
-			first = i
-		}
-	}
-	if first < 0 {
+	if len(e.Failed) == 0 {
 		return "no delivery failed"
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d deliveries failed; delivery %d: %v", len(e.Failed), first, e.Failed[first])
-	return b.String()
+	first := slices.Min(slices.Collect(maps.Keys(e.Failed)))
+	return fmt.Sprintf("%d deliveries failed; delivery %d: %v", len(e.Failed), first, e.Failed[first])
 }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -33,19 +34,17 @@ func (p *Pipeline) Sinks() []SinkState {
 }
 
 func (s *scheduler) sinkState() SinkState {
-	st := SinkState{Name: s.route.Name, Pending: s.route.ledger.Pending, Failing: s.retryLog.since}
-	if s.retryLog.last != nil {
-		st.Error = redact.LogText(s.retryLog.last)
+	state := SinkState{Name: s.route.Name, Pending: s.route.ledger.Pending, Failing: s.retryLog.failingSince}
+	if s.retryLog.lastErr != nil {
+		state.Error = redact.LogText(s.retryLog.lastErr)
 	}
-	for _, l := range s.parked {
-		if at := l.queue.first.d.Change.Time; !at.IsZero() && (st.Oldest.IsZero() || at.Before(st.Oldest)) {
-			st.Oldest = at
-		}
-		if l.state == blocked {
-			st.Blocked++
+	for _, lane := range s.parked {
+		state.Oldest = earlierOf(state.Oldest, lane.queue.first.Change.Time)
+		if lane.state == blocked {
+			state.Blocked++
 		}
 	}
-	return st
+	return state
 }
 
 // health has the times when Writes of a sink last succeeded and last failed transiently. Permanent failures are not
@@ -54,25 +53,21 @@ type health struct{ wrote, failed atomic.Int64 }
 
 // update notes the result of a Write: batchErr for all deliveries if it is not nil, else an error for each delivery.
 func (h *health) update(batchErr error, errs []error) {
-	wrote, failed := false, false
-	note := func(err error) {
-		_, retry := Retryable(err)
-		wrote, failed = wrote || err == nil, failed || retry
-	}
 	if batchErr != nil {
-		note(batchErr)
-	} else {
-		for _, err := range errs {
-			note(err)
-		}
+		errs = []error{batchErr}
 	}
 	now := time.Now().UnixNano()
-	if wrote {
+	if slices.Contains(errs, nil) {
 		h.wrote.Store(now)
 	}
-	if failed {
+	if slices.ContainsFunc(errs, isTransient) {
 		h.failed.Store(now)
 	}
+}
+
+func isTransient(err error) bool {
+	_, transient := Retryable(err)
+	return transient
 }
 
 // times returns the times of the last success and of the last transient failure. A time is zero if there was none.

@@ -57,12 +57,12 @@ func DecodedPages(ctx context.Context, src Source) iter.Seq2[*record.Page, error
 	return func(yield func(*record.Page, error) bool) {
 		for {
 			page, err := src.Read(ctx)
-			ended := IsEnd(err)
-			if ended && page == nil {
-				return
-			}
-			if ended {
+			isLast := IsEnd(err)
+			if isLast {
 				err = nil
+			}
+			if isLast && page == nil {
+				return
 			}
 			decoded := &record.Page{}
 			if page != nil {
@@ -70,7 +70,7 @@ func DecodedPages(ctx context.Context, src Source) iter.Seq2[*record.Page, error
 				decoded, decodeErr = page.Decoded()
 				err = cmp.Or(err, decodeErr)
 			}
-			if !yield(decoded, err) || ended || err != nil {
+			if !yield(decoded, err) || isLast || err != nil {
 				return
 			}
 		}
@@ -187,16 +187,16 @@ func (t *Tracker) Finished(index int) bool {
 
 // begin counts the deliveries of a page, before any sink receives them.
 func (t *Tracker) begin(page *preparedPage) {
-	last := -1 // a source can return records in another order than that of Index
-	for r := range page.routes {
-		for i := range page.routes[r].deliveries {
-			last = max(last, int(page.routes[r].deliveries[i].d.Change.Index))
+	highest := -1 // a source can return records in another order than that of Index
+	for i := range page.routes {
+		for k := range page.routes[i].deliveries {
+			highest = max(highest, int(page.routes[i].deliveries[k].Change.Index))
 		}
 	}
-	t.pending = make([]atomic.Int32, last+1)
-	for r := range page.routes {
-		for i := range page.routes[r].deliveries {
-			t.pending[page.routes[r].deliveries[i].d.Change.Index].Add(1)
+	t.pending = make([]atomic.Int32, highest+1)
+	for i := range page.routes {
+		for k := range page.routes[i].deliveries {
+			t.pending[page.routes[i].deliveries[k].Change.Index].Add(1)
 		}
 	}
 	t.begun.Store(true)

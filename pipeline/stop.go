@@ -49,14 +49,12 @@ var errStopped = errs.New("Stop was called")
 func (r *run) flush() error {
 	var failures []error
 	for _, s := range r.schedulers {
-		f, ok := s.route.Sink.(Flusher)
+		flusher, ok := s.route.Sink.(Flusher)
 		if !ok || r.hardCtx.Err() != nil {
 			continue
 		}
-		err := r.retry(r.hardCtx, func() error { return r.callFlush(s.route, f) }, func(_ int, err error) bool {
-			_, transient := Retryable(err)
-			return transient
-		})
+		err := r.retry(r.hardCtx, func() error { return r.callFlush(s.route, flusher) },
+			func(_ int, err error) bool { return isTransient(err) })
 		if err != nil {
 			failures = append(failures, fmt.Errorf("%s: flush: %w", s.route.stage, err))
 		}
@@ -76,26 +74,26 @@ func (r *run) callFlush(rt *route, f Flusher) error {
 // result returns the error of Run, after all goroutines of the run have ended.
 func (r *run) result(flushErr error) error {
 	var pending int64
-	for _, n := range r.p.Ledger().Sinks {
-		pending += n.Pending
+	for _, sink := range r.p.Ledger().Sinks {
+		pending += sink.Pending
 	}
 	r.p.mu.Lock()
-	fatal, srcErr, open, complete := r.fatal, r.srcErr, r.unfinished, r.complete()
+	fatal, srcErr, unfinishedPages, isComplete := r.fatal, r.srcErr, r.unfinished, r.isComplete()
 	r.p.mu.Unlock()
-	if fatal == nil && complete {
+	if fatal == nil && isComplete {
 		return errors.Join(srcErr, flushErr)
 	}
 	cause := cmp.Or(fatal, context.Cause(r.hardCtx))
 	r.p.log.LogAttrs(context.WithoutCancel(r.hardCtx), slog.LevelWarn, "stopped hard: the next run delivers what is pending",
-		slog.Int64("pending", pending), slog.Int("pages", open), slog.String("cause", redact.LogText(cause)))
+		slog.Int64("pending", pending), slog.Int("pages", unfinishedPages), slog.String("cause", redact.LogText(cause)))
 	if fatal != nil {
 		return fatal
 	}
 	return errors.Join(&StopError{Pending: pending, Cause: cause}, srcErr, flushErr)
 }
 
-// complete reports whether all pages are finished and committed.
-func (r *run) complete() bool {
+// isComplete reports whether all pages are finished and committed.
+func (r *run) isComplete() bool {
 	for _, part := range r.partitions {
 		if part.uncommitted {
 			return false

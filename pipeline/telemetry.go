@@ -145,36 +145,41 @@ func (t *telemetry) countUndecodable(ctx context.Context, n int) {
 // write starts the span of a Write, linked to the spans of its pages. done ends it.
 func (t *sinkTelemetry) write(
 	ctx context.Context, b *batch,
-) (_ context.Context, done func(d time.Duration, failed int)) {
-	var links []trace.Link
-	var last *inflightPage
-	link := func(page *inflightPage) {
-		if page == last {
-			return
-		}
-		last = page
-		if sc := page.span.SpanContext(); sc.IsValid() {
-			links = append(links, trace.Link{SpanContext: sc})
-		}
-	}
-	n := int64(b.n)
-	for i := range b.sinkDeliveries {
-		link(b.deliveries[i].page)
-	}
-	for i := range b.chunks {
-		link(b.chunks[i].page)
-	}
-	ctx, span := t.tracer.Start(ctx, "tablewake.write", trace.WithLinks(links...),
-		trace.WithAttributes(t.attrs...), trace.WithAttributes(attribute.Int64("deliveries", n)))
-	return ctx, func(d time.Duration, failed int) {
-		t.duration.Record(ctx, d.Seconds(), t.set)
-		t.size.Record(ctx, n, t.set)
+) (_ context.Context, done func(took time.Duration, failed int)) {
+	deliveries := int64(b.n)
+	ctx, span := t.tracer.Start(ctx, "tablewake.write", trace.WithLinks(b.pageLinks()...),
+		trace.WithAttributes(t.attrs...), trace.WithAttributes(attribute.Int64("deliveries", deliveries)))
+	return ctx, func(took time.Duration, failed int) {
+		t.duration.Record(ctx, took.Seconds(), t.set)
+		t.size.Record(ctx, deliveries, t.set)
 		if failed > 0 {
 			span.SetAttributes(attribute.Int("failed", failed))
 			span.SetStatus(codes.Error, "deliveries failed")
 		}
 		span.End()
 	}
+}
+
+// pageLinks returns links to the spans of the pages of a batch. A page in a row of deliveries is linked once.
+func (b *batch) pageLinks() []trace.Link {
+	var links []trace.Link
+	var lastPage *inflightPage
+	link := func(page *inflightPage) {
+		if page == lastPage {
+			return
+		}
+		lastPage = page
+		if spanContext := page.span.SpanContext(); spanContext.IsValid() {
+			links = append(links, trace.Link{SpanContext: spanContext})
+		}
+	}
+	for i := range b.sinkDeliveries {
+		link(b.deliveries[i].page)
+	}
+	for i := range b.chunks {
+		link(b.chunks[i].page)
+	}
+	return links
 }
 
 func (t *sinkTelemetry) retried(ctx context.Context) { t.retries.Add(ctx, 1, t.set) }

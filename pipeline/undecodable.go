@@ -23,54 +23,65 @@ type locatedError interface {
 //
 // Without dead letters, the page and the later pages return to the source if it tracks single records. With any other
 // source the partition is blocked.
-func (r *run) storeUndecodable(in *inflightPage, records []*record.RecordError) {
-	letters := make([]DeadLetter, len(records))
-	now := time.Now().UTC()
-	for i, e := range records {
-		letters[i] = DeadLetter{
-			Pipeline: r.p.o.Name, Key: e.Key, Version: e.Version, Sequence: e.Sequence,
-			Partition: in.partition.name, Index: e.Index,
-			Class: record.ClassUndecodable, Error: e.Error(), Raw: e.Raw, Time: now,
-		}
-		if o := e.Snapshot; o != nil {
-			letters[i].Snapshot, letters[i].Sinks = o, r.p.sinkNames()
-			letters[i].StreamARN, letters[i].Table = o.StreamARN, o.Table
-		}
+func (r *run) storeUndecodable(page *inflightPage, records []*record.RecordError) {
+	log := func(text string) {
+		r.p.log.LogAttrs(r.hardCtx, slog.LevelError, text, undecodableAttrs(page, records)...)
 	}
-	first := records[0]
-	attrs := []slog.Attr{slog.String("partition", in.partition.name), slog.Int("records", len(records)),
-		slog.Int("index", first.Index), slog.Int64("offset", first.Offset), slog.String("path", redact.ErrorField(first))}
-	if at, ok := errors.AsType[locatedError](first.Err); ok {
-		attrs = append(attrs, slog.String("place", at.Location()))
-	}
-	if r.p.o.DeadLetters == nil && in.tracker != nil {
-		r.p.log.LogAttrs(r.hardCtx, slog.LevelError,
-			"records cannot be decoded and there are no dead letters: they return to the source, with all later records; configure dead letters", attrs...)
+	if r.p.o.DeadLetters == nil && page.tracker != nil {
+		log("records cannot be decoded and there are no dead letters: they return to the source, with all later records; configure dead letters")
 		r.step(func(now time.Time) {
-			in.nacked = true
-			r.undecodableStored(in, now)
+			page.nacked = true
+			r.undecodableStored(page, now)
 		})
 		return
 	}
 	if r.p.o.DeadLetters == nil {
-		r.p.log.LogAttrs(r.hardCtx, slog.LevelError,
-			"records cannot be decoded and there are no dead letters: the partition is blocked; configure dead letters",
-			attrs...)
+		log("records cannot be decoded and there are no dead letters: the partition is blocked; configure dead letters")
 		r.step(func(time.Time) { r.addMoving(-1) })
 		return
 	}
+
 	// While the letters cannot be stored, the records of this page and of later pages cannot fill batches. A batch with
 	// earlier records could wait until the source, which acknowledges single records, must answer. So no batch of the
 	// run waits to be full any more.
-	failed := func() { r.noFilling = r.noFilling || in.tracker != nil }
-	if !r.putLetters(in.partition.lettersCtx, letters, failed) ||
-		!r.quarantineUndecodable(in.partition.lettersCtx, records) {
+	failed := func() { r.noFilling = r.noFilling || page.tracker != nil }
+	ctx := page.partition.lettersCtx
+	if !r.putLetters(ctx, r.p.undecodableLetters(page, records), failed) || !r.quarantineUndecodable(ctx, records) {
 		r.step(func(time.Time) { r.addMoving(-1) })
 		return
 	}
 	r.p.tel.countUndecodable(r.hardCtx, len(records))
-	r.p.log.LogAttrs(r.hardCtx, slog.LevelError, "records cannot be decoded: they were dead-lettered", attrs...)
-	r.step(func(now time.Time) { r.undecodableStored(in, now) })
+	log("records cannot be decoded: they were dead-lettered")
+	r.step(func(now time.Time) { r.undecodableStored(page, now) })
+}
+
+// undecodableLetters returns the dead letters of undecodable records.
+func (p *Pipeline) undecodableLetters(page *inflightPage, records []*record.RecordError) []DeadLetter {
+	letters := make([]DeadLetter, len(records))
+	now := time.Now().UTC()
+	for i, e := range records {
+		letters[i] = DeadLetter{
+			Pipeline: p.o.Name, Key: e.Key, Version: e.Version, Sequence: e.Sequence,
+			Partition: page.partition.name, Index: e.Index,
+			Class: record.ClassUndecodable, Error: e.Error(), Raw: e.Raw, Time: now,
+		}
+		if snapshot := e.Snapshot; snapshot != nil {
+			letters[i].Snapshot, letters[i].Sinks = snapshot, p.sinkNames()
+			letters[i].StreamARN, letters[i].Table = snapshot.StreamARN, snapshot.Table
+		}
+	}
+	return letters
+}
+
+// undecodableAttrs returns the attributes of a log line about undecodable records. It describes the first of them.
+func undecodableAttrs(page *inflightPage, records []*record.RecordError) []slog.Attr {
+	first := records[0]
+	attrs := []slog.Attr{slog.String("partition", page.partition.name), slog.Int("records", len(records)),
+		slog.Int("index", first.Index), slog.Int64("offset", first.Offset), slog.String("path", redact.ErrorField(first))}
+	if located, ok := errors.AsType[locatedError](first.Err); ok {
+		attrs = append(attrs, slog.String("place", located.Location()))
+	}
+	return attrs
 }
 
 // sinkNames returns the names of the routes.
@@ -83,10 +94,10 @@ func (p *Pipeline) sinkNames() []string {
 }
 
 // undecodableStored hands over a page whose dead letters are durable, or that returns to its source.
-func (r *run) undecodableStored(in *inflightPage, now time.Time) {
-	in.ready = true
+func (r *run) undecodableStored(page *inflightPage, now time.Time) {
+	page.ready = true
 	r.addMoving(-1)
-	r.handOver(in.partition, now)
+	r.handOver(page.partition, now)
 }
 
 // quarantineUndecodable quarantines the known keys of undecodable records, at every sink that does not compare

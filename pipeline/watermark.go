@@ -1,8 +1,8 @@
 package pipeline
 
 import (
+	"cmp"
 	"slices"
-	"sort"
 )
 
 // Watermark computes how far a partition is finished. Pages begin in the order of the partition and finish in any
@@ -26,32 +26,37 @@ type watermarkPage struct {
 func (w *Watermark) Begin(pos Position, pending int) (id uint64, ok bool) {
 	id = w.nextID
 	w.nextID++
-	if pending <= 0 && w.passedCount == len(w.pages) {
-		return id, true
-	}
-	if pending <= 0 && w.pages[len(w.pages)-1].pending == 0 {
-		// The page is finished, and so is the page before it: one entry is enough for both. So a partition that is
-		// blocked for hours needs a single entry for all the finished pages after the blocked page.
-		w.pages[len(w.pages)-1] = watermarkPage{id: id, pos: pos}
+	page := watermarkPage{id: id, pos: pos, pending: max(pending, 0)}
+	if page.pending > 0 {
+		w.unfinished++
+		w.pages = append(w.pages, page)
 		return id, false
 	}
-	w.pages = append(w.pages, watermarkPage{id: id, pos: pos, pending: max(pending, 0)})
-	if pending > 0 {
-		w.unfinished++
+	if w.passedCount == len(w.pages) {
+		return id, true
 	}
+	last := &w.pages[len(w.pages)-1]
+	if last.pending > 0 {
+		w.pages = append(w.pages, page)
+		return id, false
+	}
+	// The page before it is finished too: one entry is enough for both. So a partition that is blocked for hours needs a
+	// single entry for all the finished pages after the blocked page.
+	*last = page
 	return id, false
 }
 
 // Finish subtracts n from the pending deliveries of a page. If that moves the watermark, ok is true and pos is the new
 // watermark. A call has no effect if n is larger than the number of pending deliveries, or if the page is finished.
 func (w *Watermark) Finish(id uint64, n int) (pos Position, ok bool) {
-	rest := w.pages[w.passedCount:]
-	i := sort.Search(len(rest), func(i int) bool { return rest[i].id >= id })
-	if i == len(rest) || rest[i].id != id || rest[i].pending < n || n <= 0 {
+	notPassed := w.pages[w.passedCount:]
+	compareID := func(page watermarkPage, id uint64) int { return cmp.Compare(page.id, id) }
+	i, found := slices.BinarySearchFunc(notPassed, id, compareID)
+	if !found || n <= 0 || n > notPassed[i].pending {
 		return "", false
 	}
-	rest[i].pending -= n
-	if rest[i].pending > 0 {
+	notPassed[i].pending -= n
+	if notPassed[i].pending > 0 {
 		return "", false
 	}
 	w.unfinished--
@@ -82,12 +87,13 @@ func (w *Watermark) compact() {
 		return
 	}
 	kept := w.pages[:0]
-	for _, p := range w.pages[w.passedCount:] {
-		if n := len(kept); n > 0 && p.pending == 0 && kept[n-1].pending == 0 {
-			kept[n-1] = p
+	for _, page := range w.pages[w.passedCount:] {
+		last := len(kept) - 1
+		if last >= 0 && kept[last].pending == 0 && page.pending == 0 {
+			kept[last] = page
 			continue
 		}
-		kept = append(kept, p)
+		kept = append(kept, page)
 	}
 	clear(w.pages[len(kept):])
 	w.pages, w.passedCount = slices.Clip(kept), 0
