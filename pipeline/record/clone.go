@@ -3,7 +3,6 @@ package record
 import (
 	"bytes"
 	"slices"
-	"strings"
 	"unsafe"
 
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
@@ -13,18 +12,18 @@ import (
 // Clone returns a copy that does not refer to the page of c, so that the page can be freed. Clone copies the record
 // once: texts and images that are ranges of Raw become ranges of its copy.
 func (c *Change) Clone() *Change {
-	d := *c
-	d.Raw = bytes.Clone(c.Raw)
-	m := rangeMover{from: c.Raw, to: d.Raw}
-	for _, text := range changeTexts(&d) {
+	clone := *c
+	clone.Raw = bytes.Clone(c.Raw)
+	m := rangeMover{from: c.Raw, to: clone.Raw}
+	for _, text := range changeTexts(&clone) {
 		*text = m.moveText(*text)
 	}
-	for _, image := range []*item.Image{&d.Keys, &d.Old, &d.New} {
+	for _, image := range []*item.Image{&clone.Keys, &clone.Old, &clone.New} {
 		if image.Exists() {
 			*image = item.Indexed(m.bytes(image.Bytes()), slices.Clone(image.Index()))
 		}
 	}
-	return &d
+	return &clone
 }
 
 // rangeMover maps ranges of the buffer from to the same ranges of its copy to.
@@ -33,23 +32,31 @@ type rangeMover struct{ from, to []byte }
 // bytes returns the part of the copy that corresponds to b. If b is not a range of the original, it returns a new copy
 // of b.
 func (m rangeMover) bytes(b []byte) []byte {
-	if len(b) == 0 || len(m.from) == 0 {
+	start, ok := rangeStart(m.from, b)
+	if !ok {
 		return bytes.Clone(b)
 	}
-	start := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(m.from)))
-	if n := uintptr(len(m.from)); start < n && uintptr(len(b)) <= n-start {
-		end := start + uintptr(len(b))
-		return m.to[start:end:end]
+	end := start + len(b)
+	return m.to[start:end:end]
+}
+
+// rangeStart returns the index in whole of the first byte of b, or false if b is empty or not a range of whole.
+func rangeStart(whole, b []byte) (start int, ok bool) {
+	if len(b) == 0 || len(whole) == 0 {
+		return 0, false
 	}
-	return bytes.Clone(b)
+	// If b is before whole, the difference is larger than any length.
+	distance := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(whole)))
+	n := uintptr(len(whole))
+	if distance >= n || uintptr(len(b)) > n-distance {
+		return 0, false
+	}
+	return int(distance), true
 }
 
 func (m rangeMover) moveText(s string) string {
 	if s == "" {
 		return ""
 	}
-	if moved := m.bytes(unsafe.Slice(unsafe.StringData(s), len(s))); len(moved) > 0 {
-		return ddbjson.View(moved)
-	}
-	return strings.Clone(s)
+	return ddbjson.View(m.bytes(unsafe.Slice(unsafe.StringData(s), len(s))))
 }

@@ -42,11 +42,12 @@ func NewDecoder(o DecoderOptions) *Decoder {
 
 // ForShard returns a decoder for the records of a shard. It has all other options of d, and shares its memory pool.
 func (d *Decoder) ForShard(streamARN, shard string) *Decoder {
-	sd := &Decoder{o: d.o, defaultStream: d.defaultStream, readers: d.readers}
-	if sd.o.StreamARN, sd.o.Shard = streamARN, shard; streamARN != d.o.StreamARN {
-		sd.defaultStream = parseDefaultStream(streamARN)
+	forShard := &Decoder{o: d.o, defaultStream: d.defaultStream, readers: d.readers}
+	forShard.o.StreamARN, forShard.o.Shard = streamARN, shard
+	if streamARN != d.o.StreamARN {
+		forShard.defaultStream = parseDefaultStream(streamARN)
 	}
-	return sd
+	return forShard
 }
 
 // parseDefaultStream parses arn. It returns nil if arn is empty.
@@ -63,14 +64,16 @@ func parseDefaultStream(arn string) *streamARN {
 func (d *Decoder) Decode(b []byte) (*Page, error) {
 	r := d.newReader(b)
 	defer d.release(r)
-	i := r.document(r.SkipSpace(byteOrderMark(b)))
-	if i >= 0 {
-		if i = r.SkipSpace(i); i == len(b) {
-			return r.page, nil
-		}
-		r.Fail(i, ddbjson.ErrTrailing)
+	next := r.document(r.SkipSpace(byteOrderMark(b)))
+	if next < 0 {
+		return r.page, r.framingError()
 	}
-	return r.page, r.framingError()
+	end := r.SkipSpace(next)
+	if end != len(b) {
+		r.Fail(end, ddbjson.ErrTrailing)
+		return r.page, r.framingError()
+	}
+	return r.page, nil
 }
 
 var (
@@ -214,12 +217,11 @@ func (e *RecordError) ImagePath() (image string, p item.Path, ok bool) {
 		}
 	}
 	for _, name := range []string{"Keys", "NewImage", "OldImage", "Item", "Metadata"} {
-		path, found := strings.CutPrefix(rest, name)
-		if !found || path == "" || path[0] != '.' && path[0] != '[' {
-			continue
+		inside, found := strings.CutPrefix(rest, name)
+		if found && inside != "" && (inside[0] == '.' || inside[0] == '[') {
+			p, err := item.ParsePath(strings.TrimPrefix(inside, "."))
+			return outer + name, p, err == nil
 		}
-		p, err := item.ParsePath(strings.TrimPrefix(path, "."))
-		return outer + name, p, err == nil
 	}
 	return "", item.Path{}, false
 }

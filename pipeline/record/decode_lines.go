@@ -35,31 +35,35 @@ func (r *recordReader) readLine(b []byte, i int) {
 	r.Input = b
 	defer func() { r.Input = input }()
 	for i = r.SkipSpace(i); i < len(b); i = r.SkipSpace(i) {
-		end := -1
-		switch c := b[i]; {
-		case r.snapshot != nil:
-			end = r.readLineRecord(i)
-		case c == '{' || c == '[':
-			end = r.document(i)
-		default:
-			r.Fail(i, errRecord) // the whole line is one error
-		}
-		if end < 0 {
+		next := r.readLineObject(i)
+		if next < 0 {
 			r.rejectLine(i)
 			return
 		}
-		i = end
+		i = next
 	}
+}
+
+// readLineObject reads the record, the event, the array or the line of a snapshot at i.
+func (r *recordReader) readLineObject(i int) int {
+	if r.snapshot != nil {
+		return r.readLineRecord(i)
+	}
+	if first := r.Peek(i); first != '{' && first != '[' {
+		return r.Fail(i, errRecord) // the whole line is one error
+	}
+	return r.document(i)
 }
 
 // rejectLine adds the line from i to the errors of the page. If the line is an array or an event, it adds only the part
 // after the last complete record.
 func (r *recordReader) rejectLine(i int) {
-	if i < r.recordStart && r.recordStart < len(r.Input) {
+	hasCompleteRecord := i < r.recordStart && r.recordStart < len(r.Input)
+	if hasCompleteRecord {
 		i = r.recordStart
 	}
-	e := &RecordError{Index: r.index(), Offset: int64(i), Raw: r.Input[i:len(r.Input):len(r.Input)], Err: r.framingError(),
-		Snapshot: r.snapshotOptions()}
+	e := &RecordError{Index: r.index(), Offset: int64(i), Raw: r.Input[i:len(r.Input):len(r.Input)],
+		Err: r.framingError(), Snapshot: r.snapshotOptions()}
 	e.Path = r.pathAt(i)
 	r.recoverKey(i, e)
 	r.page.Errors = append(r.page.Errors, e)

@@ -20,22 +20,25 @@ type envelope struct {
 // document reads an event, an answer, an array of records or a record at i. Like all methods that read at a position,
 // it returns the position after what it read, or -1 after an error. The error is then in r.Err and r.ErrAt.
 func (r *recordReader) document(i int) int {
-	switch {
-	case i >= len(r.Input):
+	if i >= len(r.Input) {
 		r.ErrAt, r.Err = i, errNothing
 		return -1
-	case r.Input[i] == '[':
+	}
+	if r.Input[i] == '[' {
 		return r.readArray(i)
 	}
-	first := len(r.page.Changes)
+	firstChange := len(r.page.Changes)
 	next := r.readRecord(i, true)
-	if next < 0 && errors.Is(r.Err, errEnvelope) {
-		var e envelope
-		next = r.readEnvelope(i, &e)
-		if e.shard != "" && r.o.Shard == "" {
-			for n := range r.page.Changes[first:] {
-				r.page.Changes[first+n].Shard = e.shard
-			}
+	isEnvelope := next < 0 && errors.Is(r.Err, errEnvelope)
+	if !isEnvelope {
+		return next
+	}
+	var e envelope
+	next = r.readEnvelope(i, &e)
+	if e.shard != "" && r.o.Shard == "" {
+		changes := r.page.Changes[firstChange:]
+		for n := range changes {
+			changes[n].Shard = e.shard
 		}
 	}
 	return next
@@ -53,20 +56,21 @@ func (r *recordReader) readEnvelope(i int, e *envelope) int {
 // member, as readObject does. Then it calls check, which returns an error if the fields do not fit together. If the
 // input is not an object, the error is notObject.
 func (r *recordReader) readAnswer(notObject error, field func(name []byte, at int) int, check func() error) error {
-	i, start := -1, r.SkipSpace(0)
-	switch {
-	case start == len(r.Input):
+	start := r.SkipSpace(0)
+	if start == len(r.Input) {
 		r.ErrAt, r.Err = start, errNothing
-	case r.Peek(start) != '{':
-		r.Fail(start, notObject)
-	default:
-		i = r.readObject(start, field)
-	}
-	if i < 0 {
 		return r.framingError()
 	}
-	if i = r.SkipSpace(i); i != len(r.Input) {
-		r.Fail(i, ddbjson.ErrTrailing)
+	if r.Peek(start) != '{' {
+		r.Fail(start, notObject)
+		return r.framingError()
+	}
+	next := r.readObject(start, field)
+	if next < 0 {
+		return r.framingError()
+	}
+	if end := r.SkipSpace(next); end != len(r.Input) {
+		r.Fail(end, ddbjson.ErrTrailing)
 		return r.framingError()
 	}
 	if err := check(); err != nil {
@@ -79,7 +83,8 @@ func (r *recordReader) readAnswer(notObject error, field func(name []byte, at in
 // readObject reads the object at i. For each member it calls field with the position of the value. field reads the
 // value, and returns the position after the value, or -1 after an error.
 func (r *recordReader) readObject(i int, field func(name []byte, valueAt int) int) int {
-	if i = r.SkipSpace(i + 1); r.Peek(i) == '}' {
+	i = r.SkipSpace(i + 1)
+	if r.Peek(i) == '}' {
 		return i + 1
 	}
 	for ended := false; !ended; {
@@ -138,7 +143,8 @@ func (r *recordReader) arrayOnce(i int, found *bool, notArray error) int {
 
 // readArray reads an array of records.
 func (r *recordReader) readArray(i int) int {
-	if i = r.SkipSpace(i + 1); r.Peek(i) == ']' {
+	i = r.SkipSpace(i + 1)
+	if r.Peek(i) == ']' {
 		return i + 1
 	}
 	for ended := false; !ended; {
@@ -156,26 +162,28 @@ func (r *recordReader) readArray(i int) int {
 // array of records, such as an event. If mayBeEnvelope is set and the object is an envelope, readRecord fails with
 // errEnvelope.
 func (r *recordReader) readRecord(i int, mayBeEnvelope bool) int {
-	p := r.page
-	if r.recordStart = i; r.index() == 0 {
+	page := r.page
+	r.recordStart = i
+	if r.index() == 0 {
 		r.start = i
 	}
 	r.Arena.BeginRecord(r.size - i)
-	n := len(p.Changes)
+	n := len(page.Changes)
 	c := &r.scratch
-	if n < cap(p.Changes) {
-		c = &p.Changes[:n+1][n]
+	if n < cap(page.Changes) {
+		c = &page.Changes[:n+1][n]
 	}
 	if n > 0 {
-		r.previous = &p.Changes[n-1]
+		r.previous = &page.Changes[n-1]
 	}
 	emptyMaps := r.EmptyMaps
 	if next := r.readChange(i, c); next >= 0 {
-		p.EmptyMaps += r.EmptyMaps - emptyMaps
+		page.EmptyMaps += r.EmptyMaps - emptyMaps
 		r.recordStart = next
 		r.addChange(c, next)
 		return next
 	}
+
 	r.forgetPrevious()
 	*c = Change{}
 	r.EmptyMaps = emptyMaps
@@ -188,54 +196,61 @@ func (r *recordReader) readRecord(i int, mayBeEnvelope bool) int {
 // addChange adds c to the page. The record of c ends at next. c is the next free element of page.Changes, or r.scratch
 // if there is none.
 func (r *recordReader) addChange(c *Change, next int) {
-	p, arena := r.page, &r.Arena
+	page, arena := r.page, &r.Arena
 	arena.EndRecord(len(c.Raw), next-r.start, r.size-next)
-	if !arena.IsOpen() { // the first record is in scratch memory, and moves into the arena
+	if !arena.IsOpen() {
 		arena.Open()
-		if r.keysInArena {
-			c.Keys = item.Indexed(arena.KeepBytes(c.Keys.Bytes()), c.Keys.Index())
-		}
-		for _, m := range []*item.Image{&c.Keys, &c.Old, &c.New} {
-			if m.Exists() {
-				*m = item.Indexed(m.Bytes(), arena.Keep(m.Index()))
-			}
-		}
-		c.Key = item.Key(arena.KeepKey(unsafe.Slice(unsafe.StringData(string(c.Key)), len(c.Key))))
+		r.moveToArena(c)
 	}
-	n := len(p.Changes)
-	if n == cap(p.Changes) {
-		p.Changes = append(make([]Change, 0, n+1+arena.ExpectedRecords()), p.Changes...)
-		p.Changes, r.scratch = append(p.Changes, *c), Change{}
+	n := len(page.Changes)
+	if n < cap(page.Changes) {
+		page.Changes = page.Changes[:n+1]
 		return
 	}
-	p.Changes = p.Changes[:n+1]
+	page.Changes = append(make([]Change, 0, n+1+arena.ExpectedRecords()), page.Changes...)
+	page.Changes, r.scratch = append(page.Changes, *c), Change{}
+}
+
+// moveToArena moves the indexes and the keys of the first record into the arena. They are in scratch memory.
+func (r *recordReader) moveToArena(c *Change) {
+	arena := &r.Arena
+	if r.keysInArena {
+		c.Keys = item.Indexed(arena.KeepBytes(c.Keys.Bytes()), c.Keys.Index())
+	}
+	for _, image := range []*item.Image{&c.Keys, &c.Old, &c.New} {
+		if image.Exists() {
+			*image = item.Indexed(image.Bytes(), arena.Keep(image.Index()))
+		}
+	}
+	c.Key = item.Key(arena.KeepKey(unsafe.Slice(unsafe.StringData(string(c.Key)), len(c.Key))))
 }
 
 // readChange reads a record into c. The caller passes a zero c.
 func (r *recordReader) readChange(i int, c *Change) int {
 	r.rawRecord = rawRecord{}
 	c.Shard = r.o.Shard
-	next, ok := 0, false
-	switch {
-	case r.snapshot != nil:
+	next, isValid := 0, false
+	if r.snapshot != nil {
 		next = r.readLineFields(i, c)
-		ok = next >= 0 && r.completeLine(c)
-	default:
-		if next = r.fields(i, c); next < 0 {
-			return -1
-		}
-		if r.seenFields.has(fieldKinesis) {
-			ok = r.readKinesis(c) && r.validateKinesis(c)
-		} else {
-			ok = r.validate(c)
-		}
+		isValid = next >= 0 && r.completeLine(c)
+	} else {
+		next = r.fields(i, c)
+		isValid = next >= 0 && r.completeRecord(c)
 	}
-	if !ok {
+	if !isValid {
 		return -1
 	}
 	c.Raw = r.Input[i:next:next]
 	c.Index = int32(r.index())
 	return next
+}
+
+// completeRecord sets the fields of c that follow from other fields. It returns false if a field is missing or invalid.
+func (r *recordReader) completeRecord(c *Change) bool {
+	if r.seenFields.has(fieldKinesis) {
+		return r.readKinesis(c) && r.validateKinesis(c)
+	}
+	return r.validate(c)
 }
 
 // addInvalid adds the invalid record at i to the errors of the page, and returns the position after the record. If the
@@ -269,8 +284,8 @@ func (r *recordReader) index() int { return len(r.page.Changes) + len(r.page.Err
 
 // recoverKey sets the key and the version of e if they are valid in the record at i.
 func (r *recordReader) recoverKey(i int, e *RecordError) {
-	err, at, emptyMaps := r.Err, r.ErrAt, r.EmptyMaps
-	defer func() { r.Err, r.ErrAt, r.EmptyMaps, r.skipInvalidFields = err, at, emptyMaps, false }()
+	err, errAt, emptyMaps := r.Err, r.ErrAt, r.EmptyMaps
+	defer func() { r.Err, r.ErrAt, r.EmptyMaps, r.skipInvalidFields = err, errAt, emptyMaps, false }()
 	if !r.Arena.IsOpen() {
 		r.Arena.OpenEmpty()
 	}
@@ -282,25 +297,31 @@ func (r *recordReader) recoverKey(i int, e *RecordError) {
 		r.fields(i, &c)
 	}
 	r.forgetPrevious()
-	switch {
-	case r.snapshot != nil:
-		r.setLineVersion(&c)
-	case r.seenFields.has(fieldKinesis):
-		bytes := r.page.Bytes
-		r.readKinesis(&c)
-		r.page.Bytes = bytes
-		if us, err := r.microseconds(); err == nil && c.Sequence != "" {
-			c.Version = kinesisVersion(uint64(us), c.Sequence)
-		}
-	default:
-		r.setStream(&c)
-	}
+	r.recoverVersion(&c)
 	if c.Keys.Exists() && (c.Table != "" || !r.o.TableInKey) {
 		r.setKey(&c)
 	}
 	e.Key, e.Sequence, e.Version = c.Key, c.Sequence, c.Version
 	if e.Key != "" {
 		e.Keys = c.Keys
+	}
+}
+
+// recoverVersion sets the stream and the version of c if its fields have them.
+func (r *recordReader) recoverVersion(c *Change) {
+	if r.snapshot != nil {
+		r.setLineVersion(c)
+		return
+	}
+	if !r.seenFields.has(fieldKinesis) {
+		r.setStream(c)
+		return
+	}
+	pageBytes := r.page.Bytes
+	r.readKinesis(c)
+	r.page.Bytes = pageBytes
+	if us, err := r.microseconds(); err == nil && c.Sequence != "" {
+		c.Version = kinesisVersion(uint64(us), c.Sequence)
 	}
 }
 

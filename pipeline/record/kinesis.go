@@ -43,35 +43,26 @@ func (r *recordReader) kinesisSequence(i int) int {
 // readKinesis reads the record inside a Kinesis event. At the call, c has the fields of the event. readKinesis replaces
 // them by the fields of the record. It returns false if a part of the event or of the record is invalid.
 func (r *recordReader) readKinesis(c *Change) bool {
-	outer := *c
-	data, sequence := r.data, r.sequence
-	*c, r.rawRecord = Change{StreamARN: outer.StreamARN, Region: outer.Region, Shard: outer.Shard, Sequence: sequence},
-		rawRecord{}
+	event, data, sequence := *c, r.data, r.sequence
+	*c = Change{StreamARN: event.StreamARN, Region: event.Region, Shard: event.Shard, Sequence: sequence}
+	r.rawRecord = rawRecord{}
 	if sequence == "" {
 		return r.failField("kinesis.sequenceNumber", errMissing)
 	}
 	if data == "" {
 		return r.failField("kinesis.data", errMissing)
 	}
-	b, err := base64.StdEncoding.DecodeString(data)
+	recordBytes, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {
 		return r.failField("kinesis.data", errData)
 	}
-	r.page.Bytes += len(b)
+	r.page.Bytes += len(recordBytes)
 	// The eventID of the event is shard:sequence; the eventID of the change is in the data.
-	if shard, _, ok := strings.Cut(outer.EventID, ":"); ok && c.Shard == "" {
+	if shard, _, ok := strings.Cut(event.EventID, ":"); ok && c.Shard == "" {
 		c.Shard = shard
 	}
-	page := r.Input
-	r.forgetPrevious()
-	r.Input = b
-	ok := r.readKinesisData(c)
-	if !ok && r.ErrPath == "" {
-		r.ErrPath = r.Locate(0, r.ErrAt, ddbjson.InRecord)
-	}
-	r.forgetPrevious()
-	r.Input = page
-	c.Sequence, c.StreamARN = sequence, outer.StreamARN
+	ok := r.readKinesisData(recordBytes, c)
+	c.Sequence, c.StreamARN = sequence, event.StreamARN
 	if !ok {
 		r.ErrPath = string(ddbjson.JoinPath([]byte("kinesis.data"), r.ErrPath))
 		if errors.Is(r.Err, ddbjson.ErrEnd) || errors.Is(r.Err, ddbjson.ErrToken) {
@@ -81,14 +72,28 @@ func (r *recordReader) readKinesis(c *Change) bool {
 	return ok
 }
 
-func (r *recordReader) readKinesisData(c *Change) bool {
-	i := r.fields(r.SkipSpace(0), c)
-	if i >= 0 {
-		if i = r.SkipSpace(i); i < len(r.Input) {
-			i = r.Fail(i, ddbjson.ErrTrailing)
+// readKinesisData reads the fields of the decoded record b. The input of the reader is b meanwhile. After an error,
+// ErrPath is the path in b.
+func (r *recordReader) readKinesisData(b []byte, c *Change) bool {
+	page := r.Input
+	r.forgetPrevious()
+	r.Input = b
+	defer func() {
+		r.forgetPrevious()
+		r.Input = page
+	}()
+	next := r.fields(r.SkipSpace(0), c)
+	if next >= 0 {
+		next = r.SkipSpace(next)
+		if next == len(b) {
+			return true
 		}
+		r.Fail(next, ddbjson.ErrTrailing)
 	}
-	return i >= 0
+	if r.ErrPath == "" {
+		r.ErrPath = r.Locate(0, r.ErrAt, ddbjson.InRecord)
+	}
+	return false
 }
 
 // validateKinesis does the same as validate, for a record of Kinesis Data Streams for DynamoDB.
@@ -138,20 +143,16 @@ func (r *recordReader) microseconds() (int64, error) {
 	us, err := strconv.ParseInt(ddbjson.View(r.time), 10, 64)
 	if err != nil { // the text has a form such as 1.7E15
 		f, err := strconv.ParseFloat(ddbjson.View(r.time), 64)
-		if err != nil || f != float64(int64(f)) {
+		us = int64(f)
+		if err != nil || f != float64(us) {
 			return 0, errMicroseconds
 		}
-		us = int64(f)
 	}
 	switch {
-	case us == snapshotMicroseconds:
+	case us == snapshotMicroseconds, us >= minMicroseconds && us < maxMicroseconds:
 		return us, nil
-	case us < 0 || us >= maxMicroseconds:
-		return 0, errMicroseconds
-	case us < minMicroseconds && us >= minMicroseconds/1e4:
+	case us >= minMicroseconds/1e4 && us < minMicroseconds:
 		return 0, errMilliseconds
-	case us < minMicroseconds:
-		return 0, errMicroseconds
 	}
-	return us, nil
+	return 0, errMicroseconds
 }

@@ -16,34 +16,34 @@ var ErrPacked = errs.New("packed changes are broken")
 // each field of the change. If a text or an image is a range of the raw record, AppendPacked writes only the range. The
 // record alone is not enough, because sources also make changes without a record.
 func AppendPacked(dst []byte, c *Change) []byte {
-	p := packWriter{dst: appendPart(dst, c.Raw), raw: c.Raw}
+	w := packWriter{dst: appendPart(dst, c.Raw), raw: c.Raw}
 	op := byte(c.Op)
 	if c.Backfill {
 		op |= packedBackfill
 	}
-	p.dst = append(p.dst, op, byte(c.ViewType))
-	p.number(uint64(uint32(c.Index)))
-	p.number(uint64(c.SizeBytes))
-	p.number(c.Version.epoch)
+	w.dst = append(w.dst, op, byte(c.ViewType))
+	w.number(uint64(uint32(c.Index)))
+	w.number(uint64(c.SizeBytes))
+	w.number(c.Version.epoch)
 	if c.Time.IsZero() {
-		p.number(0)
+		w.number(0)
 	} else {
-		p.number(1)
-		p.number(uint64(c.Time.Unix()))
-		p.number(uint64(c.Time.Nanosecond()))
+		w.number(1)
+		w.number(uint64(c.Time.Unix()))
+		w.number(uint64(c.Time.Nanosecond()))
 	}
 	for _, text := range changeTexts(c) {
-		p.writeRange(unsafe.Slice(unsafe.StringData(*text), len(*text)))
+		w.writeRange(unsafe.Slice(unsafe.StringData(*text), len(*text)))
 	}
 	for _, image := range []*item.Image{&c.Keys, &c.Old, &c.New} {
 		if !image.Exists() {
-			p.dst = append(p.dst, 0)
+			w.dst = append(w.dst, 0)
 			continue
 		}
-		p.dst = append(p.dst, 1)
-		p.writeRange(image.Bytes())
+		w.dst = append(w.dst, 1)
+		w.writeRange(image.Bytes())
 	}
-	return p.dst
+	return w.dst
 }
 
 // packedBackfill is a bit in the operation of a packed change. It is set if the change has Backfill.
@@ -63,21 +63,19 @@ type packWriter struct {
 	raw []byte // the record
 }
 
-func (p *packWriter) number(n uint64) { p.dst = binary.AppendUvarint(p.dst, n) }
+func (w *packWriter) number(n uint64) { w.dst = binary.AppendUvarint(w.dst, n) }
 
 // writeRange writes the range that b has in the record: its start plus 1, and its length. If b is not in the record,
 // writeRange writes 0 and then b itself.
-func (p *packWriter) writeRange(b []byte) {
-	if len(b) > 0 && len(p.raw) > 0 {
-		start := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(p.raw)))
-		if n := uintptr(len(p.raw)); start < n && uintptr(len(b)) <= n-start {
-			p.number(uint64(start) + 1)
-			p.number(uint64(len(b)))
-			return
-		}
+func (w *packWriter) writeRange(b []byte) {
+	start, ok := rangeStart(w.raw, b)
+	if !ok {
+		w.number(0)
+		w.dst = appendPart(w.dst, b)
+		return
 	}
-	p.number(0)
-	p.dst = appendPart(p.dst, b)
+	w.number(uint64(start) + 1)
+	w.number(uint64(len(b)))
 }
 
 func appendPart(dst, b []byte) []byte {
@@ -91,81 +89,82 @@ type packReader struct {
 	invalid bool   // packWriter did not write b
 }
 
-func (u *packReader) number() uint64 {
-	n, size := binary.Uvarint(u.b)
+func (r *packReader) number() uint64 {
+	n, size := binary.Uvarint(r.b)
 	if size <= 0 {
-		u.invalid = true
+		r.invalid = true
 		return 0
 	}
-	u.b = u.b[size:]
+	r.b = r.b[size:]
 	return n
 }
 
-func (u *packReader) take(n uint64) []byte {
-	if n > uint64(len(u.b)) {
-		u.invalid = true
+func (r *packReader) take(n uint64) []byte {
+	if n > uint64(len(r.b)) {
+		r.invalid = true
 		return nil
 	}
-	taken := u.b[:n:n]
-	u.b = u.b[n:]
+	taken := r.b[:n:n]
+	r.b = r.b[n:]
 	return taken
 }
 
-func (u *packReader) octet() byte {
-	if b := u.take(1); len(b) == 1 {
+func (r *packReader) octet() byte {
+	if b := r.take(1); len(b) == 1 {
 		return b[0]
 	}
 	return 0
 }
 
-func (u *packReader) readRange() []byte {
-	start := u.number()
-	n := u.number()
-	if start == 0 {
-		return u.take(n)
+// readRange reads what writeRange wrote.
+func (r *packReader) readRange() []byte {
+	startPlus1 := r.number()
+	n := r.number()
+	if startPlus1 == 0 {
+		return r.take(n)
 	}
-	if start--; start > uint64(len(u.raw)) || n > uint64(len(u.raw))-start {
-		u.invalid = true
+	start := startPlus1 - 1
+	if start > uint64(len(r.raw)) || n > uint64(len(r.raw))-start {
+		r.invalid = true
 		return nil
 	}
-	return u.raw[start : start+n : start+n]
+	return r.raw[start : start+n : start+n]
 }
 
 // Unpacker reads packed changes. It reuses its memory for each change.
 type Unpacker struct{ scan ddbjson.Scanner }
 
 // Unpack reads a change from the front of b, and returns the rest of b. The change refers to b.
-func (r *Unpacker) Unpack(b []byte, c *Change) (rest []byte, err error) {
-	u := packReader{b: b}
-	u.raw = u.take(u.number())
-	op := u.octet()
-	*c = Change{Raw: u.raw, Op: Operation(op &^ packedBackfill), Backfill: op&packedBackfill != 0,
-		ViewType: ViewType(u.octet())}
-	c.Index = int32(uint32(u.number()))
-	c.SizeBytes = int64(u.number())
-	c.Version.epoch = u.number()
-	if u.number() == 1 {
-		sec, nsec := u.number(), u.number()
-		c.Time = time.Unix(int64(sec), int64(nsec)).UTC()
+func (u *Unpacker) Unpack(b []byte, c *Change) (rest []byte, err error) {
+	r := packReader{b: b}
+	r.raw = r.take(r.number())
+	op := r.octet()
+	*c = Change{Raw: r.raw, Op: Operation(op &^ packedBackfill), Backfill: op&packedBackfill != 0,
+		ViewType: ViewType(r.octet())}
+	c.Index = int32(uint32(r.number()))
+	c.SizeBytes = int64(r.number())
+	c.Version.epoch = r.number()
+	if r.number() == 1 {
+		seconds, nanoseconds := r.number(), r.number()
+		c.Time = time.Unix(int64(seconds), int64(nanoseconds)).UTC()
 	}
 	for _, text := range changeTexts(c) {
-		*text = ddbjson.View(u.readRange())
+		*text = ddbjson.View(r.readRange())
 	}
 	for _, image := range []*item.Image{&c.Keys, &c.Old, &c.New} {
-		if u.octet() == 0 {
+		if r.octet() == 0 {
 			continue
 		}
-		s := &r.scan
-		s.Input, s.AllowEmptyMaps = u.readRange(), true
-		start := s.SkipSpace(0)
-		attrs, next := s.Item(start, nil, nil)
-		if next < 0 || u.invalid {
+		u.scan.Input, u.scan.AllowEmptyMaps = r.readRange(), true
+		start := u.scan.SkipSpace(0)
+		attrs, next := u.scan.Item(start, nil, nil)
+		if next < 0 || r.invalid {
 			return nil, ErrPacked
 		}
-		*image = item.Indexed(s.Input[start:next], attrs)
+		*image = item.Indexed(u.scan.Input[start:next], attrs)
 	}
-	if u.invalid {
+	if r.invalid {
 		return nil, ErrPacked
 	}
-	return u.b, nil
+	return r.b, nil
 }

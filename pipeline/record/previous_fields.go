@@ -38,10 +38,26 @@ func (p *previousFields) align(n int, f field) {
 
 // equalBytes returns the number of bytes from position i on that equal the bytes from position earlier on.
 func (r *recordReader) equalBytes(i, earlier int) int {
-	if distance := i - earlier; distance != r.equalDistance || i >= r.equalEnd {
+	distance := i - earlier
+	isKnown := distance == r.equalDistance && i < r.equalEnd
+	if !isKnown {
 		r.equalDistance, r.equalEnd = distance, i+simd.EqualPrefix(r.Input[i:], r.Input[earlier:])
 	}
 	return max(r.equalEnd-i, 0)
+}
+
+// predictedName returns entry n and the position of its value if the field at i has the same name as in the previous
+// record. Otherwise the position is -1.
+func (r *recordReader) predictedName(previous previousFields, n, i int) (f field, valueAt int) {
+	if n >= len(previous) {
+		return fieldOther, -1
+	}
+	predicted := &previous[n]
+	nameSize := predicted.value - predicted.start
+	if r.equalBytes(i, predicted.start) <= nameSize {
+		return fieldOther, -1
+	}
+	return predicted.field, i + nameSize
 }
 
 // takeEqualFields copies the fields from i on that equal those of the previous record. n is the entry of the first
@@ -52,7 +68,8 @@ func (r *recordReader) takeEqualFields(previous previousFields, i, n int, c *Cha
 		f := &previous[n]
 		size := f.end - f.start
 		// The quote of the next name must be equal, too. Only then is the whole field equal.
-		if equal < size || equal == size && !f.last || !r.copyField(f.field, c) {
+		isEqual := equal > size || equal == size && f.last
+		if !isEqual || !r.copyField(f.field, c) {
 			break
 		}
 		f.value += i - f.start

@@ -85,24 +85,20 @@ func (r *recordReader) readFields(i int, c *Change, names map[string]field, prev
 	default:
 		return r.Fail(i, errObject)
 	}
-	if i = r.SkipSpace(i + 1); r.Peek(i) == '}' {
+	i = r.SkipSpace(i + 1)
+	if r.Peek(i) == '}' {
 		return i + 1
 	}
 	n := 0
 	for ended := false; !ended; n++ {
-		f, valueAt := fieldOther, 0
 		if n < len(*previous) {
 			if i, n, ended = r.takeEqualFields(*previous, i, n, c); ended {
 				break
 			}
-			if n < len(*previous) {
-				if predicted := &(*previous)[n]; r.equalBytes(i, predicted.start) > predicted.value-predicted.start {
-					f, valueAt = predicted.field, i+predicted.value-predicted.start
-				}
-			}
 		}
 		start := i
-		if valueAt == 0 {
+		f, valueAt := r.predictedName(*previous, n, i)
+		if valueAt < 0 {
 			var name []byte
 			if name, valueAt = r.Field(i); valueAt < 0 {
 				return -1
@@ -110,10 +106,11 @@ func (r *recordReader) readFields(i int, c *Change, names map[string]field, prev
 			f = names[string(name)]
 		}
 		next := r.readField(f, valueAt, c)
+		if next < 0 && r.skipInvalidFields {
+			next = r.SkipValue(valueAt)
+		}
 		if next < 0 {
-			if next = r.skipInvalid(valueAt); next < 0 {
-				return -1
-			}
+			return -1
 		}
 		if i, ended = r.Separator(next, '}'); i < 0 {
 			return -1
@@ -125,14 +122,6 @@ func (r *recordReader) readFields(i int, c *Change, names map[string]field, prev
 	}
 	*previous = (*previous)[:n]
 	return i
-}
-
-// skipInvalid skips the invalid field at i if skipInvalidFields is set. Otherwise it returns -1.
-func (r *recordReader) skipInvalid(i int) int {
-	if !r.skipInvalidFields {
-		return -1
-	}
-	return r.SkipValue(i)
 }
 
 // noteField marks a field as seen. It fails if the field was already seen.
@@ -243,14 +232,16 @@ func (r *recordReader) imageField(i int, to *item.Image, similar item.Image) int
 // similarImage returns an image that the image f probably resembles. It is the other image of the record if it was
 // already read, or else an image of the previous record. The result may be the zero Image.
 func (r *recordReader) similarImage(other item.Image, f field) item.Image {
-	switch {
-	case r.AllowEmptyMaps: // equal bytes are skipped, but each {} in them must be counted
+	if r.AllowEmptyMaps { // equal bytes are skipped, but each {} in them must be counted
 		return item.Image{}
-	case other.Exists() || r.previous == nil:
+	}
+	if other.Exists() || r.previous == nil {
 		return other
-	case f == fieldKeys:
+	}
+	if f == fieldKeys {
 		return r.previous.Keys
-	case (f == fieldNew && r.previous.New.Exists()) || !r.previous.Old.Exists():
+	}
+	if f == fieldNew && r.previous.New.Exists() || !r.previous.Old.Exists() {
 		return r.previous.New
 	}
 	return r.previous.Old

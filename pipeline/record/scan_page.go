@@ -62,20 +62,27 @@ func (r *recordReader) readScanField(name []byte, i int, a *scanAnswer) int {
 	case "LastEvaluatedKey":
 		return r.readLastKey(i, a)
 	case "Count":
-		next := r.JSONNumber(i)
-		if next >= 0 {
-			if n, err := strconv.Atoi(ddbjson.View(r.Input[i:next])); err == nil && n >= 0 {
-				a.count = n
-				return next
-			}
-		}
-		return r.Fail(i, errCount)
+		return r.readCount(i, a)
 	case "ConsumedCapacity":
 		if r.Peek(i) == '{' {
 			return r.readObject(i, func(name []byte, i int) int { return r.readCapacityField(name, i, a) })
 		}
 	}
 	return r.SkipValue(i)
+}
+
+// readCount reads Count.
+func (r *recordReader) readCount(i int, a *scanAnswer) int {
+	next := r.JSONNumber(i)
+	if next < 0 {
+		return r.Fail(i, errCount)
+	}
+	count, err := strconv.Atoi(ddbjson.View(r.Input[i:next]))
+	if err != nil || count < 0 {
+		return r.Fail(i, errCount)
+	}
+	a.count = count
+	return next
 }
 
 // readLastKey reads LastEvaluatedKey, an object with attributes or null.
@@ -90,7 +97,8 @@ func (r *recordReader) readLastKey(i int, a *scanAnswer) int {
 	if next < 0 {
 		return -1
 	}
-	if r.Peek(i) != '{' || r.Peek(r.SkipSpace(i+1)) != '"' {
+	hasMembers := r.Peek(i) == '{' && r.Peek(r.SkipSpace(i+1)) == '"'
+	if !hasMembers {
 		return r.Fail(i, errLastKey)
 	}
 	a.LastKey = r.Input[i:next:next]

@@ -72,7 +72,9 @@ const (
 // the option is an error.
 func NewSnapshotDecoder(o SnapshotOptions) *SnapshotDecoder {
 	d := &SnapshotDecoder{o: o, sequence: strconv.Itoa(o.Layer)}
-	if n := len(o.Keys); n < 1 || n > 2 || n == 2 && o.Keys[0] == o.Keys[1] {
+	isOneName := len(o.Keys) == 1
+	areTwoNames := len(o.Keys) == 2 && o.Keys[0] != o.Keys[1]
+	if !isOneName && !areTwoNames {
 		d.keysErr = errKeyNames
 	}
 	if o.Kinesis {
@@ -140,21 +142,21 @@ func (r *recordReader) lineFormAt(i int) lineForm {
 		return bareItemForm
 	}
 	name, at := r.Field(i)
-	if at < 0 {
+	if at < 0 || r.isLocalEmptyMap(at) {
 		return bareItemForm
 	}
-	form := bareItemForm
 	switch {
-	case string(name) == "Item":
-		form = itemForm
-	case lineNames[string(name)] != fieldOther:
-		form = changeForm
+	case string(name) == "Item" && r.hasAttributes(at):
+		return itemForm
+	case lineNames[string(name)] != fieldOther && r.hasAttributes(at):
+		return changeForm
 	}
-	empty := r.AllowEmptyMaps && r.Peek(at) == '{' && r.Peek(r.SkipSpace(at+1)) == '}' // the empty map of DynamoDB Local
-	if form != bareItemForm && (empty || !r.hasAttributes(at)) {
-		form = bareItemForm
-	}
-	return form
+	return bareItemForm
+}
+
+// isLocalEmptyMap reports whether the value at i is {}, the empty map of DynamoDB Local.
+func (r *recordReader) isLocalEmptyMap(i int) bool {
+	return r.AllowEmptyMaps && r.Peek(i) == '{' && r.Peek(r.SkipSpace(i+1)) == '}'
 }
 
 // hasAttributes reports whether the value at i is an object with attributes, {NAME:{TAG:...}}. It returns false for an
@@ -168,7 +170,8 @@ func (r *recordReader) hasAttributes(i int) bool {
 	default:
 		return false
 	}
-	if i = r.SkipSpace(i + 1); r.Peek(i) != '"' {
+	i = r.SkipSpace(i + 1)
+	if r.Peek(i) != '"' {
 		return true
 	}
 	name, at := r.Field(i)
@@ -208,11 +211,11 @@ func (r *recordReader) readLineFields(i int, c *Change) int {
 func (r *recordReader) readItemLine(i int, c *Change) int {
 	isFirst := true
 	return r.readObject(i, func(name []byte, at int) int {
-		switch {
-		case isFirst:
+		if isFirst {
 			isFirst = false
 			return r.imageField(at, &c.New, r.similarImage(item.Image{}, fieldNew))
-		case string(name) == "Item":
+		}
+		if string(name) == "Item" {
 			return r.Fail(at, errDuplicateField)
 		}
 		return r.SkipValue(at)
@@ -225,9 +228,8 @@ func (r *recordReader) completeLine(c *Change) bool {
 	if !r.setLineVersion(c) {
 		return false
 	}
-	ok := false
 	if r.form == changeForm {
-		ok = r.setLineChange(c) && r.setKey(c) && r.checkKeys(c)
+		ok := r.setLineChange(c) && r.setKey(c) && r.checkKeys(c)
 		r.ErrPath = strings.TrimPrefix(r.ErrPath, "dynamodb.")
 		return ok
 	}
@@ -238,10 +240,11 @@ func (r *recordReader) completeLine(c *Change) bool {
 	if !r.setItemKeys(c) {
 		return false
 	}
-	if ok = r.setKey(c); !ok {
+	if !r.setKey(c) {
 		r.ErrPath = "Item" + strings.TrimPrefix(r.ErrPath, "dynamodb.Keys")
+		return false
 	}
-	return ok
+	return true
 }
 
 // setLineVersion sets the stream of the change, and the table, the Region and the version that follow from the stream.
@@ -261,28 +264,15 @@ func (r *recordReader) setLineVersion(c *Change) bool {
 	return true
 }
 
-// setLineChange sets the operation and the time of a line of an incremental export. The line names neither the
-// operation nor the view type, so its images decide (Developer Guide, "DynamoDB table export output format").
+// setLineChange sets the operation and the time of a line of an incremental export.
 func (r *recordReader) setLineChange(c *Change) bool {
-	c.ViewType = NewAndOldImages
-	switch hasOld, hasNew := c.Old.Exists(), c.New.Exists(); {
-	case r.snapshot.o.Layer == 0:
+	if r.snapshot.o.Layer == 0 {
 		return r.failField("", errLayer)
-	case !c.Keys.Exists():
-		return r.failField("Keys", errMissing)
-	case hasOld && hasNew:
-		c.Op = Modify
-	case hasNew && r.snapshot.o.ViewType == NewImage: // or an insert, whose line looks the same
-		c.Op, c.ViewType = Modify, NewImage
-	case hasNew:
-		c.Op = Insert
-	case hasOld:
-		c.Op = Remove
-	case r.snapshot.o.ViewType == NewImage:
-		c.Op, c.ViewType = Remove, NewImage
-	default: // the item was inserted and removed since the previous export
-		c.Op = Remove
 	}
+	if !c.Keys.Exists() {
+		return r.failField("Keys", errMissing)
+	}
+	c.Op, c.ViewType = r.lineOperation(c)
 	c.EventName = c.Op.String()
 	if !r.metadata.Exists() {
 		return r.failField("Metadata", errMissing)
@@ -298,6 +288,26 @@ func (r *recordReader) setLineChange(c *Change) bool {
 	}
 	c.Time = time.UnixMicro(us).UTC()
 	return true
+}
+
+// lineOperation returns the operation and the view type of a line of an incremental export. The line names neither of
+// them, so its images decide (Developer Guide, "DynamoDB table export output format").
+func (r *recordReader) lineOperation(c *Change) (Operation, ViewType) {
+	hasOld, hasNew := c.Old.Exists(), c.New.Exists()
+	onlyNewImages := r.snapshot.o.ViewType == NewImage
+	switch {
+	case hasOld && hasNew:
+		return Modify, NewAndOldImages
+	case hasOld:
+		return Remove, NewAndOldImages
+	case hasNew && onlyNewImages: // or an insert, whose line looks the same
+		return Modify, NewImage
+	case hasNew:
+		return Insert, NewAndOldImages
+	case onlyNewImages:
+		return Remove, NewImage
+	}
+	return Remove, NewAndOldImages // the item was inserted and removed since the previous export
 }
 
 // setItemKeys sets Keys to the key attributes of the item. keyIndexes predicts the indexes of the key attributes in the
@@ -355,7 +365,8 @@ func (r *recordReader) recoverItemKeys(i int, c *Change) {
 	r.readObject(i, func(name []byte, at int) int {
 		end := r.SkipValue(at)
 		if end >= 0 && slices.Contains(names, string(name)) {
-			if found++; found > 1 {
+			found++
+			if found > 1 {
 				keys = append(keys, ',')
 			}
 			keys = append(ddbjson.AppendRaw(append(keys, '"'), string(name)), '"', ':')
@@ -384,13 +395,14 @@ func (r *recordReader) linePath(i int) string {
 // names of the key attributes. text is the error text of the first decoding. RedecodeLine returns the new error and
 // true if the new error has a path that text mentions. Otherwise it returns false, also for a record.
 func RedecodeLine(line []byte, text string) (*RecordError, bool) {
-	for _, local := range []bool{false, true} {
-		o := SnapshotOptions{DecoderOptions: DecoderOptions{EpochZero: true, DynamoDBLocal: local}, Layer: 1}
+	for _, isLocal := range []bool{false, true} {
+		o := SnapshotOptions{DecoderOptions: DecoderOptions{EpochZero: true, DynamoDBLocal: isLocal}, Layer: 1}
 		page := NewSnapshotDecoder(o).DecodeLines(line)
 		if len(page.Errors) != 1 || len(page.Changes) > 0 {
 			continue
 		}
-		if e := page.Errors[0]; e.Path != "" && strings.Contains(text, ", "+e.Path+": ") {
+		e := page.Errors[0]
+		if e.Path != "" && strings.Contains(text, ", "+e.Path+": ") {
 			return e, true
 		}
 	}

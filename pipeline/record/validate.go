@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
@@ -42,28 +43,25 @@ func (r *recordReader) setOperation(c *Change) {
 // setStream sets the stream of the change, and the table, the Region and the version that follow from the stream. It
 // returns false if the record needs a stream and has no valid one.
 func (r *recordReader) setStream(c *Change) bool {
-	s := r.defaultStream
+	stream := r.defaultStream
 	if c.StreamARN != "" {
-		s = r.streams.parse(c.StreamARN)
+		stream = r.streams.parse(c.StreamARN)
+	}
+	if stream == nil && !r.o.EpochZero {
+		return r.failField("eventSourceARN", errNoARN)
 	}
 	epoch := uint64(0)
-	switch {
-	case s == nil && !r.o.EpochZero:
-		return r.failField("eventSourceARN", errNoARN)
-	case s != nil && s.err != nil && !r.o.EpochZero:
-		return r.failField("eventSourceARN", s.err)
-	case s != nil:
-		epoch, c.StreamARN = s.epoch, s.arn
-		if s.table != "" {
-			c.Table = s.table
+	if stream != nil {
+		if stream.err != nil && !r.o.EpochZero {
+			return r.failField("eventSourceARN", stream.err)
 		}
-		if c.Region == "" || c.Region == s.region {
-			c.Region = s.region
+		epoch, c.StreamARN = stream.epoch, stream.arn
+		c.Table = cmp.Or(stream.table, c.Table)
+		if c.Region == "" || c.Region == stream.region {
+			c.Region = stream.region // an equal text that does not keep the page in memory
 		}
 	}
-	if c.Table == "" {
-		c.Table = r.o.Table
-	}
+	c.Table = cmp.Or(c.Table, r.o.Table)
 	if c.Sequence != "" {
 		c.Version = Version{epoch: epoch, sequence: trimZeros(c.Sequence)}
 	}
@@ -89,16 +87,18 @@ func (r *recordReader) checkFields(c *Change) bool {
 // checkImages returns false if the images of a record do not fit its operation and its view type. Without this check, a
 // sink could mistake a MODIFY that lacks its new image for a removal.
 func (r *recordReader) checkImages(c *Change) bool {
-	hasOld, hasNew := c.Op == Modify || c.Op == Remove, c.Op == Insert || c.Op == Modify
+	if c.Op == Unknown || c.Op == Snapshot {
+		return true
+	}
+	needsOld, needsNew := c.Op == Modify || c.Op == Remove, c.Op == Insert || c.Op == Modify
 	switch {
-	case c.Op == Unknown || c.Op == Snapshot:
-	case c.Old.Exists() && !hasOld:
+	case c.Old.Exists() && !needsOld:
 		return r.failField("dynamodb.OldImage", errUnexpectedImage)
-	case c.New.Exists() && !hasNew:
+	case c.New.Exists() && !needsNew:
 		return r.failField("dynamodb.NewImage", errUnexpectedImage)
-	case !c.Old.Exists() && hasOld && c.ViewType.HasOld():
+	case !c.Old.Exists() && needsOld && c.ViewType.HasOld():
 		return r.failField("dynamodb.OldImage", errNoImage)
-	case !c.New.Exists() && hasNew && c.ViewType.HasNew():
+	case !c.New.Exists() && needsNew && c.ViewType.HasNew():
 		return r.failField("dynamodb.NewImage", errNoImage)
 	}
 	return true

@@ -128,10 +128,12 @@ func trimZeros(digits string) string {
 
 // allDigits reports whether s has decimal digits only, and at least one.
 func allDigits(s string) bool {
+	const zeros, aboveNines, highBits = 0x3030303030303030, 0x4646464646464646, 0x8080808080808080
 	rest := unsafe.Slice(unsafe.StringData(s), len(s))
 	for ; len(rest) >= 8; rest = rest[8:] {
 		// If a byte is below '0', the subtraction sets its highest bit. If it is above '9', the addition does.
-		if w := binary.LittleEndian.Uint64(rest); (w|(w-0x3030303030303030)|(w+0x4646464646464646))&0x8080808080808080 != 0 {
+		w := binary.LittleEndian.Uint64(rest)
+		if (w|(w-zeros)|(w+aboveNines))&highBits != 0 {
 			return false
 		}
 	}

@@ -32,7 +32,8 @@ const (
 // BeginRecord must be called before each record. bytesLeft is the number of bytes of the page from the start of the
 // record on.
 func (a *attrArena) BeginRecord(bytesLeft int) {
-	if a.bytesLeft = bytesLeft; !a.open {
+	a.bytesLeft = bytesLeft
+	if !a.open {
 		a.piece, a.used, a.taken = a.scratch, 0, 0
 	}
 }
@@ -88,23 +89,26 @@ func (a *attrArena) KeepBytes(key []byte) []byte {
 	if need > len(a.piece)-a.used {
 		a.grow(need)
 	}
-	if buf := a.KeyBuffer()[:len(key)]; unsafe.SliceData(buf) != unsafe.SliceData(key) {
-		copy(buf, key)
-		key = buf
+	free := a.KeyBuffer()[:len(key)]
+	isInArena := unsafe.SliceData(free) == unsafe.SliceData(key)
+	if !isInArena {
+		copy(free, key)
 	}
 	a.take(need)
-	return key[:len(key):len(key)]
+	return free[:len(key):len(key)]
 }
 
 // ExpectedRecords predicts the number of records that follow in the page. Often each page has the number of records
 // that the reader requested. So the two previous pages may have had the same number of records. If the prediction from
 // the bytes is close to this number, ExpectedRecords predicts this number for the page, too.
 func (a *attrArena) ExpectedRecords() int {
-	n := a.page.mergedWith(a.past).expectedRecords(a.bytesLeft)
-	if rest := a.steadyRecords - a.page.records; rest >= 0 && max(n-rest, rest-n) <= a.steadyRecords/8 {
-		return rest
+	predicted := a.page.mergedWith(a.past).expectedRecords(a.bytesLeft)
+	steady := a.steadyRecords - a.page.records
+	difference := max(predicted-steady, steady-predicted)
+	if steady >= 0 && difference <= a.steadyRecords/8 {
+		return steady
 	}
-	return n
+	return predicted
 }
 
 // nextPage returns the arena for the next page. It does not have the pieces of a, because the page of a keeps them.
@@ -127,7 +131,8 @@ func (a *attrArena) take(n int) []Attr {
 func (a *attrArena) grow(need int) {
 	expected := 0
 	if a.open {
-		expected = a.page.mergedWith(a.past).expectedAttrs(a.ExpectedRecords()) - (a.taken - a.page.arenaAttrs)
+		takenByRecord := a.taken - a.page.arenaAttrs // by the record that is being read
+		expected = a.page.mergedWith(a.past).expectedAttrs(a.ExpectedRecords()) - takenByRecord
 	}
 	a.piece, a.used = make([]Attr, max(need, min(expected, largestPiece))), 0
 }

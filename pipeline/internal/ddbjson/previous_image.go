@@ -85,7 +85,8 @@ func (p *previousImage) align(name []byte) {
 		}
 	}
 	p.ordered = false
-	if p.misses++; p.misses == maxMisses {
+	p.misses++
+	if p.misses == maxMisses {
 		p.next = len(p.attrs)
 	}
 }

@@ -37,20 +37,21 @@ func (ms *previousMaps) slot(w uint64) *previousMap {
 // nestedMap does the same as members, for a map inside an item. It first tries to match the map with a previous one.
 func (s *Scanner) nestedMap(i, depth int) int {
 	b, base := s.Input, len(s.stack)
-	if s.maps == nil || s.grammarOnly || depth > maxNesting || uint(i)+9 > uint(len(b)) {
+	isTooShort := uint(i)+9 > uint(len(b))
+	if s.maps == nil || s.grammarOnly || depth > maxNesting || isTooShort {
 		return s.members(i, depth)
 	}
 	start := binary.LittleEndian.Uint64(b[i+1:])
-	m := s.maps.slot(start)
-	if start != 0 && m.start == start {
-		if next := s.matchMap(m, i); next >= 0 {
-			m.misses = 0
+	previous := s.maps.slot(start)
+	if start != 0 && previous.start == start {
+		if next := s.matchMap(previous, i); next >= 0 {
+			previous.misses = 0
 			return next
 		}
 	}
 	next := s.members(i, depth)
 	if next >= 0 {
-		s.keepMap(m, s.stack[base:], i, next)
+		s.keepMap(previous, s.stack[base:], i, next)
 	}
 	return next
 }
@@ -59,10 +60,12 @@ func (s *Scanner) nestedMap(i, depth int) int {
 func (s *Scanner) matchMap(m *previousMap, i int) int {
 	textStart := 0
 	for _, v := range m.values {
-		if i = s.matchText(i, m.text[textStart:v.textEnd]); i < 0 {
+		textEnd := int(v.textEnd)
+		if i = s.matchText(i, m.text[textStart:textEnd]); i < 0 {
 			return -1
 		}
-		switch textStart = int(v.textEnd); v.tag {
+		textStart = textEnd
+		switch v.tag {
 		case TagS:
 			i = s.Text(i)
 		case TagN:
@@ -91,7 +94,9 @@ func (s *Scanner) matchText(i int, text []byte) int {
 // the same slot, the more frequent text stays in the slot, because a new map replaces it only after two misses in a
 // row.
 func (s *Scanner) keepMap(m *previousMap, attrs []Attr, i, next int) {
-	if m.misses++; len(attrs) == 0 || m.start != 0 && m.misses < 2 {
+	m.misses++
+	isFree := m.start == 0
+	if !isFree && m.misses < 2 || len(attrs) == 0 {
 		return
 	}
 	for _, a := range attrs {

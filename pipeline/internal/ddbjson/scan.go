@@ -114,11 +114,13 @@ const whitespace uint64 = 1<<' ' | 1<<'\t' | 1<<'\n' | 1<<'\r'
 // readColon reads the colon after a name, and the white space around it.
 func (s *Scanner) readColon(i int) int {
 	if s.Peek(i) != ':' {
-		if i = s.SkipSpace(i); s.Peek(i) != ':' {
+		i = s.SkipSpace(i)
+		if s.Peek(i) != ':' {
 			return s.Fail(i, ErrToken)
 		}
 	}
-	if i++; s.Peek(i) <= ' ' {
+	i++
+	if s.Peek(i) <= ' ' {
 		i = s.SkipSpace(i)
 	}
 	return i
@@ -134,7 +136,8 @@ func (s *Scanner) Separator(i int, closing byte) (next int, ended bool) {
 	}
 	switch c {
 	case ',':
-		if i++; s.Peek(i) <= ' ' {
+		i++
+		if s.Peek(i) <= ' ' {
 			i = s.SkipSpace(i)
 		}
 		return i, false

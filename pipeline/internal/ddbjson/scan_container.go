@@ -33,7 +33,8 @@ func (s *Scanner) members(i, depth int) int {
 		return s.Fail(i, errNesting)
 	}
 	b, base := s.Input, len(s.stack)
-	if i = s.SkipSpace(i + 1); s.Peek(i) == '}' {
+	i = s.SkipSpace(i + 1)
+	if s.Peek(i) == '}' {
 		return i + 1
 	}
 	for ended := false; !ended; {
@@ -44,7 +45,8 @@ func (s *Scanner) members(i, depth int) int {
 		var nameEnd, content int
 		escaped := false
 		if depth == 0 && s.previous.hasNext() {
-			if i, ended = s.takeEqual(i); ended {
+			i, ended = s.takeEqual(i)
+			if ended {
 				break
 			}
 			nameEnd, content, tag, escaped = s.previous.expectedHead(i)
@@ -62,12 +64,14 @@ func (s *Scanner) members(i, depth int) int {
 		if next < 0 {
 			return -1
 		}
-		if i = next + 1; i >= len(b) || b[next] != ',' || b[i] != '"' {
+		i = next + 1
+		if i >= len(b) || b[next] != ',' || b[i] != '"' {
 			if i, ended = s.Separator(next, '}'); i < 0 {
 				return -1
 			}
 		}
-		if next = i; !ended {
+		next = i
+		if !ended {
 			next++ // after the quote
 		}
 		origin := s.origin
@@ -103,7 +107,8 @@ func (s *Scanner) memberHead(nameStart int) (nameEnd, content int, tag Tag, esca
 			return 0, -1, NoTag, false
 		}
 	}
-	if tag = s.shortTag(content); tag != NoTag {
+	tag = s.shortTag(content)
+	if tag != NoTag {
 		content += shortTagLen
 	} else {
 		tag, content = s.readTag(content)
@@ -131,7 +136,8 @@ func (s *Scanner) elements(i, depth int) int {
 	if depth > maxNesting {
 		return s.Fail(i, errNesting)
 	}
-	if i = s.SkipSpace(i + 1); s.Peek(i) == ']' {
+	i = s.SkipSpace(i + 1)
+	if s.Peek(i) == ']' {
 		return i + 1
 	}
 	for ended := false; !ended; {
@@ -152,7 +158,8 @@ func (s *Scanner) set(i int, tag Tag) int {
 		return s.Fail(i, errWantList)
 	}
 	start := i
-	if i = s.SkipSpace(i + 1); s.Peek(i) == ']' {
+	i = s.SkipSpace(i + 1)
+	if s.Peek(i) == ']' {
 		return s.Fail(start, errEmptySet)
 	}
 	base, escapes := len(s.stack), s.Escapes
@@ -166,7 +173,8 @@ func (s *Scanner) set(i int, tag Tag) int {
 		case TagSS:
 			to = s.Text(from)
 		case TagNS:
-			if to = s.number(from); to >= 0 {
+			to = s.number(from)
+			if to >= 0 {
 				s.numbers = append(s.numbers, DecimalOf(s.Input[from:to]))
 			}
 		default:

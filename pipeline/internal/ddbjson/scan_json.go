@@ -24,24 +24,7 @@ func (s *Scanner) skip(i, depth int) int {
 		}
 		return i + 1
 	case '{', '[':
-		closing := c + 2 // '}' and ']'
-		if i = s.SkipSpace(i + 1); s.Peek(i) == closing {
-			return i + 1
-		}
-		for ended := false; !ended; {
-			if c == '{' {
-				if _, i = s.Field(i); i < 0 {
-					return -1
-				}
-			}
-			if i = s.skip(i, depth+1); i < 0 {
-				return -1
-			}
-			if i, ended = s.Separator(i, closing); i < 0 {
-				return -1
-			}
-		}
-		return i
+		return s.skipContainer(i, depth)
 	case 't':
 		return s.Word(i, "true")
 	case 'f':
@@ -51,6 +34,30 @@ func (s *Scanner) skip(i, depth int) int {
 	default:
 		return s.JSONNumber(i)
 	}
+}
+
+// skipContainer skips an object or an array.
+func (s *Scanner) skipContainer(i, depth int) int {
+	opening := s.Peek(i)
+	closing := opening + 2 // '}' and ']'
+	i = s.SkipSpace(i + 1)
+	if s.Peek(i) == closing {
+		return i + 1
+	}
+	for ended := false; !ended; {
+		if opening == '{' {
+			if _, i = s.Field(i); i < 0 {
+				return -1
+			}
+		}
+		if i = s.skip(i, depth+1); i < 0 {
+			return -1
+		}
+		if i, ended = s.Separator(i, closing); i < 0 {
+			return -1
+		}
+	}
+	return i
 }
 
 // Field reads the name and the colon of a member. It returns the unescaped name and the position of the value.
@@ -88,12 +95,15 @@ func (s *Scanner) JSONNumber(i int) int {
 		i++
 	}
 	first := i
-	if i = s.digits(i); i == first || i > first+1 && s.Input[first] == '0' {
+	i = s.digits(i)
+	hasLeadingZero := i > first+1 && s.Input[first] == '0'
+	if i == first || hasLeadingZero {
 		return s.Fail(min(i, start+1), ErrToken)
 	}
 	if s.Peek(i) == '.' {
 		point := i
-		if i = s.digits(i + 1); i == point+1 {
+		i = s.digits(i + 1)
+		if i == point+1 {
 			return s.Fail(i, ErrToken)
 		}
 	}
@@ -102,14 +112,16 @@ func (s *Scanner) JSONNumber(i int) int {
 		if c := s.Peek(i); c == '+' || c == '-' {
 			i++
 		}
-		exp := i
-		if i = s.digits(i); i == exp {
+		exponent := i
+		i = s.digits(i)
+		if i == exponent {
 			return s.Fail(i, ErrToken)
 		}
 	}
 	return i
 }
 
+// digits returns the position of the first byte from i on that is not a digit.
 func (s *Scanner) digits(i int) int {
 	for s.Peek(i)-'0' <= 9 {
 		i++

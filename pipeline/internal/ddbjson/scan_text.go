@@ -15,14 +15,16 @@ import (
 // Text checks a JSON string from the byte after its opening quote, and returns the position of the closing quote.
 func (s *Scanner) Text(i int) int {
 	b := s.Input
-	for short := 0; uint(i)+8 <= uint(len(b)); {
+	for plainWords := 0; uint(i)+8 <= uint(len(b)); {
 		stop := simd.StopMask(binary.LittleEndian.Uint64(b[i:]))
 		if stop == 0 {
-			if i += 8; short < shortText {
-				short++
+			i += 8
+			plainWords++
+			if plainWords <= shortText {
 				continue
 			}
-			if i += simd.PlainPrefix(b[i:]); i == len(b) {
+			i += simd.PlainPrefix(b[i:])
+			if i == len(b) {
 				break
 			}
 		} else {
@@ -35,12 +37,13 @@ func (s *Scanner) Text(i int) int {
 			return -1
 		}
 	}
-	for ; s.Peek(i) != '"'; i++ { // the last bytes of the input
-		if c := s.Peek(i); c < ' ' || c == '\\' || c >= utf8.RuneSelf {
-			if i = s.checkSpecial(i); i < 0 {
-				return -1
-			}
-			i--
+	for s.Peek(i) != '"' { // the last bytes of the input
+		if c := s.Peek(i); c >= ' ' && c != '\\' && c < utf8.RuneSelf {
+			i++
+			continue
+		}
+		if i = s.checkSpecial(i); i < 0 {
+			return -1
 		}
 	}
 	return i
@@ -52,10 +55,11 @@ const shortText = 3
 // checkSpecial checks the byte at i, which is not plain text. It returns the position after the escape or the non-ASCII
 // text at i. A control character is an error.
 func (s *Scanner) checkSpecial(i int) int {
-	switch c := s.Peek(i); {
-	case c == '\\':
+	c := s.Peek(i)
+	if c == '\\' {
 		return s.checkEscape(i)
-	case c >= utf8.RuneSelf:
+	}
+	if c >= utf8.RuneSelf {
 		return s.checkRunes(i)
 	}
 	return s.Fail(i, errControl)
@@ -123,30 +127,32 @@ func hexRune(b []byte, i int) (rune, bool) {
 // up to 38 digits without an exponent is always in DynamoDB's range. Any other number is parsed.
 func (s *Scanner) number(i int) int {
 	b := s.Input
-	j := i
-	if s.Peek(j) == '-' {
-		j++
+	end := i
+	if s.Peek(end) == '-' {
+		end++
 	}
-	digits := -j
-	for uint(j) < uint(len(b)) && b[j]-'0' <= 9 {
-		j++
+	whole := end
+	for uint(end) < uint(len(b)) && b[end]-'0' <= 9 {
+		end++
 	}
-	if s.Peek(j) == '.' {
-		j++
-		digits--
-		for uint(j) < uint(len(b)) && b[j]-'0' <= 9 {
-			j++
+	digits := end - whole
+	if s.Peek(end) == '.' {
+		end++
+		fraction := end
+		for uint(end) < uint(len(b)) && b[end]-'0' <= 9 {
+			end++
 		}
+		digits += end - fraction
 	}
-	digits += j
-	if s.Peek(j) == '"' && 0 < digits && digits <= decimal.MaxDigits {
-		return j
+	if s.Peek(end) == '"' && 0 < digits && digits <= decimal.MaxDigits {
+		return end
 	}
-	end := s.Text(i)
+
+	end = s.Text(i)
 	if end < 0 {
 		return -1
 	}
-	if _, err := decimal.Parse(TextOf(s.Input[i:end])); err != nil {
+	if _, err := decimal.Parse(TextOf(b[i:end])); err != nil {
 		return s.Fail(i, err)
 	}
 	return end
@@ -165,37 +171,45 @@ func DecimalOf(raw []byte) decimal.Decimal {
 // bits of the last character must be zero, so that two different texts never have the same bytes.
 func (s *Scanner) base64(i int) int {
 	b := s.Input
-	j := i
-	for uint(j)+4 <= uint(len(b)) {
-		q := b[j : j+4 : j+4]
+	end := i
+	for uint(end)+4 <= uint(len(b)) {
+		q := b[end : end+4 : end+4]
 		if (sextets[q[0]]|sextets[q[1]]|sextets[q[2]]|sextets[q[3]])&noSextet != 0 {
 			break
 		}
-		j += 4
+		end += 4
 	}
-	if s.Peek(j) == '"' {
-		return j
+	if s.Peek(end) == '"' {
+		return end
 	}
-	if j+5 <= len(b) {
-		q := b[j : j+5 : j+5]
-		first, second, third := sextets[q[0]], sextets[q[1]], sextets[q[2]]
-		switch {
-		case (first|second)&noSextet != 0 || q[3] != '=' || q[4] != '"':
-		case q[2] == '=' && second&0b1111 == 0, third&noSextet == 0 && third&0b11 == 0:
-			return j + 4
-		}
+	if end+5 <= len(b) && isPaddedEnd(b[end:end+5]) {
+		return end + 4
 	}
-	end := s.Text(i)
+
+	end = s.Text(i)
 	if end < 0 {
 		return -1
 	}
-	if text := TextOf(s.Input[i:end]); len(text) != end-i { // it has escapes: some encoders escape '/' and '='
-		_, err := strictBase64.AppendDecode(nil, text)
-		if err == nil && !bytes.ContainsAny(text, "\r\n") { // the decoder skips line breaks
+	text := TextOf(b[i:end])
+	hasEscapes := len(text) != end-i                    // some encoders escape '/' and '='
+	if hasEscapes && !bytes.ContainsAny(text, "\r\n") { // the decoder skips line breaks
+		if _, err := strictBase64.AppendDecode(nil, text); err == nil {
 			return end
 		}
 	}
 	return s.Fail(i, errBase64)
+}
+
+// isPaddedEnd reports whether five bytes are the padded end of a base64 text, and its closing quote.
+func isPaddedEnd(b []byte) bool {
+	first, second, third := sextets[b[0]], sextets[b[1]], sextets[b[2]]
+	if (first|second)&noSextet != 0 || b[3] != '=' || b[4] != '"' {
+		return false
+	}
+	if b[2] == '=' {
+		return second&0b1111 == 0
+	}
+	return third&noSextet == 0 && third&0b11 == 0
 }
 
 var strictBase64 = base64.StdEncoding.Strict()

@@ -107,7 +107,8 @@ func (s *Scanner) readContent(tag Tag, i, depth int) (from, to, next int) {
 		next = s.readBool(i)
 		from, to = i, next
 	case TagNULL:
-		if next = s.readBool(i); next == i+5 {
+		next = s.readBool(i)
+		if next == i+5 {
 			next = s.Fail(i, errWantNull)
 		}
 		from, to = i, next
@@ -118,7 +119,8 @@ func (s *Scanner) readContent(tag Tag, i, depth int) (from, to, next int) {
 		return 0, 0, -1
 	}
 	if s.Peek(next) != '}' {
-		if next = s.SkipSpace(next); s.Peek(next) != '}' {
+		next = s.SkipSpace(next)
+		if s.Peek(next) != '}' {
 			err := ErrToken
 			if s.Peek(next) == ',' {
 				err = errTwoTags

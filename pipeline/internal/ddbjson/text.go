@@ -51,7 +51,8 @@ func escapedRune(raw []byte) (r rune, size int) {
 		r, _ = hexRune(raw, 0)
 		if utf16.IsSurrogate(r) {
 			low, _ := hexRune(raw, 6)
-			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+			r = utf16.DecodeRune(r, low)
+			if r != utf8.RuneError {
 				return r, 12
 			}
 		}

@@ -22,17 +22,18 @@ func skipSpace(b []byte, i int) int {
 // StringEnd returns the position of the closing quote of the string whose text starts at i. Most texts are short, so
 // StringEnd first reads eight bytes at a time, which is faster than a call of bytes.IndexByte.
 func StringEnd(b []byte, i int) int {
-	for short := i + 48; i < short && uint(i)+8 <= uint(len(b)); {
+	for wordsEnd := i + 48; i < wordsEnd && uint(i)+8 <= uint(len(b)); {
 		stop := simd.StopMask(binary.LittleEndian.Uint64(b[i:]))
 		if stop == 0 {
 			i += 8
 			continue
 		}
-		switch i += bits.TrailingZeros64(stop) >> 3; b[i] {
+		i += bits.TrailingZeros64(stop) >> 3
+		switch b[i] {
 		case '"':
 			return i
 		case '\\':
-			i++
+			i++ // the escaped byte is not a quote of the string
 		}
 		i++
 	}
@@ -53,21 +54,23 @@ func StringEnd(b []byte, i int) int {
 func TagAt(b []byte, i int) (tag Tag, content int) {
 	if i+8 <= len(b) {
 		w := binary.LittleEndian.Uint64(b[i:])
-		if w&compactMask == compactTag {
-			if tag = shortTags[byte(w>>16)]; tag != NoTag {
-				if content = i + 5; b[content] <= ' ' {
-					content = skipSpace(b, content)
-				}
-				return tag, content
+		tag = shortTags[byte(w>>16)]
+		if w&compactMask == compactTag && tag != NoTag {
+			content = i + shortTagLen
+			if b[content] <= ' ' {
+				content = skipSpace(b, content)
 			}
+			return tag, content
 		}
 	}
-	if i = skipSpace(b, i+1); b[i] == '}' {
+	i = skipSpace(b, i+1)
+	if b[i] == '}' {
 		return NoTag, i + 1
 	}
 	end := StringEnd(b, i+1)
 	tag = TagOf(TextOf(b[i+1 : end]))
-	return tag, skipSpace(b, skipSpace(b, end+1)+1)
+	colon := skipSpace(b, end+1)
+	return tag, skipSpace(b, colon+1)
 }
 
 // MemberAt reads a member whose name has its opening quote at i. from and to are the range of the name, and value is
@@ -75,7 +78,8 @@ func TagAt(b []byte, i int) (tag Tag, content int) {
 func MemberAt(b []byte, i int) (from, to, value int, tag Tag, content int) {
 	from = i + 1
 	to = StringEnd(b, from)
-	if tag = CompactTagAt(b, to); tag != NoTag {
+	tag = CompactTagAt(b, to)
+	if tag != NoTag {
 		return from, to, to + 2, tag, to + CompactTagLen
 	}
 	from, to, value = MemberName(b, i)
@@ -154,7 +158,8 @@ func AfterBrace(b []byte, i int) int {
 // FirstInside returns the position of the first member or element after the bracket at i. If the container is empty, it
 // returns the position of the closing bracket.
 func FirstInside(b []byte, i int) int {
-	if i++; b[i] <= ' ' {
+	i++
+	if b[i] <= ' ' {
 		i = skipSpace(b, i)
 	}
 	return i
@@ -176,8 +181,11 @@ func Next(b []byte, i int) int {
 func MemberName(b []byte, i int) (from, to, value int) {
 	from = i + 1
 	to = StringEnd(b, from)
-	if value = to + 2; b[to+1] != ':' || b[value] <= ' ' {
-		value = skipSpace(b, skipSpace(b, to+1)+1)
+	value = to + 2
+	isCompact := b[to+1] == ':' && b[value] > ' '
+	if !isCompact {
+		colon := skipSpace(b, to+1)
+		value = skipSpace(b, colon+1)
 	}
 	return from, to, value
 }

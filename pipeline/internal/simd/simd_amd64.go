@@ -11,7 +11,8 @@ func plainPrefix(b []byte) int {
 	i := 0
 	if cpu.X86.HasAVX2 && len(b) >= vector {
 		whole := len(b) &^ (vector - 1)
-		if i = plainAVX2(&b[0], whole); i < whole {
+		i = plainAVX2(&b[0], whole)
+		if i < whole {
 			return i
 		}
 	}
@@ -22,7 +23,8 @@ func equalPrefix(a, b []byte) int {
 	i := 0
 	if cpu.X86.HasAVX2 && len(a) >= vector {
 		whole := len(a) &^ (vector - 1)
-		if i = sameAVX2(&a[0], &b[0], whole); i < whole {
+		i = sameAVX2(&a[0], &b[0], whole)
+		if i < whole {
 			return i
 		}
 	}
