@@ -32,28 +32,14 @@ func differingPairs(old, new Image) pairs { return pairs{from: old, to: new, fro
 // next moves to the next pair. It returns false after the last pair.
 func (p *pairs) next() bool {
 	for p.fromIndex++; p.fromIndex < p.from.Len(); p.fromIndex++ {
-		differ := false // the bytes show that the values differ; no comparison by meaning is needed
-		p.toIndex = -1
-		if p.expected < p.to.Len() {
-			n, end := equalAttrs(&p.from, &p.to, p.fromIndex, p.expected)
-			p.fromIndex, p.expected, p.common = p.fromIndex+n, p.expected+n, p.common+n
-			if p.fromIndex == p.from.Len() {
-				break
-			}
-			x := p.from.Index()[p.fromIndex]
-			hasEqualName := p.expected < p.to.Len() && end > x.NameStart()+len(x.RawName(p.from.Bytes()))
-			if hasEqualName {
-				p.toIndex = p.expected
-				differ = surelyDiffer(p.from.Bytes(), end, p.to.Bytes(), end-x.NameStart()+p.to.Index()[p.expected].NameStart())
-			}
-		}
-		if p.toIndex < 0 {
-			p.toIndex = p.names.find(&p.to, p.expected, p.name())
+		surelyDiffers := p.findCounterpart()
+		if p.fromIndex == p.from.Len() {
+			break
 		}
 		if p.toIndex >= 0 {
 			p.common++
 			p.expected = p.toIndex + 1
-			if p.added || !differ && p.from.ValueAt(p.fromIndex).Equal(p.to.ValueAt(p.toIndex)) {
+			if p.added || !surelyDiffers && p.from.ValueAt(p.fromIndex).Equal(p.to.ValueAt(p.toIndex)) {
 				continue
 			}
 		}
@@ -66,6 +52,28 @@ func (p *pairs) next() bool {
 	}
 	*p = pairs{from: p.to, to: p.from, added: true, fromIndex: -1}
 	return p.next()
+}
+
+// findCounterpart passes the attributes that have equal bytes. For the attribute after them, it sets toIndex, and
+// reports whether the bytes show that the values differ.
+func (p *pairs) findCounterpart() (surelyDiffers bool) {
+	p.toIndex = -1
+	if p.expected < p.to.Len() {
+		equal, end := equalAttrs(&p.from, &p.to, p.fromIndex, p.expected)
+		p.fromIndex, p.expected, p.common = p.fromIndex+equal, p.expected+equal, p.common+equal
+		if p.fromIndex == p.from.Len() {
+			return false
+		}
+		attr := p.from.Index()[p.fromIndex]
+		nameEnd := attr.NameStart() + len(attr.RawName(p.from.Bytes()))
+		if p.expected < p.to.Len() && end > nameEnd {
+			p.toIndex = p.expected
+			otherEnd := end - attr.NameStart() + p.to.Index()[p.toIndex].NameStart()
+			return surelyDiffer(p.from.Bytes(), end, p.to.Bytes(), otherEnd)
+		}
+	}
+	p.toIndex = p.names.find(&p.to, p.expected, p.name())
+	return false
 }
 
 func (p *pairs) name() string { return p.from.name(p.fromIndex) }
@@ -103,55 +111,62 @@ type nameSearch struct {
 func (s *nameSearch) find(m *Image, start int, name string) int {
 	n := m.Len()
 	if s.steps > 64+16*n {
-		if s.index == nil {
-			s.index = make(map[string]int, n)
-			for i := range n {
-				s.index[m.name(i)] = i
-			}
-		}
-		if pos, ok := s.index[name]; ok {
-			return pos
-		}
-		return -1
+		return s.findIndexed(m, name)
 	}
-	for i := range n {
-		pos := start + i
-		if pos >= n {
-			pos -= n
+	for step := range n {
+		i := start + step
+		if i >= n {
+			i -= n
 		}
-		a := m.Index()[pos]
-		if mayBeEqual := len(name) == a.NameLen() || !a.Plain(); mayBeEqual && a.Text(m.Bytes()) == name {
-			s.steps += i
-			return pos
+		a := m.Index()[i]
+		mayBeEqual := len(name) == a.NameLen() || !a.Plain()
+		if mayBeEqual && a.Text(m.Bytes()) == name {
+			s.steps += step
+			return i
 		}
 	}
 	s.steps += n
 	return -1
 }
 
+// findIndexed does the same as find, with the index. It builds the index at the first call.
+func (s *nameSearch) findIndexed(m *Image, name string) int {
+	if s.index == nil {
+		s.index = make(map[string]int, m.Len())
+		for i := range m.Len() {
+			s.index[m.name(i)] = i
+		}
+	}
+	if i, ok := s.index[name]; ok {
+		return i
+	}
+	return -1
+}
+
 // differingMembers returns the members that differ by meaning between two maps, or that only one of the maps has. They
 // are sorted by name. A value that is not a map has no members.
 func differingMembers(old, new Value) []pair {
-	var ps []pair
-	x, y := membersFrom(old), membersFrom(new)
+	var differing []pair
+	restOld, restNew := membersFrom(old), membersFrom(new)
 	for { // members of both maps are mostly in the same order
-		afterX, afterY := x, y
-		name, v, ok := afterX.member()
-		other, w, otherOK := afterY.member()
-		if !ok || !otherOK || !ddbjson.SameText(name, other) {
+		afterOld, afterNew := restOld, restNew
+		oldName, oldValue, ok := afterOld.member()
+		newName, newValue, otherOK := afterNew.member()
+		if !ok || !otherOK || !ddbjson.SameText(oldName, newName) {
 			break
 		}
-		if x, y = afterX, afterY; !v.Equal(w) {
-			ps = append(ps, pair{ddbjson.View(ddbjson.TextOf(name)), v, w})
+		restOld, restNew = afterOld, afterNew
+		if !oldValue.Equal(newValue) {
+			differing = append(differing, pair{ddbjson.View(ddbjson.TextOf(oldName)), oldValue, newValue})
 		}
 	}
-	for _, p := range pairUp(x, y) {
+	for _, p := range pairUp(restOld, restNew) {
 		if !p.old.Equal(p.new) {
-			ps = append(ps, p)
+			differing = append(differing, p)
 		}
 	}
-	slices.SortFunc(ps, pair.compare)
-	return ps
+	slices.SortFunc(differing, pair.compare)
+	return differing
 }
 
 func (p pair) compare(q pair) int { return strings.Compare(p.name, q.name) }
@@ -167,17 +182,18 @@ func membersFrom(v Value) walker {
 // pairUp pairs the remaining members of two maps by name. It sorts the members instead of looking up each name, because
 // a lookup is a scan, and a map may have tens of thousands of members.
 func pairUp(old, new walker) []pair {
-	var ps []pair
+	var all []pair
 	for name, v, ok := old.member(); ok; name, v, ok = old.member() {
-		ps = append(ps, pair{name: ddbjson.View(ddbjson.TextOf(name)), old: v})
+		all = append(all, pair{name: ddbjson.View(ddbjson.TextOf(name)), old: v})
 	}
 	for name, v, ok := new.member(); ok; name, v, ok = new.member() {
-		ps = append(ps, pair{name: ddbjson.View(ddbjson.TextOf(name)), new: v})
+		all = append(all, pair{name: ddbjson.View(ddbjson.TextOf(name)), new: v})
 	}
-	slices.SortStableFunc(ps, pair.compare)
-	merged := ps[:0]
-	for _, p := range ps {
-		if last := len(merged) - 1; last >= 0 && merged[last].name == p.name {
+	slices.SortStableFunc(all, pair.compare)
+	merged := all[:0]
+	for _, p := range all {
+		last := len(merged) - 1
+		if last >= 0 && merged[last].name == p.name {
 			merged[last].new = p.new
 			continue
 		}

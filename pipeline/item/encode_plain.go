@@ -3,6 +3,7 @@ package item
 import (
 	"encoding/binary"
 
+	"github.com/tablewake/tablewake/pipeline/decimal"
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
@@ -88,16 +89,23 @@ func (w *plainWriter) name(dst []byte, from, to int) []byte {
 // number appends the N between the positions from and to.
 func (w *plainWriter) number(dst []byte, from, to int) []byte {
 	raw := w.b[from:to]
-	canonical, digits, fraction := measure(raw)
-	if canonical && (digits <= doubleDigits || fraction == 0 || !w.forDoubles) {
+	isCanonical, digits, fraction := measure(raw)
+	fitsDouble := digits <= doubleDigits || fraction == 0
+	if isCanonical && (fitsDouble || !w.forDoubles) {
 		return appendPiece(dst, w.b, from, to)
 	}
 	d := ddbjson.DecimalOf(raw)
-	if significant, exponent := d.Digits(); w.forDoubles && exponent < len(significant) &&
-		len(significant) > doubleDigits {
+	if w.forDoubles && losesDigits(d) {
 		return append(d.Append(append(dst, '"')), '"')
 	}
 	return d.Append(dst)
+}
+
+// losesDigits reports whether d has a fraction, and more digits than every double keeps.
+func losesDigits(d decimal.Decimal) bool {
+	digits, exponent := d.Digits()
+	hasFraction := exponent < len(digits)
+	return hasFraction && len(digits) > doubleDigits
 }
 
 // item appends an image. It finds the attributes with the index of the image.

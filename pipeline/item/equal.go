@@ -44,7 +44,8 @@ func (m Image) Equal(n Image) bool {
 	for i := 0; i < m.Len(); i++ {
 		// The two images of a record mostly have their attributes in the same order.
 		equal, _ := equalAttrs(&m, &n, i, i)
-		if i += equal; i == m.Len() {
+		i += equal
+		if i == m.Len() {
 			break
 		}
 		if !m.Index()[i].SameName(m.Bytes(), n.Index()[i], n.Bytes()) {
@@ -85,11 +86,13 @@ const fewMembers = 16
 // only if the byte after the member is equal, too. Otherwise one walker could stop at white space.
 func skipEqual(x, y *walker) {
 	end := x.i + simd.EqualPrefix(x.b[x.i:], y.b[y.i:])
-	for i := x.i; i < end && x.b[i] == '"'; {
-		_, _, value := ddbjson.MemberName(x.b, i)
-		if i = ddbjson.Next(x.b, ddbjson.ValueEnd(x.b, value)); i < end {
-			x.i, y.i = i, y.i+i-x.i
+	for x.i < end && x.b[x.i] == '"' {
+		_, _, value := ddbjson.MemberName(x.b, x.i)
+		next := ddbjson.Next(x.b, ddbjson.ValueEnd(x.b, value))
+		if next >= end {
+			return
 		}
+		x.i, y.i = next, y.i+next-x.i
 	}
 }
 

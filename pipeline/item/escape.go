@@ -69,24 +69,15 @@ func hexDigit(c byte) int {
 // escapes (\u001b), which do not change the meaning of JSON. These runes are controls (C0 except tab and newline, DEL,
 // C1), direction marks, and invisible separators and tags. Invalid UTF-8 becomes U+FFFD.
 func AppendPrintable(dst []byte, text []byte) []byte {
-	for i := 0; i < len(text); {
-		if b := text[i]; b < utf8.RuneSelf {
-			i++
-			if b < ' ' && b != '\n' && b != '\t' || b == 0x7f {
-				dst = fmt.Appendf(dst, `\u%04x`, b)
-			} else {
-				dst = append(dst, b)
-			}
-			continue
-		}
-		r, n := utf8.DecodeRune(text[i:])
-		i += n
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		text = text[size:]
 		switch {
-		case !invisible(r):
+		case !isHidden(r):
 			dst = utf8.AppendRune(dst, r)
 		case r > 0xffff:
-			hi, lo := utf16.EncodeRune(r)
-			dst = fmt.Appendf(dst, `\u%04x\u%04x`, hi, lo)
+			high, low := utf16.EncodeRune(r)
+			dst = fmt.Appendf(dst, `\u%04x\u%04x`, high, low)
 		default:
 			dst = fmt.Appendf(dst, `\u%04x`, r)
 		}
@@ -94,10 +85,15 @@ func AppendPrintable(dst []byte, text []byte) []byte {
 	return dst
 }
 
-// invisible reports whether a rune beyond ASCII is a control, a direction mark, or an invisible separator or tag.
-func invisible(r rune) bool {
+// isHidden reports whether a rune is a control other than tab and newline, a direction mark, or an invisible separator
+// or tag.
+func isHidden(r rune) bool {
 	switch {
-	case r < 0xa0, r == 0x61c, r == 0x200e, r == 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2066 && r <= 0x2069,
+	case r == '\n', r == '\t':
+		return false
+	case r < ' ', r >= 0x7f && r < 0xa0:
+		return true // C0, DEL and C1
+	case r == 0x61c, r == 0x200e, r == 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2066 && r <= 0x2069,
 		r == 0xfeff, r >= 0xe0000 && r <= 0xe007f:
 		return true
 	}

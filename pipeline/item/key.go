@@ -39,25 +39,22 @@ func AppendKey(dst []byte, table string, keys Image) ([]byte, int, error) {
 	if table != "" {
 		dst = append(AppendEscaped(dst, table), '!')
 	}
-	first, second := 0, -1
 	doc, attrs := keys.Bytes(), keys.Index()
-	switch len(attrs) {
-	case 0:
+	if len(attrs) == 0 {
 		return nil, -1, errNoKeys
-	case 1:
-	case 2:
-		second = 1
-		if attrs[0].Text(doc) > attrs[1].Text(doc) {
-			first, second = 1, 0
-		}
-	default:
+	}
+	if len(attrs) > 2 {
 		return nil, 2, errManyKeys
+	}
+	first, second := 0, 1
+	if len(attrs) == 2 && attrs[0].Text(doc) > attrs[1].Text(doc) {
+		first, second = 1, 0
 	}
 	dst, err := AppendKeyValue(dst, valueOf(doc, attrs, first))
 	if err != nil {
 		return nil, first, err
 	}
-	if second >= 0 {
+	if len(attrs) == 2 {
 		if dst, err = AppendKeyValue(append(dst, ','), valueOf(doc, attrs, second)); err != nil {
 			return nil, second, err
 		}

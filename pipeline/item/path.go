@@ -61,19 +61,22 @@ func (v Value) step(seg Segment) (Value, bool) {
 	return v.Get(seg.Name)
 }
 
-// lookup returns the value at a path below v. first means that path is a whole path. Otherwise path is the rest of a
+// lookup returns the value at a path below v. isWhole means that path is a whole path. Otherwise path is the rest of a
 // path, after its first segments. lookup stops at a segment without a value, so it does not find errors after this
 // segment.
-func (v Value) lookup(path string, isWhole bool) (_ Value, ok bool) {
-	for ok = true; ok && (isWhole || path != ""); isWhole = false {
-		seg, rest, problem := cutSegment(path, isWhole, false)
+func (v Value) lookup(path string, isWhole bool) (Value, bool) {
+	for isStart := isWhole; isStart || path != ""; isStart = false {
+		seg, rest, problem := cutSegment(path, isStart, false)
 		if problem != "" {
 			return Value{}, false
 		}
-		v, ok = v.step(seg)
-		path = rest
+		step, ok := v.step(seg)
+		if !ok {
+			return step, false
+		}
+		v, path = step, rest
 	}
-	return v, ok
+	return v, true
 }
 
 // Names returns the names of the segments, or false if a segment is the index of a list.

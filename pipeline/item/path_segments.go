@@ -12,26 +12,29 @@ import (
 func parseSegments(s string, wild bool) (segs []Segment, column int, problem string) {
 	for rest := s; ; {
 		column = len(s) - len(rest) + 1
-		if n := len(segs); n > 0 && segs[n-1].Wild == wholeSubtree {
+		isStart := len(segs) == 0
+		if !isStart && segs[len(segs)-1].Wild == wholeSubtree {
 			return nil, column, "** takes in everything below: nothing may follow it"
 		}
-		seg, next, problem := cutSegment(rest, len(segs) == 0, wild)
-		switch {
-		case problem != "" && wild:
-			return nil, len(s) - len(next) + 1, problem
-		case problem != "":
+		seg, next, problem := cutSegment(rest, isStart, wild)
+		if problem != "" {
+			if wild {
+				column = len(s) - len(next) + 1
+			}
 			return nil, column, problem
-		case len(segs) == 0 && seg.IsElement():
+		}
+		if isStart && seg.IsElement() {
 			return nil, column, "an item is no list: start with a name"
 		}
 		segs = append(segs, seg)
-		if rest = next; rest == "" {
+		if next == "" {
 			return segs, 0, ""
 		}
+		rest = next
 	}
 }
 
-// cutSegment cuts the first segment off a path, or off a pattern if wild is set. first means that s is the beginning of
+// cutSegment cuts the first segment off a path, or off a pattern if wild is set. isStart means that s is the beginning of
 // the path. problem describes an error; it is "" if there is none. With an error, rest starts at the byte with the
 // error.
 func cutSegment(s string, isStart, wild bool) (seg Segment, rest, problem string) {

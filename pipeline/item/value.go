@@ -139,34 +139,34 @@ func (v Value) Len() int {
 
 // Get returns the member of an M by its name, or false if there is none or v is not an M.
 func (v Value) Get(name string) (Value, bool) {
-	var member Value
-	if v.kind == KindM {
-		eachMember(v.raw, func(raw []byte, m Value) bool {
-			if string(raw) == name || len(raw) > len(name) {
-				raw = ddbjson.TextOf(raw)
-			}
-			if string(raw) == name {
-				member = m
-			}
-			return !member.Exists()
-		})
+	if v.kind != KindM {
+		return Value{}, false
 	}
-	return member, member.Exists()
+	for w := walk(v.raw); ; {
+		raw, member, ok := w.member()
+		if !ok {
+			return Value{}, false
+		}
+		mayMatch := string(raw) == name || len(raw) > len(name) // a name with escapes is longer than its text
+		if mayMatch && string(ddbjson.TextOf(raw)) == name {
+			return member, true
+		}
+	}
 }
 
 // Index returns element i of an L, or member i of a set as an S, an N or a B. i counts from 0, in the order of the
 // page. Index returns false if there is no such element, or if v is neither an L nor a set.
 func (v Value) Index(i int) (Value, bool) {
-	var element Value
-	if v.isList() && i >= 0 {
-		eachElement(v.raw, v.kind, func(e Value) bool {
-			if i--; i < 0 {
-				element = e
-			}
-			return i >= 0
-		})
+	if !v.isList() || i < 0 {
+		return Value{}, false
 	}
-	return element, element.Exists()
+	w := walk(v.raw)
+	for range i {
+		if _, ok := w.element(v.kind); !ok {
+			return Value{}, false
+		}
+	}
+	return w.element(v.kind)
 }
 
 // Lookup returns the value at a path below v, such as Lines[0].sku or [0].sku. It returns false if there is no value,
@@ -202,10 +202,11 @@ func (v Value) isList() bool { return v.kind == KindL || v.kind >= KindSS }
 // change. The error names the offset and the path, and holds no data.
 func ParseValue(b []byte) (Value, error) {
 	s := ddbjson.Scanner{Input: b}
-	i := s.SkipSpace(0)
-	tag, from, to, next := s.Value(i, 0)
+	start := s.SkipSpace(0)
+	tag, from, to, next := s.Value(start, 0)
 	if next >= 0 {
-		if next = s.SkipSpace(next); next == len(b) {
+		next = s.SkipSpace(next)
+		if next == len(b) {
 			return Value{raw: b[from:to:to], kind: Kind(tag)}, nil
 		}
 		s.Fail(next, ddbjson.ErrTrailing)

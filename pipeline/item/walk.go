@@ -5,13 +5,14 @@ import "github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 // valueOf returns the value of attribute i of the item doc. attrs is the whole index of doc.
 func valueOf(doc []byte, attrs []ddbjson.Attr, i int) Value {
 	a := attrs[i]
-	from, to := a.NameStart()+a.NameLen()+a.Gap(), len(doc)
+	from, next := a.NameStart()+a.NameLen()+a.Gap(), len(doc)
 	if i+1 < len(attrs) {
-		to = attrs[i+1].NameStart()
+		next = attrs[i+1].NameStart()
 	}
-	if to -= a.Tail(); a.Far() {
-		e := a.Unpack(doc)
-		from, to = e.From, e.To
+	to := next - a.Tail()
+	if a.Far() {
+		ranges := a.Unpack(doc)
+		from, to = ranges.From, ranges.To
 	}
 	return Value{raw: doc[from:to:to], kind: Kind(a.Tag())}
 }
