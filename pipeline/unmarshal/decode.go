@@ -22,7 +22,8 @@ type imageDecoder struct {
 func decodeImage(m item.Image, p *typePlan, dst target) error {
 	doc := m.Bytes()
 	d := imageDecoder{doc: doc, texts: newTextBuffer(len(doc))}
-	if p.once.Do(p.build); p.form == formStruct {
+	p.once.Do(p.build)
+	if p.form == formStruct {
 		return d.attributes(p, m.Index(), dst)
 	}
 	_, err := d.decodeContent(p, ddbjson.TagM, 0, dst)
@@ -147,15 +148,16 @@ func (p *typePlan) mismatch(tag ddbjson.Tag, err error) error {
 	return &DecodeError{Kind: item.Kind(tag), Type: p.typ, Err: err}
 }
 
+// pointer decodes a content into the memory that a pointer points to. It allocates this memory if the pointer is nil.
 func (d *imageDecoder) pointer(p *typePlan, tag ddbjson.Tag, at int, dst target) (next int, err error) {
-	switch {
-	case tag == ddbjson.TagNULL && !p.unexported:
+	if tag == ddbjson.TagNULL && !p.unexported {
 		*as[target](dst) = target{}
 		return ddbjson.ContentEnd(d.doc, tag, at), nil
-	case !dst.pointee().isNil():
-	case p.unexported:
-		return 0, p.mismatch(tag, errUnexported)
-	default:
+	}
+	if dst.pointee().isNil() {
+		if p.unexported {
+			return 0, p.mismatch(tag, errUnexported)
+		}
 		*as[target](dst) = newTarget(p.elem.typ)
 	}
 	return d.decodeContent(p.elem, tag, at, dst.pointee())
@@ -164,13 +166,8 @@ func (d *imageDecoder) pointer(p *typePlan, tag ddbjson.Tag, at int, dst target)
 // intoInterface decodes into an interface. If the interface holds a pointer, intoInterface decodes into the memory that
 // the pointer points to. Otherwise it stores a new value in the interface.
 func (d *imageDecoder) intoInterface(p *typePlan, tag ddbjson.Tag, at int, dst target) (next int, err error) {
-	if old := dst.value(p.typ); !old.IsNil() {
-		// A pointer to a pointer or to an interface could lead back to this interface. So a new value replaces such a
-		// pointer.
-		if ptr := old.Elem(); ptr.Kind() == reflect.Pointer && !ptr.IsNil() && ptr.Elem().Kind() != reflect.Interface &&
-			ptr.Elem().Kind() != reflect.Pointer {
-			return d.decodeContent(planOf(ptr.Type().Elem(), p.options), tag, at, targetOf(ptr))
-		}
+	if old := dst.value(p.typ).Elem(); pointsToValue(old) {
+		return d.decodeContent(planOf(old.Type().Elem(), p.options), tag, at, targetOf(old))
 	}
 	if p.typ.NumMethod() > 0 {
 		return 0, p.mismatch(tag, nil)
@@ -187,6 +184,16 @@ func (d *imageDecoder) intoInterface(p *typePlan, tag ddbjson.Tag, at int, dst t
 	}
 	*out, next = d.decodeAny(tag, at)
 	return next, nil
+}
+
+// pointsToValue reports whether v is a pointer to a value that is neither a pointer nor an interface. A pointer to one
+// of these could lead back to the interface that holds v. It returns false if v is nil.
+func pointsToValue(v reflect.Value) bool {
+	if v.Kind() != reflect.Pointer || v.IsNil() {
+		return false
+	}
+	kind := v.Elem().Kind()
+	return kind != reflect.Interface && kind != reflect.Pointer
 }
 
 // list decodes an L or a set into a slice or an array. An array takes the first elements, up to its length.

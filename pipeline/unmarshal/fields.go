@@ -100,7 +100,7 @@ func fieldsOf(t reflect.Type) *fieldSet {
 	return newFieldSet(fieldsByName)
 }
 
-// collect adds the fields of e to found, and the structs embedded in e to next.
+// collect adds the fields of e to fieldsByName, and the structs embedded in e to next.
 func (e embeddedStruct) collect(fieldsByName map[string][]*structField, next []embeddedStruct) []embeddedStruct {
 	for i := range e.typ.NumField() {
 		sf := e.typ.Field(i)
@@ -108,20 +108,17 @@ func (e embeddedStruct) collect(fieldsByName map[string][]*structField, next []e
 		if tag.ignored || !sf.IsExported() && !sf.Anonymous {
 			continue
 		}
-		ft := sf.Type
-		if ft.Name() == "" && ft.Kind() == reflect.Pointer {
-			ft = ft.Elem()
+		fieldType := sf.Type
+		if fieldType.Name() == "" && fieldType.Kind() == reflect.Pointer {
+			fieldType = fieldType.Elem()
 		}
+		isStruct := fieldType.Kind() == reflect.Struct
 		index, offset := append(slices.Clone(e.index), i), e.offset+sf.Offset
-		if sf.Anonymous && tag.name == "" && ft.Kind() == reflect.Struct {
-			if embeddedIndex := slices.IndexFunc(next, func(n embeddedStruct) bool { return n.typ == ft }); embeddedIndex >= 0 {
-				next[embeddedIndex].twice = true
-			} else {
-				next = append(next, e.inner(sf, ft, index, offset))
-			}
+		if isStruct && sf.Anonymous && tag.name == "" {
+			next = addEmbedded(next, e.inner(sf, fieldType, index, offset))
 			continue
 		}
-		if !sf.IsExported() && ft.Kind() != reflect.Struct {
+		if !sf.IsExported() && !isStruct {
 			continue // reflection cannot set the field
 		}
 		f := &structField{name: cmp.Or(tag.name, sf.Name), tagged: tag.name != "", index: index, pointers: e.pointers,
@@ -133,6 +130,17 @@ func (e embeddedStruct) collect(fieldsByName map[string][]*structField, next []e
 		}
 	}
 	return next
+}
+
+// addEmbedded adds an embedded struct to the structs of its depth. It adds no second struct of the same type.
+func addEmbedded(structs []embeddedStruct, e embeddedStruct) []embeddedStruct {
+	for i := range structs {
+		if structs[i].typ == e.typ {
+			structs[i].twice = true
+			return structs
+		}
+	}
+	return append(structs, e)
 }
 
 // inner returns the struct of the type t that the field sf of e embeds, or embeds a pointer to.
@@ -158,12 +166,9 @@ type fieldSlot struct {
 
 func newFieldSet(fieldsByName map[string][]*structField) *fieldSet {
 	s := &fieldSet{}
-	for _, fs := range fieldsByName {
-		if tagged := slices.DeleteFunc(slices.Clone(fs), func(f *structField) bool { return !f.tagged }); len(tagged) > 0 {
-			fs = tagged
-		}
-		if len(fs) == 1 {
-			s.fields = append(s.fields, fs[0])
+	for _, candidates := range fieldsByName {
+		if f := unambiguous(candidates); f != nil {
+			s.fields = append(s.fields, f)
 		}
 	}
 	slices.SortFunc(s.fields, func(a, b *structField) int { return slices.Compare(a.index, b.index) })
@@ -182,6 +187,24 @@ func newFieldSet(fieldsByName map[string][]*structField) *fieldSet {
 	return s
 }
 
+// unambiguous returns the field that is used of several with the same name and depth: the only one, or the only tagged
+// one. It returns nil if there is none.
+func unambiguous(candidates []*structField) *structField {
+	if len(candidates) == 1 {
+		return candidates[0]
+	}
+	var tagged *structField
+	for _, f := range candidates {
+		if f.tagged && tagged != nil {
+			return nil
+		}
+		if f.tagged {
+			tagged = f
+		}
+	}
+	return tagged
+}
+
 // find returns the field of an attribute: the field with its exact name, else the first field whose name differs only
 // in case. It returns nil if no field has the name. raw is the attribute's name in JSON.
 func (s *fieldSet) find(raw []byte) *structField {
@@ -192,15 +215,21 @@ func (s *fieldSet) find(raw []byte) *structField {
 	first, last := wordsOf(raw)
 	for hash := hashWords(first, last); ; hash++ {
 		slot := &s.table[hash&uint(len(s.table)-1)]
-		switch f := slot.field; {
-		case f == nil && (folded != nil || isPlain(raw)):
-			return folded
-		case f == nil:
+		f := slot.field
+		if f == nil {
+			if folded != nil || isPlain(raw) {
+				return folded
+			}
 			return s.findAny(raw)
-		case len(f.name) != len(raw):
-		case slot.first == first && slot.last == last && (len(raw) <= 16 || f.name == string(raw)):
+		}
+		if len(f.name) != len(raw) {
+			continue
+		}
+		hasEqualWords := slot.first == first && slot.last == last
+		if hasEqualWords && (len(raw) <= 16 || f.name == string(raw)) {
 			return f
-		case folded == nil && strings.EqualFold(f.name, ddbjson.View(raw)):
+		}
+		if folded == nil && strings.EqualFold(f.name, ddbjson.View(raw)) {
 			folded = f
 		}
 	}

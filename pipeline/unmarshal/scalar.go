@@ -26,30 +26,32 @@ var (
 )
 
 // scalar decodes an S, N or B. raw is its content without quotes.
-func (d *imageDecoder) scalar(p *typePlan, tag ddbjson.Tag, raw []byte, dst target) (err error) {
-	number := tag == ddbjson.TagN || tag == ddbjson.TagS && p.asString
+func (d *imageDecoder) scalar(p *typePlan, tag ddbjson.Tag, raw []byte, dst target) error {
+	isNumber := tag == ddbjson.TagN || tag == ddbjson.TagS && p.asString
+	isBytes := tag == ddbjson.TagB && p.elem != nil && p.elem.kind == reflect.Uint8
+	var err error
 	switch {
 	case p.form == formString && tag == ddbjson.TagN:
 		*as[string](dst) = d.texts.copy(raw)
-	case number && (p.form == formInt || p.form == formUint || p.form == formFloat):
+	case isNumber && (p.form == formInt || p.form == formUint || p.form == formFloat):
 		err = p.number(textOf(raw), dst)
-	case number && p.form == formDecimal:
+	case isNumber && p.form == formDecimal:
 		*as[decimal.Decimal](dst), err = decimal.Parse(textOf(raw))
-	case number && p.form == formTime:
-		var seconds int64
-		if seconds, err = strconv.ParseInt(textOf(raw), 10, 64); err != nil {
+	case isNumber && p.form == formTime:
+		seconds, parseErr := strconv.ParseInt(textOf(raw), 10, 64)
+		if parseErr != nil {
 			return p.mismatch(tag, errUnix)
 		}
 		*as[time.Time](dst) = time.Unix(seconds, 0)
 	case tag == ddbjson.TagS && p.form == formTime:
-		t, err := time.Parse(time.RFC3339, textOf(raw))
-		if err != nil {
+		t, parseErr := time.Parse(time.RFC3339, textOf(raw))
+		if parseErr != nil {
 			return p.mismatch(tag, errTime)
 		}
 		*as[time.Time](dst) = t
-	case tag == ddbjson.TagB && p.form == formSlice && p.elem.kind == reflect.Uint8:
+	case isBytes && p.form == formSlice:
 		*as[[]byte](dst) = bytesOf(raw)
-	case tag == ddbjson.TagB && p.form == formArray && p.elem.kind == reflect.Uint8:
+	case isBytes && p.form == formArray:
 		copy(dst.bytes(p.typ.Len()), bytesOf(raw)) // up to the length of the array
 	default:
 		return p.mismatch(tag, nil)
@@ -61,52 +63,54 @@ func (d *imageDecoder) scalar(p *typePlan, tag ddbjson.Tag, raw []byte, dst targ
 }
 
 // number decodes the text of a number into an integer or a float.
-func (p *typePlan) number(n string, dst target) error {
+func (p *typePlan) number(text string, dst target) error {
+	unusedBits := 64 - 8*p.size
 	switch p.form {
 	case formInt:
-		i, err := strconv.ParseInt(n, 10, 64)
+		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			return errInteger
 		}
-		if unused := 64 - 8*p.size; i<<unused>>unused != i {
+		if n<<unusedBits>>unusedBits != n {
 			return errOverflow
 		}
-		dst.setInteger(p.size, uint64(i))
+		dst.setInteger(p.size, uint64(n))
 	case formUint:
-		u, err := strconv.ParseUint(n, 10, 64)
+		n, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
 			return errInteger
 		}
-		if unused := 64 - 8*p.size; u<<unused>>unused != u {
+		if n<<unusedBits>>unusedBits != n {
 			return errOverflow
 		}
-		dst.setInteger(p.size, u)
+		dst.setInteger(p.size, n)
 	default:
-		f, err := parseFloat(n)
-		switch {
-		case err != nil:
+		f, err := parseFloat(text)
+		if err != nil {
 			return err
-		case p.kind == reflect.Float64:
-			*as[float64](dst) = f
-		case math.Abs(f) > math.MaxFloat32:
-			return errOverflow
-		default:
-			*as[float32](dst) = float32(f)
 		}
+		if p.kind == reflect.Float64 {
+			*as[float64](dst) = f
+			return nil
+		}
+		if math.Abs(f) > math.MaxFloat32 {
+			return errOverflow
+		}
+		*as[float32](dst) = float32(f)
 	}
 	return nil
 }
 
 // parseFloat returns the float64 that is nearest to a number. The error does not show the text.
-func parseFloat(n string) (float64, error) {
-	if f, ok := shortFloat(n); ok {
+func parseFloat(text string) (float64, error) {
+	if f, ok := shortFloat(text); ok {
 		return f, nil
 	}
-	f, err := strconv.ParseFloat(n, 64)
+	f, err := strconv.ParseFloat(text, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		return 0, errOverflow
+	}
 	if err != nil {
-		if errors.Is(err, strconv.ErrRange) {
-			return 0, errOverflow
-		}
 		return 0, errNotNumber
 	}
 	return f, nil
@@ -115,25 +119,26 @@ func parseFloat(n string) (float64, error) {
 // shortFloat does the same as parseFloat for texts of up to 15 bytes without a sign or an exponent. Most numbers are of
 // this form. shortFloat returns false for any other text. It divides the digits by a power of ten. Both are exact as
 // float64, so their quotient is the nearest float64.
-func shortFloat(n string) (f float64, ok bool) {
-	digits, fraction, point := 0, 0, len(n)
-	for i := range len(n) {
-		switch c := n[i]; {
+func shortFloat(text string) (f float64, ok bool) {
+	if len(text) == 0 || len(text) > 15 {
+		return 0, false
+	}
+	digits, point := 0, -1
+	for i := range len(text) {
+		switch c := text[i]; {
 		case c-'0' <= 9:
 			digits = digits*10 + int(c-'0')
-		case c == '.' && point == len(n):
+		case c == '.' && point < 0:
 			point = i
 		default:
 			return 0, false
 		}
 	}
-	if len(n) == 0 || len(n) > 15 {
-		return 0, false
+	if point < 0 {
+		return float64(digits), true
 	}
-	if fraction = len(n) - 1 - point; fraction > 0 {
-		return float64(digits) / math.Pow10(fraction), true
-	}
-	return float64(digits), point == len(n)
+	fraction := len(text) - 1 - point
+	return float64(digits) / math.Pow10(fraction), fraction > 0
 }
 
 // bytesOf returns the bytes of a B, in new memory.

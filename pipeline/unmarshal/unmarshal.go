@@ -26,7 +26,8 @@ var ErrNoImage = errs.New("there is no image to decode")
 // permanent.
 func Decode[T any](m item.Image) (T, error) {
 	p := planOf(reflect.TypeFor[T](), options{})
-	if p.once.Do(p.build); p.hasUnmarshaler || !m.Exists() {
+	p.once.Do(p.build)
+	if p.hasUnmarshaler || !m.Exists() {
 		out := new(T)
 		err := DecodeInto(m, out)
 		return *out, err
