@@ -64,30 +64,31 @@ func (e exporters) metricExporter(ctx context.Context) (sdkmetric.Exporter, stri
 		func() (sdkmetric.Exporter, error) { return otlpmetrichttp.New(ctx) })
 }
 
-// newExporter returns the exporter that the environment variables choose for a signal, TRACES or METRICS. where
-// describes its destination for a log. The exporter is nil if the variable of the exporter is "none", or if no variable
-// names an endpoint or an exporter. what is the word for the signal in errors, such as "spans".
+// newExporter returns the exporter that the environment variables choose for a signal, TRACES or METRICS. destination
+// describes where it exports to, for a log. The exporter is nil if the variable of the exporter is "none", or if no
+// variable names an endpoint or an exporter. signalWord is the word for the signal in errors, such as "spans".
 func newExporter[X any](
 	e exporters, signal, signalWord string, console, grpc, http func() (X, error),
 ) (x X, destination string, err error) {
 	name := "OTEL_" + signal + "_EXPORTER"
+	hasEndpoint := e.Environ("OTEL_EXPORTER_OTLP_ENDPOINT") != "" ||
+		e.Environ("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != ""
 	switch kind := strings.ToLower(strings.TrimSpace(e.Environ(name))); {
 	case kind == "console":
 		x, err = console()
 		return x, "on the console", err
-	case kind == "none", kind == "" && e.Environ("OTEL_EXPORTER_OTLP_ENDPOINT") == "" &&
-		e.Environ("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") == "":
+	case kind == "none", kind == "" && !hasEndpoint:
 		return x, nowhere, nil
 	case kind != "otlp" && kind != "":
 		return x, "", fmt.Errorf("telemetry: %s is %q: it takes otlp, console or none", name, kind)
 	}
 	protocol, err := e.protocol(signal)
-	switch {
-	case err != nil:
+	if err != nil {
 		return x, "", err
-	case protocol == "grpc":
+	}
+	if protocol == "grpc" {
 		x, err = grpc()
-	default:
+	} else {
 		x, err = http()
 	}
 	if err != nil {

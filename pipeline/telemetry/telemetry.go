@@ -17,6 +17,7 @@ import (
 	metricnoop "go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/propagation"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	tracenoop "go.opentelemetry.io/otel/trace/noop"
@@ -75,8 +76,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Start sets up what o and the environment ask for, and starts the exporters. The error names the
-// wrong variable. Start makes no call, except to the task's metadata on ECS, for at most a second.
+// Start sets up the exporters that o and the environment variables choose, and starts them. The error names the wrong
+// variable. Start makes no call, except to the task's metadata on ECS, for at most a second.
 func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	if o.Pipeline == "" {
 		return nil, errors.New("telemetry: Options.Pipeline is empty: give the pipeline's name")
@@ -108,15 +109,10 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	}
 	res := detect(ctx, o)
 	if reader != nil || o.Scrape != nil {
-		opts := []sdkmetric.Option{sdkmetric.WithResource(res)}
-		if reader != nil {
-			opts, t.metrics, t.flush = append(opts, sdkmetric.WithReader(reader)), metrics, append(t.flush, reader.flush)
-		}
-		if o.Scrape != nil {
-			opts = append(opts, sdkmetric.WithReader(o.Scrape))
-		}
-		p := sdkmetric.NewMeterProvider(opts...)
-		t.Meter, t.measured, t.shutdown = p, true, append(t.shutdown, p.Shutdown)
+		t.measure(res, reader, o.Scrape)
+	}
+	if reader != nil {
+		t.metrics, t.flush = metrics, append(t.flush, reader.flush)
 	}
 	if spans != nil {
 		p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(spans), sdktrace.WithResource(res))
@@ -126,6 +122,19 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	return t, nil
 }
 
+// measure sets a meter provider with the readers that are not nil.
+func (t *Telemetry) measure(res *resource.Resource, reader flushableReader, scrape sdkmetric.Reader) {
+	opts := []sdkmetric.Option{sdkmetric.WithResource(res)}
+	if reader != nil {
+		opts = append(opts, sdkmetric.WithReader(reader))
+	}
+	if scrape != nil {
+		opts = append(opts, sdkmetric.WithReader(scrape))
+	}
+	p := sdkmetric.NewMeterProvider(opts...)
+	t.Meter, t.measured, t.shutdown = p, true, append(t.shutdown, p.Shutdown)
+}
+
 // nowhere describes the destination of spans or metrics that are not exported.
 const nowhere = "none"
 
@@ -133,7 +142,8 @@ const nowhere = "none"
 func propagator(o Options) (propagation.TextMapPropagator, error) {
 	var names []string
 	for name := range strings.SplitSeq(o.Environ("OTEL_PROPAGATORS"), ",") {
-		if name = strings.TrimSpace(name); name != "" {
+		name = strings.TrimSpace(name)
+		if name != "" {
 			names = append(names, name)
 		}
 	}

@@ -13,12 +13,13 @@ import (
 // or the caller has set it, withCapacity returns the request itself.
 func withCapacity(parameters any) any {
 	const name = "ReturnConsumedCapacity"
-	if requested, ok := fieldOf(parameters, name).(types.ReturnConsumedCapacity); !ok || requested != "" {
+	requested, hasField := fieldOf(parameters, name).(types.ReturnConsumedCapacity)
+	if !hasField || requested != "" {
 		return parameters
 	}
-	in := reflect.ValueOf(parameters).Elem()
-	changed := reflect.New(in.Type())
-	changed.Elem().Set(in)
+	original := reflect.ValueOf(parameters).Elem()
+	changed := reflect.New(original.Type())
+	changed.Elem().Set(original)
 	changed.Elem().FieldByName(name).Set(reflect.ValueOf(types.ReturnConsumedCapacityTotal))
 	return changed.Interface()
 }
@@ -49,12 +50,15 @@ func capacity(result any) usage {
 
 // fieldOf returns the field of the struct that p points to. It is nil if p is nil or has no such field.
 func fieldOf(p any, name string) any {
-	if v := reflect.ValueOf(p); v.Kind() == reflect.Pointer && !v.IsNil() && v.Elem().Kind() == reflect.Struct {
-		if f := v.Elem().FieldByName(name); f.IsValid() {
-			return f.Interface()
-		}
+	pointer := reflect.ValueOf(p)
+	if pointer.Kind() != reflect.Pointer || pointer.IsNil() || pointer.Elem().Kind() != reflect.Struct {
+		return nil
 	}
-	return nil
+	f := pointer.Elem().FieldByName(name)
+	if !f.IsValid() {
+		return nil
+	}
+	return f.Interface()
 }
 
 // usageOfFailed returns the smallest number of units that AWS can have billed for a failed call.

@@ -91,15 +91,15 @@ type histogram struct {
 func (b *buckets) histogram() histogram {
 	slices.SortFunc(b.values, func(a, b bucket) int { return cmp.Compare(a.value, b.value) })
 	h := histogram{Max: b.max, Min: b.min, Count: b.count, Sum: b.sum}
-	together := (len(b.values) + maxValues - 1) / maxValues
-	for part := range slices.Chunk(b.values, max(1, together)) {
-		var weight float64
-		var n uint64
-		for _, x := range part {
-			weight += x.value * float64(x.count)
-			n += x.count
+	mergedCount := (len(b.values) + maxValues - 1) / maxValues // number of values that become one
+	for neighbours := range slices.Chunk(b.values, max(1, mergedCount)) {
+		var sum float64
+		var count uint64
+		for _, x := range neighbours {
+			sum += x.value * float64(x.count)
+			count += x.count
 		}
-		h.Values, h.Counts = append(h.Values, weight/float64(n)), append(h.Counts, n)
+		h.Values, h.Counts = append(h.Values, sum/float64(count)), append(h.Counts, count)
 	}
 	return h
 }

@@ -35,14 +35,16 @@ func (e *export) lines() [][]byte {
 	var lines [][]byte
 	for _, dims := range e.order {
 		doc := e.documents[dims]
-		names := slices.DeleteFunc(slices.Clone(doc.order), func(name string) bool { return !doc.values[name].set })
-		for some := range slices.Chunk(names, maxMetrics) {
-			lines = append(lines, doc.line(dims, some))
+		isUnset := func(name string) bool { return !doc.values[name].set }
+		names := slices.DeleteFunc(slices.Clone(doc.order), isUnset)
+		for lineNames := range slices.Chunk(names, maxMetrics) {
+			lines = append(lines, doc.line(dims, lineNames))
 		}
 	}
 	return lines
 }
 
+// line returns the document of the metrics with these names.
 func (doc *document) line(dims dimensions, names []string) []byte {
 	d := directive{Namespace: Namespace, Dimensions: [][]string{{pipelineKey}}}
 	if dims.sink != "" {
@@ -60,10 +62,10 @@ func (doc *document) line(dims dimensions, names []string) []byte {
 		line = appendMember(line, sinkKey, dims.sink)
 	}
 	for _, name := range names {
-		if c := doc.values[name]; c.buckets != nil {
-			line = appendMember(line, name, c.buckets.histogram())
+		if v := doc.values[name]; v.buckets != nil {
+			line = appendMember(line, name, v.buckets.histogram())
 		} else {
-			line = appendMember(line, name, c.value)
+			line = appendMember(line, name, v.value)
 		}
 	}
 	return append(line, '}', '\n')

@@ -78,15 +78,15 @@ func (*Exporter) Aggregation(kind sdkmetric.InstrumentKind) sdkmetric.Aggregatio
 // Export writes the documents of all metrics, and blocks until they are written. It writes even if the context is done.
 // rm is the only copy of the values since the last export, and writing to the standard output does not wait.
 func (e *Exporter) Export(_ context.Context, rm *metricdata.ResourceMetrics) error {
-	b := newExport(e.o.Pipeline)
+	export := newExport(e.o.Pipeline)
 	for _, scope := range rm.ScopeMetrics {
 		for _, m := range scope.Metrics {
-			b.add(m)
+			export.add(m)
 		}
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, line := range b.lines() {
+	for _, line := range export.lines() {
 		if _, err := e.o.Writer.Write(line); err != nil {
 			return err
 		}
@@ -109,11 +109,11 @@ func (e *export) dimensionSets(attrs attribute.Set) []dimensions {
 	if v, ok := attrs.Value(pipelineKey); ok && v.AsString() != "" {
 		pipeline = v.AsString()
 	}
-	at := []dimensions{{pipeline, ""}}
+	sets := []dimensions{{pipeline, ""}}
 	if v, ok := attrs.Value(sinkKey); ok && v.AsString() != "" {
-		at = append(at, dimensions{pipeline, v.AsString()})
+		sets = append(sets, dimensions{pipeline, v.AsString()})
 	}
-	return at
+	return sets
 }
 
 // later returns the later of two times.

@@ -25,7 +25,7 @@ type document struct {
 // metricValue is one metric of a document.
 type metricValue struct {
 	unit    string
-	set     bool
+	set     bool // the document has a point of the metric
 	value   float64
 	buckets *buckets // nil if the metric is not a histogram
 }
@@ -71,17 +71,17 @@ func mergeByUnit(unit string) merge {
 // finite reports whether JSON can express the number.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-func addNumbers[N int64 | float64](e *export, m metricdata.Metrics, points []metricdata.DataPoint[N], put merge) {
+func addNumbers[N int64 | float64](e *export, m metricdata.Metrics, points []metricdata.DataPoint[N], mergeValues merge) {
 	for _, p := range points {
-		v := float64(p.Value)
-		if !finite(v) {
+		number := float64(p.Value)
+		if !finite(number) {
 			continue
 		}
-		for _, c := range e.metricValues(m, p.Attributes, p.Time) {
-			if c.set {
-				c.value = put(c.value, v)
+		for _, v := range e.metricValues(m, p.Attributes, p.Time) {
+			if v.set {
+				v.value = mergeValues(v.value, number)
 			} else {
-				c.value, c.set = v, true
+				v.value, v.set = number, true
 			}
 		}
 	}
@@ -92,12 +92,12 @@ func addHistograms[N int64 | float64](e *export, m metricdata.Metrics, points []
 		if p.Count == 0 || !finite(float64(p.Sum)) {
 			continue
 		}
-		for _, c := range e.metricValues(m, p.Attributes, p.Time) {
-			if c.buckets == nil {
-				c.buckets = &buckets{}
+		for _, v := range e.metricValues(m, p.Attributes, p.Time) {
+			if v.buckets == nil {
+				v.buckets = &buckets{}
 			}
-			c.set = true
-			addPoint(c.buckets, p)
+			v.set = true
+			addPoint(v.buckets, p)
 		}
 	}
 }

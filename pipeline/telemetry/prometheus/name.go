@@ -21,23 +21,24 @@ const (
 
 // kindOf returns the type of a metric. A sum that can fall is a gauge.
 func kindOf(data metricdata.Aggregation) kind {
-	monotonic := func(m bool) kind {
-		if m {
-			return counter
-		}
-		return gauge
-	}
 	switch d := data.(type) {
 	case metricdata.Sum[int64]:
-		return monotonic(d.IsMonotonic)
+		return kindOfSum(d.IsMonotonic)
 	case metricdata.Sum[float64]:
-		return monotonic(d.IsMonotonic)
+		return kindOfSum(d.IsMonotonic)
 	case metricdata.Gauge[int64], metricdata.Gauge[float64]:
 		return gauge
 	case metricdata.Histogram[int64], metricdata.Histogram[float64]:
 		return histogram
 	}
 	return unsupported
+}
+
+func kindOfSum(isMonotonic bool) kind {
+	if isMonotonic {
+		return counter
+	}
+	return gauge
 }
 
 // units has the words for UCUM's units. Any other unit is used as it is.
@@ -51,10 +52,9 @@ var units = map[string]string{
 func familyName(name, unit string, k kind) string {
 	words := strings.FieldsFunc(name, func(r rune) bool { return !isNameRune(r) || r == '_' })
 	switch {
-	case strings.ContainsAny(unit, "{}"), unit == "1" && k != gauge:
-	case unit == "1":
+	case unit == "1" && k == gauge:
 		words = addSuffix(words, "ratio")
-	default:
+	case unit != "1" && !strings.ContainsAny(unit, "{}"):
 		words = addSuffix(words, cmp.Or(units[unit], labelName(unit)))
 	}
 	if k == counter {

@@ -33,17 +33,7 @@ func Write(b *bytes.Buffer, rm *metricdata.ResourceMetrics) {
 	families := map[string]*family{}
 	for _, scope := range rm.ScopeMetrics {
 		for _, m := range scope.Metrics {
-			k := kindOf(m.Data)
-			name := familyName(m.Name, m.Unit, k)
-			f := families[name]
-			if f == nil {
-				f = &family{name: name, help: m.Description, kind: k}
-			}
-			if k == unsupported || f.kind != k {
-				continue
-			}
-			f.series = append(f.series, seriesOf(m.Data)...)
-			families[name] = f
+			addMetric(families, m)
 		}
 	}
 	if rm.Resource != nil && rm.Resource.Len() > 0 {
@@ -52,6 +42,23 @@ func Write(b *bytes.Buffer, rm *metricdata.ResourceMetrics) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(families)) {
 		families[name].write(b)
+	}
+}
+
+// addMetric adds the series of a metric to the family of its name.
+func addMetric(families map[string]*family, m metricdata.Metrics) {
+	k := kindOf(m.Data)
+	if k == unsupported {
+		return
+	}
+	name := familyName(m.Name, m.Unit, k)
+	f := families[name]
+	if f == nil {
+		f = &family{name: name, help: m.Description, kind: k}
+		families[name] = f
+	}
+	if f.kind == k {
+		f.series = append(f.series, seriesOf(m.Data)...)
 	}
 }
 
