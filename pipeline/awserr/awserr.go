@@ -64,13 +64,18 @@ func (e *Error) Describe() (class, field string) {
 	}
 	kind, known := KindOfCode(e.Code)
 	if !known && e.Err != nil {
-		kind = KindOf(e.Err)
-		if class := redact.ErrorClass(e.Err); e.Code == "" && class != "unknown" && class != "service" {
-			return class, ""
+		causeClass := redact.ErrorClass(e.Err)
+		if e.Code == "" && causeClass != "unknown" && causeClass != "service" {
+			return causeClass, ""
 		}
+		kind = KindOf(e.Err)
 	}
-	return [...]string{Refused: "refused_request", Transient: "unavailable", Denied: "denied", Missing: "missing"}[kind],
-		""
+	return kindClasses[kind], ""
+}
+
+// kindClasses has the class for logs of each kind.
+var kindClasses = [...]string{
+	Refused: "refused_request", Transient: "unavailable", Denied: "denied", Missing: "missing",
 }
 
 // Unwrap returns the cause.
@@ -156,26 +161,28 @@ func KindOf(err error) Kind {
 	if ClockCorrected(err) {
 		return Transient
 	}
-	if kind, known := KindOfCode(Code(err)); known {
+	code, status := Code(err), Status(err)
+	if kind, known := KindOfCode(code); known {
 		return kind
 	}
 	if retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary {
 		return Transient
 	}
-	st := Status(err)
-	switch _, truncated := errors.AsType[*smithy.DeserializationError](err); {
-	case st == http.StatusTooManyRequests || st == http.StatusRequestTimeout || st >= 500 || truncated:
+	_, isTruncated := errors.AsType[*smithy.DeserializationError](err)
+	switch {
+	case isTruncated, status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status >= 500:
 		return Transient
-	case st != 0 && Code(err) == "": // not an answer of the service, whose errors have codes
+	case status != 0 && code == "":
 		return Transient
-	case st == http.StatusForbidden || st == http.StatusUnauthorized:
+	case status == http.StatusForbidden, status == http.StatusUnauthorized:
 		return Denied
 	}
-	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+	_, isNetwork := errors.AsType[net.Error](err)
+	if isNetwork || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return Transient
 	}
-	if st == 0 && strings.Contains(err.Error(), "get identity: ") {
-		// the SDK's resolver of credentials has no type for its failures
+	// The SDK's resolver of credentials has no type for its failures.
+	if status == 0 && strings.Contains(err.Error(), "get identity: ") {
 		return Denied
 	}
 	return Refused
@@ -194,9 +201,15 @@ func ClockCorrected(err error) bool {
 // Skewed reports whether a call was refused because the clock of this machine is wrong.
 func Skewed(err error) bool {
 	api, ok := errors.AsType[smithy.APIError](err)
-	return ok && (api.ErrorCode() == "RequestTimeTooSkewed" || api.ErrorCode() == "RequestInTheFuture" ||
-		api.ErrorCode() == "RequestExpired" ||
-		strings.Contains(api.ErrorMessage(), "Signature expired") || strings.Contains(api.ErrorMessage(), "not yet current"))
+	if !ok {
+		return false
+	}
+	switch api.ErrorCode() {
+	case "RequestTimeTooSkewed", "RequestInTheFuture", "RequestExpired":
+		return true
+	}
+	message := api.ErrorMessage()
+	return strings.Contains(message, "Signature expired") || strings.Contains(message, "not yet current")
 }
 
 // Forbidden reports whether a call was denied: its kind is Denied, or its status is 403.
@@ -216,9 +229,11 @@ func Code(err error) string {
 // returns false for HEAD: its answers have no body, so a derived code is the only one.
 func codeFromStatus(err error, api smithy.APIError) bool {
 	op, ok := errors.AsType[*smithy.OperationError](err)
+	if !ok || op.ServiceID != "S3" || strings.HasPrefix(op.OperationName, "Head") {
+		return false
+	}
 	text := http.StatusText(Status(err))
-	return ok && op.ServiceID == "S3" && !strings.HasPrefix(op.OperationName, "Head") &&
-		api.ErrorMessage() == text && api.ErrorCode() == strings.ReplaceAll(text, " ", "")
+	return api.ErrorMessage() == text && api.ErrorCode() == strings.ReplaceAll(text, " ", "")
 }
 
 // unknown is the code that the SDK uses if it finds no code in the answer.

@@ -1,6 +1,9 @@
 package awserr
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // codes has the codes that say more than an HTTP status. They come from the services' API references and their lists of
 // common errors.
@@ -38,11 +41,9 @@ func KindOfCode(code string) (kind Kind, known bool) {
 	if code == "" {
 		return Refused, false
 	}
-	for kind, cs := range codes {
-		for _, c := range cs {
-			if c == code {
-				return kind, true
-			}
+	for kind, ofKind := range codes {
+		if slices.Contains(ofKind, code) {
+			return kind, true
 		}
 	}
 	if strings.HasPrefix(strings.ToUpper(code), "KMS") {

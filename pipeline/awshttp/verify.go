@@ -44,20 +44,21 @@ var required = map[string]string{
 }
 
 // Do sends a request. If it checks the answer, it reads the whole answer first.
-func (b verifier) Do(req *http.Request) (*http.Response, error) {
-	resp, err := b.client.Do(req)
-	if err != nil || resp.StatusCode < 200 || resp.StatusCode > 299 {
+func (v verifier) Do(req *http.Request) (*http.Response, error) {
+	resp, err := v.client.Do(req)
+	if err != nil {
 		return resp, err
 	}
-	check := b.checkOf(req)
-	if check == nil {
+	isSuccess := resp.StatusCode >= 200 && resp.StatusCode <= 299
+	check := v.checkOf(req)
+	if !isSuccess || check == nil {
 		return resp, nil
 	}
 	var body bytes.Buffer
-	if n := resp.ContentLength; n > 0 && n < b.maxBytes {
+	if n := resp.ContentLength; n > 0 && n < v.maxBytes {
 		body.Grow(int(n) + bytes.MinRead)
 	}
-	_, err = body.ReadFrom(bounded.Reader(resp.Body, b.maxBytes))
+	_, err = body.ReadFrom(bounded.Reader(resp.Body, v.maxBytes))
 	_ = resp.Body.Close() // the body was read
 	if err != nil {
 		return nil, &Error{resp.StatusCode, fmt.Errorf("reading it: %w", err)}

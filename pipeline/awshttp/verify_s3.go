@@ -23,7 +23,9 @@ func VerifyS3(client bounded.Doer) bounded.Doer {
 
 // checkDocument returns nil if body is a whole document with this root.
 func checkDocument(body []byte, root string) error {
-	if !bytes.Contains(body, []byte("<"+root)) || !bytes.HasSuffix(bytes.TrimSpace(body), []byte(root+">")) {
+	hasStart := bytes.Contains(body, []byte("<"+root))
+	hasEnd := bytes.HasSuffix(bytes.TrimSpace(body), []byte(root+">"))
+	if !hasStart || !hasEnd {
 		return fmt.Errorf("it is no whole %s", root)
 	}
 	return nil

@@ -42,23 +42,20 @@ func (s *Spec) Of(dst []Element, m item.Image) ([]Element, error) {
 	if !ok || v.IsNull() {
 		return dst, nil
 	}
-	if most := s.maxCount(); v.Len() > most && isCollection(v.Kind()) {
+	if !isCollection(v.Kind()) {
+		return dst, errs.Errorf("%s is of the type %s, and not a list, a set or a map", redact.Field(s.Path.String()),
+			redact.Safe(v.Kind().String()))
+	}
+	if most := cmp.Or(s.Max, DefaultMax); v.Len() > most {
 		return dst, errs.Errorf("%s has %d elements, and %d are the most: raise `max`, or split the item",
 			redact.Field(s.Path.String()), v.Len(), most)
 	}
 	start := len(dst)
-	switch v.Kind() {
-	case item.KindL, item.KindSS, item.KindNS, item.KindBS:
-		for i, e := range v.Elements() {
-			dst = append(dst, Element{Position: i, Value: e})
-		}
-	case item.KindM:
-		for name, e := range v.Members() {
-			dst = append(dst, Element{Position: len(dst) - start, ID: name, Value: e})
-		}
-	default:
-		return dst, errs.Errorf("%s is of the type %s, and not a list, a set or a map", redact.Field(s.Path.String()),
-			redact.Safe(v.Kind().String()))
+	for i, e := range v.Elements() {
+		dst = append(dst, Element{Position: i, Value: e})
+	}
+	for name, e := range v.Members() {
+		dst = append(dst, Element{Position: len(dst) - start, ID: name, Value: e})
 	}
 	if err := s.identify(v.Kind(), dst[start:]); err != nil {
 		return dst[:start], err
@@ -67,42 +64,48 @@ func (s *Spec) Of(dst []Element, m item.Image) ([]Element, error) {
 }
 
 // identify sets the identities of the elements of a value. kind is the type of the value.
-func (s *Spec) identify(kind item.Kind, elements []Element) (err error) {
+func (s *Spec) identify(kind item.Kind, elements []Element) error {
 	for i := range elements {
-		if elements[i].ID, err = s.identity(kind, &elements[i]); err != nil {
+		id, err := s.identity(kind, &elements[i])
+		if err != nil {
 			return err
 		}
+		elements[i].ID = id
 	}
 	return s.checkIdentities(elements)
 }
 
-func (s *Spec) maxCount() int {
-	return cmp.Or(s.Max, DefaultMax)
-}
-
 func isCollection(k item.Kind) bool { return k == item.KindL || k == item.KindM || k >= item.KindSS }
 
-// identity returns the identity of an element. of is the kind of the list, the set or the map. If x is the member of a
-// map, the caller has set x.ID to its name.
-func (s *Spec) identity(of item.Kind, x *Element) (string, error) {
-	switch {
-	case s.By != "" && of >= item.KindSS:
+// identity returns the identity of an element. kind is the kind of the list, the set or the map. If e is the member of
+// a map, the caller has set e.ID to its name.
+func (s *Spec) identity(kind item.Kind, e *Element) (string, error) {
+	if s.By != "" {
+		return s.identityBy(kind, e)
+	}
+	switch kind {
+	case item.KindM:
+		return e.ID, nil
+	case item.KindL:
+		return strconv.Itoa(e.Position), nil
+	}
+	text, _ := textOf(e.Value)
+	return text, nil
+}
+
+// identityBy returns the value at By inside an element, as text.
+func (s *Spec) identityBy(kind item.Kind, e *Element) (string, error) {
+	isSet := kind >= item.KindSS
+	if isSet {
 		return "", errs.Errorf("%s is a set, whose elements are their own identity: leave `by` out",
 			redact.Field(s.Path.String()))
-	case s.By != "":
-		v, _ := x.Value.Lookup(s.By)
-		text, ok := textOf(v)
-		if !ok {
-			return "", errs.Errorf("element %d of %s: %s is of the type %s, and an identity is of S, N, BOOL or B",
-				x.Position, redact.Field(s.Path.String()), redact.Field(s.By), redact.Safe(v.Kind().String()))
-		}
-		return text, nil
-	case of == item.KindM:
-		return x.ID, nil
-	case of == item.KindL:
-		return strconv.Itoa(x.Position), nil
 	}
-	text, _ := textOf(x.Value)
+	v, _ := e.Value.Lookup(s.By)
+	text, ok := textOf(v)
+	if !ok {
+		return "", errs.Errorf("element %d of %s: %s is of the type %s, and an identity is of S, N, BOOL or B",
+			e.Position, redact.Field(s.Path.String()), redact.Field(s.By), redact.Safe(v.Kind().String()))
+	}
 	return text, nil
 }
 
@@ -129,30 +132,24 @@ func textOf(v item.Value) (text string, ok bool) {
 
 // checkIdentities returns an error if two elements have the same identity. It ignores elements without an identity,
 // which have no entry.
-func (s *Spec) checkIdentities(all []Element) error {
-	if len(all) < 2 {
+func (s *Spec) checkIdentities(elements []Element) error {
+	if len(elements) < 2 {
 		return nil
 	}
-	first := make(map[string]int, len(all))
-	for i := range all {
-		if all[i].ID == "" {
+	positions := make(map[string]int, len(elements))
+	for i := range elements {
+		e := &elements[i]
+		if e.ID == "" {
 			continue
 		}
-		if before, taken := first[all[i].ID]; taken {
+		if before, taken := positions[e.ID]; taken {
 			return errs.Errorf(
 				"the elements %d and %d of %s have the same identity (%s): it must differ among the elements of an item",
-				before, all[i].Position, redact.Field(s.Path.String()), redact.Field(s.byText()))
+				before, e.Position, redact.Field(s.Path.String()), redact.Field(cmp.Or(s.By, "their values")))
 		}
-		first[all[i].ID] = all[i].Position
+		positions[e.ID] = e.Position
 	}
 	return nil
-}
-
-func (s *Spec) byText() string {
-	if s.By == "" {
-		return "their values"
-	}
-	return s.By
 }
 
 // Pattern returns the pattern of the elements of an item, for masks. It ends with .* if the value is a map, and with

@@ -48,10 +48,11 @@ const (
 // Take waits up to patience, and then returns [ErrInUse] with the path. With a patience of 0, Take does not wait. If
 // ctx ends, Take returns the cause of ctx.
 func Take(ctx context.Context, path string, mode Mode, patience time.Duration) (*Lock, error) {
-	end := time.Now().Add(patience)
+	deadline := time.Now().Add(patience)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		l, err := tryLock(path, mode)
-		if !errors.Is(err, ErrInUse) || !time.Now().Before(end) {
+		mayRetry := errors.Is(err, ErrInUse) && time.Now().Before(deadline)
+		if !mayRetry {
 			return l, err
 		}
 		if err := pipeline.Sleep(ctx, pause/2+rand.N(pause)); err != nil {
@@ -151,9 +152,8 @@ func Taken(path string) (bool, error) {
 		return false, err
 	}
 	err = flock(f, syscall.LOCK_SH|syscall.LOCK_NB)
-	taken := errors.Is(err, syscall.EWOULDBLOCK)
-	if taken {
-		err = nil
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return true, f.Close()
 	}
-	return taken, errors.Join(err, f.Close())
+	return false, errors.Join(err, f.Close())
 }

@@ -161,7 +161,8 @@ func (c *Cursor) Integer() int {
 // Value skips and returns the next value. It returns nil if the cursor fails.
 func (c *Cursor) Value() []byte {
 	c.skipSpace()
-	for from, depth := c.at, 0; !c.failed && c.at < len(c.b); {
+	start, depth := c.at, 0
+	for !c.failed && c.at < len(c.b) {
 		switch b := c.b[c.at]; b {
 		case '"':
 			c.readString()
@@ -175,11 +176,13 @@ func (c *Cursor) Value() []byte {
 			c.at++
 			c.failed = depth == 0
 		default:
-			for c.at++; c.at < len(c.b) && !delimiter(c.b[c.at]); c.at++ {
+			c.at++
+			for c.at < len(c.b) && !isDelimiter(c.b[c.at]) {
+				c.at++
 			}
 		}
 		if depth == 0 && !c.failed {
-			return c.b[from:c.at:c.at]
+			return c.b[start:c.at:c.at]
 		}
 		c.failed = c.failed || depth < 0
 	}
@@ -187,8 +190,13 @@ func (c *Cursor) Value() []byte {
 	return nil
 }
 
-func delimiter(b byte) bool {
-	return b <= ' ' || b == ',' || b == ':' || b == '}' || b == ']' || b == '{' || b == '[' || b == '"'
+// isDelimiter reports whether b ends a number or a literal.
+func isDelimiter(b byte) bool {
+	switch b {
+	case ',', ':', '{', '}', '[', ']', '"':
+		return true
+	}
+	return b <= ' '
 }
 
 // Means reports whether text, as written between its quotes, is the string s.

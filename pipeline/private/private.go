@@ -30,22 +30,22 @@ func Create(path string) (*os.File, error) {
 
 // CopyMode sets the mode of f, which is about to be renamed to path, to the mode of the file that it replaces.
 func CopyMode(f *os.File, path string) error {
-	mode := fileMode
-	switch old, err := os.Stat(path); {
-	case err == nil:
-		mode = old.Mode().Perm()
-	case !errors.Is(err, fs.ErrNotExist):
+	replaced, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f.Chmod(fileMode)
+	}
+	if err != nil {
 		return err
 	}
-	return f.Chmod(mode)
+	return f.Chmod(replaced.Mode().Perm())
 }
 
 // WriteFile replaces the content of the file at path atomically: neither a crash nor a power failure leaves a part of
-// content. It first writes a temporary file, which remains after a crash. next is the path of the temporary file. If
-// next is "", the temporary file has a random name in the folder of path. Several processes can then write at the same
-// time, and the last one wins.
-func WriteFile(path, temporaryPath string, content []byte) (err error) {
+// content. It first writes a temporary file, which remains after a crash. If temporaryPath is "", the temporary file
+// has a random name in the folder of path. Several processes can then write at the same time, and the last one wins.
+func WriteFile(path, temporaryPath string, content []byte) error {
 	var f *os.File
+	var err error
 	if temporaryPath == "" {
 		f, err = os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"~*")
 	} else {
@@ -54,14 +54,8 @@ func WriteFile(path, temporaryPath string, content []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(content)
+	err = errors.Join(writeDurably(f, path, content), f.Close())
 	if err == nil {
-		err = CopyMode(f, path)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
@@ -71,6 +65,17 @@ func WriteFile(path, temporaryPath string, content []byte) (err error) {
 		return err
 	}
 	return SyncDir(filepath.Dir(path))
+}
+
+// writeDurably writes content to f, which is about to be renamed to path.
+func writeDurably(f *os.File, path string, content []byte) error {
+	if _, err := f.Write(content); err != nil {
+		return err
+	}
+	if err := CopyMode(f, path); err != nil {
+		return err
+	}
+	return f.Sync()
 }
 
 // SyncDir makes the entries of a folder durable.

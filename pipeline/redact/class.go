@@ -43,17 +43,22 @@ func (c Class) Errorf(format string, args ...any) error {
 		}
 	}
 	e.shown = fmt.Sprintf(strings.ReplaceAll(format, "%w", "%v"), redacted...)
+	e.inheritClass()
+	return e
+}
+
+// inheritClass takes the class of the first cause that has one. It also takes the field of this cause if e has none.
+func (e *classError) inheritClass() {
 	for _, cause := range e.causes {
 		if cause == nil {
 			continue
 		}
-		if class, field, _ := describe(cause); class != UnknownClass {
-			e.class = class
-			e.field = cmp.Or(e.field, field)
-			break
+		class, field, _ := describe(cause)
+		if class != UnknownClass {
+			e.class, e.field = class, cmp.Or(e.field, field)
+			return
 		}
 	}
-	return e
 }
 
 // shownArg returns the argument in the form of the redacted text.

@@ -71,34 +71,33 @@ func describe(err error) (class, field, text string) {
 		class, field = d.Describe()
 	}
 	if r, ok := errors.AsType[Redacted](err); ok {
-		text = r.Redacted()
 		if class == "" {
-			if class, _, _ = systemText(r); class == "" {
-				class = UnknownClass
-			}
+			class, _, _ = systemText(r)
 		}
-		return class, field, text
+		return cmp.Or(class, UnknownClass), field, r.Redacted()
 	}
-	known, text, ok := systemText(err)
+	systemClass, text, ok := systemText(err)
 	if !ok {
-		known, text = UnknownClass, fmt.Sprintf("%T", lastCause(err))
+		systemClass, text = UnknownClass, fmt.Sprintf("%T", lastCause(err))
 	}
-	return cmp.Or(class, known), field, text
+	return cmp.Or(class, systemClass), field, text
 }
 
 // systemText describes a panic, or an error of the runtime, the operating system or the network. It returns false for
 // other errors.
 func systemText(err error) (class, text string, ok bool) {
-	if p, ok := errors.AsType[*PanicError](err); ok {
-		if cause := p.Unwrap(); cause != nil {
-			if _, text, ok := causeText(cause); ok {
-				return "panic", "panic: " + p.Stage + ": " + text, true
-			}
-			return "panic", fmt.Sprintf("panic: %s: a %T", p.Stage, lastCause(cause)), true
-		}
+	p, ok := errors.AsType[*PanicError](err)
+	if !ok {
+		return causeText(err)
+	}
+	cause := p.Unwrap()
+	if cause == nil {
 		return "panic", fmt.Sprintf("panic: %s: a %T", p.Stage, p.Value), true
 	}
-	return causeText(err)
+	if _, text, ok := causeText(cause); ok {
+		return "panic", "panic: " + p.Stage + ": " + text, true
+	}
+	return "panic", fmt.Sprintf("panic: %s: a %T", p.Stage, lastCause(cause)), true
 }
 
 // knownErrors are errors whose text shows nothing of an item.
