@@ -61,17 +61,19 @@ func (m Image) AppendDynamoDBJSON(dst []byte) []byte {
 
 // AppendJSON appends the item as plain JSON: {"PK":"x"}. It appends null if the image does not exist. See
 // [Value.AppendJSON].
-func (m Image) AppendJSON(dst []byte) []byte { return m.appendPlain(dst, false) }
+func (m Image) AppendJSON(dst []byte) []byte { return m.appendPlain(dst, plainWriter{}) }
 
 // AppendJSONForDoubles appends the item as plain JSON for readers that store decimals as doubles. See
 // [Value.AppendJSONForDoubles].
-func (m Image) AppendJSONForDoubles(dst []byte) []byte { return m.appendPlain(dst, true) }
+func (m Image) AppendJSONForDoubles(dst []byte) []byte {
+	return m.appendPlain(dst, plainWriter{forDoubles: true})
+}
 
-func (m Image) appendPlain(dst []byte, doubles bool) []byte {
+func (m Image) appendPlain(dst []byte, w plainWriter) []byte {
 	if !m.Exists() {
 		return append(dst, "null"...)
 	}
-	w := plainWriter{b: m.Bytes(), forDoubles: doubles}
+	w.b = m.Bytes()
 	return w.item(dst, m)
 }
 

@@ -79,14 +79,15 @@ func (m *Image) find(name string) (Value, bool) {
 // Lookup returns the value at a path, such as Address.Lines[0]["a-b"]. It returns false if there is no value, or if the
 // path is invalid. See [ParsePath] for the syntax.
 func (m Image) Lookup(path string) (Value, bool) {
-	seg, rest, problem := cutSegment(path, true, false)
-	if problem != "" || seg.Index >= 0 {
+	seg, rest, problem := cutFirstSegment(path, pathSyntax)
+	if problem != "" || seg.IsElement() {
 		return Value{}, false
 	}
-	if v, ok := m.Get(seg.Name); ok {
-		return v.lookup(rest, false)
+	v, ok := m.Get(seg.Name)
+	if !ok {
+		return Value{}, false
 	}
-	return Value{}, false
+	return v.lookup(rest)
 }
 
 // At returns the value at the path p, or false if there is none.

@@ -29,7 +29,7 @@ func (e *PathError) Error() string {
 
 // ParsePath reads a path. The error is a *PathError.
 func ParsePath(s string) (Path, error) {
-	segs, column, problem := parseSegments(s, false)
+	segs, column, problem := parseSegments(s, pathSyntax)
 	if problem != "" {
 		return Path{}, &PathError{Path: s, Column: column, Message: problem}
 	}
@@ -61,20 +61,19 @@ func (v Value) step(seg Segment) (Value, bool) {
 	return v.Get(seg.Name)
 }
 
-// lookup returns the value at a path below v. isWhole means that path is a whole path. Otherwise path is the rest of a
-// path, after its first segments. lookup stops at a segment without a value, so it does not find errors after this
-// segment.
-func (v Value) lookup(path string, isWhole bool) (Value, bool) {
-	for isStart := isWhole; isStart || path != ""; isStart = false {
-		seg, rest, problem := cutSegment(path, isStart, false)
+// lookup returns the value at rest, the segments of a path after those that lead to v. lookup stops at a segment
+// without a value, so it does not find errors after this segment.
+func (v Value) lookup(rest string) (Value, bool) {
+	for rest != "" {
+		seg, next, problem := cutSegment(rest, pathSyntax)
 		if problem != "" {
 			return Value{}, false
 		}
-		step, ok := v.step(seg)
+		child, ok := v.step(seg)
 		if !ok {
-			return step, false
+			return Value{}, false
 		}
-		v, path = step, rest
+		v, rest = child, next
 	}
 	return v, true
 }

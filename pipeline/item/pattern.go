@@ -69,7 +69,7 @@ func (e *PatternError) Error() string {
 
 // ParsePattern reads a pattern. The error is a *PatternError.
 func ParsePattern(s string) (Pattern, error) {
-	segs, column, problem := parseSegments(s, true)
+	segs, column, problem := parseSegments(s, patternSyntax)
 	if problem != "" {
 		return Pattern{}, &PatternError{Pattern: s, Column: column, Message: problem}
 	}

@@ -171,7 +171,17 @@ func (v Value) Index(i int) (Value, bool) {
 
 // Lookup returns the value at a path below v, such as Lines[0].sku or [0].sku. It returns false if there is no value,
 // or if the path is invalid. See [ParsePath] for the syntax.
-func (v Value) Lookup(path string) (Value, bool) { return v.lookup(path, true) }
+func (v Value) Lookup(path string) (Value, bool) {
+	seg, rest, problem := cutFirstSegment(path, pathSyntax)
+	if problem != "" {
+		return Value{}, false
+	}
+	child, ok := v.step(seg)
+	if !ok {
+		return Value{}, false
+	}
+	return child.lookup(rest)
+}
 
 // Members iterates over the members of an M, in the order of the page. Any other kind has none.
 func (v Value) Members() iter.Seq2[string, Value] {

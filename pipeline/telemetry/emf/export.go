@@ -71,7 +71,7 @@ func mergeByUnit(unit string) merge {
 // finite reports whether JSON can express the number.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-func addNumbers[N int64 | float64](e *export, m metricdata.Metrics, points []metricdata.DataPoint[N], mergeValues merge) {
+func addNumbers[N int64 | float64](e *export, m metricdata.Metrics, points []metricdata.DataPoint[N], mergeFunc merge) {
 	for _, p := range points {
 		number := float64(p.Value)
 		if !finite(number) {
@@ -79,7 +79,7 @@ func addNumbers[N int64 | float64](e *export, m metricdata.Metrics, points []met
 		}
 		for _, v := range e.metricValues(m, p.Attributes, p.Time) {
 			if v.set {
-				v.value = mergeValues(v.value, number)
+				v.value = mergeFunc(v.value, number)
 			} else {
 				v.value, v.set = number, true
 			}
