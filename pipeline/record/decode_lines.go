@@ -80,7 +80,7 @@ func (d *Decoder) DecodeBroken(b []byte, index int) *RecordError {
 	if i == len(b) {
 		return e
 	}
-	if end := r.readRecord(i, true); end >= 0 {
+	if end := r.readRecordOrEnvelope(i); end >= 0 {
 		r.Fail(end, ddbjson.ErrTrailing)
 		r.forgetPrevious()
 	}

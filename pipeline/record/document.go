@@ -28,7 +28,7 @@ func (r *recordReader) document(i int) int {
 		return r.readArray(i)
 	}
 	firstChange := len(r.page.Changes)
-	next := r.readRecord(i, true)
+	next := r.readRecordOrEnvelope(i)
 	isEnvelope := next < 0 && errors.Is(r.Err, errEnvelope)
 	if !isEnvelope {
 		return next
@@ -148,7 +148,7 @@ func (r *recordReader) readArray(i int) int {
 		return i + 1
 	}
 	for ended := false; !ended; {
-		if i = r.readRecord(i, false); i < 0 {
+		if i = r.readRecord(i); i < 0 {
 			return -1
 		}
 		if i, ended = r.Separator(i, ']'); i < 0 {
@@ -158,10 +158,29 @@ func (r *recordReader) readArray(i int) int {
 	return i
 }
 
-// readRecord reads a record and adds it to the changes or the errors of the page. An envelope is an object with an
-// array of records, such as an event. If mayBeEnvelope is set and the object is an envelope, readRecord fails with
-// errEnvelope.
-func (r *recordReader) readRecord(i int, mayBeEnvelope bool) int {
+// readRecord reads a record and adds it to the changes or the errors of the page. It returns -1 if the grammar is
+// invalid.
+func (r *recordReader) readRecord(i int) int {
+	next := r.tryRecord(i)
+	if next < 0 {
+		return r.addInvalid(i)
+	}
+	return next
+}
+
+// readRecordOrEnvelope does the same as readRecord, unless the object at i is an envelope: an object with an array of
+// records, such as an event. Then it adds nothing, and fails with errEnvelope.
+func (r *recordReader) readRecordOrEnvelope(i int) int {
+	next := r.tryRecord(i)
+	if next < 0 && !errors.Is(r.Err, errEnvelope) {
+		return r.addInvalid(i)
+	}
+	return next
+}
+
+// tryRecord reads a record and adds it to the changes of the page. It adds nothing and returns -1 if the record is
+// invalid.
+func (r *recordReader) tryRecord(i int) int {
 	page := r.page
 	r.recordStart = i
 	if r.index() == 0 {
@@ -177,20 +196,17 @@ func (r *recordReader) readRecord(i int, mayBeEnvelope bool) int {
 		r.previous = &page.Changes[n-1]
 	}
 	emptyMaps := r.EmptyMaps
-	if next := r.readChange(i, c); next >= 0 {
-		page.EmptyMaps += r.EmptyMaps - emptyMaps
-		r.recordStart = next
-		r.addChange(c, next)
-		return next
-	}
-
-	r.forgetPrevious()
-	*c = Change{}
-	r.EmptyMaps = emptyMaps
-	if mayBeEnvelope && errors.Is(r.Err, errEnvelope) {
+	next := r.readChange(i, c)
+	if next < 0 {
+		r.forgetPrevious()
+		*c = Change{}
+		r.EmptyMaps = emptyMaps
 		return -1
 	}
-	return r.addInvalid(i)
+	page.EmptyMaps += r.EmptyMaps - emptyMaps
+	r.recordStart = next
+	r.addChange(c, next)
+	return next
 }
 
 // addChange adds c to the page. The record of c ends at next. c is the next free element of page.Changes, or r.scratch

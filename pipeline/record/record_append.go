@@ -22,81 +22,83 @@ func (c *Change) RecordJSON() []byte {
 	if !c.Backfill {
 		return c.Raw
 	}
-	d := *c
-	if d.Op == Remove && !d.Old.Exists() {
-		d.ViewType = NewImage
+	decodable := *c
+	if c.Op == Remove && !c.Old.Exists() {
+		decodable.ViewType = NewImage
 	}
-	return AppendRecord(make([]byte, 0, len(c.Raw)+len(c.Keys.Bytes())+256), &d)
+	return AppendRecord(make([]byte, 0, len(c.Raw)+len(c.Keys.Bytes())+256), &decodable)
 }
 
 // AppendRecord appends a record that decodes to c: a record of the Streams API, or a Kinesis event if the version of c
 // belongs to Kinesis. AppendRecord ignores Op, Key, Raw and Index: decoding sets them again.
 func AppendRecord(dst []byte, c *Change) []byte {
 	if !c.Version.Kinesis() {
-		return append(appendBody(append(dst, '{'), c), '}')
+		return appendObject(dst, c)
 	}
 	dst = append(dst, '{')
 	if c.Shard != "" {
 		dst = appendField(dst, "eventID", c.Shard+":"+c.Sequence)
 	}
 	dst = appendField(dst, "eventSourceARN", c.StreamARN)
-	dst = appendField(appendName(dst, "kinesis", '{'), "sequenceNumber", c.Sequence)
-	dst = append(appendName(dst, "data", '"'), base64.StdEncoding.EncodeToString(append(appendBody([]byte{'{'}, c),
-		'}'))...)
+	dst = append(appendName(dst, "kinesis"), '{')
+	dst = appendField(dst, "sequenceNumber", c.Sequence)
+	dst = append(appendName(dst, "data"), '"')
+	dst = base64.StdEncoding.AppendEncode(dst, appendObject(nil, c))
 	return append(dst, `"}}`...)
 }
 
-// appendBody appends the fields of a record.
-func appendBody(dst []byte, c *Change) []byte {
-	kinesis := c.Version.Kinesis()
+// appendObject appends the object of a record.
+func appendObject(dst []byte, c *Change) []byte {
+	isKinesis := c.Version.Kinesis()
+	dst = append(dst, '{')
 	dst = appendField(dst, "eventID", c.EventID)
 	dst = appendField(dst, "eventName", c.EventName)
 	dst = appendField(dst, "awsRegion", c.Region)
-	if !kinesis {
+	if !isKinesis {
 		dst = appendField(dst, "eventSourceARN", c.StreamARN)
 	}
 	dst = appendField(dst, "tableName", c.Table)
 	if c.Identity != (Identity{}) {
-		dst = appendField(appendName(dst, "userIdentity", '{'), "type", c.Identity.Type)
-		dst = append(appendField(dst, "principalId", c.Identity.PrincipalID), '}')
+		dst = append(appendName(dst, "userIdentity"), '{')
+		dst = appendField(dst, "type", c.Identity.Type)
+		dst = appendField(dst, "principalId", c.Identity.PrincipalID)
+		dst = append(dst, '}')
 	}
-	dst = appendName(dst, "dynamodb", '{')
+	dst = append(appendName(dst, "dynamodb"), '{')
 	switch {
-	case kinesis: // the time is the epoch, which is 0 for a snapshot
-		dst = strconv.AppendUint(appendName(dst, "ApproximateCreationDateTime", 0), c.Version.Epoch(), 10)
+	case isKinesis: // the time is the epoch, which is 0 for a snapshot
+		dst = strconv.AppendUint(appendName(dst, "ApproximateCreationDateTime"), c.Version.Epoch(), 10)
 		dst = appendField(dst, "ApproximateCreationDateTimePrecision", "MICROSECOND")
 	case c.Time.IsZero():
 	case c.Time.Nanosecond() == 0:
-		dst = strconv.AppendInt(appendName(dst, "ApproximateCreationDateTime", 0), c.Time.Unix(), 10)
+		dst = strconv.AppendInt(appendName(dst, "ApproximateCreationDateTime"), c.Time.Unix(), 10)
 	default:
 		dst = appendField(dst, "ApproximateCreationDateTime", c.Time.UTC().Format(time.RFC3339Nano))
 	}
 	dst = appendImage(dst, "Keys", c.Keys)
 	dst = appendImage(dst, "NewImage", c.New)
 	dst = appendImage(dst, "OldImage", c.Old)
-	if !kinesis {
+	if !isKinesis {
 		dst = appendField(dst, "SequenceNumber", c.Sequence)
 	}
 	if c.SizeBytes != 0 {
-		dst = strconv.AppendInt(appendName(dst, "SizeBytes", 0), c.SizeBytes, 10)
+		dst = strconv.AppendInt(appendName(dst, "SizeBytes"), c.SizeBytes, 10)
 	}
 	if c.ViewType != ViewUnknown {
 		dst = appendField(dst, "StreamViewType", c.ViewType.String())
 	}
-	return append(dst, '}')
+	return append(dst, '}', '}')
 }
 
 // appendName appends the name of a field and a colon. It first appends a comma unless the field is the first of its
-// object. At the end it appends open unless open is 0.
-func appendName(dst []byte, name string, open byte) []byte {
+// object.
+func appendName(dst []byte, name string) []byte {
 	if dst[len(dst)-1] != '{' {
 		dst = append(dst, ',')
 	}
-	dst = append(append(append(dst, '"'), name...), `":`...)
-	if open != 0 {
-		dst = append(dst, open)
-	}
-	return dst
+	dst = append(dst, '"')
+	dst = append(dst, name...)
+	return append(dst, '"', ':')
 }
 
 // appendField appends a field with a text. It appends nothing if text is "".
@@ -104,12 +106,13 @@ func appendField(dst []byte, name, text string) []byte {
 	if text == "" {
 		return dst
 	}
-	return append(ddbjson.AppendRaw(appendName(dst, name, '"'), text), '"')
+	dst = append(appendName(dst, name), '"')
+	return append(ddbjson.AppendRaw(dst, text), '"')
 }
 
 func appendImage(dst []byte, name string, m item.Image) []byte {
 	if !m.Exists() {
 		return dst
 	}
-	return m.AppendDynamoDBJSON(appendName(dst, name, 0))
+	return m.AppendDynamoDBJSON(appendName(dst, name))
 }

@@ -59,15 +59,6 @@ var (
 	errLayer      = errs.New("the line belongs to an incremental export, which needs the full export before it")
 )
 
-// lineForm is the form of a line.
-type lineForm uint8
-
-const (
-	itemForm     lineForm = iota // {"Item":{...}}: a full export
-	changeForm                   // {"Metadata":{...},"Keys":{...},...}: an incremental export
-	bareItemForm                 // the item itself
-)
-
 // NewSnapshotDecoder returns a decoder. If an option is invalid, NewSnapshotDecoder does not fail: each line that needs
 // the option is an error.
 func NewSnapshotDecoder(o SnapshotOptions) *SnapshotDecoder {
@@ -116,83 +107,7 @@ func (r *recordReader) readLineRecord(i int) int {
 		return r.Fail(i, err)
 	}
 	r.form = r.lineFormAt(i)
-	return r.readRecord(i, false)
-}
-
-// checkLineStart returns an error if no JSON object starts at i.
-func (r *recordReader) checkLineStart(i int) error {
-	if r.Peek(i) == '{' {
-		if c := r.Peek(r.SkipSpace(i + 1)); c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' {
-			return errIon
-		}
-		return nil
-	}
-	if strings.HasPrefix(ddbjson.View(r.Input[i:]), "$ion") {
-		return errIon
-	}
-	return errLine
-}
-
-// lineFormAt returns the form of the object at i. An item can have attributes with the names of an export's fields,
-// such as Item, so the name alone does not decide. The first value decides: a field of an export contains attributes,
-// and an attribute contains a type tag.
-func (r *recordReader) lineFormAt(i int) lineForm {
-	i = r.SkipSpace(i + 1)
-	if r.Peek(i) != '"' {
-		return bareItemForm
-	}
-	name, at := r.Field(i)
-	if at < 0 || r.isLocalEmptyMap(at) {
-		return bareItemForm
-	}
-	switch {
-	case string(name) == "Item" && r.hasAttributes(at):
-		return itemForm
-	case lineNames[string(name)] != fieldOther && r.hasAttributes(at):
-		return changeForm
-	}
-	return bareItemForm
-}
-
-// isLocalEmptyMap reports whether the value at i is {}, the empty map of DynamoDB Local.
-func (r *recordReader) isLocalEmptyMap(i int) bool {
-	return r.AllowEmptyMaps && r.Peek(i) == '{' && r.Peek(r.SkipSpace(i+1)) == '}'
-}
-
-// hasAttributes reports whether the value at i is an object with attributes, {NAME:{TAG:...}}. It returns false for an
-// attribute value, {TAG:...}. It returns true for null. It also returns true for an object with invalid grammar, so
-// that the reader reads it as a field of an export and reports the error with its path.
-func (r *recordReader) hasAttributes(i int) bool {
-	switch r.Peek(i) {
-	case 'n':
-		return true
-	case '{':
-	default:
-		return false
-	}
-	i = r.SkipSpace(i + 1)
-	if r.Peek(i) != '"' {
-		return true
-	}
-	name, at := r.Field(i)
-	if at < 0 {
-		return true
-	}
-	tag := ddbjson.TagOf(name)
-	if tag == ddbjson.NoTag {
-		return true
-	}
-	if r.Peek(at) != '{' { // only the content of an M is an object
-		return false
-	}
-	next := r.SkipValue(at)
-	if next < 0 {
-		return true
-	}
-	if _, ended := r.Separator(next, '}'); !ended { // a value has only one tag
-		return true
-	}
-	return tag != ddbjson.TagM || !r.hasAttributes(at)
+	return r.readRecord(i)
 }
 
 // readLineFields reads the object at i into c. r.form is the form of the object.
