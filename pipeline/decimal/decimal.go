@@ -39,31 +39,33 @@ func Of(i int64) Decimal {
 
 // Cmp returns -1, 0 or 1 if d is less than, equal to or greater than e.
 func (d Decimal) Cmp(e Decimal) int {
-	sign, other := d.Sign(), e.Sign()
-	if sign != other {
-		return cmp.Compare(sign, other)
+	sign, otherSign := d.Sign(), e.Sign()
+	if sign != otherSign {
+		return cmp.Compare(sign, otherSign)
 	}
 	if sign == 0 {
 		return 0
 	}
-	if shift := int(d.exp) - int(e.exp); d.hi|e.hi == 0 && -maxPow10 <= shift && shift <= maxPow10 {
+	shift := int(d.exp) - int(e.exp)
+	areShort := d.hi == 0 && e.hi == 0 && -maxPow10 <= shift && shift <= maxPow10
+	if areShort {
 		// This branch compares most numbers. Scaled to the lower exponent, both coefficients fit into 128 bits.
-		dc, ec := uint128{lo: d.lo}, uint128{lo: e.lo}
+		scaledD, scaledE := uint128{lo: d.lo}, uint128{lo: e.lo}
 		if shift > 0 {
-			dc.hi, dc.lo = bits.Mul64(d.lo, pow10[shift])
+			scaledD.hi, scaledD.lo = bits.Mul64(d.lo, pow10[shift])
 		} else {
-			ec.hi, ec.lo = bits.Mul64(e.lo, pow10[-shift])
+			scaledE.hi, scaledE.lo = bits.Mul64(e.lo, pow10[-shift])
 		}
-		return sign * dc.cmp(ec)
+		return sign * scaledD.cmp(scaledE)
 	}
-	if dm, em := d.magnitude(), e.magnitude(); dm != em {
-		return sign * cmp.Compare(dm, em)
+	if c := cmp.Compare(d.magnitude(), e.magnitude()); c != 0 {
+		return sign * c
 	}
 	// The magnitudes are equal. So, scaled to the lower exponent, neither coefficient needs more than 38 digits.
 	exp := min(d.exp, e.exp)
-	dc, _ := d.coefficient().timesPow10(int(d.exp - exp))
-	ec, _ := e.coefficient().timesPow10(int(e.exp - exp))
-	return sign * dc.cmp(ec)
+	scaledD, _ := d.coefficient().timesPow10(int(d.exp - exp))
+	scaledE, _ := e.coefficient().timesPow10(int(e.exp - exp))
+	return sign * scaledD.cmp(scaledE)
 }
 
 // Add returns d + e. It returns an error if the sum needs more than 38 digits or is outside of DynamoDB's range. The
@@ -81,28 +83,32 @@ func (d Decimal) Add(e Decimal) (Decimal, error) {
 	}
 	// The sum has the exponent of low, so high is scaled to this exponent. 128 bits hold numbers up to 3.4 × 10^38, and
 	// low is below 10^38. So if high overflows 128 bits, the sum has more than 38 digits.
-	h, ok := high.coefficient().timesPow10(int(high.exp - low.exp))
+	scaledHigh, ok := high.coefficient().timesPow10(int(high.exp - low.exp))
 	if !ok {
 		return Decimal{}, addError(errDigits)
 	}
-	l, neg := low.coefficient(), high.neg
-	var sum uint128
-	switch {
-	case high.neg == low.neg:
-		if sum, ok = h.add(l); !ok {
-			return Decimal{}, addError(errDigits)
-		}
-	case h.cmp(l) >= 0:
-		sum = h.sub(l)
-	default:
-		sum, neg = l.sub(h), low.neg
+	sum, isNegative, ok := addSigned(scaledHigh, high.neg, low.coefficient(), low.neg)
+	if !ok {
+		return Decimal{}, addError(errDigits)
 	}
-	s := Decimal{hi: sum.hi, lo: sum.lo, exp: low.exp, neg: neg}
-	s.canonicalize()
-	if err := s.check(); err != nil {
+	result := Decimal{hi: sum.hi, lo: sum.lo, exp: low.exp, neg: isNegative}
+	result.canonicalize()
+	if err := result.check(); err != nil {
 		return Decimal{}, addError(err)
 	}
-	return s, nil
+	return result, nil
+}
+
+// addSigned adds two coefficients with their signs. It returns false if the sum overflows.
+func addSigned(a uint128, aNegative bool, b uint128, bNegative bool) (sum uint128, isNegative, ok bool) {
+	if aNegative == bNegative {
+		sum, ok = a.add(b)
+		return sum, aNegative, ok
+	}
+	if a.cmp(b) >= 0 {
+		return a.sub(b), aNegative, true
+	}
+	return b.sub(a), bNegative, true
 }
 
 // Neg returns -d.
@@ -129,16 +135,16 @@ func (d Decimal) Int64() (int64, bool) {
 		return 0, false
 	}
 	c, ok := d.coefficient().timesPow10(int(d.exp))
-	switch {
-	case !ok || c.hi != 0:
-		return 0, false
-	case d.neg && c.lo <= 1<<63:
-		return -int64(c.lo), true // -(1<<63) is itself
-	case c.lo <= math.MaxInt64:
-		return int64(c.lo), true
-	default:
+	if !ok || c.hi != 0 {
 		return 0, false
 	}
+	if d.neg && c.lo <= 1<<63 {
+		return -int64(c.lo), true // -(1<<63) is itself
+	}
+	if c.lo > math.MaxInt64 {
+		return 0, false
+	}
+	return int64(c.lo), true
 }
 
 // Float64 returns the float64 that is nearest to d. The result is always finite.
@@ -173,20 +179,17 @@ func (d Decimal) Append(dst []byte) []byte {
 	if d.neg {
 		dst = append(dst, '-')
 	}
-	if d.exp >= 0 {
-		dst = d.coefficient().append(dst)
-		return appendZeros(dst, int(d.exp))
-	}
 	c := d.coefficient()
-	whole := c.digits() + int(d.exp) // digits before the point
-	if whole <= 0 {
-		dst = append(dst, '0', '.')
-		return c.append(appendZeros(dst, -whole))
+	if d.exp >= 0 {
+		return appendZeros(c.append(dst), int(d.exp))
 	}
-	start := len(dst)
-	dst = c.append(dst)
-	dst = append(dst, 0)
-	point := start + whole
+	digitsBeforePoint := c.digits() + int(d.exp)
+	if digitsBeforePoint <= 0 {
+		dst = append(dst, '0', '.')
+		return c.append(appendZeros(dst, -digitsBeforePoint))
+	}
+	point := len(dst) + digitsBeforePoint
+	dst = append(c.append(dst), 0)
 	copy(dst[point+1:], dst[point:])
 	dst[point] = '.'
 	return dst

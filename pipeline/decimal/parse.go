@@ -40,21 +40,23 @@ func Parse[T string | []byte](s T) (Decimal, error) {
 		if hasPoint {
 			fraction++
 		}
-		switch {
-		case b != '0':
-			if n += zeros + 1; n > MaxDigits {
-				isTooLong = true // the syntax of the rest must still be checked
-				break
+		if b == '0' {
+			if n > 0 {
+				zeros++
 			}
-			if zeros == 0 && n < maxPow10 { // most numbers need only this
-				c.lo = c.lo*10 + uint64(b-'0')
-				break
-			}
-			c = c.push(zeros, uint64(b-'0'))
-			zeros = 0
-		case n > 0:
-			zeros++
+			continue
 		}
+		n += zeros + 1
+		if n > MaxDigits {
+			isTooLong = true // the syntax of the rest must still be checked
+			continue
+		}
+		if zeros == 0 && n < maxPow10 { // most numbers need only this
+			c.lo = c.lo*10 + uint64(b-'0')
+			continue
+		}
+		c = c.push(zeros, uint64(b-'0'))
+		zeros = 0
 	}
 	if !hasDigits {
 		return Decimal{}, errSyntax
@@ -73,10 +75,11 @@ func Parse[T string | []byte](s T) (Decimal, error) {
 	if n == 0 {
 		return Decimal{}, nil
 	}
-	switch magnitude := exp + n - 1; {
-	case magnitude > maxMagnitude:
+	magnitude := exp + n - 1
+	if magnitude > maxMagnitude {
 		return Decimal{}, errLarge
-	case magnitude < minMagnitude:
+	}
+	if magnitude < minMagnitude {
 		return Decimal{}, errSmall
 	}
 	return Decimal{hi: c.hi, lo: c.lo, exp: int16(exp), neg: isNegative}, nil
@@ -88,9 +91,9 @@ func scanExponent[T string | []byte](s T) (int, bool) {
 	if s[0] != 'e' && s[0] != 'E' {
 		return 0, false
 	}
-	i, neg := 1, false
+	i, isNegative := 1, false
 	if i < len(s) && (s[i] == '-' || s[i] == '+') {
-		neg = s[i] == '-'
+		isNegative = s[i] == '-'
 		i++
 	}
 	if i == len(s) {
@@ -104,7 +107,7 @@ func scanExponent[T string | []byte](s T) (int, bool) {
 		}
 		e = min(e*10+int(b-'0'), 1_000_000_000)
 	}
-	if neg {
+	if isNegative {
 		e = -e
 	}
 	return e, true

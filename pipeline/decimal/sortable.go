@@ -62,22 +62,24 @@ func ParseSortable(text string) (Decimal, error) {
 	if len(text) < 1+exponentDigits+2 {
 		return Decimal{}, errNotSortable
 	}
-	b, sign := []byte(text[1:len(text)-1]), ""
-	switch {
-	case text[0] == sortsPositive && text[len(text)-1] == endsPositive:
-	case text[0] == sortsNegative && text[len(text)-1] == endsNegative:
-		sign = "-"
-		subtractFrom9(b)
-	default:
+	first, last := text[0], text[len(text)-1]
+	isPositive := first == sortsPositive && last == endsPositive
+	isNegative := first == sortsNegative && last == endsNegative
+	if !isPositive && !isNegative {
 		return Decimal{}, errNotSortable
 	}
-	for _, c := range b {
+	magnitude, sign := []byte(text[1:len(text)-1]), ""
+	if isNegative {
+		subtractFrom9(magnitude)
+		sign = "-"
+	}
+	for _, c := range magnitude {
 		if c < '0' || c > '9' {
 			return Decimal{}, errNotSortable
 		}
 	}
-	e := int(b[0]-'0')*100 + int(b[1]-'0')*10 + int(b[2]-'0') - exponentBias
-	digits := string(b[exponentDigits:])
+	e := int(magnitude[0]-'0')*100 + int(magnitude[1]-'0')*10 + int(magnitude[2]-'0') - exponentBias
+	digits := string(magnitude[exponentDigits:])
 	switch {
 	case e <= 0:
 		digits = "0." + strings.Repeat("0", -e) + digits

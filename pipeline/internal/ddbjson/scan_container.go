@@ -65,21 +65,22 @@ func (s *Scanner) members(i, depth int) int {
 			return -1
 		}
 		i = next + 1
-		if i >= len(b) || b[next] != ',' || b[i] != '"' {
+		isCompact := i < len(b) && b[next] == ',' && b[i] == '"'
+		if !isCompact {
 			if i, ended = s.Separator(next, '}'); i < 0 {
 				return -1
 			}
 		}
-		next = i
+		nextName := i // the end of the item after the last member
 		if !ended {
-			next++ // after the quote
+			nextName++ // after the quote
 		}
 		origin := s.origin
-		if uint64(next-origin) > math.MaxUint32 {
+		if uint64(nextName-origin) > math.MaxUint32 {
 			return s.Fail(origin, errHuge)
 		}
 		s.stack = append(s.stack, AttrRanges{nameStart - origin, nameEnd - origin, from - origin, to - origin,
-			tag &^ emptyMap, escaped}.pack(next-origin))
+			tag &^ emptyMap, escaped}.pack(nextName-origin))
 	}
 	if depth == 0 && s.previous.ordered {
 		return i
@@ -118,12 +119,13 @@ func (s *Scanner) memberHead(nameStart int) (nameEnd, content int, tag Tag, esca
 
 // checkNames returns i if the attributes on the stack from base on have different names. Otherwise it fails.
 func (s *Scanner) checkNames(i, base int) int {
+	attrs := s.stack[base:]
 	escaped := false
-	for _, a := range s.stack[base:] {
+	for _, a := range attrs {
 		escaped = escaped || a.escaped()
 	}
-	if repeated := s.names.indexOfDuplicate(s.Input[s.origin:], s.stack[base:], escaped); repeated >= 0 {
-		return s.Fail(s.origin+s.stack[base+repeated].NameStart(), errDuplicate)
+	if repeated := s.names.indexOfDuplicate(s.Input[s.origin:], attrs, escaped); repeated >= 0 {
+		return s.Fail(s.origin+attrs[repeated].NameStart(), errDuplicate)
 	}
 	return i
 }
@@ -188,21 +190,24 @@ func (s *Scanner) set(i int, tag Tag) int {
 			return -1
 		}
 	}
-	var repeated int // index of a member that equals an earlier one, or -1
-	if tag == TagNS {
-		repeated = duplicateNumber(s.numbers)
-	} else {
-		escaped := s.Escapes != escapes
-		for n := range s.stack[base:] {
-			if escaped {
-				s.stack[base+n] |= attrEscaped
-			}
-		}
-		repeated = s.names.indexOfDuplicate(s.Input[s.origin:], s.stack[base:], escaped)
-	}
-	if repeated >= 0 {
-		return s.Fail(s.origin+s.stack[base+repeated].NameStart(), errMember)
+	members := s.stack[base:]
+	if repeated := s.duplicateMember(members, tag, s.Escapes != escapes); repeated >= 0 {
+		return s.Fail(s.origin+members[repeated].NameStart(), errMember)
 	}
 	s.stack = s.stack[:base]
 	return i
+}
+
+// duplicateMember returns the index of a member of a set that equals an earlier one, or -1. escaped means that a member
+// has an escape.
+func (s *Scanner) duplicateMember(members []Attr, set Tag, escaped bool) int {
+	if set == TagNS {
+		return duplicateNumber(s.numbers)
+	}
+	if escaped {
+		for i := range members {
+			members[i] |= attrEscaped
+		}
+	}
+	return s.names.indexOfDuplicate(s.Input[s.origin:], members, escaped)
 }
