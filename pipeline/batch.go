@@ -22,9 +22,9 @@ type batch struct {
 	formedAt time.Time
 	ctx      context.Context         // context of the calls
 	cancel   context.CancelCauseFunc // cancels ctx; nil if the source does not control the run
-	// noTry reports that the batch does not count as an attempt: ctx was cancelled for a revoked partition, or a plan
+	// noAttempt reports that the batch does not count as an attempt: ctx was cancelled for a revoked partition, or a plan
 	// failed.
-	noTry          bool
+	noAttempt      bool
 	sinkDeliveries []Delivery // the sink receives these: copies of deliveries[:n]
 	errs           []error    // the result of each delivery
 
@@ -140,22 +140,28 @@ func (b *batch) failAll(err error) {
 func (s *scheduler) writer() {
 	var b *batch
 	for {
-		s.run.step(func(now time.Time) {
-			if b != nil {
-				b = s.afterCall(b, now)
-			} else {
-				s.starting = false
-				b = s.nextBatch(now)
-			}
-			if b == nil {
-				s.run.addMoving(-1)
-			}
-		})
+		s.run.step(func(now time.Time) { b = s.nextCall(b, now) })
 		if b == nil {
 			return
 		}
 		b.call(s.route, s.run)
 	}
+}
+
+// nextCall handles the result of the last call of a writer, and returns the batch of its next call. last is the batch
+// of the last call, or nil if the writer has made no call. If nextCall returns nil, the writer must return.
+func (s *scheduler) nextCall(last *batch, now time.Time) *batch {
+	var next *batch
+	if last == nil {
+		s.starting = false
+		next = s.nextBatch(now)
+	} else {
+		next = s.afterCall(last, now)
+	}
+	if next == nil {
+		s.run.addMoving(-1)
+	}
+	return next
 }
 
 // call makes the call of the phase, without the lock.
@@ -271,58 +277,15 @@ func (r *route) planAgain(b *batch) (planErr error) {
 func (s *scheduler) afterPlan(b *batch) {
 	switch {
 	case b.err != nil:
-		b.noTry, b.phase = true, settled
+		b.noAttempt, b.phase = true, settled
 		b.failAll(errUntried)
-	case s.run.p.o.Quarantine != nil:
+	case s.run.p.options.Quarantine != nil:
 		b.phase = checkingKeys
 		for _, lane := range b.lanes {
 			b.keys = append(b.keys, lane.key)
 		}
 	default:
 		b.setAside()
-	}
-}
-
-// afterKeyCheck sends the changes whose key is not in quarantine. An error of the quarantine fails the whole batch.
-func (s *scheduler) afterKeyCheck(b *batch) {
-	if b.err == nil && len(b.quarantined) != len(b.keys) {
-		b.err = errs.Errorf("Held returned %d results for %d keys", len(b.quarantined), len(b.keys))
-	}
-	if b.err != nil {
-		b.phase = settled
-		b.failAll(quarantineFailed(b.err))
-		return
-	}
-	for i, lane := range b.lanes {
-		lane.skipped = b.quarantined[i]
-	}
-	b.setAside()
-}
-
-// setAside moves the deliveries that must not be written to the end, after deliveries[:n]. The key of such a delivery
-// is in quarantine, or its partition was revoked meanwhile.
-func (b *batch) setAside() {
-	var skipped []*queuedDelivery
-	b.n = 0
-	for _, delivery := range b.deliveries {
-		if delivery.lane.skipped || delivery.page.partition.state.isRevoked() {
-			skipped = append(skipped, delivery)
-			continue
-		}
-		b.deliveries[b.n] = delivery
-		b.n++
-	}
-	copy(b.deliveries[b.n:], skipped)
-	skippedErrs := b.errs[b.n:]
-	for i, delivery := range skipped {
-		skippedErrs[i] = errUntried
-		if delivery.lane.skipped {
-			delivery.fail, skippedErrs[i] = errQuarantined, errQuarantined.err
-		}
-	}
-	b.phase = sending
-	if b.n == 0 {
-		b.phase = settled
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/redact"
@@ -35,7 +36,7 @@ func (s *scheduler) fateOf(b *batch, i int) fate {
 		return fateRevoked
 	case s.run.hardCtx.Err() != nil:
 		return fatePending
-	case b.noTry:
+	case b.noAttempt:
 		return fateUntried
 	case delivery.fail != nil:
 		return fateLettered // its key is in quarantine
@@ -55,11 +56,8 @@ func (s *scheduler) applyResult(b *batch, now time.Time) {
 			s.run.fail(fmt.Errorf("%s: %w", s.route.stage, err))
 		}
 	}
-	wrote := false
 	for i := range b.deliveries {
-		f := s.fateOf(b, i)
-		s.applyFate(f, b, i, now)
-		wrote = wrote || f == fateDone
+		s.applyFate(s.fateOf(b, i), b, i, now)
 	}
 	var delays sharedDelays
 	for _, lane := range b.lanes {
@@ -69,9 +67,9 @@ func (s *scheduler) applyResult(b *batch, now time.Time) {
 		}
 		s.setNextState(lane, now)
 	}
-	s.retryLog.flush(s, now)
-	if wrote {
-		s.retryLog.recover(s, now)
+	s.retryLog.logFailures(s, now)
+	if slices.Contains(b.errs, nil) {
+		s.retryLog.logRecovery(s, now)
 	}
 }
 
@@ -124,11 +122,11 @@ func (s *scheduler) retryLater(lane *lane, b *batch, delays *sharedDelays, now t
 		lane.retries.push(delivery)
 	}
 	lane.queue, lane.retries = lane.retries, deliveryList{}
-	if b.noTry {
+	if b.noAttempt {
 		return
 	}
 	lane.expiresAt = s.deadline(lane, b.formedAt)
-	delay := delays.get(lane.attempt, s.run.p.o.Backoff)
+	delay := delays.get(lane.attempt, s.run.p.options.Backoff)
 	s.backOff(lane, max(delay, lane.serverWait), now)
 	lane.serverWait = 0
 }
@@ -187,18 +185,18 @@ func (s *scheduler) requeueLane(lane *lane) {
 // source if the source acknowledges single records. If the source does not, the change blocks its key.
 func (s *scheduler) failPermanently(lane *lane, now time.Time) {
 	delivery := lane.queue.first
-	if s.run.p.o.DeadLetters != nil {
+	if s.run.p.options.DeadLetters != nil {
 		s.deadLetter(lane.queue.pop())
 	} else {
 		s.retryLog.add(s, delivery, delivery.fail.err, now)
 		if s.nacks(delivery) {
 			lane.enter(nacked)
 		} else {
-			s.backOff(lane, s.run.p.o.Backoff.delay(lane.attempt, 0), now)
+			s.backOff(lane, s.run.p.options.Backoff.delay(lane.attempt, 0), now)
 		}
 	}
 	s.setNextState(lane, now)
-	s.retryLog.flush(s, now)
+	s.retryLog.logFailures(s, now)
 }
 
 // cloneQueue clones the waiting changes of a lane, so that they do not pin their pages.
@@ -207,7 +205,7 @@ func (s *scheduler) cloneQueue(lane *lane) { lane.queue.replaceEach(s.clone) }
 // nacks reports whether a delivery that failed permanently returns to its source. It does if there are no dead letters
 // and the source acknowledges single records.
 func (s *scheduler) nacks(delivery *queuedDelivery) bool {
-	return s.run.p.o.DeadLetters == nil && delivery.page.tracker != nil
+	return s.run.p.options.DeadLetters == nil && delivery.page.tracker != nil
 }
 
 // nackQueue returns the waiting changes of a lane to their source.
@@ -221,7 +219,7 @@ func (s *scheduler) nackQueue(lane *lane) {
 // blocks reports whether a delivery that failed with err blocks its key. It does if it can never be written, there are
 // no dead letters, and the source does not acknowledge single records.
 func (s *scheduler) blocks(delivery *queuedDelivery, err error) bool {
-	if s.run.p.o.DeadLetters != nil || s.nacks(delivery) {
+	if s.run.p.options.DeadLetters != nil || s.nacks(delivery) {
 		return false
 	}
 	if delivery.fail != nil {

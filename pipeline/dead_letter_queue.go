@@ -140,7 +140,7 @@ func (s *scheduler) makeLetters(deliveries []*queuedDelivery, now time.Time) []D
 	for i, delivery := range deliveries {
 		c := delivery.Change
 		letters[i] = DeadLetter{
-			Pipeline: s.run.p.o.Name, Sink: s.route.Name,
+			Pipeline: s.run.p.options.Name, Sink: s.route.Name,
 			Key: c.Key, Version: c.Version, Sequence: c.Sequence,
 			StreamARN: c.StreamARN, Table: c.Table,
 			Partition: delivery.page.partition.name, Index: int(c.Index),
@@ -155,7 +155,7 @@ func (r *run) putLetters(ctx context.Context, letters []DeadLetter, failed func(
 	return r.retryUntilDone(ctx,
 		"dead letters cannot be stored: their changes and later ones of the same keys are blocked", len(letters),
 		func() error {
-			return guard("dead letters", &r.p.patience.deadLetters, func() error { return r.p.o.DeadLetters.Put(ctx, letters) })
+			return guard("dead letters", &r.p.patience.deadLetters, func() error { return r.p.options.DeadLetters.Put(ctx, letters) })
 		}, failed)
 }
 
@@ -163,22 +163,25 @@ func (r *run) putLetters(ctx context.Context, letters []DeadLetter, failed func(
 // the number of letters or keys. After the first failure it calls failed, in a step. The caller counts as moving (see
 // run.addMoving), except from the first failure until the return. A fatal error also stops the run.
 func (r *run) retryUntilDone(ctx context.Context, text string, n int, do func() error, failed func()) bool {
-	start, hasFailed := time.Now(), false
-	err := r.retry(ctx, do, func(attempt int, err error) bool {
+	start := time.Now()
+	err := do()
+	if err == nil {
+		return true
+	}
+	for attempt := 0; err != nil; attempt++ {
 		r.p.log.LogAttrs(r.hardCtx, slog.LevelError, text,
 			r.p.failureAttrs(Failure{}, err, slog.Int("waiting", n), slog.Int("attempt", attempt+1))...)
 		r.step(func(time.Time) {
-			if !hasFailed {
-				hasFailed = true
+			if attempt == 0 {
 				failed()
 				r.addMoving(-1)
 			}
 			r.failIfFatal(err)
 		})
-		return true
-	})
-	if !hasFailed {
-		return err == nil
+		if !r.waitToRetry(ctx, attempt, err) {
+			break
+		}
+		err = do()
 	}
 	r.step(func(time.Time) { r.addMoving(+1) })
 	if err == nil {
@@ -220,11 +223,11 @@ func (l *deadLetterLog) logLetters(s *scheduler, deliveries []*queuedDelivery) {
 	}
 	if len(expired) > 0 {
 		hint := "check the sink; when it works again, redrive"
-		if s.run.p.o.Quarantine != nil {
+		if s.run.p.options.Quarantine != nil {
 			hint = "check the sink; later changes of these keys become dead letters too, until a redrive delivers them in order"
 		}
 		l.logLine(s, "changes were dead-lettered: max_hold passed", expired,
-			slog.Duration("max_hold", s.run.p.o.MaxHold), slog.String("hint", hint))
+			slog.Duration("max_hold", s.run.p.options.MaxHold), slog.String("hint", hint))
 	}
 	if now := time.Now(); l.quarantined > 0 && !now.Before(l.nextAt) {
 		s.run.p.log.LogAttrs(s.run.hardCtx, slog.LevelWarn,

@@ -48,8 +48,7 @@ const commitTimeout = 10 * time.Second
 // so committed positions never go back. After a hard stop it tries a position only once. That is safe, because the next
 // run reads again from the last committed position.
 func (r *run) commit(part *partition) {
-	attempt := 0
-	for {
+	for attempt := 0; ; {
 		pos, ok := r.takeWatermark(part)
 		if !ok {
 			return
@@ -59,10 +58,8 @@ func (r *run) commit(part *partition) {
 			attempt = 0
 			continue
 		}
-
 		r.commitFailed(part, attempt, err)
-		after, _ := Retryable(err)
-		if Sleep(r.hardCtx, r.p.o.Backoff.delay(attempt, after)) != nil {
+		if !r.waitToRetry(r.hardCtx, attempt, err) {
 			r.step(func(time.Time) { part.committing = false })
 			return
 		}

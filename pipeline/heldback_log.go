@@ -186,7 +186,8 @@ func (t *telemetry) observeHeldBack(p *Pipeline, k *instrument.Maker) {
 		oldest := make(map[heldGroup]time.Time)
 		for _, h := range p.HeldBack() {
 			g := heldGroup{h.Sink, h.Reason}
-			if n[g]++; n[g] == 1 {
+			n[g]++
+			if n[g] == 1 {
 				oldest[g] = h.Since
 			}
 		}

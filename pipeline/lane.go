@@ -166,7 +166,8 @@ func (s *laneSet) remove(l *lane) {
 		link = &(*link).next
 	}
 	*link, l.next = l.next, nil
-	if s.n--; s.n == 0 && len(s.chains) > maxIdleChains {
+	s.n--
+	if s.n == 0 && len(s.chains) > maxIdleChains {
 		// A backlog is over: the many chains that it needed are freed.
 		s.chains = nil
 	}

@@ -22,20 +22,21 @@ type pressureRelief struct {
 // memory.
 func (r *run) relievePressure(now time.Time) {
 	for len(r.fillers) > 0 && !r.packing && !r.closed {
-		relief := pressureRelief{fillers: r.blockingFillers(now)}
-		if len(relief.fillers) == 0 {
+		fillers := r.blockingFillers(now)
+		if len(fillers) == 0 {
 			return
 		}
-		for _, s := range relief.fillers {
+		relief := &pressureRelief{fillers: fillers}
+		for _, s := range fillers {
 			relief.cloneOrGroup(s)
 		}
 		if len(relief.packs) > 0 {
 			r.packing = true
-			r.work.Go(func() { r.pack(&relief) })
+			r.work.Go(func() { r.pack(relief) })
 			return
 		}
 		if !relief.freed {
-			for _, s := range relief.fillers {
+			for _, s := range fillers {
 				s.flushReady()
 			}
 			return
@@ -48,8 +49,8 @@ func (r *run) relievePressure(now time.Time) {
 // them.
 func (relief *pressureRelief) cloneOrGroup(s *scheduler) {
 	if s.route.sortedWriter != nil {
-		for _, group := range groupPackable(s.ready.chunks) {
-			relief.packs = append(relief.packs, packWork{s: s, group: group})
+		for _, pages := range groupPackable(s.ready.chunks) {
+			relief.packs = append(relief.packs, packWork{scheduler: s, pages: pages})
 		}
 		return
 	}

@@ -35,9 +35,9 @@ const (
 
 // packed refers to the changes in a pack that come from one page, for one route.
 type packed struct {
-	pack   *pack
-	page   int // number of the page in the pack
-	newest time.Time
+	pack      *pack
+	pageIndex int // index of the page in the pack
+	newest    time.Time
 }
 
 // packablePage is a page whose changes can be packed.
@@ -49,14 +49,15 @@ type packablePage struct {
 
 // packedRecord is a change with its position in the order of the source: its pack, its page and its index in the page.
 type packedRecord struct {
-	change            *record.Change
-	pack, page, index int
+	change                      *record.Change
+	packIndex, pageIndex, index int
 }
 
 // compare orders records by key and version, and then by the order of the source.
 func (r packedRecord) compare(other packedRecord) int {
 	return cmp.Or(cmp.Compare(r.change.Key, other.change.Key), r.change.Version.Compare(other.change.Version),
-		cmp.Compare(r.pack, other.pack), cmp.Compare(r.page, other.page), cmp.Compare(r.index, other.index))
+		cmp.Compare(r.packIndex, other.packIndex), cmp.Compare(r.pageIndex, other.pageIndex),
+		cmp.Compare(r.index, other.index))
 }
 
 var deflaters = sync.Pool{New: func() any {
@@ -69,14 +70,14 @@ func packPages(pages []packablePage) *pack {
 	var records []packedRecord
 	for page, p := range pages {
 		for i, change := range p.changes {
-			records = append(records, packedRecord{change: change, page: page, index: i})
+			records = append(records, packedRecord{change: change, pageIndex: page, index: i})
 		}
 	}
 	slices.SortFunc(records, packedRecord.compare)
 	p := &pack{pages: len(pages)}
 	var plain []byte
 	for i, r := range records {
-		plain = binary.AppendUvarint(plain, uint64(r.page))
+		plain = binary.AppendUvarint(plain, uint64(r.pageIndex))
 		plain = binary.AppendUvarint(plain, uint64(r.index))
 		plain = record.AppendPacked(plain, r.change)
 		isLast := i == len(records)-1
@@ -103,7 +104,7 @@ func (p *pack) addFrame(plain []byte) {
 
 // packReader reads a pack, one change after the other.
 type packReader struct {
-	p         *pack
+	pack      *pack
 	nextFrame int
 	rest      []byte // the part of the current frame that was not read yet
 	inflater  io.ReadCloser
@@ -114,10 +115,10 @@ type packReader struct {
 // next reads the next change. It returns false at the end of the pack, and with an error.
 func (r *packReader) next() (ok bool, err error) {
 	if len(r.rest) == 0 {
-		if r.nextFrame == len(r.p.frames) {
+		if r.nextFrame == len(r.pack.frames) {
 			return false, nil
 		}
-		if err := r.inflate(r.p.frames[r.nextFrame]); err != nil {
+		if err := r.inflate(r.pack.frames[r.nextFrame]); err != nil {
 			return false, err
 		}
 		r.nextFrame++
@@ -130,7 +131,7 @@ func (r *packReader) next() (ok bool, err error) {
 	if indexLength <= 0 {
 		return false, record.ErrPacked
 	}
-	r.page, r.index = int(page), int(index)
+	r.pageIndex, r.index = int(page), int(index)
 	r.change = new(record.Change)
 	r.rest, err = r.Unpack(r.rest[pageLength+indexLength:], r.change)
 	return err == nil, err
@@ -156,7 +157,7 @@ var _ ordered[*packReader] = (*packReader)(nil)
 
 func (r *packReader) before(other *packReader) bool { return r.compare(other.packedRecord) < 0 }
 
-// unpackSorted yields the changes of packed chunks in the order of their keys and versions. The field page of a yielded
+// unpackSorted yields the changes of packed chunks in the order of their keys and versions. The pageIndex of a yielded
 // record is the index of its chunk in chunks. One frame of each pack is in memory at a time. After an error nothing
 // more is yielded.
 func unpackSorted(chunks []chunk) iter.Seq2[packedRecord, error] {
@@ -172,8 +173,8 @@ func unpackSorted(chunks []chunk) iter.Seq2[packedRecord, error] {
 		for len(readers) > 0 {
 			r := readers[0]
 			lowest := r.packedRecord
-			chunkIndex, isWanted := chunkIndexes[r.p][r.page]
-			lowest.page = chunkIndex
+			chunkIndex, isWanted := chunkIndexes[r.pack][r.pageIndex]
+			lowest.pageIndex = chunkIndex
 			if isWanted && !yield(lowest, nil) {
 				return
 			}
@@ -198,10 +199,10 @@ func packReadersOf(chunks []chunk) (readers packReaders, chunkIndexes map[*pack]
 	for i, c := range chunks {
 		p := c.packed.pack
 		if chunkIndexes[p] == nil {
-			readers = append(readers, &packReader{p: p, packedRecord: packedRecord{pack: len(readers)}})
+			readers = append(readers, &packReader{pack: p, packedRecord: packedRecord{packIndex: len(readers)}})
 			chunkIndexes[p] = map[int]int{}
 		}
-		chunkIndexes[p][c.packed.page] = i
+		chunkIndexes[p][c.packed.pageIndex] = i
 	}
 	return readers, chunkIndexes
 }

@@ -2,26 +2,22 @@ package pipeline
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"iter"
 	"log/slog"
-	"slices"
 	"time"
 	"unsafe"
 
-	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // packWork is a pack that is made for a scheduler, and the pages whose changes it gets.
 type packWork struct {
-	s     *scheduler
-	group []packablePage
-	pack  *pack
+	scheduler *scheduler
+	pages     []packablePage
+	pack      *pack
 }
 
 // pack compresses changes that wait for a batch to fill, so that they do not pin their pages. It runs in its own
@@ -29,12 +25,12 @@ type packWork struct {
 // exceed MaxPacked, or if no memory was freed.
 func (r *run) pack(relief *pressureRelief) {
 	for i := range relief.packs {
-		relief.packs[i].pack = packPages(relief.packs[i].group)
+		relief.packs[i].pack = packPages(relief.packs[i].pages)
 	}
 	r.step(func(time.Time) {
 		r.packing, r.checkPressure = false, true
 		for _, w := range relief.packs {
-			if w.s.replaceWithPack(w.s.ready.chunks, w.group, w.pack) {
+			if w.scheduler.replaceWithPack(w.scheduler.ready.chunks, w.pages, w.pack) {
 				relief.freed = true
 			}
 		}
@@ -85,19 +81,19 @@ func (c *chunk) canPack() bool {
 
 // replaceWithPack replaces the deliveries of chunks by references to a pack of their changes. It leaves a chunk as it
 // is if its deliveries have changed since the pack was begun. It reports whether any chunk refers to the pack.
-func (s *scheduler) replaceWithPack(chunks []chunk, group []packablePage, p *pack) bool {
+func (s *scheduler) replaceWithPack(chunks []chunk, pages []packablePage, p *pack) bool {
 	p.pages = 0
-	pageNumbers := make(map[*inflightPage]int, len(group))
-	for n := range group {
-		pageNumbers[group[n].page] = n
+	pageIndexes := make(map[*inflightPage]int, len(pages))
+	for n := range pages {
+		pageIndexes[pages[n].page] = n
 	}
 	for i := range chunks {
 		c := &chunks[i]
-		n, isInGroup := pageNumbers[c.page]
-		if !isInGroup || !c.pinsPage() || c.n != len(group[n].changes) {
+		n, isInPack := pageIndexes[c.page]
+		if !isInPack || !c.pinsPage() || c.n != len(pages[n].changes) {
 			continue
 		}
-		c.packed = &packed{pack: p, page: n, newest: c.newest()}
+		c.packed = &packed{pack: p, pageIndex: n, newest: c.newest()}
 		c.deliveries = nil
 		s.run.unpin(c.page, c.n)
 		p.pages++
@@ -161,8 +157,8 @@ func (s *scheduler) takePacked(b *batch) (n int) {
 
 // pack packs the chunks of a batch that are not packed yet.
 func (b *batch) pack() {
-	for _, group := range groupPackable(b.chunks) {
-		b.packs = append(b.packs, packWork{group: group, pack: packPages(group)})
+	for _, pages := range groupPackable(b.chunks) {
+		b.packs = append(b.packs, packWork{pages: pages, pack: packPages(pages)})
 	}
 }
 
@@ -185,10 +181,10 @@ func (s *scheduler) afterPackedCall(b *batch) {
 // afterPack has a packed batch written, unless a lane exists or the batch has become too large.
 func (s *scheduler) afterPack(b *batch) {
 	for _, w := range b.packs {
-		s.replaceWithPack(b.chunks, w.group, w.pack)
+		s.replaceWithPack(b.chunks, w.pages, w.pack)
 	}
 	fits := b.n <= s.route.Batch.Count && b.bytes <= s.route.Batch.Bytes
-	if fits && s.lanes.n == 0 && !b.noTry {
+	if fits && s.lanes.n == 0 && !b.noAttempt {
 		b.phase = sorting
 		return
 	}
@@ -201,7 +197,7 @@ func (s *scheduler) afterPack(b *batch) {
 // is, still packed.
 func (s *scheduler) unpackAfterError(b *batch) {
 	b.phase = settled
-	if b.err == nil || b.noTry || s.run.hardCtx.Err() != nil {
+	if b.err == nil || b.noAttempt || s.run.hardCtx.Err() != nil {
 		return
 	}
 	s.keepPacked(b)
@@ -315,12 +311,12 @@ func (r *run) unpackDeliveries(rt *route, chunks []chunk) ([][]queuedDelivery, e
 		if err != nil {
 			return nil, err
 		}
-		deliveries := unpacked[rec.page]
+		deliveries := unpacked[rec.pageIndex]
 		if rec.index >= len(deliveries) {
 			return nil, record.ErrPacked
 		}
 		deliveries[rec.index] = queuedDelivery{
-			Delivery: Delivery{Change: rec.change}, page: chunks[rec.page].page,
+			Delivery: Delivery{Change: rec.change}, page: chunks[rec.pageIndex].page,
 			hash: maphash.String(r.p.seed, string(rec.change.Key)), size: int64(len(rec.change.Raw)),
 			cloned: true, unplanned: true,
 		}
@@ -368,44 +364,4 @@ func (r *route) sortedDeliveries(b *batch, outcomeErr *error) iter.Seq2[*Deliver
 			}
 		}
 	}
-}
-
-// refuseQuarantined returns an error if a key of a packed batch is in quarantine.
-func (r *run) refuseQuarantined(rt *route, b *batch) error {
-	if r.p.o.Quarantine == nil {
-		return nil
-	}
-	var keys []item.Key
-	for rec, err := range unpackSorted(b.chunks) {
-		if err != nil {
-			return err
-		}
-		isRepeated := len(keys) > 0 && keys[len(keys)-1] == rec.change.Key
-		if isRepeated {
-			continue
-		}
-		keys = append(keys, rec.change.Key)
-		if len(keys) == maxQuarantineKeys {
-			if err := r.refuseQuarantinedKeys(b.ctx, rt.Name, keys); err != nil {
-				return err
-			}
-			keys = keys[:0]
-		}
-	}
-	return r.refuseQuarantinedKeys(b.ctx, rt.Name, keys)
-}
-
-// maxQuarantineKeys is the largest number of keys of a packed batch in one call of Quarantine.Held.
-const maxQuarantineKeys = 500
-
-// refuseQuarantinedKeys returns an error if one of the keys is in quarantine.
-func (r *run) refuseQuarantinedKeys(ctx context.Context, sink string, keys []item.Key) error {
-	quarantined, err := r.readQuarantine(ctx, sink, keys)
-	if err != nil || len(quarantined) != len(keys) {
-		return &quarantineError{errors.Join(err, errMustUnpack)}
-	}
-	if slices.Contains(quarantined, true) {
-		return errMustUnpack
-	}
-	return nil
 }

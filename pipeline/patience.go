@@ -37,11 +37,11 @@ type refusals struct{ since, last time.Time }
 // Take receives the result of a call, and returns the error that the caller must handle. It makes a refusal transient
 // or fatal, and returns other errors unchanged. A success ends all periods of refusals.
 func (p *Patience) Take(err error) error {
-	switch {
-	case err == nil:
-		p.success(func() { clear(p.refused) })
+	if err == nil {
+		p.succeeded()
 		return nil
-	case !IsDenied(err):
+	}
+	if !IsDenied(err) {
 		return err // another error does not show that the call is allowed
 	}
 	return p.noteRefusal(err)
@@ -51,12 +51,10 @@ func (p *Patience) Take(err error) error {
 // different rights, so the success of one delivery does not end the period of a single right. The period of a right
 // ends when no refusal came for deniedApart, because each refused delivery is retried sooner.
 func (p *Patience) takeAll(batchErr error, errs []error) error {
-	switch {
-	case batchErr != nil && IsDenied(batchErr):
-		return p.noteRefusal(batchErr)
-	case batchErr != nil:
-		return batchErr
-	case slices.Contains(errs, nil):
+	if batchErr != nil {
+		return p.Take(batchErr)
+	}
+	if slices.Contains(errs, nil) {
 		p.partSucceeded()
 	}
 	for i, err := range errs {
@@ -67,15 +65,21 @@ func (p *Patience) takeAll(batchErr error, errs []error) error {
 	return nil
 }
 
-// partSucceeded notes that a part of a call succeeded. It keeps the periods of single rights, because the refused parts
-// can need other rights.
-func (p *Patience) partSucceeded() { p.success(func() { delete(p.refused, "") }) }
-
-func (p *Patience) success(forget func()) {
+// succeeded notes that a whole call succeeded.
+func (p *Patience) succeeded() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.worked = true
-	forget()
+	clear(p.refused)
+}
+
+// partSucceeded notes that a part of a call succeeded. It keeps the periods of single rights, because the refused parts
+// can need other rights.
+func (p *Patience) partSucceeded() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.worked = true
+	delete(p.refused, "")
 }
 
 // noteRefusal notes a refusal, and returns it as a transient or a fatal error.
@@ -87,23 +91,25 @@ func (p *Patience) noteRefusal(err error) error {
 	}
 	now := time.Now()
 	maps.DeleteFunc(p.refused, func(_ string, r *refusals) bool { return now.Sub(r.last) > deniedApart })
-	if p.refused == nil {
-		p.refused = map[string]*refusals{}
-	}
-	var longest time.Duration
-	for _, right := range []string{"", rightOf(err)} {
-		r := p.refused[right]
-		if r == nil {
-			r = &refusals{since: now}
-			p.refused[right] = r
-		}
-		r.last = now
-		longest = max(longest, now.Sub(r.since))
-	}
+	longest := max(p.extendPeriod("", now), p.extendPeriod(rightOf(err), now))
 	if longest >= DeniedFor {
 		return Fatal(&deniedError{longest, err})
 	}
 	return Transient(err)
+}
+
+// extendPeriod extends the period of refusals of a right, or begins one. It returns how long the period has lasted.
+func (p *Patience) extendPeriod(right string, now time.Time) time.Duration {
+	if p.refused == nil {
+		p.refused = map[string]*refusals{}
+	}
+	period := p.refused[right]
+	if period == nil {
+		period = &refusals{since: now}
+		p.refused[right] = period
+	}
+	period.last = now
+	return now.Sub(period.since)
 }
 
 // rightOf returns a text that identifies the refused right: the redacted text of the error inside [Denied]. Two

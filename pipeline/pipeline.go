@@ -72,7 +72,7 @@ type NamedDetector struct {
 
 // Pipeline runs changes through filters and detectors to sinks.
 type Pipeline struct {
-	o             Options
+	options       Options
 	log           *slog.Logger
 	filters       []filterStage
 	detectors     []detectorStage
@@ -107,7 +107,7 @@ func New(o Options) (*Pipeline, error) {
 	o.Tracer = cmp.Or(o.Tracer, otel.GetTracerProvider())
 	o.Meter = cmp.Or(o.Meter, otel.GetMeterProvider())
 	p := &Pipeline{
-		o: o, log: o.Logger.With(slog.String("pipeline", o.Name)),
+		options: o, log: o.Logger.With(slog.String("pipeline", o.Name)),
 		filters:       nameFilters(o.Filters, ""),
 		seed:          maphash.MakeSeed(),
 		ignoresEvents: true,
@@ -123,7 +123,8 @@ func New(o Options) (*Pipeline, error) {
 		p.needs.add(stage, d.Detector)
 	}
 	for _, rt := range o.Routes {
-		r := newRoute(rt, o.DeadLetters != nil)
+		r := newRoute(rt)
+		r.hasDeadLetters = o.DeadLetters != nil
 		for _, f := range r.filters {
 			p.needs.add(f.stage, f.Filter)
 		}
@@ -201,7 +202,7 @@ func (p *Pipeline) Run(ctx context.Context, src Source, c Committer) error {
 	p.mu.Lock()
 	if p.run != nil {
 		p.mu.Unlock()
-		return errs.Errorf("pipeline %q is running: one Run at a time", p.o.Name)
+		return errs.Errorf("pipeline %q is running: one Run at a time", p.options.Name)
 	}
 	for _, rt := range p.routes {
 		// A hard stop left deliveries pending. This run reads and routes their changes again.
@@ -221,10 +222,10 @@ func (p *Pipeline) Run(ctx context.Context, src Source, c Committer) error {
 }
 
 // Name returns Options.Name.
-func (p *Pipeline) Name() string { return p.o.Name }
+func (p *Pipeline) Name() string { return p.options.Name }
 
 // Decoder returns a decoder with Options.Decoder, for a source that receives records of unknown tables.
-func (p *Pipeline) Decoder() *record.Decoder { return record.NewDecoder(p.o.Decoder) }
+func (p *Pipeline) Decoder() *record.Decoder { return record.NewDecoder(p.options.Decoder) }
 
 // Ledger returns a consistent snapshot of the ledgers. It is safe for concurrent use.
 func (p *Pipeline) Ledger() Ledger {

@@ -126,8 +126,8 @@ type pageChange struct {
 
 // accept returns an error if the change does not belong to the source of this pipeline.
 func (p *Pipeline) accept(c *record.Change) error {
-	if p.o.Accept != nil {
-		if err := p.o.Accept(c); err != nil {
+	if p.options.Accept != nil {
+		if err := p.options.Accept(c); err != nil {
 			return Fatal(err)
 		}
 	}

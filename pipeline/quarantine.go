@@ -3,7 +3,9 @@ package pipeline
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -33,12 +35,12 @@ var errQuarantined = &failure{classQuarantined,
 // change that failed for longer than MaxHold does, and the changes quarantined after it. Other failures do not: such a
 // sink ignores older versions, so their redrive is safe even after later changes are written.
 func (r *run) quarantines(rt *route, class string) bool {
-	return r.p.o.Quarantine != nil && rt.Suppress == "" && (!rt.guarded || class == classHeld || class == classQuarantined)
+	return r.p.options.Quarantine != nil && rt.Suppress == "" && (!rt.guarded || class == classHeld || class == classQuarantined)
 }
 
 func (r *run) readQuarantine(ctx context.Context, sink string, keys []item.Key) (held []bool, err error) {
 	err = guard("quarantine", &r.p.patience.quarantineRead, func() (err error) {
-		held, err = r.p.o.Quarantine.Held(ctx, sink, keys)
+		held, err = r.p.options.Quarantine.Held(ctx, sink, keys)
 		return err
 	})
 	return held, err
@@ -52,7 +54,7 @@ func (r *run) quarantineKeys(ctx context.Context, sink string, keys []item.Key, 
 	return r.retryUntilDone(ctx, "the quarantine of keys cannot be stored: their changes are blocked", len(keys),
 		func() error {
 			return guard("quarantine", &r.p.patience.quarantineWrite,
-				func() error { return r.p.o.Quarantine.Hold(ctx, sink, keys) })
+				func() error { return r.p.options.Quarantine.Hold(ctx, sink, keys) })
 		}, failed)
 }
 
@@ -73,6 +75,89 @@ var _ redact.Redacted = (*quarantineError)(nil)
 func (e *quarantineError) Error() string    { return "quarantine: " + e.err.Error() }
 func (e *quarantineError) Redacted() string { return "quarantine: " + redact.SafeText(e.err) }
 
+// afterKeyCheck sends the changes whose key is not in quarantine. An error of the quarantine fails the whole batch.
+func (s *scheduler) afterKeyCheck(b *batch) {
+	if b.err == nil && len(b.quarantined) != len(b.keys) {
+		b.err = errs.Errorf("Held returned %d results for %d keys", len(b.quarantined), len(b.keys))
+	}
+	if b.err != nil {
+		b.phase = settled
+		b.failAll(quarantineFailed(b.err))
+		return
+	}
+	for i, lane := range b.lanes {
+		lane.skipped = b.quarantined[i]
+	}
+	b.setAside()
+}
+
+// setAside moves the deliveries that must not be written to the end, after deliveries[:n]. The key of such a delivery
+// is in quarantine, or its partition was revoked meanwhile.
+func (b *batch) setAside() {
+	var skipped []*queuedDelivery
+	b.n = 0
+	for _, delivery := range b.deliveries {
+		if delivery.lane.skipped || delivery.page.partition.state.isRevoked() {
+			skipped = append(skipped, delivery)
+			continue
+		}
+		b.deliveries[b.n] = delivery
+		b.n++
+	}
+	copy(b.deliveries[b.n:], skipped)
+	skippedErrs := b.errs[b.n:]
+	for i, delivery := range skipped {
+		skippedErrs[i] = errUntried
+		if delivery.lane.skipped {
+			delivery.fail, skippedErrs[i] = errQuarantined, errQuarantined.err
+		}
+	}
+	b.phase = sending
+	if b.n == 0 {
+		b.phase = settled
+	}
+}
+
+// refuseQuarantined returns an error if a key of a packed batch is in quarantine.
+func (r *run) refuseQuarantined(rt *route, b *batch) error {
+	if r.p.options.Quarantine == nil {
+		return nil
+	}
+	var keys []item.Key
+	for rec, err := range unpackSorted(b.chunks) {
+		if err != nil {
+			return err
+		}
+		isRepeated := len(keys) > 0 && keys[len(keys)-1] == rec.change.Key
+		if isRepeated {
+			continue
+		}
+		keys = append(keys, rec.change.Key)
+		if len(keys) == maxQuarantineKeys {
+			if err := r.refuseQuarantinedKeys(b.ctx, rt.Name, keys); err != nil {
+				return err
+			}
+			keys = keys[:0]
+		}
+	}
+	return r.refuseQuarantinedKeys(b.ctx, rt.Name, keys)
+}
+
+// maxQuarantineKeys is the largest number of keys of a packed batch in one call of Quarantine.Held.
+const maxQuarantineKeys = 500
+
+// refuseQuarantinedKeys returns an error if one of the keys is in quarantine.
+func (r *run) refuseQuarantinedKeys(ctx context.Context, sink string, keys []item.Key) error {
+	quarantined, err := r.readQuarantine(ctx, sink, keys)
+	if err != nil || len(quarantined) != len(keys) {
+		return &quarantineError{errors.Join(err, errMustUnpack)}
+	}
+	if slices.Contains(quarantined, true) {
+		return errMustUnpack
+	}
+	return nil
+}
+
 // quarantineRest dead-letters the waiting changes of a lane, because a letter of the lane quarantines its key.
 func (s *scheduler) quarantineRest(lane *lane) {
 	lane.attempt, lane.retryAt = 0, time.Time{}
@@ -87,7 +172,7 @@ func (s *scheduler) quarantineRest(lane *lane) {
 // deadline returns when the first change of a lane expires, that is, when it has failed for MaxHold. tried is when the
 // change was tried and failed. It returns zero if the change never expires.
 func (s *scheduler) deadline(lane *lane, tried time.Time) time.Time {
-	o := &s.run.p.o
+	o := &s.run.p.options
 	created := lane.queue.first.Change.Time
 	switch {
 	case o.MaxHold == 0:
@@ -106,7 +191,7 @@ func (s *scheduler) expire(lane *lane, now time.Time) {
 		return
 	}
 	lane.expiresAt = time.Time{}
-	lane.queue.first.fail = &failure{classHeld, &holdError{s.run.p.o.MaxHold, lane.err}}
+	lane.queue.first.fail = &failure{classHeld, &holdError{s.run.p.options.MaxHold, lane.err}}
 }
 
 // holdError is the failure of a change that failed for longer than MaxHold.

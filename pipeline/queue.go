@@ -64,8 +64,8 @@ func (q *deliveryList) all() iter.Seq[*queuedDelivery] {
 func (q *deliveryList) replaceEach(f func(*queuedDelivery) *queuedDelivery) {
 	var kept deliveryList
 	for delivery := q.pop(); delivery != nil; delivery = q.pop() {
-		if delivery = f(delivery); delivery != nil {
-			kept.push(delivery)
+		if replacement := f(delivery); replacement != nil {
+			kept.push(replacement)
 		}
 	}
 	*q = kept

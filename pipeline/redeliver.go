@@ -62,7 +62,7 @@ func (p *Pipeline) Redeliver(ctx context.Context, route string, cs []*record.Cha
 			return rd.results, nil
 		}
 	}
-	return nil, errs.Errorf("pipeline %q has no route %q", p.o.Name, route)
+	return nil, errs.Errorf("pipeline %q has no route %q", p.options.Name, route)
 }
 
 // redelivery is one call of Redeliver.

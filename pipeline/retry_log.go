@@ -45,9 +45,9 @@ func (l *retryLog) add(s *scheduler, delivery *queuedDelivery, err error, now ti
 	l.unlogged.blocks = l.unlogged.blocks || s.blocks(delivery, err)
 }
 
-// flush writes a line if there were failures and the last line is old enough. The first line about blocked keys is
-// written at once.
-func (l *retryLog) flush(s *scheduler, now time.Time) {
+// logFailures writes a line if there were failures and the last line is old enough. The first line about blocked keys
+// is written at once.
+func (l *retryLog) logFailures(s *scheduler, now time.Time) {
 	failures := l.unlogged
 	isUrgent := failures.blocks && !l.loggedBlocks
 	if failures.n == 0 || now.Before(l.nextAt) && !isUrgent {
@@ -73,19 +73,19 @@ func (l *retryLog) flush(s *scheduler, now time.Time) {
 // a change after retention, so the change is lost if it is not dead-lettered before. lossAttrs returns nil if the
 // pipeline is not Live, or if the time is zero.
 func (p *Pipeline) lossAttrs(created, now time.Time) []slog.Attr {
-	if !p.o.Live || created.IsZero() {
+	if !p.options.Live || created.IsZero() {
 		return nil
 	}
 	attrs := []slog.Attr{slog.Float64("hours_to_loss", roundedHours(created.Add(retention).Sub(now)))}
-	if p.o.MaxHold > 0 {
-		attrs = append(attrs, slog.Float64("hours_to_dead_letters", roundedHours(created.Add(p.o.MaxHold).Sub(now))))
+	if p.options.MaxHold > 0 {
+		attrs = append(attrs, slog.Float64("hours_to_dead_letters", roundedHours(created.Add(p.options.MaxHold).Sub(now))))
 	}
 	return attrs
 }
 
-// recover logs that the sink works again, once no failed delivery waits any more. It logs nothing if no line reported
-// failures.
-func (l *retryLog) recover(s *scheduler, now time.Time) {
+// logRecovery logs that the sink works again, once no failed delivery waits any more. It logs nothing if no line
+// reported failures.
+func (l *retryLog) logRecovery(s *scheduler, now time.Time) {
 	if l.failingSince.IsZero() || len(s.parked) > 0 || s.hasRetryInFlight() {
 		return
 	}

@@ -123,8 +123,8 @@ func (s *scheduler) revoke(cause error, now time.Time) {
 		return // the deliveries stay pending
 	}
 	for _, b := range s.writing {
-		if !b.noTry && b.isRevokedHard() {
-			b.noTry = true
+		if !b.noAttempt && b.isRevokedHard() {
+			b.noAttempt = true
 			b.cancel(cause)
 		}
 	}

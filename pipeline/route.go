@@ -28,11 +28,11 @@ type route struct {
 	scratch        scratchPool
 }
 
-func newRoute(o Route, letters bool) *route {
+func newRoute(o Route) *route {
 	o.Concurrency = cmp.Or(o.Concurrency, 4)
 	o.Batch.Count = cmp.Or(o.Batch.Count, 500)
 	o.Batch.Bytes = cmp.Or(o.Batch.Bytes, 4<<20)
-	r := &route{Route: o, stage: fmt.Sprintf("sink %q", o.Name), hasDeadLetters: letters}
+	r := &route{Route: o, stage: fmt.Sprintf("sink %q", o.Name)}
 	r.filters = nameFilters(o.Filters, fmt.Sprintf(" of route %q", o.Name))
 	r.planner, _ = o.Sink.(Planner)
 	if k, ok := o.Sink.(KeyOrderer); ok {

@@ -19,9 +19,9 @@ type run struct {
 	src       Source
 	committer Committer
 
-	reading    context.Context // context of Read
+	readCtx    context.Context // context of Read
 	stopRead   context.CancelFunc
-	soft       context.Context // done after a soft stop
+	softCtx    context.Context // done after a soft stop
 	cancelSoft context.CancelCauseFunc
 	hardCtx    context.Context // done after a hard stop
 	cancelHard context.CancelCauseFunc
@@ -95,24 +95,24 @@ var errStopTimeout = errs.New("StopTimeout passed")
 func newRun(ctx context.Context, p *Pipeline, src Source, c Committer) *run {
 	r := &run{
 		p: p, src: src, committer: c,
-		pages:       make(chan *inflightPage, p.o.Workers),
+		pages:       make(chan *inflightPage, p.options.Workers),
 		timer:       time.NewTimer(time.Hour),
 		allFinished: make(chan struct{}),
 		partitions:  map[string]*partition{},
 	}
 	r.timer.Stop()
-	r.soft, r.cancelSoft = context.WithCancelCause(ctx)
-	r.reading, r.stopRead = context.WithCancel(r.soft)
+	r.softCtx, r.cancelSoft = context.WithCancelCause(ctx)
+	r.readCtx, r.stopRead = context.WithCancel(r.softCtx)
 	r.hardCtx, r.cancelHard = context.WithCancelCause(context.WithoutCancel(ctx))
 	r.controlled, _ = src.(Controlled)
 	r.pauser, _ = src.(Pauser)
-	r.bounds = newBounds(p.o.MaxBytes, p.o.MaxChanges, r.pauser != nil)
+	r.bounds = newBounds(p.options.MaxBytes, p.options.MaxChanges, r.pauser != nil)
 	for _, rt := range p.routes {
 		s := &scheduler{run: r, route: rt, schedulerScratch: rt.scratch.get()}
 		r.schedulers = append(r.schedulers, s)
 		if s.waitsToFill() {
 			r.fillers = append(r.fillers, s)
-			r.packedLimit = p.o.MaxPacked / int64(len(r.fillers))
+			r.packedLimit = p.options.MaxPacked / int64(len(r.fillers))
 		}
 	}
 	return r
@@ -123,13 +123,14 @@ func (r *run) do() error {
 	if r.controlled != nil {
 		r.controlled.Control(r)
 	}
-	returned := make(chan struct{})
+	stopClock := make(chan struct{})
 	var clock sync.WaitGroup
-	clock.Go(func() { r.clock(returned) })
+	clock.Go(func() { r.clock(stopClock) })
 	var preparers sync.WaitGroup
-	for range r.p.o.Workers {
+	for range r.p.options.Workers {
 		preparers.Go(r.preparer)
 	}
+
 	r.read()
 	close(r.pages)
 	preparers.Wait()
@@ -138,15 +139,17 @@ func (r *run) do() error {
 	case <-r.allFinished:
 	case <-r.hardCtx.Done():
 	}
+
 	flushErr := r.flush()
 	r.step(func(time.Time) { r.closed = r.hardCtx.Err() != nil })
 	r.work.Wait()
 	r.step(func(time.Time) { r.close() })
-	close(returned)
+	close(stopClock)
 	clock.Wait()
 	if r.controlled != nil {
 		r.controlled.Control(nil)
 	}
+
 	err := r.result(flushErr)
 	r.stopRead()
 	r.cancelSoft(nil)
@@ -202,7 +205,7 @@ func (r *run) read() {
 // if reading has ended.
 func (r *run) awaitRoom() bool {
 	for {
-		isReading := r.reading.Err() == nil
+		isReading := r.readCtx.Err() == nil
 		mustWait := false
 		r.step(func(time.Time) {
 			mustWait = isReading && r.bounds.isFull()
@@ -214,7 +217,7 @@ func (r *run) awaitRoom() bool {
 		}
 		select {
 		case <-r.bounds.hasRoom:
-		case <-r.reading.Done():
+		case <-r.readCtx.Done():
 		}
 	}
 }
@@ -222,15 +225,15 @@ func (r *run) awaitRoom() bool {
 // isStop reports whether err only says that the run was stopped: it is the error, or the cause, of the context that
 // ended reading.
 func (r *run) isStop(err error) bool {
-	if r.soft.Err() == nil {
+	if r.softCtx.Err() == nil {
 		return false
 	}
-	return errors.Is(err, r.soft.Err()) || errors.Is(err, context.Cause(r.soft))
+	return errors.Is(err, r.softCtx.Err()) || errors.Is(err, context.Cause(r.softCtx))
 }
 
 func (r *run) callRead() (content *Page, err error) {
 	err = guard("source", nil, func() (err error) {
-		content, err = r.src.Read(r.reading)
+		content, err = r.src.Read(r.readCtx)
 		return err
 	})
 	return content, err

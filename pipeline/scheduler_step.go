@@ -117,34 +117,26 @@ func (r *run) setTimer(now time.Time) {
 	r.timerAt = at
 }
 
-// retry calls do until it succeeds, ctx ends, or failed returns false. It returns nil after a success, else the last
-// error. It calls failed after each failure, before the backoff.
-func (r *run) retry(ctx context.Context, do func() error, failed func(attempt int, err error) bool) error {
-	for attempt := 0; ; attempt++ {
-		err := do()
-		if err == nil {
-			return nil
-		}
-		after, _ := Retryable(err)
-		if !failed(attempt, err) || Sleep(ctx, r.p.o.Backoff.delay(attempt, after)) != nil {
-			return err
-		}
-	}
+// waitToRetry waits for the backoff after a try that failed with err. attempt is 0 after the first try. It returns
+// false if ctx ends first.
+func (r *run) waitToRetry(ctx context.Context, attempt int, err error) bool {
+	after, _ := Retryable(err)
+	return Sleep(ctx, r.p.options.Backoff.delay(attempt, after)) == nil
 }
 
-// clock makes the steps that time or a stop causes, until returned is closed.
-func (r *run) clock(returned <-chan struct{}) {
+// clock makes the steps that time or a stop causes, until stop is closed.
+func (r *run) clock(stop <-chan struct{}) {
 	heldLog := heldBackLog{r: r, groups: make(map[heldGroup]*loggedGroup)}
-	soft := r.soft.Done()
+	softStop := r.softCtx.Done()
 	for {
 		select {
-		case <-soft:
-			soft = nil
+		case <-softStop:
+			softStop = nil // a nil channel is never ready
 			r.p.log.LogAttrs(r.hardCtx, slog.LevelInfo, "stopping: reading has ended, and what was read is delivered")
-			r.step(func(now time.Time) { r.hardStopAt = now.Add(r.p.o.StopTimeout) })
+			r.step(func(now time.Time) { r.hardStopAt = now.Add(r.p.options.StopTimeout) })
 		case <-r.timer.C:
 			r.onTimer(&heldLog)
-		case <-returned:
+		case <-stop:
 			r.timer.Stop()
 			return
 		}

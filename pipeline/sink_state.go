@@ -89,9 +89,9 @@ func (n *newestTime) update(t time.Time) {
 	if t.IsZero() {
 		return
 	}
-	for at := t.UnixNano(); ; {
-		old := n.nanos.Load()
-		if at <= old || n.nanos.CompareAndSwap(old, at) {
+	at := t.UnixNano()
+	for old := n.nanos.Load(); old < at; old = n.nanos.Load() {
+		if n.nanos.CompareAndSwap(old, at) {
 			return
 		}
 	}

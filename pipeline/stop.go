@@ -53,13 +53,21 @@ func (r *run) flush() error {
 		if !ok || r.hardCtx.Err() != nil {
 			continue
 		}
-		err := r.retry(r.hardCtx, func() error { return r.callFlush(s.route, flusher) },
-			func(_ int, err error) bool { return isTransient(err) })
-		if err != nil {
+		if err := r.flushSink(s.route, flusher); err != nil {
 			failures = append(failures, fmt.Errorf("%s: flush: %w", s.route.stage, err))
 		}
 	}
 	return errors.Join(failures...)
+}
+
+// flushSink calls Flush until it succeeds, fails with an error that is not transient, or the run stops hard.
+func (r *run) flushSink(rt *route, flusher Flusher) error {
+	for attempt := 0; ; attempt++ {
+		err := r.callFlush(rt, flusher)
+		if !isTransient(err) || !r.waitToRetry(r.hardCtx, attempt, err) {
+			return err
+		}
+	}
 }
 
 func (r *run) callFlush(rt *route, f Flusher) error {

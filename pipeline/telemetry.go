@@ -38,8 +38,8 @@ type sinkTelemetry struct {
 }
 
 func newTelemetry(p *Pipeline) (*telemetry, error) {
-	k := instrument.New(p.o.Meter, scope)
-	t := &telemetry{tracer: p.o.Tracer.Tracer(scope), name: attribute.String("pipeline", p.o.Name)}
+	k := instrument.New(p.options.Meter, scope)
+	t := &telemetry{tracer: p.options.Tracer.Tracer(scope), name: attribute.String("pipeline", p.options.Name)}
 	t.preps = metric.WithAttributeSet(attribute.NewSet(t.name))
 	t.prepare = k.Durations("tablewake.prepare.duration", "time to decode, filter, detect and plan one page")
 	duration := k.Durations("tablewake.write.duration", "time of one Write of a sink")

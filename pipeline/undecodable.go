@@ -27,7 +27,7 @@ func (r *run) storeUndecodable(page *inflightPage, records []*record.RecordError
 	log := func(text string) {
 		r.p.log.LogAttrs(r.hardCtx, slog.LevelError, text, undecodableAttrs(page, records)...)
 	}
-	if r.p.o.DeadLetters == nil && page.tracker != nil {
+	if r.p.options.DeadLetters == nil && page.tracker != nil {
 		log("records cannot be decoded and there are no dead letters: they return to the source, with all later records; configure dead letters")
 		r.step(func(now time.Time) {
 			page.nacked = true
@@ -35,7 +35,7 @@ func (r *run) storeUndecodable(page *inflightPage, records []*record.RecordError
 		})
 		return
 	}
-	if r.p.o.DeadLetters == nil {
+	if r.p.options.DeadLetters == nil {
 		log("records cannot be decoded and there are no dead letters: the partition is blocked; configure dead letters")
 		r.step(func(time.Time) { r.addMoving(-1) })
 		return
@@ -61,7 +61,7 @@ func (p *Pipeline) undecodableLetters(page *inflightPage, records []*record.Reco
 	now := time.Now().UTC()
 	for i, e := range records {
 		letters[i] = DeadLetter{
-			Pipeline: p.o.Name, Key: e.Key, Version: e.Version, Sequence: e.Sequence,
+			Pipeline: p.options.Name, Key: e.Key, Version: e.Version, Sequence: e.Sequence,
 			Partition: page.partition.name, Index: e.Index,
 			Class: record.ClassUndecodable, Error: e.Error(), Raw: e.Raw, Time: now,
 		}
