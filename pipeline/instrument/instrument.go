@@ -20,11 +20,12 @@ func New(p metric.MeterProvider, scope string) *Maker { return &Maker{meter: p.M
 // Err returns the errors of the instruments that could not be made.
 func (k *Maker) Err() error { return errors.Join(k.errs...) }
 
-func keepError[I any](k *Maker, i I, err error) I {
+// keepError keeps the error of an instrument that could not be made, and returns the instrument.
+func keepError[I any](k *Maker, instrument I, err error) I {
 	if err != nil {
 		k.errs = append(k.errs, err)
 	}
-	return i
+	return instrument
 }
 
 // Counter makes a counter of events.
@@ -80,10 +81,10 @@ func (k *Maker) ObservableGauge(name, unit, text string) metric.Float64Observabl
 
 // Observe registers a callback that sets the instruments at each collection. It returns nil if one of the instruments
 // of k could not be made.
-func (k *Maker) Observe(f metric.Callback, of ...metric.Observable) metric.Registration {
+func (k *Maker) Observe(f metric.Callback, instruments ...metric.Observable) metric.Registration {
 	if len(k.errs) > 0 {
 		return nil
 	}
-	r, err := k.meter.RegisterCallback(f, of...)
+	r, err := k.meter.RegisterCallback(f, instruments...)
 	return keepError(k, r, err)
 }

@@ -47,13 +47,13 @@ func Of(v item.Value) types.AttributeValue {
 		}
 		return &types.AttributeValueMemberM{Value: m}
 	case item.KindL:
-		return &types.AttributeValueMemberL{Value: each(v, Of)}
+		return &types.AttributeValueMemberL{Value: convertEach(v, Of)}
 	case item.KindSS:
-		return &types.AttributeValueMemberSS{Value: each(v, text)}
+		return &types.AttributeValueMemberSS{Value: convertEach(v, text)}
 	case item.KindNS:
-		return &types.AttributeValueMemberNS{Value: each(v, number)}
+		return &types.AttributeValueMemberNS{Value: convertEach(v, number)}
 	case item.KindBS:
-		return &types.AttributeValueMemberBS{Value: each(v, binary)}
+		return &types.AttributeValueMemberBS{Value: convertEach(v, binary)}
 	default:
 		return nil
 	}
@@ -74,10 +74,11 @@ func binary(v item.Value) []byte {
 	return append([]byte{}, b...)
 }
 
-func each[T any](v item.Value, of func(item.Value) T) []T {
-	s := make([]T, 0, v.Len())
+// convertEach returns the converted elements of a list or a set.
+func convertEach[T any](v item.Value, convert func(item.Value) T) []T {
+	converted := make([]T, 0, v.Len())
 	for _, e := range v.Elements() {
-		s = append(s, of(e))
+		converted = append(converted, convert(e))
 	}
-	return s
+	return converted
 }

@@ -10,9 +10,9 @@ const vector = 32
 func plainPrefix(b []byte) int {
 	i := 0
 	if cpu.X86.HasAVX2 && len(b) >= vector {
-		whole := len(b) &^ (vector - 1)
-		i = plainAVX2(&b[0], whole)
-		if i < whole {
+		vectorsEnd := len(b) &^ (vector - 1)
+		i = plainAVX2(&b[0], vectorsEnd)
+		if i < vectorsEnd {
 			return i
 		}
 	}
@@ -22,9 +22,9 @@ func plainPrefix(b []byte) int {
 func equalPrefix(a, b []byte) int {
 	i := 0
 	if cpu.X86.HasAVX2 && len(a) >= vector {
-		whole := len(a) &^ (vector - 1)
-		i = sameAVX2(&a[0], &b[0], whole)
-		if i < whole {
+		vectorsEnd := len(a) &^ (vector - 1)
+		i = sameAVX2(&a[0], &b[0], vectorsEnd)
+		if i < vectorsEnd {
 			return i
 		}
 	}
