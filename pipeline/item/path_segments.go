@@ -40,8 +40,8 @@ func parseSegments(s string, syntax syntax) (segs []Segment, column int, problem
 	return nil, len(s) - len(start) + 1, problem
 }
 
-// cutFirstSegment cuts the first segment off a path or a pattern. problem describes an error; it is "" if there is none.
-// With an error, rest starts at the byte with the error.
+// cutFirstSegment cuts the first segment off a path or a pattern. problem describes an error; it is "" if there is
+// none. With an error, rest starts at the byte with the error.
 func cutFirstSegment(s string, syntax syntax) (seg Segment, rest, problem string) {
 	if s == "" {
 		return Segment{}, s, "is empty"
