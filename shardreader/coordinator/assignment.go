@@ -95,33 +95,33 @@ type assignment struct {
 	iterator      string
 	expectedBytes int64         // expected size of the next page, in bytes
 	paused        bool          // the pipeline requested a pause
-	failures      tries         // failed calls in a row
+	failedCalls   tries         // failed calls in a row
 	notFoundCalls int           // calls in a row that did not find the shard
 	readFailure   readFailure   // since when calls fail, and why
-	lastResult    time.Duration // when the last page came; before the first one, when the shard was opened
+	lastPageAt    time.Duration // when the last page came; before the first one, when the shard was opened
 
 	// How far the shard is read.
-	pos        leases.Checkpoint // position after the last record delivered
-	posTime    time.Time         // creation time of the last record delivered, to the second; zero: unknown
-	start      startState
-	emptyPages emptyPages
+	position     leases.Checkpoint // position after the last record delivered
+	positionTime time.Time         // creation time of the last record delivered, to the second; zero: unknown
+	start        startState
+	emptyPages   emptyPages
 
-	pages     pages
-	durable   durable
-	search    *childSearch // search for the shard's children; nil until the last page is delivered
-	successor string       // in draining: consumer id of the successor; "" if any consumer may take the lease
-	load      load
-	lag       lag
+	inFlight    pagesInFlight
+	acked       ackedPosition
+	childSearch *childSearch // search for the shard's children; nil until the last page is delivered
+	successor   string       // in draining: consumer id of the successor; "" if any consumer may take the lease
+	load        load
+	lag         lag
 }
 
 // pollState is what an assignment does about its next call of the stream.
 type pollState uint8
 
 const (
-	idle    pollState = iota
-	queued            // in Coordinator.callQueue
-	waiting           // a timer will queue it
-	calling           // a call is in flight
+	pollIdle      pollState = iota
+	pollQueued              // in Coordinator.callQueue
+	pollScheduled           // a timer will queue it
+	pollInFlight            // a call is in flight
 )
 
 // startState describes how the reading of a shard began.
@@ -146,9 +146,9 @@ const (
 type emptyPages struct {
 	count       int
 	afterRecord bool // a record was read before the empty pages
-	// requestTimes has the times at which the last endPages empty pages were requested, the oldest first. The first
+	// requestTimes has the times at which the last emptyPagesAtEnd empty pages were requested, the oldest first. The first
 	// time is 0 if there were fewer empty pages
-	requestTimes [endPages]time.Duration
+	requestTimes [emptyPagesAtEnd]time.Duration
 }
 
 // reset forgets the empty pages. afterRecord reports whether a record was read.
@@ -156,36 +156,40 @@ func (e *emptyPages) reset(afterRecord bool) { *e = emptyPages{afterRecord: afte
 
 // add notes an empty page; sent is when its request was sent.
 func (e *emptyPages) add(sent time.Duration) {
+	e.count++
 	copy(e.requestTimes[:], e.requestTimes[1:])
-	e.requestTimes[endPages-1] = sent
+	e.requestTimes[emptyPagesAtEnd-1] = sent
 }
 
 // shardIsEmpty reports whether the empty pages mean that the shard has no record now. Before the first record,
-// minEmptyPages empty pages in a row do not mean that.
-func (e *emptyPages) shardIsEmpty() bool { return e.afterRecord || e.count > minEmptyPages }
+// inconclusiveEmptyPages empty pages in a row do not mean that.
+func (e *emptyPages) shardIsEmpty() bool { return e.afterRecord || e.count > inconclusiveEmptyPages }
 
-// enoughForEnd reports whether the last endPages pages in a row were empty.
+// enoughForEnd reports whether the last emptyPagesAtEnd pages in a row were empty.
 func (e *emptyPages) enoughForEnd() bool { return e.requestTimes[0] > 0 }
 
-// pages describes the pages of an assignment that are not acknowledged.
-type pages struct {
-	inFlight     []pageInFlight    // delivered and not acknowledged
-	untakenSizes []int64           // sizes in bytes of the pages at the end of inFlight that the pipeline has not taken
-	records      int64             // number of records in inFlight
+// showEnd reports whether the empty pages mean that the shard is read to its end for now.
+func (e *emptyPages) showEnd() bool { return e.enoughForEnd() && e.shardIsEmpty() }
+
+// pagesInFlight has the pages of an assignment that are delivered and not acknowledged.
+type pagesInFlight struct {
+	pages        []pageInFlight
+	untakenSizes []int64           // sizes in bytes of the last of these pages, which the pipeline has not taken
+	recordCount  int64             // number of records in these pages
 	untakenBytes int64             // bytes that the pipeline has not taken; includes a page that waits for saveFirst
-	lastPos      leases.Checkpoint // position of the last delivered page
-	repeated     int               // pages in a row with lastPos as their position
-	flushed      bool              // a Drain was sent after the last record
+	lastPosition leases.Checkpoint // position of the last delivered page
+	repeatCount  int               // number of pages in a row that repeat lastPosition
+	drainSent    bool              // a Drain was sent after the last record
 }
 
 // pageInFlight is a page in flight in the pipeline.
 type pageInFlight struct {
-	pos        pipeline.Position
-	checkpoint leases.Checkpoint // the lease's checkpoint once the page is acknowledged
-	newest     time.Time         // creation time of the last record
-	oldest     time.Time         // creation time of the first record
-	records    int64
-	end        bool // this is the last page of the shard
+	position    pipeline.Position
+	checkpoint  leases.Checkpoint // the lease's checkpoint once the page is acknowledged
+	newestTime  time.Time         // creation time of the last record
+	oldestTime  time.Time         // creation time of the first record
+	recordCount int64
+	isLast      bool // this is the last page of the shard
 }
 
 // endPosition is the position of a shard's last page.
@@ -200,12 +204,12 @@ func (c *Coordinator) openAssignment(r *row) {
 	a := &assignment{
 		name:          fmt.Sprintf("%s~%d", r.Shard, c.openCount),
 		row:           r,
-		pos:           r.Checkpoint,
-		posTime:       second(r.Time),
+		position:      r.Checkpoint,
+		positionTime:  second(r.Time),
 		expectedBytes: 1 << 20,
-		lastResult:    c.now,
-		durable:       durable{checkpoint: r.Checkpoint, time: second(r.Time), savedAt: c.now},
-		load:          load{rate: r.Load, measured: c.now},
+		lastPageAt:    c.now,
+		acked:         ackedPosition{checkpoint: r.Checkpoint, time: second(r.Time), savedAt: c.now},
+		load:          load{rate: r.Load, measuredAt: c.now},
 	}
 	r.assignment = a
 	c.assignments[a.name] = a
@@ -215,17 +219,17 @@ func (c *Coordinator) openAssignment(r *row) {
 
 // closeAssignment forgets an assignment and drops its pages.
 func (c *Coordinator) closeAssignment(a *assignment) {
-	c.addUntaken(a, -a.pages.untakenBytes)
-	a.pages = pages{}
+	c.addUntaken(a, -a.inFlight.untakenBytes)
+	a.inFlight = pagesInFlight{}
 	a.row.assignment = nil
-	a.row.fresh = false
+	a.row.mayStartAtLatest = false
 	delete(c.assignments, a.name)
 	c.emit(Forget{a.name})
 }
 
 // addUntaken changes the number of bytes of an assignment that the pipeline has not taken. bytes may be negative.
 func (c *Coordinator) addUntaken(a *assignment, bytes int64) {
-	a.pages.untakenBytes += bytes
+	a.inFlight.untakenBytes += bytes
 	c.untakenBytes += bytes
 	if a.paused {
 		c.pausedBytes += bytes
@@ -239,10 +243,11 @@ func (e Paused) handle(c *Coordinator) {
 	if a == nil {
 		return
 	}
-	untaken := a.pages.untakenBytes
-	c.addUntaken(a, -untaken)
+	// addUntaken counts the bytes as paused or not paused.
+	untakenBytes := a.inFlight.untakenBytes
+	c.addUntaken(a, -untakenBytes)
 	a.paused = e.Paused
-	c.addUntaken(a, untaken)
+	c.addUntaken(a, untakenBytes)
 	c.queueCall(a)
 }
 
@@ -271,13 +276,11 @@ func (c *Coordinator) logStop(a *assignment, why string, attrs ...slog.Attr) {
 // handle notes that the pipeline took a page.
 func (e PageTaken) handle(c *Coordinator) {
 	a := c.assignments[e.Partition]
-	if a == nil || len(a.pages.untakenSizes) == 0 {
+	if a == nil || len(a.inFlight.untakenSizes) == 0 {
 		return
 	}
-	c.addUntaken(a, -a.pages.untakenSizes[0])
-	if a.pages.untakenSizes = a.pages.untakenSizes[1:]; len(a.pages.untakenSizes) == 0 {
-		a.pages.untakenSizes = nil // most shards have no page in flight most of the time
-	}
+	c.addUntaken(a, -a.inFlight.untakenSizes[0])
+	a.inFlight.untakenSizes = withoutFirst(a.inFlight.untakenSizes, 1)
 	c.queueCall(a)
 }
 
@@ -287,41 +290,51 @@ func (e Acked) handle(c *Coordinator) {
 	if a == nil {
 		return
 	}
-	n := 1 + slices.IndexFunc(a.pages.inFlight, func(page pageInFlight) bool { return page.pos == e.Position })
-	if n == 0 {
+	p := &a.inFlight
+	last := slices.IndexFunc(p.pages, func(page pageInFlight) bool { return page.position == e.Position })
+	if last < 0 {
 		return
 	}
-	for _, page := range a.pages.inFlight[:n] {
-		a.pages.records -= page.records
-		a.durable.checkpoint = page.checkpoint
-		a.durable.time = cmp.Or(page.newest, a.durable.time)
-		a.durable.shardEnd = a.durable.shardEnd || page.end
+	for _, page := range p.pages[:last+1] {
+		p.recordCount -= page.recordCount
+		a.acked.checkpoint = page.checkpoint
+		a.acked.time = cmp.Or(page.newestTime, a.acked.time)
+		a.acked.shardEnd = a.acked.shardEnd || page.isLast
 	}
-	if a.pages.inFlight = a.pages.inFlight[n:]; len(a.pages.inFlight) == 0 {
-		a.pages.inFlight = nil
-	}
+	p.pages = withoutFirst(p.pages, last+1)
 	c.save(a)
+}
+
+// withoutFirst returns a queue without its first n elements. An empty result is nil, because most of the many queues
+// are empty most of the time.
+func withoutFirst[E any](queue []E, n int) []E {
+	if n == len(queue) {
+		return nil
+	}
+	return queue[n:]
 }
 
 // dropUntaken removes the delivered pages that the pipeline did not take.
 func (c *Coordinator) dropUntaken(a *assignment) {
-	p := &a.pages
+	p := &a.inFlight
 	if len(p.untakenSizes) == 0 {
 		return
 	}
-	for _, n := range p.untakenSizes {
-		c.addUntaken(a, -n)
+	for _, size := range p.untakenSizes {
+		c.addUntaken(a, -size)
 	}
-	taken := len(p.inFlight) - len(p.untakenSizes)
-	for _, page := range p.inFlight[taken:] {
-		p.records -= page.records
+	takenCount := len(p.pages) - len(p.untakenSizes)
+	for _, page := range p.pages[takenCount:] {
+		p.recordCount -= page.recordCount
 	}
-	p.inFlight, p.untakenSizes = p.inFlight[:taken], nil
-	if taken == 0 || !p.inFlight[taken-1].end {
-		a.search = nil
+	p.pages, p.untakenSizes = p.pages[:takenCount], nil
+
+	lastPageTaken := takenCount > 0 && p.pages[takenCount-1].isLast
+	if !lastPageTaken {
+		a.childSearch = nil
 	}
 	c.emit(Drop{a.name})
 }
 
-// drained reports whether all delivered pages of an assignment are acknowledged.
-func (a *assignment) drained() bool { return len(a.pages.inFlight) == 0 }
+// allAcked reports whether all delivered pages of an assignment are acknowledged.
+func (a *assignment) allAcked() bool { return len(a.inFlight.pages) == 0 }

@@ -26,13 +26,14 @@ type leaseShares struct {
 // balance takes free leases up to the fair number. If no lease is free and this consumer has fewer than the fair
 // number, it requests leases of other consumers. Consumers with equal numbers also exchange leases to spread the load.
 func (c *Coordinator) balance() {
-	if !c.heartbeatFresh() || !c.staying() {
+	if !c.heartbeatFresh() || !c.isRunning() {
 		return
 	}
 	s := c.leaseShares()
 	c.writes.toTake = c.writes.toTake[:0]
 	for _, r := range s.free {
-		if s.ownCount+len(c.writes.toTake) < s.fairCount || c.pinnedHere(r) || r.RequestedBy == c.o.ID {
+		isBelowFair := s.ownCount+len(c.writes.toTake) < s.fairCount
+		if isBelowFair || c.pinnedHere(r) || r.RequestedBy == c.options.ID {
 			c.writes.toTake = append(c.writes.toTake, r)
 		}
 	}
@@ -42,17 +43,20 @@ func (c *Coordinator) balance() {
 	}
 }
 
+// leaseShares returns how the consumers share the leases. This consumer must be live.
 func (c *Coordinator) leaseShares() leaseShares {
 	live := c.liveConsumers()
-	self := slices.Index(live, c.o.ID)
-	others := slices.Delete(slices.Clone(live), self, self+1)
-	s := leaseShares{otherConsumers: others, ownedByOthers: make(map[string][]*row)}
-	active := 0
+	ownIndex := slices.Index(live, c.options.ID)
+	s := leaseShares{
+		otherConsumers: slices.Delete(slices.Clone(live), ownIndex, ownIndex+1),
+		ownedByOthers:  make(map[string][]*row),
+	}
+	activeCount := 0
 	for _, r := range c.table.rows.all() {
 		if !c.isActive(r) {
 			continue
 		}
-		active++
+		activeCount++
 		switch {
 		case c.isOwn(r):
 			s.ownCount++
@@ -62,12 +66,10 @@ func (c *Coordinator) leaseShares() leaseShares {
 			s.free = append(s.free, r)
 		}
 	}
-	s.fairCount = (active + len(live) - 1) / len(live)
+	s.fairCount = (activeCount + len(live) - 1) / len(live)
 	// Each consumer begins at another index, so that two consumers seldom take the same lease.
-	if n := len(s.free); n > 0 {
-		start := n * self / len(live)
-		s.free = append(s.free[start:n:n], s.free[:start]...)
-	}
+	start := len(s.free) * ownIndex / len(live)
+	s.free = slices.Concat(s.free[start:], s.free[:start])
 	return s
 }
 
@@ -77,13 +79,13 @@ func (c *Coordinator) requestLeases(s leaseShares) {
 	hasPendingRequest := false
 	for _, id := range s.otherConsumers {
 		for _, r := range s.ownedByOthers[id] {
-			hasPendingRequest = hasPendingRequest || r.RequestedBy == c.o.ID
+			hasPendingRequest = hasPendingRequest || r.RequestedBy == c.options.ID
 			if c.pinnedHere(r) && r.RequestedBy == "" && c.table.consumers[id].Name != r.Pinned {
 				c.requestLease(r)
 			}
 		}
 	}
-	if !hasPendingRequest && !c.requestByCount(s) && c.now-c.loadRequested >= loadRequestEvery {
+	if !hasPendingRequest && !c.requestByCount(s) && c.now-c.loadRequestedAt >= loadRequestEvery {
 		c.requestByLoad(s)
 	}
 }
@@ -91,14 +93,20 @@ func (c *Coordinator) requestLeases(s leaseShares) {
 // requestByCount requests the least busy leases of the consumers with the most leases, up to the fair number. Each move
 // must make the numbers more even. It reports whether it requested a lease.
 func (c *Coordinator) requestByCount(s leaseShares) (requested bool) {
-	remaining := make(map[string]int, len(s.otherConsumers))
+	if len(s.otherConsumers) == 0 {
+		return false
+	}
+	remaining := make(map[string]int, len(s.otherConsumers)) // leases that each consumer will have
 	for _, id := range s.otherConsumers {
 		remaining[id] = len(s.ownedByOthers[id])
 	}
-	for n := s.ownCount; n < s.fairCount && n-s.ownCount < maxRequests && len(s.otherConsumers) > 0; n++ {
+	loadOf := func(r *row) float64 { return r.Load }
+	lastCount := min(s.fairCount, s.ownCount+maxRequests)
+	for count := s.ownCount; count < lastCount; count++ {
 		largest := slices.MaxFunc(s.otherConsumers, func(a, b string) int { return cmp.Compare(remaining[a], remaining[b]) })
-		r := cheapestRequestable(s.ownedByOthers[largest], func(r *row) float64 { return r.Load })
-		if remaining[largest] < n+2 || r == nil {
+		r := cheapestRequestable(s.ownedByOthers[largest], loadOf)
+		isMoreEven := remaining[largest] >= count+2
+		if !isMoreEven || r == nil {
 			break
 		}
 		remaining[largest]--
@@ -108,55 +116,63 @@ func (c *Coordinator) requestByCount(s leaseShares) (requested bool) {
 	return requested
 }
 
-// requestByLoad requests a lease of the busiest consumer if the move makes the loads of both more even.
+// requestByLoad requests a lease of the busiest consumer, if this consumer is the least busy one and the move makes the
+// loads of both more even.
 func (c *Coordinator) requestByLoad(s leaseShares) {
 	ownLoad := 0.0
 	for a := range c.allAssignments() {
 		ownLoad += a.row.Load
 	}
-	busiest, mostLoad, leastLoad, totalLoad := "", 0.0, ownLoad, ownLoad
+	totalLoad := ownLoad
+	busiest, mostLoad := "", 0.0
 	for _, id := range s.otherConsumers {
 		load := 0.0
 		for _, r := range s.ownedByOthers[id] {
 			load += r.Load
 		}
+		if load < ownLoad {
+			return
+		}
 		totalLoad += load
-		leastLoad = min(leastLoad, load)
 		if load > mostLoad {
 			busiest, mostLoad = id, load
 		}
 	}
-	average, candidates := totalLoad/float64(len(s.otherConsumers)+1), s.ownedByOthers[busiest]
+	average := totalLoad / float64(len(s.otherConsumers)+1)
 	difference := mostLoad - ownLoad
-	if busiest == "" || leastLoad < ownLoad || difference < average/2 {
-		return // this consumer is not the least busy one, or the loads are even enough
+	isEven := difference < average/2
+	if busiest == "" || isEven {
+		return
 	}
+	candidates := s.ownedByOthers[busiest]
 	if len(candidates) < 2 || s.ownCount > len(candidates) {
 		return
 	}
 	// The lease whose load is nearest to half of the difference.
 	r := cheapestRequestable(candidates, func(r *row) float64 { return math.Abs(r.Load - difference/2) })
 	if r != nil && r.Load > average/10 && r.Load < difference*0.8 {
-		c.loadRequested = c.now
+		c.loadRequestedAt = c.now
 		c.requestLease(r)
 	}
 }
 
 // cheapestRequestable returns the row with the lowest cost among the rows that may be requested; nil if there is none.
-func cheapestRequestable(rows []*row, cost func(*row) float64) (best *row) {
+func cheapestRequestable(rows []*row, cost func(*row) float64) (cheapest *row) {
 	for _, r := range rows {
-		if !r.busy && r.RequestedBy == "" && r.Pinned == "" && (best == nil || cost(r) < cost(best)) {
-			best = r
+		isRequestable := !r.busy && r.RequestedBy == "" && r.Pinned == ""
+		if isRequestable && (cheapest == nil || cost(r) < cost(cheapest)) {
+			cheapest = r
 		}
 	}
-	return best
+	return cheapest
 }
 
+// requestLease requests a lease from its owner, unless the lease is being written.
 func (c *Coordinator) requestLease(r *row) {
 	if r.busy {
 		return
 	}
 	next := r.Clone()
-	next.RequestedBy = c.o.ID
+	next.RequestedBy = c.options.ID
 	c.writeLease(&leaseWrite{reason: requestLease, row: r, next: next})
 }

@@ -9,11 +9,11 @@ import (
 const month = 30 * 24 * time.Hour
 
 // budget limits the GetRecords calls of this consumer to its share of the fleet's budget.
-type budget struct {
+type callBudget struct {
 	tokens     float64 // calls that may be made now
 	refilledAt time.Duration
-	started    bool
-	waiting    bool          // a timer runs until a call may be made
+	started    bool          // tokens were added at least once
+	exhausted  bool          // a timer runs until a call may be made
 	searchedAt time.Duration // when endangered shards were last searched
 	exceededAt time.Duration // when a call was last made beyond the budget; 0 if never
 
@@ -31,7 +31,7 @@ func (c *Coordinator) callShare() float64 {
 	if active == 0 {
 		return 0
 	}
-	return float64(c.o.CallsPerMonth) / month.Seconds() * float64(own) / float64(active)
+	return float64(c.options.CallsPerMonth) / month.Seconds() * float64(own) / float64(active)
 }
 
 // takeCallToken takes a call from the budget, and reports whether the call may be made. If it reports false, a timer
@@ -39,43 +39,57 @@ func (c *Coordinator) callShare() float64 {
 // than a higher bill.
 func (c *Coordinator) takeCallToken(a *assignment) bool {
 	b := &c.budget
-	if c.o.CallsPerMonth == 0 || c.endCheckWaits(a) {
+	if c.options.CallsPerMonth == 0 || c.endCheckWaits(a) {
 		return true
 	}
-	if b.waiting && !c.isEndangered(a) {
+	if b.exhausted && !c.isEndangered(a) {
 		return false
 	}
-	rate := c.callShare()
-	maxTokens := max(10, rate*60)
-	if !b.started {
-		b.started, b.tokens = true, min(maxTokens, 10+float64(len(c.assignments)))
-	} else {
-		b.tokens = min(maxTokens, b.tokens+rate*(c.now-b.refilledAt).Seconds())
-	}
-	b.refilledAt = c.now
-	switch {
-	case b.tokens >= 1:
+	c.refillBudget()
+	if b.tokens >= 1 {
 		b.tokens--
 		return true
-	case c.isEndangered(a):
-		b.exceededAt = max(1, c.now)
+	}
+	if c.isEndangered(a) {
+		b.exceededAt = c.nonZeroNow()
 		c.logOnce("budget", slog.LevelError,
 			"the budget of GetRecords calls is too small: records would be lost, so it is passed",
-			slog.Int64("calls_per_month", c.o.CallsPerMonth))
+			slog.Int64("calls_per_month", c.options.CallsPerMonth))
 		return true
 	}
-	wait := time.Second
-	if rate > 0 {
-		wait = min(time.Hour, time.Duration((1-b.tokens)/rate*float64(time.Second))+time.Millisecond)
-	}
-	b.waiting = true
-	c.after(wait, func() { b.waiting = false })
+	b.exhausted = true
+	c.after(c.untilNextToken(), func() { b.exhausted = false })
 	return false
+}
+
+// refillBudget adds the calls that became allowed since the last refill.
+func (c *Coordinator) refillBudget() {
+	b := &c.budget
+	rate := c.callShare()
+	added := rate * (c.now - b.refilledAt).Seconds()
+	if !b.started {
+		b.started = true
+		added = 10 + float64(len(c.assignments))
+	}
+	b.tokens = min(b.tokens+added, max(10, rate*60))
+	b.refilledAt = c.now
+}
+
+// untilNextToken returns the time until the budget allows a call.
+func (c *Coordinator) untilNextToken() time.Duration {
+	rate := c.callShare()
+	if rate == 0 {
+		return time.Second
+	}
+	seconds := (1 - c.budget.tokens) / rate
+	return min(time.Hour, time.Duration(seconds*float64(time.Second))+time.Millisecond)
 }
 
 // isEndangered reports whether a shard lags by more than a quarter of the retention, so that the stream may soon drop
 // unread records.
-func (c *Coordinator) isEndangered(a *assignment) bool { return a.lag.delay(c.now) > c.o.Retention/4 }
+func (c *Coordinator) isEndangered(a *assignment) bool {
+	return a.lag.delay(c.now) > c.options.Retention/4
+}
 
 // moveEndangeredFirst moves the first endangered shard to the head of the queue, and reports whether there is one. It
 // is called while the budget allows no call. It searches at most once a second.
@@ -93,18 +107,19 @@ func (c *Coordinator) moveEndangeredFirst() bool {
 	return false
 }
 
-func (b *budget) count(c *Coordinator) {
+// countCall counts a call in the measurement of the rate.
+func (b *callBudget) countCall(now time.Duration) {
 	b.calls++
-	b.updateRate(c.now)
+	b.updateRate(now)
 }
 
 // updateRate adds the calls since rateSince to the smoothed rate, unless less than 10 seconds have passed.
-func (b *budget) updateRate(now time.Duration) {
-	d := (now - b.rateSince).Seconds()
-	if d < 10 {
+func (b *callBudget) updateRate(now time.Duration) {
+	seconds := (now - b.rateSince).Seconds()
+	if seconds < 10 {
 		return
 	}
-	rate := float64(b.calls) / d
+	rate := float64(b.calls) / seconds
 	if b.rate == 0 {
 		b.rate = rate
 	} else {
@@ -114,14 +129,15 @@ func (b *budget) updateRate(now time.Duration) {
 }
 
 // callsPerMonth returns the number of calls a month at the smoothed rate. Unused calls may be spent in a burst, so the
-// rate may be above the budget for a while. Therefore the result is at most this consumer's share of the budget. The
-// result is the full number if calls were made beyond the budget in the last minute.
+// rate may be above the budget for a while. Therefore the result is at most this consumer's share of the budget, unless
+// a call was made beyond the budget in the last minute.
 func (c *Coordinator) callsPerMonth() float64 {
 	b := &c.budget
 	b.updateRate(c.now)
 	calls := b.rate * month.Seconds()
-	if exceeded := b.exceededAt > 0 && c.now-b.exceededAt < time.Minute; c.o.CallsPerMonth > 0 && !exceeded {
-		calls = min(calls, c.callShare()*month.Seconds())
+	exceedsBudget := b.exceededAt > 0 && c.now-b.exceededAt < time.Minute
+	if c.options.CallsPerMonth == 0 || exceedsBudget {
+		return calls
 	}
-	return calls
+	return min(calls, c.callShare()*month.Seconds())
 }

@@ -26,15 +26,16 @@ func routeResult[E Event](c *Coordinator, call Call, e E) {
 // tries counts the failed tries of a call.
 type tries int
 
-// next returns the time to wait before the next try after err. This is a backoff of up to longest, but at least the
-// time that the server requests.
-func (n *tries) next(c *Coordinator, longest time.Duration, err error) time.Duration {
-	server, _ := pipeline.Retryable(err)
-	wait := c.backoff(int(*n), longest, server)
+// nextBackoff counts a failed try, and returns the time to wait before the next one. This is a backoff of up to
+// longest, but at least the time that the server requests with err.
+func (n *tries) nextBackoff(c *Coordinator, longest time.Duration, err error) time.Duration {
+	requested, _ := pipeline.Retryable(err)
+	backoff := c.backoff(int(*n), longest, requested)
 	*n++
-	return wait
+	return backoff
 }
 
+// transient reports whether the call that failed with err may be tried again.
 func transient(err error) bool {
 	_, ok := pipeline.Retryable(err)
 	return ok

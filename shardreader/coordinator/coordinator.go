@@ -10,22 +10,22 @@ import (
 
 // Coordinator decides what one consumer does. It is not safe for concurrent use.
 type Coordinator struct {
-	o        Options
+	options  Options
 	now      time.Duration
 	actions  []Action
 	timers   timers
-	calls    map[Call]any // the function that handles the answer of each call in flight
+	calls    map[Call]any // the function that handles the result of each call in flight
 	lastCall Call
 	logged   map[string]bool // topics that logOnce has logged
 
-	stop    stop
-	contact contact
-	table   tableView
-	refresh refresh
+	stop       stop
+	heartbeats heartbeats
+	table      tableView
+	refresh    refresh
 
-	writes        leaseWrites
-	loadRequested time.Duration           // when a lease was last requested to even out the loads
-	unbegunShards map[string]unbegunShard // shards that are not begun, usually because records before them may be lost
+	writes          leaseWrites
+	loadRequestedAt time.Duration           // when a lease was last requested to even out the loads
+	unbegunShards   map[string]unbegunShard // shards that are not begun, usually because records before them may be lost
 
 	// Assignments.
 	assignments   map[string]*assignment // by partition
@@ -35,8 +35,8 @@ type Coordinator struct {
 	reservedBytes int64                  // expected bytes of the pages of calls in flight
 	untakenBytes  int64                  // bytes of the pages that were read and that the pipeline has not taken
 	pausedBytes   int64                  // part of untakenBytes that belongs to paused assignments
-	budget        budget
-	lastRecord    time.Duration // when a record was last delivered
+	budget        callBudget
+	lastRecordAt  time.Duration // when a record was last delivered
 	tableOutage   outage        // the lease table cannot be read or written
 	readOutage    outage        // shards cannot be read
 
@@ -82,7 +82,7 @@ func New(o Options) (*Coordinator, error) {
 		o.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	}
 	c := &Coordinator{
-		o:             o,
+		options:       o,
 		calls:         make(map[Call]any),
 		table:         newTableView(o.ID),
 		unbegunShards: make(map[string]unbegunShard),
@@ -121,10 +121,13 @@ func (c *Coordinator) Step(now time.Duration, e Event) []Action {
 // Wake returns the time at which the next Tick must be sent.
 func (c *Coordinator) Wake() time.Duration {
 	if len(c.timers.pending) == 0 {
-		return c.now + c.o.Lease
+		return c.now + c.options.Lease
 	}
 	return c.timers.pending[0].dueAt
 }
+
+// nonZeroNow returns the present time for fields in which 0 means "never".
+func (c *Coordinator) nonZeroNow() time.Duration { return max(1, c.now) }
 
 func (c *Coordinator) emit(a Action) { c.actions = append(c.actions, a) }
 

@@ -19,7 +19,7 @@ type describeQuota struct {
 	queue              []describeRequest
 	seenCount          int64         // the count that this consumer saw last; -1 if it has seen no count
 	unchangedSince     time.Duration // since when this consumer sees the count unchanged
-	busy               bool          // a reservation or a call is in flight
+	callInFlight       bool          // a reservation or a call is in flight
 	timerRuns          bool          // a timer for the next call runs
 	fastestReservation time.Duration
 	tries              tries
@@ -46,67 +46,71 @@ func (c *Coordinator) reserveDescribe() {
 	for len(q.queue) > 0 && !q.queue[0].wanted() {
 		q.queue = q.queue[1:]
 	}
-	if q.busy || q.timerRuns || len(q.queue) == 0 || c.stop.state == gone {
+	if q.callInFlight || q.timerRuns || len(q.queue) == 0 || c.stop.state == stopDone {
 		return
 	}
-	if wait := q.unchangedSince + c.describeInterval() - c.now; q.seenCount >= 0 && wait > 0 {
+	wait := q.unchangedSince + c.describeInterval() - c.now
+	if q.seenCount >= 0 && wait > 0 {
 		c.delayDescribe(wait)
 		return
 	}
-	q.busy = true
+	q.callInFlight = true
 	sent := c.now
 	c.emit(ReserveCall{newCall(c, func(e ReserveCallResult) { c.handleReservation(sent, e) }), DescribeQuota, q.seenCount})
 }
 
 // describeInterval returns the time between two calls of the fleet.
 func (c *Coordinator) describeInterval() time.Duration {
-	return time.Duration(float64(time.Second) / c.o.DescribeRate)
+	return time.Duration(float64(time.Second) / c.options.DescribeRate)
 }
 
+// delayDescribe makes the next call wait for d.
 func (c *Coordinator) delayDescribe(d time.Duration) {
 	c.quota.timerRuns = true
 	c.after(d, func() { c.quota.timerRuns = false })
 }
 
-// handleReservation handles the result of a ReserveCall action that was emitted at sent.
+// handleReservation handles the result of a ReserveCall action that was emitted at sent. If the right was taken fast
+// enough, it makes the call.
 func (c *Coordinator) handleReservation(sent time.Duration, e ReserveCallResult) {
 	q := &c.quota
-	q.busy, q.unchangedSince = false, c.now
-	took := c.now - sent
+	q.callInFlight, q.unchangedSince = false, c.now
 	if e.Err != nil {
 		c.logOnce("quota", slog.LevelWarn, "the count of DescribeStream calls cannot be read: new shards wait for it",
 			errAttr(e.Err))
 		q.seenCount = -1
-		c.delayDescribe(q.tries.next(c, maxBackoff, e.Err))
+		c.delayDescribe(q.tries.nextBackoff(c, maxBackoff, e.Err))
 		return
 	}
+	q.seenCount = e.Count
+	took := c.now - sent
 	if q.fastestReservation == 0 || took < q.fastestReservation {
 		q.fastestReservation = max(took, 1)
 	}
-	q.seenCount = e.Count
-	switch {
-	case e.OK && took <= max(maxReservation, 2*q.fastestReservation) && len(q.queue) > 0:
-		if took > maxReservation {
-			c.logOnce("slow quota", slog.LevelWarn,
-				"taking the right to a DescribeStream call takes long: shards are found slowly", slog.Duration("took", took))
-		}
-		q.tries = 0
-		c.sendDescribe()
-	case e.Count == 0:
-		q.unchangedSince = c.now - c.describeInterval() // no call was ever made
+	if e.Count == 0 {
+		q.unchangedSince = c.now - c.describeInterval() // no call was ever made, so the next one need not wait
 	}
+	isFastEnough := took <= max(maxReservation, 2*q.fastestReservation)
+	if !e.OK || !isFastEnough || len(q.queue) == 0 {
+		return
+	}
+	if took > maxReservation {
+		c.logOnce("slow quota", slog.LevelWarn,
+			"taking the right to a DescribeStream call takes long: shards are found slowly", slog.Duration("took", took))
+	}
+	q.tries = 0
+	c.sendDescribe()
 }
 
+// sendDescribe makes the first call of the queue.
 func (c *Coordinator) sendDescribe() {
 	q := &c.quota
-	op := q.queue[0]
-	if q.queue = q.queue[1:]; len(q.queue) == 0 {
-		q.queue = nil
-	}
-	q.busy = true
+	request := q.queue[0]
+	q.queue = withoutFirst(q.queue, 1)
+	q.callInFlight = true
 	c.emit(DescribeStream{newCall(c, func(e DescribeStreamResult) {
-		c.quota.busy = false
+		q.callInFlight = false
 		delete(c.logged, "quota")
-		op.done(e.Description, e.Err)
-	}), op.query})
+		request.done(e.Description, e.Err)
+	}), request.query})
 }

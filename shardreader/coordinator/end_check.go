@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	// endPages is the number of empty pages in a row after which a shard counts as read to its end. It is more than
+	// emptyPagesAtEnd is the number of empty pages in a row after which a shard counts as read to its end. It is more than
 	// one, because the service returns some empty pages before records.
-	endPages = 5
+	emptyPagesAtEnd = 5
 
 	// keptHeartbeats is the number of heartbeats whose times are kept. A consumer sends fewer heartbeats than that
-	// while it reads endPages empty pages.
+	// while it reads emptyPagesAtEnd empty pages.
 	keptHeartbeats = 600
 
 	relistAfter = 30 * time.Second // an endCheck that waits for other consumers lists the streams again after this time
@@ -24,7 +24,7 @@ const (
 // The calls are listings of the streams, reads of the lease table, and reads of pages. The empty pages of a shard count
 // no matter which consumer reads the shard.
 type endCheck struct {
-	began      time.Duration    // when it began
+	began      time.Duration
 	tableRead  time.Duration    // when the read of the lease table that returned heartbeats was sent
 	heartbeats map[string]int64 // last heartbeat of each consumer
 	listedAt   time.Duration    // when the last listing ended; 0 if no listing has ended
@@ -32,22 +32,19 @@ type endCheck struct {
 	listings   map[string]*listing // listings so far, by stream, while the streams are being listed; else nil
 }
 
-// pastHeartbeat is the number of a written heartbeat, and the time at which its write was confirmed.
-type pastHeartbeat struct {
-	number      int64
-	confirmedAt time.Duration
-}
-
-// atEnd returns true if all records of the shard are checkpointed. It then also returns the time since which the shard
-// had no more records: when the first of the last endPages empty pages was requested. For a stopped shard, the time is
-// now. atEnd returns false if there may be more to read or to write.
-func (a *assignment) atEnd(now time.Duration) (time.Duration, bool) {
-	switch {
-	case !a.drained() || a.row.busy || !a.isSaved():
+// atEnd reports whether all records of the shard are checkpointed, and the shard has no more records. since is the time
+// from which on it had none: when the first of the last emptyPagesAtEnd empty pages was requested. A stopped shard
+// counts as at its end since now.
+func (a *assignment) atEnd(now time.Duration) (since time.Duration, ok bool) {
+	isCheckpointed := a.allAcked() && !a.row.busy && a.isSaved()
+	if !isCheckpointed {
 		return 0, false
-	case a.phase == stopped || a.phase == stoppedAtGap:
+	}
+	if a.phase == stopped || a.phase == stoppedAtGap {
 		return now, a.row.Stopped != ""
-	case a.phase != reading && a.phase != afterGap, a.paused, !a.emptyPages.enoughForEnd(), !a.emptyPages.shardIsEmpty():
+	}
+	isDelivering := a.phase == reading || a.phase == afterGap
+	if !isDelivering || a.paused || !a.emptyPages.showEnd() {
 		return 0, false
 	}
 	return a.emptyPages.requestTimes[0], true
@@ -56,15 +53,17 @@ func (a *assignment) atEnd(now time.Duration) (time.Duration, bool) {
 // endCheckWaits reports whether the check for the end waits for empty pages of a shard. The call budget does not limit
 // the requests for these pages, because they are few.
 func (c *Coordinator) endCheckWaits(a *assignment) bool {
-	if c.o.Idle == 0 || !c.staying() || !c.isQuiet() || a.phase == stoppedAtGap {
+	if c.options.Idle == 0 || !c.isRunning() || !c.isQuiet() || a.phase == stoppedAtGap {
 		return false
 	}
-	return !a.emptyPages.enoughForEnd() || !a.emptyPages.shardIsEmpty() || c.endCheck != nil &&
-		a.emptyPages.requestTimes[0] < c.endCheck.began
+	areTooOld := c.endCheck != nil && a.emptyPages.requestTimes[0] < c.endCheck.began
+	return areTooOld || !a.emptyPages.showEnd()
 }
 
 // isQuiet reports whether no record came for Options.Idle.
-func (c *Coordinator) isQuiet() bool { return c.now-max(c.lastRecord, c.refresh.first) >= c.o.Idle }
+func (c *Coordinator) isQuiet() bool {
+	return c.now-max(c.lastRecordAt, c.refresh.firstSuccess) >= c.options.Idle
+}
 
 // shardEnds describes how far this consumer's shards are checkpointed.
 type shardEnds struct {
@@ -73,22 +72,25 @@ type shardEnds struct {
 	busy        []string // shards that are not read and checkpointed to their ends, sorted
 }
 
+// shardEnds returns how far this consumer's shards are checkpointed. It returns the zero shardEnds if that is unknown,
+// or if too many shards are busy.
 func (c *Coordinator) shardEnds() (e shardEnds) {
 	// This consumer may own a lease without knowing it, if the result of a write was lost. Only a read of the table
 	// shows such a lease.
-	since := c.refresh.sent
 	if !c.refresh.succeeded || c.writes.taking > 0 || len(c.writes.creating) > 0 {
 		return shardEnds{}
 	}
+	quietSince := c.refresh.lastSent
 	for _, r := range c.table.rows.all() {
-		switch {
-		case r.assignment != nil:
-			if at, ok := r.assignment.atEnd(c.now); ok {
-				since = min(since, at)
-			} else {
+		if r.assignment == nil {
+			if c.isOwn(r) && c.isActive(r) {
 				e.busy = append(e.busy, r.Shard)
 			}
-		case c.isOwn(r) && c.isActive(r):
+			continue
+		}
+		if since, ok := r.assignment.atEnd(c.now); ok {
+			quietSince = min(quietSince, since)
+		} else {
 			e.busy = append(e.busy, r.Shard)
 		}
 	}
@@ -96,7 +98,8 @@ func (c *Coordinator) shardEnds() (e shardEnds) {
 		return shardEnds{}
 	}
 	slices.Sort(e.busy)
-	if e.quietShards = c.heartbeatBefore(since); len(e.busy) == 0 {
+	e.quietShards = c.heartbeatBefore(quietSince)
+	if len(e.busy) == 0 {
 		e.allShards = e.quietShards
 	}
 	return e
@@ -105,9 +108,9 @@ func (c *Coordinator) shardEnds() (e shardEnds) {
 // heartbeatBefore returns the number of the newest heartbeat that was confirmed at the time at or earlier; 0 if none is
 // known.
 func (c *Coordinator) heartbeatBefore(at time.Duration) int64 {
-	for _, b := range slices.Backward(c.contact.past) {
-		if b.confirmedAt <= at {
-			return b.number
+	for _, heartbeat := range slices.Backward(c.heartbeats.confirmed) {
+		if heartbeat.confirmedAt <= at {
+			return heartbeat.number
 		}
 	}
 	return 0
@@ -115,37 +118,43 @@ func (c *Coordinator) heartbeatBefore(at time.Duration) int64 {
 
 // checkEnd checks for the end after each read of the lease table, if Options.Idle is set.
 func (c *Coordinator) checkEnd() {
-	if c.o.Idle == 0 || !c.staying() {
+	if c.options.Idle == 0 || !c.isRunning() {
 		return
 	}
-	if c.endCheck != nil && c.lastRecord >= c.endCheck.began {
+	if c.endCheck != nil && c.lastRecordAt >= c.endCheck.began {
 		c.endCheck = nil
 	}
 	e := c.endCheck
-	switch {
-	case e == nil:
+	if e == nil {
 		c.tryBeginEndCheck()
 		return
-	case e.listedAt == 0:
+	}
+	if e.listedAt == 0 {
 		return
-	case e.heartbeats == nil:
-		e.tableRead, e.heartbeats = c.refresh.sent, make(map[string]int64, len(c.table.consumers))
-		for id, consumer := range c.table.consumers {
-			e.heartbeats[id] = consumer.Heartbeat
-		}
+	}
+	if e.heartbeats == nil {
+		e.noteHeartbeats(c)
 	}
 	c.flushIdle()
 	s := c.newUnreadSearch(e)
-	c.unreadReason = s.all()
+	c.unreadReason = s.findUnread()
 	switch {
 	case s.moved:
 		c.endCheck = nil // the lease's owner may not have sent a heartbeat since the move: the check begins again
-	case c.unreadReason != "" && c.now-e.listedAt < relistAfter:
-	case c.unreadReason != "":
-		e.list(c)
-	default:
-		c.endCheck, c.nextEndCheck = nil, c.now+c.o.Idle
+	case c.unreadReason == "":
+		c.endCheck, c.nextEndCheck = nil, c.now+c.options.Idle
 		c.emit(AtEnd{Before: e.began, Stopped: s.stopped})
+	case c.now-e.listedAt >= relistAfter:
+		e.list(c)
+	}
+}
+
+// noteHeartbeats notes the last heartbeat of each consumer, as the last refresh found it.
+func (e *endCheck) noteHeartbeats(c *Coordinator) {
+	e.tableRead = c.refresh.lastSent
+	e.heartbeats = make(map[string]int64, len(c.table.consumers))
+	for id, consumer := range c.table.consumers {
+		e.heartbeats[id] = consumer.Heartbeat
 	}
 }
 
@@ -156,7 +165,8 @@ func (c *Coordinator) tryBeginEndCheck() {
 		return
 	}
 	c.flushIdle()
-	if c.unreadReason = c.newUnreadSearch(nil).leases(); c.unreadReason == "" && c.now >= c.nextEndCheck {
+	c.unreadReason = c.newUnreadSearch(nil).unreadLeases()
+	if c.unreadReason == "" && c.now >= c.nextEndCheck {
 		c.beginEndCheck()
 	}
 }
@@ -164,8 +174,9 @@ func (c *Coordinator) tryBeginEndCheck() {
 // flushIdle drains the shards that have no more records or are stopped, so that the sinks write incomplete batches.
 func (c *Coordinator) flushIdle() {
 	for a := range c.allAssignments() {
-		if !a.drained() && !a.pages.flushed && (a.emptyPages.enoughForEnd() || a.stopReason != "") {
-			a.pages.flushed = true
+		getsNoRecords := a.emptyPages.enoughForEnd() || a.stopReason != ""
+		if getsNoRecords && !a.allAcked() && !a.inFlight.drainSent {
+			a.inFlight.drainSent = true
 			c.emit(Drain{a.name})
 		}
 	}
@@ -173,9 +184,9 @@ func (c *Coordinator) flushIdle() {
 
 // beginEndCheck begins an endCheck. Only requests that are sent from now on count.
 func (c *Coordinator) beginEndCheck() {
-	c.endCheck = &endCheck{began: max(1, c.now)}
+	c.endCheck = &endCheck{began: c.nonZeroNow()}
 	for a := range c.allAssignments() {
-		if a.poll == waiting {
+		if a.poll == pollScheduled {
 			c.pollNow(a) // the check does not wait for the timer
 		}
 	}
@@ -191,51 +202,53 @@ func (e *endCheck) list(c *Coordinator) {
 	e.listSource(c, 0)
 }
 
-func (e *endCheck) isWanted(c *Coordinator) bool { return c.endCheck == e && c.staying() }
+// isWanted reports whether e is still the running check.
+func (e *endCheck) isWanted(c *Coordinator) bool { return c.endCheck == e && c.isRunning() }
 
-// listSource lists the streams of the n-th source and of the sources after it.
-func (e *endCheck) listSource(c *Coordinator, n int) {
-	if n == len(c.sources) {
+// listSource lists the streams of a source and of the sources after it.
+func (e *endCheck) listSource(c *Coordinator, sourceIndex int) {
+	if sourceIndex == len(c.sources) {
 		c.afterRefresh(func() {
 			if e.isWanted(c) {
-				e.streams, e.listedAt, e.listings = e.listings, max(1, c.now), nil
+				e.streams, e.listedAt, e.listings = e.listings, c.nonZeroNow(), nil
 			}
 		})
 		return
 	}
-	c.findStreams(c.sources[n], func(err error) {
+	c.findStreams(c.sources[sourceIndex], func(err error) {
 		if err != nil {
 			e.fail(c, err)
 			return
 		}
-		e.listStream(c, n, 0)
+		e.listStream(c, sourceIndex, 0)
 	})
 }
 
-// listStream lists the streams of the n-th source from the i-th on, and then the streams of the later sources.
-func (e *endCheck) listStream(c *Coordinator, n, i int) {
+// listStream lists the streams of a source from streamIndex on, and then the streams of the later sources.
+func (e *endCheck) listStream(c *Coordinator, sourceIndex, streamIndex int) {
 	if !e.isWanted(c) {
 		return
 	}
-	streams := c.sources[n].streams
-	for i < len(streams) && streams[i].unlisted {
-		i++
+	streams := c.sources[sourceIndex].streams
+	for streamIndex < len(streams) && streams[streamIndex].unlisted {
+		streamIndex++
 	}
-	if i == len(streams) {
-		e.listSource(c, n+1)
+	if streamIndex == len(streams) {
+		e.listSource(c, sourceIndex+1)
 		return
 	}
-	arn := streams[i].arn
+	arn := streams[streamIndex].arn
 	c.list(arn, func() bool { return e.isWanted(c) }, func(l *listing, err error) {
 		if err != nil {
 			e.fail(c, err)
 			return
 		}
 		e.listings[arn] = l
-		e.listStream(c, n, i+1)
+		e.listStream(c, sourceIndex, streamIndex+1)
 	})
 }
 
+// fail ends the check, and begins another one later.
 func (e *endCheck) fail(c *Coordinator, err error) {
 	if c.endCheck == e {
 		c.endCheck, c.nextEndCheck = nil, c.now+endRetry

@@ -62,19 +62,27 @@ func (s *childSearch) begin(c *Coordinator) {
 
 // handleDescription handles the result of the call for the children of this shard.
 func (s *childSearch) handleDescription(c *Coordinator, d shardreader.StreamDescription, err error) {
-	found := slices.DeleteFunc(slices.Clone(d.Shards),
-		func(child shardreader.Shard) bool { return child.Parent != s.row.Shard })
+	if !s.isOpen() {
+		return
+	}
 	switch {
-	case !s.isOpen():
-	case err == nil && len(found) > 0 && d.After == "":
-		s.setChildren(c, found)
 	case errors.Is(err, shardreader.ErrNotFound):
 		s.shardGone(c) // the stream is gone
+		return
 	case err != nil && transient(err):
 		s.retry(c, err)
-	default:
+		return
+	case err != nil:
 		s.list(c)
+		return
 	}
+	isOther := func(shard shardreader.Shard) bool { return shard.Parent != s.row.Shard }
+	children := slices.DeleteFunc(slices.Clone(d.Shards), isOther)
+	if len(children) == 0 || d.After != "" {
+		s.list(c)
+		return
+	}
+	s.setChildren(c, children)
 }
 
 // list lists the whole stream, because some servers do not filter by parent.
@@ -83,20 +91,31 @@ func (s *childSearch) list(c *Coordinator) {
 	c.list(s.row.Stream, s.isOpen, func(l *listing, err error) { s.handleListing(c, l, err) })
 }
 
+// handleListing handles the result of a listing of the whole stream.
 func (s *childSearch) handleListing(c *Coordinator, l *listing, err error) {
-	switch shard := s.row.Shard; {
-	case errors.Is(err, shardreader.ErrNotFound):
+	if errors.Is(err, shardreader.ErrNotFound) {
 		s.shardGone(c)
-	case err != nil:
+		return
+	}
+	if err != nil {
 		s.retry(c, err)
-	case len(l.children[shard]) > 0:
-		s.setChildren(c, l.children[shard])
-	case s.endedFor <= disabledChildlessAfter, s.endedFor <= childlessAfter && l.status != shardreader.Disabled:
+		return
+	}
+	shard := s.row.Shard
+	isDisabled := l.status == shardreader.Disabled
+	searchFor := childlessAfter
+	if isDisabled {
+		searchFor = disabledChildlessAfter
+	}
+	switch children := l.children[shard]; {
+	case len(children) > 0:
+		s.setChildren(c, children)
+	case s.endedFor <= searchFor:
 		s.retry(c, nil)
 	case !l.has(shard):
 		s.severed = c.severedShards(l)
 		s.shardGone(c)
-	case l.status == shardreader.Disabled:
+	case isDisabled:
 		s.setChildren(c, nil)
 	default:
 		c.log(slog.LevelWarn, "a shard ended, and no child of it is listed", shardAttr(shard))
@@ -114,47 +133,55 @@ func (s *childSearch) shardGone(c *Coordinator) {
 	}
 }
 
-// severedShards returns the listed shards that have no lease, no descendant with a lease, and a parent that has no
-// lease and is not listed. Such a shard may descend from a shard that is gone. The shards between the two were never
-// listed to this fleet.
+// severedShards returns the listed shards that may descend from a shard that is gone. Such a shard has no lease and no
+// descendant with a lease, and its parent has no lease and is not listed. The shards between it and the gone shard were
+// never listed to this fleet.
 func (c *Coordinator) severedShards(l *listing) (severed []shardreader.Shard) {
-	above := c.ancestors(l, anyLease)
+	leasedBelow := c.ancestors(l, anyLease)
 	for _, s := range l.shards {
-		leased := c.table.rows.byID(s.ID) != nil || c.table.broken[s.ID] || above[s.ID]
-		parentKnown := s.Parent == "" || l.has(s.Parent) || c.table.rows.byID(s.Parent) != nil || c.table.broken[s.Parent]
-		if !leased && !parentKnown {
+		isLeased := c.hasRow(s.ID) || leasedBelow[s.ID]
+		parentKnown := s.Parent == "" || l.has(s.Parent) || c.hasRow(s.Parent)
+		if !isLeased && !parentKnown {
 			severed = append(severed, s)
 		}
 	}
 	return severed
 }
 
+// hasRow reports whether the lease table has a row of a shard, which may be damaged.
+func (c *Coordinator) hasRow(shard string) bool {
+	return c.table.rows.get(shard) != nil || c.table.broken[shard]
+}
+
+// retry begins the search again after a backoff.
 func (s *childSearch) retry(c *Coordinator, err error) {
-	c.after(s.tries.next(c, maxBackoff, err), func() {
+	c.after(s.tries.nextBackoff(c, maxBackoff, err), func() {
 		if s.keepsLease() {
 			s.begin(c)
 		}
 	})
 }
 
+// setChildren ends the search.
 func (s *childSearch) setChildren(c *Coordinator, children []shardreader.Shard) {
 	s.stage, s.children = childrenKnown, children
 	c.save(s.assignment)
 }
 
 // finish ends a shard whose records are all acknowledged. It creates the leases of the children first, so that a crash
-// leaves no shard unread. Then it ends the shard's own lease.
+// leaves no shard unread. Then it ends the shard's own lease. In the other stages it does nothing.
 func (c *Coordinator) finish(a *assignment) {
-	switch s := a.search; s.stage {
+	s := a.childSearch
+	switch s.stage {
 	case childrenKnown:
 		if child := s.childBelow(); child != nil {
 			c.stopShard(a, StoppedBelow,
-				slog.String("child", child.ID), slog.String("start", child.First), slog.String("last", a.pos.Sequence))
+				slog.String("child", child.ID), slog.String("start", child.First), slog.String("last", a.position.Sequence))
 			return
 		}
 		s.createLeases(c)
 	case childrenLeased:
-		a.durable.unsavedSince = max(1, c.now)
+		a.acked.unsavedSince = c.nonZeroNow()
 		c.writeLease(&leaseWrite{reason: saveEnd, row: a.row, next: s.endedLease(c.currentLease(a)), assignment: a})
 	}
 }
@@ -178,7 +205,7 @@ func (c *Coordinator) endSaved(r *row, a *assignment) {
 	}
 	c.log(slog.LevelInfo, "read a shard to its end", shardAttr(r.Shard), slog.Int("children", len(r.Children)))
 	for _, id := range r.Children {
-		if child := c.table.rows.byID(id); child != nil {
+		if child := c.table.rows.get(id); child != nil {
 			c.tryOpen(child)
 		}
 	}
@@ -190,40 +217,48 @@ func (c *Coordinator) endSaved(r *row, a *assignment) {
 // childBelow returns a child that starts at or below the last record of the shard; nil if there is none. Versions order
 // the changes of an item by sequence number, so a child must start above its parent's last record.
 func (s *childSearch) childBelow() *shardreader.Shard {
+	if s.position.Kind != leases.Sequence {
+		return nil
+	}
 	for i, child := range s.children {
-		if s.pos.Kind == leases.Sequence && child.First != "" && record.CompareSequence(child.First, s.pos.Sequence) <= 0 {
+		if child.First != "" && record.CompareSequence(child.First, s.position.Sequence) <= 0 {
 			return &s.children[i]
 		}
 	}
 	return nil
 }
 
-// createLeases creates the leases of the children.
+// createLeases creates the leases of the children. createsLeft begins at 1, so that it does not become 0 before all
+// creations began.
 func (s *childSearch) createLeases(c *Coordinator) {
 	a := s.assignment
 	s.stage, s.createsLeft, s.createFailed = creatingLeases, 1, false
 	for _, child := range s.children {
-		if c.table.rows.hasChild(child.ID) {
-			continue // a child of this child has a lease: this child was read
+		childWasRead := c.table.rows.hasChild(child.ID)
+		if childWasRead {
+			continue
 		}
 		l := leases.Lease{Shard: child.ID, Stream: a.row.Stream, Parents: []string{child.Parent}, First: child.First}
 		if !a.start.reached && a.row.Checkpoint.Kind != leases.Latest {
 			l.From = a.row.From
 		}
 		if a.keepsLease() && c.heartbeatFresh() {
-			l.Owner = c.o.ID
+			l.Owner = c.options.ID
 		}
 		s.createsLeft++
-		c.createLease(&leaseWrite{reason: makeLease, next: l, assignment: a, done: func(err error) { s.countWrite(c, err) }})
+		c.createLease(&leaseWrite{reason: makeLease, next: l, assignment: a, done: func(err error) { s.createEnded(c, err) }})
 	}
-	s.countWrite(c, nil)
+	s.createEnded(c, nil)
 }
 
-// countWrite counts a finished creation of a child's lease; err is nil if the creation succeeded. After the last one,
+// createEnded counts a finished creation of a child's lease; err is nil if the creation succeeded. After the last one,
 // the shard's lease may end, or the failed creations are tried again.
-func (s *childSearch) countWrite(c *Coordinator, err error) {
-	s.createFailed = s.createFailed || err != nil
-	if s.createsLeft--; s.createsLeft > 0 || !s.isOpen() {
+func (s *childSearch) createEnded(c *Coordinator, err error) {
+	if err != nil {
+		s.createFailed = true
+	}
+	s.createsLeft--
+	if s.createsLeft > 0 || !s.isOpen() {
 		return
 	}
 	if !s.createFailed {

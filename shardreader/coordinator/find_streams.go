@@ -13,14 +13,14 @@ type source struct {
 	Source
 	streams []*stream // the oldest first
 
-	finding bool              // a listing of the streams is in flight
-	later   []func(err error) // called after the next listing
+	searching bool              // a listing of the streams is in flight
+	waiting   []func(err error) // called after the next listing
 }
 
 // stream is one stream of a source. A table has several streams while a disabled one can still be read.
 type stream struct {
 	arn, label string
-	begun      bool // a consumer created the first leases of the stream
+	begun      bool // a consumer created the first leases of the stream, as the lease table says
 	unlisted   bool // the stream is no longer listed
 }
 
@@ -51,30 +51,32 @@ func (c *Coordinator) findStreams(s *source, done func(err error)) {
 	switch {
 	case s.Stream != "":
 		done(nil)
-	case s.finding:
-		s.later = append(s.later, done)
+	case s.searching:
+		s.waiting = append(s.waiting, done)
 	default:
-		s.finding = true
+		s.searching = true
 		op := &streamSearch{source: s, done: done, listed: make(map[string]bool), tries: initialTries}
 		op.send(c)
 	}
 }
 
+// send requests the next page of the list.
 func (op *streamSearch) send(c *Coordinator) {
-	c.emit(ListStreams{newCall(c, func(e ListStreamsResult) { op.answered(c, e) }), op.source.Table, op.after})
+	c.emit(ListStreams{newCall(c, func(e ListStreamsResult) { op.handleResult(c, e) }), op.source.Table, op.after})
 }
 
-func (op *streamSearch) answered(c *Coordinator, e ListStreamsResult) {
+// handleResult adds the streams of a page, and requests the next page.
+func (op *streamSearch) handleResult(c *Coordinator, e ListStreamsResult) {
 	err := e.Err
 	if err == nil && e.Page.After != "" && e.Page.After == op.after {
 		err = errs.New("ListStreams names the same page twice")
 	}
-	switch {
-	case err != nil && transient(err) && op.tries < initialTries+listRetries:
-		c.after(op.tries.next(c, maxBackoff, err), func() { op.send(c) })
-		return
-	case err != nil:
-		op.finish(c, err)
+	if err != nil {
+		if transient(err) && op.tries < initialTries+listRetries {
+			c.after(op.tries.nextBackoff(c, maxBackoff, err), func() { op.send(c) })
+		} else {
+			op.finish(c, err)
+		}
 		return
 	}
 	for _, ref := range e.Page.Streams {
@@ -83,7 +85,8 @@ func (op *streamSearch) answered(c *Coordinator, e ListStreamsResult) {
 			op.source.add(ref)
 		}
 	}
-	if op.after = e.Page.After; op.after != "" {
+	op.after = e.Page.After
+	if op.after != "" {
 		op.send(c)
 		return
 	}
@@ -112,11 +115,12 @@ func (op *streamSearch) complete(c *Coordinator) error {
 	}
 }
 
+// finish ends the search, and begins the next one if callers wait for it.
 func (op *streamSearch) finish(c *Coordinator, err error) {
 	s := op.source
-	later := s.later
-	s.finding, s.later = false, nil
-	for _, done := range later {
+	waiting := s.waiting
+	s.searching, s.waiting = false, nil
+	for _, done := range waiting {
 		c.findStreams(s, done)
 	}
 	op.done(err)
@@ -166,15 +170,18 @@ func (c *Coordinator) firstBegun(s *source) int {
 	return len(s.streams) - 1
 }
 
-// followsReadStream reports whether an older stream of the table was begun before the i-th stream of s. Neither stream
-// has the changes of the time between the two streams.
-func (c *Coordinator) followsReadStream(s *source, i int) bool {
-	if slices.ContainsFunc(s.streams[:i], c.isBegun) {
+// followsReadStream reports whether a stream of the table was begun before the stream with an index. Neither stream has
+// the changes of the time between the two streams.
+func (c *Coordinator) followsReadStream(s *source, index int) bool {
+	if slices.ContainsFunc(s.streams[:index], c.isBegun) {
 		return true
 	}
+	if s.Table == "" {
+		return false
+	}
 	for arn := range c.table.begunStreams { // also a stream that is no longer listed and has no leases any more
-		if s.Table != "" && shardreader.StreamFromARN(arn).Table == s.Table &&
-			compareStreams(newStream(arn), s.streams[i]) < 0 {
+		isOlder := compareStreams(newStream(arn), s.streams[index]) < 0
+		if isOlder && shardreader.StreamFromARN(arn).Table == s.Table {
 			return true
 		}
 	}

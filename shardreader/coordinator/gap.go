@@ -32,13 +32,13 @@ const PassedGap = "records were lost before they were read, and reading goes on 
 // If records of the shard were read before, later records are lost. If no record was read before, perhaps no record is
 // lost, because the shard's first sequence number need not belong to a record.
 func (c *Coordinator) handleTrimmed(a *assignment, at time.Time) {
-	unread := a.pos.Kind != leases.Sequence
+	gapIsNoted := a.phase != reading
+	isUnread := a.position.Kind != leases.Sequence
 	switch {
-	case a.phase != reading || unread && c.streamHasUnread(a, at):
-		// The gap is noted already, or no record is lost: reading begins at the oldest record left.
+	case gapIsNoted, isUnread && c.streamHasUnread(a, at):
 		a.start.position = startAtOldest
-		c.queueCallIn(a, a.failures.next(c, maxBackoff, nil))
-	case unread:
+		c.queueCallIn(a, a.failedCalls.nextBackoff(c, maxBackoff, nil))
+	case isUnread:
 		c.noteUnreadLost(a)
 	default:
 		c.noteLost(a, c.gapAfter(a))
@@ -55,33 +55,34 @@ func (c *Coordinator) streamHasUnread(a *assignment, at time.Time) bool {
 // reading starts at a time, the oldest record left shows whether the dropped records are older than that time. If
 // reading does not start at a time, the dropped records are lost.
 func (c *Coordinator) noteUnreadLost(a *assignment) {
-	g := c.gapAfter(a)
-	if a.row.From.IsZero() {
-		c.noteLost(a, g)
+	startsAtTime := !a.row.From.IsZero()
+	if startsAtTime {
+		c.seekOldest(a, c.gapAfter(a), probing)
 		return
 	}
-	c.seekOldest(a, g, probing)
+	c.noteLost(a, c.gapAfter(a))
 }
 
 // isYoung reports whether a shard is so young that the stream still keeps all of its records. The age is known from the
 // time in the shard's id. If the id has no time, the shard is younger than the last listing that lacked it. at is the
 // present time; zero if unknown.
 func (c *Coordinator) isYoung(r *row, at time.Time) bool {
-	safe := c.safeRetention()
 	if created, ok := shardreader.ShardTime(r.Shard); ok {
-		return !at.IsZero() && at.Sub(created) < safe
+		return !at.IsZero() && at.Sub(created) < c.safeRetention()
 	}
-	l := c.listers[r.Stream]
-	if l == nil {
+	lister := c.listers[r.Stream]
+	if lister == nil {
 		return false
 	}
-	lacked, ok := l.lacked[r.Shard]
-	return ok && c.now-lacked < safe
+	lackedAt, ok := lister.lacked[r.Shard]
+	return ok && c.now-lackedAt < c.safeRetention()
 }
 
 // safeRetention returns the age up to which the stream keeps all records. It is less than the retention, because clocks
 // differ and listings are late.
-func (c *Coordinator) safeRetention() time.Duration { return c.o.Retention - c.o.Retention/24 }
+func (c *Coordinator) safeRetention() time.Duration {
+	return c.options.Retention - c.options.Retention/24
+}
 
 // streamHasStart reports whether the stream keeps all records that were created after the time at which the reading of
 // a shard starts. at is the present time; zero if unknown.
@@ -89,11 +90,11 @@ func (c *Coordinator) streamHasStart(a *assignment, at time.Time) bool {
 	return !a.row.From.IsZero() && !at.IsZero() && at.Sub(a.row.From) < c.safeRetention()
 }
 
-// seekOldest enters the phase ph, which reads from the oldest record left, to find the first record after the gap g.
-func (c *Coordinator) seekOldest(a *assignment, g record.Gap, ph phase) {
-	a.enter(ph)
+// seekOldest enters a phase that reads from the oldest record left, to find the first record after the gap g.
+func (c *Coordinator) seekOldest(a *assignment, g record.Gap, to phase) {
+	a.enter(to)
 	a.gap = &g
-	a.lag.behindSince = max(1, c.now)
+	a.lag.behindSince = c.nonZeroNow()
 	a.emptyPages.reset(false)
 	c.queueCall(a)
 }
@@ -107,37 +108,36 @@ func (c *Coordinator) seekGapEnd(a *assignment, g record.Gap) {
 	c.seekOldest(a, g, afterGap)
 }
 
-// endProbe compares the oldest record left with the time at which reading starts. If the record is older, no requested
-// record is lost: endProbe returns true, and the page is read. If the record is not older, or no record is left,
-// endProbe notes the gap and returns false.
-func (c *Coordinator) endProbe(a *assignment, page *record.Page) bool {
-	if len(page.Changes) > 0 && page.Changes[0].Time.Before(a.row.From) {
-		a.enter(reading)
-		return true
+// staysStopped reports whether a shard must not be read because of its Lease.Stopped.
+func (c *Coordinator) staysStopped(r *row) bool {
+	switch r.Stopped {
+	case "", PassedGap:
+		return false
+	case StoppedAtGap, StoppedGone:
+		return c.options.OnGap == Stop
 	}
-	a.iterator = ""
-	c.noteLost(a, *a.gap)
-	return false
+	return true
 }
 
 // resumeStop enters the phase that follows from Lease.Stopped when an assignment is opened.
 func (c *Coordinator) resumeStop(a *assignment) {
-	stopReason := a.row.Stopped
-	atGap := stopReason == StoppedAtGap || stopReason == PassedGap
+	reason := a.row.Stopped
+	isAtGap := reason == StoppedAtGap || reason == PassedGap
 	switch {
-	case stopReason == "", c.o.OnGap == Stop && stopReason == PassedGap, c.o.OnGap == Continue && stopReason == StoppedGone:
-		return // if the reason still applies, reading finds it again
-	case c.o.OnGap == Continue && atGap:
-		c.saveStop(a, PassedGap)
-	default:
-		if a.stopReason = stopReason; !atGap {
+	case c.staysStopped(a.row):
+		a.stopReason = reason
+		if !isAtGap {
 			a.enter(stopped)
 		}
-		c.saveStop(a, stopReason)
+		c.saveStop(a, reason)
 		c.log(slog.LevelWarn, "a shard is read no further: it stopped before, and was not reset since",
-			shardAttr(a.row.Shard), slog.String("why", stopReason))
+			shardAttr(a.row.Shard), slog.String("why", reason))
+	case isAtGap && c.options.OnGap == Continue:
+		c.saveStop(a, PassedGap)
+	default:
+		return // if the reason still applies, reading finds it again
 	}
-	if atGap {
+	if isAtGap {
 		// The stream may have dropped the record after the gap: the end of the gap is unknown again.
 		g := c.gapAfter(a)
 		a.enter(confirming)
@@ -148,9 +148,9 @@ func (c *Coordinator) resumeStop(a *assignment) {
 // noteLost stores and logs a gap. It does not wait for the first record after the gap, because that record may never
 // come. Once the gap is stored, the search for the record begins.
 func (c *Coordinator) noteLost(a *assignment, g record.Gap) {
-	c.noteGapOf(a, g, func() {
+	c.noteShardGap(a, g, func() {
 		c.log(slog.LevelError, "records were lost: the stream dropped them before they were read", gapAttrs(g)...)
-		if c.o.OnGap == Stop {
+		if c.options.OnGap == Stop {
 			c.logStop(a, StoppedAtGap)
 		} else {
 			c.saveStop(a, PassedGap)
@@ -159,20 +159,22 @@ func (c *Coordinator) noteLost(a *assignment, g record.Gap) {
 	})
 }
 
-// completeGap completes the gap of an assignment with the first record after the gap, or with the end of the shard.
+// completeGap completes the gap of an assignment with the first record after the gap, or with the end of the shard. It
+// changes the phase.
 func (c *Coordinator) completeGap(a *assignment, page *record.Page) {
 	g := *a.gap
 	g.Before = firstSequence(page)
 	if len(page.Changes) > 0 {
 		g.To = page.Changes[0].Time.Truncate(time.Second)
 	}
-	if g.Before == "" && g.To.IsZero() {
+	endIsKnown := g.Before != "" || !g.To.IsZero()
+	if !endIsKnown {
 		a.leaveGap()
 		return
 	}
-	// The gap itself is durable already, so the page does not wait.
-	c.noteGapOf(a, g, func() {
+	c.noteShardGap(a, g, func() {
 		c.log(slog.LevelInfo, "the extent of a gap is known", gapAttrs(g)...)
+		// The gap itself was durable already, so the page did not wait, and the phase may have changed.
 		if a.phase == confirming {
 			a.leaveGap()
 			c.queueCall(a)
@@ -195,17 +197,18 @@ func (c *Coordinator) checkMissing(a *assignment) {
 		c.endWithoutPage(a) // the shard was read to its end before its descendants
 		return
 	}
-	from := a.phase
+	previous := a.phase
 	a.enter(confirming)
 	c.list(a.row.Stream, a.isOpen, func(l *listing, err error) {
-		if err == nil && !l.has(a.row.Shard) || errors.Is(err, shardreader.ErrNotFound) {
+		isGone := errors.Is(err, shardreader.ErrNotFound) || err == nil && !l.has(a.row.Shard)
+		if isGone {
 			c.noteGone(a)
 			return
 		}
 		// The shard is listed, or the listing failed: the shard may be found again.
 		a.notFoundCalls = 0
-		a.enter(from)
-		c.queueCallIn(a, a.failures.next(c, maxBackoff, nil))
+		a.enter(previous)
+		c.queueCallIn(a, a.failedCalls.nextBackoff(c, maxBackoff, nil))
 	})
 }
 
@@ -213,9 +216,9 @@ func (c *Coordinator) checkMissing(a *assignment) {
 func (c *Coordinator) noteGone(a *assignment) {
 	g := c.gapAfter(a)
 	g.Whole, g.UnknownExtent = true, true
-	c.noteGapOf(a, g, func() {
+	c.noteShardGap(a, g, func() {
 		c.log(slog.LevelError, "records were lost: a shard disappeared before it was read to its end", gapAttrs(g)...)
-		if c.o.OnGap == Stop {
+		if c.options.OnGap == Stop {
 			c.stopShard(a, StoppedGone)
 		} else {
 			c.endWithoutPage(a)
@@ -225,8 +228,8 @@ func (c *Coordinator) noteGone(a *assignment) {
 
 // gapAfter returns the gap that begins at the position of an assignment.
 func (c *Coordinator) gapAfter(a *assignment) record.Gap {
-	g := record.Gap{StreamARN: a.row.Stream, Shard: a.row.Shard, After: a.pos.Sequence, From: a.posTime}
-	if a.pos.Kind != leases.Sequence {
+	g := record.Gap{StreamARN: a.row.Stream, Shard: a.row.Shard, After: a.position.Sequence, From: a.positionTime}
+	if a.position.Kind != leases.Sequence {
 		g.From, g.UnknownExtent = a.row.From, true
 	}
 	return g
@@ -237,9 +240,9 @@ func (c *Coordinator) endWithoutPage(a *assignment) {
 	a.stopReason = ""
 	switch {
 	case a.phase == draining:
-	case a.search != nil: // the last page is delivered, and the search for children has run
+	case a.childSearch != nil: // the last page is delivered, and the search for children has run
 		a.enter(ended)
-		a.search.setChildren(c, a.search.severed)
+		a.childSearch.setChildren(c, a.childSearch.severed)
 	default:
 		c.deliverLast(a, &record.Page{})
 	}
@@ -254,33 +257,36 @@ type gapNote struct {
 	tries  tries
 }
 
-// noteGapOf stores a gap of a shard, and calls done once the gap is durable. The shard is not read in the meantime.
-func (c *Coordinator) noteGapOf(a *assignment, g record.Gap, done func()) {
+// noteShardGap stores a gap of an assignment, and calls done once the gap is durable. The shard is not read meanwhile.
+func (c *Coordinator) noteShardGap(a *assignment, g record.Gap, done func()) {
 	a.enter(confirming)
 	c.noteGap(&gapNote{gap: g, wanted: a.isOpen, done: done})
 }
 
 // noteGap stores a gap. The done function of the note is called once the gap is durable.
 func (c *Coordinator) noteGap(n *gapNote) {
-	c.emit(NoteGap{Call: newCall(c, func(e WriteResult) { n.answered(c, e.Err) }), Gap: n.gap, Again: n.again})
+	c.emit(NoteGap{Call: newCall(c, func(e WriteResult) { n.handleResult(c, e.Err) }), Gap: n.gap, Again: n.again})
 }
 
-func (n *gapNote) answered(c *Coordinator, err error) {
-	switch {
-	case !n.wanted():
-	case err == nil:
-		n.done()
-	default:
-		c.logOnce("gap "+n.gap.Shard, slog.LevelError, "a gap cannot be stored: nothing after it is read until it is stored",
-			shardAttr(n.gap.Shard), errAttr(err))
-		c.after(n.tries.next(c, maxBackoff, err), func() {
-			if n.wanted() {
-				c.noteGap(n)
-			}
-		})
+// handleResult continues after a gap was stored, or tries again.
+func (n *gapNote) handleResult(c *Coordinator, err error) {
+	if !n.wanted() {
+		return
 	}
+	if err == nil {
+		n.done()
+		return
+	}
+	c.logOnce("gap "+n.gap.Shard, slog.LevelError, "a gap cannot be stored: nothing after it is read until it is stored",
+		shardAttr(n.gap.Shard), errAttr(err))
+	c.after(n.tries.nextBackoff(c, maxBackoff, err), func() {
+		if n.wanted() {
+			c.noteGap(n)
+		}
+	})
 }
 
+// gapAttrs returns the log attributes of a gap.
 func gapAttrs(g record.Gap) []slog.Attr {
 	attrs := []slog.Attr{slog.String("stream", g.StreamARN), shardAttr(g.Shard), slog.String("after", g.After)}
 	if g.Before != "" {

@@ -12,14 +12,15 @@ func (c *Coordinator) handOver() {
 	live := c.liveConsumers()
 	for a := range c.allAssignments() {
 		r := a.row
-		if a.phase == draining || r.busy || r.RequestedBy == "" && r.Pinned == "" {
+		isRequested := r.RequestedBy != ""
+		if a.phase == draining || r.busy || !isRequested && r.Pinned == "" {
 			continue
 		}
-		successor := c.successor(r, live)
-		switch {
-		case successor != "":
+		if successor := c.successor(r, live); successor != "" {
 			c.drain(a, successor)
-		case r.RequestedBy != "":
+			continue
+		}
+		if isRequested {
 			next := r.Clone()
 			next.RequestedBy = ""
 			c.writeLease(&leaseWrite{reason: declineRequest, row: r, next: next})
@@ -32,22 +33,25 @@ func (c *Coordinator) successor(r *row, live []string) string {
 	if id := c.pinnedElsewhere(r, live); id != "" {
 		return id
 	}
-	if r.RequestedBy != "" && r.RequestedBy != c.o.ID && slices.Contains(live, r.RequestedBy) && !c.pinnedHere(r) {
+	isRequestedByOther := r.RequestedBy != c.options.ID && slices.Contains(live, r.RequestedBy)
+	if isRequestedByOther && !c.pinnedHere(r) {
 		return r.RequestedBy
 	}
 	return ""
 }
 
-func (c *Coordinator) pinnedHere(r *row) bool { return r.Pinned != "" && r.Pinned == c.o.Name }
+// pinnedHere reports whether a lease is pinned to this consumer.
+func (c *Coordinator) pinnedHere(r *row) bool { return r.Pinned != "" && r.Pinned == c.options.Name }
 
 // pinnedElsewhere returns the id of the live consumer that a lease is pinned to, unless that is this consumer; "" if
 // there is none.
 func (c *Coordinator) pinnedElsewhere(r *row, live []string) string {
-	if r.Pinned == "" || r.Pinned == c.o.Name {
+	if r.Pinned == "" || r.Pinned == c.options.Name {
 		return ""
 	}
 	for _, id := range live {
-		if consumer := c.table.consumers[id]; consumer != nil && id != c.o.ID && consumer.Name == r.Pinned {
+		consumer := c.table.consumers[id]
+		if id != c.options.ID && consumer != nil && consumer.Name == r.Pinned {
 			return id
 		}
 	}
@@ -55,6 +59,7 @@ func (c *Coordinator) pinnedElsewhere(r *row, live []string) string {
 }
 
 // drain stops the reading of an assignment and has the pipeline write its pages, so that the lease can be handed over.
+// After Options.Handover, the lease is handed over anyway.
 func (c *Coordinator) drain(a *assignment, successor string) {
 	if a.phase == draining {
 		return
@@ -63,8 +68,8 @@ func (c *Coordinator) drain(a *assignment, successor string) {
 	a.successor = successor
 	c.dropUntaken(a)
 	c.emit(Drain{a.name})
-	c.after(c.o.Handover, func() {
-		if a.isOpen() && c.staying() {
+	c.after(c.options.Handover, func() {
+		if a.isOpen() && c.isRunning() {
 			c.log(slog.LevelWarn, "a requested lease is handed over before all records read of its shard are durable",
 				shardAttr(a.row.Shard))
 			c.revokeAndRelease(a)

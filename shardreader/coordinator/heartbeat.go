@@ -8,75 +8,87 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// contactState says whether other consumers count this consumer as alive.
-type contactState uint8
+// heartbeatState reports whether this consumer's heartbeats succeed.
+type heartbeatState uint8
 
 const (
-	starting  contactState = iota // no heartbeat succeeded yet. Next: inContact
-	inContact                     // heartbeats succeed. Next: suspended
-	suspended                     // no heartbeat succeeded for 2/3 of the lease time: nothing is read. Next: inContact
+	heartbeatsAwaited heartbeatState = iota // no heartbeat succeeded yet. Next: heartbeatsSucceed
+	heartbeatsSucceed                       // heartbeats succeed. Next: heartbeatsFailed
+	// no heartbeat succeeded for 2/3 of the lease time, and nothing is read. Next: heartbeatsSucceed
+	heartbeatsFailed
 )
 
-// contact has the state of this consumer's heartbeats, by which other consumers see that it is alive.
-type contact struct {
-	state     contactState
-	number    int64           // number of the last heartbeat
-	sending   bool            // a heartbeat is in flight
-	last      time.Duration   // when the last successful heartbeat was sent
-	past      []pastHeartbeat // recent successful heartbeats
-	resumedAt time.Duration   // when the state last changed from suspended to inContact
+// heartbeats has the state of this consumer's heartbeats. They show other consumers that this consumer is alive.
+type heartbeats struct {
+	state         heartbeatState
+	lastNumber    int64                // number of the last heartbeat
+	inFlight      bool                 // a heartbeat is in flight
+	confirmedSent time.Duration        // when the last successful heartbeat was sent
+	confirmed     []confirmedHeartbeat // recent successful heartbeats
+	resumedAt     time.Duration        // when the state last changed from heartbeatsFailed to heartbeatsSucceed
+}
+
+// confirmedHeartbeat is the number of a written heartbeat, and the time at which its write was confirmed.
+type confirmedHeartbeat struct {
+	number      int64
+	confirmedAt time.Duration
 }
 
 // heartbeatFresh reports whether all other consumers still count this consumer as alive.
 func (c *Coordinator) heartbeatFresh() bool {
-	return c.contact.state != starting && c.now-c.contact.last <= c.o.Lease*2/3
+	return c.heartbeats.state != heartbeatsAwaited && c.now-c.heartbeats.confirmedSent <= c.options.Lease*2/3
 }
 
-// sendHeartbeat writes this consumer's row, so that other consumers count this consumer as alive.
+// sendHeartbeat writes this consumer's row, unless a heartbeat is in flight or the stop is done.
 func (c *Coordinator) sendHeartbeat() {
-	if c.contact.sending || c.stop.state == gone {
+	h := &c.heartbeats
+	if h.inFlight || c.stop.state == stopDone {
 		return
 	}
-	c.contact.sending = true
-	c.contact.number++
-	number, sent := c.contact.number, c.now
-	c.emit(WriteHeartbeat{newCall(c, func(e WriteResult) { c.heartbeatWritten(number, sent, e.Err) }), c.member()})
+	h.inFlight = true
+	h.lastNumber++
+	number, sent := h.lastNumber, c.now
+	c.emit(WriteHeartbeat{newCall(c, func(e WriteResult) { c.handleHeartbeat(number, sent, e.Err) }), c.member()})
 }
 
-// heartbeatWritten handles the result of the heartbeat with a number. sent is when the heartbeat was sent.
-func (c *Coordinator) heartbeatWritten(number int64, sent time.Duration, err error) {
-	c.contact.sending = false
-	s := c.survey()
-	c.logTableOutage(s)
-	c.logReadOutage(s.failing)
+// handleHeartbeat handles the result of the heartbeat with a number. sent is when the heartbeat was sent.
+func (c *Coordinator) handleHeartbeat(number int64, sent time.Duration, err error) {
+	h := &c.heartbeats
+	h.inFlight = false
+	survey := c.surveyAssignments()
+	c.logTableOutage(survey)
+	c.logReadOutage(survey.failing)
+
 	if err != nil {
 		c.logOnce("beat", slog.LevelWarn, "heartbeat failed", errAttr(err))
-		c.after(c.jitter(c.o.Lease/24), c.sendHeartbeat)
+		c.after(c.jitter(c.options.Lease/24), c.sendHeartbeat)
 		return
 	}
 	delete(c.logged, "beat")
-	c.contact.last = sent
-	if c.contact.past = append(c.contact.past, pastHeartbeat{number, c.now}); len(c.contact.past) > keptHeartbeats {
-		c.contact.past = slices.Delete(c.contact.past, 0, keptHeartbeats/2)
+	h.confirmedSent = sent
+	h.confirmed = append(h.confirmed, confirmedHeartbeat{number, c.now})
+	if len(h.confirmed) > keptHeartbeats {
+		h.confirmed = slices.Delete(h.confirmed, 0, keptHeartbeats/2)
 	}
-	c.after(max(0, sent+c.o.Lease/3-c.now), c.sendHeartbeat)
-	c.after(max(0, sent+c.o.Lease*2/3-c.now)+1, c.checkHeartbeat)
+	c.after(max(0, sent+c.options.Lease/3-c.now), c.sendHeartbeat)
+	c.after(max(0, sent+c.options.Lease*2/3-c.now)+1, c.checkHeartbeat)
+
 	switch {
-	case c.contact.state == starting:
-		c.contact.state = inContact
+	case h.state == heartbeatsAwaited:
+		h.state = heartbeatsSucceed
 		c.refreshLeases()
-	case c.contact.state == suspended && c.heartbeatFresh():
-		c.contact.state, c.contact.resumedAt = inContact, c.now
+	case h.state == heartbeatsFailed && c.heartbeatFresh():
+		h.state, h.resumedAt = heartbeatsSucceed, c.now
 		c.log(slog.LevelInfo, "heartbeats succeed again")
 	}
 }
 
 // checkHeartbeat revokes all assignments if other consumers may soon count this consumer as gone.
 func (c *Coordinator) checkHeartbeat() {
-	if c.contact.state != inContact || c.heartbeatFresh() {
+	if c.heartbeats.state != heartbeatsSucceed || c.heartbeatFresh() {
 		return
 	}
-	c.contact.state = suspended
+	c.heartbeats.state = heartbeatsFailed
 	c.log(slog.LevelError,
 		"no heartbeat succeeded for two thirds of the lease time: this consumer reads and writes nothing until one does",
 		slog.Int("partitions", len(c.assignments)))

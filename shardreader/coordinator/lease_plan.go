@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// plan holds the changes that leaseSync makes after a listing of a stream.
-type plan struct {
+// leasePlan holds the changes that leaseSync makes after a listing of a stream.
+type leasePlan struct {
 	create []leases.Lease // missing leases of shards before which no records are lost
 	// belowParent are the shards without a lease, whose sequence numbers are not above those of their parents
 	belowParent []shardreader.Shard
@@ -18,11 +18,11 @@ type plan struct {
 	// to their ends
 	unreadAncestors []shardreader.Shard
 	remove          []*row // ended leases that are no longer needed
-	drained         bool   // every shard of the stream was read to its end, and the stream gets no new shards
+	fullyRead       bool   // every shard of the stream was read to its end, and the stream gets no new shards
 }
 
 // unleasedShards returns the shards that have no lease and should have one.
-func (p plan) unleasedShards() (shards []string) {
+func (p leasePlan) unleasedShards() (shards []string) {
 	for _, l := range slices.Concat(p.create, p.unknownGap) {
 		shards = append(shards, l.Shard)
 	}
@@ -47,86 +47,120 @@ const endedLeaseTimes = 10
 //   - The stream follows a stream that was read, so that all of its records should be read.
 //   - A lease that has not ended belongs to an unlisted shard, which may be an ancestor.
 //   - Reading starts at a time at which the unlisted parent was still open.
-func (c *Coordinator) planLeases(arn string, l *listing, unbegun bool, start Start) plan {
-	pl := planner{c: c, listing: l, unbegun: unbegun, start: start, ancestors: c.ancestors(l, anyLease),
+func (c *Coordinator) planLeases(arn string, l *listing, unbegun bool, start Start) leasePlan {
+	pl := planner{c: c, arn: arn, listing: l, unbegun: unbegun, start: start, ancestors: c.ancestors(l, anyLease),
 		ancestorsOfMoved: c.ancestors(l, movedOn)}
-	pl.unendedUnlisted = unbegun && c.table.rows.any(func(r *row) bool {
-		return r.Stream == arn && !r.Ended() && !l.has(r.Shard)
-	})
 	if unbegun {
+		pl.hasUnendedUnlisted = c.table.rows.any(func(r *row) bool {
+			return r.Stream == arn && !r.Ended() && !l.has(r.Shard)
+		})
 		for id := range start.Sequences {
 			l.markAncestors(id, pl.ancestors)
 		}
 	}
 	for _, s := range l.shards {
 		switch {
-		case c.table.rows.byID(s.ID) != nil, c.table.broken[s.ID], c.table.broken[s.Parent]:
+		case c.hasRow(s.ID) || c.table.broken[s.Parent]:
 		case !pl.ancestors[s.ID]:
-			pl.planUnleased(arn, s)
+			pl.planUnleased(s)
 		case !unbegun && !pl.ancestorsOfMoved[s.ID]:
 			pl.plan.unreadAncestors = append(pl.plan.unreadAncestors, s)
 		}
 	}
-	pl.planEnded(arn)
+	rows := slices.DeleteFunc(slices.Clone(c.table.rows.all()), func(r *row) bool { return r.Stream != arn })
+	pl.plan.fullyRead = pl.isFullyRead(rows)
+	pl.plan.remove = pl.removableLeases(rows)
 	return pl.plan
 }
 
-// planner makes a plan.
+// planner makes a leasePlan.
 type planner struct {
 	c                *Coordinator
+	arn              string // the stream
 	listing          *listing
 	unbegun          bool
 	start            Start
 	ancestors        map[string]bool // shards that have a descendant with a lease
 	ancestorsOfMoved map[string]bool // shards that have a descendant whose lease moved on (movedOn)
-	// unendedUnlisted: a lease that has not ended belongs to an unlisted shard, whose descendants may be unknown
-	unendedUnlisted bool
-	plan            plan
+	// hasUnendedUnlisted: a lease that has not ended belongs to an unlisted shard, whose descendants may be unknown
+	hasUnendedUnlisted bool
+	plan               leasePlan
 }
 
 // planUnleased adds a shard to the plan. The shard has no lease, and no descendant with a lease.
-func (pl *planner) planUnleased(arn string, s shardreader.Shard) {
-	lease := leases.Lease{Shard: s.ID, Stream: arn, First: s.First}
+func (pl *planner) planUnleased(s shardreader.Shard) {
+	lease := leases.Lease{Shard: s.ID, Stream: pl.arn, First: s.First}
 	if s.Parent != "" {
 		lease.Parents = []string{s.Parent}
 	}
-	parent := pl.c.table.rows.byID(s.Parent)
-	switch at := pl.start.Sequences[s.ID]; {
-	case pl.unbegun && at != "":
+	if at := pl.start.Sequences[s.ID]; pl.unbegun && at != "" {
 		lease.First = at // if the stream dropped records from this number on, they are a gap
 		lease.Checkpoint.Kind = leases.AtTime
 		pl.create(lease)
-	case !pl.listing.aboveParent(s):
+		return
+	}
+	if !pl.listing.aboveParent(s) {
 		pl.plan.belowParent = append(pl.plan.belowParent, s)
-	case parent != nil && parent.Ended():
-		pl.create(inheritStart(lease, parent))
-	case parent != nil: // the owner of the parent's lease creates the lease
-	case pl.unbegun && pl.start.Latest && (len(pl.listing.children[s.ID]) > 0 || pl.c.hasLeasedAncestor(pl.listing, s.ID)):
-	case pl.unbegun && pl.start.Latest && !pl.mayFollowUnended(s):
-		pl.create(startLease(lease, pl.start))
+		return
+	}
+	if parent := pl.c.table.rows.get(s.Parent); parent != nil {
+		// If the parent's lease has not ended, its owner creates the lease of this shard.
+		if parent.Ended() {
+			pl.create(inheritStart(lease, parent))
+		}
+		return
+	}
+	switch {
 	case pl.unbegun && pl.start.Latest:
-		pl.plan.unknownGap = append(pl.plan.unknownGap, lease)
-	case pl.listing.has(s.Parent) && pl.ancestors[s.Parent]:
-		pl.create(lease) // the parent was read and its lease removed; the child was listed late
-	case pl.listing.has(s.Parent): // the parent is read first
-	case pl.unbegun && pl.startsInParent(s):
-		pl.plan.unknownGap = append(pl.plan.unknownGap, startLease(lease, pl.start))
-	case pl.unbegun && !pl.mayFollowUnended(s) && (s.Parent == "" || !pl.start.following):
-		pl.create(startLease(lease, pl.start))
+		pl.planAtLatest(s, lease)
+	case pl.listing.has(s.Parent):
+		// The parent is read first, unless it was read and its lease removed, and this child was listed late.
+		if pl.ancestors[s.Parent] {
+			pl.create(lease)
+		}
+	case pl.unbegun:
+		pl.planOldest(s, lease)
 	case s.Parent == "":
 		pl.create(lease)
 	default:
-		pl.plan.unknownGap = append(pl.plan.unknownGap, lease)
+		pl.addUnknownGap(lease)
+	}
+}
+
+// planAtLatest plans a shard of a stream that begins at LATEST. The shard's parent has no lease.
+func (pl *planner) planAtLatest(s shardreader.Shard, lease leases.Lease) {
+	isNewest := len(pl.listing.children[s.ID]) == 0
+	switch {
+	case !isNewest || pl.c.hasLeasedAncestor(pl.listing, s.ID): // another shard of its lineage is read first, or instead
+	case pl.mayFollowUnended(s):
+		pl.addUnknownGap(lease)
+	default:
+		pl.create(startLease(lease, pl.start))
+	}
+}
+
+// planOldest plans a shard with which the reading of a stream begins. The shard's parent has no lease, and is not
+// listed.
+func (pl *planner) planOldest(s shardreader.Shard, lease leases.Lease) {
+	hasParent := s.Parent != ""
+	switch {
+	case pl.startsInParent(s):
+		pl.addUnknownGap(startLease(lease, pl.start))
+	case pl.mayFollowUnended(s) || hasParent && pl.start.following:
+		pl.addUnknownGap(lease)
+	default:
+		pl.create(startLease(lease, pl.start))
 	}
 }
 
 // mayFollowUnended reports whether a shard may descend from a shard whose lease has not ended. The shards between the
 // two are no longer listed.
 func (pl *planner) mayFollowUnended(s shardreader.Shard) bool {
-	for pl.listing.has(s.Parent) {
-		s = pl.listing.shard(s.Parent)
+	oldest := s
+	for pl.listing.has(oldest.Parent) {
+		oldest = pl.listing.shard(oldest.Parent)
 	}
-	return pl.unendedUnlisted && s.Parent != ""
+	return pl.hasUnendedUnlisted && oldest.Parent != ""
 }
 
 // startsInParent reports whether reading starts at a time before s was created. The parent of s is no longer listed, so
@@ -139,32 +173,41 @@ func (pl *planner) startsInParent(s shardreader.Shard) bool {
 
 func (pl *planner) create(l leases.Lease) { pl.plan.create = append(pl.plan.create, l) }
 
-// planEnded decides whether the stream was read to its end, and which leases are no longer needed.
-func (pl *planner) planEnded(arn string) {
-	c, p := pl.c, &pl.plan
-	p.drained = pl.listing.status == shardreader.Disabled && len(p.create) == 0 && len(p.unknownGap) == 0 &&
-		len(p.belowParent) == 0
+func (pl *planner) addUnknownGap(l leases.Lease) { pl.plan.unknownGap = append(pl.plan.unknownGap, l) }
+
+// isFullyRead reports whether the stream was read to its end, and gets no new shards. rows are the leases of the
+// stream.
+func (pl *planner) isFullyRead(rows []*row) bool {
+	if pl.listing.status != shardreader.Disabled || len(pl.plan.unleasedShards()) > 0 {
+		return false
+	}
 	for _, s := range pl.listing.shards {
-		r := c.table.rows.byID(s.ID)
-		p.drained = p.drained && !c.table.broken[s.ID] && (pl.ancestors[s.ID] || r != nil && r.Ended())
-	}
-	for _, r := range c.table.rows.all() {
-		if r.Stream != arn {
-			continue
+		r := pl.c.table.rows.get(s.ID)
+		isRead := pl.ancestors[s.ID] || r != nil && r.Ended()
+		if pl.c.table.broken[s.ID] || !isRead {
+			return false
 		}
-		p.drained = p.drained && r.Ended()
+	}
+	return !slices.ContainsFunc(rows, func(r *row) bool { return !r.Ended() })
+}
+
+// removableLeases returns the ended leases that are no longer needed. rows are the leases of the stream.
+func (pl *planner) removableLeases(rows []*row) (removable []*row) {
+	c := pl.c
+	for _, r := range rows {
 		isUnowned := !r.busy && (r.Owner == "" || c.table.consumers[r.Owner] == nil)
-		isOld := c.now-r.unchangedSince > endedLeaseTimes*c.o.Lease
+		isOld := c.now-r.unchangedSince > endedLeaseTimes*c.options.Lease
 		if r.Ended() && isUnowned && isOld && pl.isUnneeded(r) {
-			p.remove = append(p.remove, r)
+			removable = append(removable, r)
 		}
 	}
+	return removable
 }
 
 // hasLeasedAncestor reports whether an ancestor of a shard has a lease. The shard is read after that ancestor.
 func (c *Coordinator) hasLeasedAncestor(l *listing, shard string) bool {
-	for shard = l.parent(shard); shard != ""; shard = l.parent(shard) {
-		if c.table.rows.byID(shard) != nil {
+	for id := l.parent(shard); id != ""; id = l.parent(id) {
+		if c.table.rows.get(id) != nil {
 			return true
 		}
 	}
@@ -177,16 +220,13 @@ func (c *Coordinator) hasLeasedAncestor(l *listing, shard string) bool {
 func startLease(l leases.Lease, start Start) leases.Lease {
 	switch {
 	case start.following:
-		return l
 	case start.Latest:
-		l.Checkpoint.Kind = leases.Latest
-		l.From = second(start.Time)
+		l.Checkpoint.Kind, l.From, l.First = leases.Latest, second(start.Time), ""
 	case !start.Time.IsZero():
-		l.Checkpoint.Kind = leases.AtTime
-		l.From = second(start.Time)
-		return l
+		l.Checkpoint.Kind, l.From = leases.AtTime, second(start.Time)
+	default:
+		l.First = ""
 	}
-	l.First = ""
 	return l
 }
 
@@ -199,6 +239,7 @@ func inheritStart(l leases.Lease, parent *row) leases.Lease {
 	return l
 }
 
+// second returns t in UTC, truncated to the second.
 func second(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
@@ -222,40 +263,50 @@ func (pl *planner) isUnneeded(r *row) bool {
 	if len(children) == 0 {
 		return !pl.listing.has(r.Shard)
 	}
-	return !slices.ContainsFunc(children, func(id string) bool {
-		child := rows.byID(id)
-		return child != nil && !wasRead(child) || child == nil && !pl.ancestors[id] && pl.listing.has(id)
-	})
+	for _, id := range children {
+		child := rows.get(id)
+		if child != nil && !wasRead(child) {
+			return false
+		}
+		mayNeedLease := pl.listing.has(id) && !pl.ancestors[id]
+		if child == nil && mayNeedLease {
+			return false
+		}
+	}
+	return true
 }
 
 // ancestors returns the shards that have a descendant with a lease for which matches is true, or with a damaged row.
 // Parents are known from leases and, if l is not nil, from the listing.
 func (c *Coordinator) ancestors(l *listing, matches func(*row) bool) map[string]bool {
 	found := make(map[string]bool)
-	var up func(shard string)
-	up = func(shard string) {
-		for ; shard != "" && !found[shard]; shard = l.parent(shard) {
-			found[shard] = true
-			if r := c.table.rows.byID(shard); r != nil {
-				for _, parent := range r.Parents {
-					up(parent)
-				}
-			}
-		}
-	}
 	for _, r := range c.table.rows.all() {
-		if !matches(r) {
-			continue
+		if matches(r) {
+			c.addParents(found, l, r)
+			c.addWithAncestors(found, l, l.parent(r.Shard))
 		}
-		for _, parent := range r.Parents {
-			up(parent)
-		}
-		up(l.parent(r.Shard))
 	}
 	for shard := range c.table.broken {
-		up(l.parent(shard))
+		c.addWithAncestors(found, l, l.parent(shard))
 	}
 	return found
+}
+
+// addWithAncestors adds a shard and its ancestors to found. The shard may be "".
+func (c *Coordinator) addWithAncestors(found map[string]bool, l *listing, shard string) {
+	for ; shard != "" && !found[shard]; shard = l.parent(shard) {
+		found[shard] = true
+		if r := c.table.rows.get(shard); r != nil {
+			c.addParents(found, l, r)
+		}
+	}
+}
+
+// addParents adds the parents that a lease names, and their ancestors, to found.
+func (c *Coordinator) addParents(found map[string]bool, l *listing, r *row) {
+	for _, parent := range r.Parents {
+		c.addWithAncestors(found, l, parent)
+	}
 }
 
 func anyLease(*row) bool { return true }
@@ -270,6 +321,7 @@ func (c *Coordinator) descendantWasRead(shard string) bool {
 	return slices.ContainsFunc(c.table.rows.children[shard], wasRead)
 }
 
+// wasRead reports whether a lease is past the start of its shard.
 func wasRead(r *row) bool {
 	return r.Checkpoint.Kind == leases.Sequence || r.Checkpoint.Kind == leases.ShardEnd
 }

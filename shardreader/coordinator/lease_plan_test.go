@@ -87,7 +87,7 @@ func TestPlan(t *testing.T) {
 			for _, r := range p.remove {
 				got = append(got, "-"+r.Shard)
 			}
-			if p.drained {
+			if p.fullyRead {
 				got = append(got, "drained")
 			}
 			if s := fmt.Sprint(strings.Join(got, " ")); s != tt.want {

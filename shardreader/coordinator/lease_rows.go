@@ -33,13 +33,14 @@ type row struct {
 	knownAt        time.Duration // latest time at which the table is known to have held this row
 	confirmedAt    time.Duration // when a write of this row last succeeded: no other consumer had taken the lease
 	busy           bool          // a write of this row is in flight or queued
-	fresh          bool          // this consumer created the lease at LATEST less than 5 s ago, and has not read the shard
 	assignment     *assignment   // nil if this consumer does not read the shard
-	calls          int           // calls of the stream in flight for the shard, also of former assignments
+	callsInFlight  int           // calls of the stream for the shard, also of former assignments
+	// mayStartAtLatest: this consumer created the lease at LATEST less than 5 s ago, and has not read the shard
+	mayStartAtLatest bool
 }
 
-// byID returns the lease of a shard; nil if none is known.
-func (s *rows) byID(shard string) *row { return s.byShard[shard] }
+// get returns the lease of a shard; nil if none is known.
+func (s *rows) get(shard string) *row { return s.byShard[shard] }
 
 func (s *rows) len() int { return len(s.byShard) }
 
@@ -58,6 +59,7 @@ func (s *rows) any(matches func(*row) bool) bool { return slices.ContainsFunc(s.
 // hasChild reports whether a lease names a shard as its parent.
 func (s *rows) hasChild(shard string) bool { return len(s.children[shard]) > 0 }
 
+// add adds a lease.
 func (s *rows) add(r *row) {
 	s.byShard[r.Shard] = r
 	s.sorted = nil
@@ -65,6 +67,7 @@ func (s *rows) add(r *row) {
 	s.addToParents(r)
 }
 
+// remove removes a lease.
 func (s *rows) remove(r *row) {
 	delete(s.byShard, r.Shard)
 	s.sorted = nil
@@ -101,6 +104,7 @@ func (s *rows) writeEnded(r *row, now time.Duration) {
 	s.busy--
 }
 
+// count adds n to each count that the lease is part of.
 func (s *rows) count(r *row, n int) {
 	if !r.Ended() {
 		s.unended += n

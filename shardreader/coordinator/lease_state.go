@@ -1,22 +1,23 @@
 package coordinator
 
-import (
-	"log/slog"
-	"slices"
-)
+import "log/slog"
 
 // isKnown reports whether a row is still the row of its shard.
-func (c *Coordinator) isKnown(r *row) bool { return c.table.rows.byID(r.Shard) == r }
+func (c *Coordinator) isKnown(r *row) bool { return c.table.rows.get(r.Shard) == r }
 
-func (c *Coordinator) isOwn(r *row) bool { return r.Owner == c.o.ID }
+func (c *Coordinator) isOwn(r *row) bool { return r.Owner == c.options.ID }
 
 // parentsDone reports whether every parent of a shard was read to its end: the parent's lease has ended, or was
 // removed. Only an ended lease is removed.
 func (c *Coordinator) parentsDone(r *row) bool {
-	return !slices.ContainsFunc(r.Parents, func(id string) bool {
-		p := c.table.rows.byID(id)
-		return p != nil && !p.Ended() || c.table.broken[id]
-	})
+	for _, id := range r.Parents {
+		parent := c.table.rows.get(id)
+		isUnended := parent != nil && !parent.Ended()
+		if isUnended || c.table.broken[id] {
+			return false
+		}
+	}
+	return true
 }
 
 // isActive reports whether some consumer should read a lease's shard now.
@@ -31,7 +32,7 @@ func (c *Coordinator) isFree(r *row) bool {
 	}
 	switch {
 	case r.Owner == "":
-		return !c.table.foreign && !c.isRequested(r)
+		return !c.table.foreignActive && !c.isRequested(r)
 	case c.isOwn(r):
 		return false // openOwned opens it
 	case c.table.consumers[r.Owner] != nil:
@@ -40,42 +41,45 @@ func (c *Coordinator) isFree(r *row) bool {
 		return true
 	}
 	// The owner belongs to another application, which raises the counter while it runs.
-	return !c.table.foreign
+	return !c.table.foreignActive
 }
 
 // isRequested reports whether a recent request gives another consumer the first right to take a lease.
 func (c *Coordinator) isRequested(r *row) bool {
-	requestedByOther := r.RequestedBy != "" && r.RequestedBy != c.o.ID && c.alive(r.RequestedBy) &&
-		!c.table.consumers[r.RequestedBy].Leaving
-	return requestedByOther && c.now-r.unchangedSince <= 4*c.o.ReadEvery
+	if r.RequestedBy == "" || r.RequestedBy == c.options.ID {
+		return false
+	}
+	isRecent := c.now-r.unchangedSince <= 4*c.options.ReadEvery
+	return isRecent && c.alive(r.RequestedBy) && !c.table.consumers[r.RequestedBy].Leaving
 }
 
-// detectForeign sets table.foreign if another application raises the counters of leases whose owners are unknown to
-// this fleet. While these counters rise, this consumer takes no lease that has no owner or an unknown owner.
+// detectForeign sets table.foreignActive if another application raises the counters of leases whose owners are unknown
+// to this fleet. While these counters rise, this consumer takes no lease that has no owner or an unknown owner.
 func (c *Coordinator) detectForeign() {
-	c.table.foreign = false
+	c.table.foreignActive = false
 	for _, r := range c.table.rows.all() {
-		if r.Owner == "" || r.Ended() || c.isOwn(r) || c.table.consumers[r.Owner] != nil || c.table.departed[r.Owner] ||
-			c.now-r.unchangedSince > c.o.Takeover {
+		knowsOwner := r.Owner == "" || c.isOwn(r) || c.table.consumers[r.Owner] != nil || c.table.departed[r.Owner]
+		counterRises := c.now-r.unchangedSince <= c.options.Takeover
+		if r.Ended() || knowsOwner || !counterRises {
 			continue
 		}
-		c.table.foreign = true
+		c.table.foreignActive = true
 		c.logOnce("foreign "+r.Owner, slog.LevelWarn,
 			"leases belong to another application: none is taken until their counters stop rising; stop the other application",
-			slog.String("owner", r.Owner), slog.Duration("after", c.o.Takeover))
+			slog.String("owner", r.Owner), slog.Duration("after", c.options.Takeover))
 	}
 }
 
 // takeNext takes leases of toTake, up to maxWrites at once.
 func (c *Coordinator) takeNext() {
-	for len(c.writes.toTake) > 0 && c.writes.taking < maxWrites && c.heartbeatFresh() && c.staying() {
+	for len(c.writes.toTake) > 0 && c.writes.taking < maxWrites && c.heartbeatFresh() && c.isRunning() {
 		r := c.writes.toTake[0]
 		c.writes.toTake = c.writes.toTake[1:]
 		if !c.isKnown(r) || r.busy || !c.isFree(r) {
 			continue
 		}
 		next := r.Clone()
-		next.Owner, next.RequestedBy = c.o.ID, ""
+		next.Owner, next.RequestedBy = c.options.ID, ""
 		next.Counter++
 		c.writes.taking++
 		c.writeLease(&leaseWrite{reason: takeLease, row: r, next: next})
@@ -91,18 +95,20 @@ func (c *Coordinator) openOwned() {
 
 // tryOpen opens a lease if this consumer owns it and may read it now.
 func (c *Coordinator) tryOpen(r *row) {
-	switch {
-	case !c.isKnown(r), !c.isOwn(r), r.assignment != nil, r.busy, r.calls > 0, !c.isActive(r):
-	case !c.heartbeatFresh(), !c.staying(), r.knownAt < c.contact.resumedAt:
-	case r.confirmedAt >= c.contact.resumedAt:
-		c.openAssignment(r)
-	default:
-		// Heartbeats had stopped, so another consumer may be taking the lease now. Only a successful write shows that
-		// no consumer does.
-		next := r.Clone()
-		next.Counter++
-		c.writeLease(&leaseWrite{reason: confirmLease, row: r, next: next})
+	isOpenable := c.isKnown(r) && c.isOwn(r) && r.assignment == nil && !r.busy && r.callsInFlight == 0 && c.isActive(r)
+	mayRead := c.heartbeatFresh() && c.isRunning()
+	if !isOpenable || !mayRead || r.knownAt < c.heartbeats.resumedAt {
+		return
 	}
+	if r.confirmedAt >= c.heartbeats.resumedAt {
+		c.openAssignment(r)
+		return
+	}
+	// Heartbeats had stopped, so another consumer may be taking the lease now. Only a successful write shows that no
+	// consumer does.
+	next := r.Clone()
+	next.Counter++
+	c.writeLease(&leaseWrite{reason: confirmLease, row: r, next: next})
 }
 
 // loseLease revokes an assignment whose lease this consumer has lost.

@@ -31,11 +31,11 @@ type leaseSync struct {
 	streamIndex int // index in the source's streams
 	stream      *stream
 	start       Start // start of the stream
-	list        *listing
-	plan        plan
+	listing     *listing
+	plan        leasePlan
 	writesLeft  int           // writes in flight
-	err         error         // error of the first write that failed
-	written     func()        // continues after all writes succeeded
+	firstErr    error         // error of the first write that failed
+	afterWrites func()        // continues after all writes succeeded
 	nextIn      time.Duration // time from this leaseSync to the next one
 	failed      bool
 }
@@ -56,7 +56,7 @@ func (c *Coordinator) syncIn(d time.Duration) { c.syncs.timer.reset(c, c.jitter(
 
 // beginSync begins a leaseSync, if this consumer leads and none runs.
 func (c *Coordinator) beginSync() {
-	if c.syncs.running != nil || !c.staying() {
+	if c.syncs.running != nil || !c.isRunning() {
 		return
 	}
 	if !c.leads() {
@@ -64,7 +64,7 @@ func (c *Coordinator) beginSync() {
 		return
 	}
 	c.syncs.begun = true
-	c.syncs.running = &leaseSync{nextIn: c.o.SyncEvery}
+	c.syncs.running = &leaseSync{nextIn: c.options.SyncEvery}
 	c.syncs.running.findStreams(c)
 }
 
@@ -100,12 +100,14 @@ func (s *leaseSync) sourceDone(c *Coordinator, err error) {
 	if err != nil {
 		s.failed = true
 		c.logOnce("sync", slog.LevelWarn, "a stream cannot be listed and is tried again", errAttr(err))
-		after, _ := pipeline.Retryable(err)
-		s.nextIn = min(s.nextIn, max(2*time.Second, after))
+		requestedWait, _ := pipeline.Retryable(err)
+		s.nextIn = min(s.nextIn, max(2*time.Second, requestedWait))
 	} else {
 		delete(c.logged, "sync")
 	}
-	if src := s.currentSource(c); !c.table.rows.any(func(r *row) bool { return !r.Ended() && c.belongs(r, src) }) {
+	src := s.currentSource(c)
+	hasUnended := c.table.rows.any(func(r *row) bool { return !r.Ended() && c.belongs(r, src) })
+	if !hasUnended {
 		s.nextIn = min(s.nextIn, followEvery)
 	}
 	s.sourceIndex++
@@ -120,13 +122,14 @@ func (s *leaseSync) setStreams(c *Coordinator) {
 		s.firstStream(c)
 		return
 	}
-	s.stream, s.list = src.streams[s.streamIndex], nil
+	s.stream, s.listing = src.streams[s.streamIndex], nil
 	if s.stream.unlisted {
 		s.setStream(c)
 		return
 	}
-	c.list(s.stream.arn, c.staying, func(l *listing, err error) {
-		if s.list = l; err != nil && !errors.Is(err, shardreader.ErrNotFound) {
+	c.list(s.stream.arn, c.isRunning, func(l *listing, err error) {
+		s.listing = l
+		if err != nil && !errors.Is(err, shardreader.ErrNotFound) {
 			s.sourceDone(c, err)
 			return
 		}
@@ -134,38 +137,46 @@ func (s *leaseSync) setStreams(c *Coordinator) {
 	})
 }
 
-// setStream finds the leases that get the stream. The stream is marked as begun before the leases name it.
+// setStream writes the stream into the leases that belong to it, and continues with the next stream. The stream is
+// marked as begun before the leases name it.
 func (s *leaseSync) setStream(c *Coordinator) {
+	rows := s.unnamedRows(c)
+	if len(rows) == 0 {
+		s.nextStream(c)
+		return
+	}
+	s.begin(c, func() {
+		s.beginWrites(func() { s.nextStream(c) })
+		for _, r := range rows {
+			next := r.Clone()
+			next.Stream = s.stream.arn
+			if r.Checkpoint.Kind == leases.TrimHorizon && s.listing != nil {
+				next.First = s.listing.shard(r.Shard).First // First shows a gap if the stream drops unread records
+			}
+			s.writesLeft++
+			c.writeLease(&leaseWrite{reason: setStream, row: r, next: next, done: func(err error) { s.writeEnded(c, err) }})
+		}
+		s.writeEnded(c, nil)
+	})
+}
+
+// unnamedRows returns the leases that name no stream and belong to the current stream.
+func (s *leaseSync) unnamedRows(c *Coordinator) (rows []*row) {
 	src := s.currentSource(c)
 	isNewest := s.streamIndex == len(src.streams)-1
-	var rows []*row
 	for _, r := range c.table.rows.all() {
-		isOfStream := s.list.has(r.Shard) || isNewest && !r.Ended()
+		isOfStream := s.listing.has(r.Shard) || isNewest && !r.Ended()
 		if r.Stream == "" && isOfStream && c.belongs(r, src) && !r.busy {
 			rows = append(rows, r)
 		}
 	}
-	nextStream := func() {
-		s.streamIndex++
-		s.setStreams(c)
-	}
-	if len(rows) == 0 {
-		nextStream()
-		return
-	}
-	s.begin(c, func() {
-		s.beginWrites(nextStream)
-		for _, r := range rows {
-			next := r.Clone()
-			next.Stream = s.stream.arn
-			if r.Checkpoint.Kind == leases.TrimHorizon && s.list != nil {
-				next.First = s.list.shard(r.Shard).First // First shows a gap if the stream drops unread records
-			}
-			s.writesLeft++
-			c.writeLease(&leaseWrite{reason: setStream, row: r, next: next, done: s.writeEnded(c)})
-		}
-		s.writeEnded(c)(nil)
-	})
+	return rows
+}
+
+// nextStream continues setStreams with the next stream.
+func (s *leaseSync) nextStream(c *Coordinator) {
+	s.streamIndex++
+	s.setStreams(c)
 }
 
 // begin marks the stream as begun, and calls done once the mark is durable. The mark says that all first leases of the
@@ -189,36 +200,35 @@ func (s *leaseSync) begin(c *Coordinator, done func()) {
 // beginWrites begins the count of a group of writes, and done is called after all of them. The count begins at 1, so
 // that it does not become 0 before all writes began. The caller calls writeEnded once more after it began the last
 // write.
-func (s *leaseSync) beginWrites(done func()) { s.writesLeft, s.err, s.written = 1, nil, done }
+func (s *leaseSync) beginWrites(done func()) { s.writesLeft, s.firstErr, s.afterWrites = 1, nil, done }
 
-// writeEnded returns the function that counts a finished write. After the last write, the function continues with done
-// of beginWrites, or ends the work for the source with the first error.
-func (s *leaseSync) writeEnded(c *Coordinator) func(error) {
-	return func(err error) {
-		s.err = cmp.Or(s.err, err)
-		s.writesLeft--
-		switch {
-		case s.writesLeft > 0:
-		case s.err != nil:
-			s.sourceDone(c, s.err)
-		default:
-			s.written()
-		}
+// writeEnded counts a finished write. After the last write, it continues with done of beginWrites, or ends the work for
+// the source with the first error.
+func (s *leaseSync) writeEnded(c *Coordinator, err error) {
+	s.firstErr = cmp.Or(s.firstErr, err)
+	s.writesLeft--
+	switch {
+	case s.writesLeft > 0:
+	case s.firstErr != nil:
+		s.sourceDone(c, s.firstErr)
+	default:
+		s.afterWrites()
 	}
 }
 
 // firstStream continues with the first stream that is read.
 func (s *leaseSync) firstStream(c *Coordinator) {
-	s.streamIndex, s.start = c.firstBegun(s.currentSource(c)), c.o.Start
-	if s.currentSource(c).streams[s.streamIndex].begun {
+	src := s.currentSource(c)
+	s.streamIndex, s.start = c.firstBegun(src), c.options.Start
+	if src.streams[s.streamIndex].begun {
 		s.start = Start{}
 	}
 	s.listStream(c)
 }
 
-// streamDone continues with the next stream if this stream was read to its end, as drained reports.
-func (s *leaseSync) streamDone(c *Coordinator, drained bool) {
-	if !drained {
+// streamDone continues with the next stream if this stream was read to its end, as fullyRead reports.
+func (s *leaseSync) streamDone(c *Coordinator, fullyRead bool) {
+	if !fullyRead {
 		s.sourceDone(c, nil)
 		return
 	}
@@ -227,6 +237,7 @@ func (s *leaseSync) streamDone(c *Coordinator, drained bool) {
 	s.listStream(c)
 }
 
+// listStream lists the current stream and plans its leases. An unlisted stream has no new shards.
 func (s *leaseSync) listStream(c *Coordinator) {
 	src := s.currentSource(c)
 	if s.streamIndex == len(src.streams) {
@@ -241,7 +252,7 @@ func (s *leaseSync) listStream(c *Coordinator) {
 		s.streamDone(c, c.allRead(s.stream))
 		return
 	}
-	c.list(s.stream.arn, c.staying, func(l *listing, err error) {
+	c.list(s.stream.arn, c.isRunning, func(l *listing, err error) {
 		switch {
 		case errors.Is(err, shardreader.ErrNotFound):
 			s.stream.unlisted = true
@@ -263,7 +274,7 @@ func (s *leaseSync) planStream(c *Coordinator, l *listing) {
 	}
 	const text = "a stream follows one that was read: what was written to the table between them is in neither, and nobody knows what"
 	s.noteUnknown(c, text, c.gapBetween(s.stream), func() {
-		if c.o.OnGap == Continue {
+		if c.options.OnGap == Continue {
 			s.apply(c)
 			return
 		}
@@ -272,19 +283,19 @@ func (s *leaseSync) planStream(c *Coordinator, l *listing) {
 		for _, lease := range unread {
 			c.unbegunShards[lease.Shard] = unbegunShard{s.stream.arn, StoppedBetween}
 		}
-		s.streamDone(c, s.plan.drained && len(unread) == 0) // an emptied stream does not stop the next one
+		s.streamDone(c, s.plan.fullyRead && len(unread) == 0) // an emptied stream does not stop the next one
 	})
 }
 
 // apply writes the plan: it creates missing leases, and removes leases that are no longer needed.
 func (s *leaseSync) apply(c *Coordinator) {
 	p, arn := s.plan, s.stream.arn
-	alone := len(c.liveConsumers()) == 1
+	ownsCreated := len(c.liveConsumers()) == 1 && c.heartbeatFresh()
 	s.beginWrites(func() {
 		if len(p.create) > 0 {
 			c.refreshLeases()
 		}
-		s.begin(c, func() { s.streamDone(c, p.drained) })
+		s.begin(c, func() { s.streamDone(c, p.fullyRead) })
 	})
 	for _, r := range p.remove {
 		c.writeLease(&leaseWrite{reason: removeLease, row: r})
@@ -299,17 +310,17 @@ func (s *leaseSync) apply(c *Coordinator) {
 			unknownIn(arn, child.ID), func() {}) // the sync does not wait until the gap is stored
 	}
 	for _, l := range p.create {
-		if alone && c.heartbeatFresh() {
-			l.Owner = c.o.ID
+		if ownsCreated {
+			l.Owner = c.options.ID
 		}
 		s.writesLeft++
-		c.createLease(&leaseWrite{reason: makeLease, next: l, done: s.writeEnded(c)})
+		c.createLease(&leaseWrite{reason: makeLease, next: l, done: func(err error) { s.writeEnded(c, err) }})
 	}
 	for _, l := range p.unknownGap {
 		s.writesLeft++
 		s.createAfterUnknownGap(c, l)
 	}
-	s.writeEnded(c)(nil)
+	s.writeEnded(c, nil)
 }
 
 // createAfterUnknownGap notes that records before a shard may be lost, and then creates its lease, unless gaps stop the
@@ -321,18 +332,19 @@ func (s *leaseSync) createAfterUnknownGap(c *Coordinator, l leases.Lease) {
 	}
 	const text = "a shard has no lease, and its parent is gone and was never read to its end: nobody knows whether records were lost"
 	s.noteUnknown(c, text, g, func() {
-		if c.o.OnGap == Stop {
+		if c.options.OnGap == Stop {
 			c.unbegunShards[l.Shard] = unbegunShard{g.StreamARN, StoppedUnbegun}
-			s.writeEnded(c)(nil)
+			s.writeEnded(c, nil)
 			return
 		}
-		c.createLease(&leaseWrite{reason: makeLease, next: l, done: s.writeEnded(c)})
+		c.createLease(&leaseWrite{reason: makeLease, next: l, done: func(err error) { s.writeEnded(c, err) }})
 	})
 }
 
 // unbegunShard is a shard that is not begun, with the reason. Usually records before it may be lost.
 type unbegunShard struct{ stream, reason string }
 
+// unknownIn returns a gap of unknown extent in a shard.
 func unknownIn(stream, shard string) record.Gap {
 	return record.Gap{StreamARN: stream, Shard: shard, UnknownExtent: true}
 }
@@ -341,10 +353,11 @@ func unknownIn(stream, shard string) record.Gap {
 // two, so neither stream has the changes of that time.
 func (c *Coordinator) gapBetween(st *stream) record.Gap {
 	g := record.Gap{StreamARN: st.arn, UnknownExtent: true}
+	table := shardreader.StreamFromARN(st.arn).Table
 	for _, r := range c.table.rows.all() {
-		if at := r.Time.Truncate(time.Second); shardreader.StreamFromARN(r.Stream).Table == shardreader.StreamFromARN(
-			st.arn).Table && at.After(g.From) {
-			g.From = at
+		lastRead := r.Time.Truncate(time.Second)
+		if lastRead.After(g.From) && shardreader.StreamFromARN(r.Stream).Table == table {
+			g.From = lastRead
 		}
 	}
 	if enabled, err := time.Parse("2006-01-02T15:04:05.000", st.label); err == nil {
@@ -361,7 +374,7 @@ func (s *leaseSync) noteUnknown(c *Coordinator, text string, g record.Gap, done 
 		done()
 		return
 	}
-	c.noteGap(&gapNote{gap: g, wanted: c.staying, done: func() {
+	c.noteGap(&gapNote{gap: g, wanted: c.isRunning, done: func() {
 		attrs := []slog.Attr{slog.String("stream", g.StreamARN)}
 		if g.Shard != "" {
 			attrs = append(attrs, shardAttr(g.Shard))

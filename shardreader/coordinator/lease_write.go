@@ -48,12 +48,12 @@ type leaseWrite struct {
 
 // leaseWrites has the writes of leases that are in flight, and the writes that wait.
 type leaseWrites struct {
-	toTake   []*row          // leases to take
-	taking   int             // writes that take a lease and have not ended
-	inFlight int             // at most maxWrites
-	queued   []*leaseWrite   // writes that wait because maxWrites are in flight
-	creating map[string]bool // leases that are being created, by shard
-	last     time.Duration   // when the last write ended, with or without success
+	toTake    []*row          // leases to take
+	taking    int             // writes that take a lease and have not ended
+	inFlight  int             // at most maxWrites
+	queued    []*leaseWrite   // writes that wait because maxWrites are in flight
+	creating  map[string]bool // leases that are being created, by shard
+	lastEnded time.Duration   // when the last write ended, with or without success
 }
 
 var (
@@ -64,7 +64,7 @@ var (
 // createLease begins to add a lease, unless it exists.
 func (c *Coordinator) createLease(op *leaseWrite) {
 	switch shard := op.next.Shard; {
-	case c.table.rows.byID(shard) != nil:
+	case c.table.rows.get(shard) != nil:
 		op.done(nil)
 	case c.writes.creating[shard]:
 		op.done(errBeingMade)
@@ -97,22 +97,21 @@ func (c *Coordinator) writeEnded() {
 	if len(c.writes.queued) == 0 {
 		return
 	}
-	op := c.writes.queued[0]
-	if c.writes.queued = c.writes.queued[1:]; len(c.writes.queued) == 0 {
-		c.writes.queued = nil
-	}
-	c.sendWrite(op)
+	next := c.writes.queued[0]
+	c.writes.queued = withoutFirst(c.writes.queued, 1)
+	c.sendWrite(next)
 }
 
+// send emits the action of a write. A creation that is no longer wanted ends instead.
 func (op *leaseWrite) send(c *Coordinator) {
-	answered := func(e WriteResult) { op.answered(c, e.Err) }
+	handle := func(e WriteResult) { op.handleResult(c, e.Err) }
 	switch {
 	case op.reason == removeLease:
-		c.emit(DeleteLease{newCall(c, answered), op.old})
+		c.emit(DeleteLease{newCall(c, handle), op.old})
 	case op.reason != makeLease:
-		c.emit(SwapLease{newCall(c, answered), op.old, op.next})
+		c.emit(SwapLease{newCall(c, handle), op.old, op.next})
 	case op.mustRetry(c):
-		c.emit(CreateLease{newCall(c, answered), op.next})
+		c.emit(CreateLease{newCall(c, handle), op.next})
 	default:
 		c.writeEnded()
 		op.createEnded(c, errNotWanted)
@@ -132,28 +131,49 @@ func (op *leaseWrite) mustRetry(c *Coordinator) bool {
 		if op.assignment != nil {
 			return op.assignment.keepsLease()
 		}
-		return c.staying() && c.heartbeatFresh()
+		return c.isRunning() && c.heartbeatFresh()
 	}
 	return false
 }
 
-func (op *leaseWrite) answered(c *Coordinator, err error) {
+// handleResult continues after a write, or tries it again.
+func (op *leaseWrite) handleResult(c *Coordinator, err error) {
 	c.writeEnded()
+	if op.reason == makeLease {
+		op.handleCreateResult(c, err)
+		return
+	}
 	conflict, refused := leases.AsConflict(err)
+	alreadyWritten := refused && op.reason != removeLease && conflict.AlreadyWritten(op.next)
 	switch {
-	case op.reason == makeLease && refused && !conflict.Missing:
-		op.leaseExists(c, conflict.Current, false)
-	case op.reason == makeLease && err == nil:
-		op.leaseExists(c, op.next, true)
-	case err == nil, refused && op.reason != removeLease && conflict.AlreadyWritten(op.next):
+	case err == nil || alreadyWritten:
 		op.succeeded(c)
 		op.finish(c, nil)
-	case op.mustRetry(c) && (!refused || op.reason == makeLease):
+	case !refused && op.mustRetry(c):
 		op.retry(c, err)
-	case op.reason == makeLease:
-		op.createEnded(c, err)
 	default:
 		op.finish(c, err)
+	}
+}
+
+// handleCreateResult continues after the creation of a lease, or tries it again.
+func (op *leaseWrite) handleCreateResult(c *Coordinator, err error) {
+	conflict, refused := leases.AsConflict(err)
+	switch {
+	case err == nil:
+		wasKnown := c.table.rows.get(op.next.Shard) != nil
+		r := c.ensureRow(op.next)
+		if !wasKnown && op.next.Checkpoint.Kind == leases.Latest {
+			r.mayStartAtLatest = true
+			c.after(5*time.Second, func() { r.mayStartAtLatest = false })
+		}
+		op.leaseExists(c, r)
+	case refused && !conflict.Missing:
+		op.leaseExists(c, c.ensureRow(conflict.Current))
+	case op.mustRetry(c):
+		op.retry(c, err)
+	default:
+		op.createEnded(c, err)
 	}
 }
 
@@ -166,7 +186,7 @@ func (op *leaseWrite) retry(c *Coordinator, err error) {
 	}
 	c.tableOutage.err = err
 	c.logOnce(topic+shard, slog.LevelWarn, text, shardAttr(shard), errAttr(err))
-	c.after(op.tries.next(c, maxWriteBackoff, err), func() {
+	c.after(op.tries.nextBackoff(c, maxWriteBackoff, err), func() {
 		if op.reason == makeLease || op.mustRetry(c) {
 			c.sendWrite(op)
 			return
@@ -192,7 +212,7 @@ func (op *leaseWrite) succeeded(c *Coordinator) {
 func (op *leaseWrite) finish(c *Coordinator, err error) {
 	r, a := op.row, op.assignment
 	c.table.rows.writeEnded(r, c.now)
-	c.writes.last = c.now
+	c.writes.lastEnded = c.now
 	c.handleConflict(r, err)
 	if err == nil {
 		op.afterSuccess(c)
@@ -202,14 +222,14 @@ func (op *leaseWrite) finish(c *Coordinator, err error) {
 		c.writes.taking--
 		c.takeNext()
 	case saveCheckpoint:
-		a.durable.savedAt = c.now
+		a.acked.savedAt = c.now
 	case setStream:
 		op.done(err)
 	}
 	switch {
 	case r.assignment != nil:
 		c.save(r.assignment)
-	case !c.staying():
+	case !c.isRunning():
 		c.releaseIfUnassigned(r)
 	}
 }
@@ -226,7 +246,7 @@ func (op *leaseWrite) afterSuccess(c *Coordinator) {
 	case releaseLease:
 		c.log(slog.LevelInfo, "released a lease", shardAttr(r.Shard), slog.String("to", op.next.RequestedBy), checkpoint)
 	case saveCheckpoint:
-		op.assignment.durable.unsavedSince = 0
+		op.assignment.acked.unsavedSince = 0
 	case saveFirst:
 		c.resumePage(op.assignment, op.page)
 	case saveEnd:
@@ -240,32 +260,35 @@ func (op *leaseWrite) afterSuccess(c *Coordinator) {
 
 // handleConflict updates a row if err is a conflict: another consumer has changed or removed the lease.
 func (c *Coordinator) handleConflict(r *row, err error) {
-	conflict, ok := leases.AsConflict(err)
-	switch {
-	case !ok, !c.isKnown(r):
-	case conflict.Missing:
+	conflict, refused := leases.AsConflict(err)
+	if !refused || !c.isKnown(r) {
+		return
+	}
+	if conflict.Missing {
 		c.removeRow(r)
-	default:
-		c.updateRow(r, conflict.Current, c.now)
-		if r.assignment != nil {
-			c.loseLease(r.assignment)
-		}
+		return
+	}
+	c.updateRow(r, conflict.Current, c.now)
+	if r.assignment != nil {
+		c.loseLease(r.assignment)
 	}
 }
 
-// leaseExists adds a lease that was missing and exists now. createdHere reports whether this write created it.
-func (op *leaseWrite) leaseExists(c *Coordinator, existing leases.Lease, createdHere bool) {
-	r := c.table.rows.byID(op.next.Shard)
+// ensureRow returns the row of a lease that exists. It adds the row if the lease was not known.
+func (c *Coordinator) ensureRow(existing leases.Lease) *row {
+	r := c.table.rows.get(existing.Shard)
 	if r == nil {
 		r = c.addRow(existing)
 		r.writtenAt, r.knownAt, r.confirmedAt = c.now, c.now, c.now
-		if createdHere && existing.Checkpoint.Kind == leases.Latest {
-			r.fresh = true
-			c.after(5*time.Second, func() { r.fresh = false })
-		}
 	}
+	return r
+}
+
+// leaseExists ends the creation of a lease that exists now.
+func (op *leaseWrite) leaseExists(c *Coordinator, r *row) {
 	op.createEnded(c, nil)
-	if c.tryOpen(r); !c.staying() {
+	c.tryOpen(r)
+	if !c.isRunning() {
 		c.releaseIfUnassigned(r)
 	}
 }
@@ -273,6 +296,6 @@ func (op *leaseWrite) leaseExists(c *Coordinator, existing leases.Lease, created
 // createEnded ends the creation of a lease.
 func (op *leaseWrite) createEnded(c *Coordinator, err error) {
 	delete(c.writes.creating, op.next.Shard)
-	c.writes.last = c.now
+	c.writes.lastEnded = c.now
 	op.done(err)
 }

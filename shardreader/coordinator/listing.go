@@ -12,8 +12,8 @@ import (
 type listing struct {
 	status   shardreader.StreamStatus
 	shards   []shardreader.Shard
-	byID     map[string]int
-	children map[string][]shardreader.Shard
+	byID     map[string]int                 // indexes in shards, by shard
+	children map[string][]shardreader.Shard // listed children, by shard
 }
 
 func newListing(status shardreader.StreamStatus, shards []shardreader.Shard) *listing {
@@ -28,13 +28,14 @@ func newListing(status shardreader.StreamStatus, shards []shardreader.Shard) *li
 }
 
 // shard returns a listed shard. It returns the zero Shard if the shard is not listed, or if l is nil.
-func (l *listing) shard(id string) (s shardreader.Shard) {
-	if l.has(id) {
-		return l.shards[l.byID[id]]
+func (l *listing) shard(id string) shardreader.Shard {
+	if !l.has(id) {
+		return shardreader.Shard{}
 	}
-	return s
+	return l.shards[l.byID[id]]
 }
 
+// has reports whether a shard is listed. It returns false if l is nil.
 func (l *listing) has(shard string) bool {
 	if l == nil {
 		return false
@@ -51,8 +52,8 @@ func (l *listing) parent(shard string) string { return l.shard(shard).Parent }
 
 // markAncestors adds the ancestors of a shard to ancestors.
 func (l *listing) markAncestors(shard string, ancestors map[string]bool) {
-	for shard = l.parent(shard); shard != "" && !ancestors[shard]; shard = l.parent(shard) {
-		ancestors[shard] = true
+	for id := l.parent(shard); id != "" && !ancestors[id]; id = l.parent(id) {
+		ancestors[id] = true
 	}
 }
 
@@ -108,6 +109,7 @@ func (c *Coordinator) list(stream string, wanted func() bool, done func(*listing
 	}
 }
 
+// begin begins a listing for the requests of later.
 func (l *streamLister) begin(c *Coordinator) {
 	l.running = true
 	l.waiting, l.later = l.later, nil
@@ -120,7 +122,7 @@ func (l *streamLister) requestPage(c *Coordinator, after string) {
 	l.after = after
 	c.queueDescribe(shardreader.DescribeQuery{StreamARN: l.stream, After: after},
 		func() bool { return l.isWanted(c) },
-		func(d shardreader.StreamDescription, err error) { l.described(c, d, err) })
+		func(d shardreader.StreamDescription, err error) { l.handleDescription(c, d, err) })
 }
 
 // isWanted reports whether a waiter still wants the listing. If no waiter does, isWanted ends the listing.
@@ -143,35 +145,45 @@ func (l *streamLister) endListing(c *Coordinator) []listRequest {
 	return waiting
 }
 
-func (l *streamLister) described(c *Coordinator, d shardreader.StreamDescription, err error) {
+// handleDescription handles a page of the listing, and requests the next page.
+func (l *streamLister) handleDescription(c *Coordinator, d shardreader.StreamDescription, err error) {
 	if err == nil && d.After != "" && l.requestedPages[d.After] {
 		err = errs.New("DescribeStream names the same page of shards twice")
 	}
-	switch {
-	case err != nil && transient(err) && l.tries < initialTries+listRetries:
-		c.after(l.tries.next(c, maxBackoff, err), func() {
-			if l.isWanted(c) {
-				l.requestPage(c, l.after)
-			}
-		})
-	case err != nil:
-		l.finish(c, nil, err)
-	case d.After != "":
+	if err != nil {
+		l.handleError(c, err)
+		return
+	}
+	l.shards = append(l.shards, d.Shards...)
+	if d.After != "" {
 		l.tries = initialTries
-		l.shards = append(l.shards, d.Shards...)
 		l.requestedPages[d.After] = true
 		l.requestPage(c, d.After)
-	default:
-		l.shards = append(l.shards, d.Shards...)
-		l.noteLacked()
-		l.finish(c, newListing(d.Status, l.shards), nil)
+		return
 	}
+	l.noteLacked()
+	l.finish(c, newListing(d.Status, l.shards), nil)
 }
 
-func (l *streamLister) finish(c *Coordinator, got *listing, err error) {
-	for _, r := range l.endListing(c) {
-		if r.wanted() {
-			r.done(got, err)
+// handleError requests the page again after a transient error. After too many tries, or after another error, the
+// listing fails.
+func (l *streamLister) handleError(c *Coordinator, err error) {
+	if !transient(err) || l.tries >= initialTries+listRetries {
+		l.finish(c, nil, err)
+		return
+	}
+	c.after(l.tries.nextBackoff(c, maxBackoff, err), func() {
+		if l.isWanted(c) {
+			l.requestPage(c, l.after)
+		}
+	})
+}
+
+// finish ends the listing, and gives its result to the requests that waited for it.
+func (l *streamLister) finish(c *Coordinator, result *listing, err error) {
+	for _, request := range l.endListing(c) {
+		if request.wanted() {
+			request.done(result, err)
 		}
 	}
 }

@@ -18,21 +18,21 @@ type knownConsumer struct {
 // alive reports whether a consumer counts as alive. Another consumer counts as gone once refreshes found its heartbeat
 // unchanged for longer than Options.Lease.
 func (c *Coordinator) alive(id string) bool {
-	if id == c.o.ID {
+	if id == c.options.ID {
 		return c.heartbeatFresh()
 	}
 	consumer := c.table.consumers[id]
-	return consumer != nil && c.refresh.sent-consumer.heartbeatSince <= c.o.Lease
+	return consumer != nil && c.refresh.lastSent-consumer.heartbeatSince <= c.options.Lease
 }
 
 // liveConsumers returns the sorted ids of the consumers that take leases.
 func (c *Coordinator) liveConsumers() []string {
 	var live []string
-	if c.heartbeatFresh() && c.staying() {
-		live = append(live, c.o.ID)
+	if c.heartbeatFresh() && c.isRunning() {
+		live = append(live, c.options.ID)
 	}
 	for id, consumer := range c.table.consumers {
-		if id != c.o.ID && !consumer.Leaving && c.alive(id) {
+		if id != c.options.ID && !consumer.Leaving && c.alive(id) {
 			live = append(live, id)
 		}
 	}
@@ -43,7 +43,7 @@ func (c *Coordinator) liveConsumers() []string {
 // leads reports whether this consumer leads the fleet. Only the leader lists the streams.
 func (c *Coordinator) leads() bool {
 	live := c.liveConsumers()
-	return c.refresh.succeeded && len(live) > 0 && live[0] == c.o.ID
+	return c.refresh.succeeded && len(live) > 0 && live[0] == c.options.ID
 }
 
 // leadFleet does the work that only the leading consumer does.
@@ -64,6 +64,7 @@ func (c *Coordinator) leadFleet() {
 	c.syncs.childless = childless
 }
 
+// updateConsumers updates the known consumers from a read of the table.
 func (c *Coordinator) updateConsumers(members []leases.Member) {
 	seen := make(map[string]bool, len(members))
 	for _, m := range members {
@@ -92,7 +93,7 @@ func (c *Coordinator) removeDeadConsumers() {
 	}
 	var dead []string
 	for id, consumer := range c.table.consumers {
-		if id != c.o.ID && !owners[id] && c.refresh.sent-consumer.heartbeatSince > 10*c.o.Lease {
+		if id != c.options.ID && !owners[id] && c.refresh.lastSent-consumer.heartbeatSince > 10*c.options.Lease {
 			dead = append(dead, id)
 		}
 	}

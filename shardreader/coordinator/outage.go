@@ -20,35 +20,47 @@ type outage struct {
 	recovered bool          // a failed shard was read again after the last log line
 }
 
-// update reports whether to log the failure now, or its end. fails reports whether the failure lasts.
-func (o *outage) update(now time.Duration, fails bool) (logFailure, logEnd bool) {
+// outageLog is what is logged about an outage now.
+type outageLog uint8
+
+const (
+	logNothing outageLog = iota
+	logFailure
+	logEnd
+)
+
+// update returns what to log now, and counts it as logged. fails reports whether the failure lasts.
+func (o *outage) update(now time.Duration, fails bool) outageLog {
+	wasLogged := o.loggedAt > 0
 	switch {
-	case !fails:
-		logEnd, o.loggedAt = o.loggedAt > 0, 0
-	case o.loggedAt == 0 || now-o.loggedAt >= outageLogEvery:
-		logFailure, o.loggedAt = true, max(1, now)
+	case !fails && wasLogged:
+		o.loggedAt = 0
+		return logEnd
+	case fails && (!wasLogged || now-o.loggedAt >= outageLogEvery):
+		o.loggedAt = max(1, now)
+		return logFailure
 	}
-	return logFailure, logEnd
+	return logNothing
 }
 
 // logTableOutage logs once a minute that the lease table is out of reach, and logs the end of the outage. Heartbeats do
 // not show an outage of the lease table, because they are written to another table.
 func (c *Coordinator) logTableOutage(s survey) {
-	unseen := c.tableUnreadFor()
-	logFailure, logEnd := c.tableOutage.update(c.now, s.lateFor > 0 || unseen > 0)
-	if logEnd {
+	unreadFor := c.tableUnreadFor()
+	switch c.tableOutage.update(c.now, s.overdueFor > 0 || unreadFor > 0) {
+	case logNothing:
+		return
+	case logEnd:
 		c.tableOutage.err = nil
 		c.log(slog.LevelInfo, "the lease table is read and written again")
-	}
-	if !logFailure {
 		return
 	}
 	var attrs []slog.Attr
-	if s.lateFor > 0 {
-		attrs = append(attrs, roundedAttr("unwritten_for", s.lateFor), slog.Int("shards", s.lateShards))
+	if s.overdueFor > 0 {
+		attrs = append(attrs, roundedAttr("unwritten_for", s.overdueFor), slog.Int("shards", s.overdueShards))
 	}
-	if unseen > 0 {
-		attrs = append(attrs, roundedAttr("unread_for", unseen))
+	if unreadFor > 0 {
+		attrs = append(attrs, roundedAttr("unread_for", unreadFor))
 	}
 	if c.tableOutage.err != nil {
 		attrs = append(attrs, errAttr(c.tableOutage.err))
@@ -64,7 +76,7 @@ func roundedAttr(key string, d time.Duration) slog.Attr {
 // tableUnreadFor returns for how long the lease table could not be read. It returns 0 if that time is at most the lease
 // time and two refreshes.
 func (c *Coordinator) tableUnreadFor() time.Duration {
-	if age := c.now - c.refresh.sent; c.refresh.succeeded && age > c.o.Lease+2*c.refreshEvery() {
+	if age := c.now - c.refresh.lastSent; c.refresh.succeeded && age > c.options.Lease+2*c.refreshEvery() {
 		return age
 	}
 	return 0
@@ -73,22 +85,25 @@ func (c *Coordinator) tableUnreadFor() time.Duration {
 // logReadOutage logs once a minute that shards cannot be read, and logs when shards are read again. failing has the
 // assignments for which failsForLong is true.
 func (c *Coordinator) logReadOutage(failing []*assignment) {
-	first := c.readOutage.loggedAt == 0
-	logFailure, logEnd := c.readOutage.update(c.now, len(failing) > 0)
-	switch {
-	case logEnd && c.readOutage.recovered: // if none recovered, the failing shards went to other consumers
-		c.log(slog.LevelInfo, "shards are read again", roundedAttr("down", c.now-c.readOutage.since))
+	o := &c.readOutage
+	isNew := o.loggedAt == 0
+	switch o.update(c.now, len(failing) > 0) {
 	case logFailure:
 		a := failing[0]
-		if first {
-			c.readOutage.since = a.readFailure.since
+		if isNew {
+			o.since = a.readFailure.since
 		}
+		o.recovered = false
 		c.log(slog.LevelError, "shards cannot be read: calls fail, and are tried again", slog.Int("shards", len(failing)),
-			slog.String("first", a.row.Shard),
-			roundedAttr("age", c.now-a.readFailure.since), slog.Int("attempts", int(a.failures)), errAttr(a.readFailure.err))
+			slog.String("first", a.row.Shard), roundedAttr("age", c.now-a.readFailure.since),
+			slog.Int("attempts", int(a.failedCalls)), errAttr(a.readFailure.err))
+	case logEnd:
+		if o.recovered { // otherwise the failing shards went to other consumers
+			c.log(slog.LevelInfo, "shards are read again", roundedAttr("down", c.now-o.since))
+		}
 	}
-	if logFailure || len(failing) == 0 {
-		c.readOutage.recovered = false
+	if len(failing) == 0 {
+		o.recovered = false
 	}
 }
 
@@ -102,14 +117,14 @@ type readFailure struct {
 // failsForLong reports whether the reads of an assignment have failed long enough for logs and heartbeats to report it.
 func (a *assignment) failsForLong(now time.Duration) bool {
 	f := a.readFailure
-	lasts := f.since > 0 && a.failures >= failingCalls && now-f.since >= failingAfter
+	lasts := f.since > 0 && a.failedCalls >= failingCalls && now-f.since >= failingAfter
 	return lasts && (a.phase.allowsRequests() || a.phase == confirming)
 }
 
 // noteReadFailure notes a failed read of an assignment; at is when it failed.
 func (c *Coordinator) noteReadFailure(a *assignment, err error, at time.Time) {
 	if a.readFailure.since == 0 {
-		a.readFailure.since, a.readFailure.at = max(1, c.now), at
+		a.readFailure.since, a.readFailure.at = c.nonZeroNow(), at
 	}
 	a.readFailure.err = err
 }

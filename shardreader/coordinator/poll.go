@@ -12,11 +12,11 @@ import (
 
 const (
 	firstPause = 50 * time.Millisecond // pause after the first empty page
-	// number of empty pages at the start of a shard that do not prove that the shard has no record
-	minEmptyPages    = 20
-	maxBackoff       = 20 * time.Second // longest backoff of a failing call
-	minExpectedBytes = 16 << 10         // smallest expected size of the next page
-	maxUntakenPages  = 2                // maximum number of pages of a shard that the pipeline has not taken
+	// number of empty pages at the start of a shard that do not prove yet that the shard has no record
+	inconclusiveEmptyPages = 20
+	maxBackoff             = 20 * time.Second // longest backoff of a failing call
+	minExpectedBytes       = 16 << 10         // smallest expected size of the next page
+	maxUntakenPages        = 2                // maximum number of pages of a shard that the pipeline has not taken
 	// number of "not found" results in a row after which a listing decides whether the shard exists. Some servers list
 	// a new shard before it can be read
 	maxNotFoundCalls = 4
@@ -25,119 +25,144 @@ const (
 // queueCall queues an assignment for its next call, if the assignment may call now. dispatch makes the call once memory
 // is free.
 func (c *Coordinator) queueCall(a *assignment) {
-	if a.poll != idle || !c.canCall(a) {
+	if a.poll != pollIdle || !c.canCall(a) {
 		return
 	}
-	a.poll = queued
+	a.poll = pollQueued
 	c.callQueue = append(c.callQueue, a)
 }
 
+// canCall reports whether an assignment may request an iterator or a page now.
 func (c *Coordinator) canCall(a *assignment) bool {
-	return a.isOpen() && a.phase.allowsRequests() && !a.paused && len(a.pages.untakenSizes) < maxUntakenPages
+	return a.isOpen() && a.phase.allowsRequests() && !a.paused && len(a.inFlight.untakenSizes) < maxUntakenPages
 }
 
 // queueCallIn calls queueCall after d.
 func (c *Coordinator) queueCallIn(a *assignment, d time.Duration) {
-	if a.poll != idle {
+	if a.poll != pollIdle {
 		return
 	}
-	a.poll = waiting
+	a.poll = pollScheduled
 	c.startTimer(d, &timer{assignment: a})
 }
 
 // dispatch makes the queued calls that fit into Options.MaxCalls, Options.Prefetch and the budget, in the order of the
 // queue. If the budget is used up, an assignment that is about to lose records comes first.
 func (c *Coordinator) dispatch() {
-	for len(c.callQueue) > 0 && c.streamCalls < c.o.MaxCalls && c.heartbeatFresh() {
+	for len(c.callQueue) > 0 && c.streamCalls < c.options.MaxCalls && c.heartbeatFresh() {
 		a := c.callQueue[0]
-		switch {
-		case !c.canCall(a):
+		if !c.canCall(a) {
 			c.dequeue()
 			continue
-		case !c.hasRoom(a):
+		}
+		if !c.hasRoom(a) {
 			return // the next taken page or completed call frees memory
-		case a.iterator != "" && !c.takeCallToken(a):
-			if c.moveEndangeredFirst() {
-				continue
-			}
+		}
+		if a.iterator == "" {
+			c.dequeue()
+			c.requestIterator(a)
+			continue
+		}
+		if c.takeCallToken(a) {
+			c.dequeue()
+			c.requestPage(a)
+			continue
+		}
+		if !c.moveEndangeredFirst() {
 			return
 		}
-		c.dequeue()
-		if a.iterator == "" {
-			c.requestIterator(a)
-		} else {
-			c.requestPage(a)
-		}
-	}
-	if len(c.callQueue) == 0 {
-		c.callQueue = nil
 	}
 }
 
+// dequeue removes the first assignment of the call queue.
 func (c *Coordinator) dequeue() {
-	c.callQueue[0].poll = idle
-	c.callQueue = c.callQueue[1:]
+	c.callQueue[0].poll = pollIdle
+	c.callQueue = withoutFirst(c.callQueue, 1)
 }
 
 // hasRoom reports whether the next page of an assignment fits into Options.Prefetch.
 func (c *Coordinator) hasRoom(a *assignment) bool {
-	busy := c.untakenBytes - c.pausedBytes + c.reservedBytes
-	return busy <= 0 || busy+a.expectedBytes <= c.o.Prefetch
+	usedBytes := c.untakenBytes - c.pausedBytes + c.reservedBytes
+	return usedBytes <= 0 || usedBytes+a.expectedBytes <= c.options.Prefetch
 }
 
 // requestIterator requests an iterator at the position from which reading continues.
 func (c *Coordinator) requestIterator(a *assignment) {
-	at := shardreader.ShardPosition{StreamARN: a.row.Stream, Shard: a.row.Shard}
-	a.start.atLatest = a.start.atLatest && a.start.position == startAtOldest
-	switch {
-	case a.phase != reading:
-		at.Type = shardreader.TrimHorizon
-	case a.pos.Kind == leases.Sequence:
-		at.Type, at.Sequence = shardreader.AfterSequence, a.pos.Sequence
-	case a.start.position == startAtOldest:
-		at.Type = shardreader.TrimHorizon
-	case a.pos.Kind == leases.Latest && (a.row.fresh || a.row.From.IsZero()):
-		at.Type, a.start.atLatest = shardreader.Latest, true
-	case !a.row.From.IsZero() && a.start.position == startOfLease:
-		// The time is one second earlier, because the records of one second are not ordered by their times.
-		at.Type, at.Time = shardreader.AtTimestamp, a.row.From.Add(-time.Second)
-	case a.row.First != "":
-		// TRIM_HORIZON would start at the oldest record left, and hide the loss of older records.
-		at.Type, at.Sequence = shardreader.AtSequence, a.row.First
-	default:
-		at.Type = shardreader.TrimHorizon
-	}
+	at := a.iteratorPosition()
+	// If the stream refuses LATEST, reading that began at LATEST continues at the oldest record.
+	continuesLatest := a.start.atLatest && a.start.position == startAtOldest
+	a.start.atLatest = at.Type == shardreader.Latest || continuesLatest
 	c.beginCall(a)
 	c.emit(GetShardIterator{newCall(c, func(e GetShardIteratorResult) { c.handleIterator(a, at.Type, e) }), at})
 }
 
+// iteratorPosition returns the position from which reading continues.
+func (a *assignment) iteratorPosition() shardreader.ShardPosition {
+	r := a.row
+	at := shardreader.ShardPosition{StreamARN: r.Stream, Shard: r.Shard, Type: shardreader.TrimHorizon}
+	startsAtLatest := a.position.Kind == leases.Latest && (r.mayStartAtLatest || r.From.IsZero())
+	startsAtTime := !r.From.IsZero() && a.start.position == startOfLease
+	switch {
+	case a.phase != reading: // the oldest record left is sought
+	case a.position.Kind == leases.Sequence:
+		at.Type, at.Sequence = shardreader.AfterSequence, a.position.Sequence
+	case a.start.position == startAtOldest:
+	case startsAtLatest:
+		at.Type = shardreader.Latest
+	case startsAtTime:
+		// The time is one second earlier, because the records of one second are not ordered by their times.
+		at.Type, at.Time = shardreader.AtTimestamp, r.From.Add(-time.Second)
+	case r.First != "":
+		// TRIM_HORIZON would start at the oldest record left, and hide the loss of older records.
+		at.Type, at.Sequence = shardreader.AtSequence, r.First
+	}
+	return at
+}
+
 // handleIterator handles the result of a request for an iterator of type kind.
 func (c *Coordinator) handleIterator(a *assignment, kind shardreader.IteratorType, e GetShardIteratorResult) {
-	if c.endCall(a); !a.isOpen() {
+	c.endCall(a)
+	if !a.isOpen() {
 		return
 	}
 	if e.Err == nil && e.Iterator == "" {
 		e.Err = pipeline.Transient(errNoIterator)
 	}
-	refused := e.Err != nil && isInvalid(e.Err)
+	if e.Err != nil {
+		c.handleIteratorError(a, kind, e)
+		return
+	}
 	switch {
-	case kind == shardreader.AtTimestamp && (refused || e.Err == nil && !c.streamHasStart(a, e.At)):
-		// Either the stream may have dropped records of the start time: the iterator hides that, but the first sequence
-		// number of the shard shows it. Or the server does not know iterators at a time, or refuses a time in the
-		// future. Without the time, the records that were created before it are read and dropped.
+	case kind == shardreader.AtTimestamp && !c.streamHasStart(a, e.At):
+		// The stream may have dropped records of the start time. The iterator hides that, but the first sequence number
+		// of the shard shows it.
 		a.start.position = startWithoutTime
 		c.queueCall(a)
-	case kind == shardreader.TrimHorizon && e.Err == nil && a.phase == reading && !c.streamHasUnread(a, e.At):
+	case kind == shardreader.TrimHorizon && a.phase == reading && !c.streamHasUnread(a, e.At):
 		// The calls failed for so long that the stream may have dropped unread records. The iterator hides that.
 		c.noteUnreadLost(a)
-	case e.Err == nil:
+	default:
 		a.iterator = e.Iterator
-		a.emptyPages.requestTimes = [endPages]time.Duration{} // a new iterator may return empty pages before records
+		a.emptyPages.requestTimes = [emptyPagesAtEnd]time.Duration{} // a new iterator may return empty pages before records
 		if a.start.atLatest {
-			a.row.fresh = false // reading has begun: a second LATEST, after an expired iterator, would skip records
+			// Reading has begun: a second LATEST, after an expired iterator, would skip records.
+			a.row.mayStartAtLatest = false
 		}
 		c.queueCall(a)
-	case kind == shardreader.AtSequence && refused:
+	}
+}
+
+// handleIteratorError handles a failed request for an iterator of type kind. If the stream refuses the start position,
+// reading starts at the next position.
+func (c *Coordinator) handleIteratorError(a *assignment, kind shardreader.IteratorType, e GetShardIteratorResult) {
+	refused := isInvalid(e.Err)
+	switch {
+	case refused && kind == shardreader.AtTimestamp:
+		// The server does not know iterators at a time, or refuses a time in the future. Without the time, the records
+		// that were created before it are read and dropped.
+		a.start.position = startWithoutTime
+		c.queueCall(a)
+	case refused && kind == shardreader.AtSequence:
 		// A trimmed stream refuses the first sequence number of the shard.
 		a.start.position = startAtOldest
 		c.queueCall(a)
@@ -159,11 +184,11 @@ func isInvalid(err error) bool {
 func (c *Coordinator) requestPage(a *assignment) {
 	c.beginCall(a)
 	c.reservedBytes += a.expectedBytes
-	c.budget.count(c)
-	expected, sent := a.expectedBytes, max(1, c.now)
+	c.budget.countCall(c.now)
+	reserved, sent := a.expectedBytes, c.nonZeroNow()
 	c.emit(GetRecords{
 		newCall(c, func(e GetRecordsResult) {
-			c.reservedBytes -= expected
+			c.reservedBytes -= reserved
 			c.handlePage(a, sent, e)
 		}),
 		shardreader.RecordsQuery{Iterator: a.iterator, StreamARN: a.row.Stream, Shard: a.row.Shard},
@@ -172,33 +197,36 @@ func (c *Coordinator) requestPage(a *assignment) {
 
 // handlePage handles the result of a request for a page; sent is when the request was sent.
 func (c *Coordinator) handlePage(a *assignment, sent time.Duration, e GetRecordsResult) {
-	if c.endCall(a); !a.isOpen() || !a.phase.allowsRequests() {
+	c.endCall(a)
+	if !a.isOpen() || !a.phase.allowsRequests() {
 		return
 	}
 	if e.Err != nil {
 		c.handleReadError(a, e.Err, e.At)
 		return
 	}
-	if a.failures > 0 {
+	if a.failedCalls > 0 {
 		delete(c.logged, "read "+a.name)
 	}
-	a.failures, a.notFoundCalls, a.start.gotPage, a.lastResult = 0, 0, true, c.now
+	a.failedCalls, a.notFoundCalls = 0, 0
+	a.start.gotPage, a.lastPageAt = true, c.now
 	c.noteReadSuccess(a)
 	a.lag.setAge(e)
 	c.receive(a, &receivedPage{e.Records, sent})
 }
 
-// beginCall and endCall count the calls of a shard in flight. A shard is opened again only after the calls of its
-// former assignment have returned. Otherwise it could have more readers than the two that a stream allows.
+// beginCall counts a call of a shard in flight. A shard is opened again only after the calls of its former assignment
+// have returned. Otherwise it could have more readers than the two that a stream allows.
 func (c *Coordinator) beginCall(a *assignment) {
-	a.poll = calling
-	a.row.calls++
+	a.poll = pollInFlight
+	a.row.callsInFlight++
 	c.streamCalls++
 }
 
+// endCall counts a call of beginCall as returned. If the assignment was closed meanwhile, it tries to open the shard.
 func (c *Coordinator) endCall(a *assignment) {
-	a.poll = idle
-	a.row.calls--
+	a.poll = pollIdle
+	a.row.callsInFlight--
 	c.streamCalls--
 	if !a.isOpen() {
 		c.tryOpen(a.row)
@@ -216,42 +244,47 @@ func (c *Coordinator) handleReadError(a *assignment, err error, at time.Time) {
 		return
 	}
 	c.noteReadFailure(a, err, at)
-	switch {
-	case errors.Is(err, shardreader.ErrExpiredIterator):
+
+	if errors.Is(err, shardreader.ErrExpiredIterator) {
 		a.iterator = ""
-		if a.failures++; a.failures == 1 {
+		a.failedCalls++
+		if a.failedCalls == 1 {
 			c.queueCall(a)
-			return
+		} else {
+			c.queueCallIn(a, c.backoff(int(a.failedCalls), maxBackoff, 0))
 		}
-		c.queueCallIn(a, c.backoff(int(a.failures), maxBackoff, 0))
 		return
-	case errors.Is(err, shardreader.ErrNotFound):
+	}
+	if errors.Is(err, shardreader.ErrNotFound) {
 		a.iterator = ""
-		if a.notFoundCalls++; a.notFoundCalls >= maxNotFoundCalls {
+		a.notFoundCalls++
+		if a.notFoundCalls >= maxNotFoundCalls {
 			c.checkMissing(a)
 			return
 		}
 	}
-	after, ok := pipeline.Retryable(err)
-	if !ok {
+
+	requestedWait, isTransient := pipeline.Retryable(err)
+	if !isTransient {
 		c.logOnce("read "+a.name, slog.LevelError, "a shard cannot be read and is tried again",
 			shardAttr(a.row.Shard), errAttr(err))
 	}
-	c.queueCallIn(a, c.backoff(int(a.failures)+2, maxBackoff, after))
-	a.failures++
+	c.queueCallIn(a, c.backoff(int(a.failedCalls)+2, maxBackoff, requestedWait))
+	a.failedCalls++
 }
 
-// scheduleNextCall plans the next call after a page. After records it comes at once. After an empty page it comes after
-// a pause, which grows with the number of empty pages.
-func (c *Coordinator) scheduleNextCall(a *assignment, records int) {
-	if records > 0 {
-		a.emptyPages.reset(true)
-		a.lag.noteRecords(c.now)
-		c.queueCall(a)
-		return
-	}
-	a.emptyPages.count++
-	longest := c.o.MaxIdle
+// pollAfterRecords queues the next call at once, after a page with records.
+func (c *Coordinator) pollAfterRecords(a *assignment) {
+	a.emptyPages.reset(true)
+	a.lag.noteRecords(c.now)
+	c.queueCall(a)
+}
+
+// pollAfterEmptyPage plans the next call after an empty page; sent is when the page was requested. The call comes after
+// a pause, which grows with the number of empty pages in a row.
+func (c *Coordinator) pollAfterEmptyPage(a *assignment, sent time.Duration) {
+	a.emptyPages.add(sent)
+	longest := c.options.MaxIdle
 	if a.emptyPages.shardIsEmpty() {
 		a.lag.behindSince = 0
 	} else {
@@ -275,13 +308,13 @@ type lag struct {
 	behindSince   time.Duration // since when records may be unread; 0 if all records are read
 }
 
-// setAge stores the age of the newest record of a page.
+// setAge stores the age of the newest record of a page, if it is known.
 func (l *lag) setAge(e GetRecordsResult) {
 	if e.Records.Page == nil || e.At.IsZero() {
 		return
 	}
-	if t := lastTime(e.Records.Page); !t.IsZero() {
-		l.age, l.ageKnown = max(0, e.At.Sub(t)), true
+	if newest := lastTime(e.Records.Page); !newest.IsZero() {
+		l.age, l.ageKnown = max(0, e.At.Sub(newest)), true
 	}
 }
 

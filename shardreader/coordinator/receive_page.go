@@ -18,70 +18,127 @@ type receivedPage struct {
 	sent time.Duration
 }
 
-func (p *receivedPage) records() int { return len(p.Page.Changes) + len(p.Page.Errors) }
+func (p *receivedPage) recordCount() int { return len(p.Page.Changes) + len(p.Page.Errors) }
 
-// receive handles a complete page.
+// receive handles a complete page. It may change the phase of the assignment, and accepts the page unless the shard is
+// stopped or a write to the table must come first.
 func (c *Coordinator) receive(a *assignment, page *receivedPage) {
 	if page.Page == nil {
 		page.Page = &record.Page{}
 	}
 	a.iterator = page.NextIterator
 	a.expectedBytes = max(minExpectedBytes, int64(page.Page.Bytes))
-	if !c.checkOrder(a, page.Page) {
+
+	first := firstSequence(page.Page)
+	switch {
+	case a.wasRead(first):
+		dropRead(page.Page, a.position.Sequence)
+	case a.isBelowStart(first):
+		c.stopShard(a, StoppedContrary, slog.String("sequence", first), slog.String("start", a.row.First))
 		return
 	}
-	switch hasRecords := page.records() > 0; {
-	case a.phase == probing && (hasRecords || page.Ended || a.emptyPages.count >= minEmptyPages) &&
-		!c.endProbe(a, page.Page):
-		return
-	case a.phase == reading && hasRecords && c.startUnknown(a) && firstSequence(page.Page) != "":
-		c.saveFirst(a, page)
-		return
-	case (a.phase == afterGap || a.phase == stoppedAtGap) && (hasRecords || page.Ended):
-		if c.completeGap(a, page.Page); a.stopReason != "" {
+
+	switch a.phase {
+	case reading:
+		c.receiveReading(a, page)
+	case probing:
+		c.receiveProbing(a, page)
+	case afterGap, stoppedAtGap:
+		c.receiveAfterGap(a, page)
+	}
+}
+
+// wasRead reports whether the record with a sequence number was read before. The sequence number may be "".
+func (a *assignment) wasRead(sequence string) bool {
+	return sequence != "" && a.position.Kind == leases.Sequence &&
+		record.CompareSequence(sequence, a.position.Sequence) <= 0
+}
+
+// isBelowStart reports whether a sequence number is below the shard's start. Versions depend on the order of sequence
+// numbers, so such a record must not be read. The sequence number may be "".
+func (a *assignment) isBelowStart(sequence string) bool {
+	return sequence != "" && a.row.First != "" && record.CompareSequence(sequence, a.row.First) < 0
+}
+
+// receiveReading handles a page in the phase reading.
+func (c *Coordinator) receiveReading(a *assignment, page *receivedPage) {
+	if a.startUnknown() {
+		if first := firstSequence(page.Page); first != "" {
+			c.saveFirst(a, page, first)
 			return
 		}
 	}
 	c.accept(a, page)
 }
 
-// accept delivers a page, and plans the next call.
+// receiveProbing handles a page in the phase probing. It compares the oldest record left with the time at which reading
+// starts. If the record is older, no requested record is lost. If the record is not older, or no record is left,
+// records are lost.
+func (c *Coordinator) receiveProbing(a *assignment, page *receivedPage) {
+	isConclusive := page.recordCount() > 0 || page.Ended || a.emptyPages.count >= inconclusiveEmptyPages
+	changes := page.Page.Changes
+	switch {
+	case !isConclusive:
+		c.accept(a, page)
+	case len(changes) > 0 && changes[0].Time.Before(a.row.From):
+		a.enter(reading)
+		c.accept(a, page)
+	default:
+		a.iterator = ""
+		c.noteLost(a, *a.gap)
+	}
+}
+
+// receiveAfterGap handles a page in the phases afterGap and stoppedAtGap. The first record, or the end of the shard,
+// completes the gap. A stopped shard delivers no record.
+func (c *Coordinator) receiveAfterGap(a *assignment, page *receivedPage) {
+	completesGap := page.recordCount() > 0 || page.Ended
+	if completesGap {
+		c.completeGap(a, page.Page)
+	}
+	if !completesGap || a.stopReason == "" {
+		c.accept(a, page)
+	}
+}
+
+// accept moves the position of an assignment past a page, delivers the page, and plans the next call.
 func (c *Coordinator) accept(a *assignment, page *receivedPage) {
 	a.load.bytes += int64(page.Page.Bytes)
 	a.advance(page.Page)
-	records := page.records()
+	isEmpty := page.recordCount() == 0
 	a.dropTooOld(page.Page)
+
 	switch {
 	case page.Ended:
 		c.deliverLast(a, page.Page)
-		return
-	case records > 0:
-		c.deliver(a, page.Page, false)
+	case isEmpty:
+		c.pollAfterEmptyPage(a, page.sent)
 	default:
-		a.emptyPages.add(page.sent)
+		c.deliver(a, page.Page, a.newPosition())
+		c.pollAfterRecords(a)
 	}
-	c.scheduleNextCall(a, records)
 }
 
 // startUnknown reports whether no record of a shard was read, and its oldest record is unknown.
-func (c *Coordinator) startUnknown(a *assignment) bool {
-	return a.pos.Kind == leases.TrimHorizon && a.row.First == "" && a.row.From.IsZero()
+func (a *assignment) startUnknown() bool {
+	return a.position.Kind == leases.TrimHorizon && a.row.First == "" && a.row.From.IsZero()
 }
 
-// saveFirst writes the sequence number of the first record of a shard into its lease. If the stream drops this record
-// before a checkpoint, the lease shows the gap.
-func (c *Coordinator) saveFirst(a *assignment, page *receivedPage) {
+// saveFirst writes the sequence number of the first record of a shard into its lease, and then continues with the page
+// of the record. If the stream drops this record before a checkpoint, the lease shows the gap.
+func (c *Coordinator) saveFirst(a *assignment, page *receivedPage, first string) {
 	r := a.row
 	a.enter(confirming)
 	// The page counts against Options.Prefetch: while thousands of leases are created, each shard may have a page that
 	// waits for its write.
 	c.addUntaken(a, int64(page.Page.Bytes))
+
 	if r.busy {
 		c.after(firstPause, func() { c.resumePage(a, page) })
 		return
 	}
 	next := r.Clone()
-	next.First = firstSequence(page.Page)
+	next.First = first
 	c.writeLease(&leaseWrite{reason: saveFirst, row: r, next: next, assignment: a, page: page})
 }
 
@@ -97,124 +154,124 @@ func (c *Coordinator) resumePage(a *assignment, page *receivedPage) {
 	}
 }
 
-// checkOrder removes the records of a page that were read before. If a record is below the shard's start, checkOrder
-// stops the shard and returns false, because versions depend on the order of sequence numbers.
-func (c *Coordinator) checkOrder(a *assignment, page *record.Page) bool {
-	first := firstSequence(page)
-	switch {
-	case first == "":
-	case a.pos.Kind == leases.Sequence && record.CompareSequence(first, a.pos.Sequence) <= 0:
-		dropKnown(page, a.pos.Sequence)
-	case a.row.First != "" && record.CompareSequence(first, a.row.First) < 0:
-		c.stopShard(a, StoppedContrary, slog.String("sequence", first), slog.String("start", a.row.First))
-		return false
+// dropRead removes the records up to the sequence number lastRead, and counts them as duplicates.
+func dropRead(page *record.Page, lastRead string) {
+	wasRead := func(sequence string) bool {
+		return sequence != "" && record.CompareSequence(sequence, lastRead) <= 0
 	}
-	return true
-}
-
-// dropKnown removes the records up to the sequence number upTo, which were read before.
-func dropKnown(page *record.Page, upTo string) {
-	known := func(seq string) bool { return seq != "" && record.CompareSequence(seq, upTo) <= 0 }
 	before := len(page.Changes) + len(page.Errors)
-	page.Changes = slices.DeleteFunc(page.Changes, func(change record.Change) bool { return known(change.Sequence) })
-	page.Errors = slices.DeleteFunc(page.Errors, func(e *record.RecordError) bool { return known(e.Sequence) })
+	page.Changes = slices.DeleteFunc(page.Changes, func(change record.Change) bool { return wasRead(change.Sequence) })
+	page.Errors = slices.DeleteFunc(page.Errors, func(e *record.RecordError) bool { return wasRead(e.Sequence) })
 	page.Duplicates += before - len(page.Changes) - len(page.Errors)
 }
 
 // dropTooOld removes the records that were created before Lease.From, where reading starts.
 func (a *assignment) dropTooOld(page *record.Page) {
-	from := a.row.From
-	if from.IsZero() || a.start.atLatest {
+	if a.row.From.IsZero() || a.start.atLatest {
 		return
 	}
-	from = from.Truncate(time.Second) // record times have this precision
+	startSecond := a.row.From.Truncate(time.Second) // record times have this precision
 	page.Changes = slices.DeleteFunc(page.Changes, func(change record.Change) bool {
-		return !change.Time.IsZero() && change.Time.Before(from)
+		return !change.Time.IsZero() && change.Time.Before(startSecond)
 	})
-	a.start.reached = a.start.reached || len(page.Changes) > 0
+	if len(page.Changes) > 0 {
+		a.start.reached = true
+	}
 }
 
-// advance moves the position to the end of a page.
+// advance moves the position to the last record of a page.
 func (a *assignment) advance(page *record.Page) {
-	if last := lastSequence(page); last != "" {
-		a.pos = leases.After(last)
+	if sequence := lastSequence(page); sequence != "" {
+		a.position = leases.After(sequence)
 	}
-	if t := lastTime(page); !t.IsZero() {
-		a.posTime = second(t)
+	if created := lastTime(page); !created.IsZero() {
+		a.positionTime = second(created)
 	}
 }
 
 // lastTime returns the creation time of the newest record of a page, or zero if it is unknown.
-func lastTime(page *record.Page) (last time.Time) {
+func lastTime(page *record.Page) time.Time {
 	for _, change := range slices.Backward(page.Changes) {
 		if !change.Time.IsZero() {
 			return change.Time
 		}
 	}
-	return last
+	return time.Time{}
 }
 
 // deliverLast delivers the last page of a shard, and begins the search for the shard's children.
 func (c *Coordinator) deliverLast(a *assignment, page *record.Page) {
 	a.enter(ended)
-	c.deliver(a, page, true)
+	c.deliver(a, page, endPosition)
 	// The children wait for the end of this shard, so its last records must not wait for a full batch.
 	c.emit(Drain{a.name})
-	a.search = &childSearch{assignment: a, began: c.now}
-	a.search.begin(c)
+	a.childSearch = &childSearch{assignment: a, began: c.now}
+	a.childSearch.begin(c)
+}
+
+// newPosition returns a position for the next page to deliver. It differs from the positions of all earlier pages. If
+// the records of a page have no sequence number, the page has the sequence number of the page before it and a suffix.
+func (a *assignment) newPosition() pipeline.Position {
+	p := &a.inFlight
+	position := pipeline.Position(a.position.String())
+	if a.position != p.lastPosition {
+		p.lastPosition, p.repeatCount = a.position, 0
+		return position
+	}
+	p.repeatCount++
+	return position + pipeline.Position("+"+strconv.Itoa(p.repeatCount))
 }
 
 // deliver delivers a page to the pipeline.
-func (c *Coordinator) deliver(a *assignment, decoded *record.Page, end bool) {
-	p := &a.pages
-	page := &pipeline.Page{Page: *decoded, Partition: a.name, End: end, Position: pipeline.Position(a.pos.String())}
-	if a.pos == p.lastPos { // the records of the page have no sequence number
-		p.repeated++
-		page.Position += pipeline.Position("+" + strconv.Itoa(p.repeated))
-	} else {
-		p.lastPos, p.repeated = a.pos, 0
+func (c *Coordinator) deliver(a *assignment, decoded *record.Page, position pipeline.Position) {
+	isLast := position == endPosition
+	page := &pipeline.Page{Page: *decoded, Partition: a.name, End: isLast, Position: position}
+	recordCount := int64(len(page.Changes) + len(page.Errors))
+	if recordCount > 0 {
+		c.lastRecordAt = c.now
 	}
-	if end {
-		page.Position = endPosition
-	}
-	records := int64(len(page.Changes) + len(page.Errors))
-	var oldest time.Time
+	var oldestTime time.Time
 	if len(page.Changes) > 0 {
-		oldest = second(page.Changes[0].Time)
+		oldestTime = second(page.Changes[0].Time)
 	}
-	p.inFlight = append(p.inFlight, pageInFlight{
-		pos: page.Position, checkpoint: a.pos, newest: a.posTime, oldest: oldest, records: records, end: end,
+
+	p := &a.inFlight
+	p.pages = append(p.pages, pageInFlight{
+		position: position, checkpoint: a.position, newestTime: a.positionTime, oldestTime: oldestTime,
+		recordCount: recordCount, isLast: isLast,
 	})
 	p.untakenSizes = append(p.untakenSizes, int64(page.Bytes))
-	p.records += records
-	p.flushed = false
-	if records > 0 {
-		c.lastRecord = c.now
-	}
+	p.recordCount += recordCount
+	p.drainSent = false
 	c.addUntaken(a, int64(page.Bytes))
 	c.emit(Deliver{page})
 }
 
-// firstSequence and lastSequence return the lowest and the highest sequence number of a page's records, decoded or not.
-// They return "" if none is known. The strings are copies, because a string of a page keeps the whole page in memory.
-func firstSequence(page *record.Page) string { return extremeSequence(page, 0, -1) }
-
-func lastSequence(page *record.Page) string { return extremeSequence(page, len(page.Changes)-1, +1) }
-
-// extremeSequence returns the lowest (sign -1) or highest (sign +1) sequence number of a page. It compares the change
-// at index and the records that are not decoded.
-func extremeSequence(page *record.Page, index, sign int) string {
-	seq := ""
-	consider := func(s string) {
-		if s != "" && (seq == "" || record.CompareSequence(s, seq)*sign > 0) {
-			seq = s
-		}
-	}
+// firstSequence returns the lowest sequence number of a page's records, decoded or not; "" if none is known. The string
+// is a copy, because a string of a page keeps the whole page in memory.
+func firstSequence(page *record.Page) string {
+	lowest := ""
 	if len(page.Changes) > 0 {
-		consider(page.Changes[index].Sequence)
+		lowest = page.Changes[0].Sequence
 	}
 	for _, e := range page.Errors {
-		consider(e.Sequence)
+		if lowest == "" || e.Sequence != "" && record.CompareSequence(e.Sequence, lowest) < 0 {
+			lowest = e.Sequence
+		}
 	}
-	return strings.Clone(seq)
+	return strings.Clone(lowest)
+}
+
+// lastSequence returns the highest sequence number of a page's records, like firstSequence.
+func lastSequence(page *record.Page) string {
+	highest := ""
+	if n := len(page.Changes); n > 0 {
+		highest = page.Changes[n-1].Sequence
+	}
+	for _, e := range page.Errors {
+		if highest == "" || e.Sequence != "" && record.CompareSequence(e.Sequence, highest) > 0 {
+			highest = e.Sequence
+		}
+	}
+	return strings.Clone(highest)
 }

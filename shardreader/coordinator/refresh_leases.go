@@ -12,12 +12,12 @@ import (
 
 // tableView is the lease table, as it was last read.
 type tableView struct {
-	rows         rows
-	broken       map[string]bool // shards whose rows cannot be read
-	begunStreams map[string]bool // ARNs of streams whose first leases were created
-	consumers    map[string]*knownConsumer
-	departed     map[string]bool // consumers whose rows were removed
-	foreign      bool            // another application uses the table
+	rows          rows
+	broken        map[string]bool // shards whose rows cannot be read
+	begunStreams  map[string]bool // ARNs of streams whose first leases were created
+	consumers     map[string]*knownConsumer
+	departed      map[string]bool // consumers whose rows were removed
+	foreignActive bool            // another application uses the table
 }
 
 func newTableView(consumer string) tableView {
@@ -31,12 +31,12 @@ func newTableView(consumer string) tableView {
 
 // refresh is the repeated reading of the lease table. One read is called a refresh.
 type refresh struct {
-	timer     resettableTimer // timer of the next refresh
-	waiters   []refreshWaiter
-	state     refreshState
-	succeeded bool          // a refresh succeeded
-	first     time.Duration // when the first refresh succeeded
-	sent      time.Duration // when the last successful refresh was sent
+	timer        resettableTimer // timer of the next refresh
+	waiters      []refreshWaiter
+	state        refreshState
+	succeeded    bool          // a refresh succeeded
+	firstSuccess time.Duration // when the first refresh succeeded
+	lastSent     time.Duration // when the last successful refresh was sent
 }
 
 // refreshState is the state of the next refresh, or of the last one.
@@ -50,82 +50,75 @@ const (
 
 // refreshWaiter waits for a refresh that is sent at since or later.
 type refreshWaiter struct {
-	since time.Duration
-	do    func()
+	since    time.Duration
+	callback func()
 }
 
 // refreshLeases reads the table now. If a refresh is in flight, the next one follows it soon.
 func (c *Coordinator) refreshLeases() {
 	c.refresh.timer.resets++
-	if c.refresh.state == refreshInFlight || c.stop.state == gone {
+	if c.refresh.state == refreshInFlight || c.stop.state == stopDone {
 		return
 	}
 	c.refresh.state = refreshInFlight
-	sent, number := c.now, c.refresh.timer.resets
-	c.emit(ReadTable{newCall(c, func(e ReadTableResult) { c.tableRead(sent, number, e) })})
+	sent, resets := c.now, c.refresh.timer.resets
+	c.emit(ReadTable{newCall(c, func(e ReadTableResult) { c.handleRefresh(sent, resets, e) })})
 }
 
-// tableRead handles the result of a refresh. sent is when the refresh was sent, and number was refresh.timer.resets at
-// that time.
-func (c *Coordinator) tableRead(sent time.Duration, number int, e ReadTableResult) {
-	c.refresh.state = refreshWaits
-	next := c.refreshEvery()
+// handleRefresh handles the result of a refresh, and plans the next one. sent is when the refresh was sent, and resets
+// was refresh.timer.resets at that time.
+func (c *Coordinator) handleRefresh(sent time.Duration, resets int, e ReadTableResult) {
+	pause := c.refreshEvery()
 	if e.Err != nil {
 		c.refresh.state = refreshFailed
 		c.tableOutage.err = e.Err
 		c.logOnce("look", slog.LevelWarn, "the lease table cannot be read", errAttr(e.Err))
-		after, _ := pipeline.Retryable(e.Err)
-		next = max(next, after)
+		requestedWait, _ := pipeline.Retryable(e.Err)
+		pause = max(pause, requestedWait)
 	} else {
+		c.refresh.state = refreshWaits
 		delete(c.logged, "look")
 		c.handleSnapshot(sent, e.Snapshot)
+		if len(c.refresh.waiters) > 0 {
+			c.refreshLeases() // for the waiters that came while this refresh was in flight
+			return
+		}
 	}
-	if len(c.refresh.waiters) > 0 && e.Err == nil {
-		c.refreshLeases() // for the waiters that came while this refresh was in flight
-		return
+	requestedMeanwhile := c.refresh.timer.resets > resets
+	if requestedMeanwhile {
+		pause = min(pause, c.options.ReadEvery/4)
 	}
-	if c.refresh.timer.resets > number {
-		next = min(next, c.o.ReadEvery/4)
-	}
-	c.refresh.timer.reset(c, c.jitter(next), c.refreshLeases)
+	c.refresh.timer.reset(c, c.jitter(pause), c.refreshLeases)
 }
 
-// afterRefresh calls do once a refresh has succeeded that was sent now or later.
-func (c *Coordinator) afterRefresh(do func()) {
-	c.refresh.waiters = append(c.refresh.waiters, refreshWaiter{c.now, do})
+// afterRefresh calls callback once a refresh has succeeded that was sent now or later.
+func (c *Coordinator) afterRefresh(callback func()) {
+	c.refresh.waiters = append(c.refresh.waiters, refreshWaiter{c.now, callback})
 	c.refreshLeases()
 }
 
 // refreshEvery returns the time between two refreshes. It is longer if there are many leases.
 func (c *Coordinator) refreshEvery() time.Duration {
-	return max(c.o.ReadEvery, min(10*time.Second, time.Duration(c.table.rows.len())*time.Millisecond))
+	return max(c.options.ReadEvery, min(10*time.Second, time.Duration(c.table.rows.len())*time.Millisecond))
 }
 
 // handleSnapshot handles the result of a read of the table; sent is when the read was sent.
 func (c *Coordinator) handleSnapshot(sent time.Duration, s leases.Snapshot) {
 	if !c.refresh.succeeded {
-		c.refresh.succeeded, c.refresh.first = true, c.now
+		c.refresh.succeeded, c.refresh.firstSuccess = true, c.now
 	}
-	c.refresh.sent = sent
+	c.refresh.lastSent = sent
 	c.updateConsumers(s.Members)
 	c.updateBroken(s.Broken)
 	for _, arn := range s.BegunStreams {
 		c.table.begunStreams[arn] = true
 	}
 	c.updateLeases(sent, s.Leases)
-	if !c.staying() {
+	if !c.isRunning() {
 		c.releaseUnassigned()
 		return
 	}
-	waiters := c.refresh.waiters
-	c.refresh.waiters = nil
-	for _, waiter := range waiters {
-		if sent < waiter.since {
-			c.refresh.waiters = append(c.refresh.waiters, waiter)
-			continue
-		}
-		waiter.do()
-	}
+	c.callWaiters(sent)
 	c.detectForeign()
 	c.openOwned()
 	c.handOver()
@@ -137,20 +130,36 @@ func (c *Coordinator) handleSnapshot(sent time.Duration, s leases.Snapshot) {
 	c.checkEnd()
 }
 
-// updateLeases updates the rows from a read of the table that was sent at the time sent. It skips rows that this
-// consumer wrote later, because they are newer than the read.
-func (c *Coordinator) updateLeases(sent time.Duration, ls []leases.Lease) {
+// callWaiters calls the waiters of a refresh that was sent at the time sent. Waiters of a later refresh stay.
+func (c *Coordinator) callWaiters(sent time.Duration) {
+	waiters := c.refresh.waiters
+	c.refresh.waiters = nil
+	for _, waiter := range waiters {
+		if sent < waiter.since {
+			c.refresh.waiters = append(c.refresh.waiters, waiter)
+			continue
+		}
+		waiter.callback()
+	}
+}
+
+// updateLeases updates the rows from a read of the table that was sent at the time sent. found is sorted by shard. It
+// skips rows that this consumer wrote later, because they are newer than the read.
+func (c *Coordinator) updateLeases(sent time.Duration, found []leases.Lease) {
+	isOlder := func(r *row) bool { return !r.busy && sent >= r.writtenAt }
 	compareShard := func(l leases.Lease, shard string) int { return cmp.Compare(l.Shard, shard) }
 	for _, r := range c.table.rows.all() {
-		if _, found := slices.BinarySearchFunc(ls, r.Shard, compareShard); !found && !r.busy && sent >= r.writtenAt {
+		_, exists := slices.BinarySearchFunc(found, r.Shard, compareShard)
+		if !exists && isOlder(r) {
 			c.removeRow(r)
 		}
 	}
-	for _, l := range ls {
-		switch r := c.table.rows.byID(l.Shard); {
+	for _, l := range found {
+		r := c.table.rows.get(l.Shard)
+		switch {
 		case r == nil && !c.writes.creating[l.Shard]:
 			c.addRow(l).knownAt = sent
-		case r != nil && !r.busy && sent >= r.writtenAt:
+		case r != nil && isOlder(r):
 			c.updateRow(r, l, sent)
 		}
 	}

@@ -14,32 +14,34 @@ const maxReported = 200
 
 // survey is the state of all assignments, gathered in one pass.
 type survey struct {
-	load       float64
-	pending    int64 // records
-	stopped    map[string]string
-	behind     []*assignment // assignments that may have unread records
-	failing    []*assignment // assignments for which failsForLong is true, the longest failure first
-	lateFor    time.Duration // how long a checkpoint is overdue; 0 if at most Options.Lease + Options.Checkpoint
-	lateShards int           // number of shards whose checkpoint is overdue for longer than that
+	load          float64
+	pending       int64 // records
+	stopped       map[string]string
+	behind        []*assignment // assignments that may have unread records
+	failing       []*assignment // assignments for which failsForLong is true, the longest failure first
+	overdueFor    time.Duration // how long a checkpoint is overdue; 0 if at most Options.Lease + Options.Checkpoint
+	overdueShards int           // number of shards whose checkpoint is overdue for longer than that
 }
 
-func (c *Coordinator) survey() survey {
+// surveyAssignments returns the state of all assignments.
+func (c *Coordinator) surveyAssignments() survey {
 	s := survey{stopped: make(map[string]string)}
 	for a := range c.allAssignments() {
 		s.load += a.load.rate
-		s.pending += a.pages.records
+		s.pending += a.inFlight.recordCount
 		if a.stopReason != "" {
 			s.stopped[a.row.Shard] = a.stopReason
 		}
-		if a.lag.behindSince > 0 || a.stopReason != "" || !a.start.gotPage {
+		if a.mayHaveUnread() || a.stopReason != "" {
 			s.behind = append(s.behind, a)
 		}
 		if a.failsForLong(c.now) {
 			s.failing = append(s.failing, a)
 		}
-		if late := c.now - a.durable.unsavedSince; a.durable.unsavedSince > 0 && late > c.o.Lease+c.o.Checkpoint {
-			s.lateFor = max(s.lateFor, late)
-			s.lateShards++
+		unsavedFor := c.now - a.acked.unsavedSince
+		if a.acked.unsavedSince > 0 && unsavedFor > c.options.Lease+c.options.Checkpoint {
+			s.overdueFor = max(s.overdueFor, unsavedFor)
+			s.overdueShards++
 		}
 	}
 	slices.SortFunc(s.failing, func(x, y *assignment) int {
@@ -48,13 +50,16 @@ func (c *Coordinator) survey() survey {
 	return s
 }
 
+// mayHaveUnread reports whether the stream may have records of the shard that are not read yet.
+func (a *assignment) mayHaveUnread() bool { return a.lag.behindSince > 0 || !a.start.gotPage }
+
 // member returns the row of this consumer's heartbeat.
 func (c *Coordinator) member() leases.Member {
-	s, ends := c.survey(), c.shardEnds()
+	s, ends := c.surveyAssignments(), c.shardEnds()
 	m := leases.Member{
-		Worker: c.o.ID, Name: c.o.Name, Heartbeat: c.contact.number, Leaving: !c.staying(), LeaseCount: len(c.assignments),
-		AtEndBefore: ends.allShards, CallsPerMonth: c.callsPerMonth(), Load: s.load, RoutesDigest: c.o.Routes,
-		QuietBefore: ends.quietShards, BusyShards: ends.busy, Pending: s.pending, Stopped: s.stopped,
+		Worker: c.options.ID, Name: c.options.Name, Heartbeat: c.heartbeats.lastNumber, Leaving: !c.isRunning(),
+		LeaseCount: len(c.assignments), AtEndBefore: ends.allShards, CallsPerMonth: c.callsPerMonth(), Load: s.load,
+		RoutesDigest: c.options.Routes, QuietBefore: ends.quietShards, BusyShards: ends.busy, Pending: s.pending, Stopped: s.stopped,
 		Behind: make(map[string]time.Time), Failing: make(map[string]leases.ReadFailure),
 	}
 	for shard := range c.table.broken {
@@ -63,9 +68,9 @@ func (c *Coordinator) member() leases.Member {
 	for shard, u := range c.unbegunShards {
 		m.Stopped[shard] = u.reason
 	}
-	slices.SortStableFunc(s.behind, func(x, y *assignment) int { return x.posTime.Compare(y.posTime) })
+	slices.SortStableFunc(s.behind, func(x, y *assignment) int { return x.positionTime.Compare(y.positionTime) })
 	for _, a := range s.behind[:min(len(s.behind), maxReported)] {
-		m.Behind[a.row.Shard] = a.posTime
+		m.Behind[a.row.Shard] = a.positionTime
 	}
 	for _, a := range s.failing[:min(len(s.failing), maxReported)] {
 		m.Failing[a.row.Shard] = leases.ReadFailure{Since: a.readFailure.at.UTC(),
@@ -129,17 +134,18 @@ type Status struct {
 
 // Status returns the status after the last Step. It changes nothing.
 func (c *Coordinator) Status() Status {
+	knowsLeases := c.refresh.succeeded && c.table.rows.len() > 0
 	s := Status{
 		Member: c.member(), HeartbeatFresh: c.heartbeatFresh(), IsLeader: c.leads(), TableRead: c.refresh.succeeded,
-		TableReadAt: c.refresh.sent, LiveConsumers: len(c.liveConsumers()), UnreadReason: c.unreadReason,
-		CheckpointOverdueFor: c.survey().lateFor, TableUnreadFor: c.tableUnreadFor(),
-		UnbegunShards: make(map[string]int),
+		TableReadAt: c.refresh.lastSent, LiveConsumers: len(c.liveConsumers()), UnreadReason: c.unreadReason,
+		CheckpointOverdueFor: c.surveyAssignments().overdueFor, TableUnreadFor: c.tableUnreadFor(),
+		StreamsListed: c.syncs.succeeded || knowsLeases && !c.leads(),
 	}
-	s.StreamsListed = c.syncs.succeeded || c.refresh.succeeded && !c.leads() && c.table.rows.len() > 0
-	for _, u := range c.unbegunShards {
-		s.UnbegunShards[u.stream]++
+	unbegun := make(map[string]int)
+	for _, shard := range c.unbegunShards {
+		unbegun[shard.stream]++
 	}
-	s.UnbegunShards = nilIfEmpty(s.UnbegunShards)
+	s.UnbegunShards = nilIfEmpty(unbegun)
 	for _, r := range c.table.rows.all() {
 		if c.isActive(r) {
 			s.ActiveLeases++
@@ -158,13 +164,14 @@ func (a *assignment) status() PartitionStatus {
 	r := a.row
 	s := PartitionStatus{
 		Name: a.name, Shard: r.Shard, Stream: r.Stream, Checkpoint: r.Checkpoint.String(),
-		LastDelivered: a.posTime, LastAcked: a.durable.time, Pending: a.pages.records,
-		Opened: a.start.gotPage, Behind: a.lag.behindSince > 0 || !a.start.gotPage || a.phase == confirming,
-		Failures: int(a.failures), FailingSince: a.readFailure.at, LastPageAt: a.lastResult,
-		Paused: a.paused, Ended: a.search != nil, Draining: a.phase == draining, StopReason: a.stopReason, Load: a.load.rate,
+		LastDelivered: a.positionTime, LastAcked: a.acked.time, Pending: a.inFlight.recordCount,
+		Opened: a.start.gotPage, Behind: a.mayHaveUnread() || a.phase == confirming,
+		Failures: int(a.failedCalls), FailingSince: a.readFailure.at, LastPageAt: a.lastPageAt,
+		Paused: a.paused, Ended: a.childSearch != nil, Draining: a.phase == draining, StopReason: a.stopReason,
+		Load: a.load.rate,
 	}
-	if len(a.pages.inFlight) > 0 {
-		s.OldestPending = a.pages.inFlight[0].oldest
+	if len(a.inFlight.pages) > 0 {
+		s.OldestPending = a.inFlight.pages[0].oldestTime
 	}
 	if a.readFailure.err != nil {
 		s.Error = redact.LogText(a.readFailure.err)

@@ -9,27 +9,27 @@ import (
 type stopState uint8
 
 const (
-	staying stopState = iota // no stop began. Next: leaving
-	leaving                  // the consumer takes no lease and releases its own, at a soft or a hard stop. Next: gone
-	gone                     // Stopped was emitted, or follows once the consumer's row is removed
+	stopNotBegun  stopState = iota // the consumer runs. Next: stopReleasing
+	stopReleasing                  // the consumer takes no lease, and releases its own leases. Next: stopDone
+	stopDone                       // Stopped was emitted, or follows once the consumer's row is removed
 )
 
-// stop is the stop of this consumer.
+// stop is the stop of this consumer, soft or hard.
 type stop struct {
-	state stopState
-	since time.Duration // when the consumer began to leave
+	state   stopState
+	begunAt time.Duration
 }
 
-// staying reports whether no stop began.
-func (c *Coordinator) staying() bool { return c.stop.state == staying }
+// isRunning reports whether no stop began.
+func (c *Coordinator) isRunning() bool { return c.stop.state == stopNotBegun }
 
 // shutdown begins a soft stop. From now on no shard is read and no lease is taken. Each lease is released once the
 // records that were read of its shard are durable.
 func (c *Coordinator) shutdown() {
-	if !c.staying() {
+	if !c.isRunning() {
 		return
 	}
-	c.stop = stop{leaving, c.now}
+	c.stop = stop{stopReleasing, c.now}
 	c.writes.toTake = nil
 	c.log(slog.LevelInfo, "leaving: each lease is released once its records are durable",
 		slog.Int("partitions", len(c.assignments)))
@@ -40,15 +40,15 @@ func (c *Coordinator) shutdown() {
 	c.releaseUnassigned()
 	c.sendHeartbeat()
 	c.refreshLeases()
-	c.after(c.o.Lease, func() {})
+	c.after(c.options.Lease, func() {}) // checkStopped is called then, if nothing else happens
 }
 
-// abandon revokes all assignments, and releases their leases at their durable positions.
+// abandon begins a stop, revokes all assignments, and releases their leases at their durable positions.
 func (c *Coordinator) abandon() {
 	c.shutdown()
 	for a := range c.allAssignments() {
 		c.emit(Revoke{a.name, ErrAbandoned})
-		a.pages.inFlight, a.pages.records = nil, 0
+		a.inFlight.pages, a.inFlight.recordCount = nil, 0
 		c.save(a)
 	}
 }
@@ -60,38 +60,46 @@ func (c *Coordinator) releaseUnassigned() {
 	}
 }
 
+// releaseIfUnassigned releases a lease if this consumer owns it and does not read it.
 func (c *Coordinator) releaseIfUnassigned(r *row) {
-	if c.isKnown(r) && c.isOwn(r) && r.assignment == nil && !r.busy && c.heartbeatFresh() {
+	isUnassigned := c.isKnown(r) && c.isOwn(r) && r.assignment == nil
+	if isUnassigned && !r.busy && c.heartbeatFresh() {
 		c.release(r, r.Clone(), "")
 	}
 }
 
-// checkStopped ends a soft stop when it is complete.
+// checkStopped ends a stop when it is complete.
 func (c *Coordinator) checkStopped() {
-	if c.stop.state != leaving || len(c.assignments) > 0 {
+	if c.stop.state != stopReleasing || len(c.assignments) > 0 {
 		return
 	}
-	switch {
-	case c.heartbeatFresh():
-		if c.table.rows.busy > 0 || c.table.rows.ownLeases > 0 {
-			return
+	if !c.heartbeatFresh() {
+		// If heartbeats succeed again soon, this consumer releases its leases. Otherwise the other consumers see that
+		// the heartbeat is unchanged, and take them.
+		mayRecover := c.heartbeats.state != heartbeatsAwaited && c.now-c.stop.begunAt < c.options.Lease
+		if !mayRecover {
+			c.stop.state = stopDone
+			c.emit(Stopped{})
 		}
-		// A write may have happened, although its result was lost.
-		isUncertain := c.refresh.sent < max(c.writes.last, c.stop.since) || len(c.writes.creating) > 0
-		canWait := c.now-max(c.writes.last, c.stop.since) < 2*c.o.Lease // later the result stays unknown
-		if isUncertain && canWait {
-			if c.refresh.state == refreshWaits {
-				c.refreshLeases()
-			}
-			return
-		}
-		c.stop.state = gone
-		c.emit(RemoveMember{newCall(c, func(WriteResult) { c.emit(Stopped{}) }), c.o.ID})
-	case c.contact.state != starting && c.now-c.stop.since < c.o.Lease:
-		// If heartbeats succeed again, this consumer releases its leases.
-	default:
-		// The other consumers see that the heartbeat is unchanged.
-		c.stop.state = gone
-		c.emit(Stopped{})
+		return
 	}
+	if c.table.rows.busy > 0 || c.table.rows.ownLeases > 0 {
+		return
+	}
+	if c.mayOwnUnknownLease() {
+		if c.refresh.state == refreshWaits {
+			c.refreshLeases()
+		}
+		return
+	}
+	c.stop.state = stopDone
+	c.emit(RemoveMember{newCall(c, func(WriteResult) { c.emit(Stopped{}) }), c.options.ID})
+}
+
+// mayOwnUnknownLease reports whether this consumer may own a lease without knowing it: a write may have happened,
+// although its result was lost. It returns false after a while, because the result of a write may stay unknown.
+func (c *Coordinator) mayOwnUnknownLease() bool {
+	lastChange := max(c.writes.lastEnded, c.stop.begunAt)
+	isUncertain := c.refresh.lastSent < lastChange || len(c.writes.creating) > 0
+	return isUncertain && c.now-lastChange < 2*c.options.Lease
 }

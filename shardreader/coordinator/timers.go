@@ -48,19 +48,21 @@ func (t *timers) Pop() any {
 
 // runTimers runs the timers that are due, also timers that become due meanwhile.
 func (c *Coordinator) runTimers() {
-	for t := &c.timers; len(t.pending) > 0 && t.pending[0].dueAt <= c.now; {
-		if next := heap.Pop(t).(*timer); next.call != nil {
-			next.call()
+	t := &c.timers
+	for len(t.pending) > 0 && t.pending[0].dueAt <= c.now {
+		due := heap.Pop(t).(*timer)
+		if due.call != nil {
+			due.call()
 		} else {
-			c.pollNow(next.assignment)
+			c.pollNow(due.assignment)
 		}
 	}
 }
 
 // pollNow queues an assignment for its next call, and does not wait for the assignment's timer.
 func (c *Coordinator) pollNow(a *assignment) {
-	if a.poll == waiting {
-		a.poll = idle
+	if a.poll == pollScheduled {
+		a.poll = pollIdle
 	}
 	c.queueCall(a)
 }
@@ -69,11 +71,11 @@ func (c *Coordinator) pollNow(a *assignment) {
 type resettableTimer struct{ resets int }
 
 // reset calls f once d has passed, unless the timer is reset again before.
-func (a *resettableTimer) reset(c *Coordinator, d time.Duration, f func()) {
-	a.resets++
-	number := a.resets
+func (t *resettableTimer) reset(c *Coordinator, d time.Duration, f func()) {
+	t.resets++
+	number := t.resets
 	c.after(d, func() {
-		if a.resets == number {
+		if t.resets == number {
 			f()
 		}
 	})
@@ -82,6 +84,7 @@ func (a *resettableTimer) reset(c *Coordinator, d time.Duration, f func()) {
 // after calls f once d has passed. It calls f in a later step, or in the present step if d is 0.
 func (c *Coordinator) after(d time.Duration, f func()) { c.startTimer(d, &timer{call: f}) }
 
+// startTimer adds a timer that is due once d has passed.
 func (c *Coordinator) startTimer(d time.Duration, t *timer) {
 	c.timers.lastNumber++
 	t.dueAt, t.number = c.now+d, c.timers.lastNumber
@@ -93,15 +96,15 @@ func (c *Coordinator) jitter(d time.Duration) time.Duration {
 	if d <= 1 {
 		return d
 	}
-	return d/2 + time.Duration(c.o.Rand.Int64N(int64(d/2)+1))
+	return d/2 + time.Duration(c.options.Rand.Int64N(int64(d/2)+1))
 }
 
-// backoff returns the pause after attempt failures in a row. The pause is up to longest, but at least server, the time
-// that the server requests.
-func (c *Coordinator) backoff(attempt int, longest, server time.Duration) time.Duration {
-	d := longest
+// backoff returns the pause after attempt failures in a row. The pause is up to longest, but at least requested, the
+// time that the server requests.
+func (c *Coordinator) backoff(attempt int, longest, requested time.Duration) time.Duration {
+	pause := longest
 	if attempt < 16 {
-		d = min(longest, 100*time.Millisecond<<attempt)
+		pause = min(longest, 100*time.Millisecond<<attempt)
 	}
-	return max(server, c.jitter(d))
+	return max(requested, c.jitter(pause))
 }

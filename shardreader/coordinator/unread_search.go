@@ -25,7 +25,7 @@ func (c *Coordinator) newUnreadSearch(check *endCheck) *unreadSearch {
 	}
 	for id, consumer := range c.table.consumers {
 		for shard, why := range consumer.Stopped {
-			if c.table.rows.byID(shard) == nil && c.alive(id) {
+			if c.table.rows.get(shard) == nil && c.alive(id) {
 				s.unbegun[shard] = why
 			}
 		}
@@ -33,79 +33,81 @@ func (c *Coordinator) newUnreadSearch(check *endCheck) *unreadSearch {
 	return s
 }
 
-// all checks the leases and the streams.
-func (s *unreadSearch) all() string {
-	why := s.leases()
+// findUnread checks the leases and the streams.
+func (s *unreadSearch) findUnread() string {
+	if why := s.unreadLeases(); why != "" {
+		return why
+	}
 	for _, src := range s.c.sources {
-		if why == "" {
-			why = s.streams(src)
-		}
-	}
-	return why
-}
-
-// leases checks the leases.
-func (s *unreadSearch) leases() string {
-	c := s.c
-	switch {
-	case !c.heartbeatFresh():
-		return "this consumer has no recent heartbeat"
-	case c.table.foreign:
-		return "another application has leases, and may be running"
-	}
-	for shard := range c.table.broken {
-		s.stopped[shard] = StoppedBroken
-	}
-	for _, r := range c.table.rows.all() {
-		why := ""
-		switch {
-		case r.Ended(), !slices.ContainsFunc(c.sources, func(src *source) bool { return c.belongs(r, src) }):
-		case c.staysStopped(r):
-			s.stopped[r.Shard] = r.Stopped
-		case r.Stream == "":
-			why = "the stream of shard " + r.Shard + " is not known yet"
-		case !c.parentsDone(r): // the unfinished parents are checked instead
-		case c.isOwn(r):
-			why = s.ownShard(r)
-		default:
-			why = s.otherShard(r)
-		}
-		if why != "" {
+		if why := s.unreadStreams(src); why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
-// staysStopped reports whether a shard must not be read because of its Lease.Stopped.
-func (c *Coordinator) staysStopped(r *row) bool {
-	switch r.Stopped {
-	case "", PassedGap:
-		return false
-	case StoppedAtGap, StoppedGone:
-		return c.o.OnGap == Stop
+// unreadLeases checks the leases.
+func (s *unreadSearch) unreadLeases() string {
+	c := s.c
+	if !c.heartbeatFresh() {
+		return "this consumer has no recent heartbeat"
 	}
-	return true
+	if c.table.foreignActive {
+		return "another application has leases, and may be running"
+	}
+	for shard := range c.table.broken {
+		s.stopped[shard] = StoppedBroken
+	}
+	for _, r := range c.table.rows.all() {
+		if why := s.unreadLease(r); why != "" {
+			return why
+		}
+	}
+	return ""
 }
 
-// ownShard checks a shard that this consumer reads.
-func (s *unreadSearch) ownShard(r *row) string {
+// unreadLease checks a lease.
+func (s *unreadSearch) unreadLease(r *row) string {
+	c := s.c
+	if r.Ended() {
+		return ""
+	}
+	isWanted := slices.ContainsFunc(c.sources, func(src *source) bool { return c.belongs(r, src) })
+	switch {
+	case !isWanted:
+		return ""
+	case c.staysStopped(r):
+		s.stopped[r.Shard] = r.Stopped
+		return ""
+	case r.Stream == "":
+		return "the stream of shard " + r.Shard + " is not known yet"
+	case !c.parentsDone(r):
+		return "" // the unfinished parents are checked instead
+	case c.isOwn(r):
+		return s.unreadOwnShard(r)
+	}
+	return s.unreadOtherShard(r)
+}
+
+// unreadOwnShard checks a shard that this consumer reads.
+func (s *unreadSearch) unreadOwnShard(r *row) string {
 	a := r.assignment
 	if a == nil {
 		return "shard " + r.Shard + " is not being read yet"
 	}
-	since, ok := a.atEnd(s.c.now)
-	switch {
-	case a.pages.records > 0:
-		return fmt.Sprintf("%d records of shard %s are not written yet", a.pages.records, r.Shard)
-	case !ok || s.check != nil && since < s.check.began:
+	if a.inFlight.recordCount > 0 {
+		return fmt.Sprintf("%d records of shard %s are not written yet", a.inFlight.recordCount, r.Shard)
+	}
+	since, isAtEnd := a.atEnd(s.c.now)
+	isTooOld := s.check != nil && since < s.check.began
+	if !isAtEnd || isTooOld {
 		return "shard " + r.Shard + " may have more records"
 	}
 	return ""
 }
 
-// otherShard checks a shard that another consumer should read.
-func (s *unreadSearch) otherShard(r *row) string {
+// unreadOtherShard checks a shard that another consumer should read.
+func (s *unreadSearch) unreadOtherShard(r *row) string {
 	m := s.c.table.consumers[r.Owner]
 	switch {
 	case r.Owner == "":
@@ -127,8 +129,8 @@ func (s *unreadSearch) otherShard(r *row) string {
 	return ""
 }
 
-// streams checks the listed streams of a source, from the first stream that is read.
-func (s *unreadSearch) streams(src *source) string {
+// unreadStreams checks the listed streams of a source, from the first stream that is read.
+func (s *unreadSearch) unreadStreams(src *source) string {
 	c := s.c
 	streams := src.streams[c.firstBegun(src):]
 	for i, st := range streams {
@@ -139,50 +141,65 @@ func (s *unreadSearch) streams(src *source) string {
 			}
 			l = newListing(shardreader.Disabled, nil)
 		}
-		why, stops := s.stream(st, l)
-		switch {
-		case why != "":
+		why, hasStopped := s.unreadStream(st, l)
+		if why != "" {
 			return why
-		case stops:
+		}
+		if hasStopped {
 			return "" // later streams wait until an operator resets the stopped shards
-		case i < len(streams)-1 && !c.planLeases(st.arn, l, false, Start{}).drained && !(st.unlisted && c.allRead(st)):
+		}
+		isLast := i == len(streams)-1
+		if isLast {
+			return ""
+		}
+		isGone := st.unlisted && c.allRead(st)
+		if !isGone && !c.planLeases(st.arn, l, false, Start{}).fullyRead {
 			return "stream " + st.arn + " is not read to its end, and a newer one follows it"
 		}
 	}
 	return ""
 }
 
-// stream checks the listed shards of a stream. why says what is unread. stops reports whether some shards are stopped.
-func (s *unreadSearch) stream(st *stream, l *listing) (why string, stops bool) {
+// unreadStream checks the listed shards of a stream. why says what is unread. hasStopped reports whether shards are
+// stopped.
+func (s *unreadSearch) unreadStream(st *stream, l *listing) (why string, hasStopped bool) {
 	c := s.c
-	if emptied := len(l.shards) == 0 && l.status == shardreader.Disabled; !c.table.begunStreams[st.arn] && !emptied {
-		for _, shard := range l.shards {
-			stops = s.noteUnbegun(shard.ID) || stops
-		}
-		if !stops {
-			why = "stream " + st.arn + " is not begun yet"
-		}
-		return why, stops
+	isEmptied := len(l.shards) == 0 && l.status == shardreader.Disabled
+	if !c.table.begunStreams[st.arn] && !isEmptied {
+		return s.unbegunStream(st, l)
 	}
 	// Leases of shards that are no longer listed count too.
-	stops = c.table.rows.any(func(r *row) bool { return r.Stream == st.arn && !r.Ended() && c.staysStopped(r) })
+	hasStopped = c.table.rows.any(func(r *row) bool { return r.Stream == st.arn && !r.Ended() && c.staysStopped(r) })
 	for _, shard := range c.planLeases(st.arn, l, false, Start{}).unleasedShards() {
 		if !s.noteUnbegun(shard) {
-			return "shard " + shard + " has no lease yet", stops
+			return "shard " + shard + " has no lease yet", hasStopped
 		}
-		stops = true
+		hasStopped = true
 	}
 	for _, shard := range l.shards {
 		if why := c.unreadShard(shard, l); why != "" {
-			return why, stops
+			return why, hasStopped
 		}
-		stops = stops || c.table.broken[shard.ID]
+		hasStopped = hasStopped || c.table.broken[shard.ID]
 	}
-	if takesWrites := l.status == shardreader.Enabled || l.status == shardreader.Enabling; takesWrites && !stops &&
-		!l.hasOpen() {
+	takesWrites := l.status == shardreader.Enabled || l.status == shardreader.Enabling
+	if takesWrites && !hasStopped && !l.hasOpen() {
 		return "stream " + st.arn + " lists no open shard yet", false
 	}
-	return "", stops
+	return "", hasStopped
+}
+
+// unbegunStream checks a stream that is not begun, as unreadStream does. Its shards may be stopped before they begin.
+func (s *unreadSearch) unbegunStream(st *stream, l *listing) (why string, hasStopped bool) {
+	for _, shard := range l.shards {
+		if s.noteUnbegun(shard.ID) {
+			hasStopped = true
+		}
+	}
+	if !hasStopped {
+		why = "stream " + st.arn + " is not begun yet"
+	}
+	return why, hasStopped
 }
 
 // noteUnbegun reports whether a consumer gave a reason why a shard is not begun. If so, it counts the shard as stopped.
@@ -196,12 +213,20 @@ func (s *unreadSearch) noteUnbegun(shard string) bool {
 
 // unreadShard compares a listed shard with its lease. It returns what is unread; "" if nothing is.
 func (c *Coordinator) unreadShard(s shardreader.Shard, l *listing) string {
-	r, children := c.table.rows.byID(s.ID), l.children[s.ID]
-	switch {
-	case r == nil, c.table.broken[s.ID]:
-	case r.Ended() && !s.Open() && l.status == shardreader.Enabled && len(r.Children) == 0 && len(children) == 0:
-		return "shard " + s.ID + " ended, and its children are not listed yet"
-	case !r.Ended() && !c.staysStopped(r) && c.parentsDone(r) && (!s.Open() || len(children) > 0):
+	r := c.table.rows.get(s.ID)
+	if r == nil || c.table.broken[s.ID] {
+		return ""
+	}
+	isClosed, hasListedChildren := !s.Open(), len(l.children[s.ID]) > 0
+	if r.Ended() {
+		lacksChildren := len(r.Children) == 0 && !hasListedChildren
+		if isClosed && lacksChildren && l.status == shardreader.Enabled {
+			return "shard " + s.ID + " ended, and its children are not listed yet"
+		}
+		return ""
+	}
+	isReadable := !c.staysStopped(r) && c.parentsDone(r)
+	if isReadable && (isClosed || hasListedChildren) {
 		return "shard " + s.ID + " is closed, but not read to its end"
 	}
 	return ""
