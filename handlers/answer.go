@@ -50,7 +50,7 @@ func (h *handler) logNacked(ctx context.Context, b *eventRecords, a *answer) {
 	if a.timedOut {
 		why = errDeadline.Error()
 	}
-	h.o.log.LogAttrs(ctx, slog.LevelWarn, "not all records are delivered: Lambda brings the rest again",
+	h.options.log.LogAttrs(ctx, slog.LevelWarn, "not all records are delivered: Lambda brings the rest again",
 		slog.String("why", why), slog.Int("records", a.records), slog.Int("from_index", a.finishedCount),
 		slog.String("partition", b.pages[0].Partition))
 }

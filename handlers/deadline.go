@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"cmp"
 	"context"
 	"time"
 )
@@ -32,8 +31,16 @@ func (o *options) newDeadlines(ctx context.Context, now time.Time) deadlines {
 		return deadlines{}
 	}
 	remaining := max(0, deadline.Sub(now))
-	reserve := min(cmp.Or(max(0, o.reserve), min(max(remaining/reserveDivisor, minReserve), maxReserve)), remaining/2)
-	margin := min(cmp.Or(max(0, o.margin), reserve/2), reserve)
+	reserve := o.reserve
+	if reserve <= 0 {
+		reserve = min(max(remaining/reserveDivisor, minReserve), maxReserve)
+	}
+	reserve = min(reserve, remaining/2)
+	margin := o.margin
+	if margin <= 0 {
+		margin = reserve / 2
+	}
+	margin = min(margin, reserve)
 	return deadlines{
 		revokeSoft: deadline.Add(-reserve),
 		revokeHard: deadline.Add(-margin),
@@ -58,10 +65,10 @@ func (d deadlines) pastSoftRevoke(now time.Time) bool {
 
 // newTimer returns a channel that receives a value at the given time. If the time is zero, the channel never receives a
 // value.
-func (d deadlines) newTimer(at time.Time) (fired <-chan time.Time, cancel func()) {
+func newTimer(at time.Time) (fired <-chan time.Time, cancel func()) {
 	if at.IsZero() {
 		return nil, func() {}
 	}
-	t := time.NewTimer(time.Until(at))
-	return t.C, func() { t.Stop() }
+	timer := time.NewTimer(time.Until(at))
+	return timer.C, func() { timer.Stop() }
 }

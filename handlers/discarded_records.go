@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"iter"
 	"log/slog"
 	"math/big"
 	"slices"
@@ -21,37 +20,39 @@ import (
 func (h *handler) fetchDiscarded(
 	ctx context.Context, due deadlines, r *invocationRecord,
 ) (b *eventRecords, losses []lostRecords, err error) {
-	from := fromDynamoDB
-	if r.Kinesis != nil {
-		from = fromKinesis
-	}
 	var incomplete *eventRecords // records of the event, if the event lacks some records of the batch
 	if event := r.event(); event != nil {
-		b, err := h.decodeEvent(event, from)
-		hasAll := err == nil && b.size() > 0 && (r.DynamoDB == nil || r.DynamoDB.Size <= 0 || b.size() == r.DynamoDB.Size)
-		switch {
-		case hasAll:
-			return b, nil, nil
-		case err == nil:
-			incomplete = b
-		case r.DynamoDB == nil:
+		b, err := h.decodeEvent(event, r.origin())
+		if err != nil && r.DynamoDB == nil {
 			return nil, nil, err
 		}
+		if err == nil && r.hasSizeOf(b) {
+			return b, nil, nil
+		}
+		incomplete = b
 	}
-	switch {
-	case r.DynamoDB == nil:
+	if r.DynamoDB == nil {
 		return nil, nil, errs.New(
 			"the message names records of a Kinesis stream, which this handler does not read: give the event source mapping an S3 on-failure destination, which keeps the records, and read these records from the stream by hand while it keeps them")
-	case h.o.streams == nil:
+	}
+	return h.fetchFromStream(ctx, due, r.DynamoDB, incomplete)
+}
+
+// fetchFromStream returns the records of a batch from the stream. Records that the stream no longer has are taken from
+// the event. incomplete has the records of the event; it may be nil.
+func (h *handler) fetchFromStream(
+	ctx context.Context, due deadlines, info *batchInfo, incomplete *eventRecords,
+) (b *eventRecords, losses []lostRecords, err error) {
+	if h.options.streams == nil {
 		return nil, nil, errs.New(
 			"the message names records of a stream, and this function does not read streams: give handlers.WithStreams")
 	}
-	if err := r.DynamoDB.check(); err != nil {
+	if err := info.check(); err != nil {
 		return nil, nil, err
 	}
 	ctx, cancel := due.withDeadline(ctx)
 	defer cancel()
-	f := &rangeFetch{api: h.o.streams, info: r.DynamoDB}
+	f := &rangeFetch{api: h.options.streams, info: info}
 	if err := f.readRange(ctx); err != nil {
 		if ctx.Err() != nil {
 			err = errors.Join(context.Cause(ctx), err)
@@ -71,13 +72,17 @@ type rangeFetch struct {
 	fetched      int    // number of fetched records
 	lastSequence string // sequence number of the newest fetched record
 
-	mayBeTrimmed    bool        // the stream trimmed records, so records of the range before the next page may be lost
-	lostRanges      []lostRange // lost ranges found so far, in order
-	shardIncomplete bool        // the shard has no record after lastSequence
+	mayBeTrimmed bool        // the stream trimmed records, so records of the range before the next page may be lost
+	lostRanges   []lostRange // lost ranges found so far, in order
+	shardEnds    bool        // the shard has no record after lastSequence
 }
 
 // lostRange is a range of sequence numbers, both ends included. The stream no longer has any record of the range.
 type lostRange struct{ first, last string }
+
+func (r lostRange) contains(sequence string) bool {
+	return record.CompareSequence(r.first, sequence) <= 0 && record.CompareSequence(sequence, r.last) <= 0
+}
 
 const (
 	// maxEmptyPages is the number of empty pages in a row after which a fetch ends. It is high, because the service
@@ -99,68 +104,81 @@ type pageReader struct {
 	iteratorCount int
 }
 
-// next returns the next page. gone reports that the shard or the stream does not exist any more.
-func (r *pageReader) next(ctx context.Context) (page record.GetRecordsPage, gone bool, err error) {
+// next returns the next page. The error wraps [shardreader.ErrNotFound] if the shard or the stream does not exist any
+// more.
+func (r *pageReader) next(ctx context.Context) (record.GetRecordsPage, error) {
 	for {
-		if err = nil; r.iterator == "" {
-			r.iteratorCount++
-			r.iterator, err = r.api.GetShardIterator(ctx, r.at)
-		}
-		if err == nil {
-			page, err = r.api.GetRecords(ctx, shardreader.RecordsQuery{Iterator: r.iterator, StreamARN: r.at.StreamARN,
-				Shard: r.at.Shard})
-		}
+		page, err := r.requestPage(ctx)
+		mayReplaceIterator := r.iteratorCount < maxIterators
 		switch {
 		case err == nil:
 			r.iterator = page.NextIterator
-			return page, false, nil
-		case errors.Is(err, shardreader.ErrNotFound):
-			return page, true, nil
-		case r.iteratorCount >= maxIterators:
-			return page, false, err
-		case errors.Is(err, shardreader.ErrTrimmed):
-			r.at.Type, r.at.Sequence, r.iterator, r.mayBeTrimmed = shardreader.TrimHorizon, "", "", true
-		case errors.Is(err, shardreader.ErrExpiredIterator):
-			if r.iterator = ""; r.lastSequence != "" {
+			return page, nil
+		case mayReplaceIterator && errors.Is(err, shardreader.ErrTrimmed):
+			r.mayBeTrimmed = true
+			r.iterator = ""
+			r.at.Type, r.at.Sequence = shardreader.TrimHorizon, ""
+		case mayReplaceIterator && errors.Is(err, shardreader.ErrExpiredIterator):
+			r.iterator = ""
+			if r.lastSequence != "" {
 				r.at.Type, r.at.Sequence = shardreader.AfterSequence, r.lastSequence
 			}
 		default:
-			return page, false, err
+			return page, err
 		}
 	}
+}
+
+// requestPage requests a page, and before it an iterator if there is none.
+func (r *pageReader) requestPage(ctx context.Context) (page record.GetRecordsPage, err error) {
+	if r.iterator == "" {
+		r.iteratorCount++
+		r.iterator, err = r.api.GetShardIterator(ctx, r.at)
+		if err != nil {
+			return page, err
+		}
+	}
+	query := shardreader.RecordsQuery{Iterator: r.iterator, StreamARN: r.at.StreamARN, Shard: r.at.Shard}
+	return r.api.GetRecords(ctx, query)
 }
 
 // readRange reads until the end of the range or of the shard.
 func (f *rangeFetch) readRange(ctx context.Context) error {
 	r := pageReader{rangeFetch: f, at: shardreader.ShardPosition{StreamARN: f.info.StreamARN, Shard: f.info.ShardID,
 		Type: shardreader.AtSequence, Sequence: f.info.First}}
-	for emptyPages := 0; ; {
-		page, gone, err := r.next(ctx)
+	emptyPages := 0
+	for {
+		page, err := r.next(ctx)
+		if errors.Is(err, shardreader.ErrNotFound) {
+			f.shardEnds = true
+			return nil
+		}
 		if err != nil {
 			return err
 		}
-		if gone {
-			f.shardIncomplete = true
+		isEmpty := len(page.Page.Changes)+len(page.Page.Errors) == 0
+		rangeEnds := f.reachesLast(page.Page)
+		f.keepInRange(page.Page)
+		if rangeEnds {
 			return nil
 		}
-		if emptyPages++; len(page.Page.Changes)+len(page.Page.Errors) > 0 {
+		if page.Ended {
+			f.shardEnds = true
+			return nil
+		}
+		if !isEmpty {
 			emptyPages = 0
+			continue
 		}
-		switch rangeEnds := f.keepInRange(page.Page); {
-		case rangeEnds:
-			return nil
-		case page.Ended:
-			f.shardIncomplete = true
-			return nil
-		}
-		if emptyPages > maxEmptyPages && f.mayBeTrimmed && f.info.isExpired(time.Now()) {
-			f.shardIncomplete = true // the range is trimmed, and the shard may never get a later record
-			return nil
-		}
+		emptyPages++
 		if emptyPages > maxEmptyPages {
+			if f.mayBeTrimmed && f.info.isExpired(time.Now()) {
+				f.shardEnds = true // the range is trimmed, and the shard may never get a later record
+				return nil
+			}
 			return errs.Errorf("%d pages in a row are empty", emptyPages)
 		}
-		if emptyPages > 0 && pipeline.Sleep(ctx, emptyPagePause) != nil {
+		if pipeline.Sleep(ctx, emptyPagePause) != nil {
 			return ctx.Err()
 		}
 	}
@@ -170,32 +188,39 @@ func (f *rangeFetch) readRange(ctx context.Context) error {
 // age of the range is unknown.
 func (p *batchInfo) isExpired(at time.Time) bool { return !p.To.IsZero() && at.Sub(p.To) > maxAge }
 
-// keepInRange adds the records of a page that are in the range and were not added before. rangeEnds reports whether the
-// page reaches the end of the range.
-func (f *rangeFetch) keepInRange(page *record.Page) (rangeEnds bool) {
-	for sequence := range knownSequences(page) {
-		rangeEnds = rangeEnds || record.CompareSequence(sequence, f.info.Last) >= 0
+// reachesLast reports whether a page reaches the end of the range.
+func (f *rangeFetch) reachesLast(page *record.Page) bool {
+	for _, sequence := range recordsIn(page) {
+		if sequence != "" && record.CompareSequence(sequence, f.info.Last) >= 0 {
+			return true
+		}
 	}
+	return false
+}
+
+// keepInRange adds the records of a page that are in the range and were not added before.
+func (f *rangeFetch) keepInRange(page *record.Page) {
 	if f.mayBeTrimmed {
 		f.noteTrimmed(page)
 	}
 	page.Changes = slices.DeleteFunc(page.Changes, func(c record.Change) bool { return f.isOutside(c.Sequence) })
 	page.Errors = slices.DeleteFunc(page.Errors, func(e *record.RecordError) bool { return f.isOutside(e.Sequence) })
-	if n := len(page.Changes) + len(page.Errors); n > 0 {
-		before, rest := splitBeforeError(page)
-		f.records.add(f.info.ShardID, before)
-		f.records.add(f.info.ShardID, rest)
-		f.fetched += n
-		for _, c := range page.Changes {
-			f.lastSequence = c.Sequence
-		}
-		for _, e := range page.Errors {
-			if record.CompareSequence(e.Sequence, f.lastSequence) > 0 {
-				f.lastSequence = e.Sequence
-			}
+	kept := len(page.Changes) + len(page.Errors)
+	if kept == 0 {
+		return
+	}
+	before, rest := splitBeforeError(page)
+	f.records.add(f.info.ShardID, before)
+	f.records.add(f.info.ShardID, rest)
+	f.fetched += kept
+	for _, c := range page.Changes {
+		f.lastSequence = c.Sequence
+	}
+	for _, e := range page.Errors {
+		if record.CompareSequence(e.Sequence, f.lastSequence) > 0 {
+			f.lastSequence = e.Sequence
 		}
 	}
-	return rangeEnds
 }
 
 // isOutside reports whether a record is outside the range or was added before. A record without a sequence number
@@ -209,28 +234,12 @@ func (f *rangeFetch) isOutside(sequence string) bool {
 		record.CompareSequence(sequence, f.info.Last) > 0
 }
 
-// knownSequences yields the sequence numbers of a page's records, without those that cannot be decoded.
-func knownSequences(page *record.Page) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for i := range page.Changes {
-			if s := page.Changes[i].Sequence; s != "" && !yield(s) {
-				return
-			}
-		}
-		for _, e := range page.Errors {
-			if e.Sequence != "" && !yield(e.Sequence) {
-				return
-			}
-		}
-	}
-}
-
 // noteTrimmed compares the oldest record that the stream still has with the range. It adds the part of the range before
 // this record to lostRanges.
 func (f *rangeFetch) noteTrimmed(page *record.Page) {
 	oldest := ""
-	for sequence := range knownSequences(page) {
-		if oldest == "" || record.CompareSequence(sequence, oldest) < 0 {
+	for _, sequence := range recordsIn(page) {
+		if oldest == "" || sequence != "" && record.CompareSequence(sequence, oldest) < 0 {
 			oldest = sequence
 		}
 	}
@@ -238,14 +247,15 @@ func (f *rangeFetch) noteTrimmed(page *record.Page) {
 		return // an empty page
 	}
 	f.mayBeTrimmed = false
-	if record.CompareSequence(oldest, cmp.Or(f.lastSequence, f.info.First)) <= 0 {
+	newestKnown := cmp.Or(f.lastSequence, f.info.First)
+	if record.CompareSequence(oldest, newestKnown) <= 0 {
 		return // no record of the range is lost
 	}
-	to := f.info.Last
-	if record.CompareSequence(oldest, to) <= 0 {
-		to = addToSequence(oldest, -1)
+	lastLost := f.info.Last
+	if record.CompareSequence(oldest, lastLost) <= 0 {
+		lastLost = addToSequence(oldest, -1)
 	}
-	f.lostRanges = append(f.lostRanges, lostRange{f.nextSequence(), to})
+	f.lostRanges = append(f.lostRanges, lostRange{f.nextSequence(), lastLost})
 }
 
 // nextSequence returns the first sequence number of the range after the fetched records.
@@ -256,13 +266,14 @@ func (f *rangeFetch) nextSequence() string {
 	return addToSequence(f.lastSequence, 1)
 }
 
-// allLostRanges returns the ranges that [rangeFetch.noteTrimmed] noted. If the shard is incomplete, it also returns the
-// rest of the range after the fetched records.
+// allLostRanges returns the ranges that [rangeFetch.noteTrimmed] noted. If the shard ends before the range, it also
+// returns the rest of the range after the fetched records.
 func (f *rangeFetch) allLostRanges() []lostRange {
-	if f.shardIncomplete && (f.lastSequence == "" || record.CompareSequence(f.lastSequence, f.info.Last) < 0) {
-		return append(f.lostRanges[:len(f.lostRanges):len(f.lostRanges)], lostRange{f.nextSequence(), f.info.Last})
+	hasFetchedAll := f.lastSequence != "" && record.CompareSequence(f.lastSequence, f.info.Last) >= 0
+	if !f.shardEnds || hasFetchedAll {
+		return f.lostRanges
 	}
-	return f.lostRanges
+	return append(slices.Clip(f.lostRanges), lostRange{f.nextSequence(), f.info.Last})
 }
 
 // fillFromEvent adds the records of the event that are in lost ranges of the stream. incomplete may be nil.
@@ -271,15 +282,13 @@ func (f *rangeFetch) fillFromEvent(incomplete *eventRecords) {
 	if incomplete == nil || len(lostRanges) == 0 {
 		return
 	}
-	fetched := func(sequence string) bool {
-		return !slices.ContainsFunc(lostRanges, func(r lostRange) bool {
-			return record.CompareSequence(r.first, sequence) <= 0 && record.CompareSequence(sequence, r.last) <= 0
-		})
+	isFetched := func(sequence string) bool {
+		return !slices.ContainsFunc(lostRanges, func(r lostRange) bool { return r.contains(sequence) })
 	}
 	var found eventRecords
 	for _, page := range incomplete.pages {
-		page.Changes = slices.DeleteFunc(page.Changes, func(c record.Change) bool { return fetched(c.Sequence) })
-		page.Errors = slices.DeleteFunc(page.Errors, func(e *record.RecordError) bool { return fetched(e.Sequence) })
+		page.Changes = slices.DeleteFunc(page.Changes, func(c record.Change) bool { return isFetched(c.Sequence) })
+		page.Errors = slices.DeleteFunc(page.Errors, func(e *record.RecordError) bool { return isFetched(e.Sequence) })
 		found.add(f.info.ShardID, &page.Page)
 	}
 	f.fetched += found.size()
@@ -288,14 +297,13 @@ func (f *rangeFetch) fillFromEvent(incomplete *eventRecords) {
 
 // losses returns the lost ranges with their estimated numbers of lost records. The event may have some records of a
 // lost range. They do not count as lost.
-func (f *rangeFetch) losses() []lostRecords {
+func (f *rangeFetch) losses() (losses []lostRecords) {
 	ranges := f.allLostRanges()
-	var losses []lostRecords
 	remaining := f.info.Size - f.fetched
 	for i, lost := range ranges {
-		n := max(1, remaining/(len(ranges)-i)) // each range is assumed to have lost equally many records
-		remaining -= n
-		losses = append(losses, lostRecords{lostRange: lost, info: f.info, records: n})
+		count := max(1, remaining/(len(ranges)-i)) // each range is assumed to have lost equally many records
+		remaining -= count
+		losses = append(losses, lostRecords{lostRange: lost, info: f.info, count: count})
 	}
 	return losses
 }
@@ -308,9 +316,11 @@ func (f *rangeFetch) losses() []lostRecords {
 // 1, the range also has records of other batches. The number is then only a hint.
 type lostRecords struct {
 	lostRange
-	info    *batchInfo
-	records int // at least 1
+	info  *batchInfo
+	count int // at least 1
 }
+
+// gap returns the gap that the lost records leave in their shard.
 
 func (l lostRecords) gap() record.Gap {
 	return record.Gap{
@@ -319,21 +329,23 @@ func (l lostRecords) gap() record.Gap {
 	}
 }
 
-// addToSequence returns sequence plus add, but at least "0". If sequence is not a number, it returns sequence.
+// addToSequence returns sequence plus delta, but at least "0". If sequence is not a number, it returns sequence.
 func addToSequence(sequence string, delta int64) string {
-	n, ok := new(big.Int).SetString(sequence, 10)
+	number, ok := new(big.Int).SetString(sequence, 10)
 	if !ok {
 		return sequence
 	}
-	if n.Add(n, big.NewInt(delta)).Sign() < 0 {
+	number.Add(number, big.NewInt(delta))
+	if number.Sign() < 0 {
 		return "0"
 	}
-	return n.String()
+	return number.String()
 }
 
+// logLoss logs lost records.
 func (h *handler) logLoss(ctx context.Context, l lostRecords, text string) {
-	h.o.log.LogAttrs(ctx, slog.LevelError, text,
+	h.options.log.LogAttrs(ctx, slog.LevelError, text,
 		slog.String("stream", l.info.StreamARN), slog.String("shard", l.info.ShardID), slog.String("first", l.first),
 		slog.String("last", l.last),
-		slog.Int("records_about", l.records), slog.Time("from", l.info.From), slog.Time("to", l.info.To))
+		slog.Int("records_about", l.count), slog.Time("from", l.info.From), slog.Time("to", l.info.To))
 }

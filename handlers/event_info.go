@@ -40,17 +40,20 @@ func detectEvent(b []byte) eventInfo {
 			info.hasRecords, info.noRecords = c.Peek() == '[', true
 			for range c.Elements() {
 				info.noRecords = false
-				if info.origin = readOrigin(&c); info.origin != "" {
+				info.origin = readOrigin(&c)
+				if info.origin != "" {
 					return info
 				}
 			}
 		case "eventSourceARN": // a tumbling window's event has it, even without records
 			parts := strings.SplitN(jsoncursor.Unquote(c.Text()), ":", 4)
-			if isARN := len(parts) == 4 && parts[0] == "arn"; isARN && info.origin == "" {
+			isARN := len(parts) == 4 && parts[0] == "arn"
+			if isARN && info.origin == "" {
 				info.origin = origin("aws:" + parts[2])
 			}
 		case "tablewake":
-			if info.command = jsoncursor.Unquote(c.Text()); info.command != "" {
+			info.command = jsoncursor.Unquote(c.Text())
+			if info.command != "" {
 				info.origin = fromCommand
 			}
 		}
@@ -59,25 +62,29 @@ func detectEvent(b []byte) eventInfo {
 }
 
 // readOrigin returns the origin that the next record names, or "" if the record names none.
-func readOrigin(c *jsoncursor.Cursor) (from origin) {
+func readOrigin(c *jsoncursor.Cursor) (named origin) {
 	for name := range c.Members() {
-		if jsoncursor.Means(name, "eventSource") || jsoncursor.Means(name, "EventSource") {
-			if from = origin(jsoncursor.Unquote(c.Text())); from != "" {
-				break
-			}
+		isOrigin := jsoncursor.Means(name, "eventSource") || jsoncursor.Means(name, "EventSource")
+		if !isOrigin {
+			continue
+		}
+		named = origin(jsoncursor.Unquote(c.Text()))
+		if named != "" {
+			break
 		}
 	}
-	return from
+	return named
 }
 
 // accepts returns nil if the handler accepts the event, and otherwise an error with the reason.
 func (h *handler) accepts(info eventInfo) error {
+	isCommand := info.origin == fromCommand
+	isAccepted := slices.Contains(h.acceptedOrigins, info.origin)
+	isEmpty := info.origin == "" && info.noRecords
 	switch {
-	case info.hasRecords && (slices.Contains(h.acceptedOrigins, info.origin) || info.origin == "" && info.noRecords):
+	case isAccepted && (info.hasRecords || isCommand), isEmpty && info.hasRecords:
 		return nil
-	case info.origin == fromCommand && slices.Contains(h.acceptedOrigins, info.origin):
-		return nil
-	case info.origin == fromCommand:
+	case isCommand:
 		return errs.Errorf(
 			"the event is a command of tablewake, and this handler takes events of %s: send it to a function of handlers.All or handlers.OnFailure", redact.Safe(h.originNames()))
 	case info.hasRecords && info.origin != "":
@@ -108,9 +115,10 @@ func (h *handler) originNames() string {
 // safeName returns o if it looks like the name of a service. Otherwise o may contain data, and safeName returns "an
 // unknown source".
 func (o origin) safeName() string {
-	service, ok := strings.CutPrefix(string(o), "aws:")
-	if !ok || len(service) > 20 || strings.ContainsFunc(service,
-		func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
+	service, hasPrefix := strings.CutPrefix(string(o), "aws:")
+	isNameRune := func(r rune) bool { return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' }
+	isOther := func(r rune) bool { return !isNameRune(r) }
+	if !hasPrefix || len(service) > 20 || strings.ContainsFunc(service, isOther) {
 		return "an unknown source"
 	}
 	return string(o)

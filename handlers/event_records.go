@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"time"
 
@@ -29,7 +30,8 @@ func (h *handler) decodeEvent(event []byte, from origin) (*eventRecords, error) 
 	}
 	c := jsoncursor.New(event)
 	c.Peek()
-	if len(page.Errors) == 1 && page.Errors[0].Offset == int64(c.Offset()) { // the decoder read the event as one record
+	isOneRecord := len(page.Errors) == 1 && page.Errors[0].Offset == int64(c.Offset())
+	if isOneRecord {
 		return nil, errs.Errorf("the event is not one of a stream: %w", page.Errors[0].Err)
 	}
 	b := &eventRecords{}
@@ -54,15 +56,16 @@ func splitBeforeError(page *record.Page) (before, rest *record.Page) {
 	if len(page.Errors) == 0 {
 		return page, nil
 	}
-	n := 0
-	for n < len(page.Changes) && int(page.Changes[n].Index) < page.Errors[0].Index {
-		n++
+	split := 0 // number of changes before the first error
+	for split < len(page.Changes) && int(page.Changes[split].Index) < page.Errors[0].Index {
+		split++
 	}
-	if n == 0 {
+	if split == 0 {
 		return page, nil
 	}
-	return &record.Page{Changes: page.Changes[:n:n]},
-		&record.Page{Changes: page.Changes[n:], Errors: page.Errors, Bytes: page.Bytes, EmptyMaps: page.EmptyMaps}
+	before = &record.Page{Changes: page.Changes[:split:split]}
+	rest = &record.Page{Changes: page.Changes[split:], Errors: page.Errors, Bytes: page.Bytes, EmptyMaps: page.EmptyMaps}
+	return before, rest
 }
 
 // add appends a page of a partition, unless the page is empty.
@@ -74,47 +77,56 @@ func (b *eventRecords) add(partition string, page *record.Page) {
 }
 
 // size returns the number of records, including the repeated records that were dropped.
-func (b *eventRecords) size() int {
-	n := 0
+func (b *eventRecords) size() (size int) {
 	for _, p := range b.pages {
-		n += len(p.Changes) + len(p.Errors) + p.Duplicates
+		size += len(p.Changes) + len(p.Errors) + p.Duplicates
 	}
-	return n
+	return size
 }
 
-// firstUnfinished returns the index in the event and the sequence number of the earliest record that is not finished.
-// The sequence number is "" if it cannot be decoded. allFinished reports whether every record is finished.
-func (b *eventRecords) firstUnfinished() (index int, sequence string, allFinished bool) {
-	allFinished = true
-	for _, p := range b.pages {
-		consider := func(i int, s string) {
-			if !p.Tracker.Finished(i) && (allFinished || i < index) {
-				index, sequence, allFinished = i, s, false
+// recordsIn yields the index in the event and the sequence number of each record of a page. The sequence number is ""
+// if it cannot be decoded. The records that cannot be decoded come last.
+func recordsIn(page *record.Page) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for i := range page.Changes {
+			if !yield(int(page.Changes[i].Index), page.Changes[i].Sequence) {
+				return
 			}
 		}
-		for i := range p.Changes {
-			consider(int(p.Changes[i].Index), p.Changes[i].Sequence)
-		}
-		for _, e := range p.Errors {
-			consider(e.Index, e.Sequence)
-		}
-		if !allFinished {
-			break // the pages are in order
+		for _, e := range page.Errors {
+			if !yield(e.Index, e.Sequence) {
+				return
+			}
 		}
 	}
-	return index, sequence, allFinished
+}
+
+// unfinishedRecord is a record that is not finished.
+type unfinishedRecord struct {
+	index    int    // in the event
+	sequence string // "" if it cannot be decoded
+}
+
+// firstUnfinished returns the earliest record that is not finished; nil if every record is finished.
+func (b *eventRecords) firstUnfinished() (first *unfinishedRecord) {
+	for _, p := range b.pages {
+		for index, sequence := range recordsIn(&p.Page) {
+			if !p.Tracker.Finished(index) && (first == nil || index < first.index) {
+				first = &unfinishedRecord{index, sequence}
+			}
+		}
+		if first != nil {
+			return first // the pages are in order
+		}
+	}
+	return nil
 }
 
 // noneFinished reports whether no record is finished.
 func (b *eventRecords) noneFinished() bool {
 	for _, p := range b.pages {
-		for i := range p.Changes {
-			if p.Tracker.Finished(int(p.Changes[i].Index)) {
-				return false
-			}
-		}
-		for _, e := range p.Errors {
-			if p.Tracker.Finished(e.Index) {
+		for index := range recordsIn(&p.Page) {
+			if p.Tracker.Finished(index) {
 				return false
 			}
 		}
@@ -127,8 +139,9 @@ func (b *eventRecords) age(now time.Time) time.Duration {
 	var oldest time.Time
 	for _, p := range b.pages {
 		for i := range p.Changes {
-			if t := p.Changes[i].Time; !t.IsZero() && (oldest.IsZero() || t.Before(oldest)) {
-				oldest = t
+			created := p.Changes[i].Time
+			if oldest.IsZero() || !created.IsZero() && created.Before(oldest) {
+				oldest = created
 			}
 		}
 	}
@@ -145,13 +158,13 @@ func sortByCreation(page *record.Page) {
 	seen := make(map[string]struct{}, len(page.Changes))
 	unique := page.Changes[:0]
 	for i := range page.Changes {
-		c := &page.Changes[i]
-		if _, isRepeated := seen[c.EventID]; isRepeated && c.EventID != "" {
+		change := &page.Changes[i]
+		if _, isRepeated := seen[change.EventID]; isRepeated && change.EventID != "" {
 			page.Duplicates++
 			continue
 		}
-		seen[c.EventID] = struct{}{}
-		unique = append(unique, *c)
+		seen[change.EventID] = struct{}{}
+		unique = append(unique, *change)
 	}
 	clear(page.Changes[len(unique):])
 	page.Changes = unique

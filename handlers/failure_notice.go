@@ -93,7 +93,8 @@ func parseNotice(text []byte) (failureNotice, error) {
 		return failureNotice{}, err
 	}
 	if b.Type == "Notification" && b.TopicARN != "" { // SNS without raw delivery
-		if b, err = parseBody([]byte(b.Message)); err != nil {
+		b, err = parseBody([]byte(b.Message))
+		if err != nil {
 			return failureNotice{}, err
 		}
 	}
@@ -110,19 +111,21 @@ func parseNotice(text []byte) (failureNotice, error) {
 	return failureNotice{}, errForeign
 }
 
+// parseBody decodes the body of a message.
 func parseBody(text []byte) (*messageBody, error) {
 	b := &messageBody{}
-	if err := json.Unmarshal(text, b); err != nil {
-		if strings.HasPrefix(string(text), "H4sI") { // gzip in base64: a large dead letter
-			return nil, errDeadLetter
-		}
-		return nil, errForeign
+	err := json.Unmarshal(text, b)
+	if err == nil {
+		return b, nil
 	}
-	return b, nil
+	if strings.HasPrefix(string(text), "H4sI") { // gzip in base64: a large dead letter
+		return nil, errDeadLetter
+	}
+	return nil, errForeign
 }
 
 // objectsIn returns the objects that a notification names.
-func objectsIn(records []notification) (notice failureNotice, err error) {
+func objectsIn(records []notification) (notice failureNotice, _ error) {
 	for _, r := range records {
 		if r.Source != "aws:s3" {
 			return failureNotice{}, errForeign
@@ -130,28 +133,47 @@ func objectsIn(records []notification) (notice failureNotice, err error) {
 		if !strings.HasPrefix(r.Name, "ObjectCreated:") {
 			return failureNotice{}, errOtherS3Event
 		}
-		ref := objectRef{bucket: r.S3.Bucket.Name, version: r.S3.Object.Version}
-		if ref.key, err = url.QueryUnescape(r.S3.Object.Key); err != nil || ref.key == "" || ref.bucket == "" {
+		bucket := r.S3.Bucket.Name
+		key, err := url.QueryUnescape(r.S3.Object.Key)
+		if err != nil || key == "" || bucket == "" {
 			return failureNotice{}, errForeign
 		}
-		notice.objects = append(notice.objects, ref)
+		notice.objects = append(notice.objects, objectRef{bucket: bucket, key: key, version: r.S3.Object.Version})
 	}
 	return notice, nil
 }
 
+// origin returns the service that the batch came from.
+func (r *invocationRecord) origin() origin {
+	if r.Kinesis != nil {
+		return fromKinesis
+	}
+	return fromDynamoDB
+}
+
+// hasSizeOf reports whether the records of the batch's event are the whole batch, as far as its size is known.
+func (r *invocationRecord) hasSizeOf(b *eventRecords) bool {
+	sizeIsKnown := r.DynamoDB != nil && r.DynamoDB.Size > 0
+	if sizeIsKnown {
+		return b.size() == r.DynamoDB.Size
+	}
+	return b.size() > 0
+}
+
 // event returns the event of the batch, or nil if the record does not contain the event.
 func (r *invocationRecord) event() []byte {
-	switch {
-	case len(r.Payload) == 0 || string(r.Payload) == "null":
+	if len(r.Payload) == 0 || string(r.Payload) == "null" {
 		return nil
-	case r.Payload[0] != '"':
+	}
+	isEscaped := r.Payload[0] == '"'
+	if !isEscaped {
 		return r.Payload
 	}
-	var s string // the event is an escaped string
-	if json.Unmarshal(r.Payload, &s) != nil || s == "" {
+	var event string
+	if json.Unmarshal(r.Payload, &event) != nil || event == "" {
 		return nil
 	}
-	return []byte(s)
+	return []byte(event)
 }
 
 // check returns nil if p has all fields that a fetch needs. Otherwise the error names the missing or wrong field.

@@ -46,7 +46,7 @@ func All(p *pipeline.Pipeline, opts ...Option) lambda.Handler {
 type handler struct {
 	pipeline        *pipeline.Pipeline
 	decoder         *record.Decoder
-	o               options
+	options         options
 	tel             *telemetry
 	acceptedOrigins []origin
 
@@ -58,7 +58,7 @@ var _ lambda.Handler = (*handler)(nil)
 
 func newHandler(p *pipeline.Pipeline, opts []Option, origins ...origin) *handler {
 	o := newOptions(opts)
-	return &handler{pipeline: p, decoder: p.Decoder(), o: o, tel: newTelemetry(&o, p.Name()), acceptedOrigins: origins,
+	return &handler{pipeline: p, decoder: p.Decoder(), options: o, tel: newTelemetry(&o, p.Name()), acceptedOrigins: origins,
 		runSlot: make(chan struct{}, 1)}
 }
 
@@ -77,7 +77,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // Invoke handles one event.
 func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	now := time.Now()
-	deadlines := h.o.newDeadlines(ctx, now)
+	deadlines := h.options.newDeadlines(ctx, now)
 	info := detectEvent(payload)
 	answer, err := h.answer(ctx, deadlines, now, info, payload)
 	h.tel.countInvocation(ctx, info.origin, &answer, len(payload), err)
@@ -96,13 +96,14 @@ func lambdaError(err error) error {
 	return e
 }
 
+// answer handles an event of any accepted origin, and returns the answer for Lambda.
 func (h *handler) answer(
 	ctx context.Context, due deadlines, now time.Time, info eventInfo, payload []byte,
 ) (answer, error) {
 	if err := h.accepts(info); err != nil {
-		// If the event is not JSON, the syntax error is more helpful.
-		if _, broken := h.decoder.Decode(bytes.Clone(payload)); info.origin == "" && broken != nil {
-			err = broken
+		_, syntaxErr := h.decoder.Decode(bytes.Clone(payload))
+		if info.origin == "" && syntaxErr != nil {
+			return answer{}, syntaxErr // it is more helpful if the event is not JSON
 		}
 		return answer{}, err
 	}
@@ -128,25 +129,27 @@ func (h *handler) deliverRecords(
 	if a.records == 0 {
 		return a, nil
 	}
-	if a.timedOut, err = h.run(ctx, due, batch.pages...); err != nil {
+	a.timedOut, err = h.run(ctx, due, batch.pages...)
+	if err != nil {
 		return a, errs.Errorf("the records are not delivered: %w", err)
 	}
-	index, sequence, allFinished := batch.firstUnfinished()
-	if allFinished {
+	unfinished := batch.firstUnfinished()
+	if unfinished == nil {
 		a.finishedCount, a.timedOut = a.records, false
 		return a, nil
 	}
-	a.finishedCount = index
+	a.finishedCount = unfinished.index
 	h.logNacked(ctx, batch, &a)
-	if sequence == "" {
+	if unfinished.sequence == "" {
 		return a, errs.Errorf(
-			"record %d is not finished and has no sequence number to name it to Lambda, so all of the batch comes again", index)
+			"record %d is not finished and has no sequence number to name it to Lambda, so all of the batch comes again",
+			unfinished.index)
 	}
 	if a.timedOut && batch.noneFinished() {
 		// If the answer named the first record, Lambda would bring the same event again, without splitting it.
 		return a, errs.Errorf(
 			"%w and none of its %d records is finished, so all of the batch comes again, in halves where the event source mapping has BisectBatchOnFunctionError: where no sink is down, give the function a larger timeout, or the mapping a smaller batch", errDeadline, a.records)
 	}
-	a.failedIDs = []string{sequence}
+	a.failedIDs = []string{unfinished.sequence}
 	return a, nil
 }

@@ -43,14 +43,14 @@ func (h *handler) runCommand(ctx context.Context, due deadlines, name string) (a
 		return a,
 			errs.New(
 				`the event names an unknown command: write {"tablewake":"redrive"}, and send {"tablewake":"audit"} to a function with TABLEWAKE_COMMAND=audit`)
-	case h.o.redrive == nil:
+	case h.options.redrive == nil:
 		return a,
 			errs.New(
 				"the event asks to redrive dead letters, and this function is not set up to: write dead_letters.redrive: auto")
 	}
 	ctx, cancel := due.withDeadline(ctx)
 	defer cancel()
-	if err := h.o.redrive(ctx); err != nil {
+	if err := h.options.redrive(ctx); err != nil {
 		return a, errs.Errorf("dead letters are not redriven: %w", err)
 	}
 	return a, nil
@@ -84,17 +84,18 @@ func (h *handler) redriveMessages(ctx context.Context, due deadlines, payload []
 		if errors.Is(err, errStuck) {
 			return a, err
 		}
-		outcome := redriven
-		switch {
-		case err != nil:
-			outcome, lost = failed, 0 // lost records are counted only once, when the message is finished
+		if err != nil {
 			a.failedIDs = append(a.failedIDs, m.MessageID)
-			h.o.log.LogAttrs(ctx, slog.LevelError, "a message is not redriven; it comes again",
+			a.timedOut = a.timedOut || errors.Is(err, errDeadline)
+			h.options.log.LogAttrs(ctx, slog.LevelError, "a message is not redriven; it comes again",
 				slog.String("message", m.MessageID), slog.String("error", redact.LogText(err)))
-		case lost > 0:
+			h.tel.countMessage(ctx, failed, 0) // lost records are counted only once, when the message is finished
+			continue
+		}
+		outcome := redriven
+		if lost > 0 {
 			outcome = gapNoted
 		}
-		a.timedOut = a.timedOut || errors.Is(err, errDeadline)
 		h.tel.countMessage(ctx, outcome, lost)
 	}
 	a.finishedCount = a.records - len(a.failedIDs)
@@ -112,8 +113,9 @@ func (h *handler) redriveMessage(ctx context.Context, due deadlines, body string
 		if err != nil {
 			return lost, err
 		}
-		n, err := h.deliverDiscarded(ctx, due, record)
-		if lost += n; err != nil {
+		lostOfBatch, err := h.deliverDiscarded(ctx, due, record)
+		lost += lostOfBatch
+		if err != nil {
 			return lost, errs.Errorf("%s: %w", redact.Safe(ref.String()), err)
 		}
 	}
@@ -134,25 +136,25 @@ func (h *handler) deliverDiscarded(ctx context.Context, due deadlines, r *invoca
 	if err := h.deliverAll(ctx, due, b); err != nil {
 		return 0, err
 	}
-	for _, l := range losses {
-		if err := h.storeGap(ctx, due, l); err != nil {
+	for _, loss := range losses {
+		if err := h.storeGap(ctx, due, loss); err != nil {
 			return lost, err
 		}
-		lost += l.records
+		lost += loss.count
 	}
 	return lost, nil
 }
 
 // storeGap stores and logs the gap of lost records. Without a store of gaps, it returns an error.
 func (h *handler) storeGap(ctx context.Context, due deadlines, l lostRecords) error {
-	if h.o.gaps == nil {
+	if h.options.gaps == nil {
 		h.logLoss(ctx, l, "records are lost, and no store of gaps is configured: the message stays")
 		return errs.New(
 			"records are lost and there is no store of gaps: configure state.table, or give handlers.WithGaps, or delete the message after you noted the loss")
 	}
 	storeCtx, cancel := due.withDeadline(ctx)
 	defer cancel()
-	if err := h.o.gaps.AddGap(storeCtx, l.gap()); err != nil {
+	if err := h.options.gaps.AddGap(storeCtx, l.gap()); err != nil {
 		return errs.Errorf("records are lost, and the gap could not be stored: %w", err)
 	}
 	h.logLoss(ctx, l, "records are lost: Lambda discarded them, and the stream no longer has them")
@@ -168,15 +170,15 @@ func (h *handler) deliverAll(ctx context.Context, due deadlines, b *eventRecords
 	if err != nil {
 		return err
 	}
-	switch index, sequence, allFinished := b.firstUnfinished(); {
-	case allFinished:
+	unfinished := b.firstUnfinished()
+	if unfinished == nil {
 		return nil
-	case timedOut:
-		return errs.Errorf("record %d of its page (sequence number %s) is not delivered: %w", index, redact.Safe(sequence),
-			errDeadline)
-	default:
-		return errs.Errorf("record %d of its page (sequence number %s) is not delivered", index, redact.Safe(sequence))
 	}
+	const text = "record %d of its page (sequence number %s) is not delivered"
+	if timedOut {
+		return errs.Errorf(text+": %w", unfinished.index, redact.Safe(unfinished.sequence), errDeadline)
+	}
+	return errs.Errorf(text, unfinished.index, redact.Safe(unfinished.sequence))
 }
 
 // ObjectGetter reads objects from S3.
@@ -191,13 +193,13 @@ var ErrGone = errs.New("the object is gone")
 
 // readInvocationRecord reads the record of a discarded batch from an object of the on-failure bucket.
 func (h *handler) readInvocationRecord(ctx context.Context, due deadlines, ref objectRef) (*invocationRecord, error) {
-	if h.o.objects == nil {
+	if h.options.objects == nil {
 		return nil, errs.New(
 			"the message names an object of S3, and this function does not read S3: give handlers.WithObjects")
 	}
 	ctx, cancel := due.withDeadline(ctx)
 	defer cancel()
-	b, err := h.o.objects.GetObject(ctx, ref.bucket, ref.key, ref.version)
+	b, err := h.options.objects.GetObject(ctx, ref.bucket, ref.key, ref.version)
 	switch {
 	case errors.Is(err, ErrGone):
 		return nil, errs.Errorf(

@@ -54,14 +54,14 @@ func (h *handler) run(ctx context.Context, due deadlines, pages ...*pipeline.Pag
 		defer func() { <-h.runSlot }()
 		results <- h.deliver(ctx, due, pages)
 	}()
-	abandonTime, cancel := due.newTimer(due.abandon)
+	mustAbandon, cancel := newTimer(due.abandon)
 	defer cancel()
 	select {
 	case result := <-results:
 		return result.timedOut, result.err
-	case <-abandonTime:
+	case <-mustAbandon:
 		current.abandoned.Store(true)
-		h.o.log.LogAttrs(ctx, slog.LevelError,
+		h.options.log.LogAttrs(ctx, slog.LevelError,
 			"a sink or a store did not end though its context did: the answer does not wait for it, and the next invocation does")
 		return true, nil
 	}
@@ -78,7 +78,7 @@ var errStuck = errs.New(
 // startRun waits until no run is in flight. If there is no time left for another run, it returns nil. The error is then
 // errStuck if the run in flight was abandoned, else nil.
 func (h *handler) startRun(ctx context.Context, due deadlines) (*runState, error) {
-	timeOver, cancel := due.newTimer(due.revokeSoft)
+	timeOver, cancel := newTimer(due.revokeSoft)
 	defer cancel()
 	if due.pastSoftRevoke(time.Now()) {
 		return nil, nil
@@ -99,6 +99,8 @@ func (h *handler) startRun(ctx context.Context, due deadlines) (*runState, error
 	return nil, nil
 }
 
+// deliver runs the pipeline over pages. The pipeline's error is not returned if the run was stopped because its time
+// was over: the trackers show which records are not finished.
 func (h *handler) deliver(ctx context.Context, due deadlines, pages []*pipeline.Page) runResult {
 	source := &eventSource{pipeline: h.pipeline, pages: pages, deadlines: due}
 	for _, p := range pages {
@@ -106,9 +108,11 @@ func (h *handler) deliver(ctx context.Context, due deadlines, pages []*pipeline.
 	}
 	err := h.pipeline.Run(ctx, source, nil)
 	source.watching.Wait()
-	_, hard := errors.AsType[*pipeline.StopError](err)
-	if (source.stoppedHard || hard && ctx.Err() != nil) && !pipeline.IsFatal(err) {
-		err = nil // the trackers show which records are not finished
+
+	_, isHardStop := errors.AsType[*pipeline.StopError](err)
+	timeIsOver := source.stoppedHard || isHardStop && ctx.Err() != nil
+	if timeIsOver && !pipeline.IsFatal(err) {
+		err = nil
 	}
 	return runResult{timedOut: source.timedOut, err: err}
 }
@@ -128,35 +132,42 @@ func (f *eventSource) Read(context.Context) (*pipeline.Page, error) {
 
 // Control starts the goroutine that watches the deadlines. If c is nil, it ends this goroutine.
 func (f *eventSource) Control(c pipeline.Control) {
-	switch {
-	case f.deadlines.revokeSoft.IsZero():
-	case c != nil:
-		f.done = make(chan struct{})
-		f.watching.Go(func() { f.watch(c) })
-	default:
-		close(f.done)
+	if f.deadlines.revokeSoft.IsZero() {
+		return
 	}
+	if c == nil {
+		close(f.done)
+		return
+	}
+	f.done = make(chan struct{})
+	f.watching.Go(func() { f.watch(c) })
 }
 
 // watch revokes softly, revokes hard and stops the run, each at its deadline. It returns when the run ends.
 func (f *eventSource) watch(c pipeline.Control) {
-	for _, step := range []struct {
-		at time.Time
-		do func()
-	}{
-		{f.deadlines.revokeSoft, func() { c.RevokeSoft(f.partitions...) }},
-		{f.deadlines.revokeHard, func() { c.Revoke(errDeadline, f.partitions...) }},
-		{f.deadlines.stop, f.stopHard},
-	} {
-		t := time.NewTimer(time.Until(step.at))
-		select {
-		case <-t.C:
-			f.timedOut = true
-			step.do()
-		case <-f.done:
-			t.Stop()
-			return
-		}
+	if !f.waitUntil(f.deadlines.revokeSoft) {
+		return
+	}
+	c.RevokeSoft(f.partitions...)
+	if !f.waitUntil(f.deadlines.revokeHard) {
+		return
+	}
+	c.Revoke(errDeadline, f.partitions...)
+	if f.waitUntil(f.deadlines.stop) {
+		f.stopHard()
+	}
+}
+
+// waitUntil waits for a deadline, and notes that the time was over. It returns false if the run ended before.
+func (f *eventSource) waitUntil(deadline time.Time) bool {
+	timer := time.NewTimer(time.Until(deadline))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		f.timedOut = true
+		return true
+	case <-f.done:
+		return false
 	}
 }
 

@@ -16,16 +16,16 @@ const scope = "github.com/tablewake/tablewake/handlers"
 
 // telemetry counts invocations and their results.
 type telemetry struct {
-	invocations metric.Int64Counter
-	records     metric.Int64Counter
-	nacked      metric.Int64Counter
-	bytes       metric.Int64Counter
-	timeouts    metric.Int64Counter
-	messages    metric.Int64Counter
-	lostRecords metric.Int64Counter
-	age         metric.Float64Gauge
-	pipeline    attribute.KeyValue
-	sets        map[[2]string]metric.MeasurementOption // by source and outcome
+	invocations   metric.Int64Counter
+	records       metric.Int64Counter
+	nacked        metric.Int64Counter
+	bytes         metric.Int64Counter
+	timeouts      metric.Int64Counter
+	messages      metric.Int64Counter
+	lostRecords   metric.Int64Counter
+	age           metric.Float64Gauge
+	pipeline      attribute.KeyValue
+	attributeSets map[[2]string]metric.MeasurementOption // by source and outcome
 }
 
 // The outcomes of invocations and of messages.
@@ -39,30 +39,30 @@ const (
 )
 
 func newTelemetry(o *options, pipeline string) *telemetry {
-	k := instrument.New(o.meter, scope)
+	instruments := instrument.New(o.meter, scope)
 	t := &telemetry{
-		invocations: k.Counter("tablewake.handler.invocations", "{invocation}",
+		invocations: instruments.Counter("tablewake.handler.invocations", "{invocation}",
 			"invocations, by source and outcome: success, partial, failed"),
-		records: k.Counter("tablewake.handler.records", "{record}", "records of streams' events, by source"),
-		nacked: k.Counter("tablewake.handler.returned", "{record}",
+		records: instruments.Counter("tablewake.handler.records", "{record}", "records of streams' events, by source"),
+		nacked: instruments.Counter("tablewake.handler.returned", "{record}",
 			"records that were given back for Lambda to bring again, by source"),
-		bytes: k.Counter("tablewake.handler.bytes", "By", "bytes of events, by source"),
-		timeouts: k.Counter("tablewake.handler.cuts", "{invocation}",
+		bytes: instruments.Counter("tablewake.handler.bytes", "By", "bytes of events, by source"),
+		timeouts: instruments.Counter("tablewake.handler.cuts", "{invocation}",
 			"invocations that gave something back because their time was nearly over, by source"),
-		messages: k.Counter("tablewake.handler.messages", "{message}",
+		messages: instruments.Counter("tablewake.handler.messages", "{message}",
 			"messages of batches that Lambda gave up, by outcome: redriven, gap (records are lost, and that is noted), failed"),
-		lostRecords: k.Counter("tablewake.handler.lost", "{record}",
+		lostRecords: instruments.Counter("tablewake.handler.lost", "{record}",
 			"records, about, of batches that Lambda gave up and that the stream keeps no more: data loss"),
-		age:      k.Gauge("tablewake.handler.age", "s", "age of the oldest record of an event when it arrived, by source"),
-		pipeline: attribute.String("pipeline", pipeline),
-		sets:     map[[2]string]metric.MeasurementOption{},
+		age:           instruments.Gauge("tablewake.handler.age", "s", "age of the oldest record of an event when it arrived, by source"),
+		pipeline:      attribute.String("pipeline", pipeline),
+		attributeSets: map[[2]string]metric.MeasurementOption{},
 	}
-	if err := k.Err(); err != nil {
+	if err := instruments.Err(); err != nil {
 		o.log.Error("metrics of the handler are incomplete", slog.String("error", err.Error()))
 	}
 	for _, from := range []origin{"", fromDynamoDB, fromKinesis, fromSQS, fromCommand} {
 		for _, outcome := range []string{"", succeeded, partial, failed} {
-			t.sets[[2]string{string(from), outcome}] = t.newSet(from, outcome)
+			t.attributeSets[[2]string{string(from), outcome}] = t.newAttributeSet(from, outcome)
 		}
 	}
 	return t
@@ -72,7 +72,7 @@ func newTelemetry(o *options, pipeline string) *telemetry {
 var sources = map[origin]string{fromDynamoDB: "dynamodb", fromKinesis: "kinesis", fromSQS: "sqs",
 	fromCommand: "command"}
 
-func (t *telemetry) newSet(from origin, outcome string) metric.MeasurementOption {
+func (t *telemetry) newAttributeSet(from origin, outcome string) metric.MeasurementOption {
 	attrs := []attribute.KeyValue{t.pipeline, attribute.String("source", cmp.Or(sources[from], "other"))}
 	if outcome != "" {
 		attrs = append(attrs, attribute.String("outcome", outcome))
@@ -82,10 +82,10 @@ func (t *telemetry) newSet(from origin, outcome string) metric.MeasurementOption
 
 // attributes returns the attributes for an origin and an outcome.
 func (t *telemetry) attributes(from origin, outcome string) metric.MeasurementOption {
-	if set, ok := t.sets[[2]string{string(from), outcome}]; ok {
+	if set, ok := t.attributeSets[[2]string{string(from), outcome}]; ok {
 		return set
 	}
-	return t.sets[[2]string{"", outcome}]
+	return t.attributeSets[[2]string{"", outcome}]
 }
 
 // countInvocation counts an invocation.

@@ -40,14 +40,16 @@ func skipRecords(c *jsoncursor.Cursor, page *record.Page) {
 	if !c.Take('[') {
 		return
 	}
-	for changes, errs := 0, 0; changes+errs < len(page.Changes)+len(page.Errors); {
+	changes, broken := page.Changes, page.Errors
+	recordCount := len(changes) + len(broken)
+	for index := range recordCount {
 		c.Peek()
-		if errs < len(page.Errors) && page.Errors[errs].Index == changes+errs {
-			c.Advance(len(page.Errors[errs].Raw))
-			errs++
+		if len(broken) > 0 && broken[0].Index == index {
+			c.Advance(len(broken[0].Raw))
+			broken = broken[1:]
 		} else {
-			c.Advance(len(page.Changes[changes].Raw))
-			changes++
+			c.Advance(len(changes[0].Raw))
+			changes = changes[1:]
 		}
 		c.Take(',')
 	}
