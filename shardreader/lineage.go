@@ -9,6 +9,7 @@ type lineage struct {
 	candidates []*shardNode            // shards that the next call of readyShards checks
 }
 
+// shardNode is a listed shard.
 type shardNode struct {
 	Shard
 	started, finished bool
@@ -20,29 +21,30 @@ func (l *lineage) add(shards []Shard) {
 		l.nodes, l.children = make(map[string]*shardNode), make(map[string][]*shardNode)
 	}
 	for _, s := range shards {
-		if n, ok := l.nodes[s.ID]; ok {
-			n.Last = s.Last
+		if known := l.nodes[s.ID]; known != nil {
+			known.Last = s.Last
 			continue
 		}
-		n := &shardNode{Shard: s}
-		l.nodes[s.ID] = n
+		node := &shardNode{Shard: s}
+		l.nodes[s.ID] = node
 		l.order = append(l.order, s.ID)
-		l.candidates = append(l.candidates, n)
+		l.candidates = append(l.candidates, node)
 		if s.Parent != "" {
-			l.children[s.Parent] = append(l.children[s.Parent], n)
+			l.children[s.Parent] = append(l.children[s.Parent], node)
 		}
 	}
 }
 
 // readyShards returns the shards that may be read now and were not returned before. A shard may be read if its parent
-// is finished or no longer listed.
-func (l *lineage) readyShards() []Shard {
-	var ready []Shard
+// is finished or no longer listed. An unfinished parent makes the shard a candidate again when it is finished.
+func (l *lineage) readyShards() (ready []Shard) {
 	for _, node := range l.candidates {
-		if parent, ok := l.nodes[node.Parent]; !node.started && (!ok || parent.finished) {
+		parent := l.nodes[node.Parent]
+		isReady := parent == nil || parent.finished
+		if isReady && !node.started {
 			node.started = true
 			ready = append(ready, node.Shard)
-		} // an unfinished parent makes the shard a candidate again when it is finished
+		}
 	}
 	l.candidates = nil
 	return ready

@@ -29,22 +29,26 @@ func (s *shardReader) readToEnd(ctx context.Context) shardEnd {
 		if err := s.findStop(ctx); err != nil || s.isPastStop() {
 			return shardEnd{shard: s.shard, err: err}
 		}
-		page, gone, err := s.read(ctx)
-		if err != nil || gone {
-			return shardEnd{shard: s.shard, closed: true, err: err}
+		page, err := s.read(ctx)
+		if errors.Is(err, ErrNotFound) {
+			s.writer.addGap(record.Gap{StreamARN: s.arn(), Shard: s.shard, After: s.lastSequence, Whole: true})
+			return shardEnd{shard: s.shard, closed: true}
 		}
-		reached, err := s.write(page.Page)
+		if err != nil {
+			return shardEnd{shard: s.shard, err: err}
+		}
+		reachesStop, err := s.write(page.Page)
 		switch {
 		case err != nil:
 			return shardEnd{shard: s.shard, err: err}
 		case page.Ended:
 			return shardEnd{shard: s.shard, closed: true}
-		case reached, s.isFinished():
+		case reachesStop || s.isFinished():
 			return shardEnd{shard: s.shard}
 		}
 		s.iterator = page.NextIterator
 		if s.open && s.emptyPages > 0 {
-			if err := pipeline.Sleep(ctx, s.o.Poll); err != nil {
+			if err := pipeline.Sleep(ctx, s.options.Poll); err != nil {
 				return shardEnd{shard: s.shard, err: err}
 			}
 		}
@@ -62,13 +66,14 @@ func (s *shardReader) isPastStop() bool {
 // recording got no record of any shard for that long. Without Idle, it stops after enough empty pages in a row, unless
 // the record at stopAt is still to come.
 func (s *shardReader) isFinished() bool {
-	switch {
-	case !s.open || s.emptyPages == 0:
+	if !s.open || s.emptyPages == 0 {
 		return false
-	case s.o.Idle > 0:
-		return s.writer.idleTime() >= s.o.Idle
 	}
-	return (s.stopAt == "" || s.hasGap) && s.emptyPages >= s.o.EmptyPages
+	if s.options.Idle > 0 {
+		return s.writer.idleTime() >= s.options.Idle
+	}
+	stopWillCome := s.stopAt != "" && !s.hasGap
+	return !stopWillCome && s.emptyPages >= s.options.EmptyPages
 }
 
 // findStop searches for the first record written after the recording started. If it finds the record, it sets stopAt.
@@ -77,76 +82,90 @@ func (s *shardReader) findStop(ctx context.Context) error {
 		return nil
 	}
 	page, err := s.api.GetRecords(ctx, RecordsQuery{Iterator: s.newestIterator, StreamARN: s.arn(), Shard: s.shard})
-	at := ShardPosition{StreamARN: s.arn(), Shard: s.shard}
 	switch {
+	case err == nil:
+		s.newestIterator = page.NextIterator
+		s.stopAtFirst(page.Page)
+		return nil
 	case errors.Is(err, ErrExpiredIterator):
-		at.Type = Latest // a later stop is correct too: only more records are recorded
+		return s.renewNewest(ctx, Latest) // a later stop is correct too: only more records are recorded
 	case errors.Is(err, ErrTrimmed):
-		at.Type = TrimHorizon // all records left were written after the start of the recording
+		// All records left were written after the start of the recording. So stopAt is found before anything is written.
+		err := s.renewNewest(ctx, TrimHorizon)
+		if err != nil || s.newestIterator == "" {
+			return err
+		}
+		if err := pipeline.Sleep(ctx, s.options.Poll); err != nil {
+			return err
+		}
+		return s.findStop(ctx)
 	case errors.Is(err, ErrNotFound):
 		s.newestIterator = ""
 		return nil
-	case err != nil:
-		return err
 	}
-	if at.Type != "" {
-		s.newestIterator, err = s.api.GetShardIterator(ctx, at)
-		switch {
-		case errors.Is(err, ErrNotFound):
-			s.newestIterator, err = "", nil
-		case err == nil && at.Type == TrimHorizon: // a record after the start exists: find stopAt before writing
-			if err = pipeline.Sleep(ctx, s.o.Poll); err == nil {
-				return s.findStop(ctx)
-			}
-		}
-		return err
-	}
-	s.newestIterator = page.NextIterator
-	for line := range recordLines(page.Page) {
-		if line.sequence != "" {
-			s.stopAt, s.newestIterator = line.sequence, ""
-			break
-		}
-	}
-	return nil
+	return err
 }
 
-// read returns the next page. gone reports that the shard no longer exists.
-func (s *shardReader) read(ctx context.Context) (page record.GetRecordsPage, gone bool, err error) {
+// stopAtFirst sets stopAt to the first sequence number of a page, if the page has one.
+func (s *shardReader) stopAtFirst(page *record.Page) {
+	for line := range recordLines(page) {
+		if line.sequence != "" {
+			s.stopAt, s.newestIterator = line.sequence, ""
+			return
+		}
+	}
+}
+
+// renewNewest replaces newestIterator. It sets newestIterator to "" if the shard no longer exists.
+func (s *shardReader) renewNewest(ctx context.Context, kind IteratorType) (err error) {
+	s.newestIterator, err = s.api.GetShardIterator(ctx, ShardPosition{StreamARN: s.arn(), Shard: s.shard, Type: kind})
+	if errors.Is(err, ErrNotFound) {
+		s.newestIterator = ""
+		return nil
+	}
+	return err
+}
+
+// read returns the next page. It adds a gap if the stream dropped unread records. The error wraps ErrNotFound if the
+// shard no longer exists.
+func (s *shardReader) read(ctx context.Context) (record.GetRecordsPage, error) {
 	for {
-		if s.iterator == "" {
-			at := ShardPosition{StreamARN: s.arn(), Shard: s.shard, Type: TrimHorizon}
-			if s.lastSequence != "" {
-				at.Type, at.Sequence = AfterSequence, s.lastSequence
-			}
-			s.iterator, err = s.api.GetShardIterator(ctx, at)
-		}
-		if err == nil {
-			page, err = s.api.GetRecords(ctx, RecordsQuery{Iterator: s.iterator, StreamARN: s.arn(), Shard: s.shard})
-		}
+		page, err := s.requestPage(ctx)
 		switch {
 		case err == nil:
-			return page, false, nil
+			return page, nil
 		case errors.Is(err, ErrExpiredIterator):
 		case errors.Is(err, ErrTrimmed):
 			if s.lastSequence != "" || !s.isYoung() {
 				s.writer.addGap(record.Gap{StreamARN: s.arn(), Shard: s.shard, After: s.lastSequence})
 				s.lastSequence, s.hasGap = "", true
 			}
-			if err := pipeline.Sleep(ctx, s.o.Poll); err != nil {
-				return record.GetRecordsPage{}, false, err
+			if err := pipeline.Sleep(ctx, s.options.Poll); err != nil {
+				return record.GetRecordsPage{}, err
 			}
-		case errors.Is(err, ErrNotFound):
-			s.writer.addGap(record.Gap{StreamARN: s.arn(), Shard: s.shard, After: s.lastSequence, Whole: true})
-			return record.GetRecordsPage{}, true, nil
 		default:
-			return record.GetRecordsPage{}, false, err
+			return record.GetRecordsPage{}, err
 		}
-		if err := ctx.Err(); err != nil {
-			return record.GetRecordsPage{}, false, context.Cause(ctx)
+		if ctx.Err() != nil {
+			return record.GetRecordsPage{}, context.Cause(ctx)
 		}
-		s.iterator, err = "", nil
+		s.iterator = ""
 	}
+}
+
+// requestPage requests a page, and before it an iterator if there is none.
+func (s *shardReader) requestPage(ctx context.Context) (page record.GetRecordsPage, err error) {
+	if s.iterator == "" {
+		at := ShardPosition{StreamARN: s.arn(), Shard: s.shard, Type: TrimHorizon}
+		if s.lastSequence != "" {
+			at.Type, at.Sequence = AfterSequence, s.lastSequence
+		}
+		s.iterator, err = s.api.GetShardIterator(ctx, at)
+		if err != nil {
+			return page, err
+		}
+	}
+	return s.api.GetRecords(ctx, RecordsQuery{Iterator: s.iterator, StreamARN: s.arn(), Shard: s.shard})
 }
 
 // safeRetention is the age up to which a stream keeps all records. It is an hour less than the retention, because the
@@ -160,23 +179,24 @@ func (s *shardReader) isYoung() bool {
 	return ok && time.Since(created) < safeRetention
 }
 
-// write writes the records of a page up to stopAt, and reports whether it reached stopAt.
-func (s *shardReader) write(p *record.Page) (reached bool, err error) {
+// write writes the records of a page up to stopAt, and reports whether the page reaches stopAt.
+func (s *shardReader) write(page *record.Page) (reachesStop bool, err error) {
 	var lines []recordLine
-	for r := range recordLines(p) {
-		if s.stopAt != "" && r.sequence != "" && record.CompareSequence(r.sequence, s.stopAt) >= 0 {
-			reached = true
+	for line := range recordLines(page) {
+		reachesStop = s.stopAt != "" && line.sequence != "" && record.CompareSequence(line.sequence, s.stopAt) >= 0
+		if reachesStop {
 			break
 		}
-		if r.sequence != "" {
-			s.lastSequence = r.sequence
+		if line.sequence != "" {
+			s.lastSequence = line.sequence
 		}
-		lines = append(lines, r)
+		lines = append(lines, line)
 	}
-	if s.emptyPages++; len(p.Changes)+len(p.Errors) > 0 {
+	s.emptyPages++
+	if len(page.Changes)+len(page.Errors) > 0 {
 		s.emptyPages = 0
 	}
-	return reached, s.writer.write(lines, p.EmptyMaps)
+	return reachesStop, s.writer.write(lines, page.EmptyMaps)
 }
 
 func (s *shardReader) arn() string { return s.writer.recording.Stream.ARN }

@@ -21,15 +21,11 @@ type recordLine struct {
 	change      *record.Change // nil if the record is undecodable
 }
 
-// mask masks the line. masked reports whether that changed the line. ok is false if the line must be left out, because
-// its sensitive attributes are unknown.
-func (l *recordLine) mask(m *mask.Mask) (masked, ok bool) {
-	if m == nil || l.change == nil {
-		return false, m == nil
-	}
-	c := m.Change(l.change)
-	l.raw = c.Raw
-	return c != l.change, true
+// mask masks the line of a change, and reports whether that changed the line.
+func (l *recordLine) mask(m *mask.Mask) (changed bool) {
+	masked := m.Change(l.change)
+	l.raw = masked.Raw
+	return masked != l.change
 }
 
 // recordLines returns the records of a page in their order, also those that cannot be decoded.
@@ -67,29 +63,31 @@ type recordWriter struct {
 	lastRecord time.Time // when the last record was received; before the first one, when the recording started
 }
 
+// write writes the lines of a page, and counts them. With a mask, it leaves out the lines that cannot be decoded,
+// because their sensitive attributes are unknown.
 func (w *recordWriter) write(lines []recordLine, emptyMaps int) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.buf.Reset()
-	for _, l := range lines {
-		masked, ok := l.mask(w.mask)
-		if !ok {
+	for _, line := range lines {
+		if line.undecodable && w.mask != nil {
 			w.recording.LeftOut++
 			continue
 		}
-		if err := appendRecord(&w.buf, l.raw, w.recording.Stream.ARN); err != nil {
-			return fmt.Errorf("record %s: %w", l.sequence, err)
+		isMasked := w.mask != nil && line.mask(w.mask)
+		if err := appendRecord(&w.buf, line.raw, w.recording.Stream.ARN); err != nil {
+			return fmt.Errorf("record %s: %w", line.sequence, err)
 		}
 		w.recording.Records++
-		if l.undecodable {
+		if line.undecodable {
 			w.recording.Undecodable++
 		}
-		if masked {
+		if isMasked {
 			w.recording.Masked++
 		}
 	}
-	n, err := w.w.Write(w.buf.Bytes())
-	w.recording.Bytes += int64(n)
+	written, err := w.w.Write(w.buf.Bytes())
+	w.recording.Bytes += int64(written)
 	if err != nil {
 		return err
 	}

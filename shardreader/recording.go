@@ -83,14 +83,14 @@ func Record(ctx context.Context, w io.Writer, o RecordOptions) (Recording, error
 	if o.Progress == nil {
 		o.Progress = func(RecordProgress) {}
 	}
-	c := newRetryingAPI(o.API, o.Calls, o.Attempts, o.Backoff)
-	stream, err := FindStream(ctx, c, o.Source)
+	api := newRetryingAPI(o.API, o.Calls, o.Attempts, o.Backoff)
+	stream, err := FindStream(ctx, api, o.Source)
 	if err != nil {
 		return Recording{}, fmt.Errorf("record %s: %w", o.Source, err)
 	}
 	r := &recorder{
-		o:   o,
-		api: c,
+		options: o,
+		api:     api,
 		writer: recordWriter{w: w, mask: o.Mask, recording: Recording{Stream: stream}, progress: o.Progress,
 			lastRecord: time.Now()},
 		shardEnds: make(chan shardEnd),
@@ -104,7 +104,7 @@ func Record(ctx context.Context, w io.Writer, o RecordOptions) (Recording, error
 
 // recorder reads all shards of a stream, each shard in its own goroutine.
 type recorder struct {
-	o         RecordOptions
+	options   RecordOptions
 	api       API
 	writer    recordWriter
 	lineage   lineage
@@ -125,32 +125,35 @@ func (r *recorder) run(ctx context.Context) error {
 	if err := r.list(ctx); err != nil {
 		return err
 	}
-	var newestIters map[string]string // nil with Idle: no position ends such a recording
-	if r.o.Idle == 0 {
+	var newest map[string]string // iterators; nil with Idle, because no position ends such a recording
+	if r.options.Idle == 0 {
 		var err error
-		if newestIters, err = newestIterators(ctx, r.api, r.writer.recording.Stream.ARN, &r.lineage); err != nil {
+		newest, err = newestIterators(ctx, r.api, r.writer.recording.Stream.ARN, &r.lineage)
+		if err != nil {
 			return err
 		}
 	}
+	running := 0
 	var firstErr error
-	for running := 0; ; running-- {
-		for _, s := range r.lineage.readyShards() {
-			if firstErr != nil {
-				break
+	for {
+		if firstErr == nil {
+			for _, s := range r.lineage.readyShards() {
+				running++
+				reader := &shardReader{recorder: r, shard: s.ID, open: r.lineage.mayGrow(s.ID), newestIterator: newest[s.ID]}
+				go func() { r.shardEnds <- reader.readToEnd(ctx) }()
 			}
-			running++
-			reader := &shardReader{recorder: r, shard: s.ID, open: r.lineage.mayGrow(s.ID), newestIterator: newestIters[s.ID]}
-			go func() { r.shardEnds <- reader.readToEnd(ctx) }()
 		}
 		if running == 0 {
 			return firstErr
 		}
 		end := <-r.shardEnds
-		if end.err == nil {
-			end.err = r.finish(ctx, end)
+		running--
+		err := end.err
+		if err == nil {
+			err = r.finish(ctx, end)
 		}
-		if end.err != nil && firstErr == nil {
-			firstErr = end.err
+		if err != nil && firstErr == nil {
+			firstErr = err
 			cancel()
 		}
 	}
@@ -173,7 +176,7 @@ func (r *recorder) list(ctx context.Context) error {
 func (r *recorder) finish(ctx context.Context, end shardEnd) error {
 	r.lineage.finish(end.shard)
 	r.writer.addShardsDone(1, len(r.lineage.order))
-	if r.o.Idle > 0 && end.closed && r.lineage.mayGrow(end.shard) {
+	if r.options.Idle > 0 && end.closed && r.lineage.mayGrow(end.shard) {
 		return r.list(ctx)
 	}
 	return nil
@@ -188,14 +191,14 @@ func newestIterators(ctx context.Context, api API, streamARN string, l *lineage)
 		if !l.mayGrow(id) {
 			continue
 		}
-		it, err := api.GetShardIterator(ctx, ShardPosition{StreamARN: streamARN, Shard: id, Type: Latest})
-		switch {
-		case errors.Is(err, ErrNotFound), errors.Is(err, ErrTrimmed):
+		iterator, err := api.GetShardIterator(ctx, ShardPosition{StreamARN: streamARN, Shard: id, Type: Latest})
+		if errors.Is(err, ErrNotFound) || errors.Is(err, ErrTrimmed) {
 			continue
-		case err != nil:
+		}
+		if err != nil {
 			return nil, err
 		}
-		newest[id] = it
+		newest[id] = iterator
 	}
 	return newest, nil
 }

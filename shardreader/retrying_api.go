@@ -42,26 +42,27 @@ func (c *retryingAPI) GetRecords(ctx context.Context, q RecordsQuery) (record.Ge
 	return callWithRetry(ctx, c, func() (record.GetRecordsPage, error) { return c.api.GetRecords(ctx, q) })
 }
 
+// callWithRetry makes a call in a free slot, and tries it again after transient errors.
 func callWithRetry[T any](ctx context.Context, c *retryingAPI, call func() (T, error)) (T, error) {
+	var zero T
 	for attempt := 0; ; attempt++ {
 		select {
 		case c.slots <- struct{}{}:
 		case <-ctx.Done():
-			var none T
-			return none, context.Cause(ctx)
+			return zero, context.Cause(ctx)
 		}
-		got, err := call()
+		result, err := call()
 		<-c.slots
 		if err == nil {
-			return got, nil
+			return result, nil
 		}
-		var none T
-		after, ok := c.retryable(err)
-		if !ok || ctx.Err() != nil || attempt+1 >= c.attempts {
-			return none, err
+		requestedWait, isTransient := c.retryable(err)
+		isLast := attempt+1 >= c.attempts
+		if !isTransient || isLast || ctx.Err() != nil {
+			return zero, err
 		}
-		if err := pipeline.Sleep(ctx, c.backoff.Delay(attempt, after)); err != nil {
-			return none, err
+		if err := pipeline.Sleep(ctx, c.backoff.Delay(attempt, requestedWait)); err != nil {
+			return zero, err
 		}
 	}
 }

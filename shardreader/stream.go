@@ -32,7 +32,8 @@ func FindStreams(ctx context.Context, api API, name string) ([]StreamRef, error)
 		name = ref.Table
 	}
 	var refs []StreamRef
-	for after := ""; ; {
+	after := ""
+	for {
 		page, err := api.ListStreams(ctx, name, after)
 		if err != nil {
 			return nil, err
@@ -42,7 +43,8 @@ func FindStreams(ctx context.Context, api API, name string) ([]StreamRef, error)
 				refs = append(refs, s)
 			}
 		}
-		if after = page.After; after == "" {
+		after = page.After
+		if after == "" {
 			break
 		}
 	}

@@ -54,7 +54,7 @@ func Tail(ctx context.Context, o TailOptions) iter.Seq2[*record.Page, error] {
 		ctx, cancel := context.WithCancel(ctx)
 		api := newRetryingAPI(o.API, 8, o.Attempts, pipeline.Backoff{})
 		api.retryable = o.Retryable
-		t := &tailer{o: o, api: api, pages: make(chan *record.Page)}
+		t := &tailer{options: o, api: api, pages: make(chan *record.Page)}
 		var err error
 		go func() {
 			defer close(t.pages)
@@ -78,7 +78,7 @@ func Tail(ctx context.Context, o TailOptions) iter.Seq2[*record.Page, error] {
 
 // tailer reads the open shards of a stream and their descendants, each shard in its own goroutine.
 type tailer struct {
-	o       TailOptions
+	options TailOptions
 	api     API // API that retries
 	pages   chan *record.Page
 	lineage lineage
@@ -102,7 +102,8 @@ func (t *tailer) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for pause := relistPause; ; {
+	pause := relistPause
+	for {
 		for _, s := range t.lineage.readyShards() {
 			running++
 			r := &tailReader{tailer: t, shard: s.ID, start: TrimHorizon, iterator: newest[s.ID], readAt: time.Now()}
@@ -111,12 +112,13 @@ func (t *tailer) run(ctx context.Context) error {
 			}
 			go func() { ends <- shardEnd{shard: s.ID, err: r.readToEnd(ctx)} }()
 		}
-		var relist <-chan time.Time
-		switch {
-		case t.lineage.childless() && t.status != Disabled:
-			relist = time.After(pause)
-		case running == 0:
+		awaitsShards := t.lineage.childless() && t.status != Disabled
+		if running == 0 && !awaitsShards {
 			return nil
+		}
+		var relist <-chan time.Time
+		if awaitsShards {
+			relist = time.After(pause)
 		}
 		select {
 		case end := <-ends:
@@ -143,7 +145,8 @@ func (t *tailer) begin(ctx context.Context) (newest map[string]string, err error
 	if err := t.list(ctx); err != nil {
 		return nil, err
 	}
-	if newest, err = newestIterators(ctx, t.api, t.o.Stream, &t.lineage); err != nil {
+	newest, err = newestIterators(ctx, t.api, t.options.Stream, &t.lineage)
+	if err != nil {
 		return nil, err
 	}
 	open := 0
@@ -154,15 +157,15 @@ func (t *tailer) begin(ctx context.Context) (newest map[string]string, err error
 			t.lineage.skip(id)
 		}
 	}
-	if t.o.Started != nil {
-		t.o.Started(open)
+	if t.options.Started != nil {
+		t.options.Started(open)
 	}
 	return newest, nil
 }
 
 // list adds the shards that are listed now.
 func (t *tailer) list(ctx context.Context) error {
-	d, err := ListShards(ctx, t.api, t.o.Stream)
+	d, err := ListShards(ctx, t.api, t.options.Stream)
 	if err != nil {
 		return err
 	}

@@ -22,19 +22,14 @@ type tailReader struct {
 
 // readToEnd reads the shard to its end. It calls GetRecords at most once in readPause, also after a failure.
 func (r *tailReader) readToEnd(ctx context.Context) error {
-	for failures := 0; ; {
-		if r.iterator == "" {
-			if since := time.Since(r.readAt); r.lastSequence == "" && since > safeRetention {
-				return fmt.Errorf("shard %s could not be read for %s, and the stream may have dropped records of it: %w", r.shard,
-					since.Round(time.Minute), ErrTrimmed)
-			}
-			var err error
-			if r.iterator, err = r.api.GetShardIterator(ctx, r.nextPosition()); err != nil {
-				return err
-			}
+	failures := 0
+	for {
+		if err := r.ensureIterator(ctx); err != nil {
+			return err
 		}
 		calledAt := time.Now()
-		page, err := r.o.API.GetRecords(ctx, RecordsQuery{Iterator: r.iterator, StreamARN: r.o.Stream, Shard: r.shard})
+		query := RecordsQuery{Iterator: r.iterator, StreamARN: r.options.Stream, Shard: r.shard}
+		page, err := r.options.API.GetRecords(ctx, query)
 		wait := readPause
 		if err == nil {
 			failures, r.readAt, r.iterator = 0, calledAt, page.NextIterator
@@ -43,11 +38,11 @@ func (r *tailReader) readToEnd(ctx context.Context) error {
 			}
 		} else {
 			failures++
-			after, ok := r.afterFailure(err)
-			if !ok || failures >= r.o.Attempts || ctx.Err() != nil {
+			requestedWait, mayRetry := r.afterFailure(err)
+			if !mayRetry || failures >= r.options.Attempts || ctx.Err() != nil {
 				return err
 			}
-			wait = max(wait, after)
+			wait = max(wait, requestedWait)
 		}
 		if err := pipeline.Sleep(ctx, time.Until(calledAt.Add(wait))); err != nil {
 			return err
@@ -55,9 +50,23 @@ func (r *tailReader) readToEnd(ctx context.Context) error {
 	}
 }
 
+// ensureIterator requests an iterator at nextPosition if there is none.
+func (r *tailReader) ensureIterator(ctx context.Context) (err error) {
+	if r.iterator != "" {
+		return nil
+	}
+	unreadFor := time.Since(r.readAt)
+	if r.lastSequence == "" && unreadFor > safeRetention {
+		return fmt.Errorf("shard %s could not be read for %s, and the stream may have dropped records of it: %w", r.shard,
+			unreadFor.Round(time.Minute), ErrTrimmed)
+	}
+	r.iterator, err = r.api.GetShardIterator(ctx, r.nextPosition())
+	return err
+}
+
 // nextPosition returns the position at which the next page begins.
 func (r *tailReader) nextPosition() ShardPosition {
-	at := ShardPosition{StreamARN: r.o.Stream, Shard: r.shard, Type: r.start}
+	at := ShardPosition{StreamARN: r.options.Stream, Shard: r.shard, Type: r.start}
 	switch {
 	case r.lastSequence != "":
 		at.Type, at.Sequence = AfterSequence, r.lastSequence
@@ -67,8 +76,9 @@ func (r *tailReader) nextPosition() ShardPosition {
 	return at
 }
 
-// afterFailure reports whether to call GetRecords again after err, and the minimum wait before the next call.
-func (r *tailReader) afterFailure(err error) (after time.Duration, ok bool) {
+// afterFailure reports whether to call GetRecords again after err, and the minimum wait before the next call. After
+// some errors, the next call needs a new iterator.
+func (r *tailReader) afterFailure(err error) (requestedWait time.Duration, mayRetry bool) {
 	switch {
 	case errors.Is(err, ErrExpiredIterator): // the process was suspended
 		r.iterator = ""
@@ -77,7 +87,7 @@ func (r *tailReader) afterFailure(err error) (after time.Duration, ok bool) {
 		r.iterator, r.start = "", TrimHorizon
 		return 0, true
 	}
-	return r.o.Retryable(err)
+	return r.options.Retryable(err)
 }
 
 // deliver hands a page to the caller of Tail, unless it is empty.

@@ -21,8 +21,8 @@ const minReadTable = 10 * time.Second
 
 // makeCall starts a call that the coordinator requested. The coordinator limits the number of calls in flight.
 func (c *Consumer) makeCall(a coordinator.Action) {
-	api, table := c.o.API, c.o.Table
-	shortTimeout := c.o.Coordinator.Lease / 3
+	api, table := c.options.API, c.options.Table
+	shortTimeout := c.options.Coordinator.Lease / 3
 	switch a := a.(type) {
 	case coordinator.ListStreams:
 		callStreams(c, "ListStreams", a.Table, func(ctx context.Context) (shardreader.StreamPage, error) {
@@ -53,7 +53,7 @@ func (c *Consumer) makeCall(a coordinator.Action) {
 			return coordinator.GetRecordsResult{Call: a.Call, Records: page, Err: err, At: time.Now()}
 		})
 	case coordinator.ReadTable:
-		startCall(c, "reading the lease table", "", neededAtStart, max(2*c.o.Coordinator.Lease, minReadTable), table.Read,
+		startCall(c, "reading the lease table", "", neededAtStart, max(2*c.options.Coordinator.Lease, minReadTable), table.Read,
 			func(s leases.Snapshot, err error) coordinator.Event {
 				return coordinator.ReadTableResult{Call: a.Call, Snapshot: s, Err: err}
 			})
@@ -74,7 +74,7 @@ func (c *Consumer) makeCall(a coordinator.Action) {
 	case coordinator.WriteHeartbeat:
 		// The timeout is short: after a heartbeat that hangs, two more heartbeats fit into two thirds of the lease
 		// time.
-		c.writeTable("writing the heartbeat", neededAtStart, a.Call, c.o.Coordinator.Lease/6,
+		c.writeTable("writing the heartbeat", neededAtStart, a.Call, c.options.Coordinator.Lease/6,
 			func(ctx context.Context) error { return table.Heartbeat(ctx, a.Member) })
 	case coordinator.RemoveMember:
 		c.writeTable("removing a consumer's row", cleanupOnly, a.Call, shortTimeout,
@@ -89,8 +89,8 @@ func (c *Consumer) makeCall(a coordinator.Action) {
 		c.writeTable("removing a lease", cleanupOnly, a.Call, shortTimeout,
 			func(ctx context.Context) error { return table.Delete(ctx, a.Old) })
 	case coordinator.NoteGap:
-		c.writeTable("storing a gap", neededLater, a.Call, c.o.CallTimeout, func(ctx context.Context) error {
-			err := c.o.Gaps.AddGap(ctx, a.Gap)
+		c.writeTable("storing a gap", neededLater, a.Call, c.options.CallTimeout, func(ctx context.Context) error {
+			err := c.options.Gaps.AddGap(ctx, a.Gap)
 			if err == nil && !a.Again {
 				c.tel.countGap(ctx, a.Gap)
 			}
@@ -111,7 +111,7 @@ func (c *Consumer) writeTable(
 func callStreams[T any](
 	c *Consumer, op, target string, f func(context.Context) (T, error), event func(T, error) coordinator.Event,
 ) {
-	startCall(c, op, target, neededAtStart, c.o.CallTimeout, func(ctx context.Context) (T, error) {
+	startCall(c, op, target, neededAtStart, c.options.CallTimeout, func(ctx context.Context) (T, error) {
 		got, err := f(ctx)
 		c.tel.countCall(ctx, op, err)
 		return got, err

@@ -42,35 +42,41 @@ type deniedSpan struct{ first, last time.Duration }
 type callKey struct{ call, target string }
 
 // noteCallResult ends reading if calls fail permanently for too long. It counts each target separately, because the
-// rights may be missing on only one of several streams.
+// rights may be missing on only one of several streams. A transient failure shows nothing about the rights.
 func (c *Consumer) noteCallResult(name, target string, importance callImportance, err error) {
-	permanent := err != nil && (pipeline.IsFatal(err) || errors.Is(err, shardreader.ErrDenied))
-	if err != nil && !permanent {
-		return // a transient failure shows nothing about the rights
-	}
-	c.mu.Lock()
-	key, now := callKey{name, target}, c.now()
-	span, failedBefore := c.failures[key]
-	if permanent {
-		if !failedBefore || now-span.last > unrelatedAfter {
-			span.first = now
-		}
-		span.last = now
-		c.failures[key] = span
-	} else {
+	key := callKey{name, target}
+	if err == nil {
+		c.mu.Lock()
 		c.workedCalls[name] = true
 		delete(c.failures, key)
+		c.mu.Unlock()
+		return
 	}
+	isPermanent := pipeline.IsFatal(err) || errors.Is(err, shardreader.ErrDenied)
+	if !isPermanent {
+		return
+	}
+
+	c.mu.Lock()
+	now := c.now()
+	span, failedBefore := c.failures[key]
+	if !failedBefore || now-span.last > unrelatedAfter {
+		span.first = now
+	}
+	span.last = now
+	c.failures[key] = span
 	everWorked := c.workedCalls[name]
 	c.mu.Unlock()
-	switch {
-	case !permanent:
-	case importance == cleanupOnly:
+
+	if importance == cleanupOnly {
 		if !failedBefore {
 			c.log.LogAttrs(c.ctx, slog.LevelWarn, "a cleanup call is denied: its row stays", slog.String("call", name),
 				slog.String("error", redact.LogText(err)))
 		}
-	case importance == neededAtStart && !everWorked, now-span.first >= maxDenied:
+		return
+	}
+	isMisconfigured := importance == neededAtStart && !everWorked
+	if isMisconfigured || now-span.first >= maxDenied {
 		c.fail(fmt.Errorf("%s: %w", name, err))
 	}
 }

@@ -60,7 +60,7 @@ func (c *Consumer) waitStopped(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	c.sendEvent(coordinator.PipelineEnded{})
-	t := time.NewTimer(min(c.o.Coordinator.Lease/3, maxHardStop))
+	t := time.NewTimer(min(c.options.Coordinator.Lease/3, maxHardStop))
 	defer t.Stop()
 	select {
 	case <-c.stopped:
@@ -68,7 +68,7 @@ func (c *Consumer) waitStopped(ctx context.Context) error {
 	case <-t.C:
 	}
 	return fmt.Errorf("stopped hard, and some leases may not be released: other consumers take them after %v: %w",
-		c.o.Coordinator.Lease, context.Cause(ctx))
+		c.options.Coordinator.Lease, context.Cause(ctx))
 }
 
 // waitGoroutines waits for the goroutines of the loop and the calls. It returns false if some do not end within

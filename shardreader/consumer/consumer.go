@@ -21,7 +21,7 @@ import (
 // No call of the pipeline or of a store is made under a lock, because each of them may block, and the pipeline may call
 // the consumer meanwhile.
 type Consumer struct {
-	o          Options
+	options    Options
 	log        *slog.Logger
 	tel        *telemetry
 	started    time.Time
@@ -78,7 +78,7 @@ func New(o Options) (*Consumer, error) {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
 	c := &Consumer{
-		o: o, coordinator: coord, started: time.Now(),
+		options: o, coordinator: coord, started: time.Now(),
 		log:         o.Logger.With(slog.String("worker", o.Coordinator.ID)),
 		wakeLoop:    make(chan struct{}, 1),
 		pageQueued:  make(chan struct{}, 1),
@@ -89,7 +89,8 @@ func New(o Options) (*Consumer, error) {
 		failures:    make(map[callKey]deniedSpan),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
-	if c.tel, err = newTelemetry(c); err != nil {
+	c.tel, err = newTelemetry(c)
+	if err != nil {
 		c.cancel(nil)
 		return nil, fmt.Errorf("consumer: metrics: %w", err)
 	}
@@ -108,7 +109,7 @@ func (c *Consumer) AtEnd() (coordinator.AtEnd, bool) {
 }
 
 // ID returns the consumer id in the lease table.
-func (c *Consumer) ID() string { return c.o.Coordinator.ID }
+func (c *Consumer) ID() string { return c.options.Coordinator.ID }
 
 func (c *Consumer) now() time.Duration { return time.Since(c.started) }
 
@@ -128,6 +129,7 @@ func (c *Consumer) sendEvent(e coordinator.Event) {
 	signal(c.wakeLoop)
 }
 
+// signal wakes the receiver of a channel of capacity 1. It does not block.
 func signal(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:
@@ -135,6 +137,7 @@ func signal(ch chan struct{}) {
 	}
 }
 
+// loop gives the events to the coordinator, and performs its actions, until the coordinator has stopped.
 func (c *Consumer) loop() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()

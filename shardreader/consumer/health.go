@@ -42,60 +42,66 @@ func (c *Consumer) Status() coordinator.Status {
 
 // Health returns the present health. It may be called at any time, also by several goroutines.
 func (c *Consumer) Health() Health {
-	h := Health{Live: true, Ready: true}
-	unready := func(format string, args ...any) {
-		h.Ready = false
-		h.Reasons = append(h.Reasons, fmt.Sprintf(format, args...))
-	}
 	lastStep := time.Duration(c.lastStep.Load())
-	if stalledFor := c.now() - lastStep; lastStep > 0 &&
-		stalledFor > max(minStalled, stalledLeases*c.o.Coordinator.Lease) && !c.isStopped() {
+	stalledFor := c.now() - lastStep
+	isStalled := lastStep > 0 && stalledFor > max(minStalled, stalledLeases*c.options.Coordinator.Lease)
+	if isStalled && !c.isStopped() {
 		// Take no lock here, because its holder may hang.
-		h.Live, h.Ready = false, false
-		h.Reasons = append(h.Reasons, fmt.Sprintf("nothing was done for %v", stalledFor.Round(time.Second)))
-		return h
+		return Health{Reasons: []string{fmt.Sprintf("nothing was done for %v", stalledFor.Round(time.Second))}}
 	}
 	c.mu.Lock()
 	leaving, fatal := c.leaving, c.fatal
 	c.mu.Unlock()
 	switch {
 	case fatal != nil:
-		unready("reading failed: %s", redact.LogText(fatal))
-		return h
+		return Health{Live: true, Reasons: []string{"reading failed: " + redact.LogText(fatal)}}
 	case leaving:
-		unready("it is stopping")
-		return h
+		return Health{Live: true, Reasons: []string{"it is stopping"}}
 	case lastStep == 0:
-		unready("nothing is read yet")
-		return h
+		return Health{Live: true, Reasons: []string{"nothing is read yet"}}
 	}
 	s := c.Status()
-	if !s.HeartbeatFresh {
-		unready("no recent heartbeat succeeded")
-	}
-	if !s.TableRead {
-		unready("the lease table was not read yet")
-	}
-	if s.CheckpointOverdueFor > 0 {
-		unready("checkpoints could not be written for %v: look at the lease table, and at the log",
-			s.CheckpointOverdueFor.Round(time.Second))
-	}
-	if s.TableUnreadFor > 0 {
-		unready("the lease table could not be read for %v", s.TableUnreadFor.Round(time.Second))
-	}
-	now := c.now()
-	for _, p := range s.Partitions {
-		if p.Failures >= stuckFailures && now-p.LastPageAt > stuckAfter && !p.Draining && !p.Ended && p.StopReason == "" {
-			h.Stuck = append(h.Stuck, p.Shard)
-		}
-	}
-	if n := len(h.Stuck); n > 0 {
-		unready("%d of %d shards are stuck: calls fail, and none brought an answer for %v; the first is %s", n,
-			len(s.Partitions), stuckAfter, h.Stuck[0])
-	}
+	h := Health{Live: true, Stuck: stuckShards(s, c.now())}
+	h.Reasons = unreadyReasons(s, h.Stuck)
+	h.Ready = len(h.Reasons) == 0
 	return h
 }
 
+// stuckShards returns the ids of the assigned shards that cannot be read.
+func stuckShards(s coordinator.Status, now time.Duration) (stuck []string) {
+	for _, p := range s.Partitions {
+		isRead := !p.Draining && !p.Ended && p.StopReason == ""
+		if isRead && p.Failures >= stuckFailures && now-p.LastPageAt > stuckAfter {
+			stuck = append(stuck, p.Shard)
+		}
+	}
+	return stuck
+}
+
+// unreadyReasons returns why a consumer is not ready; nil if it is.
+func unreadyReasons(s coordinator.Status, stuck []string) (reasons []string) {
+	add := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
+	if !s.HeartbeatFresh {
+		add("no recent heartbeat succeeded")
+	}
+	if !s.TableRead {
+		add("the lease table was not read yet")
+	}
+	if s.CheckpointOverdueFor > 0 {
+		add("checkpoints could not be written for %v: look at the lease table, and at the log",
+			s.CheckpointOverdueFor.Round(time.Second))
+	}
+	if s.TableUnreadFor > 0 {
+		add("the lease table could not be read for %v", s.TableUnreadFor.Round(time.Second))
+	}
+	if len(stuck) > 0 {
+		add("%d of %d shards are stuck: calls fail, and none brought an answer for %v; the first is %s", len(stuck),
+			len(s.Partitions), stuckAfter, stuck[0])
+	}
+	return reasons
+}
+
+// isStopped reports whether the coordinator has released everything.
 func (c *Consumer) isStopped() bool {
 	select {
 	case <-c.stopped:

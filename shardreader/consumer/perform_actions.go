@@ -40,7 +40,8 @@ func (c *Consumer) controlPipeline(actions []coordinator.Action) {
 	for _, a := range actions {
 		switch a := a.(type) {
 		case coordinator.Revoke:
-			if n := len(revokes); n == 0 || !errors.Is(a.Cause, revokes[n-1].cause) {
+			hasCause := len(revokes) > 0 && errors.Is(a.Cause, revokes[len(revokes)-1].cause)
+			if !hasCause {
 				revokes = append(revokes, revocation{cause: a.Cause})
 			}
 			last := &revokes[len(revokes)-1]

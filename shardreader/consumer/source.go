@@ -80,14 +80,14 @@ func (c *Consumer) leave() {
 // fail ends reading with an error. It also notifies the pipeline, which does not call Read while its memory is full.
 func (c *Consumer) fail(err error) {
 	c.mu.Lock()
-	first := c.fatal == nil && !c.leaving
-	if first {
+	isReading := c.fatal == nil && !c.leaving
+	if isReading {
 		c.fatal = err
 	}
 	control := c.control
 	c.mu.Unlock()
 	c.leave()
-	if first && control != nil {
+	if isReading && control != nil {
 		control.Fail(err)
 	}
 }

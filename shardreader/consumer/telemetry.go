@@ -37,20 +37,20 @@ type telemetry struct {
 type labels [4]string
 
 func newTelemetry(c *Consumer) (*telemetry, error) {
-	k := instrument.New(c.o.Meter, scope)
+	instruments := instrument.New(c.options.Meter, scope)
 	t := &telemetry{
 		attributeSets: make(map[labels]metric.MeasurementOption),
-		calls:         k.Counter("tablewake.reader.calls", "{call}", "calls of the Streams API, by operation and outcome"),
-		records:       k.Counter("tablewake.reader.records", "{record}", "records of GetRecords answers, by table"),
-		bytes:         k.Counter("tablewake.reader.bytes", "By", "bytes of GetRecords answers, by table"),
-		gaps: k.Counter("tablewake.reader.gaps", "{gap}",
+		calls:         instruments.Counter("tablewake.reader.calls", "{call}", "calls of the Streams API, by operation and outcome"),
+		records:       instruments.Counter("tablewake.reader.records", "{record}", "records of GetRecords answers, by table"),
+		bytes:         instruments.Counter("tablewake.reader.bytes", "By", "bytes of GetRecords answers, by table"),
+		gaps: instruments.Counter("tablewake.reader.gaps", "{gap}",
 			"parts of shards that the stream dropped before they were read, by table: data loss"),
 	}
-	if c.o.Pipeline != "" {
-		t.pipeline = []attribute.KeyValue{attribute.String("pipeline", c.o.Pipeline)}
+	if c.options.Pipeline != "" {
+		t.pipeline = []attribute.KeyValue{attribute.String("pipeline", c.options.Pipeline)}
 	}
-	t.registerGauges(c, k)
-	return t, k.Err()
+	t.registerGauges(c, instruments)
+	return t, instruments.Err()
 }
 
 // attributes returns the attribute set of a measurement. It creates each set once, because thousands of calls a second
@@ -58,44 +58,45 @@ func newTelemetry(c *Consumer) (*telemetry, error) {
 func (t *telemetry) attributes(l labels) metric.MeasurementOption {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	o, ok := t.attributeSets[l]
-	if !ok {
-		attrs := slices.Clone(t.pipeline)
-		for i := 0; i < len(l) && l[i] != ""; i += 2 {
-			attrs = append(attrs, attribute.String(l[i], l[i+1]))
-		}
-		o = metric.WithAttributeSet(attribute.NewSet(attrs...))
-		t.attributeSets[l] = o
+	set, isKnown := t.attributeSets[l]
+	if isKnown {
+		return set
 	}
-	return o
+	attrs := slices.Clone(t.pipeline)
+	for i := 0; i < len(l) && l[i] != ""; i += 2 {
+		attrs = append(attrs, attribute.String(l[i], l[i+1]))
+	}
+	set = metric.WithAttributeSet(attribute.NewSet(attrs...))
+	t.attributeSets[l] = set
+	return set
 }
 
 // registerGauges registers the gauges. The gauges read the consumer's status.
-func (t *telemetry) registerGauges(c *Consumer, k *instrument.Maker) {
-	lag := k.ObservableGauge("tablewake.reader.lag", "s",
+func (t *telemetry) registerGauges(c *Consumer, instruments *instrument.Maker) {
+	lag := instruments.ObservableGauge("tablewake.reader.lag", "s",
 		"age of the oldest record that is not durable in every sink, 0 where nothing is left, by table")
-	age := k.ObservableGauge("tablewake.reader.age", "s", "age of the last record read, of shards that have newer ones, by table")
-	loss := k.ObservableGauge("tablewake.reader.loss", "h",
+	age := instruments.ObservableGauge("tablewake.reader.age", "s", "age of the last record read, of shards that have newer ones, by table")
+	loss := instruments.ObservableGauge("tablewake.reader.loss", "h",
 		"hours until the stream drops records that are not durable in every sink, by table")
-	leases := k.ObservableIntGauge("tablewake.reader.leases", "{lease}", "leases that this consumer has, by table")
-	stopped := k.ObservableIntGauge("tablewake.reader.stopped", "{shard}", "shards that this consumer reads no further, by table")
-	forecast := k.ObservableGauge("tablewake.reader.forecast", "{call}",
+	leases := instruments.ObservableIntGauge("tablewake.reader.leases", "{lease}", "leases that this consumer has, by table")
+	stopped := instruments.ObservableIntGauge("tablewake.reader.stopped", "{shard}", "shards that this consumer reads no further, by table")
+	forecast := instruments.ObservableGauge("tablewake.reader.forecast", "{call}",
 		"GetRecords calls that this consumer makes in 30 days at the rate of late")
-	prefetch := k.ObservableIntGauge("tablewake.reader.prefetched", "By",
+	prefetch := instruments.ObservableIntGauge("tablewake.reader.prefetched", "By",
 		"bytes of pages that were read and that the pipeline did not take yet")
-	contact := k.ObservableIntGauge("tablewake.reader.contact", "1", "1 while the others know that this consumer lives, else 0")
-	unwritten := k.ObservableGauge("tablewake.reader.unwritten", "s",
+	contact := instruments.ObservableIntGauge("tablewake.reader.contact", "1", "1 while the others know that this consumer lives, else 0")
+	unwritten := instruments.ObservableGauge("tablewake.reader.unwritten", "s",
 		"for how long a checkpoint could not be written, or the lease table not be read; 0 where that is no longer than a lease lasts")
-	unrepaired := k.ObservableIntGauge("tablewake.reader.unrepaired", "{gap}",
+	unrepaired := instruments.ObservableIntGauge("tablewake.reader.unrepaired", "{gap}",
 		"noted gaps whose sinks are not repaired, at the last look (on_gap: repair)")
 	noLabels := t.attributes(labels{})
-	t.registration = k.Observe(func(_ context.Context, o metric.Observer) error {
+	t.registration = instruments.Observe(func(_ context.Context, o metric.Observer) error {
 		s := c.Status()
-		for table, measured := range lagByTable(s, time.Now(), c.o.Coordinator.Retention) {
+		for table, measured := range lagByTable(s, time.Now(), c.options.Coordinator.Retention) {
 			tableLabels := t.attributes(labels{"table", table})
 			o.ObserveFloat64(lag, measured.lag.Seconds(), tableLabels)
 			o.ObserveFloat64(age, measured.age.Seconds(), tableLabels)
-			o.ObserveFloat64(loss, max(0, (c.o.Coordinator.Retention-measured.lag).Hours()), tableLabels)
+			o.ObserveFloat64(loss, max(0, (c.options.Coordinator.Retention-measured.lag).Hours()), tableLabels)
 			o.ObserveInt64(leases, measured.leases, tableLabels)
 			o.ObserveInt64(stopped, measured.stopped, tableLabels)
 		}
@@ -104,14 +105,14 @@ func (t *telemetry) registerGauges(c *Consumer, k *instrument.Maker) {
 		bytes := c.queue.bytes
 		c.mu.Unlock()
 		o.ObserveInt64(prefetch, bytes, noLabels)
-		n := int64(0)
+		isInContact := int64(0)
 		if s.HeartbeatFresh {
-			n = 1
+			isInContact = 1
 		}
-		o.ObserveInt64(contact, n, noLabels)
+		o.ObserveInt64(contact, isInContact, noLabels)
 		o.ObserveFloat64(unwritten, max(s.CheckpointOverdueFor, s.TableUnreadFor).Seconds(), noLabels)
-		if c.o.Unrepaired != nil {
-			o.ObserveInt64(unrepaired, c.o.Unrepaired(), noLabels)
+		if c.options.Unrepaired != nil {
+			o.ObserveInt64(unrepaired, c.options.Unrepaired(), noLabels)
 		}
 		return nil
 	}, lag, age, loss, leases, stopped, forecast, prefetch, contact, unwritten, unrepaired)
@@ -128,19 +129,20 @@ func lagByTable(s coordinator.Status, now time.Time, retention time.Duration) ma
 	tables := make(map[string]tableLag)
 	for _, p := range s.Partitions {
 		table := shardreader.StreamFromARN(p.Stream).Table
-		v := tables[table]
-		v.leases++
+		worst := tables[table]
+		worst.leases++
 		if p.StopReason != "" {
-			v.stopped++
+			worst.stopped++
 		}
-		v.lag, v.age = max(v.lag, lagOf(p, now, retention)), max(v.age, ageOf(p, now, retention))
-		tables[table] = v
+		worst.lag = max(worst.lag, lagOf(p, now, retention))
+		worst.age = max(worst.age, ageOf(p, now, retention))
+		tables[table] = worst
 	}
-	for stream, n := range s.UnbegunShards {
+	for stream, unbegun := range s.UnbegunShards {
 		table := shardreader.StreamFromARN(stream).Table
-		v := tables[table]
-		v.stopped += int64(n)
-		tables[table] = v
+		worst := tables[table]
+		worst.stopped += int64(unbegun)
+		tables[table] = worst
 	}
 	return tables
 }
@@ -149,7 +151,7 @@ func lagByTable(s coordinator.Status, now time.Time, retention time.Duration) ma
 // that is not durable in every sink, as in the metric tablewake.reader.lag.
 func (c *Consumer) Lag(s coordinator.Status) time.Duration {
 	var lag time.Duration
-	for _, v := range lagByTable(s, time.Now(), c.o.Coordinator.Retention) {
+	for _, v := range lagByTable(s, time.Now(), c.options.Coordinator.Retention) {
 		lag = max(lag, v.lag)
 	}
 	return lag
@@ -167,12 +169,12 @@ func lagOf(p coordinator.PartitionStatus, now time.Time, retention time.Duration
 // ageOf returns the age of the last record read if the shard may have newer records, else 0. If no record was read,
 // ageOf returns the retention, except for a shard whose reading has only begun.
 func ageOf(p coordinator.PartitionStatus, now time.Time, retention time.Duration) time.Duration {
-	switch {
-	case !p.Opened && p.Failures < stuckFailures && p.StopReason == "":
-		return 0 // reading has only begun
-	case !p.Behind && p.StopReason == "":
+	hasOnlyBegun := !p.Opened && p.Failures < stuckFailures
+	mayHaveNewer := p.StopReason != "" || p.Behind && !hasOnlyBegun
+	if !mayHaveNewer {
 		return 0
-	case p.LastDelivered.IsZero():
+	}
+	if p.LastDelivered.IsZero() {
 		return retention
 	}
 	return max(0, now.Sub(p.LastDelivered))
@@ -183,6 +185,7 @@ func (t *telemetry) countCall(ctx context.Context, op string, err error) {
 	t.calls.Add(ctx, 1, t.attributes(labels{"operation", op, "outcome", outcome(err)}))
 }
 
+// outcome returns the value of the attribute outcome.
 func outcome(err error) string {
 	_, retryable := pipeline.Retryable(err)
 	switch {
@@ -202,6 +205,7 @@ func outcome(err error) string {
 	return "error"
 }
 
+// countRecords counts the records of a page. page may be nil.
 func (t *telemetry) countRecords(ctx context.Context, stream string, page *record.Page) {
 	if page == nil || len(page.Changes)+len(page.Errors) == 0 {
 		return

@@ -85,9 +85,9 @@ func (s *Streams) DescribeStream(
 		Created:  aws.ToTime(d.CreationRequestDateTime).UTC(),
 		After:    aws.ToString(d.LastEvaluatedShardId),
 	}
-	for _, sh := range d.Shards {
-		shard := shardreader.Shard{ID: aws.ToString(sh.ShardId), Parent: aws.ToString(sh.ParentShardId)}
-		if r := sh.SequenceNumberRange; r != nil {
+	for _, listed := range d.Shards {
+		shard := shardreader.Shard{ID: aws.ToString(listed.ShardId), Parent: aws.ToString(listed.ParentShardId)}
+		if r := listed.SequenceNumberRange; r != nil {
 			shard.First, shard.Last = aws.ToString(r.StartingSequenceNumber), aws.ToString(r.EndingSequenceNumber)
 		}
 		desc.Shards = append(desc.Shards, shard)
@@ -112,19 +112,19 @@ func (s *Streams) GetShardIterator(ctx context.Context, at shardreader.ShardPosi
 	if err == nil && aws.ToString(out.ShardIterator) == "" {
 		err = &brokenResponse{errs.New("the answer holds no iterator")}
 	}
-	if err != nil {
-		e := newError(ctx, "GetShardIterator", shardSubject(at.Shard, at.StreamARN), err)
-		if at.Type == shardreader.AtTimestamp && awserr.Code(err) == "InternalFailure" && ctx.Err() == nil {
-			// DynamoDB Local returns this code instead of refusing the type. Its code for other failures is
-			// InternalServerError.
-			return "", &shardreader.Error{
-				Op: e.Op, Subject: e.Subject, Err: awserr.WithoutOperation(err),
-				Hint: "a server that does not know AT_TIMESTAMP is read from TRIM_HORIZON",
-			}
-		}
-		return "", e
+	if err == nil {
+		return *out.ShardIterator, nil
 	}
-	return *out.ShardIterator, nil
+	e := newError(ctx, "GetShardIterator", shardSubject(at.Shard, at.StreamARN), err)
+	// DynamoDB Local returns this code instead of refusing the type. Its code for other failures is InternalServerError.
+	typeIsUnknown := at.Type == shardreader.AtTimestamp && awserr.Code(err) == "InternalFailure"
+	if typeIsUnknown && ctx.Err() == nil {
+		return "", &shardreader.Error{
+			Op: e.Op, Subject: e.Subject, Err: awserr.WithoutOperation(err),
+			Hint: "a server that does not know AT_TIMESTAMP is read from TRIM_HORIZON",
+		}
+	}
+	return "", e
 }
 
 // GetRecords implements [shardreader.API].

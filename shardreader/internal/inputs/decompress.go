@@ -18,34 +18,47 @@ import (
 // Errors of the decompression name the format and say what to do. Errors of r are unchanged.
 func Decompress(r io.Reader) (io.Reader, func(), error) {
 	raw := &rawReader{r: r}
-	b := bufio.NewReaderSize(raw, 64<<10)
-	head, err := b.Peek(4)
+	packed := bufio.NewReaderSize(raw, 64<<10)
+	head, err := packed.Peek(4)
 	if err != nil && !pipeline.IsEnd(err) {
 		return nil, nil, err
 	}
+	isCutZstd := len(head) > 1 && len(head) < 4 && bytes.HasPrefix(zstdMagic, head)
 	switch {
 	case bytes.HasPrefix(head, gzipMagic):
-		z, err := gzip.NewReader(b)
-		if pipeline.IsEnd(err) {
-			err = io.ErrUnexpectedEOF // r ends within the header
-		}
-		if err != nil {
-			return nil, nil, raw.unpackError("gzip", err)
-		}
-		z.Multistream(false)
-		return unpackErrors{"gzip", &gzipMembers{b, z}, raw}, func() {}, nil
-	case bytes.HasPrefix(head, zstdMagic),
-		len(head) == 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:], []byte{0x2a, 0x4d, 0x18}): // a skippable frame
-		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-			zstd.WithDecoderMaxWindow(128<<20))
-		if err != nil {
-			return nil, nil, raw.unpackError("zstd", err)
-		}
-		return unpackErrors{"zstd", z, raw}, z.Close, nil
-	case len(head) > 1 && len(head) < 4 && bytes.Equal(head, zstdMagic[:len(head)]):
+		return openGzip(packed, raw)
+	case bytes.HasPrefix(head, zstdMagic), isSkippableFrame(head):
+		return openZstd(packed, raw)
+	case isCutZstd:
 		return nil, nil, raw.unpackError("zstd", io.ErrUnexpectedEOF)
 	}
-	return b, func() {}, nil
+	return packed, func() {}, nil
+}
+
+// isSkippableFrame reports whether zstd data begins with a frame that has no content.
+func isSkippableFrame(head []byte) bool {
+	return len(head) == 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:], []byte{0x2a, 0x4d, 0x18})
+}
+
+func openGzip(packed *bufio.Reader, raw *rawReader) (io.Reader, func(), error) {
+	z, err := gzip.NewReader(packed)
+	if pipeline.IsEnd(err) {
+		err = io.ErrUnexpectedEOF // the data ends within the header
+	}
+	if err != nil {
+		return nil, nil, raw.unpackError("gzip", err)
+	}
+	z.Multistream(false)
+	return unpackErrors{"gzip", &gzipMembers{packed, z}, raw}, func() {}, nil
+}
+
+func openZstd(packed *bufio.Reader, raw *rawReader) (io.Reader, func(), error) {
+	z, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(128<<20))
+	if err != nil {
+		return nil, nil, raw.unpackError("zstd", err)
+	}
+	return unpackErrors{"zstd", z, raw}, z.Close, nil
 }
 
 // errTrailingData means that gzip data is followed by bytes that are no gzip member.
@@ -57,14 +70,16 @@ type gzipMembers struct {
 	z      *gzip.Reader
 }
 
+// Read implements io.Reader.
 func (m *gzipMembers) Read(p []byte) (int, error) {
 	for {
 		n, err := m.z.Read(p)
-		switch memberEnds := pipeline.IsEnd(err); {
-		case !memberEnds:
+		memberEnds := pipeline.IsEnd(err)
+		if !memberEnds {
 			return n, err
-		case n > 0:
-			return n, nil // the next Read returns io.EOF
+		}
+		if n > 0 {
+			return n, nil // the next Read finds the end of the member again
 		}
 		if err := m.openNext(); err != nil {
 			return 0, err
@@ -116,14 +131,17 @@ type rawReader struct {
 	err error
 }
 
+// Read implements io.Reader.
 func (r *rawReader) Read(p []byte) (int, error) {
 	n, err := r.r.Read(p)
-	if r.err = err; pipeline.IsEnd(err) {
+	r.err = err
+	if pipeline.IsEnd(err) {
 		r.err = nil
 	}
 	return n, err
 }
 
+// unpackError returns the last error of r, or else an error that says what is wrong with the data.
 func (r *rawReader) unpackError(format string, err error) error {
 	switch {
 	case r.err != nil:
