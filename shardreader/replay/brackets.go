@@ -6,11 +6,12 @@ import "bytes"
 // again. It does not note the bracket of an event: the Records of an event can be read although the event's end is
 // missing.
 func (d *documents) noteUnclosed() {
-	for n, at := range d.scan.stack {
-		if n+1 < len(d.scan.stack) && opensRecords(d.w.buf[:d.scan.stack[n+1]+1]) {
-			continue
+	open := d.scan.stack
+	for i, at := range open {
+		isEvent := i+1 < len(open) && opensRecords(d.w.buf[:open[i+1]+1])
+		if !isEvent {
+			d.addUnclosed(at)
 		}
-		d.addUnclosed(at)
 	}
 }
 
@@ -28,8 +29,8 @@ func (d *documents) addUnclosed(indexes ...int) {
 
 // isUnclosed reports whether the bracket at i is known to be never closed.
 func (d *documents) isUnclosed(i int) bool {
-	_, open := d.unclosed[d.w.offset+int64(i)]
-	return open
+	_, isUnclosed := d.unclosed[d.w.offset+int64(i)]
+	return isUnclosed
 }
 
 // opensRecords reports whether b ends with the opening bracket of an event's Records.
@@ -43,30 +44,37 @@ func opensRecords(b []byte) bool {
 // checkClosed returns errOpen if the element that ends at end is not a record, but contains whole records or events.
 // Such an element lacks its closing bracket: a bracket of an outer array or event closed it instead.
 func (d *documents) checkClosed(end int) error {
-	if c := d.w.buf[0]; d.nesting == betweenDocuments && !d.uncertain || c != '[' && c != '{' {
-		return nil
-	}
-	if _, hasRecords := d.classify(0, end); !hasRecords {
+	isOwnDocument := d.nesting == betweenDocuments && !d.uncertain
+	hasBrackets := d.w.buf[0] == '[' || d.w.buf[0] == '{'
+	if isOwnDocument || !hasBrackets || d.classify(0, end) != containsRecords {
 		return nil
 	}
 	d.failedAt = 0
 	return errOpen
 }
 
+// content is what an object or array contains.
+type content uint8
+
+const (
+	noRecords       content = iota
+	isRecord                // it is a whole record or event itself
+	containsRecords         // it is not a record or event, but contains records or events
+)
+
 // bracket is an object or array that is open in classify.
 type bracket struct {
 	index     int
-	object    bool
+	isObject  bool
 	name      []byte // name of the current member; nil in an array
 	isRecord  bool   // the object is a record or an event
 	hasRecord bool   // the object or array contains a record or an event
 }
 
-// classify classifies the object or array from i to end, which is valid JSON. isRecord reports whether it is a whole
-// record or event. hasRecords reports whether it is neither, but contains records or events. classify also notes inner
-// brackets as unclosed if they contain records, but are neither records nor in a record. A part of a record is never
-// mistaken for a record, because each value in it has a type tag. classify reads each byte once.
-func (d *documents) classify(i, end int) (isRecord, hasRecords bool) {
+// classify classifies the object or array from i to end, which is valid JSON. It also notes inner brackets as unclosed
+// if they contain records, but are neither records nor in a record. A part of a record is never mistaken for a record,
+// because each value in it has a type tag. classify reads each byte once.
+func (d *documents) classify(i, end int) content {
 	b := d.w.buf[:end]
 	var stack [8]bracket
 	open := stack[:0]
@@ -76,30 +84,27 @@ func (d *documents) classify(i, end int) (isRecord, hasRecords bool) {
 		c := b[i]
 		switch c {
 		case '{', '[':
-			open = append(open, bracket{index: i, object: c == '{'})
+			open = append(open, bracket{index: i, isObject: c == '{'})
 			nameNext = c == '{'
 		case '}', ']':
 			closed := open[len(open)-1]
 			open = open[:len(open)-1]
-			hasRecords := closed.hasRecord && !closed.isRecord
 			if len(open) == 0 {
-				if !closed.isRecord {
-					d.addUnclosed(containers...)
-				}
-				return closed.isRecord, hasRecords
+				return d.classifyOutermost(closed, containers)
 			}
 			outer := &open[len(open)-1]
 			outer.hasRecord = outer.hasRecord || closed.hasRecord || closed.isRecord
-			if hasRecords {
+			if closed.hasRecord && !closed.isRecord {
 				containers = append(containers, closed.index)
 			}
 		case ',':
-			nameNext = open[len(open)-1].object
+			nameNext = open[len(open)-1].isObject
 		case '"':
 			to, _ := scanString(b, i)
 			if nameNext {
 				open[len(open)-1].name = b[i+1 : to-1]
-				noteName(open, b[skipSpace(b, skipSpace(b, to)+1):])
+				value := skipSpace(b, skipSpace(b, to)+1)
+				noteName(open, b[value:])
 				nameNext = false
 			}
 			i = to
@@ -107,7 +112,19 @@ func (d *documents) classify(i, end int) (isRecord, hasRecords bool) {
 		}
 		i++
 	}
-	return false, false
+	return noRecords
+}
+
+// classifyOutermost ends classify at the end of the outermost bracket.
+func (d *documents) classifyOutermost(outermost bracket, containers []int) content {
+	if outermost.isRecord {
+		return isRecord
+	}
+	d.addUnclosed(containers...)
+	if outermost.hasRecord {
+		return containsRecords
+	}
+	return noRecords
 }
 
 // noteName marks one of the innermost two objects as a record or an event if the name of the current member shows that.

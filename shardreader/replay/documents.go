@@ -90,10 +90,10 @@ func (d *documents) next() (savedRecord, error) {
 // step reads one token: a bracket, a comma or a whole record. found reports whether the token is a record.
 func (d *documents) step(c byte) (r savedRecord, found bool, err error) {
 	nested := d.nesting != betweenDocuments
-	opensArray := c == '[' && (!nested || d.expect == wantComma || !d.isUnclosed(0) && d.startsWithRecord())
 	switch {
 	case c == ',':
-		if !nested || d.expect == wantFirst || d.expect == wantAnother {
+		isTooMany := !nested || d.expect == wantFirst || d.expect == wantAnother
+		if isTooMany {
 			d.addFault(errComma)
 		}
 		d.w.consume(1)
@@ -105,7 +105,7 @@ func (d *documents) step(c byte) (r savedRecord, found bool, err error) {
 		}
 		d.w.consume(1)
 		return savedRecord{}, false, d.endArray()
-	case opensArray:
+	case c == '[' && d.opensArray():
 		if nested {
 			d.addFault(errNoEnd)
 			d.uncertain = true
@@ -135,6 +135,15 @@ func (d *documents) step(c byte) (r savedRecord, found bool, err error) {
 	return d.takeRecord(end), true, nil
 }
 
+// opensArray reports whether the bracket at the present position opens an array of records. In an array that expects a
+// value, it does so if the end of that array is missing.
+func (d *documents) opensArray() bool {
+	if d.nesting == betweenDocuments || d.expect == wantComma {
+		return true
+	}
+	return !d.isUnclosed(0) && d.startsWithRecord()
+}
+
 // peek skips white space, and byte order marks between documents. It returns the next byte without consuming it, and
 // false at the end of the input.
 func (d *documents) peek() (byte, bool) {
@@ -144,7 +153,8 @@ func (d *documents) peek() (byte, bool) {
 		if c != byteOrderMark[0] {
 			return c, ok
 		}
-		if d.w.fillTo(len(byteOrderMark)); !bytes.HasPrefix(d.w.buf, byteOrderMark) {
+		d.w.fillTo(len(byteOrderMark))
+		if !bytes.HasPrefix(d.w.buf, byteOrderMark) {
 			return c, ok
 		}
 		if d.nesting != betweenDocuments { // another file begins here: the file before it was truncated

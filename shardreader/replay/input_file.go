@@ -41,7 +41,11 @@ type start struct {
 
 // add appends a record to the array.
 func (b *block) add(r savedRecord) {
-	b.bytes = append(b.bytes, "[,"[min(len(b.starts), 1)])
+	separator := byte(',')
+	if len(b.starts) == 0 {
+		separator = '['
+	}
+	b.bytes = append(b.bytes, separator)
 	b.starts = append(b.starts, start{len(b.bytes), r.offset, r.line, r.number})
 	if r.broken == nil {
 		b.bytes = append(b.bytes, r.raw...)
@@ -101,17 +105,17 @@ func (f *file) next() (*block, error) {
 	}
 	if f.docs.nesting == betweenDocuments {
 		f.w.fillTo(f.blockBytes)
-		if n, ends := f.w.wholeLines(f.blockBytes); n > 0 {
-			return f.takeLines(n, ends), nil
+		if size, ends := f.w.wholeLines(f.blockBytes); size > 0 {
+			return f.takeLines(size, ends), nil
 		}
 	}
 	return f.nextRecords()
 }
 
-// takeLines returns a block of the next n bytes. They must be whole lines; ends is the number of line ends.
-func (f *file) takeLines(n, ends int) *block {
+// takeLines returns a block of the next size bytes. They must be whole lines; ends is the number of line ends.
+func (f *file) takeLines(size, ends int) *block {
 	b := &block{file: f.Path, isLines: true, offset: f.w.offset, line: f.w.line}
-	b.bytes = f.w.consumeLines(n, ends)
+	b.bytes = f.w.consumeLines(size, ends)
 	if len(b.bytes) < f.blockBytes/2 {
 		b.bytes = bytes.Clone(b.bytes) // a short slice would keep the whole block in memory
 	}

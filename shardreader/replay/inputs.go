@@ -19,22 +19,14 @@ type interruptibleReader struct {
 // errInterrupted is returned by read if ctx is done before bytes arrive.
 var errInterrupted = errs.New("reading was interrupted")
 
+// read reads into p. It returns errInterrupted if ctx is done before bytes arrive.
 func (a *interruptibleReader) read(ctx context.Context, p []byte) (int, error) {
 	for len(a.unreturned) == 0 {
 		if a.err != nil {
 			return 0, a.err
 		}
 		if a.next == nil {
-			if a.buf == nil {
-				a.buf = make([]byte, 64<<10)
-			}
-			next := make(chan error, 1)
-			a.next = next
-			go func() {
-				var err error
-				a.n, err = a.r.Read(a.buf)
-				next <- err
-			}()
+			a.startRead()
 		}
 		select {
 		case a.err = <-a.next:
@@ -46,4 +38,18 @@ func (a *interruptibleReader) read(ctx context.Context, p []byte) (int, error) {
 	n := copy(p, a.unreturned)
 	a.unreturned = a.unreturned[n:]
 	return n, nil
+}
+
+// startRead starts a goroutine that reads into buf, and sends the result to next.
+func (a *interruptibleReader) startRead() {
+	if a.buf == nil {
+		a.buf = make([]byte, 64<<10)
+	}
+	next := make(chan error, 1)
+	a.next = next
+	go func() {
+		var err error
+		a.n, err = a.r.Read(a.buf)
+		next <- err
+	}()
 }

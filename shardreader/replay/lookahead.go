@@ -11,14 +11,14 @@ import (
 // index after the opening bracket of that array. For another object, end is the index after the object.
 func (d *documents) scanObject(i int) (end int, isEvent bool, err error) {
 	d.valueStart = i
-	i++
-	for first := true; ; first = false {
-		if i, err = d.skipSpace(i); err != nil {
-			return 0, false, err
-		}
-		if first && d.w.buf[i] == '}' {
-			return i + 1, false, nil
-		}
+	i, err = d.skipSpace(i + 1)
+	if err != nil {
+		return 0, false, err
+	}
+	if d.w.buf[i] == '}' {
+		return i + 1, false, nil
+	}
+	for {
 		name, valueAt, err := d.scanName(i)
 		if err != nil {
 			return 0, false, err
@@ -26,17 +26,22 @@ func (d *documents) scanObject(i int) (end int, isEvent bool, err error) {
 		if string(name) == "Records" && d.w.buf[valueAt] == '[' {
 			return valueAt + 1, true, nil
 		}
-		if i, err = d.scanValue(valueAt); err != nil {
+		i, err = d.scanValue(valueAt)
+		if err != nil {
 			return 0, false, err
 		}
-		if i, err = d.skipSpace(i); err != nil {
+		i, err = d.skipSpace(i)
+		if err != nil {
 			return 0, false, err
 		}
 		switch d.w.buf[i] {
 		case '}':
 			return i + 1, false, nil
 		case ',':
-			i++
+			i, err = d.skipSpace(i + 1)
+			if err != nil {
+				return 0, false, err
+			}
 		default:
 			return 0, false, d.syntaxError(i)
 		}
@@ -122,7 +127,8 @@ func unquoteName(quoted []byte) ([]byte, error) {
 // skipSpace returns the index of the first byte from i that is not white space.
 func (d *documents) skipSpace(i int) (int, error) {
 	for {
-		if i = skipSpace(d.w.buf, i); i < len(d.w.buf) {
+		i = skipSpace(d.w.buf, i)
+		if i < len(d.w.buf) {
 			return i, nil
 		}
 		if !d.w.growFrom(d.valueStart) {
@@ -131,6 +137,7 @@ func (d *documents) skipSpace(i int) (int, error) {
 	}
 }
 
+// syntaxError returns the error of broken JSON at i, and notes i as failedAt.
 func (d *documents) syntaxError(i int) error {
 	d.failedAt = i
 	switch c := d.w.buf[i]; {
@@ -145,6 +152,7 @@ func (d *documents) syntaxError(i int) error {
 	}
 }
 
+// cutError returns the error of a scan that needs more text than there is, and notes the end as failedAt.
 func (d *documents) cutError() error {
 	d.failedAt = len(d.w.buf)
 	return d.w.growError()

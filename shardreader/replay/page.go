@@ -43,7 +43,9 @@ func (b *block) decodeLines(decoder *record.Decoder) *record.Page {
 	p := decoder.DecodeLines(b.bytes)
 	line, at := b.line, int64(0)
 	for _, e := range p.Errors {
-		if _, broken := errors.AsType[*record.FramingError](e.Err); broken || e.Path == "Records" { // event in an array
+		_, isBroken := errors.AsType[*record.FramingError](e.Err)
+		isEventInArray := e.Path == "Records"
+		if isBroken || isEventInArray {
 			return nil
 		}
 		line += int64(bytes.Count(b.bytes[at:e.Offset], newline))
@@ -80,15 +82,16 @@ var errLineCut = errs.New("the line ends in the middle of a document")
 // the decoding of the other records.
 func (b *block) decodeRecords(decoder *record.Decoder) *record.Page {
 	p, err := decoder.Decode(b.bytes)
-	for from := 0; err != nil; {
-		framing, ok := errors.AsType[*record.FramingError](err)
+	from := 0 // index of the first record that the last Decode got
+	for err != nil {
 		index := len(b.starts) - 1
-		if ok {
+		if framing, ok := errors.AsType[*record.FramingError](err); ok {
 			index = min(from+framing.Index, index)
 			err = framing.Err
 		}
 		p.Errors = append(p.Errors, &record.RecordError{Index: index, Raw: b.raw(index), Err: err})
-		if from = index + 1; from == len(b.starts) {
+		from = index + 1
+		if from == len(b.starts) {
 			break
 		}
 		// Decode the rest as an array: the comma before it becomes the bracket.

@@ -139,27 +139,31 @@ func (w *window) nextNonSpace() (byte, bool) {
 // up to limit bytes, and their number. Each of these lines begins and ends like an object, and the next line begins
 // like a document. No document can continue over such a line end, because valid JSON continues after a value with a
 // comma or a closing bracket. The last line of a file is never included.
-func (w *window) wholeLines(limit int) (end, ends int) {
+func (w *window) wholeLines(limit int) (size, ends int) {
 	b := w.buf[:min(limit, len(w.buf))]
-	for ; ; ends++ {
-		n := bytes.IndexByte(b[end:], '\n')
-		if n < 0 {
-			return end, ends
+	for {
+		length := bytes.IndexByte(b[size:], '\n')
+		if length < 0 || !isDocumentLine(b[size:size+length]) {
+			return size, ends
 		}
-		line, next := b[end:end+n], end+n+1
-		if !isBraced(line) {
-			if line = bytes.Trim(line, " \t\r"); len(line) > 0 && !isBraced(line) {
-				return end, ends
-			}
+		next := size + length + 1
+		text := skipSpace(w.buf, next)
+		documentFollows := text < len(w.buf) && (w.buf[text] == '{' || w.buf[text] == '[')
+		if !documentFollows {
+			return size, ends
 		}
-		if next == len(b) || b[next] != '{' {
-			text := skipSpace(w.buf, next)
-			if text == len(w.buf) || w.buf[text] != '{' && w.buf[text] != '[' {
-				return end, ends
-			}
-		}
-		end = next
+		size = next
+		ends++
 	}
+}
+
+// isDocumentLine reports whether a line is blank, or begins and ends like an object.
+func isDocumentLine(line []byte) bool {
+	if isBraced(line) {
+		return true
+	}
+	text := bytes.Trim(line, " \t\r")
+	return len(text) == 0 || isBraced(text)
 }
 
 // isBraced reports whether a line begins and ends like an object.

@@ -67,11 +67,13 @@ func foreignError(head []byte) error {
 			return nil
 		}
 	}
-	if rest, ok := bytes.CutPrefix(head, []byte("[")); ok &&
-		bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte("]")) {
-		return nil // an array without records
+	inArray, isArray := bytes.CutPrefix(head, []byte("["))
+	isEmptyArray := isArray && bytes.HasPrefix(bytes.TrimLeft(inArray, " \t\r\n"), []byte("]"))
+	if isEmptyArray {
+		return nil
 	}
-	if bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff}) {
+	isUTF16 := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
+	if isUTF16 {
 		return fmt.Errorf("%w that can be read: it is UTF-16, as PowerShell writes it; save it as UTF-8", errForeign)
 	}
 	if startsWithMember(head, "Items") {

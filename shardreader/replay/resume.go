@@ -40,12 +40,14 @@ func (d *documents) skipBroken(cause error) (r savedRecord, found bool, err erro
 		return savedRecord{}, false, nil // endInput reports it
 	}
 	r.broken = &fault{offset: r.offset, line: r.line, unread: d.w.offset - r.offset}
-	if int64(len(text)) < r.broken.unread || len(text) > d.w.maxRecord/8 {
+	isTooLarge := int64(len(text)) < r.broken.unread || len(text) > d.w.maxRecord/8
+	if isTooLarge {
 		r.broken.err = fmt.Errorf("%w; up to line %d nothing is read: mend it, and replay the file again", cause, d.w.line)
 		d.faults = append(d.faults, r.broken)
 		return savedRecord{}, false, nil
 	}
-	if r.raw = bytes.TrimRight(text, " \t\r\n"); d.nesting != betweenDocuments {
+	r.raw = bytes.TrimRight(text, " \t\r\n")
+	if d.nesting != betweenDocuments {
 		r.raw = bytes.TrimRight(bytes.TrimSuffix(r.raw, []byte(",")), " \t\r\n")
 	}
 	before := r.raw[:min(failedAt, len(r.raw))]
@@ -63,7 +65,8 @@ func (d *documents) findResume(indent int) (end int, hasRecord bool) {
 	// A line that is a document of its own is skipped completely, unless it begins with a closing bracket.
 	inOwnLine := indent >= 0 && d.nesting == betweenDocuments && !d.uncertain &&
 		bytes.IndexByte([]byte("]}"), d.w.buf[0]) < 0
-	for i := 1; ; {
+	i := 1
+	for {
 		if i > d.w.maxRecord {
 			d.w.consume(i)
 			i = 0
@@ -71,24 +74,21 @@ func (d *documents) findResume(indent int) (end int, hasRecord bool) {
 		if !d.w.has(i) {
 			return len(d.w.buf), false
 		}
-		switch d.w.buf[i] {
-		case '{':
-			if inOwnLine {
-				i++
-				break
-			}
+		switch c := d.w.buf[i]; {
+		case c == '{' && !inOwnLine:
 			next, hasRecord := d.recordAt(i)
 			if hasRecord {
 				return i, true
 			}
 			i = next
-		case '\n':
+		case c == '\n':
 			inOwnLine = false
 			text, textIndent := d.skipIndent(i + 1)
 			if text == len(d.w.buf) {
 				return text, false
 			}
-			if textIndent == indent && bytes.IndexByte([]byte("\"}],:"), d.w.buf[text]) < 0 {
+			continuesValue := bytes.IndexByte([]byte("\"}],:"), d.w.buf[text]) >= 0
+			if textIndent == indent && !continuesValue {
 				if d.w.buf[text] == '{' {
 					_, hasRecord = d.recordAt(text)
 				}
@@ -123,16 +123,16 @@ func (d *documents) recordAt(i int) (next int, hasRecord bool) {
 		return i + 1, false
 	}
 	end, isEvent, err := d.scanObject(i)
-	switch {
-	case err != nil:
+	if err != nil {
 		return i + 1, false
-	case isEvent:
+	}
+	if isEvent {
 		return i, true
 	}
-	switch isRecord, hasRecords := d.classify(i, end); {
+	switch d.classify(i, end) {
 	case isRecord:
 		return i, true
-	case hasRecords:
+	case containsRecords:
 		return i + 1, false
 	}
 	return end, false
@@ -154,27 +154,30 @@ func (d *documents) startsWithRecord() bool {
 // event and the byte after it. If that record is broken too, it does not change nesting, and returns false.
 func (d *documents) guessNesting() (ok bool) {
 	d.expect = wantAnother
-	oldNesting := d.nesting
-	defer func() { d.uncertain = d.uncertain || d.nesting != oldNesting }()
 	end, isEvent, err := d.scanObject(0)
-	switch {
-	case err != nil:
+	if err != nil {
 		return false
-	case isEvent && d.nesting == inArrayOfEvent:
-		d.nesting = inArray
-	case isEvent && d.nesting == inEvent:
-		d.nesting = betweenDocuments
 	}
-	if isEvent {
-		return true
-	}
-	i, err := d.skipSpace(end)
-	nested := err == nil && (d.w.buf[i] == ',' || d.w.buf[i] == ']')
+	guess := d.nesting
 	switch {
-	case !nested:
-		d.nesting = betweenDocuments
+	case isEvent && d.nesting == inArrayOfEvent:
+		guess = inArray
+	case isEvent && d.nesting == inEvent:
+		guess = betweenDocuments
+	case isEvent:
+	case !d.arrayContinues(end):
+		guess = betweenDocuments
 	case d.nesting == betweenDocuments:
-		d.nesting, d.number = inArray, 0
+		guess, d.number = inArray, 0
+	}
+	if guess != d.nesting {
+		d.nesting, d.uncertain = guess, true
 	}
 	return true
+}
+
+// arrayContinues reports whether the text from i on begins like the rest of an array.
+func (d *documents) arrayContinues(i int) bool {
+	i, err := d.skipSpace(i)
+	return err == nil && (d.w.buf[i] == ',' || d.w.buf[i] == ']')
 }

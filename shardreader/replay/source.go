@@ -32,7 +32,7 @@ type Options struct {
 
 // Source reads saved records. Only one goroutine may call Read; any goroutine may call Progress.
 type Source struct {
-	o             Options
+	options       Options
 	decoder       *record.Decoder
 	inputs        []inputs.File // files that are not opened yet
 	startPosition inputPosition // position in inputs[0] at which reading begins
@@ -75,7 +75,7 @@ func Open(o Options) (*Source, error) {
 		return nil, fmt.Errorf("replay: an input cannot be read: %w", err)
 	}
 	s := &Source{
-		o:             o,
+		options:       o,
 		decoder:       record.NewDecoder(o.Decoder),
 		inputs:        files,
 		startPosition: inputPosition{Line: 1},
@@ -141,7 +141,8 @@ func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 // once.
 func checkReadable(files []inputs.File) error {
 	for _, in := range files {
-		if info, err := os.Stat(in.Path); err != nil || !info.Mode().IsRegular() {
+		info, err := os.Stat(in.Path)
+		if err != nil || !info.Mode().IsRegular() {
 			continue // standard input, or an error that Read reports
 		}
 		f, err := os.Open(in.Path)
@@ -160,7 +161,7 @@ func (s *Source) openNext() {
 	s.filesOpened.Add(1)
 	raw, closeRaw, err := s.openRaw(in)
 	if err == nil {
-		s.file, err = openFile(in, &countingReader{raw, &s.bytesRead}, closeRaw, s.interruptibleReader, s.o.BlockBytes,
+		s.file, err = openFile(in, &countingReader{raw, &s.bytesRead}, closeRaw, s.interruptibleReader, s.options.BlockBytes,
 			s.maxRecord, from)
 	}
 	if err != nil && !errors.Is(err, errInterrupted) {
@@ -168,6 +169,7 @@ func (s *Source) openNext() {
 	}
 }
 
+// openRaw opens the content of a file on disk, or standard input. The function closes it.
 func (s *Source) openRaw(in inputs.File) (io.Reader, func(), error) {
 	if in.Path == "-" {
 		return readerFunc(func(p []byte) (int, error) { return s.stdin.read(s.readCtx, p) }), func() {}, nil
@@ -185,7 +187,7 @@ func (s *Source) endFile(err error) {
 	faults := f.docs.faults
 	if refused, ok := errors.AsType[*fault](err); ok {
 		if errors.Is(err, errForeign) && !f.Named {
-			s.o.Skipped(f.Path, err)
+			s.options.Skipped(f.Path, err)
 		} else {
 			faults = append(faults, refused)
 		}
@@ -198,6 +200,7 @@ func (s *Source) endFile(err error) {
 	s.file = nil
 }
 
+// endError returns the error after the last file.
 func (s *Source) endError() error {
 	if len(s.broken) > 0 {
 		return &BrokenError{Files: s.broken}

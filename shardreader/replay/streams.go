@@ -48,7 +48,8 @@ func (s *streamNames) check(p *record.Page, location func(c *record.Change) stri
 		if *first != "" {
 			continue
 		}
-		if *first = location(c); s.unnamed != "" && s.named != "" {
+		*first = location(c)
+		if s.unnamed != "" && s.named != "" {
 			return &StreamError{Unnamed: s.unnamed, Named: s.named}
 		}
 	}

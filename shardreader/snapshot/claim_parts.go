@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -29,7 +30,7 @@ func (s *Source) spreadClaims() {
 		return
 	}
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(s.o.Owner))
+	_, _ = h.Write([]byte(s.options.Owner))
 	first := int(h.Sum32() % uint32(len(s.parts)))
 	s.parts = append(s.parts[first:len(s.parts):len(s.parts)], s.parts[:first]...)
 }
@@ -61,16 +62,25 @@ func (s *Source) claimParts() {
 
 // claimMore claims parts until this process reads Concurrency parts. It returns the wait before the next try.
 func (s *Source) claimMore() (wait time.Duration, err error) {
-	renewEvery := s.o.ClaimTime / 3
+	renewEvery := s.options.ClaimTime / 3
 	if s.lastListed().IsZero() {
 		if err := s.list(); err != nil {
 			return renewEvery, err
 		}
 	}
 	for s.wantsMore() {
-		p, wait, err := s.findClaimable()
-		if p == nil || err != nil {
-			return wait, err
+		p := s.claimablePart()
+		if p == nil {
+			if wait := time.Until(s.nextList()); wait > 0 {
+				return wait, nil
+			}
+			if err := s.list(); err != nil {
+				return renewEvery, err
+			}
+			p = s.claimablePart()
+		}
+		if p == nil {
+			return renewEvery, nil
 		}
 		if err := s.claim(p); err != nil {
 			return renewEvery, err
@@ -78,27 +88,12 @@ func (s *Source) claimMore() (wait time.Duration, err error) {
 	}
 	listEvery := renewEvery // time between two readings of the progress of other processes
 	if len(s.parts) > fewParts {
-		listEvery = 2 * s.o.ClaimTime
+		listEvery = 2 * s.options.ClaimTime
 	}
 	if time.Since(s.lastListed()) >= listEvery {
 		return renewEvery, s.list()
 	}
 	return renewEvery, nil
-}
-
-// findClaimable returns a part to claim, and lists the parts for that if it is time. If it returns nil, wait is the
-// time before the next try.
-func (s *Source) findClaimable() (p *part, wait time.Duration, err error) {
-	if p := s.claimablePart(); p != nil {
-		return p, 0, nil
-	}
-	if wait := time.Until(s.nextList()); wait > 0 {
-		return nil, wait, nil
-	}
-	if err := s.list(); err != nil {
-		return nil, s.o.ClaimTime / 3, err
-	}
-	return s.claimablePart(), s.o.ClaimTime / 3, nil
 }
 
 // fewParts is the number of parts up to which all parts are listed often. One DynamoDB request returns that many.
@@ -122,13 +117,13 @@ func (s *Source) wantsMore() bool {
 	if s.leaving || s.removed || s.ctx.Err() != nil {
 		return false
 	}
-	n := 0
+	readingCount := 0
 	for _, c := range s.claimed {
 		if c.phase == reading {
-			n++
+			readingCount++
 		}
 	}
-	return n < s.o.Concurrency && len(s.claimed) < s.o.Concurrency+maxEnded
+	return readingCount < s.options.Concurrency && len(s.claimed) < s.options.Concurrency+maxEnded
 }
 
 // nextList returns when to list the parts again, to find a part to claim.
@@ -137,10 +132,10 @@ func (s *Source) nextList() time.Time {
 	defer s.mu.Unlock()
 	for _, p := range s.parts {
 		if p.stale {
-			return s.listed.Add(s.o.ClaimTime / 30)
+			return s.listed.Add(s.options.ClaimTime / 30)
 		}
 	}
-	return s.listed.Add(s.o.ClaimTime / 3)
+	return s.listed.Add(s.options.ClaimTime / 3)
 }
 
 // claimablePart returns a part that this process may claim; nil if there is none. Such a part has no owner, or its
@@ -150,41 +145,33 @@ func (s *Source) claimablePart() *part {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range s.parts {
-		if p.claim != nil || p.stale || p.err != nil || p.stored.Done {
-			continue
-		}
-		if p.stored.Owner == "" || p.stored.Owner == s.o.Owner || time.Since(p.counterSeen) >= s.o.ClaimTime {
+		isWanted := p.claim == nil && !p.stale && p.err == nil && !p.stored.Done
+		isFree := p.stored.Owner == "" || p.stored.Owner == s.options.Owner ||
+			time.Since(p.counterSeen) >= s.options.ClaimTime
+		if isWanted && isFree {
 			return p
 		}
 	}
 	return nil
 }
 
-// list reads the stored parts.
+// list reads the stored parts, and updates the parts of this process from them.
 func (s *Source) list() error {
-	var stored []state.Part
-	for p, err := range s.o.Backfills.Parts(s.ctx, s.o.Run) {
-		if err != nil {
-			return fmt.Errorf("reading the parts of backfill %s: %w", s.o.Run, err)
-		}
-		if s.byID[p.ID] == nil {
-			return errs.Errorf("backfill %s has a part %s, and the snapshot that is read now has none of that name: "+
-				"name the same source as when it began, or begin another backfill", s.o.Run, p.ID)
-		}
-		stored = append(stored, p)
+	stored, err := s.readStored()
+	if err != nil {
+		return err
 	}
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	isFirst := s.listed.IsZero()
 	s.listed = now
-	anyStored := false
+	// The process that ends a backfill removes the parts. All parts are done by then.
+	wereStored := slices.ContainsFunc(s.parts, func(p *part) bool { return p.stored != (state.Part{}) })
+	s.removed = wereStored && len(stored) == 0 && len(s.claimed) == 0
 	for _, p := range s.parts {
 		p.stale = false // the list is new; a part that is not in it is not stored
-		anyStored = anyStored || p.stored != (state.Part{})
 	}
-	// The process that ends a backfill removes the parts. All parts are done by then.
-	s.removed = anyStored && len(stored) == 0 && len(s.claimed) == 0
 	for _, row := range stored {
 		p := s.byID[row.ID]
 		if p.claim != nil {
@@ -201,27 +188,42 @@ func (s *Source) list() error {
 	return nil
 }
 
+// readStored reads the stored parts.
+func (s *Source) readStored() (stored []state.Part, err error) {
+	for p, err := range s.options.Backfills.Parts(s.ctx, s.options.Run) {
+		if err != nil {
+			return nil, fmt.Errorf("reading the parts of backfill %s: %w", s.options.Run, err)
+		}
+		if s.byID[p.ID] == nil {
+			return nil, errs.Errorf("backfill %s has a part %s, and the snapshot that is read now has none of that name: "+
+				"name the same source as when it began, or begin another backfill", s.options.Run, p.ID)
+		}
+		stored = append(stored, p)
+	}
+	return stored, nil
+}
+
 // claim makes this process the owner of a part, unless another process was faster.
 func (s *Source) claim(p *part) error {
 	s.mu.Lock()
 	old := p.stored
 	s.mu.Unlock()
-	next := state.Part{Run: s.o.Run, ID: p.ID, Owner: s.o.Owner, Counter: old.Counter + 1, Position: old.Position,
-		Items: old.Items}
-	ctx, cancel := context.WithTimeout(s.ctx, s.o.ClaimTime)
+	next := state.Part{Run: s.options.Run, ID: p.ID, Owner: s.options.Owner, Counter: old.Counter + 1,
+		Position: old.Position, Items: old.Items}
+	ctx, cancel := context.WithTimeout(s.ctx, s.options.ClaimTime)
 	defer cancel()
-	ok, err := s.o.Backfills.SetPart(ctx, old, next)
+	ok, err := s.options.Backfills.SetPart(ctx, old, next)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil || !ok {
 		p.stale = true
 		if err != nil {
-			err = fmt.Errorf("claiming part %s of backfill %s: %w", p.ID, s.o.Run, err)
+			err = fmt.Errorf("claiming part %s of backfill %s: %w", p.ID, s.options.Run, err)
 		}
 		return err
 	}
 	p.stored = next
-	if old.Owner != "" && old.Owner != s.o.Owner {
+	if old.Owner != "" && old.Owner != s.options.Owner {
 		s.log.LogAttrs(s.ctx, slog.LevelInfo, "a part was taken over: its owner did not renew its claim",
 			slog.String("part", p.ID), slog.String("owner", old.Owner), slog.Int64("items", old.Items))
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -72,8 +73,8 @@ func (s *Source) startReading(p *part) {
 	s.claimed = append(s.claimed, c)
 	from := c.position
 	s.work.Go(func() {
-		if err := s.readPages(c, from); err != nil && s.failPart(c, err) {
-			s.releaseFailed(c)
+		if err := s.readPages(c, from); err != nil {
+			s.failPart(c, err)
 		}
 	})
 	s.work.Go(func() { s.renew(c) })
@@ -81,8 +82,8 @@ func (s *Source) startReading(p *part) {
 
 // readPages reads a part to its end, and hands the pages to Read.
 func (s *Source) readPages(c *claimedPart, from pipeline.Position) (err error) {
-	s.o.Throttle(c.ctx)
-	r, err := s.o.Snapshot.Open(c.ctx, c.ID, from)
+	s.options.Throttle(c.ctx)
+	r, err := s.options.Snapshot.Open(c.ctx, c.ID, from)
 	if err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func (s *Source) readPages(c *claimedPart, from pipeline.Position) (err error) {
 		if err != nil {
 			return err
 		}
-		s.o.Throttle(c.ctx)
+		s.options.Throttle(c.ctx)
 	}
 }
 
@@ -153,34 +154,37 @@ func (s *Source) take(c *claimedPart) *pipeline.Page {
 	return page
 }
 
-// commit notes that the pages up to number n are written. settled reports whether the part must be stored at once. This
-// is so if the part is done, or if it has failed and all pages that were read are written. The caller holds mu.
-func (s *Source) commit(c *claimedPart, n int64) (settled bool) {
-	for ; c.firstNumber <= n && len(c.pages) > 0; c.firstNumber++ {
-		p := c.pages[0]
+// isSettled reports whether no more work on a part follows: the part is done, or it has failed and all pages that were
+// read are written. The caller holds mu.
+func (c *claimedPart) isSettled() bool { return c.allWritten || c.phase == failed && len(c.pages) == 0 }
+
+// commit notes that the pages up to a number are written. The caller holds mu.
+func (s *Source) commit(c *claimedPart, lastNumber int64) {
+	for ; c.firstNumber <= lastNumber && len(c.pages) > 0; c.firstNumber++ {
+		page := c.pages[0]
 		c.pages = c.pages[1:]
-		c.items += p.items.Load()
-		s.ownItems += p.items.Load()
-		c.bytes = p.bytes
-		if c.allWritten = p.end; !p.end {
-			c.position = p.position
+		c.items += page.items.Load()
+		s.ownItems += page.items.Load()
+		c.bytes = page.bytes
+		c.allWritten = page.end
+		if !page.end {
+			c.position = page.position
 		}
 	}
-	return c.allWritten || c.phase == failed && len(c.pages) == 0
 }
 
 // failPart notes that a part cannot be read. The part must be released, because another process may be able to read it.
-// If each of two processes kept a part, they would wait for each other. settled reports whether the part must be
-// released at once, because all of its pages that were read are written.
-func (s *Source) failPart(c *claimedPart, err error) (settled bool) {
+// If each of two processes kept a part, they would wait for each other. If all of its pages that were read are written,
+// failPart releases the part at once.
+func (s *Source) failPart(c *claimedPart, err error) {
 	s.mu.Lock()
 	if c.phase != reading || c.ctx.Err() != nil {
 		s.mu.Unlock()
-		return false
+		return
 	}
 	c.phase, c.err = failed, fmt.Errorf("part %s: %w", c.ID, err)
 	c.drained = true
-	settled = len(c.pages) == 0
+	isSettled := c.isSettled()
 	control := s.control
 	s.mu.Unlock()
 	s.log.LogAttrs(s.ctx, slog.LevelError, "a part of a snapshot cannot be read: the other parts are read first",
@@ -190,21 +194,14 @@ func (s *Source) failPart(c *claimedPart, err error) (settled bool) {
 	}
 	signal(s.changed)
 	signal(s.wakeClaims)
-	return settled
-}
-
-// releaseFailed releases a failed part. If the write fails, the next renewal releases it.
-func (s *Source) releaseFailed(c *claimedPart) {
-	ctx, cancel := context.WithTimeout(c.ctx, s.o.ClaimTime/2)
-	defer cancel()
-	if err := s.store(ctx, c, false); err != nil && c.ctx.Err() == nil {
-		s.logStoreFailed(c, err)
+	if isSettled {
+		s.renewOnce(c) // if the write fails, the next renewal releases the part
 	}
 }
 
 // renew renews the claim on a part, and stores its position, until the part is gone.
 func (s *Source) renew(c *claimedPart) {
-	t := time.NewTicker(s.o.ClaimTime / 6)
+	t := time.NewTicker(s.options.ClaimTime / 6)
 	defer t.Stop()
 	for {
 		select {
@@ -212,25 +209,32 @@ func (s *Source) renew(c *claimedPart) {
 			return
 		case <-t.C:
 		}
-		ctx, cancel := context.WithTimeout(c.ctx, s.o.ClaimTime/2)
-		err := s.store(ctx, c, false)
-		cancel()
-		if err != nil && c.ctx.Err() == nil {
-			s.logStoreFailed(c, err)
-		}
+		s.renewOnce(c)
 	}
 }
 
-func (s *Source) logStoreFailed(c *claimedPart, err error) {
-	s.log.LogAttrs(s.ctx, slog.LevelWarn,
-		"the claim on a part of a snapshot cannot be renewed: another process may take the part over",
-		slog.String("part", c.ID), slog.String("error", redact.LogText(err)))
+// renewOnce stores the position of a part, and logs a failure.
+func (s *Source) renewOnce(c *claimedPart) {
+	ctx, cancel := context.WithTimeout(c.ctx, s.options.ClaimTime/2)
+	defer cancel()
+	if err := s.store(ctx, c, keepUnlessSettled); err != nil && c.ctx.Err() == nil {
+		s.log.LogAttrs(s.ctx, slog.LevelWarn,
+			"the claim on a part of a snapshot cannot be renewed: another process may take the part over",
+			slog.String("part", c.ID), slog.String("error", redact.LogText(err)))
+	}
 }
 
-// store writes the position of a part, which also renews the claim. It releases the part in three cases: the part is
-// done, the part has failed and all pages that were read are written, or release is set. If another process has taken
+// claimEnd defines whether a write of a part ends the claim on the part.
+type claimEnd uint8
+
+const (
+	keepUnlessSettled claimEnd = iota // the write releases the part only if it is settled
+	releaseAlways                     // the write releases the part
+)
+
+// store writes the position of a part, which also renews the claim or releases the part. If another process has taken
 // the part over, the part is lost. That is not an error.
-func (s *Source) store(ctx context.Context, c *claimedPart, release bool) error {
+func (s *Source) store(ctx context.Context, c *claimedPart, end claimEnd) error {
 	select {
 	case c.storeSlot <- struct{}{}:
 		defer func() { <-c.storeSlot }()
@@ -244,25 +248,26 @@ func (s *Source) store(ctx context.Context, c *claimedPart, release bool) error 
 	}
 	old := c.stored
 	next := state.Part{
-		Run: s.o.Run, ID: c.ID, Owner: s.o.Owner, Counter: old.Counter + 1,
+		Run: s.options.Run, ID: c.ID, Owner: s.options.Owner, Counter: old.Counter + 1,
 		Position: string(c.position), Items: c.items, Done: c.allWritten,
 	}
-	release = release || c.allWritten || c.phase == failed && len(c.pages) == 0
-	s.mu.Unlock()
-	if release {
+	releases := end == releaseAlways || c.isSettled()
+	if releases {
 		next.Owner = ""
 	}
-	ok, err := s.o.Backfills.SetPart(ctx, old, next)
+	s.mu.Unlock()
+	wasOwner, err := s.options.Backfills.SetPart(ctx, old, next)
 	if err != nil {
-		return fmt.Errorf("storing part %s of backfill %s: %w", c.ID, s.o.Run, err)
+		return fmt.Errorf("storing part %s of backfill %s: %w", c.ID, s.options.Run, err)
 	}
-	if !ok { // if only the answer of an earlier write was lost, claimablePart returns the part again
+	if !wasOwner { // if only the answer of an earlier write was lost, claimablePart returns the part again
 		s.revokePart(c)
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.stored = next; next.Owner == "" {
+	c.stored = next
+	if releases {
 		s.remove(c)
 	}
 	return nil
@@ -292,11 +297,7 @@ func (s *Source) revokePart(c *claimedPart) {
 // remove ends the work on a part. The caller holds mu.
 func (s *Source) remove(c *claimedPart) {
 	c.phase, c.page, c.claim = gone, nil, nil
-	for i, other := range s.claimed {
-		if other == c {
-			s.claimed = append(s.claimed[:i:i], s.claimed[i+1:]...)
-		}
-	}
+	s.claimed = slices.DeleteFunc(slices.Clone(s.claimed), func(other *claimedPart) bool { return other == c })
 	c.cancel(errLost)
 	signal(s.changed)
 	signal(s.wakeClaims)

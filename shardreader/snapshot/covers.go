@@ -18,9 +18,11 @@ func (n *ItemSelection) Covers(when *expr.Item) bool {
 		return false
 	}
 	clause := when.Clause()
-	if n.keyPrefix != nil && !implies(clause, expr.Clause{Kind: expr.TextStarts, Attribute: n.key,
-		Texts: []string{n.prefix}}) {
-		return false
+	if n.keyPrefix != nil {
+		startsWithPrefix := expr.Clause{Kind: expr.TextStarts, Attribute: n.key, Texts: []string{n.prefix}}
+		if !implies(clause, startsWithPrefix) {
+			return false
+		}
 	}
 	if len(n.types) > 0 && !implies(clause, n.typeClause()) {
 		return false

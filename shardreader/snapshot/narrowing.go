@@ -106,11 +106,12 @@ func newEntityType(t string) (attribute, name string, err error) {
 func (n *ItemSelection) addType(attribute, name string) {
 	i := slices.IndexFunc(n.types, func(t entityType) bool { return t.attribute == attribute })
 	if i < 0 {
-		n.types, i = append(n.types, entityType{attribute: attribute}), len(n.types)
+		i = len(n.types)
+		n.types = append(n.types, entityType{attribute: attribute})
 	}
 	t := &n.types[i]
-	if pos, found := slices.BinarySearch(t.names, name); !found {
-		t.names = slices.Insert(t.names, pos, name)
+	if position, found := slices.BinarySearch(t.names, name); !found {
+		t.names = slices.Insert(t.names, position, name)
 	}
 }
 
@@ -139,12 +140,14 @@ func (n *ItemSelection) Match(c *record.Change) (bool, error) {
 	return false, cmp.Or(err, oldErr)
 }
 
+// matchImage reports whether an image exists and is selected by its type and by the filter.
 func (n *ItemSelection) matchImage(m item.Image) (bool, error) {
-	if !m.Exists() || len(n.types) > 0 && !slices.ContainsFunc(n.types, func(t entityType) bool { return t.match(m) }) {
+	if !m.Exists() {
 		return false, nil
 	}
-	if n.filter == nil {
-		return true, nil
+	hasType := len(n.types) == 0 || slices.ContainsFunc(n.types, func(t entityType) bool { return t.match(m) })
+	if !hasType || n.filter == nil {
+		return hasType, nil
 	}
 	return n.filter.Match(m)
 }

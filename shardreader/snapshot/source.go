@@ -44,10 +44,10 @@ type SourceOptions struct {
 // part ID, which was lost n times and claimed again. A Source serves one run of a pipeline, and the caller must close
 // it after the run.
 type Source struct {
-	o     SourceOptions
-	log   *slog.Logger
-	parts []*part // in the order in which this process claims them
-	byID  map[string]*part
+	options SourceOptions
+	log     *slog.Logger
+	parts   []*part // in the order in which this process claims them
+	byID    map[string]*part
 
 	ctx        context.Context // context of all goroutines; Close ends it
 	cancel     context.CancelCauseFunc
@@ -98,7 +98,7 @@ func NewSource(o SourceOptions) (*Source, error) {
 	}
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	s := &Source{
-		o: o, log: o.Logger.With(slog.String("backfill", o.Run)), byID: make(map[string]*part),
+		options: o, log: o.Logger.With(slog.String("backfill", o.Run)), byID: make(map[string]*part),
 		wakeClaims: make(chan struct{}, 1), changed: make(chan struct{}, 1),
 	}
 	for _, p := range o.Snapshot.Parts() {
@@ -149,6 +149,7 @@ func (s *Source) leave() {
 	s.leaving = true
 }
 
+// nextPage returns the next page, if there is one, and notifies the pipeline about partitions.
 func (s *Source) nextPage(ctx context.Context) (*pipeline.Page, error) {
 	s.mu.Lock()
 	page, drains, err := s.takePage(ctx)
@@ -175,21 +176,21 @@ func (s *Source) takePage(ctx context.Context) (page *pipeline.Page, drains []st
 	case s.ctx.Err() != nil:
 		return nil, nil, context.Cause(s.ctx)
 	}
-	active := false
 	for range s.claimed {
 		s.nextIndex = (s.nextIndex + 1) % len(s.claimed)
 		c := s.claimed[s.nextIndex]
 		if c.page != nil && !c.paused {
 			return s.take(c), nil, nil
 		}
-		active = active || c.phase == reading
 	}
-	if !active {
-		for _, c := range s.claimed {
-			if !c.drained {
-				c.drained = true
-				drains = append(drains, c.name)
-			}
+	hasMorePages := slices.ContainsFunc(s.claimed, func(c *claimedPart) bool { return c.phase == reading })
+	if hasMorePages {
+		return nil, nil, s.result()
+	}
+	for _, c := range s.claimed {
+		if !c.drained {
+			c.drained = true
+			drains = append(drains, c.name)
 		}
 	}
 	return nil, drains, s.result()
@@ -236,18 +237,23 @@ func (s *Source) Pause(partition string, paused bool) {
 // Commit implements [pipeline.Committer]. It stores the end of a part, or the last position of a failed part, at once.
 // Other positions are stored when the claim is renewed.
 func (s *Source) Commit(ctx context.Context, partition string, p pipeline.Position) error {
-	n, err := strconv.ParseInt(string(p), 10, 64)
+	number, err := strconv.ParseInt(string(p), 10, 64)
 	if err != nil {
 		return pipeline.Fatal(errs.Errorf("not a position of this source: %q", p))
 	}
 	s.mu.Lock()
 	c := s.claimedPartOf(partition)
-	settled := c != nil && s.commit(c, n)
-	s.mu.Unlock()
-	if !settled {
+	if c == nil {
+		s.mu.Unlock()
 		return nil
 	}
-	return s.store(ctx, c, false)
+	s.commit(c, number)
+	isSettled := c.isSettled()
+	s.mu.Unlock()
+	if !isSettled {
+		return nil
+	}
+	return s.store(ctx, c, keepUnlessSettled)
 }
 
 // claimedPartOf returns the claimed part of a partition; nil if the part is lost or done. The caller holds mu.
@@ -264,7 +270,8 @@ func (s *Source) claimedPartOf(partition string) *claimedPart {
 func (s *Source) Control(control pipeline.Control) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.control = control; control == nil {
+	s.control = control
+	if control == nil {
 		s.leaving = true
 	}
 }
@@ -272,14 +279,14 @@ func (s *Source) Control(control pipeline.Control) {
 // fail ends Read with an error.
 func (s *Source) fail(err error) {
 	s.mu.Lock()
-	first := s.fatal == nil
-	if first {
+	isFirst := s.fatal == nil
+	if isFirst {
 		s.fatal, s.leaving = err, true
 	}
 	control := s.control
 	s.mu.Unlock()
 	signal(s.changed)
-	if first && control != nil {
+	if isFirst && control != nil {
 		control.Fail(err)
 	}
 }
@@ -296,11 +303,11 @@ func (s *Source) Close(ctx context.Context) error {
 		storeErrs := make([]error, len(open))
 		var wg sync.WaitGroup
 		for i, c := range open {
-			wg.Go(func() { storeErrs[i] = s.store(ctx, c, true) })
+			wg.Go(func() { storeErrs[i] = s.store(ctx, c, releaseAlways) })
 		}
 		wg.Wait()
 		if err := errors.Join(storeErrs...); err != nil {
-			s.closeErr = fmt.Errorf("some parts are still claimed: they are taken over after %v: %w", s.o.ClaimTime, err)
+			s.closeErr = fmt.Errorf("some parts are still claimed: they are taken over after %v: %w", s.options.ClaimTime, err)
 		}
 	})
 	return s.closeErr
@@ -322,7 +329,7 @@ type Progress struct {
 
 // Progress returns the progress of the backfill. It is safe for concurrent use.
 func (s *Source) Progress() Progress {
-	info := s.o.Snapshot.Info()
+	info := s.options.Snapshot.Info()
 	p := Progress{TotalItems: info.Items, TotalBytes: info.Bytes}
 	s.mu.Lock()
 	defer s.mu.Unlock()

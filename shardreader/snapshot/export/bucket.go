@@ -71,7 +71,8 @@ func (s *bucket) list(ctx context.Context, folder string, yield func(entry)) err
 		for _, p := range out.CommonPrefixes {
 			yield(entry{base: path.Base(aws.ToString(p.Prefix)), folder: true})
 		}
-		if in.ContinuationToken = out.NextContinuationToken; in.ContinuationToken == nil || !aws.ToBool(out.IsTruncated) {
+		in.ContinuationToken = out.NextContinuationToken
+		if in.ContinuationToken == nil || !aws.ToBool(out.IsTruncated) {
 			return nil
 		}
 	}
@@ -117,11 +118,13 @@ func (o *object) request() error {
 		return o.explainError(err)
 	}
 	size := o.next + aws.ToInt64(out.ContentLength)
-	if partial := aws.ToString(out.ContentRange); o.next > 0 &&
-		(!strings.HasPrefix(partial, fmt.Sprintf("bytes %d-", o.next)) || size != o.end) {
+	contentRange := aws.ToString(out.ContentRange)
+	isRequestedRange := strings.HasPrefix(contentRange, fmt.Sprintf("bytes %d-", o.next)) && size == o.end
+	if o.next > 0 && !isRequestedRange {
 		cancel(nil)
 		_ = out.Body.Close()
-		return errs.Errorf("the server sent %q instead of the bytes from %d of %d on", redact.Safe(partial), o.next, o.end)
+		return errs.Errorf("the server sent %q instead of the bytes from %d of %d on", redact.Safe(contentRange), o.next,
+			o.end)
 	}
 	o.body, o.cancel, o.etagHeader, o.end = out.Body, cancel, out.ETag, size
 	return nil
@@ -154,7 +157,7 @@ func (o *object) Read(p []byte) (n int, err error) {
 	if o.next >= o.end {
 		return 0, io.EOF // the caller compares the MD5
 	}
-	err = o.store.withRetry(o.ctx, func() error {
+	err = o.store.withRetry(o.ctx, func() (err error) {
 		n, err = o.readOnce(p)
 		return err
 	})

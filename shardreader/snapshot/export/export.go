@@ -44,11 +44,11 @@ type Options struct {
 
 // Export is a full export with the incremental exports that continue it, as a snapshot. It is safe for concurrent use.
 type Export struct {
-	o      Options
-	layers []*layer
-	parts  []snapshot.Part
-	files  map[string]*dataFile // by ID of the part
-	info   snapshot.Info
+	options Options
+	layers  []*layer
+	parts   []snapshot.Part
+	files   map[string]*dataFile // by ID of the part
+	info    snapshot.Info
 }
 
 var _ snapshot.Snapshot = (*Export)(nil)
@@ -78,7 +78,7 @@ func Open(ctx context.Context, o Options) (*Export, error) {
 	if len(o.Layers) == 0 {
 		return nil, errors.New("export: Layers is empty: name the folder of a full export")
 	}
-	e := &Export{o: o, files: make(map[string]*dataFile)}
+	e := &Export{options: o, files: make(map[string]*dataFile)}
 	for _, path := range o.Layers {
 		l, err := o.openLayer(ctx, path)
 		if err != nil {
@@ -95,44 +95,50 @@ func Open(ctx context.Context, o Options) (*Export, error) {
 
 // checkLayers returns an error if the layers do not continue one another.
 func (e *Export) checkLayers() error {
-	if e.o.ChangesOnly {
+	if e.options.ChangesOnly {
 		return e.checkChanges()
 	}
-	for i, l := range e.layers {
-		switch {
-		case i == 0 && l.summary.incremental:
-			return errs.Errorf(
-				"export: %s is an incremental export, which has the changes of a time alone: name the full export that it continues before it", l.location())
-		case i == 0:
-			continue
-		case !l.summary.incremental:
-			return errs.Errorf(
-				"export: %s is a full export, and only the first layer can be one: name it alone, or leave it out", l.location())
+	first := e.layers[0]
+	if first.summary.incremental {
+		return errs.Errorf(
+			"export: %s is an incremental export, which has the changes of a time alone: name the full export that it continues before it", first.location())
+	}
+	for i, l := range e.layers[1:] {
+		if err := l.checkContinues(e.layers[i]); err != nil {
+			return err
 		}
-		previous := e.layers[i-1]
-		from, to, end := l.summary.changesSince, l.summary.time, previous.summary.time
-		switch {
-		case l.summary.TableARN != previous.summary.TableARN || l.summary.TableID != "" && previous.summary.TableID != "" &&
-			l.summary.TableID != previous.summary.TableID:
-			return errs.Errorf(
-				"export: %s is an export of the table %s (id %s), and %s of %s (id %s): all layers must be of one table, and a table that was created again is another one",
-				l.location(), redact.Safe(l.summary.TableARN), redact.Safe(l.summary.TableID), previous.location(),
-				redact.Safe(previous.summary.TableARN), redact.Safe(previous.summary.TableID))
-		case from.After(end):
-			return errs.Errorf(
-				"export: %s begins at %s, and the layer before it, %s, ends at %s: no layer has the changes between. Name between them an incremental export from %s to %s",
-				l.location(), timeText(from), previous.location(), timeText(end), timeText(end.Truncate(time.Second)),
-				timeText(from))
-		case !to.After(end):
-			return errs.Errorf(
-				"export: %s ends at %s, and the layer before it, %s, ends no earlier, at %s: name the layers in order of their times, each once",
-				l.location(), timeText(to), previous.location(), timeText(end))
-		case end.Sub(from) >= time.Second:
-			// An incremental export begins at a whole second, and a full export may end between two seconds.
-			return errs.Errorf(
-				"export: %s begins at %s, before the end of the layer before it, %s, at %s: the old image of an item that changed in both would not be what the layer before shows, and its former row would stay. Export again from %s",
-				l.location(), timeText(from), previous.location(), timeText(end), timeText(end.Truncate(time.Second)))
-		}
+	}
+	return nil
+}
+
+// checkContinues returns an error unless a layer is an incremental export that continues the layer before it.
+func (l *layer) checkContinues(previous *layer) error {
+	now, before := l.summary, previous.summary
+	from, to, end := now.changesSince, now.time, before.time
+	hasOtherID := now.TableID != "" && before.TableID != "" && now.TableID != before.TableID
+	switch {
+	case !now.incremental:
+		return errs.Errorf(
+			"export: %s is a full export, and only the first layer can be one: name it alone, or leave it out", l.location())
+	case now.TableARN != before.TableARN || hasOtherID:
+		return errs.Errorf(
+			"export: %s is an export of the table %s (id %s), and %s of %s (id %s): all layers must be of one table, and a table that was created again is another one",
+			l.location(), redact.Safe(now.TableARN), redact.Safe(now.TableID), previous.location(),
+			redact.Safe(before.TableARN), redact.Safe(before.TableID))
+	case from.After(end):
+		return errs.Errorf(
+			"export: %s begins at %s, and the layer before it, %s, ends at %s: no layer has the changes between. Name between them an incremental export from %s to %s",
+			l.location(), timeText(from), previous.location(), timeText(end), timeText(end.Truncate(time.Second)),
+			timeText(from))
+	case !to.After(end):
+		return errs.Errorf(
+			"export: %s ends at %s, and the layer before it, %s, ends no earlier, at %s: name the layers in order of their times, each once",
+			l.location(), timeText(to), previous.location(), timeText(end))
+	case end.Sub(from) >= time.Second:
+		// An incremental export begins at a whole second, and a full export may end between two seconds.
+		return errs.Errorf(
+			"export: %s begins at %s, before the end of the layer before it, %s, at %s: the old image of an item that changed in both would not be what the layer before shows, and its former row would stay. Export again from %s",
+			l.location(), timeText(from), previous.location(), timeText(end), timeText(end.Truncate(time.Second)))
 	}
 	return nil
 }
@@ -155,7 +161,7 @@ func timeText(t time.Time) redact.Safe { return redact.Safe(t.Format(time.RFC333
 func (e *Export) setParts() {
 	first, last := e.layers[0].summary, e.layers[len(e.layers)-1].summary
 	start := first.time
-	if e.o.ChangesOnly {
+	if e.options.ChangesOnly {
 		start = first.changesSince
 	}
 	e.info = snapshot.Info{Time: last.time, OldestTime: start, TableARN: first.TableARN, View: record.NewAndOldImages}
@@ -166,9 +172,9 @@ func (e *Export) setParts() {
 		if l.summary.view == record.NewImage {
 			e.info.View = record.NewImage
 		}
-		o := e.o.Decoder
+		o := e.options.Decoder
 		o.Table, o.Layer, o.ViewType = cmp.Or(o.Table, tableName(l.summary.TableARN)), i, l.summary.view
-		if e.o.ChangesOnly {
+		if e.options.ChangesOnly {
 			o.Layer = 1
 		}
 		l.decoder = record.NewSnapshotDecoder(o)
@@ -202,7 +208,7 @@ func (e *Export) Open(ctx context.Context, id string, from pipeline.Position) (s
 	if f == nil {
 		return nil, errs.Errorf("export: there is no part %q in %s", id, redact.Safe(e.info.Source))
 	}
-	d := e.o.Decoder
+	d := e.options.Decoder
 	switch {
 	case len(d.Keys) == 0:
 		return nil, errs.New(
@@ -213,7 +219,8 @@ func (e *Export) Open(ctx context.Context, id string, from pipeline.Position) (s
 	itemsRead := int64(0)
 	if from != "" {
 		var err error
-		if itemsRead, err = strconv.ParseInt(string(from), 10, 64); err != nil || itemsRead < 0 || itemsRead > f.items {
+		itemsRead, err = strconv.ParseInt(string(from), 10, 64)
+		if err != nil || itemsRead < 0 || itemsRead > f.items {
 			return nil, errs.Errorf("export: %q is no position in the data file %s, which has %d items: begin this part again",
 				redact.Safe(from), f.location(), f.items)
 		}

@@ -70,32 +70,34 @@ const maxFolders = 1000
 
 // findExport returns the folder of the only export in a folder or below it.
 func findExport(ctx context.Context, s store, root string) (string, error) {
-	queue, found, started := []string{root}, []string(nil), ""
-	for n := 0; n < len(queue); n++ {
-		if n == maxFolders {
+	queue := []string{root}
+	var found []string // folders of complete exports
+	started := ""      // folder of an export that is not complete
+	for searched := 0; searched < len(queue); searched++ {
+		if searched == maxFolders {
 			return "", errs.Errorf(
 				"export: there are more than %d folders below %s: name the folder of the export, .../AWSDynamoDB/ID", maxFolders,
 				s.location(root))
 		}
-		folder := queue[n]
+		folder := queue[searched]
 		var below []string
-		complete := false
+		isComplete := false
 		err := s.list(ctx, folder, func(e entry) {
 			switch {
 			case e.folder:
 				below = append(below, path.Join(folder, e.base))
 			case e.base == summaryFile:
-				complete = true
+				isComplete = true
 			case e.base == fileListFile || e.base == "_started":
 				started = folder
 			}
 		})
-		switch {
-		case err != nil:
+		if err != nil {
 			return "", errs.Errorf("export: looking for an export in %s: %w", s.location(folder), err)
-		case complete:
+		}
+		if isComplete {
 			found = append(found, folder)
-		default:
+		} else {
 			queue = append(queue, below...)
 		}
 	}
@@ -135,10 +137,12 @@ func (l *layer) findFiles(ctx context.Context) error {
 		folders = []string{shared, own}
 	}
 	missing := make(map[string]*dataFile, len(l.files))
+	_, isBucket := l.store.(*bucket)
 	for _, f := range l.files {
 		missing[f.baseName()] = f
-		if _, ok := l.store.(*bucket); ok && !slices.Contains(folders, path.Dir(f.name)) && len(folders) < 10 {
-			folders = append(folders, path.Dir(f.name))
+		named := path.Dir(f.name)
+		if isBucket && !slices.Contains(folders, named) && len(folders) < 10 {
+			folders = append(folders, named)
 		}
 	}
 	for _, folder := range folders {

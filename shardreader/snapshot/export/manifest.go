@@ -173,12 +173,12 @@ func decodeFileEntry(d *json.Decoder) (*dataFile, error) {
 	case entry.Items == nil || *entry.Items < 0:
 		return nil, errs.Errorf("itemCount of %s is missing or negative", redact.Safe(entry.Key))
 	}
-	f := &dataFile{name: entry.Key, items: *entry.Items, bytes: -1, etag: strings.Trim(entry.ETag, `"`)}
-	var ok bool
-	if f.md5, ok = parseMD5(entry.MD5); !ok {
+	sum, ok := parseMD5(entry.MD5)
+	if !ok {
 		return nil, errs.Errorf("md5Checksum of %s is not the base64 of an MD5", redact.Safe(entry.Key))
 	}
-	return f, nil
+	etag := strings.Trim(entry.ETag, `"`)
+	return &dataFile{name: entry.Key, items: *entry.Items, bytes: -1, md5: sum, etag: etag}, nil
 }
 
 // parseMD5 parses an MD5 in base64, as DynamoDB writes it, or in hexadecimal digits, as md5sum writes it. ok is false
@@ -208,7 +208,7 @@ func (l *layer) readManifest(ctx context.Context, base string, read func(io.Read
 	if err != nil {
 		return err
 	}
-	compared := false
+	isCompared := false
 	for _, ending := range checksumEndings {
 		if !l.fileNames[name+ending] {
 			continue
@@ -221,12 +221,12 @@ func (l *layer) readManifest(ctx context.Context, base string, read func(io.Read
 			return errs.Errorf("export: %s does not match its checksum in %s: one of them is damaged: "+copyAgainHint, location,
 				redact.Safe(name+ending))
 		}
-		compared = true
+		isCompared = true
 	}
 	if readErr != nil {
 		return errs.Errorf("export: %s: %w: "+copyAgainHint, location, readErr)
 	}
-	if !compared {
+	if !isCompared {
 		l.warn(fmt.Sprintf("export: %s has no checksum file beside it (%s or %s): damage of it may go unnoticed", location,
 			name+checksumEndings[0], name+checksumEndings[1]))
 	}

@@ -68,7 +68,9 @@ func (r *reader) start() error {
 	if err := r.open(); err != nil {
 		return err
 	}
-	if tag := r.in.etag(); tag == "" || tag != r.file.etag {
+	tag := r.in.etag()
+	isOriginal := tag != "" && tag == r.file.etag
+	if !isOriginal {
 		if err := r.verifyMD5(); err != nil {
 			return err
 		}

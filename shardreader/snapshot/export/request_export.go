@@ -155,15 +155,17 @@ func waitUntilRecoverable(ctx context.Context, client RequestClient, o RequestOp
 		if err != nil {
 			return false, requestError(ctx, "DescribeContinuousBackups of "+o.TableARN, err, o)
 		}
-		d := out.ContinuousBackupsDescription
-		if d == nil || d.PointInTimeRecoveryDescription == nil ||
-			d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus != types.PointInTimeRecoveryStatusEnabled {
+		var recovery *types.PointInTimeRecoveryDescription
+		if d := out.ContinuousBackupsDescription; d != nil {
+			recovery = d.PointInTimeRecoveryDescription
+		}
+		if recovery == nil || recovery.PointInTimeRecoveryStatus != types.PointInTimeRecoveryStatusEnabled {
 			return false, errs.Errorf(
 				"export: point-in-time recovery of %s is not enabled, and only such a table can be exported: %s",
 				redact.Safe(o.TableARN), redact.Safe(o.enableCommand()))
 		}
-		p := d.PointInTimeRecoveryDescription
-		earliest, latest := aws.ToTime(p.EarliestRestorableDateTime).UTC(), aws.ToTime(p.LatestRestorableDateTime).UTC()
+		earliest := aws.ToTime(recovery.EarliestRestorableDateTime).UTC()
+		latest := aws.ToTime(recovery.LatestRestorableDateTime).UTC()
 		begin := at
 		if !o.From.IsZero() {
 			begin = o.From.UTC()
@@ -238,11 +240,12 @@ func poll(ctx context.Context, call func() (done bool, err error)) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		after, transient := pipeline.Retryable(err)
-		if done || err != nil && !transient {
+		requestedWait, isTransient := pipeline.Retryable(err)
+		isPermanent := err != nil && !isTransient
+		if done || isPermanent {
 			return err
 		}
-		if err := pipeline.Sleep(ctx, max(wait, after)); err != nil {
+		if err := pipeline.Sleep(ctx, max(wait, requestedWait)); err != nil {
 			return err
 		}
 	}

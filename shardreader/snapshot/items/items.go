@@ -40,7 +40,7 @@ type Options struct {
 
 // Snapshot reads the items of files. A part is a file, and its ID is the path of the file.
 type Snapshot struct {
-	o       Options
+	options Options
 	decoder *record.SnapshotDecoder
 	info    snapshot.Info
 	parts   []snapshot.Part
@@ -64,7 +64,7 @@ func Open(o Options) (*Snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("items: %w", err)
 	}
-	s := &Snapshot{o: o, decoder: record.NewSnapshotDecoder(o.Decoder), changed: make(map[string]time.Time)}
+	s := &Snapshot{options: o, decoder: record.NewSnapshotDecoder(o.Decoder), changed: make(map[string]time.Time)}
 	s.info = snapshot.Info{Time: o.Time, OldestTime: o.Time, View: record.NewAndOldImages, Items: -1}
 	for _, f := range files {
 		s.parts = append(s.parts, snapshot.Part{ID: filepath.ToSlash(filepath.Clean(f.Path)), Items: -1, Bytes: f.Size})
@@ -95,22 +95,25 @@ const headSize = 64 << 10
 // written again, the name is another one. If a file was truncated in transit and copied again, the name stays the same,
 // because the beginning of the file is the same.
 func (s *Snapshot) readHeads() error {
-	all, isEmpty := sha256.New(), true
+	digest, isEmpty := sha256.New(), true
 	for _, part := range s.parts {
 		head, changed, err := readHead(filepath.FromSlash(part.ID))
 		if err != nil {
 			return err
 		}
-		s.changed[part.ID], isEmpty = changed, isEmpty && len(bytes.TrimSpace(head)) == 0
-		fmt.Fprintln(all, len(head))
-		all.Write(head)
+		s.changed[part.ID] = changed
+		if len(bytes.TrimSpace(head)) > 0 {
+			isEmpty = false
+		}
+		fmt.Fprintln(digest, len(head))
+		digest.Write(head)
 	}
 	if isEmpty {
 		return errs.Errorf(
 			"%s: there is no item, and a sink that is filled by nothing can't be filled again: name the file with the items",
-			strings.Join(s.o.Paths, " "))
+			strings.Join(s.options.Paths, " "))
 	}
-	s.info.Source = fmt.Sprintf("items %s sha256:%s", strings.Join(s.o.Paths, " "), hex.EncodeToString(all.Sum(nil)[:8]))
+	s.info.Source = fmt.Sprintf("items %s sha256:%s", strings.Join(s.options.Paths, " "), hex.EncodeToString(digest.Sum(nil)[:8]))
 	return nil
 }
 
@@ -133,7 +136,8 @@ func readHead(path string) (head []byte, changed time.Time, err error) {
 		return nil, changed, fmt.Errorf("%s: %w", path, err)
 	}
 	defer free()
-	if head, err = io.ReadAll(io.LimitReader(plain, headSize)); err != nil {
+	head, err = io.ReadAll(io.LimitReader(plain, headSize))
+	if err != nil {
 		return nil, changed, fmt.Errorf("%s: %w", path, err)
 	}
 	return head, about.ModTime(), nil
@@ -169,8 +173,8 @@ func (s *Snapshot) Open(_ context.Context, id string, from pipeline.Position) (s
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", id, err), f.Close())
 	}
-	r := &reader{snapshot: s, file: id, f: f, stored: counted, free: free, lines: lines.New(plain, s.o.BlockBytes, skip),
-		items: skip}
+	r := &reader{snapshot: s, file: id, f: f, stored: counted, free: free,
+		lines: lines.New(plain, s.options.BlockBytes, skip), items: skip}
 	r.lines.Expect(sum)
 	return r, nil
 }

@@ -56,20 +56,20 @@ func (r *reader) request(ctx context.Context) (record.ScanPage, error) {
 		return record.ScanPage{}, err
 	}
 	in := &dynamodb.ScanInput{
-		TableName: aws.String(r.scan.o.Table), ConsistentRead: aws.Bool(true),
+		TableName: aws.String(r.scan.options.Table), ConsistentRead: aws.Bool(true),
 		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-		Segment:                aws.Int32(r.segment), TotalSegments: aws.Int32(int32(r.scan.o.Segments)),
+		Segment:                aws.Int32(r.segment), TotalSegments: aws.Int32(int32(r.scan.options.Segments)),
 		ExclusiveStartKey: r.startKey,
 	}
-	if r.scan.o.PageItems > 0 {
-		in.Limit = aws.Int32(int32(r.scan.o.PageItems))
+	if r.scan.options.PageItems > 0 {
+		in.Limit = aws.Int32(int32(r.scan.options.PageItems))
 	}
 	if r.scan.filter != "" {
 		in.FilterExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = aws.String(r.scan.filter),
 			r.scan.names, r.scan.values
 	}
 	p := &pageProtocol{decoder: r.scan.decoder}
-	_, err = r.scan.o.Client.Scan(ctx, in, p.setProtocol)
+	_, err = r.scan.options.Client.Scan(ctx, in, p.setProtocol)
 	r.scan.limiter.adjust(taken, pageCost(p.page))
 	if err != nil {
 		return record.ScanPage{}, awserr.CallError(ctx,
@@ -88,7 +88,7 @@ func (s *Scan) onRetry(err error, wait time.Duration) {
 	if awserr.Throttled(err) {
 		s.limiter.pace.SlowDown()
 	}
-	s.o.OnRetry(err, wait)
+	s.options.OnRetry(err, wait)
 }
 
 // toPage returns the page of an answer, and moves the start of the next request to the end of the page.
@@ -116,12 +116,13 @@ func (s *Scan) parseStartKey(doc []byte) (map[string]types.AttributeValue, error
 	if err != nil {
 		return nil, err
 	}
-	ok := m.Len() == len(s.table.Keys)
+	isKey := m.Len() == len(s.table.Keys)
 	for _, name := range s.table.Keys {
-		_, has := m.Get(name)
-		ok = ok && has
+		if _, has := m.Get(name); !has {
+			isKey = false
+		}
 	}
-	if !ok {
+	if !isKey {
 		return nil, errs.New("it is not a key of the table: begin this part again")
 	}
 	return sdkvalue.Item(m), nil

@@ -63,7 +63,7 @@ const maxSegments = 1_000_000
 
 // Scan is a table as a snapshot. It is safe for concurrent use.
 type Scan struct {
-	o       Options
+	options Options
 	table   Table
 	decoder *record.SnapshotDecoder
 	limiter *limiter
@@ -93,8 +93,8 @@ func New(ctx context.Context, o Options) (*Scan, error) {
 		return nil, err
 	}
 	s := &Scan{
-		o: o, table: table, decoder: record.NewSnapshotDecoder(o.Decoder), limiter: newLimiter(NewPace(o.RCU, o.Slowed)),
-		width: max(4, len(strconv.Itoa(o.Segments))),
+		options: o, table: table, decoder: record.NewSnapshotDecoder(o.Decoder),
+		limiter: newLimiter(NewPace(o.RCU, o.Slowed)), width: max(4, len(strconv.Itoa(o.Segments))),
 	}
 	if e := o.Narrowing.Expression(); e.Text != "" {
 		s.filter, s.names, s.values = e.Text, e.Names, map[string]types.AttributeValue{}
@@ -151,9 +151,9 @@ func (s *Scan) Table() Table { return s.table }
 // Info describes the scan. Items and Bytes are the approximate counts of the whole table (see [Table]). Items is -1 if
 // the scan is narrowed. Both are -1 if DynamoDB has not counted the table yet.
 func (s *Scan) Info() snapshot.Info {
-	begun := s.o.Time.UTC()
-	source := fmt.Sprintf("scan %s segments %d begun %s", s.table.ARN, s.o.Segments, begun.Format(time.RFC3339))
-	if n := s.o.Narrowing.String(); n != "" {
+	begun := s.options.Time.UTC()
+	source := fmt.Sprintf("scan %s segments %d begun %s", s.table.ARN, s.options.Segments, begun.Format(time.RFC3339))
+	if n := s.options.Narrowing.String(); n != "" {
 		source += " " + n
 	}
 	items, bytes := s.tableCounts()
@@ -168,7 +168,7 @@ func (s *Scan) tableCounts() (items, bytes int64) {
 	if items <= 0 || bytes <= 0 {
 		return -1, -1
 	}
-	if s.o.Narrowing != nil {
+	if s.options.Narrowing != nil {
 		items = -1
 	}
 	return items, bytes
@@ -177,9 +177,9 @@ func (s *Scan) tableCounts() (items, bytes int64) {
 // Parts returns the segments: "0000/0016" is the first of 16. Items and Bytes are estimates: the total divided by the
 // number of segments.
 func (s *Scan) Parts() []snapshot.Part {
-	parts := make([]snapshot.Part, s.o.Segments)
+	parts := make([]snapshot.Part, s.options.Segments)
 	items, bytes := s.tableCounts()
-	segments := int64(s.o.Segments)
+	segments := int64(s.options.Segments)
 	estimate := snapshot.Part{Items: sharePerPart(items, segments), Bytes: sharePerPart(bytes, segments)}
 	for i := range parts {
 		parts[i] = estimate
@@ -197,7 +197,7 @@ func sharePerPart(total, parts int64) int64 {
 }
 
 func (s *Scan) id(segment int) string {
-	return fmt.Sprintf("%0*d/%0*d", s.width, segment, s.width, s.o.Segments)
+	return fmt.Sprintf("%0*d/%0*d", s.width, segment, s.width, s.options.Segments)
 }
 
 // Open opens a segment after a position. The position is the LastEvaluatedKey of a page in DynamoDB's JSON, or "end"
@@ -205,8 +205,8 @@ func (s *Scan) id(segment int) string {
 func (s *Scan) Open(ctx context.Context, id string, from pipeline.Position) (snapshot.Reader, error) {
 	number, _, _ := strings.Cut(id, "/")
 	segment, err := strconv.Atoi(number)
-	if err != nil || segment < 0 || segment >= s.o.Segments || s.id(segment) != id {
-		return nil, errs.Errorf("scan: there is no part %q: the segments are %s to %s", id, s.id(0), s.id(s.o.Segments-1))
+	if err != nil || segment < 0 || segment >= s.options.Segments || s.id(segment) != id {
+		return nil, errs.Errorf("scan: there is no part %q: the segments are %s to %s", id, s.id(0), s.id(s.options.Segments-1))
 	}
 	r := &reader{scan: s, id: id, segment: int32(segment)}
 	switch from {

@@ -74,7 +74,9 @@ func (r *Reader) Next() (Block, error) {
 			return Block{}, err
 		}
 		if r.skip > 0 {
-			if b = r.skipItems(b); r.skip == 0 && r.wantSum != "" && r.wantSum != r.sumText() {
+			b = r.skipItems(b)
+			hasSkippedAll := r.skip == 0
+			if hasSkippedAll && r.wantSum != "" && r.wantSum != r.sumText() {
 				return Block{}, ErrReplaced
 			}
 		}
@@ -92,7 +94,7 @@ func (r *Reader) next() (Block, error) {
 	copy(buf, r.unreturned)
 	r.unreturned = nil
 	end := bytes.LastIndexByte(buf, '\n') + 1
-	for r.err == nil && len(buf) < r.size || r.err == nil && end == 0 {
+	for r.err == nil && (len(buf) < r.size || end == 0) {
 		if len(buf) == cap(buf) {
 			if len(buf) >= MaxLine {
 				return Block{}, errs.Errorf("line %d is longer than %d MiB: it is not the JSON of an item", r.line, MaxLine>>20)
@@ -151,19 +153,16 @@ func (r *Reader) addToSum(b []byte) {
 func (r *Reader) sumText() string { return fmt.Sprintf("%08x", r.sum) }
 
 // countItems returns the number of lines that are not blank.
-func countItems(b []byte) int64 {
-	n := int64(0)
+func countItems(b []byte) (count int64) {
 	for len(b) > 0 {
-		end := bytes.IndexByte(b, '\n')
-		line := b
-		if b = nil; end >= 0 {
-			line, b = line[:end], line[end+1:]
+		line, rest, _ := bytes.Cut(b, []byte{'\n'})
+		isItem := len(line) > 0 && (line[0] == '{' || len(bytes.TrimSpace(line)) > 0)
+		if isItem {
+			count++
 		}
-		if len(line) > 0 && (line[0] == '{' || len(bytes.TrimSpace(line)) > 0) {
-			n++
-		}
+		b = rest
 	}
-	return n
+	return count
 }
 
 // Page returns the page of the block with a position. Its errors name the file and the line.
