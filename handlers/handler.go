@@ -58,8 +58,8 @@ var _ lambda.Handler = (*handler)(nil)
 
 func newHandler(p *pipeline.Pipeline, opts []Option, origins ...origin) *handler {
 	o := newOptions(opts)
-	return &handler{pipeline: p, decoder: p.Decoder(), options: o, tel: newTelemetry(&o, p.Name()), acceptedOrigins: origins,
-		runSlot: make(chan struct{}, 1)}
+	return &handler{pipeline: p, decoder: p.Decoder(), options: o, tel: newTelemetry(&o, p.Name()),
+		acceptedOrigins: origins, runSlot: make(chan struct{}, 1)}
 }
 
 // Error is the error of an invocation that failed as a whole, so that Lambda brings its event again. Logs may show its

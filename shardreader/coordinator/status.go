@@ -59,8 +59,8 @@ func (c *Coordinator) member() leases.Member {
 	m := leases.Member{
 		Worker: c.options.ID, Name: c.options.Name, Heartbeat: c.heartbeats.lastNumber, Leaving: !c.isRunning(),
 		LeaseCount: len(c.assignments), AtEndBefore: ends.allShards, CallsPerMonth: c.callsPerMonth(), Load: s.load,
-		RoutesDigest: c.options.Routes, QuietBefore: ends.quietShards, BusyShards: ends.busy, Pending: s.pending, Stopped: s.stopped,
-		Behind: make(map[string]time.Time), Failing: make(map[string]leases.ReadFailure),
+		RoutesDigest: c.options.Routes, QuietBefore: ends.quietShards, BusyShards: ends.busy, Pending: s.pending,
+		Stopped: s.stopped, Behind: make(map[string]time.Time), Failing: make(map[string]leases.ReadFailure),
 	}
 	for shard := range c.table.broken {
 		m.Stopped[shard] = StoppedBroken

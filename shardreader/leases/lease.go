@@ -74,10 +74,12 @@ func (l Lease) storedForm() Lease {
 
 // storableNumber returns f, or 0 if some store cannot store f: NaN, infinities, and numbers outside DynamoDB's range.
 func storableNumber(f float64) float64 {
-	if magnitude := math.Abs(f); magnitude > 1e-90 && magnitude < 1e90 {
-		return f
+	magnitude := math.Abs(f)
+	isStorable := magnitude > 1e-90 && magnitude < 1e90
+	if !isStorable {
+		return 0
 	}
-	return 0
+	return f
 }
 
 // sortedSet returns a sorted copy of names without duplicates; nil if names is empty.
@@ -90,6 +92,7 @@ func sortedSet(names []string) []string {
 	return slices.Compact(names)
 }
 
+// toSecond returns t in UTC, truncated to the second.
 func toSecond(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}

@@ -58,8 +58,8 @@ type ReadFailure struct {
 
 // Clone returns a deep copy of m.
 func (m Member) Clone() Member {
-	m.Behind, m.Stopped, m.Failing, m.BusyShards = maps.Clone(m.Behind), maps.Clone(m.Stopped), maps.Clone(m.Failing),
-		slices.Clone(m.BusyShards)
+	m.Behind, m.Stopped, m.Failing = maps.Clone(m.Behind), maps.Clone(m.Stopped), maps.Clone(m.Failing)
+	m.BusyShards = slices.Clone(m.BusyShards)
 	return m
 }
 

@@ -59,6 +59,7 @@ func (m *Memory) ReadShards(ctx context.Context, shards []string) (Snapshot, err
 	})
 }
 
+// read returns a snapshot. addLeases adds the leases, and is called under the lock.
 func (m *Memory) read(ctx context.Context, addLeases func(*Snapshot)) (s Snapshot, err error) {
 	err = m.withLock(ctx, func() error {
 		addLeases(&s)
@@ -146,7 +147,8 @@ func (m *Memory) MarkBegun(ctx context.Context, stream string) error {
 // ReserveCall implements [Table].
 func (m *Memory) ReserveCall(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error) {
 	err = m.withLock(ctx, func() error {
-		if ok = m.quotas[quota] == seen; ok {
+		ok = m.quotas[quota] == seen
+		if ok {
 			m.quotas[quota]++
 		}
 		count = m.quotas[quota]
@@ -155,6 +157,7 @@ func (m *Memory) ReserveCall(ctx context.Context, quota string, seen int64) (cou
 	return count, ok, err
 }
 
+// withLock calls f under the lock, unless ctx is done.
 func (m *Memory) withLock(ctx context.Context, f func() error) error {
 	if ctx.Err() != nil {
 		return pipeline.Transient(context.Cause(ctx))
@@ -199,22 +202,24 @@ func (l Lease) merge(old, next Lease) Lease {
 
 	// Time and Stopped belong to the checkpoint. With a new checkpoint they are copied even if they are the same in old
 	// and next: the values in l belong to the former checkpoint.
-	moved := old.Checkpoint != next.Checkpoint
-	if moved || !old.Time.Equal(next.Time) {
+	hasNewCheckpoint := old.Checkpoint != next.Checkpoint
+	if hasNewCheckpoint || !old.Time.Equal(next.Time) {
 		l.Time = next.Time
 	}
-	if moved || old.Stopped != next.Stopped {
+	if hasNewCheckpoint || old.Stopped != next.Stopped {
 		l.Stopped = next.Stopped
 	}
+	changesOwner := old.Owner != "" && next.Owner != "" && old.Owner != next.Owner
 	switch {
-	case moved:
+	case hasNewCheckpoint:
 		l.Switches = 0
-	case old.Owner != "" && next.Owner != "" && old.Owner != next.Owner:
+	case changesOwner:
 		l.Switches++
 	}
 	return l
 }
 
+// setIfChanged sets a field to next if next differs from old.
 func setIfChanged[T comparable](field *T, old, next T) {
 	if old != next {
 		*field = next

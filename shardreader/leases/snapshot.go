@@ -23,9 +23,10 @@ func (s Snapshot) CountRead() (first string, n int) {
 		if !wasRead || !byTablewake {
 			continue
 		}
-		if n++; n == 1 {
+		if n == 0 {
 			first = l.Shard
 		}
+		n++
 	}
 	return first, n
 }
@@ -63,7 +64,9 @@ func Moving(before, after Snapshot) []string {
 		if _, isForeign := slices.BinarySearch(foreign, l.Owner); !isForeign {
 			continue
 		}
-		if old, known := earlier[l.Shard]; !known || old.Owner != l.Owner || old.Counter != l.Counter {
+		old, isKnown := earlier[l.Shard]
+		isUnchanged := isKnown && old.Owner == l.Owner && old.Counter == l.Counter
+		if !isUnchanged {
 			moving[l.Owner] = true
 		}
 	}

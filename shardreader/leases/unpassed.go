@@ -27,15 +27,14 @@ func (s Snapshot) Unpassed(at time.Time, seen map[string]int64) []string {
 	}
 	var unpassed []string
 	for _, l := range s.Leases {
-		m, hasMember := members[l.Owner]
-		seenBeat, wasSeen := seen[l.Owner]
-		switch {
-		case l.Ended():
-		case slices.ContainsFunc(l.Parents, func(p string) bool { return unended[p] }):
-		case l.Time.After(at):
-		case hasMember && wasSeen && m.QuietBefore > seenBeat+1 && !slices.Contains(m.BusyShards, l.Shard):
-			// The heartbeat after seenBeat may have been in flight when seen was read, hence + 1.
-		default:
+		owner, hasMember := members[l.Owner]
+		seenHeartbeat, wasSeen := seen[l.Owner]
+		// The heartbeat after seenHeartbeat may have been in flight when seen was read, hence + 1.
+		reportsLater := hasMember && wasSeen && owner.QuietBefore > seenHeartbeat+1
+		isReported := reportsLater && !slices.Contains(owner.BusyShards, l.Shard)
+		awaitsParent := slices.ContainsFunc(l.Parents, func(parent string) bool { return unended[parent] })
+		hasPassed := l.Ended() || l.Time.After(at) || isReported
+		if !hasPassed && !awaitsParent {
 			unpassed = append(unpassed, l.Shard)
 		}
 	}

@@ -29,7 +29,7 @@ func WaitPassed(
 	lastText := ""
 	for {
 		snapshot, err := read(ctx)
-		if _, transient := pipeline.Retryable(err); transient {
+		if _, isTransient := pipeline.Retryable(err); isTransient {
 			show("the leases cannot be read, and are read again: " + err.Error())
 			if err := pipeline.Sleep(ctx, passedInterval); err != nil {
 				return err

@@ -53,12 +53,13 @@ func execute[T any](
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		fault = s.begin(c.Call)
-		if f = fault.failure(); f == nil && fault.Err == nil {
+		f = fault.failure()
+		if f == nil && fault.Err == nil {
 			out, f = do()
 		}
 	}()
 	if fault.Delay > 0 {
-		if err := s.o.Sleep(ctx, fault.Delay); err != nil {
+		if err := s.options.Sleep(ctx, fault.Delay); err != nil {
 			return out, fault, c.errorOf(err)
 		}
 	}
@@ -83,7 +84,8 @@ func execute[T any](
 	default:
 		e.Err = pipeline.Transient(f)
 	}
-	if fault.Cut != nil || fault.Body != nil && !json.Valid(fault.change(bodyOf(wireFailure(f))).bytes()) {
+	bodyIsBroken := fault.Body != nil && !json.Valid(fault.change(bodyOf(wireFailure(f))).bytes())
+	if fault.Cut != nil || bodyIsBroken {
 		e.Kind, e.Err = nil, pipeline.Transient(errBroken) // the error is unreadable
 	}
 	return out, fault, e

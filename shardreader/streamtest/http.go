@@ -96,7 +96,7 @@ func (s *Server) delay(ctx context.Context, f Fault) error {
 	if f.Delay <= 0 {
 		return nil
 	}
-	return s.o.Sleep(ctx, f.Delay)
+	return s.options.Sleep(ctx, f.Delay)
 }
 
 // answer executes a request. It returns the status, the body and the fault of the call.
@@ -138,9 +138,9 @@ func (s *Server) answer(req *http.Request, name string, in []byte) (status int, 
 
 // run executes an operation. encode returns the body of the answer, and is called without the lock.
 func (s *Server) run(op string, r request) (encode func() body, f *failure) {
-	serverLimit, bound := s.o.PageShards, 100
+	serverLimit, bound := s.options.PageShards, 100
 	if op == "GetRecords" {
-		serverLimit, bound = s.o.PageRecords, 1000
+		serverLimit, bound = s.options.PageRecords, 1000
 	}
 	limit, f := r.limit(serverLimit, bound)
 	if f != nil {

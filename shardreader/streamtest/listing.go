@@ -29,19 +29,21 @@ func (st *Stream) Open() []string {
 
 // Hide removes shards from DescribeStream until [Stream.Show]. They can still be read by id, as if the listing were
 // late.
-func (st *Stream) Hide(shardIDs ...string) { st.setHidden(true, shardIDs) }
+func (st *Stream) Hide(shardIDs ...string) {
+	st.server.mu.Lock()
+	defer st.server.mu.Unlock()
+	for _, id := range shardIDs {
+		st.mustFind(id).hidden = true
+	}
+}
 
 // Show lists shards again, even if their [Options.ListDelay] is not over.
-func (st *Stream) Show(shardIDs ...string) { st.setHidden(false, shardIDs) }
-
-func (st *Stream) setHidden(hidden bool, shardIDs []string) {
+func (st *Stream) Show(shardIDs ...string) {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
 	for _, id := range shardIDs {
 		sh := st.mustFind(id)
-		if sh.hidden = hidden; !hidden {
-			sh.listedFrom = time.Time{}
-		}
+		sh.hidden, sh.listedFrom = false, time.Time{}
 	}
 }
 
@@ -95,7 +97,8 @@ func (st *Stream) state(sh *shard) ShardState {
 		s.Last = sh.lastSequence().text()
 	}
 	if n := len(sh.records); n > 0 {
-		s.Newest, s.Written = sh.records[n-1].number.text(), time.Unix(0, sh.records[n-1].at).UTC()
+		newest := sh.records[n-1]
+		s.Newest, s.Written = newest.number.text(), time.Unix(0, newest.at).UTC()
 	}
 	if sh.trimmedCount < len(sh.records) {
 		s.Oldest = sh.records[sh.trimmedCount].number.text()

@@ -40,7 +40,7 @@ func (s *Server) describeStream(q shardreader.DescribeQuery, limit int) (shardre
 	d := shardreader.StreamDescription{StreamRef: st.ref, Status: st.status, ViewType: st.view, Created: st.enabled}
 	shards := st.shards
 	if q.ChildrenOf != "" {
-		switch s.o.ChildFilter {
+		switch s.options.ChildFilter {
 		case FilterHonoured:
 			shards = st.children[q.ChildrenOf]
 		case FilterEmpty:
@@ -50,7 +50,7 @@ func (s *Server) describeStream(q shardreader.DescribeQuery, limit int) (shardre
 		}
 	}
 	index, step := 0, 1
-	if s.o.NewestFirst {
+	if s.options.NewestFirst {
 		index, step = len(shards)-1, -1
 	}
 	if q.After != "" { // ids are ordered by time, so the id of a removed shard still has a position
@@ -61,8 +61,8 @@ func (s *Server) describeStream(q shardreader.DescribeQuery, limit int) (shardre
 			index += step
 		}
 	}
-	for now := s.o.Now(); index >= 0 && index < len(shards); index += step {
-		sh, ok := shards[index].listing(&s.o, now)
+	for now := s.options.Now(); index >= 0 && index < len(shards); index += step {
+		sh, ok := shards[index].listing(&s.options, now)
 		if !ok {
 			continue
 		}
@@ -84,12 +84,13 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 	if f != nil {
 		return "", f
 	}
-	if at.Sequence != "" && (at.Type == shardreader.TrimHorizon || at.Type == shardreader.Latest ||
-		at.Type == shardreader.AtTimestamp) {
+	takesNoSequence := at.Type == shardreader.TrimHorizon || at.Type == shardreader.Latest ||
+		at.Type == shardreader.AtTimestamp
+	if at.Sequence != "" && takesNoSequence {
 		return "",
 			invalid("One or more parameter values were invalid: SequenceNumber should not be passed for this iterator type")
 	}
-	it := iterator{stream: at.StreamARN, shard: at.Shard, created: s.o.Now()}
+	it := iterator{stream: at.StreamARN, shard: at.Shard, created: s.options.Now()}
 	beforeFirst := len(sh.records) == 0 // the position is before the first record, which may not exist yet
 	switch at.Type {
 	case shardreader.TrimHorizon:
@@ -97,18 +98,19 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 	case shardreader.Latest:
 		it.index = len(sh.records)
 	case shardreader.AtSequence, shardreader.AfterSequence:
-		var isBefore bool
-		if it.index, isBefore, f = s.indexOfSequence(sh, at); f != nil {
+		index, isBefore, f := s.indexOfSequence(sh, at)
+		if f != nil {
 			return "", f
 		}
+		it.index = index
 		beforeFirst = beforeFirst || isBefore
 	case shardreader.AtTimestamp:
 		switch {
-		case s.o.NoTimestamps:
+		case s.options.NoTimestamps:
 			return "", errNoTimestamps
 		case at.Time.IsZero():
 			return "", invalid("One or more parameter values were invalid: Timestamp must be passed for this iterator type")
-		case at.Time.After(s.o.Now()):
+		case at.Time.After(s.options.Now()):
 			return "", invalid("One or more parameter values were invalid: Timestamp must not be in the future")
 		}
 		it.index = sh.indexAt(at.Time)
@@ -117,7 +119,7 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 			invalid(
 				"Value '%s' at 'shardIteratorType' failed to satisfy constraint: Member must satisfy enum value set: [AFTER_SEQUENCE_NUMBER, LATEST, AT_SEQUENCE_NUMBER, AT_TIMESTAMP, TRIM_HORIZON]", at.Type)
 	}
-	if beforeFirst && s.o.RefuseBelow {
+	if beforeFirst && s.options.RefuseBelow {
 		it.index = belowAll
 	}
 	return it.String(), nil
@@ -144,7 +146,7 @@ func (s *Server) indexOfSequence(sh *shard, at shardreader.ShardPosition) (index
 	if isAfter && index < len(sh.records) && sh.records[index].number == n {
 		index++
 	}
-	if index < sh.trimmedCount || s.o.StrictTrim && recordIndex < sh.trimmedCount {
+	if index < sh.trimmedCount || s.options.StrictTrim && recordIndex < sh.trimmedCount {
 		return 0, false, trimmed("the sequence number")
 	}
 	return index, beforeFirst, nil
@@ -167,9 +169,9 @@ func (s *Server) getRecords(it iterator, limit int) (body, *failure) {
 	if f != nil {
 		return nil, f
 	}
-	now := s.o.Now()
+	now := s.options.Now()
 	switch {
-	case now.Sub(it.created) > s.o.IteratorLife:
+	case now.Sub(it.created) > s.options.IteratorLife:
 		return nil, &failure{code: "ExpiredIteratorException", message: "Iterator expired: it is too old"}
 	case it.index == belowAll && len(sh.records) == 0:
 	case it.index < sh.trimmedCount:
@@ -180,10 +182,10 @@ func (s *Server) getRecords(it iterator, limit int) (body, *failure) {
 	parts := backing[:0]
 	switch {
 	case it.index == belowAll:
-	case it.emptyPages < s.o.EmptyPages && it.index < len(sh.records):
+	case it.emptyPages < s.options.EmptyPages && it.index < len(sh.records):
 		next.emptyPages = it.emptyPages + 1
 	default:
-		parts, next.index = sh.page(parts, it.index, limit, s.o.PageBytes)
+		parts, next.index = sh.page(parts, it.index, limit, s.options.PageBytes)
 	}
 	b := make(body, 0, 2*len(parts)+2)
 	b = append(b, []byte(`{"Records":[`))
@@ -193,7 +195,9 @@ func (s *Server) getRecords(it iterator, limit int) (body, *failure) {
 		}
 		b = append(b, part)
 	}
-	if sh.closed() && max(next.index, 0) == len(sh.records) && (!s.o.EmptyEnd || next.index == it.index) {
+	hasReadAll := sh.closed() && max(next.index, 0) == len(sh.records)
+	endsShard := hasReadAll && (!s.options.EmptyEnd || next.index == it.index)
+	if endsShard {
 		return append(b, []byte(`]}`)), nil
 	}
 	end := make([]byte, 0, 192)

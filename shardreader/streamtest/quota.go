@@ -45,7 +45,7 @@ func (s *Server) operation(op string) *operation {
 
 // begin counts a call, and returns its fault.
 func (s *Server) begin(c Call) Fault {
-	c.Time = s.o.Now()
+	c.Time = s.options.Now()
 	o := s.operation(c.Op)
 	o.calls++
 	c.N = o.calls
@@ -61,9 +61,9 @@ func (s *Server) begin(c Call) Fault {
 		f := o.faults[0]
 		o.faults = o.faults[1:]
 		return f
-	case c.Op == "DescribeStream" && s.o.DescribePerSecond > 0 && len(o.recent) > s.o.DescribePerSecond:
+	case c.Op == "DescribeStream" && s.options.DescribePerSecond > 0 && len(o.recent) > s.options.DescribePerSecond:
 		return Fault{Code: "LimitExceededException"}
-	case s.o.ShardReaders > 0 && readers > s.o.ShardReaders:
+	case s.options.ShardReaders > 0 && readers > s.options.ShardReaders:
 		return Fault{Code: "ThrottlingException"}
 	case s.chooseFault != nil:
 		return s.chooseFault(c)

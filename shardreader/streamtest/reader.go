@@ -32,7 +32,7 @@ func (r *Reader) RoundTrip(req *http.Request) (*http.Response, error) {
 func (r *Reader) ListStreams(ctx context.Context, table, after string) (shardreader.StreamPage, error) {
 	c := describedCall{Call{Op: "ListStreams", Reader: r.name}, "of table " + table}
 	return call(ctx, r.server, c, wireStreams, func() (shardreader.StreamPage, *failure) {
-		return r.server.listStreams(table, after, r.server.o.PageShards)
+		return r.server.listStreams(table, after, r.server.options.PageShards)
 	})
 }
 
@@ -42,7 +42,7 @@ func (r *Reader) DescribeStream(
 ) (shardreader.StreamDescription, error) {
 	c := describedCall{Call{Op: "DescribeStream", Reader: r.name, Stream: q.StreamARN, Shard: q.ChildrenOf}, q.StreamARN}
 	return call(ctx, r.server, c, wireShards, func() (shardreader.StreamDescription, *failure) {
-		return r.server.describeStream(q, r.server.o.PageShards)
+		return r.server.describeStream(q, r.server.options.PageShards)
 	})
 }
 
@@ -64,7 +64,7 @@ func (r *Reader) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (re
 		if parseFailure != nil {
 			return nil, parseFailure
 		}
-		limit := s.o.PageRecords
+		limit := s.options.PageRecords
 		if q.Limit > 0 {
 			limit = min(limit, q.Limit)
 		}

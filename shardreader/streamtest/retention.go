@@ -45,13 +45,13 @@ func (st *Stream) DropEnded() {
 // dropExpiredShards removes shards that closed longer ago than the retention, because all of their records are older
 // than the retention. The caller holds the lock, here and below.
 func (st *Stream) dropExpiredShards() {
-	n := 0
-	for n < len(st.closedShards) && (st.closedShards[n].gone || st.server.isExpired(st.closedShards[n].ended)) {
-		st.closedShards[n].gone = true
-		n++
+	remaining := st.closedShards
+	for len(remaining) > 0 && (remaining[0].gone || st.server.isExpired(remaining[0].ended)) {
+		remaining[0].gone = true
+		remaining = remaining[1:]
 	}
-	if n > 0 {
-		st.closedShards = st.closedShards[n:]
+	if len(remaining) < len(st.closedShards) {
+		st.closedShards = remaining
 		st.removeGone()
 	}
 }

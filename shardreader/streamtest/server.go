@@ -14,7 +14,7 @@ import (
 // Server is a Streams API in memory. It is safe for concurrent use.
 type Server struct {
 	unnamedReader // implements the API on the server itself, for callers without a reader name
-	o             Options
+	options       Options
 	decoder       *record.Decoder
 
 	mu              sync.Mutex // guards the fields below, and all streams and tables
@@ -35,7 +35,7 @@ type unnamedReader = Reader
 // New returns a server without streams.
 func New(o Options) *Server {
 	s := &Server{
-		o:            o.withDefaults(),
+		options:      o.withDefaults(),
 		decoder:      record.NewDecoder(o.Decoder),
 		byARN:        make(map[string]*Stream),
 		labels:       make(map[string]time.Time),
@@ -68,7 +68,7 @@ func (s *Server) Enable(table string, o StreamOptions) *Stream {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	enabled := s.o.Now().UTC().Truncate(time.Millisecond)
+	enabled := s.options.Now().UTC().Truncate(time.Millisecond)
 	if lastLabel, ok := s.labels[table]; ok && lastLabel.Add(time.Second).After(enabled) {
 		enabled = lastLabel.Add(time.Second)
 	}
@@ -134,7 +134,7 @@ func (s *Server) dropExpired() {
 // isExpired reports whether a shard or a stream that ended at this time did so longer ago than the retention. It
 // returns false for the zero time.
 func (s *Server) isExpired(ended time.Time) bool {
-	return !ended.IsZero() && s.o.Now().Sub(ended) > s.o.Retention
+	return !ended.IsZero() && s.options.Now().Sub(ended) > s.options.Retention
 }
 
 // nextSequence returns a new sequence number.

@@ -83,8 +83,9 @@ func (sh *shard) page(dst [][]byte, from, limit, size int) (parts [][]byte, next
 			break
 		}
 		for end < len(sh.records) && end-from < limit && sh.records[end].block == r.block {
-			n := sh.records[end]
-			if size -= int(n.to - n.from); size < 0 {
+			following := sh.records[end]
+			size -= int(following.to - following.from)
+			if size < 0 {
 				break
 			}
 			end++

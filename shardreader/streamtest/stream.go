@@ -49,7 +49,7 @@ func (st *Stream) Put(shardID string, records ...Record) []string {
 
 // append writes a record. The caller holds the lock, here and below.
 func (st *Stream) append(sh *shard, r Record) sequence {
-	n, now := sh.next(st.server), st.server.o.Now()
+	n, now := sh.next(st.server), st.server.options.Now()
 	sh.append(n, now.UnixNano(), func(dst []byte) []byte { return r.append(dst, n, now.Unix(), st.view) })
 	return n
 }
@@ -96,7 +96,7 @@ func (st *Stream) split(parent *shard, n int) []*shard {
 func (st *Stream) close(sh *shard) {
 	index := st.writableIndex(sh)
 	st.writable = slices.Delete(st.writable, index, index+1)
-	sh.ended = st.server.o.Now()
+	sh.ended = st.server.options.Now()
 	st.closedShards = append(st.closedShards, sh)
 }
 
@@ -107,7 +107,7 @@ func (st *Stream) Disable() {
 	if !st.disabled.IsZero() {
 		return
 	}
-	st.status, st.disabled = shardreader.Disabled, st.server.o.Now()
+	st.status, st.disabled = shardreader.Disabled, st.server.options.Now()
 	for _, sh := range st.writable {
 		sh.ended = st.disabled
 	}
@@ -136,7 +136,7 @@ func (st *Stream) Delete() {
 }
 
 func (st *Stream) addShard(parent string, keys keyRange) *shard {
-	now := st.server.o.Now()
+	now := st.server.options.Now()
 	st.server.shards++
 	st.lastCreated = max(st.lastCreated+1, now.UnixMilli())
 	sh := &shard{
@@ -145,8 +145,8 @@ func (st *Stream) addShard(parent string, keys keyRange) *shard {
 		keys:   keys,
 		first:  st.server.nextSequence(),
 	}
-	if parent != "" && st.server.o.ListDelay > 0 {
-		sh.listedFrom = now.Add(st.server.o.ListDelay)
+	if parent != "" && st.server.options.ListDelay > 0 {
+		sh.listedFrom = now.Add(st.server.options.ListDelay)
 	}
 	st.shards = append(st.shards, sh)
 	st.byID[sh.id] = sh
@@ -156,7 +156,7 @@ func (st *Stream) addShard(parent string, keys keyRange) *shard {
 
 func (st *Stream) find(shardID string) (*shard, *failure) {
 	if sh := st.byID[shardID]; sh != nil {
-		sh.trimBefore(st.server.o.Now().Add(-st.server.o.Retention).UnixNano())
+		sh.trimBefore(st.server.options.Now().Add(-st.server.options.Retention).UnixNano())
 		return sh, nil
 	}
 	return nil, notFound("Requested resource not found: Shard: %s in Stream: %s not found", shardID, st.ref.ARN)

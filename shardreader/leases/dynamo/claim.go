@@ -19,9 +19,12 @@ const attrPipeline = "pipeline"
 // error is fatal. Two pipelines do not see each other's members: each would take the shards of the other, and skip the
 // records that the other has read.
 func (t *Table) Claim(ctx context.Context) error {
-	row := Item{attrPK: textAttribute(sharedLeases + escaped(t.o.Table)), attrSK: textAttribute("-"), attrPipeline: textAttribute(t.o.Pipeline)}
-	_, err := send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{
-		TableName: &t.o.StateTable, Item: row,
+	row := Item{
+		attrPK: textAttribute(sharedLeases + escaped(t.options.Table)), attrSK: textAttribute("-"),
+		attrPipeline: textAttribute(t.options.Pipeline),
+	}
+	_, err := send(ctx, t, t.options.Client.PutItem, &dynamodb.PutItemInput{
+		TableName: &t.options.StateTable, Item: row,
 		ConditionExpression:                 aws.String("attribute_not_exists(" + attrPK + ") OR #p = :p"),
 		ExpressionAttributeNames:            map[string]string{"#p": attrPipeline},
 		ExpressionAttributeValues:           Item{":p": row[attrPipeline]},
@@ -29,14 +32,14 @@ func (t *Table) Claim(ctx context.Context) error {
 	}, noRetries)
 	failedCheck, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
 	if !refused {
-		return callError(ctx, "PutItem", t.o.StateTable, err)
+		return callError(ctx, "PutItem", t.options.StateTable, err)
 	}
 	r := reader{row: failedCheck.Item}
 	return pipeline.Fatal(&state.Error{
-		Op: "Claim", Table: t.o.Table, Action: -1, Detail: "these are the leases of the pipeline " + r.readText(attrPipeline) +
-			", and this one is " + t.o.Pipeline,
+		Op: "Claim", Table: t.options.Table, Action: -1, Detail: "these are the leases of the pipeline " + r.readText(attrPipeline) +
+			", and this one is " + t.options.Pipeline,
 		Hint: "give each pipeline a lease table of its own; where it was renamed, delete the item " + sharedLeases +
-			escaped(t.o.Table) + " of the state table " + t.o.StateTable,
+			escaped(t.options.Table) + " of the state table " + t.options.StateTable,
 		Err: err,
 	})
 }

@@ -13,7 +13,7 @@ import (
 // tableSpecs returns the definitions of the lease table and of the state table.
 func (t *Table) tableSpecs() []state.TableSpec {
 	return []state.TableSpec{
-		{Name: t.o.Table, PK: state.KeyAttribute{Name: attrKey, Type: types.ScalarAttributeTypeS}},
+		{Name: t.options.Table, PK: state.KeyAttribute{Name: attrKey, Type: types.ScalarAttributeTypeS}},
 		t.db.StateTable(),
 	}
 }
@@ -21,13 +21,13 @@ func (t *Table) tableSpecs() []state.TableSpec {
 // CreateTables creates the lease table and the state table if they do not exist, as [state.DB.Create] does. Several
 // processes may call it at once.
 func (t *Table) CreateTables(ctx context.Context) error {
-	all := t.tableSpecs()
-	errs := make([]error, len(all))
-	var made sync.WaitGroup
-	for i, table := range all {
-		made.Go(func() { errs[i] = t.db.Create(ctx, table) })
+	specs := t.tableSpecs()
+	errs := make([]error, len(specs))
+	var wg sync.WaitGroup
+	for i, spec := range specs {
+		wg.Go(func() { errs[i] = t.db.Create(ctx, spec) })
 	}
-	made.Wait()
+	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}

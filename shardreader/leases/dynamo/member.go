@@ -66,19 +66,20 @@ func (t *Table) Members(ctx context.Context) ([]leases.Member, error) {
 // readMembers reads the members and the begun streams of this pipeline.
 func (t *Table) readMembers(ctx context.Context, s *leases.Snapshot) error {
 	in := &dynamodb.QueryInput{
-		TableName: &t.o.StateTable, ConsistentRead: aws.Bool(true),
+		TableName: &t.options.StateTable, ConsistentRead: aws.Bool(true),
 		KeyConditionExpression:    aws.String(attrPK + " = :pk"),
 		ExpressionAttributeValues: Item{":pk": textAttribute(t.fleetKey())},
 	}
 	for {
-		out, err := send(ctx, t, t.o.Client.Query, in, sdkRetries)
+		out, err := send(ctx, t, t.options.Client.Query, in, sdkRetries)
 		if err != nil {
-			return callError(ctx, "Query", t.o.StateTable, err)
+			return callError(ctx, "Query", t.options.StateTable, err)
 		}
 		for _, row := range out.Items {
 			t.addMemberRow(s, row)
 		}
-		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+		if len(in.ExclusiveStartKey) == 0 {
 			return nil
 		}
 	}
@@ -96,7 +97,7 @@ func (t *Table) addMemberRow(s *leases.Snapshot, row Item) {
 	if err != nil {
 		s.Broken = append(s.Broken, leases.BrokenLease{Shard: begunPrefix + name,
 			Reason: fmt.Sprintf("a row of table %s says that a stream was begun, and its sort key is damaged: %v",
-				t.o.StateTable, err)})
+				t.options.StateTable, err)})
 		return
 	}
 	s.BegunStreams = append(s.BegunStreams, stream)
@@ -110,9 +111,10 @@ func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
 	}
 	row := encodeMember(m)
 	maps.Copy(row, key)
-	row[attrExpires] = number(time.Now().Add(t.o.Keep).Unix())
-	_, err = send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{TableName: &t.o.StateTable, Item: row}, noRetries)
-	return callError(ctx, "PutItem", t.o.StateTable, err)
+	row[attrExpires] = number(time.Now().Add(t.options.Keep).Unix())
+	in := &dynamodb.PutItemInput{TableName: &t.options.StateTable, Item: row}
+	_, err = send(ctx, t, t.options.Client.PutItem, in, noRetries)
+	return callError(ctx, "PutItem", t.options.StateTable, err)
 }
 
 // RemoveMember implements [leases.Table].
@@ -121,9 +123,9 @@ func (t *Table) RemoveMember(ctx context.Context, worker string) error {
 	if err != nil {
 		return err
 	}
-	input := &dynamodb.DeleteItemInput{TableName: &t.o.StateTable, Key: key}
-	_, err = send(ctx, t, t.o.Client.DeleteItem, input, noRetries)
-	return callError(ctx, "DeleteItem", t.o.StateTable, err)
+	input := &dynamodb.DeleteItemInput{TableName: &t.options.StateTable, Key: key}
+	_, err = send(ctx, t, t.options.Client.DeleteItem, input, noRetries)
+	return callError(ctx, "DeleteItem", t.options.StateTable, err)
 }
 
 // MarkBegun implements [leases.Table]. The row has no TTL.
@@ -132,8 +134,9 @@ func (t *Table) MarkBegun(ctx context.Context, stream string) error {
 		return pipeline.Permanent(errs.New("leases: a stream without a name is begun"))
 	}
 	row := Item{attrPK: textAttribute(t.fleetKey()), attrSK: textAttribute(begunPrefix + escaped(stream))}
-	_, err := send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{TableName: &t.o.StateTable, Item: row}, noRetries)
-	return callError(ctx, "PutItem", t.o.StateTable, err)
+	in := &dynamodb.PutItemInput{TableName: &t.options.StateTable, Item: row}
+	_, err := send(ctx, t, t.options.Client.PutItem, in, noRetries)
+	return callError(ctx, "PutItem", t.options.StateTable, err)
 }
 
 // ReserveCall implements [leases.Table].
@@ -149,21 +152,21 @@ func (t *Table) ReserveCall(ctx context.Context, quota string, seen int64) (coun
 		condition = "(attribute_not_exists(" + name + ") OR " + condition + ")"
 	}
 	e.put(attrCount, number(seen+1))
-	e.put(attrExpires, number(time.Now().Add(t.o.Keep).Unix()))
+	e.put(attrExpires, number(time.Now().Add(t.options.Keep).Unix()))
 	in := &dynamodb.UpdateItemInput{
-		TableName: &t.o.StateTable, Key: key,
+		TableName: &t.options.StateTable, Key: key,
 		UpdateExpression:                    aws.String(e.changes()),
 		ConditionExpression:                 &condition,
 		ExpressionAttributeNames:            e.names,
 		ExpressionAttributeValues:           e.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
-	_, err = send(ctx, t, t.o.Client.UpdateItem, in, noRetries)
-	row, refused, err := t.refusal(ctx, "UpdateItem", t.o.StateTable, key, err)
-	switch {
-	case err != nil:
+	_, err = send(ctx, t, t.options.Client.UpdateItem, in, noRetries)
+	row, refused, err := t.refusal(ctx, "UpdateItem", t.options.StateTable, key, err)
+	if err != nil {
 		return 0, false, err
-	case !refused:
+	}
+	if !refused {
 		return seen + 1, true, nil
 	}
 	r := reader{row: row}
@@ -176,7 +179,7 @@ const (
 	sharedLeases = "#leases#" // followed by the name of the lease table
 )
 
-func (t *Table) fleetKey() string { return escaped(t.o.Pipeline) + "#workers" }
+func (t *Table) fleetKey() string { return escaped(t.options.Pipeline) + "#workers" }
 
 // memberKey returns the key of a consumer's row.
 func (t *Table) memberKey(worker string) (Item, error) {
@@ -189,6 +192,7 @@ func (t *Table) memberKey(worker string) (Item, error) {
 
 func escaped(name string) string { return string(item.AppendEscaped(nil, name)) }
 
+// encodeMember returns the row of a member, without its key attributes and its TTL attribute.
 func encodeMember(m leases.Member) Item {
 	row := Item{
 		attrName: textAttribute(m.Name), attrBeat: number(m.Heartbeat),
@@ -230,15 +234,16 @@ func encodeMember(m leases.Member) Item {
 	return row
 }
 
-// truncate returns as many of the first runes of s as fit into n bytes.
-func truncate(s string, n int) string {
-	if len(s) <= n {
+// truncate returns as many of the first runes of s as fit into maxBytes.
+func truncate(s string, maxBytes int) string {
+	if len(s) <= maxBytes {
 		return s
 	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
+	end := maxBytes
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
 	}
-	return s[:n]
+	return s[:end]
 }
 
 // decodeMember returns the member of a row. It ignores damaged attributes, because only the heartbeat matters for
@@ -270,7 +275,7 @@ func decodeMember(row Item) leases.Member {
 		m.Stopped[shard] = stopped.readText(shard)
 	}
 	for shard := range failing.row {
-		if at, class, ok := parseStamp(failing.readText(shard)); ok {
+		if at, class, ok := parseTimeWithLabel(failing.readText(shard)); ok {
 			m.Failing[shard] = leases.ReadFailure{Since: at, Class: class}
 		}
 	}

@@ -40,12 +40,12 @@ func (t *Table) Read(ctx context.Context) (leases.Snapshot, error) {
 // scanLeases scans the lease table, and stores the row format that the rows show.
 func (t *Table) scanLeases(ctx context.Context) (all segmentRows, err error) {
 	t.mu.Lock()
-	n := min(max(t.rows/rowsPerSegment, 1), maxSegments)
+	segmentCount := min(max(t.rows/rowsPerSegment, 1), maxSegments)
 	t.mu.Unlock()
-	segments := make([]segmentRows, n)
+	segments := make([]segmentRows, segmentCount)
 	var wg sync.WaitGroup
 	for i := range segments {
-		wg.Go(func() { segments[i].err = t.scan(ctx, &segments[i], i, n) })
+		wg.Go(func() { segments[i].err = t.scan(ctx, &segments[i], i, segmentCount) })
 	}
 	wg.Wait()
 	for _, s := range segments {
@@ -63,6 +63,7 @@ func (t *Table) scanLeases(ctx context.Context) (all segmentRows, err error) {
 	return all, nil
 }
 
+// segmentRows has the rows of one segment, or of all segments.
 type segmentRows struct {
 	leases []leases.Lease
 	broken []leases.BrokenLease
@@ -71,32 +72,38 @@ type segmentRows struct {
 	err    error
 }
 
-func (t *Table) scan(ctx context.Context, s *segmentRows, i, n int) error {
-	in := &dynamodb.ScanInput{TableName: &t.o.Table, ConsistentRead: aws.Bool(true)}
-	if n > 1 {
-		in.Segment, in.TotalSegments = aws.Int32(int32(i)), aws.Int32(int32(n))
+// scan adds the rows of a segment to s.
+func (t *Table) scan(ctx context.Context, s *segmentRows, segment, segmentCount int) error {
+	in := &dynamodb.ScanInput{TableName: &t.options.Table, ConsistentRead: aws.Bool(true)}
+	if segmentCount > 1 {
+		in.Segment, in.TotalSegments = aws.Int32(int32(segment)), aws.Int32(int32(segmentCount))
 	}
 	for {
-		out, err := send(ctx, t, t.o.Client.Scan, in, sdkRetries)
+		out, err := send(ctx, t, t.options.Client.Scan, in, sdkRetries)
 		if err != nil {
-			return callError(ctx, "Scan", t.o.Table, err)
+			return callError(ctx, "Scan", t.options.Table, err)
 		}
 		for _, row := range out.Items {
-			s.rows++
-			lease := isLease(row)
-			s.signs.note(row, lease)
-			if !lease {
-				continue
-			}
-			l, err := decode(row)
-			if err != nil {
-				s.broken = append(s.broken, leases.BrokenLease{Shard: shardFromRow(row), Reason: err.Error()})
-				continue
-			}
-			s.leases = append(s.leases, l)
+			s.add(row)
 		}
-		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+		if len(in.ExclusiveStartKey) == 0 {
 			return nil
 		}
 	}
+}
+
+// add adds a row, which may not be a lease.
+func (s *segmentRows) add(row Item) {
+	s.rows++
+	s.signs.note(row)
+	if !isLease(row) {
+		return
+	}
+	l, err := decode(row)
+	if err != nil {
+		s.broken = append(s.broken, leases.BrokenLease{Shard: shardFromRow(row), Reason: err.Error()})
+		return
+	}
+	s.leases = append(s.leases, l)
 }

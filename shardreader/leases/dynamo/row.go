@@ -61,7 +61,9 @@ func number(n int64) types.AttributeValue {
 
 // decimal returns f as a DynamoDB number, or 0 if f is outside DynamoDB's range.
 func decimal(f float64) types.AttributeValue {
-	if magnitude := math.Abs(f); !(magnitude > 1e-100 && magnitude < 1e100) {
+	magnitude := math.Abs(f)
+	isInRange := magnitude > 1e-100 && magnitude < 1e100
+	if !isInRange {
 		f = 0
 	}
 	return &types.AttributeValueMemberN{Value: strconv.FormatFloat(f, 'g', -1, 64)}
@@ -72,8 +74,8 @@ func timeWithLabel(at time.Time, label string) types.AttributeValue {
 	return textAttribute(strconv.FormatInt(at.Unix(), 10) + " " + label)
 }
 
-// parseStamp is the inverse of timeWithLabel. ok is false if s does not begin with a time.
-func parseStamp(s string) (at time.Time, label string, ok bool) {
+// parseTimeWithLabel is the inverse of timeWithLabel. ok is false if s does not begin with a time.
+func parseTimeWithLabel(s string) (at time.Time, label string, ok bool) {
 	seconds, label, _ := strings.Cut(s, " ")
 	n, err := strconv.ParseInt(seconds, 10, 64)
 	return time.Unix(n, 0).UTC(), label, err == nil
@@ -143,10 +145,11 @@ func decode(row Item) (leases.Lease, error) {
 	if owner := r.readText(attrCheckpointOwner); owner != "" {
 		l.Owner = owner
 	}
-	if at, checkpoint, ok := parseStamp(r.readText(attrTime)); ok && checkpoint == l.Checkpoint.String() {
+	current := l.Checkpoint.String()
+	if at, checkpoint, ok := parseTimeWithLabel(r.readText(attrTime)); ok && checkpoint == current {
 		l.Time = at
 	}
-	if checkpoint, reason, ok := strings.Cut(r.readText(attrStop), " "); ok && checkpoint == l.Checkpoint.String() {
+	if checkpoint, reason, ok := strings.Cut(r.readText(attrStop), " "); ok && checkpoint == current {
 		l.Stopped = reason
 	}
 	return l, r.err
@@ -169,22 +172,24 @@ type reader struct {
 	err error
 }
 
+// setTypeError notes that an attribute has a wrong type, unless an earlier attribute has.
 func (r *reader) setTypeError(name, want string) {
-	if r.err == nil {
-		key, _ := r.row[attrKey].(*types.AttributeValueMemberS)
-		row := "a row without a leaseKey"
-		if key != nil {
-			row = "the row " + key.Value
-		}
-		r.err = errs.Errorf("%s: %s is not %s", redact.Safe(row), redact.Safe(name), redact.Safe(want))
+	if r.err != nil {
+		return
 	}
+	row := "a row without a leaseKey"
+	if key, ok := r.row[attrKey].(*types.AttributeValueMemberS); ok {
+		row = "the row " + key.Value
+	}
+	r.err = errs.Errorf("%s: %s is not %s", redact.Safe(row), redact.Safe(name), redact.Safe(want))
 }
 
 // attr returns an attribute of the type T. ok is false if the attribute is absent or has another type. want describes
 // the type for the error.
 func attr[T types.AttributeValue](r *reader, name, want string) (v T, ok bool) {
-	got, exists := r.row[name]
-	if v, ok = got.(T); exists && !ok {
+	value, exists := r.row[name]
+	v, ok = value.(T)
+	if exists && !ok {
 		r.setTypeError(name, want)
 	}
 	return v, ok

@@ -33,40 +33,43 @@ func (f RowFormat) String() string {
 
 // formSigns collects what the rows of a table show about their format.
 type formSigns struct {
-	leases                                 int // number of rows that are leases
-	hasEntityType, hashKeys, hasStreamName bool
+	leases                                    int // number of rows that are leases
+	hasEntityType, hasHashKeys, hasStreamName bool
 }
 
-func (s *formSigns) note(row Item, lease bool) {
+// note adds what a row shows.
+func (s *formSigns) note(row Item) {
 	if _, ok := row[attrEntity]; ok {
 		s.hasEntityType = true
 	}
-	if !lease {
+	if !isLease(row) {
 		return
 	}
 	s.leases++
 	if _, ok := row[attrHashFirst]; ok {
-		s.hashKeys = true
+		s.hasHashKeys = true
 	}
 	if _, ok := row[attrStreamName]; ok {
 		s.hasStreamName = true
 	}
 }
 
-func (s *formSigns) merge(t formSigns) {
-	s.leases += t.leases
-	s.hasEntityType = s.hasEntityType || t.hasEntityType
-	s.hashKeys = s.hashKeys || t.hashKeys
-	s.hasStreamName = s.hasStreamName || t.hasStreamName
+// merge adds what the rows of another segment show.
+func (s *formSigns) merge(other formSigns) {
+	s.leases += other.leases
+	s.hasEntityType = s.hasEntityType || other.hasEntityType
+	s.hasHashKeys = s.hasHashKeys || other.hasHashKeys
+	s.hasStreamName = s.hasStreamName || other.hasStreamName
 }
 
-// form returns the format that the rows show. Without leases it returns f, the format known so far, unless a row has an
-// entityType, which shows KCL 3.5.
-func (s formSigns) form(f RowFormat) RowFormat {
+// form returns the format that the rows show. Without leases it returns known, the format known so far, unless a row
+// has an entityType, which shows KCL 3.5.
+func (s formSigns) form(known RowFormat) RowFormat {
+	f := known
 	if s.leases > 0 {
 		f.Streams = s.hasStreamName
 		f.Version = Adapter1
-		if s.hashKeys {
+		if s.hasHashKeys {
 			f.Version = Adapter2
 		}
 	}

@@ -13,9 +13,10 @@ import (
 func identifier(arn string) (string, error) {
 	parts := strings.SplitN(arn, ":", 6)
 	if len(parts) == 6 && parts[2] == "dynamodb" {
-		rest, isTable := strings.CutPrefix(parts[5], "table/")
-		table, label, ok := strings.Cut(rest, "/stream/")
-		if region, account := parts[3], parts[4]; isTable && ok {
+		region, account := parts[3], parts[4]
+		resource, isTable := strings.CutPrefix(parts[5], "table/")
+		table, label, isStream := strings.Cut(resource, "/stream/")
+		if isTable && isStream {
 			return account + ":" + region + "$" + account + "$" + table + "$" + strings.ReplaceAll(label, ":", "_") + ":1", nil
 		}
 	}

@@ -32,8 +32,8 @@ type Options struct {
 // Table implements [leases.Table] with a lease table and a state table. It is safe for concurrent use. A write is tried
 // once: after a transient error the caller reads the table to find out whether the write happened.
 type Table struct {
-	o  Options
-	db *state.DB // creates and checks the tables
+	options Options
+	db      *state.DB // creates and checks the tables
 
 	mu        sync.Mutex
 	form      RowFormat
@@ -63,7 +63,7 @@ func New(o Options) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Table{o: o, db: db, form: RowFormat{Streams: o.Streams}}, nil
+	return &Table{options: o, db: db, form: RowFormat{Streams: o.Streams}}, nil
 }
 
 // Form returns the format of new rows, as the last Read or [Table.Check] found it.
@@ -85,11 +85,11 @@ func (t *Table) Create(ctx context.Context, l leases.Lease) error {
 	}
 	l.Opaque = row[attrKey].(*types.AttributeValueMemberS).Value
 	in := &dynamodb.PutItemInput{
-		TableName: &t.o.Table, Item: row,
+		TableName: &t.options.Table, Item: row,
 		ConditionExpression:                 aws.String("attribute_not_exists(" + attrKey + ")"),
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
-	_, err = send(ctx, t, t.o.Client.PutItem, in, noRetries)
+	_, err = send(ctx, t, t.options.Client.PutItem, in, noRetries)
 	return t.writeError(ctx, "PutItem", l, err)
 }
 
@@ -102,14 +102,14 @@ func (t *Table) Swap(ctx context.Context, old, next leases.Lease) error {
 	e := update(old, next)
 	changes, condition := e.changes(), e.condition(old)
 	in := &dynamodb.UpdateItemInput{
-		TableName: &t.o.Table, Key: Item{attrKey: textAttribute(key)},
+		TableName: &t.options.Table, Key: Item{attrKey: textAttribute(key)},
 		UpdateExpression:                    &changes,
 		ConditionExpression:                 &condition,
 		ExpressionAttributeNames:            e.names,
 		ExpressionAttributeValues:           e.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
-	_, err = send(ctx, t, t.o.Client.UpdateItem, in, noRetries)
+	_, err = send(ctx, t, t.options.Client.UpdateItem, in, noRetries)
 	old.Opaque = key
 	return t.writeError(ctx, "UpdateItem", old, err)
 }
@@ -123,13 +123,13 @@ func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
 	e := new(expression)
 	condition := e.condition(old)
 	in := &dynamodb.DeleteItemInput{
-		TableName: &t.o.Table, Key: Item{attrKey: textAttribute(key)},
+		TableName: &t.options.Table, Key: Item{attrKey: textAttribute(key)},
 		ConditionExpression:                 &condition,
 		ExpressionAttributeNames:            e.names,
 		ExpressionAttributeValues:           e.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
-	_, err = send(ctx, t, t.o.Client.DeleteItem, in, noRetries)
+	_, err = send(ctx, t, t.options.Client.DeleteItem, in, noRetries)
 	old.Opaque = key
 	err = t.writeError(ctx, "DeleteItem", old, err)
 	if c, ok := leases.AsConflict(err); ok && c.Missing {
@@ -153,9 +153,9 @@ func (t *Table) key(ctx context.Context, l leases.Lease) (string, error) {
 // knownForm returns the row format of the table. If no Read has set the format yet, knownForm scans the table.
 func (t *Table) knownForm(ctx context.Context) (RowFormat, error) {
 	t.mu.Lock()
-	form, seen := t.form, t.formKnown
+	form, isKnown := t.form, t.formKnown
 	t.mu.Unlock()
-	if seen {
+	if isKnown {
 		return form, nil
 	}
 	_, err := t.scanLeases(ctx)
@@ -164,11 +164,11 @@ func (t *Table) knownForm(ctx context.Context) (RowFormat, error) {
 
 // writeError returns the error of a write of l; a *Conflict if the condition failed. l.Opaque must be the leaseKey.
 func (t *Table) writeError(ctx context.Context, op string, l leases.Lease, err error) error {
-	row, refused, err := t.refusal(ctx, op, t.o.Table, Item{attrKey: textAttribute(l.Opaque)}, err)
-	switch {
-	case err != nil || !refused:
+	row, refused, err := t.refusal(ctx, op, t.options.Table, Item{attrKey: textAttribute(l.Opaque)}, err)
+	if err != nil || !refused {
 		return err
-	case len(row) == 0:
+	}
+	if len(row) == 0 {
 		return &leases.Conflict{Missing: true}
 	}
 	current, err := decode(row)
@@ -182,10 +182,10 @@ func (t *Table) writeError(ctx context.Context, op string, l leases.Lease, err e
 // condition, refused is false, and the returned error is err, marked as transient or fatal.
 func (t *Table) refusal(ctx context.Context, op, table string, key Item, err error) (row Item, refused bool, _ error) {
 	failedCheck, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
-	switch {
-	case !refused:
+	if !refused {
 		return nil, false, callError(ctx, op, table, err)
-	case len(failedCheck.Item) > 0:
+	}
+	if len(failedCheck.Item) > 0 {
 		return failedCheck.Item, true, nil
 	}
 	row, err = t.get(ctx, table, key) // there is no row, or the server does not return it
@@ -194,7 +194,7 @@ func (t *Table) refusal(ctx context.Context, op, table string, key Item, err err
 
 // get returns a row from a consistent read; nil if there is none.
 func (t *Table) get(ctx context.Context, table string, key Item) (Item, error) {
-	out, err := send(ctx, t, t.o.Client.GetItem, &dynamodb.GetItemInput{TableName: &table, Key: key,
+	out, err := send(ctx, t, t.options.Client.GetItem, &dynamodb.GetItemInput{TableName: &table, Key: key,
 		ConsistentRead: aws.Bool(true)}, sdkRetries)
 	if err != nil {
 		return nil, callError(ctx, "GetItem", table, err)
@@ -207,7 +207,7 @@ func send[I, O any](
 	ctx context.Context, t *Table, call func(context.Context, I, ...func(*dynamodb.Options)) (O, error), in I,
 	o func(*dynamodb.Options),
 ) (O, error) {
-	ctx, cancel := context.WithTimeout(ctx, t.o.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, t.options.Timeout)
 	defer cancel()
 	return call(ctx, in, o)
 }
@@ -237,6 +237,6 @@ func sdkRetries(o *dynamodb.Options) { o.HTTPClient = awshttp.Verify(awshttp.Kee
 // damagedRowError returns the error of a write to a damaged row. The error is transient, because an operator can repair
 // the row.
 func (t *Table) damagedRowError(op string, err error) error {
-	return pipeline.Transient(&state.Error{Op: op, Table: t.o.Table, Action: -1, Detail: err.Error(),
+	return pipeline.Transient(&state.Error{Op: op, Table: t.options.Table, Action: -1, Detail: err.Error(),
 		Hint: "repair the row; whoever deletes it loses what was not read of its shard"})
 }

@@ -28,6 +28,7 @@ func (e *expression) name(attr string) string {
 	return alias
 }
 
+// placeholder returns the alias of a value.
 func (e *expression) placeholder(v types.AttributeValue) string {
 	if e.values == nil {
 		e.values = make(Item)
@@ -37,10 +38,12 @@ func (e *expression) placeholder(v types.AttributeValue) string {
 	return alias
 }
 
+// put adds an assignment of a value to an attribute.
 func (e *expression) put(attr string, v types.AttributeValue) {
 	e.set = append(e.set, e.name(attr)+" = "+e.placeholder(v))
 }
 
+// drop adds the removal of attributes.
 func (e *expression) drop(attrs ...string) {
 	for _, a := range attrs {
 		e.remove = append(e.remove, e.name(a))
@@ -71,8 +74,8 @@ func (e *expression) condition(old leases.Lease) string {
 	}
 	ownerMatches := "(" + isEmpty(owner) + " AND " + isEmpty(handover) + ")"
 	if old.Owner != "" {
-		v := e.placeholder(textAttribute(old.Owner))
-		ownerMatches = "(" + handover + " = " + v + " OR " + owner + " = " + v + " AND " + isEmpty(handover) + ")"
+		oldOwner := e.placeholder(textAttribute(old.Owner))
+		ownerMatches = "(" + handover + " = " + oldOwner + " OR " + owner + " = " + oldOwner + " AND " + isEmpty(handover) + ")"
 	}
 	counterMatches := counter + " = " + e.placeholder(number(old.Counter))
 	if old.Counter == 0 {
@@ -100,11 +103,12 @@ func update(old, next leases.Lease) *expression {
 	if old.Owner != next.Owner {
 		e.drop(attrCheckpointOwner)
 	}
+	changesOwner := old.Owner != "" && next.Owner != "" && old.Owner != next.Owner
 	switch {
 	case old.Checkpoint != next.Checkpoint:
 		e.put(attrSwitches, number(0))
 		e.drop(attrPending, attrPendingSub, attrPendingState)
-	case old.Owner != "" && next.Owner != "" && old.Owner != next.Owner:
+	case changesOwner:
 		e.add = append(e.add, e.name(attrSwitches)+" "+e.placeholder(number(1)))
 	}
 	return e

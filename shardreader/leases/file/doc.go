@@ -8,6 +8,6 @@
 // A lock file with the suffix .lock keeps a second process out. The system releases the lock whenever the process ends.
 // So the owners in a file that is not locked are gone, and [Open] clears them.
 //
-// The call chain of a change: Table.applyDurably → Table.apply, which changes the rows in memory → Table.waitDurable,
+// The call chain of a change: Table.changeDurably → Table.run, which changes the rows in memory → Table.waitDurable,
 // which waits until Table.writeFile has written them. Read table.go, write.go and file_content.go in this order.
 package file

@@ -1,6 +1,7 @@
 package file
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -17,7 +18,7 @@ var _ state.Gaps = (*Table)(nil)
 // seconds.
 func (t *Table) AddGap(ctx context.Context, g record.Gap) error {
 	g.From, g.To, g.Found = timeOf(seconds(g.From)), timeOf(seconds(g.To)), timeOf(seconds(g.Found))
-	return t.applyDurably(ctx, true, func() error {
+	return t.changeDurably(ctx, func() error {
 		now := time.Now().Truncate(time.Second).UTC()
 		i, found := slices.BinarySearchFunc(t.gaps, g, compareGaps)
 		if found {
@@ -33,7 +34,7 @@ func (t *Table) AddGap(ctx context.Context, g record.Gap) error {
 func (t *Table) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepair) (bool, error) {
 	r.Exports, r.Sinks = slices.Clone(r.Exports), slices.Clone(r.Sinks)
 	replaced := false
-	err := t.applyDurably(ctx, true, func() error {
+	err := t.changeDurably(ctx, func() error {
 		i, found := slices.BinarySearchFunc(t.gaps, g, compareGaps)
 		if found {
 			t.gaps[i], replaced = t.gaps[i].SetRepair(r)
@@ -47,7 +48,7 @@ func (t *Table) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepai
 func (t *Table) Gaps(ctx context.Context) iter.Seq2[state.NotedGap, error] {
 	return func(yield func(state.NotedGap, error) bool) {
 		var gaps []state.NotedGap
-		err := t.applyDurably(ctx, false, func() error {
+		err := t.runDurably(ctx, func() error {
 			gaps = slices.Clone(t.gaps)
 			return nil
 		})
@@ -63,12 +64,8 @@ func (t *Table) Gaps(ctx context.Context) iter.Seq2[state.NotedGap, error] {
 	}
 }
 
+// compareGaps orders gaps by stream, shard and After.
 func compareGaps(a state.NotedGap, b record.Gap) int {
-	if c := strings.Compare(a.StreamARN, b.StreamARN); c != 0 {
-		return c
-	}
-	if c := strings.Compare(a.Shard, b.Shard); c != 0 {
-		return c
-	}
-	return strings.Compare(a.After, b.After)
+	return cmp.Or(strings.Compare(a.StreamARN, b.StreamARN), strings.Compare(a.Shard, b.Shard),
+		strings.Compare(a.After, b.After))
 }

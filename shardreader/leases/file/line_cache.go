@@ -26,8 +26,8 @@ func (l *lineCache) markOutdated(shard string) { l.outdated[shard] = true }
 // outdatedShards returns the shards with outdated lines.
 func (l *lineCache) outdatedShards() []string { return slices.Collect(maps.Keys(l.outdated)) }
 
-// encodeOutdated encodes the outdated lines. now has the leases of the outdated shards. An outdated shard that is not
-// in now has no lease any more, and loses its line.
+// encodeOutdated encodes the outdated lines. current has the leases of the outdated shards. An outdated shard that is
+// not in current has no lease any more, and loses its line.
 func (l *lineCache) encodeOutdated(current []leases.Lease) error {
 	for _, lease := range current {
 		line, err := json.Marshal(leaseRow{lease.Shard, lease.Checkpoint.String(), lease.Checkpoint.Sub, lease})

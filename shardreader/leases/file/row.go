@@ -46,7 +46,8 @@ func (r leaseRow) lease() (l leases.Lease, err error) {
 	}
 	l = r.Lease
 	l.Shard = r.Shard
-	if l.Checkpoint, err = leases.ParseCheckpoint(r.Checkpoint); err != nil {
+	l.Checkpoint, err = leases.ParseCheckpoint(r.Checkpoint)
+	if err != nil {
 		return l, fmt.Errorf("the lease of %s: %w", r.Shard, err)
 	}
 	l.Checkpoint.Sub = r.Sub

@@ -76,7 +76,8 @@ func openLocked(path, name string) (*Table, error) {
 			redact.Safe(path), redact.Safe(c.pipeline), redact.Safe(name))
 	}
 	for i := range c.snapshot.Leases {
-		if l := &c.snapshot.Leases[i]; l.Owner != "" {
+		l := &c.snapshot.Leases[i]
+		if l.Owner != "" {
 			l.Owner, l.RequestedBy = "", ""
 			l.Counter++
 		}
@@ -100,7 +101,7 @@ func ReadUnlocked(path string) (leases.Snapshot, []state.NotedGap, error) {
 // Read implements [leases.Table].
 func (t *Table) Read(ctx context.Context) (leases.Snapshot, error) {
 	var s leases.Snapshot
-	err := t.applyDurably(ctx, false, func() (err error) {
+	err := t.runDurably(ctx, func() (err error) {
 		s, err = t.rows.Read(ctx)
 		return err
 	})
@@ -112,7 +113,7 @@ func (t *Table) Read(ctx context.Context) (leases.Snapshot, error) {
 
 // Create implements [leases.Table].
 func (t *Table) Create(ctx context.Context, l leases.Lease) error {
-	return t.applyDurably(ctx, true, func() error {
+	return t.changeDurably(ctx, func() error {
 		t.lines.markOutdated(l.Shard)
 		return t.rows.Create(ctx, l)
 	})
@@ -120,7 +121,7 @@ func (t *Table) Create(ctx context.Context, l leases.Lease) error {
 
 // Swap implements [leases.Table].
 func (t *Table) Swap(ctx context.Context, old, next leases.Lease) error {
-	return t.applyDurably(ctx, true, func() error {
+	return t.changeDurably(ctx, func() error {
 		t.lines.markOutdated(old.Shard)
 		return t.rows.Swap(ctx, old, next)
 	})
@@ -128,7 +129,7 @@ func (t *Table) Swap(ctx context.Context, old, next leases.Lease) error {
 
 // Delete implements [leases.Table].
 func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
-	return t.applyDurably(ctx, true, func() error {
+	return t.changeDurably(ctx, func() error {
 		t.lines.markOutdated(old.Shard)
 		return t.rows.Delete(ctx, old)
 	})
@@ -137,29 +138,29 @@ func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
 // Heartbeat implements [leases.Table].
 func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
 	t.mu.Lock()
-	due := time.Since(t.lastWrite) >= heartbeatWriteInterval
+	mustWrite := time.Since(t.lastWrite) >= heartbeatWriteInterval
 	t.mu.Unlock()
-	beat := func() error { return t.rows.Heartbeat(ctx, m) }
-	if due {
-		return t.applyDurably(ctx, true, beat)
+	storeHeartbeat := func() error { return t.rows.Heartbeat(ctx, m) }
+	if mustWrite {
+		return t.changeDurably(ctx, storeHeartbeat)
 	}
-	_, err := t.apply(ctx, false, beat)
+	_, err := t.run(ctx, storeHeartbeat)
 	return err
 }
 
 // RemoveMember implements [leases.Table].
 func (t *Table) RemoveMember(ctx context.Context, worker string) error {
-	return t.applyDurably(ctx, true, func() error { return t.rows.RemoveMember(ctx, worker) })
+	return t.changeDurably(ctx, func() error { return t.rows.RemoveMember(ctx, worker) })
 }
 
 // MarkBegun implements [leases.Table].
 func (t *Table) MarkBegun(ctx context.Context, stream string) error {
-	return t.applyDurably(ctx, true, func() error { return t.rows.MarkBegun(ctx, stream) })
+	return t.changeDurably(ctx, func() error { return t.rows.MarkBegun(ctx, stream) })
 }
 
 // ReserveCall implements [leases.Table].
 func (t *Table) ReserveCall(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error) {
-	_, err = t.apply(ctx, false, func() error {
+	_, err = t.run(ctx, func() error {
 		count, ok, err = t.rows.ReserveCall(ctx, quota, seen)
 		return err
 	})
@@ -177,26 +178,37 @@ func (t *Table) Close() error {
 		return nil
 	}
 	t.closed = true
-	b := t.batch
+	inFlight := t.batch
 	t.mu.Unlock()
-	if b != nil {
-		<-b.done
+	if inFlight != nil {
+		<-inFlight.done
 	}
 	return t.lock.Release()
 }
 
-// applyDurably runs f, and returns when all changes that f could see are on disk, so that no crash can undo a returned
-// result. change reports whether f changes rows or gaps. The error is that of the write, or that of f.
-func (t *Table) applyDurably(ctx context.Context, change bool, f func() error) error {
-	changes, err := t.apply(ctx, change, f)
+// changeDurably runs f, which changes rows or gaps, and returns when the change is on disk.
+func (t *Table) changeDurably(ctx context.Context, f func() error) error {
+	return t.runDurably(ctx, func() error {
+		err := f()
+		if err == nil {
+			t.changeCount++
+		}
+		return err
+	})
+}
+
+// runDurably runs f, and returns when all changes that f could see are on disk, so that no crash can undo a returned
+// result. The error is that of the write, or that of f.
+func (t *Table) runDurably(ctx context.Context, f func() error) error {
+	changes, err := t.run(ctx, f)
 	if durableErr := t.waitDurable(ctx, changes); durableErr != nil {
 		return durableErr
 	}
 	return err
 }
 
-// apply runs f, and returns the number of changes so far.
-func (t *Table) apply(ctx context.Context, change bool, f func() error) (changes int64, err error) {
+// run runs f under the lock, and returns the number of changes so far.
+func (t *Table) run(ctx context.Context, f func() error) (changes int64, err error) {
 	if ctx.Err() != nil {
 		return 0, pipeline.Transient(context.Cause(ctx))
 	}
@@ -206,12 +218,10 @@ func (t *Table) apply(ctx context.Context, change bool, f func() error) (changes
 		return 0, t.closedError()
 	}
 	err = f()
-	if change && err == nil {
-		t.changeCount++
-	}
 	return t.changeCount, err
 }
 
+// closedError returns the error of a call after Close.
 func (t *Table) closedError() error {
 	return pipeline.Fatal(errs.Errorf("%s is closed", redact.Safe(t.path)))
 }

@@ -35,10 +35,10 @@ func (t *Table) waitDurable(ctx context.Context, n int64) error {
 		case <-b.done:
 		case <-ctx.Done():
 		}
-		switch {
-		case b.includes(n):
+		if b.includes(n) {
 			return b.err
-		case ctx.Err() != nil:
+		}
+		if ctx.Err() != nil {
 			return pipeline.Transient(context.Cause(ctx))
 		}
 	}
@@ -100,11 +100,11 @@ func (t *Table) writeFile(b *fileWrite) {
 	defer t.mu.Unlock()
 	t.lastWrite = time.Now()
 	t.lastDuration = t.lastWrite.Sub(start)
-	switch {
-	case lockErr != nil:
+	if lockErr != nil {
 		b.err = pipeline.Fatal(fmt.Errorf("%w: stop every other process that uses these leases, and start again", lockErr))
 		return
-	case err == nil:
+	}
+	if err == nil {
 		t.savedCount = b.changeCount
 	}
 	b.err = writeError(t.path, err)
