@@ -18,67 +18,69 @@ func (s *rowSink) compareGuardAndClaims(ctx context.Context, c *record.Change, r
 	if err != nil {
 		return nil, err
 	}
-	guards, err := items.Guards(ctx, s.viewTarget.State(), []item.Key{c.Key})
+	guards, err := items.Guards(ctx, s.target.State(), []item.Key{c.Key})
 	if err != nil {
 		return nil, err
 	}
-	g := guards[0]
-	fs := []Finding{s.compareGuard(c, g, rows)}
-	rows = s.withRow(c, rows, g.Row)
+	guard := guards[0]
+	findings := []Finding{s.compareGuard(c, guard, rows)}
+
+	rows = s.withRow(c, rows, guard.Row)
 	if len(rows) == 0 {
-		return fs, nil
+		return findings, nil
 	}
-	claims, known, err := s.rowClaims(ctx, items, rowKeys(rows))
+	claims, err := s.readClaims(ctx, items, rowKeys(rows))
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.lookRows(ctx, c, rows)
+	rowFindings, err := s.compareRows(ctx, c, rows)
 	if err != nil {
 		return nil, err
 	}
-	for i := range found {
-		f := &found[i]
-		if f.Revision = claims[i].Revision; f.Expected {
-			s.correctByClaims(c, f, &claims[i])
+	for i := range rows {
+		f, rc := &rowFindings[i], claims[i]
+		f.Guard = guard.Version
+		if rc != nil {
+			f.Revision = rc.Revision
+			s.adjustToClaims(c, f, rc)
+			findings = append(findings, s.compareClaimAndOwner(c, &rows[i], rc, guard.Version)...)
 		}
-		f.Guard = g.Version
-		f.markStale(g.Version)
-		if !known[i] {
-			continue
-		}
-		claim := s.compareClaim(c, &rows[i], &claims[i], g.Version)
-		owner := s.compareOwner(c, &rows[i], &claims[i], g.Version)
-		for _, f := range []Finding{claim, owner} {
-			if f.Expected || f.Verdict != Equal {
-				fs = append(fs, f)
-			}
-		}
+		f.markStale(guard.Version)
 	}
-	return append(fs, found...), nil
+	return append(findings, rowFindings...), nil
 }
 
-// rowClaims reads the claims on rows. For a row that was written to another output of the sink, known is false and its
-// claims are empty. The caller then compares only the row.
-func (s *rowSink) rowClaims(
-	ctx context.Context, items view.ItemStore, rows []state.Row,
-) (claims []view.RowClaims, known []bool, err error) {
-	claims, err = items.RowClaims(ctx, s.viewTarget, rows)
-	known = slices.Repeat([]bool{err == nil}, len(rows))
-	if _, lost := errors.AsType[*state.LostError](err); !lost {
-		return claims, known, err
+// readClaims returns the claims on each row. They are nil for a row that was written to another output of the sink: the
+// caller then compares only the row.
+func (s *rowSink) readClaims(ctx context.Context, items view.ItemStore, rows []state.Row) ([]*view.RowClaims, error) {
+	claims := make([]*view.RowClaims, len(rows))
+	all, err := items.RowClaims(ctx, s.target, rows)
+	if err == nil {
+		for i := range all {
+			claims[i] = &all[i]
+		}
+		return claims, nil
 	}
-	claims = make([]view.RowClaims, len(rows))
+	if !isOfOtherOutput(err) {
+		return nil, err
+	}
+
+	// one of the rows is of another output: read each row alone
 	for i := range rows {
-		one, err := items.RowClaims(ctx, s.viewTarget, rows[i:i+1])
-		if _, lost := errors.AsType[*state.LostError](err); lost {
-			continue
+		one, err := items.RowClaims(ctx, s.target, rows[i:i+1])
+		if err == nil {
+			claims[i] = &one[0]
+		} else if !isOfOtherOutput(err) {
+			return nil, err
 		}
-		if err != nil {
-			return nil, nil, err
-		}
-		claims[i], known[i] = one[0], true
 	}
-	return claims, known, nil
+	return claims, nil
+}
+
+// isOfOtherOutput reports whether a read failed because an entry was written to another output of the sink.
+func isOfOtherOutput(err error) bool {
+	_, ok := errors.AsType[*state.LostError](err)
+	return ok
 }
 
 // claimOf returns the claim of an item; nil if it has none.
@@ -104,47 +106,57 @@ func columnValue(columns []state.Column, name string) (item.Value, bool) {
 }
 
 // compareGuard compares the row that the guard of an item names with the row that the item should claim.
-func (s *rowSink) compareGuard(c *record.Change, g state.Guard, rows []plannedRow) Finding {
-	var want state.Row
+func (s *rowSink) compareGuard(c *record.Change, guard state.Guard, rows []plannedRow) Finding {
+	var want state.Row // "" if the item should claim no row
 	for i := range rows {
 		if rows[i].expected {
 			want = rows[i].row
 		}
 	}
-	f := Finding{Kind: Guard, Place: string(c.Key), PlaceText: s.itemText(c), Expected: want != "", Version: g.Version,
-		Verdict: Wrong}
+	f := Finding{Kind: Guard, Place: string(c.Key), PlaceText: s.itemText(c), Expected: want != "",
+		Version: guard.Version}
+
+	hasGuard := !guard.Version.IsZero()
 	switch {
-	case g.Version.IsZero() && want == "":
-		f.Verdict, f.FoundText = Equal, "nothing"
-	case g.Version.IsZero():
-		f.Verdict, f.FoundText = Missing, "nothing"
-	case g.Row == "" && want == "":
-		f.Verdict, f.FoundText = Equal, "asks for no row"
-	case g.Row == want:
-		f.Verdict, f.FoundText = Equal, "asks for that row"
-	case g.Row == "":
+	case !hasGuard:
+		f.FoundText = "nothing"
+	case guard.Row == "":
 		f.FoundText = "asks for no row"
+	case guard.Row == want:
+		f.FoundText = "asks for that row"
 	default:
-		f.FoundText = "asks for " + s.rowText(c, s.viewTarget.Table, g.Row)
-		if want == "" {
-			f.Verdict = Extra
-		}
+		f.FoundText = "asks for " + s.rowText(c, s.target.Table, guard.Row)
+	}
+
+	switch {
+	case guard.Row == want:
+		f.Verdict = Equal
+	case !hasGuard:
+		f.Verdict = Missing
+	case want == "":
+		f.Verdict = Extra
+	default:
+		f.Verdict = Wrong
 	}
 	return f
 }
 
-// correctByClaims corrects the finding of a row that the item should claim. All claims on the row together decide which
-// item owns it: the row may rightly belong to another item.
-func (s *rowSink) correctByClaims(c *record.Change, f *Finding, rc *view.RowClaims) {
+// adjustToClaims adjusts the finding of a row, if the item should claim the row. All claims on the row together decide
+// which item owns it: the row may rightly belong to another item.
+func (s *rowSink) adjustToClaims(c *record.Change, f *Finding, rc *view.RowClaims) {
+	if !f.Expected {
+		return
+	}
 	for i := range rc.Waiting {
 		f.Waiting = append(f.Waiting, WaitingClaim{s.otherItemText(c, rc.Waiting[i].Source), rc.Waiting[i].Version})
 	}
-	missing, first := state.Claim{Source: c.Key}, s.firstClaim(rc)
-	// isFirst assumes that the item has the claim that it should have.
-	isFirst := first.Source == c.Key || claimOf(rc, c.Key) == nil && s.collision != view.KeepLast &&
-		view.ComesBefore(&missing, first, s.collision)
+	first := s.firstClaim(rc)
+	if first.Source == "" || first.Source == c.Key || s.isFirstOnceMade(c.Key, rc, first) {
+		return
+	}
+
+	// the row should belong to the item of first
 	switch {
-	case first.Source == "" || isFirst:
 	case f.Owner == first.Source:
 		f.Verdict = Waiting
 	case f.Owner == "" && f.Verdict != Missing:
@@ -152,31 +164,51 @@ func (s *rowSink) correctByClaims(c *record.Change, f *Finding, rc *view.RowClai
 	}
 }
 
+// isFirstOnceMade reports whether the claim of an item is missing and would come before first, the first of the claims.
+// With on_collision last it returns false, because the time of the missing claim is unknown.
+func (s *rowSink) isFirstOnceMade(key item.Key, rc *view.RowClaims, first *state.Claim) bool {
+	if s.collision == view.KeepLast || claimOf(rc, key) != nil {
+		return false
+	}
+	return view.ComesBefore(&state.Claim{Source: key}, first, s.collision)
+}
+
 // firstClaim returns the claim that should own a row; the zero Claim if there is none.
 func (s *rowSink) firstClaim(rc *view.RowClaims) *state.Claim {
 	first := &rc.Owner
 	for i := range rc.Waiting {
-		if w := &rc.Waiting[i]; first.Source == "" || view.ComesBefore(w, first, s.collision) {
-			first = w
+		waiting := &rc.Waiting[i]
+		if first.Source == "" || view.ComesBefore(waiting, first, s.collision) {
+			first = waiting
 		}
 	}
 	return first
 }
 
+// compareClaimAndOwner returns the findings of an item's claim on a row and of the owner of the row. It leaves out an
+// equal finding of an entry that is not planned.
+func (s *rowSink) compareClaimAndOwner(
+	c *record.Change, p *plannedRow, rc *view.RowClaims, guard record.Version,
+) []Finding {
+	findings := []Finding{s.compareClaim(c, p, rc, guard), s.compareOwner(c, p, rc, guard)}
+	return slices.DeleteFunc(findings, func(f Finding) bool { return f.Verdict == Equal && !f.Expected })
+}
+
 // compareClaim compares the claim of an item on a row. The verdict is Equal if there is no claim and none is planned.
 func (s *rowSink) compareClaim(c *record.Change, p *plannedRow, rc *view.RowClaims, guard record.Version) Finding {
-	f := Finding{Kind: Claim, Place: claimPlace(p.row, c.Key), PlaceText: p.where, Expected: p.expected, Guard: guard,
+	f := Finding{Kind: Claim, Place: claimPlace(p.row, c.Key), PlaceText: p.keyText, Expected: p.expected, Guard: guard,
 		Verdict: Equal, FoundText: "nothing"}
 	claim := claimOf(rc, c.Key)
-	switch {
-	case claim == nil && p.expected:
-		f.Verdict = Missing
-	case claim == nil:
-	case !p.expected:
-		f.Verdict, f.Version, f.FoundText = Extra, claim.Version, "a claim"
-	default:
+	if claim != nil {
 		f.Version, f.FoundText = claim.Version, "a claim"
+	}
+	switch {
+	case claim != nil && p.expected:
 		f.setDifferences(s.differingClaimAttributes(claim.Attributes, p.columns), "")
+	case claim != nil:
+		f.Verdict = Extra
+	case p.expected:
+		f.Verdict = Missing
 	}
 	f.markStale(guard)
 	return f
@@ -185,20 +217,23 @@ func (s *rowSink) compareClaim(c *record.Change, p *plannedRow, rc *view.RowClai
 // compareOwner compares the stored owner of a row with the claims on the row. The owner should be the item whose claim
 // comes first. If the claim of the item itself is missing, compareOwner does not report the owner, too.
 func (s *rowSink) compareOwner(c *record.Change, p *plannedRow, rc *view.RowClaims, guard record.Version) Finding {
-	f := Finding{Kind: Owner, Place: string(p.row), PlaceText: p.where, Guard: guard, Revision: rc.Revision,
+	f := Finding{Kind: Owner, Place: string(p.row), PlaceText: p.keyText, Guard: guard, Revision: rc.Revision,
 		Verdict: Equal, FoundText: "no owner that claims the row"}
-	if rc.Owner.Source != "" {
-		f.FoundText = "the item " + s.otherItemText(c, rc.Owner.Source) + " has the row"
+	owner, first := rc.Owner.Source, s.firstClaim(rc).Source
+	if owner != "" {
+		f.FoundText = "the item " + s.otherItemText(c, owner) + " has the row"
 	}
-	first := s.firstClaim(rc)
-	f.Expected = p.expected && first.Source == c.Key
+	f.Expected = p.expected && first == c.Key
+
+	isStoredWithoutClaims := rc.Revision != "" && first == ""
 	switch {
-	case first.Source == "" && rc.Revision != "" && !p.expected:
+	case isStoredWithoutClaims && !p.expected:
 		f.Verdict = Extra
-	case !f.Expected:
-	case rc.Owner.Source == "":
+	case !f.Expected || owner == c.Key:
+		f.Verdict = Equal
+	case owner == "":
 		f.Verdict = Missing
-	case rc.Owner.Source != c.Key:
+	default:
 		f.Verdict = Wrong
 	}
 	return f
@@ -207,16 +242,11 @@ func (s *rowSink) compareOwner(c *record.Change, p *plannedRow, rc *view.RowClai
 // differingClaimAttributes returns the names of the attributes in which a claim differs from the planned claim.
 func (s *rowSink) differingClaimAttributes(have, want []state.Column) []string {
 	var names []string
-	value := func(cs []state.Column, name string) item.Value {
-		v, _ := columnValue(cs, name)
-		return v
-	}
-	for _, cs := range [][]state.Column{have, want} {
-		for i := range cs {
-			name := cs[i].Name
-			if s.compares(name) && !value(have, name).Equal(value(want, name)) {
-				names = append(names, name)
-			}
+	for _, column := range slices.Concat(have, want) {
+		storedValue, _ := columnValue(have, column.Name)
+		plannedValue, _ := columnValue(want, column.Name)
+		if s.compares(column.Name) && !storedValue.Equal(plannedValue) {
+			names = append(names, column.Name)
 		}
 	}
 	slices.Sort(names)

@@ -21,7 +21,7 @@ type groupSink struct {
 	base
 	store     view.GroupStore
 	aggregate *view.Aggregate
-	t         view.Target
+	target    view.Target
 }
 
 var _ GroupSink = (*groupSink)(nil)
@@ -33,7 +33,7 @@ func newGroupSink(b base, store view.GroupStore) (*groupSink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &groupSink{base: b, store: store, aggregate: a, t: a.Target()}, nil
+	return &groupSink{base: b, store: store, aggregate: a, target: a.Target()}, nil
 }
 
 // ExpectedEntries yields the contribution of an item. An item that counts in no group has no contribution.
@@ -76,12 +76,44 @@ func plannedShares(ops []pipeline.Op) ([]state.Share, error) {
 // such an aggregate include the contributions of expired items, which are not stored any more.
 func (s *groupSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		more := s.eachContribution(ctx, s.store, s.t, l, yield, func(d *digester, c *state.ItemContribution) bool {
-			return yieldContribution(c, d.contributionDigest(c.Shares), yield) &&
-				(s.keepsExpired() || s.yieldShares(d, c, yield))
-		})
-		if more && !s.keepsExpired() {
-			s.storedGroups(ctx, l, yield)
+		d := digesters.Get().(*digester)
+		defer digesters.Put(d)
+		for c, err := range s.contributions(ctx, s.store, s.target, l) {
+			if err != nil {
+				yield(Entry{}, err)
+				return
+			}
+			if !yieldContribution(&c, d.contributionDigest(c.Shares), yield) {
+				return
+			}
+			if !s.keepsExpired() && !s.yieldShares(d, &c, yield) {
+				return
+			}
+		}
+		if !s.keepsExpired() {
+			s.storedGroups(ctx, d, l, yield)
+		}
+	}
+}
+
+// contributions yields the stored contributions of a view or an aggregate. The sequence ends after the first error.
+func (b *base) contributions(
+	ctx context.Context, store any, t view.Target, l state.Listing,
+) iter.Seq2[state.ItemContribution, error] {
+	return func(yield func(state.ItemContribution, error) bool) {
+		lister, err := storeAs[view.ContributionLister](b, store, "list the contributions of items")
+		if err != nil {
+			yield(state.ItemContribution{}, err)
+			return
+		}
+		for c, err := range lister.ListContributions(ctx, t.State(), l) {
+			if err != nil {
+				yield(state.ItemContribution{}, fmt.Errorf("%s: contributions: %w", b.spec.Name, err))
+				return
+			}
+			if !yield(c, nil) {
+				return
+			}
 		}
 	}
 }
@@ -89,34 +121,13 @@ func (s *groupSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq
 // keepsExpired reports whether expired items still count in their groups, although they have no contribution any more.
 func (s *groupSink) keepsExpired() bool { return s.spec.Aggregate.KeepOnTTL }
 
-// eachContribution calls visit with each contribution of a view or an aggregate. It returns false if the sequence
-// ended.
-func (b *base) eachContribution(
-	ctx context.Context, store any, t view.Target, l state.Listing, yield func(Entry, error) bool,
-	visit func(d *digester, c *state.ItemContribution) bool,
-) bool {
-	lister, err := storeAs[view.ContributionLister](b, store, "list the contributions of items")
-	if err != nil {
-		return yield(Entry{}, err) && false
-	}
-	d := digesters.Get().(*digester)
-	defer digesters.Put(d)
-	for c, err := range lister.ListContributions(ctx, t.State(), l) {
-		if err != nil {
-			return yield(Entry{}, fmt.Errorf("%s: contributions: %w", b.spec.Name, err)) && false
-		}
-		if !visit(d, &c) {
-			return false
-		}
-	}
-	return true
-}
-
 // yieldContribution yields a contribution. It leaves out a contribution whose item is only known by its hash, because
 // Compare finds that one by the item. It returns false if the caller stopped the sequence.
 func yieldContribution(c *state.ItemContribution, digest Digest, yield func(Entry, error) bool) bool {
-	return c.Item == "" || yield(Entry{Kind: Contribution, Place: string(c.Item), Item: c.Item, Version: c.Version,
-		Digest: digest}, nil)
+	if c.Item == "" {
+		return true
+	}
+	return yield(Entry{Kind: Contribution, Place: string(c.Item), Item: c.Item, Version: c.Version, Digest: digest}, nil)
 }
 
 // yieldShares yields the part that a contribution adds to each of its groups. It returns false if the caller stopped
@@ -127,9 +138,9 @@ func (s *groupSink) yieldShares(d *digester, c *state.ItemContribution, yield fu
 		return true
 	}
 	for i := range changes {
-		c := &changes[i]
-		if !yield(Entry{Kind: Group, Place: string(c.Row), Share: true,
-			Digest: d.groupHalves(c.Shares, c.Counts, c.Sums, c.Members).digest()}, nil) {
+		change := &changes[i]
+		digest := d.groupHalves(change.Shares, change.Counts, change.Sums, change.Members).digest()
+		if !yield(Entry{Kind: Group, Place: string(change.Row), Share: true, Digest: digest}, nil) {
 			return false
 		}
 	}
@@ -142,21 +153,22 @@ func (s *groupSink) Compare(ctx context.Context, c *record.Change, places []Entr
 		return nil, nil
 	}
 	ops, err := s.opsOf(c)
-	var want []state.Share
-	if err == nil {
-		want, err = plannedShares(ops)
-	}
 	if err != nil {
 		return s.unplannable(ctx, c, err)
 	}
-	if len(ops) == 0 && !slices.ContainsFunc(places, func(e Entry) bool { return e.Kind == Contribution }) {
-		return nil, nil // a filter drops the item
+	want, err := plannedShares(ops)
+	if err != nil {
+		return s.unplannable(ctx, c, err)
+	}
+	isFiltered := len(ops) == 0 // a filter drops the item
+	if isFiltered && !slices.ContainsFunc(places, func(e Entry) bool { return e.Kind == Contribution }) {
+		return nil, nil
 	}
 	f, err := s.compareContribution(ctx, c, want)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
-	return s.adjustVerdicts(ctx, c, []Finding{f})
+	return s.completeFindings(ctx, c, []Finding{f})
 }
 
 // FindShares reads the groups that an item should count in.
@@ -165,65 +177,75 @@ func (s *groupSink) FindShares(ctx context.Context, c *record.Change) ([]Finding
 	if err != nil {
 		return nil, nil //nolint:nilerr // Compare reports the error
 	}
-	texts := make(map[state.Row]string)
+	keyTexts := make(map[state.Row]string) // of the groups' rows, for people
 	for _, op := range ops {
 		if o, ok := op.(*view.GroupOp); ok && o.Row() != "" {
-			texts[o.Row()] = o.KeyText()
+			keyTexts[o.Row()] = o.KeyText()
 		}
 	}
-	rows := slices.Sorted(maps.Keys(texts))
+	rows := slices.Sorted(maps.Keys(keyTexts))
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	in, err := storeAs[view.Inspector](&s.base, s.store, "read single rows")
+	inspector, err := storeAs[view.Inspector](&s.base, s.store, "read single rows")
 	if err != nil {
 		return nil, err
 	}
-	stored, err := in.StoredRows(ctx, s.t, rows)
+	stored, err := inspector.StoredRows(ctx, s.target, rows)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
-	fs := make([]Finding, len(rows))
+	findings := make([]Finding, len(rows))
 	for i, row := range rows {
-		fs[i] = Finding{Kind: Group, Place: string(row), PlaceText: texts[row], Expected: true, Version: stored[i].Version,
-			Verdict: Missing, FoundText: "nothing"}
-		switch st := &stored[i]; {
-		case !st.Exists || st.Tombstone:
-		case !s.isOwn(st):
-			fs[i].Verdict, fs[i].FoundText = Wrong, "a row of another sink"
-		default:
-			fs[i].Verdict, fs[i].FoundText = Equal, "a row; its values are not compared, since other items may count in it too"
-		}
+		findings[i] = s.findGroup(row, keyTexts[row], &stored[i])
 	}
-	return fs, nil
+	return findings, nil
 }
 
+// findGroup returns the finding of a group that should exist. It does not compare the values of the group.
+func (s *groupSink) findGroup(row state.Row, keyText string, st *view.StoredRow) Finding {
+	f := Finding{Kind: Group, Place: string(row), PlaceText: keyText, Expected: true, Version: st.Version}
+	switch {
+	case !st.Exists || st.Tombstone:
+		f.Verdict, f.FoundText = Missing, "nothing"
+	case !s.isOwn(st):
+		f.Verdict, f.FoundText = Wrong, "a row of another sink"
+	default:
+		f.Verdict, f.FoundText = Equal, "a row; its values are not compared, since other items may count in it too"
+	}
+	return f
+}
+
+// compareContribution compares the stored contribution of an item with the planned shares.
 func (s *groupSink) compareContribution(ctx context.Context, c *record.Change, want []state.Share) (Finding, error) {
-	stored, err := s.store.Contributions(ctx, s.t.State(), []item.Key{c.Key})
+	contributions, err := s.store.Contributions(ctx, s.target.State(), []item.Key{c.Key})
 	if err != nil {
 		return Finding{}, err
 	}
-	have := stored[0]
+	stored := contributions[0]
 	f := Finding{Kind: Contribution, Place: string(c.Key), PlaceText: s.itemText(c), Expected: len(want) > 0,
-		Version: have.Version, Verdict: Equal, FoundText: countsText(len(have.Shares))}
-	switch {
-	case have.Version.IsZero():
+		Version: stored.Version, Verdict: Equal, FoundText: countsText(len(stored.Shares))}
+	isStored := !stored.Version.IsZero()
+	if !isStored {
 		f.FoundText = "nothing"
-		if len(want) > 0 {
-			f.Verdict = Missing
-		}
-	case len(want) == 0 && len(have.Shares) == 0:
-	case len(want) == 0 && c.Removed() && s.keepsExpired():
+	}
+	switch {
+	case f.Expected && !isStored:
+		f.Verdict = Missing
+	case f.Expected:
+		f.setDifferences(s.shareDifferences(c, stored.Shares, want), "")
+	case !isStored || len(stored.Shares) == 0:
+		f.Verdict = Equal
+	case c.Removed() && s.keepsExpired():
 		f.Verdict, f.Reason = Skipped,
 			"the item is gone, and the aggregate keeps expired items: it is unknown whether it expired"
-	case len(want) == 0:
-		f.Verdict = Extra
 	default:
-		f.setDifferences(s.shareDifferences(c, have.Shares, want), "")
+		f.Verdict = Extra
 	}
 	return f, nil
 }
 
+// countsText says for people how often an item counts.
 func countsText(n int) string {
 	switch n {
 	case 0:
@@ -237,28 +259,36 @@ func countsText(n int) string {
 // shareDifferences describes the groups in which the item counts with other values than planned. It compares the shares
 // by index, as the sink does.
 func (s *groupSink) shareDifferences(c *record.Change, have, want []state.Share) []string {
-	var names []string // in the order of state.Share.Values
+	valueNames := s.sortedValueNames()
+	groupText := func(share *state.Share) string { return s.rowText(c, s.target.Table, share.Group) }
+	shared := min(len(have), len(want))
+
+	var lines []string
+	for i := range shared {
+		stored, planned := &have[i], &want[i]
+		if stored.Group != planned.Group {
+			lines = append(lines, "counts in "+groupText(stored)+" and not in "+groupText(planned))
+		} else if names := differingValues(valueNames, stored, planned); len(names) > 0 {
+			lines = append(lines, strings.Join(names, ", ")+" in "+groupText(planned))
+		}
+	}
+	for i := shared; i < len(want); i++ {
+		lines = append(lines, "does not count in "+groupText(&want[i]))
+	}
+	for i := shared; i < len(have); i++ {
+		lines = append(lines, "still counts in "+groupText(&have[i]))
+	}
+	return lines
+}
+
+// sortedValueNames returns the names of the aggregate's values in the order of state.Share.Values.
+func (s *groupSink) sortedValueNames() []string {
+	var names []string
 	for _, v := range s.spec.Aggregate.Values {
 		names = append(names, v.Name)
 	}
 	slices.Sort(names)
-	group := func(share state.Share) string { return s.rowText(c, s.t.Table, share.Group) }
-	var lines []string
-	for i := range max(len(have), len(want)) {
-		switch {
-		case i >= len(have):
-			lines = append(lines, "does not count in "+group(want[i]))
-		case i >= len(want):
-			lines = append(lines, "still counts in "+group(have[i]))
-		case have[i].Group != want[i].Group:
-			lines = append(lines, "counts in "+group(have[i])+" and not in "+group(want[i]))
-		default:
-			if differing := differingValues(names, &have[i], &want[i]); len(differing) > 0 {
-				lines = append(lines, strings.Join(differing, ", ")+" in "+group(want[i]))
-			}
-		}
-	}
-	return lines
+	return names
 }
 
 // differingValues returns the names of the values that differ in two shares of a group.

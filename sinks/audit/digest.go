@@ -15,8 +15,8 @@ import (
 type digester struct {
 	bytes   []byte
 	columns []state.Column
-	names   []string // columns of the last row
-	order   []int    // order of names when sorted; the rows of one sink have the same columns, so it rarely changes
+	names   []string // names of the last row's columns
+	order   []int    // indexes of names when sorted; the rows of one sink have the same columns, so it rarely changes
 }
 
 var digesters = sync.Pool{New: func() any { return new(digester) }}
@@ -37,31 +37,36 @@ func (d *digester) end(b []byte) Digest {
 	return Digest(sum[:16])
 }
 
+// appendSized appends the length of text, and text.
 func appendSized(dst []byte, text string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
 
-// rowDigest returns the digest of a row: of its item, and of d.columns in the order of their names. foreign describes
-// parts of the row that no row of the sink should have; "" if it has no such parts.
+// rowDigest returns the digest of a row: of its item, and of d.columns in the order of their names. It empties
+// d.columns. foreign describes parts of the row that no row of the sink should have; "" if it has no such parts.
 func (d *digester) rowDigest(source item.Key, foreign string) Digest {
-	d.sort()
-	b := appendSized(appendSized(d.begin(Row), string(source)), foreign)
+	d.sortColumns()
+	b := d.begin(Row)
+	b = appendSized(b, string(source))
+	b = appendSized(b, foreign)
 	for _, i := range d.order {
-		b = d.columns[i].Value.AppendCanonical(appendSized(b, d.columns[i].Name))
+		b = appendSized(b, d.columns[i].Name)
+		b = d.columns[i].Value.AppendCanonical(b)
 	}
 	clear(d.columns)
 	d.columns = d.columns[:0]
 	return d.end(b)
 }
 
-// sort computes the order of the columns, unless they have the names of the last row's columns.
-func (d *digester) sort() {
+// sortColumns computes the order of the columns, unless they have the names of the last row's columns.
+func (d *digester) sortColumns() {
 	if slices.EqualFunc(d.names, d.columns, func(name string, c state.Column) bool { return name == c.Name }) {
 		return
 	}
 	d.names, d.order = d.names[:0], d.order[:0]
 	for i := range d.columns {
-		d.names, d.order = append(d.names, strings.Clone(d.columns[i].Name)), append(d.order, i)
+		d.names = append(d.names, strings.Clone(d.columns[i].Name))
+		d.order = append(d.order, i)
 	}
 	slices.SortFunc(d.order, func(a, b int) int { return strings.Compare(d.names[a], d.names[b]) })
 }

@@ -67,6 +67,7 @@ func (s *documentSink) ExpectedEntries(c *record.Change, yield func(Entry)) erro
 	return s.planner.withOps(c, func(ops []pipeline.Op) error { return expectedDocuments(c, ops, yield) })
 }
 
+// expectedDocuments yields the documents of planned ops.
 func expectedDocuments(c *record.Change, ops []pipeline.Op, yield func(Entry)) error {
 	d := digesters.Get().(*digester)
 	defer digesters.Put(d)
@@ -89,10 +90,11 @@ func expectedDocuments(c *record.Change, ops []pipeline.Op, yield func(Entry)) e
 func (s *documentSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		lister, err := storeAs[search.Lister](&s.base, s.store, "list documents")
-		var indexes []string
-		if err == nil {
-			indexes, err = s.indexes(ctx)
+		if err != nil {
+			yield(Entry{}, err)
+			return
 		}
+		indexes, err := s.indexes(ctx)
 		if err != nil {
 			yield(Entry{}, err)
 			return
@@ -107,7 +109,7 @@ func (s *documentSink) StoredEntries(ctx context.Context, l state.Listing) iter.
 
 // indexes returns the names of the sink's indexes.
 func (s *documentSink) indexes(ctx context.Context) ([]string, error) {
-	if name, whole := s.spec.Search.Index.Prefix(); whole {
+	if name, isWholeName := s.spec.Search.Index.Prefix(); isWholeName {
 		return []string{name}, nil
 	}
 	reader, err := storeAs[search.Reader](&s.base, s.store, "list indexes")
@@ -128,15 +130,18 @@ func (s *documentSink) storedDocuments(
 		if errors.Is(err, search.ErrNoIndex) {
 			return true // a missing index has no documents yet
 		}
-		e := Entry{Kind: Document, Place: documentPlace(index, doc.Routing, doc.ID), Version: doc.Version}
-		if s.mask == nil || !strings.Contains(string(doc.Item), maskedPrefix) {
-			e.Item = doc.Item
-		}
+		var digest Digest
 		if err == nil {
-			e.Digest, err = d.documentDigest(doc.Doc, s.foreignDocument(doc.Doc)+doc.Derived)
+			digest, err = d.documentDigest(doc.Doc, s.foreignDocument(doc.Doc)+doc.Derived)
 		}
 		if err != nil {
-			return yield(Entry{}, fmt.Errorf("%s: index %s: %w", s.spec.Name, index, err)) && false
+			yield(Entry{}, fmt.Errorf("%s: index %s: %w", s.spec.Name, index, err))
+			return false
+		}
+		e := Entry{Kind: Document, Place: documentPlace(index, doc.Routing, doc.ID), Version: doc.Version, Digest: digest}
+		isMaskedKey := s.mask != nil && strings.Contains(string(doc.Item), maskedPrefix)
+		if !isMaskedKey {
+			e.Item = doc.Item
 		}
 		if !yield(e, nil) {
 			return false
@@ -160,69 +165,75 @@ func (s *documentSink) foreignDocument(doc []byte) string {
 		}
 		break
 	}
-	return s.foreignBirth("")
+	return s.foreignBirth("") // the document has no birth
 }
 
 // plannedDocument is a document to compare, as it is planned.
 type plannedDocument struct {
 	index, routing, id string
-	where              string // index and id, for people
+	placeText          string // index and id, for people
 	expected           bool
 	doc                []byte // the document, if it is expected
 }
 
+// place returns the place of the document.
+func (p *plannedDocument) place() string { return documentPlace(p.index, p.routing, p.id) }
+
 // Compare compares the documents of an item with the plan.
 func (s *documentSink) Compare(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
-	docs, err := s.documentsOf(c)
+	docs, err := s.plannedDocuments(c)
 	if err != nil {
 		return s.unplannable(ctx, c, err)
 	}
-	for _, p := range places {
-		if p.Kind != Document || slices.ContainsFunc(docs,
-			func(d plannedDocument) bool { return documentPlace(d.index, d.routing, d.id) == p.Place }) {
+	for _, e := range places {
+		isPlanned := slices.ContainsFunc(docs, func(d plannedDocument) bool { return d.place() == e.Place })
+		if e.Kind != Document || isPlanned {
 			continue
 		}
-		index, routing, id, err := parseDocumentPlace(p.Place)
+		index, routing, id, err := parseDocumentPlace(e.Place)
 		if err != nil {
 			return nil, err
 		}
-		// the name of the index may have a sensitive value, too
-		docs = append(docs, plannedDocument{index: index, routing: routing, id: id, where: s.mask.Text(index + "/" + id)})
+		placeText := s.mask.Text(index + "/" + id) // the name of the index may have a sensitive value, too
+		docs = append(docs, plannedDocument{index: index, routing: routing, id: id, placeText: placeText})
 	}
-	fs := make([]Finding, len(docs))
+	findings := make([]Finding, len(docs))
 	for i := range docs {
-		if fs[i], err = s.compareDocument(ctx, &docs[i]); err != nil {
-			return nil, fmt.Errorf("%s: document %s: %w", s.spec.Name, docs[i].where, err)
+		if findings[i], err = s.compareDocument(ctx, &docs[i]); err != nil {
+			return nil, fmt.Errorf("%s: document %s: %w", s.spec.Name, docs[i].placeText, err)
 		}
 	}
-	return s.adjustVerdicts(ctx, c, fs)
+	return s.completeFindings(ctx, c, findings)
 }
 
-// documentsOf returns the documents that the plans of an item name.
-func (s *documentSink) documentsOf(c *record.Change) (docs []plannedDocument, err error) {
+// plannedDocuments returns the documents that the plans of an item name; none if c is nil.
+func (s *documentSink) plannedDocuments(c *record.Change) ([]plannedDocument, error) {
 	if c == nil {
 		return nil, nil
 	}
 	var ops, maskedOps []pipeline.Op
 	if !c.Removed() {
+		var err error
 		if ops, err = s.planner.ops(c); err != nil {
 			return nil, err
 		}
 		maskedOps, _ = s.maskedPlanner.ops(c)
 	}
-	if len(ops) == 0 {
+	if len(ops) == 0 { // the item has no place in the sink
 		ops, maskedOps = s.planner.removalOps(c), s.maskedPlanner.removalOps(c)
 	}
+
+	var docs []plannedDocument
 	for i, op := range ops {
 		m, ok := op.(*search.Mutation)
 		if !ok {
 			continue
 		}
-		d := plannedDocument{index: m.Index, routing: m.Routing, id: m.ID, where: m.Index + "/" + s.mask.Text(m.ID),
+		d := plannedDocument{index: m.Index, routing: m.Routing, id: m.ID, placeText: m.Index + "/" + s.mask.Text(m.ID),
 			expected: !m.Tombstone, doc: m.Doc}
 		if i < len(maskedOps) {
 			if masked, ok := maskedOps[i].(*search.Mutation); ok {
-				d.where = masked.Index + "/" + masked.ID
+				d.placeText = masked.Index + "/" + masked.ID
 			}
 		}
 		docs = append(docs, d)
@@ -230,34 +241,41 @@ func (s *documentSink) documentsOf(c *record.Change) (docs []plannedDocument, er
 	return docs, nil
 }
 
+// compareDocument compares a stored document with the planned document.
 func (s *documentSink) compareDocument(ctx context.Context, p *plannedDocument) (Finding, error) {
-	in, err := storeAs[search.Inspector](&s.base, s.store, "read single documents")
+	inspector, err := storeAs[search.Inspector](&s.base, s.store, "read single documents")
 	if err != nil {
 		return Finding{}, err
 	}
-	st, err := in.ReadStored(ctx, p.index, p.id, p.routing)
+	stored, err := inspector.ReadStored(ctx, p.index, p.id, p.routing)
 	if err != nil {
 		return Finding{}, err
 	}
-	f := Finding{Kind: Document, Place: documentPlace(p.index, p.routing, p.id), PlaceText: p.where, Expected: p.expected,
-		Version: st.Version, Verdict: Equal, FoundText: "nothing"}
-	switch exists := st.Exists && !st.Tombstone; {
-	case exists && p.expected:
+	f := Finding{Kind: Document, Place: p.place(), PlaceText: p.placeText, Expected: p.expected, Version: stored.Version,
+		Verdict: Equal}
+	isLive := stored.Exists && !stored.Tombstone
+	switch {
+	case isLive:
 		f.FoundText = "a document"
-		var names []string
-		names, err = s.differingFields(st.Doc, p.doc)
-		f.setDifferences(names, st.Derived)
-	case exists:
-		f.Verdict, f.FoundText = Extra, "a document"
-	case st.Tombstone:
+	case stored.Tombstone:
 		f.FoundText = "a tombstone"
-		fallthrough
 	default:
-		if p.expected {
-			f.Verdict = Missing
-		}
+		f.FoundText = "nothing"
 	}
-	return f, err
+
+	switch {
+	case p.expected && isLive:
+		names, err := s.differingFields(stored.Doc, p.doc)
+		if err != nil {
+			return Finding{}, err
+		}
+		f.setDifferences(names, stored.Derived)
+	case p.expected:
+		f.Verdict = Missing
+	case isLive:
+		f.Verdict = Extra
+	}
+	return f, nil
 }
 
 // differingFields returns the names of the top-level fields that differ. The name _tw means that the document belongs

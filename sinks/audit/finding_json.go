@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -42,30 +41,37 @@ func (f *Finding) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	*f = Finding(in.plainFinding)
-	for text, v := range map[*string]*record.Version{&in.Version: &f.Version, &in.Guard: &f.Guard} {
-		if *text == "" {
-			continue
-		}
-		var err error
-		if *v, err = record.ParseVersion(*text); err != nil {
-			return err
-		}
+	var err error
+	if f.Version, err = parseVersion(in.Version); err != nil {
+		return err
+	}
+	if f.Guard, err = parseVersion(in.Guard); err != nil {
+		return err
 	}
 	return f.check()
 }
 
+// parseVersion is the inverse of versionText.
+func parseVersion(text string) (record.Version, error) {
+	if text == "" {
+		return record.Version{}, nil
+	}
+	return record.ParseVersion(text)
+}
+
 // check returns an error if no audit of this version of the program could have made the finding.
 func (f *Finding) check() error {
-	for _, v := range []Verdict{f.Verdict, cmp.Or(f.Underlying, f.Verdict)} {
-		if !slices.Contains(verdicts, v) {
-			return errs.Errorf("the verdict %q is unknown: audit again", v)
-		}
+	if !slices.Contains(verdicts, f.Verdict) {
+		return errs.Errorf("the verdict %q is unknown: audit again", f.Verdict)
+	}
+	if f.Underlying != "" && !slices.Contains(verdicts, f.Underlying) {
+		return errs.Errorf("the verdict %q is unknown: audit again", f.Underlying)
 	}
 	switch f.Kind {
 	case "", Guard, Contribution, Document:
 		return nil
 	case Row, Claim, Owner, Group:
-		row, _, _ := strings.Cut(f.Place, " ")
+		row, _, _ := strings.Cut(f.Place, " ") // after the row, a claim has the key of its item
 		if _, _, err := state.Row(row).Decode(); err != nil {
 			return errs.Errorf("the place %q is not that of a %s: %w", f.Place, redact.Safe(f.Kind), err)
 		}

@@ -22,15 +22,17 @@ var tenths = [2]uint64{powerMod(10, primes[0]-2, primes[0]), powerMod(10, primes
 // halves are the two halves of a group's digest.
 type halves [2]uint64
 
+// digest returns the halves as the digest of a group.
 func (h halves) digest() (d Digest) {
 	binary.BigEndian.PutUint64(d[:8], h[0])
 	binary.BigEndian.PutUint64(d[8:], h[1])
 	return d
 }
 
-func (h *halves) add(o halves) {
+// add adds other to h, each half modulo its prime.
+func (h *halves) add(other halves) {
 	for i, p := range primes {
-		sum, carry := bits.Add64(h[i], o[i], 0)
+		sum, carry := bits.Add64(h[i], other[i], 0)
 		if carry != 0 || sum >= p {
 			sum -= p
 		}
@@ -45,16 +47,18 @@ func AddDigests(a, b Digest) Digest {
 	return h.digest()
 }
 
-func halvesOf(d Digest) (h halves) {
-	h[0], h[1] = binary.BigEndian.Uint64(d[:8])%primes[0], binary.BigEndian.Uint64(d[8:])%primes[1]
-	return h
+// halvesOf returns the halves of a digest, each modulo its prime.
+func halvesOf(d Digest) halves {
+	return halves{binary.BigEndian.Uint64(d[:8]) % primes[0], binary.BigEndian.Uint64(d[8:]) % primes[1]}
 }
 
+// multiply returns a times b modulo p.
 func multiply(a, b, p uint64) uint64 {
 	hi, lo := bits.Mul64(a, b)
 	return bits.Rem64(hi, lo, p)
 }
 
+// powerMod returns base to the power of exponent, modulo p.
 func powerMod(base, exponent, p uint64) uint64 {
 	result := uint64(1)
 	for ; exponent > 0; exponent >>= 1 {
@@ -91,27 +95,29 @@ func (h *halves) addNumber(d *digester, kind, name, text string) {
 		return
 	}
 	digits, negative := strings.CutPrefix(text, "-")
-	factor := d.hashHalves(kind, name)
+	product := d.hashHalves(kind, name)
 	for i, p := range primes {
 		n := residue(digits, i)
 		if negative && n != 0 {
 			n = p - n
 		}
-		factor[i] = multiply(n, factor[i], p)
+		product[i] = multiply(n, product[i], p)
 	}
-	h.add(factor)
+	h.add(product)
 }
 
 // residue returns a decimal without a sign modulo primes[i].
 func residue(digits string, i int) uint64 {
-	n, scale, p, inFraction := uint64(0), uint64(1), primes[i], false
+	p := primes[i]
+	n := uint64(0)     // the digits without their point
+	scale := uint64(1) // a tenth for each digit after the point
+	inFraction := false
 	for k := range len(digits) {
 		if digits[k] == '.' {
 			inFraction = true
 			continue
 		}
-		n = multiply(n, 10, p)
-		sum, carry := bits.Add64(n, uint64(digits[k]-'0'), 0)
+		sum, carry := bits.Add64(multiply(n, 10, p), uint64(digits[k]-'0'), 0)
 		n = bits.Rem64(carry, sum, p)
 		if inFraction {
 			scale = multiply(scale, tenths[i], p)

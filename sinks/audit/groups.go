@@ -8,20 +8,19 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/decimal"
 	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
 // storedGroups yields the stored groups.
-func (s *groupSink) storedGroups(ctx context.Context, l state.Listing, yield func(Entry, error) bool) {
+func (s *groupSink) storedGroups(ctx context.Context, d *digester, l state.Listing, yield func(Entry, error) bool) {
 	lister, err := storeAs[view.GroupLister](&s.base, s.store, "list groups")
 	if err != nil {
 		yield(Entry{}, err)
 		return
 	}
-	d := digesters.Get().(*digester)
-	defer digesters.Put(d)
-	for g, err := range lister.ListGroups(ctx, s.t, s.aggregate.Values(), l) {
+	for g, err := range lister.ListGroups(ctx, s.target, s.aggregate.Values(), l) {
 		if err != nil {
 			yield(Entry{}, fmt.Errorf("%s: groups: %w", s.spec.Name, err))
 			return
@@ -34,28 +33,29 @@ func (s *groupSink) storedGroups(ctx context.Context, l state.Listing, yield fun
 }
 
 // unexpectedParts describes the parts of a stored group that no group of the sink should have, whatever items count in
-// it. Two parts are foreign: another birth, the recorded identity of an output, and attributes that do not follow from
-// the stored counts, sums and members. foreignToGroup returns "" if there are no foreign parts.
+// it: another birth, which is the recorded identity of an output, and attributes that do not follow from the stored
+// counts, sums and members. It returns "" if there are no such parts.
 func (s *groupSink) unexpectedParts(g *view.Group) string {
-	foreign := s.foreignBirth(g.Birth) + g.Derived
+	parts := s.foreignBirth(g.Birth) + g.Derived
 	if damaged := s.damagedAttributes(g); len(damaged) > 0 {
-		foreign += " attributes " + strings.Join(damaged, ",")
+		parts += " attributes " + strings.Join(damaged, ",")
 	}
-	return foreign
+	return parts
 }
 
 // damagedAttributes returns the names of the attributes that do not follow from the group's counts, sums and members.
 func (s *groupSink) damagedAttributes(g *view.Group) []string {
-	want := s.attributes(g)
+	want := visibleAttributes(g)
 	var names []string
-	for name, v := range want {
-		if have, _ := g.Item.Get(name); !have.Equal(v) {
+	for name, value := range want {
+		if stored, _ := g.Item.Get(name); !stored.Equal(value) {
 			names = append(names, name)
 		}
 	}
 	for name := range g.Item.All() {
-		_, ok := want[name]
-		if !ok && name != s.t.PK && name != s.t.SK && !strings.HasPrefix(name, reservedField) {
+		_, wanted := want[name]
+		isStoresOwn := name == s.target.PK || name == s.target.SK || strings.HasPrefix(name, reservedField)
+		if !wanted && !isStoresOwn {
 			names = append(names, name)
 		}
 	}
@@ -63,43 +63,48 @@ func (s *groupSink) damagedAttributes(g *view.Group) []string {
 	return names
 }
 
-// attributes returns the attributes of a group that readers see, without its key.
-func (s *groupSink) attributes(g *view.Group) map[string]item.Value {
-	as := make(map[string]item.Value, len(g.Counts)+len(g.Sums))
-	for _, increments := range [][]state.Increment{g.Counts, g.Sums} {
-		for _, i := range increments {
-			as[i.Name] = i.Amount.Value()
-		}
+// visibleAttributes returns the attributes of a group that readers see, without its key.
+func visibleAttributes(g *view.Group) map[string]item.Value {
+	attributes := make(map[string]item.Value, len(g.Counts)+len(g.Sums))
+	for _, increment := range slices.Concat(g.Counts, g.Sums) {
+		attributes[increment.Name] = increment.Amount.Value()
 	}
-	addMemberAttributes(as, g.Members)
-	return as
+	addExtremes(attributes, g.Members)
+	addDistinctCounts(attributes, g.Members)
+	return attributes
 }
 
-// addMemberAttributes adds the least, greatest and distinct values of members.
-func addMemberAttributes(attributes map[string]item.Value, members []state.Member) {
-	values := make(map[string]map[string]bool) // distinct members by name
-	least, greatest := make(map[string]string), make(map[string]string)
+// addExtremes adds the least value of the members of each min, and the greatest value of the members of each max.
+func addExtremes(attributes map[string]item.Value, members []state.Member) {
+	extremes := make(map[string]string)
 	for i := range members {
-		switch m := &members[i]; m.Kind {
-		case state.Min:
-			if have, ok := least[m.Name]; !ok || m.Value < have {
-				least[m.Name] = m.Value
-			}
-		case state.Max:
-			if have, ok := greatest[m.Name]; !ok || m.Value > have {
-				greatest[m.Name] = m.Value
-			}
-		case state.Distinct:
-			if values[m.Name] == nil {
-				values[m.Name] = make(map[string]bool)
-			}
-			values[m.Name][m.Value] = true
+		m := &members[i]
+		if m.Kind == state.Distinct {
+			continue
+		}
+		extreme, known := extremes[m.Name]
+		isLess, isGreater := m.Value < extreme, m.Value > extreme
+		if !known || m.Kind == state.Min && isLess || m.Kind == state.Max && isGreater {
+			extremes[m.Name] = m.Value
 		}
 	}
-	for _, texts := range []map[string]string{least, greatest} {
-		for name, text := range texts {
-			attributes[name], _ = state.ParseSortable(text) // a text that does not parse counts as absent, so it differs
+	for name, text := range extremes {
+		attributes[name], _ = state.ParseSortable(text) // a text that does not parse counts as absent, so it differs
+	}
+}
+
+// addDistinctCounts adds the number of different values of the members of each distinct.
+func addDistinctCounts(attributes map[string]item.Value, members []state.Member) {
+	values := make(map[string]map[string]bool) // by name
+	for i := range members {
+		m := &members[i]
+		if m.Kind != state.Distinct {
+			continue
 		}
+		if values[m.Name] == nil {
+			values[m.Name] = make(map[string]bool)
+		}
+		values[m.Name][m.Value] = true
 	}
 	for name, distinct := range values {
 		attributes[name] = item.NumberValue(decimal.Of(int64(len(distinct))))
@@ -111,10 +116,12 @@ type groupSum struct {
 	shares         int64
 	numbers        map[string]state.Number // counts and sums by name
 	members        map[state.Member]bool
-	newest         state.GroupChange // the last change that was added, for the order of counts and sums
+	newestVersion  record.Version
+	lastChange     state.GroupChange // the change that was added last; its counts and sums show their order
 	hasUnknownItem bool              // a contribution whose item is unknown counts in the group
 }
 
+// add adds the part of the group that one contribution adds.
 func (g *groupSum) add(c *state.GroupChange) {
 	if g.numbers == nil {
 		g.numbers, g.members = make(map[string]state.Number), make(map[state.Member]bool)
@@ -128,10 +135,10 @@ func (g *groupSum) add(c *state.GroupChange) {
 	for _, m := range c.Members {
 		g.members[m] = true
 	}
-	if c.Version.Compare(g.newest.Version) < 0 {
-		c.Version = g.newest.Version
+	if c.Version.Compare(g.newestVersion) > 0 {
+		g.newestVersion = c.Version
 	}
-	g.newest = *c
+	g.lastChange = *c
 }
 
 // sumGroups adds up the contributions to the groups at rows. l limits the rate. Its segment, the part of the contents
@@ -145,8 +152,8 @@ func (s *groupSink) sumGroups(ctx context.Context, l state.Listing, rows []state
 	if err != nil {
 		return nil, err
 	}
-	for c, err := range lister.ListContributions(ctx, s.t.State(),
-		state.Listing{Spend: l.Spend, Throttled: l.Throttled, Consistent: true}) {
+	everything := state.Listing{Spend: l.Spend, Throttled: l.Throttled, Consistent: true}
+	for c, err := range lister.ListContributions(ctx, s.target.State(), everything) {
 		if err != nil {
 			return nil, fmt.Errorf("contributions: %w", err)
 		}
@@ -154,12 +161,13 @@ func (s *groupSink) sumGroups(ctx context.Context, l state.Listing, rows []state
 		if err != nil {
 			continue // Compare reports it
 		}
+		if c.Item == "" {
+			s.markUnknown(sums, &c.Contribution)
+			continue
+		}
 		for i := range changes {
-			g := sums[changes[i].Row]
-			if c.Item == "" {
-				s.markUnknown(sums, &c.Contribution)
-			} else if g != nil {
-				g.add(&changes[i])
+			if sum := sums[changes[i].Row]; sum != nil {
+				sum.add(&changes[i])
 			}
 		}
 	}
@@ -169,9 +177,9 @@ func (s *groupSink) sumGroups(ctx context.Context, l state.Listing, rows []state
 // markUnknown marks the groups that a contribution of an unknown item may count in. The item's key selects the shard of
 // a group. Without the key the shard is unknown, so markUnknown marks all shards.
 func (s *groupSink) markUnknown(sums map[state.Row]*groupSum, c *state.Contribution) {
-	for row, g := range sums {
-		for i := range c.Shares {
-			g.hasUnknownItem = g.hasUnknownItem || s.aggregate.IsRowOf(c.Shares[i].Group, row)
+	for row, sum := range sums {
+		if slices.ContainsFunc(c.Shares, func(share state.Share) bool { return s.aggregate.IsRowOf(share.Group, row) }) {
+			sum.hasUnknownItem = true
 		}
 	}
 }
@@ -182,7 +190,7 @@ func (s *groupSink) readGroups(ctx context.Context, rows []state.Row) ([]view.Gr
 	if err != nil {
 		return nil, err
 	}
-	return reader.ReadGroups(ctx, s.t, s.aggregate.Values(), rows)
+	return reader.ReadGroups(ctx, s.target, s.aggregate.Values(), rows)
 }
 
 // WhyGroupsNotCompared returns the reason why the groups cannot be compared; "" if they can be compared.
@@ -202,32 +210,34 @@ type comparedGroup struct {
 
 // CompareGroups compares groups with the sums of their contributions. l limits the rate; its segment is ignored.
 func (s *groupSink) CompareGroups(ctx context.Context, l state.Listing, places []string) ([]Finding, error) {
-	looked, err := s.readAndCompareGroups(ctx, l, places)
+	groups, err := s.sumAndCompareGroups(ctx, l, places)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
-	fs := make([]Finding, len(looked))
-	for i := range looked {
-		fs[i] = looked[i].finding
+	findings := make([]Finding, len(groups))
+	for i := range groups {
+		findings[i] = groups[i].finding
 	}
-	return fs, nil
+	return findings, nil
 }
 
-func (s *groupSink) readAndCompareGroups(
+// sumAndCompareGroups is CompareGroups, but also returns the groups that were read, and their sums.
+func (s *groupSink) sumAndCompareGroups(
 	ctx context.Context, l state.Listing, places []string,
 ) ([]comparedGroup, error) {
-	looked := make([]comparedGroup, len(places))
+	groups := make([]comparedGroup, len(places))
 	rows := make([]state.Row, len(places))
-	for i, p := range places {
-		rows[i] = state.Row(p)
-		looked[i].finding = Finding{Kind: Group, Place: p, PlaceText: s.rowText(nil, s.t.Table, rows[i])}
+	for i, place := range places {
+		rows[i] = state.Row(place)
+		groups[i].finding = Finding{Kind: Group, Place: place, PlaceText: s.rowText(nil, s.target.Table, rows[i])}
 	}
 	if s.keepsExpired() {
-		for i := range looked {
-			looked[i].finding.Verdict, looked[i].finding.Reason = Skipped, s.WhyGroupsNotCompared()
+		for i := range groups {
+			groups[i].finding.Verdict, groups[i].finding.Reason = Skipped, s.WhyGroupsNotCompared()
 		}
-		return looked, nil
+		return groups, nil
 	}
+
 	before, err := s.readGroups(ctx, rows)
 	if err != nil {
 		return nil, err
@@ -240,10 +250,11 @@ func (s *groupSink) readAndCompareGroups(
 	if err != nil {
 		return nil, err
 	}
+
 	d := digesters.Get().(*digester)
 	defer digesters.Put(d)
-	for i := range looked {
-		g := &looked[i]
+	for i := range groups {
+		g := &groups[i]
 		g.stored, g.sum = after[i], sums[rows[i]]
 		if before[i].Revision != after[i].Revision || d.group(&before[i], "") != d.group(&after[i], "") {
 			g.finding.Verdict, g.finding.FoundText = Busy, "the group changed while its contributions were read"
@@ -251,7 +262,7 @@ func (s *groupSink) readAndCompareGroups(
 		}
 		s.compareGroup(g)
 	}
-	return looked, nil
+	return groups, nil
 }
 
 // compareGroup compares a stored group with the sum of its contributions, and sets the verdict of its finding.
@@ -259,16 +270,16 @@ func (s *groupSink) compareGroup(g *comparedGroup) {
 	f, stored, sum := &g.finding, &g.stored, g.sum
 	f.Version, f.Revision = stored.Version, stored.Revision
 	f.Expected = sum.shares > 0
-	exists := stored.Row != "" && stored.Item.Exists()
+	isStored := stored.Row != ""
 	f.FoundText = "a row"
 	switch {
 	case sum.hasUnknownItem:
 		f.Verdict, f.Reason = Skipped, "an item counts in it whose key is too long to be known"
-	case stored.Row == "" && !f.Expected:
+	case !f.Expected && !isStored:
 		f.Verdict, f.FoundText = Equal, "nothing"
 	case !f.Expected:
 		f.Verdict = Extra
-	case !exists:
+	case !isStored || !stored.Item.Exists():
 		f.Verdict, f.FoundText = Missing, "nothing"
 	default:
 		f.Verdict = Equal
@@ -283,17 +294,30 @@ func (s *groupSink) groupDifferences(stored *view.Group, sum *groupSum) []string
 	if stored.Shares != sum.shares || s.foreignBirth(stored.Birth) != "" {
 		names = append(names, reservedField)
 	}
-	storedAmounts := make(map[string]string)
-	for _, increments := range [][]state.Increment{stored.Counts, stored.Sums} {
-		for _, i := range increments {
-			storedAmounts[i.Name] = i.Amount.String()
-		}
+	names = append(names, differingNumbers(stored, sum)...)
+	names = append(names, differingMembers(stored, sum)...)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// differingNumbers returns the names of the counts and sums that differ from the sum of the contributions.
+func differingNumbers(stored *view.Group, sum *groupSum) []string {
+	amounts := make(map[string]string)
+	for _, increment := range slices.Concat(stored.Counts, stored.Sums) {
+		amounts[increment.Name] = increment.Amount.String()
 	}
+	var names []string
 	for name, n := range sum.numbers {
-		if storedAmounts[name] != n.String() {
+		if amounts[name] != n.String() {
 			names = append(names, name)
 		}
 	}
+	return names
+}
+
+// differingMembers returns the names of the members that only the stored group or only the sum has.
+func differingMembers(stored *view.Group, sum *groupSum) []string {
+	var names []string
 	members := make(map[state.Member]bool, len(stored.Members))
 	for _, m := range stored.Members {
 		members[m] = true
@@ -306,6 +330,5 @@ func (s *groupSink) groupDifferences(stored *view.Group, sum *groupSum) []string
 			names = append(names, m.Name)
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return names
 }

@@ -28,10 +28,10 @@ type heldKeys struct {
 	stores sinks.Stores
 	flags  string // see Options.CommandFlags
 
-	mu      sync.Mutex
-	expires time.Time // time at which dead letters and marks of quarantined keys must be read again
-	letters map[heldKey]int
-	marks   map[heldKey]time.Time
+	mu          sync.Mutex
+	expires     time.Time             // time at which the following fields must be read again
+	letters     map[heldKey]int       // number of dead letters
+	quarantined map[heldKey]time.Time // time since which a key is quarantined
 }
 
 // heldKey is an item at one sink, or at every sink if sink is "".
@@ -50,61 +50,67 @@ func (h *heldKeys) explain(ctx context.Context, sink string, key item.Key) (why,
 		if err := h.read(ctx); err != nil {
 			return "", "", err
 		}
-		h.expires = begin.Add(max(heldCacheTTL, heldCacheFactor*time.Since(begin)))
+		readTime := time.Since(begin)
+		h.expires = begin.Add(max(heldCacheTTL, heldCacheFactor*readTime))
 	}
+
 	var reasons []string
 	if n := h.letters[heldKey{sink, key}] + h.letters[heldKey{"", key}]; n > 0 {
 		reasons = append(reasons, fmt.Sprintf("%d dead letters", n))
 	}
-	if since, ok := h.marks[heldKey{sink, key}]; ok {
+	if since, ok := h.quarantined[heldKey{sink, key}]; ok {
 		reasons = append(reasons, "quarantined since "+since.UTC().Format(time.RFC3339))
 	}
 	if len(reasons) == 0 {
 		return "", "", nil
 	}
-	flags := h.flags
-	if flags != "" {
-		flags += " "
+	command = "tablewake redrive "
+	if h.flags != "" {
+		command += h.flags + " "
 	}
-	return strings.Join(reasons, ", "), "tablewake redrive " + flags + "--list --sink " + sink, nil
+	return strings.Join(reasons, ", "), command + "--list --sink " + sink, nil
 }
 
+// read reads the dead letters and the quarantined keys.
 func (h *heldKeys) read(ctx context.Context) error {
-	h.letters, h.marks = make(map[heldKey]int), make(map[heldKey]time.Time)
+	h.letters, h.quarantined = make(map[heldKey]int), make(map[heldKey]time.Time)
 	if err := h.readLetters(ctx); err != nil {
 		return fmt.Errorf("dead letters: %w", err)
 	}
-	kept, err := h.stores.State(ctx, h.cfg)
-	if err != nil || kept == nil {
+	stateStore, err := h.stores.State(ctx, h.cfg)
+	if err != nil || stateStore == nil {
 		return err
 	}
-	for m, err := range kept.Marks(ctx, "") {
+	for mark, err := range stateStore.Marks(ctx, "") {
 		if err != nil {
 			return fmt.Errorf("quarantine: %w", err)
 		}
-		h.marks[heldKey{m.Sink, m.Key}] = m.Since
+		h.quarantined[heldKey{mark.Sink, mark.Key}] = mark.Since
 	}
 	return nil
 }
 
+// readLetters counts the dead letters of each key.
 func (h *heldKeys) readLetters(ctx context.Context) (err error) {
-	kept, err := h.stores.DeadLetters(ctx, h.cfg)
+	store, err := h.stores.DeadLetters(ctx, h.cfg)
 	if err != nil {
 		return err
 	}
-	letters, ok := kept.(deadletter.Store)
+	letters, ok := store.(deadletter.Store)
 	if !ok {
 		return nil // the program cannot read these dead letters
 	}
 	if r, ok := letters.(deadletter.Releaser); ok {
 		defer func() { err = errors.Join(err, r.Release(ctx)) }()
 	}
-	for l, err := range letters.Read(ctx) {
+	for letter, err := range letters.Read(ctx) {
 		if err != nil {
 			return err
 		}
-		if (l.Class != pipeline.ClassCollision || !h.sinkHasClaims(l.Sink)) && (l.Pipeline == "" || l.Pipeline == h.cfg.Name) {
-			h.letters[heldKey{l.Sink, l.Key}]++
+		isOtherPipelines := letter.Pipeline != "" && letter.Pipeline != h.cfg.Name
+		isWaitingClaim := letter.Class == pipeline.ClassCollision && h.sinkHasClaims(letter.Sink)
+		if !isOtherPipelines && !isWaitingClaim {
+			h.letters[heldKey{letter.Sink, letter.Key}]++
 		}
 	}
 	return nil
@@ -113,6 +119,9 @@ func (h *heldKeys) readLetters(ctx context.Context) (err error) {
 // sinkHasClaims reports whether the items of a sink claim rows, so that a claim waits while another item owns the row.
 // It also returns true for a sink without a view, where no collision occurs.
 func (h *heldKeys) sinkHasClaims(sink string) bool {
-	s, _ := h.cfg.Sink(sink)
-	return s.View == nil || s.View.Unique() == nil && s.View.ForEach == nil
+	spec, _ := h.cfg.Sink(sink)
+	if spec.View == nil {
+		return true
+	}
+	return spec.View.Unique() == nil && spec.View.ForEach == nil
 }

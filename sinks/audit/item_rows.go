@@ -25,7 +25,7 @@ var _ Sink = (*itemRowsSink)(nil)
 
 func newItemRowsSink(b base, store view.Store) (*itemRowsSink, error) {
 	s := &itemRowsSink{rowSink: newRowSink(b, store)}
-	s.viewTarget.RefuseOtherItem = b.spec.View.Unique() != nil
+	s.target.RefuseOtherItem = b.spec.View.Unique() != nil
 	var err error
 	s.rows, err = storeAs[view.ItemRowsStore](&s.base, store, "read which rows an item has")
 	return s, err
@@ -33,23 +33,26 @@ func newItemRowsSink(b base, store view.Store) (*itemRowsSink, error) {
 
 // itemPlan has the writes that are planned for an item.
 type itemPlan struct {
-	op    *view.ItemRowsOp // nil if nothing is planned, because a filter drops the item
-	rows  []plannedRow
-	where map[state.Row]string // keys of the rows for people
+	op       *view.ItemRowsOp // nil if nothing is planned, because a filter drops the item
+	rows     []plannedRow
+	keyTexts map[state.Row]string // keys of the rows, for people
 }
 
-// planItem returns the rows that an item should have.
+// planItem returns the writes that are planned for an item. It returns no writes if c is nil.
 func (s *itemRowsSink) planItem(c *record.Change) (itemPlan, error) {
+	if c == nil {
+		return itemPlan{}, nil
+	}
 	ops, err := s.opsOf(c)
 	if err != nil {
 		return itemPlan{}, err
 	}
-	return s.planOf(ops)
+	return newItemPlan(ops)
 }
 
-// planOf returns the rows of planned ops.
-func (s *itemRowsSink) planOf(ops []pipeline.Op) (p itemPlan, err error) {
-	p.where = make(map[state.Row]string)
+// newItemPlan returns the plan that consists of ops.
+func newItemPlan(ops []pipeline.Op) (p itemPlan, err error) {
+	p.keyTexts = make(map[state.Row]string)
 	for _, o := range ops {
 		op, ok := o.(*view.ItemRowsOp)
 		if !ok {
@@ -60,8 +63,9 @@ func (s *itemRowsSink) planOf(ops []pipeline.Op) (p itemPlan, err error) {
 		}
 		p.op = op
 		for _, r := range op.Rows {
-			p.rows = append(p.rows, plannedRow{row: r.Row, where: r.KeyText(), expected: true, columns: r.Attributes})
-			p.where[r.Row] = r.KeyText()
+			keyText := r.KeyText()
+			p.rows = append(p.rows, plannedRow{row: r.Row, keyText: keyText, expected: true, columns: r.Attributes})
+			p.keyTexts[r.Row] = keyText
 		}
 	}
 	return p, nil
@@ -81,17 +85,17 @@ func (s *itemRowsSink) ExpectedEntries(c *record.Change, yield func(Entry)) erro
 		return nil
 	}
 	return s.planner.withOps(c, func(ops []pipeline.Op) error {
-		p, err := s.planOf(ops)
-		if err != nil || len(p.rows) == 0 {
+		plan, err := newItemPlan(ops)
+		if err != nil || len(plan.rows) == 0 {
 			return err
 		}
 		d := digesters.Get().(*digester)
 		defer digesters.Put(d)
-		for i := range p.rows {
-			r := &p.rows[i]
+		for i := range plan.rows {
+			r := &plan.rows[i]
 			yield(Entry{Kind: Row, Place: string(r.row), Item: c.Key, Digest: s.plannedDigest(d, c.Key, r.columns)})
 		}
-		digest := d.contributionDigest(s.comparableShares(p.expectedShares()))
+		digest := d.contributionDigest(s.comparableShares(plan.expectedShares()))
 		yield(Entry{Kind: Contribution, Place: string(c.Key), Item: c.Key, Digest: digest})
 		return nil
 	})
@@ -113,10 +117,19 @@ func (s *itemRowsSink) comparableShares(shares []state.Share) []state.Share {
 // StoredEntries yields the rows of the view, and the contributions of its items.
 func (s *itemRowsSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		if s.storedRows(ctx, l, yield) {
-			s.eachContribution(ctx, s.store, s.viewTarget, l, yield, func(d *digester, c *state.ItemContribution) bool {
-				return yieldContribution(c, d.contributionDigest(s.comparableShares(c.Shares)), yield)
-			})
+		if !s.storedRows(ctx, l, yield) {
+			return
+		}
+		d := digesters.Get().(*digester)
+		defer digesters.Put(d)
+		for c, err := range s.contributions(ctx, s.store, s.target, l) {
+			if err != nil {
+				yield(Entry{}, err)
+				return
+			}
+			if !yieldContribution(&c, d.contributionDigest(s.comparableShares(c.Shares)), yield) {
+				return
+			}
 		}
 	}
 }
@@ -124,91 +137,108 @@ func (s *itemRowsSink) StoredEntries(ctx context.Context, l state.Listing) iter.
 // Compare compares the contribution of an item, and its rows. It compares a row if it is planned, in the contribution,
 // or in places.
 func (s *itemRowsSink) Compare(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
-	l, err := s.loadAndCompare(ctx, c, places)
+	plan, err := s.planItem(c)
+	if err != nil {
+		return s.unplannable(ctx, c, err)
+	}
+	if plan.op == nil && len(places) == 0 {
+		return nil, nil // a filter drops the item
+	}
+	compared, err := s.compareWithPlan(ctx, c, plan, places)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
-	if l.planErr != nil {
-		return s.unplannable(ctx, c, l.planErr)
-	}
-	return s.adjustVerdicts(ctx, c, l.findings)
-}
-
-// itemComparison is the plan of an item with the stored state.
-type itemComparison struct {
-	plan     itemPlan
-	planErr  error
-	have     state.Contribution
-	rows     []plannedRow
-	stored   []view.StoredRow // the stored rows, in the order of rows
-	findings []Finding        // the finding of the contribution if the item is known, then one finding for each of rows
-}
-
-// loadAndCompare compares an item, which may be nil, with its contribution and its rows. It also compares the rows at
-// places.
-func (s *itemRowsSink) loadAndCompare(
-	ctx context.Context, c *record.Change, places []Entry,
-) (l itemComparison, err error) {
+	findings := compared.rowFindings
 	if c != nil {
-		l.plan, l.planErr = s.planItem(c)
-		if l.planErr != nil || l.plan.op == nil && len(places) == 0 {
-			return l, nil //nolint:nilerr // the caller handles planErr, which concerns only this item
-		}
-		found, err := s.rows.Contributions(ctx, s.viewTarget.State(), []item.Key{c.Key})
+		findings = slices.Insert(findings, 0, s.compareContribution(c, &compared))
+	}
+	return s.completeFindings(ctx, c, findings)
+}
+
+// comparedItem is the plan of an item with the stored state.
+type comparedItem struct {
+	plan         itemPlan
+	contribution state.Contribution // the stored contribution; zero if the item has none, or is unknown
+	rows         []plannedRow       // the planned rows, and after them other rows of the contribution and of places
+	stored       []view.StoredRow   // the stored rows, in the order of rows
+	rowFindings  []Finding          // in the order of rows
+}
+
+// compareWithPlan reads the contribution of an item, which may be nil. It compares the rows of the plan, of the
+// contribution, and at places.
+func (s *itemRowsSink) compareWithPlan(
+	ctx context.Context, c *record.Change, plan itemPlan, places []Entry,
+) (comparedItem, error) {
+	compared := comparedItem{plan: plan, rows: slices.Clone(plan.rows)}
+	if c != nil {
+		contributions, err := s.rows.Contributions(ctx, s.target.State(), []item.Key{c.Key})
 		if err != nil {
-			return l, err
+			return comparedItem{}, err
 		}
-		l.have = found[0]
-		l.findings = append(l.findings, s.compareContribution(c, &l))
+		compared.contribution = contributions[0]
 	}
-	l.rows = slices.Clone(l.plan.rows)
-	for _, share := range l.have.Shares {
-		l.rows = s.withRow(c, l.rows, share.Group)
+	for _, share := range compared.contribution.Shares {
+		compared.rows = s.withRow(c, compared.rows, share.Group)
 	}
-	for _, p := range places {
-		l.rows = s.withRow(c, l.rows, rowOf(p))
+	for _, place := range places {
+		compared.rows = s.withRow(c, compared.rows, rowOf(place))
 	}
-	if l.stored, err = s.readRows(ctx, l.rows); err != nil {
-		return l, err
+
+	var err error
+	if compared.stored, err = s.readRows(ctx, compared.rows); err != nil {
+		return comparedItem{}, err
 	}
-	for i := range l.rows {
-		f := s.compareRow(c, &l.rows[i], &l.stored[i])
-		f.Guard = l.have.Version
-		if slices.ContainsFunc(l.have.Shares, func(share state.Share) bool { return share.Group == l.rows[i].row }) {
-			f.Version = l.have.Version // an unchanged row keeps its old version
+	for i := range compared.rows {
+		f := s.compareRow(c, &compared.rows[i], &compared.stored[i])
+		f.Guard = compared.contribution.Version
+		if findShare(compared.contribution.Shares, compared.rows[i].row) != nil {
+			f.Version = compared.contribution.Version // an unchanged row keeps its old version
 		}
-		l.findings = append(l.findings, f)
+		compared.rowFindings = append(compared.rowFindings, f)
 	}
-	return l, nil
+	return compared, nil
+}
+
+// findShare returns the share of a row; nil if there is none.
+func findShare(shares []state.Share, row state.Row) *state.Share {
+	i := slices.IndexFunc(shares, func(share state.Share) bool { return share.Group == row })
+	if i < 0 {
+		return nil
+	}
+	return &shares[i]
 }
 
 // compareContribution compares the contribution of an item with the rows that it should have.
-func (s *itemRowsSink) compareContribution(c *record.Change, l *itemComparison) Finding {
-	want := l.plan.expectedShares()
+func (s *itemRowsSink) compareContribution(c *record.Change, compared *comparedItem) Finding {
+	want, stored := compared.plan.expectedShares(), &compared.contribution
 	f := Finding{Kind: Contribution, Place: string(c.Key), PlaceText: s.itemText(c), Expected: len(want) > 0,
-		Version: l.have.Version, Guard: l.have.Version, Verdict: Equal}
-	switch f.FoundText = rowsText(&l.have); {
-	case l.have.Version.IsZero() && len(want) > 0:
+		Version: stored.Version, Guard: stored.Version, Verdict: Equal, FoundText: rowsText(stored)}
+	switch {
+	case f.Expected && stored.Version.IsZero():
 		f.Verdict = Missing
-	case len(want) == 0 && len(l.have.Shares) > 0:
+	case f.Expected:
+		f.setDifferences(s.rowDifferences(c, compared, want), "")
+	case len(stored.Shares) > 0:
 		f.Verdict = Extra
-	case len(want) > 0:
-		f.setDifferences(s.rowDifferences(c, l, want), "")
 	}
 	return f
 }
 
-func rowsText(have *state.Contribution) string {
-	text := fmt.Sprintf("%d rows", len(have.Shares))
-	switch n := len(have.Shares); {
-	case have.Version.IsZero():
+// rowsText says for people how many rows a contribution has.
+func rowsText(c *state.Contribution) string {
+	if c.Version.IsZero() {
 		return "nothing"
-	case n == 0:
-		return "no row"
-	case n == 1:
-		text = "1 row"
 	}
-	if have.Void {
+	var text string
+	switch n := len(c.Shares); n {
+	case 0:
+		return "no row"
+	case 1:
+		text = "1 row"
+	default:
+		text = fmt.Sprintf("%d rows", n)
+	}
+	if c.Void {
 		text += ", written in part"
 	}
 	return text
@@ -216,23 +246,21 @@ func rowsText(have *state.Contribution) string {
 
 // rowDifferences describes three kinds of rows: rows that the contribution lacks, extra rows, and rows with other
 // contents.
-func (s *itemRowsSink) rowDifferences(c *record.Change, l *itemComparison, want []state.Share) []string {
-	have := s.comparableShares(l.have.Shares)
-	find := func(shares []state.Share, row state.Row) int {
-		return slices.IndexFunc(shares, func(share state.Share) bool { return share.Group == row })
-	}
+func (s *itemRowsSink) rowDifferences(c *record.Change, compared *comparedItem, want []state.Share) []string {
+	have := s.comparableShares(compared.contribution.Shares)
 	var lines []string
-	for _, w := range s.comparableShares(want) {
-		switch i := find(have, w.Group); {
-		case i < 0:
-			lines = append(lines, "does not have "+l.plan.where[w.Group])
-		case !have[i].Equal(w):
-			lines = append(lines, "other contents of "+l.plan.where[w.Group])
+	for _, planned := range s.comparableShares(want) {
+		keyText := compared.plan.keyTexts[planned.Group]
+		switch stored := findShare(have, planned.Group); {
+		case stored == nil:
+			lines = append(lines, "does not have "+keyText)
+		case !stored.Equal(planned):
+			lines = append(lines, "other contents of "+keyText)
 		}
 	}
-	for _, h := range have {
-		if find(want, h.Group) < 0 {
-			lines = append(lines, "still has "+s.rowText(c, s.viewTarget.Table, h.Group))
+	for _, stored := range have {
+		if findShare(want, stored.Group) == nil {
+			lines = append(lines, "still has "+s.rowText(c, s.target.Table, stored.Group))
 		}
 	}
 	return lines
@@ -240,66 +268,75 @@ func (s *itemRowsSink) rowDifferences(c *record.Change, l *itemComparison, want 
 
 // Repair writes the contribution of an item and all its rows that differ. It uses one transaction if they fit.
 func (s *itemRowsSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outcome, error) {
-	_, done, err := s.lookAgain(ctx, s, c, &f)
+	_, done, err := s.compareAgain(ctx, s, c, &f)
 	if err != nil || done.Result != "" {
 		return done, err
 	}
 	if c == nil {
 		return refusedRepair(errNoItem)
 	}
-	l, err := s.loadAndCompare(ctx, c, []Entry{{Kind: f.Kind, Place: f.Place}})
-	switch {
-	case err != nil:
-		return Outcome{}, err
-	case l.planErr != nil:
-		return refusedRepair(l.planErr)
-	}
-	if l.have.Version != f.Guard {
-		return Outcome{Result: ChangedMeanwhile}, nil
-	}
-	op := l.plan.op
-	if op == nil {
-		op = &view.ItemRowsOp{Source: c.Key}
-	}
-	op.Target, op.Version = &s.viewTarget, c.Version
-	for i := range l.stored { // an item without a contribution: changes older than the present rows stay refused
-		if st := &l.stored[i]; st.Exists && st.Source == c.Key && st.Version.Compare(op.Version) > 0 {
-			op.Version = st.Version
-		}
-	}
-	rewrite, err := s.rowsToRewrite(c, &l)
+	plan, err := s.planItem(c)
 	if err != nil {
 		return refusedRepair(err)
 	}
-	for i, r := range op.Rows { // the planned rows come first
-		r.SetAttributes(s.keepUnstableColumns(r.Attributes, l.stored[i].Item.Get))
+	compared, err := s.compareWithPlan(ctx, c, plan, []Entry{{Kind: f.Kind, Place: f.Place}})
+	if err != nil {
+		return Outcome{}, err
 	}
-	wrote := fmt.Sprintf("rows of %s: %d, of which %d differed or were left over", s.itemText(c), len(op.Rows),
+	if compared.contribution.Version != f.Guard {
+		return Outcome{Result: ChangedMeanwhile}, nil
+	}
+	rewrite, err := s.rowsToRewrite(c, &compared)
+	if err != nil {
+		return refusedRepair(err)
+	}
+
+	op := s.repairOp(c, &compared)
+	writeText := fmt.Sprintf("rows of %s: %d, of which %d differed or were left over", s.itemText(c), len(op.Rows),
 		len(rewrite))
 	if s.dryRun {
-		return Outcome{Result: Repaired, WriteText: wrote}, nil
+		return Outcome{Result: Repaired, WriteText: writeText}, nil
 	}
 	release, err := s.repairQueue.Wait(ctx, rewrite...)
 	defer release()
 	if err != nil {
 		return Outcome{}, err
 	}
-	r, err := op.RepairItemRows(ctx, s.rows, l.have, rewrite)
-	return s.outcome(r, err, wrote)
+	r, err := op.RepairItemRows(ctx, s.rows, compared.contribution, rewrite)
+	return s.outcome(r, err, writeText)
+}
+
+// repairOp returns the op that repairs the rows of an item. It changes the planned op.
+func (s *itemRowsSink) repairOp(c *record.Change, compared *comparedItem) *view.ItemRowsOp {
+	op := compared.plan.op
+	if op == nil {
+		op = &view.ItemRowsOp{Source: c.Key}
+	}
+	op.Target, op.Version = &s.target, c.Version
+	for i := range compared.stored { // an item without a contribution: changes older than the present rows stay refused
+		if st := &compared.stored[i]; st.Exists && st.Source == c.Key && st.Version.Compare(op.Version) > 0 {
+			op.Version = st.Version
+		}
+	}
+	for i, r := range op.Rows { // the planned rows come first in stored
+		r.SetAttributes(s.keepUnstableColumns(r.Attributes, compared.stored[i].Item.Get))
+	}
+	return op
 }
 
 // rowsToRewrite returns the rows that differ, or an error if one of them may not be written.
-func (s *itemRowsSink) rowsToRewrite(c *record.Change, l *itemComparison) (rows []state.Row, err error) {
-	for i, found := range l.findings[1:] { // the first is that of the contribution
-		switch st := &l.stored[i]; {
-		case !found.Verdict.Differs():
+func (s *itemRowsSink) rowsToRewrite(c *record.Change, compared *comparedItem) (rows []state.Row, err error) {
+	for i := range compared.rows {
+		f, st := &compared.rowFindings[i], &compared.stored[i]
+		switch {
+		case !f.Verdict.Differs():
+			continue
 		case st.Exists && !s.isOwn(st):
 			return nil, errForeign
-		case st.Exists && st.Source != c.Key && found.Expected:
+		case st.Exists && st.Source != c.Key && f.Expected:
 			return nil, errOtherItem
-		default:
-			rows = append(rows, l.rows[i].row)
 		}
+		rows = append(rows, compared.rows[i].row)
 	}
 	return rows, nil
 }

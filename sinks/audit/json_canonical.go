@@ -44,8 +44,9 @@ type canonicalJSON struct {
 	scratch []byte
 }
 
+// appendValue appends the next value of the cursor.
 func (j *canonicalJSON) appendValue() {
-	switch first := j.cursor.Peek(); first {
+	switch j.cursor.Peek() {
 	case '{':
 		j.object("")
 	case '[':
@@ -67,7 +68,7 @@ func (j *canonicalJSON) scalar(text []byte) {
 	if len(text) == 0 {
 		return
 	}
-	if c := text[0]; c == '-' || '0' <= c && c <= '9' {
+	if isNumber := text[0] == '-' || '0' <= text[0] && text[0] <= '9'; isNumber {
 		if d, err := decimal.Parse(text); err == nil {
 			j.dst = append(d.Append(append(j.dst, '#')), ';')
 			return
@@ -76,33 +77,34 @@ func (j *canonicalJSON) scalar(text []byte) {
 	j.dst = append(append(j.dst, text...), ';')
 }
 
+// member is the range of one member of an object in canonicalJSON.dst.
+type member struct{ start, end int }
+
 // object appends the members of an object in the order of their bytes, without the member leftOut; "" leaves out none.
 func (j *canonicalJSON) object(leftOut string) {
 	j.dst = append(j.dst, '{')
-	start := len(j.dst)
-	var few [32][2]int
-	members := few[:0] // ranges of dst, one for each member
-	sorted := true
+	first := len(j.dst)
+	var few [32]member
+	members := few[:0]
 	for name := range j.cursor.Members() {
 		if leftOut != "" && string(name) == leftOut {
 			j.cursor.Value()
 			continue
 		}
-		from := len(j.dst)
+		start := len(j.dst)
 		j.dst = appendText(j.dst, name)
 		j.appendValue()
-		if n := len(members); n > 0 && bytes.Compare(j.dst[members[n-1][0]:members[n-1][1]], j.dst[from:]) > 0 {
-			sorted = false
-		}
-		members = append(members, [2]int{from, len(j.dst)})
+		members = append(members, member{start, len(j.dst)})
 	}
-	if !sorted {
-		slices.SortFunc(members, func(a, b [2]int) int { return bytes.Compare(j.dst[a[0]:a[1]], j.dst[b[0]:b[1]]) })
+
+	compare := func(a, b member) int { return bytes.Compare(j.dst[a.start:a.end], j.dst[b.start:b.end]) }
+	if !slices.IsSortedFunc(members, compare) {
+		slices.SortFunc(members, compare)
 		j.scratch = j.scratch[:0]
 		for _, m := range members {
-			j.scratch = append(j.scratch, j.dst[m[0]:m[1]]...)
+			j.scratch = append(j.scratch, j.dst[m.start:m.end]...)
 		}
-		copy(j.dst[start:], j.scratch)
+		copy(j.dst[first:], j.scratch)
 	}
 	j.dst = append(j.dst, '}')
 }

@@ -47,20 +47,20 @@ type MetricTotals struct {
 }
 
 // Record records the result of one audit.
-func (m *Metrics) Record(ctx context.Context, r MetricTotals) {
-	for _, sink := range slices.Sorted(maps.Keys(r.Findings)) {
-		for v, n := range r.Findings[sink] {
+func (m *Metrics) Record(ctx context.Context, totals MetricTotals) {
+	for _, sink := range slices.Sorted(maps.Keys(totals.Findings)) {
+		for verdict, n := range totals.Findings[sink] {
 			counter := m.open
-			if v.Differs() || v == Held {
+			if verdict.Differs() || verdict == Held {
 				counter = m.differences
 			}
 			counter.Add(ctx, n, metric.WithAttributes(m.pipeline, attribute.String("sink", sink),
-				attribute.String("verdict", string(v))))
+				attribute.String("verdict", string(verdict))))
 		}
 	}
-	m.coverage.Record(ctx, r.Coverage, metric.WithAttributes(m.pipeline))
+	m.coverage.Record(ctx, totals.Coverage, metric.WithAttributes(m.pipeline))
 	complete := 0.0
-	if r.Complete {
+	if totals.Complete {
 		complete = 1
 	}
 	m.complete.Record(ctx, complete, metric.WithAttributes(m.pipeline))

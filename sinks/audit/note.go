@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
@@ -21,24 +22,28 @@ func (b *base) Note(c *record.Change) string {
 	if len(x.Routes) == 0 {
 		return ""
 	}
-	var note string
-	removalOps := b.planner.removalOps(c) // empty if only an image of the item shows where it was
-	switch plan := &x.Routes[0]; {
-	case plan.Err != nil && c.Removed():
-		note = "the item is gone"
-	case plan.Err != nil:
-		note = "the item cannot be written: " + plan.Err.Error()
-	case !plan.Taken:
-		note = "a filter of the sink drops the item"
-	case len(plan.Ops) == 0:
-		note = "the item has no place in it (" + cmp.Or(plan.Reason, "no_effect") + ")"
-	case len(removalOps) == 0: // the row's key depends on the item, and no guard has the old key
+	note := noPlaceText(&x.Routes[0], c)
+	findsOldPlaces := len(b.planner.removalOps(c)) > 0 // otherwise only an image of the item shows where it was
+	switch {
+	case findsOldPlaces:
+		return note
+	case note == "": // the row's key depends on the item, and no guard has the old key
 		return "other places, where it was before, are not searched: what is stale there is not found"
-	default:
-		return ""
 	}
-	if len(removalOps) == 0 {
-		note += "; where it may have been, no image tells"
+	return note + "; where it may have been, no image tells"
+}
+
+// noPlaceText says for people why an item has no place in a sink; "" if it has one.
+func noPlaceText(plan *pipeline.RouteTrace, c *record.Change) string {
+	switch {
+	case plan.Err != nil && c.Removed():
+		return "the item is gone"
+	case plan.Err != nil:
+		return "the item cannot be written: " + plan.Err.Error()
+	case !plan.Taken:
+		return "a filter of the sink drops the item"
+	case len(plan.Ops) == 0:
+		return "the item has no place in it (" + cmp.Or(plan.Reason, "no_effect") + ")"
 	}
-	return note
+	return ""
 }

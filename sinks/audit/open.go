@@ -64,7 +64,7 @@ func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores, o Option
 func checkOutputs(ctx context.Context, cfg *config.Config, stores sinks.Stores, specs []config.Sink) error {
 	stateStore, err := stores.State(ctx, cfg)
 	if err != nil || stateStore == nil {
-		return err // without kept, the store has no records of outputs
+		return err // without a state store there are no records of outputs
 	}
 	names := make([]string, len(specs))
 	for i, s := range specs {
@@ -130,24 +130,25 @@ func openSink(ctx context.Context, b base, stores sinks.Stores) (_ Sink, err err
 func SelectSinks(cfg *config.Config, names []string) ([]config.Sink, error) {
 	var specs []config.Sink
 	for _, s := range cfg.Sinks {
-		keepsState := s.KeepsState()
-		switch {
-		case len(names) == 0 && keepsState, slices.Contains(names, s.Name) && keepsState:
-			specs = append(specs, s)
-		case slices.Contains(names, s.Name):
+		isNamed := slices.Contains(names, s.Name)
+		if isNamed && !s.KeepsState() {
 			return nil, errs.Errorf(
 				"the sink %s keeps no state that an item could be compared with: name views, aggregates and search sinks",
 				redact.Safe(s.Name))
 		}
+		if s.KeepsState() && (isNamed || len(names) == 0) {
+			specs = append(specs, s)
+		}
 	}
 	for _, name := range names {
-		if _, known := cfg.Sink(name); !known {
-			var has []string
-			for _, s := range cfg.Sinks {
-				has = append(has, s.Name)
-			}
-			return nil, errs.Errorf("no sink is named %q: the file has %s", name, redact.Safe(strings.Join(has, ", ")))
+		if _, known := cfg.Sink(name); known {
+			continue
 		}
+		var existing []string
+		for _, s := range cfg.Sinks {
+			existing = append(existing, s.Name)
+		}
+		return nil, errs.Errorf("no sink is named %q: the file has %s", name, redact.Safe(strings.Join(existing, ", ")))
 	}
 	if len(specs) == 0 {
 		return nil, errs.New("the file has no view, aggregate or search sink to compare")

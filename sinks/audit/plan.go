@@ -22,10 +22,10 @@ type planner struct {
 func newPlanner(
 	ctx context.Context, cfg *config.Config, s config.Sink, birth string, opts ...sinks.Option,
 ) (planner, error) {
-	alone := *cfg
-	alone.Sinks, alone.Detectors = []config.Sink{s}, nil // other sinks, and detectors, do not influence the plan
+	oneSink := *cfg
+	oneSink.Sinks, oneSink.Detectors = []config.Sink{s}, nil // other sinks, and detectors, do not influence the plan
 	opts = append(opts, sinks.SuppressEvents("audit"), sinks.BornAs(map[string]string{s.Name: birth}))
-	p, err := sinks.Assemble(ctx, &alone, sinks.PlanOnly(), opts...)
+	p, err := sinks.Assemble(ctx, &oneSink, sinks.PlanOnly(), opts...)
 	return planner{p, new(sync.Pool)}, err
 }
 
@@ -50,17 +50,18 @@ func (p planner) withOps(c *record.Change, use func(ops []pipeline.Op) error) er
 	return use(ops)
 }
 
+// plannedOps returns the writes of an explanation, or the error of the first filter that failed or of the sink.
 func plannedOps(x *pipeline.Explanation) ([]pipeline.Op, error) {
 	for i := range x.Filters {
-		if f := &x.Filters[i]; f.Err != nil {
-			return nil, f.Err
+		if err := x.Filters[i].Err; err != nil {
+			return nil, err
 		}
 	}
 	if len(x.Routes) == 0 {
 		return nil, nil
 	}
-	r := &x.Routes[0]
-	return r.Ops, r.Err
+	route := &x.Routes[0] // that of the only sink
+	return route.Ops, route.Err
 }
 
 // removalOps returns the planned writes of the item's removal in a stream without images. The writes name the places

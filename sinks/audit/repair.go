@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -12,32 +13,46 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// lookAgain compares a place again, and returns the present finding. If the place needs no repair, the outcome has a
-// Result: the place is equal now, has another version than f, or cannot be repaired. Otherwise the Result is "".
-func (b *base) lookAgain(ctx context.Context, s Sink, c *record.Change, f *Finding) (Finding, Outcome, error) {
-	fs, err := s.Compare(ctx, c, []Entry{{Kind: f.Kind, Place: f.Place}})
+// compareAgain compares the place of f again, and returns the present finding. If the place needs no repair, the
+// outcome has a Result: the place is equal now, has another version than f, or cannot be repaired. Otherwise the Result
+// is "".
+func (b *base) compareAgain(ctx context.Context, s Sink, c *record.Change, f *Finding) (Finding, Outcome, error) {
+	findings, err := s.Compare(ctx, c, []Entry{{Kind: f.Kind, Place: f.Place}})
 	if err != nil {
 		return Finding{}, Outcome{}, err
 	}
-	for i := range fs {
-		present := fs[i]
-		if present.Place != "" && (present.Kind != f.Kind || present.Place != f.Place) {
-			continue
-		}
-		switch {
-		case present.Verdict == Held || present.Verdict == Skipped:
-			return present, Outcome{Result: Refused, Reason: present.Reason}, nil
-		case !present.Verdict.Differs():
-			return present, Outcome{Result: AlreadyEqual}, nil
-		case present.Version != f.Version || present.Guard != f.Guard:
-			return present, Outcome{Result: ChangedMeanwhile}, nil
-		}
-		return present, Outcome{}, nil
+	i := slices.IndexFunc(findings, func(present Finding) bool {
+		isAboutItem := present.Place == ""
+		return isAboutItem || present.Kind == f.Kind && present.Place == f.Place
+	})
+	if i < 0 {
+		return Finding{}, Outcome{Result: AlreadyEqual}, nil
 	}
-	return Finding{}, Outcome{Result: AlreadyEqual}, nil
+
+	present := findings[i]
+	switch {
+	case present.Verdict == Held || present.Verdict == Skipped:
+		return present, Outcome{Result: Refused, Reason: present.Reason}, nil
+	case !present.Verdict.Differs():
+		return present, Outcome{Result: AlreadyEqual}, nil
+	case present.Version != f.Version || present.Guard != f.Guard:
+		return present, Outcome{Result: ChangedMeanwhile}, nil
+	}
+	return present, Outcome{}, nil
 }
 
-// errForeign refuses the repair of a row that another sink wrote.
+// singleResult returns the result of a call that made one write. rs and err are what the call returned.
+func singleResult(rs []view.Result, err error) (view.Result, error) {
+	switch {
+	case err != nil:
+		return view.Result{}, err
+	case len(rs) != 1:
+		return view.Result{}, pipeline.Fatal(errs.Errorf("the store answered %d of 1 writes", len(rs)))
+	}
+	return rs[0], nil
+}
+
+// errForeign refuses the repair of a row that another sink writeText.
 var errForeign = errs.New("the row belongs to another sink")
 
 // refusedRepair returns the outcome Refused, with the reason.
@@ -45,8 +60,8 @@ func refusedRepair(why error) (Outcome, error) {
 	return Outcome{Result: Refused, Reason: why.Error()}, nil
 }
 
-// outcome returns the outcome of a write. The text wrote describes the write.
-func (b *base) outcome(r view.Result, err error, wrote string) (Outcome, error) {
+// outcome returns the outcome of a write. The text writeText describes the write.
+func (b *base) outcome(r view.Result, err error, writeText string) (Outcome, error) {
 	if lost, ok := errors.AsType[*state.LostError](cmp.Or(err, r.Err)); ok {
 		// the store has another birth, its recorded identity, at this place; other places can still be repaired
 		return refusedRepair(lost)
@@ -61,16 +76,5 @@ func (b *base) outcome(r view.Result, err error, wrote string) (Outcome, error) 
 	case r.Lost || r.Superseded:
 		return Outcome{Result: ChangedMeanwhile, Overtaken: true}, nil
 	}
-	return Outcome{Result: Repaired, WriteText: wrote}, nil
-}
-
-// onlyOne returns the result of a call that made one write.
-func onlyOne(rs []view.Result, err error) (view.Result, error) {
-	switch {
-	case err != nil:
-		return view.Result{}, err
-	case len(rs) != 1:
-		return view.Result{}, pipeline.Fatal(errs.Errorf("the store answered %d of 1 writes", len(rs)))
-	}
-	return rs[0], nil
+	return Outcome{Result: Repaired, WriteText: writeText}, nil
 }

@@ -11,7 +11,7 @@ import (
 
 // Repair writes the document of a finding. If the document should not exist, it writes a tombstone.
 func (s *documentSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outcome, error) {
-	now, done, err := s.lookAgain(ctx, s, c, &f)
+	present, done, err := s.compareAgain(ctx, s, c, &f)
 	if err != nil || done.Result != "" {
 		return done, err
 	}
@@ -19,38 +19,41 @@ func (s *documentSink) Repair(ctx context.Context, c *record.Change, f Finding) 
 	if err != nil {
 		return Outcome{}, err
 	}
-	in, err := storeAs[search.Inspector](&s.base, s.store, "read single documents")
+	inspector, err := storeAs[search.Inspector](&s.base, s.store, "read single documents")
 	if err != nil {
 		return Outcome{}, err
 	}
-	st, err := in.ReadStored(ctx, index, id, routing)
+	stored, err := inspector.ReadStored(ctx, index, id, routing)
 	if err != nil {
-		return Outcome{}, fmt.Errorf("%s: document %s: %w", s.spec.Name, now.PlaceText, err)
+		return Outcome{}, fmt.Errorf("%s: document %s: %w", s.spec.Name, present.PlaceText, err)
 	}
-	if st.Version != f.Version {
+	if stored.Version != f.Version {
 		return Outcome{Result: ChangedMeanwhile}, nil
 	}
-	m, wrote := search.Tombstone(s.cfg.Name, s.birth, index, id, routing, st.Version), "tombstone document "+now.PlaceText
-	if now.Expected {
+
+	mutation := search.Tombstone(s.cfg.Name, s.birth, index, id, routing, stored.Version)
+	writeText := "tombstone document " + present.PlaceText
+	if present.Expected {
 		planned, err := s.plannedMutation(c, f.Place)
 		if err != nil || planned == nil {
 			return Outcome{Result: Refused, Reason: fmt.Sprintf("the document cannot be planned: %v", err)}, nil
 		}
-		m, wrote = *planned, "put document "+now.PlaceText
-		m.Birth = s.birth
+		mutation, writeText = *planned, "put document "+present.PlaceText
+		mutation.Birth = s.birth
 	}
+
 	repairer, err := storeAs[search.Repairer](&s.base, s.store, "repair documents")
 	if err != nil {
 		return Outcome{}, err
 	}
 	if s.dryRun {
-		return Outcome{Result: Repaired, WriteText: wrote}, nil
+		return Outcome{Result: Repaired, WriteText: writeText}, nil
 	}
-	rs, err := repairer.RepairDocuments(ctx, []search.DocumentRepair{{Expected: st, Next: m}})
-	if err != nil || len(rs) == 0 {
-		return s.outcome(view.Result{}, err, wrote)
+	results, err := repairer.RepairDocuments(ctx, []search.DocumentRepair{{Expected: stored, Next: mutation}})
+	if err != nil || len(results) == 0 {
+		return s.outcome(view.Result{}, err, writeText)
 	}
-	return s.outcome(view.Result{Lost: rs[0].Overtaken, Err: rs[0].Err}, nil, wrote)
+	return s.outcome(view.Result{Lost: results[0].Overtaken, Err: results[0].Err}, nil, writeText)
 }
 
 // plannedMutation returns the planned document at a place; nil if no document is planned there.
@@ -60,7 +63,8 @@ func (s *documentSink) plannedMutation(c *record.Change, place string) (*search.
 		return nil, err
 	}
 	for _, op := range ops {
-		if m, ok := op.(*search.Mutation); ok && !m.Tombstone && documentPlace(m.Index, m.Routing, m.ID) == place {
+		m, ok := op.(*search.Mutation)
+		if ok && !m.Tombstone && documentPlace(m.Index, m.Routing, m.ID) == place {
 			return m, nil
 		}
 	}

@@ -22,44 +22,47 @@ func (s *groupSink) Repair(ctx context.Context, c *record.Change, f Finding) (Ou
 	if f.Kind == Group {
 		return Outcome{Result: Refused, Reason: "a group is repaired with the sum of all contributions"}, nil
 	}
-	_, done, err := s.lookAgain(ctx, s, c, &f)
+	_, done, err := s.compareAgain(ctx, s, c, &f)
 	if err != nil || done.Result != "" {
 		return done, err
 	}
 	ops, err := s.opsOf(c)
-	var want []state.Share
-	if err == nil {
-		want, err = plannedShares(ops)
-	}
 	if err != nil {
 		return refusedRepair(err)
 	}
-	stored, err := s.store.Contributions(ctx, s.t.State(), []item.Key{c.Key})
+	want, err := plannedShares(ops)
+	if err != nil {
+		return refusedRepair(err)
+	}
+
+	stored, err := s.store.Contributions(ctx, s.target.State(), []item.Key{c.Key})
 	if err != nil {
 		return Outcome{}, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
 	if stored[0].Version != f.Version {
 		return Outcome{Result: ChangedMeanwhile}, nil
 	}
-	w, err := s.aggregate.RepairContribution(c.Key, stored[0], want, c.Version)
+	write, err := s.aggregate.RepairContribution(c.Key, stored[0], want, c.Version)
 	if err != nil {
 		return refusedRepair(err)
 	}
-	wrote := fmt.Sprintf("contribution %s: %s, %d groups changed", f.PlaceText, countsText(len(want)), len(w.Groups))
+	writeText := fmt.Sprintf("contribution %s: %s, %d groups changed", f.PlaceText, countsText(len(want)),
+		len(write.Groups))
 	if s.dryRun {
-		return Outcome{Result: Repaired, WriteText: wrote}, nil
+		return Outcome{Result: Repaired, WriteText: writeText}, nil
 	}
-	rows := make([]state.Row, len(w.Groups))
+
+	rows := make([]state.Row, len(write.Groups))
 	for i := range rows {
-		rows[i] = w.Groups[i].Row
+		rows[i] = write.Groups[i].Row
 	}
 	release, err := s.repairQueue.Wait(ctx, rows...)
 	defer release()
 	if err != nil {
 		return Outcome{}, err
 	}
-	r, err := onlyOne(s.store.Contribute(ctx, s.t, []state.GroupWrite{w}))
-	return s.outcome(r, err, wrote)
+	r, err := singleResult(s.store.Contribute(ctx, s.target, []state.GroupWrite{write}))
+	return s.outcome(r, err, writeText)
 }
 
 // RepairGroups sets groups to the sums of their contributions. l limits the rate. Its segment, the part of the contents
@@ -73,31 +76,33 @@ func (s *groupSink) RepairGroups(ctx context.Context, l state.Listing, fs []Find
 	for i := range fs {
 		places[i] = fs[i].Place
 	}
-	looked, err := s.readAndCompareGroups(ctx, l, places)
+	groups, err := s.sumAndCompareGroups(ctx, l, places)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
+
 	outcomes := make([]Outcome, len(fs))
-	var differing []int
-	for i := range looked {
-		switch now := &looked[i].finding; {
-		case now.Verdict == Busy || now.Version != fs[i].Version:
+	var differing []int // indexes of the groups to repair
+	for i := range groups {
+		switch present := &groups[i].finding; {
+		case present.Verdict == Busy || present.Version != fs[i].Version:
 			outcomes[i] = Outcome{Result: ChangedMeanwhile}
-		case now.Verdict == Skipped:
-			outcomes[i] = Outcome{Result: Refused, Reason: now.Reason}
-		case !now.Verdict.Differs():
+		case present.Verdict == Skipped:
+			outcomes[i] = Outcome{Result: Refused, Reason: present.Reason}
+		case !present.Verdict.Differs():
 			outcomes[i] = Outcome{Result: AlreadyEqual}
 		default:
 			differing = append(differing, i)
 		}
 	}
+
 	var failed atomic.Bool
 	errs := parallel.Each(len(differing), s.groupConcurrency, func(n int) (err error) {
 		if failed.Load() {
 			return nil
 		}
 		i := differing[n]
-		if outcomes[i], err = s.repairGroup(ctx, l, repairer, &looked[i]); err != nil {
+		if outcomes[i], err = s.repairGroup(ctx, l, repairer, &groups[i]); err != nil {
 			failed.Store(true)
 		}
 		return err
@@ -113,35 +118,39 @@ const groupsAtOnce = 16
 func (s *groupSink) repairGroup(
 	ctx context.Context, l state.Listing, repairer view.GroupRepairer, g *comparedGroup,
 ) (Outcome, error) {
-	repair := view.GroupRepair{Expected: g.stored, Next: s.sumOf(g)}
-	wrote := fmt.Sprintf("group %s: %d shares", g.finding.PlaceText, repair.Next.Shares)
+	repair := view.GroupRepair{Expected: g.stored, Next: g.required()}
+	writeText := fmt.Sprintf("group %s: %d shares", g.finding.PlaceText, repair.Next.Shares)
 	if s.dryRun {
-		return Outcome{Result: Repaired, WriteText: wrote}, nil
+		return Outcome{Result: Repaired, WriteText: writeText}, nil
 	}
-	var done Outcome
+	var outcome Outcome
 	err := Patiently(ctx, l.Throttled, func() error {
-		r, err := onlyOne(repairer.RepairGroups(ctx, s.t, []view.GroupRepair{repair}))
-		done, err = s.outcome(r, err, wrote)
+		r, err := singleResult(repairer.RepairGroups(ctx, s.target, []view.GroupRepair{repair}))
+		outcome, err = s.outcome(r, err, writeText)
 		return err
 	})
-	return done, err
+	return outcome, err
 }
 
-// sumOf returns the group as it should be: the sum of its contributions.
-func (s *groupSink) sumOf(g *comparedGroup) view.Group {
-	sum := view.Group{Row: state.Row(g.finding.Place), Shares: g.sum.shares, Version: g.stored.Version}
-	if sum.Version.IsZero() {
-		sum.Version = g.sum.newest.Version
+// required returns the group as it should be: the sum of its contributions. It keeps the version of a stored group.
+func (g *comparedGroup) required() view.Group {
+	group := view.Group{Row: state.Row(g.finding.Place), Shares: g.sum.shares, Version: g.stored.Version}
+	if group.Version.IsZero() {
+		group.Version = g.sum.newestVersion
 	}
-	amounts := func(is []state.Increment) (out []state.Increment) {
-		for _, i := range is {
-			out = append(out, state.Increment{Name: i.Name, Amount: g.sum.numbers[i.Name]})
-		}
-		return out
-	}
-	sum.Counts, sum.Sums = amounts(g.sum.newest.Counts), amounts(g.sum.newest.Sums)
-	sum.Members = slices.SortedFunc(maps.Keys(g.sum.members), func(a, b state.Member) int {
+	group.Counts = g.sum.amounts(g.sum.lastChange.Counts)
+	group.Sums = g.sum.amounts(g.sum.lastChange.Sums)
+	group.Members = slices.SortedFunc(maps.Keys(g.sum.members), func(a, b state.Member) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Value, b.Value), cmp.Compare(a.ID, b.ID))
 	})
-	return sum
+	return group
+}
+
+// amounts returns the summed counts or sums with the names of increments, in the same order.
+func (g *groupSum) amounts(increments []state.Increment) []state.Increment {
+	var sums []state.Increment
+	for _, i := range increments {
+		sums = append(sums, state.Increment{Name: i.Name, Amount: g.numbers[i.Name]})
+	}
+	return sums
 }

@@ -16,24 +16,22 @@ import (
 // Repair writes the row of a finding. If rows are guarded by item, it writes the guard, the claim and the row of the
 // item.
 func (s *rowSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outcome, error) {
-	now, done, err := s.lookAgain(ctx, s, c, &f)
+	present, done, err := s.compareAgain(ctx, s, c, &f)
 	if err != nil || done.Result != "" {
 		return done, err
 	}
-	rows, guarded, err := s.rowsOf(c)
+	planned, err := s.plannedRows(c)
 	if err != nil {
 		return refusedRepair(err)
 	}
-	if guarded || s.isGuarded(c, f.Kind) {
-		return s.repairClaim(ctx, c, &now, rows)
+	if planned.guarded || s.isGuarded(c, f.Kind) {
+		return s.repairClaim(ctx, c, &present, planned.rows)
 	}
-	p := plannedRow{row: state.Row(f.Place), where: now.PlaceText}
-	for i := range rows {
-		if rows[i].row == p.row {
-			p = rows[i]
-		}
+	row := plannedRow{row: state.Row(f.Place), keyText: present.PlaceText}
+	if i := slices.IndexFunc(planned.rows, func(p plannedRow) bool { return p.row == row.row }); i >= 0 {
+		row = planned.rows[i]
 	}
-	return s.repairRow(ctx, c, &now, &p)
+	return s.repairRow(ctx, c, &present, &row)
 }
 
 // errNoClaimTime refuses to make a claim under on_collision: last. Such a claim needs the time of the change, which is
@@ -53,43 +51,46 @@ func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p
 	if err != nil {
 		return Outcome{}, err
 	}
-	stored, err := s.readRows(ctx, []plannedRow{*p})
+	storedRows, err := s.readRows(ctx, []plannedRow{*p})
 	if err != nil {
 		return Outcome{}, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
-	st := stored[0]
+	stored := storedRows[0]
+	isOtherItems := stored.Exists && !stored.Tombstone && c != nil && stored.Source != c.Key
 	switch {
-	case st.Version != f.Version:
+	case stored.Version != f.Version:
 		return Outcome{Result: ChangedMeanwhile}, nil
-	case st.Exists && !s.isOwn(&st):
+	case stored.Exists && !s.isOwn(&stored):
 		return refusedRepair(errForeign)
-	case st.Exists && !st.Tombstone && c != nil && st.Source != c.Key && s.viewTarget.RefuseOtherItem:
+	case isOtherItems && s.target.RefuseOtherItem:
 		return refusedRepair(errOtherItem)
 	}
-	m := view.Mutation{Source: st.Source, Version: st.Version, Tombstone: !p.expected}
-	if m.PK, m.SK, err = p.row.Decode(); err != nil {
+
+	mutation := view.Mutation{Source: stored.Source, Version: stored.Version, Tombstone: !p.expected}
+	if mutation.PK, mutation.SK, err = p.row.Decode(); err != nil {
 		return Outcome{}, err
 	}
 	if c != nil {
-		m.Source = c.Key
-		if !st.Exists {
-			m.Version = c.Version
-		}
+		mutation.Source = c.Key
 	}
-	wrote := "tombstone row " + p.where
+	if c != nil && !stored.Exists {
+		mutation.Version = c.Version
+	}
+	writeText := "tombstone row " + p.keyText
 	if p.expected {
-		m.Attributes = s.keepUnstableColumns(p.columns, st.Item.Get)
-		wrote = "put row " + p.where
+		mutation.Attributes = s.keepUnstableColumns(p.columns, stored.Item.Get)
+		writeText = "put row " + p.keyText
 	}
+
 	repairer, err := storeAs[view.Repairer](&s.base, s.store, "repair rows")
 	if err != nil {
 		return Outcome{}, err
 	}
 	if s.dryRun {
-		return Outcome{Result: Repaired, WriteText: wrote}, nil
+		return Outcome{Result: Repaired, WriteText: writeText}, nil
 	}
-	r, err := onlyOne(repairer.RepairRows(ctx, s.viewTarget, []view.RowRepair{{Expected: st, Next: m}}))
-	return s.outcome(r, err, wrote)
+	r, err := singleResult(repairer.RepairRows(ctx, s.target, []view.RowRepair{{Expected: stored, Next: mutation}}))
+	return s.outcome(r, err, writeText)
 }
 
 // keepUnstableColumns returns the planned columns, but with the stored values of the columns that do not depend on the
@@ -116,114 +117,135 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 	if err != nil {
 		return Outcome{}, err
 	}
-	op, wrote := s.plannedClaim(c, rows)
-	var extra state.Row
+	op, writeText := s.plannedClaim(c, rows)
+	var extra state.Row // the row that the item should leave; "" if there is none
 	if f.Kind != Guard && f.Verdict == Extra {
 		extra = rowOf(Entry{Kind: f.Kind, Place: f.Place})
-		wrote += ", leave row " + f.PlaceText
+		writeText += ", leave row " + f.PlaceText
 	}
-	guards, err := items.Guards(ctx, s.viewTarget.State(), []item.Key{c.Key})
+
+	guards, err := items.Guards(ctx, s.target.State(), []item.Key{c.Key})
 	if err != nil {
 		return Outcome{}, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
-	g, known := guards[0], f.Guard
+	guard, foundVersion := guards[0], f.Guard
 	if f.Kind == Guard {
-		known = f.Version
+		foundVersion = f.Version
 	}
-	if g.Version != known {
+	if guard.Version != foundVersion {
 		return Outcome{Result: ChangedMeanwhile}, nil
 	}
-	release, err := s.repairQueue.Wait(ctx, g.Row, op.Row, extra)
+
+	release, err := s.repairQueue.Wait(ctx, guard.Row, op.Row, extra)
 	defer release()
 	if err != nil {
 		return Outcome{}, err
 	}
-	claims, stored, err := s.claimsOn(ctx, items, g.Row, op.Row, extra)
+	stored, err := s.readClaimedRows(ctx, items, guard.Row, op.Row, extra)
 	if err != nil {
 		return s.outcome(view.Result{}, err, "")
 	}
-	rc, st := claims[op.Row], stored[op.Row] // rc is nil if the item claims no row
-	var own *state.Claim
-	if rc != nil {
-		own = claimOf(rc, c.Key)
-	}
-	switch {
-	case rc != nil && rc.Foreign != nil:
+	if op.Row != "" && stored.claims[op.Row].Foreign != nil {
 		return refusedRepair(errForeign)
-	case f.Kind == Row && stored[state.Row(f.Place)].Version != f.Version:
-		return Outcome{Result: ChangedMeanwhile}, nil
-	case rc != nil && own == nil && s.collision == view.KeepLast:
-		return refusedRepair(errNoClaimTime)
-	case own != nil:
-		op.Claim.Attributes = s.keepUnstableColumns(op.Claim.Attributes,
-			func(name string) (item.Value, bool) { return columnValue(own.Attributes, name) })
-	case rc != nil && st.Source == c.Key:
-		op.Claim.Attributes = s.keepUnstableColumns(op.Claim.Attributes, st.Item.Get)
 	}
-	if g.Version.IsZero() { // changes older than the present rows stay refused
-		op.Claim.Version = cmp.Or(newestWritten(c.Key, claims, stored), c.Version)
+	if f.Kind == Row && stored.rows[state.Row(f.Place)].Version != f.Version {
+		return Outcome{Result: ChangedMeanwhile}, nil
+	}
+	if op.Row != "" {
+		if err := s.keepStoredParts(op, stored); err != nil {
+			return refusedRepair(err)
+		}
+	}
+	if guard.Version.IsZero() { // changes older than the present rows stay refused
+		op.Claim.Version = cmp.Or(stored.newestVersion(c.Key), c.Version)
 	}
 	if s.dryRun {
-		return Outcome{Result: Repaired, WriteText: wrote}, nil
+		return Outcome{Result: Repaired, WriteText: writeText}, nil
 	}
-	rs, err := items.WriteItems(ctx, s.viewTarget, op.Repair(g, claims, extra, s.collision))
-	failed := slices.IndexFunc(rs, func(r view.Result) bool { return r != view.Result{} })
+
+	results, err := items.WriteItems(ctx, s.target, op.Repair(guard, stored.claims, extra, s.collision))
+	failed := slices.IndexFunc(results, func(r view.Result) bool { return r != view.Result{} })
 	if err != nil || failed < 0 {
-		return s.outcome(view.Result{}, err, wrote)
+		return s.outcome(view.Result{}, err, writeText)
 	}
-	return s.outcome(rs[failed], nil, wrote)
+	return s.outcome(results[failed], nil, writeText)
+}
+
+// keepStoredParts gives the claim of op the stored values of the unstable columns. They come from the item's stored
+// claim or, without one, from the item's stored row. It returns an error if the missing claim cannot be made.
+func (s *rowSink) keepStoredParts(op *view.ClaimOp, stored claimedRows) error {
+	source := op.Claim.Source
+	claim, row := claimOf(stored.claims[op.Row], source), stored.rows[op.Row]
+	switch {
+	case claim != nil:
+		op.Claim.Attributes = s.keepUnstableColumns(op.Claim.Attributes,
+			func(name string) (item.Value, bool) { return columnValue(claim.Attributes, name) })
+	case s.collision == view.KeepLast:
+		return errNoClaimTime
+	case row.Source == source:
+		op.Claim.Attributes = s.keepUnstableColumns(op.Claim.Attributes, row.Item.Get)
+	}
+	return nil
 }
 
 // plannedClaim returns the claim that an item should have, and a text for people. The claim is on no row if rows has
 // none for the item.
 func (s *rowSink) plannedClaim(c *record.Change, rows []plannedRow) (op *view.ClaimOp, text string) {
 	claim := state.Claim{Source: c.Key, Version: c.Version, Time: time.Unix(0, 0).UTC()}
-	op, text = &view.ClaimOp{Target: &s.viewTarget, Claim: claim}, "claim no row"
+	op, text = &view.ClaimOp{Target: &s.target, Claim: claim}, "claim no row"
 	for i := range rows {
 		if rows[i].claim != nil {
 			planned := *rows[i].claim
-			op, text = &planned, "claim row "+rows[i].where
+			op, text = &planned, "claim row "+rows[i].keyText
 		}
 	}
 	return op, text
 }
 
-// newestWritten returns the newest version among an item's claims and rows; zero if the item has none.
-func newestWritten(
-	key item.Key, claims map[state.Row]*view.RowClaims, stored map[state.Row]view.StoredRow,
-) (newest record.Version) {
-	for row, rc := range claims {
-		if own := claimOf(rc, key); own != nil && own.Version.Compare(newest) > 0 {
-			newest = own.Version
+// claimedRows are some stored rows and the claims on them, by the keys of the rows.
+type claimedRows struct {
+	claims map[state.Row]*view.RowClaims
+	rows   map[state.Row]view.StoredRow
+}
+
+// newestVersion returns the newest version among an item's claims and rows; zero if the item has none.
+func (r claimedRows) newestVersion(key item.Key) (newest record.Version) {
+	for row, claims := range r.claims {
+		if claim := claimOf(claims, key); claim != nil && claim.Version.Compare(newest) > 0 {
+			newest = claim.Version
 		}
-		if st := stored[row]; st.Exists && st.Source == key && st.Version.Compare(newest) > 0 {
+		if st := r.rows[row]; st.Exists && st.Source == key && st.Version.Compare(newest) > 0 {
 			newest = st.Version
 		}
 	}
 	return newest
 }
 
-// claimsOn reads the rows and the claims on them. It skips the row "".
-func (s *rowSink) claimsOn(
-	ctx context.Context, items view.ItemStore, rows ...state.Row,
-) (map[state.Row]*view.RowClaims, map[state.Row]view.StoredRow, error) {
-	slices.Sort(rows)
-	rows = slices.DeleteFunc(slices.Compact(rows), func(r state.Row) bool { return r == "" })
-	claims, stored := make(map[state.Row]*view.RowClaims, len(rows)), make(map[state.Row]view.StoredRow, len(rows))
-	if len(rows) == 0 {
-		return claims, stored, nil
+// readClaimedRows reads the rows with the given keys, and the claims on them. It skips the key "".
+func (s *rowSink) readClaimedRows(
+	ctx context.Context, items view.ItemStore, keys ...state.Row,
+) (claimedRows, error) {
+	slices.Sort(keys)
+	keys = slices.DeleteFunc(slices.Compact(keys), func(row state.Row) bool { return row == "" })
+	stored := claimedRows{make(map[state.Row]*view.RowClaims, len(keys)), make(map[state.Row]view.StoredRow, len(keys))}
+	if len(keys) == 0 {
+		return stored, nil
 	}
-	rcs, err := items.RowClaims(ctx, s.viewTarget, rows)
+	claims, err := items.RowClaims(ctx, s.target, keys)
 	if err != nil {
-		return nil, nil, err
+		return claimedRows{}, err
 	}
-	planned := make([]plannedRow, len(rows))
-	for i, row := range rows {
-		claims[row], planned[i].row = &rcs[i], row
+	planned := make([]plannedRow, len(keys))
+	for i, row := range keys {
+		stored.claims[row] = &claims[i]
+		planned[i].row = row
 	}
-	sts, err := s.readRows(ctx, planned)
-	for i := range sts {
-		stored[rows[i]] = sts[i]
+	rows, err := s.readRows(ctx, planned)
+	if err != nil {
+		return claimedRows{}, err
 	}
-	return claims, stored, err
+	for i := range rows {
+		stored.rows[keys[i]] = rows[i]
+	}
+	return stored, nil
 }

@@ -19,7 +19,7 @@ import (
 type rowSink struct {
 	base
 	store           view.Store
-	viewTarget      view.Target
+	target          view.Target
 	unstableColumns []string // names of attributes that do not depend on the item alone
 	byItem          bool     // rows are guarded by item; false: rows guard themselves, and there are no guards
 	collision       view.Collision
@@ -28,8 +28,8 @@ type rowSink struct {
 var _ Sink = (*rowSink)(nil)
 
 func newRowSink(b base, store view.Store) *rowSink {
-	s := &rowSink{base: b, store: store, viewTarget: b.targetOf(b.spec.View.Table, b.spec.View.Key)}
-	s.viewTarget.InPlace, s.viewTarget.RefuseOtherItem = b.spec.View.InPlace, b.spec.View.Unique() != nil
+	s := &rowSink{base: b, store: store, target: b.targetOf(b.spec.View.Table, b.spec.View.Key)}
+	s.target.InPlace, s.target.RefuseOtherItem = b.spec.View.InPlace, b.spec.View.Unique() != nil
 	s.byItem = !b.spec.View.RowsGuardThemselves()
 	s.collision = view.Collision(b.spec.View.Collision)
 	for _, a := range b.spec.View.Attributes {
@@ -48,6 +48,7 @@ func (s *rowSink) ExpectedEntries(c *record.Change, yield func(Entry)) error {
 	return s.planner.withOps(c, func(ops []pipeline.Op) error { return s.expectedRows(c, ops, yield) })
 }
 
+// expectedRows yields the entries of planned ops.
 func (s *rowSink) expectedRows(c *record.Change, ops []pipeline.Op, yield func(Entry)) error {
 	d := digesters.Get().(*digester)
 	defer digesters.Put(d)
@@ -73,7 +74,7 @@ func (s *rowSink) expectedRows(c *record.Change, ops []pipeline.Op, yield func(E
 // plannedRow is a row to compare, as it is planned.
 type plannedRow struct {
 	row      state.Row
-	where    string         // key of the row, for people
+	keyText  string         // key of the row, for people
 	expected bool           // the item should have the row
 	columns  []state.Column // columns of the row, if it is expected
 	claim    *view.ClaimOp  // nil if the row guards itself, or is not planned
@@ -92,6 +93,7 @@ func (s *rowSink) plannedRowOf(op pipeline.Op) (p plannedRow, err error) {
 	return p, err
 }
 
+// plannedDigest returns the digest of the planned columns of a row or a claim.
 func (s *rowSink) plannedDigest(d *digester, source item.Key, columns []state.Column) Digest {
 	for _, c := range columns {
 		if !slices.Contains(s.unstableColumns, c.Name) {
@@ -114,7 +116,7 @@ func (s *rowSink) storedDigest(d *digester, source item.Key, row item.Image, for
 // compares reports whether an attribute of a row is compared. It returns false for the key, the store's own attributes
 // and the unstable columns.
 func (s *rowSink) compares(name string) bool {
-	return name != s.viewTarget.PK && name != s.viewTarget.SK && !strings.HasPrefix(name, reservedField) &&
+	return name != s.target.PK && name != s.target.SK && !strings.HasPrefix(name, reservedField) &&
 		!slices.Contains(s.unstableColumns, name)
 }
 
@@ -132,20 +134,22 @@ func (s *rowSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[
 func (s *rowSink) storedRows(ctx context.Context, l state.Listing, yield func(Entry, error) bool) bool {
 	lister, err := storeAs[view.Lister](&s.base, s.store, "list rows")
 	if err != nil {
-		return yield(Entry{}, err) && false
+		yield(Entry{}, err)
+		return false
 	}
 	d := digesters.Get().(*digester)
 	defer digesters.Put(d)
-	for r, err := range lister.ListRows(ctx, s.viewTarget, l) {
+	for r, err := range lister.ListRows(ctx, s.target, l) {
 		var row state.Row
 		if err == nil {
 			row, err = state.MakeRow(r.PK, r.SK)
 		}
 		if err != nil {
-			return yield(Entry{}, fmt.Errorf("%s: %w", s.spec.Name, err)) && false
+			yield(Entry{}, fmt.Errorf("%s: %w", s.spec.Name, err))
+			return false
 		}
-		if !yield(Entry{Kind: Row, Place: string(row), Item: r.Source, Version: r.Version,
-			Digest: s.storedDigest(d, r.Source, r.Item, s.foreignBirth(r.Birth)+r.Derived)}, nil) {
+		digest := s.storedDigest(d, r.Source, r.Item, s.foreignBirth(r.Birth)+r.Derived)
+		if !yield(Entry{Kind: Row, Place: string(row), Item: r.Source, Version: r.Version, Digest: digest}, nil) {
 			return false
 		}
 	}
@@ -163,7 +167,7 @@ func (s *rowSink) storedGuards(ctx context.Context, l state.Listing, yield func(
 	}
 	d := digesters.Get().(*digester)
 	defer digesters.Put(d)
-	for g, err := range lister.ListGuards(ctx, s.viewTarget.State(), l) {
+	for g, err := range lister.ListGuards(ctx, s.target.State(), l) {
 		if err != nil {
 			yield(Entry{}, fmt.Errorf("%s: guards: %w", s.spec.Name, err))
 			return
@@ -171,12 +175,15 @@ func (s *rowSink) storedGuards(ctx context.Context, l state.Listing, yield func(
 		if g.Item == "" || g.Row == "" {
 			continue
 		}
-		e := Entry{Kind: Guard, Place: string(g.Item), Item: g.Item, Version: g.Version, Digest: d.guardDigest(g.Row)}
-		if g.Owns {
+		var e Entry
+		switch claim := g.Claim; {
+		case g.Owns:
 			e = Entry{Kind: Owner, Place: string(g.Row), Item: g.Item, Digest: d.ownerDigest(g.Item)}
-		} else if c := g.Claim; c != nil {
-			e = Entry{Kind: Claim, Place: claimPlace(g.Row, g.Item), Item: g.Item, Version: c.Version,
-				Digest: s.plannedDigest(d, c.Source, c.Attributes)}
+		case claim != nil:
+			e = Entry{Kind: Claim, Place: claimPlace(g.Row, g.Item), Item: g.Item, Version: claim.Version,
+				Digest: s.plannedDigest(d, claim.Source, claim.Attributes)}
+		default:
+			e = Entry{Kind: Guard, Place: string(g.Item), Item: g.Item, Version: g.Version, Digest: d.guardDigest(g.Row)}
 		}
 		if !yield(e, nil) {
 			return
@@ -186,24 +193,25 @@ func (s *rowSink) storedGuards(ctx context.Context, l state.Listing, yield func(
 
 // Compare compares the rows, the guard and the claims of an item with the plan.
 func (s *rowSink) Compare(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
-	rows, guarded, err := s.rowsOf(c)
+	planned, err := s.plannedRows(c)
 	if err != nil {
 		return s.unplannable(ctx, c, err)
 	}
-	for _, p := range places {
-		guarded = guarded || s.isGuarded(c, p.Kind)
-		rows = s.withRow(c, rows, rowOf(p))
+	rows, guarded := planned.rows, planned.guarded
+	for _, place := range places {
+		guarded = guarded || s.isGuarded(c, place.Kind)
+		rows = s.withRow(c, rows, rowOf(place))
 	}
-	var fs []Finding
+	var findings []Finding
 	if guarded {
-		fs, err = s.compareGuardAndClaims(ctx, c, rows)
+		findings, err = s.compareGuardAndClaims(ctx, c, rows)
 	} else {
-		fs, err = s.lookRows(ctx, c, rows)
+		findings, err = s.compareRows(ctx, c, rows)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
-	return s.adjustVerdicts(ctx, c, fs)
+	return s.completeFindings(ctx, c, findings)
 }
 
 // claimPlace returns the place of an item's claim on a row. A space separates the two keys, since neither has one.
@@ -225,34 +233,44 @@ func rowOf(p Entry) state.Row {
 // isGuarded reports whether a place of this kind is guarded by item. Compare calls it because the plans of an item may
 // not show this: a filter may drop the item.
 func (s *rowSink) isGuarded(c *record.Change, kind Kind) bool {
-	return c != nil && (kind != Row || s.byItem && !s.spec.View.RowsMayGuardThemselves())
+	if c == nil {
+		return false
+	}
+	allRowsGuarded := s.byItem && !s.spec.View.RowsMayGuardThemselves()
+	return kind != Row || allRowsGuarded
 }
 
-// rowsOf returns the rows that the plans of an item name. guarded reports whether the rows are guarded by item.
-func (s *rowSink) rowsOf(c *record.Change) (rows []plannedRow, guarded bool, err error) {
+// plannedRows are the rows that the plans of an item name.
+type plannedRows struct {
+	rows    []plannedRow
+	guarded bool // the rows are guarded by item
+}
+
+// plannedRows returns the planned rows of an item; none if c is nil.
+func (s *rowSink) plannedRows(c *record.Change) (planned plannedRows, err error) {
 	if c == nil {
-		return nil, false, nil
+		return plannedRows{}, nil
 	}
 	ops, err := s.opsOf(c)
 	if err != nil {
-		return nil, false, err
+		return plannedRows{}, err
 	}
 	for _, op := range ops {
 		p, err := s.plannedRowOf(op)
 		if err != nil {
-			return nil, false, err
+			return plannedRows{}, err
 		}
-		guarded = guarded || p.claim != nil
+		planned.guarded = planned.guarded || p.claim != nil
 		if p.row != "" {
-			p.where = op.(interface{ KeyText() string }).KeyText()
-			rows = append(rows, p)
+			p.keyText = op.(interface{ KeyText() string }).KeyText()
+			planned.rows = append(planned.rows, p)
 		}
 	}
-	return rows, guarded, nil
+	return planned, nil
 }
 
-// lookRows reads the stored rows and compares each alone, without guards and claims.
-func (s *rowSink) lookRows(ctx context.Context, c *record.Change, rows []plannedRow) ([]Finding, error) {
+// compareRows reads the stored rows and compares each of them, without guards and claims.
+func (s *rowSink) compareRows(ctx context.Context, c *record.Change, rows []plannedRow) ([]Finding, error) {
 	stored, err := s.readRows(ctx, rows)
 	if err != nil {
 		return nil, err
@@ -270,7 +288,7 @@ func (s *rowSink) readRows(ctx context.Context, rows []plannedRow) ([]view.Store
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	return in.StoredRows(ctx, s.viewTarget, rowKeys(rows))
+	return in.StoredRows(ctx, s.target, rowKeys(rows))
 }
 
 // rowKeys returns the keys of rows.
@@ -287,44 +305,45 @@ func (s *rowSink) withRow(c *record.Change, rows []plannedRow, key state.Row) []
 	if key == "" || slices.ContainsFunc(rows, func(p plannedRow) bool { return p.row == key }) {
 		return rows
 	}
-	return append(rows, plannedRow{row: key, where: s.rowText(c, s.viewTarget.Table, key)})
+	return append(rows, plannedRow{row: key, keyText: s.rowText(c, s.target.Table, key)})
 }
 
 // compareRow compares a stored row with the planned row.
 func (s *rowSink) compareRow(c *record.Change, p *plannedRow, st *view.StoredRow) Finding {
-	f := Finding{Kind: Row, Place: string(p.row), PlaceText: p.where, Expected: p.expected, Version: st.Version,
+	f := Finding{Kind: Row, Place: string(p.row), PlaceText: p.keyText, Expected: p.expected, Version: st.Version,
 		Verdict: Equal, FoundText: "nothing"}
 	isLive := st.Exists && !st.Tombstone
+	isForeign := st.Exists && !s.isOwn(st)
 	switch {
-	case st.Exists && !s.isOwn(st) && p.expected:
+	case isForeign && p.expected:
 		f.Verdict, f.FoundText = Wrong, fmt.Sprintf("a row of %s of the pipeline %s",
 			cmp.Or(st.View, "nothing that tablewake wrote"), cmp.Or(st.Pipeline, "none"))
-	case isLive && !s.isOwn(st):
+	case isForeign && isLive:
 		f.FoundText = "a row of another sink"
-	case st.Exists && st.Tombstone:
-		f.FoundText = "a tombstone"
+	case !isLive:
+		if st.Exists {
+			f.FoundText = "a tombstone"
+		}
 		if p.expected {
 			f.Verdict = Missing
 		}
-	case !isLive && p.expected:
-		f.Verdict = Missing
-	case !isLive:
 	case c != nil && st.Source != c.Key:
 		f.FoundText, f.Owner = "a row of the item "+s.otherItemText(c, st.Source), st.Source
 		if p.expected {
 			f.Verdict = Wrong
 		}
-	case !p.expected && c == nil:
-		f.Verdict, f.FoundText = Extra, "a row"
-	case !p.expected:
-		f.Verdict, f.FoundText = Extra, "a row of this item"
-	default:
+	case p.expected:
 		f.FoundText = "a row"
 		names := s.differingAttributes(st.Item, p.columns)
 		if s.foreignBirth(st.Birth) != "" {
 			names = append(names, reservedField)
 		}
 		f.setDifferences(names, st.Derived)
+	default:
+		f.Verdict, f.FoundText = Extra, "a row"
+		if c != nil {
+			f.FoundText = "a row of this item"
+		}
 	}
 	return f
 }
@@ -333,10 +352,12 @@ func (s *rowSink) compareRow(c *record.Change, p *plannedRow, st *view.StoredRow
 func (s *rowSink) differingAttributes(row item.Image, want []state.Column) []string {
 	wanted := make(map[string]bool, len(want))
 	var names []string
-	for _, c := range want {
-		wanted[c.Name] = true
-		if v, ok := row.Get(c.Name); s.compares(c.Name) && (!ok || !v.Equal(c.Value)) {
-			names = append(names, c.Name)
+	for _, column := range want {
+		wanted[column.Name] = true
+		stored, ok := row.Get(column.Name)
+		isEqual := ok && stored.Equal(column.Value)
+		if s.compares(column.Name) && !isEqual {
+			names = append(names, column.Name)
 		}
 	}
 	for name := range row.All() {

@@ -25,19 +25,18 @@ type base struct {
 	heldKeys         *heldKeys
 	dryRun           bool
 	repairQueue      *rowqueue.Queue[state.Row] // rows that a repair is writing now
-	groupConcurrency int                        // number of groups that are repaired concurrently
+	groupConcurrency int                        // number of groups that RepairGroups repairs concurrently
 	filters          sinks.Option               // option that installs the program's Go filters
 }
 
 // Name returns the name of the sink.
 func (b *base) Name() string { return b.spec.Name }
 
-// storeAs returns store as T. If store is not a T, the error says that the store of the sink cannot do what the text
-// what names.
-func storeAs[T any](b *base, store any, what string) (T, error) {
+// storeAs returns store as T. If store is not a T, it returns an error that names action, such as "list rows".
+func storeAs[T any](b *base, store any, action string) (T, error) {
 	t, ok := store.(T)
 	if !ok {
-		return t, errs.Errorf("the store of the sink %s (%T) cannot %s", redact.Safe(b.spec.Name), store, redact.Safe(what))
+		return t, errs.Errorf("the store of the sink %s (%T) cannot %s", redact.Safe(b.spec.Name), store, redact.Safe(action))
 	}
 	return t, nil
 }
@@ -59,12 +58,14 @@ func (b *base) targetOf(table config.Table, key []config.Column) view.Target {
 // opsOf returns the planned writes of an item. If the item has no place in the sink, it returns the writes of the
 // item's removal.
 func (b *base) opsOf(c *record.Change) ([]pipeline.Op, error) {
-	if !c.Removed() {
-		if ops, err := b.planner.ops(c); err != nil || len(ops) > 0 {
-			return ops, err
-		}
+	if c.Removed() {
+		return b.planner.removalOps(c), nil
 	}
-	return b.planner.removalOps(c), nil
+	ops, err := b.planner.ops(c)
+	if err == nil && len(ops) == 0 {
+		return b.planner.removalOps(c), nil
+	}
+	return ops, err
 }
 
 // isOwn reports whether a row or a tombstone belongs to this sink.
@@ -97,37 +98,34 @@ func (b *base) hidesKeys(c *record.Change) bool {
 // rowText returns the key of an unplanned row for people. It is unknown which attributes of the item the key contains.
 // So the whole key is masked if the sink may hold sensitive attributes.
 func (b *base) rowText(c *record.Change, t view.Table, row state.Row) string {
-	if b.mask != nil && (b.hidesKeys(c) || len(b.spec.AllowSensitive) > 0) {
+	mayBeSensitive := b.hidesKeys(c) || len(b.spec.AllowSensitive) > 0
+	if b.mask != nil && mayBeSensitive {
 		return b.mask.Text(string(row))
 	}
 	pk, sk, err := row.Decode()
 	if err != nil {
 		return string(row)
 	}
-	text := append(append([]byte(t.PK), '='), pk.AppendJSON(nil)...)
+	text := t.PK + "=" + string(pk.AppendJSON(nil))
 	if t.SK != "" {
-		text = append(append(append(text, ' '), t.SK...), '=')
-		text = sk.AppendJSON(text)
+		text += " " + t.SK + "=" + string(sk.AppendJSON(nil))
 	}
-	return string(text)
+	return text
 }
 
-// adjustVerdicts sets the fields that all findings of an item share. It changes a difference to Held if a dead letter
-// or a quarantined key explains the difference.
-func (b *base) adjustVerdicts(ctx context.Context, c *record.Change, fs []Finding) ([]Finding, error) {
+// completeFindings sets the item of each finding. It also adjusts the verdicts that follow from the item: Stale, Skipped
+// if the item may have expired, and Held if a dead letter or a quarantined key explains a difference.
+func (b *base) completeFindings(ctx context.Context, c *record.Change, fs []Finding) ([]Finding, error) {
 	if c == nil {
 		return fs, nil
 	}
-	versionKnown := c.Sequence != "0"
-	// The sink did not get the delete if the item expired. A source without the delete does not show whether it did.
-	mayHaveExpired := c.Removed() && (!versionKnown || c.TTLDelete()) && b.cfg.DropsTTLDeletes(b.spec)
 	for i := range fs {
 		f := &fs[i]
 		f.Item = c.Key
-		if versionKnown {
+		if isVersionKnown(c) {
 			f.markStale(c.Version)
 		}
-		if f.Verdict == Extra && mayHaveExpired {
+		if f.Verdict == Extra && b.mayHaveExpired(c) {
 			f.Verdict, f.Reason = Skipped,
 				"the item is gone, and the sink keeps expired items (drop: ttl_deletes): it is unknown whether it expired"
 		}
@@ -145,29 +143,44 @@ func (b *base) adjustVerdicts(ctx context.Context, c *record.Change, fs []Findin
 	return fs, nil
 }
 
-// setHeld makes f Held for the reason why. command ends it.
-func (f *Finding) setHeld(why, command string) {
-	f.Underlying, f.Verdict, f.Command = f.Verdict, Held, command
-	if f.Reason != "" {
-		why += "; " + f.Reason
+// isVersionKnown reports whether the version of a change is known. It is not if the change comes from a [Removal] that a
+// read of the table made.
+func isVersionKnown(c *record.Change) bool { return c.Sequence != "0" }
+
+// mayHaveExpired reports whether the sink drops the deletes of expired items, and the item may have expired. A removal
+// with an unknown version does not show whether the item expired.
+func (b *base) mayHaveExpired(c *record.Change) bool {
+	if !c.Removed() || !b.cfg.DropsTTLDeletes(b.spec) {
+		return false
 	}
-	f.Reason = why
+	return c.TTLDelete() || !isVersionKnown(c)
 }
 
-// setDifferences makes f Wrong if names of differing parts are given, or derived, which is the store's word for what it
-// derives from an entry. If names are given, derived follows from these differences.
-func (f *Finding) setDifferences(names []string, derived string) {
-	if derived != "" && len(names) == 0 {
-		names = append(names, derived)
+// setHeld makes f Held for a reason, which it puts before the present reason. command repairs the cause.
+func (f *Finding) setHeld(reason, command string) {
+	f.Underlying, f.Verdict, f.Command = f.Verdict, Held, command
+	if f.Reason != "" {
+		reason += "; " + f.Reason
 	}
-	if f.Differences = names; len(names) > 0 {
+	f.Reason = reason
+}
+
+// setDifferences sets the names of differing parts, and makes f Wrong if there are any. derived describes a difference of
+// the parts that the store derives from an entry; "" if they do not differ. It is added only if there are no names,
+// because otherwise it follows from the named differences.
+func (f *Finding) setDifferences(names []string, derived string) {
+	if len(names) == 0 && derived != "" {
+		names = []string{derived}
+	}
+	f.Differences = names
+	if len(names) > 0 {
 		f.Verdict = Wrong
 	}
 }
 
 // unplannable returns the finding of an item that the planner rejected with err.
 func (b *base) unplannable(ctx context.Context, c *record.Change, err error) ([]Finding, error) {
-	return b.adjustVerdicts(ctx, c, []Finding{{PlaceText: b.itemText(c), Verdict: Skipped,
+	return b.completeFindings(ctx, c, []Finding{{PlaceText: b.itemText(c), Verdict: Skipped,
 		Reason: "the item cannot be written: " + err.Error()}})
 }
 
@@ -188,8 +201,9 @@ func MarkStale(fs []Finding) {
 // markStale changes a Wrong finding to Stale if newest, the newest known version of the item, is newer than the
 // finding. Then the sink missed a change, which explains the difference.
 func (f *Finding) markStale(newest record.Version) {
-	if f.Verdict == Wrong && f.Kind != Owner && f.Kind != Group && f.Owner == "" && f.Reason == "" &&
-		f.Version.Compare(newest) < 0 {
+	hasItemsVersion := f.Kind != Owner && f.Kind != Group && f.Owner == ""
+	isExplained := f.Reason != ""
+	if f.Verdict == Wrong && hasItemsVersion && !isExplained && f.Version.Compare(newest) < 0 {
 		f.Verdict = Stale
 	}
 }

@@ -17,9 +17,11 @@ func IsThrottled(err error) bool {
 	}](err)
 	if ok {
 		class, _ := described.Describe()
-		ok = class == "throttled"
+		if class == "throttled" {
+			return true
+		}
 	}
-	return ok || awserr.Throttled(err)
+	return awserr.Throttled(err)
 }
 
 // ThrottledWait is the wait before a throttled call is made again.
