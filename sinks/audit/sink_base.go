@@ -113,8 +113,8 @@ func (b *base) rowText(c *record.Change, t view.Table, row state.Row) string {
 	return text
 }
 
-// completeFindings sets the item of each finding. It also adjusts the verdicts that follow from the item: Stale, Skipped
-// if the item may have expired, and Held if a dead letter or a quarantined key explains a difference.
+// completeFindings sets the item of each finding. It also sets the verdicts that follow from the item: Stale, Skipped if
+// the item may have expired, and Held if a dead letter or a quarantined key explains a difference.
 func (b *base) completeFindings(ctx context.Context, c *record.Change, fs []Finding) ([]Finding, error) {
 	if c == nil {
 		return fs, nil
@@ -143,8 +143,8 @@ func (b *base) completeFindings(ctx context.Context, c *record.Change, fs []Find
 	return fs, nil
 }
 
-// isVersionKnown reports whether the version of a change is known. It is not if the change comes from a [Removal] that a
-// read of the table made.
+// isVersionKnown reports whether the version of a change is known. The version is unknown if a read of the table did not
+// find the item.
 func isVersionKnown(c *record.Change) bool { return c.Sequence != "0" }
 
 // mayHaveExpired reports whether the sink drops the deletes of expired items, and the item may have expired. A removal
@@ -165,9 +165,9 @@ func (f *Finding) setHeld(reason, command string) {
 	f.Reason = reason
 }
 
-// setDifferences sets the names of differing parts, and makes f Wrong if there are any. derived describes a difference of
-// the parts that the store derives from an entry; "" if they do not differ. It is added only if there are no names,
-// because otherwise it follows from the named differences.
+// setDifferences sets the names of differing parts, and makes f Wrong if there are any. derived describes a difference
+// in what the store derives from an entry; "" if there is none. It is added only if there are no names, because
+// otherwise it follows from the named differences.
 func (f *Finding) setDifferences(names []string, derived string) {
 	if len(names) == 0 && derived != "" {
 		names = []string{derived}

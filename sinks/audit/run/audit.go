@@ -150,7 +150,7 @@ type auditRun struct {
 	lastSave        time.Time        // time at which the progress was last stored
 	storedCount     int64            // stored entries of sinks that this process read
 	recheckedCount  int64            // suspects that this process compared again
-	changing        int64            // suspects of the recheck that must be compared again
+	changing        int64            // suspects that the next round must compare again
 	timedOut        bool             // the deadline ended the audit
 	differingGroups map[placeID]bool // differing groups that were found through a named item
 }
@@ -158,30 +158,33 @@ type auditRun struct {
 // Audit makes an audit, or continues an interrupted audit, and saves its report.
 func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
 	o.setDefaults()
-	o.Header.Run, o.Header.Begun, o.Header.Format = time.Now().UTC().Format("20060102-150405"),
-		time.Now().UTC().Truncate(time.Second), reportFormat
-	anew := workState{
+	o.Header.Format = reportFormat
+	o.Header.Run = time.Now().UTC().Format("20060102-150405")
+	o.Header.Begun = time.Now().UTC().Truncate(time.Second)
+	initial := workState{
 		Request: o.RequestDigest, Header: o.Header, Phase: readItems, Parts: map[string]part{}, Read: map[string]int{},
 		Tally: newTally(len(o.Sinks)),
 	}
-	anew.Tally.Undecodable = o.AlreadyUndecodable
-	w, resumed, err := openWork(ctx, o.Report+".work", anew)
+	initial.Tally.Undecodable = o.AlreadyUndecodable
+	w, resumed, err := openWork(ctx, o.Report+".work", initial)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, w.close()) }()
+
 	a := &auditRun{o: o, work: w, progress: &sharedProgress{progress: o.Progress}, startPositions: maps.Clone(w.Parts),
 		started: time.Now(), differingGroups: make(map[placeID]bool)}
 	o.Budget.setOnSlowed(func(rate float64) {
 		fmt.Fprintf(a.progress, "throttled: slowed to %.0f read units a second\n", rate)
 	})
 	defer o.Budget.setOnSlowed(nil)
-	defer func() { err = errors.Join(err, w.close()) }()
 	if resumed {
 		fmt.Fprintf(a.progress, "going on with the audit %s, begun %s\n", w.Header.Run, w.Header.Begun.Format(time.RFC3339))
 	}
 	if w.Header.Sample != nil {
 		a.o.Sample = w.Header.Sample // the segments that the first process chose
 	}
+
 	if a.report, err = openReport(o.Report, w.Report); err != nil {
 		return nil, err
 	}
@@ -222,7 +225,9 @@ func (a *auditRun) runInTime(ctx context.Context) error {
 		defer cancel()
 	}
 	err := a.run(ctx)
-	if a.timedOut = err != nil && (errors.Is(err, errTimeOver) || errors.Is(context.Cause(ctx), errTimeOver)); a.timedOut {
+	isTimeOver := errors.Is(err, errTimeOver) || errors.Is(context.Cause(ctx), errTimeOver)
+	if err != nil && isTimeOver {
+		a.timedOut = true
 		return nil
 	}
 	return err
@@ -230,17 +235,18 @@ func (a *auditRun) runInTime(ctx context.Context) error {
 
 // run executes the remaining phases.
 func (a *auditRun) run(ctx context.Context) error {
-	if a.work.Phase == readItems || a.work.Phase == readSinks || a.work.Phase == compare {
+	if a.work.Phase.findsSuspects() {
 		if err := a.findSuspects(ctx); err != nil {
 			return err
 		}
 	}
-	if a.work.Phase == recheck {
-		for noneOpen := false; !noneOpen; {
-			var err error
-			if noneOpen, err = a.recheckRound(ctx); err != nil {
-				return err
-			}
+	for a.work.Phase == recheck {
+		foundSuspects, err := a.recheckRound(ctx)
+		if err != nil {
+			return err
+		}
+		if foundSuspects {
+			continue
 		}
 		a.work.Phase = recheckGroups
 		if err := a.saveProgress(); err != nil {
@@ -256,27 +262,34 @@ func (a *auditRun) findSuspects(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	phases := []struct {
-		phase, next phase
-		do          func(ctx context.Context, entries *spool) error
-	}{{readItems, readSinks, a.spoolItems}, {readSinks, compare, a.spoolStored}, {compare, recheck, a.compareAll}}
-	if a.o.Items == nil {
-		phases[0].do, phases[1].do = a.spoolSuspects, func(context.Context, *spool) error { return nil }
-	}
-	for _, p := range phases {
-		if a.work.Phase != p.phase {
-			continue
-		}
-		if err := p.do(ctx, entries); err != nil {
+	for a.work.Phase.findsSuspects() {
+		next, err := a.runPhase(ctx, entries)
+		if err != nil {
 			return errors.Join(err, entries.close())
 		}
-		a.work.Phase = p.next
+		a.work.Phase = next
 		if err := a.checkpoint(entries); err != nil {
 			return errors.Join(err, entries.close())
 		}
 	}
 	a.work.Entries = nil
 	return entries.remove()
+}
+
+// runPhase executes the present phase, one of those that find suspects. It returns the next phase.
+func (a *auditRun) runPhase(ctx context.Context, entries *spool) (next phase, err error) {
+	isGivenSuspects := a.o.Items == nil
+	switch {
+	case a.work.Phase == compare:
+		return recheck, a.compareAll(ctx, entries)
+	case a.work.Phase == readItems && isGivenSuspects:
+		return readSinks, a.spoolSuspects(entries)
+	case a.work.Phase == readItems:
+		return readSinks, a.spoolItems(ctx, entries)
+	case isGivenSuspects:
+		return compare, nil // no stored entries are read
+	}
+	return compare, a.spoolStored(ctx, entries)
 }
 
 // compareAll joins the two sides, file by file. If the join is interrupted, the next process starts it again.
@@ -291,11 +304,11 @@ func (a *auditRun) compareAll(ctx context.Context, entries *spool) error {
 	}
 	a.work.Tally.Suspects = 0
 	j := newJoiner(a, suspects)
-	for i := range buckets {
+	for file := range buckets {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if err := j.join(entries, i, 0); err != nil {
+		if err := j.join(entries, file, 0); err != nil {
 			return err
 		}
 	}
@@ -305,17 +318,18 @@ func (a *auditRun) compareAll(ctx context.Context, entries *spool) error {
 }
 
 // spoolSuspects spools the given suspects. The recheck compares them; no join compares all entries.
-func (a *auditRun) spoolSuspects(_ context.Context, entries *spool) error {
-	var failed error
-	var buf []byte
+func (a *auditRun) spoolSuspects(entries *spool) error {
+	var spoolErr error
+	var encoded []byte
 	err := a.o.Suspects(func(sink int, s Suspect) {
-		e := spooledEntry{Entry: audit.Entry{Kind: s.Kind, Place: s.Place, Item: s.Item}, sink: sink, suspect: true}
-		buf = e.appendTo(buf[:0])
-		if failed == nil {
-			failed = entries.add(e.hash(), buf)
+		if spoolErr != nil {
+			return
 		}
+		e := spooledEntry{Entry: audit.Entry{Kind: s.Kind, Place: s.Place, Item: s.Item}, sink: sink, suspect: true}
+		encoded = e.appendTo(encoded[:0])
+		spoolErr = entries.add(e.hash(), encoded)
 	})
-	return errors.Join(err, failed)
+	return errors.Join(err, spoolErr)
 }
 
 // planPage decodes a page of items, and plans the entries of each item.
@@ -324,28 +338,27 @@ func (a *auditRun) planPage(page *pipeline.Page) (spooledPage, error) {
 	if err != nil {
 		return spooledPage{}, err
 	}
-	expected := len(decoded.Changes) * len(a.o.Sinks)
-	p := spooledPage{tally: newTally(len(a.o.Sinks)), encodedEntries: make([]byte, 0, expected*usualEntryBytes),
-		entries: make([]encodedEntry, 0, expected)}
-	p.tally.Undecodable = int64(len(decoded.Errors))
-	p.undecodable = decoded.Errors
+	entryCount := len(decoded.Changes) * len(a.o.Sinks) // an estimate
+	planned := spooledPage{tally: newTally(len(a.o.Sinks)), encodedEntries: make([]byte, 0, entryCount*usualEntryBytes),
+		entries: make([]encodedEntry, 0, entryCount), undecodable: decoded.Errors}
+	planned.tally.Undecodable = int64(len(decoded.Errors))
 	for i := range decoded.Changes {
 		c := &decoded.Changes[i]
 		if !a.includesItem(c) {
 			continue
 		}
-		p.tally.Items++
+		planned.tally.Items++
 		for n, sink := range a.o.Sinks {
 			err := sink.ExpectedEntries(c, func(e audit.Entry) {
-				p.tally.Sinks[n].Expected++
-				p.add(&spooledEntry{Entry: e, sink: n, suspect: a.o.Sample != nil})
+				planned.tally.Sinks[n].Expected++
+				planned.add(&spooledEntry{Entry: e, sink: n, suspect: a.o.Sample != nil})
 			})
-			if err != nil {
-				p.add(&spooledEntry{Entry: audit.Entry{Item: c.Key}, sink: n, suspect: true})
+			if err != nil { // the recheck reports that the item cannot be planned
+				planned.add(&spooledEntry{Entry: audit.Entry{Item: c.Key}, sink: n, suspect: true})
 			}
 		}
 	}
-	return p, nil
+	return planned, nil
 }
 
 // totalItems returns the number of items to read; 0 if it is unknown.

@@ -64,10 +64,10 @@ func AuditSample(
 	for _, sink := range s.Sinks {
 		o.Header.Sinks = append(o.Header.Sinks, sink.Name())
 	}
-	sum, err := Audit(ctx, o)
+	summary, err := Audit(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	_, _, err = ReadReport(o.Report, found)
-	return sum, err
+	return summary, err
 }

@@ -37,19 +37,26 @@ func NewBudget(perSecond float64) *Budget {
 func (b *Budget) Spend(ctx context.Context, units float64) error {
 	b.pace.AddUnits(units)
 	rate := b.pace.Rate()
+	wait := b.pay(units, rate)
+	if rate == 0 { // no limit
+		return nil
+	}
+	return pipeline.Sleep(ctx, wait)
+}
+
+// pay counts used units, and returns the time to wait until they are paid for. rate may be 0: then there is no limit.
+func (b *Budget) pay(units, rate float64) (wait time.Duration) {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.used += units
 	if rate == 0 {
-		b.mu.Unlock()
-		return nil
+		return 0
 	}
 	if earliest := time.Now().Add(-maxBurst); b.paidUntil.Before(earliest) {
 		b.paidUntil = earliest
 	}
 	b.paidUntil = b.paidUntil.Add(time.Duration(units / rate * float64(time.Second)))
-	wait := time.Until(b.paidUntil)
-	b.mu.Unlock()
-	return pipeline.Sleep(ctx, wait)
+	return time.Until(b.paidUntil)
 }
 
 // Throttled halves the rate. It is called after a throttled request, before the request is repeated.
@@ -58,18 +65,18 @@ func (b *Budget) Throttled(error, time.Duration) { b.pace.SlowDown() }
 // noteRate calls onSlowed with a lower rate.
 func (b *Budget) noteRate(rate float64) {
 	b.mu.Lock()
-	told := b.onSlowed
+	onSlowed := b.onSlowed
 	b.mu.Unlock()
-	if told != nil {
-		told(rate)
+	if onSlowed != nil {
+		onSlowed(rate)
 	}
 }
 
 // setOnSlowed sets the function that is called with each lower rate. Several goroutines may call the function.
-func (b *Budget) setOnSlowed(told func(rate float64)) {
+func (b *Budget) setOnSlowed(onSlowed func(rate float64)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.onSlowed = told
+	b.onSlowed = onSlowed
 }
 
 // retryThrottled calls read until it is not throttled. It returns read's error, or the cause of ctx.

@@ -9,43 +9,44 @@ type gate struct {
 	mu        sync.Mutex
 	freed     sync.Cond
 	fullLimit int // the limit without throttling
-	bound     int
+	limit     int
 	running   int
-	smooth    int // repairs without throttling since the limit changed
-	halved    int // number of halvings
+	succeeded int // repairs without throttling since the limit changed
+	halvings  int // number of times that the limit was halved
 }
 
-func newGate(most int) *gate {
-	g := &gate{fullLimit: most, bound: most}
+func newGate(limit int) *gate {
+	g := &gate{fullLimit: limit, limit: limit}
 	g.freed.L = &g.mu
 	return g
 }
 
-// enter blocks until one more repair may run. The caller passes the result to leave.
-func (g *gate) enter() (halved int) {
+// enter blocks until one more repair may run. It returns the number of halvings, which the caller passes to leave.
+func (g *gate) enter() (halvings int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for g.running >= g.bound {
+	for g.running >= g.limit {
 		g.freed.Wait()
 	}
 	g.running++
-	return g.halved
+	return g.halvings
 }
 
-// leave ends a repair. halved is the result of the repair's enter. throttled means that the repair was throttled.
-func (g *gate) leave(halved int, throttled bool) {
+// leave ends a repair. halvings is the result of the repair's enter. throttled means that the repair was throttled.
+func (g *gate) leave(halvings int, throttled bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.running--
-	switch {
-	case throttled && halved == g.halved:
-		g.bound, g.smooth = max(1, g.bound/2), 0
-		g.halved++
-	case throttled:
-	case g.bound < g.fullLimit && g.smooth+1 >= g.bound:
-		g.bound, g.smooth = g.bound+1, 0
-	default:
-		g.smooth++
+	if throttled {
+		if halvings == g.halvings { // the limit was not halved since the repair began
+			g.limit, g.succeeded = max(1, g.limit/2), 0
+			g.halvings++
+		}
+	} else {
+		g.succeeded++
+		if g.limit < g.fullLimit && g.succeeded >= g.limit {
+			g.limit, g.succeeded = g.limit+1, 0
+		}
 	}
 	g.freed.Broadcast()
 }

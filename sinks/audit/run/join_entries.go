@@ -38,36 +38,38 @@ type sideEntry struct {
 
 // joiner compares the required entries with the stored entries.
 type joiner struct {
-	a        *auditRun
-	finished map[int]bool // readings of segments that are complete; the join ignores the entries of other readings
-	suspects *spool
-	groups   map[placeID]bool // in the audit of a sample: groups of the present file that are added
-	buf      []byte
+	run           *auditRun
+	finished      map[int]bool // readings of segments that are complete; the join ignores the entries of other readings
+	suspects      *spool
+	sampledGroups map[placeID]bool // groups of the present file that are suspects, in the audit of a sample
+	buf           []byte
 }
 
-func newJoiner(a *auditRun, suspects *spool) *joiner {
-	j := &joiner{a: a, finished: make(map[int]bool), suspects: suspects, groups: make(map[placeID]bool)}
-	for _, reading := range a.work.Read {
+func newJoiner(run *auditRun, suspects *spool) *joiner {
+	j := &joiner{run: run, finished: make(map[int]bool), suspects: suspects, sampledGroups: make(map[placeID]bool)}
+	for _, reading := range run.work.Read {
 		j.finished[reading] = true
 	}
 	return j
 }
 
-// join compares the places in file i of entries.
-func (j *joiner) join(entries *spool, i, depth int) error {
-	if entries.lengths[i] > splitAbove && depth < 4 {
-		return j.splitFile(entries, i, depth)
+// join compares the places in one of the files of entries. depth is the number of times that the file was divided.
+func (j *joiner) join(entries *spool, file, depth int) error {
+	if entries.lengths[file] > splitAbove && depth < 4 {
+		return j.splitFile(entries, file, depth)
 	}
-	clear(j.groups) // all entries of a group are in one file
-	all := comparisons{byPlace: make(map[placeID]*comparison, entries.lengths[i]/(2*usualEntryBytes))}
-	err := entries.each(i, func(record []byte) error {
+	clear(j.sampledGroups) // all entries of a group are in one file
+	all := comparisons{byPlace: make(map[placeID]*comparison, entries.lengths[file]/(2*usualEntryBytes))}
+	err := entries.each(file, func(record []byte) error {
 		e, err := parseEntry(record)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case e.suspect:
+		}
+		if e.suspect {
 			return j.addWithoutComparison(&e)
-		case !e.stored || j.finished[e.reading]:
+		}
+		isUnfinished := e.stored && !j.finished[e.reading]
+		if !isUnfinished {
 			all.add(&e)
 		}
 		return nil
@@ -75,12 +77,12 @@ func (j *joiner) join(entries *spool, i, depth int) error {
 	if err != nil {
 		return err
 	}
-	for id, p := range all.byPlace {
-		j.a.work.Tally.Sinks[id.sink].Compared++
-		if p.isEqual() {
+	for id, c := range all.byPlace {
+		j.run.work.Tally.Sinks[id.sink].Compared++
+		if c.isEqual() {
 			continue
 		}
-		if err := j.addSuspects(id, p); err != nil {
+		if err := j.addSuspects(id, c); err != nil {
 			return err
 		}
 	}
@@ -94,70 +96,77 @@ type comparisons struct {
 }
 
 // comparisonOf returns the comparison of an entry's place.
-func (ps *comparisons) comparisonOf(e *spooledEntry) *comparison {
+func (cs *comparisons) comparisonOf(e *spooledEntry) *comparison {
 	id := placeID{e.sink, e.Kind, e.Place}
-	p := ps.byPlace[id]
-	if p == nil {
-		if len(ps.next) == 0 {
-			ps.next = make([]comparison, 256)
-		}
-		p, ps.next = &ps.next[0], ps.next[1:]
-		p.expected, p.stored = p.first[:0:1], p.first[1:1:2]
-		ps.byPlace[id] = p
+	if c := cs.byPlace[id]; c != nil {
+		return c
 	}
-	return p
+	if len(cs.next) == 0 {
+		cs.next = make([]comparison, 256)
+	}
+	c := &cs.next[0]
+	cs.next = cs.next[1:]
+	c.isGroup = e.Kind == audit.Group
+	c.expected, c.stored = c.first[:0:1], c.first[1:1:2]
+	cs.byPlace[id] = c
+	return c
 }
 
 // add adds an entry to the comparison of its place.
-func (ps *comparisons) add(e *spooledEntry) {
-	p := ps.comparisonOf(e)
-	s := sideEntry{e.Item, e.Digest, e.Claimed}
+func (cs *comparisons) add(e *spooledEntry) {
+	c := cs.comparisonOf(e)
+	side := sideEntry{e.Item, e.Digest, e.Claimed}
 	switch {
 	case e.Share:
-		p.shares, p.isGroup = audit.AddDigests(p.shares, e.Digest), true
+		c.shares = audit.AddDigests(c.shares, e.Digest)
 	case e.stored:
-		p.stored = append(p.stored, s)
+		c.stored = append(c.stored, side)
 	default:
-		p.expected = append(p.expected, s)
+		c.expected = append(c.expected, side)
 	}
-	p.isGroup = p.isGroup || e.Kind == audit.Group
 }
 
-// addWithoutComparison adds a place that is looked at without a comparison. A sample has the groups that it lists, and
-// those that its contributions count in, but no other places of unknown items.
+// addWithoutComparison adds the suspect of an entry that is not joined. A sample has the groups that it lists, and those
+// that its contributions count in, but no other places of unknown items.
 func (j *joiner) addWithoutComparison(e *spooledEntry) error {
-	s := suspect{sink: e.sink, item: e.Item}
-	switch {
-	case j.a.o.Sample == nil:
-	case e.Kind == audit.Group:
-		id := placeID{e.sink, e.Kind, e.Place}
-		if j.groups[id] {
-			return nil
-		}
-		j.groups[id] = true
-		return j.add(suspect{sink: e.sink, places: []audit.Entry{{Kind: e.Kind, Place: e.Place}}})
-	case e.Item == "":
+	isSample := j.run.o.Sample != nil
+	if isSample && e.Kind == audit.Group {
+		return j.addSampledGroup(e)
+	}
+	if isSample && e.Item == "" {
 		return nil
 	}
-	if e.Place != "" && (e.stored || j.a.o.Items == nil) {
+	s := suspect{sink: e.sink, item: e.Item}
+	isGiven := j.run.o.Items == nil
+	if e.Place != "" && (e.stored || isGiven) { // the plan of the item gives a required place
 		s.places = []audit.Entry{{Kind: e.Kind, Place: e.Place}}
 	}
 	return j.add(s)
 }
 
+// addSampledGroup adds the group of an entry, unless it is added already.
+func (j *joiner) addSampledGroup(e *spooledEntry) error {
+	id := placeID{e.sink, e.Kind, e.Place}
+	if j.sampledGroups[id] {
+		return nil
+	}
+	j.sampledGroups[id] = true
+	return j.add(suspect{sink: e.sink, places: []audit.Entry{{Kind: e.Kind, Place: e.Place}}})
+}
+
 // addSuspects adds the items to compare again because of a place that is not equal.
-func (j *joiner) addSuspects(id placeID, p *comparison) error {
+func (j *joiner) addSuspects(id placeID, c *comparison) error {
 	places := []audit.Entry{{Kind: id.kind, Place: id.place}}
-	if p.isGroup {
+	if c.isGroup {
 		return j.add(suspect{sink: id.sink, places: places})
 	}
-	owner := p.owner()
+	owner := c.owner()
 	if owner != nil {
 		if err := j.add(suspect{sink: id.sink, item: owner.item}); err != nil {
 			return err
 		}
 	}
-	for _, e := range p.expected {
+	for _, e := range c.expected {
 		if e.claimed || e.item == owner.item {
 			continue // a waiting claim does not have to own the place
 		}
@@ -165,36 +174,43 @@ func (j *joiner) addSuspects(id placeID, p *comparison) error {
 			return err
 		}
 	}
-	for _, s := range p.stored {
-		if owner != nil && p.isRepairedByOwner(id.kind, owner, s.item) {
-			continue // the recheck looks at the place with the item that should own it
+	for _, stored := range c.stored {
+		if owner != nil && c.isRepairedByOwner(id.kind, owner, stored.item) {
+			continue // the recheck compares the place with the item that should own it
 		}
-		if err := j.add(suspect{sink: id.sink, item: s.item, places: places}); err != nil {
+		if err := j.add(suspect{sink: id.sink, item: stored.item, places: places}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// isRepairedByOwner reports whether the write that repairs a place for its owner also removes what another item, or an
-// unknown one, has there.
-func (p *comparison) isRepairedByOwner(kind audit.Kind, owner *sideEntry, stored item.Key) bool {
-	if stored == "" || !owner.claimed && stored != owner.item {
+// isRepairedByOwner reports whether the write that repairs a place for its owner also removes the entry that another
+// item, or an unknown one, has there.
+func (c *comparison) isRepairedByOwner(kind audit.Kind, owner *sideEntry, stored item.Key) bool {
+	if stored == "" {
 		return true
 	}
-	return kind == audit.Row && !slices.ContainsFunc(p.expected, func(e sideEntry) bool { return e.item == stored })
+	if !owner.claimed && stored != owner.item {
+		return true
+	}
+	requiresPlace := slices.ContainsFunc(c.expected, func(e sideEntry) bool { return e.item == stored })
+	return kind == audit.Row && !requiresPlace
 }
 
 // owner returns the entry of the item that should own the place; nil if there is none. Of several claims, the smallest
 // key owns it. Of several items without a claim, the one that is stored there owns it.
-func (p *comparison) owner() *sideEntry {
+func (c *comparison) owner() *sideEntry {
 	var owner *sideEntry
-	for i := range p.expected {
-		e := &p.expected[i]
+	for i := range c.expected {
+		e := &c.expected[i]
+		isStored := len(c.stored) > 0 && e.item == c.stored[0].item
 		switch {
-		case owner == nil, e.claimed && e.item < owner.item:
+		case owner == nil:
 			owner = e
-		case !e.claimed && len(p.stored) > 0 && e.item == p.stored[0].item:
+		case e.claimed && e.item < owner.item:
+			owner = e
+		case !e.claimed && isStored:
 			owner = e
 		}
 	}
@@ -202,53 +218,62 @@ func (p *comparison) owner() *sideEntry {
 }
 
 // isEqual reports whether the place holds the required entry.
-func (p *comparison) isEqual() bool {
-	if p.isGroup {
+func (c *comparison) isEqual() bool {
+	if c.isGroup {
 		var stored audit.Digest
-		for _, s := range p.stored {
-			stored = s.digest
+		if n := len(c.stored); n > 0 {
+			stored = c.stored[n-1].digest
 		}
-		return stored == p.shares
+		return stored == c.shares
 	}
-	owner := p.owner()
-	if owner == nil || len(p.stored) == 0 {
-		return owner == nil && len(p.stored) == 0
+	owner := c.owner()
+	if owner == nil || len(c.stored) == 0 {
+		return owner == nil && len(c.stored) == 0
 	}
-	if slices.ContainsFunc(p.expected, func(e sideEntry) bool { return !e.claimed && e.item != owner.item }) {
-		return false // two items require the place without a claim, and the other one cannot have it
+	for _, e := range c.expected {
+		if !e.claimed && e.item != owner.item {
+			return false // two items require the place without a claim, and the other one cannot have it
+		}
 	}
-	return slices.ContainsFunc(p.expected, func(e sideEntry) bool {
-		return e.item == owner.item &&
-			slices.ContainsFunc(p.stored, func(s sideEntry) bool { return s.digest == e.digest })
-	})
+	return slices.ContainsFunc(c.expected, func(e sideEntry) bool { return e.item == owner.item && c.stores(e.digest) })
+}
+
+// stores reports whether a stored entry has the digest.
+func (c *comparison) stores(digest audit.Digest) bool {
+	return slices.ContainsFunc(c.stored, func(stored sideEntry) bool { return stored.digest == digest })
 }
 
 // add adds a suspect to the spool of the first round.
 func (j *joiner) add(s suspect) error {
-	j.a.work.Tally.Suspects++
+	j.run.work.Tally.Suspects++
 	j.buf = s.appendTo(j.buf[:0])
 	return j.suspects.add(s.hash(), j.buf)
 }
 
 // splitFile divides a file by other bits of the hash, and joins each of the new files.
-func (j *joiner) splitFile(entries *spool, i, depth int) error {
-	parts, err := openSpool(filepath.Join(entries.dir, fmt.Sprintf("%02x.parts", i)), nil)
+func (j *joiner) splitFile(entries *spool, file, depth int) error {
+	parts, err := openSpool(filepath.Join(entries.dir, fmt.Sprintf("%02x.parts", file)), nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = parts.remove() }()
-	err = entries.each(i, func(record []byte) error {
+	err = entries.each(file, func(record []byte) error {
 		e, err := parseEntry(record)
 		if err != nil {
 			return err
 		}
 		return parts.add(e.hash()>>(8*(depth+1)), record)
 	})
-	if err == nil {
-		_, err = parts.flush()
+	if err != nil {
+		return err
 	}
-	for part := 0; err == nil && part < buckets; part++ {
-		err = j.join(parts, part, depth+1)
+	if _, err := parts.flush(); err != nil {
+		return err
 	}
-	return err
+	for part := range buckets {
+		if err := j.join(parts, part, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
 }

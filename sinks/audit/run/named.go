@@ -13,7 +13,7 @@ import (
 func (a *auditRun) isNamed() bool { return a.o.Items == nil && a.o.ItemsSelected }
 
 // isWithoutJoin reports whether the audit does not join the entries of all items with all stored entries. Then the
-// places that it looks at are counted.
+// places that it checks at are counted.
 func (a *auditRun) isWithoutJoin() bool { return a.o.Sample != nil || a.o.Items == nil }
 
 // addNotes adds the notes about places of a named item that the audit does not search.
@@ -27,27 +27,32 @@ func (a *auditRun) addNotes(c *record.Change, suspects []*suspect) {
 	}
 }
 
-// lookShares compares the groups that a named item counts in. If the contribution of the item differs, it ignores the
-// groups, because the repair of the contribution changes them.
-func (a *auditRun) lookShares(ctx context.Context, l *look) error {
-	groups, ok := a.o.Sinks[l.sink].(audit.GroupSink)
-	if !ok || slices.ContainsFunc(l.findings, func(f audit.Finding) bool { return f.Verdict != audit.Equal }) {
+// compareShares compares the groups that a named item counts in, and adds the differing ones to the findings of the
+// check. If the contribution of the item differs, it ignores the groups, because the repair of the contribution changes
+// them.
+func (a *auditRun) compareShares(ctx context.Context, check *suspectCheck) error {
+	groups, ok := a.o.Sinks[check.sink].(audit.GroupSink)
+	differs := func(f audit.Finding) bool { return f.Verdict != audit.Equal }
+	if !ok || slices.ContainsFunc(check.findings, differs) {
 		return nil
 	}
-	shares, err := groups.FindShares(ctx, l.change)
+	shares, err := groups.FindShares(ctx, check.change)
 	for i := range shares {
-		if shares[i].Verdict != audit.Equal {
-			l.findings = append(l.findings, shares[i])
+		if differs(shares[i]) {
+			check.findings = append(check.findings, shares[i])
 		}
 	}
 	return err
 }
 
 // isRepeated reports whether a finding about a group was already reported, because several named items count in the
-// group.
+// group. It notes that the finding is reported now.
 func (a *auditRun) isRepeated(sink int, f *audit.Finding) bool {
+	if f.Kind != audit.Group {
+		return false
+	}
 	id := placeID{sink, f.Kind, f.Place}
-	repeated := f.Kind == audit.Group && a.differingGroups[id]
+	repeated := a.differingGroups[id]
 	a.differingGroups[id] = true
 	return repeated
 }

@@ -30,46 +30,45 @@ func (a *auditRun) recheckGroups(ctx context.Context) error {
 		slices.Sort(places)
 		places = a.chooseGroups(slices.Compact(places))
 		if a.isWithoutJoin() {
-			t := &a.work.Tally.Sinks[n]
-			t.Compared += int64(len(places))
-			t.Groups = int64(len(places))
+			counts := &a.work.Tally.Sinks[n]
+			counts.Compared += int64(len(places))
+			counts.Groups = int64(len(places))
 		}
-		for round := 1; len(places) > 0; round++ {
-			var err error
-			if places, err = a.compareGroups(ctx, n, groups, places, round == groupRounds); err != nil {
-				return err
-			}
+		if err := a.compareGroups(ctx, n, groups, places); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// compareGroups compares groups of a sink with their sums and reports the differences. It returns the places of the
-// groups that changed meanwhile. If last is true, it reports these too, and returns none.
-func (a *auditRun) compareGroups(
-	ctx context.Context, n int, groups audit.GroupSink, places []string, last bool,
-) (busy []string, err error) {
-	a.o.WaitForStream(ctx)
-	findings, err := groups.CompareGroups(ctx, a.o.Budget.listing(), places)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", groups.Name(), err)
-	}
-	for i := range findings {
-		f := &findings[i]
-		switch {
-		case f.Verdict == audit.Equal:
-			continue
-		case f.Verdict == audit.Busy && !last:
-			busy = append(busy, f.Place)
-			continue
-		case f.Verdict.Differs():
-			a.work.Tally.Sinks[n].GroupsDiffering++
+// compareGroups compares groups of a sink with their sums and reports the differences. It compares the groups that
+// change meanwhile again, and reports those that are still Busy in the last round. n is the index of the sink.
+func (a *auditRun) compareGroups(ctx context.Context, n int, groups audit.GroupSink, places []string) error {
+	for round := 1; len(places) > 0; round++ {
+		a.o.WaitForStream(ctx)
+		findings, err := groups.CompareGroups(ctx, a.o.Budget.listing(), places)
+		if err != nil {
+			return fmt.Errorf("%s: %w", groups.Name(), err)
 		}
-		if err := a.reportFinding(n, f); err != nil {
-			return nil, err
+		places = nil
+		for i := range findings {
+			f := &findings[i]
+			if f.Verdict == audit.Equal {
+				continue
+			}
+			if f.Verdict == audit.Busy && round < groupRounds {
+				places = append(places, f.Place)
+				continue
+			}
+			if f.Verdict.Differs() {
+				a.work.Tally.Sinks[n].GroupsDiffering++
+			}
+			if err := a.reportFinding(n, f); err != nil {
+				return err
+			}
 		}
 	}
-	return busy, nil
+	return nil
 }
 
 // reportFinding counts a finding of a sink, and adds it to the report.

@@ -30,7 +30,7 @@ const DefaultRepairs = 16
 
 const (
 	repairsInBatch = 100 // findings that are kept in memory with their items; the items are read together
-	looksOfRepair  = 4   // tries of a repair that loses against concurrent writes
+	maxRepairTries = 4   // tries of a repair that loses against concurrent writes
 )
 
 // Repairer repairs findings, several of them concurrently. One goroutine calls Add for each finding, and Flush at the
@@ -91,30 +91,37 @@ func (r *Repairer) Flush(ctx context.Context) error {
 	if err := r.readItems(ctx); err != nil {
 		return fmt.Errorf("read items: %w", err)
 	}
+
 	queue := repairQueue{chains: relatedFindings(r.batch)}
 	var repairers sync.WaitGroup
 	for range min(r.o.AtOnce, len(queue.chains)) {
-		repairers.Go(func() {
-			for chain := queue.next(); chain != nil; chain = queue.next() {
-				for _, i := range chain {
-					if b := &r.batch[i]; !queue.end(b, r.repairFinding(ctx, b)) {
-						return
-					}
-				}
-			}
-		})
+		repairers.Go(func() { r.repairChains(ctx, &queue) })
 	}
 	repairers.Wait()
 	err := cmp.Or(queue.err, context.Cause(ctx))
 	if err == nil {
 		err = r.findChanged(ctx)
 	}
+
 	for i := range r.batch {
 		if b := &r.batch[i]; b.done {
 			r.o.Done(b.sink, &b.finding, b.outcome)
 		}
 	}
 	return err
+}
+
+// repairChains repairs the findings of one chain after the other, until the queue is empty or a repair failed.
+func (r *Repairer) repairChains(ctx context.Context, queue *repairQueue) {
+	for chain := queue.next(); chain != nil; chain = queue.next() {
+		for _, i := range chain {
+			b := &r.batch[i]
+			err := r.repairFinding(ctx, b)
+			if mayContinue := queue.end(b, err); !mayContinue {
+				return
+			}
+		}
+	}
 }
 
 // repairQueue has the chains of related findings that no goroutine repairs yet.
@@ -136,7 +143,7 @@ func (q *repairQueue) next() []int {
 	return chain
 }
 
-// end notes that a repair ended with err. It reports whether other repairs may begin.
+// end notes that the repair of b ended with err. It returns whether other repairs may begin.
 func (q *repairQueue) end(b *repairedFinding, err error) (mayContinue bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -145,34 +152,38 @@ func (q *repairQueue) end(b *repairedFinding, err error) (mayContinue bool) {
 	return q.err == nil
 }
 
-// readItems reads the items of the batch.
+// readItems sets the items of the batch.
 func (r *Repairer) readItems(ctx context.Context) error {
-	items, err := r.readItemsOf(ctx, func(*repairedFinding) bool { return true })
+	var keys []item.Key
+	for i := range r.batch {
+		keys = append(keys, r.batch[i].finding.Item)
+	}
+	items, err := r.lookUp(ctx, keys)
 	for i := range r.batch {
 		r.batch[i].item = items[r.batch[i].finding.Item]
 	}
 	return err
 }
 
-// readItemsOf reads the items of the selected findings of the batch.
-func (r *Repairer) readItemsOf(ctx context.Context, selects func(*repairedFinding) bool) (map[item.Key]*Item, error) {
+// lookUp reads the items with the given keys. It skips the key "", and reads an item only once.
+func (r *Repairer) lookUp(ctx context.Context, keys []item.Key) (map[item.Key]*Item, error) {
 	items := make(map[item.Key]*Item)
-	var keys []item.Key
-	for i := range r.batch {
-		key := r.batch[i].finding.Item
-		if _, known := items[key]; key != "" && !known && selects(&r.batch[i]) {
-			items[key] = nil
-			keys = append(keys, key)
+	var unique []item.Key
+	for _, key := range keys {
+		if _, known := items[key]; known || key == "" {
+			continue
 		}
+		items[key] = nil
+		unique = append(unique, key)
 	}
-	if len(keys) == 0 {
+	if len(unique) == 0 {
 		return nil, nil
 	}
-	read, err := r.o.Lookup.Read(ctx, keys)
+	read, err := r.o.Lookup.Read(ctx, unique)
 	if err != nil {
 		return nil, err
 	}
-	for i, key := range keys {
+	for i, key := range unique {
 		items[key] = &read[i]
 	}
 	return items, nil
@@ -181,80 +192,108 @@ func (r *Repairer) readItemsOf(ctx context.Context, selects func(*repairedFindin
 // findChanged finds the repairs whose items changed since they were read. If the place of such a repair differs from
 // the plan of the changed item, its outcome becomes ChangedMeanwhile. Another audit compares the place again.
 func (r *Repairer) findChanged(ctx context.Context) error {
-	repaired := func(b *repairedFinding) bool { return b.done && b.outcome.Result == audit.Repaired }
-	items, err := r.readItemsOf(ctx, repaired)
+	var repaired []*repairedFinding
+	var keys []item.Key
+	for i := range r.batch {
+		if b := &r.batch[i]; b.done && b.outcome.Result == audit.Repaired {
+			repaired = append(repaired, b)
+			keys = append(keys, b.finding.Item)
+		}
+	}
+	items, err := r.lookUp(ctx, keys)
 	if err != nil {
 		return fmt.Errorf("read the items of repairs again: %w", err)
 	}
-	for i := range r.batch {
-		b := &r.batch[i]
+	for _, b := range repaired {
 		current := items[b.finding.Item]
-		if !repaired(b) || current == nil || current.sameAs(&b.item.Change) {
+		if current == nil || current.sameAs(&b.item.Change) {
 			continue
 		}
-		if equal, err := r.isEqual(ctx, b, current); err != nil {
+		equal, err := r.isEqual(ctx, b, current)
+		if err != nil {
 			return err
-		} else if !equal {
+		}
+		if !equal {
 			b.outcome = audit.Outcome{Result: audit.ChangedMeanwhile, Reason: "the item changed during the repair"}
 		}
 	}
 	return nil
 }
 
-// isEqual reports whether the place of a finding equals the plan of an item. An undecodable item has no plan.
+// isEqual reports whether the place of a finding equals the plan of an item. It returns false for an undecodable item,
+// which has no plan.
 func (r *Repairer) isEqual(ctx context.Context, b *repairedFinding, current *Item) (equal bool, err error) {
 	if current.Err != nil {
 		return false, nil //nolint:nilerr // an undecodable item has no plan
 	}
 	sink, f := r.o.Sinks[b.sink], &b.finding
-	var fs []audit.Finding
+	var found []audit.Finding
 	err = r.o.Budget.retryThrottled(ctx, func() (err error) {
-		fs, err = sink.Compare(ctx, &current.Change, []audit.Entry{{Kind: f.Kind, Place: f.Place}})
+		found, err = sink.Compare(ctx, &current.Change, []audit.Entry{{Kind: f.Kind, Place: f.Place}})
 		return err
 	})
 	if err != nil {
 		return false, fmt.Errorf("%s: %s: %w", sink.Name(), f.PlaceText, err)
 	}
-	return !slices.ContainsFunc(fs, func(found audit.Finding) bool {
-		return found.Verdict.Differs() && found.Kind == f.Kind && found.Place == f.Place
-	}), nil
+	differs := slices.ContainsFunc(found, func(present audit.Finding) bool {
+		return present.Verdict.Differs() && present.Kind == f.Kind && present.Place == f.Place
+	})
+	return !differs, nil
+}
+
+// subject is an item or a place of a sink that findings are about.
+type subject struct {
+	sink       int
+	kind, name string
+}
+
+// subjects returns the place of a finding, and its item if that is known.
+func (b *repairedFinding) subjects() []subject {
+	place := subject{b.sink, "place " + placeKind(b.finding.Kind), placeOf(&b.finding)}
+	if b.finding.Item == "" {
+		return []subject{place}
+	}
+	return []subject{place, {b.sink, "item", string(b.finding.Item)}}
 }
 
 // relatedFindings groups the findings of a batch into chains, and returns the indexes of each chain's findings. The
 // findings of a chain are repaired one after the other. No item and no place of a sink is in two chains.
 func relatedFindings(batch []repairedFinding) [][]int {
-	first := make([]int, len(batch)) // for each finding: its own index, or the index of an earlier related finding
-	firstOf := func(i int) int {
-		for first[i] != i {
-			i = first[i]
-		}
-		return i
-	}
-	type subject struct {
-		sink       int
-		kind, name string
-	}
-	last := make(map[subject]int) // the last finding about each subject
+	earlier := make(earlierFindings, len(batch))
+	last := make(map[subject]int) // index of the last finding about each subject
 	for i := range batch {
-		b := &batch[i]
-		first[i] = i
-		subjects := []subject{{b.sink, "place " + placeKind(b.finding.Kind), placeOf(&b.finding)}}
-		if b.finding.Item != "" {
-			subjects = append(subjects, subject{b.sink, "item", string(b.finding.Item)})
-		}
-		for _, s := range subjects {
-			if j, known := last[s]; known {
-				a, b := firstOf(i), firstOf(j)
-				first[max(a, b)] = min(a, b)
+		earlier[i] = i
+		for _, s := range batch[i].subjects() {
+			if related, known := last[s]; known {
+				earlier.join(i, related)
 			}
 			last[s] = i
 		}
 	}
 	chains := make([][]int, len(batch)) // chains by the index of their first finding
 	for i := range batch {
-		chains[firstOf(i)] = append(chains[firstOf(i)], i)
+		first := earlier.first(i)
+		chains[first] = append(chains[first], i)
 	}
-	return slices.DeleteFunc(chains, func(c []int) bool { return len(c) == 0 })
+	return slices.DeleteFunc(chains, func(chain []int) bool { return len(chain) == 0 })
+}
+
+// earlierFindings has, for each finding, the index of an earlier related finding, or its own index if it is the first of
+// its chain.
+type earlierFindings []int
+
+// first returns the first finding of the chain of finding i.
+func (e earlierFindings) first(i int) int {
+	for e[i] != i {
+		i = e[i]
+	}
+	return i
+}
+
+// join makes one chain of the chains of two findings.
+func (e earlierFindings) join(i, j int) {
+	first, second := e.first(i), e.first(j)
+	e[max(first, second)] = min(first, second)
 }
 
 // placeKind returns a name for the kind of an entry. All kinds of entries about a row have the same name.
@@ -292,26 +331,34 @@ func (r *Repairer) repairFinding(ctx context.Context, b *repairedFinding) error 
 		return nil
 	}
 	sink := r.o.Sinks[b.sink]
-	for look := 1; ; look++ {
+	for try := 1; ; try++ {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		var outcome audit.Outcome
-		err := r.o.Budget.retryThrottled(ctx, func() (err error) {
-			halved := r.gate.enter()
-			outcome, err = sink.Repair(ctx, &b.item.Change, b.finding)
-			r.gate.leave(halved, audit.IsThrottled(err))
-			return err
-		})
-		if _, damaged := errors.AsType[*state.DamagedError](err); damaged {
-			outcome, err = audit.Outcome{Result: audit.Refused, Reason: err.Error()}, nil // other entries can still be read
+		outcome, err := r.repairOnce(ctx, sink, b)
+		if _, isDamaged := errors.AsType[*state.DamagedError](err); isDamaged { // other entries can still be read
+			b.outcome = audit.Outcome{Result: audit.Refused, Reason: err.Error()}
+			return nil
 		}
-		switch {
-		case err != nil:
+		if err != nil {
 			return fmt.Errorf("%s: %s: %w", sink.Name(), b.finding.PlaceText, err)
-		case !outcome.Overtaken || look == looksOfRepair:
+		}
+		if !outcome.Overtaken || try == maxRepairTries {
 			b.outcome = outcome
 			return nil
 		}
 	}
+}
+
+// repairOnce calls Repair of a sink until the call is not throttled.
+func (r *Repairer) repairOnce(
+	ctx context.Context, sink audit.Sink, b *repairedFinding,
+) (outcome audit.Outcome, err error) {
+	err = r.o.Budget.retryThrottled(ctx, func() (err error) {
+		halvings := r.gate.enter()
+		outcome, err = sink.Repair(ctx, &b.item.Change, b.finding)
+		r.gate.leave(halvings, audit.IsThrottled(err))
+		return err
+	})
+	return outcome, err
 }

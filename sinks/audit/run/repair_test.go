@@ -236,7 +236,7 @@ func TestRepairer_LooksAgain(t *testing.T) {
 		if err != nil || !slices.Equal(told, want) {
 			t.Errorf("%v, told %v", err, told)
 		}
-		if s.tries["0"] != 3 || s.tries["1"] != looksOfRepair || s.tries["2"] != 4 || s.tries["3"] != 1 {
+		if s.tries["0"] != 3 || s.tries["1"] != maxRepairTries || s.tries["2"] != 4 || s.tries["3"] != 1 {
 			t.Errorf("tries %v", s.tries)
 		}
 	})
@@ -288,7 +288,7 @@ func TestGate(t *testing.T) {
 	g := newGate(8)
 	burst := func(throttled bool) {
 		var entered []int
-		for range g.bound {
+		for range g.limit {
 			entered = append(entered, g.enter())
 		}
 		for _, halved := range entered {
@@ -296,15 +296,15 @@ func TestGate(t *testing.T) {
 		}
 	}
 	for _, want := range []int{4, 2, 1, 1} {
-		if burst(true); g.bound != want {
-			t.Errorf("%d may run after a burst was throttled, want %d", g.bound, want)
+		if burst(true); g.limit != want {
+			t.Errorf("%d may run after a burst was throttled, want %d", g.limit, want)
 		}
 	}
 	for range 40 {
 		g.leave(g.enter(), false)
 	}
-	if g.bound != 8 || g.running != 0 {
-		t.Errorf("%d may run, and %d run", g.bound, g.running)
+	if g.limit != 8 || g.running != 0 {
+		t.Errorf("%d may run, and %d run", g.limit, g.running)
 	}
 }
 

@@ -53,7 +53,7 @@ type Sample struct {
 type report struct {
 	file   *os.File
 	w      *bufio.Writer
-	length int64
+	length int64 // bytes that were added, including those that w holds
 }
 
 // openReport opens a report, and cuts it to length, the length at the last checkpoint.
@@ -62,25 +62,32 @@ func openReport(path string, length int64) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	size, err := f.Seek(0, io.SeekEnd)
-	if err == nil && length == 0 && size > 0 {
-		if _, _, readErr := ReadReport(path, func(string, *audit.Finding) error { return nil }); readErr != nil {
-			err = fmt.Errorf("--report would replace a file that is no report: %w", readErr)
-		}
-	}
-	if err == nil && size < length {
-		err = errs.Errorf("%s is shorter than the audit left it: delete its work folder, and start anew", redact.Safe(path))
-	}
-	if err == nil {
-		err = f.Truncate(length)
-	}
-	if err == nil {
-		_, err = f.Seek(length, io.SeekStart)
-	}
-	if err != nil {
+	if err := cutReport(f, path, length); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return &report{file: f, w: bufio.NewWriter(f), length: length}, nil
+}
+
+// cutReport cuts the report in a file to length, and sets the file's offset to its end. It returns an error if the file
+// is shorter, or if the audit begins and the file has something else than a report.
+func cutReport(f *os.File, path string, length int64) error {
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	if length == 0 && size > 0 {
+		if _, _, err := ReadReport(path, func(string, *audit.Finding) error { return nil }); err != nil {
+			return fmt.Errorf("--report would replace a file that is no report: %w", err)
+		}
+	}
+	if size < length {
+		return errs.Errorf("%s is shorter than the audit left it: delete its work folder, and start anew", redact.Safe(path))
+	}
+	if err := f.Truncate(length); err != nil {
+		return err
+	}
+	_, err = f.Seek(length, io.SeekStart)
+	return err
 }
 
 // add adds a line.
@@ -97,6 +104,7 @@ func (r *report) add(l line) error {
 // flush writes all lines to the file.
 func (r *report) flush() error { return r.w.Flush() }
 
+// close writes all lines to the file, and closes it.
 func (r *report) close() error { return errors.Join(r.w.Flush(), r.file.Sync(), r.file.Close()) }
 
 // OpenAfter returns the number of entries, items and sinks that stay open if an audit compares only the findings that a
@@ -134,22 +142,22 @@ func ReadReport(path string, visit func(sink string, f *audit.Finding) error) (*
 	r := bufio.NewReaderSize(f, 64<<10)
 	for number := 1; ; number++ {
 		b, err := r.ReadBytes('\n')
-		if pipeline.IsEnd(err) && len(b) == 0 {
-			break
-		}
 		if err != nil && !pipeline.IsEnd(err) {
 			return nil, nil, err
+		}
+		if len(b) == 0 {
+			break
 		}
 		var l line
 		if err := json.Unmarshal(b, &l); err != nil {
 			return nil, nil, fmt.Errorf("%s, line %d: not a line of a report: %w", path, number, err)
 		}
+		if number == 1 {
+			if err := checkHeader(path, l.Header); err != nil {
+				return nil, nil, err
+			}
+		}
 		switch {
-		case number == 1 && l.Header == nil:
-			return nil, nil, errs.Errorf("%s is not a report that tablewake audit saved", redact.Safe(path))
-		case number == 1 && l.Header.Format != reportFormat:
-			return nil, nil, errs.Errorf("%s has format %d, and this program reads %d: audit again", redact.Safe(path),
-				l.Header.Format, reportFormat)
 		case l.Header != nil:
 			header = l.Header
 		case l.Summary != nil:
@@ -164,4 +172,16 @@ func ReadReport(path string, visit func(sink string, f *audit.Finding) error) (*
 		return nil, nil, errs.Errorf("%s is empty: audit again", redact.Safe(path))
 	}
 	return header, summary, nil
+}
+
+// checkHeader returns an error if the first line of a report has no header, or one of another format.
+func checkHeader(path string, h *Header) error {
+	switch {
+	case h == nil:
+		return errs.Errorf("%s is not a report that tablewake audit saved", redact.Safe(path))
+	case h.Format != reportFormat:
+		return errs.Errorf("%s has format %d, and this program reads %d: audit again", redact.Safe(path), h.Format,
+			reportFormat)
+	}
+	return nil
 }

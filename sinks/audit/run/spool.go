@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/private"
@@ -74,14 +75,16 @@ func (s *spool) path(i int) string { return filepath.Join(s.dir, fmt.Sprintf("%0
 
 // add adds a record to the file that the hash selects.
 func (s *spool) add(hash uint64, record []byte) error {
-	i := hash % buckets
-	s.pending[i] = append(binary.AppendUvarint(s.pending[i], uint64(len(record))), record...)
+	i := int(hash % buckets)
+	s.pending[i] = binary.AppendUvarint(s.pending[i], uint64(len(record)))
+	s.pending[i] = append(s.pending[i], record...)
 	if len(s.pending[i]) < bucketBuffer {
 		return nil
 	}
-	return s.write(int(i))
+	return s.write(i)
 }
 
+// write writes the pending records of a file.
 func (s *spool) write(i int) error {
 	if s.files[i] == nil {
 		if err := s.openFile(i); err != nil {
@@ -121,26 +124,23 @@ func (s *spool) each(i int, do func(record []byte) error) error {
 		return nil
 	}
 	r := bufio.NewReaderSize(io.NewSectionReader(s.files[i], 0, s.lengths[i]), 64<<10)
-	var buf []byte
+	var record []byte
 	for {
-		n, err := binary.ReadUvarint(r)
+		length, err := binary.ReadUvarint(r)
 		switch {
 		case pipeline.IsEnd(err):
 			return nil
 		case err != nil:
 			return fmt.Errorf("%s: %w", s.path(i), err)
-		case n > maxRecord:
+		case length > maxRecord:
 			return errs.Errorf("%s: a record of %d bytes: the file was changed; start the audit anew without its work folder",
-				redact.Safe(s.path(i)), n)
+				redact.Safe(s.path(i)), length)
 		}
-		if uint64(cap(buf)) < n {
-			buf = make([]byte, n)
-		}
-		buf = buf[:n]
-		if _, err := io.ReadFull(r, buf); err != nil {
+		record = slices.Grow(record[:0], int(length))[:length]
+		if _, err := io.ReadFull(r, record); err != nil {
 			return fmt.Errorf("%s: %w", s.path(i), err)
 		}
-		if err := do(buf); err != nil {
+		if err := do(record); err != nil {
 			return err
 		}
 	}
@@ -164,12 +164,12 @@ func (s *spool) remove() error { return errors.Join(s.close(), os.RemoveAll(s.di
 // hashOf returns the FNV-1a hash of some texts. It is the same in every process.
 func hashOf(texts ...string) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
-	h := uint64(offset)
-	for _, t := range texts {
-		for i := range len(t) {
-			h = (h ^ uint64(t[i])) * prime
+	hash := uint64(offset)
+	for _, text := range texts {
+		for i := range len(text) {
+			hash = (hash ^ uint64(text[i])) * prime
 		}
-		h = (h ^ 0xff) * prime // 0xff is not a byte of UTF-8
+		hash = (hash ^ 0xff) * prime // 0xff is not a byte of UTF-8
 	}
-	return h
+	return hash
 }

@@ -56,8 +56,9 @@ func (a *auditRun) spoolItems(ctx context.Context, entries *spool) error {
 	})
 }
 
-// readAll calls read for each of the sources, at most limit at once, and take with each result, one after the other.
-// After an error it reads and takes nothing more. It returns after all reads have ended.
+// readAll calls read for each of the sources, at most limit at once. read sends its results. readAll calls take with
+// each result, one after the other. After an error it reads and takes nothing more. It returns after all reads have
+// ended.
 func readAll[S, R any](
 	ctx context.Context, limit int, sources []S, read func(ctx context.Context, source S, results chan<- R) error,
 	take func(R) error,
@@ -85,11 +86,11 @@ func readAll[S, R any](
 			}
 		}
 	}()
-	for r := range results {
+	for result := range results {
 		if ctx.Err() != nil {
-			continue
+			continue // receive the rest, so that the readers end
 		}
-		if err := take(r); err != nil {
+		if err := take(result); err != nil {
 			cancel(err)
 		}
 	}
@@ -143,32 +144,32 @@ func (a *auditRun) checkpoint(entries *spool) error {
 
 // readPart reads a part of the table to its end, and sends its pages.
 func (a *auditRun) readPart(ctx context.Context, id string, pages chan<- spooledPage) (err error) {
-	from := a.startPositions[id].Position
+	position := a.startPositions[id].Position
 	a.o.WaitForStream(ctx)
-	r, err := a.o.Items.Open(ctx, id, from)
+	r, err := a.o.Items.Open(ctx, id, position)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	for {
-		page, err := r.Read(ctx)
+		page, readErr := r.Read(ctx) // page may be set beside an error
 		if page != nil {
-			spooled, planErr := a.planPage(page)
-			if planErr != nil {
-				return planErr
+			planned, err := a.planPage(page)
+			if err != nil {
+				return err
 			}
-			spooled.part, spooled.position = id, page.Position
-			from = page.Position
-			if !send(ctx, pages, spooled) {
+			position = page.Position
+			planned.part, planned.position = id, position
+			if !send(ctx, pages, planned) {
 				return context.Cause(ctx)
 			}
 		}
-		switch {
-		case pipeline.IsEnd(err):
-			send(ctx, pages, spooledPage{part: id, position: from, lastOfPart: true})
+		if pipeline.IsEnd(readErr) {
+			send(ctx, pages, spooledPage{part: id, position: position, lastOfPart: true})
 			return nil
-		case err != nil:
-			return err
+		}
+		if readErr != nil {
+			return readErr
 		}
 		a.o.WaitForStream(ctx)
 	}

@@ -25,8 +25,8 @@ type listedEntries struct {
 	lastOfSegment bool
 }
 
-// entriesAtOnce is the number of listed entries that are sent together to the goroutine that spools them.
-const entriesAtOnce = 256
+// entriesPerBatch is the number of listed entries that are sent together to the goroutine that spools them.
+const entriesPerBatch = 256
 
 // spoolStored spools the stored entries of the sinks. A segment whose reading was interrupted is read again from its
 // start. The join ignores the entries of the interrupted reading, since a contribution to a group must count once.
@@ -34,11 +34,13 @@ func (a *auditRun) spoolStored(ctx context.Context, entries *spool) error {
 	var unread []segment
 	for sink := range a.o.Sinks {
 		for _, number := range a.segments() {
-			if s := (segment{sink: sink, number: number}); a.work.Read[s.name()] == 0 {
-				a.work.Reads++
-				s.reading = a.work.Reads
-				unread = append(unread, s)
+			s := segment{sink: sink, number: number}
+			if a.work.Read[s.name()] != 0 {
+				continue // it was read to its end
 			}
+			a.work.Reads++
+			s.reading = a.work.Reads
+			unread = append(unread, s)
 		}
 	}
 	if err := a.checkpoint(entries); err != nil {
@@ -92,19 +94,21 @@ func (a *auditRun) listing(number int) state.Listing {
 
 // list reads a segment to its end, and sends its entries to listed.
 func (a *auditRun) list(ctx context.Context, s segment, listed chan<- listedEntries) error {
-	batch := make([]audit.Entry, 0, entriesAtOnce)
+	batch := make([]audit.Entry, 0, entriesPerBatch)
 	a.o.WaitForStream(ctx)
 	for e, err := range a.o.Sinks[s.sink].StoredEntries(ctx, a.listing(s.number)) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.o.Sinks[s.sink].Name(), err)
 		}
-		if batch = append(batch, e); len(batch) == cap(batch) {
-			if !send(ctx, listed, listedEntries{segment: s, entries: slices.Clone(batch)}) {
-				return context.Cause(ctx)
-			}
-			batch = batch[:0]
-			a.o.WaitForStream(ctx)
+		batch = append(batch, e)
+		if len(batch) < entriesPerBatch {
+			continue
 		}
+		if !send(ctx, listed, listedEntries{segment: s, entries: slices.Clone(batch)}) {
+			return context.Cause(ctx)
+		}
+		batch = batch[:0]
+		a.o.WaitForStream(ctx)
 	}
 	if err := context.Cause(ctx); err != nil {
 		return err

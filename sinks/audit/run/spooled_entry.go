@@ -30,22 +30,32 @@ const (
 
 // appendTo appends the encoded entry.
 func (e *spooledEntry) appendTo(dst []byte) []byte {
-	dst = append(dst, flag(e.stored, flagStored)|flag(e.Claimed, flagClaimed)|flag(e.Share, flagShare)|flag(e.suspect,
-		flagSuspect), kindNumber(e.Kind))
-	dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(e.sink)), uint64(e.reading))
+	dst = append(dst, e.flags(), kindNumber(e.Kind))
+	dst = binary.AppendUvarint(dst, uint64(e.sink))
+	dst = binary.AppendUvarint(dst, uint64(e.reading))
 	dst = append(dst, e.Digest[:]...)
-	dst = binary.AppendUvarint(dst, uint64(len(e.Place)))
-	dst = append(dst, e.Place...)
+	dst = appendText(dst, e.Place)
 	return append(dst, e.Item...)
 }
 
-func flag(is bool, value byte) byte {
-	if is {
-		return value
+// flags returns the flags that are set.
+func (e *spooledEntry) flags() (flags byte) {
+	if e.stored {
+		flags |= flagStored
 	}
-	return 0
+	if e.Claimed {
+		flags |= flagClaimed
+	}
+	if e.Share {
+		flags |= flagShare
+	}
+	if e.suspect {
+		flags |= flagSuspect
+	}
+	return flags
 }
 
+// kindNumber returns the index of a kind in kinds; 0 for the kind "".
 func kindNumber(k audit.Kind) byte { return byte(max(slices.Index(kinds, k), 0)) }
 
 // hash selects the file of the entry, so that the required and the stored entries of a place are in the same file.
@@ -53,17 +63,18 @@ func (e *spooledEntry) hash() uint64 { return hashOf(string(rune(e.sink)), strin
 
 var errEntry = errs.New("not an entry: the work folder of the audit was changed; start the audit anew without it")
 
+// parseEntry returns the entry that appendTo encoded.
 func parseEntry(b []byte) (e spooledEntry, err error) {
 	if len(b) < 2 || int(b[1]) >= len(kinds) {
 		return e, errEntry
 	}
 	flags := b[0]
-	e.stored, e.Claimed, e.Share, e.suspect = flags&flagStored != 0, flags&flagClaimed != 0, flags&flagShare != 0,
-		flags&flagSuspect != 0
+	e.stored, e.Claimed = flags&flagStored != 0, flags&flagClaimed != 0
+	e.Share, e.suspect = flags&flagShare != 0, flags&flagSuspect != 0
 	e.Kind = kinds[b[1]]
-	sink, b, ok := cutNumber(b[2:])
-	reading, b, okReading := cutNumber(b)
-	if !ok || !okReading || len(b) < len(e.Digest) {
+	sink, b, hasSink := cutNumber(b[2:])
+	reading, b, hasReading := cutNumber(b)
+	if !hasSink || !hasReading || len(b) < len(e.Digest) {
 		return e, errEntry
 	}
 	e.sink, e.reading = sink, reading
@@ -72,8 +83,8 @@ func parseEntry(b []byte) (e spooledEntry, err error) {
 	if n <= 0 || uint64(len(b)-n) < length {
 		return e, errEntry
 	}
-	text := string(b[n:])
-	e.Place, e.Item = text[:length], item.Key(text[length:])
+	texts := string(b[n:]) // one allocation for both
+	e.Place, e.Item = texts[:length], item.Key(texts[length:])
 	return e, nil
 }
 
@@ -96,6 +107,7 @@ func (s *suspect) appendTo(dst []byte) []byte {
 	return dst
 }
 
+// appendText appends the length of s, and s.
 func appendText(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
@@ -118,26 +130,27 @@ func cutText(b []byte) (text string, rest []byte, ok bool) {
 	return string(b[n:][:length]), b[n:][length:], true
 }
 
+// parseSuspect returns the suspect that appendTo encoded.
 func parseSuspect(b []byte) (s suspect, err error) {
 	sink, b, ok := cutNumber(b)
 	if !ok || len(b) < len(s.lastFindings) {
 		return s, errEntry
 	}
 	s.sink = sink
-	key, b, ok := cutText(b[copy(s.lastFindings[:], b):])
-	s.item = item.Key(key)
-	for ok && len(b) > 0 {
-		var p audit.Entry
-		if int(b[0]) >= len(kinds) {
-			return s, errEntry
-		}
-		p.Kind = kinds[b[0]]
-		p.Place, b, ok = cutText(b[1:])
-		p.Item = s.item
-		s.places = append(s.places, p)
-	}
+	b = b[copy(s.lastFindings[:], b):]
+	key, b, ok := cutText(b)
 	if !ok {
 		return s, errEntry
+	}
+	s.item = item.Key(key)
+	for len(b) > 0 {
+		kind := int(b[0])
+		place, rest, ok := cutText(b[1:])
+		if !ok || kind >= len(kinds) {
+			return s, errEntry
+		}
+		s.places = append(s.places, audit.Entry{Kind: kinds[kind], Place: place, Item: s.item})
+		b = rest
 	}
 	return s, nil
 }

@@ -87,24 +87,19 @@ func (a *auditRun) summary() *Summary {
 		s.Sinks = append(s.Sinks, sink)
 		compared += sink.Compared
 	}
-	switch {
-	case s.Items > 0:
-	case a.o.ItemsSelected:
+	s.NothingSelected = s.Items == 0 && a.o.ItemsSelected
+	s.NothingSampled = s.Items == 0 && !a.o.ItemsSelected && a.o.Sample != nil && compared == 0
+	if s.NothingSelected || s.NothingSampled {
 		s.Open++
-		s.NothingSelected = true
-	case a.o.Sample != nil && compared == 0:
-		s.Open++
-		s.NothingSampled = true
 	}
 	if a.timedOut {
 		s.Coverage *= a.recheckedShare()
 		s.Open += a.changing
-		s.Incomplete = "the time was over while " + doing[a.work.Phase] + ": "
+		advice := "choose fewer of more segments, or allow more read units a second"
 		if a.work.Phase == recheckGroups { // all contributions are read, even for a sample
-			s.Incomplete += "allow more read units a second, or leave large aggregates out"
-		} else {
-			s.Incomplete += "choose fewer of more segments, or allow more read units a second"
+			advice = "allow more read units a second, or leave large aggregates out"
 		}
+		s.Incomplete = "the time was over while " + phaseTexts[a.work.Phase] + ": " + advice
 	}
 	return s
 }
@@ -132,8 +127,8 @@ func (a *auditRun) readUnits() float64 {
 	return units
 }
 
-// doing describes each phase for the progress.
-var doing = map[phase]string{
+// phaseTexts describe the phases for people.
+var phaseTexts = map[phase]string{
 	readItems: "the items were read", readSinks: "the sinks were read", compare: "the two were joined",
 	recheck: "what differs was looked at again", recheckGroups: "groups were compared",
 }
@@ -141,7 +136,7 @@ var doing = map[phase]string{
 // recheckedShare returns the share of a sample that was rechecked at least once. It is 0 before the recheck begins.
 func (a *auditRun) recheckedShare() float64 {
 	switch {
-	case a.work.Phase == readItems || a.work.Phase == readSinks || a.work.Phase == compare:
+	case a.work.Phase.findsSuspects():
 		return 0
 	case a.work.Phase == recheck && a.work.Round == 0:
 		return float64(a.work.File) / buckets // all suspects of an item are in one file

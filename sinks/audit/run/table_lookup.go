@@ -43,34 +43,31 @@ func NewTableLookup(client batchGetter, table string, o record.SnapshotOptions, 
 
 // Read implements [Lookup].
 func (t *tableLookup) Read(ctx context.Context, keys []item.Key) ([]Item, error) {
-	changes := make([]Item, len(keys))
-	for start := 0; start < len(keys); start += itemsAtOnce {
-		end := min(start+itemsAtOnce, len(keys))
-		if err := t.readBatch(ctx, keys[start:end], changes[start:end]); err != nil {
+	items := make([]Item, len(keys))
+	for start := 0; start < len(keys); start += itemsPerRead {
+		end := min(start+itemsPerRead, len(keys))
+		if err := t.readBatch(ctx, keys[start:end], items[start:end]); err != nil {
 			return nil, err
 		}
 	}
-	return changes, nil
+	return items, nil
 }
 
-// readBatch sets the changes of up to itemsAtOnce keys.
-func (t *tableLookup) readBatch(ctx context.Context, keys []item.Key, changes []Item) error {
-	index := make(map[item.Key]int, len(keys))
+// readBatch reads up to itemsPerRead keys, and sets their items.
+func (t *tableLookup) readBatch(ctx context.Context, keys []item.Key, items []Item) error {
+	byKey := make(map[item.Key]*Item, len(keys))
 	var unread []map[string]types.AttributeValue
-	for i, k := range keys {
-		attributes, err := t.keyAttributes(k)
+	for i, key := range keys {
+		attributes, err := t.keyAttributes(key)
 		if err != nil {
-			changes[i].Err = fmt.Errorf("it is stored under a key that the table cannot have: %w", err)
+			items[i].Err = fmt.Errorf("it is stored under a key that the table cannot have: %w", err)
 			continue
 		}
-		image, err := sdkvalue.Image(attributes)
-		if err == nil {
-			changes[i].Change, err = t.changes.removeOf(image)
+		// until the table returns the item, it counts as removed
+		if items[i].Change, err = t.removeOf(attributes); err != nil {
+			return fmt.Errorf("item %s: %w", key, err)
 		}
-		if err != nil {
-			return fmt.Errorf("item %s: %w", k, err)
-		}
-		index[k] = i
+		byKey[key] = &items[i]
 		unread = append(unread, attributes)
 	}
 	for try := 0; len(unread) > 0; try++ {
@@ -78,18 +75,19 @@ func (t *tableLookup) readBatch(ctx context.Context, keys []item.Key, changes []
 		if err != nil {
 			return err
 		}
-		if err := t.addResponse(ctx, out, index, changes); err != nil {
+		if err := t.addResponse(ctx, out, byKey); err != nil {
 			return err
 		}
 		unread = nil
 		for _, unprocessed := range out.UnprocessedKeys {
 			unread = append(unread, unprocessed.Keys...)
 		}
-		if len(unread) > 0 { // unprocessed keys were throttled
-			t.budget.pace.SlowDown()
-			if err := pipeline.Sleep(ctx, audit.ThrottledWait.Delay(try, 0)); err != nil {
-				return err
-			}
+		if len(unread) == 0 {
+			return nil
+		}
+		t.budget.pace.SlowDown() // unprocessed keys were throttled
+		if err := pipeline.Sleep(ctx, audit.ThrottledWait.Delay(try, 0)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -110,13 +108,13 @@ func (t *tableLookup) request(
 	return out, err
 }
 
-// addResponse stores the changes of the items of a response, and spends the units that it consumed.
+// addResponse sets the items of a response, and spends the units that it consumed.
 func (t *tableLookup) addResponse(
-	ctx context.Context, out *dynamodb.BatchGetItemOutput, index map[item.Key]int, changes []Item,
+	ctx context.Context, out *dynamodb.BatchGetItemOutput, byKey map[item.Key]*Item,
 ) error {
 	for _, items := range out.Responses {
-		for _, it := range items {
-			if err := t.add(it, index, changes); err != nil {
+		for _, attributes := range items {
+			if err := t.setItem(attributes, byKey); err != nil {
 				return err
 			}
 		}
@@ -131,9 +129,9 @@ func (t *tableLookup) addResponse(
 	return nil
 }
 
-// add stores the change of an item that was read.
-func (t *tableLookup) add(it map[string]types.AttributeValue, index map[item.Key]int, changes []Item) error {
-	image, err := sdkvalue.Image(it)
+// setItem sets an item that was read.
+func (t *tableLookup) setItem(attributes map[string]types.AttributeValue, byKey map[item.Key]*Item) error {
+	image, err := sdkvalue.Image(attributes)
 	if err != nil {
 		return err
 	}
@@ -143,23 +141,32 @@ func (t *tableLookup) add(it map[string]types.AttributeValue, index map[item.Key
 	} else if err != nil {
 		return err
 	}
-	i, ok := index[c.Key]
-	if !ok {
+	it := byKey[c.Key]
+	if it == nil {
 		return errs.Errorf("table %s returned the item %s, which was not asked for", redact.Safe(t.table), c.Key)
 	}
-	changes[i] = Item{c, err}
+	*it = Item{c, err}
 	return nil
 }
 
+// removeOf returns the REMOVE, without images, of the item with the given key attributes.
+func (t *tableLookup) removeOf(keyAttributes map[string]types.AttributeValue) (record.Change, error) {
+	keys, err := sdkvalue.Image(keyAttributes)
+	if err != nil {
+		return record.Change{}, err
+	}
+	return t.changes.removeOf(keys)
+}
+
 // keyAttributes converts a canonical key to the key attributes of the table.
-func (t *tableLookup) keyAttributes(k item.Key) (map[string]types.AttributeValue, error) {
-	_, values, err := k.Decode()
+func (t *tableLookup) keyAttributes(key item.Key) (map[string]types.AttributeValue, error) {
+	_, values, err := key.Decode()
 	if err != nil {
 		return nil, err
 	}
 	if len(values) != len(t.keys) {
 		return nil, errs.Errorf("the key of the table %s has %d attributes, and %s has %d", redact.Safe(t.table), len(t.keys),
-			k, len(values))
+			key, len(values))
 	}
 	attributes := make(map[string]types.AttributeValue, len(values))
 	for i, v := range values {

@@ -82,12 +82,12 @@ func upperBound(differing, examined int64) float64 {
 		return 1
 	}
 	low, high := 0.0, 1.0
-	for range 60 {
-		p := (low + high) / 2
-		if atMost(differing, examined, p) > 0.05 {
-			low = p
+	for range 60 { // bisection
+		share := (low + high) / 2
+		if atMost(differing, examined, share) > 0.05 {
+			low = share
 		} else {
-			high = p
+			high = share
 		}
 	}
 	return high

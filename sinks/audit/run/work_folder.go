@@ -29,6 +29,9 @@ const (
 	finished      phase = "finished"
 )
 
+// findsSuspects reports whether the phase belongs to the comparison of all entries, before the recheck.
+func (p phase) findsSuspects() bool { return p == readItems || p == readSinks || p == compare }
+
 // workState is the checkpoint of an audit. A process that continues the audit repeats the work after the checkpoint.
 type workState struct {
 	Request string // digest of the request
@@ -65,9 +68,9 @@ type work struct {
 }
 
 // openWork opens the work folder of an audit, and creates it if it is missing. If the folder has the progress of an
-// interrupted audit with the same request, resumed is true, and the audit continues from there. Another request is an
-// error.
-func openWork(ctx context.Context, dir string, anew workState) (w *work, resumed bool, err error) {
+// interrupted audit with the same request, resumed is true, and the audit continues from there. Otherwise it starts
+// with initial. The progress of another request is an error.
+func openWork(ctx context.Context, dir string, initial workState) (w *work, resumed bool, err error) {
 	if err := private.MkdirAll(dir); err != nil {
 		return nil, false, err
 	}
@@ -75,29 +78,30 @@ func openWork(ctx context.Context, dir string, anew workState) (w *work, resumed
 	if err != nil {
 		return nil, false, fmt.Errorf("another audit writes this report: %w", err)
 	}
-	w = &work{dir: dir, lock: lock, workState: anew}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, lock.Release())
 		}
 	}()
+
+	w = &work{dir: dir, lock: lock, workState: initial}
 	b, err := os.ReadFile(w.path("progress.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return w, false, nil
 	}
-	var before workState
+	var saved workState
 	if err == nil {
-		err = json.Unmarshal(b, &before)
+		err = json.Unmarshal(b, &saved)
 	}
 	switch {
 	case err != nil:
 		return nil, false, fmt.Errorf("%s: %w: delete the folder, and the audit starts anew", dir, err)
-	case before.Request != anew.Request:
+	case saved.Request != initial.Request:
 		return nil, false, errs.Errorf(
 			"%s has an audit that was interrupted, of other sinks, of another source or of another file: delete the folder, or name another --report", redact.Safe(dir))
 	}
-	w.workState = before
-	w.Header.Assumed = cmp.Or(anew.Header.Assumed, before.Header.Assumed)
+	w.workState = saved
+	w.Header.Assumed = cmp.Or(initial.Header.Assumed, saved.Header.Assumed)
 	return w, true, nil
 }
 
@@ -112,10 +116,11 @@ func (w *work) save() error {
 	return private.WriteFile(w.path("progress.json"), w.path("progress.next"), b)
 }
 
-// close unlocks the folder. It deletes the folder of a finished audit.
+// close unlocks the folder. It deletes the folder if no work is left to continue.
 func (w *work) close() error {
+	isUnstarted := w.Phase == readItems && len(w.Parts) == 0
 	var err error
-	if w.Phase == finished || w.Phase == readItems && len(w.Parts) == 0 { // no work is left to continue
+	if w.Phase == finished || isUnstarted {
 		err = os.RemoveAll(w.dir)
 	}
 	return errors.Join(err, w.lock.Release())

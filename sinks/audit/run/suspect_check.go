@@ -1,0 +1,211 @@
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// suspectCheck is one comparison of a suspect.
+type suspectCheck struct {
+	*suspect
+	change      *record.Change  // nil if the item is unknown
+	findings    []audit.Finding // without the equal findings and those of claims that rightly wait
+	compared    int             // number of findings, including the equal ones
+	undecodable error           // error of an item that cannot be decoded
+	moved       bool            // the item changed while its places were read
+	err         error
+}
+
+// keepDifferences drops the findings that are equal, or rightly wait. Without the item, it is unknown whether a place
+// is extra, or belongs to a new item.
+func (c *suspectCheck) keepDifferences() {
+	c.compared = len(c.findings)
+	c.findings = slices.DeleteFunc(c.findings, func(f audit.Finding) bool {
+		return f.Verdict == audit.Equal || f.Verdict == audit.Waiting
+	})
+	if c.item != "" {
+		return
+	}
+	for i := range c.findings {
+		if f := &c.findings[i]; f.Verdict.Differs() {
+			f.Underlying, f.Verdict = f.Verdict, audit.Skipped
+			f.Reason = "nothing tells which item it was made of; if a later audit finds it again, no item has it"
+		}
+	}
+}
+
+// runChecks compares several suspects concurrently.
+func (a *auditRun) runChecks(ctx context.Context, checks []suspectCheck) {
+	var workers sync.WaitGroup
+	queue := make(chan *suspectCheck, len(checks))
+	for i := range checks {
+		queue <- &checks[i]
+	}
+	close(queue)
+	for range min(a.o.Parts*4, len(checks)) {
+		workers.Go(func() {
+			for check := range queue {
+				a.runCheck(ctx, check)
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// runCheck compares a suspect with its item, and sets the findings or the error of the check.
+func (a *auditRun) runCheck(ctx context.Context, check *suspectCheck) {
+	if check.undecodable != nil {
+		check.findings = []audit.Finding{{Item: check.item, Verdict: audit.Skipped,
+			Reason: "the item cannot be decoded: " + check.undecodable.Error()}}
+		return
+	}
+	check.err = a.o.Budget.retryThrottled(ctx, func() (err error) {
+		check.findings, err = a.o.Sinks[check.sink].Compare(ctx, check.change, check.places)
+		if err == nil && check.change != nil && a.isNamed() {
+			err = a.compareShares(ctx, check)
+		}
+		return err
+	})
+}
+
+// findMoved reads the items with findings once more, and sets moved for those that changed. The item of a check was read
+// before its places. It may have changed before the places were read, and back before the next round. So an equal item
+// in two rounds proves nothing unless the item was also read after its places.
+func (a *auditRun) findMoved(ctx context.Context, checks []suspectCheck) error {
+	if a.o.NoWriters {
+		return nil
+	}
+	var withFindings []*suspectCheck
+	var keys []item.Key
+	for i := range checks {
+		check := &checks[i]
+		if check.change == nil || len(check.findings) == 0 {
+			continue
+		}
+		withFindings = append(withFindings, check)
+		if !slices.Contains(keys, check.item) {
+			keys = append(keys, check.item)
+		}
+	}
+	items, err := a.o.Lookup.Read(ctx, keys)
+	if err != nil {
+		return fmt.Errorf("read items: %w", err)
+	}
+	for _, check := range withFindings {
+		current := &items[slices.Index(keys, check.item)]
+		check.moved = !current.sameAs(check.change)
+	}
+	return nil
+}
+
+// reportCheck reports the findings of a check if they are settled. Otherwise it adds the suspect to next, so that the
+// next round compares it again.
+func (a *auditRun) reportCheck(check *suspectCheck, next *spool) error {
+	_, isDamaged := errors.AsType[*state.DamagedError](check.err)
+	if isDamaged || state.IsPermanent(check.err) { // other entries can still be read
+		check.findings = []audit.Finding{{Item: check.item, Verdict: audit.Skipped, Reason: check.err.Error()}}
+	} else if check.err != nil {
+		return fmt.Errorf("%s: %w", a.o.Sinks[check.sink].Name(), check.err)
+	}
+	a.recheckedCount++
+	a.progress.Update(a.recheckedCount, a.work.Tally.Suspects)
+	if a.isWithoutJoin() && a.work.Round == 0 {
+		a.work.Tally.Sinks[check.sink].Compared += int64(check.compared)
+	}
+	if len(check.findings) == 0 {
+		a.countSettled()
+		return nil
+	}
+
+	digest, err := check.digest()
+	if err != nil {
+		return err
+	}
+	if check.moved {
+		digest = movedDigest // equals no later digest: the findings of the next round are the first of two
+	}
+	isSettled := a.isSettled(check, digest)
+	isLastRound := a.work.Round >= a.o.MaxLooks
+	if !isSettled && !isLastRound {
+		if a.work.Round == 0 {
+			a.changing++
+		}
+		check.lastFindings = digest
+		return next.add(check.hash(), check.appendTo(nil))
+	}
+	if !isSettled {
+		check.setBusy()
+	}
+	a.countSettled()
+	for i := range check.findings {
+		if a.isRepeated(check.sink, &check.findings[i]) {
+			continue
+		}
+		if err := a.reportFinding(check.sink, &check.findings[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// movedDigest stands for the findings about an item that changed while its places were read.
+var movedDigest = [16]byte{1}
+
+// isSettled reports whether the suspect needs no other check: a change in flight cannot explain its findings, or they
+// are the same as in the round before. digest is that of the findings.
+func (a *auditRun) isSettled(check *suspectCheck, digest [16]byte) bool {
+	if a.o.NoWriters && check.findings[0].Verdict != audit.Busy {
+		return true
+	}
+	if a.work.Round > 0 && !check.moved && digest == check.lastFindings {
+		return true
+	}
+	return !slices.ContainsFunc(check.findings, func(f audit.Finding) bool {
+		return mayMove(&f) || f.Verdict == audit.Busy
+	})
+}
+
+// setBusy makes the findings Busy that a change in flight may explain.
+func (c *suspectCheck) setBusy() {
+	for i := range c.findings {
+		if mayMove(&c.findings[i]) {
+			c.findings[i].Verdict = audit.Busy
+		}
+	}
+}
+
+// mayMove reports whether a change in flight may explain a finding: it is a difference, or one that a dead letter
+// explains.
+func mayMove(f *audit.Finding) bool {
+	return f.Verdict.Differs() || f.Verdict == audit.Held && f.Underlying.Differs()
+}
+
+// countSettled counts a suspect that needs no further comparison.
+func (a *auditRun) countSettled() {
+	if a.work.Round > 0 {
+		a.changing--
+	}
+}
+
+// digest identifies the result of a check: the item, and the differences with their places and versions.
+func (c *suspectCheck) digest() ([16]byte, error) {
+	b, err := json.Marshal(c.findings)
+	if err != nil {
+		return [16]byte{}, err
+	}
+	if c.change != nil {
+		b = c.change.New.AppendDynamoDBJSON(b)
+	}
+	sum := sha256.Sum256(b)
+	return [16]byte(sum[:16]), nil
+}
