@@ -116,43 +116,20 @@ var (
 
 // New checks the options and returns a sink. Its error names the wrong option.
 func New(o Options) (*Sink, error) {
-	format := o.Format
-	o.Layout, o.Images, o.Format = cmp.Or(o.Layout, Log), cmp.Or(o.Images, DynamoDBJSON), cmp.Or(o.Format, JSONLZstd)
+	givenFormat := o.Format
+	o.Layout = cmp.Or(o.Layout, Log)
+	o.Images = cmp.Or(o.Images, DynamoDBJSON)
+	o.Format = cmp.Or(o.Format, JSONLZstd)
 	o.Roll.Bytes = cmp.Or(o.Roll.Bytes, 8<<20)
-	o.Tags, o.Columns = slices.Clone(o.Tags), slices.Clone(o.Columns)
-	if o.Kinds = slices.Clone(o.Kinds); len(o.Kinds) == 0 {
+	o.Tags, o.Columns, o.Kinds = slices.Clone(o.Tags), slices.Clone(o.Columns), slices.Clone(o.Kinds)
+	if len(o.Kinds) == 0 {
 		o.Kinds = []Kind{TTLDelete, UserDelete, AnyChange}
 	}
-	s := &Sink{o: o, compressors: compressorPool{format: o.Format}, newestOnly: o.Layout == PerItem && o.Key != nil &&
-		!o.Key.HasVersion()}
-	switch {
-	case o.Store == nil:
-		return nil, errors.New("archive: Store is nil: give the store that holds the objects")
-	case o.Layout != Log && o.Layout != PerItem:
-		return nil, fmt.Errorf("archive: Layout %q is unknown: give %q or %q", o.Layout, Log, PerItem)
-	case !slices.Contains(formats, o.Format):
-		return nil, fmt.Errorf("archive: Format %q is unknown: give %q, %q or %q", format, JSONLZstd, JSONLGzip, Parquet)
-	case o.Layout == PerItem && format != "":
-		return nil, fmt.Errorf("archive: Format belongs to the layout %q: objects of the layout %q are JSON as it is", Log,
-			PerItem)
-	case len(o.Columns) > 0 && o.Format != Parquet:
-		return nil, fmt.Errorf("archive: Columns belong to the format %q", Parquet)
-	case o.Images != DynamoDBJSON && o.Images != PlainJSON:
-		return nil, fmt.Errorf("archive: Images %q is unknown: give %q or %q", o.Images, DynamoDBJSON, PlainJSON)
-	case o.Layout == PerItem && o.Key == nil:
-		return nil, fmt.Errorf("archive: Key is nil: the layout %q needs the template of its object names", PerItem)
-	case o.Layout == PerItem && o.Partition != nil:
-		return nil, fmt.Errorf("archive: Partition belongs to the layout %q: make it part of Key", Log)
-	case o.Key != nil && isLog(o.Key.String()):
-		return nil, fmt.Errorf("archive: Key ends in %s, by which objects of the layout %q are known: name the objects .json",
-			path.Ext(o.Key.String()), Log)
-	case o.Layout == Log && o.Key != nil:
-		return nil, fmt.Errorf("archive: Key belongs to the layout %q: objects of a log are named by their content", PerItem)
-	case o.Layout == Log && o.RawNames:
-		return nil, fmt.Errorf("archive: RawNames belongs to the layout %q", PerItem)
-	case o.Roll.Bytes < 0 || o.Roll.Age < 0:
-		return nil, fmt.Errorf("archive: Roll is negative: %d bytes, %v", o.Roll.Bytes, o.Roll.Age)
+	if err := o.check(givenFormat); err != nil {
+		return nil, err
 	}
+	s := &Sink{o: o, compressors: compressorPool{format: o.Format}}
+	s.newestOnly = o.Layout == PerItem && !o.Key.HasVersion()
 	if err := errors.Join(s.checkNames(), s.checkNewest()); err != nil {
 		return nil, err
 	}
@@ -162,16 +139,49 @@ func New(o Options) (*Sink, error) {
 	if err := checkColumns(o.Columns); err != nil {
 		return nil, err
 	}
-	for _, t := range o.Tags {
-		s.splitByTable = s.splitByTable || o.Layout == Log && len(t.Value.Literals()) > 1
-	}
-	s.recent.timeOnly = s.timeOnly()
 	for _, k := range o.Kinds {
 		if k != TTLDelete && k != UserDelete && k != AnyChange {
 			return nil, fmt.Errorf("archive: Kinds holds %q: give some of %q, %q and %q", k, TTLDelete, UserDelete, AnyChange)
 		}
 	}
+	tagNamesTable := func(t TagTemplate) bool { return len(t.Value.Literals()) > 1 } // its only placeholder is {@table}
+	s.splitByTable = o.Layout == Log && slices.ContainsFunc(o.Tags, tagNamesTable)
+	s.recent.timeOnly = s.timeOnly()
 	return s, nil
+}
+
+// check returns an error if options are missing, unknown or do not go together. It is called after the defaults are
+// set. givenFormat is the format before that.
+func (o *Options) check(givenFormat Format) error {
+	switch {
+	case o.Store == nil:
+		return errors.New("archive: Store is nil: give the store that holds the objects")
+	case o.Layout != Log && o.Layout != PerItem:
+		return fmt.Errorf("archive: Layout %q is unknown: give %q or %q", o.Layout, Log, PerItem)
+	case !slices.Contains(formats, o.Format):
+		return fmt.Errorf("archive: Format %q is unknown: give %q, %q or %q", o.Format, JSONLZstd, JSONLGzip, Parquet)
+	case o.Layout == PerItem && givenFormat != "":
+		return fmt.Errorf("archive: Format belongs to the layout %q: objects of the layout %q are JSON as it is", Log,
+			PerItem)
+	case len(o.Columns) > 0 && o.Format != Parquet:
+		return fmt.Errorf("archive: Columns belong to the format %q", Parquet)
+	case o.Images != DynamoDBJSON && o.Images != PlainJSON:
+		return fmt.Errorf("archive: Images %q is unknown: give %q or %q", o.Images, DynamoDBJSON, PlainJSON)
+	case o.Layout == PerItem && o.Key == nil:
+		return fmt.Errorf("archive: Key is nil: the layout %q needs the template of its object names", PerItem)
+	case o.Layout == PerItem && o.Partition != nil:
+		return fmt.Errorf("archive: Partition belongs to the layout %q: make it part of Key", Log)
+	case o.Key != nil && isLog(o.Key.String()):
+		return fmt.Errorf("archive: Key ends in %s, by which objects of the layout %q are known: name the objects .json",
+			path.Ext(o.Key.String()), Log)
+	case o.Layout == Log && o.Key != nil:
+		return fmt.Errorf("archive: Key belongs to the layout %q: objects of a log are named by their content", PerItem)
+	case o.Layout == Log && o.RawNames:
+		return fmt.Errorf("archive: RawNames belongs to the layout %q", PerItem)
+	case o.Roll.Bytes < 0 || o.Roll.Age < 0:
+		return fmt.Errorf("archive: Roll is negative: %d bytes, %v", o.Roll.Bytes, o.Roll.Age)
+	}
+	return nil
 }
 
 // checkNames returns an error if the constant part of all object names is invalid.

@@ -31,12 +31,13 @@ func FixedColumns() []string {
 // maxColumnName is Athena's limit, in bytes.
 const maxColumnName = 255
 
+// checkColumns returns an error if one of the configured columns is invalid.
 func checkColumns(cs []Column) error {
 	seen := make(map[string]bool)
 	for _, c := range cs {
+		hasOtherBytes := strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") != ""
 		switch {
-		case c.Name == "" || len(c.Name) > maxColumnName ||
-			strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
+		case c.Name == "" || len(c.Name) > maxColumnName || hasOtherBytes:
 			return fmt.Errorf("archive: Columns: %q is no name of a column: write lowercase letters, digits and _", c.Name)
 		case columnar.Reserved(c.Name):
 			return fmt.Errorf("archive: Columns: every object has a column %q: take another name", c.Name)
@@ -55,15 +56,15 @@ func (s *Sink) columnsOf(scope template.Scope) ([]item.Value, error) {
 	if len(s.o.Columns) == 0 {
 		return nil, nil
 	}
-	vs := make([]item.Value, len(s.o.Columns))
+	values := make([]item.Value, len(s.o.Columns))
 	for i, c := range s.o.Columns {
-		v, _, err := c.Value.Value(scope)
+		value, _, err := c.Value.Value(scope)
 		if err != nil {
 			return nil, fmt.Errorf("archive: column %s: %w", c.Name, err)
 		}
-		vs[i] = v
+		values[i] = value
 	}
-	return vs, nil
+	return values, nil
 }
 
 // appendCell appends the text of a column's value.

@@ -11,7 +11,6 @@ import (
 	"iter"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/internal/parallel"
@@ -69,7 +68,7 @@ const groupCount = 10_000
 func Compact(ctx context.Context, o CompactOptions) (CompactProgress, error) {
 	o.Class, o.Target = cmp.Or(o.Class, "STANDARD"), cmp.Or(o.Target, 64<<20)
 	o.Small = cmp.Or(o.Small, o.Target/4)
-	c := &compaction{o: o, groups: make(map[Format]*group)}
+	c := &compaction{o: o, groups: make(map[Format]*smallObjects)}
 	switch {
 	case o.Store == nil:
 		return c.progress, errs.New("archive: Store is nil: give the store that holds the objects")
@@ -85,7 +84,7 @@ func Compact(ctx context.Context, o CompactOptions) (CompactProgress, error) {
 			return c.progress, err
 		}
 	}
-	err := c.flushAll(ctx)
+	err := c.mergeAll(ctx)
 	return c.progress, err
 }
 
@@ -93,56 +92,60 @@ func Compact(ctx context.Context, o CompactOptions) (CompactProgress, error) {
 type compaction struct {
 	o        CompactOptions
 	folder   string
-	groups   map[Format]*group // groups of the current folder
+	groups   map[Format]*smallObjects // objects of the current folder that are not merged yet
 	progress CompactProgress
 }
 
-// group has the small objects of one folder and format.
-type group struct {
+// smallObjects are small objects of one folder and format.
+type smallObjects struct {
 	infos []Info
 	size  int64
 }
 
+// addObject adds an object of the listing, if it is small and belongs to the log. It first merges the objects of the
+// last folder, or a group that is large enough.
 func (c *compaction) addObject(ctx context.Context, info Info) error {
-	f, log := formatOf(info.Name)
-	if !log {
+	f, isLog := formatOf(info.Name)
+	if !isLog {
 		return nil
 	}
 	c.progress.Looked++
 	c.progress.LookedSize += info.Size
-	switch {
-	case info.Class != "" && info.Class != c.o.Class:
+	if info.Class != "" && info.Class != c.o.Class {
 		c.progress.LeftInClass++
 		return nil
-	case info.Size >= c.o.Small:
+	}
+	if info.Size >= c.o.Small {
 		c.progress.Left++
 		return nil
 	}
+
 	if folder, _ := path.Split(info.Name); folder != c.folder {
-		if err := c.flushAll(ctx); err != nil {
+		if err := c.mergeAll(ctx); err != nil {
 			return err
 		}
 		c.folder = folder
 	}
-	g := c.groups[f]
-	if g == nil {
-		g = &group{}
-		c.groups[f] = g
+	group := c.groups[f]
+	if group == nil {
+		group = &smallObjects{}
+		c.groups[f] = group
 	}
-	if g.size+info.Size > c.o.Target || len(g.infos) == groupCount {
-		if err := c.flush(ctx, g); err != nil {
+	if group.size+info.Size > c.o.Target || len(group.infos) == groupCount {
+		if err := c.mergeGroup(ctx, group); err != nil {
 			return err
 		}
 	}
-	g.infos = append(g.infos, info)
-	g.size += info.Size
+	group.infos = append(group.infos, info)
+	group.size += info.Size
 	return nil
 }
 
-func (c *compaction) flushAll(ctx context.Context) error {
+// mergeAll merges the objects of all groups.
+func (c *compaction) mergeAll(ctx context.Context) error {
 	for _, f := range formats {
-		if g := c.groups[f]; g != nil {
-			if err := c.flush(ctx, g); err != nil {
+		if group := c.groups[f]; group != nil {
+			if err := c.mergeGroup(ctx, group); err != nil {
 				return err
 			}
 		}
@@ -150,24 +153,25 @@ func (c *compaction) flushAll(ctx context.Context) error {
 	return nil
 }
 
-// flush merges the objects of a group. It merges only objects with the same tags and columns.
-func (c *compaction) flush(ctx context.Context, g *group) error {
-	infos := g.infos
-	g.infos, g.size = nil, 0
+// mergeGroup merges the objects of a group, and empties the group. It merges only objects with the same tags and
+// columns.
+func (c *compaction) mergeGroup(ctx context.Context, group *smallObjects) error {
+	infos := group.infos
+	group.infos, group.size = nil, 0
 	if len(infos) < 2 {
 		c.progress.Left += int64(len(infos))
 		return nil
 	}
-	sets, err := c.sets(ctx, infos)
+	sets, err := c.mergeableSets(ctx, infos)
 	if err != nil {
 		return err
 	}
-	for _, same := range sets {
-		if len(same.infos) < 2 {
-			c.progress.Left += int64(len(same.infos))
+	for _, set := range sets {
+		if len(set.infos) < 2 {
+			c.progress.Left += int64(len(set.infos))
 			continue
 		}
-		if err := c.mergeSet(ctx, same); err != nil {
+		if err := c.mergeSet(ctx, set); err != nil {
 			return err
 		}
 		if c.o.Progress != nil {
@@ -185,13 +189,19 @@ type objectSet struct {
 	infos  []Info
 }
 
-func (c *compaction) sets(ctx context.Context, infos []Info) ([]*objectSet, error) {
-	tagger, tagged := c.o.Store.(Tagger)
+// matches reports whether an object with these tags and this schema can be merged with the set.
+func (s *objectSet) matches(tags []Tag, schema parquetSchema) bool {
+	return slices.Equal(s.tags, tags) && s.schema.plain == schema.plain && slices.Equal(s.schema.columns, schema.columns)
+}
+
+// mergeableSets divides objects of one folder and format into sets that can be merged.
+func (c *compaction) mergeableSets(ctx context.Context, infos []Info) ([]*objectSet, error) {
+	tagger, hasTags := c.o.Store.(Tagger)
 	f, _ := formatOf(infos[0].Name)
 	tags, schemas := make([][]Tag, len(infos)), make([]parquetSchema, len(infos))
 	errs := parallel.Each(len(infos), loaders, func(i int) error {
 		var tagErr, schemaErr error
-		if tagged {
+		if hasTags {
 			tags[i], tagErr = tagger.Tags(ctx, infos[i].Name)
 		}
 		if f == Parquet {
@@ -202,34 +212,32 @@ func (c *compaction) sets(ctx context.Context, infos []Info) ([]*objectSet, erro
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	var all []*objectSet
+	var sets []*objectSet
 	for i, info := range infos {
-		at := slices.IndexFunc(all, func(l *objectSet) bool {
-			return slices.Equal(l.tags, tags[i]) && l.schema.plain == schemas[i].plain &&
-				slices.Equal(l.schema.columns, schemas[i].columns)
-		})
-		if at < 0 {
-			all = append(all, &objectSet{tags: tags[i], schema: schemas[i]})
-			at = len(all) - 1
+		n := slices.IndexFunc(sets, func(s *objectSet) bool { return s.matches(tags[i], schemas[i]) })
+		if n < 0 {
+			n = len(sets)
+			sets = append(sets, &objectSet{tags: tags[i], schema: schemas[i]})
 		}
-		all[at].infos = append(all[at].infos, info)
+		sets[n].infos = append(sets[n].infos, info)
 	}
-	return all, nil
+	return sets, nil
 }
 
 // mergeSet replaces the objects of a set by one object.
-func (c *compaction) mergeSet(ctx context.Context, group *objectSet) error {
+func (c *compaction) mergeSet(ctx context.Context, set *objectSet) error {
 	c.progress.Large++
-	c.progress.Objects += int64(len(group.infos))
-	names := make([]string, 0, len(group.infos))
-	for _, info := range group.infos {
+	c.progress.Objects += int64(len(set.infos))
+	names := make([]string, 0, len(set.infos))
+	for _, info := range set.infos {
 		c.progress.Bytes += info.Size
 		names = append(names, info.Name)
 	}
 	if c.o.DryRun {
 		return nil
 	}
-	large, digest, err := c.largeObject(ctx, group)
+
+	large, digest, err := c.largeObject(ctx, set)
 	if err != nil {
 		return err
 	}
@@ -237,18 +245,15 @@ func (c *compaction) mergeSet(ctx context.Context, group *objectSet) error {
 	if err := putUnlessExists(ctx, c.o.Store, large); err != nil {
 		return err
 	}
-	read := c.linesDigest
-	if strings.HasSuffix(large.Name, Parquet.suffix()) {
-		read = c.rowsDigest
-	}
-	switch stored, err := read(ctx, large.Name); {
-	case err != nil:
+	storedDigest, err := c.storedDigest(ctx, large.Name)
+	if err != nil {
 		return err
-	case !bytes.Equal(stored, digest):
+	}
+	if !bytes.Equal(storedDigest, digest) {
 		return errs.Errorf("archive: %s is not read back as it was written: nothing was removed", large.Name)
 	}
 	// the large object has this name if one small object already had all lines
-	names = slices.DeleteFunc(names, func(n string) bool { return n == large.Name })
+	names = slices.DeleteFunc(names, func(name string) bool { return name == large.Name })
 	return c.o.Store.Remove(ctx, names)
 }
 
@@ -260,23 +265,24 @@ type lineWriter interface {
 	free()
 }
 
-func (l *objectSet) newBody() (lineWriter, error) {
-	f, _ := formatOf(l.infos[0].Name)
+// newBody returns an empty object for the lines of the set.
+func (s *objectSet) newBody() (lineWriter, error) {
+	f, _ := formatOf(s.infos[0].Name)
 	if f == Parquet {
-		return newRowsBody(l.schema), nil
+		return newRowsBody(s.schema), nil
 	}
 	return newJSONLBody(&compressorPool{format: f})
 }
 
 // largeObject returns an object that has every line of the set once, and the digest of its lines.
-func (c *compaction) largeObject(ctx context.Context, group *objectSet) (o Object, digest []byte, err error) {
-	b, err := group.newBody()
+func (c *compaction) largeObject(ctx context.Context, set *objectSet) (o Object, digest []byte, err error) {
+	body, err := set.newBody()
 	if err != nil {
 		return Object{}, nil, err
 	}
-	defer b.free()
+	defer body.free()
 	infos := func(yield func(Info, error) bool) {
-		for _, info := range group.infos {
+		for _, info := range set.infos {
 			if !yield(info, nil) {
 				return
 			}
@@ -291,31 +297,39 @@ func (c *compaction) largeObject(ctx context.Context, group *objectSet) (o Objec
 		// or the mask may have changed. Only equal lines are merged.
 		slices.SortFunc(same, func(a, b Entry) int { return bytes.Compare(a.Line, b.Line) })
 		for _, e := range slices.CompactFunc(same, func(a, b Entry) bool { return bytes.Equal(a.Line, b.Line) }) {
-			if err := b.add(e.Line, e.Version); err != nil {
+			if err := body.add(e.Line, e.Version); err != nil {
 				return Object{}, nil, err
 			}
 		}
 	}
-	o.Tags = group.tags
-	err = b.finish(&o, c.folder)
-	return o, b.sum(), err
+	o.Tags = set.tags
+	err = body.finish(&o, c.folder)
+	return o, body.sum(), err
 }
 
-// linesDigest reads an object back, and returns the digest of its lines.
-func (c *compaction) linesDigest(ctx context.Context, name string) (digest []byte, err error) {
-	in, err := c.o.Store.Get(ctx, name)
+// storedDigest reads an object back, and returns the digest of its lines or rows.
+func (c *compaction) storedDigest(ctx context.Context, name string) ([]byte, error) {
+	f, _ := formatOf(name)
+	if f == Parquet {
+		return c.rowsDigest(ctx, name)
+	}
+	return c.linesDigest(ctx, name, f)
+}
+
+// linesDigest reads an object of lines back, and returns the digest of its lines.
+func (c *compaction) linesDigest(ctx context.Context, name string, f Format) (digest []byte, err error) {
+	body, err := c.o.Store.Get(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, in.Close()) }()
-	f, _ := formatOf(name)
-	plain, err := decompress(f, in)
+	defer func() { err = errors.Join(err, body.Close()) }()
+	lines, err := decompress(f, body)
 	if err != nil {
 		return nil, fmt.Errorf("archive: %s: %w", name, err)
 	}
-	defer func() { err = errors.Join(err, plain.Close()) }()
+	defer func() { err = errors.Join(err, lines.Close()) }()
 	sum := sha256.New()
-	if _, err := io.Copy(sum, plain); err != nil {
+	if _, err := io.Copy(sum, lines); err != nil {
 		return nil, fmt.Errorf("archive: %s: %w", name, err)
 	}
 	return sum.Sum(nil), nil

@@ -36,8 +36,8 @@ func (f Format) contentType() string {
 	return "application/zstd"
 }
 
-// formatOf returns the format of a log object by its name. The bool is false for other objects.
-func formatOf(name string) (Format, bool) {
+// formatOf returns the format of a log object by its name. ok is false for other objects.
+func formatOf(name string) (f Format, ok bool) {
 	for _, f := range formats {
 		if strings.HasSuffix(name, f.suffix()) {
 			return f, true
@@ -46,9 +46,10 @@ func formatOf(name string) (Format, bool) {
 	return "", false
 }
 
+// isLog reports whether a name is that of a log object.
 func isLog(name string) bool {
-	_, log := formatOf(name)
-	return log
+	_, ok := formatOf(name)
+	return ok
 }
 
 // compressor is a reusable compressing writer.
@@ -64,24 +65,24 @@ type compressorPool struct {
 	pool   sync.Pool
 }
 
-func (cs *compressorPool) get(out io.Writer) (compressor, error) {
-	c, ok := cs.pool.Get().(compressor)
-	switch {
-	case ok:
-	case cs.format == JSONLGzip:
-		c = gzip.NewWriter(nil)
-	default:
-		var err error
-		if c, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(512<<10),
-			zstd.WithLowerEncoderMem(true)); err != nil {
-			return nil, fmt.Errorf("archive: compress: %w", err)
-		}
+// get returns a compressor that writes to out.
+func (p *compressorPool) get(out io.Writer) (compressor, error) {
+	if c, ok := p.pool.Get().(compressor); ok {
+		c.Reset(out)
+		return c, nil
 	}
-	c.Reset(out)
-	return c, nil
+	if p.format == JSONLGzip {
+		return gzip.NewWriter(out), nil
+	}
+	z, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(512<<10),
+		zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return nil, fmt.Errorf("archive: compress: %w", err)
+	}
+	return z, nil
 }
 
-func (cs *compressorPool) put(c compressor) { cs.pool.Put(c) }
+func (p *compressorPool) put(c compressor) { p.pool.Put(c) }
 
 // decompress returns a reader of the decompressed lines of an object.
 func decompress(f Format, r io.Reader) (io.ReadCloser, error) {

@@ -26,18 +26,19 @@ type versionRange struct {
 	first, latest record.Version
 }
 
-func (s *versionRange) include(v record.Version) {
-	if s.first.IsZero() || v.Compare(s.first) < 0 {
-		s.first = v
+// include widens the range to a version.
+func (r *versionRange) include(v record.Version) {
+	if r.first.IsZero() || v.Compare(r.first) < 0 {
+		r.first = v
 	}
-	if s.latest.IsZero() || v.Compare(s.latest) > 0 {
-		s.latest = v
+	if r.latest.IsZero() || v.Compare(r.latest) > 0 {
+		r.latest = v
 	}
 }
 
 // name returns the name of an object with this digest, its versions and its format.
-func (s *versionRange) name(folder string, digest []byte, f Format) string {
-	return fmt.Sprintf("%s%s-%s-%s%s", folder, s.first, s.latest, hex.EncodeToString(digest[:16]), f.suffix())
+func (r *versionRange) name(folder string, digest []byte, f Format) string {
+	return fmt.Sprintf("%s%s-%s-%s%s", folder, r.first, r.latest, hex.EncodeToString(digest[:16]), f.suffix())
 }
 
 // newJSONLBody returns an empty body. The caller must call free.

@@ -12,11 +12,11 @@ import (
 // versionIdentity returns the version of a change for object names. Kinesis may deliver a change twice with different
 // sequence numbers. So for a change from Kinesis the hash of the event id replaces the sequence number.
 func versionIdentity(c *record.Change) string {
-	v := c.Version.String()
+	version := c.Version.String()
 	if !c.Version.Kinesis() || c.EventID == "" {
-		return v
+		return version
 	}
-	return v[:kinesisEpoch] + digest(c.EventID)
+	return version[:kinesisEpoch] + digest(c.EventID)
 }
 
 // kinesisEpoch is the length of a Kinesis version before its sequence number: the letter k and a time in microseconds.
@@ -31,21 +31,23 @@ type kinesisDuplicates struct {
 	eventIDs map[string]bool // event ids of the key's changes in this microsecond
 }
 
-// has reports whether the same change was passed before. The caller must pass entries in the order of key and version.
-func (c *kinesisDuplicates) has(e Entry) (bool, error) {
-	if !e.Version.Kinesis() || c.o.rows { // a compaction keeps every line
+// checkDuplicate reports whether the same change was passed before, and notes that it was passed now. The caller must
+// pass entries in the order of key and version.
+func (d *kinesisDuplicates) checkDuplicate(e Entry) (isDuplicate bool, err error) {
+	if !e.Version.Kinesis() || d.o.rows { // a compaction keeps every line
 		return false, nil
 	}
-	id, err := e.eventID(c.o.TableInKey)
+	id, err := e.eventID(d.o.TableInKey)
 	if err != nil || id == "" {
 		return false, err
 	}
-	if c.eventIDs == nil || e.Key != c.key || e.Version.Epoch() != c.epoch {
-		c.key, c.epoch, c.eventIDs = item.Key(strings.Clone(string(e.Key))), e.Version.Epoch(), make(map[string]bool, 1)
+	if d.eventIDs == nil || e.Key != d.key || e.Version.Epoch() != d.epoch {
+		d.key, d.epoch = item.Key(strings.Clone(string(e.Key))), e.Version.Epoch()
+		d.eventIDs = make(map[string]bool, 1)
 	}
-	duplicate := c.eventIDs[id]
-	c.eventIDs[strings.Clone(id)] = true
-	return duplicate, nil
+	isDuplicate = d.eventIDs[id]
+	d.eventIDs[strings.Clone(id)] = true
+	return isDuplicate, nil
 }
 
 // eventID returns the event id of the change; "" if it has none.

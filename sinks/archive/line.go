@@ -33,15 +33,16 @@ func appendRecord(dst []byte, c *record.Change) ([]byte, error) {
 	if text == "" {
 		name, text = "tableName", c.Table
 	}
-	from, to, named := memberValue(raw, name)
+	start, end, hasMember := memberValue(raw, name)
+	isEmpty := end-start <= len(`null`) // null or ""
 	switch {
 	case text == "":
-	case !named:
+	case !hasMember:
 		dst = append(append(append(dst, `{"`...), name...), `":`...)
 		dst = append(appendText(dst, text), ',')
 		raw = raw[1:]
-	case to-from <= len(`null`): // the member has no content: null or ""
-		raw = slices.Concat(raw[:from], appendText(nil, text), raw[to:])
+	case isEmpty:
+		raw = slices.Concat(raw[:start], appendText(nil, text), raw[end:])
 	}
 	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
 		return append(dst, raw...), nil
@@ -68,15 +69,17 @@ func appendCompact(dst, src []byte) []byte {
 }
 
 // memberValue returns the range of the value of a top-level member. ok is false if the object does not have the member.
-func memberValue(object []byte, name string) (from, to int, ok bool) {
-	if !bytes.Contains(object, []byte(`"`+name+`"`)) && !bytes.Contains(object, []byte(`\u`)) {
+func memberValue(object []byte, name string) (start, end int, ok bool) {
+	mayHaveName := bytes.Contains(object, []byte(`"`+name+`"`)) || bytes.Contains(object, []byte(`\u`))
+	if !mayHaveName {
 		return 0, 0, false
 	}
 	c := jsoncursor.New(object)
 	for member := range c.Members() {
-		if from = c.Offset(); jsoncursor.Means(member, name) {
+		start := c.Offset()
+		if jsoncursor.Means(member, name) {
 			c.Value()
-			return from, c.Offset(), true
+			return start, c.Offset(), true
 		}
 	}
 	return 0, 0, false
@@ -89,19 +92,19 @@ const plainStart = `{"key":"`
 func appendPlain(dst []byte, c *record.Change) []byte {
 	dst = append(dst, `{"key":`...)
 	dst = appendText(dst, string(c.Key))
-	dst = append(c.Version.Append(append(dst, `,"version":"`...)), '"')
+	dst = append(dst, `,"version":"`...)
+	dst = append(c.Version.Append(dst), '"')
 	dst = appendMember(dst, "op", c.Op.String())
 	dst = appendMember(dst, "kind", string(KindOf(c)))
 	if !c.Time.IsZero() {
-		dst = append(c.Time.AppendFormat(append(dst, `,"time":"`...), time.RFC3339Nano), '"')
+		dst = appendTime(dst, c.Time)
 	}
 	dst = appendMember(dst, "sequence", c.Sequence)
 	dst = appendMember(dst, "event_id", c.EventID)
 	dst = appendMember(dst, "stream_arn", c.StreamARN)
 	dst = appendMember(dst, "table", c.Table)
 	if c.Identity != (record.Identity{}) {
-		dst = appendText(append(dst, `,"identity":{"type":`...), c.Identity.Type)
-		dst = append(appendText(append(dst, `,"principal_id":`...), c.Identity.PrincipalID), '}')
+		dst = appendIdentity(dst, c.Identity.Type, c.Identity.PrincipalID)
 	}
 	dst = appendImage(dst, "keys", c.Keys)
 	dst = appendImage(dst, "old", c.Old)
@@ -109,22 +112,46 @@ func appendPlain(dst []byte, c *record.Change) []byte {
 	return append(dst, '}')
 }
 
-func appendImage(dst []byte, name string, m item.Image) []byte {
-	if !m.Exists() {
-		return dst
-	}
-	return m.AppendJSON(append(append(append(dst, `,"`...), name...), `":`...))
+// appendTime appends the member time.
+func appendTime(dst []byte, created time.Time) []byte {
+	dst = append(dst, `,"time":"`...)
+	return append(created.AppendFormat(dst, time.RFC3339Nano), '"')
 }
 
+// appendIdentity appends the member identity.
+func appendIdentity(dst []byte, kind, principalID string) []byte {
+	dst = append(dst, `,"identity":{"type":`...)
+	dst = appendText(dst, kind)
+	dst = append(dst, `,"principal_id":`...)
+	return append(appendText(dst, principalID), '}')
+}
+
+// appendName appends a comma and the name of a member.
+func appendName(dst []byte, name string) []byte {
+	dst = append(dst, `,"`...)
+	dst = append(dst, name...)
+	return append(dst, `":`...)
+}
+
+// appendImage appends a member with an image, if the image exists.
+func appendImage(dst []byte, name string, image item.Image) []byte {
+	if !image.Exists() {
+		return dst
+	}
+	return image.AppendJSON(appendName(dst, name))
+}
+
+// appendMember appends a member with a text, unless the text is "".
 func appendMember(dst []byte, name, text string) []byte {
 	if text == "" {
 		return dst
 	}
-	return appendText(append(append(append(dst, `,"`...), name...), `":`...), text)
+	return appendText(appendName(dst, name), text)
 }
 
-func appendText(dst []byte, s string) []byte {
-	return item.StringValue(s).AppendJSON(dst)
+// appendText appends a text as JSON.
+func appendText(dst []byte, text string) []byte {
+	return item.StringValue(text).AppendJSON(dst)
 }
 
 // Entry is one archived change.

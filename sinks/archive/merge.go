@@ -51,25 +51,43 @@ func (m *merge) add(ctx context.Context, r run) error {
 	return nil
 }
 
+// next returns the next entry of all runs, and io.EOF after the last one.
 func (m *merge) next(ctx context.Context) (Entry, error) {
 	if len(m.heads) == 0 {
 		return Entry{}, io.EOF
 	}
-	top := &m.heads[0]
-	out := top.Entry
-	e, err := top.run.next(ctx)
-	switch {
-	case pipeline.IsEnd(err):
+	first := &m.heads[0]
+	entry := first.Entry
+	following, err := first.run.next(ctx)
+	if pipeline.IsEnd(err) {
 		if err := heap.Pop(m).(head).run.close(); err != nil {
 			return Entry{}, err
 		}
-	case err != nil:
-		return Entry{}, err
-	default:
-		top.Entry = e
-		heap.Fix(m, 0)
+		return entry, nil
 	}
-	return out, nil
+	if err != nil {
+		return Entry{}, err
+	}
+	first.Entry = following
+	heap.Fix(m, 0)
+	return entry, nil
+}
+
+// nextGroup appends the next entries of one item and version to group, and returns io.EOF after the last ones.
+func (m *merge) nextGroup(ctx context.Context, group []Entry) ([]Entry, error) {
+	first, err := m.next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	group = append(group, first)
+	for len(m.heads) > 0 && compareEntries(m.heads[0].Entry, first) == 0 {
+		e, err := m.next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		group = append(group, e)
+	}
+	return group, nil
 }
 
 func (m *merge) close() {

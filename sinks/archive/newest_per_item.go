@@ -32,23 +32,25 @@ func itemLabel(k item.Key) string {
 // item.
 func (s *Sink) writeNewest(ctx context.Context, ds []pipeline.Delivery) error {
 	objects := make(map[string][]int) // indexes of deliveries by object name
-	var names []string
+	var names []string                // in the order of their first deliveries
 	for i := range ds {
-		p := plannedPut(&ds[i])
-		if p == nil {
+		put := plannedPut(&ds[i])
+		if put == nil {
 			continue
 		}
-		if objects[p.Name] == nil {
-			names = append(names, p.Name)
+		if objects[put.Name] == nil {
+			names = append(names, put.Name)
 		}
-		objects[p.Name] = append(objects[p.Name], i)
+		objects[put.Name] = append(objects[put.Name], i)
 	}
+
 	failures := make([]error, len(ds))
-	_ = parallel.Each(len(names), parallelItems, func(i int) error {
-		for indexes := objects[names[i]]; len(indexes) > 0; { // several items only if their names collide
-			sameItem, others := splitByFirstItem(ds, indexes)
+	_ = parallel.Each(len(names), parallelItems, func(n int) error {
+		remaining := objects[names[n]]
+		for len(remaining) > 0 { // several times only if names of items collide
+			var sameItem []int
+			sameItem, remaining = splitByFirstItem(ds, remaining)
 			s.writeNewestOf(ctx, ds, sameItem, failures)
-			indexes = others
 		}
 		return nil
 	})
@@ -61,8 +63,9 @@ func (s *Sink) writeNewest(ctx context.Context, ds []pipeline.Delivery) error {
 
 // splitByFirstItem separates the deliveries of the item of the first one from the others.
 func splitByFirstItem(ds []pipeline.Delivery, indexes []int) (sameItem, others []int) {
+	first := ds[indexes[0]].Change.Key
 	for _, i := range indexes {
-		if ds[i].Change.Key == ds[indexes[0]].Change.Key {
+		if ds[i].Change.Key == first {
 			sameItem = append(sameItem, i)
 		} else {
 			others = append(others, i)
@@ -72,25 +75,26 @@ func splitByFirstItem(ds []pipeline.Delivery, indexes []int) (sameItem, others [
 }
 
 // writeNewestOf writes the newest of the changes of one item and object, given by their indexes. If it can never be
-// written, the next older one is.
+// written, the next older one is. It sets the failures and the outcomes of the changes.
 func (s *Sink) writeNewestOf(ctx context.Context, ds []pipeline.Delivery, indexes []int, failures []error) {
 	slices.SortStableFunc(indexes, func(i, j int) int { return ds[j].Change.Version.Compare(ds[i].Change.Version) })
 	for n, i := range indexes {
 		older := indexes[n+1:]
-		failures[i] = s.putNewest(ctx, &ds[i])
-		_, retry := pipeline.Retryable(failures[i])
-		switch {
-		case failures[i] == nil:
+		err := s.putNewest(ctx, &ds[i])
+		failures[i] = err
+		if err == nil {
+			olderOutcome := pipeline.Coalesced
+			if ds[i].Outcome == pipeline.Superseded {
+				olderOutcome = pipeline.Superseded
+			}
 			for _, j := range older {
-				ds[j].Outcome = pipeline.Coalesced
-				if ds[i].Outcome == pipeline.Superseded {
-					ds[j].Outcome = pipeline.Superseded
-				}
+				ds[j].Outcome = olderOutcome
 			}
 			return
-		case retry:
+		}
+		if _, retryable := pipeline.Retryable(err); retryable {
 			for _, j := range older {
-				failures[j] = failures[i]
+				failures[j] = err
 			}
 			return
 		}
@@ -103,60 +107,81 @@ func (s *Sink) putNewest(ctx context.Context, d *pipeline.Delivery) error {
 	if err != nil {
 		return err
 	}
-	p := plannedPut(d)
+	put := plannedPut(d)
 	o := Object{
-		Name: p.Name, Body: append(line, '\n'), ContentType: "application/json", Tags: p.Tags,
+		Name: put.Name, Body: append(line, '\n'), ContentType: "application/json", Tags: put.Tags,
 		Item: itemLabel(d.Change.Key), Version: d.Change.Version.String(),
 	}
 	err = s.o.Store.Put(ctx, o)
 	for range replaceTries {
-		if !errors.Is(err, ErrExists) && !errors.Is(err, ErrNoObject) {
+		if !isOvertaken(err) {
 			return err
 		}
-		var stored Stored
-		stored, err = s.replacer.Describe(ctx, o.Name)
-		switch {
-		case errors.Is(err, ErrNoObject): // it was removed
-			err = s.o.Store.Put(ctx, o)
-			continue
-		case err != nil:
-			return err
-		}
-		owner, version := newestOf(stored, hasTable(d.Change.Key))
-		if owner != o.Item {
-			return notOwned(o, owner)
-		}
-		switch version.Compare(d.Change.Version) {
-		case 1:
-			d.Outcome = pipeline.Superseded
-			return nil
-		case 0:
-			return nil
-		}
-		err = s.replacer.Replace(ctx, o, stored)
+		err = s.replaceOlder(ctx, d, o)
 	}
-	if errors.Is(err, ErrExists) || errors.Is(err, ErrNoObject) {
-		err = pipeline.Transient(errs.Errorf("archive: write %s: others wrote it at the same time, %d times in a row",
+	if isOvertaken(err) {
+		return pipeline.Transient(errs.Errorf("archive: write %s: others wrote it at the same time, %d times in a row",
 			o.Name, replaceTries))
 	}
 	return err
 }
 
+// isOvertaken reports whether a write failed because another writer wrote or removed the object.
+func isOvertaken(err error) bool { return errors.Is(err, ErrExists) || errors.Is(err, ErrNoObject) }
+
+// replaceOlder writes o, the object of a delivery, in place of the stored object, unless that is as new or newer. It
+// sets the outcome Superseded if the stored object is newer.
+func (s *Sink) replaceOlder(ctx context.Context, d *pipeline.Delivery, o Object) error {
+	stored, err := s.replacer.Describe(ctx, o.Name)
+	if errors.Is(err, ErrNoObject) { // it was removed
+		return s.o.Store.Put(ctx, o)
+	}
+	if err != nil {
+		return err
+	}
+	owner, version := newestOf(stored, hasTable(d.Change.Key))
+	if owner != o.Item {
+		return notOwned(o, owner)
+	}
+	age := version.Compare(d.Change.Version)
+	if age > 0 {
+		d.Outcome = pipeline.Superseded
+	}
+	if age >= 0 {
+		return nil
+	}
+	return s.replacer.Replace(ctx, o, stored)
+}
+
 // newestOf returns the item and the version of a stored object. Both are zero if the object has no newest version of an
 // item.
-func newestOf(stored Stored, tableInKey bool) (string, record.Version) {
-	if stored.Content != nil {
-		e, err := parseLine(bytes.TrimSpace(stored.Content), tableInKey)
-		if err != nil || !isNewest(e.Line) && !isPlain(e.Line) {
+func newestOf(stored Stored, tableInKey bool) (owner string, version record.Version) {
+	if stored.Content == nil {
+		version, err := record.ParseVersion(stored.Version)
+		if err != nil {
 			return "", record.Version{}
 		}
-		return itemLabel(e.Key), e.Version
+		return stored.Item, version
 	}
-	version, err := record.ParseVersion(stored.Version)
-	if err != nil {
+	e, err := parseLine(bytes.TrimSpace(stored.Content), tableInKey)
+	isHistory := !isNewest(e.Line) && !isPlain(e.Line)
+	if err != nil || isHistory {
 		return "", record.Version{}
 	}
-	return stored.Item, version
+	return itemLabel(e.Key), e.Version
+}
+
+// checkRawName returns an error if an object's name with unescaped values is invalid.
+func (s *Sink) checkRawName(name string) error {
+	problem := nameProblem(name)
+	if problem == "" && isLog(name) {
+		problem = "ends like an object of the layout log"
+	}
+	if problem == "" {
+		return nil
+	}
+	return errs.Errorf("archive: key %q: the object name %q %s; write names: escaped, or |esc after the placeholder",
+		redact.Safe(s.o.Key.String()), name, redact.Safe(problem))
 }
 
 // notOwned returns the error of an item whose object belongs to another item, the owner. owner is "" if the object
@@ -201,17 +226,4 @@ func (s *Sink) checkNewest() error {
 			redact.Safe(s.o.Key.String()))
 	}
 	return nil
-}
-
-// rawName returns an error if an object's name with unescaped values is invalid.
-func (s *Sink) rawName(name string) error {
-	problem := nameProblem(name)
-	if problem == "" && isLog(name) {
-		problem = "ends like an object of the layout log"
-	}
-	if problem == "" {
-		return nil
-	}
-	return errs.Errorf("archive: key %q: the object name %q %s; write names: escaped, or |esc after the placeholder",
-		redact.Safe(s.o.Key.String()), name, redact.Safe(problem))
 }

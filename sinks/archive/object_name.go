@@ -42,21 +42,22 @@ func shortenName(name string) string {
 		return name
 	}
 	segments := strings.Split(name, "/")
-	for i, s := range segments {
-		if len(s) > longSegment {
-			segments[i] = s[:longSegment-64] + "~" + digest(s)
+	for i, segment := range segments {
+		if len(segment) > longSegment {
+			segments[i] = segment[:longSegment-64] + "~" + digest(segment)
 		}
 	}
 	short := strings.Join(segments, "/")
 	if len(short) <= longName {
 		return short
 	}
-	begin := short[:longName-65]
-	return begin[:strings.LastIndexByte(begin, '/')+1] + "~" + digest(name)
+	folder, _ := path.Split(short[:longName-65])
+	return folder + "~" + digest(name)
 }
 
-func digest(s string) string {
-	sum := sha256.Sum256([]byte(s))
+// digest returns the SHA-256 of a text in hex digits.
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
 

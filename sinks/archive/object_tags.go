@@ -22,16 +22,17 @@ const (
 	maxTagValue = 256
 )
 
+// checkTags returns an error if the objects of a layout cannot have the tags.
 func checkTags(tags []TagTemplate, layout Layout) error {
+	if len(tags) > maxTags {
+		return fmt.Errorf("archive: Tags: an object takes %d tags, and these are %d", maxTags, len(tags))
+	}
 	seen := make(map[string]bool)
 	for _, t := range tags {
 		switch {
-		case len(tags) > maxTags:
-			return fmt.Errorf("archive: Tags: an object takes %d tags, and these are %d", maxTags, len(tags))
 		case seen[t.Key]:
 			return fmt.Errorf("archive: Tags: %q is there twice", t.Key)
-		case t.Key == "" || utf8.RuneCountInString(t.Key) > maxTagKey ||
-			strings.ContainsFunc(t.Key, func(r rune) bool { return !allowedInTag(r) }) || strings.HasPrefix(t.Key, "aws:"):
+		case !isTagKey(t.Key):
 			return fmt.Errorf(
 				"archive: Tags: %q is no key of a tag: 1 to %d letters, digits, spaces and + - = . _ : / @, not beginning with aws:", t.Key, maxTagKey)
 		case t.Value == nil:
@@ -43,6 +44,12 @@ func checkTags(tags []TagTemplate, layout Layout) error {
 		seen[t.Key] = true
 	}
 	return nil
+}
+
+// isTagKey reports whether S3 allows the key of a tag.
+func isTagKey(key string) bool {
+	hasOtherRunes := strings.ContainsFunc(key, func(r rune) bool { return !allowedInTag(r) })
+	return key != "" && utf8.RuneCountInString(key) <= maxTagKey && !hasOtherRunes && !strings.HasPrefix(key, "aws:")
 }
 
 // tagsOf returns the tags for the object of a change. It leaves out tags whose value is missing.
@@ -66,24 +73,23 @@ func (s *Sink) tagsOf(scope template.Scope) ([]Tag, error) {
 // tagText returns text in the alphabet of tags, so that different texts stay different. Each byte of another character,
 // and of "=", becomes "=" and two hex digits. A text that is too long is cut, and ends in "==" and a digest.
 func tagText(text string) string {
-	whole := text
 	var b strings.Builder
-	for len(text) > 0 {
-		r, n := utf8.DecodeRuneInString(text)
+	for rest := text; rest != ""; {
+		r, size := utf8.DecodeRuneInString(rest)
 		if r != '=' && allowedInTag(r) {
 			b.WriteRune(r)
 		} else {
-			for _, c := range []byte(text[:n]) {
+			for _, c := range []byte(rest[:size]) {
 				fmt.Fprintf(&b, "=%02X", c)
 			}
 		}
-		text = text[n:]
+		rest = rest[size:]
 	}
-	safe := b.String()
-	if utf8.RuneCountInString(safe) <= maxTagValue {
-		return safe
+	escaped := b.String()
+	if utf8.RuneCountInString(escaped) <= maxTagValue {
+		return escaped
 	}
-	return string([]rune(safe)[:maxTagValue-66]) + "==" + digest(whole)
+	return string([]rune(escaped)[:maxTagValue-66]) + "==" + digest(text)
 }
 
 // allowedInTag reports whether S3 allows r in a tag.

@@ -32,9 +32,10 @@ func newParquetBody(columns []Column, images LineFormat) *parquetBody {
 
 func (b *parquetBody) free() {}
 
+// add adds the row of a change, with the values of the configured columns.
 func (b *parquetBody) add(c *record.Change, columns []item.Value) error {
 	b.include(c.Version)
-	b.fill(c)
+	b.setFixed(c)
 	for i, v := range columns {
 		if v.Exists() {
 			b.set(columnar.Field(columnar.Fields+i), func(dst []byte) []byte { return appendCell(dst, v) })
@@ -46,58 +47,61 @@ func (b *parquetBody) add(c *record.Change, columns []item.Value) error {
 	return nil
 }
 
-// fill sets the fixed columns of the row.
-func (b *parquetBody) fill(c *record.Change) {
+// setFixed clears the row, and sets its fixed columns.
+func (b *parquetBody) setFixed(c *record.Change) {
 	clear(b.row)
 	b.text = slices.Grow(b.text[:0], 256)
-	b.put(columnar.Key, string(c.Key))
+	b.setText(columnar.Key, string(c.Key))
 	b.set(columnar.Version, c.Version.Append)
-	b.put(columnar.Op, c.Op.String())
-	b.put(columnar.Kind, string(KindOf(c)))
+	b.setText(columnar.Op, c.Op.String())
+	b.setText(columnar.Kind, string(KindOf(c)))
 	if !c.Time.IsZero() {
 		b.row[columnar.Time] = columnar.Cell{Int: c.Time.UnixMicro(), Set: true}
 	}
-	b.put(columnar.Sequence, c.Sequence)
-	b.put(columnar.EventID, c.EventID)
-	b.put(columnar.EventName, c.EventName)
-	b.put(columnar.StreamARN, c.StreamARN)
-	b.put(columnar.Table, c.Table)
-	b.put(columnar.Region, c.Region)
+	b.setText(columnar.Sequence, c.Sequence)
+	b.setText(columnar.EventID, c.EventID)
+	b.setText(columnar.EventName, c.EventName)
+	b.setText(columnar.StreamARN, c.StreamARN)
+	b.setText(columnar.Table, c.Table)
+	b.setText(columnar.Region, c.Region)
 	if c.ViewType != record.ViewUnknown {
-		b.put(columnar.ViewType, c.ViewType.String())
+		b.setText(columnar.ViewType, c.ViewType.String())
 	}
-	b.put(columnar.IdentityType, c.Identity.Type)
-	b.put(columnar.IdentityPrincipal, c.Identity.PrincipalID)
+	b.setText(columnar.IdentityType, c.Identity.Type)
+	b.setText(columnar.IdentityPrincipal, c.Identity.PrincipalID)
 	if c.SizeBytes != 0 {
 		b.row[columnar.Size] = columnar.Cell{Int: c.SizeBytes, Set: true}
 	}
-	b.image(columnar.Keys, c.Keys)
-	b.image(columnar.Old, c.Old)
-	b.image(columnar.New, c.New)
+	b.setImage(columnar.Keys, c.Keys)
+	b.setImage(columnar.Old, c.Old)
+	b.setImage(columnar.New, c.New)
 }
 
-func (b *parquetBody) put(f columnar.Field, text string) {
+// setText sets a cell to a text, unless the text is "".
+func (b *parquetBody) setText(f columnar.Field, text string) {
 	if text != "" {
 		b.set(f, func(dst []byte) []byte { return append(dst, text...) })
 	}
 }
 
-func (b *parquetBody) image(f columnar.Field, m item.Image) {
+// setImage sets a cell to an image, if the image exists.
+func (b *parquetBody) setImage(f columnar.Field, image item.Image) {
 	switch {
-	case !m.Exists():
+	case !image.Exists():
 	case b.images == PlainJSON:
-		b.set(f, m.AppendJSON)
+		b.set(f, image.AppendJSON)
 	default:
-		b.set(f, m.AppendDynamoDBJSON)
+		b.set(f, image.AppendDynamoDBJSON)
 	}
 }
 
-// set sets a cell to the text that the function text appends. If the buffer grows, the texts of earlier cells stay in
-// the old buffer.
-func (b *parquetBody) set(f columnar.Field, text func([]byte) []byte) {
+// set sets a cell to the text that appendText appends. If the buffer grows, the texts of earlier cells stay in the old
+// buffer.
+func (b *parquetBody) set(f columnar.Field, appendText func([]byte) []byte) {
 	start := len(b.text)
-	b.text = text(b.text)
-	b.row[f] = columnar.Cell{Text: b.text[start:len(b.text):len(b.text)], Set: true}
+	b.text = appendText(b.text)
+	end := len(b.text)
+	b.row[f] = columnar.Cell{Text: b.text[start:end:end], Set: true}
 }
 
 func (b *parquetBody) finish(o *Object, folder string) error {

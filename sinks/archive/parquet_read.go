@@ -105,52 +105,48 @@ func appendRowRecord(dst []byte, row columnar.Row) ([]byte, error) {
 		}
 	}
 	if err := errors.Join(
-		imageOf(row, columnar.Keys, &c.Keys),
-		imageOf(row, columnar.Old, &c.Old),
-		imageOf(row, columnar.New, &c.New),
+		setImage(&c.Keys, row, columnar.Keys),
+		setImage(&c.Old, row, columnar.Old),
+		setImage(&c.New, row, columnar.New),
 	); err != nil {
 		return nil, err
 	}
 	return record.AppendRecord(dst, &c), nil
 }
 
-// imageOf sets an image to the image of a row. It leaves the image as it is if the row has none.
-func imageOf(row columnar.Row, f columnar.Field, to *item.Image) (err error) {
+// appendPlainRow appends the line that appendPlain wrote for the change of the row.
+func appendPlainRow(dst []byte, row columnar.Row) []byte {
+	text := func(f columnar.Field) string { return string(row[f].Text) }
+	dst = append(dst, `{"key":`...)
+	dst = appendText(dst, text(columnar.Key))
+	dst = appendMember(dst, "version", text(columnar.Version))
+	dst = appendMember(dst, "op", text(columnar.Op))
+	dst = appendMember(dst, "kind", text(columnar.Kind))
+	if row[columnar.Time].Set {
+		dst = appendTime(dst, time.UnixMicro(row[columnar.Time].Int).UTC())
+	}
+	dst = appendMember(dst, "sequence", text(columnar.Sequence))
+	dst = appendMember(dst, "event_id", text(columnar.EventID))
+	dst = appendMember(dst, "stream_arn", text(columnar.StreamARN))
+	dst = appendMember(dst, "table", text(columnar.Table))
+	if row[columnar.IdentityType].Set || row[columnar.IdentityPrincipal].Set {
+		dst = appendIdentity(dst, text(columnar.IdentityType), text(columnar.IdentityPrincipal))
+	}
+	for _, f := range []columnar.Field{columnar.Keys, columnar.Old, columnar.New} {
+		if row[f].Set {
+			dst = append(appendName(dst, f.Name()), row[f].Text...)
+		}
+	}
+	return append(dst, '}')
+}
+
+// setImage sets an image to the image of a row. It leaves the image as it is if the row has none.
+func setImage(image *item.Image, row columnar.Row, f columnar.Field) (err error) {
 	if !row[f].Set {
 		return nil
 	}
-	if *to, err = item.Parse(row[f].Text); err != nil {
+	if *image, err = item.Parse(row[f].Text); err != nil {
 		return fmt.Errorf("column %s: %w", f.Name(), err)
 	}
 	return nil
-}
-
-// appendPlainRow appends the line that appendPlain wrote for the change of the row.
-func appendPlainRow(dst []byte, row columnar.Row) []byte {
-	member := func(name string, f columnar.Field) { dst = appendMember(dst, name, string(row[f].Text)) }
-	image := func(f columnar.Field) {
-		if row[f].Set {
-			dst = append(append(append(append(dst, `,"`...), f.Name()...), `":`...), row[f].Text...)
-		}
-	}
-	dst = appendText(append(dst, `{"key":`...), string(row[columnar.Key].Text))
-	member("version", columnar.Version)
-	member("op", columnar.Op)
-	member("kind", columnar.Kind)
-	if row[columnar.Time].Set {
-		t := time.UnixMicro(row[columnar.Time].Int).UTC()
-		dst = append(t.AppendFormat(append(dst, `,"time":"`...), time.RFC3339Nano), '"')
-	}
-	member("sequence", columnar.Sequence)
-	member("event_id", columnar.EventID)
-	member("stream_arn", columnar.StreamARN)
-	member("table", columnar.Table)
-	if row[columnar.IdentityType].Set || row[columnar.IdentityPrincipal].Set {
-		dst = appendText(append(dst, `,"identity":{"type":`...), string(row[columnar.IdentityType].Text))
-		dst = append(appendText(append(dst, `,"principal_id":`...), string(row[columnar.IdentityPrincipal].Text)), '}')
-	}
-	image(columnar.Keys)
-	image(columnar.Old)
-	image(columnar.New)
-	return append(dst, '}')
 }

@@ -56,24 +56,21 @@ func (p *Put) String() string {
 	case p.Name != "":
 		return fmt.Sprintf("create object %s (%s)", p.Name, p.Kind)
 	}
-	b := fmt.Appendf(nil, "append to the next object of %s (%s)", cmp.Or(p.Folder, "the log"), p.Kind)
+	text := fmt.Sprintf("append to the next object of %s (%s)", cmp.Or(p.Folder, "the log"), p.Kind)
 	if p.sink != nil && p.sink.o.Roll.Age > 0 {
-		b = fmt.Appendf(b, ", written within %s", shortAge(p.sink.o.Roll.Age))
+		text += ", written within " + shortAge(p.sink.o.Roll.Age)
 	}
+	if len(p.Columns) == 0 {
+		return text
+	}
+	columns := make([]string, len(p.Columns))
 	for i, v := range p.Columns {
-		if i == 0 {
-			b = append(b, ": "...)
-		} else {
-			b = append(b, ", "...)
+		columns[i] = p.sink.o.Columns[i].Name + " absent"
+		if v.Exists() {
+			columns[i] = p.sink.o.Columns[i].Name + "=" + string(appendText(nil, string(appendCell(nil, v))))
 		}
-		b = append(b, p.sink.o.Columns[i].Name...)
-		if !v.Exists() {
-			b = append(b, " absent"...)
-			continue
-		}
-		b = item.StringValue(string(appendCell(nil, v))).AppendJSON(append(b, '='))
 	}
-	return string(b)
+	return text + ": " + strings.Join(columns, ", ")
 }
 
 // shortAge returns the text of a duration without units that are 0, such as 5m or 1h30m.
@@ -149,7 +146,7 @@ func (s *Sink) objectName(c *record.Change, scope template.Scope) (string, error
 		name = strings.ReplaceAll(name, c.Version.String(), versionIdentity(c))
 	}
 	if s.o.RawNames {
-		if err := s.rawName(name); err != nil {
+		if err := s.checkRawName(name); err != nil {
 			return "", err
 		}
 	}

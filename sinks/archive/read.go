@@ -49,9 +49,9 @@ const skew = 5 * time.Minute
 func Read(ctx context.Context, l Lister, o ReadOptions) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for same, err := range readGroups(ctx, l, o, l.List(ctx, o.Prefix)) {
-			e := mostComplete(same)
-			if err == nil && e.Change == nil && !isPlain(e.Line) {
-				e, err = parseLine(e.Line, o.TableInKey)
+			var e Entry
+			if err == nil {
+				e, err = withChange(mostComplete(same), o.TableInKey)
 			}
 			if err != nil {
 				yield(Entry{}, err)
@@ -64,38 +64,45 @@ func Read(ctx context.Context, l Lister, o ReadOptions) iter.Seq2[Entry, error] 
 	}
 }
 
+// withChange returns an entry with its change, unless the line is plain JSON.
+func withChange(e Entry, tableInKey bool) (Entry, error) {
+	if e.Change != nil || isPlain(e.Line) {
+		return e, nil
+	}
+	return parseLine(e.Line, tableInKey)
+}
+
 // readGroups yields the entries of objects, grouped by item and version. A group is valid until the next group.
 func readGroups(ctx context.Context, s Store, o ReadOptions, infos iter.Seq2[Info, error]) iter.Seq2[[]Entry, error] {
 	return func(yield func([]Entry, error) bool) {
-		g := &runBuilder{store: s, o: o, spills: &spills{dir: o.TempDir}}
-		g.o.Memory = cmp.Or(o.Memory, 32<<20)
-		m, err := g.build(ctx, infos)
-		defer func() { _ = g.spills.close() }()
-		if m != nil {
-			defer m.close()
-		}
-		var same []Entry
-		duplicates := kinesisDuplicates{o: o}
-		for err == nil {
-			var e Entry
-			if e, err = m.next(ctx); err != nil && !pipeline.IsEnd(err) {
-				break
-			}
-			if isEnd := err != nil; len(same) > 0 && (isEnd || compareEntries(same[0], e) != 0) {
-				isDuplicate, err := duplicates.has(same[0])
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				if !isDuplicate && !yield(same, nil) {
-					return
-				}
-				same = same[:0]
-			}
-			same = append(same, e)
-		}
-		if !pipeline.IsEnd(err) {
+		b := &runBuilder{store: s, o: o, spills: &spills{dir: o.TempDir}}
+		b.o.Memory = cmp.Or(o.Memory, 32<<20)
+		defer func() { _ = b.spills.close() }()
+		m, err := b.build(ctx, infos)
+		if err != nil {
 			yield(nil, err)
+			return
+		}
+		defer m.close()
+
+		duplicates := kinesisDuplicates{o: o}
+		var group []Entry
+		for {
+			group, err = m.nextGroup(ctx, group[:0])
+			if pipeline.IsEnd(err) {
+				return
+			}
+			isDuplicate := false
+			if err == nil {
+				isDuplicate, err = duplicates.checkDuplicate(group[0])
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !isDuplicate && !yield(group, nil) {
+				return
+			}
 		}
 	}
 }
@@ -103,12 +110,10 @@ func readGroups(ctx context.Context, s Store, o ReadOptions, infos iter.Seq2[Inf
 // mostComplete returns the entry with the most information about a version. A record of an item's history comes first,
 // then a record of an archive of newest versions, then plain JSON.
 func mostComplete(same []Entry) Entry {
-	if len(same) == 0 {
-		return Entry{}
-	}
 	return slices.MinFunc(same, func(a, b Entry) int { return cmp.Compare(incompleteness(a), incompleteness(b)) })
 }
 
+// incompleteness returns a number that is smaller for an entry with more information.
 func incompleteness(e Entry) int {
 	switch {
 	case isPlain(e.Line):
@@ -128,16 +133,20 @@ func (o ReadOptions) includesEntry(e Entry) (bool, error) {
 	if o.From.IsZero() && o.To.IsZero() {
 		return true, nil
 	}
-	t, err := e.time()
-	if err != nil || t.IsZero() {
+	created, err := e.time()
+	if err != nil || created.IsZero() {
 		return true, err
 	}
-	return !t.Before(o.From) && (o.To.IsZero() || t.Before(o.To)), nil
+	isBeforeTo := o.To.IsZero() || created.Before(o.To)
+	return isBeforeTo && !created.Before(o.From), nil
 }
 
 // tooOld reports whether an object was written before From. Such an object has no change to return.
 func (o ReadOptions) tooOld(info Info) bool {
-	return !o.From.IsZero() && !info.Modified.IsZero() && info.Modified.Before(o.From.Add(-skew))
+	if o.From.IsZero() || info.Modified.IsZero() {
+		return false
+	}
+	return info.Modified.Before(o.From.Add(-skew))
 }
 
 // check returns an error if From is not before To.

@@ -16,6 +16,7 @@ type putCache struct {
 	last     atomic.Pointer[recentPut]
 }
 
+// recentPut is a Put with the time of its change.
 type recentPut struct {
 	put *Put
 	at  time.Time
@@ -23,11 +24,11 @@ type recentPut struct {
 
 // timeOnly reports whether the Puts of a sink depend only on kind and time.
 func (s *Sink) timeOnly() bool {
-	return s.o.Layout == Log && len(s.o.Columns) == 0 && (s.o.Partition == nil || dependsOnTimeOnly(s.o.Partition))
-}
-
-func dependsOnTimeOnly(t *template.Template) bool {
-	return !slices.ContainsFunc(t.Placeholders(), func(p template.Placeholder) bool { return p.Name != "@time" })
+	if s.o.Layout != Log || len(s.o.Columns) > 0 {
+		return false
+	}
+	usesOthers := func(p template.Placeholder) bool { return p.Name != "@time" }
+	return s.o.Partition == nil || !slices.ContainsFunc(s.o.Partition.Placeholders(), usesOthers)
 }
 
 // lookup returns the cached Put for c; nil if there is none.
@@ -35,10 +36,11 @@ func (r *putCache) lookup(kind Kind, c *record.Change) *Put {
 	if !r.timeOnly {
 		return nil
 	}
-	if last := r.last.Load(); last != nil && last.put.Kind == kind && last.at.Equal(c.Time) {
-		return last.put
+	last := r.last.Load()
+	if last == nil || last.put.Kind != kind || !last.at.Equal(c.Time) {
+		return nil
 	}
-	return nil
+	return last.put
 }
 
 // store caches p, the Put of c.

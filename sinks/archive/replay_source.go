@@ -84,18 +84,9 @@ func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 	defer stop()
 	lines := make([]byte, 0, s.o.PageBytes+s.o.PageBytes/8)
 	for len(lines) < s.o.PageBytes && s.endErr == nil {
-		same, err, more := s.next()
-		switch {
-		case !more:
-			s.endErr = io.EOF
-		case err != nil:
-			s.endErr = err
-		default:
-			e := mostComplete(same)
-			if s.endErr = replayable(e.Line); s.endErr != nil {
-				break
-			}
-			lines = append(append(lines, e.Line...), '\n')
+		var line []byte
+		if line, s.endErr = s.nextLine(); s.endErr == nil {
+			lines = append(append(lines, line...), '\n')
 		}
 	}
 	if ctx.Err() != nil && !pipeline.IsEnd(s.endErr) {
@@ -113,8 +104,21 @@ func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 	}, nil
 }
 
-// replayable returns an error if a line cannot be replayed, because it is not a record of an item's history.
-func replayable(line []byte) error {
+// nextLine returns the line of the next change, and io.EOF after the last one.
+func (s *Source) nextLine() ([]byte, error) {
+	same, err, hasNext := s.next()
+	if !hasNext {
+		return nil, io.EOF
+	}
+	if err != nil {
+		return nil, err
+	}
+	line := mostComplete(same).Line
+	return line, checkReplayable(line)
+}
+
+// checkReplayable returns an error if a line cannot be replayed, because it is not a record of an item's history.
+func checkReplayable(line []byte) error {
 	switch {
 	case isPlain(line):
 		return ErrPlain

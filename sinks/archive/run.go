@@ -14,9 +14,9 @@ import (
 
 // openRun opens an object as a run, a sorted sequence of entries.
 func openRun(ctx context.Context, s Store, name string, tableInKey bool) (run, error) {
-	f, log := formatOf(name)
+	f, isLog := formatOf(name)
 	switch {
-	case !log:
+	case !isLog:
 		return openItem(ctx, s, name, tableInKey)
 	case f == Parquet:
 		return openParquet(ctx, s, name, tableInKey)
@@ -58,17 +58,18 @@ func (r *entries) accept(e Entry, err error) (Entry, error) {
 	return e, nil
 }
 
+// openLog opens an object of JSON lines.
 func openLog(ctx context.Context, s Store, name string, f Format, tableInKey bool) (*logRun, error) {
 	body, err := s.Get(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	packed := bufio.NewReader(body)
-	if _, err := packed.Peek(1); pipeline.IsEnd(err) {
+	compressed := bufio.NewReader(body)
+	if _, err := compressed.Peek(1); pipeline.IsEnd(err) {
 		return nil, errors.Join(errs.Errorf("archive: %s: the object is empty: restore it if the store does not hold it whole",
 			name), body.Close())
 	}
-	plain, err := decompress(f, packed)
+	plain, err := decompress(f, compressed)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("archive: %s: %w", name, err), body.Close())
 	}

@@ -34,51 +34,56 @@ func openMegabytes(name string) int {
 // runBuilder turns any number of objects into sorted runs. A run is in memory, on disk, or streamed from a large
 // object.
 type runBuilder struct {
-	store    Store
-	o        ReadOptions
-	spills   *spills
-	batch    []Info // small objects to load
-	waiting  int64  // compressed bytes of batch
-	entries  []Entry
-	bytes    int64
-	large    []Info // large objects to open
-	cost     int    // total of openMegabytes of large
-	frozen   []Frozen
-	progress ReadProgress
+	store     Store
+	o         ReadOptions
+	spills    *spills
+	batch     []Info // small objects to load
+	batchSize int64  // compressed bytes of batch
+	entries   []Entry
+	bytes     int64  // approximate memory of entries
+	large     []Info // large objects to open
+	cost      int    // total of openMegabytes of large
+	frozen    []Frozen
+	progress  ReadProgress
 }
 
-func (g *runBuilder) build(ctx context.Context, infos iter.Seq2[Info, error]) (*merge, error) {
-	if err := g.o.check(); err != nil {
+// build returns a merge of the runs of all objects.
+func (b *runBuilder) build(ctx context.Context, infos iter.Seq2[Info, error]) (*merge, error) {
+	if err := b.o.check(); err != nil {
 		return nil, err
 	}
 	for info, err := range infos {
 		if err == nil {
-			err = g.add(ctx, info)
+			err = b.add(ctx, info)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	if err := g.load(ctx); err != nil {
+	if err := b.load(ctx); err != nil {
 		return nil, err
 	}
-	if len(g.frozen) > 0 {
-		return nil, &FrozenError{Objects: g.frozen}
+	if len(b.frozen) > 0 {
+		return nil, &FrozenError{Objects: b.frozen}
 	}
 	m := &merge{}
-	g.sortKept()
-	err := m.add(ctx, &memoryRun{g.entries})
-	if err == nil {
-		err = g.openLarge(ctx, m)
-	}
-	if err == nil {
-		err = g.spills.openRuns(ctx, m)
-	}
-	if err != nil {
+	if err := b.openAll(ctx, m); err != nil {
 		m.close()
 		return nil, err
 	}
 	return m, nil
+}
+
+// openAll adds the run in memory, the large objects, and the runs on disk to m.
+func (b *runBuilder) openAll(ctx context.Context, m *merge) error {
+	b.sortEntries()
+	if err := m.add(ctx, &memoryRun{b.entries}); err != nil {
+		return err
+	}
+	if err := b.openLarge(ctx, m); err != nil {
+		return err
+	}
+	return b.spills.openRuns(ctx, m)
 }
 
 // isFrozen reports whether objects of a storage class may have to be restored before they can be read.
@@ -86,113 +91,111 @@ func isFrozen(class string) bool {
 	return class == "GLACIER" || class == "DEEP_ARCHIVE" || class == "INTELLIGENT_TIERING"
 }
 
-func (g *runBuilder) add(ctx context.Context, info Info) error {
-	switch {
-	case g.o.tooOld(info):
-		g.progress.Skipped++
-		g.reportProgress()
+// add adds an object of the listing: it queues the object, and loads or opens queued objects if they are enough.
+func (b *runBuilder) add(ctx context.Context, info Info) error {
+	if b.o.tooOld(info) {
+		b.progress.Skipped++
+		b.reportProgress()
 		return nil
-	case info.Size <= smallObject || isFrozen(info.Class): // all frozen objects must be reported before the first entry
-		g.batch = append(g.batch, info)
-		g.waiting += info.Size
-		if len(g.batch) < batchCount && g.waiting < batchBytes {
-			return nil
-		}
-		return g.load(ctx)
 	}
-	return g.queueLarge(ctx, info)
+	if info.Size > smallObject && !isFrozen(info.Class) { // all frozen objects must be reported before the first entry
+		return b.queueLarge(ctx, info)
+	}
+	b.batch = append(b.batch, info)
+	b.batchSize += info.Size
+	if len(b.batch) < batchCount && b.batchSize < batchBytes {
+		return nil
+	}
+	return b.load(ctx)
 }
 
-func (g *runBuilder) queueLarge(ctx context.Context, info Info) error {
-	if g.cost+openMegabytes(info.Name) > openCost {
+// queueLarge queues a large object. If too many are queued, it first merges these into a run on disk.
+func (b *runBuilder) queueLarge(ctx context.Context, info Info) error {
+	if b.cost+openMegabytes(info.Name) > openCost {
 		m := &merge{}
 		defer m.close()
-		if err := g.openLarge(ctx, m); err != nil {
+		if err := b.openLarge(ctx, m); err != nil {
 			return err
 		}
-		if err := g.spills.put(ctx, m, 0); err != nil {
+		if err := b.spills.put(ctx, m, 0); err != nil {
 			return err
 		}
 	}
-	g.large = append(g.large, info)
-	g.cost += openMegabytes(info.Name)
+	b.large = append(b.large, info)
+	b.cost += openMegabytes(info.Name)
 	return nil
 }
 
-// openLarge opens the queued large objects.
-func (g *runBuilder) openLarge(ctx context.Context, m *merge) error {
-	for _, info := range g.large {
-		r, err := g.openRun(ctx, info)
-		if err == nil {
-			err = m.add(ctx, r)
-		}
+// openLarge opens the queued large objects, and adds their runs to m.
+func (b *runBuilder) openLarge(ctx context.Context, m *merge) error {
+	for _, info := range b.large {
+		r, err := b.openRun(ctx, info)
 		if err != nil {
 			return err
 		}
-		g.noteOpened(info)
+		if err := m.add(ctx, r); err != nil {
+			return err
+		}
+		b.noteOpened(info)
 	}
-	g.large, g.cost = nil, 0
+	b.large, b.cost = nil, 0
 	return nil
 }
 
-func (g *runBuilder) openRun(ctx context.Context, info Info) (run, error) {
-	if f, _ := formatOf(info.Name); g.o.rows && f == Parquet {
-		r, err := openParquet(ctx, g.store, info.Name, false)
+// openRun opens an object as a run of the entries that the options select.
+func (b *runBuilder) openRun(ctx context.Context, info Info) (run, error) {
+	if f, _ := formatOf(info.Name); b.o.rows && f == Parquet {
+		r, err := openParquet(ctx, b.store, info.Name, false)
 		return rowRun{r}, err
 	}
-	r, err := openRun(ctx, g.store, info.Name, g.o.TableInKey)
+	r, err := openRun(ctx, b.store, info.Name, b.o.TableInKey)
 	if err != nil {
 		return nil, err
 	}
-	return &boundedRun{r, g.o}, nil
+	return &boundedRun{r, b.o}, nil
 }
 
 // load loads the queued small objects. After the first frozen object it only checks whether the other objects are
 // frozen, so that the error names all frozen objects.
-func (g *runBuilder) load(ctx context.Context) error {
-	type loaded struct {
-		entries []Entry
-		later   bool // the object is large, and not frozen: it is queued
-	}
-	batch := g.batch
-	g.batch, g.waiting = nil, 0
-	results := make([]loaded, len(batch))
+func (b *runBuilder) load(ctx context.Context) error {
+	batch, foundFrozen := b.batch, len(b.frozen) > 0
+	b.batch, b.batchSize = nil, 0
+	entries := make([][]Entry, len(batch))
 	errs := parallel.Each(len(batch), loaders, func(i int) (err error) {
-		r, info := &results[i], batch[i]
-		if info.Size > smallObject || len(g.frozen) > 0 {
-			r.later = len(g.frozen) == 0
-			return g.checkFrozen(ctx, info)
+		if foundFrozen || batch[i].Size > smallObject {
+			return b.checkFrozen(ctx, batch[i])
 		}
-		r.entries, err = g.read(ctx, info)
+		entries[i], err = b.read(ctx, batch[i])
 		return err
 	})
-	for i, r := range results {
+	for i, info := range batch {
 		if frozen, ok := errors.AsType[*FrozenError](errs[i]); ok {
-			g.frozen = append(g.frozen, frozen.Objects...)
+			b.frozen = append(b.frozen, frozen.Objects...)
 			continue
 		}
 		if errs[i] != nil {
 			return errs[i]
 		}
-		if r.later {
-			if err := g.queueLarge(ctx, batch[i]); err != nil {
+		if !foundFrozen && info.Size > smallObject { // it is not frozen, although its class may be
+			if err := b.queueLarge(ctx, info); err != nil {
 				return err
 			}
 			continue
 		}
-		g.noteOpened(batch[i])
-		if err := g.keepEntries(ctx, r.entries); err != nil {
+		b.noteOpened(info)
+		if err := b.keepEntries(ctx, entries[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (g *runBuilder) checkFrozen(ctx context.Context, info Info) error {
+// checkFrozen returns the store's [FrozenError] if an object must be restored first.
+func (b *runBuilder) checkFrozen(ctx context.Context, info Info) error {
 	if !isFrozen(info.Class) {
 		return nil
 	}
-	body, err := g.store.Get(ctx, info.Name)
+	body, err := b.store.Get(ctx, info.Name)
 	if err != nil {
 		return err
 	}
@@ -200,8 +203,8 @@ func (g *runBuilder) checkFrozen(ctx context.Context, info Info) error {
 }
 
 // read reads an object into memory, as entries without decoded changes.
-func (g *runBuilder) read(ctx context.Context, info Info) (entries []Entry, err error) {
-	r, err := g.openRun(ctx, info)
+func (b *runBuilder) read(ctx context.Context, info Info) (entries []Entry, err error) {
+	r, err := b.openRun(ctx, info)
 	if err != nil {
 		return nil, err
 	}
@@ -230,35 +233,37 @@ func copyEntry(e Entry) (Entry, error) {
 // entryBytes is the approximate memory of an entry without its strings.
 const entryBytes = 250
 
-func (g *runBuilder) keepEntries(ctx context.Context, entries []Entry) error {
+// keepEntries keeps entries in memory. If there are too many, it writes all kept entries to disk.
+func (b *runBuilder) keepEntries(ctx context.Context, entries []Entry) error {
 	for _, e := range entries {
-		g.bytes += int64(len(e.Line)+len(e.Key)) + entryBytes
+		b.bytes += int64(len(e.Line)+len(e.Key)) + entryBytes
 	}
-	g.entries = append(g.entries, entries...)
-	if g.bytes < g.o.Memory {
+	b.entries = append(b.entries, entries...)
+	if b.bytes < b.o.Memory {
 		return nil
 	}
-	g.sortKept()
+	b.sortEntries()
 	m := &merge{}
 	defer m.close()
-	if err := m.add(ctx, &memoryRun{g.entries}); err != nil {
+	if err := m.add(ctx, &memoryRun{b.entries}); err != nil {
 		return err
 	}
-	g.entries, g.bytes = nil, 0
-	return g.spills.put(ctx, m, 0)
+	b.entries, b.bytes = nil, 0
+	return b.spills.put(ctx, m, 0)
 }
 
-func (g *runBuilder) sortKept() { slices.SortStableFunc(g.entries, compareEntries) }
+func (b *runBuilder) sortEntries() { slices.SortStableFunc(b.entries, compareEntries) }
 
-func (g *runBuilder) noteOpened(info Info) {
-	g.progress.Objects++
-	g.progress.Bytes += info.Size
-	g.reportProgress()
+// noteOpened counts an opened object in the progress.
+func (b *runBuilder) noteOpened(info Info) {
+	b.progress.Objects++
+	b.progress.Bytes += info.Size
+	b.reportProgress()
 }
 
-func (g *runBuilder) reportProgress() {
-	if g.o.Progress != nil {
-		g.o.Progress(g.progress)
+func (b *runBuilder) reportProgress() {
+	if b.o.Progress != nil {
+		b.o.Progress(b.progress)
 	}
 }
 
@@ -268,13 +273,15 @@ type boundedRun struct {
 	o ReadOptions
 }
 
+// next returns the next entry that is within the time bounds.
 func (r *boundedRun) next(ctx context.Context) (Entry, error) {
 	for {
 		e, err := r.run.next(ctx)
 		if err != nil {
 			return Entry{}, err
 		}
-		if in, err := r.o.includesEntry(e); err != nil || in {
+		included, err := r.o.includesEntry(e)
+		if err != nil || included {
 			return e, err
 		}
 	}

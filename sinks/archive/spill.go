@@ -26,7 +26,7 @@ type spills struct {
 	dir    string // parent of folder
 	folder string // "" until it is created
 	levels [][]string
-	n      int
+	count  int // number of runs that were written
 }
 
 // put writes the remaining entries of m to disk, as a run of the level.
@@ -72,6 +72,7 @@ func (s *spills) openRuns(ctx context.Context, m *merge) error {
 	return s.openLevel(ctx, m, len(s.levels)-1)
 }
 
+// openLevel adds the runs of a level to m.
 func (s *spills) openLevel(ctx context.Context, m *merge, level int) error {
 	for _, path := range s.levels[level] {
 		if err := s.openOne(ctx, m, path); err != nil {
@@ -81,17 +82,19 @@ func (s *spills) openLevel(ctx context.Context, m *merge, level int) error {
 	return nil
 }
 
+// write writes the entries of m into a file, and returns its path; "" if m is empty.
 func (s *spills) write(ctx context.Context, m *merge) (path string, err error) {
 	if m.Len() == 0 {
 		return "", nil
 	}
 	if s.folder == "" {
-		if s.folder, err = os.MkdirTemp(s.dir, "tablewake-archive-*"); err != nil { // only its owner can read it
+		s.folder, err = os.MkdirTemp(s.dir, "tablewake-archive-*") // only its owner can read it
+		if err != nil {
 			return "", fmt.Errorf("archive: make a folder for what does not fit into memory: %w", err)
 		}
 	}
-	s.n++
-	path = filepath.Join(s.folder, fmt.Sprint(s.n))
+	s.count++
+	path = filepath.Join(s.folder, fmt.Sprint(s.count))
 	f, err := os.Create(path)
 	if err == nil {
 		err = errors.Join(writeSpill(ctx, f, m), f.Close())
@@ -102,6 +105,7 @@ func (s *spills) write(ctx context.Context, m *merge) (path string, err error) {
 	return path, nil
 }
 
+// writeSpill writes the entries of m, compressed. Each has three fields: key, version and line.
 func writeSpill(ctx context.Context, w io.Writer, m *merge) error {
 	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
 		zstd.WithWindowSize(256<<10), zstd.WithLowerEncoderMem(true))
@@ -109,7 +113,7 @@ func writeSpill(ctx context.Context, w io.Writer, m *merge) error {
 		return err
 	}
 	out := bufio.NewWriter(z)
-	var text []byte
+	var version []byte
 	for {
 		e, err := m.next(ctx)
 		if pipeline.IsEnd(err) {
@@ -118,8 +122,8 @@ func writeSpill(ctx context.Context, w io.Writer, m *merge) error {
 		if err != nil {
 			return errors.Join(err, z.Close())
 		}
-		text = e.Version.Append(text[:0])
-		for _, field := range [][]byte{[]byte(e.Key), text, e.Line} {
+		version = e.Version.Append(version[:0])
+		for _, field := range [][]byte{[]byte(e.Key), version, e.Line} {
 			_, _ = out.Write(binary.AppendUvarint(nil, uint64(len(field))))
 			if _, err := out.Write(field); err != nil { // also if the length was not written
 				return errors.Join(err, z.Close())
@@ -128,6 +132,7 @@ func writeSpill(ctx context.Context, w io.Writer, m *merge) error {
 	}
 }
 
+// openOne adds a run on disk to m.
 func (s *spills) openOne(ctx context.Context, m *merge, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -159,28 +164,37 @@ func (r *spillRun) next(ctx context.Context) (Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return Entry{}, err
 	}
-	var fields [3][]byte
+	if _, err := r.in.Peek(1); pipeline.IsEnd(err) {
+		return Entry{}, io.EOF
+	} else if err != nil {
+		return Entry{}, fmt.Errorf("archive: %s: %w", r.file.Name(), err)
+	}
+	var fields [3][]byte // as in writeSpill
 	for i := range fields {
-		n, err := binary.ReadUvarint(r.in)
-		if i == 0 && pipeline.IsEnd(err) {
-			return Entry{}, io.EOF
-		}
-		if err == nil {
-			fields[i] = make([]byte, n)
-			_, err = io.ReadFull(r.in, fields[i])
-		}
-		if pipeline.IsEnd(err) {
-			err = io.ErrUnexpectedEOF
-		}
-		if err != nil {
+		var err error
+		if fields[i], err = r.readField(); err != nil {
 			return Entry{}, fmt.Errorf("archive: %s: %w", r.file.Name(), err)
 		}
 	}
-	v, err := record.ParseVersion(string(fields[1]))
+	version, err := record.ParseVersion(string(fields[1]))
 	if err != nil {
 		return Entry{}, fmt.Errorf("archive: %s: %w", r.file.Name(), err)
 	}
-	return Entry{Key: item.Key(fields[0]), Version: v, Line: fields[2]}, nil
+	return Entry{Key: item.Key(fields[0]), Version: version, Line: fields[2]}, nil
+}
+
+// readField reads one field of an entry. The end of the run is an error.
+func (r *spillRun) readField() ([]byte, error) {
+	length, err := binary.ReadUvarint(r.in)
+	var field []byte
+	if err == nil {
+		field = make([]byte, length)
+		_, err = io.ReadFull(r.in, field)
+	}
+	if pipeline.IsEnd(err) {
+		err = io.ErrUnexpectedEOF
+	}
+	return field, err
 }
 
 func (r *spillRun) close() error {

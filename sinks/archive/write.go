@@ -34,12 +34,12 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 // objectGroup identifies the changes of a batch that go into one object. table is "" unless tags name the table.
 type objectGroup struct{ folder, table string }
 
-// groupOf returns the group of a delivery with the Put p.
-func (s *Sink) groupOf(d *pipeline.Delivery, p *Put) objectGroup {
+// groupOf returns the group of a delivery with the planned put.
+func (s *Sink) groupOf(d *pipeline.Delivery, put *Put) objectGroup {
 	if s.splitByTable {
-		return objectGroup{p.Folder, d.Change.Table}
+		return objectGroup{put.Folder, d.Change.Table}
 	}
-	return objectGroup{folder: p.Folder}
+	return objectGroup{folder: put.Folder}
 }
 
 // putUnlessExists writes an object whose name tells its content.
@@ -164,36 +164,38 @@ func (s *Sink) writeItems(ctx context.Context, ds []pipeline.Delivery) error {
 	return failed.OrNil()
 }
 
+// writeItem writes the object of one change.
 func (s *Sink) writeItem(ctx context.Context, d *pipeline.Delivery) error {
-	p := plannedPut(d)
-	if p == nil {
+	put := plannedPut(d)
+	if put == nil {
 		return nil
 	}
 	line, err := appendLine(nil, d.Change, s.o.Images)
 	if err != nil {
 		return err
 	}
-	err = s.o.Store.Put(ctx, Object{Name: p.Name, Body: append(line, '\n'), ContentType: "application/json", Tags: p.Tags,
-		Identity: changeDigest(d.Change)})
+	err = s.o.Store.Put(ctx, Object{Name: put.Name, Body: append(line, '\n'), ContentType: "application/json",
+		Tags: put.Tags, Identity: changeDigest(d.Change)})
 	if !errors.Is(err, ErrExists) {
 		return err
 	}
-	return s.checkSame(ctx, p.Name, d.Change)
+	return s.checkSame(ctx, put.Name, d.Change)
 }
 
 // checkSame returns an error if the existing object is not the same change. The bytes of the same change may differ,
 // since the Streams API and Lambda write a record differently.
 func (s *Sink) checkSame(ctx context.Context, name string, c *record.Change) error {
-	if store, ok := s.o.Store.(Describer); ok {
-		stored, err := store.Describe(ctx, name)
-		if err != nil || stored.Identity == changeDigest(c) {
+	if describer, ok := s.o.Store.(Describer); ok {
+		described, err := describer.Describe(ctx, name)
+		if err != nil || described.Identity == changeDigest(c) {
 			return err
 		}
-		if stored.Identity != "" {
+		if described.Identity != "" {
 			return errs.Errorf(
 				"archive: the object %s holds another version or item already, and not version %s of %s: let its key name the item and {@version}", name, c.Version, c.Key)
 		}
 	}
+
 	r, err := s.o.Store.Get(ctx, name)
 	if err != nil {
 		return err
@@ -206,15 +208,15 @@ func (s *Sink) checkSame(ctx context.Context, name string, c *record.Change) err
 	if err != nil {
 		return fmt.Errorf("archive: %s: %w", name, err)
 	}
-	identity := stored.Version.String()
+	storedIdentity := stored.Version.String()
 	if stored.Version.Kinesis() {
-		id, err := stored.eventID(hasTable(c.Key))
+		eventID, err := stored.eventID(hasTable(c.Key))
 		if err != nil {
 			return err
 		}
-		identity = versionIdentity(&record.Change{Version: stored.Version, EventID: id})
+		storedIdentity = versionIdentity(&record.Change{Version: stored.Version, EventID: eventID})
 	}
-	if stored.Key != c.Key || identity != versionIdentity(c) {
+	if stored.Key != c.Key || storedIdentity != versionIdentity(c) {
 		return errs.Errorf(
 			"archive: the object %s holds version %s of %s already, and not version %s of %s: let its key name the item and {@version}",
 			name, stored.Version, stored.Key, c.Version, c.Key)

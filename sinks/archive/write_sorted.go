@@ -40,7 +40,8 @@ func (s *Sink) WriteSorted(ctx context.Context, all iter.Seq2[*pipeline.Delivery
 	}
 	written := make(map[objectGroup]bool)
 	for range maxPasses {
-		if hasMore, err := s.writeGroups(ctx, all, written); err != nil || !hasMore {
+		hasMore, err := s.writeGroups(ctx, all, written)
+		if err != nil || !hasMore {
 			return err
 		}
 	}
@@ -48,66 +49,92 @@ func (s *Sink) WriteSorted(ctx context.Context, all iter.Seq2[*pipeline.Delivery
 }
 
 // writeGroups writes the objects of up to maxOpenObjects groups that are not in written, in the order of their first
-// changes. hasMore reports whether there are more.
+// changes, and adds the groups to written. hasMore reports whether there are more.
 func (s *Sink) writeGroups(
 	ctx context.Context, all iter.Seq2[*pipeline.Delivery, error], written map[objectGroup]bool,
 ) (hasMore bool, err error) {
-	open, postponed := make(map[objectGroup]*sortedObject), make(map[objectGroup]bool)
-	var order []objectGroup // groups in the order of their first change
-	defer func() {
-		for _, o := range open {
-			o.free()
-		}
-	}()
+	pass := sortedPass{sink: s, written: written, open: make(map[objectGroup]*sortedObject),
+		postponed: make(map[objectGroup]bool)}
+	defer pass.free()
 	for d, err := range all {
+		if err == nil {
+			err = pass.add(d)
+		}
 		if err != nil {
 			return false, err
 		}
-		p := plannedPut(d)
-		if p == nil {
-			continue
-		}
-		if _, hidden := s.o.Mask.HiddenKey(d.Change); hidden {
-			return false, errHiddenKeys
-		}
-		group := s.groupOf(d, p)
-		o := open[group]
-		switch {
-		case written[group]:
-			continue
-		case o == nil && len(open) == maxOpenObjects:
-			if postponed[group] = true; len(postponed) > (maxPasses-1)*maxOpenObjects {
-				return false, errTooManyGroups
-			}
-			continue
-		case o == nil:
-			if o, err = s.openSorted(d); err != nil {
-				return false, err
-			}
-			open[group] = o
-			order = append(order, group)
-		case o.key == d.Change.Key && o.version == d.Change.Version:
-			d.Outcome = pipeline.Coalesced
-			continue
-		}
-		o.key, o.version = d.Change.Key, d.Change.Version
-		if err := o.add(s.o.Mask.Change(d.Change), p.Columns); err != nil {
-			return false, err
-		}
 	}
-	for _, group := range order {
-		o := open[group]
-		if err := o.finish(&o.Object, group.folder); err != nil {
-			return false, err
+	return len(pass.postponed) > 0, pass.write(ctx)
+}
+
+// sortedPass is one pass over sorted changes. It builds some of the objects.
+type sortedPass struct {
+	sink      *Sink
+	written   map[objectGroup]bool // groups that are finished
+	open      map[objectGroup]*sortedObject
+	order     []objectGroup        // open groups in the order of their first changes
+	postponed map[objectGroup]bool // groups for a later pass
+}
+
+// add adds a change to the object of its group, unless the group belongs to another pass.
+func (p *sortedPass) add(d *pipeline.Delivery) error {
+	put := plannedPut(d)
+	if put == nil {
+		return nil
+	}
+	if _, hidden := p.sink.o.Mask.HiddenKey(d.Change); hidden {
+		return errHiddenKeys
+	}
+	group := p.sink.groupOf(d, put)
+	if p.written[group] {
+		return nil
+	}
+	o := p.open[group]
+	if o == nil && len(p.open) == maxOpenObjects {
+		p.postponed[group] = true
+		if len(p.postponed) > (maxPasses-1)*maxOpenObjects {
+			return errTooManyGroups
 		}
-		if err := putUnlessExists(ctx, s.o.Store, o.Object); err != nil {
-			return false, err
+		return nil
+	}
+
+	if o == nil {
+		var err error
+		if o, err = p.sink.openSorted(d); err != nil {
+			return err
+		}
+		p.open[group] = o
+		p.order = append(p.order, group)
+	} else if o.key == d.Change.Key && o.version == d.Change.Version {
+		d.Outcome = pipeline.Coalesced
+		return nil
+	}
+	o.key, o.version = d.Change.Key, d.Change.Version
+	return o.add(p.sink.o.Mask.Change(d.Change), put.Columns)
+}
+
+// write writes the open objects.
+func (p *sortedPass) write(ctx context.Context) error {
+	for _, group := range p.order {
+		o := p.open[group]
+		if err := o.finish(&o.Object, group.folder); err != nil {
+			return err
+		}
+		if err := putUnlessExists(ctx, p.sink.o.Store, o.Object); err != nil {
+			return err
 		}
 		o.free()
-		delete(open, group)
-		written[group] = true
+		delete(p.open, group)
+		p.written[group] = true
 	}
-	return len(postponed) > 0, nil
+	return nil
+}
+
+// free frees the open objects.
+func (p *sortedPass) free() {
+	for _, o := range p.open {
+		o.free()
+	}
 }
 
 // openSorted returns a new object for the group of d.

@@ -83,9 +83,10 @@ type table struct {
 	notes      []string
 }
 
+// addNote adds a note to the statement that creates the table, unless the table has it already.
 func (t *table) addNote(format string, args ...any) {
-	if n := fmt.Sprintf(format, args...); !slices.Contains(t.notes, n) {
-		t.notes = append(t.notes, n)
+	if note := fmt.Sprintf(format, args...); !slices.Contains(t.notes, note) {
+		t.notes = append(t.notes, note)
 	}
 }
 
@@ -100,16 +101,11 @@ func (t *table) hasColumn(name string) bool {
 // createTable returns the statement that creates the table.
 func (t *table) createTable() Statement {
 	var b strings.Builder
-	fmt.Fprintf(&b, "CREATE EXTERNAL TABLE IF NOT EXISTS %s (\n", t.hiveName(t.name))
-	columns := t.columns()
-	for i, c := range columns {
-		end := ","
-		if i == len(columns)-1 {
-			end = ""
-		}
-		fmt.Fprintf(&b, "  %s %s%s\n", hiveIdentifier(c.name), c.hiveType, end)
+	var columns []string
+	for _, c := range t.columns() {
+		columns = append(columns, "  "+hiveIdentifier(c.name)+" "+c.hiveType)
 	}
-	b.WriteString(")\n")
+	fmt.Fprintf(&b, "CREATE EXTERNAL TABLE IF NOT EXISTS %s (\n%s\n)\n", t.hiveName(t.name), strings.Join(columns, ",\n"))
 	if len(t.partitions) > 0 {
 		names := make([]string, len(t.partitions))
 		for i, p := range t.partitions {
@@ -120,8 +116,7 @@ func (t *table) createTable() Statement {
 	t.writeFormat(&b)
 	fmt.Fprintf(&b, "LOCATION %s", hiveText(t.folder))
 	if len(t.partitions) > 0 {
-		var properties []property
-		properties = append(properties, property{"projection.enabled", "true"})
+		properties := []property{{"projection.enabled", "true"}}
 		for _, p := range t.partitions {
 			properties = append(properties, p.properties()...)
 		}
@@ -134,6 +129,7 @@ func (t *table) createTable() Statement {
 // property is a pair of TBLPROPERTIES or SERDEPROPERTIES.
 type property struct{ key, value string }
 
+// joinProperties returns the text of properties, one a line.
 func joinProperties(ps []property) string {
 	lines := make([]string, len(ps))
 	for i, p := range ps {

@@ -2,7 +2,6 @@ package athena
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/tablewake/tablewake/sinks/archive"
@@ -48,8 +47,8 @@ var recordLine = []column{
 		"struct<approximatecreationdatetime:string,keys:string,newimage:string,oldimage:string,sequencenumber:string,sizebytes:string,streamviewtype:string>"},
 }
 
-// spelled has the columns whose members are spelled differently in the JSON.
-var spelled = []property{
+// memberNames has the names in the JSON of the columns whose members are spelled differently.
+var memberNames = []property{
 	{"eventid", "eventID"}, {"eventname", "eventName"}, {"awsregion", "awsRegion"}, {"eventsourcearn", "eventSourceARN"},
 	{"tablename", "tableName"},
 	{"useridentity", "userIdentity"}, {"principalid", "principalId"}, {"typeapi", "Type"},
@@ -61,7 +60,7 @@ var spelled = []property{
 
 // writeFormat writes the clauses of the statement that describe the format of the objects.
 func (t *table) writeFormat(b *strings.Builder) {
-	if t.StorageClass != "" && slices.Contains([]string{"GLACIER", "DEEP_ARCHIVE"}, t.StorageClass) {
+	if t.StorageClass == "GLACIER" || t.StorageClass == "DEEP_ARCHIVE" {
 		t.addNote("Athena does not read objects of the storage class %s: restore them, and say 'read_restored_glacier_objects' = 'true' in TBLPROPERTIES.", t.StorageClass)
 	}
 	if t.Format == archive.Parquet {
@@ -71,11 +70,10 @@ func (t *table) writeFormat(b *strings.Builder) {
 	if t.Format == archive.JSONLZstd {
 		t.addNote("Text compressed by zstd needs version 3 of Athena's engine.")
 	}
-	// Attribute names are case-sensitive.
-	properties := []property{{"case.insensitive", "false"}}
+	properties := []property{{"case.insensitive", "false"}} // attribute names are case-sensitive
 	if t.Images != archive.PlainJSON {
-		for _, s := range spelled {
-			properties = append(properties, property{"mapping." + s.key, s.value})
+		for _, name := range memberNames {
+			properties = append(properties, property{"mapping." + name.key, name.value})
 		}
 	}
 	fmt.Fprintf(b, "ROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'\nWITH SERDEPROPERTIES (\n%s\n)\n",

@@ -10,12 +10,12 @@ import (
 
 // unit is a part of a date layout, such as the month.
 type unit struct {
-	layout  string // layout in Go's syntax
-	pattern string // pattern in the syntax of java.time.format.DateTimeFormatter
-	name    string // name of a column
-	every   string // value of projection.interval.unit, if this unit is the smallest
-	min     int    // smallest value
-	max     int
+	layout   string // layout in Go's syntax
+	pattern  string // pattern in the syntax of java.time.format.DateTimeFormatter
+	name     string // name of a column
+	interval string // value of projection.interval.unit, if this unit is the smallest
+	min      int    // smallest value
+	max      int
 }
 
 // units has the units that a projection can count, the largest first. A projection is Athena's way to compute
@@ -36,27 +36,28 @@ type layout struct {
 }
 
 // parseLayout parses a Go layout. It returns false if a projection cannot count the layout's parts, such as names of
-// months.
-func parseLayout(src string) (layout, bool) {
-	var l layout
-	literal := ""
-	cut := func() {
-		l.literals = append(l.literals, string(item.AppendEscaped(nil, literal)))
-		literal = ""
-	}
-	for i := 0; i < len(src); {
-		n := slices.IndexFunc(units, func(u unit) bool { return strings.HasPrefix(src[i:], u.layout) })
+// months, or if the layout has no parts.
+func parseLayout(src string) (l layout, isCountable bool) {
+	literal := "" // text since the last unit
+	for rest := src; rest != ""; {
+		n := slices.IndexFunc(units, func(u unit) bool { return strings.HasPrefix(rest, u.layout) })
 		if n < 0 {
-			literal += src[i : i+1]
-			i++
+			literal += rest[:1]
+			rest = rest[1:]
 			continue
 		}
-		cut()
+		l.addLiteral(literal)
+		literal = ""
 		l.units = append(l.units, units[n])
-		i += len(units[n].layout)
+		rest = rest[len(units[n].layout):]
 	}
-	cut()
+	l.addLiteral(literal)
 	return l, len(l.units) > 0 && l.matches(src)
+}
+
+// addLiteral adds a literal, escaped as in object names.
+func (l *layout) addLiteral(text string) {
+	l.literals = append(l.literals, string(item.AppendEscaped(nil, text)))
 }
 
 // matches reports whether the units format times exactly as Go formats src. If they do not, src has a part that is not
@@ -77,30 +78,29 @@ func (l layout) matches(src string) bool {
 // date returns the smallest unit. ok is false if the units do not form a date: the year and all units down to the
 // smallest, each once, in any order.
 func (l layout) date() (smallest unit, ok bool) {
-	seen := make(map[string]bool)
+	used := make(map[string]bool)
 	for _, u := range l.units {
-		if seen[u.layout] {
+		if used[u.layout] {
 			return unit{}, false
 		}
-		seen[u.layout] = true
+		used[u.layout] = true
 	}
-	for i, u := range units {
-		if seen[u.layout] != (i < len(seen)) {
+	for _, u := range units[:len(used)] { // a date uses the largest units
+		if !used[u.layout] {
 			return unit{}, false
 		}
 	}
-	// A year alone is a number: Athena's date parser requires more units.
-	return units[len(seen)-1], len(seen) > 1
+	isOnlyYear := len(used) == 1 // a number, because Athena's date parser requires more units
+	return units[len(used)-1], !isOnlyYear
 }
 
 // pattern returns the layout in the syntax of java.time.format.DateTimeFormatter.
 func (l layout) pattern() string {
 	var b strings.Builder
 	for i, literal := range l.literals {
-		switch {
-		case strings.Trim(literal, "-_.") == "":
+		if isPunctuation := strings.Trim(literal, "-_.") == ""; isPunctuation {
 			b.WriteString(literal)
-		default:
+		} else {
 			b.WriteString("'" + strings.ReplaceAll(literal, "'", "''") + "'")
 		}
 		if i < len(l.units) {

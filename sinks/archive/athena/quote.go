@@ -47,9 +47,10 @@ func (t *table) hiveName(name string) string { return t.qualified(name, hiveIden
 // sqlName returns a name with its database, for queries and views.
 func (t *table) sqlName(name string) string { return t.qualified(name, identifier) }
 
-func (t *table) qualified(name string, quoted func(string) string) string {
+// qualified returns the quoted name, after the quoted database if there is one.
+func (t *table) qualified(name string, quote func(string) string) string {
 	if t.Database == "" {
-		return quoted(name)
+		return quote(name)
 	}
-	return quoted(t.Database) + "." + quoted(name)
+	return quote(t.Database) + "." + quote(name)
 }

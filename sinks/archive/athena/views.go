@@ -45,51 +45,54 @@ const identity = `CASE WHEN "version" LIKE 'k%' THEN substr("version", 1, 17) ||
 
 // distinctView returns the view that has each version of an item once.
 func (t *table) distinctView() Statement {
-	by := append([]string{`"table"`, `"key"`, identity}, t.folders("")...)
+	sameChange := append([]string{`"table"`, `"key"`, identity}, t.folders("")...)
 	notes := []string{"Each version of an item once: objects repeat what was delivered again."}
 	if len(t.partitions) > 0 {
 		notes = append(notes,
 			"A change is always in the same folder, so the folder's columns stand in PARTITION BY: a query's conditions on them then reach the table.")
 	}
-	return t.view("__once", notes, t.numberedQuery(by, ` ORDER BY "version"`, t.changes()), `"#" = 1`)
+	return t.view("__once", notes, t.numberedQuery(sameChange, ` ORDER BY "version"`, t.changes()), `"#" = 1`)
 }
 
-// currentView returns the view of the last version of each existing item. The bool is false if the archive does not
-// have all changes, and so has no such view.
-func (t *table) currentView() (Statement, bool) {
-	whole := []archive.Kind{archive.AnyChange, archive.TTLDelete, archive.UserDelete}
-	lacks := func(k archive.Kind) bool { return !slices.Contains(t.Kinds, k) }
-	if len(t.Kinds) > 0 && slices.ContainsFunc(whole, lacks) {
-		return Statement{}, false
+// currentView returns the view of the last version of each existing item. ok is false if the archive does not have all
+// changes, and so has no such view.
+func (t *table) currentView() (view Statement, ok bool) {
+	for _, kind := range []archive.Kind{archive.AnyChange, archive.TTLDelete, archive.UserDelete} {
+		if len(t.Kinds) > 0 && !slices.Contains(t.Kinds, kind) {
+			return Statement{}, false
+		}
 	}
-	by := append([]string{`"table"`, `"key"`}, t.folders("injected")...)
+	injected := t.folders("injected")
+	sameItem := append([]string{`"table"`, `"key"`}, injected...)
 	notes := []string{"The items as their last archived change left them. An item that was never changed since the archive began is not among them."}
 	if t.Filtered {
 		notes = append(notes,
 			"Filters keep changes from this archive: an item whose last change was not kept stands here as it was before.")
 	}
-	if injected := t.folders("injected"); len(injected) > 0 {
+	if len(injected) > 0 {
 		notes = append(notes, fmt.Sprintf("It is read folder by folder of %s: an item that has moved stands in both.",
 			strings.Join(injected, ", ")))
 	}
-	return t.view("__current", notes, t.numberedQuery(by, ` ORDER BY "version" DESC`, t.sqlName(t.name+"__once")),
-		`"#" = 1 AND "kind" = `+quoteText(string(archive.AnyChange))), true
+	query := t.numberedQuery(sameItem, ` ORDER BY "version" DESC`, t.sqlName(t.name+"__once"))
+	return t.view("__current", notes, query, `"#" = 1 AND "kind" = `+quoteText(string(archive.AnyChange))), true
 }
 
-func (t *table) view(suffix string, notes []string, from, where string) Statement {
+// view returns the statement that creates a view of the rows of a query that match the condition.
+func (t *table) view(suffix string, notes []string, query, condition string) Statement {
+	name := t.sqlName(t.name + suffix)
 	return Statement{
-		Name:  t.sqlName(t.name + suffix),
+		Name:  name,
 		Notes: notes,
 		SQL: fmt.Sprintf("CREATE OR REPLACE VIEW %s AS\nSELECT %s\nFROM (\n%s\n)\nWHERE %s",
-			t.sqlName(t.name+suffix), strings.Join(t.viewColumns(), ", "), indentSQL(from), where),
+			name, strings.Join(t.viewColumns(), ", "), indentSQL(query), condition),
 	}
 }
 
 // numberedQuery returns a query of changes with an additional column "#". No other column has this name. It is the
-// number of the row among the rows that are equal in the columns by.
-func (t *table) numberedQuery(by []string, order, changes string) string {
+// number of the row among the rows that are equal in some columns, in the given order.
+func (t *table) numberedQuery(equalColumns []string, order, changes string) string {
 	return fmt.Sprintf("SELECT %s,\n  ROW_NUMBER() OVER (PARTITION BY %s%s) AS \"#\"\nFROM %s",
-		strings.Join(t.viewColumns(), ", "), strings.Join(by, ", "), order, changes)
+		strings.Join(t.viewColumns(), ", "), strings.Join(equalColumns, ", "), order, changes)
 }
 
 func indentSQL(sql string) string { return "  " + strings.ReplaceAll(sql, "\n", "\n  ") }
@@ -102,26 +105,26 @@ func (t *table) changes() string {
 		return t.sqlName(t.name)
 	case t.Images == archive.PlainJSON:
 		for _, c := range commonColumns {
+			column := identifier(c.name)
 			if c.name == "time" {
-				columns = append(columns, utcTimestamp(`from_iso8601_timestamp("time")`)+` AS "time"`)
-			} else {
-				columns = append(columns, identifier(c.name))
+				column = utcTimestamp(`from_iso8601_timestamp("time")`) + ` AS "time"`
 			}
+			columns = append(columns, column)
 		}
 	default:
-		columns = ofRecord
+		columns = slices.Clone(recordColumns)
 	}
-	columns = append(slices.Clone(columns), t.folders("")...)
+	columns = append(columns, t.folders("")...)
 	return fmt.Sprintf("(\n  SELECT\n    %s\n  FROM %s\n)", strings.Join(columns, ",\n    "), t.sqlName(t.name))
 }
 
 // utcTimestamp converts a time with a zone to a timestamp in UTC, since views have no zones.
 func utcTimestamp(at string) string { return "CAST(" + at + " AT TIME ZONE 'UTC' AS timestamp)" }
 
-// ofRecord selects the common columns from a record, with the values that the archive itself uses. The key is the JSON
+// recordColumns selects the common columns from a record, with the values that the archive itself uses. The key is the JSON
 // of the key attributes, with its members in a fixed order. The version is the time of the stream's label, in seconds,
 // and the sequence number.
-var ofRecord = []string{
+var recordColumns = []string{
 	`json_format(json_parse("dynamodb"."keys")) AS "key"`,
 	`lpad(CAST(CAST(floor(coalesce(to_unixtime(from_iso8601_timestamp(regexp_extract("eventsourcearn", '/stream/(.+)$', 1) || 'Z')), 0)) AS bigint) AS varchar), 10, '0') || lpad("dynamodb"."sequencenumber", 40, '0') AS "version"`,
 	`CASE WHEN "eventname" IN ('INSERT', 'MODIFY', 'REMOVE', 'SNAPSHOT') THEN "eventname" ELSE 'UNKNOWN' END AS "op"`,

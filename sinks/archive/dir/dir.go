@@ -72,19 +72,29 @@ func New(o Options) (*Store, error) {
 	if err := s.makeFolders(); err != nil {
 		return nil, fmt.Errorf("archive: Dir: %w", err)
 	}
-	left, err := os.ReadDir(filepath.Join(dir, temporary))
-	if err != nil {
+	if err := s.removeAbandoned(); err != nil {
 		return nil, fmt.Errorf("archive: Dir: %w", err)
 	}
-	for _, e := range left {
-		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandoned {
-			err := os.Remove(filepath.Join(dir, temporary, e.Name()))
-			if err != nil && !errors.Is(err, fs.ErrNotExist) { // another process may remove it too
-				return nil, fmt.Errorf("archive: Dir: %w", err)
-			}
+	return s, nil
+}
+
+// removeAbandoned removes the unfinished files that are old.
+func (s *Store) removeAbandoned() error {
+	unfinished, err := os.ReadDir(filepath.Join(s.dir, temporary))
+	if err != nil {
+		return err
+	}
+	for _, e := range unfinished {
+		info, err := e.Info()
+		if err != nil || time.Since(info.ModTime()) <= abandoned {
+			continue
+		}
+		err = os.Remove(filepath.Join(s.dir, temporary, e.Name()))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // another process may remove it too
+			return err
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // Put writes one file, without tags. If a file of the name exists, it returns archive.ErrExists. Other errors are
@@ -109,17 +119,18 @@ func (s *Store) Put(ctx context.Context, o archive.Object) error {
 	return nil
 }
 
+// put writes a file, or returns fs.ErrExist if the file exists.
 func (s *Store) put(path string, body []byte) (err error) {
+	folder := filepath.Dir(path)
 	if _, err := os.Lstat(path); err == nil {
 		// The first writer may have been killed before it synced the folder.
-		return errors.Join(linefile.SyncDir(filepath.Dir(path)), fs.ErrExist)
+		return errors.Join(linefile.SyncDir(folder), fs.ErrExist)
 	}
 	unfinished, err := s.writeTemporary(body)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.Remove(unfinished)) }()
-	folder := filepath.Dir(path)
 	if err := s.makeFolder(folder); err != nil {
 		return err
 	}
@@ -199,45 +210,51 @@ func (s *Store) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 // List implements [archive.Lister]. It lists all files before it yields the first one.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[archive.Info, error] {
 	return func(yield func(archive.Info, error) bool) {
-		var infos []archive.Info
-		err := filepath.WalkDir(s.dir, func(path string, e fs.DirEntry, err error) error {
-			switch {
-			case errors.Is(err, fs.ErrNotExist) && path != s.dir:
-				return nil // removed after its folder was read
-			case err != nil:
-				return err
-			case e.IsDir() && (e.Name() == temporary || e.Name() == fingerprint.Folder):
-				return filepath.SkipDir
-			case e.IsDir():
-				return ctx.Err()
-			}
-			rel, err := filepath.Rel(s.dir, path)
-			if err != nil {
-				return err
-			}
-			name, err := nameOf(rel)
-			if err != nil || !strings.HasPrefix(name, prefix) {
-				return err
-			}
-			file, err := e.Info()
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			infos = append(infos, archive.Info{Name: name, Size: file.Size(), Modified: file.ModTime()})
-			return nil
-		})
+		infos, err := s.list(ctx, prefix)
 		if err != nil {
 			yield(archive.Info{}, fmt.Errorf("archive: list %s: %w", s.dir, err))
 			return
 		}
-		slices.SortFunc(infos, func(a, b archive.Info) int { return strings.Compare(a.Name, b.Name) })
 		for _, info := range infos {
 			if !yield(info, nil) {
 				return
 			}
 		}
 	}
+}
+
+// list returns all objects whose names start with prefix, sorted by name.
+func (s *Store) list(ctx context.Context, prefix string) ([]archive.Info, error) {
+	var infos []archive.Info
+	err := filepath.WalkDir(s.dir, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && path != s.dir:
+			return nil // removed after its folder was read
+		case err != nil:
+			return err
+		case e.IsDir() && (e.Name() == temporary || e.Name() == fingerprint.Folder):
+			return filepath.SkipDir
+		case e.IsDir():
+			return ctx.Err()
+		}
+		relative, err := filepath.Rel(s.dir, path)
+		if err != nil {
+			return err
+		}
+		name, err := nameOf(relative)
+		if err != nil || !strings.HasPrefix(name, prefix) {
+			return err
+		}
+		file, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		infos = append(infos, archive.Info{Name: name, Size: file.Size(), Modified: file.ModTime()})
+		return nil
+	})
+	slices.SortFunc(infos, func(a, b archive.Info) int { return strings.Compare(a.Name, b.Name) })
+	return infos, err
 }

@@ -25,23 +25,29 @@ func pathOf(name string) string {
 	var path []string
 	for i, segment := range segments {
 		text := escapeSegment(segment)
-		switch last := i == len(segments)-1; {
-		case last && !fileLike(text):
+		isFile := i == len(segments)-1
+		if isFile && !fileLike(text) {
 			text += "~f"
-		case !last && fileLike(text):
+		}
+		if !isFile && fileLike(text) {
 			text += "~d"
 		}
-		for len(text) > maxSegment {
-			cut := maxSegment
-			if tilde := strings.LastIndexByte(text[cut-2:cut], '~'); tilde >= 0 {
-				cut += tilde - 2 // do not cut an escape
-			}
-			path = append(path, text[:cut]+"~c")
-			text = text[cut:]
-		}
-		path = append(path, text)
+		path = append(path, cutSegment(text)...)
 	}
 	return filepath.Join(path...)
+}
+
+// cutSegment cuts an escaped segment into parts that file systems allow.
+func cutSegment(text string) (parts []string) {
+	for len(text) > maxSegment {
+		end := maxSegment
+		if tilde := strings.LastIndexByte(text[:end], '~'); tilde >= end-2 {
+			end = tilde // do not cut an escape
+		}
+		parts = append(parts, text[:end]+"~c")
+		text = text[end:]
+	}
+	return append(parts, text)
 }
 
 // fileLike reports whether escaped text ends like the name of an archived object.
@@ -50,16 +56,18 @@ func fileLike(text string) bool {
 		func(end string) bool { return strings.HasSuffix(text, end) })
 }
 
-func escapeSegment(s string) string {
-	if s == "" {
+// escapeSegment escapes the bytes of a segment that some file systems refuse.
+func escapeSegment(segment string) string {
+	if segment == "" {
 		return "~0"
 	}
 	// A cut could leave only the dots of a long segment as a segment of their own, so dots are escaped.
-	dots := strings.Trim(s, ".") == "" || len(s) > maxSegment-2
+	escapesDots := strings.Trim(segment, ".") == "" || len(segment) > maxSegment-2
 	var b strings.Builder
-	for i := range len(s) {
-		c := s[i]
-		if c <= ' ' || c >= 0x7F || strings.IndexByte(`~\:*?"<>|`, c) >= 0 || c == '.' && dots {
+	for i := range len(segment) {
+		c := segment[i]
+		isRefused := c <= ' ' || c >= 0x7F || strings.IndexByte(`~\:*?"<>|`, c) >= 0
+		if isRefused || escapesDots && c == '.' {
 			fmt.Fprintf(&b, "~%02X", c)
 		} else {
 			b.WriteByte(c)

@@ -46,6 +46,7 @@ func (s *Store) Describe(ctx context.Context, name string) (archive.Stored, erro
 	return archive.Stored{Content: append([]byte{}, content...), Tag: tagOf(content)}, nil
 }
 
+// tagOf returns the tag of a file: the SHA-256 of its content.
 func tagOf(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])
@@ -68,6 +69,7 @@ func (s *Store) Replace(ctx context.Context, o archive.Object, stored archive.St
 	return nil
 }
 
+// replace writes the body in place of the file at path, if that file still has the tag.
 func (s *Store) replace(ctx context.Context, path string, body []byte, tag string) error {
 	unfinished, err := s.writeTemporary(body)
 	if errors.Is(err, fs.ErrNotExist) { // the folder was deleted

@@ -14,7 +14,7 @@ import (
 func (s *Store) callError(ctx context.Context, op string, err error) error {
 	right := cmp.Or(rights[op], "s3:"+op)
 	op = fmt.Sprintf("%s in the bucket %s", op, s.o.Bucket)
-	if again[awserr.Code(err)] {
+	if retriedCodes[awserr.Code(err)] {
 		return pipeline.Transient(&awserr.Error{Op: op, Code: awserr.Code(err), Err: err})
 	}
 	return awserr.CallError(ctx, op, err, map[awserr.Kind]string{

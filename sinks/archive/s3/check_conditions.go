@@ -35,7 +35,7 @@ func (s *Store) checkIfMatch(ctx context.Context) error {
 }
 
 // checkCondition checks once that the server refuses to write the probe because of the condition in the header. known
-// has the result of earlier checks; concurrent calls wait for the first check.
+// lends the result of earlier checks; concurrent calls wait for the first check.
 func (s *Store) checkCondition(ctx context.Context, known chan bool, header string) error {
 	var proven bool
 	select {
@@ -44,24 +44,26 @@ func (s *Store) checkCondition(ctx context.Context, known chan bool, header stri
 		return pipeline.Transient(context.Cause(ctx))
 	}
 	defer func() { known <- proven }()
-	for try := 0; !proven && try < 2; try++ {
+	if proven {
+		return nil
+	}
+	for range 2 { // if the probe is missing, the server must refuse the second write
 		err := s.writeProbe(ctx, header)
-		switch {
-		case err == nil: // the probe was missing; the server must refuse the second write
-		case exists(err):
+		if exists(err) {
 			proven = true
-		case awserr.Code(err) == "NotImplemented":
-			return s.unconditionalError(header)
-		default:
+			return nil
+		}
+		if awserr.Code(err) == "NotImplemented" {
+			break
+		}
+		if err != nil {
 			return fmt.Errorf("archive: ask the server for conditional writes: %w", s.callError(ctx, "PutObject", err))
 		}
 	}
-	if !proven {
-		return s.unconditionalError(header)
-	}
-	return nil
+	return s.unconditionalError(header)
 }
 
+// writeProbe writes the probe under the condition in the header, which is false if the probe exists.
 func (s *Store) writeProbe(ctx context.Context, header string) error {
 	body := []byte(
 		"Objects beside this one are written on condition that they are not there. This one proves that the server keeps to it.\n")
@@ -74,6 +76,7 @@ func (s *Store) writeProbe(ctx context.Context, header string) error {
 	return s.putObject(ctx, in)
 }
 
+// unconditionalError returns the error of a server that ignores the condition in the header.
 func (s *Store) unconditionalError(header string) error {
 	return pipeline.Fatal(
 		errs.Errorf(

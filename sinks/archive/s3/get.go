@@ -31,27 +31,32 @@ func (s *Store) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 
 // GetRange implements [archive.Ranger].
 func (s *Store) GetRange(ctx context.Context, name string, offset, n int64) (io.ReadCloser, int64, error) {
-	b := &body{ctx: ctx, store: s, name: name}
+	if n <= 0 {
+		return s.emptyRange(ctx, name)
+	}
 	span := fmt.Sprintf("bytes=%d-%d", offset, offset+n-1)
 	if offset < 0 {
 		span = fmt.Sprintf("bytes=%d", offset)
 	}
-	size, err := int64(0), error(nil)
-	if n > 0 {
-		size, err = b.requestRange(span)
-	}
-	if n <= 0 || awserr.Status(err) == 416 { // the range is empty, or after the end
-		head, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.o.Bucket, Key: &name}, moreRetries)
-		if err != nil {
-			return nil, 0, s.readError(ctx, name, err)
-		}
-		return io.NopCloser(strings.NewReader("")), aws.ToInt64(head.ContentLength), nil
+	b := &body{ctx: ctx, store: s, name: name}
+	size, err := b.requestRange(span)
+	if awserr.Status(err) == 416 { // the range begins after the end
+		return s.emptyRange(ctx, name)
 	}
 	if err != nil {
 		return nil, 0, err
 	}
 	b.end = min(b.end, b.next+n)
 	return b, size, nil
+}
+
+// emptyRange returns no bytes of an object, and the size of the object.
+func (s *Store) emptyRange(ctx context.Context, name string) (io.ReadCloser, int64, error) {
+	head, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.o.Bucket, Key: &name}, moreRetries)
+	if err != nil {
+		return nil, 0, s.readError(ctx, name, err)
+	}
+	return io.NopCloser(strings.NewReader("")), aws.ToInt64(head.ContentLength), nil
 }
 
 // body reads an object or a part of it. It opens another connection if one breaks.
@@ -64,11 +69,11 @@ type body struct {
 	cancel    context.CancelCauseFunc
 	etag      *string
 	next, end int64 // offset of the next byte to read, and the offset after the last one
-	fails     int   // number of failures since the last received byte
+	failures  int   // number of failures since the last received byte
 }
 
-// resumes is the number of new connections that may fail without a new byte.
-const resumes = 5
+// maxFailures is the number of connections that may break or fail without a new byte.
+const maxFailures = 5
 
 var errStalled = errs.New("the server sent nothing for too long")
 
@@ -91,23 +96,31 @@ func (b *body) requestRange(span string) (size int64, err error) {
 			"archive: read %s: the answer has no Content-Length: is a proxy in between?", b.name))
 	}
 	b.stream, b.cancel, b.etag = out.Body, cancel, out.ETag
-	size = aws.ToInt64(out.ContentLength)
-	b.next, b.end = 0, size
-	if from, to, all, ok := contentRange(aws.ToString(out.ContentRange)); ok {
-		b.next, b.end, size = from, to+1, all
+	received, ok := parseContentRange(aws.ToString(out.ContentRange))
+	if !ok {
+		b.next, b.end = 0, *out.ContentLength
+		return *out.ContentLength, nil
 	}
-	return size, nil
+	b.next, b.end = received.first, received.last+1
+	return received.size, nil
 }
 
-// contentRange parses a Content-Range header, such as "bytes 0-9/100".
-func contentRange(s string) (from, to, size int64, ok bool) {
-	s, ok = strings.CutPrefix(s, "bytes ")
-	span, all, slash := strings.Cut(s, "/")
-	a, z, dash := strings.Cut(span, "-")
-	from, err1 := strconv.ParseInt(a, 10, 64)
-	to, err2 := strconv.ParseInt(z, 10, 64)
-	size, err3 := strconv.ParseInt(all, 10, 64)
-	return from, to, size, ok && slash && dash && cmp.Or(err1, err2, err3) == nil
+// contentRange is the range of bytes in a response, and the size of the object.
+type contentRange struct{ first, last, size int64 }
+
+// parseContentRange parses a Content-Range header, such as "bytes 0-9/100".
+func parseContentRange(header string) (r contentRange, ok bool) {
+	header, hasUnit := strings.CutPrefix(header, "bytes ")
+	span, size, hasSlash := strings.Cut(header, "/")
+	first, last, hasDash := strings.Cut(span, "-")
+	if !hasUnit || !hasSlash || !hasDash {
+		return contentRange{}, false
+	}
+	var err1, err2, err3 error
+	r.first, err1 = strconv.ParseInt(first, 10, 64)
+	r.last, err2 = strconv.ParseInt(last, 10, 64)
+	r.size, err3 = strconv.ParseInt(size, 10, 64)
+	return r, cmp.Or(err1, err2, err3) == nil
 }
 
 // Read reads the next bytes. It opens a new connection if the last one broke.
@@ -124,19 +137,22 @@ func (b *body) Read(p []byte) (int, error) {
 		stalled.Stop()
 		b.next += int64(n)
 		if n > 0 || len(p) == 0 {
-			b.fails = 0
+			b.failures = 0
 			return n, nil // the next Read returns the error
 		}
 		if err == nil {
 			continue
 		}
-		b.shut()
+
+		// the connection broke
+		b.disconnect()
 		if b.ctx.Err() != nil {
 			return 0, context.Cause(b.ctx)
 		}
-		if b.fails++; b.fails > resumes {
+		b.failures++
+		if b.failures > maxFailures {
 			return 0, pipeline.Transient(errs.Errorf("archive: read %s: broken off at byte %d of %d, %d times in a row", b.name,
-				b.next, b.end, b.fails))
+				b.next, b.end, b.failures))
 		}
 	}
 }
@@ -147,7 +163,7 @@ func (b *body) readAfterEnd(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	_, err := b.stream.Read(p[:1])
-	b.shut()
+	b.disconnect()
 	if err != nil && !errors.Is(err, io.EOF) && strings.Contains(err.Error(), "checksum did not match") {
 		return 0, pipeline.Transient(errs.Errorf("archive: read %s: its bytes do not match its checksum", b.name))
 	}
@@ -159,13 +175,14 @@ func (b *body) resume() error {
 	if b.stream != nil {
 		return nil
 	}
-	if err := pipeline.Sleep(b.ctx, pipeline.Backoff{}.Delay(b.fails-1, 0)); err != nil {
+	if err := pipeline.Sleep(b.ctx, pipeline.Backoff{}.Delay(b.failures-1, 0)); err != nil {
 		return err
 	}
 	next, end := b.next, b.end
 	_, err := b.requestRange(fmt.Sprintf("bytes=%d-%d", next, end-1))
-	if err == nil && (b.next != next || b.end != end) {
-		b.shut()
+	isOtherRange := b.next != next || b.end != end
+	if err == nil && isOtherRange {
+		b.disconnect()
 		err = errs.Errorf("archive: read %s: asked for bytes %d to %d, the server sent %d to %d", b.name, next, end, b.next,
 			b.end)
 	}
@@ -178,17 +195,19 @@ func (b *body) resume() error {
 	return err
 }
 
-func (b *body) shut() {
-	if b.stream != nil {
-		b.cancel(nil) // a canceled request does not read the rest
-		_ = b.stream.Close()
-		b.stream = nil
+// disconnect closes the open connection, if there is one.
+func (b *body) disconnect() {
+	if b.stream == nil {
+		return
 	}
+	b.cancel(nil) // a canceled request does not read the rest
+	_ = b.stream.Close()
+	b.stream = nil
 }
 
 // Close closes the connection.
 func (b *body) Close() error {
-	b.shut()
+	b.disconnect()
 	b.next, b.end = 0, 0
 	return nil
 }
@@ -198,10 +217,12 @@ func (s *Store) readError(ctx context.Context, name string, err error) error {
 	if frozen, ok := errors.AsType[*types.InvalidObjectState](err); ok {
 		return s.frozenError(name, cmp.Or(string(frozen.StorageClass), string(types.StorageClassGlacier)))
 	}
-	switch code := awserr.Code(err); {
+	code := awserr.Code(err)
+	isMissing := code == "NoSuchKey" || awserr.Status(err) == 404 && code != "NoSuchBucket"
+	switch {
 	case code == "InvalidObjectState":
 		return s.frozenError(name, string(types.StorageClassGlacier))
-	case code == "NoSuchKey" || awserr.Status(err) == 404 && code != "NoSuchBucket":
+	case isMissing:
 		return fmt.Errorf("%s: %w", name, archive.ErrNoObject)
 	}
 	return fmt.Errorf("archive: read %s: %w", name, s.callError(ctx, "GetObject", err))

@@ -47,10 +47,10 @@ const maxRemoved = 1000
 // Remove removes objects, and ignores missing ones. If the bucket has versioning, the older versions of the objects
 // stay.
 func (s *Store) Remove(ctx context.Context, names []string) error {
-	for some := range slices.Chunk(names, maxRemoved) {
-		ids := make([]types.ObjectIdentifier, len(some))
-		for i := range some {
-			ids[i].Key = &some[i]
+	for chunk := range slices.Chunk(names, maxRemoved) {
+		ids := make([]types.ObjectIdentifier, len(chunk))
+		for i := range chunk {
+			ids[i].Key = &chunk[i]
 		}
 		out, err := s.client.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: &s.o.Bucket,
 			Delete: &types.Delete{Objects: ids, Quiet: aws.Bool(true)}}, moreRetries)
@@ -58,11 +58,13 @@ func (s *Store) Remove(ctx context.Context, names []string) error {
 			return fmt.Errorf("archive: remove: %w", s.callError(ctx, "DeleteObjects", err))
 		}
 		for _, e := range out.Errors {
-			if code := aws.ToString(e.Code); code != "NoSuchKey" {
-				return fmt.Errorf("archive: remove %s, and %d more: %w", aws.ToString(e.Key), len(out.Errors)-1,
-					awserr.EntryError("DeleteObjects in the bucket "+s.o.Bucket, code, false,
-						map[awserr.Kind]string{awserr.Denied: "allow s3:DeleteObject"}))
+			code := aws.ToString(e.Code)
+			if code == "NoSuchKey" {
+				continue
 			}
+			return fmt.Errorf("archive: remove %s, and %d more: %w", aws.ToString(e.Key), len(out.Errors)-1,
+				awserr.EntryError("DeleteObjects in the bucket "+s.o.Bucket, code, false,
+					map[awserr.Kind]string{awserr.Denied: "allow s3:DeleteObject"}))
 		}
 	}
 	return nil

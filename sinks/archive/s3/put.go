@@ -48,7 +48,9 @@ func (s *Store) putWhole(ctx context.Context, o archive.Object, replaced *string
 	in := s.newPutInput(o.Name, o.ContentType, o.Body)
 	in.Tagging, in.Metadata = tagging(o.Tags), metadata(o)
 	in.StorageClass, in.BucketKeyEnabled = types.StorageClass(s.o.StorageClass), s.bucketKey()
-	if in.IfMatch = replaced; replaced == nil {
+	if replaced != nil {
+		in.IfMatch = replaced
+	} else {
 		in.IfNoneMatch = aws.String("*")
 	}
 	return s.putObject(ctx, in)
@@ -67,6 +69,7 @@ func (s *Store) newPutInput(name, contentType string, body []byte) *s3.PutObject
 	}
 }
 
+// putObject sends a request, and returns an error if the answer has no ETag.
 func (s *Store) putObject(ctx context.Context, in *s3.PutObjectInput) error {
 	out, err := s.client.PutObject(ctx, in)
 	if err != nil {
@@ -114,6 +117,7 @@ const (
 	versionKey  = "tablewake-version"
 )
 
+// metadata returns the metadata of an object.
 func metadata(o archive.Object) map[string]string {
 	m := map[string]string{identityKey: o.Identity, itemKey: o.Item, versionKey: o.Version}
 	maps.DeleteFunc(m, func(_, text string) bool { return text == "" })

@@ -62,16 +62,17 @@ func (s *Store) putParts(ctx context.Context, o archive.Object) (err error) {
 
 // sendParts sends the parts of the body concurrently. The first error cancels the other requests.
 func (s *Store) sendParts(ctx context.Context, o archive.Object, upload *string) ([]types.CompletedPart, error) {
-	size := max(s.o.PartBytes, (int64(len(o.Body))+maxParts-1)/maxParts)
-	parts := make([]types.CompletedPart, (int64(len(o.Body))+size-1)/size)
+	size := int64(len(o.Body))
+	partSize := max(s.o.PartBytes, (size+maxParts-1)/maxParts)
+	parts := make([]types.CompletedPart, (size+partSize-1)/partSize)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	parallel.Each(len(parts), s.o.Parallel, func(i int) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		from := int64(i) * size
-		body := o.Body[from:min(from+size, int64(len(o.Body)))]
+		start := int64(i) * partSize
+		body := o.Body[start:min(start+partSize, size)]
 		sum, number := checksum(body), aws.Int32(int32(i+1))
 		out, err := s.client.UploadPart(ctx, &s3.UploadPartInput{
 			Bucket: &s.o.Bucket, Key: &o.Name, UploadId: upload, PartNumber: number,
@@ -102,8 +103,8 @@ func (s *Store) abort(ctx context.Context, name string, upload *string) {
 		UploadId: upload})
 }
 
-// again has the error codes of S3 that justify a retry of the whole Put.
-var again = map[string]bool{
+// retriedCodes has the error codes of S3 that justify a retry of the whole Put.
+var retriedCodes = map[string]bool{
 	"ConditionalRequestConflict": true, // another writer uses the name; the next try finds its object
 	"OperationAborted":           true,
 	"NoSuchUpload":               true, // the upload was aborted, or completed by a request whose answer was lost

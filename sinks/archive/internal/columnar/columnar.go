@@ -113,11 +113,11 @@ type Cell struct {
 
 // columns returns the columns of an object with these configured columns.
 func columns(extra []string) []column {
-	cs := slices.Clone(fixed[:])
+	all := slices.Clone(fixed[:])
 	for _, name := range extra {
-		cs = append(cs, column{name, text, false})
+		all = append(all, column{name, text, false})
 	}
-	return cs
+	return all
 }
 
 // schema returns the Parquet schema of these columns, in this order.
@@ -131,6 +131,7 @@ func schema(cs []column) *parquet.Schema {
 	return parquet.NewSchema("change", g)
 }
 
+// node returns the Parquet type of a column.
 func (c column) node() parquet.Node {
 	var n parquet.Node
 	switch c.form {

@@ -48,10 +48,13 @@ func (r Row) Append(dst []byte) []byte {
 	return dst
 }
 
+// appendText appends a set cell with a text.
 func appendText(dst, text []byte) []byte {
-	return append(binary.AppendUvarint(append(dst, 1), uint64(len(text))), text...)
+	dst = binary.AppendUvarint(append(dst, 1), uint64(len(text)))
+	return append(dst, text...)
 }
 
+// isNumber reports whether the values of a column are numbers; i is its index in a Row.
 func isNumber(i int) bool {
 	return i < Fields && (fixed[i].form == timestamp || fixed[i].form == number)
 }
@@ -66,10 +69,10 @@ func ParseRow(b []byte, extra int) (Row, error) {
 		if len(b) == 0 || b[0] > 1 {
 			return nil, errRow
 		}
-		null := b[0] == 0
+		isNull := b[0] == 0
 		b = b[1:]
 		switch {
-		case null:
+		case isNull:
 		case isNumber(i):
 			if len(b) < 8 {
 				return nil, errRow
@@ -77,12 +80,13 @@ func ParseRow(b []byte, extra int) (Row, error) {
 			r[i] = Cell{Int: int64(binary.BigEndian.Uint64(b)), Set: true}
 			b = b[8:]
 		default:
-			n, w := binary.Uvarint(b)
-			if w <= 0 || n > uint64(len(b)-w) {
+			length, n := binary.Uvarint(b)
+			b = b[max(n, 0):]
+			if n <= 0 || length > uint64(len(b)) {
 				return nil, errRow
 			}
-			r[i] = Cell{Text: b[w : w+int(n) : w+int(n)], Set: true}
-			b = b[w+int(n):]
+			r[i] = Cell{Text: b[:length:length], Set: true}
+			b = b[length:]
 		}
 	}
 	if len(b) > 0 {

@@ -24,8 +24,8 @@ const TailBytes = 64 << 10
 // maxFooter is larger than any footer of this package.
 const maxFooter = 256 << 20
 
-// rowsAtOnce is the number of rows that are read together.
-const rowsAtOnce = 16
+// rowsPerRead is the number of rows that are read together.
+const rowsPerRead = 16
 
 // Reader reads the rows of one object in order, one row group at a time. It is not safe for concurrent use.
 type Reader struct {
@@ -36,11 +36,12 @@ type Reader struct {
 	cells  []int // index in a Row of each column of the file
 	plain  bool
 
-	groups   []parquet.RowGroup // remaining row groups
-	rows     parquet.Rows       // rows of the current row group; may be nil
-	heldRows []parquet.Row
-	next     int // index in heldRows
-	row      Row
+	groups    []parquet.RowGroup
+	nextGroup int          // index in groups
+	rows      parquet.Rows // rows of the current row group; may be nil
+	heldRows  []parquet.Row
+	next      int // index in heldRows
+	row       Row
 }
 
 // Open reads the footer of an object. size is the size of the object, tail has its last bytes, and fetch reads other
@@ -71,32 +72,32 @@ func Open(ctx context.Context, size int64, tail []byte, fetch Fetch) (r *Reader,
 	images, _ := r.file.Lookup(imagesKey)
 	r.plain = images == plainJSON
 	r.groups = r.file.RowGroups()
-	return r, r.columns()
+	return r, r.mapColumns()
 }
 
-// columns finds the index in a Row for each column of the file. It returns an error if a fixed column is missing or has
-// another type.
-func (r *Reader) columns() error {
+// mapColumns finds the index in a Row for each column of the file. It returns an error if a fixed column is missing or
+// has another type.
+func (r *Reader) mapColumns() error {
 	missing := Fields
-	for _, leaf := range r.file.Schema().Columns() {
-		name := leaf[0]
-		node, ok := r.file.Schema().Lookup(leaf...)
-		at := slices.IndexFunc(fixed[:], func(c column) bool { return c.name == name })
+	for _, path := range r.file.Schema().Columns() {
+		name := path[0]
+		cell := slices.IndexFunc(fixed[:], func(c column) bool { return c.name == name })
 		want := parquet.ByteArray
-		switch {
-		case at < 0:
-			at = Fields + len(r.extra)
+		if cell < 0 {
+			cell = Fields + len(r.extra)
 			r.extra = append(r.extra, name)
-		default:
+		} else {
 			missing--
-			if f := fixed[at].form; f == timestamp || f == number {
+			if isNumber(cell) {
 				want = parquet.Int64
 			}
 		}
-		if !ok || len(leaf) != 1 || node.Node.Repeated() || node.Node.Type().Kind() != want {
+		leaf, ok := r.file.Schema().Lookup(path...)
+		isNested := len(path) != 1
+		if !ok || isNested || leaf.Node.Repeated() || leaf.Node.Type().Kind() != want {
 			return fmt.Errorf("%w: its column %s is of another type", errForeign, name)
 		}
-		r.cells = append(r.cells, at)
+		r.cells = append(r.cells, cell)
 	}
 	if missing > 0 {
 		return fmt.Errorf("%w: it lacks columns", errForeign)
@@ -142,20 +143,14 @@ func (r *Reader) fill(ctx context.Context) error {
 		return err
 	}
 	if r.rows == nil {
-		if len(r.groups) == 0 {
-			return io.EOF
-		}
-		g := r.groups[0]
-		r.groups = r.groups[1:]
-		if err := r.load(ctx, g); err != nil {
+		if err := r.openGroup(ctx); err != nil {
 			return err
 		}
-		r.rows = g.Rows()
 	}
 	if r.heldRows == nil {
-		r.heldRows = make([]parquet.Row, rowsAtOnce)
+		r.heldRows = make([]parquet.Row, rowsPerRead)
 	}
-	r.heldRows = r.heldRows[:rowsAtOnce]
+	r.heldRows = r.heldRows[:rowsPerRead]
 	n, err := r.rows.ReadRows(r.heldRows)
 	r.heldRows, r.next = r.heldRows[:n], 0
 	if pipeline.IsEnd(err) {
@@ -164,35 +159,59 @@ func (r *Reader) fill(ctx context.Context) error {
 	return err
 }
 
-// load reads the bytes of a row group into the window.
-func (r *Reader) load(ctx context.Context, g parquet.RowGroup) error {
-	from, to := r.file.Size(), int64(0)
-	for _, chunk := range g.ColumnChunks() {
-		c, ok := chunk.(*parquet.FileColumnChunk)
-		if !ok {
-			return errForeign
-		}
-		m := &r.file.Metadata().RowGroups[len(r.file.RowGroups())-len(r.groups)-1].Columns[c.Column()].MetaData
-		start := m.DataPageOffset
-		if m.DictionaryPageOffset != 0 {
-			start = min(start, m.DictionaryPageOffset)
-		}
-		from, to = min(from, start), max(to, start+m.TotalCompressedSize)
+// openGroup opens the next row group. It returns io.EOF if there is none.
+func (r *Reader) openGroup(ctx context.Context) error {
+	if r.nextGroup == len(r.groups) {
+		return io.EOF
 	}
-	if from < 0 || to > r.file.Size() || from > to {
-		return errForeign
-	}
-	if w := r.window; w.offset <= from && to <= w.offset+int64(len(w.b)) {
-		return nil
-	}
-	b, err := r.fetch(ctx, from, to-from)
+	group := r.groups[r.nextGroup]
+	r.nextGroup++
+	start, end, err := r.groupRange(r.nextGroup - 1)
 	if err != nil {
 		return err
 	}
-	if int64(len(b)) != to-from {
+	if err := r.load(ctx, start, end); err != nil {
+		return err
+	}
+	r.rows = group.Rows()
+	return nil
+}
+
+// groupRange returns the range of bytes of a row group.
+func (r *Reader) groupRange(number int) (start, end int64, err error) {
+	start, end = r.file.Size(), 0
+	for _, chunk := range r.groups[number].ColumnChunks() {
+		c, ok := chunk.(*parquet.FileColumnChunk)
+		if !ok {
+			return 0, 0, errForeign
+		}
+		m := &r.file.Metadata().RowGroups[number].Columns[c.Column()].MetaData
+		first := m.DataPageOffset
+		if m.DictionaryPageOffset != 0 {
+			first = min(first, m.DictionaryPageOffset)
+		}
+		start, end = min(start, first), max(end, first+m.TotalCompressedSize)
+	}
+	if start < 0 || end > r.file.Size() || start > end {
+		return 0, 0, errForeign
+	}
+	return start, end, nil
+}
+
+// load reads a range of bytes into the window, unless the window has them.
+func (r *Reader) load(ctx context.Context, start, end int64) error {
+	w := r.window
+	if w.offset <= start && end <= w.offset+int64(len(w.b)) {
+		return nil
+	}
+	b, err := r.fetch(ctx, start, end-start)
+	if err != nil {
+		return err
+	}
+	if int64(len(b)) != end-start {
 		return io.ErrUnexpectedEOF
 	}
-	r.window.offset, r.window.b = from, b
+	w.offset, w.b = start, b
 	return nil
 }
 

@@ -58,20 +58,21 @@ func (w *Writer) Write(r Row) error {
 	row := w.row[0][:0]
 	for i, cell := range r {
 		c := w.columns[i]
-		level := 0
-		if !c.required {
-			level = 1
+		if !cell.Set && c.required {
+			return errs.Errorf("a change has no %s", c.name)
+		}
+		definition := 1 // Parquet's definition level: 1 for a value of an optional column
+		if c.required {
+			definition = 0
 		}
 		switch {
-		case !cell.Set && c.required:
-			return errs.Errorf("a change has no %s", c.name)
 		case !cell.Set:
 			row = append(row, parquet.NullValue().Level(0, 0, i))
-		case c.form == timestamp || c.form == number:
-			row = append(row, parquet.Int64Value(cell.Int).Level(0, level, i))
+		case isNumber(i):
+			row = append(row, parquet.Int64Value(cell.Int).Level(0, definition, i))
 			w.pending += 8
 		default:
-			row = append(row, parquet.ByteArrayValue(cell.Text).Level(0, level, i))
+			row = append(row, parquet.ByteArrayValue(cell.Text).Level(0, definition, i))
 			w.pending += len(cell.Text)
 		}
 	}
@@ -87,6 +88,7 @@ func (w *Writer) Write(r Row) error {
 	return w.w.Flush()
 }
 
+// imagesOf returns the text of the metadata imagesKey.
 func imagesOf(plain bool) string {
 	if plain {
 		return plainJSON
