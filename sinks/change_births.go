@@ -24,6 +24,7 @@ func ChangeBirths(
 	return changed, nil
 }
 
+// changeBirth applies change to one birth. See ChangeBirths.
 func changeBirth(
 	ctx context.Context, births state.Births, b state.Birth, change func(*state.Birth),
 ) (state.Birth, error) {
@@ -37,12 +38,13 @@ func changeBirth(
 			return next, err
 		}
 		stored, ok, err := state.FindBirth(ctx, births, b.Sink, b.Target)
-		switch {
-		case err != nil:
+		if err != nil {
 			return b, err
-		case ok && stored != b && stored == withNotesOf(b, stored):
-			// Only Fresh or LeftOut differ: try again.
-		case !ok || stored.ID != b.ID || stored.Run != b.Run || b.Run == "" || stored == b:
+		}
+		changed := ok && stored != b
+		onlyNotesDiffer := stored == withNotesOf(b, stored) // Fresh or LeftOut
+		isSameRun := stored.ID == b.ID && stored.Run == b.Run && b.Run != ""
+		if !changed || !onlyNotesDiffer && !isSameRun {
 			return b, pipeline.Transient(errs.Errorf("another process changed the stage of the sink %s: start again", b.Sink))
 		}
 		b = stored

@@ -14,23 +14,15 @@ import (
 
 // takesSettings reports whether a sink's output can take other settings, because it is empty: old content cannot mix
 // with later writes. It returns false if that is unknown, as for events that were sent. A notify sink whose birth is
-// not begun was always suppressed, and sent no events.
+// not begun was always suppressed, and sent no events. changed are the settings that differ.
 func takesSettings(
 	ctx context.Context, cfg *config.Config, s config.Sink, store any, f foundOutput, changed []string,
 ) (bool, error) {
 	if slices.ContainsFunc(changed, comparesVersions) {
 		return false, nil
 	}
-	if o, ok := store.(Outputs); ok {
-		ref := OutputRef(cfg, s)
-		if f.movedFrom != "" {
-			_, ref.Name, _ = strings.Cut(f.movedFrom, " ")
-		}
-		found, err := o.Output(ref).Inspect(ctx, false)
-		if f.movedFrom == "" && found.Tombstones > 0 && missedChanges(s, f, changed) {
-			return false, err // a tombstone of a former change would refuse the item of a backfill
-		}
-		return err == nil && found.IsEmpty(), err
+	if outputs, ok := store.(Outputs); ok {
+		return isEmptyOutput(ctx, cfg, s, outputs, f, changed)
 	}
 	if s.Notify != nil {
 		return f.hasBirth && !f.birth.Begun, nil
@@ -48,16 +40,39 @@ func takesSettings(
 	return true, nil
 }
 
+// isEmptyOutput inspects the output at its present target, and reports whether it is empty.
+func isEmptyOutput(
+	ctx context.Context, cfg *config.Config, s config.Sink, outputs Outputs, f foundOutput, changed []string,
+) (bool, error) {
+	ref := OutputRef(cfg, s)
+	hasMoved := f.movedFrom != ""
+	if hasMoved {
+		_, ref.Name, _ = strings.Cut(f.movedFrom, " ")
+	}
+	found, err := outputs.Output(ref).Inspect(ctx, false)
+	if err != nil {
+		return false, err
+	}
+	if !hasMoved && found.Tombstones > 0 && missedChanges(s, f, changed) {
+		return false, nil // a tombstone of a former change would refuse the item of a backfill
+	}
+	return found.IsEmpty(), nil
+}
+
 // missedChanges reports whether an empty output needs a backfill under the settings of the file, because the former
 // settings may have left out changes. changed are the settings that differ. A fresh output (state.Birth.Fresh) needs no
 // backfill, because it misses only its dead letters. But filters drop changes before they reach a sink. So if filters
 // have changed, a fresh output may have missed changes too.
 func missedChanges(s config.Sink, f foundOutput, changed []string) bool {
-	filters := slices.ContainsFunc(changed, func(name string) bool {
+	hasWritten := f.hasBirth && f.birth.Begun && f.birth.Stage != state.Waiting
+	if !CanBeFilled(s) || !hasWritten {
+		return false
+	}
+	filtersChanged := slices.ContainsFunc(changed, func(name string) bool {
 		return name == "filters" || strings.HasSuffix(name, ".filters")
 	})
-	fresh := f.birth.Fresh && f.birth.Run == "" && !filters
-	return CanBeFilled(s) && f.hasBirth && f.birth.Begun && f.birth.Stage != state.Waiting && !fresh
+	isFresh := f.birth.Fresh && f.birth.Run == ""
+	return !isFresh || filtersChanged
 }
 
 // beginAgain gives an empty output a new birth that waits for a backfill. Tombstones and guards of earlier changes have

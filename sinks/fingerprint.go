@@ -64,8 +64,9 @@ func compareSettings(was, is state.Fingerprint) *ChangedError {
 	return &ChangedError{Sink: is.Sink, Settings: changed, Old: was.Settings, New: is.Settings}
 }
 
-func setting(of map[string]string, name string) string {
-	if text, ok := of[name]; ok {
+// setting returns the text of a setting in an error.
+func setting(settings map[string]string, name string) string {
+	if text, ok := settings[name]; ok {
 		return "'" + text + "'"
 	}
 	return "not set"

@@ -39,29 +39,34 @@ func (w withoutEffect) String() string { return "no effect: " + w.reason }
 
 // Write writes the deliveries that have an effect, and then stores that the output is not fresh if one of ds ends that.
 func (s *freshSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
-	writeErr := s.writeSome(ctx, ds, func(d *pipeline.Delivery) (bool, error) {
-		if len(d.Ops) > 0 {
-			if w, ok := d.Ops[0].(withoutEffect); ok {
-				d.Outcome, d.Reason = pipeline.NoEffect, w.reason
-				return false, nil
-			}
-		}
-		return true, nil
-	})
+	writeErr := s.writeSome(ctx, ds, hasEffect)
 	failed, err := pipeline.FailuresOf(writeErr, len(ds))
 	if err != nil {
 		return err
 	}
 	for i := range ds {
-		if failed[i] != nil || !s.endsFreshness(&ds[i]) {
-			continue
+		if failed[i] == nil && s.endsFreshness(&ds[i]) {
+			if err := s.storeNotFresh(ctx); err != nil {
+				return err // the pipeline writes all of ds again
+			}
+			break
 		}
-		if err := s.storeNotFresh(ctx); err != nil {
-			return err // the pipeline writes all of ds again
-		}
-		break
 	}
 	return writeErr
+}
+
+// hasEffect reports whether a delivery is to be written. If Plan found that it has no effect, hasEffect sets this
+// outcome.
+func hasEffect(d *pipeline.Delivery) (bool, error) {
+	if len(d.Ops) == 0 {
+		return true, nil
+	}
+	op, ok := d.Ops[0].(withoutEffect)
+	if !ok {
+		return true, nil
+	}
+	d.Outcome, d.Reason = pipeline.NoEffect, op.reason
+	return false, nil
 }
 
 // endsFreshness reports whether the output is no longer fresh once the change is acknowledged.
@@ -69,6 +74,7 @@ func (s *freshSink) endsFreshness(d *pipeline.Delivery) bool {
 	return s.keepsRemoved || d.Change.New.Exists()
 }
 
+// isFresh reports whether the output is fresh.
 func (s *freshSink) isFresh() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -92,9 +98,11 @@ func (s *freshSink) storeNotFresh(ctx context.Context) error {
 		}
 		next := stored
 		next.Fresh = false
-		if done, err := s.births.SetBirth(ctx, stored, next); err != nil {
+		done, err := s.births.SetBirth(ctx, stored, next)
+		if err != nil {
 			return pipeline.Transient(errs.Errorf("the birth of the sink's output cannot be stored: %w", err))
-		} else if done {
+		}
+		if done {
 			s.birth = next
 		}
 	}

@@ -85,9 +85,9 @@ func (a *assembly) warnOfLeftOut() {
 // compared with the whole table and repaired. b is the birth as it was read before the comparison. ClearLeftOut returns
 // false, and changes nothing, if another process was started without the sink since b was read.
 func ClearLeftOut(ctx context.Context, births state.Births, b state.Birth) (bool, error) {
-	return updateBirth(ctx, births, b, func(is *state.Birth) {
-		if is.LeftOut.Equal(b.LeftOut) {
-			is.LeftOut = time.Time{}
+	return updateBirth(ctx, births, b, func(current *state.Birth) {
+		if current.LeftOut.Equal(b.LeftOut) {
+			current.LeftOut = time.Time{}
 		}
 	})
 }

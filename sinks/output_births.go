@@ -61,18 +61,30 @@ func OutputRef(cfg *config.Config, s config.Sink) state.OutputRef {
 // Births returns the ID of the birth of each sink's output, by the name of the sink. The ID is "" if the state has
 // no birth of the output.
 func Births(ctx context.Context, cfg *config.Config, births state.Births) (map[string]string, error) {
-	known := make(map[[2]string]string)
+	stored, err := storedBirths(ctx, births)
+	if err != nil {
+		return nil, err
+	}
+	bySink := make(map[string]string)
+	for _, s := range cfg.Sinks {
+		bySink[s.Name] = stored[outputKey{s.Name, Target(s)}].ID
+	}
+	return bySink, nil
+}
+
+// outputKey identifies an output of a pipeline.
+type outputKey struct{ sink, target string }
+
+// storedBirths reads all births of a pipeline.
+func storedBirths(ctx context.Context, births state.Births) (map[outputKey]state.Birth, error) {
+	stored := make(map[outputKey]state.Birth)
 	for b, err := range births.Births(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		known[[2]string{b.Sink, b.Target}] = b.ID
+		stored[outputKey{b.Sink, b.Target}] = b
 	}
-	of := make(map[string]string)
-	for _, s := range cfg.Sinks {
-		of[s.Name] = known[[2]string{s.Name, Target(s)}]
-	}
-	return of, nil
+	return stored, nil
 }
 
 // birthRecords has the births in a pipeline's state. A birth is the recorded identity of one output of a sink.
@@ -81,28 +93,29 @@ type birthRecords struct {
 	identity string // identity of the state
 	// started means that the pipeline has written before. An output without a birth is then an added one
 	started    bool
-	stored     map[[2]string]state.Birth // by sink and target
+	stored     map[outputKey]state.Birth // by sink and target
 	lostReason string                    // the evidence that the state was lost; "" if there is no evidence
 }
 
 // readBirths reads the births of a pipeline. readBefore is the argument of [AlreadyRead].
 func readBirths(ctx context.Context, births state.Births, readBefore string) (*birthRecords, error) {
-	m := &birthRecords{births: births, stored: make(map[[2]string]state.Birth)}
-	for b, err := range births.Births(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		m.stored[[2]string{b.Sink, b.Target}] = b
+	m := &birthRecords{births: births}
+	var err error
+	if m.stored, err = storedBirths(ctx, births); err != nil {
+		return nil, err
+	}
+	for _, b := range m.stored {
 		m.started = m.started || b.Begun
 	}
-	var err error
 	if m.identity, err = births.Identity(ctx); err != nil || len(m.stored) > 0 {
 		return m, err
 	}
+
+	// without births, the state may be lost
 	m.lostReason = readBefore
-	if f, ok := births.(state.LossDetector); ok {
-		text, err := f.DetectLoss(ctx)
-		m.lostReason = cmp.Or(text, m.lostReason)
+	if detector, ok := births.(state.LossDetector); ok {
+		reason, err := detector.DetectLoss(ctx)
+		m.lostReason = cmp.Or(reason, readBefore)
 		return m, err
 	}
 	return m, nil
@@ -128,58 +141,82 @@ func (m *birthRecords) find(
 	ctx context.Context, cfg *config.Config, s config.Sink, store any,
 ) (f foundOutput, err error) {
 	f = foundOutput{sink: s.Name, target: Target(s)}
-	f.birth, f.hasBirth = m.stored[[2]string{f.sink, f.target}]
+	f.birth, f.hasBirth = m.stored[outputKey{f.sink, f.target}]
 	if prints, ok := store.(state.Fingerprints); ok {
 		if f.print, f.hasPrint, err = prints.Fingerprint(ctx, cfg.Name, s.Name); err != nil {
 			return f, err
 		}
 	}
-	for _, b := range m.stored {
-		if !f.hasBirth && f.print.Birth != "" && b.Sink == f.sink && b.ID == f.print.Birth {
-			f.birth, f.hasBirth, f.movedFrom = b, true, b.Target
-		}
+	if !f.hasBirth && f.print.Birth != "" {
+		m.findMoved(&f)
 	}
-	if o, ok := store.(Outputs); ok {
-		f.out = o.Output(OutputRef(cfg, s))
+	if outputs, ok := store.(Outputs); ok {
+		f.out = outputs.Output(OutputRef(cfg, s))
 		f.store, err = f.out.Identity(ctx)
 	}
 	return f, err
 }
 
+// findMoved sets the birth of an output that the sink wrote to another target.
+func (m *birthRecords) findMoved(f *foundOutput) {
+	for _, b := range m.stored {
+		if b.Sink == f.sink && b.ID == f.print.Birth {
+			f.birth, f.hasBirth, f.movedFrom = b, true, b.Target
+			return
+		}
+	}
+}
+
 // check returns a [state.LostError] if an output and the state do not belong together.
 func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
-	lost := func(format string, args ...any) error {
-		return state.NewLostError(f.sink, fmt.Sprintf(format, args...))
+	if f.hasBirth {
+		return m.checkRecorded(ctx, f)
 	}
+	return m.checkUnrecorded(ctx, f)
+}
+
+// lost returns the error of an output that does not belong to the state.
+func (f *foundOutput) lost(format string, args ...any) error {
+	return state.NewLostError(f.sink, fmt.Sprintf(format, args...))
+}
+
+// checkRecorded returns a [state.LostError] if an output is not the one that the state has a birth of.
+func (m *birthRecords) checkRecorded(ctx context.Context, f *foundOutput) error {
 	switch b := f.birth; {
-	case f.hasBirth && !b.Begun: // nothing was written yet
+	case !b.Begun: // nothing was written yet
 		return nil
-	case f.hasBirth && b.State != m.identity:
-		return lost("the state of the sink was recorded as %s, and this is %s: it was restored, copied or exchanged",
+	case b.State != m.identity:
+		return f.lost("the state of the sink was recorded as %s, and this is %s: it was restored, copied or exchanged",
 			quoteID(b.State), quoteID(m.identity))
 	case f.movedFrom != "": // compareSettings reports the other target
 		return nil
-	case f.hasBirth && f.store != b.Store:
-		return lost("%s was recorded as %s, and there is %s: it was deleted, restored or exchanged", f.target,
+	case f.store != b.Store:
+		return f.lost("%s was recorded as %s, and there is %s: it was deleted, restored or exchanged", f.target,
 			quoteID(b.Store), quoteID(f.store))
-	case f.hasBirth && !f.hasPrint:
-		return lost(
+	case !f.hasPrint:
+		return f.lost(
 			"%s held what the sink wrote since %s, and the record that the sink left there is gone: it was deleted, emptied or exchanged", f.target, b.Made.Format(time.RFC3339))
-	case f.hasBirth && f.print.Birth != b.ID:
-		return lost("%s has the birth %s, and the state knows %s: one of the two was restored or exchanged", f.target,
+	case f.print.Birth != b.ID:
+		return f.lost("%s has the birth %s, and the state knows %s: one of the two was restored or exchanged", f.target,
 			quoteID(f.print.Birth), quoteID(b.ID))
-	case f.hasBirth && f.out == nil:
+	case f.out == nil:
 		return nil
-	case f.hasBirth:
-		if emptied, err := f.out.Emptied(ctx, b.ID); err != nil || !emptied {
-			return err
-		}
-		return lost("%s holds nothing of the sink, and the state remembers rows: it was emptied", f.target)
+	}
+	emptied, err := f.out.Emptied(ctx, f.birth.ID)
+	if err != nil || !emptied {
+		return err
+	}
+	return f.lost("%s holds nothing of the sink, and the state remembers rows: it was emptied", f.target)
+}
+
+// checkUnrecorded returns a [state.LostError] if an output without a birth in the state is not new.
+func (m *birthRecords) checkUnrecorded(ctx context.Context, f *foundOutput) error {
+	switch {
 	case f.print.Birth != "":
-		return lost("%s has the birth %s, and the state knows nothing of it: the state was lost", f.target,
+		return f.lost("%s has the birth %s, and the state knows nothing of it: the state was lost", f.target,
 			quoteID(f.print.Birth))
 	case m.lostReason != "":
-		return lost("%s", m.lostReason)
+		return f.lost("%s", m.lostReason)
 	case f.out == nil:
 		return nil
 	}
@@ -189,10 +226,11 @@ func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
 	if err != nil || inspection.Total() == 0 {
 		return err
 	}
-	return lost("%s holds rows of the sink (%d were seen), and the state knows nothing of them: the state was lost",
+	return f.lost("%s holds rows of the sink (%d were seen), and the state knows nothing of them: the state was lost",
 		f.target, inspection.Total())
 }
 
+// quoteID returns an ID in quotes; "nothing" for "".
 func quoteID(id string) string {
 	if id == "" {
 		return "nothing"
@@ -207,15 +245,15 @@ func (m *birthRecords) ensureBirth(ctx context.Context, f *foundOutput, fillable
 	err := m.check(ctx, f)
 	if err != nil && !f.hasBirth {
 		// Another process may have recorded a birth since the births were read.
-		var again error
-		if f.birth, f.hasBirth, again = state.FindBirth(ctx, m.births, f.sink, f.target); again != nil {
-			return again
+		var findErr error
+		if f.birth, f.hasBirth, findErr = state.FindBirth(ctx, m.births, f.sink, f.target); findErr != nil {
+			return findErr
 		}
 		if f.hasBirth {
-			late := *f
+			recorded := *f
 			// the other process stores the fingerprint before it writes
-			late.hasPrint, late.print.Birth = true, f.birth.ID
-			return m.check(ctx, &late)
+			recorded.hasPrint, recorded.print.Birth = true, f.birth.ID
+			return m.check(ctx, &recorded)
 		}
 	}
 	if err != nil || f.hasBirth {
@@ -238,25 +276,28 @@ func (m *birthRecords) markBegun(ctx context.Context, f *foundOutput) error {
 		return nil
 	}
 	for {
-		now := f.birth
-		now.State, now.Store, now.Begun = m.identity, f.store, true
-		done, err := m.births.SetBirth(ctx, f.birth, now)
+		begun := f.birth
+		begun.State, begun.Store, begun.Begun = m.identity, f.store, true
+		done, err := m.births.SetBirth(ctx, f.birth, begun)
 		if err != nil || done {
 			return err
 		}
-		is, _, err := state.FindBirth(ctx, m.births, f.sink, f.target)
-		switch {
-		case err != nil || is == withStageOf(now, is):
+		stored, _, err := state.FindBirth(ctx, m.births, f.sink, f.target)
+		if err != nil {
 			return err
-		case is != withStageOf(f.birth, is):
+		}
+		if stored == withStageOf(begun, stored) {
+			return nil // another process marked it
+		}
+		if stored != withStageOf(f.birth, stored) {
 			return pipeline.Transient(errs.Errorf("another process begins the sink %s at the same time: start again", f.sink))
 		}
-		f.birth = is // a backfill changed the stage since the birth was read
+		f.birth = stored // a backfill changed the stage since the birth was read
 	}
 }
 
 // withStageOf returns b with the stage, Fresh and LeftOut of another birth.
-func withStageOf(b, of state.Birth) state.Birth {
-	b.Stage, b.Floor, b.Stream, b.Run, b.ReadUntil = of.Stage, of.Floor, of.Stream, of.Run, of.ReadUntil
-	return withNotesOf(b, of)
+func withStageOf(b, other state.Birth) state.Birth {
+	b.Stage, b.Floor, b.Stream, b.Run, b.ReadUntil = other.Stage, other.Floor, other.Stream, other.Run, other.ReadUntil
+	return withNotesOf(b, other)
 }

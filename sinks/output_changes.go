@@ -114,7 +114,7 @@ func (m *birthRecords) compareOutput(
 ) (OutputChange, error) {
 	c := OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, CanBeFilled: CanBeFilled(s),
 		WaitsForBackfill: CanBeFilled(s) && m.started, Underivable: underivableParts(s)}
-	birth, known := m.stored[[2]string{c.Sink, c.Target}]
+	birth, known := m.stored[outputKey{c.Sink, c.Target}]
 	store, err := openStore(ctx, cfg, s, stores)
 	if err != nil {
 		return c, err

@@ -135,21 +135,22 @@ func (f forwarder) writeSome(
 // isWritten reports whether a delivery is to be written. If not, it sets the outcome, or returns the error that the
 // delivery fails with.
 func (s *stagedSink) isWritten(birth state.Birth, d *pipeline.Delivery) (bool, error) {
-	made := d.Change.Time
+	created := d.Change.Time
+	isBeforeFloor := !created.IsZero() && created.Before(birth.Floor) && !d.Change.FromSnapshot()
 	switch {
 	case birth.Stage == state.Waiting && s.redrive:
 		return false, errWaits
 	case birth.Stage == state.Waiting:
 		d.Outcome, d.Reason = pipeline.NoEffect, ReasonWaiting
 		return false, nil
-	case !made.IsZero() && made.Before(birth.Floor) && !d.Change.FromSnapshot():
+	case isBeforeFloor:
 		d.Outcome, d.Reason = pipeline.NoEffect, ReasonBeforeFloor
 		return false, nil
+	case len(d.Ops) == 0:
+		return true, nil
 	}
-	if len(d.Ops) > 0 {
-		if u, ok := d.Ops[0].(unplanned); ok {
-			return false, u.err
-		}
+	if op, ok := d.Ops[0].(unplanned); ok {
+		return false, op.err
 	}
 	return true, nil
 }
