@@ -19,20 +19,22 @@ import (
 // true, because a saved record may come from a table with another name.
 func acceptSource(cfg *config.Config, live bool) func(c *record.Change) error {
 	position := fmt.Sprintf("%s:%d", cfg.File, cfg.Source.Line)
-	kinesis := cfg.Source.Kinesis != ""
+	wantsKinesis := cfg.Source.Kinesis != ""
+	checksTable := live && !wantsKinesis
 	var tables []string
 	for _, t := range cfg.Source.Tables {
 		tables = append(tables, t.Name)
 	}
 	return func(c *record.Change) error {
+		isKinesis := c.Version.Kinesis()
 		switch {
-		case c.Version.Kinesis() && !kinesis:
+		case isKinesis && !wantsKinesis:
 			return errs.Errorf(
 				"%s: source: a record came over a Kinesis stream: its version is a time, which the table's own stream could never pass: write source.kinesis, or bring the table's own records", position)
-		case kinesis && !c.Version.Kinesis():
+		case !isKinesis && wantsKinesis:
 			return errs.Errorf(
 				"%s: source.kinesis: a record came over the table's own stream: remove source.kinesis, or bring those of the Kinesis stream", position)
-		case live && !kinesis && c.Table != "" && !slices.Contains(tables, c.Table):
+		case checksTable && c.Table != "" && !slices.Contains(tables, c.Table):
 			return errs.Errorf(
 				"%s: source: a record is of the table %s, and not of %s: look where the event source mapping points", position,
 				c.Table, strings.Join(tables, ", "))
@@ -60,8 +62,8 @@ func OwnWrites(name string) pipeline.Filter {
 			image = c.Old
 		}
 		mark, _ := image.Get("_tw")
-		who, _ := mark.Get("by")
-		by, ok := who.Text()
-		return ok && by == name, nil
+		writer, _ := mark.Get("by")
+		writerName, ok := writer.Text()
+		return ok && writerName == name, nil
 	}))
 }

@@ -56,7 +56,7 @@ func Adopt(
 		if s.Custom != nil || len(names) > 0 && !slices.Contains(names, s.Name) {
 			continue
 		}
-		a, err := m.adoption(ctx, cfg, s, stores)
+		a, err := m.inspectOutput(ctx, cfg, s, stores)
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: sinks.%s: %w", cfg.File, s.Line, s.Name, err)
 		}
@@ -82,15 +82,16 @@ func Accept(ctx context.Context, cfg *config.Config, stores Stores, all []Adopti
 	return nil
 }
 
+// openBirths opens the state, and reads the births of the outputs. A file without a state is an error.
 func openBirths(ctx context.Context, cfg *config.Config, stores Stores, readBefore string) (*birthRecords, error) {
-	kept, err := stores.State(ctx, cfg)
-	if err == nil && kept == nil {
-		err = errs.New("the file names no state, so the outputs of sinks are not recorded: add state: {table: NAME}")
-	}
+	stateStore, err := stores.State(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	return readBirths(ctx, kept, readBefore)
+	if stateStore == nil {
+		return nil, errs.New("the file names no state, so the outputs of sinks are not recorded: add state: {table: NAME}")
+	}
+	return readBirths(ctx, stateStore, readBefore)
 }
 
 // openStore opens the store of a sink.
@@ -111,10 +112,15 @@ func openStore(ctx context.Context, cfg *config.Config, s config.Sink, stores St
 
 // dependsOnState reports whether a sink's output is correct only together with the items in the state.
 func dependsOnState(s config.Sink) bool {
-	return s.Aggregate != nil || s.View != nil && !(s.View.InPlace && s.View.RowsGuardThemselves())
+	if s.View == nil {
+		return s.Aggregate != nil
+	}
+	guardsInTable := s.View.InPlace && s.View.RowsGuardThemselves()
+	return !guardsInTable
 }
 
-func (m *birthRecords) adoption(
+// inspectOutput returns the Adoption of a sink. It has no Problem if a pipeline would accept the output.
+func (m *birthRecords) inspectOutput(
 	ctx context.Context, cfg *config.Config, s config.Sink, stores Stores,
 ) (Adoption, error) {
 	store, err := openStore(ctx, cfg, s, stores)
@@ -122,12 +128,12 @@ func (m *birthRecords) adoption(
 		return Adoption{}, err
 	}
 	f, err := m.find(ctx, cfg, s, store)
-	partMissing := err != nil // find failed, because a part of the output is missing
+	f.partMissing = err != nil
 	if err == nil {
 		err = m.check(ctx, &f)
 	}
 	if err == nil && f.hasPrint {
-		a := m.changed(cfg, s, f)
+		a := m.adoptSettings(cfg, s, f)
 		if a.Problem != "" && f.out != nil {
 			a.Inspection, err = f.out.Inspect(ctx, false)
 		}
@@ -137,19 +143,21 @@ func (m *birthRecords) adoption(
 	if !ok {
 		return Adoption{}, err
 	}
+
 	a := m.newAdoption(f, lost.What)
 	if f.out != nil {
 		if a.Inspection, err = f.out.Inspect(ctx, !f.hasBirth); err != nil {
 			return a, err
 		}
 	}
-	a.decide(dependsOnState(s), partMissing)
+	a.decide(s)
 	if !s.KeepsState() {
 		a.next.Stage = state.Live // an archive never waits, not even if its objects are gone
 	}
 	return a, nil
 }
 
+// newAdoption returns the Adoption of an output with a problem, without the decision.
 func (m *birthRecords) newAdoption(f foundOutput, problem string) Adoption {
 	return Adoption{
 		Sink: f.sink, Target: f.target, Problem: problem, Known: f.hasBirth, Recorded: f.birth,
@@ -157,17 +165,18 @@ func (m *birthRecords) newAdoption(f foundOutput, problem string) Adoption {
 	}
 }
 
-// changed returns the Adoption of an output that was written under other settings. If the settings are the same, the
-// result has no Problem.
-func (m *birthRecords) changed(cfg *config.Config, s config.Sink, f foundOutput) Adoption {
+// adoptSettings returns the Adoption of an output that was written under other settings. If the settings are the same,
+// the result has no Problem.
+func (m *birthRecords) adoptSettings(cfg *config.Config, s config.Sink, f foundOutput) Adoption {
 	e := compareSettings(f.print, fingerprintOf(cfg, s))
 	if e == nil {
 		return Adoption{}
 	}
 	a := m.newAdoption(f, e.changeText())
 	a.next, a.settings = f.birth, true
+	isIndexTemplate := s.Search != nil && strings.Contains(f.movedFrom, "{") && strings.Contains(f.target, "{")
 	switch {
-	case f.movedFrom != "" && !(s.Search != nil && strings.Contains(f.movedFrom, "{") && strings.Contains(f.target, "{")):
+	case f.movedFrom != "" && !isIndexTemplate:
 		a.Refused = "what it wrote is in another place, " + f.movedFrom +
 			", and would stay there. Take the setting back, or give the sink another name, and fill that"
 	case slices.ContainsFunc(e.Settings, comparesVersions):
@@ -181,55 +190,64 @@ func (m *birthRecords) changed(cfg *config.Config, s config.Sink, f foundOutput)
 	return a
 }
 
+// outputBirths returns the births of the entries in the output, sorted.
+func (a *Adoption) outputBirths() []string {
+	births := slices.Sorted(maps.Keys(a.Inspection.Seen))
+	isInspected := a.found.out != nil
+	isGone := isInspected && a.Inspection.Complete && a.Inspection.Total() == 0
+	sawNone := len(births) == 0 && !isGone // entries may exist that the inspection did not see
+	if a.OutputBirth != "" && (!isInspected || sawNone) {
+		return []string{a.OutputBirth} // from the fingerprint
+	}
+	return births
+}
+
 // comparesVersions reports whether the setting decides which of two changes is newer.
 func comparesVersions(setting string) bool {
 	return setting == "view.tombstones" || setting == "source.kinesis" || strings.HasSuffix(setting, ".mode")
 }
 
-// decide sets Accepting or Refused, and next. partly means that a part of the output is missing.
-func (a *Adoption) decide(dependsOnState, partMissing bool) {
-	foundBirths := slices.Sorted(maps.Keys(a.Inspection.Seen)) // the births in the output
-	if a.found.out == nil && a.OutputBirth != "" || len(foundBirths) == 0 && a.OutputBirth != "" && !a.isGone() {
-		foundBirths = []string{a.OutputBirth}
-	}
+// decide sets Accepting or Refused, and next.
+func (a *Adoption) decide(s config.Sink) {
+	births := a.outputBirths()
 	a.next = a.Recorded
 	switch {
-	case len(foundBirths) == 0:
+	case len(births) == 0:
 		a.renews = true
 		a.next = state.NewBirth(a.Sink, a.Target, time.Now())
 		if a.Recorded.Stage != state.Live {
 			a.next.Stage = state.Waiting // the filled content is gone
 		}
 		a.Accepting = "nothing that the sink wrote is there. It begins again under another birth, and holds later changes only. To fill it, run tablewake replay over the whole history"
-	case len(foundBirths) > 1 || foundBirths[0] == "":
-		births := "no birth"
-		if len(foundBirths) > 1 {
-			births = fmt.Sprintf("%d births", len(foundBirths))
-		}
-		a.Refused = "the output has " + births + ": it does not belong to one state. " + startOver
-	case a.Known && foundBirths[0] == a.Recorded.ID && partMissing:
+		return
+	case len(births) > 1:
+		a.Refused = fmt.Sprintf("the output has %d births: it does not belong to one state. %s", len(births), startOver)
+		return
+	case births[0] == "":
+		a.Refused = "the output has no birth: it does not belong to one state. " + startOver
+		return
+	}
+
+	isRecorded := a.Known && births[0] == a.Recorded.ID
+	switch {
+	case isRecorded && a.found.partMissing:
 		a.renews = true
 		a.Accepting = "the missing part stays missing, and can be created again; the rest belongs to the state"
-	case a.Known && foundBirths[0] == a.Recorded.ID && dependsOnState:
+	case isRecorded && dependsOnState(s):
 		a.Accepting = "the output has the recorded birth: it was restored or copied, or its state was. Accept it if both date from one moment, as when the pipeline last wrote. If one is older, its counts stay wrong"
-	case a.Known && foundBirths[0] == a.Recorded.ID:
+	case isRecorded:
 		a.Accepting = "the output has the recorded birth: it was restored or copied, or its state was. If it is older, the changes since then are missing: replay them"
-	case dependsOnState:
-		a.Refused = "the output has the birth " + foundBirths[0] +
+	case dependsOnState(s):
+		a.Refused = "the output has the birth " + births[0] +
 			", and the state of that birth is gone: changes would count twice, or restore what was removed. " + startOver
 	default:
 		a.next = state.NewBirth(a.Sink, a.Target, time.Unix(0, 0)) // 1970, because the time of the birth is unknown
-		a.next.ID = foundBirths[0]
-		a.Accepting = "the output has the birth " + foundBirths[0] + ", and guards itself: the state records it as it is"
+		a.next.ID = births[0]
+		a.Accepting = "the output has the birth " + births[0] + ", and guards itself: the state records it as it is"
 	}
 }
 
 const startOver = "Delete the output, run this command again, and fill the sink by tablewake backfill --archive, with the whole history. Or give the sink another name and another place, and fill it there"
-
-// isGone reports whether the store has inspected the whole output and found nothing.
-func (a *Adoption) isGone() bool {
-	return a.found.out != nil && a.Inspection.Complete && a.Inspection.Total() == 0
-}
 
 // accept records one output in the state and beside the output.
 func (m *birthRecords) accept(ctx context.Context, cfg *config.Config, stores Stores, a *Adoption) error {
@@ -244,20 +262,22 @@ func (m *birthRecords) accept(ctx context.Context, cfg *config.Config, stores St
 	if a.settings {
 		return m.acceptSettings(ctx, s, store, a)
 	}
+
+	isNewOutput := a.renews && a.next.ID != a.Recorded.ID
 	next := a.next
-	next.State, next.Store, next.Begun = m.identity, a.StoreIdentity, !a.renews || a.next.ID == a.Recorded.ID
+	next.State, next.Store, next.Begun = m.identity, a.StoreIdentity, !isNewOutput
 	if a.renews && a.found.out != nil {
 		if err := a.found.out.Forget(ctx); err != nil {
 			return err
 		}
 	}
 	if prints, ok := store.(state.Fingerprints); ok && (a.found.hasPrint || next.Begun) {
-		p := a.found.print
+		print := a.found.print
 		if a.renews || !a.found.hasPrint {
-			p = fingerprintOf(cfg, s)
+			print = fingerprintOf(cfg, s)
 		}
-		p.Birth = next.ID
-		if err := prints.SetFingerprint(ctx, p); err != nil {
+		print.Birth = next.ID
+		if err := prints.SetFingerprint(ctx, print); err != nil {
 			return err
 		}
 	}

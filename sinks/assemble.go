@@ -47,7 +47,7 @@ type assembly struct {
 	sensitive   *mask.Mask        // masks the sensitive attributes of the file
 	readBefore  string            // see [AlreadyRead]
 	bornAs      map[string]string // see [BornAs]
-	kept        state.Store       // nil: the file names no state
+	stateStore  state.Store       // nil: the file names no state
 	births      *birthRecords     // nil: the file names no state
 	opened      []opened
 	options     pipeline.Options
@@ -125,39 +125,48 @@ func Decoder(cfg *config.Config) record.DecoderOptions {
 	return d
 }
 
+// addDetectors adds the detectors of the file.
 func (a *assembly) addDetectors() error {
 	if a.backfill != nil {
 		return nil // a snapshot raises no events
 	}
 	var errs []error
 	for _, spec := range a.cfg.Detectors {
-		d := spec.Detector
-		if spec.Func != "" {
-			f, ok := a.funcs[spec.Func]
-			mayLackFunc := a.mayLackCode() && a.suppress != ""
-			switch {
-			case ok:
-				d = f
-			case mayLackFunc:
-				d = pipeline.DetectorFunc(noEvents)
-			default:
-				errs = append(errs, a.fail(spec.Line, "detect."+spec.Name, fmt.Errorf(
-					"no Go function is named %q: give it to cli.Main, function.Main or Assemble with sinks.WithFunc (it has %s)",
-					spec.Func, names(a.funcs))))
-				continue
-			}
-			if spec.When != nil {
-				d = rules.When(spec.When, d)
-			}
+		d, err := a.newDetector(spec)
+		if err != nil {
+			errs = append(errs, a.fail(spec.Line, "detect."+spec.Name, err))
+			continue
 		}
 		a.options.Detectors = append(a.options.Detectors, pipeline.NamedDetector{Name: spec.Name, Detector: d})
 	}
 	return errors.Join(errs...)
 }
 
+// newDetector returns a detector of the file. If it is a Go function, the detector calls that function under the
+// conditions of the file.
+func (a *assembly) newDetector(spec config.Detector) (pipeline.Detector, error) {
+	if spec.Func == "" {
+		return spec.Detector, nil
+	}
+	f, ok := a.funcs[spec.Func]
+	if !ok && a.mayLackCode() && a.suppress != "" {
+		f, ok = noEvents, true
+	}
+	if !ok {
+		return nil, fmt.Errorf(
+			"no Go function is named %q: give it to cli.Main, function.Main or Assemble with sinks.WithFunc (it has %s)",
+			spec.Func, names(a.funcs))
+	}
+	if spec.When == nil {
+		return f, nil
+	}
+	return rules.When(spec.When, f), nil
+}
+
 // noEvents is the detector in place of a Go function that the program does not have.
 func noEvents(dst []pipeline.Event, _ *record.Change) ([]pipeline.Event, error) { return dst, nil }
 
+// addRoutes adds the routes to the sinks of the file.
 func (a *assembly) addRoutes(ctx context.Context) error {
 	var errs []error
 	for _, spec := range a.cfg.Sinks {
@@ -180,27 +189,29 @@ func (a *assembly) isRouted(sink string) bool {
 	return a.backfill == nil || slices.Contains(a.backfill.Sinks, sink)
 }
 
+// openDeadLetters opens the store of dead letters.
 func (a *assembly) openDeadLetters(ctx context.Context) error {
-	d, err := a.stores.DeadLetters(ctx, a.cfg)
+	spec := a.cfg.DeadLetters // nil: the file names no dead letters
+	letters, err := a.stores.DeadLetters(ctx, a.cfg)
 	if err != nil {
 		line := 1
-		if a.cfg.DeadLetters != nil {
-			line = a.cfg.DeadLetters.Line
+		if spec != nil {
+			line = spec.Line
 		}
 		return a.fail(line, "dead_letters", err)
 	}
-	a.options.DeadLetters = d
-	if spec := a.cfg.DeadLetters; d != nil && spec != nil && spec.BlockUndecodable {
-		a.options.DeadLetters = stopOnUndecodable{d, a.sensitive}
+	a.options.DeadLetters = letters
+	if letters != nil && spec != nil && spec.BlockUndecodable {
+		a.options.DeadLetters = stopOnUndecodable{letters, a.sensitive}
 	}
 	return nil
 }
 
 // openState opens the state and reads the births of the sinks' outputs. A birth is the recorded identity of one output.
 func (a *assembly) openState(ctx context.Context) (err error) {
-	a.kept, err = a.stores.State(ctx, a.cfg)
-	if err == nil && a.kept != nil {
-		a.births, err = readBirths(ctx, a.kept, a.readBefore)
+	a.stateStore, err = a.stores.State(ctx, a.cfg)
+	if err == nil && a.stateStore != nil {
+		a.births, err = readBirths(ctx, a.stateStore, a.readBefore)
 	}
 	if err != nil {
 		line := 1
@@ -214,18 +225,17 @@ func (a *assembly) openState(ctx context.Context) (err error) {
 
 // setQuarantine gives the pipeline the store of its quarantined keys.
 func (a *assembly) setQuarantine() error {
-	spec := a.cfg.DeadLetters
 	if a.options.DeadLetters == nil {
 		return nil // nothing is dead-lettered
 	}
-	if spec != nil {
+	if spec := a.cfg.DeadLetters; spec != nil {
 		a.options.MaxHold = spec.MaxHold
 		if spec.NoHold {
 			return nil
 		}
 	}
-	if a.kept != nil {
-		a.options.Quarantine = a.kept
+	if a.stateStore != nil {
+		a.options.Quarantine = a.stateStore
 	}
 	return nil
 }

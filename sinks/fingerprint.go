@@ -158,7 +158,7 @@ func openFingerprinted[T any](
 }
 
 // acceptSettings compares the fingerprint of an output with the file. The error is that of another generation, or of
-// settings that the output cannot take. missed reports that the output needs a backfill under its new settings.
+// settings that the output cannot take. needsBackfill reports that the output needs a backfill under its new settings.
 func (a *assembly) acceptSettings(ctx context.Context, o *opened, store any) (needsBackfill bool, err error) {
 	storedPrint := o.foundOutput.print
 	switch {
@@ -220,8 +220,8 @@ func (a *assembly) recordOutput(ctx context.Context, o *opened) error {
 			return err
 		}
 	}
-	bornAgain := a.births != nil && o.foundOutput.print.Birth != o.print.Birth
-	if !o.hasPrint || o.changed != nil || bornAgain {
+	hasNewBirth := a.births != nil && o.foundOutput.print.Birth != o.print.Birth
+	if !o.hasPrint || o.changed != nil || hasNewBirth {
 		if err := o.store.SetFingerprint(ctx, o.print); err != nil {
 			return err
 		}

@@ -95,29 +95,27 @@ func CheckExtensions(cfg *config.Config, exts ...Extension) config.Problems {
 		return nil
 	}
 	a.cfg = cfg
-	ps := a.filterProblems()
-	problem := func(line int, field string, err error) {
-		ps = append(ps, config.Problem{File: cfg.File, Line: max(line, 1), Column: 1, Field: field, Message: err.Error()})
-	}
+	problems := a.filterProblems()
 	for _, s := range cfg.Sinks {
 		if !isGoSink(s) {
 			continue
 		}
-		code, has := a.custom[s.Custom.Name]
 		err := a.noGoSink(s.Custom.Name)
-		if has {
+		if code, has := a.custom[s.Custom.Name]; has {
 			err = code.check(s.Custom.With)
 		}
 		if err != nil {
-			problem(s.Line, "sinks."+s.Name+".custom", err)
+			problems = append(problems, config.Problem{File: cfg.File, Line: max(s.Line, 1), Column: 1,
+				Field: "sinks." + s.Name + ".custom", Message: err.Error()})
 		}
 	}
 	for _, t := range a.typed {
 		if _, err := cfg.ScopeOf(t.entity); err != nil {
-			problem(0, "entities", fmt.Errorf("sinks.On: %w", err))
+			problems = append(problems, config.Problem{File: cfg.File, Line: 1, Column: 1, Field: "entities",
+				Message: fmt.Sprintf("sinks.On: %v", err)})
 		}
 	}
-	return ps
+	return problems
 }
 
 // checkFilters returns an error if the pipeline cannot run one of the filters of the file.
@@ -145,18 +143,22 @@ func (a *assembly) fileFilters() (code []*config.GoFilter) {
 	return code
 }
 
-func (a *assembly) filterProblems() (ps config.Problems) {
+// filterProblems returns the problems of the Go filters that the pipeline runs.
+func (a *assembly) filterProblems() (problems config.Problems) {
 	for _, f := range a.fileFilters() {
-		switch code, has := a.goFilters[f.Func]; {
-		case !has && a.passMissing && !a.extended:
+		code, has := a.goFilters[f.Func]
+		passesAll := !has && a.passMissing && !a.extended
+		switch {
+		case passesAll:
 		case !has:
-			ps = append(ps, f.Problem(fmt.Sprintf("no Go filter is named %q", f.Func), fmt.Sprintf(
+			problems = append(problems, f.Problem(fmt.Sprintf("no Go filter is named %q", f.Func), fmt.Sprintf(
 				"give it to cli.Main, function.Main or Assemble with sinks.WithFilter (it has %s)", names(a.goFilters))))
 		case code.keep == nil:
-			ps = append(ps, f.Problem(fmt.Sprintf("the Go filter %s is nil", f.Func), "give sinks.WithFilter a function"))
+			problems = append(problems, f.Problem(fmt.Sprintf("the Go filter %s is nil", f.Func),
+				"give sinks.WithFilter a function"))
 		case f.StateSinks != nil && !code.keysOnly:
-			ps = append(ps, *f.StateSinks)
+			problems = append(problems, *f.StateSinks)
 		}
 	}
-	return ps
+	return problems
 }

@@ -54,26 +54,27 @@ func OnEntities(exts ...Extension) []string {
 // crm".
 func Missing(cfg *config.Config, exts ...Extension) []string {
 	code := codeOf(exts)
-	var missing []string
-	add := func(what string) {
-		if !slices.Contains(missing, what) {
-			missing = append(missing, what)
-		}
-	}
+	code.cfg = cfg
+	var all []string
 	for _, s := range cfg.Sinks {
 		if isGoSink(s) && code.custom[s.Custom.Name].make == nil {
-			add("the Go sink " + s.Custom.Name)
+			all = append(all, "the Go sink "+s.Custom.Name)
 		}
 	}
 	for _, d := range cfg.Detectors {
 		if d.Func != "" && code.funcs[d.Func] == nil {
-			add("the Go function " + d.Func)
+			all = append(all, "the Go function "+d.Func)
 		}
 	}
-	code.cfg = cfg
-	for _, g := range code.fileFilters() {
-		if _, has := code.goFilters[g.Func]; !has {
-			add("the Go filter " + g.Func)
+	for _, f := range code.fileFilters() {
+		if _, has := code.goFilters[f.Func]; !has {
+			all = append(all, "the Go filter "+f.Func)
+		}
+	}
+	var missing []string // all without duplicates
+	for _, text := range all {
+		if !slices.Contains(missing, text) {
+			missing = append(missing, text)
 		}
 	}
 	return missing
@@ -90,8 +91,9 @@ func (a *assembly) isHeld(name string) bool {
 // checkNotHeld returns an error if one of the names in [HoldCustom] is not the name of a Go sink.
 func (a *assembly) checkNotHeld() error {
 	for _, name := range a.notHeld {
-		ofFile := slices.ContainsFunc(a.cfg.Sinks, func(s config.Sink) bool { return isGoSink(s) && s.Name == name })
-		if !ofFile && !slices.ContainsFunc(a.typed, func(t typedSpec) bool { return t.name() == name }) {
+		isInFile := slices.ContainsFunc(a.cfg.Sinks, func(s config.Sink) bool { return isGoSink(s) && s.Name == name })
+		isTyped := slices.ContainsFunc(a.typed, func(t typedSpec) bool { return t.name() == name })
+		if !isInFile && !isTyped {
 			return errs.Errorf("%s: no Go sink is named %q: name a sink that is custom, or on_ENTITY", redact.Safe(a.cfg.File),
 				name)
 		}

@@ -131,6 +131,8 @@ type foundOutput struct {
 	store    string            // identity of the target
 	print    state.Fingerprint // settings that shaped the output, as stored beside it
 	hasPrint bool              // print was found
+	// partMissing means that the output could not be read completely, because a part of it is missing
+	partMissing bool
 
 	// movedFrom is the former target, if the file named another target when the output was written. Otherwise it is ""
 	movedFrom string

@@ -113,7 +113,7 @@ func (m *birthRecords) compareOutput(
 	ctx context.Context, cfg *config.Config, s config.Sink, stores Stores,
 ) (OutputChange, error) {
 	c := OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, CanBeFilled: CanBeFilled(s),
-		WaitsForBackfill: CanBeFilled(s) && m.started, Underivable: underivableParts(s)}
+		Underivable: underivableParts(s)}
 	birth, known := m.stored[outputKey{c.Sink, c.Target}]
 	store, err := openStore(ctx, cfg, s, stores)
 	if err != nil {
@@ -124,35 +124,43 @@ func (m *birthRecords) compareOutput(
 		err = m.check(ctx, &f)
 		c.Birth = f.birth
 	}
+
 	lost, isLost := errors.AsType[*state.LostError](err)
-	noOutputYet := err != nil && !known && state.IsPermanent(err)
+	hasNoOutput := err != nil && !known && state.IsPermanent(err)
 	switch {
 	case isLost:
 		c.Kind, c.Birth, c.Problem = Changed, birth, lost.Error()
-	case noOutputYet:
+	case hasNoOutput:
 	case err != nil:
 		return c, err
-	case !f.hasPrint:
-		if f.hasBirth && f.birth.Begun {
-			c.Kind = Unchanged
-		}
-	default:
-		c.Kind = Unchanged
+	case f.hasPrint:
 		if changed := compareSettings(f.print, fingerprintOf(cfg, s)); changed != nil {
-			c.Kind = Changed
-			for _, name := range changed.Settings {
-				c.Settings = append(c.Settings, SettingChange{Name: name, Old: changed.Old[name], New: changed.New[name]})
-			}
-			c.TakesSettings, err = takesSettings(ctx, cfg, s, store, f, changed.Settings)
-			c.WaitsForBackfill = c.TakesSettings && (missedChanges(s, f, changed.Settings) || c.Birth.Stage == state.Waiting)
+			err := c.setChanged(ctx, cfg, s, store, f, changed)
 			return c, err
 		}
+		c.Kind = Unchanged
+	case f.hasBirth && f.birth.Begun:
+		c.Kind = Unchanged
 	}
-	c.WaitsForBackfill = c.WaitsForBackfill && c.Kind == Added
+	c.WaitsForBackfill = c.Kind == Added && c.CanBeFilled && m.started
 	if c.CanBeFilled && (c.Kind == Added || c.Birth.Stage == state.Waiting) {
 		c.LeftThere = m.leftAt(cfg, c.Target)
 	}
 	return c, nil
+}
+
+// setChanged describes an output that was written under other settings.
+func (c *OutputChange) setChanged(
+	ctx context.Context, cfg *config.Config, s config.Sink, store any, f foundOutput, changed *ChangedError,
+) (err error) {
+	c.Kind = Changed
+	for _, name := range changed.Settings {
+		c.Settings = append(c.Settings, SettingChange{Name: name, Old: changed.Old[name], New: changed.New[name]})
+	}
+	c.TakesSettings, err = takesSettings(ctx, cfg, s, store, f, changed.Settings)
+	needsBackfill := missedChanges(s, f, changed.Settings) || c.Birth.Stage == state.Waiting
+	c.WaitsForBackfill = c.TakesSettings && needsBackfill
+	return err
 }
 
 // leftAt returns the names of the sinks that have written to a target and that no longer have this target in the file.

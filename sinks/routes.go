@@ -147,12 +147,13 @@ func rowKey(cs []config.Column) (pk, sk view.Attribute) {
 	return key[0], sk
 }
 
-func keyAttributes(cs []config.Column) []view.Attribute {
-	as := make([]view.Attribute, len(cs))
-	for i, c := range cs {
-		as[i] = view.Attribute{Name: c.Name, Template: c.Template}
+// keyAttributes returns the attributes of a view's rows.
+func keyAttributes(columns []config.Column) []view.Attribute {
+	attributes := make([]view.Attribute, len(columns))
+	for i, c := range columns {
+		attributes[i] = view.Attribute{Name: c.Name, Template: c.Template}
 	}
-	return as
+	return attributes
 }
 
 func (a *assembly) newSearch(ctx context.Context, s config.Sink) (pipeline.Sink, error) {
@@ -271,7 +272,8 @@ func (a *assembly) newNotify(ctx context.Context, s config.Sink) (pipeline.Sink,
 func (a *assembly) setGoSink(ctx context.Context, s config.Sink, r *pipeline.Route) error {
 	name := s.Custom.Name
 	code, ok := a.custom[name]
-	if !ok && (!a.mayLackCode() || !a.isHeld(s.Name)) {
+	mayLack := a.mayLackCode() && a.isHeld(s.Name)
+	if !ok && !mayLack {
 		return a.noGoSink(name)
 	}
 	if isGoSink(s) && a.isHeld(s.Name) {
@@ -286,6 +288,7 @@ func (a *assembly) setGoSink(ctx context.Context, s config.Sink, r *pipeline.Rou
 	return err
 }
 
+// noGoSink returns the error of a Go sink whose code the program lacks.
 func (a *assembly) noGoSink(name string) error {
 	return fmt.Errorf("no Go sink is named %q: give it to cli.Main, function.Main or Assemble with sinks.With (it has %s)",
 		name, names(a.custom))

@@ -49,25 +49,27 @@ func (a *assembly) mask(s config.Sink) *mask.Mask {
 // that stores the keys of items stops the pipeline at the first change with a sensitive key attribute. An earlier check
 // is not possible, because the key attributes are unknown before the first change.
 func (a *assembly) protectSensitive(s config.Sink, sink pipeline.Sink) pipeline.Sink {
-	hidden := a.sensitive.Except(s.AllowSensitive)
-	var holds, instead string
-	switch {
-	case s.Custom != nil:
-		if m := a.mask(s); m != nil {
-			return maskedSink{forwarder{sink}, m}
+	if s.Custom != nil {
+		m := a.mask(s)
+		if m == nil {
+			return sink
 		}
-		return sink
-	case s.View != nil, s.Aggregate != nil:
-		holds = "its rows, or what is remembered of them, hold"
-	case s.Search != nil && !s.Search.HashID:
-		holds, instead = "the ids of its documents hold", ", or write id: hmac"
+		return maskedSink{forwarder{sink}, m}
 	}
-	if hidden == nil || holds == "" {
+	var keyHolder, alternative string // texts of the error
+	switch {
+	case s.View != nil, s.Aggregate != nil:
+		keyHolder = "its rows, or what is remembered of them, hold"
+	case s.Search != nil && !s.Search.HashID:
+		keyHolder, alternative = "the ids of its documents hold", ", or write id: hmac"
+	}
+	hidden := a.sensitive.Except(s.AllowSensitive)
+	if hidden == nil || keyHolder == "" {
 		return sink
 	}
 	return keyRefuser{forwarder{sink}, hidden, func(attribute string) error {
 		return pipeline.Fatal(a.fail(s.Line, "sinks."+s.Name, errs.Errorf(
-			"the key attribute %s is sensitive, and %s the keys of items: name it in allow_sensitive%s", attribute, holds,
-			instead)))
+			"the key attribute %s is sensitive, and %s the keys of items: name it in allow_sensitive%s", attribute, keyHolder,
+			alternative)))
 	}}
 }

@@ -73,16 +73,17 @@ func (a *assembly) stageSink(s config.Sink, sink pipeline.Sink) pipeline.Sink {
 	if a.births == nil || a.backfill != nil || !s.KeepsState() {
 		return sink
 	}
-	for i := range a.opened {
-		birth := a.opened[i].birth
-		switch {
-		case a.opened[i].sink != s.Name:
-		case birth.Stage != state.Live || !birth.Floor.IsZero():
-			return newStagedSink(sink, a.births.births, birth, a.redrive)
-		case birth.Fresh:
-			return &freshSink{forwarder: forwarder{sink}, births: a.births.births, birth: birth,
-				keepsRemoved: s.Aggregate != nil && s.Aggregate.KeepOnTTL}
-		}
+	i := slices.IndexFunc(a.opened, func(o opened) bool { return o.sink == s.Name })
+	if i < 0 {
+		return sink
+	}
+	birth := a.opened[i].birth
+	switch {
+	case birth.Stage != state.Live || !birth.Floor.IsZero():
+		return newStagedSink(sink, a.births.births, birth, a.redrive)
+	case birth.Fresh:
+		keepsRemoved := s.Aggregate != nil && s.Aggregate.KeepOnTTL
+		return &freshSink{forwarder: forwarder{sink}, births: a.births.births, birth: birth, keepsRemoved: keepsRemoved}
 	}
 	return sink
 }

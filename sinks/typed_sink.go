@@ -105,11 +105,11 @@ func (a *assembly) newTypedRoute(t typedSpec) (pipeline.Route, error) {
 		}
 	}
 	items := typedItems{scope: scope, mask: a.mask(config.Sink{})}
-	var belongs pipeline.Condition = eitherImage{scope}
+	var condition pipeline.Condition = eitherImage{scope}
 	if scope.KeysOnly() {
-		belongs = rules.OfKeys(scope)
+		condition = rules.OfKeys(scope)
 	}
-	r := pipeline.Route{Name: name, Filters: []pipeline.Filter{rules.Keep("of", belongs)}, Sink: t.make(items)}
+	r := pipeline.Route{Name: name, Filters: []pipeline.Filter{rules.Keep("of", condition)}, Sink: t.make(items)}
 	if a.isHeld(name) {
 		a.holdSink(&r, "call the function of "+t.entity)
 	}
@@ -128,8 +128,8 @@ type eitherImage struct{ scope *entity.Scope }
 
 // Match reports whether the new or the old image belongs to the entity.
 func (e eitherImage) Match(c *record.Change) (bool, error) {
-	if is, err := e.scope.Match(c.New); is || err != nil {
-		return is, err
+	if belongs, err := e.scope.Match(c.New); belongs || err != nil {
+		return belongs, err
 	}
 	return e.scope.Match(c.Old)
 }
@@ -139,28 +139,30 @@ func (eitherImage) Requires() pipeline.Needs { return pipeline.Needs{Old: true, 
 
 // boundImage returns an item with the values that the key binds to names. It leaves out names that are attributes of
 // the image. It returns the zero Image if no names are left, or if the key is sensitive.
-func (t typedItems) boundImage(c *record.Change, m item.Image) (item.Image, error) {
+func (t typedItems) boundImage(c *record.Change, image item.Image) (item.Image, error) {
 	if _, hidden := t.mask.HiddenKey(c); hidden {
 		return item.Image{}, nil
 	}
-	var doc []byte
-	for _, b := range t.scope.Bindings() {
-		v := b.Value(m)
-		if _, is := m.Get(b.Name()); is || !v.Exists() {
+	var object []byte // JSON; nil until the first member
+	for _, binding := range t.scope.Bindings() {
+		value := binding.Value(image)
+		_, isAttribute := image.Get(binding.Name())
+		if isAttribute || !value.Exists() {
 			continue
 		}
-		separator := byte(',')
-		if doc == nil {
-			separator = '{'
+		if object == nil {
+			object = append(object, '{')
+		} else {
+			object = append(object, ',')
 		}
-		doc = append(doc, separator)
-		doc = append(strconv.AppendQuote(doc, b.Name()), `:{"`+v.Kind().String()+`":"`...)
-		doc = append(append(doc, v.Raw()...), `"}`...) // keys are texts, numbers and binaries
+		object = strconv.AppendQuote(object, binding.Name())
+		object = append(object, `:{"`+value.Kind().String()+`":"`...)
+		object = append(append(object, value.Raw()...), `"}`...) // keys are texts, numbers and binaries
 	}
-	if doc == nil {
+	if object == nil {
 		return item.Image{}, nil
 	}
-	return item.Parse(append(doc, '}'))
+	return item.Parse(append(object, '}'))
 }
 
 // typedSink calls a function with typed changes.
@@ -185,45 +187,48 @@ func (s typedSink[T]) Write(ctx context.Context, ds []pipeline.Delivery) error {
 		changes, deliveryIndexes = append(changes, c), append(deliveryIndexes, i)
 	}
 	if len(changes) > 0 {
-		some, all := pipeline.FailuresOf(s.call(ctx, changes), len(deliveryIndexes))
+		failures, err := pipeline.FailuresOf(s.call(ctx, changes), len(changes))
 		for n, i := range deliveryIndexes {
-			failed.Add(i, cmp.Or(all, some[n]))
+			failed.Add(i, cmp.Or(err, failures[n]))
 		}
 	}
 	return failed.OrNil()
 }
 
+// typedChange decodes the images of a delivery's change.
 func (s typedSink[T]) typedChange(d *pipeline.Delivery) (t TypedChange[T], err error) {
-	c, shown := d.Change, *d
+	c, shown := d.Change, d.Change
 	if s.mask != nil {
-		shown = s.mask.Delivery(d)
+		shown = s.mask.Delivery(d).Change
 	}
-	t = TypedChange[T]{Op: c.Op, Version: c.Version, Time: c.Time, Expired: c.TTLDelete(), Change: shown.Change}
-	if t.Old, err = s.decode(c, c.Old); err == nil {
-		t.New, err = s.decode(c, c.New)
+	t = TypedChange[T]{Op: c.Op, Version: c.Version, Time: c.Time, Expired: c.TTLDelete(), Change: shown}
+	if t.Old, err = s.decode(c, c.Old); err != nil {
+		return t, err
 	}
+	t.New, err = s.decode(c, c.New)
 	return t, err
 }
 
-// decode decodes the image m of c, without sensitive attributes. It returns nil if the image does not belong to the
+// decode decodes an image of c, without sensitive attributes. It returns nil if the image does not belong to the
 // entity.
-func (s typedSink[T]) decode(c *record.Change, m item.Image) (*T, error) {
-	if is, err := s.scope.Match(m); !is || err != nil {
+func (s typedSink[T]) decode(c *record.Change, image item.Image) (*T, error) {
+	if belongs, err := s.scope.Match(image); !belongs || err != nil {
 		return nil, err
 	}
-	bound, err := s.boundImage(c, m)
+	bound, err := s.boundImage(c, image)
 	if err != nil {
 		return nil, err
 	}
-	out, shown := new(T), m
-	if s.mask != nil {
-		shown = s.mask.Without(m)
-	}
+	out := new(T)
 	if bound.Exists() {
 		if err := unmarshal.DecodeInto(bound, out); err != nil {
 			return out, err
 		}
 	}
 	// The attributes come after the bound names and replace them, even if a name differs in case.
+	shown := image
+	if s.mask != nil {
+		shown = s.mask.Without(image)
+	}
 	return out, unmarshal.DecodeInto(shown, out)
 }

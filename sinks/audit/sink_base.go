@@ -113,8 +113,8 @@ func (b *base) rowText(c *record.Change, t view.Table, row state.Row) string {
 	return text
 }
 
-// completeFindings sets the item of each finding. It also sets the verdicts that follow from the item: Stale, Skipped if
-// the item may have expired, and Held if a dead letter or a quarantined key explains a difference.
+// completeFindings sets the item of each finding. It also sets the verdicts that follow from the item: Stale, Skipped
+// if the item may have expired, and Held if a dead letter or a quarantined key explains a difference.
 func (b *base) completeFindings(ctx context.Context, c *record.Change, fs []Finding) ([]Finding, error) {
 	if c == nil {
 		return fs, nil
@@ -143,8 +143,8 @@ func (b *base) completeFindings(ctx context.Context, c *record.Change, fs []Find
 	return fs, nil
 }
 
-// isVersionKnown reports whether the version of a change is known. The version is unknown if a read of the table did not
-// find the item.
+// isVersionKnown reports whether the version of a change is known. The version is unknown if a read of the table did
+// not find the item.
 func isVersionKnown(c *record.Change) bool { return c.Sequence != "0" }
 
 // mayHaveExpired reports whether the sink drops the deletes of expired items, and the item may have expired. A removal

@@ -121,9 +121,9 @@ func (t *table) changes() string {
 // utcTimestamp converts a time with a zone to a timestamp in UTC, since views have no zones.
 func utcTimestamp(at string) string { return "CAST(" + at + " AT TIME ZONE 'UTC' AS timestamp)" }
 
-// recordColumns selects the common columns from a record, with the values that the archive itself uses. The key is the JSON
-// of the key attributes, with its members in a fixed order. The version is the time of the stream's label, in seconds,
-// and the sequence number.
+// recordColumns selects the common columns from a record, with the values that the archive itself uses. The key is the
+// JSON of the key attributes, with its members in a fixed order. The version is the time of the stream's label, in
+// seconds, and the sequence number.
 var recordColumns = []string{
 	`json_format(json_parse("dynamodb"."keys")) AS "key"`,
 	`lpad(CAST(CAST(floor(coalesce(to_unixtime(from_iso8601_timestamp(regexp_extract("eventsourcearn", '/stream/(.+)$', 1) || 'Z')), 0)) AS bigint) AS varchar), 10, '0') || lpad("dynamodb"."sequencenumber", 40, '0') AS "version"`,

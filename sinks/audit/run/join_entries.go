@@ -126,8 +126,8 @@ func (cs *comparisons) add(e *spooledEntry) {
 	}
 }
 
-// addWithoutComparison adds the suspect of an entry that is not joined. A sample has the groups that it lists, and those
-// that its contributions count in, but no other places of unknown items.
+// addWithoutComparison adds the suspect of an entry that is not joined. A sample has the groups that it lists, and
+// those that its contributions count in, but no other places of unknown items.
 func (j *joiner) addWithoutComparison(e *spooledEntry) error {
 	isSample := j.run.o.Sample != nil
 	if isSample && e.Kind == audit.Group {

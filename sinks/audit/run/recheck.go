@@ -19,8 +19,8 @@ const itemsPerRead = 100
 
 // recheckRound compares the suspects that the round before left open. It returns false if there are none.
 //
-// Rounds continue until the findings of each suspect are settled. A difference counts if the item and its places are the
-// same in two rounds, versions included, and every consumer was past the first of the two rounds in between.
+// Rounds continue until the findings of each suspect are settled. A difference counts if the item and its places are
+// the same in two rounds, versions included, and every consumer was past the first of the two rounds in between.
 func (a *auditRun) recheckRound(ctx context.Context) (foundSuspects bool, err error) {
 	open, err := openSpool(a.work.path(fmt.Sprintf("round-%d", a.work.Round)), a.work.Open)
 	if err != nil {
@@ -132,8 +132,8 @@ func (a *auditRun) readSuspects(open *spool) (byItem map[item.Key][]*suspect, er
 	return byItem, nil
 }
 
-// moveGroups moves the places of groups from byItem to work.Groups, because groups are compared with sums. The item of a
-// group is unknown.
+// moveGroups moves the places of groups from byItem to work.Groups, because groups are compared with sums. The item of
+// a group is unknown.
 func (a *auditRun) moveGroups(byItem map[item.Key][]*suspect) {
 	isGroup := func(place audit.Entry) bool { return place.Kind == audit.Group }
 	var remaining []*suspect

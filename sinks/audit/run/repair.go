@@ -278,8 +278,8 @@ func relatedFindings(batch []repairedFinding) [][]int {
 	return slices.DeleteFunc(chains, func(chain []int) bool { return len(chain) == 0 })
 }
 
-// earlierFindings has, for each finding, the index of an earlier related finding, or its own index if it is the first of
-// its chain.
+// earlierFindings has, for each finding, the index of an earlier related finding, or its own index if it is the first
+// of its chain.
 type earlierFindings []int
 
 // first returns the first finding of the chain of finding i.

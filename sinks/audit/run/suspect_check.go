@@ -78,9 +78,9 @@ func (a *auditRun) runCheck(ctx context.Context, check *suspectCheck) {
 	})
 }
 
-// findMoved reads the items with findings once more, and sets moved for those that changed. The item of a check was read
-// before its places. It may have changed before the places were read, and back before the next round. So an equal item
-// in two rounds proves nothing unless the item was also read after its places.
+// findMoved reads the items with findings once more, and sets moved for those that changed. The item of a check was
+// read before its places. It may have changed before the places were read, and back before the next round. So an equal
+// item in two rounds proves nothing unless the item was also read after its places.
 func (a *auditRun) findMoved(ctx context.Context, checks []suspectCheck) error {
 	if a.o.NoWriters {
 		return nil
