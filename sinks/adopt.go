@@ -53,7 +53,7 @@ func Adopt(
 	}
 	var all []Adoption
 	for _, s := range cfg.Sinks {
-		if s.Custom != nil || len(names) > 0 && !slices.Contains(names, s.Name) {
+		if !isCompared(s, names) {
 			continue
 		}
 		a, err := m.inspectOutput(ctx, cfg, s, stores)

@@ -30,7 +30,8 @@ func changeBirth(
 ) (state.Birth, error) {
 	for {
 		next := b
-		if change(&next); next == b {
+		change(&next)
+		if next == b {
 			return b, nil
 		}
 		done, err := births.SetBirth(ctx, b, next)
@@ -57,10 +58,12 @@ func changeBirth(
 func updateBirth(ctx context.Context, births state.Births, b state.Birth, change func(*state.Birth)) (bool, error) {
 	for {
 		next := b
-		if change(&next); next == b {
+		change(&next)
+		if next == b {
 			return false, nil
 		}
-		if done, err := births.SetBirth(ctx, b, next); done || err != nil {
+		done, err := births.SetBirth(ctx, b, next)
+		if done || err != nil {
 			return done, err
 		}
 		stored, ok, err := state.FindBirth(ctx, births, b.Sink, b.Target)

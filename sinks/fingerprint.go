@@ -56,12 +56,12 @@ func fingerprintOf(cfg *config.Config, s config.Sink) state.Fingerprint {
 }
 
 // compareSettings returns an error with the settings that differ, or nil if all are equal.
-func compareSettings(was, is state.Fingerprint) *ChangedError {
-	changed := was.Changed(is)
+func compareSettings(stored, current state.Fingerprint) *ChangedError {
+	changed := stored.Changed(current)
 	if len(changed) == 0 {
 		return nil
 	}
-	return &ChangedError{Sink: is.Sink, Settings: changed, Old: was.Settings, New: is.Settings}
+	return &ChangedError{Sink: current.Sink, Settings: changed, Old: stored.Settings, New: current.Settings}
 }
 
 // setting returns the text of a setting in an error.
@@ -128,9 +128,18 @@ func openFingerprinted[T any](
 		return store, birth, err
 	}
 	prints, ok := any(store).(state.Fingerprints)
-	if !ok || a.births == nil && a.publishesNothing(s) {
+	isSuppressed := a.births == nil && a.publishesNothing(s)
+	if !ok || isSuppressed {
 		return store, state.Birth{ID: a.bornAs[s.Name]}, nil // the sink has no output of its own
 	}
+	birth, err = a.openOutput(ctx, s, store, prints)
+	return store, birth, err
+}
+
+// openOutput checks an output with a fingerprint, adds it to a.opened, and returns its birth.
+func (a *assembly) openOutput(
+	ctx context.Context, s config.Sink, store any, prints state.Fingerprints,
+) (_ state.Birth, err error) {
 	o := opened{spec: s, store: prints, print: fingerprintOf(a.cfg, s)}
 	if a.births == nil {
 		o.foundOutput.print, o.hasPrint, err = prints.Fingerprint(ctx, a.cfg.Name, s.Name)
@@ -138,23 +147,24 @@ func openFingerprinted[T any](
 		o.foundOutput, err = a.births.find(ctx, a.cfg, s, store)
 	}
 	if err != nil {
-		return store, birth, err
+		return state.Birth{}, err
 	}
 	needsBackfill := false
 	if o.hasPrint {
 		if needsBackfill, err = a.acceptSettings(ctx, &o, store); err != nil {
-			return store, birth, err
+			return state.Birth{}, err
 		}
 	}
 	if a.births != nil {
-		fillable := CanBeFilled(s) && (o.changed == nil || needsBackfill)
+		missedNothing := o.changed != nil && !needsBackfill // under the former settings
+		fillable := CanBeFilled(s) && !missedNothing
 		if err := a.births.ensureBirth(ctx, &o.foundOutput, fillable); err != nil {
-			return store, birth, err
+			return state.Birth{}, err
 		}
 	}
 	o.print.Birth = o.birth.ID
 	a.opened = append(a.opened, o)
-	return store, o.birth, nil
+	return o.birth, nil
 }
 
 // acceptSettings compares the fingerprint of an output with the file. The error is that of another generation, or of

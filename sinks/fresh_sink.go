@@ -24,11 +24,13 @@ type freshSink struct {
 // Plan plans the change. A change without effect also gets an op, so that Write sees it. Such a change ends freshness
 // too, because it is acknowledged like any other.
 func (s *freshSink) Plan(d *pipeline.Delivery) error {
-	err := s.forwarder.Plan(d)
-	if err == nil && d.Outcome == pipeline.NoEffect && s.endsFreshness(d) && s.isFresh() {
+	if err := s.forwarder.Plan(d); err != nil {
+		return err
+	}
+	if d.Outcome == pipeline.NoEffect && s.endsFreshness(d) && s.isFresh() {
 		d.Ops, d.Outcome, d.Reason = append(d.Ops[:0], withoutEffect{d.Reason}), pipeline.Written, ""
 	}
-	return err
+	return nil
 }
 
 // withoutEffect is the op of a change without effect.

@@ -37,7 +37,8 @@ func hasOutput(cfg *config.Config, b state.Birth) bool {
 // on the table's items and is not still waiting for a backfill.
 func canMiss(b state.Birth) bool {
 	kind, _, _ := strings.Cut(b.Target, " ")
-	return (kind == "table" || kind == "index") && b.Begun && b.Stage != state.Waiting
+	dependsOnItems := kind == "table" || kind == "index"
+	return dependsOnItems && b.Begun && b.Stage != state.Waiting
 }
 
 // noteLeftOut notes the start of this process at each output whose sink is not in the file.

@@ -65,7 +65,7 @@ func CompareOutputs(ctx context.Context, cfg *config.Config, stores Stores, name
 	}
 	var all []OutputChange
 	for _, s := range cfg.Sinks {
-		if s.Custom != nil || len(names) > 0 && !slices.Contains(names, s.Name) {
+		if !isCompared(s, names) {
 			continue
 		}
 		c, err := m.compareOutput(ctx, cfg, s, stores)
@@ -80,11 +80,19 @@ func CompareOutputs(ctx context.Context, cfg *config.Config, stores Stores, name
 	return append(all, m.removedOutputs(all)...), nil
 }
 
+// isCompared reports whether the output of a sink is compared. names has the sinks to compare; if it is empty, all
+// sinks are compared. A Go sink has no output to compare.
+func isCompared(s config.Sink, names []string) bool {
+	isNamed := len(names) == 0 || slices.Contains(names, s.Name)
+	return s.Custom == nil && isNamed
+}
+
 // removedOutputs returns the recorded outputs that are not in the file, sorted. inFile are those of the file.
 func (m *birthRecords) removedOutputs(inFile []OutputChange) (removed []OutputChange) {
 	for _, b := range m.stored {
 		isInFile := slices.ContainsFunc(inFile, func(c OutputChange) bool {
-			return c.Sink == b.Sink && (c.Target == b.Target || c.Birth == b)
+			isSameOutput := c.Target == b.Target || c.Birth == b
+			return c.Sink == b.Sink && isSameOutput
 		})
 		if !isInFile && !strings.HasPrefix(b.Target, goTarget) {
 			removed = append(removed, OutputChange{Sink: b.Sink, Target: b.Target, Kind: Removed, Birth: b})

@@ -58,7 +58,9 @@ func (s *stagedSink) currentBirth(ctx context.Context) (state.Birth, error) {
 	}
 	defer func() { s.free <- struct{}{} }()
 	now := s.now().Round(0)
-	if age := now.Sub(s.readAt); s.birth.Stage == state.Live || age >= 0 && age < maxStageAge {
+	age := now.Sub(s.readAt)
+	isRecent := age >= 0 && age < maxStageAge
+	if isRecent || s.birth.Stage == state.Live {
 		return s.birth, nil
 	}
 	birth, ok, err := state.FindBirth(ctx, s.births, s.birth.Sink, s.birth.Target)

@@ -42,7 +42,7 @@ func (s *Sink) groupOf(d *pipeline.Delivery, put *Put) objectGroup {
 	return objectGroup{folder: put.Folder}
 }
 
-// putUnlessExists writes an object whose name tells its content.
+// putUnlessExists writes an object whose name has a digest of its content. So an existing object is the same.
 func putUnlessExists(ctx context.Context, store Store, o Object) error {
 	err := store.Put(ctx, o)
 	if errors.Is(err, ErrExists) {

@@ -259,7 +259,11 @@ func countsText(n int) string {
 // shareDifferences describes the groups in which the item counts with other values than planned. It compares the shares
 // by index, as the sink does.
 func (s *groupSink) shareDifferences(c *record.Change, have, want []state.Share) []string {
-	valueNames := s.sortedValueNames()
+	var valueNames []string // in the order of state.Share.Values
+	for _, v := range s.spec.Aggregate.Values {
+		valueNames = append(valueNames, v.Name)
+	}
+	slices.Sort(valueNames)
 	groupText := func(share *state.Share) string { return s.rowText(c, s.target.Table, share.Group) }
 	shared := min(len(have), len(want))
 
@@ -279,16 +283,6 @@ func (s *groupSink) shareDifferences(c *record.Change, have, want []state.Share)
 		lines = append(lines, "still counts in "+groupText(&have[i]))
 	}
 	return lines
-}
-
-// sortedValueNames returns the names of the aggregate's values in the order of state.Share.Values.
-func (s *groupSink) sortedValueNames() []string {
-	var names []string
-	for _, v := range s.spec.Aggregate.Values {
-		names = append(names, v.Name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // differingValues returns the names of the values that differ in two shares of a group.

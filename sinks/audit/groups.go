@@ -83,8 +83,11 @@ func addExtremes(attributes map[string]item.Value, members []state.Member) {
 			continue
 		}
 		extreme, known := extremes[m.Name]
-		isLess, isGreater := m.Value < extreme, m.Value > extreme
-		if !known || m.Kind == state.Min && isLess || m.Kind == state.Max && isGreater {
+		isBeyond := m.Value > extreme
+		if m.Kind == state.Min {
+			isBeyond = m.Value < extreme
+		}
+		if !known || isBeyond {
 			extremes[m.Name] = m.Value
 		}
 	}

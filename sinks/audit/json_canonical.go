@@ -68,7 +68,8 @@ func (j *canonicalJSON) scalar(text []byte) {
 	if len(text) == 0 {
 		return
 	}
-	if isNumber := text[0] == '-' || '0' <= text[0] && text[0] <= '9'; isNumber {
+	isDigit := '0' <= text[0] && text[0] <= '9'
+	if isDigit || text[0] == '-' {
 		if d, err := decimal.Parse(text); err == nil {
 			j.dst = append(d.Append(append(j.dst, '#')), ';')
 			return

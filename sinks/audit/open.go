@@ -44,8 +44,9 @@ func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores, o Option
 	for i, spec := range specs {
 		b := base{
 			cfg: cfg, spec: spec, birth: births[spec.Name], mask: m, heldKeys: held, dryRun: o.DryRun,
-			repairQueue: new(rowqueue.Queue[state.Row]), groupConcurrency: cmp.Or(o.GroupConcurrency, groupsAtOnce),
-			filters: sinks.OnlyFilters(o.Extensions...),
+			repairQueue:      new(rowqueue.Queue[state.Row]),
+			groupConcurrency: cmp.Or(o.GroupConcurrency, defaultGroupConcurrency),
+			filters:          sinks.OnlyFilters(o.Extensions...),
 		}
 		if opened[i], err = openSink(ctx, b, stores); err != nil {
 			return nil, fmt.Errorf("%s:%d: sinks.%s: %w", cfg.File, spec.Line, spec.Name, err)

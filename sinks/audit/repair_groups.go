@@ -110,8 +110,8 @@ func (s *groupSink) RepairGroups(ctx context.Context, l state.Listing, fs []Find
 	return outcomes, errors.Join(errs...)
 }
 
-// groupsAtOnce is the default number of groups that are repaired concurrently.
-const groupsAtOnce = 16
+// defaultGroupConcurrency is the default number of groups that are repaired concurrently.
+const defaultGroupConcurrency = 16
 
 // repairGroup sets a group to the sum of its contributions. It waits while the store throttles it. The store writes the
 // group only if the group did not change since it was read.

@@ -56,7 +56,8 @@ func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p
 		return Outcome{}, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
 	stored := storedRows[0]
-	isOtherItems := stored.Exists && !stored.Tombstone && c != nil && stored.Source != c.Key
+	isLive := stored.Exists && !stored.Tombstone
+	isOtherItems := isLive && c != nil && stored.Source != c.Key
 	switch {
 	case stored.Version != f.Version:
 		return Outcome{Result: ChangedMeanwhile}, nil

@@ -116,8 +116,9 @@ func (s *rowSink) storedDigest(d *digester, source item.Key, row item.Image, for
 // compares reports whether an attribute of a row is compared. It returns false for the key, the store's own attributes
 // and the unstable columns.
 func (s *rowSink) compares(name string) bool {
-	return name != s.target.PK && name != s.target.SK && !strings.HasPrefix(name, reservedField) &&
-		!slices.Contains(s.unstableColumns, name)
+	isKey := name == s.target.PK || name == s.target.SK
+	isStoresOwn := strings.HasPrefix(name, reservedField)
+	return !isKey && !isStoresOwn && !slices.Contains(s.unstableColumns, name)
 }
 
 // StoredEntries yields the rows of the view. If rows are guarded by item, it also yields the guards, the claims and the

@@ -142,7 +142,9 @@ func newestOf(s *sinktest.Stream, o archive.Options, kept func(sinktest.Record) 
 	last := make(map[item.Key]int)
 	for i, r := range s.Records {
 		c := s.Changes[i]
-		if j, ok := last[c.Key]; kept(r) && (!ok || s.Changes[j].Version.Compare(c.Version) < 0) {
+		known, ok := last[c.Key]
+		isNewer := !ok || s.Changes[known].Version.Compare(c.Version) < 0
+		if kept(r) && isNewer {
 			last[c.Key] = i
 		}
 	}
@@ -175,7 +177,8 @@ func state(store archive.Lister, images archive.LineFormat) (map[string]string, 
 		if _, twice := got[changeName(e.Key, e.Version)]; twice {
 			return nil, fmt.Errorf("%s comes twice", changeName(e.Key, e.Version))
 		}
-		if e.Key < last.Key || e.Key == last.Key && e.Version.Compare(last.Version) <= 0 {
+		isAfter := e.Key > last.Key || e.Key == last.Key && e.Version.Compare(last.Version) > 0
+		if !isAfter {
 			return nil, fmt.Errorf("%s comes after %s", changeName(e.Key, e.Version), changeName(last.Key, last.Version))
 		}
 		last = e

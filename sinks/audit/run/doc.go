@@ -9,5 +9,6 @@
 // it.
 //
 // Read audit.go first: it runs the phases. spool_items.go and spool_stored.go write the spool, join_entries.go compares
-// the two sides, and recheck.go compares the suspects again. table.go opens the table.
+// the two sides. recheck.go compares the suspects again in rounds, each suspect by a check (suspect_check.go). table.go
+// opens the table.
 package run

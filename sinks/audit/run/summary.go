@@ -87,8 +87,10 @@ func (a *auditRun) summary() *Summary {
 		s.Sinks = append(s.Sinks, sink)
 		compared += sink.Compared
 	}
-	s.NothingSelected = s.Items == 0 && a.o.ItemsSelected
-	s.NothingSampled = s.Items == 0 && !a.o.ItemsSelected && a.o.Sample != nil && compared == 0
+	if s.Items == 0 {
+		s.NothingSelected = a.o.ItemsSelected
+		s.NothingSampled = !a.o.ItemsSelected && a.o.Sample != nil && compared == 0
+	}
 	if s.NothingSelected || s.NothingSampled {
 		s.Open++
 	}
