@@ -3,6 +3,7 @@ package view
 import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -49,41 +50,65 @@ const (
 // version also replaces it, if that change can be counted now.
 func (c *itemChanges) advance(ds []pipeline.Delivery, stored state.Contribution) {
 	c.stored, c.next, c.changes, c.results = stored, stored, c.changes[:0], c.results[:0]
-	start := stored
+	from := stored // contribution before the changes that follow the last kept expiry
 	for _, i := range c.deliveries {
-		op := groupOp(&ds[i])
-		shares := plannedShares(&ds[i])
-		version := ds[i].Change.Version
-		neverCounted := len(shares) == 0 && len(c.next.Shares) == 0 && !op.countedBefore && !c.next.Void
-		result := applied
-		switch order := version.Compare(c.next.Version); {
-		case order < 0:
-			result = outdated
-		case order == 0 && (!c.next.Void || op.changeErr != nil):
-			result = repeated
-		case order > 0 && neverCounted:
-			result = withoutEffect
-		default:
-			before := c.next
-			c.next = state.Contribution{Version: version, Shares: shares, Void: op.changeErr != nil}
-			switch {
-			case len(shares) > 0 && len(before.Shares) > 0:
-				c.next.Since = before.Since
-			case len(shares) > 0:
-				c.next.Since = version
-			}
-			if op.keepsExpired() {
-				c.changes = append(c.changes, contributionChange{start, c.next})
-				start = state.Contribution{Version: c.next.Version}
-				c.next = start
+		result := c.resultOf(&ds[i])
+		c.results = append(c.results, result)
+		if result == applied {
+			c.next = c.contributionAfter(&ds[i])
+			if groupOp(&ds[i]).keepsExpired() {
+				c.changes = append(c.changes, contributionChange{from, c.next})
+				from = state.Contribution{Version: c.next.Version}
+				c.next = from
 			}
 		}
-		c.results = append(c.results, result)
 		if c.alone {
 			break
 		}
 	}
-	c.changes = append(c.changes, contributionChange{start, c.next})
+	c.changes = append(c.changes, contributionChange{from, c.next})
+}
+
+// resultOf returns the effect of a planned change on the contribution next.
+func (c *itemChanges) resultOf(d *pipeline.Delivery) stepResult {
+	op := groupOp(d)
+	order := d.Change.Version.Compare(c.next.Version)
+	if order < 0 {
+		return outdated
+	}
+	if order == 0 {
+		replacesVoid := c.next.Void && op.changeErr == nil
+		if replacesVoid {
+			return applied
+		}
+		return repeated
+	}
+
+	countsNow, countedBefore := op.Share.Group != "", op.countedBefore || len(c.next.Shares) > 0
+	if countsNow || countedBefore || c.next.Void {
+		return applied
+	}
+	return withoutEffect
+}
+
+// contributionAfter returns the contribution that a planned change replaces next by.
+func (c *itemChanges) contributionAfter(d *pipeline.Delivery) state.Contribution {
+	version, shares := d.Change.Version, plannedShares(d)
+	return state.Contribution{Version: version, Since: sinceVersion(c.next, version, shares), Shares: shares,
+		Void: groupOp(d).changeErr != nil}
+}
+
+// sinceVersion returns the version with which an item began to count, if a change of this version replaces the
+// contribution former by shares. It returns zero if the item counts for nothing.
+func sinceVersion(former state.Contribution, version record.Version, shares []state.Share) record.Version {
+	switch {
+	case len(shares) == 0:
+		return record.Version{}
+	case len(former.Shares) > 0:
+		return former.Since
+	default:
+		return version
+	}
 }
 
 // needsWrite reports whether next differs from the stored contribution.

@@ -25,30 +25,51 @@ import (
 // idle means that the pending changes of the item in this Write request no row, and that their old images requested
 // none. A void guard belongs to a change of which no row could be made, or was written by a repair.
 func (o *ClaimOp) compareWithGuard(g state.Guard, idle bool) guardOutcome {
-	return compareWithStored(o.Claim.Version, o.Row != "", g.Void && o.changeErr == nil, g.Version, g.Row != "", g.Void,
-		idle)
+	return guardComparison{
+		version: o.Claim.Version, requestsRows: o.Row != "", idle: idle,
+		storedVersion: g.Version, storedRows: g.Row != "", storedVoid: g.Void,
+		replacesSameVersion: g.Void && o.changeErr == nil,
+	}.outcome()
 }
 
-// compareWithStored compares the version v of a change with the stored guard or contribution of its item. requests
-// means that the change requests rows. replaces means that a change of the same version replaces the stored guard or
-// contribution. The other arguments describe what is stored: its version, whether it has rows, and whether it is void.
-func compareWithStored(
-	v record.Version, requests, replaces bool, stored record.Version, hasRows, void, idle bool,
-) guardOutcome {
-	known, order := !stored.IsZero(), v.Compare(stored)
-	switch {
-	case known && order < 0:
+// guardComparison compares a change with the guard or the contribution that is stored for its item.
+type guardComparison struct {
+	version      record.Version // version of the change
+	requestsRows bool           // the change requests rows
+	idle         bool           // the pending changes of the item request no rows, and their old images requested none
+
+	storedVersion       record.Version // zero if nothing is stored
+	storedRows          bool           // the stored guard or contribution has rows
+	storedVoid          bool           // the stored guard or contribution is void
+	replacesSameVersion bool           // the change replaces what is stored even if that has the same version
+}
+
+// outcome returns the effect of the change.
+func (c guardComparison) outcome() guardOutcome {
+	isStored, order := !c.storedVersion.IsZero(), c.version.Compare(c.storedVersion)
+	if isStored && order < 0 {
 		return guardIsNewer
-	case known && order == 0 && replaces:
+	}
+	if isStored && order == 0 {
+		return c.sameVersionOutcome()
+	}
+
+	concernsRows := c.requestsRows || c.storedRows || !c.idle
+	if concernsRows || c.storedVoid {
 		return guardChanges
-	case known && order == 0 && hasRows:
+	}
+	return guardNotNeeded
+}
+
+// sameVersionOutcome returns the effect of a change whose version is stored.
+func (c guardComparison) sameVersionOutcome() guardOutcome {
+	switch {
+	case c.replacesSameVersion:
+		return guardChanges
+	case c.storedRows:
 		return durableWithRow
-	case known && order == 0:
-		return durableWithoutRow
-	case !hasRows && !requests && idle && !void:
-		return guardNotNeeded
 	default:
-		return guardChanges
+		return durableWithoutRow
 	}
 }
 
@@ -67,35 +88,42 @@ const (
 // the write that makes the same changes in the store. rows must have the claims on both rows; a row that is "" needs
 // none.
 func (o *ClaimOp) applyClaim(g state.Guard, rows map[state.Row]*RowClaims, rule Collision) state.ItemWrite {
-	source, version := o.Claim.Source, o.Claim.Version
-	w := state.ItemWrite{Source: source, Expected: g.Version, ExpectedVoid: g.Void,
-		Guard: state.Guard{Version: version, Row: o.Row, Void: o.changeErr != nil}}
+	w := state.ItemWrite{Source: o.Claim.Source, Expected: g.Version, ExpectedVoid: g.Void,
+		Guard: state.Guard{Version: o.Claim.Version, Row: o.Row, Void: o.changeErr != nil}}
 	if g.Row != "" && g.Row != o.Row {
-		w.Rows = append(w.Rows, rows[g.Row].change(source, version, func(rc *RowClaims) { rc.dropClaim(source, rule) }))
+		w.Rows = append(w.Rows, o.leaveRow(rows[g.Row], rule))
 	}
 	if o.Row != "" {
-		rowWrite := rows[o.Row].change(source, version, func(rc *RowClaims) { rc.putClaim(o.Claim, rule) })
+		rc := rows[o.Row]
+		formerRevision := rc.Revision
+		rc.putClaim(o.Claim, rule)
+		rowWrite := o.claimsWrite(rc, formerRevision)
 		rowWrite.Claim = o.Claim
 		w.Rows = append(w.Rows, rowWrite)
 	}
 	return w
 }
 
-// change calls do, which changes the claims in memory. It returns the write that makes the same changes in the store.
-func (rc *RowClaims) change(source item.Key, version record.Version, do func(*RowClaims)) state.RowClaimsWrite {
-	w := state.RowClaimsWrite{Row: rc.Row, Expected: rc.Revision}
-	do(rc)
-	rc.Revision = ""
-	if rc.Owner.Source != "" {
-		rc.Revision = revision(w.Expected, source, version)
-	}
-	w.Revision, w.Owner = rc.Revision, rc.Owner
-	return w
+// leaveRow drops the item's claim from rc, in memory. It returns the write that makes the same change in the store.
+func (o *ClaimOp) leaveRow(rc *RowClaims, rule Collision) state.RowClaimsWrite {
+	formerRevision := rc.Revision
+	rc.dropClaim(o.Claim.Source, rule)
+	return o.claimsWrite(rc, formerRevision)
 }
 
-// revision returns a text that identifies a state of the claims on a row. It is a hash of the former revision was, and
-// of the item and version that changed the claims. Item and version alone do not identify the state: another consumer
-// may have written the same change to claims that this consumer never read. This consumer's later writes build on the
+// claimsWrite sets the revision of claims that the op has changed in memory. It returns the write that makes the same
+// change in the store. formerRevision is the revision before the change.
+func (o *ClaimOp) claimsWrite(rc *RowClaims, formerRevision string) state.RowClaimsWrite {
+	rc.Revision = ""
+	if rc.Owner.Source != "" {
+		rc.Revision = revision(formerRevision, o.Claim.Source, o.Claim.Version)
+	}
+	return state.RowClaimsWrite{Row: rc.Row, Expected: formerRevision, Revision: rc.Revision, Owner: rc.Owner}
+}
+
+// revision returns a text that identifies a state of the claims on a row. It is a hash of the former revision, and of
+// the item and version that changed the claims. Item and version alone do not identify the state: another consumer may
+// have written the same change to claims that this consumer never read. This consumer's later writes build on the
 // claims as it read them, so these writes must be lost, too.
 func revision(formerRevision string, source item.Key, version record.Version) string {
 	sum := sha256.Sum256([]byte(formerRevision + " " + string(source) + "@" + version.String()))

@@ -38,20 +38,11 @@ func (s *Sink) writeClaims(ctx context.Context, ds []pipeline.Delivery, failed *
 		return pipeline.Fatal(errs.Errorf("its store does not implement ItemStore: its rows are guarded by item, because %s",
 			redact.Safe(b.ops[0].op.GuardMode.Why)))
 	}
+
 	w := &claimWrite{sink: s, store: store, batch: b, rowClaims: make(map[state.Row]*RowClaims)}
 	s.claimMu.RLock()
-	unlock := s.claimMu.RUnlock
-	defer func() { unlock() }()
-	err := runRounds(ctx, b.nextAttempts, w.writeRound, func(lost []attempt[*ClaimOp], lostRounds int) {
-		if lostRounds == 1 {
-			// The winner is most likely another Write of this process, so this Write continues alone.
-			unlock()
-			s.claimMu.Lock()
-			unlock = s.claimMu.Unlock
-		}
-		b.failLost(lost, lostRounds)
-	})
-	if err != nil {
+	defer w.unlock()
+	if err := runRounds(ctx, b.nextAttempts, w.writeRound, w.onLost); err != nil {
 		return err
 	}
 	if err := w.settleDurable(ctx); err != nil {
@@ -63,13 +54,33 @@ func (s *Sink) writeClaims(ctx context.Context, ds []pipeline.Delivery, failed *
 
 // claimWrite is one call of Write for rows that are guarded by item.
 type claimWrite struct {
-	sink  *Sink
-	store ItemStore
-	batch *batch[*ClaimOp]
+	sink      *Sink
+	store     ItemStore
+	batch     *batch[*ClaimOp]
+	exclusive bool // the Write holds Sink.claimMu exclusively, not shared
 	// rowClaims are the claims on rows, as this Write read or changed them. The rows of lost writes are deleted from
 	// the map, so that they are read again.
 	rowClaims map[state.Row]*RowClaims
 	durable   []durableClaim
+}
+
+// onLost makes this Write the only one of the process after its first lost round, because the winner is most likely
+// another Write of this process. After too many lost rounds it fails the lost attempts.
+func (w *claimWrite) onLost(lost []attempt[*ClaimOp], lostRounds int) {
+	if !w.exclusive {
+		w.sink.claimMu.RUnlock()
+		w.sink.claimMu.Lock()
+		w.exclusive = true
+	}
+	w.batch.failLost(lost, lostRounds)
+}
+
+func (w *claimWrite) unlock() {
+	if w.exclusive {
+		w.sink.claimMu.Unlock()
+	} else {
+		w.sink.claimMu.RUnlock()
+	}
 }
 
 // durableClaim is a claim that is stored, and that requests a row. Its result is set after the whole batch is stored,
@@ -79,17 +90,52 @@ type durableClaim struct {
 	row     state.Row
 }
 
+// guardedClaim is a claim that is not stored yet, with the stored guard of its item.
+type guardedClaim struct {
+	attempt attempt[*ClaimOp]
+	guard   state.Guard
+}
+
 // writeRound tries each attempt once. It returns the attempts that were lost to other writers.
 func (w *claimWrite) writeRound(
 	ctx context.Context, attempts []attempt[*ClaimOp],
 ) (lost []attempt[*ClaimOp], err error) {
+	claims, err := w.compareWithGuards(ctx, attempts)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]state.Row, 0, 2*len(claims))
+	for _, c := range claims {
+		rows = append(rows, c.guard.Row, c.attempt.op.Row)
+	}
+	if err := w.readRows(ctx, rows); err != nil {
+		return nil, err
+	}
+
+	var ws []state.ItemWrite
+	var writing []attempt[*ClaimOp] // attempts of ws
+	for _, c := range claims {
+		op := c.attempt.op
+		if op.Row != "" && w.rowClaims[op.Row].Foreign != nil {
+			w.onError(c.attempt, w.rowClaims[op.Row].Foreign)
+			continue
+		}
+		ws = append(ws, op.applyClaim(c.guard, w.rowClaims, w.sink.collision))
+		writing = append(writing, c.attempt)
+	}
+	return w.commit(ctx, ws, writing)
+}
+
+// compareWithGuards reads the guards of the attempts' items. It returns the claims that change their guards, and
+// handles all other attempts.
+func (w *claimWrite) compareWithGuards(ctx context.Context, attempts []attempt[*ClaimOp]) ([]guardedClaim, error) {
 	items := keysOf(attempts, func(a attempt[*ClaimOp]) item.Key { return a.op.Claim.Source })
 	guards, err := w.store.Guards(ctx, w.sink.target.State(), items)
 	if err = checkCount(err, len(guards), len(items), "guards"); err != nil {
 		return nil, err
 	}
-	changing := make([]int, 0, len(attempts)) // indexes of the attempts that change the guard
-	var rows []state.Row
+
+	var claims []guardedClaim
 	for i, a := range attempts {
 		switch a.op.compareWithGuard(guards[i], w.batch.allNoEffect(a.key)) {
 		case guardIsNewer:
@@ -101,25 +147,10 @@ func (w *claimWrite) writeRound(
 		case durableWithRow:
 			w.setDurable(a, guards[i].Row)
 		case guardChanges:
-			changing = append(changing, i)
-			rows = append(rows, guards[i].Row, a.op.Row)
+			claims = append(claims, guardedClaim{a, guards[i]})
 		}
 	}
-	if err := w.readRows(ctx, rows); err != nil {
-		return nil, err
-	}
-	var ws []state.ItemWrite
-	var changed []attempt[*ClaimOp]
-	for _, i := range changing {
-		a := attempts[i]
-		if rc := w.rowClaims[a.op.Row]; a.op.Row != "" && rc.Foreign != nil {
-			w.onError(a, rc.Foreign)
-			continue
-		}
-		ws = append(ws, a.op.applyClaim(guards[i], w.rowClaims, w.sink.collision))
-		changed = append(changed, a)
-	}
-	return w.commit(ctx, ws, changed)
+	return claims, nil
 }
 
 // commit writes the claims that were applied in memory. It returns the attempts that were lost to other writers.
@@ -130,10 +161,12 @@ func (w *claimWrite) commit(
 		return nil, nil
 	}
 	rs, err := w.store.WriteItems(ctx, w.sink.target, ws)
+
+	// The claims on the rows of a write that is not stored were changed in memory only, so they are read again.
 	for i := range min(len(rs), len(ws)) {
 		if rs[i].Lost || rs[i].Err != nil {
-			for _, rw := range ws[i].Rows { // later writes that build on this row are lost, too
-				delete(w.rowClaims, rw.Row)
+			for _, rowWrite := range ws[i].Rows {
+				delete(w.rowClaims, rowWrite.Row)
 			}
 		}
 	}
@@ -166,12 +199,14 @@ func (w *claimWrite) settleDurable(ctx context.Context) error {
 	if err := w.readRows(ctx, rows); err != nil {
 		return err
 	}
+
+	deadLetters := w.sink.collision == DeadLetterCollision && !w.sink.backfill
 	for _, c := range w.durable {
 		rowClaims, source := w.rowClaims[c.row], c.attempt.op.Claim.Source
 		switch {
 		case !rowClaims.isWaiting(source):
 			w.batch.settle(c.attempt.key, written, nil)
-		case w.sink.collision == DeadLetterCollision && !w.sink.backfill:
+		case deadLetters:
 			w.batch.settle(c.attempt.key, failed, w.sink.collisionError(c, rowClaims.Owner.Source))
 		default:
 			w.batch.settle(c.attempt.key, waiting, nil)
@@ -180,18 +215,19 @@ func (w *claimWrite) settleDurable(ctx context.Context) error {
 	return nil
 }
 
-// readRows reads the claims on rows, except rows that this Write has read already.
+// readRows reads the claims on rows, except rows that this Write has read already. It reuses the memory of rows.
 func (w *claimWrite) readRows(ctx context.Context, rows []state.Row) error {
 	missing := rows[:0]
-	for _, r := range rows {
-		if _, read := w.rowClaims[r]; r != "" && !read {
-			missing = append(missing, r)
-			w.rowClaims[r] = nil
+	for _, row := range rows {
+		if _, isRead := w.rowClaims[row]; row != "" && !isRead {
+			missing = append(missing, row)
+			w.rowClaims[row] = nil // a row may be in rows several times
 		}
 	}
 	if len(missing) == 0 {
 		return nil
 	}
+
 	rcs, err := w.store.RowClaims(ctx, w.sink.target, missing)
 	if err = checkCount(err, len(rcs), len(missing), "rows"); err != nil {
 		return err
@@ -210,7 +246,7 @@ func (s *Sink) collisionError(c durableClaim, owner item.Key) error {
 		e.Row = s.mask.Text(string(s.target.appendRow(nil, c.row)))
 	}
 	if op.displaySource != op.Claim.Source { // the item's key is masked, so mask the owner's key too
-		e.Owner = item.Key(s.mask.Text(string(owner)))
+		e.Owner = s.maskKey(owner)
 	}
 	return e
 }

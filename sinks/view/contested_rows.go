@@ -25,8 +25,8 @@ type Contested struct {
 func (s *Sink) Contested(ctx context.Context, keys []string) iter.Seq2[Contested, error] {
 	hidden := slices.ContainsFunc(keys, s.mask.Hides)
 	return func(yield func(Contested, error) bool) {
-		rowsGuardThemselves := s.guardModeFixed && !s.guardMode.ByItem || s.forEach != nil
-		if rowsGuardThemselves {
+		rowsGuardThemselves := s.guardModeFixed && !s.guardMode.ByItem
+		if rowsGuardThemselves || s.forEach != nil {
 			return
 		}
 		lister, ok := s.store.(ClaimLister)
@@ -35,6 +35,7 @@ func (s *Sink) Contested(ctx context.Context, keys []string) iter.Seq2[Contested
 				"view %s: its store does not implement ClaimLister, so the waiting claims cannot be listed", redact.Safe(s.target.View))))
 			return
 		}
+
 		for r, err := range lister.ContestedRows(ctx, s.target.State()) {
 			if err != nil {
 				yield(Contested{}, fmt.Errorf("view %s: list the waiting claims: %w", s.target.View, err))
@@ -57,12 +58,13 @@ func (s *Sink) maskContested(r state.ContestedRow, hidden bool) Contested {
 	if !hidden {
 		return c
 	}
+
 	if r.Owner != "" {
-		c.Owner = item.Key(s.mask.Text(string(r.Owner)))
+		c.Owner = s.maskKey(r.Owner)
 	}
 	c.Waiting = make([]item.Key, len(r.Waiting))
 	for i, source := range r.Waiting {
-		c.Waiting[i] = item.Key(s.mask.Text(string(source)))
+		c.Waiting[i] = s.maskKey(source)
 	}
 	return c
 }

@@ -16,10 +16,13 @@ func (o *ElementRowOp) rowShare() state.Share {
 // compareWithContribution decides the effect of the op by the stored contribution of its item. idle means that the
 // pending changes of the item in this Write have no rows, and that their old images had none.
 func (o *ItemRowsOp) compareWithContribution(stored *state.Contribution, idle bool) guardOutcome {
-	// A void contribution with shares belongs to a change that is written in part: the same version continues it.
-	hasRows := len(stored.Shares) > 0
-	replaces := stored.Void && (hasRows || o.changeErr == nil)
-	return compareWithStored(o.Version, len(o.Rows) > 0, replaces, stored.Version, hasRows, stored.Void, idle)
+	storedRows := len(stored.Shares) > 0
+	writtenInPart := stored.Void && storedRows // the same version continues the write
+	return guardComparison{
+		version: o.Version, requestsRows: len(o.Rows) > 0, idle: idle,
+		storedVersion: stored.Version, storedRows: storedRows, storedVoid: stored.Void,
+		replacesSameVersion: writtenInPart || stored.Void && o.changeErr == nil,
+	}.outcome()
 }
 
 // nextPart returns the next transaction that changes the stored rows of the item towards those of the op. stored is the
@@ -32,24 +35,23 @@ func (o *ItemRowsOp) nextPart(stored *state.Contribution, maxActions int) (write
 	p := partBuilder{w: state.ItemRowsWrite{Source: o.Source, Expected: *stored}, actionsLeft: maxActions - 1,
 		bytesLeft: maxPartBytes, unlimited: maxActions == 0}
 	p.setStored(stored.Shares)
+
+	requested := make(map[state.Row]bool, len(o.Rows))
 	for _, r := range o.Rows {
 		p.put(r)
-	}
-	wanted := make(map[state.Row]bool, len(o.Rows))
-	for _, r := range o.Rows {
-		wanted[r.Row] = true
+		requested[r.Row] = true
 	}
 	for _, s := range stored.Shares {
-		if !wanted[s.Group] {
+		if !requested[s.Group] {
 			p.remove(s.Group)
 		}
 	}
-	p.w.Next = state.Contribution{Version: o.Version, Void: o.changeErr != nil}
+
 	if p.full {
-		p.w.Next.Void, p.w.Next.Shares = true, p.storedShares()
+		p.w.Next = state.Contribution{Version: o.Version, Void: true, Shares: p.storedShares()}
 		return p.w, false
 	}
-	p.w.Next.Shares = o.Shares()
+	p.w.Next = state.Contribution{Version: o.Version, Void: o.changeErr != nil, Shares: o.Shares()}
 	return p.w, true
 }
 
@@ -80,41 +82,53 @@ func (p *partBuilder) setStored(stored []state.Share) {
 	}
 }
 
-// reserve reserves an action and its size in bytes. It returns false if they do not fit into the transaction. The first
-// action always fits.
+// reserve reserves an action and its size in bytes. It returns false if they do not fit into the transaction, and marks
+// the transaction as full. The first action always fits.
 func (p *partBuilder) reserve(size int) bool {
-	if p.full || p.unlimited {
-		return !p.full
+	if p.full {
+		return false
 	}
+	if p.unlimited {
+		return true
+	}
+
 	isFirst := len(p.w.Puts)+len(p.w.Deletes) == 0
-	if p.actionsLeft < 1 || p.bytesLeft < size && !isFirst {
+	hasBytes := isFirst || size <= p.bytesLeft
+	if p.actionsLeft < 1 || !hasBytes {
 		p.full = true
 		return false
 	}
-	p.actionsLeft, p.bytesLeft = p.actionsLeft-1, p.bytesLeft-size
+	p.actionsLeft--
+	p.bytesLeft -= size
 	return true
 }
 
 // put adds a put of a row, unless the stored row is equal or the transaction is full.
 func (p *partBuilder) put(r *ElementRowOp) {
-	i, stored := p.index[r.Row]
-	if stored && p.shares[i].Equal(r.rowShare()) || !p.reserve(r.size) {
+	share := r.rowShare()
+	i, isStored := p.index[r.Row]
+	if isStored && p.shares[i].Equal(share) {
 		return
 	}
+	if !p.reserve(r.size) {
+		return
+	}
+
 	p.w.Puts = append(p.w.Puts, state.RowPut{Row: r.Row, Attributes: r.Attributes})
-	if stored {
-		p.shares[i] = r.rowShare()
+	if isStored {
+		p.shares[i] = share
 	} else {
-		p.shares = append(p.shares, r.rowShare())
+		p.shares = append(p.shares, share)
 	}
 }
 
 // remove adds a delete of a row, unless the transaction is full.
 func (p *partBuilder) remove(row state.Row) {
-	if p.reserve(len(row)) {
-		p.w.Deletes = append(p.w.Deletes, row)
-		p.shares[p.index[row]] = state.Share{}
+	if !p.reserve(len(row)) {
+		return
 	}
+	p.w.Deletes = append(p.w.Deletes, row)
+	p.shares[p.index[row]] = state.Share{}
 }
 
 // storedShares returns the shares of the rows that are stored after the transaction.

@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -46,72 +47,82 @@ func (w *itemRowsWrite) writeRound(
 	if err = checkCount(err, len(stored), len(items), "items"); err != nil {
 		return nil, err
 	}
+
 	var ws []state.ItemRowsWrite
-	var writing []attempt[*ItemRowsOp]
+	var writing []attempt[*ItemRowsOp] // attempts of ws
 	for i, a := range attempts {
 		switch a.op.compareWithContribution(&stored[i], w.batch.allNoEffect(a.key)) {
 		case guardIsNewer:
 			w.batch.settle(a.key, superseded, nil)
 		case guardNotNeeded:
 			w.batch.settle(a.key, noEffect, nil)
+		case durableWithRow, durableWithoutRow:
+			w.batch.settle(a.key, written, nil)
 		case guardChanges:
 			var next state.ItemRowsWrite
 			next, a.last = a.op.nextPart(&stored[i], w.store.MaxActions())
 			ws, writing = append(ws, next), append(writing, a)
-		default:
-			w.batch.settle(a.key, written, nil)
 		}
 	}
 	if len(ws) == 0 {
 		return nil, nil
 	}
+
 	rs, err := w.store.ReplaceItemRows(ctx, w.sink.target, ws)
-	onError := func(a attempt[*ItemRowsOp], err error) { failOrRemove(w.batch, a.key, w.sink.showItemRows(err, a.op)) }
-	return handleResults(writing, rs, err, "writes", onError, func(a attempt[*ItemRowsOp], _ Result) {
-		if a.last { // otherwise the next round continues
-			w.batch.settle(a.key, written, nil)
-		}
-	})
+	return handleResults(writing, rs, err, "writes", w.onError, w.onSuccess)
 }
 
-// showItemRows sets the display key of the row in an error of the store, and masks the keys of items.
+func (w *itemRowsWrite) onError(a attempt[*ItemRowsOp], err error) {
+	failOrRemove(w.batch, a.key, w.sink.showItemRows(err, a.op))
+}
+
+// onSuccess settles an attempt whose last transaction is stored. After any other transaction, the next round continues.
+func (w *itemRowsWrite) onSuccess(a attempt[*ItemRowsOp], _ Result) {
+	if a.last {
+		w.batch.settle(a.key, written, nil)
+	}
+}
+
+// showItemRows sets the display key of the row in an error of the store, and masks the keys of items. It returns err.
 func (s *Sink) showItemRows(err error, op *ItemRowsOp) error {
-	if e, ok := errors.AsType[*CollisionError](err); ok {
-		for _, r := range op.Rows {
-			if r.Row != e.RowKey {
-				continue
-			}
-			if e.Row = r.KeyText(); r.displayKey != "" {
-				e.Owner, e.Source = item.Key(s.mask.Text(string(e.Owner))), item.Key(s.mask.Text(string(e.Source)))
-			}
-		}
+	e, ok := errors.AsType[*CollisionError](err)
+	if !ok {
+		return showForeignRow(err, s.mask, op.Rows...)
+	}
+	i := slices.IndexFunc(op.Rows, func(r *ElementRowOp) bool { return r.Row == e.RowKey })
+	if i < 0 {
 		return err
 	}
-	return showForeignRow(err, s.mask, op.Rows...)
+	e.Row = op.Rows[i].KeyText()
+	if op.Rows[i].displayKey != "" {
+		e.Owner, e.Source = s.maskKey(e.Owner), s.maskKey(e.Source)
+	}
+	return err
 }
 
-// RepairItemRows writes the rows of the op. was is the item's contribution at the time when it was compared with the
-// rows. If was is not zero, the rows get the version of was. rewrite names the stored rows that differ from their
+// RepairItemRows writes the rows of the op. stored is the item's contribution at the time when it was compared with the
+// rows. If stored is not zero, the rows get the version of stored. rewrite names the stored rows that differ from their
 // share. If the contribution has changed since the comparison, the Result is Lost.
 func (o *ItemRowsOp) RepairItemRows(
-	ctx context.Context, store ItemRowsStore, was state.Contribution, rewrite []state.Row,
+	ctx context.Context, store ItemRowsStore, stored state.Contribution, rewrite []state.Row,
 ) (Result, error) {
-	if !was.Version.IsZero() {
-		o.Version = was.Version
+	if !stored.Version.IsZero() {
+		o.Version = stored.Version
 	}
-	assumed := was
-	assumed.Shares = unknownDigests(was.Shares, rewrite)
+	actual := stored // the contribution that has the rows of the table
+	actual.Shares = unknownDigests(stored.Shares, rewrite)
 	for {
-		next, last := o.nextPart(&assumed, store.MaxActions())
-		next.Expected = was
+		next, last := o.nextPart(&actual, store.MaxActions())
+		next.Expected = stored
 		rs, err := store.ReplaceItemRows(ctx, *o.Target, []state.ItemRowsWrite{next})
 		if err = checkCount(err, len(rs), 1, "writes"); err != nil {
 			return Result{}, err
 		}
-		if last || rs[0] != (Result{}) {
+		isDurable := rs[0] == Result{}
+		if last || !isDurable {
 			return rs[0], nil
 		}
-		was, assumed = next.Next, next.Next
+		stored, actual = next.Next, next.Next
 	}
 }
 
@@ -119,18 +130,15 @@ func (o *ItemRowsOp) RepairItemRows(
 // digest, so the rows are written again. If a row has no share, unknownDigests adds one, so that the row is removed if
 // the item should not have it.
 func unknownDigests(shares []state.Share, rows []state.Row) []state.Share {
-	assumed := append([]state.Share(nil), shares...)
+	copied := slices.Clone(shares)
 	for _, row := range rows {
 		unknown := state.Share{Group: row, Values: []string{""}}
-		found := false
-		for i := range assumed {
-			if assumed[i].Group == row {
-				assumed[i], found = unknown, true
-			}
-		}
-		if !found {
-			assumed = append(assumed, unknown)
+		i := slices.IndexFunc(copied, func(s state.Share) bool { return s.Group == row })
+		if i < 0 {
+			copied = append(copied, unknown)
+		} else {
+			copied[i] = unknown
 		}
 	}
-	return assumed
+	return copied
 }

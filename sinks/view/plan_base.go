@@ -63,6 +63,9 @@ func (b *base) displayKey(scope template.Scope) string {
 	return string(b.target.appendKey(nil, pk, sk))
 }
 
+// maskKey returns the key of an item, masked as a whole.
+func (b *base) maskKey(key item.Key) item.Key { return item.Key(b.mask.Text(string(key))) }
+
 // newImage returns the new image of a change that did not remove the item. It returns an error if the sink needs the
 // image and the change has none. why is the text for the error that says why the image is needed.
 func (b *base) newImage(c *record.Change, why string) (item.Image, error) {

@@ -20,6 +20,7 @@ func (o *ClaimOp) Repair(
 	if !g.Version.IsZero() {
 		repaired.Claim.Version = g.Version
 	}
+
 	// KeepLast compares the times of changes. An item of the source table has no time, so take the time of the stored
 	// claim.
 	if claims := rows[repaired.Row]; claims != nil {
@@ -29,15 +30,19 @@ func (o *ClaimOp) Repair(
 			}
 		}
 	}
-	ws := []state.ItemWrite{repaired.applyClaim(g, rows, rule)}
-	ws[0].Guard.Void = flippedVoid(g.Version, g.Void)
-	if strayRow != "" && strayRow != g.Row && strayRow != o.Row {
-		removal := rows[strayRow].change(source, repaired.Claim.Version, func(rc *RowClaims) { rc.dropClaim(source, rule) })
-		guard := ws[0].Guard
-		ws = append(ws, state.ItemWrite{Source: source, Expected: guard.Version, ExpectedVoid: guard.Void, Guard: guard,
-			Rows: []state.RowClaimsWrite{removal}})
+
+	write := repaired.applyClaim(g, rows, rule)
+	guard := &write.Guard
+	guard.Void = flippedVoid(g.Version, g.Void)
+
+	// applyClaim drops the claim on the row of g, and keeps the claim on the row of the op.
+	isStray := strayRow != "" && strayRow != g.Row && strayRow != o.Row
+	if !isStray {
+		return []state.ItemWrite{write}
 	}
-	return ws
+	removal := state.ItemWrite{Source: source, Expected: guard.Version, ExpectedVoid: guard.Void, Guard: *guard,
+		Rows: []state.RowClaimsWrite{repaired.leaveRow(rows[strayRow], rule)}}
+	return []state.ItemWrite{write, removal}
 }
 
 // RepairContribution returns the write that sets the shares of an item's contribution, and changes its groups by the
@@ -49,18 +54,15 @@ func (a *Aggregate) RepairContribution(
 	if !stored.Version.IsZero() {
 		version = stored.Version
 	}
-	next := state.Contribution{Version: version, Shares: shares, Void: flippedVoid(stored.Version, stored.Void)}
-	switch {
-	case len(shares) > 0 && len(stored.Shares) > 0:
-		next.Since = stored.Since
-	case len(shares) > 0:
-		next.Since = version
-	}
+	next := state.Contribution{Version: version, Since: sinceVersion(stored, version, shares), Shares: shares,
+		Void: flippedVoid(stored.Version, stored.Void)}
+
 	c := itemChanges{key: source, stored: stored, next: next, changes: []contributionChange{{from: stored, to: next}}}
 	b := deltaBuilder{deltas: a.newDeltas()}
 	if err := b.build(&c); err != nil {
 		return state.GroupWrite{}, err
 	}
+
 	w := c.contributionWrite()
 	w.CompareShares = true
 	return state.GroupWrite{Items: []state.ContributionWrite{w}, Groups: b.groupChanges()}, nil

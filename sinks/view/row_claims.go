@@ -31,8 +31,10 @@ func (rc *RowClaims) putClaim(c state.Claim, rule Collision) {
 		rc.Waiting = append(rc.Waiting, c)
 		rc.assignOwner(rule)
 	}
-	if i := rc.firstWaiting(rule); i >= 0 && ComesBefore(&rc.Waiting[i], &rc.Owner, rule) {
-		rc.Waiting[i], rc.Owner = rc.Owner, rc.Waiting[i]
+
+	first := rc.firstWaiting(rule)
+	if first >= 0 && ComesBefore(&rc.Waiting[first], &rc.Owner, rule) {
+		rc.Waiting[first], rc.Owner = rc.Owner, rc.Waiting[first]
 	}
 }
 
@@ -49,10 +51,12 @@ func (rc *RowClaims) dropClaim(source item.Key, rule Collision) {
 // assignOwner gives the row to the first waiting claim if no claim owns the row, because the owner left or its claim is
 // damaged.
 func (rc *RowClaims) assignOwner(rule Collision) {
-	if i := rc.firstWaiting(rule); i >= 0 && rc.Owner.Source == "" {
-		rc.Owner = rc.Waiting[i]
-		rc.removeWaitingAt(i)
+	first := rc.firstWaiting(rule)
+	if rc.Owner.Source != "" || first < 0 {
+		return
 	}
+	rc.Owner = rc.Waiting[first]
+	rc.removeWaitingAt(first)
 }
 
 // firstWaiting returns the index of the waiting claim that comes first; -1 if none waits.

@@ -1,15 +1,11 @@
 package view
 
-import (
-	"errors"
-
-	"github.com/tablewake/tablewake/pipeline/item"
-)
+import "errors"
 
 // oneItemPerRow returns one attempt for each row: the one with the lowest version. If other items have an attempt on
 // the same row, these attempts follow in the next rounds.
 func oneItemPerRow(attempts []attempt[*Op]) []attempt[*Op] {
-	oldest := make(map[string]int, len(attempts))
+	oldest := make(map[string]int, len(attempts)) // index of the attempt, by row
 	for i, a := range attempts {
 		first, ok := oldest[a.op.rowText]
 		if !ok || a.op.version().Compare(attempts[first].op.version()) < 0 {
@@ -19,17 +15,18 @@ func oneItemPerRow(attempts []attempt[*Op]) []attempt[*Op] {
 	if len(oldest) == len(attempts) {
 		return attempts
 	}
-	n := 0
+
+	kept := attempts[:0]
 	for i, a := range attempts {
 		if oldest[a.op.rowText] == i {
-			attempts[n] = a
-			n++
+			kept = append(kept, a)
 		}
 	}
-	return attempts[:n]
+	return kept
 }
 
-// showCollision sets the display key of the row in a CollisionError of the store, and masks the keys of the items.
+// showCollision sets the display key of the row in a CollisionError of the store, and masks the keys of the items. It
+// returns err.
 func (s *Sink) showCollision(err error, op *Op) error {
 	e, ok := errors.AsType[*CollisionError](err)
 	if !ok {
@@ -37,7 +34,7 @@ func (s *Sink) showCollision(err error, op *Op) error {
 	}
 	e.Row = op.KeyText()
 	if op.displayKey != "" {
-		e.Owner, e.Source = item.Key(s.mask.Text(string(e.Owner))), item.Key(s.mask.Text(string(e.Source)))
+		e.Owner, e.Source = s.maskKey(e.Owner), s.maskKey(e.Source)
 	}
 	return err
 }
