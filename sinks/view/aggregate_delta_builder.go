@@ -20,6 +20,14 @@ type deltaBuilder struct {
 	newMembers []memberValue // sorted member values of the item after the change
 }
 
+// changeSign tells whether a share or a member is added to a group or removed from it. Numbers of shares change by it.
+type changeSign int64
+
+const (
+	added   changeSign = 1
+	removed changeSign = -1
+)
+
 // memberValue is a value that a share adds to a min, max or distinct of its group.
 type memberValue struct {
 	group state.Row
@@ -49,46 +57,49 @@ func (b *deltaBuilder) addDifference(change contributionChange) error {
 	from, to := change.from.Shares, change.to.Shares
 	for i := range max(len(from), len(to)) {
 		inFrom, inTo := i < len(from), i < len(to)
-		if inFrom && inTo && from[i].Group == to[i].Group && slices.Equal(from[i].Values, to[i].Values) {
+		if inFrom && inTo && from[i].Equal(to[i]) {
 			continue
 		}
 		if inFrom {
-			if err := b.addShare(&from[i], -1); err != nil {
+			if err := b.addShare(&from[i], removed); err != nil {
 				return err
 			}
 		}
 		if inTo {
-			if err := b.addShare(&to[i], 1); err != nil {
+			if err := b.addShare(&to[i], added); err != nil {
 				return err
 			}
 		}
 	}
-	b.oldMembers, b.newMembers = b.memberValues(b.oldMembers[:0], from), b.memberValues(b.newMembers[:0], to)
+
+	b.oldMembers = b.memberValues(b.oldMembers[:0], from)
+	b.newMembers = b.memberValues(b.newMembers[:0], to)
 	b.addMemberChanges(change)
 	return nil
 }
 
-// addShare adds a share if sign is 1, and removes it if sign is -1. It ignores the members of the share.
-func (b *deltaBuilder) addShare(share *state.Share, sign int64) error {
+// addShare counts a share of the item as added or removed. It ignores the members of the share.
+func (b *deltaBuilder) addShare(share *state.Share, sign changeSign) error {
 	if len(share.Values) != len(b.aggregate.values) {
 		return errs.Errorf("it has %d values, and the aggregate %d", len(share.Values), len(b.aggregate.values))
 	}
 	delta := b.delta(share.Group, b.shard)
-	delta.shares += sign
-	delta.counted += sign
+	delta.shares += int64(sign)
+	delta.counted += int64(sign)
 	for v := range b.aggregate.values {
 		value := &b.aggregate.values[v]
-		if value.kind != sumKind || share.Values[value.shareIndex] == "" {
+		text := share.Values[value.shareIndex]
+		if value.kind != sumKind || text == "" {
 			continue
 		}
-		n, err := state.ParseNumber(share.Values[value.shareIndex])
+		amount, err := state.ParseNumber(text)
 		if err != nil {
 			return fmt.Errorf("value %s: %w", value.Name, err)
 		}
-		if sign < 0 {
-			n = n.Neg()
+		if sign == removed {
+			amount = amount.Neg()
 		}
-		delta.sums[v] = delta.sums[v].Add(n)
+		delta.sums[v] = delta.sums[v].Add(amount)
 	}
 	return nil
 }
@@ -97,8 +108,9 @@ func (b *deltaBuilder) addShare(share *state.Share, sign int64) error {
 func (b *deltaBuilder) memberValues(dst []memberValue, shares []state.Share) []memberValue {
 	for i := range shares {
 		for v := range b.aggregate.values {
-			text := shares[i].Values[b.aggregate.values[v].shareIndex]
-			if _, ok := b.aggregate.values[v].kind.memberKind(); ok && text != "" {
+			value := &b.aggregate.values[v]
+			text := shares[i].Values[value.shareIndex]
+			if _, hasMembers := value.kind.memberKind(); hasMembers && text != "" {
 				dst = append(dst, memberValue{shares[i].Group, v, text})
 			}
 		}
@@ -107,37 +119,45 @@ func (b *deltaBuilder) memberValues(dst []memberValue, shares []state.Share) []m
 	return slices.Compact(dst)
 }
 
-// addMemberChanges compares the sorted member values from and to. It removes the members that are only in from, and
-// adds those that are only in to. If the item expired between the two contributions and stays counted, the new members
-// have other ids. Then addMemberChanges also replaces members with equal values.
+// addMemberChanges compares the sorted member values before and after a change. It removes the members that are only
+// before it, and adds those that are only after it. If the item expired between the two contributions and stays
+// counted, the new members have other ids. Then addMemberChanges also replaces members with equal values.
 func (b *deltaBuilder) addMemberChanges(change contributionChange) {
 	from, to := b.oldMembers, b.newMembers
 	expiredBetween := b.aggregate.keepOnTTL && change.from.Since != change.to.Since
 	for len(from) > 0 || len(to) > 0 {
-		order := -1
-		if len(from) == 0 {
-			order = 1
-		} else if len(to) > 0 {
-			order = from[0].compare(to[0])
-		}
-		onlyFrom, onlyTo := order < 0, order > 0
-		if onlyFrom || !onlyTo && expiredBetween {
-			b.addMember(from[0], change.from.Since, true)
-		}
-		if onlyTo || !onlyFrom && expiredBetween {
-			b.addMember(to[0], change.to.Since, false)
-		}
-		if !onlyTo {
+		switch order := compareFirst(from, to); {
+		case order < 0: // only in from
+			b.addMember(from[0], change.from.Since, removed)
 			from = from[1:]
-		}
-		if !onlyFrom {
+		case order > 0: // only in to
+			b.addMember(to[0], change.to.Since, added)
 			to = to[1:]
+		default:
+			if expiredBetween {
+				b.addMember(from[0], change.from.Since, removed)
+				b.addMember(to[0], change.to.Since, added)
+			}
+			from, to = from[1:], to[1:]
 		}
 	}
 }
 
-// addMember adds a member to its group, or removes it.
-func (b *deltaBuilder) addMember(m memberValue, since record.Version, remove bool) {
+// compareFirst compares the first values of two sorted lists, of which one may be empty. It returns a number below 0 if
+// the value of from comes first, above 0 if the value of to comes first, and 0 if they are equal.
+func compareFirst(from, to []memberValue) int {
+	switch {
+	case len(to) == 0:
+		return -1
+	case len(from) == 0:
+		return 1
+	default:
+		return from[0].compare(to[0])
+	}
+}
+
+// addMember counts a member of a group as added or removed.
+func (b *deltaBuilder) addMember(m memberValue, since record.Version, sign changeSign) {
 	value := &b.aggregate.values[m.value]
 	kind, _ := value.kind.memberKind()
 	shard := b.shard
@@ -146,12 +166,10 @@ func (b *deltaBuilder) addMember(m memberValue, since record.Version, remove boo
 	}
 	delta := b.delta(m.group, shard)
 	if shard != b.shard {
-		if delta.shares++; remove {
-			delta.shares -= 2
-		}
+		delta.shares += int64(sign)
 	}
 	delta.members = append(delta.members, state.Member{Name: value.Name, Kind: kind, Value: m.text, ID: b.memberID(since),
-		Remove: remove})
+		Remove: sign == removed})
 	b.memberCount++
 }
 

@@ -40,23 +40,26 @@ func (d *deltas) reset() {
 
 // deltaOf returns the delta of a row. It adds a delta if there is none.
 func (d *deltas) deltaOf(row state.Row) *rowDelta {
-	i, ok := d.index[row]
-	if !ok {
-		i = len(d.rows)
-		d.index[row] = i
-		d.rows = slices.Grow(d.rows, 1)[:i+1]
-		delta := &d.rows[i] // reuses the memory of an earlier item
-		sums := slices.Grow(delta.sums[:0], len(d.aggregate.values))[:len(d.aggregate.values)]
-		clear(sums)
-		*delta = rowDelta{row: row, sums: sums, members: delta.members[:0]}
+	if i, ok := d.index[row]; ok {
+		return &d.rows[i]
 	}
-	return &d.rows[i]
+	last := len(d.rows)
+	d.index[row] = last
+	d.rows = slices.Grow(d.rows, 1)[:last+1]
+
+	// The delta may have the memory of an earlier item, which is used again.
+	delta := &d.rows[last]
+	sums := slices.Grow(delta.sums[:0], len(d.aggregate.values))[:len(d.aggregate.values)]
+	clear(sums)
+	*delta = rowDelta{row: row, sums: sums, members: delta.members[:0]}
+	return delta
 }
 
 // merge adds the deltas of other.
 func (d *deltas) merge(other *deltas) {
 	for i := range other.rows {
-		from, to := &other.rows[i], d.deltaOf(other.rows[i].row)
+		from := &other.rows[i]
+		to := d.deltaOf(from.row)
 		to.shares += from.shares
 		to.counted += from.counted
 		for v := range from.sums {
@@ -72,8 +75,8 @@ func (d *deltas) merge(other *deltas) {
 
 // isEmpty reports whether the delta changes nothing.
 func (r *rowDelta) isEmpty() bool {
-	return r.shares == 0 && r.counted == 0 && len(r.members) == 0 &&
-		!slices.ContainsFunc(r.sums, func(n state.Number) bool { return n.Sign() != 0 })
+	isNotZero := func(n state.Number) bool { return n.Sign() != 0 }
+	return r.shares == 0 && r.counted == 0 && len(r.members) == 0 && !slices.ContainsFunc(r.sums, isNotZero)
 }
 
 // dropUnchanged removes the deltas that change nothing. After the call, the index is invalid.
@@ -81,13 +84,12 @@ func (d *deltas) dropUnchanged() {
 	d.rows = slices.DeleteFunc(d.rows, func(r rowDelta) bool { return r.isEmpty() })
 }
 
-// groupChanges returns the deltas as arguments for a store.
+// groupChanges returns the deltas as arguments for a store. It removes deltas that change nothing, like dropUnchanged.
 func (d *deltas) groupChanges() []state.GroupChange {
 	d.dropUnchanged()
-	cs := make([]state.GroupChange, len(d.rows))
+	changes := make([]state.GroupChange, len(d.rows))
 	for i := range d.rows {
-		r := &d.rows[i]
-		c := &cs[i]
+		r, c := &d.rows[i], &changes[i]
 		*c = state.GroupChange{Row: r.row, Shares: r.shares, Members: r.members, Version: r.version}
 		for v, value := range d.aggregate.values {
 			switch value.kind {
@@ -98,5 +100,5 @@ func (d *deltas) groupChanges() []state.GroupChange {
 			}
 		}
 	}
-	return cs
+	return changes
 }

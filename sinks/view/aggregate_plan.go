@@ -26,22 +26,22 @@ const (
 // If the image cannot be counted, the item counts nowhere, and the change fails after the removal of the item's
 // contribution is durable. The error is permanent. It names attribute and path, and contains no value.
 func (a *Aggregate) Plan(d *pipeline.Delivery) error {
-	shares, reason, err := a.sharesAfter(d.Change)
-	image := d.Change.New
+	countedImage := d.Change.New
 	if a.keepsExpired(d.Change) {
-		image = d.Change.Old
+		countedImage = d.Change.Old
 	}
+	shares, reason, err := a.sharesAfter(d.Change)
 	switch {
-	case err != nil && !image.Exists():
+	case err != nil && !countedImage.Exists():
 		return err
 	case err != nil:
 		d.Ops = append(d.Ops, a.voidOp(d.Change, err))
 		return nil
-	}
-	if len(shares) == 0 {
+	case len(shares) == 0:
 		d.Ops = append(d.Ops, &GroupOp{Reason: reason, aggregate: a, countedBefore: a.countedBefore(d.Change)})
 		return nil
 	}
+
 	shard := item.Shard(string(d.Change.Key), a.shards)
 	ops := make([]GroupOp, len(shares))
 	for i := range shares {
@@ -58,22 +58,18 @@ func (a *Aggregate) voidOp(c *record.Change, cause error) *GroupOp {
 
 // sharesAfter returns the shares of the item after the change. If there are none, it also returns the reason. If the
 // item expired and stays counted, it returns shares with the reason ReasonExpired.
-func (a *Aggregate) sharesAfter(c *record.Change) ([]share, string, error) {
+func (a *Aggregate) sharesAfter(c *record.Change) (shares []share, reason string, err error) {
 	switch {
 	case a.keepsExpired(c):
 		return a.keptShares(c)
 	case c.Removed():
 		return nil, ReasonRemoved, nil
 	}
-	item, err := a.newImage(c, "what the item counts for is made of it")
+	image, err := a.newImage(c, "what the item counts for is made of it")
 	if err != nil {
 		return nil, "", err
 	}
-	shares, reason, err := a.sharesOf(c, item)
-	if len(shares) > 0 {
-		reason = ""
-	}
-	return shares, reason, err
+	return a.sharesOf(c, image)
 }
 
 // keepsExpired reports whether the change is an expiry whose item stays counted.
@@ -81,20 +77,20 @@ func (a *Aggregate) keepsExpired(c *record.Change) bool {
 	return a.keepOnTTL && c.Removed() && c.TTLDelete()
 }
 
-// keptShares returns the shares of an expired item that stays counted. The old image determines them. The stored
-// contribution does not determine them, because a backfill may deliver the item after its expiry, or not at all. In
-// both cases no contribution is stored at the time of the expiry.
-func (a *Aggregate) keptShares(c *record.Change) ([]share, string, error) {
+// keptShares returns the shares of an expired item that stays counted, with the reason ReasonExpired. If there are
+// none, it returns another reason. The old image determines the shares. The stored contribution does not determine
+// them, because a backfill may deliver the item after its expiry, or not at all. In both cases no contribution is
+// stored at the time of the expiry.
+func (a *Aggregate) keptShares(c *record.Change) (shares []share, reason string, err error) {
 	image := c.Old
-	switch {
-	case image.Exists():
-	case a.readsItem:
-		return nil, "", missingImageError(c, "an old", "what the expired item stays counted for is made of it",
-			record.NewAndOldImages.String())
-	default:
+	if !image.Exists() {
+		if a.readsItem {
+			return nil, "", missingImageError(c, "an old", "what the expired item stays counted for is made of it",
+				record.NewAndOldImages.String())
+		}
 		image = c.Keys
 	}
-	shares, reason, err := a.sharesOf(c, image)
+	shares, reason, err = a.sharesOf(c, image)
 	if len(shares) > 0 {
 		reason = ReasonExpired
 	}
@@ -105,10 +101,10 @@ func (a *Aggregate) keptShares(c *record.Change) ([]share, string, error) {
 // on values. If it is true, an item that counts for nothing gets a contribution without shares even if it has no
 // contribution. The new contribution supersedes earlier changes of the item, which may come later from dead letters.
 func (a *Aggregate) countedBefore(c *record.Change) bool {
-	switch {
-	case c.FoundNoItem(a.noTTLDeletes):
+	if c.FoundNoItem(a.noTTLDeletes) {
 		return false
-	case !c.Old.Exists():
+	}
+	if !c.Old.Exists() {
 		return true
 	}
 	shares, _, err := a.sharesOf(c, c.Old)
@@ -116,9 +112,8 @@ func (a *Aggregate) countedBefore(c *record.Change) bool {
 }
 
 // sharesOf returns the shares of an image: one share for each element, or one for the item. It leaves out a share if a
-// part of its group key is missing. If there are no shares, the returned text is the reason; otherwise it has no
-// meaning.
-func (a *Aggregate) sharesOf(c *record.Change, image item.Image) ([]share, string, error) {
+// part of its group key is missing. If there are no shares, it also returns the reason.
+func (a *Aggregate) sharesOf(c *record.Change, image item.Image) (shares []share, reason string, err error) {
 	if a.when != nil {
 		matches, err := a.when.Match(image)
 		if err != nil || !matches {
@@ -133,6 +128,7 @@ func (a *Aggregate) sharesOf(c *record.Change, image item.Image) ([]share, strin
 		}
 		return []share{s}, "", nil
 	}
+
 	list, ok := image.At(a.forEach)
 	switch {
 	case !ok || list.IsNull():
@@ -141,7 +137,7 @@ func (a *Aggregate) sharesOf(c *record.Change, image item.Image) ([]share, strin
 		return nil, "", errs.Errorf("for_each: the attribute %s is of the type %s, and not a list",
 			redact.Field(a.forEach.String()), redact.Safe(list.Kind().String()))
 	}
-	shares := make([]share, 0, list.Len())
+	shares = make([]share, 0, list.Len())
 	for i, element := range list.Elements() {
 		scope.Each = element
 		s, ok, err := a.elementShare(scope)
@@ -152,7 +148,10 @@ func (a *Aggregate) sharesOf(c *record.Change, image item.Image) ([]share, strin
 			shares = append(shares, s)
 		}
 	}
-	return shares, ReasonSparse, nil
+	if len(shares) == 0 {
+		return nil, ReasonSparse, nil
+	}
+	return shares, "", nil
 }
 
 // share is the share of one element, or of the item.
@@ -183,50 +182,40 @@ func (a *Aggregate) elementShare(scope template.Scope) (share, bool, error) {
 // groupRow returns the row of a group without its shard; "" if a part of the key is missing.
 func (a *Aggregate) groupRow(scope template.Scope) (state.Row, error) {
 	var buf [128]byte
+	isSharded := a.shards > 1
 	limit := maxPartitionKey
-	if a.shards > 1 {
+	if isSharded {
 		limit -= len(shardSeparator) + len(strconv.Itoa(a.shards-1))
 	}
-	first, second, text, err := a.appendKeyParts(buf[:0], &scope, limit)
-	if err != nil || first.isMissing() {
+	pkPart, skPart, text, err := a.appendKeyParts(buf[:0], &scope, limit)
+	if err != nil || pkPart.isMissing() {
 		return "", err
 	}
+
 	keyText := string(text)
-	pk := first.valueIn(keyText)
-	if a.shards > 1 && pk.Kind() != item.KindS {
+	pk := pkPart.valueIn(keyText)
+	if isSharded && pk.Kind() != item.KindS {
 		pk = shardKeyText(pk)
 		if key, _ := pk.Text(); len(key) > limit {
 			return "", tooLong(a.pk.Name, len(key), limit)
 		}
 	}
-	return state.MakeRow(pk, second.valueIn(keyText))
+	return state.MakeRow(pk, skPart.valueIn(keyText))
 }
 
 // shareText returns the text of the value in a share; "" if the value is missing or NULL.
 func (v *value) shareText(scope template.Scope) (string, error) {
-	var found item.Value
-	var ok bool
-	switch {
-	case v.Bound != nil:
-		found = v.Bound.Value(scope.Item)
-		ok = found.Exists()
-	case !v.Each:
-		found, ok = scope.Item.At(v.path)
-	case v.Path == "":
-		found, ok = scope.Each, true
-	default:
-		found, ok = scope.Each.Lookup(v.Path)
-	}
+	found, ok := v.find(scope)
 	if !ok || found.IsNull() {
 		return "", nil
 	}
 	if v.kind == sumKind {
-		d, ok := found.Number()
+		number, ok := found.Number()
 		if !ok {
 			return "", errs.Errorf("%s is of the type %s, and a sum is of numbers", redact.Field(v.displayPath()),
 				redact.Safe(found.Kind().String()))
 		}
-		return d.String(), nil
+		return number.String(), nil
 	}
 	text, ok := state.SortableText(found)
 	if !ok {
@@ -234,6 +223,21 @@ func (v *value) shareText(scope template.Scope) (string, error) {
 			redact.Safe(found.Kind().String()), redact.Safe(v.Of))
 	}
 	return text, nil
+}
+
+// find returns the attribute of the item or of the element that the value is made of; false if it is missing.
+func (v *value) find(scope template.Scope) (item.Value, bool) {
+	switch {
+	case v.Bound != nil:
+		bound := v.Bound.Value(scope.Item)
+		return bound, bound.Exists()
+	case !v.Each:
+		return scope.Item.At(v.path)
+	case v.Path == "":
+		return scope.Each, true
+	default:
+		return scope.Each.Lookup(v.Path)
+	}
 }
 
 // displayPath returns the value's path as it is written in the configuration.

@@ -71,7 +71,7 @@ type aggregateWrite struct {
 
 // groupByItem groups the deliveries by item. It leaves out deliveries that failed.
 func (w *aggregateWrite) groupByItem() error {
-	index := make(map[item.Key]*itemChanges, len(w.deliveries))
+	byKey := make(map[item.Key]*itemChanges, len(w.deliveries))
 	for i := range w.deliveries {
 		d := &w.deliveries[i]
 		if w.failed.Failed[i] != nil {
@@ -80,10 +80,10 @@ func (w *aggregateWrite) groupByItem() error {
 		if len(d.Ops) == 0 {
 			return pipeline.Fatal(errs.Errorf("aggregate %s: a delivery was not planned by it", redact.Safe(w.target.View)))
 		}
-		c := index[d.Change.Key]
+		c := byKey[d.Change.Key]
 		if c == nil {
 			c = &itemChanges{key: d.Change.Key}
-			index[c.key] = c
+			byKey[c.key] = c
 			w.items = append(w.items, c)
 		}
 		c.deliveries = append(c.deliveries, i)
@@ -120,14 +120,16 @@ func (w *aggregateWrite) onLost(lost []*itemChanges, lostRounds int) {
 // writeRound reads, advances and writes each open item once. It returns the items that were lost to other writers.
 // After the round, items that were not lost may still be open, because some of their deliveries have no outcome yet.
 func (w *aggregateWrite) writeRound(ctx context.Context, open []*itemChanges) (lost []*itemChanges, err error) {
-	cs, err := w.store.Contributions(ctx, w.target.State(), keysOf(open, func(c *itemChanges) item.Key { return c.key }))
-	if err = checkCount(err, len(cs), len(open), "items"); err != nil {
+	items := keysOf(open, func(c *itemChanges) item.Key { return c.key })
+	stored, err := w.store.Contributions(ctx, w.target.State(), items)
+	if err = checkCount(err, len(stored), len(open), "items"); err != nil {
 		return nil, err
 	}
-	txs, err := w.planTransactions(open, cs)
+	txs, err := w.planTransactions(open, stored)
 	if err != nil || len(txs) == 0 {
 		return nil, err
 	}
+
 	rs, err := w.store.Contribute(ctx, w.target, groupWrites(txs))
 	lostTxs, err := handleResults(txs, rs, err, "writes", w.failTransaction, w.settleTransaction)
 	for _, tx := range lostTxs {
@@ -137,7 +139,7 @@ func (w *aggregateWrite) writeRound(ctx context.Context, open []*itemChanges) (l
 }
 
 // groupWrites returns the transactions as arguments for the store.
-func groupWrites(txs []transaction) []state.GroupWrite {
+func groupWrites(txs []*transaction) []state.GroupWrite {
 	ws := make([]state.GroupWrite, len(txs))
 	for i, tx := range txs {
 		ws[i].Groups = tx.deltas.groupChanges()
@@ -154,14 +156,26 @@ type transaction struct {
 	deltas *deltas
 }
 
+func (tx *transaction) add(c *itemChanges, itemDeltas *deltas) {
+	tx.items = append(tx.items, c)
+	tx.deltas.merge(itemDeltas)
+}
+
 // planTransactions advances each open item. If the item needs a write, planTransactions adds it to a transaction, up to
-// the limit of the store. Otherwise it sets the outcomes of the item's deliveries.
-func (w *aggregateWrite) planTransactions(open []*itemChanges, cs []state.Contribution) ([]transaction, error) {
+// the limit of the store. Otherwise it sets the outcomes of the item's deliveries. stored are the contributions of the
+// items.
+func (w *aggregateWrite) planTransactions(
+	open []*itemChanges, stored []state.Contribution,
+) (txs []*transaction, _ error) {
+	newTransaction := func() *transaction {
+		tx := &transaction{deltas: w.newDeltas()}
+		txs = append(txs, tx)
+		return tx
+	}
 	limit := w.store.MaxActions()
-	var txs []transaction
-	sharedTx := -1 // index of the transaction that more items are added to; -1 if there is none
+	var shared *transaction // the transaction that more items are added to
 	for i, c := range open {
-		c.advance(w.deliveries, cs[i])
+		c.advance(w.deliveries, stored[i])
 		if !c.needsWrite() {
 			c.settle(w.deliveries, &w.failed)
 			continue
@@ -173,22 +187,21 @@ func (w *aggregateWrite) planTransactions(open []*itemChanges, cs []state.Contri
 			w.failItems([]*itemChanges{c}, &TooManyGroupsError{Item: c.key, Actions: actions})
 			continue
 		}
-		index := sharedTx
-		if c.alone || sharedTx < 0 || !w.fitsTransaction(&txs[sharedTx], limit) {
-			index = len(txs)
-			txs = append(txs, transaction{deltas: w.newDeltas()})
-			if !c.alone {
-				sharedTx = index
-			}
+
+		if c.alone {
+			newTransaction().add(c, w.itemDeltas.deltas)
+			continue
 		}
-		tx := &txs[index]
-		tx.deltas.merge(w.itemDeltas.deltas)
-		tx.items = append(tx.items, c)
+		if shared == nil || !w.fitsTransaction(shared, limit) {
+			shared = newTransaction()
+		}
+		shared.add(c, w.itemDeltas.deltas)
 	}
 	return txs, nil
 }
 
-// fitsTransaction reports whether the item of itemDeltas fits into tx.
+// fitsTransaction reports whether the item of itemDeltas fits into tx. limit is the maximum number of actions; 0 if
+// there is no maximum.
 func (w *aggregateWrite) fitsTransaction(tx *transaction, limit int) bool {
 	if len(tx.items) >= w.maxItems {
 		return false
@@ -196,19 +209,21 @@ func (w *aggregateWrite) fitsTransaction(tx *transaction, limit int) bool {
 	if limit == 0 {
 		return true
 	}
-	actions := len(tx.items) + 1 + len(tx.deltas.rows) + tx.deltas.memberCount + w.itemDeltas.memberCount
+
+	items, members := len(tx.items)+1, tx.deltas.memberCount+w.itemDeltas.memberCount
+	rows := len(tx.deltas.rows)
 	for i := range w.itemDeltas.rows {
-		if _, ok := tx.deltas.index[w.itemDeltas.rows[i].row]; !ok {
-			actions++
+		if _, isShared := tx.deltas.index[w.itemDeltas.rows[i].row]; !isShared {
+			rows++
 		}
 	}
-	return actions <= limit
+	return items+rows+members <= limit
 }
 
-func (w *aggregateWrite) failTransaction(tx transaction, err error) { w.failItems(tx.items, err) }
+func (w *aggregateWrite) failTransaction(tx *transaction, err error) { w.failItems(tx.items, err) }
 
 // settleTransaction sets the outcomes of the deliveries in a transaction that succeeded.
-func (w *aggregateWrite) settleTransaction(tx transaction, _ Result) {
+func (w *aggregateWrite) settleTransaction(tx *transaction, _ Result) {
 	for _, c := range tx.items {
 		c.settle(w.deliveries, &w.failed)
 	}
@@ -224,34 +239,35 @@ func (w *aggregateWrite) showForeignRow(c *itemChanges, err error) error {
 	return showForeignRow(err, w.mask, ops...)
 }
 
-// replanAsVoid replaces the op of a change that the store refused permanently: the new op removes the item's
-// contribution. replanAsVoid returns false if the refused change was such a removal.
-func (w *aggregateWrite) replanAsVoid(c *itemChanges, cause error) bool {
-	d := &w.deliveries[c.deliveries[0]]
-	if groupOp(d).Share.Group == "" {
-		return false
-	}
-	d.Ops = append(d.Ops[:0], w.voidOp(d.Change, cause))
-	c.alone = true
-	return true
-}
-
 // failItems handles the error of a write of items. If the error is permanent and the write had several changes, each
 // change is written again, alone. If the error is permanent and the write had only one change, the removal of the
 // item's contribution is tried. In all other cases the items fail.
 func (w *aggregateWrite) failItems(items []*itemChanges, err error) {
-	permanent := state.IsPermanent(err)
-	for _, c := range items {
-		if permanent && (len(items) > 1 || len(c.results) > 1) {
-			c.alone = true
-			continue
-		}
-		if len(items) == 1 && len(c.results) == 1 {
-			err = w.showForeignRow(c, err)
-			if permanent && w.replanAsVoid(c, err) {
-				continue
-			}
-		}
-		c.fail(&w.failed, err)
+	hadOneChange := len(items) == 1 && len(items[0].results) == 1
+	if hadOneChange {
+		w.failChange(items[0], err)
+		return
 	}
+	for _, c := range items {
+		if state.IsPermanent(err) {
+			c.alone = true
+		} else {
+			c.fail(&w.failed, err)
+		}
+	}
+}
+
+// failChange handles the error of a write of one change. If the store refused the change permanently, failChange
+// replaces its op by one that removes the item's contribution, unless the change was such a removal. In all other cases
+// the change fails.
+func (w *aggregateWrite) failChange(c *itemChanges, err error) {
+	err = w.showForeignRow(c, err)
+	d := &w.deliveries[c.deliveries[0]]
+	isRemoval := groupOp(d).Share.Group == ""
+	if isRemoval || !state.IsPermanent(err) {
+		c.fail(&w.failed, err)
+		return
+	}
+	d.Ops = append(d.Ops[:0], w.voidOp(d.Change, err))
+	c.alone = true
 }

@@ -14,12 +14,12 @@ func (o *Op) Before(c *record.Change) (Mutation, bool) {
 	if o.sink == nil || o.Step == Enter || o.Step == MoveTo {
 		return Mutation{}, false
 	}
-	_, _, row, attributes, ok := o.sink.rowBefore(c)
-	if !ok || row != o.rowText {
+	before, ok := o.sink.rowBefore(c)
+	if !ok || before.keyText != o.rowText {
 		return Mutation{}, false
 	}
 	m := o.Mutation
-	m.Tombstone, m.Void, m.LikelyNew, m.Attributes = false, false, false, attributes
+	m.Tombstone, m.Void, m.LikelyNew, m.Attributes = false, false, false, before.attributes
 	return m, true
 }
 
@@ -29,27 +29,40 @@ func (o *ClaimOp) Before(c *record.Change) (state.Row, state.Claim, bool) {
 	if o.sink == nil {
 		return "", state.Claim{}, false
 	}
-	pk, sk, _, attributes, ok := o.sink.rowBefore(c)
-	row, err := state.MakeRow(pk, sk)
-	if !ok || err != nil {
+	before, ok := o.sink.rowBefore(c)
+	if !ok {
+		return "", state.Claim{}, false
+	}
+	row, err := state.MakeRow(before.pk, before.sk)
+	if err != nil {
 		return "", state.Claim{}, false
 	}
 	claim := o.Claim
-	claim.Source, claim.Version, claim.Time, claim.Attributes = c.Key, c.Version, timeOf(c), attributes
+	claim.Source, claim.Version, claim.Time, claim.Attributes = c.Key, c.Version, timeOf(c), before.attributes
 	return row, claim, true
 }
 
-// rowBefore returns the row of the old image: its key, the key's text, and its attributes. ok is false if the old image
-// has no row.
-func (s *Sink) rowBefore(c *record.Change) (pk, sk item.Value, row string, attributes []state.Column, ok bool) {
-	var buf keyBuffer
-	before, err := s.locateRow(c, c.Old, &buf)
-	if err != nil || before.reason != "" || !c.Old.Exists() {
-		return pk, sk, "", nil, false
+// imageRow is the row of an image: its key, the key's text, and the attributes without the key.
+type imageRow struct {
+	pk, sk     item.Value
+	keyText    string
+	attributes []state.Column
+}
+
+// rowBefore returns the row of the old image. It returns false if the old image has no row.
+func (s *Sink) rowBefore(c *record.Change) (imageRow, bool) {
+	if !c.Old.Exists() {
+		return imageRow{}, false
 	}
-	pk, sk, row = before.key.attributeValues(&pipeline.Delivery{})
-	attributes, err = s.columns(nil, &template.Scope{Change: c, Item: c.Old})
-	return pk, sk, row, attributes, err == nil
+	var buf keyBuffer
+	location, err := s.locateRow(c, c.Old, &buf)
+	if err != nil || location.reason != "" {
+		return imageRow{}, false
+	}
+	var row imageRow
+	row.pk, row.sk, row.keyText = location.key.attributeValues(&pipeline.Delivery{})
+	row.attributes, err = s.columns(nil, &template.Scope{Change: c, Item: c.Old})
+	return row, err == nil
 }
 
 // PlannedWrite returns the write of a planned change of an aggregate. It also returns the contribution of the item
@@ -63,21 +76,33 @@ func PlannedWrite(c *record.Change, ops []pipeline.Op) (w state.GroupWrite, befo
 	if !ok {
 		return w, before, false
 	}
-	if c.Old.Exists() {
-		shares, _, err := op.aggregate.sharesOf(c, c.Old)
-		for i := range shares {
-			before.Shares = append(before.Shares, shares[i].Share)
-		}
-		if err != nil {
-			before.Shares = nil // the old image could not be counted
-		}
-	}
+	before.Shares = op.aggregate.sharesBefore(c)
+
 	changes := itemChanges{key: c.Key, deliveries: []int{0}}
 	changes.advance([]pipeline.Delivery{{Change: c, Ops: ops}}, before)
-	builder := deltaBuilder{deltas: op.aggregate.newDeltas()}
-	if !changes.needsWrite() || builder.build(&changes) != nil { // Plan made the shares, so there is no error
+	if !changes.needsWrite() {
 		return w, before, false
 	}
-	return state.GroupWrite{Items: []state.ContributionWrite{changes.contributionWrite()}, Groups: builder.groupChanges()},
-		before, true
+	builder := deltaBuilder{deltas: op.aggregate.newDeltas()}
+	if builder.build(&changes) != nil { // cannot happen, because Plan made the shares
+		return w, before, false
+	}
+	w.Items, w.Groups = []state.ContributionWrite{changes.contributionWrite()}, builder.groupChanges()
+	return w, before, true
+}
+
+// sharesBefore returns the shares of the old image; nil if there are none, or if the image could not be counted.
+func (a *Aggregate) sharesBefore(c *record.Change) []state.Share {
+	if !c.Old.Exists() {
+		return nil
+	}
+	planned, _, err := a.sharesOf(c, c.Old)
+	if err != nil {
+		return nil
+	}
+	var shares []state.Share
+	for i := range planned {
+		shares = append(shares, planned[i].Share)
+	}
+	return shares
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -31,44 +32,46 @@ var (
 		Why: "not every key attribute of the item is in this key, so several items may have it"}
 )
 
-// guardMode returns the mode that the templates of the row key allow. If the mode applies to every item, fixed is true.
-// Otherwise it applies only to items whose key attributes are all in escaped, the attributes that the templates escape.
-func (o Options) guardMode() (mode GuardMode, escaped []string, fixed bool) {
-	ambiguous := false
-	for _, a := range o.key() {
-		if a.Template.HasKey() {
-			return uniqueByItemKey, nil, true
-		}
-		ambiguous = ambiguous || a.Template.Ambiguous()
-		for _, p := range a.Template.EscPaths() {
-			if name := keyAttribute(p); name != "" {
-				escaped = append(escaped, name)
+// guardMode returns the mode that the templates of the row key allow. If escapedKeys is nil, every item has this mode.
+// Otherwise the mode is uniqueByEscapedKeys, for the items whose key attributes are all in escapedKeys.
+func (o Options) guardMode() (mode GuardMode, escapedKeys []string) {
+	key := o.key()
+	switch {
+	case slices.ContainsFunc(key, func(a Attribute) bool { return a.Template.HasKey() }):
+		return uniqueByItemKey, nil
+	case o.isUnique():
+		return uniqueByNames, nil
+	case slices.ContainsFunc(key, func(a Attribute) bool { return a.Template.Ambiguous() }):
+		return ambiguousKey, nil
+	}
+
+	for _, a := range key {
+		for _, path := range a.Template.EscPaths() {
+			if name := keyAttribute(path); name != "" {
+				escapedKeys = append(escapedKeys, name)
 			}
 		}
 	}
-	switch {
-	case o.isUnique():
-		return uniqueByNames, nil, true
-	case ambiguous:
-		return ambiguousKey, nil, true
-	case len(escaped) == 0:
-		return severalItems, nil, true
-	default:
-		return uniqueByEscapedKeys, escaped, false
+	if escapedKeys == nil {
+		return severalItems, nil
 	}
+	return uniqueByEscapedKeys, escapedKeys
 }
 
 // isUnique reports whether the row key has all names of Unique, and collisions are dead-lettered. For other rules of
 // collisions, items need guards.
 func (o Options) isUnique() bool {
-	if len(o.Unique) == 0 || o.Collision != "" && o.Collision != DeadLetterCollision {
+	deadLetters := cmp.Or(o.Collision, DeadLetterCollision) == DeadLetterCollision
+	if len(o.Unique) == 0 || !deadLetters {
 		return false
 	}
+
 	var bound []string
 	for _, a := range o.key() {
 		bound = append(bound, a.Template.BoundNames()...)
 	}
-	return !slices.ContainsFunc(o.Unique, func(name string) bool { return !slices.Contains(bound, name) })
+	isMissing := func(name string) bool { return !slices.Contains(bound, name) }
+	return !slices.ContainsFunc(o.Unique, isMissing)
 }
 
 // GuardMode returns the mode for the row of the change's item. All items of a table have the same mode.
@@ -98,8 +101,12 @@ func (s *Sink) escapedKeysMode(c *record.Change) (mode GuardMode, missing string
 // path selects a part of an attribute.
 func keyAttribute(path string) string {
 	p, err := item.ParsePath(path)
-	if err != nil || path != p.Root() && path != `["`+p.Root()+`"]` {
+	if err != nil {
 		return ""
 	}
-	return p.Root()
+	name := p.Root()
+	if path == name || path == `["`+name+`"]` {
+		return name
+	}
+	return ""
 }

@@ -23,14 +23,17 @@ func (s *Sink) planItemRows(d *pipeline.Delivery) error {
 		return err
 	}
 	op := &ItemRowsOp{sink: s, change: c, Target: &s.target, Source: c.Key, Version: c.Version}
-	var err error
-	if op.Rows, op.reason, err = s.elementRowsAfter(c); err != nil {
-		if !c.New.Exists() {
-			return err
-		}
-		op.Rows, op.reason, op.changeErr = nil, void, err
+	rows, reason, err := s.elementRowsAfter(c)
+	switch {
+	case err != nil && !c.New.Exists():
+		return err
+	case err != nil:
+		op.reason, op.changeErr = void, err
+	default:
+		op.Rows, op.reason = rows, reason
 	}
 	op.idle = len(op.Rows) == 0 && s.hadNoElementRows(c)
+
 	d.Ops = append(d.Ops, op)
 	for _, r := range op.Rows {
 		d.Ops = append(d.Ops, r)
@@ -59,15 +62,15 @@ func (s *Sink) checkItemInKey(c *record.Change) error {
 }
 
 // elementRowsAfter returns the rows of the item after the change, and the reason if there are none.
-func (s *Sink) elementRowsAfter(c *record.Change) ([]*ElementRowOp, string, error) {
+func (s *Sink) elementRowsAfter(c *record.Change) (rows []*ElementRowOp, reason string, err error) {
 	if c.Removed() {
 		return nil, noItem, nil
 	}
-	m, err := s.newImage(c, "its rows are made of it")
+	image, err := s.newImage(c, "its rows are made of it")
 	if err != nil {
 		return nil, "", err
 	}
-	return s.elementRows(c, m)
+	return s.elementRows(c, image)
 }
 
 // hadNoElementRows reports whether the item had no rows before the change, by the old image. See hadNoRow.
@@ -81,75 +84,71 @@ func (s *Sink) hadNoElementRows(c *record.Change) bool {
 
 // elementRows returns the rows of an image's elements, and the reason if there are none. If a part of an element's row
 // key is missing, the element has no row.
-func (s *Sink) elementRows(c *record.Change, m item.Image) (rows []*ElementRowOp, reason string, err error) {
+func (s *Sink) elementRows(c *record.Change, image item.Image) (rows []*ElementRowOp, reason string, err error) {
 	itemCondition, elementCondition := pipeline.SplitCondition(s.when)
 	if itemCondition != nil {
-		if matches, err := itemCondition.Match(m); err != nil || !matches {
+		if matches, err := itemCondition.Match(image); err != nil || !matches {
 			return nil, ReasonWhen, err
 		}
 	}
-	all, err := s.forEach.Of(nil, m)
+	all, err := s.forEach.Of(nil, image)
 	if err != nil {
 		return nil, "", err
 	}
-	scope := template.Scope{Change: c, Item: m, Shards: s.shards, EachOf: s.forEach.Pattern(m)}
+
+	scope := template.Scope{Change: c, Item: image, Shards: s.shards, EachOf: s.forEach.Pattern(image)}
 	scope.IDOf = s.forEach.IDPath(scope.EachOf)
 	reason = ReasonSparse
 	for i := range all {
-		e := &all[i]
-		if e.ID == "" {
+		element := &all[i]
+		if element.ID == "" {
 			continue
 		}
-		scope.Each, scope.ID = e.Value, e.ID
-		row, matches, err := s.matchingRow(&scope, elementCondition)
+		scope.Each, scope.ID = element.Value, element.ID
+		row, elementReason, err := s.elementRow(&scope, elementCondition)
 		switch {
 		case err != nil:
-			return nil, "", errs.Errorf("element %d of %s: %w", e.Position, redact.Field(s.forEach.Path.String()), err)
-		case !matches:
-			reason = ReasonWhen
+			return nil, "", errs.Errorf("element %d of %s: %w", element.Position, redact.Field(s.forEach.Path.String()), err)
 		case row != nil:
-			row.Position = e.Position
+			row.Position = element.Position
 			rows = append(rows, row)
+		case elementReason == ReasonWhen:
+			reason = ReasonWhen
 		}
 	}
-	if len(rows) > 0 {
-		reason = ""
+	if len(rows) == 0 {
+		return nil, reason, nil
 	}
-	return rows, reason, s.checkDistinctRows(rows)
+	return rows, "", s.checkDistinctRows(rows)
 }
 
-// matchingRow returns the row of one element, as elementRow does, if the element matches the condition, which may be
-// nil.
-func (s *Sink) matchingRow(
+// elementRow returns the row of one element. If the element has no row, it returns nil and the reason: the element does
+// not match the condition, which may be nil, or a part of its row key is missing.
+func (s *Sink) elementRow(
 	scope *template.Scope, condition pipeline.ElementCondition,
-) (row *ElementRowOp, matches bool, err error) {
+) (row *ElementRowOp, reason string, err error) {
 	if condition != nil {
-		if matches, err = condition.MatchElement(scope.Item, scope.Each); err != nil || !matches {
-			return nil, matches, err
+		if matches, err := condition.MatchElement(scope.Item, scope.Each); err != nil || !matches {
+			return nil, ReasonWhen, err
 		}
 	}
-	row, err = s.elementRow(scope)
-	return row, true, err
-}
-
-// elementRow returns the row of one element; nil if a part of its row key is missing.
-func (s *Sink) elementRow(scope *template.Scope) (*ElementRowOp, error) {
 	var buf keyBuffer
 	k, err := s.rowKey(scope, &buf)
 	if err != nil || !k.exists() {
-		return nil, err
+		return nil, ReasonSparse, err
 	}
-	r := &ElementRowOp{target: &s.target, displayKey: k.displayText}
-	r.PK, r.SK, _ = k.attributeValues(&pipeline.Delivery{})
-	if r.Row, err = state.MakeRow(r.PK, r.SK); err != nil {
-		return nil, err
+
+	row = &ElementRowOp{target: &s.target, displayKey: k.displayText}
+	row.PK, row.SK, _ = k.attributeValues(&pipeline.Delivery{})
+	if row.Row, err = state.MakeRow(row.PK, row.SK); err != nil {
+		return nil, "", err
 	}
 	columns, err := s.columns(nil, scope)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	r.SetAttributes(columns)
-	return r, nil
+	row.SetAttributes(columns)
+	return row, "", nil
 }
 
 // checkDistinctRows returns an error if two elements have the same row. This happens if parts of the row key are not

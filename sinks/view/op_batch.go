@@ -75,8 +75,8 @@ type keyOps struct {
 // addOps adds the ops of type O. The batch must be empty.
 func (b *batch[O]) addOps(ds []pipeline.Delivery) {
 	for i := range ds {
-		for _, o := range ds[i].Ops {
-			op, ok := o.(O)
+		for _, planned := range ds[i].Ops {
+			op, ok := planned.(O)
 			if !ok {
 				continue
 			}
@@ -196,11 +196,15 @@ func failOrRemove[O replaceableOp[O]](b *batch[O], k int, err error) {
 		b.fail(k, err)
 		return
 	}
-	for i := range b.pending(k) { // the change may be in the batch twice
-		if b.ops[i].op.version().Compare(tried.version()) == 0 {
-			if removal := b.ops[i].op.removalOp(err); removal != nil {
-				b.ops[i].op = removal
-			}
+
+	// The change may be in the batch several times.
+	for i := range b.pending(k) {
+		op := b.ops[i].op
+		if op.version().Compare(tried.version()) != 0 {
+			continue
+		}
+		if removal := op.removalOp(err); removal != nil {
+			b.ops[i].op = removal
 		}
 	}
 }
@@ -217,6 +221,9 @@ func (b *batch[O]) fail(k int, err error) {
 		b.ops[i].state, b.ops[i].err = failed, err
 	}
 }
+
+// deliveryOf returns the index of the delivery of an attempt.
+func (b *batch[O]) deliveryOf(a attempt[O]) int { return b.ops[b.keys[a.key].triedOp].delivery }
 
 // failLost fails the lost attempts if more than maxLostRounds rounds were lost to other writers.
 func (b *batch[O]) failLost(lost []attempt[O], lostRounds int) {
@@ -246,22 +253,24 @@ func (b *batch[O]) excludeKey(k int) { b.keys[k].isSettled = true }
 func (b *batch[O]) settle(k int, state opState, err error) {
 	key := &b.keys[k]
 	key.isSettled = true
-	if i := key.first; i == key.last { // the only op
-		b.ops[i].state, b.ops[i].err = state, err
+	hasOneOp := key.first == key.last
+	if hasOneOp {
+		b.ops[key.first].state, b.ops[key.first].err = state, err
 		return
 	}
+
 	triedVersion := b.ops[key.triedOp].op.version()
 	for i := range b.pending(k) {
-		e := &b.ops[i]
+		entry := &b.ops[i]
 		switch {
 		case state == superseded || state == noEffect:
-			e.state = state
-		case e.op.version().Compare(triedVersion) == 0:
-			e.state, e.err = state, err
+			entry.state = state
+		case entry.op.version().Compare(triedVersion) == 0:
+			entry.state, entry.err = state, err
 		case i < key.triedOp:
-			e.state = coalesced
-		default:
-			e.state = superseded
+			entry.state = coalesced
+		default: // an older version that was delivered later
+			entry.state = superseded
 		}
 	}
 }
@@ -269,32 +278,49 @@ func (b *batch[O]) settle(k int, state opState, err error) {
 // setOutcomes sets the outcome of each delivery with an op in the batch. It adds the errors of failed deliveries to
 // failures.
 func (b *batch[O]) setOutcomes(ds []pipeline.Delivery, failures *pipeline.BatchError) {
-	for i := 0; i < len(b.ops); {
-		delivery, op := b.ops[i].delivery, b.ops[i].op
-		lowest, noneFailed := failed, true
-		for ; i < len(b.ops) && b.ops[i].delivery == delivery; i++ {
-			e := &b.ops[i]
-			if e.state == failed {
-				failures.Add(delivery, e.err)
-				noneFailed = false
-			} else {
-				failures.Add(delivery, e.op.errAfterWrite())
-			}
-			lowest = min(lowest, e.state)
+	for first := 0; first < len(b.ops); {
+		delivery := b.ops[first].delivery
+		end := first + 1
+		for end < len(b.ops) && b.ops[end].delivery == delivery {
+			end++
 		}
-		switch lowest {
-		case written:
-			ds[delivery].Outcome = pipeline.Written
-		case coalesced:
-			ds[delivery].Outcome = pipeline.Coalesced
-		case waiting:
-			ds[delivery].Outcome, ds[delivery].Reason = pipeline.NoEffect, ReasonCollision
-		case noEffect:
-			ds[delivery].Outcome, ds[delivery].Reason = pipeline.NoEffect, op.noEffectReason()
-		default:
-			if noneFailed {
-				ds[delivery].Outcome = pipeline.Superseded
-			}
+		setOutcome(&ds[delivery], b.ops[first:end])
+		for i := first; i < end; i++ {
+			failures.Add(delivery, b.ops[i].failure())
 		}
+		first = end
+	}
+}
+
+// failure returns the error that the op's delivery fails with; nil if it does not fail.
+func (e *opEntry[O]) failure() error {
+	if e.state == failed {
+		return e.err
+	}
+	return e.op.errAfterWrite()
+}
+
+// setOutcome sets the outcome of a delivery: the lowest state of its ops. The outcome is not set if all ops failed, or
+// if some failed and the others are superseded.
+func setOutcome[O orderedOp](d *pipeline.Delivery, ops []opEntry[O]) {
+	lowest, anyFailed := failed, false
+	for i := range ops {
+		lowest = min(lowest, ops[i].state)
+		anyFailed = anyFailed || ops[i].state == failed
+	}
+
+	switch lowest {
+	case written:
+		d.Outcome = pipeline.Written
+	case coalesced:
+		d.Outcome = pipeline.Coalesced
+	case superseded:
+		if !anyFailed {
+			d.Outcome = pipeline.Superseded
+		}
+	case waiting:
+		d.Outcome, d.Reason = pipeline.NoEffect, ReasonCollision
+	case noEffect:
+		d.Outcome, d.Reason = pipeline.NoEffect, ops[0].op.noEffectReason()
 	}
 }

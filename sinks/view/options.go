@@ -3,10 +3,12 @@ package view
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/elements"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/pipeline/template"
@@ -105,25 +107,14 @@ func (o Options) validate() error {
 	if err := o.validateShards(); err != nil {
 		return err
 	}
-	keys := o.key()
-	for _, a := range keys {
+	for _, a := range o.key() {
 		if !a.Template.Stable() {
 			return fmt.Errorf(
 				"key attribute %s: '%s' differs from change to change, so that the row of an older one could not be found again: a row key is made of the item, {@key} and {@table}", a.Name, a.Template)
 		}
 	}
-	taken := map[string]string{reserved: "holds the row's version"}
-	for _, a := range append(keys, o.Attributes...) {
-		if a.Name == "" || a.Template == nil {
-			return errors.New("Attributes: each needs a name and a template")
-		}
-		if why, ok := taken[a.Name]; ok {
-			return fmt.Errorf("attribute %q %s", a.Name, why)
-		}
-		if strings.HasPrefix(a.Name, reserved) {
-			return fmt.Errorf("attribute %q: names that begin with %s are the store's", a.Name, reserved)
-		}
-		taken[a.Name] = "is given twice"
+	if err := o.validateNames(); err != nil {
+		return err
 	}
 	switch o.Collision {
 	case "", DeadLetterCollision, KeepFirst, KeepLast:
@@ -133,21 +124,45 @@ func (o Options) validate() error {
 	}
 }
 
+// validateNames returns an error if two attributes of a row have the same name, or if a name is reserved.
+func (o Options) validateNames() error {
+	objections := map[string]string{reserved: "holds the row's version"} // why a name cannot be given, by name
+	for _, a := range append(o.key(), o.Attributes...) {
+		if a.Name == "" || a.Template == nil {
+			return errors.New("Attributes: each needs a name and a template")
+		}
+		if objection, ok := objections[a.Name]; ok {
+			return fmt.Errorf("attribute %q %s", a.Name, objection)
+		}
+		if strings.HasPrefix(a.Name, reserved) {
+			return fmt.Errorf("attribute %q: names that begin with %s are the store's", a.Name, reserved)
+		}
+		objections[a.Name] = "is given twice"
+	}
+	return nil
+}
+
 // validateShards returns an error if Shards cannot spread the row key. The key must identify the item: SK contains
 // {@key}, the key contains the names of Unique, or ForEach is set. Otherwise two items in different shards could not
 // claim the same row.
 func (o Options) validateShards() error {
-	inSK := o.SK.Template != nil && o.SK.Template.HasShard()
-	switch spread := o.PK.Template.HasShard(); {
+	hasSK := o.SK.Template != nil
+	isSpread := o.PK.Template.HasShard()
+	switch {
 	case o.Shards < 0:
 		return errs.Errorf("Shards is %d: it is a number of shards", o.Shards)
-	case inSK:
+	case hasSK && o.SK.Template.HasShard():
 		return errs.New("SK has {@shard}: only PK can have it")
-	case !spread && o.Shards > 1:
+	case !isSpread && o.Shards > 1:
 		return errs.Errorf("Shards is %d, and PK has no {@shard}", o.Shards)
-	case spread && o.Shards == 0:
+	case !isSpread:
+		return nil
+	case o.Shards == 0:
 		return errs.New("PK has {@shard}, and Shards is 0: give the number of shards")
-	case spread && (o.SK.Template == nil || !o.SK.Template.HasKey() && !o.isUnique() && o.ForEach == nil):
+	}
+
+	identifiesItem := hasSK && (o.SK.Template.HasKey() || o.isUnique() || o.ForEach != nil)
+	if !identifiesItem {
 		return errs.New(
 			"PK has {@shard}, SK has no {@key}, the key not all names of Unique, and no ForEach is set: two items in different shards could not claim one row")
 	}
@@ -162,16 +177,35 @@ func (o Options) key() []Attribute {
 	return []Attribute{o.PK, o.SK}
 }
 
+// keyPaths returns the paths of the attributes that the row key reads.
+func (o Options) keyPaths() ([]item.Path, error) {
+	var paths []item.Path
+	for _, a := range o.key() {
+		for _, text := range a.Template.Paths() {
+			path, err := item.ParsePath(text)
+			if err != nil {
+				return nil, err
+			}
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}
+
+// readsItem reports whether the rows depend on any attribute of the item except {@key}.
+func (o Options) readsItem() bool {
+	readsAttribute := func(a Attribute) bool { return len(a.Template.Paths()) > 0 }
+	return o.When != nil || o.All != nil || o.ForEach != nil || slices.ContainsFunc(o.key(), readsAttribute) ||
+		slices.ContainsFunc(o.Attributes, readsAttribute)
+}
+
 // checkForEach returns an error if other options do not allow ForEach.
 func (o Options) checkForEach(mode GuardMode) error {
-	elementInKey := false
-	for _, a := range o.key() {
-		elementInKey = elementInKey || a.Template.HasIdentity()
-	}
+	hasIdentity := func(a Attribute) bool { return a.Template.HasIdentity() }
 	switch {
 	case mode.ByItem:
 		return errs.Errorf("ForEach needs the item in the row key, and %s: put {@key} into it", redact.Safe(mode.Why))
-	case !elementInKey:
+	case !slices.ContainsFunc(o.key(), hasIdentity):
 		return errs.New("ForEach needs the element in the row key, where its end is certain: put {@each} into it")
 	case o.InPlace:
 		return errs.New("InPlace is for rows that guard themselves, and with ForEach the item guards its rows")

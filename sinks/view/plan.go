@@ -62,30 +62,38 @@ func (s *Sink) planRow(d *pipeline.Delivery) error {
 	if oldErr != nil && !c.Old.Exists() {
 		return oldErr
 	}
-	after, changeErr := before, error(nil)
-	if !s.keepsKey(c, &before) {
-		after, changeErr = s.locationAfter(c, &buffers[1])
-	}
-	if changeErr == nil {
-		changeErr = s.planOps(d, before, after)
-	}
-	switch {
-	case changeErr != nil && !c.New.Exists():
+
+	changeErr := s.planRowAfter(d, &before, &buffers[1])
+	if changeErr != nil && !c.New.Exists() {
 		return changeErr
-	case changeErr != nil:
+	}
+	if changeErr != nil {
 		d.Ops = d.Ops[:0]
 		if before.reason == "" {
 			s.addTombstone(d, Leave, &before.key)
 			d.Ops[0].(*Op).Mutation.Void = true
 		}
 		return failAfterWrite(d, changeErr)
-	case before.keyUnknown:
+	}
+	if before.keyUnknown {
 		return failAfterWrite(d,
 			errs.Errorf(
 				"the change is written, and the one before it is in dead letters, since no row can be made of its image; it must come again behind that one: redrive both. The image before: %w", oldErr))
-	default:
-		return nil
 	}
+	return nil
+}
+
+// planRowAfter plans the ops that move the item's row from its location before the change to its location after the
+// change. The error means that no row can be made of the new image; some ops may have been added already.
+func (s *Sink) planRowAfter(d *pipeline.Delivery, before *rowLocation, buf *keyBuffer) error {
+	after := *before
+	if !s.keepsKey(d.Change, before) {
+		var err error
+		if after, err = s.locationAfter(d.Change, buf); err != nil {
+			return err
+		}
+	}
+	return s.planOps(d, *before, after)
 }
 
 // failAfterWrite makes the change fail with err after its ops are durable. If there are no ops, nothing has to be
@@ -101,14 +109,16 @@ func failAfterWrite(d *pipeline.Delivery, err error) error {
 
 // keepsKey reports whether the item's row certainly keeps its key, because the attributes of the key did not change.
 // This is true for most changes, and then the key is not built a second time.
-func (s *Sink) keepsKey(c *record.Change, old *rowLocation) bool {
-	if s.when != nil || old.reason != "" || c.Removed() || !c.Old.Exists() || !c.New.Exists() {
+func (s *Sink) keepsKey(c *record.Change, before *rowLocation) bool {
+	hadRow := before.reason == "" && c.Old.Exists()
+	hasItem := !c.Removed() && c.New.Exists()
+	if s.when != nil || !hadRow || !hasItem {
 		return false
 	}
-	for _, p := range s.keyPaths {
-		before, _ := c.Old.At(p)
-		now, _ := c.New.At(p)
-		if !before.Equal(now) {
+	for _, path := range s.keyPaths {
+		oldValue, _ := c.Old.At(path)
+		newValue, _ := c.New.At(path)
+		if !oldValue.Equal(newValue) {
 			return false
 		}
 	}
@@ -134,11 +144,11 @@ func (s *Sink) locationBefore(c *record.Change, buf *keyBuffer) (rowLocation, er
 		return rowLocation{reason: noItem}, nil
 	case s.fixedKey:
 		// The row may not exist, but its key is known.
-		k, err := s.rowKey(&template.Scope{Change: c, Item: c.Keys, Shards: s.shards}, buf)
+		key, err := s.rowKey(&template.Scope{Change: c, Item: c.Keys, Shards: s.shards}, buf)
 		if err != nil && c.Inserted() {
 			return rowLocation{reason: noItem}, nil // if an item with this key expired before, it had no row either
 		}
-		return rowLocation{key: k}, err
+		return rowLocation{key: key}, err
 	case c.Inserted():
 		return rowLocation{reason: noItem}, nil // if an item with this key expired before, its row key is unknown
 	default:
@@ -151,30 +161,32 @@ func (s *Sink) locationAfter(c *record.Change, buf *keyBuffer) (rowLocation, err
 	if c.Removed() {
 		return rowLocation{reason: noItem}, nil
 	}
-	item, err := s.newImage(c, "its row is made of it")
+	image, err := s.newImage(c, "its row is made of it")
 	if err != nil {
 		return rowLocation{}, err
 	}
-	return s.locateRow(c, item, buf)
+	return s.locateRow(c, image, buf)
 }
 
 // locateRow returns the location of an image's row. If there is an error, the image has no row. The location then still
 // has the row key, if one can be made.
-func (s *Sink) locateRow(c *record.Change, item item.Image, buf *keyBuffer) (rowLocation, error) {
-	var imageErr error
+func (s *Sink) locateRow(c *record.Change, image item.Image, buf *keyBuffer) (rowLocation, error) {
+	var conditionErr error
 	if s.when != nil {
-		matches, err := s.when.Match(item)
+		matches, err := s.when.Match(image)
 		if err == nil && !matches {
 			return rowLocation{reason: ReasonWhen}, nil
 		}
-		imageErr = err
+		conditionErr = err
 	}
-	k, err := s.rowKey(&template.Scope{Change: c, Item: item, Shards: s.shards}, buf)
+
+	key, err := s.rowKey(&template.Scope{Change: c, Item: image, Shards: s.shards}, buf)
 	switch {
 	case err != nil:
-		return rowLocation{reason: ReasonSparse, keyUnknown: true}, cmp.Or(imageErr, err)
-	case !k.exists():
-		return rowLocation{reason: ReasonSparse}, imageErr
+		return rowLocation{reason: ReasonSparse, keyUnknown: true}, cmp.Or(conditionErr, err)
+	case !key.exists():
+		return rowLocation{reason: ReasonSparse}, conditionErr
+	default:
+		return rowLocation{key: key}, conditionErr
 	}
-	return rowLocation{key: k}, imageErr
 }

@@ -47,6 +47,7 @@ func mergeRows(sources []pullRows, keyOf func(Row) sortableKey, reverse bool) it
 				return
 			}
 		}
+
 		for first := firstHead(heads, reverse); first != nil; first = firstHead(heads, reverse) {
 			if !yield(first.row, nil) {
 				return
@@ -66,16 +67,17 @@ type sourceHead struct {
 	pull pullRows // nil if the source has ended
 }
 
+// advance replaces the row by the next one of the source. At the end of the source it sets the zero sourceHead.
 func (h *sourceHead) advance(keyOf func(Row) sortableKey) error {
 	row, err, ok := h.pull()
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case ok:
-		h.row, h.key = row, keyOf(row)
-	default:
-		*h = sourceHead{}
 	}
+	if !ok {
+		*h = sourceHead{}
+		return nil
+	}
+	h.row, h.key = row, keyOf(row)
 	return nil
 }
 
@@ -83,22 +85,51 @@ func (h *sourceHead) advance(keyOf func(Row) sortableKey) error {
 func firstHead(heads []sourceHead, reverse bool) (first *sourceHead) {
 	for i := range heads {
 		h := &heads[i]
-		switch {
-		case h.pull == nil:
-		case first == nil, !reverse && h.key.compare(first.key) < 0, reverse && h.key.compare(first.key) >= 0:
+		if h.pull == nil {
+			continue
+		}
+		if first == nil || h.comesBefore(first, reverse) {
 			first = h
 		}
 	}
 	return first
 }
 
+// comesBefore reports whether the row of h comes before the row of an earlier source. Rows with the same key are in the
+// order of their sources, or in reverse.
+func (h *sourceHead) comesBefore(earlier *sourceHead, reverse bool) bool {
+	order := h.key.compare(earlier.key)
+	if reverse {
+		return order >= 0
+	}
+	return order < 0
+}
+
 // pullSlice returns the rows of a slice one by one.
 func pullSlice(rows []Row) pullRows {
-	return func() (row Row, _ error, ok bool) {
-		if len(rows) > 0 {
-			row, rows, ok = rows[0], rows[1:], true
+	next := 0
+	return func() (Row, error, bool) {
+		if next == len(rows) {
+			return Row{}, nil, false
 		}
-		return row, nil, ok
+		next++
+		return rows[next-1], nil, true
+	}
+}
+
+// limitRows yields the first rows of a sequence, up to limit. It yields all rows if limit is 0.
+func limitRows(rows iter.Seq2[Row, error], limit int) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		yielded := 0
+		for row, err := range rows {
+			if !yield(row, err) {
+				return
+			}
+			yielded++
+			if yielded == limit {
+				return
+			}
+		}
 	}
 }
 
@@ -110,10 +141,11 @@ const maxParallelReads = 16
 func readInParallel(ctx context.Context, n int, read func(ctx context.Context, shard int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+
 	var once sync.Once
 	var firstErr error // later errors come from the cancellation
-	parallel.Each(n, maxParallelReads, func(i int) error {
-		err := read(ctx, i)
+	parallel.Each(n, maxParallelReads, func(shard int) error {
+		err := read(ctx, shard)
 		if err != nil {
 			once.Do(func() { firstErr = err })
 			cancel(err)

@@ -50,46 +50,47 @@ var (
 
 // New returns the sink of a view. The error names the wrong option.
 func New(o Options) (*Sink, error) {
-	if err := o.validate(); err != nil {
+	s, err := newSink(o)
+	if err != nil {
 		return nil, fmt.Errorf("view %q: %w", o.Name, err)
+	}
+	return s, nil
+}
+
+func newSink(o Options) (*Sink, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	keyPaths, err := o.keyPaths()
+	if err != nil {
+		return nil, err
 	}
 	s := &Sink{
 		base: base{
 			target: Target{Table: Table{Name: o.Table, PK: o.PK.Name, SK: o.SK.Name}, View: o.Name, Pipeline: o.Pipeline,
 				InPlace: o.InPlace, Birth: o.Birth},
 			pk: o.PK, sk: o.SK, when: o.When, mask: o.Mask, masksKey: masksKey(o.Mask, o.forEachPath(), o.PK, o.SK),
-			retention: o.Retention, noTTLDeletes: o.NoTTLDeletes, readsItem: o.When != nil || o.All != nil || o.ForEach != nil,
+			retention: o.Retention, noTTLDeletes: o.NoTTLDeletes, readsItem: o.readsItem(),
 		},
 		attributes: slices.Clone(o.Attributes), forEach: o.ForEach, copier: newCopier(o),
 		collision: cmp.Or(o.Collision, DeadLetterCollision), backfill: o.Backfill, store: o.Store, shards: o.Shards,
-		fixedKey: true,
+		fixedKey: len(keyPaths) == 0, keyPaths: keyPaths,
 	}
-	s.guardMode, s.escapedKeys, s.guardModeFixed = o.guardMode()
+
+	s.guardMode, s.escapedKeys = o.guardMode()
+	s.guardModeFixed = s.escapedKeys == nil
 	s.target.RefuseOtherItem = s.guardMode == uniqueByNames
 	if o.ForEach != nil {
 		if err := o.checkForEach(s.guardMode); err != nil {
-			return nil, fmt.Errorf("view %q: %w", o.Name, err)
+			return nil, err
 		}
 		s.guardMode, s.guardModeFixed = rowsOfElements, true
 	}
-	if s.guardMode.ByItem && s.forEach == nil && s.store != nil {
-		if _, ok := s.store.(ItemStore); !ok {
-			return nil, fmt.Errorf("view %q: Store is a %T, which does not implement ItemStore: its rows are guarded by item, because %s",
-				o.Name, o.Store, s.guardMode.Why)
-		}
-	}
-	for _, a := range o.key() {
-		for _, path := range a.Template.Paths() {
-			s.fixedKey, s.readsItem = false, true
-			p, err := item.ParsePath(path)
-			if err != nil {
-				return nil, fmt.Errorf("view %q: %w", o.Name, err)
-			}
-			s.keyPaths = append(s.keyPaths, p)
-		}
-	}
-	for _, a := range o.Attributes {
-		s.readsItem = s.readsItem || len(a.Template.Paths()) > 0
+
+	needsItemStore := s.guardMode.ByItem && s.forEach == nil && s.store != nil
+	if _, ok := s.store.(ItemStore); needsItemStore && !ok {
+		return nil, fmt.Errorf("Store is a %T, which does not implement ItemStore: its rows are guarded by item, because %s",
+			o.Store, s.guardMode.Why)
 	}
 	return s, nil
 }
@@ -111,44 +112,64 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	}
 	var failed pipeline.BatchError
 	s.retention.Refuse(ds, &failed)
-	for _, write := range []func(context.Context, []pipeline.Delivery, *pipeline.BatchError) error{s.writeRows,
-		s.writeClaims, s.writeItemRows} {
-		if err := write(ctx, ds, &failed); err != nil {
-			return fmt.Errorf("view %s: %w", s.target.View, err)
-		}
+
+	err := s.writeRows(ctx, ds, &failed)
+	if err == nil {
+		err = s.writeClaims(ctx, ds, &failed)
+	}
+	if err == nil {
+		err = s.writeItemRows(ctx, ds, &failed)
+	}
+	if err != nil {
+		return fmt.Errorf("view %s: %w", s.target.View, err)
 	}
 	return failed.OrNil()
 }
 
 // writeRows writes rows that guard themselves. Each op is one conditional write.
 func (s *Sink) writeRows(ctx context.Context, ds []pipeline.Delivery, failed *pipeline.BatchError) error {
-	b := s.batchPool.get()
-	b.addOps(ds)
-	next := b.nextAttempts
-	if s.target.RefuseOtherItem {
-		next = func() []attempt[*Op] { return oneItemPerRow(b.nextAttempts()) }
-	}
-	if !s.target.InPlace {
-		attempts := next
-		next = func() []attempt[*Op] { return joinMoves(b, attempts()) }
-	}
-	err := runRounds(ctx, next, func(ctx context.Context, attempts []attempt[*Op]) ([]attempt[*Op], error) {
-		rs, err := s.store.Apply(ctx, s.target, hintedMutations(b, attempts))
-		onError := func(a attempt[*Op], err error) {
-			failOrRemove(b, a.key, s.showCollision(showForeignRow(err, s.mask, a.op), a.op))
-		}
-		return handleResults(attempts, rs, err, "mutations", onError, func(a attempt[*Op], r Result) {
-			state := written
-			if r.Superseded {
-				state = superseded
-			}
-			b.settle(a.key, state, nil)
-		})
-	}, nil)
-	if err != nil {
+	w := rowsWrite{sink: s, batch: s.batchPool.get()}
+	w.batch.addOps(ds)
+	if err := runRounds(ctx, w.nextAttempts, w.writeRound, nil); err != nil {
 		return err
 	}
-	b.setOutcomes(ds, failed)
-	s.batchPool.put(b)
+	w.batch.setOutcomes(ds, failed)
+	s.batchPool.put(w.batch)
 	return nil
+}
+
+// rowsWrite is one call of Write for rows that guard themselves.
+type rowsWrite struct {
+	sink  *Sink
+	batch *batch[*Op]
+}
+
+// nextAttempts returns the attempts of the next round, in the order in which the store gets them.
+func (w *rowsWrite) nextAttempts() []attempt[*Op] {
+	attempts := w.batch.nextAttempts()
+	if w.sink.target.RefuseOtherItem {
+		attempts = oneItemPerRow(attempts)
+	}
+	if !w.sink.target.InPlace {
+		attempts = joinMoves(w.batch, attempts)
+	}
+	return attempts
+}
+
+// writeRound tries each attempt once. No attempt is lost, because each mutation compares versions in the store.
+func (w *rowsWrite) writeRound(ctx context.Context, attempts []attempt[*Op]) (lost []attempt[*Op], _ error) {
+	rs, err := w.sink.store.Apply(ctx, w.sink.target, hintedMutations(w.batch, attempts))
+	return handleResults(attempts, rs, err, "mutations", w.onError, w.onSuccess)
+}
+
+func (w *rowsWrite) onError(a attempt[*Op], err error) {
+	failOrRemove(w.batch, a.key, w.sink.showCollision(showForeignRow(err, w.sink.mask, a.op), a.op))
+}
+
+func (w *rowsWrite) onSuccess(a attempt[*Op], r Result) {
+	if r.Superseded {
+		w.batch.settle(a.key, superseded, nil)
+	} else {
+		w.batch.settle(a.key, written, nil)
+	}
 }

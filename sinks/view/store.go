@@ -116,12 +116,16 @@ func (q Query) Ends(sk item.Value) bool {
 		return false
 	}
 	order := strings.Compare(sortText(sk), sortText(q.To))
-	return order > 0 && !q.Reverse || order < 0 && q.Reverse
+	if q.Reverse {
+		return order < 0
+	}
+	return order > 0
 }
 
 // Check returns an error if the query is not valid: From and To require PK.
 func (q Query) Check() error {
-	if (q.From.Exists() || q.To.Exists()) && !q.PK.Exists() {
+	limitsSortKey := q.From.Exists() || q.To.Exists()
+	if limitsSortKey && !q.PK.Exists() {
 		return errs.New("view: a Query with From or To, and without PK: a sort key is a place in one partition")
 	}
 	return nil

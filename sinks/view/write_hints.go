@@ -11,7 +11,10 @@ func hintedMutations(b *batch[*Op], attempts []attempt[*Op]) []Mutation {
 	b.mutations = b.mutations[:0]
 	for _, a := range attempts {
 		m := a.op.Mutation
-		m.LikelyNew, m.WithPrevious = m.LikelyNew || !m.Tombstone && mayBeMissing(b, a.key), a.joined
+		if !m.Tombstone && mayBeMissing(b, a.key) {
+			m.LikelyNew = true
+		}
+		m.WithPrevious = a.joined
 		b.mutations = append(b.mutations, m)
 	}
 	return b.mutations
@@ -31,30 +34,35 @@ func mayBeMissing(b *batch[*Op], k int) bool {
 	return false
 }
 
-// joinMoves reorders attempts so that the new and the old row of each move are next to each other, if both are
-// attempts. The store then writes them in one transaction.
+// joinMoves reorders attempts so that the old row of each move follows the new row, if both are attempts. The store
+// then writes them in one transaction.
 func joinMoves(b *batch[*Op], attempts []attempt[*Op]) []attempt[*Op] {
 	if !slices.ContainsFunc(attempts, func(a attempt[*Op]) bool { return a.op.Step == MoveTo }) {
 		return attempts
 	}
-	indexOf := make(map[int]int, len(attempts)) // indexes of attempts, by op
-	for i, a := range attempts {
-		indexOf[b.keys[a.key].triedOp] = i
-	}
-	all := make([]attempt[*Op], 0, len(attempts))
+
+	newRows := make(map[int]bool)         // whether the new row of a move is an attempt, by delivery
+	oldRows := make(map[int]attempt[*Op]) // attempts on the old rows of moves, by delivery
 	for _, a := range attempts {
-		op := b.keys[a.key].triedOp
-		// planOps adds the new row before the old one.
-		if before, ok := indexOf[op-1]; ok && a.op.Step == MoveFrom && b.ops[op-1].delivery == b.ops[op].delivery &&
-			attempts[before].op.Step == MoveTo {
-			continue // it is appended with its new row
-		}
-		all = append(all, a)
-		if after, ok := indexOf[op+1]; ok && a.op.Step == MoveTo && b.ops[op+1].delivery == b.ops[op].delivery {
-			old := attempts[after]
-			old.joined = true
-			all = append(all, old)
+		switch delivery := b.deliveryOf(a); a.op.Step {
+		case MoveTo:
+			newRows[delivery] = true
+		case MoveFrom:
+			oldRows[delivery] = a
 		}
 	}
-	return all
+
+	joined := make([]attempt[*Op], 0, len(attempts))
+	for _, a := range attempts {
+		delivery := b.deliveryOf(a)
+		if a.op.Step == MoveFrom && newRows[delivery] {
+			continue // it follows its new row
+		}
+		joined = append(joined, a)
+		if oldRow, ok := oldRows[delivery]; ok && a.op.Step == MoveTo {
+			oldRow.joined = true
+			joined = append(joined, oldRow)
+		}
+	}
+	return joined
 }

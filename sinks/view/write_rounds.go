@@ -35,13 +35,14 @@ func runRounds[T any](
 	}
 }
 
-// handleResults handles the results rs of a store for the writes ws. If the call failed with err, it returns the error.
-// Otherwise it calls onError or onSuccess for each write that was not lost, and returns the writes that were lost to
-// other writers. what is the plural that names the writes in errors, such as "rows".
+// handleResults handles the results of one call of a store, which wrote ws. It calls onError for each write that
+// failed, and onSuccess for each write that succeeded. It returns the writes that were lost to other writers. If the
+// whole call failed, callErr is its error, and handleResults only returns callErr. plural names the writes in errors,
+// such as "rows".
 func handleResults[T any](
-	ws []T, rs []Result, err error, plural string, onError func(T, error), onSuccess func(T, Result),
+	ws []T, rs []Result, callErr error, plural string, onError func(T, error), onSuccess func(T, Result),
 ) (lost []T, _ error) {
-	if err = checkCount(err, len(rs), len(ws), plural); err != nil {
+	if err := checkCount(callErr, len(rs), len(ws), plural); err != nil {
 		return nil, err
 	}
 	for i, r := range rs {
@@ -57,13 +58,13 @@ func handleResults[T any](
 	return lost, nil
 }
 
-// checkCount returns err, the error of a call of a store. If the call succeeded but returned got values instead of
-// want, checkCount returns a fatal error. what is the plural that names the values in this error, such as "guards".
-func checkCount(err error, got, want int, plural string) error {
-	if err == nil && got != want {
+// checkCount returns callErr, the error of a call of a store. If the call succeeded but returned got values instead of
+// want, checkCount returns a fatal error. plural names the values in this error, such as "guards".
+func checkCount(callErr error, got, want int, plural string) error {
+	if callErr == nil && got != want {
 		return pipeline.Fatal(errs.Errorf("the store answered %d of %d %s", got, want, redact.Safe(plural)))
 	}
-	return err
+	return callErr
 }
 
 // keysOf returns the key of each value.
