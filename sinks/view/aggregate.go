@@ -110,7 +110,11 @@ func (k aggregateKind) memberKind() (state.MemberKind, bool) {
 
 // MemberKind returns the kind of the value's members. It returns false for a count or a sum, which have no members.
 func (v Value) MemberKind() (state.MemberKind, bool) {
-	return aggregateKind(max(slices.Index(kindNames, v.Of), 0)).memberKind()
+	kind := slices.Index(kindNames, v.Of)
+	if kind < 0 {
+		return 0, false
+	}
+	return aggregateKind(kind).memberKind()
 }
 
 var (
@@ -125,20 +129,21 @@ var (
 
 // NewAggregate returns the sink of an aggregate. The error names the wrong option.
 func NewAggregate(o AggregateOptions) (*Aggregate, error) {
+	keyReadsItem := func(a Attribute) bool { return a.Template != nil && len(a.Template.Paths()) > 0 }
+	isNoCount := func(v Value) bool { return v.Of != kindNames[countKind] }
 	a := &Aggregate{
 		base: base{
 			target: Target{Table: Table{Name: o.Table, PK: o.PK.Name, SK: o.SK.Name}, View: o.Name, Pipeline: o.Pipeline,
 				Birth: o.Birth},
 			pk: o.PK, sk: o.SK, when: o.When, mask: o.Mask, masksKey: masksKey(o.Mask, o.ForEach, o.PK, o.SK),
-			retention: o.Retention, noTTLDeletes: o.NoTTLDeletes, readsItem: o.When != nil || o.ForEach != "",
+			retention: o.Retention, noTTLDeletes: o.NoTTLDeletes,
+			readsItem: o.When != nil || o.ForEach != "" || keyReadsItem(o.PK) || keyReadsItem(o.SK) ||
+				slices.ContainsFunc(o.Values, isNoCount),
 		},
 		shards: cmp.Or(o.Shards, 1), keepOnTTL: o.KeepOnTTL, store: o.Store,
 	}
 	if err := a.parseValues(o); err != nil {
 		return nil, fmt.Errorf("aggregate %q: %w", o.Name, err)
-	}
-	for _, k := range []Attribute{o.PK, o.SK} {
-		a.readsItem = a.readsItem || k.Template != nil && len(k.Template.Paths()) > 0
 	}
 	return a, nil
 }
@@ -165,21 +170,22 @@ func (a *Aggregate) parseValues(o AggregateOptions) (err error) {
 			}
 		}
 		a.values = append(a.values, v)
-		a.readsItem = a.readsItem || v.kind != countKind
 	}
 	return nil
 }
 
 func (o AggregateOptions) validate() error {
 	row := Options{Name: o.Name, Pipeline: o.Pipeline, Table: o.Table, PK: o.PK, SK: o.SK}
-	switch err := row.validate(); {
-	case err != nil:
+	if err := row.validate(); err != nil {
 		return err
-	case len(o.Values) == 0:
+	}
+	if len(o.Values) == 0 {
 		return errors.New("Values is empty: say what to count")
-	case o.Shards < 0:
+	}
+	if o.Shards < 0 {
 		return fmt.Errorf("Shards is %d: a group has at least one row", o.Shards)
 	}
+
 	taken := []string{o.PK.Name, o.SK.Name, reserved}
 	for _, v := range o.Values {
 		switch {
@@ -199,30 +205,33 @@ func (o AggregateOptions) validate() error {
 
 // parse checks and parses one value.
 func (v Value) parse() (value, error) {
-	i := slices.Index(kindNames, v.Of)
-	if i < 0 {
+	kind := slices.Index(kindNames, v.Of)
+	if kind < 0 {
 		return value{}, errs.Errorf("value %q is of %q: it must be one of %q", v.Name, v.Of, kindNames)
 	}
-	parsed := value{Value: v, kind: aggregateKind(i)}
-	switch {
-	case parsed.kind == countKind && (v.Path != "" || v.Each):
-		return parsed, errs.Errorf("value %q: a count has no path: it counts what `when` takes", v.Name)
-	case parsed.kind == countKind, v.Each && v.Path == "", v.Bound != nil:
-		return parsed, nil
-	}
-	if v.Each && v.Path[0] == '[' {
-		// A path in an item begins with a name. In an element that is a list it may begin with an index.
-		if _, err := item.ParsePath("each" + v.Path); err != nil {
-			return parsed, fmt.Errorf("value %q: %w", v.Name, err)
+	parsed := value{Value: v, kind: aggregateKind(kind)}
+	if parsed.kind == countKind {
+		if v.Path != "" || v.Each {
+			return parsed, errs.Errorf("value %q: a count has no path: it counts what `when` takes", v.Name)
 		}
 		return parsed, nil
 	}
-	path, err := item.ParsePath(v.Path)
+
+	isElement := v.Each && v.Path == ""
+	if isElement || v.Bound != nil {
+		return parsed, nil
+	}
+	path := v.Path
+	if v.Each && path[0] == '[' {
+		// A path in an item begins with a name. In an element that is a list it may begin with an index.
+		path = "each" + path
+	}
+	parsedPath, err := item.ParsePath(path)
 	if err != nil {
 		return parsed, fmt.Errorf("value %q: %w", v.Name, err)
 	}
 	if !v.Each {
-		parsed.path = path
+		parsed.path = parsedPath
 	}
 	return parsed, nil
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 )
 
 // GroupRows reads each group of an aggregate as one row, even if the group is spread over shards, which are separate
@@ -50,17 +51,10 @@ func (g GroupRows) Get(ctx context.Context, r Reader, pk, sk item.Value) (Row, b
 func (g GroupRows) All(ctx context.Context, r Reader, q Query) iter.Seq2[Row, error] {
 	limit := q.Limit
 	q.Limit = 0
-	return func(yield func(Row, error) bool) {
-		yielded := 0
-		for row, err := range MergedRows(ctx, r, g.Table, q, g) {
-			if err == nil && row.View != g.Aggregate {
-				continue
-			}
-			if yielded++; !yield(row, err) || yielded == limit {
-				return
-			}
-		}
-	}
+	rows := seq.Map(MergedRows(ctx, r, g.Table, q, g), func(row Row) (Row, bool, error) {
+		return row, row.View == g.Aggregate, nil
+	})
+	return limitRows(rows, limit)
 }
 
 // MergedRows reads a table as [Reader.Rows] does, but yields one row for each group of the aggregates gs. It does not
@@ -76,6 +70,6 @@ func MergedRows(ctx context.Context, r Reader, t Table, q Query, gs ...GroupRows
 	if len(sharded) == 0 {
 		return r.Rows(ctx, t, q)
 	}
-	m := groupReader{table: t, query: q, sharded: sharded, reader: r}
-	return m.readRows(ctx)
+	reader := groupReader{table: t, query: q, sharded: sharded, reader: r}
+	return reader.readRows(ctx)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -27,69 +28,60 @@ type mergedGroup struct {
 }
 
 // readRows returns the merged groups and the other rows of the table, in the order of their keys.
-func (m *groupReader) readRows(ctx context.Context) iter.Seq2[Row, error] {
+func (r *groupReader) readRows(ctx context.Context) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		groups, err := m.mergedRows(ctx)
+		groups, err := r.mergedRows(ctx)
 		if err != nil {
 			yield(Row{}, err)
 			return
 		}
-		others, stop := iter.Pull2(m.otherRows(ctx))
+		others, stop := iter.Pull2(r.otherRows(ctx))
 		defer stop()
-		n := 0
-		for row, err := range mergeRows([]pullRows{others, pullSlice(groups)}, byKey, m.query.Reverse) {
-			if n++; !yield(row, err) || n == m.query.Limit {
-				return
-			}
-		}
+		rows := mergeRows([]pullRows{others, pullSlice(groups)}, byKey, r.query.Reverse)
+		limitRows(rows, r.query.Limit)(yield)
 	}
 }
 
 // otherRows returns the rows of the table that are not shards of groups.
-func (m *groupReader) otherRows(ctx context.Context) iter.Seq2[Row, error] {
-	q := m.query
+func (r *groupReader) otherRows(ctx context.Context) iter.Seq2[Row, error] {
+	q := r.query
 	q.Limit = 0
-	return func(yield func(Row, error) bool) {
-		for row, err := range m.reader.Rows(ctx, m.table, q) {
-			if err == nil && m.sharded[row.View] != nil {
-				continue
-			}
-			if !yield(row, err) || err != nil {
-				return
-			}
-		}
-	}
+	return seq.Map(r.reader.Rows(ctx, r.table, q), func(row Row) (Row, bool, error) {
+		return row, r.sharded[row.View] == nil, nil
+	})
 }
 
 // mergedRows returns the groups that the query selects, each as one row, in the order of the query.
-func (m *groupReader) mergedRows(ctx context.Context) ([]Row, error) {
-	queries := []Query{m.query}
-	if m.query.PK.Exists() {
-		queries = m.shardQueries()
+func (r *groupReader) mergedRows(ctx context.Context) ([]Row, error) {
+	queries := []Query{r.query}
+	if r.query.PK.Exists() {
+		queries = r.shardQueries()
 	}
-	parts, err := m.readShards(ctx, queries)
+	parts, err := r.readShards(ctx, queries)
 	if err != nil {
 		return nil, err
 	}
-	found := make(map[string]*mergedGroup)
+
+	groups := make(map[string]*mergedGroup)
 	for _, row := range slices.Concat(parts...) {
 		key := row.View + "\x00" + row.PK.String() + "\x00" + row.SK.String()
-		if found[key] == nil {
-			spec := m.sharded[row.View]
-			found[key] = &mergedGroup{spec: spec, row: row, values: make([]item.Value, len(spec.Values))}
+		if groups[key] == nil {
+			spec := r.sharded[row.View]
+			groups[key] = &mergedGroup{spec: spec, row: row, values: make([]item.Value, len(spec.Values))}
 		}
-		found[key].add(row)
+		groups[key].add(row)
 	}
-	rows := make([]Row, 0, len(found))
-	for _, g := range found {
-		row, err := g.toRow(m.table)
+
+	rows := make([]Row, 0, len(groups))
+	for _, g := range groups {
+		row, err := g.toRow(r.table)
 		if err != nil {
 			return nil, err
 		}
 		rows = append(rows, row)
 	}
 	slices.SortFunc(rows, compareKeys)
-	if m.query.Reverse {
+	if r.query.Reverse {
 		slices.Reverse(rows)
 	}
 	return rows, nil
@@ -97,16 +89,20 @@ func (m *groupReader) mergedRows(ctx context.Context) ([]Row, error) {
 
 // readShards reads the rows of shards that the queries select, several queries at the same time. It replaces the
 // partition key of each row by the partition key of its group.
-func (m *groupReader) readShards(ctx context.Context, queries []Query) ([][]Row, error) {
+func (r *groupReader) readShards(ctx context.Context, queries []Query) ([][]Row, error) {
 	parts := make([][]Row, len(queries))
 	err := readInParallel(ctx, len(queries), func(ctx context.Context, i int) error {
 		q := queries[i]
 		q.Limit = 0
-		for row, err := range m.reader.Rows(ctx, m.table, q) {
+		for row, err := range r.reader.Rows(ctx, r.table, q) {
 			if err != nil {
 				return err
 			}
-			if m.sharded[row.View] != nil && m.toGroupKey(&row) {
+			if r.sharded[row.View] == nil {
+				continue
+			}
+			row.PK = groupKey(row.PK)
+			if r.selects(row.PK) {
 				parts[i] = append(parts[i], row)
 			}
 		}
@@ -116,30 +112,34 @@ func (m *groupReader) readShards(ctx context.Context, queries []Query) ([][]Row,
 }
 
 // shardQueries returns a query for each shard of the requested partition key.
-func (m *groupReader) shardQueries() []Query {
-	text, ok := m.query.PK.Text()
+func (r *groupReader) shardQueries() []Query {
+	text, ok := r.query.PK.Text()
 	if !ok {
 		return nil // the partition key of a sharded row is an S
 	}
 	shards := 0
-	for _, g := range m.sharded {
+	for _, g := range r.sharded {
 		shards = max(shards, g.Shards)
 	}
 	queries := make([]Query, shards)
 	for shard := range queries {
-		queries[shard] = m.query
+		queries[shard] = r.query
 		queries[shard].PK = item.StringValue(text + shardSeparator + strconv.Itoa(shard))
 	}
 	return queries
 }
 
-// toGroupKey replaces the partition key of a shard's row by the partition key of its group. It returns false if the
-// query does not select the group.
-func (m *groupReader) toGroupKey(row *Row) bool {
-	text, _ := row.PK.Text()
-	base := text[:max(0, strings.LastIndex(text, shardSeparator))]
-	row.PK = item.StringValue(base)
-	return strings.HasPrefix(base, m.query.PKPrefix) && (!m.query.PK.Exists() || row.PK.Equal(m.query.PK))
+// groupKey returns the partition key of a group. shardKey is the partition key of one of its shards.
+func groupKey(shardKey item.Value) item.Value {
+	text, _ := shardKey.Text()
+	return item.StringValue(text[:max(0, strings.LastIndex(text, shardSeparator))])
+}
+
+// selects reports whether the query selects a group by its partition key.
+func (r *groupReader) selects(pk item.Value) bool {
+	text, _ := pk.Text()
+	isRequested := !r.query.PK.Exists() || pk.Equal(r.query.PK)
+	return isRequested && strings.HasPrefix(text, r.query.PKPrefix)
 }
 
 // add adds the values of a shard's row.
@@ -157,14 +157,20 @@ func (g *mergedGroup) add(row Row) {
 // combineValues returns the value of two shards together. kind is a name of [Value.Of]. If a is absent, the result is
 // b.
 func combineValues(kind string, a, b item.Value) item.Value {
-	switch {
-	case !a.Exists():
+	if !a.Exists() {
 		return b
-	case kind == kindNames[minKind] || kind == kindNames[maxKind]:
-		if strings.Compare(sortText(a), sortText(b)) < 0 == (kind == kindNames[minKind]) {
+	}
+	switch kind {
+	case kindNames[minKind]:
+		if strings.Compare(sortText(a), sortText(b)) < 0 {
 			return a
 		}
 		return b
+	case kindNames[maxKind]:
+		if strings.Compare(sortText(a), sortText(b)) < 0 {
+			return b
+		}
+		return a
 	default:
 		return numberOf(a).Add(numberOf(b)).Value()
 	}
@@ -182,20 +188,25 @@ func numberOf(v item.Value) state.Number {
 
 // toRow returns the group's row.
 func (g *mergedGroup) toRow(t Table) (Row, error) {
-	b := append(item.StringValue(t.PK).AppendJSON([]byte{'{'}), ':')
-	b = g.row.PK.AppendDynamoDBJSON(b)
-	add := func(name string, v item.Value) {
-		if v.Exists() {
-			b = append(item.StringValue(name).AppendJSON(append(b, ',')), ':')
-			b = v.AppendDynamoDBJSON(b)
-		}
-	}
-	add(t.SK, g.row.SK)
-	for i, v := range g.spec.Values {
-		add(v.Name, g.values[i])
-	}
 	row := g.row
+	b := appendAttribute([]byte{'{'}, t.PK, row.PK)
+	b = appendAttribute(b, t.SK, row.SK)
+	for i, v := range g.spec.Values {
+		b = appendAttribute(b, v.Name, g.values[i])
+	}
 	var err error
 	row.Item, err = item.Parse(append(b, '}'))
 	return row, err
+}
+
+// appendAttribute appends an attribute to an object of DynamoDB JSON, unless the value is absent.
+func appendAttribute(b []byte, name string, v item.Value) []byte {
+	if !v.Exists() {
+		return b
+	}
+	if len(b) > len("{") {
+		b = append(b, ',')
+	}
+	b = append(item.StringValue(name).AppendJSON(b), ':')
+	return v.AppendDynamoDBJSON(b)
 }

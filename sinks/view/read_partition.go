@@ -60,9 +60,10 @@ var ErrCursor = errs.New("not a cursor of this partition: pass one that a query 
 // the row.
 func (p Partition) Cursor(r Row) string {
 	shard := max(0, slices.IndexFunc(p.Keys, r.PK.Equal))
-	b := binary.AppendUvarint([]byte{cursorFormat}, uint64(shard))
-	b = append(b, sortText(r.SK)...)
-	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(b, p.checksum(b)))
+	cursor := binary.AppendUvarint([]byte{cursorFormat}, uint64(shard))
+	cursor = append(cursor, sortText(r.SK)...)
+	cursor = binary.BigEndian.AppendUint32(cursor, p.checksum(cursor))
+	return base64.RawURLEncoding.EncodeToString(cursor)
 }
 
 // cursorFormat is the first byte of a cursor.
@@ -83,17 +84,21 @@ type position struct {
 	shard int
 }
 
-func (p Partition) parseCursor(cursor string) (position, error) {
-	b, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil || len(b) < 1+crc32.Size || b[0] != cursorFormat {
+func (p Partition) parseCursor(text string) (position, error) {
+	cursor, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || len(cursor) < 1+crc32.Size || cursor[0] != cursorFormat {
 		return position{}, ErrCursor
 	}
-	b, sum := b[:len(b)-crc32.Size], binary.BigEndian.Uint32(b[len(b)-crc32.Size:])
-	shard, n := binary.Uvarint(b[1:])
-	if n <= 0 || shard >= uint64(len(p.Keys)) || sum != p.checksum(b) {
+	content, checksum := cursor[:len(cursor)-crc32.Size], cursor[len(cursor)-crc32.Size:]
+	if binary.BigEndian.Uint32(checksum) != p.checksum(content) {
 		return position{}, ErrCursor
 	}
-	sk, err := state.ParseSortable(string(b[1+n:]))
+
+	shard, shardBytes := binary.Uvarint(content[1:])
+	if shardBytes <= 0 || shard >= uint64(len(p.Keys)) {
+		return position{}, ErrCursor
+	}
+	sk, err := state.ParseSortable(string(content[1+shardBytes:]))
 	if err != nil || sk.Kind() == item.KindBOOL {
 		return position{}, ErrCursor
 	}
@@ -118,16 +123,12 @@ func (p Partition) Rows(ctx context.Context, r Reader, q PartitionQuery) iter.Se
 			yield(Row{}, err)
 			return
 		}
+
 		sources := make([]pullRows, len(shards))
 		for i := range shards {
 			sources[i] = func() (Row, error, bool) { return shards[i].next(ctx) }
 		}
-		n := 0
-		for row, err := range mergeRows(sources, bySortKey, q.Reverse) {
-			if n++; !yield(row, err) || n == q.Limit {
-				return
-			}
-		}
+		limitRows(mergeRows(sources, bySortKey, q.Reverse), q.Limit)(yield)
 	}
 }
 
@@ -148,35 +149,47 @@ func (p Partition) openShards(r Reader, q PartitionQuery) ([]shardPages, error) 
 			"view: the table %s has no sort key, so that a partition is one row: read it with Reader.Rows",
 			redact.Safe(p.Table.Name))
 	}
-	size := max(minPageRows, firstPagesRows/n)
+	pageRows := max(minPageRows, firstPagesRows/n)
 	if q.Limit > 0 {
-		size = min(q.Limit, q.Limit/n+2)
+		pageRows = min(q.Limit, q.Limit/n+2)
 	}
 	shards := make([]shardPages, n)
 	for i, pk := range p.Keys {
 		shards[i] = shardPages{
 			partition: p, reader: r,
-			query: Query{PK: pk, SKPrefix: q.SKPrefix, From: q.From, To: q.To, Reverse: q.Reverse, Limit: size},
+			query: Query{PK: pk, SKPrefix: q.SKPrefix, From: q.From, To: q.To, Reverse: q.Reverse, Limit: pageRows},
 		}
 	}
 	if q.Cursor == "" {
 		return shards, nil
 	}
+
 	cursor, err := p.parseCursor(q.Cursor)
 	if err != nil {
 		return nil, err
 	}
-	if toFrom := (Query{To: q.From, Reverse: !q.Reverse}); toFrom.Ends(cursor.sk) {
-		return shards, nil // the cursor is before From, so it belongs to another query and is ignored
+	if q.startsAfter(cursor.sk) {
+		return shards, nil // the cursor belongs to another query and is ignored
 	}
 	for i := range shards {
-		// Rows with equal sort keys are yielded in the order of their shards. So the rows with the sort key of the
-		// cursor were already yielded for the shards up to the cursor's shard. In reverse, they were yielded for the
-		// cursor's shard and the shards after it.
-		shards[i].query.From = cursor.sk
-		shards[i].query.After = i == cursor.shard || i < cursor.shard != q.Reverse
+		shards[i].query.From, shards[i].query.After = cursor.sk, cursor.includes(i, q.Reverse)
 	}
 	return shards, nil
+}
+
+// startsAfter reports whether the query starts after the sort key sk, in its direction.
+func (q PartitionQuery) startsAfter(sk item.Value) bool {
+	opposite := Query{To: q.From, Reverse: !q.Reverse} // in the other direction, From is the end
+	return opposite.Ends(sk)
+}
+
+// includes reports whether the row of a shard with the sort key of p was yielded with the row at p or before it. Rows
+// with equal sort keys are yielded in the order of their shards, or in reverse.
+func (p position) includes(shard int, reverse bool) bool {
+	if reverse {
+		return shard >= p.shard
+	}
+	return shard <= p.shard
 }
 
 // shardPages reads one shard page by page.
@@ -204,18 +217,18 @@ func (s *shardPages) next(ctx context.Context) (row Row, err error, ok bool) {
 func (s *shardPages) fill(ctx context.Context) error {
 	s.rows = s.rows[:0]
 	for !s.ended && len(s.rows) == 0 {
-		n := 0
+		rowsInPage := 0
 		for row, err := range s.reader.Rows(ctx, s.partition.Table, s.query) {
 			if err != nil {
 				return err
 			}
-			n++
+			rowsInPage++
 			s.query.From, s.query.After = row.SK, true
 			if s.partition.View == "" || row.View == s.partition.View {
 				s.rows = append(s.rows, row)
 			}
 		}
-		s.ended = n < s.query.Limit
+		s.ended = rowsInPage < s.query.Limit
 	}
 	return nil
 }

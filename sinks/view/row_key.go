@@ -54,16 +54,14 @@ const lengthPrefix = binary.MaxVarintLen16
 // rowKey builds the row key of an item, in buf if buf is large enough. If a part is missing, the item is sparse, and
 // rowKey returns the zero rowKey.
 func (s *Sink) rowKey(scope *template.Scope, buf *keyBuffer) (rowKey, error) {
-	var k rowKey
 	text := buf[:lengthPrefix]
 	clear(text)
-	var err error
-	if k.pk, k.sk, text, err = s.appendKeyParts(text, scope, maxPartitionKey); err != nil || k.pk.isMissing() {
+	pk, sk, text, err := s.appendKeyParts(text, scope, maxPartitionKey)
+	if err != nil || pk.isMissing() {
 		return rowKey{}, err
 	}
-	binary.PutUvarint(text, uint64(k.pk.to-lengthPrefix))
-	k.text, k.displayText = text, s.displayKey(*scope)
-	return k, nil
+	binary.PutUvarint(text, uint64(pk.to-lengthPrefix))
+	return rowKey{pk: pk, sk: sk, text: text, displayText: s.displayKey(*scope)}, nil
 }
 
 func (k *rowKey) exists() bool { return k.text != nil }
@@ -90,18 +88,21 @@ func (p *keyPart) valueIn(text string) item.Value {
 // appendKeyPart evaluates one part of the row key, and appends its kind and its bytes to text. Equal values have equal
 // bytes. If the item is sparse, the part is missing.
 func appendKeyPart(text []byte, a Attribute, scope *template.Scope, limit int) (keyPart, []byte, error) {
-	b := a.Template.Bound()
-	if _, isPath := a.Template.Path(); isPath || b != nil && !b.IsText() {
+	_, isPath := a.Template.Path()
+	bound := a.Template.Bound()
+	keepsType := isPath || bound != nil && !bound.IsText()
+	if keepsType {
 		return appendKeyValue(text, a, scope, limit)
 	}
+
 	start := len(text) + 1
 	extended, _, err := a.Template.AppendText(append(text, byte(item.KindS)), *scope)
 	if err != nil || len(extended) == start {
 		return keyPart{}, text, err
 	}
 	if !utf8.Valid(extended[start:]) {
-		t, _ := item.StringValue(string(extended[start:])).Text() // the row is stored with this valid text
-		extended = append(extended[:start], t...)
+		validText, _ := item.StringValue(string(extended[start:])).Text() // the row is stored with this text
+		extended = append(extended[:start], validText...)
 	}
 	if n := len(extended) - start; n > limit {
 		return keyPart{}, text, tooLong(a.Name, n, limit)
@@ -119,20 +120,21 @@ func appendKeyValue(text []byte, a Attribute, scope *template.Scope, limit int) 
 	start := len(text)
 	switch v.Kind() {
 	case item.KindS:
-		t, _ := v.Text()
-		text = append(text, t...)
+		valueText, _ := v.Text()
+		text = append(text, valueText...)
 	case item.KindB:
-		b, _ := v.Bytes()
-		text = append(text, b...)
+		valueBytes, _ := v.Bytes()
+		text = append(text, valueBytes...)
 	case item.KindN:
-		d, _ := v.Number()
-		text = d.Append(text)
-		return keyPart{v, start, len(text)}, text, nil
+		number, _ := v.Number()
+		text = number.Append(text) // never too long
 	default:
 		return keyPart{}, text, errs.Errorf("key attribute %s comes to the type %s: the key of a row is S, N or B",
 			redact.Field(a.Name), redact.Safe(v.Kind().String()))
 	}
-	if n := len(text) - start; n > limit {
+
+	n := len(text) - start
+	if v.Kind() != item.KindN && n > limit {
 		return keyPart{}, text, tooLong(a.Name, n, limit)
 	}
 	return keyPart{v, start, len(text)}, text, nil
@@ -146,16 +148,18 @@ func tooLong(attribute string, n, limit int) error {
 // masksKey reports whether a row key may have masked parts. It ignores the item's key, because the change decides
 // whether the item's key is masked.
 func masksKey(m *mask.Mask, forEach string, key ...Attribute) bool {
-	for _, k := range key {
-		if m == nil || k.Template == nil {
+	if m == nil {
+		return false
+	}
+	for _, a := range key {
+		if a.Template == nil {
 			continue
 		}
-		for _, path := range slices.Concat(k.Template.Paths(), k.Template.KeyPaths()) {
-			if m.Hides(path) {
-				return true
-			}
+		if slices.ContainsFunc(slices.Concat(a.Template.Paths(), a.Template.KeyPaths()), m.Hides) {
+			return true
 		}
-		if (len(k.Template.EachPaths()) > 0 || k.Template.ReadsIdentity()) && m.Hides(forEach) {
+		readsElement := len(a.Template.EachPaths()) > 0 || a.Template.ReadsIdentity()
+		if readsElement && m.Hides(forEach) {
 			return true
 		}
 	}
