@@ -23,11 +23,15 @@ func (s *Store) Apply(ctx context.Context, target view.Target, ms []view.Mutatio
 			if ctx.Err() != nil {
 				return sqlite.CanceledError(ctx)
 			}
-			r, refused, err := x.refusedByItem(&ms[i])
-			if err == nil && !refused {
-				r, err = apply(x, &ms[i])
+			refusal, err := x.refusedByItem(&ms[i])
+			if err != nil {
+				return err
 			}
-			if rs[i] = r; err != nil {
+			if refusal != nil {
+				rs[i] = *refusal
+				continue
+			}
+			if rs[i], err = apply(x, &ms[i]); err != nil {
 				return err
 			}
 		}
@@ -39,57 +43,64 @@ func (s *Store) Apply(ctx context.Context, target view.Target, ms []view.Mutatio
 	return rs, nil
 }
 
-// refusedByItem reports whether the mutation is refused because a row or tombstone of another item is stored at its
-// key. r is the result of a refused mutation.
-func (x *tx) refusedByItem(m *view.Mutation) (r view.Result, refused bool, err error) {
+// refusedByItem returns the result of a mutation that is refused because a row or tombstone of another item is stored
+// at its key. It returns nil if the mutation is not refused.
+func (x *tx) refusedByItem(m *view.Mutation) (*view.Result, error) {
 	if !x.target.RefuseOtherItem {
-		return r, false, nil
+		return nil, nil
 	}
 	stored, err := x.storedRow(m.PK, m.SK)
-	if err != nil || stored.Exists && (stored.View != x.target.View || stored.Pipeline != x.target.Pipeline) {
-		return r, false, err // the stored row belongs to another sink
+	if err != nil {
+		return nil, err
+	}
+	isForeign := stored.View != x.target.View || stored.Pipeline != x.target.Pipeline
+	if stored.Exists && isForeign {
+		return nil, nil
 	}
 	owner, version := stored.Source, stored.Version.String()
 	if !stored.Exists {
 		apart, err := x.Tombstone(x.ctx, x.id, keyColumn(m.PK), keyColumn(m.SK))
 		if apart.Version == "" || err != nil {
-			return r, false, err
+			return nil, err
 		}
 		owner, version = apart.Source, apart.Version
 	}
-	rowExists := stored.Exists && !stored.Tombstone
+
+	isRow := stored.Exists && !stored.Tombstone
 	switch {
 	case owner == m.Source:
-		return r, false, nil
-	case m.Tombstone:
-		return view.Result{Superseded: true}, rowExists, nil
-	case rowExists, version >= m.Version.String():
-		return view.Result{Err: &view.CollisionError{View: x.target.View, Owner: owner, Source: m.Source,
-			NotIdentified: true}}, true, nil
+		return nil, nil
+	case isRow && m.Tombstone:
+		return &view.Result{Superseded: true}, nil
+	case isRow, !m.Tombstone && version >= m.Version.String():
+		return &view.Result{Err: &view.CollisionError{View: x.target.View, Owner: owner, Source: m.Source,
+			NotIdentified: true}}, nil
+	default:
+		return nil, nil
 	}
-	return r, false, nil
 }
 
 // applyInPlace writes a row, or its tombstone at the row's key, with one statement that compares versions.
 func (x *tx) applyInPlace(m *view.Mutation) (view.Result, error) {
-	pk, sk, version := keyColumn(m.PK), keyColumn(m.SK), m.Version.String()
-	var attributes, item any // NULL
-	if !m.Tombstone {
-		attributes, item = x.rowJSON(m.PK, m.SK, m.Attributes)
-	}
-	n, err := x.ExecCount(x.ctx, x.table.put, pk, sk, version, m.Void, x.target.Pipeline, x.target.View, x.target.Birth,
-		string(m.Source), attributes, item)
+	n, err := x.ExecCount(x.ctx, x.table.put, x.rowValues(m, m.Version.String())...)
 	if sqlite.IsTooBig(err) {
 		return view.Result{Err: err}, nil
 	}
 	if err != nil || n > 0 {
 		return view.Result{}, err
 	}
-	stored, _, foreign, err := x.checkOwnerAt(m.PK, m.SK)
-	if err != nil || foreign == nil {
-		return view.Result{Superseded: stored != version}, err
+	r, _, err := x.refusedByRow(m)
+	return r, err
+}
+
+// rowValues returns the arguments of a statement that inserts a row, or its tombstone in place.
+func (x *tx) rowValues(m *view.Mutation, version string) []any {
+	var attributes, item any // NULL
+	if !m.Tombstone {
+		attributes, item = x.rowJSON(m.PK, m.SK, m.Attributes)
 	}
-	return view.Result{Err: foreign}, nil
+	return []any{keyColumn(m.PK), keyColumn(m.SK), version, m.Void, x.target.Pipeline, x.target.View, x.target.Birth,
+		string(m.Source), attributes, item}
 }
 
 // rowJSON returns the attributes of a row as plain JSON, and the whole row as DynamoDB JSON.

@@ -11,6 +11,8 @@ func (x *tx) applyApart(m *view.Mutation) (view.Result, error) {
 	if m.Tombstone {
 		return x.removeRow(m)
 	}
+
+	// Most rows replace an older row.
 	pk, sk, version := keyColumn(m.PK), keyColumn(m.SK), m.Version.String()
 	attributes, item := x.rowJSON(m.PK, m.SK, m.Attributes)
 	n, err := x.ExecCount(x.ctx, x.table.update, version, string(m.Source), attributes, item, pk, sk, x.target.View,
@@ -21,9 +23,10 @@ func (x *tx) applyApart(m *view.Mutation) (view.Result, error) {
 	if err != nil || n > 0 {
 		return view.Result{}, err
 	}
-	if r, exists, err := x.refusedByRow(m); err != nil || exists {
+	if r, rowExists, err := x.refusedByRow(m); err != nil || rowExists {
 		return r, err
 	}
+
 	tombstone, err := x.Tombstone(x.ctx, x.id, pk, sk)
 	if err != nil || !m.TombstoneAt(m.Version).Replaces(tombstone) {
 		return view.Result{Superseded: tombstone.Version != version}, err
@@ -35,12 +38,13 @@ func (x *tx) applyApart(m *view.Mutation) (view.Result, error) {
 // removeRow deletes a row and writes its tombstone.
 func (x *tx) removeRow(m *view.Mutation) (view.Result, error) {
 	pk, sk, version := keyColumn(m.PK), keyColumn(m.SK), m.Version.String()
-	n, err := x.ExecCount(x.ctx, x.table.deleteOlder, pk, sk, x.target.View, x.target.Pipeline, x.target.Birth, version)
+	deleted, err := x.ExecCount(x.ctx, x.table.deleteOlder, pk, sk, x.target.View, x.target.Pipeline, x.target.Birth,
+		version)
 	if err != nil {
 		return view.Result{}, err
 	}
-	if n == 0 {
-		if r, exists, err := x.refusedByRow(m); err != nil || exists {
+	if deleted == 0 {
+		if r, rowExists, err := x.refusedByRow(m); err != nil || rowExists {
 			return r, err
 		}
 	}
@@ -48,12 +52,15 @@ func (x *tx) removeRow(m *view.Mutation) (view.Result, error) {
 	return view.Result{Superseded: storedVersion > version}, err
 }
 
-// refusedByRow returns the result of a mutation that the stored row at its key refuses. exists is false if there is no
-// row.
-func (x *tx) refusedByRow(m *view.Mutation) (r view.Result, exists bool, err error) {
-	stored, _, foreign, err := x.checkOwnerAt(m.PK, m.SK)
-	if foreign != nil {
-		return view.Result{Err: foreign}, true, err
+// refusedByRow returns the result of a mutation that the stored row at its key refuses. rowExists is false if there is
+// no row.
+func (x *tx) refusedByRow(m *view.Mutation) (r view.Result, rowExists bool, err error) {
+	stored, err := x.ownerAt(m.PK, m.SK)
+	if err != nil {
+		return r, false, err
 	}
-	return view.Result{Superseded: stored != m.Version.String()}, stored != "", err
+	if stored.foreign != nil {
+		return view.Result{Err: stored.foreign}, true, nil
+	}
+	return view.Result{Superseded: stored.version != m.Version.String()}, stored.version != "", nil
 }

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/tablewake/tablewake/sinks/state"
@@ -10,21 +9,29 @@ import (
 
 // RowClaims reads rows with all their claims, the requests of items for the row.
 func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
-	rcs := make([]view.RowClaims, len(rows))
+	claims := make([]view.RowClaims, len(rows))
 	err := s.withState(ctx, t, func(x *tx) error {
 		found, err := x.RowClaims(x.ctx, x.id, rows)
-		for i := 0; i < len(rows) && err == nil; i++ {
-			rcs[i].RowClaims = found[i]
-			if found[i].Revision == "" {
-				_, rcs[i].Foreign, err = x.checkOwnerOf(rows[i])
-			}
+		if err != nil {
+			return err
 		}
-		return err
+		for i, row := range rows {
+			claims[i].RowClaims = found[i]
+			if found[i].Revision != "" {
+				continue
+			}
+			owner, err := x.ownerOf(row)
+			if err != nil {
+				return err
+			}
+			claims[i].Foreign = owner.foreign
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return rcs, nil
+	return claims, nil
 }
 
 // WriteItems applies ws, with claims, guards and rows, in one transaction.
@@ -49,12 +56,16 @@ func (x *tx) settleOne(w *state.ItemWrite) error {
 	return nil
 }
 
-// putOwner puts the row with the attributes of its owner's claim. It deletes the row if no claim remains.
+// putOwner puts the row with the attributes of its owner's claim. It deletes the row if no claim remains. It returns
+// errLost if the row had no claim when it was read, and another sink has written it since then.
 func (x *tx) putOwner(w *state.RowClaimsWrite) error {
 	if w.Expected == "" {
-		// The row had no claim when it was read, so another sink may have written it since then.
-		if _, foreign, err := x.checkOwnerOf(w.Row); err != nil || foreign != nil {
-			return cmp.Or(err, errLost)
+		owner, err := x.ownerOf(w.Row)
+		if err != nil {
+			return err
+		}
+		if owner.foreign != nil {
+			return errLost
 		}
 	}
 	if w.Owner.Source == "" {

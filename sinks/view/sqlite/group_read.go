@@ -108,6 +108,7 @@ func (s *Store) readGroupRows(
 		return nil, s.WrapError("read", err)
 	}
 	defer table.Close()
+
 	byBirth = make(map[string][]int)
 	derived := derivedChecker{table: t.Table}
 	for i, row := range rows {
@@ -116,26 +117,31 @@ func (s *Store) readGroupRows(
 			return nil, err
 		}
 		var r storedRow
-		switch err := table.QueryRowContext(ctx, keyColumn(pk), keyColumn(sk)).Scan(&r.pipeline, &r.view, &r.birth, &r.item,
-			&r.attributes); {
-		case errors.Is(err, sql.ErrNoRows):
+		err = table.QueryRowContext(ctx, keyColumn(pk), keyColumn(sk)).Scan(&r.pipeline, &r.view, &r.birth, &r.item,
+			&r.attributes)
+		if errors.Is(err, sql.ErrNoRows) {
 			byBirth[t.Birth] = append(byBirth[t.Birth], i)
 			continue
-		case err != nil:
+		}
+		if err != nil {
 			return nil, s.WrapError("read", err)
 		}
-		if r.pipeline != t.Pipeline || r.view != t.View {
+		isOwn := r.pipeline == t.Pipeline && r.view == t.View
+		if !isOwn {
 			continue
 		}
 		byBirth[r.birth] = append(byBirth[r.birth], i)
-		if r.item == nil { // a tombstone
+
+		isTombstone := r.item == nil
+		if isTombstone {
 			continue
 		}
-		groups[i].Row, groups[i].Birth = row, r.birth
-		if groups[i].Item, err = item.Parse(r.item); err != nil {
+		g := &groups[i]
+		g.Row, g.Birth = row, r.birth
+		if g.Item, err = item.Parse(r.item); err != nil {
 			return nil, s.Damaged("a row of the table "+t.Name, err)
 		}
-		groups[i].Derived = derived.check(groups[i].Item, r.attributes)
+		g.Derived = derived.check(g.Item, r.attributes)
 	}
 	return byBirth, nil
 }
@@ -148,11 +154,12 @@ func setGroup(g *view.Group, values []view.Value, stored *sqlite.StoredGroup) {
 			g.Members = append(g.Members, stored.Members[v.Name]...)
 			continue
 		}
-		n, ok := stored.Totals[v.Name]
+		total, ok := stored.Totals[v.Name]
 		if !ok {
 			continue
 		}
-		if amount := (state.Increment{Name: v.Name, Amount: n}); v.Of == "count" {
+		amount := state.Increment{Name: v.Name, Amount: total}
+		if v.Of == "count" {
 			g.Counts = append(g.Counts, amount)
 		} else {
 			g.Sums = append(g.Sums, amount)

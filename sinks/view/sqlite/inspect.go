@@ -40,22 +40,24 @@ func (s *Store) StoredRows(ctx context.Context, t view.Target, rows []state.Row)
 // rowAt reads a row or a tombstone in place.
 func (s *Store) rowAt(
 	ctx context.Context, query string, pk, sk item.Value, derived *derivedChecker,
-) (st view.StoredRow, err error) {
+) (stored view.StoredRow, err error) {
 	r, found, err := sqlite.ReadFirst(ctx, s.DB, query, []any{keyColumn(pk), keyColumn(sk)}, scanAll)
 	if err != nil || !found {
-		return st, err
+		return stored, err
 	}
-	if st, err = s.parseStored(&r); err == nil {
-		st.Derived = derived.check(st.Item, r.attributes)
+	if stored, err = s.parseStored(&r); err != nil {
+		return stored, err
 	}
-	return st, err
+	stored.Derived = derived.check(stored.Item, r.attributes)
+	return stored, nil
 }
 
-func (s *Store) parseStored(r *storedRow) (st view.StoredRow, err error) {
-	st = view.StoredRow{Exists: true, Tombstone: r.item == nil, InPlace: r.item == nil, Source: item.Key(r.source),
+func (s *Store) parseStored(r *storedRow) (stored view.StoredRow, err error) {
+	isTombstone := r.item == nil
+	stored = view.StoredRow{Exists: true, Tombstone: isTombstone, InPlace: isTombstone, Source: item.Key(r.source),
 		View: r.view, Pipeline: r.pipeline, Birth: r.birth}
-	st.Version, st.Item, err = s.parseRow(r)
-	return st, err
+	stored.Version, stored.Item, err = s.parseRow(r)
+	return stored, err
 }
 
 // tombstoneAt reads a tombstone that is apart from its row.
@@ -64,9 +66,9 @@ func (s *Store) tombstoneAt(ctx context.Context, t view.Target, pk, sk item.Valu
 	if err != nil || tombstone.Version == "" {
 		return view.StoredRow{}, err
 	}
-	st, err := t.StoredTombstone(&tombstone)
+	stored, err := t.StoredTombstone(&tombstone)
 	if err != nil {
 		err = s.Damaged("the tombstone of a row of item "+string(tombstone.Source), err)
 	}
-	return st, err
+	return stored, err
 }

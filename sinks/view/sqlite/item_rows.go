@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -46,20 +45,23 @@ func (x *tx) replaceItemRows(w *state.ItemRowsWrite) error {
 
 // checkItem returns an error if a row to put belongs to another sink or to another item.
 func (x *tx) checkItem(r state.Row, source item.Key) error {
-	owner, foreign, err := x.checkOwnerOf(r)
+	owner, err := x.ownerOf(r)
 	switch {
-	case err != nil || foreign != nil:
-		return cmp.Or[error](err, foreign)
-	case owner != "" && owner != source:
-		return &view.CollisionError{View: x.target.View, Owner: owner, Source: source, NotIdentified: true, RowKey: r}
+	case err != nil:
+		return err
+	case owner.foreign != nil:
+		return owner.foreign
+	case owner.source != "" && owner.source != source:
+		return &view.CollisionError{View: x.target.View, Owner: owner.source, Source: source, NotIdentified: true, RowKey: r}
+	default:
+		return nil
 	}
-	return nil
 }
 
 // deleteItemRow deletes a row of an item. If the row belongs to another sink or another item, it stays.
 func (x *tx) deleteItemRow(r state.Row, source item.Key) error {
-	owner, foreign, err := x.checkOwnerOf(r)
-	if err != nil || foreign != nil || owner != source {
+	owner, err := x.ownerOf(r)
+	if err != nil || owner.foreign != nil || owner.source != source {
 		return err
 	}
 	return x.deleteRow(r)

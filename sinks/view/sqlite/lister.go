@@ -8,6 +8,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -28,40 +29,37 @@ func (s *Store) ListRows(ctx context.Context, t view.Target, l state.Listing) it
 			yield(view.Row{}, err)
 			return
 		}
-		q := sqlite.ListQuery{
+		query := sqlite.ListQuery{
 			Select: "SELECT pk, sk, version, birth, source, item, attributes FROM " + quote(tablePrefix+t.Name) +
 				" WHERE item IS NOT NULL AND view = ? AND pipeline = ?",
 			Args: []any{t.View, t.Pipeline}, Key: []string{"pk", "sk"},
 		}
 		derived := derivedChecker{table: table}
-		for stored, err := range sqlite.List(ctx, s.DB, q, l, listedRowScanner()) {
-			r := view.Row{View: t.View}
-			if err == nil {
-				err = s.setListed(&r, table, &stored)
+		rows := seq.Map(sqlite.List(ctx, s.DB, query, l, listedRowScanner()),
+			func(stored storedRow) (view.Row, bool, error) {
+				r := view.Row{View: t.View}
+				err := s.setListed(&r, table, &stored)
 				r.Derived = derived.check(r.Item, stored.attributes)
-			}
-			if !yield(r, err) || err != nil {
-				return
-			}
-		}
+				return r, true, err
+			})
+		rows(yield)
 	}
 }
 
 // listedRowScanner returns a function that scans the rows of one view. The rows usually have the same birth, so it
 // allocates the text of the birth only once.
 func listedRowScanner() func(rows *sql.Rows) (sqlite.ListedRow[storedRow], error) {
-	var birth string
+	var lastBirth string
 	return func(rows *sql.Rows) (sqlite.ListedRow[storedRow], error) {
 		var r storedRow
-		var pk, sk any
-		var b sql.RawBytes
-		err := rows.Scan(&pk, &sk, &r.version, &b, &r.source, &r.item, &r.attributes)
-		r.pk, r.sk = pk, sk
-		if string(b) != birth {
-			birth = string(b)
+		var birth sql.RawBytes
+		err := rows.Scan(&r.pk, &r.sk, &r.version, &birth, &r.source, &r.item, &r.attributes)
+		if string(birth) != lastBirth {
+			lastBirth = string(birth)
 		}
-		r.birth = birth
-		return sqlite.ListedRow[storedRow]{Value: r, Key: []any{pk, sk}, Size: len(r.item) + len(r.attributes.String)}, err
+		r.birth = lastBirth
+		size := len(r.item) + len(r.attributes.String)
+		return sqlite.ListedRow[storedRow]{Value: r, Key: []any{r.pk, r.sk}, Size: size}, err
 	}
 }
 

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -20,26 +19,17 @@ func (s *Store) RepairGroups(ctx context.Context, t view.Target, rs []view.Group
 // repairGroup makes one repair. It returns errLost if the group or its row has changed since it was read.
 func (x *tx) repairGroup(r *view.GroupRepair) error {
 	next := &r.Next
-	pk, sk, err := x.decodeRow(next.Row)
-	if err != nil {
-		return err
-	}
 	if err := x.checkOwned(next.Row); err != nil {
 		return err
 	}
-	row, found, err := x.rowAt(pk, sk)
+	stored, err := x.storedItem(next.Row)
 	if err != nil {
 		return err
-	}
-	var stored item.Image
-	if found && row.item != nil {
-		if stored, err = item.Parse(row.item); err != nil {
-			return x.store.Damaged("a row of the table "+x.target.Name, err)
-		}
 	}
 	if !stored.Equal(r.Expected.Item) {
 		return errLost
 	}
+
 	c := state.GroupChange{Row: next.Row}
 	if next.Shares != 0 {
 		c = state.GroupChange{Row: next.Row, Shares: next.Shares, Counts: next.Counts, Sums: next.Sums, Members: next.Members,
@@ -47,10 +37,31 @@ func (x *tx) repairGroup(r *view.GroupRepair) error {
 	}
 	replaced, version, columns, exists, err := x.ReplaceGroup(x.ctx, x.id, r.Expected.Revision, &c)
 	switch {
-	case err != nil || !replaced:
-		return cmp.Or(err, errLost)
+	case err != nil:
+		return err
+	case !replaced:
+		return errLost
 	case !exists:
 		return x.deleteRow(next.Row)
+	default:
+		return x.replaceRow(next.Row, version, "", columns)
 	}
-	return x.replaceRow(next.Row, version, "", columns)
+}
+
+// storedItem reads a row of the table; it is absent if there is no row, or only a tombstone.
+func (x *tx) storedItem(r state.Row) (item.Image, error) {
+	pk, sk, err := x.decodeRow(r)
+	if err != nil {
+		return item.Image{}, err
+	}
+	row, found, err := x.rowAt(pk, sk)
+	isRow := found && row.item != nil
+	if err != nil || !isRow {
+		return item.Image{}, err
+	}
+	image, err := item.Parse(row.item)
+	if err != nil {
+		err = x.store.Damaged("a row of the table "+x.target.Name, err)
+	}
+	return image, err
 }

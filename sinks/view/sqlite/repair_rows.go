@@ -44,64 +44,69 @@ func (x *tx) repairRow(r *view.RowRepair) error {
 // tombstone that should not be in this table.
 func (x *tx) repairApart(r *view.RowRepair, stored view.StoredRow) error {
 	pk, sk := keyColumn(r.Next.PK), keyColumn(r.Next.SK)
-	storedTombstone, err := x.Tombstone(x.ctx, x.id, pk, sk)
-	tombstoneVersion := storedTombstone.Version
-	expectsApart := r.Expected.Tombstone && !r.Expected.InPlace
-	switch {
-	case err != nil:
+	tombstone, err := x.Tombstone(x.ctx, x.id, pk, sk)
+	if err != nil {
 		return err
-	case expectsApart && (stored.Exists || tombstoneVersion != r.Expected.Version.String()),
-		!expectsApart && !stored.Matches(&r.Expected),
-		!r.Expected.Exists && tombstoneVersion != "":
+	}
+	if !isAsExpected(&r.Expected, &stored, tombstone.Version) {
 		return errLost
 	}
+
+	// The repair keeps the version, unless the tombstone has a newer one.
 	version := r.Version()
-	rowIsOlder := tombstoneVersion >= version.String() // than its tombstone, or has the same version
+	rowIsOlder := tombstone.Version >= version.String() // older than the tombstone, or the same version
 	if rowIsOlder {
-		if version, err = record.ParseVersion(tombstoneVersion); err != nil {
+		if version, err = record.ParseVersion(tombstone.Version); err != nil {
 			return x.store.Damaged("a tombstone of the view "+x.target.View, err)
 		}
 	}
-	if !r.Next.Tombstone {
-		if rowIsOlder {
-			if err := x.DropTombstone(x.ctx, x.id, pk, sk); err != nil {
-				return err
-			}
+	if r.Next.Tombstone {
+		if err := x.Exec(x.ctx, x.table.delete, pk, sk, x.target.View, x.target.Pipeline, x.target.Birth); err != nil {
+			return err
 		}
-		return x.putRepaired(r, version)
-	}
-	if err := x.Exec(x.ctx, x.table.delete, pk, sk, x.target.View, x.target.Pipeline, x.target.Birth); err != nil {
+		_, err = x.SetTombstone(x.ctx, x.id, pk, sk, r.Next.TombstoneAt(version))
 		return err
 	}
-	_, err = x.SetTombstone(x.ctx, x.id, pk, sk, r.Next.TombstoneAt(version))
-	return err
+	if rowIsOlder {
+		if err := x.DropTombstone(x.ctx, x.id, pk, sk); err != nil {
+			return err
+		}
+	}
+	return x.putRepaired(r, version)
+}
+
+// isAsExpected reports whether a row and its tombstone apart are as a repair expects them. stored is what is in the
+// table of rows. tombstone is the version of the tombstone apart; "" if there is none.
+func isAsExpected(expected, stored *view.StoredRow, tombstone string) bool {
+	expectsApart := expected.Tombstone && !expected.InPlace
+	if expectsApart {
+		return !stored.Exists && tombstone == expected.Version.String()
+	}
+	if !expected.Exists && tombstone != "" {
+		return false
+	}
+	return stored.Matches(expected)
 }
 
 // putRepaired puts the row of a repair, or its tombstone at the row's key.
 func (x *tx) putRepaired(r *view.RowRepair, version record.Version) error {
-	m := &r.Next
-	var attributes, item any // NULL
-	if !m.Tombstone {
-		attributes, item = x.rowJSON(m.PK, m.SK, m.Attributes)
-	}
-	return x.Exec(x.ctx, x.table.replace, keyColumn(m.PK), keyColumn(m.SK), version.String(), m.Void, x.target.Pipeline,
-		x.target.View, x.target.Birth, string(m.Source), attributes, item)
+	return x.Exec(x.ctx, x.table.replace, x.rowValues(&r.Next, version.String())...)
 }
 
 // storedRow reads the row or the tombstone at a key in the table of rows.
-func (x *tx) storedRow(pk, sk item.Value) (st view.StoredRow, err error) {
+func (x *tx) storedRow(pk, sk item.Value) (view.StoredRow, error) {
 	row, found, err := x.rowAt(pk, sk)
 	if err != nil || !found {
-		return st, err
+		return view.StoredRow{}, err
 	}
 	return x.store.parseStored(&row)
 }
 
 // rowAt reads the record of a row or a tombstone in the table of rows; false if there is none.
 func (x *tx) rowAt(pk, sk item.Value) (row storedRow, found bool, err error) {
-	err = x.QueryRows(x.ctx, x.table.stored, []any{keyColumn(pk), keyColumn(sk)}, func(r *sql.Rows) error {
+	err = x.QueryRows(x.ctx, x.table.stored, []any{keyColumn(pk), keyColumn(sk)}, func(rows *sql.Rows) error {
 		found = true
-		row, err = scanAll(r)
+		row, err = scanAll(rows)
 		return err
 	})
 	return row, found, err

@@ -9,33 +9,41 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// checkOwnerAt returns the version of the row at a key, and the key of the item that the row belongs to. Both are "" if
-// there is no row. foreign is not nil if the row belongs to another sink. The error is fatal if the row has another
-// birth, which is the recorded identity of the sink's output.
-func (x *tx) checkOwnerAt(
-	pk, sk item.Value,
-) (version string, source item.Key, foreign *view.ForeignRowError, err error) {
-	var owner, pipe, birth string
-	found, err := x.QueryRow(x.ctx, x.table.owner, []any{keyColumn(pk), keyColumn(sk)}, &version, &owner, &pipe, &birth,
-		&source)
-	isOwn := owner == x.target.View && pipe == x.target.Pipeline
-	if err == nil && found && isOwn && birth != x.target.Birth {
-		err = state.BirthMismatch(x.target.View, "a row of table "+x.target.Name, birth, x.target.Birth)
-	}
-	if err != nil || !found || isOwn {
-		return version, source, nil, err
-	}
-	row, err := state.MakeRow(pk, sk)
-	return version, source, &view.ForeignRowError{Target: x.target, Row: row, View: owner, Pipeline: pipe}, err
+// rowOwner is the owner of a stored row. It is zero if there is no row.
+type rowOwner struct {
+	version string
+	source  item.Key              // key of the item that the row belongs to
+	foreign *view.ForeignRowError // error if the row belongs to another sink; else nil
 }
 
-// checkOwnerOf is checkOwnerAt for the row r. It does not return the version.
-func (x *tx) checkOwnerOf(r state.Row) (source item.Key, foreign *view.ForeignRowError, err error) {
-	pk, sk, err := x.decodeRow(r)
-	if err == nil {
-		_, source, foreign, err = x.checkOwnerAt(pk, sk)
+// ownerAt returns the owner of the row at a key. The error is fatal if the row has another birth, which is the recorded
+// identity of the sink's output.
+func (x *tx) ownerAt(pk, sk item.Value) (owner rowOwner, err error) {
+	var sink, pipe, birth string
+	found, err := x.QueryRow(x.ctx, x.table.owner, []any{keyColumn(pk), keyColumn(sk)}, &owner.version, &sink, &pipe,
+		&birth, &owner.source)
+	if err != nil || !found {
+		return owner, err
 	}
-	return source, foreign, err
+	isOwn := sink == x.target.View && pipe == x.target.Pipeline
+	if isOwn && birth != x.target.Birth {
+		return owner, state.BirthMismatch(x.target.View, "a row of table "+x.target.Name, birth, x.target.Birth)
+	}
+	if isOwn {
+		return owner, nil
+	}
+	row, err := state.MakeRow(pk, sk)
+	owner.foreign = &view.ForeignRowError{Target: x.target, Row: row, View: sink, Pipeline: pipe}
+	return owner, err
+}
+
+// ownerOf is ownerAt for the row r.
+func (x *tx) ownerOf(r state.Row) (rowOwner, error) {
+	pk, sk, err := x.decodeRow(r)
+	if err != nil {
+		return rowOwner{}, err
+	}
+	return x.ownerAt(pk, sk)
 }
 
 // replaceRow puts a row. The caller has checked its guards. The error is permanent if the row belongs to another sink.
@@ -44,9 +52,8 @@ func (x *tx) replaceRow(r state.Row, version record.Version, source item.Key, co
 	if err != nil {
 		return err
 	}
-	attributes, item := x.rowJSON(pk, sk, columns)
-	n, err := x.ExecCount(x.ctx, x.table.replace, keyColumn(pk), keyColumn(sk), version.String(), false, x.target.Pipeline,
-		x.target.View, x.target.Birth, string(source), attributes, item)
+	m := view.Mutation{PK: pk, SK: sk, Source: source, Attributes: columns}
+	n, err := x.ExecCount(x.ctx, x.table.replace, x.rowValues(&m, version.String())...)
 	if err != nil || n > 0 {
 		return err
 	}
@@ -70,11 +77,11 @@ func (x *tx) deleteRow(r state.Row) error {
 
 // checkOwned returns an error if a row belongs to another sink or another birth.
 func (x *tx) checkOwned(r state.Row) error {
-	_, foreign, err := x.checkOwnerOf(r)
-	if err != nil || foreign == nil {
-		return err
+	owner, err := x.ownerOf(r)
+	if err == nil && owner.foreign != nil {
+		return owner.foreign
 	}
-	return foreign
+	return err
 }
 
 // decodeRow returns the attributes of a row's key. It returns an error if the table has another number of key

@@ -106,14 +106,15 @@ func (s *Store) table(ctx context.Context, w *sqlite.Writer, t view.Table) (*tab
 	return s.tables[t.Name], nil
 }
 
-func (t *table) check(want view.Table) error {
-	if t.Table == want {
+// check returns a fatal error if the table has another key than requested.
+func (t *table) check(requested view.Table) error {
+	if t.Table == requested {
 		return nil
 	}
 	return pipeline.Fatal(
 		fmt.Errorf(
 			"sqlite: the view table %q has the key %s and cannot have the key %s: give all views of a table the same key attributes",
-			t.Name, keyNames(t.Table), keyNames(want)))
+			t.Name, keyNames(t.Table), keyNames(requested)))
 }
 
 func keyNames(t view.Table) string {
@@ -123,10 +124,12 @@ func keyNames(t view.Table) string {
 	return fmt.Sprintf("(%s, %s)", t.PK, t.SK)
 }
 
+// create creates the tables of a view table, and the SQL view, unless they exist. It returns a fatal error if they
+// exist with another key, or if the names are not allowed.
 func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
-	if name := strings.ToLower(t.Name); name == "" || t.PK == "" || name == catalog ||
-		strings.HasPrefix(name, tablePrefix) || strings.HasPrefix(name, sqlite.Prefix) ||
-		strings.HasPrefix(name, enginePrefix) || strings.ContainsRune(t.Name+t.PK+t.SK, 0) {
+	isIncomplete := t.Name == "" || t.PK == ""
+	hasZeroByte := strings.ContainsRune(t.Name+t.PK+t.SK, 0)
+	if isIncomplete || hasZeroByte || isTaken(t.Name) {
 		return pipeline.Fatal(
 			errs.Errorf(
 				"sqlite: a view table cannot have the name %q and the key %s: a name and a partition key are needed, and the name %s and names beginning with %s, %s and %s are taken",
@@ -146,21 +149,27 @@ func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
 		case found:
 			return existing.check(t)
 		}
+
 		rows := quote(tablePrefix + t.Name)
-		columns := displayColumn("pk", t.PK) + ", "
+		keyColumns := displayColumn("pk", t.PK) + ", "
 		if t.SK != "" {
-			columns += displayColumn("sk", t.SK) + ", "
+			keyColumns += displayColumn("sk", t.SK) + ", "
 		}
-		for _, q := range []string{
-			fmt.Sprintf(createRows, rows),
-			fmt.Sprintf(createView, quote(t.Name), columns, rows),
-		} {
-			if err := w.ExecDDL(ctx, q); err != nil {
-				return err
-			}
+		if err := w.ExecDDL(ctx, fmt.Sprintf(createRows, rows)); err != nil {
+			return err
+		}
+		if err := w.ExecDDL(ctx, fmt.Sprintf(createView, quote(t.Name), keyColumns, rows)); err != nil {
+			return err
 		}
 		return w.Exec(ctx, `INSERT INTO "_tw_tables" (name, pk, sk) VALUES (?, ?, ?)`, t.Name, t.PK, t.SK)
 	})
+}
+
+// isTaken reports whether a view table cannot have the name, because other tables of the file may have it.
+func isTaken(name string) bool {
+	name = strings.ToLower(name)
+	return name == catalog || strings.HasPrefix(name, tablePrefix) || strings.HasPrefix(name, sqlite.Prefix) ||
+		strings.HasPrefix(name, enginePrefix)
 }
 
 // displayColumn returns the SQL expression of a key column for people. A string is shown as it is stored. Numbers and

@@ -53,12 +53,11 @@ func (s *Store) writeEach(
 			if ctx.Err() != nil {
 				return sqlite.CanceledError(ctx)
 			}
-			writeOne := func() error { return write(x, i) }
 			if n == 1 { // the transaction is enough. A savepoint would copy every page that it writes
-				return writeOne()
+				return write(x, i)
 			}
 			var err error
-			if rs[i], err = resultOf(x.Savepoint(x.ctx, writeOne)); err != nil {
+			if rs[i], err = resultOf(x.Savepoint(x.ctx, func() error { return write(x, i) })); err != nil {
 				return err
 			}
 		}
