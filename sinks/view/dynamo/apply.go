@@ -80,10 +80,12 @@ func runParts(db *dynamo.DB, rs []view.Result, n int, write func(i int, down *ou
 func runEach(db *dynamo.DB, n int, write func(i int) (lost bool, err error)) ([]view.Result, error) {
 	rs := make([]view.Result, n)
 	return runParts(db, rs, n, func(i int, down *outage) {
-		if rs[i].Err = down.stopErr(); rs[i].Err == nil {
-			rs[i].Lost, rs[i].Err = write(i)
-			down.add(rs[i].Err)
+		if err := down.stopErr(); err != nil {
+			rs[i].Err = err
+			return
 		}
+		rs[i].Lost, rs[i].Err = write(i)
+		down.add(rs[i].Err)
 	})
 }
 
@@ -91,9 +93,10 @@ func runEach(db *dynamo.DB, n int, write func(i int) (lost bool, err error)) ([]
 // The last value is len(ms).
 func joinedStarts(ms []view.Mutation) []int {
 	starts := make([]int, 0, len(ms)+1)
-	for i := range ms {
-		if !ms[i].WithPrevious || i == 0 || len(starts) > 0 && i-starts[len(starts)-1] > 1 {
-			starts = append(starts, i)
+	for i := 0; i < len(ms); i++ {
+		starts = append(starts, i)
+		if i+1 < len(ms) && ms[i+1].WithPrevious {
+			i++
 		}
 	}
 	return append(starts, len(ms))
@@ -151,12 +154,11 @@ func (w *rowWriter) writeInPlace(ctx context.Context, ms []view.Mutation, rs []v
 		if err == nil {
 			err = w.Write(ctx, put)
 		}
-		unmet, ok := errors.AsType[*dynamo.ConditionError](err)
-		if !ok {
+		if unmet, refused := errors.AsType[*dynamo.ConditionError](err); refused {
+			rs[i] = w.refusedResult(unmet.Unmet[0].Item, &ms[i])
+		} else {
 			rs[i].Err = err
-			continue
 		}
-		rs[i] = w.refusedResult(unmet.Unmet[0].Item, &ms[i])
 	}
 }
 
@@ -168,18 +170,23 @@ func (w *rowWriter) putAction(m *view.Mutation) (dynamo.Action, error) {
 // refusedResult returns the result of a mutation whose condition is not met. image is the stored item.
 func (w *rowWriter) refusedResult(image dynamo.Item, m *view.Mutation) view.Result {
 	stored, ok := metaOf(image)
-	version := m.Version.String()
-	switch {
-	case !ok || !stored.belongsTo(w.target):
+	if !ok || !stored.belongsTo(w.target) {
 		row, err := state.MakeRow(m.PK, m.SK)
 		return view.Result{Err: cmp.Or(err, notOwned(w.target, row, stored))}
-	case w.target.RefuseOtherItem && stored.source != string(m.Source) &&
-		(image[expiresAttribute] == nil || !m.Tombstone && stored.version >= version):
-		if m.Tombstone {
+	}
+
+	version := m.Version.String()
+	isOtherItem := w.target.RefuseOtherItem && stored.source != string(m.Source)
+	if isOtherItem {
+		isRow := image[expiresAttribute] == nil
+		switch {
+		case isRow && m.Tombstone:
 			return view.Result{Superseded: true}
+		case isRow, !m.Tombstone && stored.version >= version:
+			return view.Result{Err: collisionError(w.target, stored.source, m)}
 		}
-		return view.Result{Err: collisionError(w.target, stored.source, m)}
-	case stored.version < version: // the stored row has changed since the refusal
+	}
+	if stored.version < version { // the stored row has changed since the refusal
 		return view.Result{Err: errChanged}
 	}
 	return view.Result{Superseded: stored.version != version}
@@ -223,16 +230,19 @@ type outage struct {
 
 const maxConsecutive = 32
 
+// add counts the error of a request. A fatal error ends the call at once.
 func (o *outage) add(err error) {
 	if err == nil {
 		o.consecutive.Store(0)
 		return
 	}
-	if !state.IsPermanent(err) {
-		o.last.Store(&err)
-		if o.consecutive.Add(1); pipeline.IsFatal(err) {
-			o.consecutive.Add(maxConsecutive)
-		}
+	if state.IsPermanent(err) {
+		return
+	}
+	o.last.Store(&err)
+	o.consecutive.Add(1)
+	if pipeline.IsFatal(err) {
+		o.consecutive.Add(maxConsecutive)
 	}
 }
 

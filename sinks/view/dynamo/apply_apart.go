@@ -29,7 +29,22 @@ const storedOlder = ownerMatches + " AND #tw.#v < :v"
 type rowWrite struct {
 	mutation *view.Mutation
 	result   *view.Result
-	actions  [2]dynamo.Action // the action on the row, and the action on the tombstone
+	actions  [actionsPerRow]dynamo.Action // the action on the row, and the action on the tombstone
+
+	rowRefused       bool // the condition on the row was not met
+	tombstoneRefused bool // the condition on the tombstone was not met
+}
+
+const actionsPerRow = 2
+
+// addRefusal adds the result of an unmet condition. If the conditions on the row and on the tombstone are not met, the
+// first error counts.
+func (r *rowWrite) addRefusal(refusal view.Result) {
+	if r.result.Err != nil {
+		return
+	}
+	r.result.Err = refusal.Err
+	r.result.Superseded = r.result.Superseded || refusal.Superseded
 }
 
 // writeApart writes one mutation, or the two mutations of a move.
@@ -43,8 +58,12 @@ func (w *rowWriter) writeApart(ctx context.Context, ms []view.Mutation, rs []vie
 		}
 		rows = append(rows, row)
 	}
-	if len(rows) == 1 && !rows[0].mutation.LikelyNew && !rows[0].mutation.Tombstone && w.update(ctx, &rows[0]) {
-		return
+
+	isUpdate := len(rows) == 1 && !rows[0].mutation.LikelyNew && !rows[0].mutation.Tombstone
+	if isUpdate {
+		if isStored := w.update(ctx, &rows[0]); isStored {
+			return
+		}
 	}
 	w.writeTransaction(ctx, rows)
 }
@@ -53,7 +72,7 @@ func (w *rowWriter) writeApart(ctx context.Context, ms []view.Mutation, rs []vie
 // stored, the other row is written alone.
 func (w *rowWriter) writeTransaction(ctx context.Context, rows []rowWrite) {
 	for len(rows) > 0 {
-		actions := make([]dynamo.Action, 0, 4)
+		actions := make([]dynamo.Action, 0, 2*actionsPerRow)
 		for i := range rows {
 			actions = append(actions, rows[i].actions[:]...)
 		}
@@ -62,6 +81,7 @@ func (w *rowWriter) writeTransaction(ctx context.Context, rows []rowWrite) {
 			rows = w.handleUnmet(ctx, rows, unmet)
 			continue
 		}
+
 		if state.IsPermanent(err) && len(rows) > 1 {
 			for i := range rows { // find the row that causes the error
 				w.writeTransaction(ctx, rows[i:i+1])
@@ -79,29 +99,26 @@ func (w *rowWriter) writeTransaction(ctx context.Context, rows []rowWrite) {
 // were not met, and returns the other rows, which must be written again. If a removal was refused only by the stored
 // tombstone, handleUnmet deletes the row if the row is older than the change.
 func (w *rowWriter) handleUnmet(ctx context.Context, rows []rowWrite, unmet *dynamo.ConditionError) []rowWrite {
-	refused, storedRowRefused := make([]bool, len(rows)), make([]bool, len(rows))
 	for _, u := range unmet.Unmet {
-		i := u.ActionIndex / len(rows[0].actions)
-		row := &rows[i]
-		var r view.Result
-		if u.ActionIndex%len(row.actions) == 0 {
-			r = w.refusedResult(u.Item, row.mutation)
-			storedRowRefused[i] = true
+		row := &rows[u.ActionIndex/actionsPerRow]
+		isRowAction := u.ActionIndex%actionsPerRow == 0
+		if isRowAction {
+			row.rowRefused = true
+			row.addRefusal(w.refusedResult(u.Item, row.mutation))
 		} else {
-			r = w.refusedByTombstone(dynamo.TombstoneOf(u.Item), row.mutation)
+			row.tombstoneRefused = true
+			row.addRefusal(w.refusedByTombstone(dynamo.TombstoneOf(u.Item), row.mutation))
 		}
-		// Both the row and the tombstone may refuse the mutation. The first error counts.
-		if row.result.Err == nil {
-			row.result.Err, row.result.Superseded = r.Err, row.result.Superseded || r.Superseded
-		}
-		refused[i] = true
 	}
+
 	var notRefused []rowWrite
 	for i := range rows {
-		switch row := &rows[i]; {
-		case !refused[i]:
+		row := &rows[i]
+		if !row.rowRefused && !row.tombstoneRefused {
 			notRefused = append(notRefused, *row)
-		case row.mutation.Tombstone && !storedRowRefused[i] && row.result.Err == nil:
+			continue
+		}
+		if row.mutation.Tombstone && !row.rowRefused && row.result.Err == nil {
 			w.deleteOlder(ctx, row)
 		}
 	}
@@ -131,19 +148,20 @@ func (w *rowWriter) deleteOlder(ctx context.Context, row *rowWrite) {
 }
 
 // update puts a row on condition that a lower version of it is stored. It returns false if no row is stored.
-func (w *rowWriter) update(ctx context.Context, row *rowWrite) bool {
+func (w *rowWriter) update(ctx context.Context, row *rowWrite) (isStored bool) {
 	put := *row.actions[0].Put
 	put.ConditionExpression, put.ExpressionAttributeNames = aws.String(w.storedOlder.Text), w.storedOlder.Names
 	err := w.Write(ctx, dynamo.Action{Put: &put})
 	unmet, refused := errors.AsType[*dynamo.ConditionError](err)
-	switch {
-	case !refused:
-		*row.result = view.Result{Err: err}
-	case unmet.Unmet[0].Item == nil:
-		return false
-	default:
-		*row.result = w.refusedResult(unmet.Unmet[0].Item, row.mutation)
+	if !refused {
+		row.result.Err = err
+		return true
 	}
+	stored := unmet.Unmet[0].Item
+	if stored == nil {
+		return false
+	}
+	*row.result = w.refusedResult(stored, row.mutation)
 	return true
 }
 
@@ -159,13 +177,14 @@ func (w *rowWriter) setActions(row *rowWrite) error {
 	if err != nil {
 		return err
 	}
+
 	tombstone := m.TombstoneAt(m.Version)
-	if !m.Tombstone {
-		row.actions = [2]dynamo.Action{put, w.CheckTombstone(w.target.State(), stateRow, tombstone)}
-		return nil
+	if m.Tombstone {
+		ref := dynamo.Ref{Table: w.target.Name, Key: keyOf(w.target.Table, m.PK, m.SK)}
+		row.actions[0] = dynamo.Delete(ref, w.condition(m))
+		row.actions[1] = w.SetTombstone(w.target.State(), stateRow, tombstone)
+	} else {
+		row.actions[0], row.actions[1] = put, w.CheckTombstone(w.target.State(), stateRow, tombstone)
 	}
-	ref := dynamo.Ref{Table: w.target.Name, Key: keyOf(w.target.Table, m.PK, m.SK)}
-	row.actions = [2]dynamo.Action{dynamo.Delete(ref, w.condition(m)),
-		w.SetTombstone(w.target.State(), stateRow, tombstone)}
 	return nil
 }

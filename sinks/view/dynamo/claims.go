@@ -20,11 +20,11 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 	if err != nil {
 		return nil, err
 	}
-	all := make([]view.RowClaims, len(rows))
+	claims := make([]view.RowClaims, len(rows))
 	var unclaimed []int // indexes of the rows without claims
 	var refs []dynamo.Ref
 	for i := range found {
-		all[i].RowClaims = found[i]
+		claims[i].RowClaims = found[i]
 		if found[i].Revision != "" {
 			continue
 		}
@@ -34,6 +34,7 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 		}
 		unclaimed, refs = append(unclaimed, i), append(refs, ref)
 	}
+
 	stored, err := s.Get(ctx, refs)
 	if err != nil {
 		return nil, err
@@ -42,11 +43,11 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 		if stored[n] == nil {
 			continue
 		}
-		if all[i].Foreign, err = checkOwner(t, rows[i], stored[n]); err != nil {
+		if claims[i].Foreign, err = checkOwner(t, rows[i], stored[n]); err != nil {
 			return nil, err
 		}
 	}
-	return all, nil
+	return claims, nil
 }
 
 // checkOwner checks the owner of a stored row. If the row belongs to another sink, the first result is the error for

@@ -37,33 +37,43 @@ func (s *Store) settleConnected(
 	ctx context.Context, t view.Target, ws []state.ItemWrite, connected []int, rs []view.Result, down *outage,
 ) {
 	for len(connected) > 0 {
-		m := s.NewMergedWrite(t.State())
-		n := 0
-		for n < len(connected) && m.Add(&ws[connected[n]]) {
-			n++
+		if err := down.stopErr(); err != nil {
+			for _, i := range connected {
+				rs[i].Err = err
+			}
+			return
 		}
-		r := view.Result{Err: down.stopErr()}
-		switch {
-		case r.Err != nil:
-			n = len(connected)
-		case n == 0:
-			n, r.Err = 1, errs.Errorf("dynamodb: an item of the view %s has more to write than the %d actions of a transaction",
-				redact.Safe(t.View), dynamo.MaxActions)
-		default:
-			r = s.commit(ctx, t, m)
-			down.add(r.Err)
+		merged, n := s.mergeFirst(t, ws, connected)
+		if n == 0 {
+			rs[connected[0]].Err = errs.Errorf(
+				"dynamodb: an item of the view %s has more to write than the %d actions of a transaction", redact.Safe(t.View),
+				dynamo.MaxActions)
+			connected = connected[1:]
+			continue
 		}
-		alone := n > 1 && (r.Lost || state.IsPermanent(r.Err))
-		for _, i := range connected[:n] {
+
+		r := s.commit(ctx, t, merged)
+		down.add(r.Err)
+		isRefused := r.Lost || state.IsPermanent(r.Err)
+		for k, i := range connected[:n] {
 			rs[i] = r
-			if alone {
-				single := s.NewMergedWrite(t.State())
-				single.Add(&ws[i])
+			if isRefused && n > 1 { // find the write that is refused
+				single, _ := s.mergeFirst(t, ws, connected[k:k+1])
 				rs[i] = s.commit(ctx, t, single)
 			}
 		}
 		connected = connected[n:]
 	}
+}
+
+// mergeFirst merges the first of the connected writes that together fit into one transaction. It returns their number;
+// 0 if the first write alone does not fit.
+func (s *Store) mergeFirst(t view.Target, ws []state.ItemWrite, connected []int) (m *dynamo.MergedWrite, n int) {
+	m = s.NewMergedWrite(t.State())
+	for n < len(connected) && m.Add(&ws[connected[n]]) {
+		n++
+	}
+	return m, n
 }
 
 // commit writes merged writes in one transaction.
@@ -85,55 +95,70 @@ func (s *Store) commit(ctx context.Context, t view.Target, m *dynamo.MergedWrite
 // unmetClaimsResult returns the result of a transaction on claims whose conditions were not met. The transaction is
 // lost if a guard or the claims on a row have changed. It is also lost if a row that had no claims belongs to another
 // sink by now. The next read of the row then returns the error for that. Otherwise another sink or another birth has
-// overwritten a row with claims, and the transaction fails.
+// overwritten a row with claims, and the transaction fails. actions is the number of actions; those on rows come last.
 func unmetClaimsResult(t view.Target, m *dynamo.MergedWrite, actions int, unmet *dynamo.ConditionError) view.Result {
 	rows := m.Rows()
 	firstRow := actions - len(rows)
 	for _, u := range unmet.Unmet {
-		if u.ActionIndex < firstRow || !rows[u.ActionIndex-firstRow].Claimed() {
+		isRow := u.ActionIndex >= firstRow
+		if !isRow || !rows[u.ActionIndex-firstRow].Claimed() {
 			return view.Result{Lost: true}
 		}
 	}
-	u := unmet.Unmet[0]
-	stored, _ := metaOf(u.Item)
-	return view.Result{Err: notOwned(t, rows[u.ActionIndex-firstRow].Row, stored)}
+	first := unmet.Unmet[0]
+	stored, _ := metaOf(first.Item)
+	return view.Result{Err: notOwned(t, rows[first.ActionIndex-firstRow].Row, stored)}
 }
 
 // connectedWrites divides the indexes of ws into groups. Writes of different groups have neither an item nor a row in
 // common. The order within a group is that of ws.
 func connectedWrites(ws []state.ItemWrite) [][]int {
-	group := make([]int, len(ws)) // union-find: an earlier index of the same group, or the index itself
-	find := func(i int) int {
-		for group[i] != i {
-			group[i] = group[group[i]]
-			i = group[i]
-		}
-		return i
-	}
-	lastUse := make(map[string]int, 2*len(ws))
+	sets := make(disjointSets, len(ws))
+	lastUse := make(map[string]int, 2*len(ws)) // index of the last write of an item or a row
 	for i := range ws {
-		group[i] = i
-		connect := func(key string) {
-			if before, ok := lastUse[key]; ok {
-				a, b := find(before), find(i)
-				group[max(a, b)] = min(a, b)
-			}
-			lastUse[key] = i
-		}
-		connect("item " + string(ws[i].Source))
+		sets[i] = i
+		names := []string{"item " + string(ws[i].Source)}
 		for _, rowWrite := range ws[i].Rows {
-			connect("row " + string(rowWrite.Row))
+			names = append(names, "row "+string(rowWrite.Row))
+		}
+		for _, name := range names {
+			if before, ok := lastUse[name]; ok {
+				sets.join(before, i)
+			}
+			lastUse[name] = i
 		}
 	}
-	index := make(map[int]int) // index in groups, by root
+
+	groupIndex := make(map[int]int) // index in groups, by the first write of the group
 	var groups [][]int
 	for i := range ws {
-		root := find(i)
-		if _, ok := index[root]; !ok {
-			index[root] = len(groups)
+		first := sets.first(i)
+		g, ok := groupIndex[first]
+		if !ok {
+			g = len(groups)
+			groupIndex[first] = g
 			groups = append(groups, nil)
 		}
-		groups[index[root]] = append(groups[index[root]], i)
+		groups[g] = append(groups[g], i)
 	}
 	return groups
+}
+
+// disjointSets divides numbers into sets (union-find). For each number it has a smaller number of the same set, or the
+// number itself if it is the smallest.
+type disjointSets []int
+
+// first returns the smallest number of the set of n. It shortens the way for later calls.
+func (s disjointSets) first(n int) int {
+	for s[n] != n {
+		s[n] = s[s[n]]
+		n = s[n]
+	}
+	return n
+}
+
+// join makes one set of the sets of a and b.
+func (s disjointSets) join(a, b int) {
+	firstA, firstB := s.first(a), s.first(b)
+	s[max(firstA, firstB)] = min(firstA, firstB)
 }

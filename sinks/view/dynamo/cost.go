@@ -50,38 +50,58 @@ func CostOf(c *record.Change, ops []pipeline.Op) (Cost, bool) {
 // costOfRows returns the cost of rows that guard themselves. Why also names the cost for the other value of
 // `tombstones`.
 func costOfRows(c *record.Change, ops []pipeline.Op) Cost {
-	inPlaceUnits, totalSize := 0.0, 0
-	var rows, replaced []rowWrite
-	var t view.Target
+	t := withBirth(*ops[0].(*view.Op).Target)
+	var rows []plannedRow
 	for _, o := range ops {
-		op, ok := o.(*view.Op)
-		if !ok {
-			continue
+		op := o.(*view.Op)
+		row := plannedRow{next: &op.Mutation}
+		if stored, ok := op.Before(c); ok {
+			row.stored = &stored
 		}
-		t = withBirth(*op.Target)
-		size, storedSize := dynamo.SizeOfItem(tableItem(t, &op.Mutation, op.Mutation.Version.String(), someTime)), 0
-		if oldRow, ok := op.Before(c); ok {
-			storedSize = dynamo.SizeOfItem(tableItem(t, &oldRow, oldRow.Version.String(), someTime))
-			replaced = append(replaced, rowWrite{mutation: &oldRow})
-		}
-		inPlaceUnits += writeUnits(max(size, storedSize))
-		if op.Mutation.Tombstone && !t.InPlace {
-			size = 0 // with `tombstones: apart` the tombstone is in the state table
-		}
-		totalSize += size
-		rows = append(rows, rowWrite{mutation: &op.Mutation})
+		rows = append(rows, row)
 	}
-	apartUnits, description, err := costApart(t, rows, replaced)
+
+	inPlace := 0.0
+	for _, row := range rows {
+		inPlace += writeUnits(max(rowSize(t, row.next), rowSize(t, row.stored)))
+	}
+	apart, err := apartUnits(t, rows)
 	if err != nil {
 		return refusedCost(err)
 	}
-	if t.InPlace {
-		return Cost{WriteUnits: inPlaceUnits, OtherTombstones: apartUnits,
-			Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: apart", plural(len(ops), "conditional put"), totalSize,
-				FormatUnits(apartUnits))}
+
+	size := 0 // size of what is put into the table of rows
+	for _, row := range rows {
+		if t.InPlace || !row.next.Tombstone { // otherwise the tombstone is in the state table
+			size += rowSize(t, row.next)
+		}
 	}
-	return Cost{WriteUnits: apartUnits, OtherTombstones: inPlaceUnits,
-		Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: in_place", description, totalSize, FormatUnits(inPlaceUnits))}
+	if t.InPlace {
+		return Cost{WriteUnits: inPlace, OtherTombstones: apart,
+			Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: apart", plural(len(ops), "conditional put"), size,
+				FormatUnits(apart))}
+	}
+	return Cost{WriteUnits: apart, OtherTombstones: inPlace,
+		Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: in_place", requestsApart(rows), size, FormatUnits(inPlace))}
+}
+
+// plannedRow is a planned mutation with the row that it replaces.
+type plannedRow struct {
+	next   *view.Mutation
+	stored *view.Mutation // nil if nothing is stored
+}
+
+// isUpdate reports whether a row alone is written by one conditional put if tombstones are apart.
+func isUpdate(rows []plannedRow) bool {
+	return len(rows) == 1 && !rows[0].next.Tombstone && !rows[0].next.LikelyNew
+}
+
+// rowSize returns the size of a row, or of a tombstone in place, in bytes; 0 if m is nil.
+func rowSize(t view.Target, m *view.Mutation) int {
+	if m == nil {
+		return 0
+	}
+	return dynamo.SizeOfItem(tableItem(t, m, m.Version.String(), someTime))
 }
 
 // refusedCost returns the cost of a change that can never be written. err is the error of the change.
@@ -89,33 +109,42 @@ func refusedCost(err error) Cost {
 	return Cost{Why: "the change goes to dead letters: " + err.Error()}
 }
 
-// costApart returns the cost of rows if tombstones are apart, and a description of the requests. replaced are the
-// stored rows that rows replace.
-func costApart(t view.Target, rows, replaced []rowWrite) (cost float64, description string, err error) {
+// apartUnits returns the write units of rows if tombstones are apart.
+func apartUnits(t view.Target, rows []plannedRow) (float64, error) {
 	w := newRowWriter(offlineDB(), t)
 	storedSizes := make(sizes)
-	for i := range replaced {
-		if w.setActions(&replaced[i]) == nil { // otherwise the row was never stored
-			storedSizes.addPuts(t.Table, replaced[i].actions[:1])
+	for _, row := range rows {
+		stored := rowWrite{mutation: row.stored}
+		if row.stored != nil && w.setActions(&stored) == nil { // if there is an error, the row was never stored
+			storedSizes.addPuts(t.Table, stored.actions[:1])
 		}
 	}
+
 	var actions []dynamo.Action
-	for i := range rows {
-		if err := w.setActions(&rows[i]); err != nil {
-			return 0, "", err
+	for _, row := range rows {
+		next := rowWrite{mutation: row.next}
+		if err := w.setActions(&next); err != nil {
+			return 0, err
 		}
-		actions = append(actions, rows[i].actions[:]...)
+		actions = append(actions, next.actions[:]...)
 	}
-	cost = storedSizes.transactionUnits(t.Table, actions)
-	switch m := rows[0].mutation; {
+	if isUpdate(rows) {
+		return storedSizes.transactionUnits(t.Table, actions[:1]) / 2, nil
+	}
+	return storedSizes.transactionUnits(t.Table, actions), nil
+}
+
+// requestsApart describes the requests that write rows if tombstones are apart.
+func requestsApart(rows []plannedRow) string {
+	switch {
+	case isUpdate(rows):
+		return "1 conditional put"
 	case len(rows) > 1:
-		return cost, "a transaction of both rows, a check and a tombstone", nil
-	case m.Tombstone:
-		return cost, "a transaction that deletes the row and puts its tombstone", nil
-	case m.LikelyNew:
-		return cost, "a transaction of the row and a check of its tombstone", nil
-	default: // an update
-		return storedSizes.transactionUnits(t.Table, actions[:1]) / 2, "1 conditional put", nil
+		return "a transaction of both rows, a check and a tombstone"
+	case rows[0].next.Tombstone:
+		return "a transaction that deletes the row and puts its tombstone"
+	default:
+		return "a transaction of the row and a check of its tombstone"
 	}
 }
 
@@ -143,47 +172,60 @@ func costOfClaim(c *record.Change, op *view.ClaimOp) Cost {
 	}
 	t := withBirth(*op.Target)
 	storedSizes := make(sizes)
-	cost := Cost{ReadUnits: 1}
-	write := state.ItemWrite{Source: op.Claim.Source, Guard: state.Guard{Version: op.Claim.Version, Row: op.Row}}
-	oldRow, oldClaim, claimed := op.Before(c)
-	if claimed {
-		oldWrite := state.ItemWrite{Source: oldClaim.Source, Guard: state.Guard{Version: oldClaim.Version, Row: oldRow},
-			Rows: []state.RowClaimsWrite{{Row: oldRow, Revision: someRevision, Claim: oldClaim, Owner: oldClaim}}}
-		actions, err := itemActions(t, &oldWrite)
-		if claimed = err == nil; claimed { // otherwise the claim was never stored
-			storedSizes.addPuts(t.Table, actions)
-			ownerRecord, claimItem := actions[1].Put.Item, actions[2].Put.Item // actions[0] is the guard
-			cost.ReadUnits += 1 + readUnits(dynamo.SizeOfItem(ownerRecord)+dynamo.SizeOfItem(claimItem))
-		}
+	cost := Cost{ReadUnits: 1} // for the guard
+	oldRow, oldActions := oldClaim(t, c, op)
+	if oldRow != "" {
+		storedSizes.addPuts(t.Table, oldActions)
+		ownerRecord, claimItem := oldActions[1].Put.Item, oldActions[2].Put.Item // oldActions[0] puts the guard
+		cost.ReadUnits += 1 + readUnits(dynamo.SizeOfItem(ownerRecord)+dynamo.SizeOfItem(claimItem))
 	}
-	if claimed && oldRow != op.Row {
+
+	write := state.ItemWrite{Source: op.Claim.Source, Guard: state.Guard{Version: op.Claim.Version, Row: op.Row}}
+	if oldRow != "" && oldRow != op.Row {
 		write.Rows = append(write.Rows, state.RowClaimsWrite{Row: oldRow})
 	}
 	if op.Row != "" {
 		write.Rows = append(write.Rows, state.RowClaimsWrite{Row: op.Row, Revision: someRevision, Claim: op.Claim,
 			Owner: op.Claim})
-		if !claimed || oldRow != op.Row {
-			cost.ReadUnits += 2
-		}
+	}
+	if op.Row != "" && op.Row != oldRow {
+		cost.ReadUnits += 2
 	}
 	actions, err := itemActions(t, &write)
 	if err != nil {
 		return refusedCost(err)
 	}
 	cost.WriteUnits = storedSizes.transactionUnits(t.Table, actions)
-	cost.Why = "a transaction of the guard" + claimedItems(claimed, op.Row, oldRow) + ", read before"
+	cost.Why = "a transaction of the guard" + claimedItems(oldRow, op.Row) + ", read before"
 	return cost
 }
 
-// claimedItems describes the items that a claim writes besides the guard. claimed reports whether the item claimed a
-// row before. newRow is the row that it claims now, and oldRow the row that it claimed before.
-func claimedItems(claimed bool, newRow, oldRow state.Row) string {
+// oldClaim returns the row that the item claimed before the change, and the actions that stored the claim. The row is
+// "" if the item claimed none.
+func oldClaim(t view.Target, c *record.Change, op *view.ClaimOp) (state.Row, []dynamo.Action) {
+	row, claim, ok := op.Before(c)
+	if !ok {
+		return "", nil
+	}
+	actions, err := itemActions(t, &state.ItemWrite{
+		Source: claim.Source, Guard: state.Guard{Version: claim.Version, Row: row},
+		Rows: []state.RowClaimsWrite{{Row: row, Revision: someRevision, Claim: claim, Owner: claim}},
+	})
+	if err != nil { // the claim was never stored
+		return "", nil
+	}
+	return row, actions
+}
+
+// claimedItems describes the items that a claim writes besides the guard. oldRow is the row that the item claimed
+// before, and newRow the row that it claims now; "" if it claims none.
+func claimedItems(oldRow, newRow state.Row) string {
 	switch {
-	case newRow == "" && !claimed:
+	case oldRow == "" && newRow == "":
 		return " alone"
 	case newRow == "":
 		return ", and of the row, its seat and the claim, which go"
-	case claimed && oldRow != newRow:
+	case oldRow != "" && oldRow != newRow:
 		return ", and of both rows, their seats and the claims"
 	default:
 		return ", the row, its seat and the claim"
@@ -209,19 +251,20 @@ func costOfGroups(t view.Target, c *record.Change, ops []pipeline.Op) Cost {
 	storedSizes := make(sizes)
 	if len(oldContribution.Shares) > 0 {
 		oldContribution.Version = c.Version // all versions have the same size
-		if a, err := writer.SetContribution(writer.stateTarget,
-			&state.ContributionWrite{Source: c.Key, Next: oldContribution}); err == nil {
-			storedSizes.addPuts(t.Table, []dynamo.Action{a})
-			cost.ReadUnits = readUnits(dynamo.SizeOfItem(a.Put.Item))
+		oldWrite := state.ContributionWrite{Source: c.Key, Next: oldContribution}
+		if action, err := writer.SetContribution(writer.stateTarget, &oldWrite); err == nil {
+			storedSizes.addPuts(t.Table, []dynamo.Action{action})
+			cost.ReadUnits = readUnits(dynamo.SizeOfItem(action.Put.Item))
 		}
 	}
+
 	var actions []dynamo.Action
 	for i := range write.Items {
-		a, err := writer.SetContribution(writer.stateTarget, &write.Items[i])
+		action, err := writer.SetContribution(writer.stateTarget, &write.Items[i])
 		if err != nil {
 			return refusedCost(err)
 		}
-		actions = append(actions, a)
+		actions = append(actions, action)
 	}
 	members := 0
 	for i := range write.Groups {
@@ -231,15 +274,8 @@ func costOfGroups(t view.Target, c *record.Change, ops []pipeline.Op) Cost {
 			return refusedCost(err)
 		}
 		actions = append(actions, put)
-		if !row.addable() {
-			cost.ReadUnits++
-		}
-		for _, m := range row.Members {
-			members++
-			if m.Kind == state.Distinct {
-				cost.ReadUnits++
-			}
-		}
+		cost.ReadUnits += groupReadUnits(&row)
+		members += len(row.Members)
 	}
 	cost.WriteUnits = storedSizes.transactionUnits(t.Table, actions) + 2*float64(members)
 	cost.Why = "a transaction of the contribution, read before, and " + plural(len(write.Groups), "group row")
@@ -247,6 +283,20 @@ func costOfGroups(t view.Target, c *record.Change, ops []pipeline.Op) Cost {
 		cost.Why += " and " + plural(members, "member") + " of what is a min, a max or a distinct"
 	}
 	return cost
+}
+
+// groupReadUnits returns the read units of a change of a group. The row is read unless the change is added in place,
+// and one item is read for each member of a distinct.
+func groupReadUnits(g *groupRowWrite) (units float64) {
+	if !g.addable() {
+		units++
+	}
+	for _, m := range g.Members {
+		if m.Kind == state.Distinct {
+			units++
+		}
+	}
+	return units
 }
 
 // newRow returns the put of a group's row that has only the change of g.
@@ -260,12 +310,11 @@ func (c *groupWriter) newRow(g *groupRowWrite) (dynamo.Action, error) {
 		return dynamo.Action{}, err
 	}
 	for _, m := range g.Members {
+		row.epoch = someEpoch
+		row.values[m.Name] = dynamo.N("1") // the value of a distinct
 		if v, err := state.ParseSortable(m.Value); err == nil && m.Kind != state.Distinct {
 			row.values[m.Name] = sdkvalue.Of(v)
-		} else {
-			row.values[m.Name] = dynamo.N("1")
 		}
-		row.epoch = someEpoch
 	}
 	return c.putAction(g, row, g.Shares), nil
 }
@@ -310,7 +359,7 @@ func (s sizes) addPuts(t view.Table, actions []dynamo.Action) {
 // transactionUnits returns the write units of a transaction of puts, deletes and checks. Each action costs the units of
 // the larger of the stored and the new item.
 func (s sizes) transactionUnits(t view.Table, actions []dynamo.Action) float64 {
-	n := 0.0
+	units := 0.0
 	for i := range actions {
 		size := 0
 		switch a := &actions[i]; {
@@ -319,9 +368,9 @@ func (s sizes) transactionUnits(t view.Table, actions []dynamo.Action) float64 {
 		case a.Delete != nil:
 			size = s[dynamo.Ref{Table: *a.Delete.TableName, Key: a.Delete.Key}.ID()]
 		}
-		n += 2 * writeUnits(size)
+		units += 2 * writeUnits(size)
 	}
-	return n
+	return units
 }
 
 // readUnits returns the read units of a consistent read of an item of size bytes.
@@ -330,9 +379,9 @@ func readUnits(size int) float64 { return float64(max(1, (size+4095)/4096)) }
 // writeUnits returns the write units of a standard write of an item of size bytes.
 func writeUnits(size int) float64 { return float64(max(1, (size+1023)/1024)) }
 
-func plural(n int, what string) string {
+func plural(n int, noun string) string {
 	if n == 1 {
-		return "1 " + what
+		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%d %ss", n, noun)
 }

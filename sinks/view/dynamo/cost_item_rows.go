@@ -16,36 +16,41 @@ func costOfItemRows(c *record.Change, op *view.ItemRowsOp) Cost {
 		return Cost{ReadUnits: 1, Why: "the contribution is read; nothing is written unless the item had rows"}
 	}
 	t := withBirth(*op.Target)
-	planned := *op
-	planned.Target = &t
 	storedSizes := make(sizes)
 	cost := Cost{ReadUnits: 1}
+	var stored state.Contribution
 	oldOp := view.ItemRowsOp{Target: &t, Source: c.Key, Version: c.Version, Rows: op.Before()}
-	contribution := state.Contribution{}
 	if len(oldOp.Rows) > 0 {
-		oldWrite := oldOp.WholeWrite(contribution)
+		oldWrite := oldOp.WholeWrite(state.Contribution{})
 		if actions, err := itemRowsActions(t, &oldWrite); err == nil { // otherwise the rows were never stored
 			storedSizes.addPuts(t.Table, actions)
-			cost.ReadUnits, contribution = readUnits(dynamo.SizeOfItem(actions[0].Put.Item)), oldWrite.Next
+			stored = oldWrite.Next
+			cost.ReadUnits = readUnits(dynamo.SizeOfItem(actions[0].Put.Item))
 		}
 	}
-	write := planned.WholeWrite(contribution)
+
+	planned := *op
+	planned.Target = &t
+	write := planned.WholeWrite(stored)
 	actions, err := itemRowsActions(t, &write)
-	switch {
-	case err != nil:
+	if err != nil {
 		return refusedCost(err)
-	case len(actions) == 1:
-		cost.WriteUnits, cost.Why = storedSizes.transactionUnits(t.Table, actions)/2,
-			"1 conditional put of the contribution, read before: no row differs"
-	default:
-		cost.WriteUnits = storedSizes.transactionUnits(t.Table, actions)
-		cost.Why = "a transaction of the contribution, read before, and " + plural(len(actions)-1, "row")
 	}
-	if parts := (len(actions) + dynamo.MaxActions - 3) / (dynamo.MaxActions - 1); parts > 1 {
+	const rowsInPart = dynamo.MaxActions - 1 // one action of each transaction writes the contribution
+	rows := len(actions) - 1
+	parts := (rows + rowsInPart - 1) / rowsInPart
+	cost.WriteUnits = storedSizes.transactionUnits(t.Table, actions)
+	switch {
+	case rows == 0:
+		cost.WriteUnits /= 2
+		cost.Why = "1 conditional put of the contribution, read before: no row differs"
+	case parts == 1:
+		cost.Why = "a transaction of the contribution, read before, and " + plural(rows, "row")
+	default:
 		cost.WriteUnits += float64(parts-1) * 2 * writeUnits(dynamo.SizeOfItem(actions[0].Put.Item))
-		cost.Why = fmt.Sprintf("%d transactions of the contribution, read before each, and %s in all", parts,
-			plural(len(actions)-1, "row"))
 		cost.ReadUnits *= float64(parts)
+		cost.Why = fmt.Sprintf("%d transactions of the contribution, read before each, and %s in all", parts,
+			plural(rows, "row"))
 	}
 	return cost
 }

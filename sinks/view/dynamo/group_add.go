@@ -3,6 +3,7 @@ package dynamo
 import (
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,46 +45,41 @@ func isExact(n state.Number) bool {
 // addable reports whether the change may be added to a row that was not read. This is the case if the change has no
 // members, not too many values, and only amounts within the limits.
 func (g *groupRowWrite) addable() bool {
-	if len(g.Members) > 0 || len(g.Counts)+len(g.Sums) > maxAddedValues {
+	amounts := increments(g.GroupChange)
+	if len(g.Members) > 0 || len(amounts) > maxAddedValues {
 		return false
 	}
-	for _, increments := range [][]state.Increment{g.Counts, g.Sums} {
-		for _, in := range increments {
-			if !isExact(in.Amount) {
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(amounts, func(in state.Increment) bool { return !isExact(in.Amount) })
 }
+
+// increments returns the counts and the sums of a change.
+func increments(g *state.GroupChange) []state.Increment { return slices.Concat(g.Counts, g.Sums) }
 
 // addAction returns the update that adds a change to a row, or creates the row. Its condition is not met in three
 // cases: the row belongs to another sink, the sum would be inexact, or the change removes the last share. In the last
 // case the row must be deleted instead.
 func (c *groupWriter) addAction(g *groupRowWrite) dynamo.Action {
-	update := "SET #tw = :tw ADD #n :n"
 	const addable = ownerMatches + " AND attribute_not_exists(#tw.#wide)"
 	condition := withOwner(c.target, "(attribute_not_exists(#pk) OR ("+addable+"))", "#wide", metaWide, "#n",
 		sharesAttribute)
-	values := condition.Values
+	names, values := condition.Names, condition.Values
 	values[":tw"], values[":n"] = c.groupMeta(g, nil), dynamo.N(strconv.FormatInt(g.Shares, 10))
 	if g.Shares > 0 {
-		condition.Names["#pk"] = c.target.PK
+		names["#pk"] = c.target.PK
 	} else {
 		condition.Text = "#n > :least AND " + addable
 		values[":least"] = dynamo.N(strconv.FormatInt(-g.Shares, 10))
 	}
-	i := 0
-	for _, increments := range [][]state.Increment{g.Counts, g.Sums} {
-		for _, in := range increments {
-			name, value := fmt.Sprintf("#a%d", i), fmt.Sprintf(":a%d", i)
-			i++
-			condition.Names[name], values[value] = in.Name, dynamo.N(in.Amount.String())
-			update += ", " + name + " " + value
-			condition.Text += " AND (attribute_not_exists(" + name + ") OR " + name + " BETWEEN :low AND :high)"
-		}
+
+	update := "SET #tw = :tw ADD #n :n"
+	amounts := increments(g.GroupChange)
+	for i, in := range amounts {
+		name, value := fmt.Sprintf("#a%d", i), fmt.Sprintf(":a%d", i)
+		names[name], values[value] = in.Name, dynamo.N(in.Amount.String())
+		update += ", " + name + " " + value
+		condition.Text += " AND (attribute_not_exists(" + name + ") OR " + name + " BETWEEN :low AND :high)"
 	}
-	if i > 0 {
+	if len(amounts) > 0 {
 		values[":low"], values[":high"] = dynamo.N("-"+maxAddend), dynamo.N(maxAddend)
 	}
 	return dynamo.Update(g.ref, update, condition)

@@ -7,8 +7,6 @@ import (
 	"iter"
 	"maps"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/internal/seq"
@@ -45,54 +43,57 @@ func (s *Store) ListGroups(
 func (s *Store) ReadGroups(
 	ctx context.Context, t view.Target, values []view.Value, rows []state.Row,
 ) ([]view.Group, error) {
-	groups := make([]view.Group, len(rows))
 	refs, err := refsOf(t.Table, rows)
 	if err != nil {
 		return nil, err
 	}
-	remaining := make([]int, len(rows))
-	for i := range remaining {
-		remaining[i] = i
+	remaining, err := s.storedGroups(ctx, t, values, refs)
+	if err != nil {
+		return nil, err
 	}
-	found, err := s.storedGroups(ctx, t, values, refs)
-	for tries := 0; err == nil && len(remaining) > 0; tries++ {
+
+	groups := make([]view.Group, len(rows))
+	for tries := 0; len(remaining) > 0; tries++ {
 		if tries == maxReads {
 			return nil, pipeline.Transient(
 				errs.Errorf("dynamodb: other workers change a group's row in table %s faster than it is read", redact.Safe(t.Name)))
 		}
-		if err = s.readMembers(ctx, t, values, found, state.Listing{}); err != nil {
-			break
+		if err := s.readMembers(ctx, t, values, remaining, state.Listing{}); err != nil {
+			return nil, err
 		}
-		for n, i := range remaining {
-			groups[i] = found[n].Group
+		for _, g := range remaining {
+			groups[g.index] = g.Group
 		}
-		remaining, found, err = s.rereadChanged(ctx, t, values, refs, remaining, found)
-	}
-	if err != nil {
-		return nil, err
+		if remaining, err = s.rereadChanged(ctx, t, values, refs, remaining); err != nil {
+			return nil, err
+		}
 	}
 	return groups, nil
 }
 
-// rereadChanged reads the rows with members again. before are the rows at indexes of refs, as they were read before. It
-// returns the rows that have changed, and their indexes.
+// rereadChanged reads the rows with members again. before are rows as they were read before. It returns the rows that
+// have changed since.
 func (s *Store) rereadChanged(
-	ctx context.Context, t view.Target, values []view.Value, refs []dynamo.Ref, indexes []int, before []storedGroup,
-) (changedIndexes []int, changed []storedGroup, err error) {
-	var checked []int // positions in before
+	ctx context.Context, t view.Target, values []view.Value, refs []dynamo.Ref, before []storedGroup,
+) (changed []storedGroup, err error) {
+	var checked []storedGroup
 	var checkedRefs []dynamo.Ref
-	for n, i := range indexes {
-		if before[n].hasMembers {
-			checked, checkedRefs = append(checked, n), append(checkedRefs, refs[i])
+	for _, g := range before {
+		if g.hasMembers {
+			checked, checkedRefs = append(checked, g), append(checkedRefs, refs[g.index])
 		}
 	}
 	reread, err := s.storedGroups(ctx, t, values, checkedRefs)
-	for r, n := range checked[:len(reread)] {
-		if reread[r].Revision != before[n].Revision {
-			changedIndexes, changed = append(changedIndexes, indexes[n]), append(changed, reread[r])
+	if err != nil {
+		return nil, err
+	}
+	for i, g := range checked {
+		if reread[i].Revision != g.Revision {
+			reread[i].index = g.index
+			changed = append(changed, reread[i])
 		}
 	}
-	return changedIndexes, changed, err
+	return changed, nil
 }
 
 // storedGroups reads the rows of groups without their members. The result has the zero Group for a row that is missing
@@ -106,12 +107,14 @@ func (s *Store) storedGroups(
 	}
 	groups := make([]storedGroup, len(images))
 	for i, image := range images {
-		m, ok := metaOf(image)
-		if _, isTombstone := image[expiresAttribute]; ok && m.sameSink(t) && !isTombstone {
+		meta, ok := metaOf(image)
+		_, isTombstone := image[expiresAttribute]
+		if isOwn := ok && meta.sameSink(t); isOwn && !isTombstone {
 			if groups[i], err = groupOf(t, values, maps.Clone(image)); err != nil {
 				return nil, err
 			}
 		}
+		groups[i].index = i
 	}
 	return groups, nil
 }
@@ -119,17 +122,19 @@ func (s *Store) storedGroups(
 // storedGroup is a group with the data that is needed to read its members.
 type storedGroup struct {
 	view.Group
+	index      int    // index of the group's row in the call
 	epoch      string // text that identifies the members of this row; "" if it never had members
 	hasMembers bool   // the state table has members of the group
 }
 
-// groupOf parses the row of a group. It leaves out values that were damaged by hand.
+// groupOf parses the row of a group. It leaves out values that were damaged by hand. It removes the store's attributes
+// from image.
 func groupOf(t view.Target, values []view.Value, image dynamo.Item) (storedGroup, error) {
-	metaMap := image[metaAttribute].(*types.AttributeValueMemberM).Value // the caller has found it
+	meta, _ := metaOf(image)
 	g := storedGroup{epoch: dynamo.Text(image, epochAttribute)}
+	g.Revision = meta.revision
 	g.Shares, _ = dynamo.ParseInteger(dynamo.Digits(image, sharesAttribute))
-	g.Revision = dynamo.Text(metaMap, metaRevision)
-	row, _, err := readerRow(t.Table, image) // removes the store's attributes from image
+	row, _, err := readerRow(t.Table, image)
 	if err != nil && !errors.Is(err, errNoVersion) {
 		return g, err
 	}
@@ -137,6 +142,7 @@ func groupOf(t view.Target, values []view.Value, image dynamo.Item) (storedGroup
 	if g.Row, err = state.MakeRow(row.PK, row.SK); err != nil {
 		return g, err
 	}
+
 	for _, v := range values {
 		if _, ok := v.MemberKind(); ok {
 			g.hasMembers = g.epoch != ""
@@ -146,7 +152,8 @@ func groupOf(t view.Target, values []view.Value, image dynamo.Item) (storedGroup
 		if err != nil || image[v.Name] == nil {
 			continue
 		}
-		if amount := (state.Increment{Name: v.Name, Amount: n}); v.Of == "count" {
+		amount := state.Increment{Name: v.Name, Amount: n}
+		if v.Of == "count" {
 			g.Counts = append(g.Counts, amount)
 		} else {
 			g.Sums = append(g.Sums, amount)
@@ -155,25 +162,36 @@ func groupOf(t view.Target, values []view.Value, image dynamo.Item) (storedGroup
 	return g, nil
 }
 
-// readMembers reads the members of groups, several groups at once.
+// readMembers sets the members of groups. It reads several groups at the same time.
 func (s *Store) readMembers(
 	ctx context.Context, t view.Target, values []view.Value, groups []storedGroup, l state.Listing,
 ) error {
 	failed := make([]error, len(groups))
 	s.Each(len(groups), func(i int) {
-		g := &groups[i]
-		g.Members = nil
-		for _, v := range values {
-			kind, ok := v.MemberKind()
-			if !ok || !g.hasMembers || failed[i] != nil {
-				continue
-			}
-			target := t.State()
-			target.Birth = g.Birth
-			var ms []state.Member
-			ms, failed[i] = s.Members(ctx, target, g.Row, g.epoch, v.Name, kind, l)
-			g.Members = append(g.Members, ms...)
+		groups[i].Members = nil
+		if groups[i].hasMembers {
+			groups[i].Members, failed[i] = s.membersOf(ctx, t, values, &groups[i], l)
 		}
 	})
 	return cmp.Or(failed...)
+}
+
+// membersOf reads the members of all values of a group.
+func (s *Store) membersOf(
+	ctx context.Context, t view.Target, values []view.Value, g *storedGroup, l state.Listing,
+) (members []state.Member, err error) {
+	target := t.State()
+	target.Birth = g.Birth
+	for _, v := range values {
+		kind, ok := v.MemberKind()
+		if !ok {
+			continue
+		}
+		ofValue, err := s.Members(ctx, target, g.Row, g.epoch, v.Name, kind, l)
+		if err != nil {
+			return nil, err
+		}
+		members = append(members, ofValue...)
+	}
+	return members, nil
 }

@@ -36,14 +36,16 @@ func (c *groupWriter) parseRow(g *groupRowWrite) (*groupRow, error) {
 	if !ok || !meta.belongsTo(c.target) {
 		return nil, notOwned(c.target, g.Row, meta)
 	}
+
+	var err error
+	r.shares, err = dynamo.ParseInteger(dynamo.Digits(g.stored, sharesAttribute))
+	if err != nil || meta.revision == "" {
+		return nil, c.Damaged("a group's row in table "+c.target.Name, errs.New("it has no shares or no revision"))
+	}
+	r.revision, r.epoch = meta.revision, dynamo.Text(g.stored, epochAttribute)
 	metaMap := g.stored[metaAttribute].(*types.AttributeValueMemberM).Value // metaOf has found it
-	r.revision, r.epoch = dynamo.Text(metaMap, metaRevision), dynamo.Text(g.stored, epochAttribute)
 	if wide, ok := metaMap[metaWide].(*types.AttributeValueMemberSS); ok {
 		r.wide = slices.Sorted(slices.Values(wide.Value))
-	}
-	var err error
-	if r.shares, err = dynamo.ParseInteger(dynamo.Digits(g.stored, sharesAttribute)); err != nil || r.revision == "" {
-		return nil, c.Damaged("a group's row in table "+c.target.Name, errs.New("it has no shares or no revision"))
 	}
 	for name, v := range withoutMeta(maps.Clone(g.stored)) {
 		if name != c.target.PK && name != c.target.SK {
@@ -63,16 +65,19 @@ func (c *groupWriter) appendReplace(
 		return nil, err
 	}
 	shares := r.shares + g.Shares
-	switch {
-	case shares < 0:
+	if shares < 0 {
 		return nil, pipeline.Fatal(errs.Errorf("dynamodb: a group's row in table %s: %w", redact.Safe(c.target.Name),
 			state.ErrNegative))
-	case shares == 0 && g.stored == nil:
-		return dst, nil
-	case shares == 0:
-		deleted, err := c.DeleteMembers(c.stateTarget, g.Row, r.epoch, g.Members)
-		return append(append(dst, dynamo.Delete(g.ref, revisionIs(r.revision))), deleted...), err
 	}
+	if shares == 0 && g.stored == nil {
+		return dst, nil
+	}
+	if shares == 0 {
+		members, err := c.DeleteMembers(c.stateTarget, g.Row, r.epoch, g.Members)
+		dst = append(dst, dynamo.Delete(g.ref, revisionIs(r.revision)))
+		return append(dst, members...), err
+	}
+
 	if err := r.addAmounts(g.GroupChange); err != nil {
 		return nil, c.Damaged("a group's row in table "+c.target.Name, err)
 	}
@@ -83,26 +88,26 @@ func (c *groupWriter) appendReplace(
 	if err != nil {
 		return nil, err
 	}
-	return append(append(dst, c.putAction(g, r, shares)), members...), nil
+	dst = append(dst, c.putAction(g, r, shares))
+	return append(dst, members...), nil
 }
 
 // addAmounts adds the amounts of g to the counts and sums, exactly. It also updates the list of wide values.
 func (r *groupRow) addAmounts(g *state.GroupChange) error {
-	for _, increments := range [][]state.Increment{g.Counts, g.Sums} {
-		for _, in := range increments {
-			before, err := numberOf(r.values[in.Name])
-			if err != nil {
-				return err
-			}
-			after := before.Add(in.Amount)
-			r.values[in.Name] = sdkvalue.Of(after.Value())
-			i, found := slices.BinarySearch(r.wide, in.Name)
-			switch {
-			case isExact(after) && found:
-				r.wide = slices.Delete(r.wide, i, i+1)
-			case !isExact(after) && !found:
-				r.wide = slices.Insert(r.wide, i, in.Name)
-			}
+	for _, in := range increments(g) {
+		before, err := numberOf(r.values[in.Name])
+		if err != nil {
+			return err
+		}
+		after := before.Add(in.Amount)
+		r.values[in.Name] = sdkvalue.Of(after.Value())
+
+		i, isListed := slices.BinarySearch(r.wide, in.Name)
+		switch isWide := !isExact(after); {
+		case isWide && !isListed:
+			r.wide = slices.Insert(r.wide, i, in.Name)
+		case !isWide && isListed:
+			r.wide = slices.Delete(r.wide, i, i+1)
 		}
 	}
 	return nil

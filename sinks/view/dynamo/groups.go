@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -78,7 +79,6 @@ func (c *groupWriter) run(ctx context.Context) (lost bool, err error) {
 			return false, err
 		}
 	}
-
 	rows := make([]rowID, len(c.write.Groups))
 	c.groups = make([]groupRowWrite, len(c.write.Groups))
 	for i := range c.groups {
@@ -89,90 +89,108 @@ func (c *groupWriter) run(ctx context.Context) (lost bool, err error) {
 			return false, err
 		}
 	}
+
 	release, err := c.rowQueue.Wait(ctx, rows...)
 	defer release()
 	if err != nil {
 		return false, err
 	}
-	if err := c.readRows(ctx, func(g *groupRowWrite) bool { return !g.addable() }); err != nil {
+	var notAddable []*groupRowWrite
+	for i := range c.groups {
+		if !c.groups[i].addable() {
+			notAddable = append(notAddable, &c.groups[i])
+		}
+	}
+	if err := c.readRows(ctx, notAddable); err != nil {
 		return false, err
 	}
-	for tries := 0; ; tries++ {
-		lost, retry, err := c.tryOnce(ctx, items)
-		if !retry {
-			return lost, err
-		}
-		if tries == maxReads {
-			return false, pipeline.Transient(errs.Errorf(
-				"dynamodb: other workers changed a group's row in table %s %d times meanwhile", redact.Safe(c.target.Name), tries))
+	for range maxReads + 1 {
+		result, err := c.tryOnce(ctx, items)
+		if result != tryAgain {
+			return result == tryLost, err
 		}
 	}
+	return false, pipeline.Transient(errs.Errorf(
+		"dynamodb: other workers changed a group's row in table %s %d times meanwhile", redact.Safe(c.target.Name), maxReads))
 }
 
-// tryOnce sends the transaction once. lost is true if a contribution has changed since it was read. retry is true if a
-// row differs from its expected state; tryOnce then has the current row for the next try.
-func (c *groupWriter) tryOnce(ctx context.Context, items []dynamo.Action) (lost, retry bool, err error) {
+// tryResult is the result of sending a transaction once.
+type tryResult uint8
+
+const (
+	tryEnded tryResult = iota // the transaction succeeded or failed
+	tryLost                   // a contribution has changed since it was read
+	tryAgain                  // a row differs from its expected state
+)
+
+// tryOnce sends the transaction once. If the result is tryAgain, it has the current rows for the next try.
+func (c *groupWriter) tryOnce(ctx context.Context, items []dynamo.Action) (tryResult, error) {
 	actions := items
 	groupEnds := make([]int, len(c.groups)) // end of each group's actions in actions
+	var unread []*groupRowWrite
 	for i := range c.groups {
-		if actions, err = c.appendActions(ctx, actions, &c.groups[i]); err != nil {
-			return c.rowError(ctx, err)
+		g := &c.groups[i]
+		if g.rowRead {
+			var err error
+			if actions, err = c.appendReplace(ctx, actions, g); err != nil {
+				return c.rowError(ctx, err)
+			}
+		} else {
+			actions = append(actions, c.addAction(g))
+			unread = append(unread, g)
 		}
 		groupEnds[i] = len(actions)
 	}
-	err = c.Transact(ctx, actions)
+
+	err := c.Transact(ctx, actions)
 	if unmet, ok := errors.AsType[*dynamo.ConditionError](err); ok {
-		lost = c.noteUnmet(len(items), groupEnds, unmet)
-		return lost, !lost, nil
+		return c.noteUnmet(len(items), groupEnds, unmet), nil
 	}
-	notRead := func(g *groupRowWrite) bool { return !g.rowRead }
-	if c.anyGroup(notRead) && maybeAddFailed(err) {
-		return false, true, c.readRows(ctx, notRead)
+	if len(unread) > 0 && maybeAddFailed(err) {
+		_ = c.readRows(ctx, unread) // if it fails, the rows are still unread, and the next try fails in the same way
+		return tryAgain, nil
 	}
-	return false, false, err
+	return tryEnded, err
 }
 
 // noteUnmet handles a transaction whose conditions were not met. If a contribution has changed since it was read, the
-// write is lost, and noteUnmet returns true. Otherwise only rows of groups have changed, and noteUnmet keeps the stored
-// rows for the next try.
-func (c *groupWriter) noteUnmet(items int, groupEnds []int, unmet *dynamo.ConditionError) (lost bool) {
+// result is tryLost. Otherwise only rows of groups have changed. Then noteUnmet keeps the stored rows for the next try,
+// and the result is tryAgain.
+func (c *groupWriter) noteUnmet(items int, groupEnds []int, unmet *dynamo.ConditionError) tryResult {
 	for _, u := range unmet.Unmet {
 		if u.ActionIndex < items {
-			return true
+			return tryLost
 		}
 	}
 	for _, u := range unmet.Unmet {
-		for i, end := range groupEnds {
-			if u.ActionIndex < end { // of the group's actions, only the action on the row has a condition
-				c.groups[i].rowRead, c.groups[i].stored = true, u.Item
-				break
-			}
-		}
+		// Of a group's actions, only the action on the row has a condition.
+		i := slices.IndexFunc(groupEnds, func(end int) bool { return u.ActionIndex < end })
+		c.groups[i].rowRead, c.groups[i].stored = true, u.Item
 	}
-	return false
+	return tryAgain
 }
 
 // rowError handles rowErr, the error of a change that cannot be made to a row. The row was read after the
 // contributions, so row and contributions may not match. rowError reads the contributions again. If they have changed,
-// the write is lost. Otherwise the row is damaged or belongs to another sink, and rowError returns rowErr.
-func (c *groupWriter) rowError(ctx context.Context, rowErr error) (lost, retry bool, err error) {
+// the result is tryLost. Otherwise the row is damaged or belongs to another sink, and rowError returns rowErr.
+func (c *groupWriter) rowError(ctx context.Context, rowErr error) (tryResult, error) {
 	if _, retryable := pipeline.Retryable(rowErr); retryable || len(c.write.Items) == 0 {
-		return false, false, rowErr
+		return tryEnded, rowErr
 	}
 	keys := make([]item.Key, len(c.write.Items))
 	for i := range keys {
 		keys[i] = c.write.Items[i].Source
 	}
-	cs, err := c.Contributions(ctx, c.stateTarget, keys)
+	stored, err := c.Contributions(ctx, c.stateTarget, keys)
 	if err != nil {
-		return false, false, err
+		return tryEnded, err
 	}
-	for i := range cs {
-		if !c.write.Items[i].Expects(cs[i]) {
-			return true, false, nil
+	for i := range stored {
+		if !c.write.Items[i].Expects(stored[i]) {
+			return tryLost, nil
 		}
 	}
-	return false, false, rowErr
+	return tryEnded, rowErr
 }
 
 // maybeAddFailed reports whether DynamoDB may have rejected an addition in place, because the sum is too large or is
@@ -182,27 +200,14 @@ func maybeAddFailed(err error) bool {
 	return errors.Is(err, dynamo.ErrNumber) || errors.Is(err, dynamo.ErrInvalid)
 }
 
-// anyGroup reports whether cond is true for any group.
-func (c *groupWriter) anyGroup(cond func(*groupRowWrite) bool) bool {
-	for i := range c.groups {
-		if cond(&c.groups[i]) {
-			return true
-		}
-	}
-	return false
-}
-
-// readRows reads the rows of the groups for which cond is true.
-func (c *groupWriter) readRows(ctx context.Context, cond func(*groupRowWrite) bool) error {
-	var refs []dynamo.Ref
-	var groups []*groupRowWrite
-	for i := range c.groups {
-		if g := &c.groups[i]; cond(g) {
-			refs, groups = append(refs, g.ref), append(groups, g)
-		}
-	}
-	if len(refs) == 0 {
+// readRows reads the rows of groups of the write.
+func (c *groupWriter) readRows(ctx context.Context, groups []*groupRowWrite) error {
+	if len(groups) == 0 {
 		return nil
+	}
+	refs := make([]dynamo.Ref, len(groups))
+	for i, g := range groups {
+		refs[i] = g.ref
 	}
 	rows, err := c.Get(ctx, refs)
 	if err != nil {
@@ -212,14 +217,4 @@ func (c *groupWriter) readRows(ctx context.Context, cond func(*groupRowWrite) bo
 		g.rowRead, g.stored = true, rows[i]
 	}
 	return nil
-}
-
-// appendActions appends the actions that change a group. The action on its row is the first one.
-func (c *groupWriter) appendActions(
-	ctx context.Context, dst []dynamo.Action, g *groupRowWrite,
-) ([]dynamo.Action, error) {
-	if !g.rowRead {
-		return append(dst, c.addAction(g)), nil
-	}
-	return c.appendReplace(ctx, dst, g)
 }

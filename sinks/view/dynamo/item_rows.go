@@ -49,7 +49,8 @@ func (w *itemRowsWriter) run(ctx context.Context) (lost bool, err error) {
 		if !refused {
 			return false, err
 		}
-		if unmet.Unmet[0].ActionIndex == 0 {
+		contributionChanged := unmet.Unmet[0].ActionIndex == 0
+		if contributionChanged {
 			return true, nil
 		}
 		actions, err = w.withoutForeign(actions, unmet)
@@ -61,21 +62,30 @@ func (w *itemRowsWriter) run(ctx context.Context) (lost bool, err error) {
 func (w *itemRowsWriter) actions() ([]dynamo.Action, error) {
 	contribution, err := w.SetContribution(w.target.State(),
 		&state.ContributionWrite{Source: w.write.Source, Expected: w.write.Expected, CompareShares: true, Next: w.write.Next})
-	actions := append(make([]dynamo.Action, 0, 1+len(w.write.Puts)+len(w.write.Deletes)), contribution)
+	if err != nil {
+		return nil, err
+	}
 	own := withOwner(w.target, "attribute_not_exists(#pk) OR ("+ownerMatches+" AND #tw.#src = :src)", "#pk", w.target.PK,
 		"#src", metaSource)
 	own.Values[":src"] = dynamo.S(string(w.write.Source))
-	for i := 0; err == nil && i < len(w.write.Puts); i++ {
-		var put dynamo.Action
-		put, err = w.putAction(&w.write.Puts[i], own)
+
+	actions := make([]dynamo.Action, 0, 1+len(w.write.Puts)+len(w.write.Deletes))
+	actions = append(actions, contribution)
+	for i := range w.write.Puts {
+		put, err := w.putAction(&w.write.Puts[i], own)
+		if err != nil {
+			return nil, err
+		}
 		actions = append(actions, put)
 	}
-	for i := 0; err == nil && i < len(w.write.Deletes); i++ {
-		var ref dynamo.Ref
-		ref, err = refOf(w.target.Table, w.write.Deletes[i])
+	for _, row := range w.write.Deletes {
+		ref, err := refOf(w.target.Table, row)
+		if err != nil {
+			return nil, err
+		}
 		actions = append(actions, dynamo.Delete(ref, own))
 	}
-	return actions, err
+	return actions, nil
 }
 
 func (w *itemRowsWriter) putAction(r *state.RowPut, own dynamo.Condition) (dynamo.Action, error) {
@@ -93,22 +103,20 @@ func (w *itemRowsWriter) putAction(r *state.RowPut, own dynamo.Condition) (dynam
 func (w *itemRowsWriter) withoutForeign(
 	actions []dynamo.Action, unmet *dynamo.ConditionError,
 ) ([]dynamo.Action, error) {
-	foreign := make(map[int]bool, len(unmet.Unmet))
+	foreign := make(map[int]bool, len(unmet.Unmet)) // whether an action is on a foreign row, by index
 	for _, u := range unmet.Unmet {
-		foreign[u.ActionIndex] = true
 		stored, ok := metaOf(u.Item)
-		owned := ok && stored.belongsTo(w.target)
-		switch put := actions[u.ActionIndex].Put != nil; {
-		case put && owned:
-			row := w.write.Puts[u.ActionIndex-1].Row
-			return nil, &view.CollisionError{View: w.target.View, Owner: item.Key(stored.source), Source: w.write.Source,
-				NotIdentified: true, RowKey: row}
-		case put:
-			return nil, notOwned(w.target, w.write.Puts[u.ActionIndex-1].Row, stored)
-		case ok && !owned && stored.sameSink(w.target): // another birth
+		isPut := actions[u.ActionIndex].Put != nil
+		isOtherBirth := ok && stored.sameSink(w.target) && !stored.belongsTo(w.target)
+		switch {
+		case isPut:
+			return nil, w.refusedPut(w.write.Puts[u.ActionIndex-1].Row, stored)
+		case isOtherBirth:
 			return nil, notOwned(w.target, "", stored)
 		}
+		foreign[u.ActionIndex] = true
 	}
+
 	var rest []dynamo.Action
 	for i := range actions {
 		if !foreign[i] {
@@ -116,4 +124,13 @@ func (w *itemRowsWriter) withoutForeign(
 		}
 	}
 	return rest, nil
+}
+
+// refusedPut returns the error of the put of a row that belongs to another item, another sink or another birth.
+func (w *itemRowsWriter) refusedPut(row state.Row, stored rowMeta) error {
+	if stored.belongsTo(w.target) {
+		return &view.CollisionError{View: w.target.View, Owner: item.Key(stored.source), Source: w.write.Source,
+			NotIdentified: true, RowKey: row}
+	}
+	return notOwned(w.target, row, stored)
 }

@@ -37,19 +37,22 @@ const inspectPages = 16
 // Inspect counts the rows and tombstones of the sink in the first pages of the table. If these pages have no row or
 // tombstone of the sink and all is set, Inspect continues until it finds one.
 func (o output) Inspect(ctx context.Context, all bool) (in state.Inspection, err error) {
-	limit := math.MaxInt
-	count := func(item dynamo.Item) bool {
-		m, _ := metaOf(item)
-		in.Add(m.birth, 1)
+	count := func(item dynamo.Item) {
+		meta, _ := metaOf(item)
+		in.Add(meta.birth, 1)
 		if _, isTombstone := item[expiresAttribute]; isTombstone {
 			in.Tombstones++
 		}
-		return in.Total() < limit
 	}
-	in.Complete, err = o.scanRows(ctx, nil, inspectPages, count)
+	in.Complete, err = o.scanRows(ctx, nil, inspectPages, func(item dynamo.Item) bool {
+		count(item)
+		return true
+	})
 	if err == nil && all && !in.Complete && in.Total() == 0 {
-		limit = 1
-		in.Complete, err = o.scanRows(ctx, nil, math.MaxInt, count)
+		in.Complete, err = o.scanRows(ctx, nil, math.MaxInt, func(item dynamo.Item) bool {
+			count(item)
+			return false
+		})
 	}
 	if errors.Is(err, dynamo.ErrNoTable) {
 		return state.Inspection{Complete: true}, nil
@@ -81,9 +84,12 @@ func (o output) scanRows(
 func (o output) Emptied(ctx context.Context, birth string) (bool, error) {
 	t := state.Target{Pipeline: o.Pipeline, Table: o.Name, View: o.Sink, Birth: birth}
 	for range 2 { // twice, because a row may be written or removed between the two reads
-		noRow := true
-		complete, err := o.scanRows(ctx, aws.Int32(100), inspectPages, func(dynamo.Item) bool { noRow = false; return false })
-		if err != nil || !noRow || !complete {
+		hasRow := false
+		complete, err := o.scanRows(ctx, aws.Int32(100), inspectPages, func(dynamo.Item) bool {
+			hasRow = true
+			return false
+		})
+		if err != nil || hasRow || !complete {
 			return false, err
 		}
 		if remembers, err := o.store.RemembersRows(ctx, t); err != nil || !remembers {

@@ -50,13 +50,17 @@ func (r *Reader) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2
 			yield(view.Row{}, err)
 			return
 		}
-		all := r.scan(ctx, t, q)
+		rows := r.scan(ctx, t, q)
 		if q.PK.Exists() {
-			all = r.query(ctx, t, q)
+			rows = r.query(ctx, t, q)
 		}
-		n := 0
-		for row, err := range all {
-			if n++; !yield(row, tableError(t, err)) || err != nil || n == q.Limit {
+		yielded := 0
+		for row, err := range rows {
+			if !yield(row, tableError(t, err)) || err != nil {
+				return
+			}
+			yielded++
+			if yielded == q.Limit {
 				return
 			}
 		}
@@ -75,7 +79,8 @@ func (r *Reader) query(ctx context.Context, t view.Table, q view.Query) iter.Seq
 		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": sdkvalue.Of(q.PK)},
 	}
 	condition, bound, isEmpty := sortKeyCondition(q)
-	if condition != "" && t.SK != "" {
+	if condition != "" {
+		isEmpty = t.SK == ""
 		in.KeyConditionExpression = aws.String("#pk = :pk AND " + condition)
 		in.ExpressionAttributeNames["#sk"] = t.SK
 		in.ExpressionAttributeValues[":sk"] = sdkvalue.Of(bound)
@@ -86,14 +91,18 @@ func (r *Reader) query(ctx context.Context, t view.Table, q view.Query) iter.Seq
 	if q.Limit > 0 {
 		in.Limit = aws.Int32(int32(min(q.Limit, 1000)))
 	}
+
 	return func(yield func(view.Row, error) bool) {
-		if pk, _ := q.PK.Text(); isEmpty || !strings.HasPrefix(pk, q.PKPrefix) || condition != "" && t.SK == "" {
+		if pk, _ := q.PK.Text(); isEmpty || !strings.HasPrefix(pk, q.PKPrefix) {
 			return
 		}
 		for row, err := range toRows(t, r.views.Query(ctx, in)) {
 			sk, _ := row.SK.Text()
-			isAfterEnd := err == nil && (!strings.HasPrefix(sk, q.SKPrefix) || q.Ends(row.SK))
-			if isAfterEnd || !yield(row, err) {
+			isAfterEnd := !strings.HasPrefix(sk, q.SKPrefix) || q.Ends(row.SK)
+			if err == nil && isAfterEnd {
+				return
+			}
+			if !yield(row, err) {
 				return
 			}
 		}
@@ -103,25 +112,40 @@ func (r *Reader) query(ctx context.Context, t view.Table, q view.Query) iter.Seq
 // sortKeyCondition returns the condition of a query on the sort key (#sk), and its value (:sk). The condition is "" if
 // the query does not restrict the sort key. none is true if the query selects nothing.
 func sortKeyCondition(q view.Query) (condition string, value item.Value, none bool) {
-	from, isText := q.From.Text()
-	switch {
-	case q.SKPrefix == "" && !q.From.Exists():
-		return "", item.Value{}, false
-	case q.From.Exists() && strings.HasPrefix(from, q.SKPrefix) && q.From.Equal(q.To) && !q.After:
-		return "#sk = :sk", q.From, false
-	case q.From.Exists() && strings.HasPrefix(from, q.SKPrefix):
-		comparison := "#sk >"
-		if q.Reverse {
-			comparison = "#sk <"
+	if !q.From.Exists() {
+		if q.SKPrefix == "" {
+			return "", item.Value{}, false
 		}
-		if !q.After {
-			comparison += "="
-		}
-		return comparison + " :sk", q.From, false
-	case q.From.Exists() && (!isText || from < q.SKPrefix == q.Reverse):
-		return "", item.Value{}, true
-	default: // all rows with the prefix are after From
 		return "begins_with(#sk, :sk)", item.StringValue(q.SKPrefix), false
+	}
+
+	from, isText := q.From.Text()
+	if strings.HasPrefix(from, q.SKPrefix) {
+		return "#sk " + fromComparison(q) + " :sk", q.From, false
+	}
+	rowsAreBeforeFrom := from > q.SKPrefix
+	if q.Reverse {
+		rowsAreBeforeFrom = from < q.SKPrefix
+	}
+	if !isText || rowsAreBeforeFrom {
+		return "", item.Value{}, true
+	}
+	return "begins_with(#sk, :sk)", item.StringValue(q.SKPrefix), false // all rows with the prefix are after From
+}
+
+// fromComparison returns the operator that compares the sort key of a selected row with From.
+func fromComparison(q view.Query) string {
+	switch {
+	case q.From.Equal(q.To) && !q.After:
+		return "="
+	case q.Reverse && q.After:
+		return "<"
+	case q.Reverse:
+		return "<="
+	case q.After:
+		return ">"
+	default:
+		return ">="
 	}
 }
 
@@ -136,25 +160,24 @@ func (r *Reader) scan(ctx context.Context, t view.Table, q view.Query) iter.Seq2
 			pk, sk string
 			row    view.Row
 		}
-		var all []sortedRow
+		var sorted []sortedRow
 		for row, err := range toRows(t, r.views.Scan(ctx, in)) {
 			if err != nil {
 				yield(view.Row{}, err)
 				return
 			}
-			p := sortedRow{row: row}
-			p.pk, _ = state.SortableText(row.PK)
-			p.sk, _ = state.SortableText(row.SK)
-			all = append(all, p)
+			pk, _ := state.SortableText(row.PK)
+			sk, _ := state.SortableText(row.SK)
+			sorted = append(sorted, sortedRow{pk, sk, row})
 		}
-		slices.SortFunc(all, func(a, b sortedRow) int {
+		slices.SortFunc(sorted, func(a, b sortedRow) int {
 			return cmp.Or(strings.Compare(a.pk, b.pk), strings.Compare(a.sk, b.sk))
 		})
 		if q.Reverse {
-			slices.Reverse(all)
+			slices.Reverse(sorted)
 		}
-		for _, p := range all {
-			if !yield(p.row, nil) {
+		for i := range sorted {
+			if !yield(sorted[i].row, nil) {
 				return
 			}
 		}
@@ -168,8 +191,10 @@ func scanInput(t view.Table, q view.Query) *dynamodb.ScanInput {
 		ExpressionAttributeNames: map[string]string{"#tw": metaAttribute, "#expires": expiresAttribute},
 	}
 	filter := onlyLiveRows
-	for _, p := range []struct{ name, value, attribute, prefix string }{{"#pk", ":pk", t.PK, q.PKPrefix},
-		{"#sk", ":sk", t.SK, q.SKPrefix}} {
+	for _, p := range []struct{ name, value, attribute, prefix string }{
+		{"#pk", ":pk", t.PK, q.PKPrefix},
+		{"#sk", ":sk", t.SK, q.SKPrefix},
+	} {
 		if p.prefix == "" {
 			continue
 		}

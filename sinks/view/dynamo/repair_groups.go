@@ -40,9 +40,8 @@ type groupRepairer struct {
 // run makes the repair. It returns lost if the row has changed since it was read.
 func (w *groupRepairer) run(ctx context.Context) (lost bool, err error) {
 	next := &w.repair.Next
-	g := groupRowWrite{GroupChange: &state.GroupChange{Row: next.Row, Version: next.Version, Counts: next.Counts,
-		Sums: next.Sums}}
-	if g.ref, err = refOf(w.target.Table, next.Row); err != nil {
+	ref, err := refOf(w.target.Table, next.Row)
+	if err != nil {
 		return false, err
 	}
 	release, err := w.rowQueue.Wait(ctx, rowID{w.target.Name, next.Row})
@@ -50,36 +49,45 @@ func (w *groupRepairer) run(ctx context.Context) (lost bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	stored, err := w.Get(ctx, []dynamo.Ref{g.ref})
+	stored, err := w.Get(ctx, []dynamo.Ref{ref})
 	if err != nil {
 		return false, err
 	}
 	if lost, err := w.compare(stored[0]); lost || err != nil {
 		return lost, err
 	}
+
 	oldEpoch := dynamo.Text(stored[0], epochAttribute)
 	if next.Shares == 0 {
-		if lost, err = w.write(ctx, dynamo.Delete(g.ref, w.unchangedCondition())); !lost && err == nil {
-			w.dropMembers(ctx, oldEpoch)
-		}
-		return lost, err
+		lost, err = w.write(ctx, dynamo.Delete(ref, w.unchangedCondition()))
+	} else {
+		lost, err = w.putGroup(ctx, ref)
 	}
-	r := groupRow{values: make(dynamo.Item)}
+	if !lost && err == nil {
+		w.dropMembers(ctx, oldEpoch)
+	}
+	return lost, err
+}
+
+// putGroup writes the new members under a new epoch, and then the row. It deletes the new members if the row has
+// changed since it was read.
+func (w *groupRepairer) putGroup(ctx context.Context, ref dynamo.Ref) (lost bool, err error) {
+	next := &w.repair.Next
+	g := groupRowWrite{ref: ref, GroupChange: &state.GroupChange{Row: next.Row, Version: next.Version,
+		Counts: next.Counts, Sums: next.Sums}}
+	row := groupRow{values: make(dynamo.Item)}
 	if len(next.Members) > 0 {
-		r.epoch = dynamo.NewEpoch()
-		if r.values, err = w.PutMembers(ctx, w.stateTarget, next.Row, r.epoch, next.Members); err != nil {
+		row.epoch = dynamo.NewEpoch()
+		if row.values, err = w.PutMembers(ctx, w.stateTarget, next.Row, row.epoch, next.Members); err != nil {
 			return false, err
 		}
 	}
-	if err := r.addAmounts(g.GroupChange); err != nil {
+	if err := row.addAmounts(g.GroupChange); err != nil {
 		return false, err
 	}
-	lost, err = w.write(ctx, dynamo.Put(w.target.Name, w.groupItem(&g, &r, next.Shares), w.unchangedCondition()))
-	switch {
-	case lost:
-		w.dropMembers(ctx, r.epoch)
-	case err == nil:
-		w.dropMembers(ctx, oldEpoch)
+	lost, err = w.write(ctx, dynamo.Put(w.target.Name, w.groupItem(&g, &row, next.Shares), w.unchangedCondition()))
+	if lost {
+		w.dropMembers(ctx, row.epoch)
 	}
 	return lost, err
 }
@@ -89,8 +97,8 @@ func (w *groupRepairer) hadRow() bool {
 	return w.repair.Expected.Revision != "" || w.repair.Expected.Item.Exists()
 }
 
-// compare compares the stored row with the row that the repair read. It returns lost if they differ, and an error if
-// the stored row belongs to another sink or birth.
+// compare compares the stored row with the row that the repair read, and sets w.tombstone. It returns lost if the rows
+// differ, and an error if the stored row belongs to another sink or birth.
 func (w *groupRepairer) compare(stored dynamo.Item) (lost bool, err error) {
 	if stored == nil {
 		return w.hadRow(), nil
@@ -102,7 +110,8 @@ func (w *groupRepairer) compare(stored dynamo.Item) (lost bool, err error) {
 	if _, w.tombstone = stored[expiresAttribute]; w.tombstone {
 		return w.hadRow(), nil
 	}
-	return !w.hadRow() || meta.revision != w.repair.Expected.Revision, nil
+	isUnchanged := w.hadRow() && meta.revision == w.repair.Expected.Revision
+	return !isUnchanged, nil
 }
 
 // unchangedCondition returns the condition that the stored row is still the row that was read.
@@ -125,11 +134,7 @@ func (w *groupRepairer) write(ctx context.Context, a dynamo.Action) (lost bool, 
 	if !refused {
 		return false, err
 	}
-	stored := unmet.Unmet[0].Item
-	if meta, ok := metaOf(stored); stored != nil && (!ok || !meta.belongsTo(w.target)) {
-		return false, notOwned(w.target, w.repair.Next.Row, meta)
-	}
-	return true, nil
+	return refusedRepair(w.target, w.repair.Next.Row, unmet.Unmet[0].Item)
 }
 
 // dropMembers deletes the members of an epoch that the row does not have. If the deletion fails, members remain, which
@@ -139,10 +144,8 @@ func (w *groupRepairer) dropMembers(ctx context.Context, epoch string) {
 		return
 	}
 	var names []string
-	for _, ms := range [][]state.Member{w.repair.Expected.Members, w.repair.Next.Members} {
-		for _, m := range ms {
-			names = append(names, m.Name)
-		}
+	for _, m := range slices.Concat(w.repair.Expected.Members, w.repair.Next.Members) {
+		names = append(names, m.Name)
 	}
 	slices.Sort(names)
 	_ = w.DropMembers(ctx, w.stateTarget, w.repair.Next.Row, epoch, slices.Compact(names))

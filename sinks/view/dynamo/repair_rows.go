@@ -69,7 +69,7 @@ func repairInPlace(ctx context.Context, views *dynamo.DB, t view.Target, rs []vi
 // repair succeeded.
 func (w *rowRepairer) putInPlace(ctx context.Context, r *view.RowRepair) (lost bool, err error) {
 	revision := rand.Text()
-	put, err := rowPut(w.target, w.item(r, r.Version(), revision), w.unchangedCondition(r))
+	put, err := rowPut(w.target, w.item(r, r.Version(), revision), w.unchangedCondition(&r.Expected))
 	if err == nil {
 		err = w.Write(ctx, put)
 	}
@@ -81,7 +81,11 @@ func (w *rowRepairer) putInPlace(ctx context.Context, r *view.RowRepair) (lost b
 	if meta, ok := metaOf(stored); ok && meta.revision == revision {
 		return false, nil
 	}
-	return w.refusedResult(r, stored)
+	row, err := state.MakeRow(r.Next.PK, r.Next.SK)
+	if err != nil {
+		return false, err
+	}
+	return refusedRepair(w.target, row, stored)
 }
 
 // repairApart repairs rows whose tombstones are apart.
@@ -108,38 +112,37 @@ func (s *Store) repairApart(ctx context.Context, t view.Target, rs []view.RowRep
 func (w *rowRepairer) transact(
 	ctx context.Context, r *view.RowRepair, row state.Row, stored *state.Tombstone,
 ) (lost bool, err error) {
-	version := r.Version()
-	expectsApart := r.Expected.Tombstone && !r.Expected.InPlace
-	rowIsOlder := false // than its tombstone, or has the same version
+	var storedVersion record.Version // zero if there is no tombstone apart
 	if stored != nil {
-		v, err := record.ParseVersion(stored.Version)
-		if err != nil {
+		if storedVersion, err = record.ParseVersion(stored.Version); err != nil {
 			return false, w.Damaged("a tombstone of the view "+w.target.View, err)
 		}
-		if expectsApart && v != r.Expected.Version || !r.Expected.Exists {
-			return true, nil
-		}
-		if rowIsOlder = v.Compare(version) >= 0; rowIsOlder {
-			version = v
-		}
-	} else if expectsApart {
+	}
+	if tombstoneChanged(&r.Expected, stored != nil, storedVersion) {
 		return true, nil
 	}
-	atRowKey := *r // the repair of the item at the row's key; it had none if the tombstone is apart
-	if expectsApart {
-		atRowKey.Expected = view.StoredRow{}
+
+	// The repair keeps the version, unless the tombstone has a newer one.
+	version := r.Version()
+	rowIsOlder := stored != nil && storedVersion.Compare(version) >= 0 // older than the tombstone, or the same version
+	if rowIsOlder {
+		version = storedVersion
 	}
-	unchanged := w.unchangedCondition(&atRowKey)
+	expectedAtRowKey := r.Expected
+	if expectsApart(&r.Expected) {
+		expectedAtRowKey = view.StoredRow{}
+	}
+	unchanged := w.unchangedCondition(&expectedAtRowKey)
 	rowAction, err := rowPut(w.target, w.item(r, version, rand.Text()), unchanged)
 	if err != nil {
 		return false, err
 	}
-	ref := dynamo.Ref{Table: w.target.Name, Key: keyOf(w.target.Table, r.Next.PK, r.Next.SK)}
 	newTombstone := stored
 	switch {
 	case r.Next.Tombstone:
+		ref := dynamo.Ref{Table: w.target.Name, Key: keyOf(w.target.Table, r.Next.PK, r.Next.SK)}
 		rowAction = dynamo.Delete(ref, unchanged)
-		if !rowIsOlder || expectsApart {
+		if !rowIsOlder || expectsApart(&r.Expected) {
 			newTombstone = r.Next.TombstoneAt(version)
 		}
 	case rowIsOlder:
@@ -149,15 +152,29 @@ func (w *rowRepairer) transact(
 	if err != nil {
 		return false, err
 	}
+
 	err = w.Transact(ctx, []dynamo.Action{rowAction, tombstoneAction})
 	unmet, refused := errors.AsType[*dynamo.ConditionError](err)
 	if !refused {
 		return false, err
 	}
-	if unmet.Unmet[0].ActionIndex > 0 { // only the tombstone has changed
+	onlyTombstoneChanged := unmet.Unmet[0].ActionIndex > 0
+	if onlyTombstoneChanged {
 		return true, nil
 	}
-	return w.refusedResult(r, unmet.Unmet[0].Item)
+	return refusedRepair(w.target, row, unmet.Unmet[0].Item)
+}
+
+// expectsApart reports whether a repair expects a tombstone apart from the row, and no item at the row's key.
+func expectsApart(expected *view.StoredRow) bool { return expected.Tombstone && !expected.InPlace }
+
+// tombstoneChanged reports whether the tombstone apart differs from what a repair expects. exists and version describe
+// the stored tombstone. A repair of a row accepts any tombstone, because such a tombstone is not read with the row.
+func tombstoneChanged(expected *view.StoredRow, exists bool, version record.Version) bool {
+	if expectsApart(expected) {
+		return !exists || version != expected.Version
+	}
+	return exists && !expected.Exists
 }
 
 // item returns the item to put: the row, or its tombstone in place.
@@ -168,25 +185,26 @@ func (w *rowRepairer) item(r *view.RowRepair, version record.Version, revision s
 }
 
 // unchangedCondition returns the condition that the stored item is still the item that a repair read.
-func (w *rowRepairer) unchangedCondition(r *view.RowRepair) dynamo.Condition {
-	if !r.Expected.Exists {
+func (w *rowRepairer) unchangedCondition(expected *view.StoredRow) dynamo.Condition {
+	if !expected.Exists {
 		return rowIsMissing(w.target)
 	}
 	c := withOwner(w.target, ownerMatches+" AND #tw.#v = :v", "#v", metaVersion, "#rev", metaRevision, "#expires",
 		expiresAttribute)
-	c.Values[":v"] = dynamo.S(r.Expected.Version.String())
-	if r.Expected.Revision == "" {
+	c.Values[":v"] = dynamo.S(expected.Version.String())
+	if expected.Revision == "" {
 		c.Text += " AND attribute_not_exists(#tw.#rev)"
 	} else {
 		c.Text += " AND #tw.#rev = :rev"
-		c.Values[":rev"] = dynamo.S(r.Expected.Revision)
+		c.Values[":rev"] = dynamo.S(expected.Revision)
 	}
-	if r.Expected.Tombstone {
+	if expected.Tombstone {
 		c.Text += " AND attribute_exists(#expires)"
 		return c
 	}
+
 	c.Text += " AND attribute_not_exists(#expires)"
-	attributes := sdkvalue.Item(r.Expected.Item)
+	attributes := sdkvalue.Item(expected.Item)
 	for i, attribute := range slices.Sorted(maps.Keys(attributes)) {
 		if i == maxCompared {
 			break
@@ -198,19 +216,13 @@ func (w *rowRepairer) unchangedCondition(r *view.RowRepair) dynamo.Condition {
 	return c
 }
 
-// refusedResult returns the result of a repair whose condition was not met. stored is the stored item; nil if there is
+// refusedRepair returns the result of a repair whose condition was not met. stored is the stored item; nil if there is
 // none.
-func (w *rowRepairer) refusedResult(r *view.RowRepair, stored dynamo.Item) (lost bool, err error) {
-	if stored == nil {
-		return true, nil
-	}
+func refusedRepair(t view.Target, row state.Row, stored dynamo.Item) (lost bool, err error) {
 	meta, ok := metaOf(stored)
-	if ok && meta.belongsTo(w.target) {
-		return true, nil
+	isForeign := stored != nil && (!ok || !meta.belongsTo(t))
+	if isForeign {
+		return false, notOwned(t, row, meta)
 	}
-	row, err := state.MakeRow(r.Next.PK, r.Next.SK)
-	if err == nil {
-		err = notOwned(w.target, row, meta)
-	}
-	return false, err
+	return true, nil
 }
