@@ -1,8 +1,10 @@
 package viewtest
 
 import (
+	"bytes"
 	"encoding/base64"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/tablewake/tablewake/sinks/sinktest"
@@ -39,36 +41,34 @@ func (a *testAggregate) modelRows(items []sinktest.Item) []sinktest.Item {
 func modelValue(v view.Value, shares []sinktest.Item) sinktest.Attr {
 	var present []sinktest.Attr
 	for _, s := range shares {
-		if _, null := s[v.Name]["NULL"]; s[v.Name] != nil && !null {
+		if _, isNull := s[v.Name]["NULL"]; s[v.Name] != nil && !isNull {
 			present = append(present, s[v.Name])
 		}
 	}
-	switch {
-	case v.Of == "count":
+	switch v.Of {
+	case "count":
 		return decimalAttr(big.NewRat(int64(len(shares)), 1))
-	case v.Of == "sum":
+	case "sum":
 		sum := new(big.Rat)
 		for _, p := range present {
 			sum.Add(sum, toRational(p))
 		}
 		return decimalAttr(sum)
-	case len(present) == 0:
-		return nil
-	case v.Of == "distinct":
-		different := make(map[string]bool)
-		for _, p := range present {
-			different[sinktest.Canonical(p)] = true
-		}
-		return decimalAttr(big.NewRat(int64(len(different)), 1))
-	default:
-		best := present[0]
-		for _, p := range present {
-			if lessOrEqual(p, best) == (v.Of == "min") {
-				best = p
-			}
-		}
-		return best
 	}
+	if len(present) == 0 {
+		return nil
+	}
+	switch v.Of {
+	case "min":
+		return slices.MinFunc(present, compareAttrs)
+	case "max":
+		return slices.MaxFunc(present, compareAttrs)
+	}
+	distinct := make(map[string]bool)
+	for _, p := range present {
+		distinct[sinktest.Canonical(p)] = true
+	}
+	return decimalAttr(big.NewRat(int64(len(distinct)), 1))
 }
 
 func toRational(a sinktest.Attr) *big.Rat {
@@ -80,17 +80,17 @@ func toRational(a sinktest.Attr) *big.Rat {
 	return r
 }
 
-// lessOrEqual reports whether a is less than b or equal. Both have the same type.
-func lessOrEqual(a, b sinktest.Attr) bool {
+// compareAttrs compares two attributes of the same type.
+func compareAttrs(a, b sinktest.Attr) int {
 	switch {
 	case a["N"] != nil:
-		return toRational(a).Cmp(toRational(b)) <= 0
+		return toRational(a).Cmp(toRational(b))
 	case a["B"] != nil:
-		return string(bytesOf(a)) <= string(bytesOf(b))
+		return bytes.Compare(bytesOf(a), bytesOf(b))
 	default:
 		x, _ := a["S"].(string)
 		y, _ := b["S"].(string)
-		return x <= y
+		return strings.Compare(x, y)
 	}
 }
 
@@ -108,9 +108,9 @@ func bytesOf(a sinktest.Attr) []byte {
 func decimalAttr(r *big.Rat) sinktest.Attr {
 	text := r.FloatString(140) // no number of the suite has more decimals
 	text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
-	whole, _, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")
-	digits := strings.Trim(strings.NewReplacer("-", "", ".", "").Replace(text), "0")
-	if len(digits) > 38 || len(whole) > 126 {
+	integer, fraction, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")
+	digits := strings.Trim(integer+fraction, "0")
+	if len(digits) > 38 || len(integer) > 126 {
 		return sinktest.Attr{"S": text}
 	}
 	return sinktest.Attr{"N": text}

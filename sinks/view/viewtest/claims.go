@@ -57,9 +57,9 @@ func (s *storeCheck) wantTexts(want ...string) {
 	var got []string
 	for _, r := range all(s.t, s.Rows(s.t.Context(), s.target.Table, view.Query{})) {
 		sk, _ := r.SK.Text()
-		text, _ := r.Item.Get("text")
-		said, _ := text.Text()
-		got = append(got, fmt.Sprintf("%s of %s says %s", sk, r.Source, said))
+		attribute, _ := r.Item.Get("text")
+		text, _ := attribute.Text()
+		got = append(got, fmt.Sprintf("%s of %s says %s", sk, r.Source, text))
 	}
 	checkEqual(s.t, "rows", got, want)
 }
@@ -103,17 +103,17 @@ func claimText(c state.Claim) string {
 	}
 	text := string(c.Source)
 	for _, a := range c.Attributes {
-		said, _ := a.Value.Text()
-		text += "=" + said
+		value, _ := a.Value.Text()
+		text += "=" + value
 	}
 	return text
 }
 
 // claimOf returns the claim of an item at a version, with an attribute text.
-func claimOf(t *testing.T, image item.Key, sequence int, text string) state.Claim {
+func claimOf(t *testing.T, key item.Key, sequence int, text string) state.Claim {
 	t.Helper()
 	return state.Claim{
-		Source: image, Version: version(t, sequence), Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Source: key, Version: version(t, sequence), Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		Attributes: []state.Column{{Name: "text", Value: item.StringValue(text)}},
 	}
 }
@@ -154,8 +154,8 @@ func claimsComeBack(t *testing.T, s *storeCheck) {
 		itemWrite(t, "c", 0, 2, "1", claimsWrite(t, "1", "r2", "r3", c, a)))
 	rcs, err := s.RowClaims(t.Context(), s.target, []state.Row{groupRow(t, "r", "2"), groupRow(t, "r", "1")})
 	must(t, err)
-	if e := rcs[0]; e.Revision != "" || e.Owner.Source != "" || e.Waiting != nil || e.Foreign != nil {
-		t.Errorf("nobody claimed the row, and yet %+v", e)
+	if free := rcs[0]; free.Revision != "" || free.Owner.Source != "" || free.Waiting != nil || free.Foreign != nil {
+		t.Errorf("nobody claimed the row, and yet %+v", free)
 	}
 	got := rcs[1]
 	if got.Revision != "r3" || len(got.Waiting) != 2 {
@@ -164,9 +164,9 @@ func claimsComeBack(t *testing.T, s *storeCheck) {
 	if got.Waiting[0].Source != "b" {
 		slices.Reverse(got.Waiting)
 	}
+	stored := append([]state.Claim{got.Owner}, got.Waiting...)
 	for i, want := range []state.Claim{a, b, c} {
-		have := append([]state.Claim{got.Owner}, got.Waiting...)[i]
-		checkEqual(t, "a claim", []string{claimJSON(have)}, []string{claimJSON(want)})
+		checkEqual(t, "a claim", []string{claimJSON(stored[i])}, []string{claimJSON(want)})
 	}
 	s.wantTexts("1 of a says ")
 	s.wantGuards([]item.Key{"b", "unknown", "a"}, state.Guard{Version: version(t, 7), Row: groupRow(t, "r", "1")},

@@ -48,9 +48,9 @@ func (s *storeCheck) mustWrite(what string, w state.GroupWrite) {
 	wantDone(s.t, what, s.write(w))
 }
 
-func (s *storeCheck) contribution(image item.Key) state.Contribution {
+func (s *storeCheck) contribution(key item.Key) state.Contribution {
 	s.t.Helper()
-	cs, err := s.Contributions(s.t.Context(), s.target.State(), []item.Key{image})
+	cs, err := s.Contributions(s.t.Context(), s.target.State(), []item.Key{key})
 	if err != nil || len(cs) != 1 {
 		s.t.Fatalf("%d contributions, %v", len(cs), err)
 	}
@@ -95,6 +95,11 @@ func countItem(t *testing.T, item item.Key, was, now int, amount string) state.C
 	return w
 }
 
+// groupWrite returns the write of one contribution and of changes of groups.
+func groupWrite(item state.ContributionWrite, groups ...state.GroupChange) state.GroupWrite {
+	return state.GroupWrite{Items: []state.ContributionWrite{item}, Groups: groups}
+}
+
 // groupChange returns the change of a group by a number of shares, an amount, and members.
 func groupChange(t *testing.T, sk string, shares int64, amount string, members ...state.Member) state.GroupChange {
 	t.Helper()
@@ -110,22 +115,22 @@ func contributionsComeBack(t *testing.T, g *storeCheck) {
 		{Group: groupRow(t, "g", `é"\ 1`), Values: []string{"1.5", "", "b2"}},
 		{Group: groupRow(t, "g", "2")},
 	}}
-	g.mustWrite("the first", state.GroupWrite{Items: []state.ContributionWrite{{Source: `a"b`, Next: want}}})
+	g.mustWrite("the first", groupWrite(state.ContributionWrite{Source: `a"b`, Next: want}))
 	var items []item.Key
 	for i := range 500 {
 		items = append(items, item.Key(fmt.Sprintf("unknown%d", i)))
 	}
-	items[300] = `a"b`
-	cs, err := g.Contributions(t.Context(), g.target.State(), items)
-	if err != nil || len(cs) != len(items) {
-		t.Fatalf("%d contributions of %d items, %v", len(cs), len(items), err)
+	const known = 300
+	items[known] = `a"b`
+	stored, err := g.Contributions(t.Context(), g.target.State(), items)
+	if err != nil || len(stored) != len(items) {
+		t.Fatalf("%d contributions of %d items, %v", len(stored), len(items), err)
 	}
-	for i, c := range cs {
-		if i == 300 {
-			if fmt.Sprint(c) != fmt.Sprint(want) || c.Since != want.Since {
-				t.Errorf("came back as %v, want %v", c, want)
-			}
-		} else if !c.Version.IsZero() || c.Shares != nil {
+	if got := stored[known]; fmt.Sprint(got) != fmt.Sprint(want) || got.Since != want.Since {
+		t.Errorf("came back as %v, want %v", got, want)
+	}
+	for i, c := range stored {
+		if i != known && (!c.Version.IsZero() || c.Shares != nil) {
 			t.Errorf("an unknown item counts for %v", c)
 		}
 	}
@@ -137,44 +142,37 @@ func contributionsComeBack(t *testing.T, g *storeCheck) {
 }
 
 func lostRaceChangesNothing(t *testing.T, g *storeCheck) {
-	first := state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 0, 5, "10")},
-		Groups: []state.GroupChange{groupChange(t, "1", 1, "10")}}
-	g.mustWrite("the first", first)
+	first := countItem(t, "a", 0, 5, "10")
+	g.mustWrite("the first", groupWrite(first, groupChange(t, "1", 1, "10")))
 	for name, w := range map[string]state.ContributionWrite{
-		"the same again":                      first.Items[0],
+		"the same again":                      first,
 		"on a version that was not there":     countItem(t, "a", 4, 6, "20"),
 		"on a version that is still to come":  countItem(t, "a", 6, 7, "20"),
 		"of an item that was thought known":   countItem(t, "b", 5, 6, "20"),
 		"on the zero version, and yet newer":  countItem(t, "a", 0, 9, "20"),
 		"that takes away what is not counted": countItem(t, "c", 1, 2, ""),
 	} {
-		r := g.write(state.GroupWrite{Items: []state.ContributionWrite{w},
-			Groups: []state.GroupChange{groupChange(t, "1", 1, "20"), groupChange(t, "2", 1, "20")}})
-		wantLost(t, name, r)
+		wantLost(t, name, g.write(groupWrite(w, groupChange(t, "1", 1, "20"), groupChange(t, "2", 1, "20"))))
 	}
 	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"10"}}`)
 	if v := g.contribution("a").Version; v != version(t, 5) {
 		t.Errorf("the item is of version %s", v)
 	}
-	g.mustWrite("on the version that is there", state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 5, 6,
-		"4")}, Groups: []state.GroupChange{groupChange(t, "1", 0, "-6")}})
+	g.mustWrite("on the version that is there", groupWrite(countItem(t, "a", 5, 6, "4"), groupChange(t, "1", 0, "-6")))
 	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"4"}}`)
 }
 
 // A void contribution belongs to a change that could not be counted. It is read as void. A write of the same version
 // replaces it only if it is still void. So one of two such writes is lost, and nothing is counted twice.
 func voidContributions(t *testing.T, g *storeCheck) {
-	g.mustWrite("the first", state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 0, 1, "1")},
-		Groups: []state.GroupChange{groupChange(t, "1", 1, "1")}})
+	g.mustWrite("the first", groupWrite(countItem(t, "a", 0, 1, "1"), groupChange(t, "1", 1, "1")))
 	void := countItem(t, "a", 1, 2, "")
 	void.Next.Void = true
-	g.mustWrite("a void", state.GroupWrite{Items: []state.ContributionWrite{void},
-		Groups: []state.GroupChange{groupChange(t, "1", -1, "-1")}})
+	g.mustWrite("a void", groupWrite(void, groupChange(t, "1", -1, "-1")))
 	if c := g.contribution("a"); !c.Void || c.Version != version(t, 2) || len(c.Shares) > 0 {
 		t.Errorf("the void came back as %+v", c)
 	}
-	mended := state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 2, 2, "7")},
-		Groups: []state.GroupChange{groupChange(t, "1", 1, "7")}}
+	mended := groupWrite(countItem(t, "a", 2, 2, "7"), groupChange(t, "1", 1, "7"))
 	wantLost(t, "over what was not void", g.write(mended))
 	mended.Items[0].Expected.Void = true
 	g.mustWrite("the same version", mended)
@@ -187,23 +185,21 @@ func voidContributions(t *testing.T, g *storeCheck) {
 
 // Each write of a call is applied completely or not at all, whatever the results of the other writes are.
 func writesAreWhole(t *testing.T, g *storeCheck) {
-	g.mustWrite("the first", state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 0, 1, "1")},
-		Groups: []state.GroupChange{groupChange(t, "1", 1, "1")}})
+	g.mustWrite("the first", groupWrite(countItem(t, "a", 0, 1, "1"), groupChange(t, "1", 1, "1")))
+	lost := groupWrite(countItem(t, "c", 0, 1, "4"), groupChange(t, "1", 2, "8"), groupChange(t, "3", 1, "8"))
+	lost.Items = append(lost.Items, countItem(t, "a", 0, 2, "4"))
 	rs, err := g.Contribute(t.Context(), g.target, []state.GroupWrite{
-		{Items: []state.ContributionWrite{countItem(t, "b", 0, 1, "2")},
-			Groups: []state.GroupChange{groupChange(t, "1", 1, "2")}},
-		{Items: []state.ContributionWrite{countItem(t, "c", 0, 1, "4"), countItem(t, "a", 0, 2, "4")},
-			Groups: []state.GroupChange{groupChange(t, "1", 2, "8"), groupChange(t, "3", 1, "8")}},
-		{Items: []state.ContributionWrite{countItem(t, "d", 0, 1, "16")},
-			Groups: []state.GroupChange{groupChange(t, "2", 1, "16")}},
+		groupWrite(countItem(t, "b", 0, 1, "2"), groupChange(t, "1", 1, "2")),
+		lost,
+		groupWrite(countItem(t, "d", 0, 1, "16"), groupChange(t, "2", 1, "16")),
 	})
 	must(t, err)
 	checkEqual(t, "results", rs, []view.Result{{}, {Lost: true}, {}})
 	g.wantRows(
 		`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"2"},"revenue":{"N":"3"}}`,
 		`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"16"}}`)
-	for item, known := range map[item.Key]bool{"a": true, "b": true, "c": false, "d": true} {
-		if c := g.contribution(item); c.Version.IsZero() == known {
+	for item, isKnown := range map[item.Key]bool{"a": true, "b": true, "c": false, "d": true} {
+		if c := g.contribution(item); c.Version.IsZero() == isKnown {
 			t.Errorf("item %s: %v", item, c)
 		}
 	}
@@ -226,14 +222,24 @@ func sumsAreExact(t *testing.T, g *storeCheck) {
 	g.wantRows(fmt.Sprintf(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"%s"}}`, amounts[4]))
 }
 
-// memberChanges returns a change of a member for each of kinds and each of changes. A change is {"+" or "-", id, value
-// as JSON}.
-func memberChanges(t *testing.T, kinds map[string]state.MemberKind, changes ...[3]string) []state.Member {
+// memberChange adds or removes a member. json is the member's value.
+type memberChange struct {
+	id, json string
+	remove   bool
+}
+
+func addMember(id, json string) memberChange { return memberChange{id: id, json: json} }
+func removeMember(id, json string) memberChange {
+	return memberChange{id: id, json: json, remove: true}
+}
+
+// memberChanges returns a change of a member for each of kinds and each of changes.
+func memberChanges(t *testing.T, kinds map[string]state.MemberKind, changes ...memberChange) []state.Member {
 	t.Helper()
 	var ms []state.Member
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
 		for _, c := range changes {
-			ms = append(ms, state.Member{Name: name, Kind: kinds[name], Value: sortable(t, c[2]), ID: c[1], Remove: c[0] == "-"})
+			ms = append(ms, state.Member{Name: name, Kind: kinds[name], Value: sortable(t, c.json), ID: c.id, Remove: c.remove})
 		}
 	}
 	return ms
@@ -241,37 +247,38 @@ func memberChanges(t *testing.T, kinds map[string]state.MemberKind, changes ...[
 
 func leastAndGreatest(t *testing.T, g *storeCheck) {
 	kinds := map[string]state.MemberKind{"lo": state.Min, "hi": state.Max}
-	step := func(what, want string, changes ...[3]string) {
+	step := func(what, want string, changes ...memberChange) {
 		t.Helper()
 		c := state.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1),
 			Members: memberChanges(t, kinds, changes...)}
-		for _, ch := range changes {
-			if c.Shares++; ch[0] == "-" {
-				c.Shares -= 2
+		for _, change := range changes {
+			if change.remove {
+				c.Shares--
+			} else {
+				c.Shares++
 			}
 		}
 		g.writeGroups(what, c)
 		g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"}` + want + `}`)
 	}
-	step("one", `,"hi":{"N":"9"},"lo":{"N":"9"}`, [3]string{"+", "a", `{"N":"9"}`})
-	step("less and more", `,"hi":{"N":"10"},"lo":{"N":"-2.5"}`, [3]string{"+", "b", `{"N":"10"}`},
-		[3]string{"+", "c", `{"N":"-2.5"}`})
-	step("the greatest twice", `,"hi":{"N":"10"},"lo":{"N":"-2.5"}`, [3]string{"+", "d", `{"N":"10.0"}`})
-	step("the greatest once again", `,"hi":{"N":"10"},"lo":{"N":"-2.5"}`, [3]string{"-", "b", `{"N":"10"}`})
-	step("the least goes", `,"hi":{"N":"10"},"lo":{"N":"9"}`, [3]string{"-", "c", `{"N":"-2.5"}`})
-	step("a text is below all numbers", `,"hi":{"N":"10"},"lo":{"S":"x\u0000y"}`, [3]string{"+", "e", `{"S":"x\u0000y"}`})
-	step("it goes, and so does the greatest", `,"hi":{"N":"9"},"lo":{"N":"9"}`, [3]string{"-", "e", `{"S":"x\u0000y"}`},
-		[3]string{"-", "d", `{"N":"10"}`})
-	step("one replaces the other", `,"hi":{"N":"1"},"lo":{"N":"1"}`, [3]string{"-", "a", `{"N":"9"}`},
-		[3]string{"+", "a", `{"N":"1"}`})
+	step("one", `,"hi":{"N":"9"},"lo":{"N":"9"}`, addMember("a", `{"N":"9"}`))
+	step("less and more", `,"hi":{"N":"10"},"lo":{"N":"-2.5"}`, addMember("b", `{"N":"10"}`), addMember("c", `{"N":"-2.5"}`))
+	step("the greatest twice", `,"hi":{"N":"10"},"lo":{"N":"-2.5"}`, addMember("d", `{"N":"10.0"}`))
+	step("the greatest once again", `,"hi":{"N":"10"},"lo":{"N":"-2.5"}`, removeMember("b", `{"N":"10"}`))
+	step("the least goes", `,"hi":{"N":"10"},"lo":{"N":"9"}`, removeMember("c", `{"N":"-2.5"}`))
+	step("a text is below all numbers", `,"hi":{"N":"10"},"lo":{"S":"x\u0000y"}`, addMember("e", `{"S":"x\u0000y"}`))
+	step("it goes, and so does the greatest", `,"hi":{"N":"9"},"lo":{"N":"9"}`, removeMember("e", `{"S":"x\u0000y"}`),
+		removeMember("d", `{"N":"10"}`))
+	step("one replaces the other", `,"hi":{"N":"1"},"lo":{"N":"1"}`, removeMember("a", `{"N":"9"}`),
+		addMember("a", `{"N":"1"}`))
 	g.writeGroups("a share without a member", state.GroupChange{Row: groupRow(t, "g", "1"), Shares: 1,
 		Version: version(t, 1)})
-	step("no member is left", ``, [3]string{"-", "a", `{"N":"1"}`})
+	step("no member is left", ``, removeMember("a", `{"N":"1"}`))
 }
 
 func differentValues(t *testing.T, g *storeCheck) {
 	kinds := map[string]state.MemberKind{"buyers": state.Distinct}
-	step := func(want string, changes ...[3]string) {
+	step := func(want string, changes ...memberChange) {
 		t.Helper()
 		c := state.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1),
 			Members: memberChanges(t, kinds, changes...)}
@@ -279,14 +286,13 @@ func differentValues(t *testing.T, g *storeCheck) {
 		g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"}` + want + `}`)
 	}
 	g.writeGroups("a share that stays", state.GroupChange{Row: groupRow(t, "g", "1"), Shares: 1, Version: version(t, 1)})
-	step(`,"buyers":{"N":"2"}`, [3]string{"+", "a", `{"S":"x"}`}, [3]string{"+", "b", `{"S":"x"}`},
-		[3]string{"+", "c", `{"S":"y"}`})
-	step(`,"buyers":{"N":"2"}`, [3]string{"-", "a", `{"S":"x"}`})
-	step(`,"buyers":{"N":"2"}`, [3]string{"-", "a", `{"S":"x"}`}) // the member was removed already
-	step(`,"buyers":{"N":"2"}`, [3]string{"+", "b", `{"S":"x"}`}) // the member was added already
-	step(`,"buyers":{"N":"3"}`, [3]string{"+", "c", `{"N":"1"}`})
-	step(`,"buyers":{"N":"2"}`, [3]string{"-", "b", `{"S":"x"}`})
-	step(``, [3]string{"-", "c", `{"S":"y"}`}, [3]string{"-", "c", `{"N":"1.0"}`})
+	step(`,"buyers":{"N":"2"}`, addMember("a", `{"S":"x"}`), addMember("b", `{"S":"x"}`), addMember("c", `{"S":"y"}`))
+	step(`,"buyers":{"N":"2"}`, removeMember("a", `{"S":"x"}`))
+	step(`,"buyers":{"N":"2"}`, removeMember("a", `{"S":"x"}`)) // the member was removed already
+	step(`,"buyers":{"N":"2"}`, addMember("b", `{"S":"x"}`))    // the member was added already
+	step(`,"buyers":{"N":"3"}`, addMember("c", `{"N":"1"}`))
+	step(`,"buyers":{"N":"2"}`, removeMember("b", `{"S":"x"}`))
+	step(``, removeMember("c", `{"S":"y"}`), removeMember("c", `{"N":"1.0"}`))
 }
 
 // A row is deleted with its last share. If it gets a share again, it starts from zero.
@@ -310,25 +316,20 @@ func emptyGroupsAreDeleted(t *testing.T, g *storeCheck) {
 
 // A write that changes a row of another view or another pipeline fails completely.
 func groupsHaveOneOwner(t *testing.T, g *storeCheck) {
-	plain := g.target
-	plain.View = "plain"
+	plain, others := g.target, g.target
+	plain.View, others.Pipeline = "plain", "others"
 	apply(t, g, plain, putRow(t, "g", "1", 1, "theirs"))
 	g.writeGroups("a group of its own", groupChange(t, "3", 1, "1"))
-	others := g.target
-	others.Pipeline = "others"
 	for _, c := range []struct {
-		by    view.Target
-		sk    string
-		owner view.Target
+		writer view.Target
+		sk     string // sort key of a row that the writer may not change
+		owner  view.Target
 	}{{g.target, "1", plain}, {others, "3", g.target}} {
-		by := g.withTarget(c.by)
-		r := by.write(state.GroupWrite{
-			Items:  []state.ContributionWrite{countItem(t, "a", 0, 1, "1")},
-			Groups: []state.GroupChange{groupChange(t, "2", 1, "1"), groupChange(t, c.sk, 1, "1")},
-		})
+		writer := g.withTarget(c.writer)
+		r := writer.write(groupWrite(countItem(t, "a", 0, 1, "1"), groupChange(t, "2", 1, "1"), groupChange(t, c.sk, 1, "1")))
 		wantForeign(t, "the row of another view", r.Err, c.owner, groupRow(t, "g", c.sk))
-		if c := by.contribution("a"); !c.Version.IsZero() {
-			t.Errorf("the item counts all the same: %v", c)
+		if stored := writer.contribution("a"); !stored.Version.IsZero() {
+			t.Errorf("the item counts all the same: %v", stored)
 		}
 	}
 	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"text":{"S":"theirs"}}`,
@@ -337,14 +338,12 @@ func groupsHaveOneOwner(t *testing.T, g *storeCheck) {
 
 // Each process sees the writes of the other. Only one of two conflicting writes succeeds.
 func groupsOfTwoProcesses(t *testing.T, g *storeCheck) {
-	g.mustWrite("one", state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 0, 1, "1")},
-		Groups: []state.GroupChange{groupChange(t, "1", 1, "1")}})
+	g.mustWrite("one", groupWrite(countItem(t, "a", 0, 1, "1"), groupChange(t, "1", 1, "1")))
 	other := g.reopen()
 	if v := other.contribution("a").Version; v != version(t, 1) {
 		t.Fatalf("the other process sees version %s", v)
 	}
-	two := state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 1, 2, "3")},
-		Groups: []state.GroupChange{groupChange(t, "1", 0, "2")}}
+	two := groupWrite(countItem(t, "a", 1, 2, "3"), groupChange(t, "1", 0, "2"))
 	other.mustWrite("the other", two)
 	wantLost(t, "both", g.write(two))
 	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"3"}}`)

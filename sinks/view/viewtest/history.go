@@ -2,12 +2,14 @@ package viewtest
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -21,22 +23,26 @@ type history struct {
 func newHistory(t *testing.T, random *rand.Rand) history {
 	h := history{newest: make(map[string]view.Mutation)}
 	for v := range 24 {
-		var c []view.Mutation
+		put := putRow(t, "r", "", v+1, fmt.Sprint("version ", v+1))
+		gone := tombstone(t, "r", "", v+1)
 		keys := random.Perm(3)
-		operation := random.IntN(4)
-		if operation > 0 {
-			c = append(c, putRow(t, "r", fmt.Sprint(keys[0]), v+1, fmt.Sprint("version ", v+1)))
+		put.SK, gone.SK = item.StringValue(fmt.Sprint(keys[0])), item.StringValue(fmt.Sprint(keys[1]))
+
+		var change []view.Mutation
+		switch random.IntN(4) {
+		case 0:
+			change = []view.Mutation{gone}
+		case 1: // a move
+			gone.WithPrevious = true
+			change = []view.Mutation{put, gone}
+		default:
+			change = []view.Mutation{put}
 		}
-		if operation < 2 {
-			gone := tombstone(t, "r", fmt.Sprint(keys[1]), v+1)
-			gone.WithPrevious = operation > 0
-			c = append(c, gone)
-		}
-		for _, m := range c {
+		for _, m := range change {
 			sk, _ := m.SK.Text()
 			h.newest[sk] = m
 		}
-		h.changes = append(h.changes, c)
+		h.changes = append(h.changes, change)
 	}
 	return h
 }
@@ -51,16 +57,15 @@ func checkRaces(t *testing.T, s Store, target view.Target, suite Suite) {
 		raceTarget := target
 		raceTarget.Name = fmt.Sprintf("raced %d", seed)
 		apply(t, s, raceTarget, putRow(t, "other", "0", 1, "is not in it")) // also creates the table
+
 		var writers sync.WaitGroup
 		for w := range uint64(4) {
 			writers.Go(func() { h.deliver(t, s, raceTarget, int(w), rand.New(rand.NewPCG(seed, 10+w))) })
 		}
 		writers.Wait()
 		h.check(t, s, suite, raceTarget, "after the race")
-		for _, c := range h.changes {
-			for _, m := range c {
-				h.write(t, s, raceTarget, []view.Mutation{m})
-			}
+		for _, m := range slices.Concat(h.changes...) {
+			h.write(t, s, raceTarget, []view.Mutation{m})
 		}
 		h.check(t, s, suite, raceTarget, "after each version once more")
 		if t.Failed() {
@@ -70,30 +75,32 @@ func checkRaces(t *testing.T, s Store, target view.Target, suite Suite) {
 }
 
 // deliver writes every fourth change, starting at part, and some other changes, in random order.
-func (h history) deliver(t *testing.T, s Store, at view.Target, part int, random *rand.Rand) {
+func (h history) deliver(t *testing.T, s Store, target view.Target, part int, random *rand.Rand) {
 	var call []view.Mutation
 	for _, i := range random.Perm(len(h.changes)) {
-		if i%4 != part && random.IntN(4) > 0 {
+		isOwn := i%4 == part
+		if !isOwn && random.IntN(4) > 0 {
 			continue
 		}
 		for _, m := range h.changes[i] {
 			m.LikelyNew = random.IntN(2) == 0
-			rowInBatch := slices.ContainsFunc(call, func(o view.Mutation) bool { return o.SK.Equal(m.SK) })
-			if rowInBatch || random.IntN(3) == 0 {
-				h.write(t, s, at, call)
+			rowInCall := slices.ContainsFunc(call, func(other view.Mutation) bool { return other.SK.Equal(m.SK) })
+			if rowInCall || random.IntN(3) == 0 {
+				h.write(t, s, target, call)
 				call = nil
 			}
-			m.WithPrevious = m.WithPrevious && len(call) > 0 && call[len(call)-1].Version == m.Version
+			newRowInCall := len(call) > 0 && call[len(call)-1].Version == m.Version
+			m.WithPrevious = m.WithPrevious && newRowInCall
 			call = append(call, m)
 		}
 	}
-	h.write(t, s, at, call)
+	h.write(t, s, target, call)
 }
 
 // write writes mutations, and repeats those that fail with a transient error.
-func (h history) write(t *testing.T, s Store, at view.Target, ms []view.Mutation) {
+func (h history) write(t *testing.T, s Store, target view.Target, ms []view.Mutation) {
 	for len(ms) > 0 {
-		rs, err := s.Apply(t.Context(), at, ms)
+		rs, err := s.Apply(t.Context(), target, ms)
 		if err != nil {
 			if _, retryable := pipeline.Retryable(err); !retryable {
 				t.Error(err)
@@ -114,30 +121,29 @@ func (h history) write(t *testing.T, s Store, at view.Target, ms []view.Mutation
 	}
 }
 
-func (h history) check(t *testing.T, s Store, suite Suite, at view.Target, when string) {
+// check checks that each row has its newest version, and that the table has no other rows of the history.
+func (h history) check(t *testing.T, s Store, suite Suite, target view.Target, when string) {
 	t.Helper()
 	want := []string{`{"PK":{"S":"other"},"SK":{"S":"0"},"text":{"S":"is not in it"}}`}
-	in, inspects := s.(view.Inspector)
-	for _, sk := range []string{"0", "1", "2"} {
-		newest, ok := h.newest[sk]
-		if !ok {
-			continue
-		}
+	for _, sk := range slices.Sorted(maps.Keys(h.newest)) {
+		newest := h.newest[sk]
 		if !newest.Tombstone {
 			text, _ := newest.Attributes[0].Value.Text()
 			want = append(want, fmt.Sprintf(`{"PK":{"S":"r"},"SK":{"S":"%s"},"text":{"S":"%s"}}`, sk, text))
 		}
-		if !inspects {
+		in, ok := s.(view.Inspector)
+		if !ok {
 			continue
 		}
-		found, err := in.StoredRows(t.Context(), at, []state.Row{rowOf(t, newest)})
-		if err != nil || !found[0].Exists || found[0].Tombstone != newest.Tombstone || found[0].Version != newest.Version {
-			t.Errorf("%s the row %s is %+v (%v), want version %s, a tombstone: %v", when, sk, found, err, newest.Version,
+		stored, err := in.StoredRows(t.Context(), target, []state.Row{rowOf(t, newest)})
+		if err != nil || !stored[0].Exists || stored[0].Tombstone != newest.Tombstone ||
+			stored[0].Version != newest.Version {
+			t.Errorf("%s the row %s is %+v (%v), want version %s, a tombstone: %v", when, sk, stored, err, newest.Version,
 				newest.Tombstone)
 		}
 	}
-	checkEqual(t, "rows "+when, readRows(t, s, at.Table, view.Query{}), want)
-	if n, err := suite.Plain(t.Context(), s, at.Table); err != nil || !at.InPlace && n != len(want) {
+	checkEqual(t, "rows "+when, readRows(t, s, target.Table, view.Query{}), want)
+	if n, err := suite.Plain(t.Context(), s, target.Table); err != nil || !target.InPlace && n != len(want) {
 		t.Errorf("%s a plain reader of the table finds %d items (%v), and there are %d rows", when, n, err, len(want))
 	}
 }

@@ -70,11 +70,17 @@ func (s itemRowsCheck) replace(w state.ItemRowsWrite) view.Result {
 	return s.onlyResult(s.ReplaceItemRows(s.t.Context(), s.target, []state.ItemRowsWrite{w}))
 }
 
-func (s itemRowsCheck) expectWrite(what string, r view.Result, lost bool, sks ...string) {
+// wantWritten checks that a write succeeded, and the sort keys of the rows after it.
+func (s itemRowsCheck) wantWritten(what string, r view.Result, sks ...string) {
 	s.t.Helper()
-	if r.Err != nil || r.Lost != lost {
-		s.t.Errorf("%s: %+v", what, r)
-	}
+	wantDone(s.t, what, r)
+	s.wantRows(what, sks...)
+}
+
+// wantLostWrite checks that a write was lost, and the sort keys of the rows after it.
+func (s itemRowsCheck) wantLostWrite(what string, r view.Result, sks ...string) {
+	s.t.Helper()
+	wantLost(s.t, what, r)
 	s.wantRows(what, sks...)
 }
 
@@ -85,19 +91,19 @@ func (s itemRowsCheck) wantRows(what string, sks ...string) {
 
 func (s itemRowsCheck) replaces() {
 	none, one := state.Contribution{}, s.contributionWith(1, "x", "y")
-	s.expectWrite("the first rows", s.write("i", none, one), false, "x", "y")
-	s.expectWrite("the first rows again", s.write("i", none, one), true, "x", "y")
+	s.wantWritten("the first rows", s.write("i", none, one), "x", "y")
+	s.wantLostWrite("the first rows again", s.write("i", none, one), "x", "y")
 	two := s.contributionWith(2, "y", "z")
-	s.expectWrite("other rows", s.write("i", one, two), false, "y", "z")
-	s.expectWrite("rows after an older contribution", s.write("i", one, s.contributionWith(3, "x")), true, "y", "z")
+	s.wantWritten("other rows", s.write("i", one, two), "y", "z")
+	s.wantLostWrite("rows after an older contribution", s.write("i", one, s.contributionWith(3, "x")), "y", "z")
 	if got := s.contribution("i"); got.Version != two.Version ||
 		!slices.EqualFunc(got.Shares, two.Shares, state.Share.Equal) {
 		s.t.Errorf("stored is %+v, want %+v", got, two)
 	}
 	gone := s.contributionWith(4)
-	s.expectWrite("no row", s.write("i", two, gone), false)
-	s.expectWrite("a late row", s.write("i", two, s.contributionWith(3, "x")), true)
-	s.expectWrite("rows after the removal", s.write("i", gone, s.contributionWith(5, "x")), false, "x")
+	s.wantWritten("no row", s.write("i", two, gone))
+	s.wantLostWrite("a late row", s.write("i", two, s.contributionWith(3, "x")))
+	s.wantWritten("rows after the removal", s.write("i", gone, s.contributionWith(5, "x")), "x")
 }
 
 // The parts of one change, which are its transactions, have the same version, and their contributions are void. Only
@@ -105,15 +111,15 @@ func (s itemRowsCheck) replaces() {
 func (s itemRowsCheck) lostShares() {
 	first, second := s.contributionWith(1, "x"), s.contributionWith(1, "x", "y")
 	first.Void, second.Void = true, true
-	s.expectWrite("the first part", s.write("i", state.Contribution{}, first), false, "x")
-	s.expectWrite("the second part", s.write("i", first, second), false, "x", "y")
-	s.expectWrite("a newer change that read the first part", s.write("i", first, s.contributionWith(2)), true, "x", "y")
-	s.expectWrite("a newer change that read the second part", s.write("i", second, s.contributionWith(2)), false)
+	s.wantWritten("the first part", s.write("i", state.Contribution{}, first), "x")
+	s.wantWritten("the second part", s.write("i", first, second), "x", "y")
+	s.wantLostWrite("a newer change that read the first part", s.write("i", first, s.contributionWith(2)), "x", "y")
+	s.wantWritten("a newer change that read the second part", s.write("i", second, s.contributionWith(2)))
 }
 
 func (s itemRowsCheck) otherItems() {
 	one := s.contributionWith(1, "x")
-	s.expectWrite("a row", s.write("i", state.Contribution{}, one), false, "x")
+	s.wantWritten("a row", s.write("i", state.Contribution{}, one), "x")
 	r := s.write("j", state.Contribution{}, s.contributionWith(9, "y", "x"))
 	e, ok := errors.AsType[*view.CollisionError](r.Err)
 	if !ok || e.Owner != "i" || e.Source != "j" || e.RowKey != s.groupRow("x") {
@@ -121,26 +127,26 @@ func (s itemRowsCheck) otherItems() {
 	}
 	checkPermanent(s.t, "a row of another item", r.Err)
 	s.wantRows("nothing of the write is left", "x")
-	s.expectWrite("its row", s.write("j", state.Contribution{}, s.contributionWith(9, "y")), false, "x", "y")
+	s.wantWritten("its row", s.write("j", state.Contribution{}, s.contributionWith(9, "y")), "x", "y")
 	wrong := state.ItemRowsWrite{Source: "j", Expected: s.contributionWith(9, "y"), Next: s.contributionWith(10),
 		Deletes: []state.Row{s.groupRow("y"), s.groupRow("x"), s.groupRow("nothing")}}
-	s.expectWrite("a delete of a row of another item", s.replace(wrong), false, "x")
+	s.wantWritten("a delete of a row of another item", s.replace(wrong), "x")
 }
 
 func (s itemRowsCheck) otherSinks() {
-	s.expectWrite("a row", s.write("i", state.Contribution{}, s.contributionWith(1, "x")), false, "x")
+	s.wantWritten("a row", s.write("i", state.Contribution{}, s.contributionWith(1, "x")), "x")
 	two := s.target
 	two.View = "two"
 	other := itemRowsCheck{s.withTarget(two)}
 	wantForeign(s.t, "a row of another sink", other.write("i", state.Contribution{}, s.contributionWith(2, "x")).Err, s.target,
 		s.groupRow("x"))
-	s.expectWrite("a delete of a row of another sink", other.replace(state.ItemRowsWrite{Source: "i", Next: s.contributionWith(2),
-		Deletes: []state.Row{s.groupRow("x")}}), false, "x")
+	s.wantWritten("a delete of a row of another sink", other.replace(state.ItemRowsWrite{Source: "i", Next: s.contributionWith(2),
+		Deletes: []state.Row{s.groupRow("x")}}), "x")
 }
 
 // A row of another birth makes the whole call fail fatally.
 func (s itemRowsCheck) otherBirth() {
-	s.expectWrite("a row", s.write("i", state.Contribution{}, s.contributionWith(1, "x")), false, "x")
+	s.wantWritten("a row", s.write("i", state.Contribution{}, s.contributionWith(1, "x")), "x")
 	other := s.target
 	other.Birth = "another"
 	w := state.ItemRowsWrite{Source: "i", Next: s.contributionWith(2, "x"), Puts: []state.RowPut{{Row: s.groupRow("x")}}}
@@ -161,13 +167,10 @@ func (s itemRowsCheck) sink(store view.Store, maxRows int) *view.Sink {
 // linesView returns a view with the options o and a row key. The attribute text of a row is the element.
 func (s itemRowsCheck) linesView(o view.Options, pk, sk string) *view.Sink {
 	s.t.Helper()
-	attribute := func(name, source string) view.Attribute {
-		t, err := template.Parse(source, template.Options{Each: true, Identity: true, Shard: true})
-		must(s.t, err)
-		return view.Attribute{Name: name, Template: t}
-	}
+	elementOptions := template.Options{Each: true, Identity: true, Shard: true}
 	o.Name, o.Pipeline, o.Table = s.target.View, s.target.Pipeline, s.target.Name
-	o.PK, o.SK, o.Attributes = attribute("PK", pk), attribute("SK", sk), []view.Attribute{attribute("text", "{each}")}
+	o.PK, o.SK = attribute(s.t, "PK", pk, elementOptions), attribute(s.t, "SK", sk, elementOptions)
+	o.Attributes = []view.Attribute{attribute(s.t, "text", "{each}", elementOptions)}
 	v, err := view.New(o)
 	must(s.t, err)
 	return v
@@ -179,17 +182,14 @@ func (s itemRowsCheck) lines(counts ...int) *sinktest.Stream {
 	s.t.Helper()
 	var records []sinktest.Record
 	for i, n := range counts {
-		image := sinktest.Item{"PK": text("a"), "SK": text("1")}
 		list := []sinktest.Attr{}
 		for range n {
 			list = append(list, text(fmt.Sprint("version ", i)))
 		}
-		image["Lines"] = sinktest.Attr{"L": list}
-		r := sinktest.Record{EventName: "MODIFY", New: image}
-		if i == 0 {
-			r.EventName = "INSERT"
-		} else {
-			r.Old = records[i-1].New
+		r := sinktest.Record{EventName: "INSERT",
+			New: sinktest.Item{"PK": text("a"), "SK": text("1"), "Lines": sinktest.Attr{"L": list}}}
+		if i > 0 {
+			r.EventName, r.Old = "MODIFY", records[i-1].New
 		}
 		records = append(records, r)
 	}
@@ -201,16 +201,15 @@ func (s itemRowsCheck) lines(counts ...int) *sinktest.Stream {
 // wantTexts checks that there are n rows, all with the text of one change.
 func (s itemRowsCheck) wantTexts(what string, n, change int) {
 	s.t.Helper()
-	found := 0
-	for _, r := range all(s.t, s.Rows(s.t.Context(), s.target.Table, view.Query{})) {
+	rows := all(s.t, s.Rows(s.t.Context(), s.target.Table, view.Query{}))
+	for _, r := range rows {
 		v, _ := r.Item.Get("text")
 		if text, _ := v.Text(); text != fmt.Sprint("version ", change) {
 			s.t.Fatalf("%s: a row has the text %q", what, text)
 		}
-		found++
 	}
-	if found != n {
-		s.t.Errorf("%s: %d rows, want %d", what, found, n)
+	if len(rows) != n {
+		s.t.Errorf("%s: %d rows, want %d", what, len(rows), n)
 	}
 }
 

@@ -16,60 +16,69 @@ func (s itemRowsCheck) inShards() {
 	sink := s.linesView(view.Options{Store: s, Shards: shards, ForEach: sinktest.LinesBy("")}, "P#{@shard}",
 		"{each}#{@key}#{@each}")
 	p := view.Partition{Table: s.target.Table, Keys: view.ShardKeys(shards, "P#", "")}
-	var before, after []sinktest.Record
+	var inserts, updates []sinktest.Record
 	var sortKeysBefore, sortKeysAfter []string
-	image := func(i int, texts ...string) sinktest.Item {
-		list := make([]sinktest.Attr, len(texts))
-		for at, t := range texts {
-			list[at] = text(t)
-		}
-		return sinktest.Item{"PK": text(fmt.Sprint("i", i)), "SK": text("x"), "Lines": sinktest.Attr{"L": list}}
-	}
-	sortKeys := func(it sinktest.Item) (sks []string) {
-		list, _ := it["Lines"]["L"].([]sinktest.Attr)
-		for at, t := range list {
-			sks = append(sks, fmt.Sprintf("%s#%s#%d", t["S"], keyOf(it, "PK", "SK"), at))
-		}
-		return sks
-	}
 	for i := range items {
-		first := image(i, "same", fmt.Sprint(items-i), "same")
-		second := image(i, "same", "moved")
-		before = append(before, sinktest.Record{EventName: "INSERT", New: first})
-		sortKeysBefore = append(sortKeysBefore, sortKeys(first)...)
-		if i%3 == 0 {
-			sortKeysAfter = append(sortKeysAfter, sortKeys(first)...)
+		first := itemWithLines(i, "same", fmt.Sprint(items-i), "same")
+		inserts = append(inserts, sinktest.Record{EventName: "INSERT", New: first})
+		sortKeysBefore = append(sortKeysBefore, lineSortKeys(first)...)
+		if i%3 == 0 { // the item stays as it is
+			sortKeysAfter = append(sortKeysAfter, lineSortKeys(first)...)
 			continue
 		}
-		after = append(after, sinktest.Record{EventName: "MODIFY", Old: first, New: second})
-		sortKeysAfter = append(sortKeysAfter, sortKeys(second)...)
+		second := itemWithLines(i, "same", "moved")
+		updates = append(updates, sinktest.Record{EventName: "MODIFY", Old: first, New: second})
+		sortKeysAfter = append(sortKeysAfter, lineSortKeys(second)...)
 	}
-	stream, err := sinktest.Build(append(before, after...)...)
+	stream, err := sinktest.Build(append(inserts, updates...)...)
 	must(s.t, err)
-	at := 0
-	for _, step := range []struct {
-		records int
-		want    []string
-	}{{len(before), sortKeysBefore}, {len(after), sortKeysAfter}} {
-		for range step.records {
-			must(s.t, writeOne(s.t, sink, stream, at))
-			at++
-		}
-		slices.Sort(step.want)
-		s.wantSortKeys(p, step.want, false)
-		slices.Reverse(step.want)
-		s.wantSortKeys(p, step.want, true)
+
+	wantBoth := func(want []string) {
+		slices.Sort(want)
+		s.wantSortKeys(p, want, false)
+		slices.Reverse(want)
+		s.wantSortKeys(p, want, true)
 	}
+	for change := range stream.Changes {
+		if change == len(inserts) {
+			wantBoth(sortKeysBefore)
+		}
+		must(s.t, writeOne(s.t, sink, stream, change))
+	}
+	wantBoth(sortKeysAfter)
+}
+
+// itemWithLines returns an item whose lines are these texts.
+func itemWithLines(n int, texts ...string) sinktest.Item {
+	lines := make([]sinktest.Attr, len(texts))
+	for i, line := range texts {
+		lines[i] = text(line)
+	}
+	return sinktest.Item{"PK": text(fmt.Sprint("i", n)), "SK": text("x"), "Lines": sinktest.Attr{"L": lines}}
+}
+
+// lineSortKeys returns the sort keys of the rows of an item's lines.
+func lineSortKeys(it sinktest.Item) (sks []string) {
+	lines, _ := it["Lines"]["L"].([]sinktest.Attr)
+	for i, line := range lines {
+		sks = append(sks, fmt.Sprintf("%s#%s#%d", line["S"], keyOf(it, "PK", "SK"), i))
+	}
+	return sks
 }
 
 // wantSortKeys expects the sort keys of a partition, read in pages of each size.
 func (s itemRowsCheck) wantSortKeys(p view.Partition, want []string, reverse bool) {
 	for limit := range len(want) + 2 {
-		var got []string
-		for _, r := range walk(s.t, s, p, limit, reverse) {
-			_, sk, _ := strings.Cut(r, " ")
-			got = append(got, strings.TrimSuffix(strings.TrimPrefix(sk, `{"S":"`), `"}`))
-		}
+		got := walkedSortKeys(walk(s.t, s, p, limit, reverse))
 		checkEqual(s.t, fmt.Sprintf("reverse %t, limit %d", reverse, limit), got, want)
 	}
+}
+
+// walkedSortKeys returns the sort keys of rows that walk returned. The sort keys are texts.
+func walkedSortKeys(rows []string) (sks []string) {
+	for _, row := range rows {
+		_, sk, _ := strings.Cut(row, " ")
+		sks = append(sks, strings.TrimSuffix(strings.TrimPrefix(sk, `{"S":"`), `"}`))
+	}
+	return sks
 }

@@ -92,61 +92,62 @@ func writeOne(t *testing.T, sink plannedSink, stream *sinktest.Stream, change in
 // newSink returns a sink of a kind. The sort key of its row is the item's canonical key.
 func newSink(t *testing.T, s StateStore, kind, name, pipe, birth string) plannedSink {
 	t.Helper()
-	attribute := func(name, source string) view.Attribute {
-		parsed, err := template.Parse(source, template.Options{})
-		must(t, err)
-		return view.Attribute{Name: name, Template: parsed}
-	}
-	key := "{@key}"
+	sk := "{@key}"
 	if !strings.HasPrefix(kind, "GuardsItself") {
-		key = "{PK},{SK}"
+		sk = "{PK},{SK}"
 	}
-	var sink plannedSink
-	var err error
+	pkAttribute, skAttribute := attribute(t, "PK", "r", template.Options{}), attribute(t, "SK", sk, template.Options{})
 	if kind == "Group" {
-		sink, err = view.NewAggregate(view.AggregateOptions{
-			Name: name, Pipeline: pipe, Birth: birth, Table: target.Name, Store: s, PK: attribute("PK", "r"),
-			SK:     attribute("SK", key),
+		sink, err := view.NewAggregate(view.AggregateOptions{
+			Name: name, Pipeline: pipe, Birth: birth, Table: target.Name, Store: s, PK: pkAttribute, SK: skAttribute,
 			Values: []view.Value{{Name: "n", Of: "count"}, {Name: "status", Of: "max", Path: "Status"}},
 		})
-	} else {
-		sink, err = view.New(view.Options{
-			Name: name, Pipeline: pipe, Birth: birth, Table: target.Name, Store: s, PK: attribute("PK", "r"),
-			SK:         attribute("SK", key),
-			Attributes: []view.Attribute{attribute("status", "{Status}")}, InPlace: kind == "GuardsItselfInPlace",
-		})
+		must(t, err)
+		return sink
 	}
+	sink, err := view.New(view.Options{
+		Name: name, Pipeline: pipe, Birth: birth, Table: target.Name, Store: s, PK: pkAttribute, SK: skAttribute,
+		Attributes: []view.Attribute{attribute(t, "status", "{Status}", template.Options{})},
+		InPlace:    kind == "GuardsItselfInPlace",
+	})
 	must(t, err)
 	return sink
 }
 
-// checkOwner checks that the second sink cannot change the row of the first sink.
-func checkOwner(t *testing.T, s StateStore, first, second plannedSink, other [2]string) {
+// attribute returns the attribute that a template makes.
+func attribute(t *testing.T, name, source string, o template.Options) view.Attribute {
+	t.Helper()
+	parsed, err := template.Parse(source, o)
+	must(t, err)
+	return view.Attribute{Name: name, Template: parsed}
+}
+
+// checkOwner checks that the second sink cannot change the row of the first sink. secondNames are the sink and the
+// pipeline of the second sink.
+func checkOwner(t *testing.T, s StateStore, first, second plannedSink, secondNames [2]string) {
 	stream := itemStream(t)
-	write := func(sink plannedSink, change int) error {
-		t.Helper()
-		return writeOne(t, sink, stream, change)
-	}
-	must(t, write(first, 0))
+	must(t, writeOne(t, first, stream, 0))
 	before := readRows(t, s, target.Table, view.Query{})
 	if len(before) != 1 {
 		t.Fatalf("the first sink has the rows %v", before)
 	}
+
 	for change := range 2 {
-		err := write(second, change)
+		err := writeOne(t, second, stream, change)
 		foreign, ok := errors.AsType[*view.ForeignRowError](err)
 		if !ok {
 			t.Fatalf("the second sink's change %d: got %v, want a ForeignRowError", change, err)
 		}
 		want := fmt.Sprintf(
 			`view %q of pipeline %q: the row PK="r" SK="a,1" of table %s belongs to the view "one" of pipeline "test": give one of the two another table or another row key`,
-			other[0], other[1], foreign.Target.Name)
+			secondNames[0], secondNames[1], foreign.Target.Name)
 		checkPermanent(t, "the second sink", err, want)
 	}
 	checkEqual(t, "rows behind the second sink", readRows(t, s, target.Table, view.Query{}), before)
-	_ = write(second, 2) // it may succeed, because the sink has no row
+	_ = writeOne(t, second, stream, 2) // it may succeed, because the sink has no row
 	checkEqual(t, "rows behind the second sink's delete", readRows(t, s, target.Table, view.Query{}), before)
-	if err := write(first, 1); err != nil {
+
+	if err := writeOne(t, first, stream, 1); err != nil {
 		t.Errorf("the first sink goes on: %v", err)
 	}
 	if after := readRows(t, s, target.Table, view.Query{}); len(after) != 1 || after[0] == before[0] {

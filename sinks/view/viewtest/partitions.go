@@ -14,61 +14,6 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// queriesFromAndTo checks queries with From and To, in both directions.
-func queriesFromAndTo(t *testing.T, s Store, target view.Target) {
-	for _, sk := range []string{"a", "b1", "b2", "b3", "c"} {
-		apply(t, s, target, putRow(t, "p", sk, 1, ""), putRow(t, "q", sk, 1, ""))
-	}
-	apply(t, s, target, tombstone(t, "p", "b0", 1))
-	for _, q := range []struct {
-		query view.Query
-		want  string
-	}{
-		{view.Query{Reverse: true}, "c b3 b2 b1 a"},
-		{view.Query{Reverse: true, Limit: 2}, "c b3"},
-		{view.Query{Reverse: true, SKPrefix: "b"}, "b3 b2 b1"},
-		{view.Query{From: item.StringValue("b2")}, "b2 b3 c"},
-		{view.Query{From: item.StringValue("b2"), After: true}, "b3 c"},
-		{view.Query{From: item.StringValue("b2"), After: true, Limit: 1}, "b3"},
-		{view.Query{From: item.StringValue("b2"), Reverse: true}, "b2 b1 a"},
-		{view.Query{From: item.StringValue("b2"), Reverse: true, After: true}, "b1 a"},
-		{view.Query{From: item.StringValue("b15")}, "b2 b3 c"},
-		{view.Query{From: item.StringValue("d")}, ""},
-		{view.Query{From: item.StringValue("b2"), SKPrefix: "b"}, "b2 b3"},
-		{view.Query{From: item.StringValue("b2"), SKPrefix: "b", Reverse: true, After: true}, "b1"},
-		{view.Query{From: item.StringValue("a"), SKPrefix: "b"}, "b1 b2 b3"},
-		{view.Query{From: item.StringValue("a"), SKPrefix: "b", Reverse: true}, ""},
-		{view.Query{From: item.StringValue("c"), SKPrefix: "b"}, ""},
-		{view.Query{From: item.StringValue("c"), SKPrefix: "b", Reverse: true}, "b3 b2 b1"},
-		{view.Query{To: item.StringValue("b2")}, "a b1 b2"},
-		{view.Query{To: item.StringValue("b2"), Reverse: true}, "c b3 b2"},
-		{view.Query{From: item.StringValue("b1"), To: item.StringValue("b2")}, "b1 b2"},
-		{view.Query{From: item.StringValue("b1"), To: item.StringValue("b25"), After: true, Limit: 1}, "b2"},
-		{view.Query{From: item.StringValue("b2"), To: item.StringValue("b0"), Reverse: true}, "b2 b1"},
-		{view.Query{From: item.StringValue("b1"), To: item.StringValue("a")}, ""},
-		{view.Query{From: item.StringValue("b1"), To: item.StringValue("b1")}, "b1"},
-		{view.Query{From: item.StringValue("b1"), To: item.StringValue("b1"), Reverse: true}, "b1"},
-		{view.Query{From: item.StringValue("b1"), To: item.StringValue("b1"), After: true}, ""},
-		{view.Query{From: item.StringValue("b15"), To: item.StringValue("b15")}, ""},
-		{view.Query{To: item.StringValue("b2"), SKPrefix: "b"}, "b1 b2"},
-	} {
-		q.query.PK = item.StringValue("p")
-		got := sortKeys(t, s.Rows(t.Context(), target.Table, q.query))
-		checkEqual(t, fmt.Sprintf("%+v", q.query), got, strings.Fields(q.want))
-	}
-	both := all(t, s.Rows(t.Context(), target.Table, view.Query{Reverse: true, SKPrefix: "c"}))
-	if len(both) != 2 || !both[0].PK.Equal(item.StringValue("q")) {
-		t.Errorf("a read of all partitions in reverse begins with %v", both)
-	}
-	for _, bound := range []view.Query{{From: item.StringValue("b")}, {To: item.StringValue("b")}} {
-		for _, err := range s.Rows(t.Context(), target.Table, bound) {
-			if err == nil {
-				t.Error("a sort key without a partition key bounds a read")
-			}
-		}
-	}
-}
-
 // partitionsMerge checks reads of a partition with shards, page by page, with sort keys of each type.
 func partitionsMerge(t *testing.T, s Store, target view.Target) {
 	for name, keys := range map[string][]string{
@@ -143,10 +88,11 @@ func partitionsBetween(t *testing.T, s Store, target view.Target) {
 const maxWalkedRows = 1000
 
 // walk reads a partition in pages of limit rows. Each page begins at the cursor of the last row before it. If limit is
-// 0, it reads all rows in one page.
+// 0, it reads all rows in one page. The text of a row has the shard and the sort key.
 func walk(t *testing.T, s view.Reader, p view.Partition, limit int, reverse bool) (rows []string) {
 	t.Helper()
-	for cursor := ""; ; {
+	cursor := ""
+	for {
 		page := all(t, p.Rows(t.Context(), s, view.PartitionQuery{Limit: limit, Reverse: reverse, Cursor: cursor}))
 		for _, r := range page {
 			pk, _ := r.PK.Text()
@@ -167,34 +113,28 @@ func walk(t *testing.T, s view.Reader, p view.Partition, limit int, reverse bool
 func partitionsReadFew(t *testing.T, s Store, target view.Target) {
 	other := target
 	other.View = "two"
-	p := view.Partition{Table: target.Table, Keys: view.ShardKeys(5, "p", "")}
+	const shards, pageRows = 5, 20
+	p := view.Partition{Table: target.Table, Keys: view.ShardKeys(shards, "p", "")}
 	var want []string
 	for i := range 200 {
-		pk, sk := fmt.Sprintf("p%d", i%5), fmt.Sprintf("%03d", i)
+		pk, sk := fmt.Sprintf("p%d", i%shards), fmt.Sprintf("%03d", i)
 		apply(t, s, target, putRow(t, pk, sk, 1, ""))
 		apply(t, s, other, putRow(t, pk, sk+"b", 1, ""))
 		want = append(want, sk)
 	}
+
 	counting := &countingReader{Reader: s}
-	if n := len(all(t, p.Rows(t.Context(), counting, view.PartitionQuery{Limit: 20}))); n != 20 || counting.rows > 40 {
-		t.Errorf("%d rows of a page of 20 were made of %d", n, counting.rows)
+	page := all(t, p.Rows(t.Context(), counting, view.PartitionQuery{Limit: pageRows}))
+	if len(page) != pageRows || counting.rows > 2*pageRows {
+		t.Errorf("%d rows of a page of %d were made of %d", len(page), pageRows, counting.rows)
 	}
-	if want := len(p.Keys); counting.calls > 2*want {
-		t.Errorf("a page of 20 rows of %d shards made %d queries", want, counting.calls)
+	if counting.calls > 2*shards {
+		t.Errorf("a page of %d rows of %d shards made %d queries", pageRows, shards, counting.calls)
 	}
+
 	p.View = target.View
-	for _, limit := range []int{0, 7} {
-		var got []string
-		cursor := ""
-		for more := true; more; more = limit > 0 && len(got)%limit == 0 {
-			for _, r := range all(t, p.Rows(t.Context(), s, view.PartitionQuery{Limit: limit, Cursor: cursor})) {
-				sk, _ := r.SK.Text()
-				got = append(got, sk)
-				cursor = p.Cursor(r)
-			}
-		}
-		checkEqual(t, "the rows of one sink", got, want)
-	}
+	checkEqual(t, "the rows of one sink", sortKeys(t, p.Rows(t.Context(), s, view.PartitionQuery{})), want)
+	checkEqual(t, "the rows of one sink, page by page", walkedSortKeys(walk(t, s, p, 7, false)), want)
 	last := sortKeys(t, p.Rows(t.Context(), s, view.PartitionQuery{SKPrefix: "19", Limit: 3, Reverse: true}))
 	checkEqual(t, "the last rows of a prefix", last, []string{"199", "198", "197"})
 	for _, cursor := range []string{"eA", "!", "AABhYQ", "AQ", "AQA", "AQB6cQ", "Af______", "AQBkMQ"} {
@@ -217,7 +157,8 @@ func (c *countingReader) Rows(ctx context.Context, t view.Table, q view.Query) i
 	return func(yield func(view.Row, error) bool) {
 		rows := 0
 		for r, err := range c.Reader.Rows(ctx, t, q) {
-			if rows++; !yield(r, err) {
+			rows++
+			if !yield(r, err) {
 				break
 			}
 		}

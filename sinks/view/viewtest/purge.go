@@ -21,14 +21,13 @@ func RunPurge(t *testing.T, open Open) {
 	own := p.checkEmptiness()
 	p.purge(start, 0)
 	p.wantKnown("kept", "left", "back")
-	checkEqual(t, "an older row", apply(t, p, own, putRow(t, "own", "gone", 4, "old")), []bool{true})
+	wantSuperseded(t, "an older row", p, own, putRow(t, "own", "gone", 4, "old"))
 	p.purge(time.Now().Add(time.Hour), 4)
 	p.wantKnown("kept", "back")
 	p.purge(time.Now().Add(time.Hour), 0)
 	checkEqual(t, "rows that guard themselves", readRows(t, p, own.Table, view.Query{PK: item.StringValue("own")}),
 		[]string{`{"PK":{"S":"own"},"SK":{"S":"kept"},"text":{"S":"x"}}`})
-	checkEqual(t, "an older row, when its tombstone is forgotten", apply(t, p, own, putRow(t, "own", "gone", 4, "old")),
-		[]bool{false})
+	wantApplied(t, "an older row, when its tombstone is forgotten", p, own, putRow(t, "own", "gone", 4, "old"))
 	apply(t, p, own, tombstone(t, "own", "gone", 6), tombstone(t, "own", "kept", 6))
 	p.wantTexts("back of back says y", "kept of kept says x")
 	p.groups.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"2"},"revenue":{"N":"2"}}`)
@@ -63,7 +62,7 @@ func (p *purgeCheck) writeItems() {
 
 func (p *purgeCheck) count(what string, item state.ContributionWrite, group state.GroupChange) {
 	p.t.Helper()
-	p.groups.mustWrite(what, state.GroupWrite{Items: []state.ContributionWrite{item}, Groups: []state.GroupChange{group}})
+	p.groups.mustWrite(what, groupWrite(item, group))
 }
 
 // checkEmptiness checks that a target is empty until it has a row, a guard, a contribution or a tombstone. It returns a
@@ -75,8 +74,7 @@ func (p *purgeCheck) checkEmptiness() (own view.Target) {
 	other, gone, own := target, groupTarget, target
 	other.View, gone.View, own.View = "another", "gone", "own"
 	p.wantEmpty(other, true)
-	p.groups.withTarget(gone).mustWrite("it was never there",
-		state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "gone", 0, 1, "")}})
+	p.groups.withTarget(gone).mustWrite("it was never there", groupWrite(countItem(t, "gone", 0, 1, "")))
 	p.wantEmpty(gone, false)
 	p.wantEmpty(own, true)
 	apply(t, p, own, tombstone(t, "own", "gone", 5), putRow(t, "own", "kept", 5, "x"))

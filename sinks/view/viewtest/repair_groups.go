@@ -37,10 +37,10 @@ func (s *repairCheck) expectedGroup(amounts ...string) view.Group {
 		g.Members = append(g.Members, replaceAmount(s.t, item.Key(a), "", a).Members...)
 	}
 	g.Sums = []state.Increment{{Name: "revenue", Amount: total}}
-	slices.SortStableFunc(g.Members, func(a, b state.Member) int {
-		return slices.IndexFunc(testGroupValues, func(v view.Value) bool { return v.Name == a.Name }) -
-			slices.IndexFunc(testGroupValues, func(v view.Value) bool { return v.Name == b.Name })
-	})
+	valueIndex := func(m state.Member) int {
+		return slices.IndexFunc(testGroupValues, func(v view.Value) bool { return v.Name == m.Name })
+	}
+	slices.SortStableFunc(g.Members, func(a, b state.Member) int { return valueIndex(a) - valueIndex(b) })
 	return g
 }
 
@@ -50,39 +50,40 @@ func (s *repairCheck) repairGroup(was, now view.Group) view.Result {
 	return s.onlyResult(s.RepairGroups(s.t.Context(), s.target, []view.GroupRepair{{Expected: was, Next: now}}))
 }
 
-// changeShares adds or removes a share for each amount in the group g 1. The key of the item is the amount.
-// changeShares writes no contribution.
-func (s *repairCheck) changeShares(what string, add bool, amounts ...string) {
+// addShares adds a share for each amount to the group g 1. The key of the item is the amount. addShares writes no
+// contribution.
+func (s *repairCheck) addShares(what string, amounts ...string) {
 	s.t.Helper()
 	for _, a := range amounts {
-		was, now := a, ""
-		if add {
-			was, now = "", a
-		}
-		s.writeGroups(what, replaceAmount(s.t, item.Key(a), was, now))
+		s.writeGroups(what, replaceAmount(s.t, item.Key(a), "", a))
+	}
+}
+
+// removeShares removes shares that addShares added.
+func (s *repairCheck) removeShares(what string, amounts ...string) {
+	s.t.Helper()
+	for _, a := range amounts {
+		s.writeGroups(what, replaceAmount(s.t, item.Key(a), a, ""))
 	}
 }
 
 // wantGroup checks that the group g 1 has one share of each amount. amounts are sorted, the least first.
 func (s *repairCheck) wantGroup(what string, amounts ...string) {
 	s.t.Helper()
-	var want []string
-	if len(amounts) > 0 {
-		lo, hi := amounts[0], amounts[len(amounts)-1]
-		right := s.expectedGroup(amounts...)
-		revenue := item.StringValue("").AppendDynamoDBJSON(nil)
-		revenue = right.Sums[0].Amount.Value().AppendDynamoDBJSON(revenue[:0])
-		want = []string{fmt.Sprintf(
-			`{"PK":{"S":"g"},"SK":{"S":"1"},"different":{"N":"%d"},"hi":{"N":"%s"},"lo":{"N":"%s"},"revenue":%s}`, len(amounts),
-			hi, lo, revenue)}
-		stored := s.readGroup()
-		checkEqual(s.t, what+": members", memberTexts(stored.Members), memberTexts(right.Members))
-		if stored.Shares != right.Shares || stored.Revision == "" {
-			s.t.Errorf("%s: the group has %d shares and the revision %q, want %d shares", what, stored.Shares, stored.Revision,
-				right.Shares)
-		}
+	rows := readRows(s.t, s.StateStore, s.target.Table, view.Query{})
+	if len(amounts) == 0 {
+		checkEqual(s.t, what+": rows", rows, nil)
+		return
 	}
-	checkEqual(s.t, what+": rows", readRows(s.t, s.StateStore, s.target.Table, view.Query{}), want)
+	want, stored := s.expectedGroup(amounts...), s.readGroup()
+	checkEqual(s.t, what+": members", memberTexts(stored.Members), memberTexts(want.Members))
+	if stored.Shares != want.Shares || stored.Revision == "" {
+		s.t.Errorf("%s: the group has %d shares and the revision %q, want %d shares", what, stored.Shares, stored.Revision,
+			want.Shares)
+	}
+	checkEqual(s.t, what+": rows", rows, []string{fmt.Sprintf(
+		`{"PK":{"S":"g"},"SK":{"S":"1"},"different":{"N":"%d"},"hi":{"N":"%s"},"lo":{"N":"%s"},"revenue":%s}`, len(amounts),
+		amounts[len(amounts)-1], amounts[0], want.Sums[0].Amount.Value().AppendDynamoDBJSON(nil))})
 }
 
 func memberTexts(ms []state.Member) (texts []string) {
@@ -98,8 +99,11 @@ func memberTexts(ms []state.Member) (texts []string) {
 func repairsOfGroups(t *testing.T, s *repairCheck) {
 	for name, damage := range map[string]func(){
 		"right":   func() {},
-		"missing": func() { s.changeShares("missing", false, "5", "7") },
-		"drifted": func() { s.changeShares("drifted", true, "1", "9"); s.changeShares("drifted", false, "5") },
+		"missing": func() { s.removeShares("missing", "5", "7") },
+		"drifted": func() {
+			s.addShares("drifted", "1", "9")
+			s.removeShares("drifted", "5")
+		},
 		"other member": func() {
 			c := replaceAmount(t, "of another item", "", "6")
 			c.Shares, c.Sums = 0, nil
@@ -115,33 +119,29 @@ func repairsOfGroups(t *testing.T, s *repairCheck) {
 			apply(t, s, inPlace, tombstone(t, "g", "1", 9))
 		},
 	} {
-		for _, extra := range []bool{false, true} {
-			s.changeShares(name, true, "5", "7")
-			damage()
-			was, now := s.readGroup(), s.expectedGroup("5", "7")
-			if extra { // no item counts in the group
-				now = view.Group{Row: s.testGroup()}
-			}
-			wantDone(t, name, s.repairGroup(was, now))
-			if extra {
-				s.wantGroup(name)
-				s.changeShares(name, true, "3")
-				s.wantGroup(name+", then a newer change", "3")
-				s.changeShares(name, false, "3")
-			} else {
-				s.wantGroup(name, "5", "7")
-				wantLost(t, name+" again", s.repairGroup(was, now))
-				s.writeGroups(name, state.GroupChange{
-					Row: s.testGroup(), Shares: 0, Version: version(t, 6),
-					Sums: []state.Increment{{Name: "revenue", Amount: number(t, "0")}},
-				})
-				s.changeShares(name, false, "5")
-				s.changeShares(name, true, "3")
-				s.wantGroup(name+", then newer changes", "3", "7")
-				s.changeShares(name, false, "3", "7")
-			}
-			s.wantGroup(name + ", then nothing counts")
-		}
+		// Items count in the group.
+		s.addShares(name, "5", "7")
+		damage()
+		was, now := s.readGroup(), s.expectedGroup("5", "7")
+		wantDone(t, name, s.repairGroup(was, now))
+		s.wantGroup(name, "5", "7")
+		wantLost(t, name+" again", s.repairGroup(was, now))
+		s.addAmount(name, 0, "0")
+		s.removeShares(name, "5")
+		s.addShares(name, "3")
+		s.wantGroup(name+", then newer changes", "3", "7")
+		s.removeShares(name, "3", "7")
+		s.wantGroup(name + ", then nothing counts")
+
+		// No item counts in the group.
+		s.addShares(name, "5", "7")
+		damage()
+		wantDone(t, name, s.repairGroup(s.readGroup(), view.Group{Row: s.testGroup()}))
+		s.wantGroup(name)
+		s.addShares(name, "3")
+		s.wantGroup(name+", then a newer change", "3")
+		s.removeShares(name, "3")
+		s.wantGroup(name + ", then nothing counts")
 	}
 }
 
@@ -151,19 +151,16 @@ func repairsOfLargeGroups(t *testing.T, s *repairCheck) {
 	for i := range 120 {
 		amounts = append(amounts, fmt.Sprint(1000+i))
 	}
-	s.changeShares("wrong", true, "1")
+	s.addShares("wrong", "1")
 	wantDone(t, "the repair to many members", s.repairGroup(s.readGroup(), s.expectedGroup(amounts...)))
 	s.wantGroup("many members", amounts...)
-	s.changeShares("the least goes", false, amounts[0])
+	s.removeShares("the least goes", amounts[0])
 	s.wantGroup("then the least goes", amounts[1:]...)
 	now := s.expectedGroup("2")
 	long := strings.Repeat("7", 41)
 	now.Sums[0].Amount = number(t, long)
 	wantDone(t, "the repair to a long sum", s.repairGroup(s.readGroup(), now))
-	s.writeGroups("on a long sum", state.GroupChange{
-		Row: s.testGroup(), Shares: 1, Version: version(t, 6),
-		Sums: []state.Increment{{Name: "revenue", Amount: number(t, "1")}},
-	})
+	s.addAmount("on a long sum", 1, "1")
 	if got := fmt.Sprint(s.readGroup().Sums[0].Amount); got != long[:40]+"8" {
 		t.Errorf("the long sum is %s", got)
 	}
@@ -173,58 +170,53 @@ func repairsOfLargeGroups(t *testing.T, s *repairCheck) {
 // several equal repairs run at the same time, one of them succeeds.
 func groupRepairsRace(t *testing.T, s *repairCheck) {
 	other := s.reopen()
+	noGroup := view.Group{Row: s.testGroup()}
+	events := map[string]struct {
+		run  func(was view.Group)
+		want []string // members after the event; nil: not compared
+	}{
+		"a change":          {func(view.Group) { other.addShares("a change", "8") }, []string{"5", "7", "8"}},
+		"a change in place": {func(view.Group) { other.addAmount("a change in place", 1, "100") }, nil},
+		"another repair": {func(was view.Group) { other.repairGroup(was, s.expectedGroup("1", "2", "3")) },
+			[]string{"1", "2", "3"}},
+		"a repair to no row": {func(was view.Group) { other.repairGroup(was, noGroup) }, []string{}},
+		"the last goes":      {func(view.Group) { other.removeShares("the last goes", "5", "7") }, []string{}},
+	}
 	for moment, at := range s.eventTimings() {
-		for name, c := range map[string]struct {
-			event func(was view.Group)
-			want  []string // members after the event; nil: not compared
-		}{
-			"a change":          {func(view.Group) { other.changeShares("a change", true, "8") }, []string{"5", "7", "8"}},
-			"a change in place": {func(view.Group) { other.addShareWithoutMembers() }, nil},
-			"another repair": {func(was view.Group) { other.repairGroup(was, s.expectedGroup("1", "2", "3")) },
-				[]string{"1", "2", "3"}},
-			"a repair to no row": {func(was view.Group) { other.repairGroup(was, view.Group{Row: s.testGroup()}) }, []string{}},
-			"the last goes":      {func(view.Group) { other.changeShares("the last goes", false, "5", "7") }, []string{}},
-		} {
-			for _, kind := range []string{"wrong", "extra", "missing"} {
-				createsGroup := name == "a change" || name == "another repair"
-				if kind == "missing" && !createsGroup {
-					continue
-				}
-				what := fmt.Sprintf("%s %s, %s", name, moment, kind)
-				want := c.want
-				was, now := view.Group{}, s.expectedGroup("4")
-				if kind != "missing" {
-					s.changeShares(what, true, "5", "7")
-					was = s.readGroup()
-				} else if name == "a change" {
-					want = []string{"8"}
-				}
-				if kind == "extra" {
-					now = view.Group{Row: s.testGroup()}
-				}
-				at(func() { c.event(was) })
-				wantLost(t, what, s.repairGroup(was, now))
-				if want != nil {
-					s.wantGroup(what, want...)
-				}
-				if remaining := s.readGroup(); remaining.Row != "" {
-					wantDone(t, what, s.repairGroup(remaining, view.Group{Row: s.testGroup()}))
-				}
+		race := func(name string, was, now view.Group, want []string) {
+			t.Helper()
+			what := fmt.Sprintf("%s %s, of %d shares to %d", name, moment, was.Shares, now.Shares)
+			at(func() { events[name].run(was) })
+			wantLost(t, what, s.repairGroup(was, now))
+			if want != nil {
+				s.wantGroup(what, want...)
+			}
+			if remaining := s.readGroup(); remaining.Row != "" {
+				wantDone(t, what, s.repairGroup(remaining, noGroup))
 			}
 		}
+		for name, event := range events {
+			for _, now := range []view.Group{s.expectedGroup("4"), noGroup} { // the group is wrong, or extra
+				s.addShares(name, "5", "7")
+				race(name, s.readGroup(), now, event.want)
+			}
+		}
+		race("a change", view.Group{}, s.expectedGroup("4"), []string{"8"})
+		race("another repair", view.Group{}, s.expectedGroup("4"), events["another repair"].want)
 	}
-	s.changeShares("in parallel", true, "5")
+
+	s.addShares("in parallel", "5")
 	was, now := s.readGroup(), s.expectedGroup("1", "2")
 	wantOneDone(t, "in parallel", func(i int) view.Result { return []*repairCheck{s, other}[i%2].repairGroup(was, now) })
 	s.wantGroup("in parallel", "1", "2")
 }
 
-// addShareWithoutMembers adds a share without members. A store may add it without reading the row.
-func (s *repairCheck) addShareWithoutMembers() {
+// addAmount adds an amount and shares without members. A store may add it without reading the row.
+func (s *repairCheck) addAmount(what string, shares int64, amount string) {
 	s.t.Helper()
-	s.writeGroups("a change in place", state.GroupChange{
-		Row: s.testGroup(), Shares: 1, Version: version(s.t, 6),
-		Sums: []state.Increment{{Name: "revenue", Amount: number(s.t, "100")}},
+	s.writeGroups(what, state.GroupChange{
+		Row: s.testGroup(), Shares: shares, Version: version(s.t, 6),
+		Sums: []state.Increment{{Name: "revenue", Amount: number(s.t, amount)}},
 	})
 }
 
@@ -233,7 +225,7 @@ func (s *repairCheck) addShareWithoutMembers() {
 func repairsOfOthersGroups(t *testing.T, s *repairCheck) {
 	for who, change := range otherTargets {
 		for _, now := range []view.Group{s.expectedGroup("5"), {Row: s.testGroup()}} {
-			s.changeShares(who, true, "1")
+			s.addShares(who, "1")
 			was := s.readGroup()
 			putBack := s.Hand.Remove(t, s.StateStore, s.target.Table, s.testGroup())
 			theirs := s.target
@@ -250,7 +242,7 @@ func repairsOfOthersGroups(t *testing.T, s *repairCheck) {
 				t.Errorf("the row of %s is %+v", who, got)
 			}
 			putBack()
-			s.changeShares(who, false, "1")
+			s.removeShares(who, "1")
 		}
 	}
 }

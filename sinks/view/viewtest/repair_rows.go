@@ -214,15 +214,15 @@ func repairsOfRows(t *testing.T, s *repairCheck) {
 		}
 		sk, _ := now.SK.Text()
 		if was.Exists {
-			checkEqual(t, what+", then a late change", apply(t, s, s.target, putRow(t, "a", sk, 4, "late")), []bool{true})
-			checkEqual(t, what+", then the change again", apply(t, s, s.target, putRow(t, "a", sk, 5, "again")), []bool{false})
+			wantSuperseded(t, what+", then a late change", s, s.target, putRow(t, "a", sk, 4, "late"))
+			wantApplied(t, what+", then the change again", s, s.target, putRow(t, "a", sk, 5, "again"))
 			s.wantStored(what+", then late changes", now, now, v)
 		}
 		newer := putRow(t, "a", sk, 6, "newer")
-		checkEqual(t, what+", then a newer change", apply(t, s, s.target, newer), []bool{false})
+		wantApplied(t, what+", then a newer change", s, s.target, newer)
 		s.wantStored(what+", then a newer change", now, newer, version(t, 6))
 		gone := tombstone(t, "a", sk, 7)
-		checkEqual(t, what+", then a newer removal", apply(t, s, s.target, gone), []bool{false})
+		wantApplied(t, what+", then a newer removal", s, s.target, gone)
 		s.wantStored(what+", then a newer removal", now, gone, version(t, 7))
 	})
 }
@@ -231,53 +231,54 @@ func repairsOfRows(t *testing.T, s *repairCheck) {
 // runs. Then the repair changes nothing.
 func rowRepairsRace(t *testing.T, s *repairCheck) {
 	other := s.reopen()
+	events := map[string]func(was view.StoredRow, sk string) (changed bool){
+		"a newer row": func(_ view.StoredRow, sk string) bool {
+			apply(t, other, s.target, putRow(t, "a", sk, 6, "newer"))
+			return true
+		},
+		"a newer removal": func(_ view.StoredRow, sk string) bool {
+			apply(t, other, s.target, tombstone(t, "a", sk, 6))
+			return true
+		},
+		"a repair to another row": func(was view.StoredRow, sk string) bool {
+			return other.repair(was, putRow(t, "a", sk, 0, "of another repair")) == view.Result{}
+		},
+		"a repair to a tombstone": func(was view.StoredRow, sk string) bool {
+			other.repair(was, tombstone(t, "a", sk, 0))
+			return !was.Tombstone // a tombstone would not change
+		},
+		"a person": func(was view.StoredRow, sk string) bool {
+			if !was.Exists || was.Tombstone {
+				return false
+			}
+			s.Hand.Set(t, other.StateStore, s.target.Table, groupRow(t, "a", sk), "text", "by hand")
+			return was.Item.Len() > 2 // a store may ignore an added attribute
+		},
+	}
 	for moment, at := range s.eventTimings() {
-		for name, event := range map[string]func(was view.StoredRow, sk string) (done bool){
-			"a newer row": func(_ view.StoredRow, sk string) bool {
-				apply(t, other, s.target, putRow(t, "a", sk, 6, "newer"))
-				return true
-			},
-			"a newer removal": func(_ view.StoredRow, sk string) bool {
-				apply(t, other, s.target, tombstone(t, "a", sk, 6))
-				return true
-			},
-			"a repair to another row": func(was view.StoredRow, sk string) bool {
-				return other.repair(was, putRow(t, "a", sk, 0, "of another repair")) == view.Result{}
-			},
-			"a repair to a tombstone": func(was view.StoredRow, sk string) bool {
-				other.repair(was, tombstone(t, "a", sk, 0))
-				return !was.Tombstone // a tombstone would not change
-			},
-			"a person": func(was view.StoredRow, sk string) bool {
-				if !was.Exists || was.Tombstone {
-					return false
-				}
-				s.Hand.Set(t, other.StateStore, s.target.Table, groupRow(t, "a", sk), "text", "by hand")
-				return was.Item.Len() > 2 // a store may ignore an added attribute
-			},
-		} {
+		for name, event := range events {
 			t.Run(name+"/"+moment, func(t *testing.T) {
 				s := &repairCheck{&storeCheck{s.StateStore, t, s.target, s.open}, s.RepairSuite}
 				s.eachRepair(name+moment, func(what string, was view.StoredRow, now view.Mutation, _ record.Version) {
 					sk, _ := now.SK.Text()
-					changed, fired := false, false
-					at(func() { changed, fired = event(was, sk), true })
-					beforeRepair := s.read(now)
+					hasRun, changed := false, false
+					var afterEvent view.StoredRow
+					at(func() {
+						hasRun, changed = true, event(was, sk)
+						afterEvent = s.read(now)
+					})
 					r := s.repair(was, now)
-					if !fired {
+					if !hasRun {
 						t.Fatalf("%s: nothing happened between", what)
-					}
-					if moment == "between" {
-						beforeRepair = s.read(now)
 					}
 					if !changed {
 						return
 					}
 					wantLost(t, what, r)
-					after := s.read(now)
-					isRepaired := now.Attributes != nil && rowText(after) == mutationText(now, after.Version)
-					if !after.Matches(&beforeRepair) || isRepaired {
-						t.Errorf("%s: stored is %s", what, rowText(after))
+					stored := s.read(now)
+					isRepaired := now.Attributes != nil && rowText(stored) == mutationText(now, stored.Version)
+					if !stored.Matches(&afterEvent) || isRepaired {
+						t.Errorf("%s: stored is %s", what, rowText(stored))
 					}
 				})
 			})
@@ -333,21 +334,25 @@ func repairsOfOthersRows(t *testing.T, s *repairCheck) {
 	for who, change := range otherTargets {
 		target := s.target
 		change(&target)
+		other := &repairCheck{s.withTarget(target), s.RepairSuite}
 		s.eachRepair(who, func(what string, was view.StoredRow, now view.Mutation, _ record.Version) {
+			what += " of " + who
 			sk, _ := now.SK.Text()
-			if was.Exists && (!was.Tombstone || s.target.InPlace) {
-				s.Hand.Remove(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
+			row := groupRow(t, "a", sk)
+			isApart := was.Tombstone && !s.target.InPlace
+			if was.Exists && !isApart {
+				s.Hand.Remove(t, s.StateStore, s.target.Table, row)
 			}
 			theirs := putRow(t, "a", sk, 5, "theirs")
 			apply(t, s, target, theirs)
 			rs, err := s.RepairRows(t.Context(), s.target, []view.RowRepair{{Expected: was, Next: now}})
 			if who == "another birth" {
-				wantOtherBirth(t, what+" of "+who, err)
+				wantOtherBirth(t, what, err)
 			} else {
 				must(t, err)
-				wantForeign(t, what+" of "+who, rs[0].Err, target, groupRow(t, "a", sk))
+				wantForeign(t, what, rs[0].Err, target, row)
 			}
-			(&repairCheck{s.withTarget(target), s.RepairSuite}).wantStored(what+" of "+who, now, theirs, version(t, 5))
+			other.wantStored(what, now, theirs, version(t, 5))
 		})
 	}
 }

@@ -22,14 +22,14 @@ func (s *repairCheck) eventTimings() map[string]func(event func()) {
 
 // claimRepair returns the write that puts the claim of an item on the row r again. The write keeps version, the version
 // of the item's guard.
-func (s *repairCheck) claimRepair(image item.Key, version record.Version, r state.Row, text string) state.ItemWrite {
+func (s *repairCheck) claimRepair(key item.Key, version record.Version, r state.Row, text string) state.ItemWrite {
 	s.t.Helper()
 	rcs, err := s.RowClaims(s.t.Context(), s.target, []state.Row{r})
 	must(s.t, err)
-	c := claimOf(s.t, image, 0, text)
+	c := claimOf(s.t, key, 0, text)
 	c.Version = version
 	return state.ItemWrite{
-		Source: image, Expected: version, Guard: state.Guard{Version: version, Row: r},
+		Source: key, Expected: version, Guard: state.Guard{Version: version, Row: r},
 		Rows: []state.RowClaimsWrite{{Row: r, Expected: rcs[0].Revision, Revision: rcs[0].Revision + "'", Claim: c, Owner: c}},
 	}
 }
@@ -52,11 +52,6 @@ func firstClaim(c state.Claim, r state.Row) state.ItemWrite {
 // to the row.
 func repairsOfClaims(t *testing.T, s *repairCheck) {
 	row := func(sk string) state.Row { return groupRow(t, "r", sk) }
-	first := func(sk string) {
-		t.Helper()
-		c := claimOf(t, item.Key(sk), 5, "right")
-		s.wantWrites(".", firstClaim(c, row(sk)))
-	}
 	inPlace := s.target
 	inPlace.InPlace = true
 	for name, damage := range map[string]func(sk string){
@@ -64,12 +59,11 @@ func repairsOfClaims(t *testing.T, s *repairCheck) {
 		"removed": func(sk string) { s.Hand.Remove(t, s.StateStore, s.target.Table, row(sk)) },
 		"buried": func(sk string) {
 			s.Hand.Remove(t, s.StateStore, s.target.Table, row(sk))
-			gone := tombstone(t, "r", sk, 5)
-			apply(t, s, inPlace, gone)
+			apply(t, s, inPlace, tombstone(t, "r", sk, 5))
 		},
 		"right": func(string) {},
 	} {
-		first(name)
+		s.claimRow(name)
 		damage(name)
 		repair := s.claimRepair(item.Key(name), version(t, 5), row(name), "right")
 		wantDone(t, name, s.settle(repair))
@@ -78,49 +72,67 @@ func repairsOfClaims(t *testing.T, s *repairCheck) {
 		}
 		wantLost(t, name+", again", s.settle(repair))
 		later := s.claimRepair(item.Key(name), version(t, 5), row(name), "newer")
-		later.Guard.Version, later.Rows[0].Claim.Version, later.Rows[0].Owner.Version = version(t, 6), version(t, 6),
-			version(t, 6)
+		newVersion := version(t, 6)
+		later.Guard.Version, later.Rows[0].Claim.Version, later.Rows[0].Owner.Version = newVersion, newVersion, newVersion
 		wantDone(t, name+", then a newer change", s.settle(later))
-		s.wantGuards([]item.Key{item.Key(name)}, state.Guard{Version: version(t, 6), Row: row(name)})
+		s.wantGuards([]item.Key{item.Key(name)}, state.Guard{Version: newVersion, Row: row(name)})
 	}
+	s.repairExtraRow()
+	s.repairMovedClaim()
+	s.repairForeignRow()
+}
 
-	// A row without a claim, which remained by damage, is deleted.
-	first("extra")
-	putBack := s.Hand.Remove(t, s.StateStore, s.target.Table, row("extra"))
+// claimRow writes an item that claims the row at its sort key. The key of the item is the sort key.
+func (s *repairCheck) claimRow(sk string) {
+	s.t.Helper()
+	s.wantWrites(".", firstClaim(claimOf(s.t, item.Key(sk), 5, "right"), groupRow(s.t, "r", sk)))
+}
+
+// repairExtraRow checks that a row without a claim, which remained by damage, is deleted.
+func (s *repairCheck) repairExtraRow() {
+	extra := groupRow(s.t, "r", "extra")
+	s.claimRow("extra")
+	putBack := s.Hand.Remove(s.t, s.StateStore, s.target.Table, extra)
 	s.wantWrites(".", state.ItemWrite{
-		Source: "extra", Expected: version(t, 5), Guard: state.Guard{Version: version(t, 6)},
-		Rows: []state.RowClaimsWrite{{Row: row("extra"), Expected: "r1"}},
+		Source: "extra", Expected: version(s.t, 5), Guard: state.Guard{Version: version(s.t, 6)},
+		Rows: []state.RowClaimsWrite{{Row: extra, Expected: "r1"}},
 	})
 	putBack()
 	s.wantWrites(".", state.ItemWrite{
-		Source: "extra", Expected: version(t, 6), Guard: state.Guard{Version: version(t, 6)},
-		Rows: []state.RowClaimsWrite{{Row: row("extra")}},
+		Source: "extra", Expected: version(s.t, 6), Guard: state.Guard{Version: version(s.t, 6)},
+		Rows: []state.RowClaimsWrite{{Row: extra}},
 	})
-	if got := s.readRow(row("extra")); got.Exists {
-		t.Errorf("the extra row is %s", rowText(got))
+	if got := s.readRow(extra); got.Exists {
+		s.t.Errorf("the extra row is %s", rowText(got))
 	}
+}
 
-	// A claim on the wrong row moves.
-	first("from")
-	moved := s.claimRepair("from", version(t, 5), row("to"), "right")
-	moved.Rows = append(moved.Rows, state.RowClaimsWrite{Row: row("from"), Expected: "r1"})
+// repairMovedClaim checks that a claim on the wrong row moves.
+func (s *repairCheck) repairMovedClaim() {
+	from, to := groupRow(s.t, "r", "from"), groupRow(s.t, "r", "to")
+	s.claimRow("from")
+	moved := s.claimRepair("from", version(s.t, 5), to, "right")
+	moved.Rows = append(moved.Rows, state.RowClaimsWrite{Row: from, Expected: "r1"})
 	s.wantWrites(".", moved)
-	s.wantGuards([]item.Key{"from"}, state.Guard{Version: version(t, 5), Row: row("to")})
-	if got := s.readRow(row("from")); got.Exists {
-		t.Errorf("the former row is %s", rowText(got))
+	s.wantGuards([]item.Key{"from"}, state.Guard{Version: version(s.t, 5), Row: to})
+	if got := s.readRow(from); got.Exists {
+		s.t.Errorf("the former row is %s", rowText(got))
 	}
+}
 
-	// If the row belongs to another sink by now, the repair fails with the name of the owner.
-	first("taken")
-	s.Hand.Remove(t, s.StateStore, s.target.Table, row("taken"))
+// repairForeignRow checks that a repair fails with the name of the owner if the row belongs to another sink by now.
+func (s *repairCheck) repairForeignRow() {
+	taken := groupRow(s.t, "r", "taken")
+	s.claimRow("taken")
+	s.Hand.Remove(s.t, s.StateStore, s.target.Table, taken)
 	other := s.target
 	other.View = "two"
-	theirs := theirRow(t, "r", "taken")
-	apply(t, s, other, theirs)
-	wantForeign(t, "another sink's row", s.settle(s.claimRepair("taken", version(t, 5), row("taken"), "right")).Err, other,
-		row("taken"))
-	if got := s.readRow(row("taken")); got.View != "two" || got.Version != theirs.Version {
-		t.Errorf("the other sink's row is %+v", got)
+	theirs := theirRow(s.t, "r", "taken")
+	apply(s.t, s, other, theirs)
+	r := s.settle(s.claimRepair("taken", version(s.t, 5), taken, "right"))
+	wantForeign(s.t, "another sink's row", r.Err, other, taken)
+	if got := s.readRow(taken); got.View != "two" || got.Version != theirs.Version {
+		s.t.Errorf("the other sink's row is %+v", got)
 	}
 }
 
@@ -187,20 +199,22 @@ const (
 // contributionRepair returns the write that replaces the shares of a contribution, keeps its version, and makes the
 // change c of its group.
 func contributionRepair(
-	t *testing.T, image item.Key, at record.Version, was, now []state.Share, c state.GroupChange,
+	t *testing.T, key item.Key, at record.Version, was, now []state.Share, c state.GroupChange,
 ) state.GroupWrite {
 	t.Helper()
-	stored := state.Contribution{Version: at, Since: version(t, 1), Shares: was}
-	if at.IsZero() {
-		stored = state.Contribution{}
+	var stored state.Contribution
+	if !at.IsZero() {
+		stored = state.Contribution{Version: at, Since: version(t, 1), Shares: was}
 	}
-	return state.GroupWrite{
-		Items: []state.ContributionWrite{{
-			Source: image, Expected: stored, CompareShares: true,
-			Next: state.Contribution{Version: at, Since: version(t, 1), Shares: now},
-		}},
-		Groups: []state.GroupChange{c},
-	}
+	return groupWrite(state.ContributionWrite{Source: key, Expected: stored, CompareShares: true,
+		Next: state.Contribution{Version: at, Since: version(t, 1), Shares: now}}, c)
+}
+
+// amountRepair returns the repair of the item a, whose contribution has the version at, from wrongShare to rightShare.
+func amountRepair(t *testing.T, at record.Version) state.GroupWrite {
+	t.Helper()
+	return contributionRepair(t, "a", at, oneShare(t, wrongShare), oneShare(t, rightShare),
+		replaceAmount(t, "a", wrongShare, rightShare))
 }
 
 // oneShare returns the share of an amount in the group g 1, which has a min, a max and a distinct.
@@ -209,17 +223,19 @@ func oneShare(t *testing.T, amount string) []state.Share {
 }
 
 // replaceAmount returns the change of the group g 1 if an item's amount changes from was to now; "" is no amount.
-func replaceAmount(t *testing.T, image item.Key, was, now string) state.GroupChange {
+func replaceAmount(t *testing.T, key item.Key, was, now string) state.GroupChange {
 	kinds := map[string]state.MemberKind{"lo": state.Min, "hi": state.Max, "different": state.Distinct}
 	c := state.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1)}
 	total := number(t, "0")
 	if was != "" {
-		c.Shares, total = c.Shares-1, total.Add(number(t, was).Neg())
-		c.Members = append(c.Members, memberChanges(t, kinds, [3]string{"-", string(image), `{"N":"` + was + `"}`})...)
+		c.Shares--
+		total = total.Add(number(t, was).Neg())
+		c.Members = append(c.Members, memberChanges(t, kinds, removeMember(string(key), `{"N":"`+was+`"}`))...)
 	}
 	if now != "" {
-		c.Shares, total = c.Shares+1, total.Add(number(t, now))
-		c.Members = append(c.Members, memberChanges(t, kinds, [3]string{"+", string(image), `{"N":"` + now + `"}`})...)
+		c.Shares++
+		total = total.Add(number(t, now))
+		c.Members = append(c.Members, memberChanges(t, kinds, addMember(string(key), `{"N":"`+now+`"}`))...)
 	}
 	c.Sums = []state.Increment{{Name: "revenue", Amount: total}}
 	return c
@@ -239,19 +255,14 @@ func groupJSON(amounts ...int) string {
 
 // A repair of a contribution keeps the version. If two repairs read the same shares, the second one is lost.
 func repairsOfContributions(t *testing.T, s *repairCheck) {
-	s.mustWrite("another item", state.GroupWrite{
-		Items: []state.ContributionWrite{{Source: "b",
-			Next: state.Contribution{Version: version(t, 1), Shares: oneShare(t, "8")}}},
-		Groups: []state.GroupChange{replaceAmount(t, "b", "", "8")},
-	})
-	s.mustWrite("the wrong amount", state.GroupWrite{
-		Items: []state.ContributionWrite{{Source: "a",
-			Next: state.Contribution{Version: version(t, 5), Since: version(t, 1), Shares: oneShare(t, wrongShare)}}},
-		Groups: []state.GroupChange{replaceAmount(t, "a", "", wrongShare)},
-	})
+	s.mustWrite("another item", groupWrite(state.ContributionWrite{Source: "b",
+		Next: state.Contribution{Version: version(t, 1), Shares: oneShare(t, "8")}}, replaceAmount(t, "b", "", "8")))
+	s.mustWrite("the wrong amount", groupWrite(state.ContributionWrite{Source: "a",
+		Next: state.Contribution{Version: version(t, 5), Since: version(t, 1), Shares: oneShare(t, wrongShare)}},
+		replaceAmount(t, "a", "", wrongShare)))
 	s.wantRows(groupJSON(8, 10))
-	repair := contributionRepair(t, "a", version(t, 5), oneShare(t, wrongShare), oneShare(t, rightShare),
-		replaceAmount(t, "a", wrongShare, rightShare))
+
+	repair := amountRepair(t, version(t, 5))
 	s.mustWrite("the repair", repair)
 	s.wantRows(groupJSON(7, 8))
 	wantLost(t, "the repair again", s.write(repair))
@@ -260,6 +271,7 @@ func repairsOfContributions(t *testing.T, s *repairCheck) {
 		!c.Shares[0].Equal(oneShare(t, rightShare)[0]) {
 		t.Errorf("the contribution is %+v", c)
 	}
+
 	gone := contributionRepair(t, "a", version(t, 5), oneShare(t, rightShare), nil, replaceAmount(t, "a", rightShare, ""))
 	s.mustWrite("an extra item", gone)
 	s.wantRows(groupJSON(8))
@@ -267,46 +279,43 @@ func repairsOfContributions(t *testing.T, s *repairCheck) {
 	back := contributionRepair(t, "a", version(t, 5), nil, oneShare(t, rightShare), replaceAmount(t, "a", "", rightShare))
 	s.mustWrite("a missing item of which the removal is known", back)
 	wantLost(t, "the missing item again", s.write(back))
+
 	unknown := contributionRepair(t, "c", record.Version{}, nil, oneShare(t, "9"), replaceAmount(t, "c", "", "9"))
 	unknown.Items[0].Next.Version = backfillVersion(t)
 	s.mustWrite("an item that is not known", unknown)
 	wantLost(t, "the unknown item again", s.write(unknown))
 	s.wantRows(groupJSON(7, 8, 9))
-	s.mustWrite("a newer change", state.GroupWrite{
-		Items: []state.ContributionWrite{{Source: "c", Expected: state.Contribution{Version: backfillVersion(t)},
-			Next: state.Contribution{Version: version(t, 6), Shares: oneShare(t, "11")}}},
-		Groups: []state.GroupChange{replaceAmount(t, "c", "9", "11")},
-	})
+	s.mustWrite("a newer change", groupWrite(state.ContributionWrite{Source: "c",
+		Expected: state.Contribution{Version: backfillVersion(t)},
+		Next:     state.Contribution{Version: version(t, 6), Shares: oneShare(t, "11")}}, replaceAmount(t, "c", "9", "11")))
 	s.wantRows(groupJSON(7, 8, 11))
 }
 
 // A repair of a contribution is lost if a newer change or another repair comes first. Then the repair changes nothing.
 func contributionRepairsRace(t *testing.T, s *repairCheck) {
 	other := s.reopen()
-	amount, at := "", record.Version{} // stored amount and version
-	store := func(what string, by *repairCheck, v record.Version, now string) {
+	storedAmount, storedVersion := "", record.Version{}
+	store := func(what string, by *repairCheck, v record.Version, amount string) {
 		t.Helper()
-		w := contributionRepair(t, "a", at, nil, oneShare(t, now), replaceAmount(t, "a", amount, now))
+		w := contributionRepair(t, "a", storedVersion, nil, oneShare(t, amount), replaceAmount(t, "a", storedAmount, amount))
 		w.Items[0].CompareShares, w.Items[0].Next.Version = false, v
 		by.mustWrite(what, w)
-		amount, at = now, v
+		storedAmount, storedVersion = amount, v
 	}
-	n := 5
+	sequence := 5
 	for moment, runEvent := range s.eventTimings() {
-		for name, by := range map[string]int{"a newer change": 1, "another repair": 0} {
-			n++
-			store("the wrong amount", s, version(t, n), wrongShare)
-			repair := contributionRepair(t, "a", at, oneShare(t, wrongShare), oneShare(t, rightShare),
-				replaceAmount(t, "a", wrongShare, rightShare))
-			n += by
-			runEvent(func() { store(name, other, version(t, n), "12") })
+		for name, versionsAhead := range map[string]int{"a newer change": 1, "another repair": 0} {
+			sequence++
+			store("the wrong amount", s, version(t, sequence), wrongShare)
+			repair := amountRepair(t, storedVersion)
+			sequence += versionsAhead
+			runEvent(func() { store(name, other, version(t, sequence), "12") })
 			wantLost(t, fmt.Sprintf("%s %s", name, moment), s.write(repair))
 			s.wantRows(groupJSON(12))
 		}
 	}
-	store("the wrong amount", s, version(t, n+1), wrongShare)
-	repair := contributionRepair(t, "a", at, oneShare(t, wrongShare), oneShare(t, rightShare),
-		replaceAmount(t, "a", wrongShare, rightShare))
+	store("the wrong amount", s, version(t, sequence+1), wrongShare)
+	repair := amountRepair(t, storedVersion)
 	wantOneDone(t, "in parallel", func(i int) view.Result { return []*repairCheck{s, other}[i%2].write(repair) })
 	s.wantRows(groupJSON(7))
 }

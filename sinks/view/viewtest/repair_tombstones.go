@@ -66,10 +66,9 @@ func repairsOfTombstonesAtTheKey(t *testing.T, s *repairCheck) {
 // version of the row.
 func (s *repairCheck) wantOrder(what, sk string, now view.Mutation, newest int) {
 	s.t.Helper()
-	checkEqual(s.t, what+", then a late change", apply(s.t, s, s.target, putRow(s.t, "a", sk, newest-1, "late")),
-		[]bool{true})
+	wantSuperseded(s.t, what+", then a late change", s, s.target, putRow(s.t, "a", sk, newest-1, "late"))
 	s.wantStored(what+", then a late change", now, now, version(s.t, newest))
 	newer := putRow(s.t, "a", sk, 8, "newer")
-	checkEqual(s.t, what+", then a newer change", apply(s.t, s, s.target, newer), []bool{false})
+	wantApplied(s.t, what+", then a newer change", s, s.target, newer)
 	s.wantStored(what+", then a newer change", now, newer, version(s.t, 8))
 }

@@ -125,8 +125,9 @@ func wantForeign(t *testing.T, what string, err error, owner view.Target, row st
 // wantOtherBirth fails the test if err is not the fatal error of a row with another birth.
 func wantOtherBirth(t *testing.T, what string, err error) {
 	t.Helper()
-	if lost, ok := errors.AsType[*state.LostError](err); !ok || !pipeline.IsFatal(err) || lost.Sink != target.View &&
-		lost.Sink != groupTarget.View {
+	lost, ok := errors.AsType[*state.LostError](err)
+	namesSink := ok && (lost.Sink == target.View || lost.Sink == groupTarget.View)
+	if !namesSink || !pipeline.IsFatal(err) {
 		t.Errorf("%s: got %v, want a fatal LostError", what, err)
 	}
 }

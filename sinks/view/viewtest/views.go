@@ -84,7 +84,8 @@ func (v *testView) sink(store view.Store) (*view.Sink, error) {
 	if o.PK, o.SK, o.When, err = v.row(template.Options{Shard: true, Each: each, Identity: each}); err != nil {
 		return nil, err
 	}
-	if o.ForEach = v.forEach; v.whenElement != nil {
+	o.ForEach = v.forEach
+	if v.whenElement != nil {
 		o.When = sinktest.ElementCondition{ItemCondition: o.When, Element: v.whenElement}
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.attributes)) {
