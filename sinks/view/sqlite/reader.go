@@ -9,6 +9,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -107,63 +108,51 @@ func (s *Store) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[
 			return
 		}
 		query, args := selection(t.Name, q)
-		for stored, err := range sqlite.Read(ctx, s.DB, query, args, scanRow) {
-			r := view.Row{Source: item.Key(stored.source), View: stored.view, Birth: stored.birth}
-			var image item.Image
-			if err == nil {
-				r.Version, image, err = s.parseRow(&stored)
-			}
-			if err != nil {
-				yield(view.Row{}, err)
-				return
-			}
+		rows := seq.Map(sqlite.Read(ctx, s.DB, query, args, scanRow), func(stored storedRow) (view.Row, bool, error) {
+			version, image, err := s.parseRow(&stored)
+			r := view.Row{Version: version, Source: item.Key(stored.source), View: stored.view, Birth: stored.birth}
 			setItem(&r, t, image)
-			if !yield(r, nil) {
-				return
-			}
-		}
+			return r, true, err
+		})
+		rows(yield)
 	}
 }
 
 // selection returns the SQL statement of a query, and its arguments.
 func selection(table string, q view.Query) (string, []any) {
-	var b strings.Builder
+	direction, fromOperator, toOperator := "", ">=", "<="
+	if q.Reverse {
+		direction, fromOperator, toOperator = " DESC", "<=", ">="
+	}
+	if q.After {
+		fromOperator = strings.TrimSuffix(fromOperator, "=")
+	}
+
 	var args []any
-	b.WriteString("SELECT " + rowColumns + " FROM " + quote(tablePrefix+table) + " WHERE item IS NOT NULL")
+	statement := "SELECT " + rowColumns + " FROM " + quote(tablePrefix+table) + " WHERE item IS NOT NULL"
 	if q.PK.Exists() {
-		b.WriteString(" AND pk = ?")
+		statement += " AND pk = ?"
 		args = append(args, keyColumn(q.PK))
 	}
 	for _, p := range []struct{ column, prefix string }{{"pk", q.PKPrefix}, {"sk", q.SKPrefix}} {
 		if p.prefix != "" {
 			// Every text with the prefix is between the two bounds, because UTF-8 has no byte 0xff.
-			b.WriteString(" AND " + p.column + " >= ? AND " + p.column + " < ?")
+			statement += " AND " + p.column + " >= ? AND " + p.column + " < ?"
 			args = append(args, p.prefix, p.prefix+"\xff")
 		}
 	}
-	direction, comparison := "", " >"
-	if q.Reverse {
-		direction, comparison = " DESC", " <"
-	}
 	if q.From.Exists() {
-		if !q.After {
-			comparison += "="
-		}
-		b.WriteString(" AND sk" + comparison + " ?")
+		statement += " AND sk " + fromOperator + " ?"
 		args = append(args, keyColumn(q.From))
 	}
 	if q.To.Exists() {
-		end := " <="
-		if q.Reverse {
-			end = " >="
-		}
-		b.WriteString(" AND sk" + end + " ?")
+		statement += " AND sk " + toOperator + " ?"
 		args = append(args, keyColumn(q.To))
 	}
-	b.WriteString(" ORDER BY pk" + direction + ", sk" + direction)
+	statement += " ORDER BY pk" + direction + ", sk" + direction
 	if q.Limit > 0 {
-		b.WriteString(" LIMIT ?")
+		statement += " LIMIT ?"
 		args = append(args, q.Limit)
 	}
-	return b.String(), args
+	return statement, args
 }
