@@ -113,19 +113,7 @@ func (o Options) validate() error {
 				"key attribute %s: '%s' differs from change to change, so that the row of an older one could not be found again: a row key is made of the item, {@key} and {@table}", a.Name, a.Template)
 		}
 	}
-	if err := o.validateNames(); err != nil {
-		return err
-	}
-	switch o.Collision {
-	case "", DeadLetterCollision, KeepFirst, KeepLast:
-		return nil
-	default:
-		return fmt.Errorf("Collision is %q: it is %s, %s or %s", o.Collision, DeadLetterCollision, KeepFirst, KeepLast)
-	}
-}
 
-// validateNames returns an error if two attributes of a row have the same name, or if a name is reserved.
-func (o Options) validateNames() error {
 	objections := map[string]string{reserved: "holds the row's version"} // why a name cannot be given, by name
 	for _, a := range append(o.key(), o.Attributes...) {
 		if a.Name == "" || a.Template == nil {
@@ -139,7 +127,12 @@ func (o Options) validateNames() error {
 		}
 		objections[a.Name] = "is given twice"
 	}
-	return nil
+	switch o.Collision {
+	case "", DeadLetterCollision, KeepFirst, KeepLast:
+		return nil
+	default:
+		return fmt.Errorf("Collision is %q: it is %s, %s or %s", o.Collision, DeadLetterCollision, KeepFirst, KeepLast)
+	}
 }
 
 // validateShards returns an error if Shards cannot spread the row key. The key must identify the item: SK contains
