@@ -12,6 +12,9 @@ type Condition struct {
 	Old    bool // if the condition is not met, the error has the stored item; see [Unmet]
 }
 
+// notStored is the condition that the state table has no item with the key.
+var notStored = Condition{Text: "attribute_not_exists(pk)"}
+
 func (c *Condition) expressionText() *string {
 	if c.Text == "" {
 		return nil

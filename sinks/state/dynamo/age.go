@@ -42,9 +42,10 @@ func (db *DB) StoreAge(ctx context.Context) (state.StoreAge, error) {
 		if item != nil {
 			return db.parseAge(item)
 		}
+
+		// If another process writes the item first, the next round reads it.
 		born := Item{attrBorn: nanoseconds(db.now()), attrFormat: N(strconv.Itoa(Format))}
-		if _, err = db.writeIf(ctx, Put(db.table, withAttributes(ref.Key, born),
-			Condition{Text: "attribute_not_exists(pk)"})); err != nil {
+		if _, err = db.writeIf(ctx, Put(db.table, withAttributes(ref.Key, born), notStored)); err != nil {
 			return state.StoreAge{}, err
 		}
 	}
@@ -67,6 +68,7 @@ func (db *DB) checkFormat(stored Item) error {
 	if found == strconv.Itoa(Format) {
 		return nil
 	}
+
 	hint := "name another state table and other tables, and fill them with `tablewake replay --live --create --rebuild` over the whole history"
 	if n, err := strconv.Atoi(found); err == nil && n > Format {
 		hint = "use a newer tablewake"

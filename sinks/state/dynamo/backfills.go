@@ -68,11 +68,12 @@ func (s *State) RemoveBackfill(ctx context.Context, run string) error {
 	q := s.db.partitionQuery(s.partPartition(run))
 	q.ProjectionExpression = aws.String("pk, sk")
 	for batch, err := range seq.Chunk(s.db.Query(ctx, q), maxKeys) {
-		if err == nil {
-			err = s.db.each(ctx, len(batch), func(i int) error {
-				return s.db.Write(ctx, Delete(s.db.RefOf(batch[i]), Condition{}))
-			})
+		if err != nil {
+			return err
 		}
+		err = s.db.each(ctx, len(batch), func(i int) error {
+			return s.db.Write(ctx, Delete(s.db.RefOf(batch[i]), Condition{}))
+		})
 		if err != nil {
 			return err
 		}
@@ -107,7 +108,8 @@ func (s *State) SetPart(ctx context.Context, was, now state.Part) (bool, error) 
 	if n := SizeOfItem(image); n > MaxItem {
 		return false, TooLarge("the position of a part of a backfill", n)
 	}
-	condition := Condition{Text: "attribute_not_exists(pk)"}
+
+	condition := notStored
 	if was != (state.Part{}) {
 		condition = fieldsUnchanged(partFields(&was)[2:])
 	}

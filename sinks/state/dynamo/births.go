@@ -34,17 +34,19 @@ func birthFields(b *state.Birth) []field {
 	}
 }
 
+// birth returns the birth of a stored item, and notes it for CheckState.
 func (s *State) birth(item Item) (b state.Birth, err error) {
 	damaged := parseFields(item, birthFields(&b))
 	if _, err = state.ParseStage(string(b.Stage)); err != nil {
 		return b, pipeline.Fatal(errs.Errorf("dynamodb: the birth of the sink %s in the table %s: %w", redact.Safe(b.Sink),
 			redact.Safe(s.db.table), err))
 	}
+
 	if damaged == nil && b.ID == "" {
 		damaged = errs.New("it has no birth")
 	}
-	if err := s.db.damagedIf(damaged, "the birth of the sink "+b.Sink); err != nil {
-		return b, err
+	if damaged != nil {
+		return b, s.db.Damaged("the birth of the sink "+b.Sink, damaged)
 	}
 	s.noteBirth(b)
 	return b, nil
@@ -72,6 +74,7 @@ func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (bool, error
 	if now == (state.Birth{}) {
 		action = Delete(s.birthRef(was), condition)
 	}
+
 	if written, err := s.db.writeIf(ctx, action); written || err != nil {
 		return written, err
 	}

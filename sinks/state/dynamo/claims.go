@@ -18,6 +18,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -41,13 +42,14 @@ const maxClaimReads = 8
 // record, in one query for each row.
 func (db *DB) RowClaims(ctx context.Context, t state.Target, rows []state.Row) ([]state.RowClaims, error) {
 	refs := make([]Ref, len(rows))
-	for i, r := range rows {
-		refs[i] = db.OwnerRef(t, r)
+	for i, row := range rows {
+		refs[i] = db.OwnerRef(t, row)
 	}
 	owners, err := db.Get(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
+
 	all, failed := make([]state.RowClaims, len(rows)), make([]error, len(rows))
 	db.Each(len(rows), func(i int) { all[i], failed[i] = db.claims(ctx, t, rows[i], refs[i], owners[i]) })
 	return all, errors.Join(failed...)
@@ -61,10 +63,12 @@ func (db *DB) claims(ctx context.Context, t state.Target, row state.Row, ref Ref
 		if owner == nil { // a row without an owner record has no claims
 			return state.RowClaims{Row: row}, nil
 		}
+
 		claims, unchanged, err := db.queryClaims(ctx, t, row, ref, owner)
 		if err != nil || unchanged {
 			return claims, err
 		}
+
 		if owner, err = db.getOne(ctx, ref); err != nil {
 			return claims, err
 		}
@@ -95,17 +99,21 @@ func (db *DB) queryClaims(
 		}
 		claims.Waiting = append(claims.Waiting, c)
 	}
-	owner := item.Key(Text(ownerRecord, attrOwnerKey))
-	if owner == "" {
-		return claims, unchanged, nil
+
+	if owner := item.Key(Text(ownerRecord, attrOwnerKey)); owner != "" {
+		moveToOwner(&claims, owner)
 	}
-	i := slices.IndexFunc(claims.Waiting, func(c state.Claim) bool { return c.Source == owner })
-	if i < 0 { // the claim of the owner is missing: damage, unless the owner record has changed
-		return claims, unchanged, nil
-	}
-	claims.Owner = claims.Waiting[i]
-	claims.Waiting = slices.Delete(claims.Waiting, i, i+1)
 	return claims, unchanged, nil
+}
+
+// moveToOwner moves the claim of the item owner from Waiting to Owner. It does nothing if the claim is missing. That is
+// damage, unless the owner record has changed.
+func moveToOwner(claims *state.RowClaims, owner item.Key) {
+	i := slices.IndexFunc(claims.Waiting, func(c state.Claim) bool { return c.Source == owner })
+	if i >= 0 {
+		claims.Owner = claims.Waiting[i]
+		claims.Waiting = slices.Delete(claims.Waiting, i, i+1)
+	}
 }
 
 // ContestedRows yields the rows of a target on which claims wait, in no order. It scans the whole state table once, so
@@ -120,40 +128,56 @@ func (db *DB) ContestedRows(ctx context.Context, t state.Target) iter.Seq2[state
 		ExpressionAttributeNames:  map[string]string{"#item": attrItem, "#holder": attrOwnerKey},
 		ExpressionAttributeValues: Item{":claims": S(start)},
 	}
-	return func(yield func(state.ContestedRow, error) bool) {
-		var pk string // partition key of the row whose claims are being read
-		var row state.ContestedRow
-		yieldRow := func() (goOn bool) {
-			if len(row.Waiting) == 0 {
-				return true
-			}
-			slices.Sort(row.Waiting)
-			var err error
-			row.Row, err = db.claimedRow(ctx, t, strings.TrimPrefix(pk, start), row.Waiting[0])
-			return yield(row, err) && err == nil
+	return seq.Map(partitions(db.Scan(ctx, in)), func(items []Item) (row state.ContestedRow, keep bool, err error) {
+		row = contestedRow(items)
+		if len(row.Waiting) == 0 {
+			return row, false, nil
 		}
-		// A scan returns the items of a partition together, sorted by their sort keys. The owner record comes first.
-		for found, err := range db.Scan(ctx, in) {
+		end := strings.TrimPrefix(Text(items[0], attrPK), start)
+		row.Row, err = db.claimedRow(ctx, t, end, row.Waiting[0])
+		return row, true, err
+	})
+}
+
+// partitions yields the items of a scan in slices, one for each partition. A scan returns the items of a partition
+// together, sorted by their sort keys. An error ends the sequence.
+func partitions(items iter.Seq2[Item, error]) iter.Seq2[[]Item, error] {
+	return func(yield func([]Item, error) bool) {
+		var partition []Item
+		for found, err := range items {
 			if err != nil {
-				yield(state.ContestedRow{}, err)
+				yield(nil, err)
 				return
 			}
-			if key := Text(found, attrPK); key != pk {
-				if !yieldRow() {
+			isNext := len(partition) > 0 && Text(found, attrPK) != Text(partition[0], attrPK)
+			if isNext {
+				if !yield(partition, nil) {
 					return
 				}
-				pk, row = key, state.ContestedRow{}
+				partition = nil
 			}
-			source := item.Key(Text(found, attrItem))
-			switch {
-			case Text(found, attrSK) == ownerSortKey:
-				row.Owner = item.Key(Text(found, attrOwnerKey))
-			case source != row.Owner:
-				row.Waiting = append(row.Waiting, source)
-			}
+			partition = append(partition, found)
 		}
-		yieldRow()
+		if len(partition) > 0 {
+			yield(partition, nil)
+		}
 	}
+}
+
+// contestedRow returns the owner and the waiting claims of a row, without the row itself. items are the row's owner
+// record and then its claims.
+func contestedRow(items []Item) (row state.ContestedRow) {
+	for _, found := range items {
+		if Text(found, attrSK) == ownerSortKey {
+			row.Owner = item.Key(Text(found, attrOwnerKey))
+			continue
+		}
+		if source := item.Key(Text(found, attrItem)); source != row.Owner {
+			row.Waiting = append(row.Waiting, source)
+		}
+	}
+	slices.Sort(row.Waiting)
+	return row
 }
 
 // claimedRow returns the row of an owner record or claim. end is the end of its partition key. That is the row, unless
@@ -185,6 +209,7 @@ func claimItem(key Item, c *state.Claim) Item {
 
 func claimOf(image Item) (state.Claim, error) {
 	c := state.Claim{Source: item.Key(Text(image, attrItem))}
+
 	ns, err := strconv.ParseInt(Digits(image, attrTime), 10, 64)
 	if err != nil {
 		return c, viewErrs.New("it has no time")
@@ -193,6 +218,7 @@ func claimOf(image Item) (state.Claim, error) {
 	if c.Version, err = record.ParseVersion(Text(image, attrVersion)); err != nil {
 		return c, err
 	}
+
 	names, ok := image[attrNames].(*types.AttributeValueMemberL)
 	if !ok {
 		return c, viewErrs.New("it has no attributes")
@@ -206,11 +232,11 @@ func claimOf(image Item) (state.Claim, error) {
 		if err != nil {
 			return c, err
 		}
-		text, _ := name.(*types.AttributeValueMemberS)
-		if text == nil {
-			text = new(types.AttributeValueMemberS)
+		column := state.Column{Value: v}
+		if text, ok := name.(*types.AttributeValueMemberS); ok {
+			column.Name = text.Value
 		}
-		c.Attributes = append(c.Attributes, state.Column{Name: text.Value, Value: v})
+		c.Attributes = append(c.Attributes, column)
 	}
 	return c, nil
 }

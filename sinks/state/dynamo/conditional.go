@@ -31,13 +31,14 @@ func fieldsUnchanged(fields []field) Condition {
 func (db *DB) putIfMissing(ctx context.Context, ref Ref, now Item) (Item, error) {
 	for {
 		err := db.Write(ctx, Put(db.table, now, Condition{Text: "attribute_not_exists(pk)", Old: true}))
-		unmet, ok := errors.AsType[*ConditionError](err)
-		switch {
-		case !ok:
+		failed, ok := errors.AsType[*ConditionError](err)
+		if !ok {
 			return nil, err
-		case unmet.Unmet[0].Item != nil:
-			return unmet.Unmet[0].Item, nil
 		}
+		if stored := failed.Unmet[0].Item; stored != nil {
+			return stored, nil
+		}
+
 		// A server may leave out the stored item in its answer.
 		item, err := db.getOne(ctx, ref)
 		if err != nil || item != nil {
@@ -50,10 +51,15 @@ func (db *DB) putIfMissing(ctx context.Context, ref Ref, now Item) (Item, error)
 // That also happens if the write succeeded but its answer was lost: the repeated write then finds the item that the
 // first one wrote. If now is the zero T, isStored reports whether the item is missing.
 func isStored[T comparable](ctx context.Context, db *DB, ref Ref, now T, parse func(Item) (T, error)) (bool, error) {
-	var stored T
 	item, err := db.getOne(ctx, ref)
-	if err == nil && item != nil {
-		stored, err = parse(item)
+	if err != nil {
+		return false, err
 	}
-	return err == nil && stored == now, err
+	var stored T
+	if item != nil {
+		if stored, err = parse(item); err != nil {
+			return false, err
+		}
+	}
+	return stored == now, nil
 }

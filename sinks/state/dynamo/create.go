@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -60,28 +59,35 @@ func (db *DB) CreateState(ctx context.Context) error {
 // an existing table as [DB.Check] does. If t has a TTL and TTL is disabled for the table, Create enables it. Create
 // changes nothing else. Several processes may call it at once.
 func (db *DB) Create(ctx context.Context, t TableSpec) error {
-	d, err := db.describe(ctx, t.Name)
+	found, err := db.describe(ctx, t.Name)
 	if errors.Is(err, ErrNoTable) {
-		if err = db.create(ctx, t); err == nil {
-			d, err = db.describe(ctx, t.Name)
+		if err = db.create(ctx, t); err != nil {
+			return err
 		}
+		found, err = db.describe(ctx, t.Name)
 	}
-	if err == nil {
-		err = db.check(ctx, t, d)
+	if err != nil {
+		return err
 	}
-	if err == nil && t.TTL != "" {
-		err = db.enableTTL(ctx, t)
+
+	if err := db.check(ctx, t, found); err != nil {
+		return err
 	}
-	return err
+	if t.TTL == "" {
+		return nil
+	}
+	return db.enableTTL(ctx, t)
 }
 
 func (db *DB) create(ctx context.Context, t TableSpec) error {
 	in := &dynamodb.CreateTableInput{TableName: aws.String(t.Name), BillingMode: types.BillingModePayPerRequest}
-	for i, k := range t.key() {
+	keyType := types.KeyTypeHash
+	for _, k := range t.key() {
 		in.AttributeDefinitions = append(in.AttributeDefinitions,
 			types.AttributeDefinition{AttributeName: aws.String(k.Name), AttributeType: k.Type})
-		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String(k.Name),
-			KeyType: []types.KeyType{types.KeyTypeHash, types.KeyTypeRange}[i]})
+		in.KeySchema = append(in.KeySchema,
+			types.KeySchemaElement{AttributeName: aws.String(k.Name), KeyType: keyType})
+		keyType = types.KeyTypeRange // of the second attribute
 	}
 	_, err := call(ctx, db, "CreateTable", t.Name, in, db.createIfMissing)
 	return err
@@ -110,31 +116,37 @@ func (t TableSpec) key() []KeyAttribute {
 // Check waits until the table is active. It returns a fatal error if the table is missing or has
 // another key. If t has no Type for a key attribute, only the name is compared.
 func (db *DB) Check(ctx context.Context, t TableSpec) error {
-	d, err := db.describe(ctx, t.Name)
+	found, err := db.describe(ctx, t.Name)
 	if err != nil {
 		return err
 	}
-	return db.check(ctx, t, d)
+	return db.check(ctx, t, found)
 }
 
-// check is Check for a table whose description d was read already.
-func (db *DB) check(ctx context.Context, t TableSpec, d *types.TableDescription) (err error) {
-	for try := 0; ; try++ {
-		switch d.TableStatus {
-		case types.TableStatusActive, types.TableStatusUpdating, "":
-			return t.compare(d)
-		case types.TableStatusCreating:
-		default:
-			return t.unusableError("DescribeTable", "the table is "+string(d.TableStatus),
-				"wait until it is ACTIVE, or use another one")
-		}
-		if pipeline.Sleep(ctx, min(50*time.Millisecond<<min(try, 6), 2*time.Second)) != nil {
+// The waits between two reads of the description of a table that is being created. Each wait is twice the wait before
+// it.
+const (
+	firstCreateWait = 50 * time.Millisecond
+	maxCreateWait   = 2 * time.Second
+)
+
+// check is Check for a table whose description was read already.
+func (db *DB) check(ctx context.Context, t TableSpec, found *types.TableDescription) (err error) {
+	for wait := firstCreateWait; found.TableStatus == types.TableStatusCreating; wait = min(2*wait, maxCreateWait) {
+		if pipeline.Sleep(ctx, wait) != nil {
 			return stoppedError(ctx)
 		}
-		if d, err = db.describe(ctx, t.Name); err != nil {
+		if found, err = db.describe(ctx, t.Name); err != nil {
 			return err
 		}
 	}
+
+	switch found.TableStatus {
+	case types.TableStatusActive, types.TableStatusUpdating, "":
+		return t.compare(found)
+	}
+	return t.unusableError("DescribeTable", "the table is "+string(found.TableStatus),
+		"wait until it is ACTIVE, or use another one")
 }
 
 func (db *DB) describe(ctx context.Context, table string) (*types.TableDescription, error) {
@@ -155,33 +167,39 @@ func (db *DB) Describe(ctx context.Context, table string) (TableSpec, error) {
 	return specOf(d), nil
 }
 
+// specOf returns the definition of a described table, without its TTL.
 func specOf(d *types.TableDescription) TableSpec {
-	t := TableSpec{Name: aws.ToString(d.TableName)}
+	attributeTypes := make(map[string]types.ScalarAttributeType)
+	for _, a := range d.AttributeDefinitions {
+		attributeTypes[aws.ToString(a.AttributeName)] = a.AttributeType
+	}
+
+	spec := TableSpec{Name: aws.ToString(d.TableName)}
 	for _, k := range d.KeySchema {
-		a := KeyAttribute{Name: aws.ToString(k.AttributeName)}
-		i := slices.IndexFunc(d.AttributeDefinitions,
-			func(d types.AttributeDefinition) bool { return aws.ToString(d.AttributeName) == a.Name })
-		if i >= 0 {
-			a.Type = d.AttributeDefinitions[i].AttributeType
-		}
+		name := aws.ToString(k.AttributeName)
+		attribute := KeyAttribute{Name: name, Type: attributeTypes[name]}
 		if k.KeyType == types.KeyTypeHash {
-			t.PK = a
+			spec.PK = attribute
 		} else {
-			t.SK = a
+			spec.SK = attribute
 		}
 	}
-	return t
+	return spec
 }
 
 // compare returns an error if the table's key differs from t.
 func (t TableSpec) compare(d *types.TableDescription) error {
 	found := specOf(d)
-	same := func(a, b KeyAttribute) bool { return a.Name == b.Name && (a.Type == "" || a.Type == b.Type) }
-	if same(t.PK, found.PK) && same(t.SK, found.SK) {
+	if t.PK.matches(found.PK) && t.SK.matches(found.SK) {
 		return nil
 	}
 	return t.unusableError("DescribeTable", fmt.Sprintf("its key is %s, and %s is needed", found.keyText(), t.keyText()),
 		"name another table, or change the key in the configuration")
+}
+
+// matches reports whether found has the name and the type of k. A k without a Type matches all types.
+func (k KeyAttribute) matches(found KeyAttribute) bool {
+	return k.Name == found.Name && (k.Type == "" || k.Type == found.Type)
 }
 
 // unusableError returns the error of a table that cannot be used.
@@ -207,6 +225,7 @@ func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 	if err != nil || enabled {
 		return err
 	}
+
 	in := &dynamodb.UpdateTimeToLiveInput{
 		TableName: &t.Name, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &t.TTL,
 			Enabled: aws.Bool(true)},
@@ -215,15 +234,14 @@ func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 	if !errors.Is(err, ErrInvalid) {
 		return err
 	}
-	enabled, err = db.hasTTL(ctx, t) // another process may have enabled TTL first
-	switch {
-	case err != nil:
+
+	// The request is also invalid if another process enabled TTL first.
+	enabled, err = db.hasTTL(ctx, t)
+	if err != nil || enabled {
 		return err
-	case !enabled:
-		return t.unusableError("UpdateTimeToLive", "its TTL was changed within the last hour, and cannot be yet",
-			"enable TTL on "+t.TTL+" later, or start again then")
 	}
-	return nil
+	return t.unusableError("UpdateTimeToLive", "its TTL was changed within the last hour, and cannot be yet",
+		"enable TTL on "+t.TTL+" later, or start again then")
 }
 
 // hasTTL reports whether the table has a TTL on the expected attribute. It returns an error for a TTL on another
@@ -234,13 +252,18 @@ func (db *DB) hasTTL(ctx context.Context, t TableSpec) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	d := out.TimeToLiveDescription
-	if d == nil || d.TimeToLiveStatus != types.TimeToLiveStatusEnabled &&
-		d.TimeToLiveStatus != types.TimeToLiveStatusEnabling {
+
+	found := out.TimeToLiveDescription
+	if found == nil {
 		return false, nil
 	}
-	if found := aws.ToString(d.AttributeName); found != t.TTL {
-		return false, t.unusableError("DescribeTimeToLive", "its TTL attribute is "+found+", and "+t.TTL+" is needed",
+	status := found.TimeToLiveStatus
+	if status != types.TimeToLiveStatusEnabled && status != types.TimeToLiveStatusEnabling {
+		return false, nil
+	}
+
+	if name := aws.ToString(found.AttributeName); name != t.TTL {
+		return false, t.unusableError("DescribeTimeToLive", "its TTL attribute is "+name+", and "+t.TTL+" is needed",
 			"change the table's TTL, or name another table")
 	}
 	return true, nil

@@ -129,9 +129,9 @@ func callPatiently[I, O any](
 	ctx context.Context, db *DB, op, table string, in I,
 	send func(context.Context, I, ...func(*dynamodb.Options)) (O, error), throttled func(err error, wait time.Duration),
 ) (O, error) {
+	var none O
 	failures := 0 // number of failed attempts, without those that may be repeated without limit
 	for attempt := 0; ; attempt++ {
-		var none O
 		if db.closed.Load() {
 			return none, pipeline.Fatal(&Error{Op: op, Table: table, Action: -1, Kind: errClosed})
 		}
@@ -139,16 +139,19 @@ func callPatiently[I, O any](
 		if err == nil {
 			return out, nil
 		}
+
 		err = Classify(ctx, op, table, err)
-		wait, retryable := pipeline.Retryable(err)
-		unlimited := throttled != nil && (errors.Is(err, ErrThrottled) || errors.Is(err, ErrRequestLimit))
+		isThrottled := errors.Is(err, ErrThrottled) || errors.Is(err, ErrRequestLimit)
+		unlimited := isThrottled && throttled != nil
 		if !unlimited {
 			failures++
 		}
+		wait, retryable := pipeline.Retryable(err)
 		mayRetry := retryable && failures < db.attempts && !errors.Is(err, ErrTokenReused)
 		if !mayRetry || ctx.Err() != nil {
 			return none, err
 		}
+
 		delay := db.backoff.Delay(attempt, wait)
 		if unlimited {
 			throttled(err, delay)

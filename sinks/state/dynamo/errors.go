@@ -144,6 +144,7 @@ func Classify(ctx context.Context, op, table string, err error) error {
 	if c, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
 		return cancellationError(op, c)
 	}
+
 	e := &Error{Op: op, Table: table, Action: -1, Code: awserr.Code(err), Err: err}
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		e.Detail, e.Kind = kindOf(e.Code, api.ErrorMessage())
@@ -151,14 +152,16 @@ func Classify(ctx context.Context, op, table string, err error) error {
 	if errors.Is(e.Kind, ErrDenied) && awserr.ClockCorrected(err) {
 		e.Kind, e.Detail = ErrUnavailable, "the clock of this machine is not the server's"
 	}
-	if e.Kind == nil {
-		e.Kind = generalKinds[awserr.KindOf(err)]
-		switch {
-		case errors.Is(e.Kind, ErrUnavailable):
-			e.Detail = failureDetail(err)
-		case e.Code == "":
-			e.Detail = fmt.Sprintf("%T", awserr.WithoutOperation(err))
-		}
+	if e.Kind != nil {
+		return e.withHint(awserr.RequestedWait(err))
+	}
+
+	// The code is none of DynamoDB's, or there is none.
+	e.Kind = generalKinds[awserr.KindOf(err)]
+	if errors.Is(e.Kind, ErrUnavailable) {
+		e.Detail = failureDetail(err)
+	} else if e.Code == "" {
+		e.Detail = fmt.Sprintf("%T", awserr.WithoutOperation(err))
 	}
 	return e.withHint(awserr.RequestedWait(err))
 }
@@ -168,8 +171,8 @@ func failureDetail(err error) string {
 	if foreign, ok := errors.AsType[*awshttp.Error](err); ok {
 		return foreign.Error()
 	}
-	if st := awserr.Status(err); st != 0 {
-		return "status " + strconv.Itoa(st)
+	if status := awserr.Status(err); status != 0 {
+		return "status " + strconv.Itoa(status)
 	}
 	if broken, ok := errors.AsType[*net.OpError](err); ok {
 		return broken.Error() // dial tcp 10.0.0.1:443: connect: connection refused

@@ -22,9 +22,11 @@ const attrRepair = "repair"
 // first, AddGap reads it again and repeats its write.
 func (s *State) AddGap(ctx context.Context, g record.Gap) error {
 	for {
-		written, err := s.changeGap(ctx, g, func(stored state.NotedGap) (state.NotedGap, bool) {
-			return stored.NotedAgain(g, s.db.now()), true
-		})
+		stored, err := s.readGap(ctx, g)
+		if err != nil {
+			return err
+		}
+		written, err := s.replaceGap(ctx, stored.image, stored.NotedAgain(g, s.db.now()))
 		if written || err != nil {
 			return err
 		}
@@ -33,50 +35,49 @@ func (s *State) AddGap(ctx context.Context, g record.Gap) error {
 
 // SetGapRepair makes one write, on condition that the stored record is still the one that it read.
 func (s *State) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepair) (bool, error) {
-	var next state.NotedGap
-	tried := false
-	written, err := s.changeGap(ctx, g, func(stored state.NotedGap) (state.NotedGap, bool) {
-		next, tried = stored.SetRepair(r)
-		return next, tried
-	})
-	if written || err != nil || !tried {
+	stored, err := s.readGap(ctx, g)
+	if err != nil {
+		return false, err
+	}
+	next, isCurrent := stored.SetRepair(r)
+	if !isCurrent {
+		return false, nil
+	}
+	if written, err := s.replaceGap(ctx, stored.image, next); written || err != nil {
 		return written, err
 	}
+
 	// If the answer to a first write was lost, the repeated write finds the record of the first one, and its condition
 	// is not met.
 	image, err := s.db.getOne(ctx, s.gapRef(g))
 	return err == nil && Text(image, attrRepair) == next.Repair.Text(), err
 }
 
-// changeGap reads the record of the gap with the beginning of g, and replaces it by the result of change. If there is
-// no record, change gets the zero NotedGap. changeGap returns false if change returns false, or if the record has
-// changed since it was read.
-func (s *State) changeGap(
-	ctx context.Context, g record.Gap, change func(stored state.NotedGap) (state.NotedGap, bool),
-) (bool, error) {
+// storedGap is the record of a gap with its stored form. It is zero if no record is stored.
+type storedGap struct {
+	state.NotedGap
+	image Item
+}
+
+// readGap reads the record of the gap with the beginning of g.
+func (s *State) readGap(ctx context.Context, g record.Gap) (storedGap, error) {
 	image, err := s.db.getOne(ctx, s.gapRef(g))
-	var stored state.NotedGap
-	if err == nil && image != nil {
-		stored, err = s.gap(image)
+	if err != nil || image == nil {
+		return storedGap{}, err
 	}
-	if err != nil {
-		return false, err
-	}
-	next, ok := change(stored)
-	if !ok {
-		return false, nil
-	}
-	return s.replaceGap(ctx, image, next)
+	noted, err := s.gap(image)
+	return storedGap{noted, image}, err
 }
 
 // replaceGap writes the record of a gap on condition that the stored record is still was. If was is nil, no record may
 // be stored. It returns false if the condition is not met.
 func (s *State) replaceGap(ctx context.Context, was Item, now state.NotedGap) (bool, error) {
-	condition := Condition{Text: "attribute_not_exists(pk)"}
+	condition := notStored
 	if was != nil {
 		condition = Condition{Text: "#repair = :repair", Names: map[string]string{"#repair": attrRepair},
 			Values: Item{":repair": was[attrRepair]}}
 	}
+
 	image := withFields(s.gapRef(now.Gap).Key, gapFields(&now.Gap))
 	image[attrRepair] = S(now.Repair.Text())
 	if n := SizeOfItem(image); n > MaxItem {
@@ -107,10 +108,9 @@ func (s *State) Gaps(ctx context.Context) iter.Seq2[state.NotedGap, error] {
 }
 
 func (s *State) gap(item Item) (g state.NotedGap, err error) {
-	err = parseFields(item, gapFields(&g.Gap))
-	repair, damaged := state.ParseGapRepair(Text(item, attrRepair))
-	g.Repair = repair
-	return g, s.db.damagedIf(cmp.Or(err, damaged), "a gap of the shard "+g.Shard)
+	fieldErr := parseFields(item, gapFields(&g.Gap))
+	g.Repair, err = state.ParseGapRepair(Text(item, attrRepair))
+	return g, s.db.damagedIf(cmp.Or(fieldErr, err), "a gap of the shard "+g.Shard)
 }
 
 // isTrue reports whether an attribute is BOOL true.

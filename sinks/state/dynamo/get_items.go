@@ -31,37 +31,40 @@ func (r Ref) ID() string { return keyText(r.Table, r.Key, r.Key) }
 // item several times. If the server leaves keys unprocessed, Get requests them again. The result is not a snapshot. Get
 // may see some of the writes that happen during the read, and miss others.
 func (db *DB) Get(ctx context.Context, refs []Ref) ([]Item, error) {
-	keys := make([]string, len(refs))
-	found := make(map[string]Item, len(refs)) // by keyText
-	var unique []Ref                          // refs without duplicates
+	ids := make([]string, len(refs))
+	itemsByID := make(map[string]Item, len(refs))
+	var unique []Ref // refs without duplicates
 	for i, r := range refs {
-		keys[i] = r.ID()
-		if _, duplicate := found[keys[i]]; !duplicate {
-			found[keys[i]] = nil
+		ids[i] = r.ID()
+		if _, isDuplicate := itemsByID[ids[i]]; !isDuplicate {
+			itemsByID[ids[i]] = nil
 			unique = append(unique, r)
 		}
 	}
+
 	batches := slices.Collect(slices.Chunk(unique, maxKeys))
-	answers := make([][]answer, len(batches))
+	found := make([][]tableItem, len(batches))
 	err := db.each(ctx, len(batches), func(i int) (err error) {
-		answers[i], err = db.getBatch(ctx, batches[i])
+		found[i], err = db.getBatch(ctx, batches[i])
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	names := make(map[string]Item, 2) // any key of each table, for the names of its attributes
+
+	keyOfTable := make(map[string]Item, 2) // any key of each table, for the names of its attributes
 	for _, r := range unique {
-		names[r.Table] = r.Key
+		keyOfTable[r.Table] = r.Key
 	}
-	for _, batch := range answers {
-		for _, a := range batch {
-			found[keyText(a.table, a.item, names[a.table])] = a.item
+	for _, batch := range found {
+		for _, f := range batch {
+			itemsByID[keyText(f.table, f.item, keyOfTable[f.table])] = f.item
 		}
 	}
+
 	items := make([]Item, len(refs))
-	for i, k := range keys {
-		items[i] = found[k]
+	for i, id := range ids {
+		items[i] = itemsByID[id]
 	}
 	return items, nil
 }
@@ -75,44 +78,52 @@ func (db *DB) getOne(ctx context.Context, ref Ref) (Item, error) {
 	return items[0], nil
 }
 
-type answer struct {
+// tableItem is an item with the name of its table.
+type tableItem struct {
 	table string
 	item  Item
 }
 
 // getBatch reads up to 100 items. The server leaves keys unprocessed if the answer is full or the table is throttled.
 // getBatch requests these keys again. It fails after Options.Attempts answers in a row without an item.
-func (db *DB) getBatch(ctx context.Context, refs []Ref) ([]answer, error) {
+func (db *DB) getBatch(ctx context.Context, refs []Ref) ([]tableItem, error) {
 	remaining := make(map[string]types.KeysAndAttributes)
 	for _, r := range refs {
 		request := remaining[r.Table]
-		request.ConsistentRead, request.Keys = aws.Bool(true), append(request.Keys, r.Key)
+		request.ConsistentRead = aws.Bool(true)
+		request.Keys = append(request.Keys, r.Key)
 		remaining[r.Table] = request
 	}
-	var all []answer
-	for idle := 0; len(remaining) > 0; {
+
+	var all []tableItem
+	idle := 0 // number of answers in a row without an item
+	for len(remaining) > 0 {
 		out, err := call(ctx, db, "BatchGetItem", tableName(remaining), &dynamodb.BatchGetItemInput{RequestItems: remaining},
 			db.client.BatchGetItem)
 		if err != nil {
 			return nil, err
 		}
+
 		before := len(all)
 		for table, items := range out.Responses {
 			for _, item := range items {
-				all = append(all, answer{table, item})
+				all = append(all, tableItem{table, item})
 			}
 		}
 		remaining = out.UnprocessedKeys
-		switch {
-		case len(remaining) == 0 || len(all) > before:
+		if len(remaining) == 0 {
+			break
+		}
+
+		idle++
+		if len(all) > before {
 			idle = 0
-		case idle+1 >= db.attempts:
+		}
+		if idle >= db.attempts {
 			return nil, (&Error{Op: "BatchGetItem", Table: tableName(remaining), Action: -1, Kind: ErrThrottled,
 				Detail: "keys come back unprocessed"}).withHint(0)
-		default:
-			idle++
 		}
-		if len(remaining) > 0 && pipeline.Sleep(ctx, db.backoff.Delay(idle, 0)) != nil {
+		if pipeline.Sleep(ctx, db.backoff.Delay(idle, 0)) != nil {
 			return nil, stoppedError(ctx)
 		}
 	}
@@ -134,11 +145,15 @@ func tableName(requests map[string]types.KeysAndAttributes) string {
 func keyText(table string, item, key Item) string {
 	b := append(make([]byte, 0, 128), table...)
 	for _, name := range slices.Sorted(maps.Keys(key)) {
-		b = append(append(append(b, 0), name...), 0)
+		b = append(b, 0)
+		b = append(b, name...)
+		b = append(b, 0)
 		switch v := item[name].(type) {
 		case *types.AttributeValueMemberS:
 			// the text is preceded by its length, because it may contain any byte
-			b = append(strconv.AppendInt(append(b, 'S'), int64(len(v.Value)), 10), ':')
+			b = append(b, 'S')
+			b = strconv.AppendInt(b, int64(len(v.Value)), 10)
+			b = append(b, ':')
 			b = append(b, v.Value...)
 		case *types.AttributeValueMemberN: // parsed, because DynamoDB returns 1.0 as 1
 			b = append(b, 'N')
@@ -148,7 +163,8 @@ func keyText(table string, item, key Item) string {
 				b = append(b, v.Value...)
 			}
 		case *types.AttributeValueMemberB:
-			b = base64.StdEncoding.AppendEncode(append(b, 'B'), v.Value)
+			b = append(b, 'B')
+			b = base64.StdEncoding.AppendEncode(b, v.Value)
 		}
 	}
 	return string(b)

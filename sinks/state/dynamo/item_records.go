@@ -34,7 +34,8 @@ func (db *DB) Contributions(ctx context.Context, t state.Target, items []item.Ke
 }
 
 func parseGuard(found Item) (g state.Guard, err error) {
-	g.Row, g.Void = state.Row(Text(found, attrRow)), isVoid(found)
+	g.Row = state.Row(Text(found, attrRow))
+	g.Void = isVoid(found)
 	g.Version, err = record.ParseVersion(Text(found, attrVersion))
 	return g, err
 }
@@ -44,11 +45,12 @@ func parseContribution(found Item) (state.Contribution, error) {
 	if err != nil {
 		return state.Contribution{}, err
 	}
-	var shares types.AttributeValueMemberB
+
+	var shares []byte // nil if the attribute is missing, which ParseContribution refuses
 	if b, ok := found[attrShares].(*types.AttributeValueMemberB); ok {
-		shares = *b
+		shares = b.Value
 	}
-	c, err := state.ParseContribution(version, shares.Value)
+	c, err := state.ParseContribution(version, shares)
 	c.Void = isVoid(found)
 	return c, err
 }
@@ -65,12 +67,17 @@ func readItemRecords[T any](
 		refs[i] = ref(t, item)
 	}
 	found, err := db.Get(ctx, refs)
-	if err == nil && slices.ContainsFunc(found, func(item Item) bool { return item == nil }) {
-		err = db.CheckState(ctx, t)
-	}
 	if err != nil {
 		return nil, err
 	}
+
+	isMissing := func(item Item) bool { return item == nil }
+	if slices.ContainsFunc(found, isMissing) {
+		if err := db.CheckState(ctx, t); err != nil {
+			return nil, err
+		}
+	}
+
 	all := make([]T, len(items))
 	for i, item := range found {
 		if item == nil {
@@ -96,11 +103,13 @@ func (db *DB) SetContribution(t state.Target, w *state.ContributionWrite) (Actio
 		return Action{}, viewErrs.Errorf("dynamodb: the keys of the rows or groups of the item would be an item of %d bytes "+
 			"in the state table, and DynamoDB takes at most 400 KB (%d): make these keys shorter, or split the item", n, MaxItem)
 	}
+
 	unchanged := versionUnchanged(w.Expected.Version, w.Expected.Void)
-	if w.CompareShares && !w.Expected.Version.IsZero() {
+	isExpected := !w.Expected.Version.IsZero()
+	if w.CompareShares && isExpected {
 		unchanged.Text += " AND #shares = :shares"
-		unchanged.Names["#shares"], unchanged.Values[":shares"] = attrShares,
-			&types.AttributeValueMemberB{Value: w.Expected.AppendShares(nil)}
+		unchanged.Names["#shares"] = attrShares
+		unchanged.Values[":shares"] = &types.AttributeValueMemberB{Value: w.Expected.AppendShares(nil)}
 	}
 	return Put(db.table, item, unchanged), nil
 }
@@ -142,7 +151,7 @@ func isVoid(item Item) bool {
 // given void flag. If was is zero, nothing may be stored.
 func versionUnchanged(was record.Version, void bool) Condition {
 	if was.IsZero() {
-		return Condition{Text: "attribute_not_exists(pk)"}
+		return notStored
 	}
 	c := Condition{
 		Text:   "version = :was AND attribute_not_exists(#void)",
@@ -165,6 +174,7 @@ func (db *DB) Tombstones(ctx context.Context, t state.Target, rows []state.Row) 
 	if err != nil {
 		return nil, err
 	}
+
 	all := make([]*state.Tombstone, len(rows))
 	for i, item := range found {
 		if item == nil {
@@ -209,7 +219,7 @@ func (db *DB) CheckTombstone(t state.Target, row state.Row, now *state.Tombstone
 // stored. If was is nil, no tombstone may be stored. If now is nil, the action deletes the tombstone. If was and now
 // are the same pointer, the action only checks the condition.
 func (db *DB) ReplaceTombstone(t state.Target, row state.Row, was, now *state.Tombstone) (Action, error) {
-	unchanged := versionUnchanged(record.Version{}, false)
+	unchanged := notStored
 	if was != nil {
 		version, err := record.ParseVersion(was.Version)
 		if err != nil {
@@ -217,11 +227,12 @@ func (db *DB) ReplaceTombstone(t state.Target, row state.Row, was, now *state.To
 		}
 		unchanged = versionUnchanged(version, was.Void)
 	}
+
 	ref := db.TombstoneRef(t, row)
-	switch now {
-	case was:
+	if now == was {
 		return Check(ref, unchanged), nil
-	case nil:
+	}
+	if now == nil {
 		return Delete(ref, unchanged), nil
 	}
 	return Put(ref.Table, db.tombstoneItem(ref, now), unchanged), nil

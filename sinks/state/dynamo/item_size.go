@@ -65,19 +65,24 @@ func SizeOf(av types.AttributeValue) int {
 func sizeOfNumber(text string) int {
 	text, negative := strings.CutPrefix(text, "-")
 	whole, fraction, _ := strings.Cut(text, ".")
-	if whole = strings.TrimLeft(whole, "0"); whole == "" {
+	whole = strings.TrimLeft(whole, "0")
+
+	// Digits are stored in pairs on both sides of the point. Pairs of zeros at either end are not stored.
+	if whole == "" {
 		zeros := len(fraction) - len(strings.TrimLeft(fraction, "0"))
-		fraction = fraction[zeros&^1:] // digits are stored in pairs on both sides of the point
+		fraction = fraction[zeros-zeros%2:]
 	}
 	if fraction == "" {
 		zeros := len(whole) - len(strings.TrimRight(whole, "0"))
-		whole = whole[:len(whole)-zeros&^1]
+		whole = whole[:len(whole)-(zeros-zeros%2)]
 	}
-	n := 1 + (len(whole)+1)/2 + (len(fraction)+1)/2
+
+	wholePairs, fractionPairs := (len(whole)+1)/2, (len(fraction)+1)/2
+	size := 1 + wholePairs + fractionPairs
 	if negative {
-		n++
+		size++
 	}
-	return n
+	return size
 }
 
 // TooLarge returns the error of a value that does not fit into an item.

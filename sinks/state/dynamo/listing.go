@@ -43,26 +43,39 @@ func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) i
 			"(begins_with(pk, :guards) OR begins_with(pk, :claims)) AND attribute_not_exists(expires)"),
 		ExpressionAttributeValues: Item{":guards": S(guards), ":claims": S(claims)},
 	}
-	return seq.Map(db.List(ctx, in, l), func(found Item) (g state.ItemGuard, keep bool, err error) {
+	return seq.Map(db.List(ctx, in, l), func(found Item) (entry state.ItemGuard, keep bool, err error) {
 		if strings.HasPrefix(Text(found, attrPK), guards) {
-			g.Item = recordKey(found, guards)
-			keep = true
-			if parsed, err := parseGuard(found); err == nil {
-				g.Guard, keep = parsed, parsed.Row != ""
-			}
-			return g, keep, nil
+			entry, keep = listedGuard(found, guards)
+			return entry, keep, nil
 		}
-		if g.Owns = Text(found, attrSK) == ownerSortKey; g.Owns {
-			g.Item = item.Key(Text(found, attrOwnerKey))
-		} else {
-			g.Item, g.Claim = item.Key(Text(found, attrItem)), new(state.Claim)
-			if c, err := claimOf(found); err == nil {
-				g.Claim = &c
-			}
-		}
-		g.Row, err = db.listedRow(ctx, t, found, claims, g.Item)
-		return g, true, err
+		entry = listedClaim(found)
+		entry.Row, err = db.listedRow(ctx, t, found, claims, entry.Item)
+		return entry, true, err
 	})
+}
+
+// listedGuard returns the entry of a guard. prefix is the start of its partition key. If the guard cannot be read, the
+// entry has the zero Guard. listedGuard returns false for a guard without a row.
+func listedGuard(found Item, prefix string) (entry state.ItemGuard, hasRow bool) {
+	entry.Item = recordKey(found, prefix)
+	guard, err := parseGuard(found)
+	if err != nil {
+		return entry, true // the row is unknown
+	}
+	entry.Guard = guard
+	return entry, guard.Row != ""
+}
+
+// listedClaim returns the entry of a claim or an owner record, without its row.
+func listedClaim(found Item) state.ItemGuard {
+	if Text(found, attrSK) == ownerSortKey {
+		return state.ItemGuard{Item: item.Key(Text(found, attrOwnerKey)), Owns: true}
+	}
+	claim, err := claimOf(found)
+	if err != nil {
+		claim = state.Claim{}
+	}
+	return state.ItemGuard{Item: item.Key(Text(found, attrItem)), Claim: &claim}
 }
 
 // listedRow returns the row of a claim or an owner record. If the row was cut in the partition key, listedRow takes the
@@ -73,11 +86,14 @@ func (db *DB) listedRow(
 ) (state.Row, error) {
 	pk := Text(found, attrPK)
 	row, err := db.claimedRow(ctx, t, strings.TrimPrefix(pk, prefix), claimant)
-	if _, damaged := errors.AsType[*state.DamagedError](err); damaged {
+	if _, isDamaged := errors.AsType[*state.DamagedError](err); isDamaged {
 		return "", nil
 	}
-	if err != nil || Text(db.OwnerRef(t, row).Key, attrPK) != pk {
+	if err != nil {
 		return "", err
+	}
+	if Text(db.OwnerRef(t, row).Key, attrPK) != pk {
+		return "", nil
 	}
 	return row, nil
 }
@@ -94,11 +110,13 @@ func (db *DB) ListContributions(
 		ExpressionAttributeValues: Item{":start": S(start)},
 	}
 	return seq.Map(db.List(ctx, in, l), func(found Item) (state.ItemContribution, bool, error) {
-		v, keep := state.ItemContribution{Item: recordKey(found, start)}, true
-		if c, err := parseContribution(found); err == nil {
-			v.Contribution, keep = c, len(c.Shares) > 0
+		entry := state.ItemContribution{Item: recordKey(found, start)}
+		contribution, err := parseContribution(found)
+		if err != nil {
+			return entry, true, nil //nolint:nilerr // an entry that cannot be read is listed without its content
 		}
-		return v, keep, nil
+		entry.Contribution = contribution
+		return entry, len(contribution.Shares) > 0, nil
 	})
 }
 
@@ -122,7 +140,7 @@ func (db *DB) Members(
 ) ([]state.Member, error) {
 	in := db.partitionQuery(db.MemberPartition(t, row, name))
 	in.KeyConditionExpression = aws.String("pk = :pk AND begins_with(sk, :sk)")
-	in.ExpressionAttributeValues[":sk"] = S(epoch + "#")
+	in.ExpressionAttributeValues[":sk"] = S(valuePrefix(epoch))
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	var all []state.Member
 	for found, err := range itemsOf(db.query(ctx, *in, l)) {
@@ -137,11 +155,14 @@ func (db *DB) Members(
 	return all, nil
 }
 
+// memberOf returns the member of a stored item.
 func memberOf(found Item, epoch, name string, kind state.MemberKind) state.Member {
 	key := Text(found, attrSK)
-	_, id, _ := strings.Cut(key, "\x00")
+	_, id, _ := strings.Cut(key, valueEnd)
 	return state.Member{
 		Name: name, Kind: kind,
-		Value: cmp.Or(Text(found, attrMemberValue), valueIn(key, epoch)), ID: cmp.Or(Text(found, attrMemberID), id),
+		// A text that the sort key has only as a hash is in an attribute.
+		Value: cmp.Or(Text(found, attrMemberValue), valueIn(key, epoch)),
+		ID:    cmp.Or(Text(found, attrMemberID), id),
 	}
 }

@@ -43,11 +43,13 @@ func (s *State) Held(ctx context.Context, sink string, keys []item.Key) ([]bool,
 	if len(keys) == 0 {
 		return held, nil
 	}
-	first := s.marksQuery(sink)
-	first.Limit = aws.Int32(1)
-	if found, err := s.db.hasItem(ctx, first); err != nil || !found {
+
+	anyMark := s.marksQuery(sink)
+	anyMark.Limit = aws.Int32(1)
+	if found, err := s.db.hasItem(ctx, anyMark); err != nil || !found {
 		return held, err
 	}
+
 	refs := make([]Ref, len(keys))
 	for i, k := range keys {
 		refs[i] = s.markRef(sink, k)
@@ -73,6 +75,7 @@ func (s *State) Hold(ctx context.Context, sink string, keys []item.Key) error {
 		}
 		letters[k]++
 	}
+
 	now := nanoseconds(s.db.now())
 	return s.db.each(ctx, len(unique), func(i int) error {
 		return s.db.Write(ctx, Update(s.markRef(sink, unique[i]),

@@ -4,8 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -32,233 +30,214 @@ const epochLetters = 10
 // NewEpoch returns a random epoch for a row that gets its first member.
 func NewEpoch() string { return rand.Text()[:epochLetters] }
 
-// maxValueBytes and maxIDBytes limit the escaped value and the ID in a sort key. A sort key has at most 1024 bytes. A
-// longer ID is hashed, and so is a longer value of a distinct. A longer value of a min or max is an error, because
-// hashes do not sort.
-const (
-	maxValueBytes = 720
-	maxIDBytes    = 256
-)
-
 // dropPageSize is the number of members that one query of DropMembers reads.
 const dropPageSize = 1000
 
-// Attributes of a member whose value or ID is only in the sort key as a hash.
-const (
-	attrMemberValue = "value"
-	attrMemberID    = "id"
-)
+// UpdateMembers sets each min, max and distinct in columns to its value after the changes of members. columns are the
+// attributes of a group's row, and epoch is the row's epoch. UpdateMembers returns the actions that put or delete the
+// members.
+func (db *DB) UpdateMembers(
+	ctx context.Context, t state.Target, row state.Row, epoch string, members []state.Member, columns Item,
+) (actions []Action, err error) {
+	values, err := db.changedValues(t, row, epoch, members)
+	if err != nil {
+		return nil, err
+	}
 
-// memberChange adds or removes a member, identified by its sort key.
-type memberChange struct {
-	key    string
-	value  string // state.SortableText
-	remove bool
-	// hashed has attrMemberValue and attrMemberID of the texts that the sort key has only as a hash. It is nil if the
-	// sort key has both texts
-	hashed Item
-}
-
-// memberChanges returns the changes of the members of one value. If ms has several changes of a member, the last one
-// counts.
-func memberChanges(ms []state.Member, epoch string) ([]memberChange, error) {
-	index := make(map[string]int, len(ms))
-	var changes []memberChange
-	for i := range ms {
-		m := &ms[i]
-		prefix, err := memberPrefix(epoch, m)
+	for _, v := range values {
+		if v.kind == state.Distinct {
+			err = v.updateDistinct(ctx, columns)
+		} else {
+			err = v.updateExtreme(ctx, columns)
+		}
 		if err != nil {
 			return nil, err
 		}
-		c := memberChange{key: prefix + idText(m.ID), value: m.Value, remove: m.Remove, hashed: hashedTexts(prefix, m)}
-		if j, ok := index[c.key]; ok {
-			changes[j] = c
-			continue
-		}
-		index[c.key] = len(changes)
-		changes = append(changes, c)
+		actions = v.appendActions(actions)
 	}
-	return changes, nil
+	return actions, nil
 }
 
-// memberPrefix returns the sort key of a member without its ID. Equal values have the same prefix.
-func memberPrefix(epoch string, m *state.Member) (string, error) {
-	value := valueEscaper.Replace(m.Value)
-	if len(value) > maxValueBytes {
-		if m.Kind != state.Distinct {
-			return "", viewErrs.Errorf(
-				"dynamodb: %s is of a value of %d bytes, and DynamoDB sorts by %d at most: leave such items out in `when`, or make it of another attribute",
-				redact.Field(m.Name), len(m.Value), maxValueBytes)
-		}
-		sum := sha256.Sum256([]byte(m.Value))
-		value = "~" + hex.EncodeToString(sum[:]) // a SortableText begins with a letter, never with ~
-	}
-	return epoch + "#" + value + "\x00", nil
-}
-
-// hashedTexts returns attributes with the value and the ID of a member, as far as its sort key has only their hashes.
-// It returns nil if the sort key has both texts. prefix is the result of memberPrefix.
-func hashedTexts(prefix string, m *state.Member) Item {
-	var hashed Item
-	if _, value, _ := strings.Cut(prefix, "#"); strings.HasPrefix(value, "~") {
-		hashed = Item{attrMemberValue: S(m.Value)}
-	}
-	if len(m.ID) > maxIDBytes {
-		hashed = withAttributes(hashed, Item{attrMemberID: S(m.ID)})
-	}
-	return hashed
-}
-
-// A value in a sort key is followed by \x00. No escaped value contains \x00, and it sorts before all other bytes. So
-// "a" sorts before "ab".
-var (
-	valueEscaper   = strings.NewReplacer("\x00", "\x01\x01", "\x01", "\x01\x02")
-	valueUnescaper = strings.NewReplacer("\x01\x01", "\x00", "\x01\x02", "\x01")
-)
-
-func idText(id string) string {
-	if len(id) <= maxIDBytes {
-		return id
-	}
-	sum := sha256.Sum256([]byte(id))
-	return "#" + hex.EncodeToString(sum[:]) // no item key begins with #
-}
-
-// valueIn returns the value in a sort key.
-func valueIn(key, epoch string) string {
-	value, _, _ := strings.Cut(strings.TrimPrefix(key, epoch+"#"), "\x00")
-	return valueUnescaper.Replace(value)
-}
-
-// UpdateMembers sets each min, max and distinct in values to its value after the changes ms. values are the attributes
-// of a group's row. UpdateMembers returns the actions that put or delete the members. epoch is the row's epoch.
-func (db *DB) UpdateMembers(
-	ctx context.Context, t state.Target, row state.Row, epoch string, ms []state.Member, values Item,
-) (actions []Action, err error) {
-	err = db.forEachValue(t, row, epoch, ms, func(m *valueMembers, name string) error {
-		if m.kind == state.Distinct {
-			err = m.updateDistinct(ctx, values, name)
-		} else {
-			err = m.updateExtreme(ctx, values, name)
-		}
-		actions = m.actions(actions)
-		return err
-	})
-	return actions, err
-}
-
-// DeleteMembers returns the actions that delete the members that ms removes. It is for a row that is deleted.
+// DeleteMembers returns the actions that delete the members that are removed by members. It is for a row that is
+// deleted.
 func (db *DB) DeleteMembers(
-	t state.Target, row state.Row, epoch string, ms []state.Member,
+	t state.Target, row state.Row, epoch string, members []state.Member,
 ) (actions []Action, err error) {
-	removed := slices.DeleteFunc(slices.Clone(ms), func(m state.Member) bool { return !m.Remove })
-	err = db.forEachValue(t, row, epoch, removed, func(m *valueMembers, _ string) error {
-		actions = m.actions(actions)
-		return nil
-	})
+	removed := slices.DeleteFunc(slices.Clone(members), func(m state.Member) bool { return !m.Remove })
+	values, err := db.changedValues(t, row, epoch, removed)
+	for _, v := range values {
+		actions = v.appendActions(actions)
+	}
 	return actions, err
 }
 
-// forEachValue calls do for each min, max and distinct of a row whose members change.
-func (db *DB) forEachValue(
-	t state.Target, row state.Row, epoch string, ms []state.Member, do func(m *valueMembers, name string) error,
-) error {
-	ms = slices.SortedStableFunc(slices.Values(ms), func(a, b state.Member) int { return strings.Compare(a.Name, b.Name) })
-	for len(ms) > 0 {
-		name, n := ms[0].Name, 1
-		for n < len(ms) && ms[n].Name == name {
-			n++
+// PutMembers writes all members of a row that will get the epoch, and returns the row's values that are computed from
+// them. It may write more members than fit into a transaction, because no row has the epoch yet.
+func (db *DB) PutMembers(
+	ctx context.Context, t state.Target, row state.Row, epoch string, members []state.Member,
+) (columns Item, err error) {
+	values, err := db.changedValues(t, row, epoch, members)
+	if err != nil {
+		return nil, err
+	}
+
+	columns = make(Item)
+	var puts []Action
+	for _, v := range values {
+		if columns[v.name], err = v.compute(); err != nil {
+			return nil, err
 		}
-		changes, err := memberChanges(ms[:n], epoch)
-		if err == nil {
-			partition := db.MemberPartition(t, row, name)
-			err = do(&valueMembers{DB: db, target: t, partition: partition, epoch: epoch, kind: ms[0].Kind, changes: changes},
-				name)
+		puts = v.appendActions(puts)
+	}
+	return columns, db.each(ctx, len(puts), func(i int) error { return db.Write(ctx, puts[i]) })
+}
+
+// DropMembers deletes all members of a former epoch of a row. names are the names of their values.
+func (db *DB) DropMembers(ctx context.Context, t state.Target, row state.Row, epoch string, names []string) error {
+	for _, name := range names {
+		v := valueMembers{DB: db, partition: db.MemberPartition(t, row, name), epoch: epoch}
+		var keys []string
+		for key, err := range v.keys(ctx, valuePrefix(epoch), dropPageSize) {
+			if err != nil {
+				return err
+			}
+			keys = append(keys, key)
 		}
+
+		err := db.each(ctx, len(keys), func(i int) error {
+			return db.Write(ctx, Delete(db.ref(v.partition, keys[i]), Condition{}))
+		})
 		if err != nil {
 			return err
 		}
-		ms = ms[n:]
 	}
 	return nil
 }
 
-// valueMembers reads and changes the members of one value of a row.
+// valueMembers reads and changes the members of one min, max or distinct of a row.
 type valueMembers struct {
 	*DB
 	target    state.Target
 	partition string
 	epoch     string
+	name      string
 	kind      state.MemberKind
 	changes   []memberChange
 }
 
-// query calls do with each sort key that begins with prefix, in order, until do returns false. For a max the order is
-// descending. limit is the number of keys that one request reads.
-func (m *valueMembers) query(ctx context.Context, prefix string, limit int, do func(key string) bool) error {
+// changedValues returns the changes of members for each min, max and distinct that they concern, sorted by its name.
+func (db *DB) changedValues(
+	t state.Target, row state.Row, epoch string, members []state.Member,
+) (values []*valueMembers, err error) {
+	for _, ofValue := range groupBy(members, func(m *state.Member) string { return m.Name }) {
+		changes, err := memberChanges(ofValue, epoch)
+		if err != nil {
+			return nil, err
+		}
+		name := ofValue[0].Name
+		values = append(values, &valueMembers{DB: db, target: t, partition: db.MemberPartition(t, row, name),
+			epoch: epoch, name: name, kind: ofValue[0].Kind, changes: changes})
+	}
+	return values, nil
+}
+
+// groupBy returns the elements of all in groups with equal keys, sorted by key. The elements of a group keep their
+// order.
+func groupBy[T any](all []T, key func(*T) string) (groups [][]T) {
+	sorted := slices.Clone(all)
+	slices.SortStableFunc(sorted, func(a, b T) int { return strings.Compare(key(&a), key(&b)) })
+
+	start := 0
+	for i := range sorted {
+		isLast := i+1 == len(sorted) || key(&sorted[i+1]) != key(&sorted[i])
+		if isLast {
+			groups = append(groups, sorted[start:i+1])
+			start = i + 1
+		}
+	}
+	return groups
+}
+
+// keys yields the sort keys of the stored members that begin with prefix, in order. For a max the order is descending.
+// limit is the number of keys that one request reads.
+func (m *valueMembers) keys(ctx context.Context, prefix string, limit int) iter.Seq2[string, error] {
 	in := m.partitionQuery(m.partition)
 	in.KeyConditionExpression = aws.String("pk = :pk AND begins_with(sk, :sk)")
 	in.ExpressionAttributeValues[":sk"] = S(prefix)
 	in.ProjectionExpression = aws.String("sk")
 	in.ScanIndexForward = aws.Bool(m.kind != state.Max)
 	in.Limit = aws.Int32(int32(limit))
-	for item, err := range m.Query(ctx, in) {
-		if err != nil {
-			return err
-		}
-		if !do(Text(item, "sk")) {
-			break
+	return parsed(m.Query(ctx, in), func(item Item) (string, error) { return Text(item, attrSK), nil })
+}
+
+// removedKeys returns the sort keys of the members that changes remove.
+func removedKeys(changes []memberChange) map[string]bool {
+	removed := make(map[string]bool)
+	for _, c := range changes {
+		if c.remove {
+			removed[c.key] = true
 		}
 	}
-	return nil
+	return removed
 }
 
 // updateExtreme sets a min or a max. It queries the stored members only if the current min or max is removed.
-func (m *valueMembers) updateExtreme(ctx context.Context, columns Item, name string) error {
-	best, err := sortableOf(columns[name])
+func (m *valueMembers) updateExtreme(ctx context.Context, columns Item) error {
+	extreme, err := sortableOf(columns[m.name])
 	if err != nil {
 		return m.Damaged("a group's row in table "+m.target.Table, err)
 	}
-	removed := make(map[string]bool)
-	bestRemoved := false
-	for _, c := range m.changes {
-		if c.remove {
-			removed[c.key] = true
-			bestRemoved = bestRemoved || c.value == best
-		}
-	}
-	if bestRemoved {
-		if best, err = m.readExtreme(ctx, removed); err != nil {
+
+	isRemoved := func(c memberChange) bool { return c.remove && c.value == extreme }
+	if slices.ContainsFunc(m.changes, isRemoved) {
+		if extreme, err = m.readExtreme(ctx); err != nil {
 			return err
 		}
 	}
+
 	for _, c := range m.changes {
-		if !c.remove && (best == "" || (m.kind == state.Min) == (c.value < best)) {
-			best = c.value
+		if !c.remove && m.isBeyond(c.value, extreme) {
+			extreme = c.value
 		}
 	}
-	if best == "" {
-		delete(columns, name)
+	if extreme == "" {
+		delete(columns, m.name)
 		return nil
 	}
-	v, err := state.ParseSortable(best)
+
+	v, err := state.ParseSortable(extreme)
 	if err != nil {
 		return m.Damaged("a member of a group", err)
 	}
-	columns[name] = sdkvalue.Of(v)
+	columns[m.name] = sdkvalue.Of(v)
 	return nil
 }
 
-// readExtreme returns the stored min or max without the removed members; "" if none is left.
-func (m *valueMembers) readExtreme(ctx context.Context, removed map[string]bool) (best string, err error) {
-	err = m.query(ctx, m.epoch+"#", len(removed)+1, func(key string) bool {
-		if removed[key] {
-			return true
+// isBeyond reports whether a value is a new min or max. extreme is the min or max so far, or "" if there is none.
+func (m *valueMembers) isBeyond(value, extreme string) bool {
+	switch {
+	case extreme == "":
+		return true
+	case m.kind == state.Min:
+		return value < extreme
+	default:
+		return value > extreme
+	}
+}
+
+// readExtreme returns the min or max of the stored members, without those that the changes remove. It returns "" if no
+// member is left.
+func (m *valueMembers) readExtreme(ctx context.Context) (string, error) {
+	removed := removedKeys(m.changes)
+	for key, err := range m.keys(ctx, valuePrefix(m.epoch), len(removed)+1) {
+		if err != nil {
+			return "", err
 		}
-		best = valueIn(key, m.epoch)
-		return false
-	})
-	return best, err
+		if !removed[key] {
+			return valueIn(key, m.epoch), nil
+		}
+	}
+	return "", nil
 }
 
 // sortableOf returns the value of a column as a SortableText; "" if there is none.
@@ -278,62 +257,51 @@ func sortableOf(av types.AttributeValue) (string, error) {
 }
 
 // updateDistinct sets a distinct. For each value whose members change, it queries the members of that value.
-func (m *valueMembers) updateDistinct(ctx context.Context, columns Item, name string) error {
-	byValue := slices.Clone(m.changes)
-	slices.SortStableFunc(byValue, func(a, b memberChange) int { return strings.Compare(a.value, b.value) })
-	var values [][]memberChange
-	for len(byValue) > 0 {
-		n := 1
-		for n < len(byValue) && byValue[n].value == byValue[0].value {
-			n++
-		}
-		values, byValue = append(values, byValue[:n]), byValue[n:]
-	}
-	delta, failed := make([]int64, len(values)), make([]error, len(values))
-	m.Each(len(values), func(i int) { delta[i], failed[i] = m.valueChange(ctx, values[i]) })
+func (m *valueMembers) updateDistinct(ctx context.Context, columns Item) error {
+	byValue := groupBy(m.changes, func(c *memberChange) string { return c.value })
+	deltas, failed := make([]int64, len(byValue)), make([]error, len(byValue))
+	m.Each(len(byValue), func(i int) { deltas[i], failed[i] = m.countDelta(ctx, byValue[i]) })
 	if err := cmp.Or(failed...); err != nil {
 		return err
 	}
-	total := int64(0)
-	if digits := Digits(columns, name); digits != "" {
+
+	count := int64(0)
+	if digits := Digits(columns, m.name); digits != "" {
 		var err error
-		if total, err = ParseInteger(digits); err != nil {
+		if count, err = ParseInteger(digits); err != nil {
 			return m.Damaged("a group's row in table "+m.target.Table, viewErrs.New("a distinct is no count"))
 		}
 	}
-	for _, n := range delta {
-		total += n
+	for _, delta := range deltas {
+		count += delta
 	}
-	if total <= 0 {
-		delete(columns, name)
+
+	if count <= 0 {
+		delete(columns, m.name)
 		return nil
 	}
-	columns[name] = N(strconv.FormatInt(total, 10))
+	columns[m.name] = N(strconv.FormatInt(count, 10))
 	return nil
 }
 
-// valueChange returns by how much the changes of the members of one value change the number of different values. It is
-// 1 if they add the first member of the value, -1 if they remove the last one, and 0 otherwise.
-func (m *valueMembers) valueChange(ctx context.Context, changes []memberChange) (int64, error) {
-	prefix := changes[0].key[:strings.IndexByte(changes[0].key, 0)+1]
-	removed := make(map[string]bool, len(changes))
-	existsAfter := false
-	for _, c := range changes {
-		if c.remove {
-			removed[c.key] = true
-		} else {
-			existsAfter = true
-		}
-	}
+// countDelta returns by how much changes of the members of one value change the number of different values. It is 1 if
+// they add the first member of the value, -1 if they remove the last one, and 0 otherwise.
+func (m *valueMembers) countDelta(ctx context.Context, changes []memberChange) (int64, error) {
+	removed := removedKeys(changes)
+	existsAfter := slices.ContainsFunc(changes, func(c memberChange) bool { return !c.remove })
 	existedBefore := false
-	err := m.query(ctx, prefix, len(removed)+1, func(key string) bool {
+	for key, err := range m.keys(ctx, membersOfSameValue(changes[0].key), len(removed)+1) {
+		if err != nil {
+			return 0, err
+		}
 		existedBefore = true
 		existsAfter = existsAfter || !removed[key]
-		return !existsAfter
-	})
+		if existsAfter {
+			break // the remaining members change nothing
+		}
+	}
+
 	switch {
-	case err != nil:
-		return 0, err
 	case existsAfter && !existedBefore:
 		return 1, nil
 	case existedBefore && !existsAfter:
@@ -342,8 +310,8 @@ func (m *valueMembers) valueChange(ctx context.Context, changes []memberChange) 
 	return 0, nil
 }
 
-// actions appends the puts and deletes of the members.
-func (m *valueMembers) actions(dst []Action) []Action {
+// appendActions appends the puts and deletes of the members.
+func (m *valueMembers) appendActions(dst []Action) []Action {
 	for _, c := range m.changes {
 		ref := m.ref(m.partition, c.key)
 		if c.remove {
@@ -355,61 +323,22 @@ func (m *valueMembers) actions(dst []Action) []Action {
 	return dst
 }
 
-// PutMembers writes all members of a row that will get the epoch, and returns the row's values that are computed from
-// them. It may write more members than fit into a transaction, because no row has the epoch yet.
-func (db *DB) PutMembers(
-	ctx context.Context, t state.Target, row state.Row, epoch string, ms []state.Member,
-) (values Item, err error) {
-	values = make(Item)
-	var puts []Action
-	err = db.forEachValue(t, row, epoch, ms, func(m *valueMembers, name string) error {
-		puts = m.actions(puts)
-		v, err := m.value()
-		values[name] = v
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return values, db.each(ctx, len(puts), func(i int) error { return db.Write(ctx, puts[i]) })
-}
-
-// value returns the min, max or distinct of the members in m.changes. m.changes must contain all members of the value,
-// and remove none.
-func (m *valueMembers) value() (types.AttributeValue, error) {
+// compute returns the min, max or distinct of the members in m.changes. m.changes must contain all members of the
+// value, and remove none.
+func (m *valueMembers) compute() (types.AttributeValue, error) {
 	texts := make([]string, len(m.changes))
 	for i, c := range m.changes {
 		texts[i] = c.value
 	}
 	slices.Sort(texts)
-	best := texts[0]
-	switch m.kind {
-	case state.Distinct:
+	if m.kind == state.Distinct {
 		return N(strconv.Itoa(len(slices.Compact(texts)))), nil
-	case state.Max:
-		best = texts[len(texts)-1]
 	}
-	v, err := state.ParseSortable(best)
-	return sdkvalue.Of(v), err
-}
 
-// DropMembers deletes all members of a former epoch of a row. names are the names of their values.
-func (db *DB) DropMembers(ctx context.Context, t state.Target, row state.Row, epoch string, names []string) error {
-	for _, name := range names {
-		m := valueMembers{DB: db, target: t, partition: db.MemberPartition(t, row, name), epoch: epoch}
-		var keys []string
-		err := m.query(ctx, epoch+"#", dropPageSize, func(key string) bool {
-			keys = append(keys, key)
-			return true
-		})
-		if err == nil {
-			err = db.each(ctx, len(keys), func(i int) error {
-				return db.Write(ctx, Delete(db.ref(m.partition, keys[i]), Condition{}))
-			})
-		}
-		if err != nil {
-			return err
-		}
+	extreme := texts[0]
+	if m.kind == state.Max {
+		extreme = texts[len(texts)-1]
 	}
-	return nil
+	v, err := state.ParseSortable(extreme)
+	return sdkvalue.Of(v), err
 }

@@ -1,8 +1,6 @@
 package dynamo
 
 import (
-	"slices"
-
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -23,10 +21,10 @@ type MergedWrite struct {
 
 // guardChange replaces the guard of an item.
 type guardChange struct {
-	source           item.Key
-	expectedRevision record.Version
-	expectedVoid     bool // Void of the guard that was read
-	nextRevision     state.Guard
+	source       item.Key
+	expected     record.Version // version of the guard that was read
+	expectedVoid bool           // Void of the guard that was read
+	next         state.Guard
 }
 
 // RowChange is a row whose claims change.
@@ -50,40 +48,56 @@ func (db *DB) NewMergedWrite(t state.Target) *MergedWrite { return &MergedWrite{
 // Add adds w. It returns false and adds nothing if w does not build on the writes before it, or if the
 // transaction would have too many actions.
 func (m *MergedWrite) Add(w *state.ItemWrite) bool {
-	g := find(m.guards, func(g *guardChange) bool { return g.source == w.Source })
-	if g != nil && (g.nextRevision.Version != w.Expected || g.nextRevision.Void != w.ExpectedVoid) {
+	if !m.canFollow(w) {
 		return false
 	}
-	newActions := 0
-	if g == nil {
-		newActions++
-	}
-	for i := range w.Rows {
-		r := m.rowChange(w.Rows[i].Row)
-		switch {
-		case r == nil:
-			newActions += 3 // owner record, claim, row
-		case r.next != w.Rows[i].Expected:
-			return false
-		case r.claim(w.Source) == nil:
-			newActions++
-		}
-	}
+	newActions := m.newActions(w)
 	if m.size+newActions > MaxActions {
 		return false
 	}
+
 	m.size += newActions
-	if g == nil {
-		m.guards = append(m.guards, guardChange{
-			source: w.Source, expectedRevision: w.Expected, expectedVoid: w.ExpectedVoid, nextRevision: w.Guard,
-		})
+	if g := m.guardChange(w.Source); g != nil {
+		g.next = w.Guard
 	} else {
-		g.nextRevision = w.Guard
+		m.guards = append(m.guards,
+			guardChange{source: w.Source, expected: w.Expected, expectedVoid: w.ExpectedVoid, next: w.Guard})
 	}
 	for i := range w.Rows {
 		m.addRow(w.Source, &w.Rows[i])
 	}
 	return true
+}
+
+// canFollow reports whether w builds on the writes before it: it expects the guard and the revisions that they set.
+func (m *MergedWrite) canFollow(w *state.ItemWrite) bool {
+	g := m.guardChange(w.Source)
+	if g != nil && (g.next.Version != w.Expected || g.next.Void != w.ExpectedVoid) {
+		return false
+	}
+	for i := range w.Rows {
+		r := m.rowChange(w.Rows[i].Row)
+		if r != nil && r.next != w.Rows[i].Expected {
+			return false
+		}
+	}
+	return true
+}
+
+// newActions returns the number of actions that w adds to the transaction.
+func (m *MergedWrite) newActions(w *state.ItemWrite) (n int) {
+	if m.guardChange(w.Source) == nil {
+		n++
+	}
+	for i := range w.Rows {
+		r := m.rowChange(w.Rows[i].Row)
+		if r == nil {
+			n += 3 // owner record, claim, row
+		} else if r.claimChange(w.Source) == nil {
+			n++
+		}
+	}
+	return n
 }
 
 // addRow adds the claim of an item on a row.
@@ -94,18 +108,26 @@ func (m *MergedWrite) addRow(source item.Key, w *state.RowClaimsWrite) {
 		r = &m.rows[len(m.rows)-1]
 	}
 	r.next, r.Owner = w.Revision, w.Owner
-	if c := r.claim(source); c != nil {
+
+	if c := r.claimChange(source); c != nil {
 		c.next = w.Claim
 	} else {
 		r.claims = append(r.claims, claimChange{source, w.Claim})
 	}
 }
 
+// guardChange returns the change of the guard of an item, or nil if the guard does not change.
+func (m *MergedWrite) guardChange(source item.Key) *guardChange {
+	return find(m.guards, func(g *guardChange) bool { return g.source == source })
+}
+
+// rowChange returns the change of a row's claims, or nil if they do not change.
 func (m *MergedWrite) rowChange(row state.Row) *RowChange {
 	return find(m.rows, func(r *RowChange) bool { return r.Row == row })
 }
 
-func (r *RowChange) claim(source item.Key) *claimChange {
+// claimChange returns the change of an item's claim on the row, or nil if the claim does not change.
+func (r *RowChange) claimChange(source item.Key) *claimChange {
 	return find(r.claims, func(c *claimChange) bool { return c.source == source })
 }
 
@@ -128,37 +150,45 @@ func (r *RowChange) Claimed() bool { return r.expected != "" }
 // Actions returns the actions of the transaction. subjects describes the item that each action writes, for errors. If a
 // condition is not met, a guard or the claims on a row have changed since they were read.
 func (m *MergedWrite) Actions() (actions []Action, subjects []string) {
-	add := func(subject string, a Action) { actions, subjects = append(actions, a), append(subjects, subject) }
-	actions, subjects = slices.Grow(actions, m.size), slices.Grow(subjects, m.size)
+	actions, subjects = make([]Action, 0, m.size), make([]string, 0, m.size)
+	add := func(subject string, a Action) {
+		actions = append(actions, a)
+		subjects = append(subjects, subject)
+	}
+
 	for _, g := range m.guards {
-		add("the guard of an item", m.db.setGuard(m.target, g.source, g.expectedRevision, g.expectedVoid, g.nextRevision))
+		add("the guard of an item", m.db.setGuard(m.target, g.source, g.expected, g.expectedVoid, g.next))
 	}
 	for i := range m.rows {
 		r := &m.rows[i]
 		add("the owner of a row", m.setOwner(r))
-		for c := range r.claims {
-			ref := m.db.ClaimRef(m.target, r.Row, r.claims[c].source)
-			if claim := &r.claims[c].next; claim.Source == "" {
-				add("a claim on a row", Delete(ref, Condition{}))
-			} else {
-				add("a claim on a row", Put(ref.Table, claimItem(ref.Key, claim), Condition{}))
-			}
+		for n := range r.claims {
+			add("a claim on a row", m.setClaim(r.Row, &r.claims[n]))
 		}
 	}
 	return actions, subjects
+}
+
+// setClaim returns the action that replaces or deletes the claim of an item on a row.
+func (m *MergedWrite) setClaim(row state.Row, c *claimChange) Action {
+	ref := m.db.ClaimRef(m.target, row, c.source)
+	if c.next.Source == "" {
+		return Delete(ref, Condition{})
+	}
+	return Put(ref.Table, claimItem(ref.Key, &c.next), Condition{})
 }
 
 // setOwner returns the action that replaces or deletes the owner record of a row, on condition that it still has the
 // revision that was read.
 func (m *MergedWrite) setOwner(r *RowChange) Action {
 	ref := m.db.OwnerRef(m.target, r.Row)
-	unchanged := Condition{Text: "attribute_not_exists(pk)"}
+	unchanged := notStored
 	if r.expected != "" {
 		unchanged = Condition{Text: "revision = :was", Values: Item{":was": S(r.expected)}}
 	}
 	if r.next == "" {
 		return Delete(ref, unchanged)
 	}
-	return Put(ref.Table, withAttributes(ref.Key, Item{attrRevision: S(r.next), attrOwnerKey: S(string(r.Owner.Source))}),
-		unchanged)
+	record := withAttributes(ref.Key, Item{attrRevision: S(r.next), attrOwnerKey: S(string(r.Owner.Source))})
+	return Put(ref.Table, record, unchanged)
 }

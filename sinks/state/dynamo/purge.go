@@ -29,17 +29,19 @@ func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
 	}
 	var purged atomic.Int64
 	for batch, err := range seq.Chunk(db.Scan(ctx, in), maxKeys) {
-		if err == nil {
-			err = db.each(ctx, len(batch), func(i int) error {
-				deleted, err := db.writeIf(ctx, Delete(db.RefOf(batch[i]), Condition{
-					Text: "attribute_exists(expires) AND written = :written", Values: Item{":written": batch[i][attrWritten]},
-				}))
-				if deleted {
-					purged.Add(1)
-				}
-				return err
-			})
+		if err != nil {
+			return int(purged.Load()), err
 		}
+		err = db.each(ctx, len(batch), func(i int) error {
+			unchanged := Condition{
+				Text: "attribute_exists(expires) AND written = :written", Values: Item{":written": batch[i][attrWritten]},
+			}
+			deleted, err := db.writeIf(ctx, Delete(db.RefOf(batch[i]), unchanged))
+			if deleted {
+				purged.Add(1)
+			}
+			return err
+		})
 		if err != nil {
 			return int(purged.Load()), err
 		}

@@ -30,17 +30,29 @@ type page struct {
 // nil for the first page. It passes the used read units to l.Spend.
 func pages(ctx context.Context, l state.Listing, read func(start Item) (page, error)) iter.Seq2[page, error] {
 	return func(yield func(page, error) bool) {
-		p, err := read(nil)
+		var start Item
 		for {
-			if err == nil && l.Spend != nil && p.used != nil && p.used.CapacityUnits != nil {
-				err = l.Spend(ctx, *p.used.CapacityUnits)
+			p, err := read(start)
+			if err == nil {
+				err = p.spend(ctx, l)
 			}
-			if !yield(p, err) || err != nil || len(p.next) == 0 {
+			if !yield(p, err) || err != nil {
 				return
 			}
-			p, err = read(p.next)
+			if len(p.next) == 0 {
+				return
+			}
+			start = p.next
 		}
 	}
+}
+
+// spend passes the used read units to l.Spend.
+func (p page) spend(ctx context.Context, l state.Listing) error {
+	if l.Spend == nil || p.used == nil || p.used.CapacityUnits == nil {
+		return nil
+	}
+	return l.Spend(ctx, *p.used.CapacityUnits)
 }
 
 // itemsOf yields the items of pages.
@@ -98,6 +110,7 @@ func sorted[T any](values iter.Seq2[T, error], order func(a, b T) int) iter.Seq2
 			}
 			all = append(all, v)
 		}
+
 		slices.SortFunc(all, order)
 		for _, v := range all {
 			if !yield(v, nil) {
@@ -130,11 +143,12 @@ func (db *DB) Scan(ctx context.Context, in *dynamodb.ScanInput) iter.Seq2[Item, 
 	return itemsOf(db.scan(ctx, s, state.Listing{}))
 }
 
-// ScanPages calls do with each item of the first pages of a scan, until do returns false. complete is true if do was
-// called with all items of the table and never returned false.
+// ScanPages calls do with each item of the first pages of a scan, at most maxPages of them, until do returns false.
+// complete is true if do was called with all items of the table and never returned false.
 func (db *DB) ScanPages(
-	ctx context.Context, in *dynamodb.ScanInput, pages int, do func(Item) bool,
+	ctx context.Context, in *dynamodb.ScanInput, maxPages int, do func(Item) bool,
 ) (complete bool, err error) {
+	read := 0
 	for page, err := range db.scan(ctx, *in, state.Listing{}) {
 		if err != nil {
 			return false, err
@@ -144,7 +158,8 @@ func (db *DB) ScanPages(
 				return false, nil
 			}
 		}
-		if pages--; pages <= 0 {
+		read++
+		if read >= maxPages {
 			return len(page.next) == 0, nil
 		}
 	}

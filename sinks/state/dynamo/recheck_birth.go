@@ -37,9 +37,13 @@ func (db *DB) CheckState(ctx context.Context, t state.Target) error {
 	if !ok {
 		return nil
 	}
-	item, err := db.getOne(ctx, ref.(Ref))
-	if err != nil || item != nil && Text(item, attrBirth) == t.Birth {
+
+	stored, err := db.getOne(ctx, ref.(Ref))
+	if err != nil {
 		return err
+	}
+	if stored != nil && Text(stored, attrBirth) == t.Birth {
+		return nil
 	}
 	return state.NewLostError(t.View, fmt.Sprintf(
 		"the state table %s knew the birth '%s' of table %s when this process began, and does not know it now: "+
@@ -51,27 +55,38 @@ func (db *DB) CheckState(ctx context.Context, t state.Target) error {
 func (db *DB) CheckTables(ctx context.Context, t state.Target, rows *DB) error {
 	now := db.now()
 	lastCheck, wasChecked := db.accepted.checked.Load(t)
-	switch {
-	case !wasChecked:
+	if !wasChecked {
 		db.accepted.checked.Store(t, now) // the process began just now
 		return nil
-	case now.Sub(lastCheck.(time.Time)) < recheckInterval:
+	}
+	if now.Sub(lastCheck.(time.Time)) < recheckInterval {
 		return nil
 	}
+
 	if err := db.CheckState(ctx, t); err != nil {
 		return err
 	}
-	if was, ok := rows.accepted.identities.Load(t.Table); ok {
-		id, err := rows.identity(ctx, t.Table)
-		if err != nil && !errors.Is(err, ErrNoTable) {
-			return err
-		}
-		if id != was {
-			return state.NewLostError(t.View, fmt.Sprintf(
-				"table %s was %s when this process began, and is %s now: it was deleted or exchanged meanwhile",
-				t.Table, was, cmp.Or(id, "missing")))
-		}
+	if err := rows.checkIdentity(ctx, t); err != nil {
+		return err
 	}
 	db.accepted.checked.Store(t, now)
 	return nil
+}
+
+// checkIdentity returns an error if the table of t was exchanged since this process read its identity.
+func (db *DB) checkIdentity(ctx context.Context, t state.Target) error {
+	was, ok := db.accepted.identities.Load(t.Table)
+	if !ok {
+		return nil
+	}
+	id, err := db.identity(ctx, t.Table)
+	if err != nil && !errors.Is(err, ErrNoTable) {
+		return err
+	}
+	if id == was {
+		return nil
+	}
+	return state.NewLostError(t.View, fmt.Sprintf(
+		"table %s was %s when this process began, and is %s now: it was deleted or exchanged meanwhile",
+		t.Table, was, cmp.Or(id, "missing")))
 }

@@ -28,28 +28,31 @@ const maxWitnesses = 10
 // time. [DB.Untouched] and [DB.RemembersRows] read the note. They cannot query the items of the target instead, because
 // each item has its own partition.
 func (db *DB) Touch(ctx context.Context, t state.Target, witnesses iter.Seq[item.Key]) error {
-	hasWitnesses, noted := db.touched.Load(t)
-	if noted && hasWitnesses == true {
+	hasWitnesses, isNoted := db.touched.Load(t)
+	if isNoted && hasWitnesses.(bool) {
 		return nil
 	}
-	item := db.targetRef(t).Key
+
 	var keys []types.AttributeValue
 	for key := range witnesses {
-		if keys = append(keys, S(string(key))); len(keys) == maxWitnesses {
+		keys = append(keys, S(string(key)))
+		if len(keys) == maxWitnesses {
 			break
 		}
 	}
-	if noted && len(keys) == 0 {
-		return nil
+	if isNoted && len(keys) == 0 {
+		return nil // the note would be the same
 	}
+
+	note := db.targetRef(t).Key
 	if len(keys) > 0 {
-		item[attrWitnesses] = &types.AttributeValueMemberL{Value: keys}
+		note[attrWitnesses] = &types.AttributeValueMemberL{Value: keys}
 	}
-	err := db.Write(ctx, Put(db.table, item, Condition{}))
-	if err == nil {
-		db.touched.Store(t, len(keys) > 0)
+	if err := db.Write(ctx, Put(db.table, note, Condition{})); err != nil {
+		return err
 	}
-	return err
+	db.touched.Store(t, len(keys) > 0)
+	return nil
 }
 
 // RemembersRows reports whether the state has a guard with a row, or a contribution with shares, of one of the target's
@@ -59,20 +62,31 @@ func (db *DB) RemembersRows(ctx context.Context, t state.Target) (bool, error) {
 	if err != nil || len(items) == 0 {
 		return false, err
 	}
+
 	guards, err := db.Guards(ctx, t, items)
-	if err != nil || slices.ContainsFunc(guards, func(g state.Guard) bool { return g.Row != "" }) {
-		return err == nil, err
+	if err != nil {
+		return false, err
 	}
-	counted, err := db.Contributions(ctx, t, items)
-	return err == nil && slices.ContainsFunc(counted, func(c state.Contribution) bool { return len(c.Shares) > 0 }), err
+	if slices.ContainsFunc(guards, func(g state.Guard) bool { return g.Row != "" }) {
+		return true, nil
+	}
+
+	contributions, err := db.Contributions(ctx, t, items)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(contributions, func(c state.Contribution) bool { return len(c.Shares) > 0 }), nil
 }
 
 // witnesses returns the keys of some items that got rows in a target.
 func (db *DB) witnesses(ctx context.Context, t state.Target) (keys []item.Key, err error) {
 	image, err := db.getOne(ctx, db.targetRef(t))
-	list, ok := image[attrWitnesses].(*types.AttributeValueMemberL)
-	if err != nil || !ok {
+	if err != nil {
 		return nil, err
+	}
+	list, ok := image[attrWitnesses].(*types.AttributeValueMemberL)
+	if !ok {
+		return nil, nil
 	}
 	for _, v := range list.Value {
 		if s, ok := v.(*types.AttributeValueMemberS); ok {

@@ -120,6 +120,7 @@ func unmetConditions(err error) error {
 	if c, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 		return &ConditionError{Unmet: []Unmet{{Item: c.Item}}}
 	}
+
 	c, ok := errors.AsType[*types.TransactionCanceledException](err)
 	if !ok {
 		return nil
@@ -145,6 +146,7 @@ func cancellationError(op string, c *types.TransactionCanceledException) error {
 		if code == "" || code == "None" {
 			continue
 		}
+
 		e := &Error{Op: op, Action: i, Code: code, Err: c}
 		e.Detail, e.Kind = kindOf(code, aws.ToString(r.Message))
 		err := e.withHint(0)
