@@ -110,8 +110,11 @@ type LossDetector interface {
 // FindBirth returns the birth of a sink's output at a target. It returns false if the output has no birth.
 func FindBirth(ctx context.Context, bs Births, sink, target string) (Birth, bool, error) {
 	for b, err := range bs.Births(ctx) {
-		if err != nil || b.Sink == sink && b.Target == target {
-			return b, err == nil, err
+		if err != nil {
+			return b, false, err
+		}
+		if b.Sink == sink && b.Target == target {
+			return b, true, nil
 		}
 	}
 	return Birth{}, false, nil
@@ -186,17 +189,22 @@ var _ redact.Redacted = (*LostError)(nil)
 func (e *LostError) Error() string {
 	way := e.Way
 	if way == "" {
-		flags := ""
-		if e.Flags != "" {
-			flags = " " + e.Flags
-		}
-		if e.Sink != "" {
-			flags += " --sink " + e.Sink
-		}
-		way = "`tablewake adopt" + flags +
+		way = "`" + e.adoptCommand() +
 			"` shows what is there, and accepts it where that can be right; where it can't, it says how to fill the sink again"
 	}
 	return e.What + ": to go on would count on what is not there, or twice; " + way
+}
+
+// adoptCommand returns the command that shows and accepts the state of the sink.
+func (e *LostError) adoptCommand() string {
+	command := "tablewake adopt"
+	if e.Flags != "" {
+		command += " " + e.Flags
+	}
+	if e.Sink != "" {
+		command += " --sink " + e.Sink
+	}
+	return command
 }
 
 // Redacted returns Error, which holds no data.
@@ -211,10 +219,10 @@ func NewLostError(sink, what string) error { return pipeline.Fatal(&LostError{Si
 // BirthMismatch returns the fatal [LostError] of a write to an output with the wrong birth. has is the birth of the
 // output, or "" if it has no birth. want is the birth in the state. what names the output.
 func BirthMismatch(sink, what, has, want string) error {
-	is := "has no birth"
+	found := "has no birth"
 	if has != "" {
-		is = "has the birth " + has
+		found = "has the birth " + has
 	}
-	return NewLostError(sink, what+" "+is+", and the state knows the sink's output under "+want+
+	return NewLostError(sink, what+" "+found+", and the state knows the sink's output under "+want+
 		": the state was lost, or one of the two was restored without the other")
 }

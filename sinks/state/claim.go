@@ -66,7 +66,10 @@ type Tombstone struct {
 // Replaces reports whether t replaces a stored tombstone. It does if stored is older. It also does if stored is void
 // and has the same version, unless t is void too.
 func (t *Tombstone) Replaces(stored Tombstone) bool {
-	return stored.Version < t.Version || stored.Version == t.Version && stored.Void && !t.Void
+	if stored.Version == t.Version {
+		return stored.Void && !t.Void
+	}
+	return stored.Version < t.Version
 }
 
 // ItemWrite replaces the guard of one item, and moves its claim from the old row to the new one.

@@ -79,18 +79,14 @@ func (c Contribution) AppendShares(dst []byte) []byte {
 // ParseContribution returns the contribution whose Since and Shares [Contribution.AppendShares] wrote to b. It sets
 // Version to version and does not set Void. It does not keep b.
 func ParseContribution(version record.Version, b []byte) (Contribution, error) {
-	c := Contribution{Version: version}
 	r := reader{rest: string(b)} // one copy, which all texts share
-	if r.byte() != contributionFormat {
+	if r.readByte() != contributionFormat {
 		return Contribution{}, errContribution
 	}
-	c.Since = r.readSince(version)
-	for n := r.count(); n > 0 && !r.failed; n-- {
-		share := Share{Group: Row(r.readText())}
-		for n := r.count(); n > 0 && !r.failed; n-- {
-			share.Values = append(share.Values, r.readText())
-		}
-		c.Shares = append(c.Shares, share)
+
+	c := Contribution{Version: version, Since: r.readSince(version)}
+	for shares := r.readCount(); shares > 0 && !r.failed; shares-- {
+		c.Shares = append(c.Shares, r.readShare())
 	}
 	if r.failed || r.rest != "" {
 		return Contribution{}, errContribution
@@ -110,15 +106,18 @@ func appendSince(dst []byte, c Contribution) []byte {
 	case c.Since.IsZero():
 		return append(dst, sinceZero)
 	}
+
 	var buf [80]byte
 	text := c.Since.Append(buf[:0])
 	if c.Since.Kinesis() {
-		dst, text = append(dst, sinceKinesis), text[1:]
+		dst = append(dst, sinceKinesis)
+		text = text[1:] // without its first letter, k
 	} else {
 		dst = append(dst, sinceStream)
 	}
 	for i := 0; i+1 < len(text); i += 2 {
-		dst = append(dst, (text[i]-'0')<<4|(text[i+1]-'0'))
+		high, low := text[i]-'0', text[i+1]-'0'
+		dst = append(dst, high<<4|low)
 	}
 	return dst
 }
@@ -139,37 +138,47 @@ func (r *reader) readBytes(n int) string {
 	return s
 }
 
-func (r *reader) byte() byte {
+func (r *reader) readByte() byte {
 	if s := r.readBytes(1); s != "" {
 		return s[0]
 	}
 	return 0
 }
 
-// count reads a length. It fails if the length is greater than the number of remaining bytes, because each element
+func (r *reader) readShare() Share {
+	share := Share{Group: Row(r.readText())}
+	for values := r.readCount(); values > 0 && !r.failed; values-- {
+		share.Values = append(share.Values, r.readText())
+	}
+	return share
+}
+
+// readCount reads a length. It fails if the length is greater than the number of remaining bytes, because each element
 // takes at least one byte.
-func (r *reader) count() int {
+func (r *reader) readCount() int {
 	n := uint64(0)
 	for shift := 0; shift < 64; shift += 7 {
-		b := r.byte()
+		b := r.readByte()
 		n |= uint64(b&0x7f) << shift
-		if b < 0x80 {
-			if n > uint64(len(r.rest)) {
-				break
-			}
-			return int(n)
+		hasMore := b >= 0x80
+		if hasMore {
+			continue
 		}
+		if n > uint64(len(r.rest)) {
+			break
+		}
+		return int(n)
 	}
 	r.failed = true
 	return 0
 }
 
-func (r *reader) readText() string { return r.readBytes(r.count()) }
+func (r *reader) readText() string { return r.readBytes(r.readCount()) }
 
 func (r *reader) readSince(version record.Version) record.Version {
 	var b strings.Builder
 	digits := epochDigits + sequenceDigits
-	switch r.byte() {
+	switch r.readByte() {
 	case sinceVersion:
 		return version
 	case sinceZero:
@@ -181,6 +190,7 @@ func (r *reader) readSince(version record.Version) record.Version {
 	default:
 		r.failed = true
 	}
+
 	packed := r.readBytes(digits / 2)
 	for i := range len(packed) {
 		b.WriteByte('0' + packed[i]>>4)

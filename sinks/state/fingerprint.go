@@ -28,14 +28,18 @@ type Fingerprints interface {
 
 // Changed returns the names of the settings that differ between f and now, sorted.
 func (f Fingerprint) Changed(now Fingerprint) []string {
-	names := make(map[string]bool)
-	for _, s := range []map[string]string{f.Settings, now.Settings} {
-		for name := range s {
-			old, inOld := f.Settings[name]
-			current, inCurrent := now.Settings[name]
-			names[name] = old != current || inOld != inCurrent
+	either := make(map[string]string)
+	maps.Copy(either, f.Settings)
+	maps.Copy(either, now.Settings)
+
+	var changed []string
+	for name := range either {
+		before, wasSet := f.Settings[name]
+		after, isSet := now.Settings[name]
+		if before != after || wasSet != isSet {
+			changed = append(changed, name)
 		}
 	}
-	maps.DeleteFunc(names, func(_ string, differs bool) bool { return !differs })
-	return slices.Sorted(maps.Keys(names))
+	slices.Sort(changed)
+	return changed
 }

@@ -83,28 +83,36 @@ func NewNotedGap(g record.Gap, now time.Time) NotedGap {
 
 // NotedAgain returns the record that a store keeps after the gap was noted again, as g. If n is zero, the gap is noted
 // for the first time.
-//
-// If g.Found is not zero, the record takes it. If g.Found is zero, there are two cases. If the end of g is known, the
-// record keeps the stored Found. If the end is unknown, the gap may reach up to now, so Found becomes now. There is one
-// exception: if the end was unknown before too and the stored Found is recent, Found stays. The stream still has all
-// records after the stored Found, so the gap did not grow.
 func (n NotedGap) NotedAgain(g record.Gap, now time.Time) NotedGap {
 	if n.Repair.Version == 0 {
 		return NewNotedGap(g, now)
 	}
-	switch {
-	case !g.Found.IsZero():
-	case !isEndKnown(g) && (isEndKnown(n.Gap) || now.After(n.Found.Add(minStreamRetention))):
-		g.Found = now
-	default:
-		g.Found = n.Found
-	}
+
+	g.Found = n.foundAgain(g, now)
 	next := NotedGap{Gap: g, Repair: n.Repair}
 	if hasGrown(n.Gap, g) {
 		next.Repair = GapRepair{Stage: GapOpen}
 	}
 	next.Repair.Version = n.Repair.Version + 1
 	return next
+}
+
+// foundAgain returns Found of the gap after it was noted again, as g. It is g.Found, unless g.Found is zero.
+func (n NotedGap) foundAgain(g record.Gap, now time.Time) time.Time {
+	if !g.Found.IsZero() {
+		return g.Found
+	}
+	if isEndKnown(g) {
+		return n.Found
+	}
+
+	// The end is unknown, so the gap may reach up to now. But the stream still has all records after a recent Found, so
+	// a gap without an end did not grow since then.
+	isRecent := !now.After(n.Found.Add(minStreamRetention))
+	if isRecent && !isEndKnown(n.Gap) {
+		return n.Found
+	}
+	return now
 }
 
 // isEndKnown reports whether the end of a gap is known, by a sequence number or by a time.
@@ -114,17 +122,35 @@ func isEndKnown(g record.Gap) bool { return g.Before != "" || !g.To.IsZero() }
 // because clocks differ.
 const minStreamRetention = 23 * time.Hour
 
-// hasGrown reports whether now may contain records that was does not contain. If the end was unknown and becomes known,
-// the gap has usually not grown. It has grown only if the end is later than Found plus minStreamRetention. Until that
-// time the stream still had all records that were created after the gap was found.
+// hasGrown reports whether now may contain records that was does not contain.
 func hasGrown(was, now record.Gap) bool {
-	return now.Whole && !was.Whole ||
-		now.UnknownExtent && !was.UnknownExtent ||
-		was.Before != "" && (now.Before == "" || record.CompareSequence(now.Before, was.Before) > 0) ||
-		!was.From.IsZero() && (now.From.IsZero() || now.From.Before(was.From)) ||
-		!was.To.IsZero() && (now.To.IsZero() || now.To.After(was.To)) ||
-		was.To.IsZero() && now.To.IsZero() && now.Found.After(was.Found) ||
-		was.To.IsZero() && now.To.After(was.Found.Add(minStreamRetention))
+	becameWhole := now.Whole && !was.Whole
+	becameUnknown := now.UnknownExtent && !was.UnknownExtent
+	beginsEarlier := !was.From.IsZero() && (now.From.IsZero() || now.From.Before(was.From))
+	return becameWhole || becameUnknown || beginsEarlier || endsAtLaterRecord(was, now) || endsAtLaterTime(was, now)
+}
+
+// endsAtLaterRecord reports whether the first record after the gap is a later one. It returns false if that record was
+// unknown.
+func endsAtLaterRecord(was, now record.Gap) bool {
+	if was.Before == "" {
+		return false
+	}
+	return now.Before == "" || record.CompareSequence(now.Before, was.Before) > 0
+}
+
+// endsAtLaterTime reports whether the gap may end later than it did.
+func endsAtLaterTime(was, now record.Gap) bool {
+	switch {
+	case !was.To.IsZero():
+		return now.To.IsZero() || now.To.After(was.To)
+	case now.To.IsZero():
+		return now.Found.After(was.Found)
+	default:
+		// The end became known, which usually means that the gap has not grown. Until minStreamRetention after Found,
+		// the stream still had all records that were created after the gap was found.
+		return now.To.After(was.Found.Add(minStreamRetention))
+	}
 }
 
 // LastLost returns a time after which no record of the gap was created. It is the time of the first record after the
@@ -139,7 +165,7 @@ func LastLost(g record.Gap) time.Time {
 // SetRepair returns the record that a store keeps of the gap with the repair r. It returns false if r.Version is not
 // the stored version, or if n is zero.
 func (n NotedGap) SetRepair(r GapRepair) (NotedGap, bool) {
-	if n.Repair.Version != r.Version || r.Version == 0 {
+	if r.Version == 0 || r.Version != n.Repair.Version {
 		return n, false
 	}
 	n.Repair = r

@@ -34,8 +34,13 @@ type ContributionWrite struct {
 
 // Expects reports whether the stored contribution c is the expected one, so that the write may replace it.
 func (w *ContributionWrite) Expects(c Contribution) bool {
-	return c.Version == w.Expected.Version && c.Void == w.Expected.Void &&
-		(!w.CompareShares || c.Since == w.Expected.Since && slices.EqualFunc(c.Shares, w.Expected.Shares, Share.Equal))
+	if c.Version != w.Expected.Version || c.Void != w.Expected.Void {
+		return false
+	}
+	if !w.CompareShares {
+		return true
+	}
+	return c.Since == w.Expected.Since && slices.EqualFunc(c.Shares, w.Expected.Shares, Share.Equal)
 }
 
 // GroupChange changes one row of an aggregate. A new row begins with zeros. The store deletes the row when it has no

@@ -33,8 +33,9 @@ type Listing struct {
 
 // Check returns an error if Segment is not one of the Segments.
 func (l Listing) Check() error {
-	if l.Segments < 0 || l.Segment < 0 || l.Segment >= max(l.Segments, 1) {
-		return errs.Errorf("there is no segment %d of %d: count segments from 0", l.Segment, max(l.Segments, 1))
+	segments := max(l.Segments, 1)
+	if l.Segments < 0 || l.Segment < 0 || l.Segment >= segments {
+		return errs.Errorf("there is no segment %d of %d: count segments from 0", l.Segment, segments)
 	}
 	return nil
 }

@@ -30,11 +30,11 @@ func ParseNumber(s string) (Number, error) {
 	if d, err := decimal.Parse(s); err == nil {
 		return Number{small: d}, nil
 	}
-	l, ok := parseScaled(s)
+	large, ok := parseScaled(s)
 	if !ok {
 		return Number{}, errors.New("not a decimal number")
 	}
-	return l.number(), nil
+	return large.number(), nil
 }
 
 // Add returns n + m, exactly.
@@ -44,13 +44,14 @@ func (n Number) Add(m Number) Number {
 			return Number{small: d}
 		}
 	}
-	a, b := n.toScaled(), m.toScaled()
-	if a.scale < b.scale {
-		a, b = b, a
+
+	fine, coarse := n.toScaled(), m.toScaled()
+	if fine.scale < coarse.scale {
+		fine, coarse = coarse, fine
 	}
-	sum := scaled{scale: a.scale}
-	sum.coefficient.Mul(&b.coefficient, powerOfTen(a.scale-b.scale))
-	sum.coefficient.Add(&sum.coefficient, &a.coefficient)
+	sum := scaled{scale: fine.scale}
+	sum.coefficient.Mul(&coarse.coefficient, powerOfTen(fine.scale-coarse.scale))
+	sum.coefficient.Add(&sum.coefficient, &fine.coefficient)
 	return sum.number()
 }
 
@@ -110,7 +111,9 @@ func (s *scaled) String() string {
 	if len(digits) <= s.scale {
 		digits = strings.Repeat("0", s.scale-len(digits)+1) + digits
 	}
-	whole, fraction := digits[:len(digits)-s.scale], strings.TrimRight(digits[len(digits)-s.scale:], "0")
+
+	point := len(digits) - s.scale
+	whole, fraction := digits[:point], strings.TrimRight(digits[point:], "0")
 	if s.coefficient.Sign() < 0 {
 		whole = "-" + whole
 	}
@@ -120,7 +123,7 @@ func (s *scaled) String() string {
 	return whole + "." + fraction
 }
 
-// parseScaled reads -?digits[.digits].
+// parseScaled parses a text of the form -?digits[.digits]. It returns false for another text.
 func parseScaled(text string) (*scaled, bool) {
 	whole, fraction, _ := strings.Cut(text, ".")
 	s := &scaled{scale: len(fraction)}

@@ -53,12 +53,16 @@ func LoadRetention(ctx context.Context, store any, keep time.Duration, rebuild b
 // the creation time of the change by the source's clock. It is a parameter because versions have no time. Check returns
 // nil if the store forgets nothing, or if the store itself is younger than Keep.
 func (r Retention) Check(made, now time.Time) error {
-	keep := cmp.Or(r.Keep, DefaultRetention)
-	since := now.Add(-keep)
-	if !r.Forgets || r.Rebuild || !r.Born.Before(since) || !made.Before(since) {
+	if !r.Forgets || r.Rebuild {
 		return nil
 	}
-	return &TooOldError{Made: made, Keep: keep}
+	keep := cmp.Or(r.Keep, DefaultRetention)
+	rememberedSince := now.Add(-keep)
+	mayHaveForgotten := r.Born.Before(rememberedSince)
+	if mayHaveForgotten && made.Before(rememberedSince) {
+		return &TooOldError{Made: made, Keep: keep}
+	}
+	return nil
 }
 
 // Refuse adds the error of Check to failed for each delivery that is too old, and removes its ops. It does not check
@@ -70,7 +74,8 @@ func (r Retention) Refuse(ds []pipeline.Delivery, failed *pipeline.BatchError) {
 	now := time.Now()
 	for i := range ds {
 		c := ds[i].Change
-		if c.Op == record.Snapshot || c.Time.IsZero() {
+		hasAge := c.Op != record.Snapshot && !c.Time.IsZero()
+		if !hasAge {
 			continue
 		}
 		if err := r.Check(c.Time, now); err != nil {
@@ -89,10 +94,14 @@ const backfillMargin = 24 * time.Hour
 // items that were removed later. If the store forgets these removals, the backfill brings the items back. CheckBackfill
 // is called when a backfill begins, and at its checkpoints.
 func (r Retention) CheckBackfill(b Backfill, now time.Time) error {
-	keep := cmp.Or(r.Keep, DefaultRetention)
-	if !r.Forgets || r.Rebuild || now.Sub(b.RemovalsSince()) < keep-backfillMargin {
+	if !r.Forgets || r.Rebuild {
 		return nil
 	}
+	keep := cmp.Or(r.Keep, DefaultRetention)
+	if now.Sub(b.RemovalsSince()) < keep-backfillMargin {
+		return nil
+	}
+
 	hint := redact.Safe("begin another backfill from a newer export, or from a scan")
 	if keep <= backfillMargin {
 		hint = "set state.guard_retention to 24h and as long as a backfill may take"
@@ -110,9 +119,11 @@ func CheckPurge(ctx context.Context, s Store, sink string, before time.Time) err
 		if err != nil {
 			return err
 		}
-		if birth.Sink != sink || birth.Stage != Filling && birth.Stage != Settling {
+		isBeingFilled := birth.Stage == Filling || birth.Stage == Settling
+		if birth.Sink != sink || !isBeingFilled {
 			continue
 		}
+
 		since, err := removalsSince(ctx, s, birth)
 		if err != nil {
 			return err
@@ -156,7 +167,8 @@ func (e *TooOldError) Error() string {
 
 // days returns a duration in the form of the configuration, such as 30d.
 func days(d time.Duration) string {
-	if day := 24 * time.Hour; d >= day && d%day == 0 {
+	const day = 24 * time.Hour
+	if d >= day && d%day == 0 {
 		return fmt.Sprintf("%dd", d/day)
 	}
 	return d.String()

@@ -13,6 +13,13 @@ const (
 	textPrefix, numberPrefix, binaryPrefix, boolPrefix = "a", "b", "c", "d"
 )
 
+// The start and the end of a positive number in [decimal.Decimal.AppendSortable]. The end is for a number that other
+// text follows, so a sortable text omits it.
+const (
+	positiveStart = "2"
+	positiveEnd   = "-"
+)
+
 // SortableText returns a value as text. Equal values have equal texts. The texts, compared byte by byte, sort as the
 // values do: S before N before B before BOOL. S and B sort by their bytes, and N by number. SortableText returns false
 // for a value of another type. [ParseSortable] is the inverse.
@@ -23,13 +30,13 @@ func SortableText(v item.Value) (string, bool) {
 		return textPrefix + text, true
 	case item.KindN:
 		d, ok := v.Number()
-		// AppendSortable ends a number by "-" for use within a longer text; here nothing follows
-		return strings.TrimSuffix(string(d.AppendSortable([]byte(numberPrefix))), "-"), ok
+		text := string(d.AppendSortable([]byte(numberPrefix)))
+		return strings.TrimSuffix(text, positiveEnd), ok
 	case item.KindB:
 		b, ok := v.Bytes()
 		return binaryPrefix + hex.EncodeToString(b), ok
 	case item.KindBOOL:
-		if yes, _ := v.Bool(); yes {
+		if isTrue, _ := v.Bool(); isTrue {
 			return boolPrefix + "1", true
 		}
 		return boolPrefix + "0", true
@@ -49,8 +56,8 @@ func ParseSortable(text string) (item.Value, error) {
 	case textPrefix:
 		return item.StringValue(rest), nil
 	case numberPrefix:
-		if strings.HasPrefix(rest, "2") {
-			rest += "-"
+		if strings.HasPrefix(rest, positiveStart) {
+			rest += positiveEnd
 		}
 		d, err := decimal.ParseSortable(rest)
 		return item.NumberValue(d), err

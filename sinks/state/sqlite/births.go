@@ -70,17 +70,19 @@ func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (changed boo
 	err = s.db.Write(ctx, func(w *Writer) error {
 		ctx := context.WithoutCancel(ctx)
 		key := append(birthValues(was), s.pipeline, was.Sink, was.Target)
-		var n int64
-		if now == (state.Birth{}) {
-			n, err = w.ExecCount(ctx, dropBirth, key...)
-		} else {
-			n, err = w.ExecCount(ctx, setBirth, append(birthValues(now), key...)...)
+		removes := now == (state.Birth{})
+		query, args := dropBirth, key
+		if !removes {
+			query, args = setBirth, append(birthValues(now), key...)
 		}
-		if changed = n > 0; err != nil || now != (state.Birth{}) {
+		n, err := w.ExecCount(ctx, query, args...)
+		changed = n > 0
+		if err != nil || !removes {
 			return err
 		}
-		remain := false
-		if _, err := w.QueryRow(ctx, anyBirth, nil, &remain); err != nil || remain {
+
+		othersRemain := false
+		if _, err := w.QueryRow(ctx, anyBirth, nil, &othersRemain); err != nil || othersRemain {
 			return err
 		}
 		return s.db.witness.setBirths(false)

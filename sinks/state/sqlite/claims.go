@@ -47,9 +47,11 @@ func (w *Writer) RowClaims(ctx context.Context, target int64, rows []state.Row) 
 		if err := r.Scan(&i, &revision, &owner, &source, &version, &ns, &attributes); err != nil {
 			return w.db.WrapError("read", err)
 		}
-		if all[i].Revision = revision; source == "" {
-			return nil
+		all[i].Revision = revision
+		if source == "" {
+			return nil // the row has no claims
 		}
+
 		c, err := parseClaim(source, version, ns, attributes)
 		if err != nil {
 			return w.db.Damaged("a claim on the row "+string(rows[i]), err)
@@ -73,16 +75,17 @@ func (db *DB) ContestedRows(ctx context.Context, t state.Target) iter.Seq2[state
 		return r, err
 	}
 	return func(yield func(state.ContestedRow, error) bool) {
-		var row state.ContestedRow
+		var row state.ContestedRow // the row whose claims are being read; zero before the first
 		for next, err := range Read(ctx, db, readContested, targetArgs(t), scan) {
-			switch {
-			case err != nil:
+			if err != nil {
 				yield(state.ContestedRow{}, err)
 				return
-			case next.Row == row.Row:
+			}
+			if next.Row == row.Row {
 				row.Waiting = append(row.Waiting, next.Waiting...)
 				continue
-			case row.Row != "" && !yield(row, nil):
+			}
+			if row.Row != "" && !yield(row, nil) {
 				return
 			}
 			row = next
@@ -111,21 +114,24 @@ func (w *Writer) SetClaims(ctx context.Context, target int64, iw *state.ItemWrit
 func (w *Writer) setClaim(ctx context.Context, target int64, source item.Key, rw *state.RowClaimsWrite) (bool, error) {
 	row := string(rw.Row)
 	var revision string
-	if _, err := w.QueryRow(ctx, readRevision, []any{target, row}, &revision); err != nil || revision != rw.Expected {
+	_, err := w.QueryRow(ctx, readRevision, []any{target, row}, &revision)
+	if err != nil || revision != rw.Expected {
 		return false, err
 	}
-	var err error
+
 	if c := &rw.Claim; c.Source == "" {
 		err = w.Exec(ctx, deleteClaim, target, row, string(source))
 	} else {
 		err = w.Exec(ctx, writeClaim, target, row, string(c.Source), c.Version.String(), c.Time.UnixNano(),
 			columnsJSON(c.Attributes))
 	}
-	switch {
-	case err != nil:
-	case rw.Revision == "":
+	if err != nil {
+		return false, err
+	}
+
+	if rw.Revision == "" {
 		err = w.Exec(ctx, deleteOwner, target, row)
-	default:
+	} else {
 		err = w.Exec(ctx, writeOwner, target, row, rw.Revision, string(rw.Owner.Source))
 	}
 	return err == nil, err
@@ -138,7 +144,9 @@ func columnsJSON(columns []state.Column) string {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = c.Value.AppendDynamoDBJSON(append(item.StringValue(c.Name).AppendJSON(b), ':'))
+		b = item.StringValue(c.Name).AppendJSON(b)
+		b = append(b, ':')
+		b = c.Value.AppendDynamoDBJSON(b)
 	}
 	return string(append(b, '}'))
 }

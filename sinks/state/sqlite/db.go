@@ -50,14 +50,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	}
 	db := &DB{path: path, idleWriter: make(chan *Writer, 1)}
 	db.reader.prepared = make(map[string]*sql.Stmt)
-	var w *Writer
-	if db.reader.DB, err = sql.Open("sqlite", dsn(abs, o, "query_only(true)")); err != nil {
-		err = db.WrapError("open", err)
-	} else if o.ReadOnly {
-		err = db.checkReadable(ctx, abs)
-	} else {
-		w, err = db.openWriter(ctx, abs, o)
-	}
+	w, err := db.openConnections(ctx, abs, o)
 	db.idleWriter <- w
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -65,17 +58,34 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	return db, nil
 }
 
+// openConnections opens the reading connections and, unless the file is opened to be read, the writing connection. The
+// Writer is nil without a writing connection. It may be set although there is an error.
+func (db *DB) openConnections(ctx context.Context, abs string, o Options) (w *Writer, err error) {
+	if db.reader.DB, err = sql.Open("sqlite", dsn(abs, o, "query_only(true)")); err != nil {
+		return nil, db.WrapError("open", err)
+	}
+	if o.ReadOnly {
+		return nil, db.checkReadable(ctx, abs)
+	}
+	return db.openWriter(ctx, abs, o)
+}
+
+// checkReadable returns an error if the file is missing, or is not a file of this package.
 func (db *DB) checkReadable(ctx context.Context, abs string) error {
 	if _, err := os.Stat(abs); err != nil {
 		return fmt.Errorf("sqlite: nothing to read: %w", err)
 	}
 	found, err := db.format(ctx, db.reader.DB)
-	if err == nil && found == 0 {
-		err = errs.Errorf("sqlite: %s holds no views", db.path)
+	if err != nil {
+		return err
 	}
-	return err
+	if found == 0 {
+		return errs.Errorf("sqlite: %s holds no views", db.path)
+	}
+	return nil
 }
 
+// openWriter opens the writing connection. It creates a missing file and its tables.
 func (db *DB) openWriter(ctx context.Context, abs string, o Options) (*Writer, error) {
 	err := private.MkdirAll(filepath.Dir(abs))
 	if err == nil {
@@ -95,6 +105,7 @@ func (db *DB) openWriter(ctx context.Context, abs string, o Options) (*Writer, e
 		return nil, db.WrapError("open", err)
 	}
 	db.writer.SetMaxOpenConns(1)
+
 	conn, err := db.writer.Conn(ctx)
 	if err != nil {
 		return nil, db.WrapError("open", err)
@@ -103,6 +114,7 @@ func (db *DB) openWriter(ctx context.Context, abs string, o Options) (*Writer, e
 	if err := w.prepareFile(ctx); err != nil {
 		return w, err
 	}
+
 	if db.opened, err = disk.NewOpenPath(abs); err != nil || o.Witness == "" {
 		return w, err
 	}

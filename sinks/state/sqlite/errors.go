@@ -30,33 +30,37 @@ func (db *DB) WrapError(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	wrap := func(hint string) error {
+	wrapped := errs.Errorf("sqlite: %s %s: %w", redact.Safe(op), redact.Safe(db.path), withCode(err))
+	withHint := func(hint string) error {
 		return errs.Errorf("sqlite: %s %s: %w: %s", redact.Safe(op), redact.Safe(db.path), withCode(err), redact.Safe(hint))
 	}
+
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return pipeline.Transient(errs.Errorf("sqlite: %s %s: %w", redact.Safe(op), redact.Safe(db.path), withCode(err)))
+		return pipeline.Transient(wrapped)
 	}
+
 	result := code(err)
-	if (result == lib.SQLITE_IOERR || result == lib.SQLITE_CANTOPEN) && disk.Full(filepath.Dir(db.path)) {
+	isFileError := result == lib.SQLITE_IOERR || result == lib.SQLITE_CANTOPEN
+	if isFileError && disk.Full(filepath.Dir(db.path)) {
 		result = lib.SQLITE_FULL
 	}
 	switch result {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
-		return pipeline.Transient(wrap("another process is writing to it"))
+		return pipeline.Transient(withHint("another process is writing to it"))
 	case lib.SQLITE_INTERRUPT:
-		return pipeline.Transient(wrap("it was interrupted"))
+		return pipeline.Transient(withHint("it was interrupted"))
 	case lib.SQLITE_TOOBIG:
-		return wrap("it is larger than the file can take")
+		return withHint("it is larger than the file can take")
 	case lib.SQLITE_FULL:
-		return pipeline.Fatal(wrap(disk.FullHint))
+		return pipeline.Fatal(withHint(disk.FullHint))
 	case lib.SQLITE_IOERR:
-		return pipeline.Fatal(wrap("the disk is full or failed: check it and start again, it continues where it stopped"))
+		return pipeline.Fatal(withHint("the disk is full or failed: check it and start again, it continues where it stopped"))
 	case lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_CANTOPEN, lib.SQLITE_AUTH:
-		return pipeline.Fatal(wrap("check that the file and its folder may be read and written"))
+		return pipeline.Fatal(withHint("check that the file and its folder may be read and written"))
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
-		return pipeline.Fatal(wrap("it is damaged or no SQLite file: move it away and replay"))
+		return pipeline.Fatal(withHint("it is damaged or no SQLite file: move it away and replay"))
 	}
-	return pipeline.Fatal(errs.Errorf("sqlite: %s %s: %w", redact.Safe(op), redact.Safe(db.path), withCode(err)))
+	return pipeline.Fatal(wrapped)
 }
 
 // Damaged returns the error of an entry of the file that cannot be read. what describes the entry.
@@ -89,6 +93,7 @@ func code(err error) int {
 // codedError is an error of SQLite. Its text may contain values. So logs show the text of its result code instead.
 type codedError struct{ error }
 
+// withCode wraps an error of SQLite in a codedError. It returns any other error unchanged.
 func withCode(err error) error {
 	if code(err) < 0 {
 		return err

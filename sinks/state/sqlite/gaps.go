@@ -40,7 +40,7 @@ func (s *State) changeGap(
 	ctx context.Context, g record.Gap, change func(stored state.NotedGap) (state.NotedGap, bool),
 ) (done bool, err error) {
 	err = s.db.transact(ctx, func(ctx context.Context, w *Writer) error {
-		var stored, next state.NotedGap
+		var stored state.NotedGap
 		err := w.QueryRows(ctx, oneGap, []any{s.pipeline, g.StreamARN, g.Shard, g.After}, func(rows *sql.Rows) (err error) {
 			stored, err = gap(rows)
 			return err
@@ -48,9 +48,12 @@ func (s *State) changeGap(
 		if err != nil {
 			return err
 		}
-		if next, done = change(stored); !done {
+
+		next, replaces := change(stored)
+		if !replaces {
 			return nil
 		}
+		done = true
 		return w.Exec(ctx, writeGap, s.pipeline, next.StreamARN, next.Shard, next.After, next.Before,
 			nanoseconds(next.From), nanoseconds(next.To), nanoseconds(next.Found), next.Whole, next.UnknownExtent,
 			next.Repair.Text())
@@ -83,6 +86,7 @@ func nanoseconds(t time.Time) any {
 	return t.UnixNano()
 }
 
+// timeOf returns the time of a stored number of nanoseconds, or the zero time for NULL.
 func timeOf(ns sql.NullInt64) time.Time {
 	if !ns.Valid {
 		return time.Time{}

@@ -37,30 +37,18 @@ func (db *DB) ReadGroups(ctx context.Context, tx *sql.Tx, t state.Target, rows [
 		return nil, db.WrapError("read", err)
 	}
 	defer found.Close()
+
 	groups := make([]*StoredGroup, len(rows))
-	byID := make(map[int64]*StoredGroup)
-	kinds := make(map[int64]map[string]state.MemberKind)
+	byID := make(map[int64]*groupRow)
 	ids := []int64{}
 	for found.Next() {
-		var i int
-		var id int64
-		var version, text string
-		g := &StoredGroup{Totals: make(map[string]state.Number), Members: make(map[string][]state.Member)}
-		if err := found.Scan(&i, &id, &g.Shares, &g.Revision, &version, &text); err != nil {
-			return nil, db.WrapError("read", err)
+		g, err := db.scanGroup(found)
+		if err != nil {
+			return nil, err
 		}
-		groups[i], byID[id], kinds[id] = g, g, make(map[string]state.MemberKind)
-		ids = append(ids, id)
-		g.Version, _ = record.ParseVersion(version)
-		all, _ := parseTotals(text)
-		for n := range all {
-			if kinds[id][all[n].Name] = all[n].Kind; all[n].Kind != 0 {
-				continue
-			}
-			if total, err := all[n].number(); err == nil {
-				g.Totals[all[n].Name] = total
-			}
-		}
+		groups[g.position] = &g.StoredGroup
+		byID[g.id] = g
+		ids = append(ids, g.id)
 	}
 	if err := found.Err(); err != nil {
 		return nil, db.WrapError("read", err)
@@ -68,10 +56,44 @@ func (db *DB) ReadGroups(ctx context.Context, tx *sql.Tx, t state.Target, rows [
 	if err := found.Close(); err != nil {
 		return nil, db.WrapError("read", err)
 	}
+
 	return groups, db.readMembers(ctx, tx, ids, func(id int64, m state.Member) {
-		m.Kind = kinds[id][m.Name]
-		byID[id].Members[m.Name] = append(byID[id].Members[m.Name], m)
+		g := byID[id]
+		m.Kind = g.kinds[m.Name]
+		g.Members[m.Name] = append(g.Members[m.Name], m)
 	})
+}
+
+// groupRow is a row of readGroups.
+type groupRow struct {
+	StoredGroup
+	position int // position of the row in the list of requested rows
+	id       int64
+	kinds    map[string]state.MemberKind // kinds of min, max and distinct by name
+}
+
+// scanGroup returns a group without its members.
+func (db *DB) scanGroup(rows *sql.Rows) (*groupRow, error) {
+	g := &groupRow{kinds: make(map[string]state.MemberKind)}
+	g.Totals, g.Members = make(map[string]state.Number), make(map[string][]state.Member)
+	var version, text string
+	if err := rows.Scan(&g.position, &g.id, &g.Shares, &g.Revision, &version, &text); err != nil {
+		return nil, db.WrapError("read", err)
+	}
+
+	g.Version, _ = record.ParseVersion(version)
+	totals, _ := parseTotals(text)
+	for i := range totals {
+		t := &totals[i]
+		if t.Kind != 0 {
+			g.kinds[t.Name] = t.Kind
+			continue
+		}
+		if number, err := t.number(); err == nil {
+			g.Totals[t.Name] = number
+		}
+	}
+	return g, nil
 }
 
 // readMembers calls do with each member of groups, in order.

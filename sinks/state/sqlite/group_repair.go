@@ -18,16 +18,14 @@ func (w *Writer) ReplaceGroup(
 ) (replaced bool, version record.Version, columns []state.Column, exists bool, err error) {
 	var id int64
 	var revision string
-	if _, err = w.QueryRow(ctx, readGroupRevision, []any{target, string(c.Row)}, &id, &revision); err != nil ||
-		revision != was {
+	_, err = w.QueryRow(ctx, readGroupRevision, []any{target, string(c.Row)}, &id, &revision)
+	if err != nil || revision != was {
 		return false, version, nil, false, err
 	}
-	if err = w.Exec(ctx, removeMembers, id); err == nil {
-		err = w.Exec(ctx, deleteGroup, id)
-	}
-	if err != nil {
+	if err := w.deleteGroup(ctx, id); err != nil {
 		return false, version, nil, false, err
 	}
+
 	g := &Group{writer: w, target: target, row: c.Row}
 	version, columns, exists, err = g.Change(ctx, c)
 	return true, version, columns, exists, err

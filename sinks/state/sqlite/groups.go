@@ -16,7 +16,7 @@ const (
 
 	writeGroup = `UPDATE "_tws_groups" SET shares = ?, revision = ?, version = ?, totals = ? WHERE id = ?`
 
-	deleteGroup = `DELETE FROM "_tws_groups" WHERE id = ?`
+	dropGroup = `DELETE FROM "_tws_groups" WHERE id = ?`
 )
 
 // Group is the stored group of one row of an aggregate. It has the totals of the row, and the number of shares: how
@@ -36,16 +36,17 @@ func (w *Writer) Group(ctx context.Context, target int64, row state.Row) (*Group
 	g := &Group{writer: w, target: target, row: row}
 	var text string
 	found, err := w.QueryRow(ctx, readGroup, []any{target, string(row)}, &g.id, &g.shares, &g.version, &text)
-	if err == nil && found {
-		g.totals, err = parseTotals(text)
-		err = g.damagedError(err)
+	if err != nil || !found {
+		return g, err
 	}
-	return g, err
+	g.totals, err = parseTotals(text)
+	return g, g.damagedError(err)
 }
 
 // Exists reports whether the group was stored before the change.
 func (g *Group) Exists() bool { return g.id != 0 }
 
+// damagedError returns the error of a group that cannot be parsed, or nil if err is nil.
 func (g *Group) damagedError(err error) error {
 	if err == nil {
 		return nil
@@ -61,28 +62,34 @@ func (g *Group) Change(
 	if err := g.add(ctx, c); err != nil {
 		return version, nil, false, err
 	}
-	switch {
-	case g.shares < 0:
+	if g.shares < 0 {
 		return version, nil, false, pipeline.Fatal(viewErrs.Errorf("sqlite: %s: the group %s: %w",
 			redact.Safe(g.writer.db.path), string(g.row), state.ErrNegative))
-	case g.shares == 0:
-		if err = g.writer.Exec(ctx, removeMembers, g.id); err == nil {
-			err = g.writer.Exec(ctx, deleteGroup, g.id)
-		}
-		return version, nil, false, err
 	}
+	if g.shares == 0 {
+		return version, nil, false, g.writer.deleteGroup(ctx, g.id)
+	}
+
 	text, err := g.totals.marshal()
-	if err == nil {
-		err = g.writer.Exec(ctx, writeGroup, g.shares, state.NewID(), g.version, text, g.id)
-	}
-	if err == nil {
-		version, err = record.ParseVersion(g.version)
-	}
 	if err != nil {
+		return version, nil, true, err
+	}
+	if err := g.writer.Exec(ctx, writeGroup, g.shares, state.NewID(), g.version, text, g.id); err != nil {
+		return version, nil, true, err
+	}
+	if version, err = record.ParseVersion(g.version); err != nil {
 		return version, nil, true, err
 	}
 	columns, err = g.totals.columns()
 	return version, columns, true, g.damagedError(err)
+}
+
+// deleteGroup deletes a stored group and its members.
+func (w *Writer) deleteGroup(ctx context.Context, id int64) error {
+	if err := w.Exec(ctx, removeMembers, id); err != nil {
+		return err
+	}
+	return w.Exec(ctx, dropGroup, id)
 }
 
 // add adds a change to the totals. It inserts the group if it is not stored.
@@ -96,6 +103,7 @@ func (g *Group) add(ctx context.Context, c *state.GroupChange) error {
 			return err
 		}
 	}
+
 	for _, increments := range [][]state.Increment{c.Counts, c.Sums} {
 		for _, in := range increments {
 			if err := g.totals.find(in.Name, 0).add(in.Amount); err != nil {

@@ -80,26 +80,24 @@ func (w *Writer) replaceItemRecord(
 	if now.purgeable {
 		purgeableSince = time.Now().UnixNano()
 	}
-	var n int64
-	var err error
 	if was.IsZero() {
-		n, err = w.ExecCount(ctx, table.insert, target, string(item), now.version.String(), now.void, now.value,
+		n, err := w.ExecCount(ctx, table.insert, target, string(item), now.version.String(), now.void, now.value,
 			purgeableSince)
-	} else {
-		n, err = w.ExecCount(ctx, table.update, now.version.String(), now.void, now.value, purgeableSince, target,
-			string(item), was.String(), wasVoid)
+		return n > 0, err
 	}
+	n, err := w.ExecCount(ctx, table.update, now.version.String(), now.void, now.value, purgeableSince, target,
+		string(item), was.String(), wasVoid)
 	return n > 0, err
 }
 
 // Guards reads the guards of items. It returns them in the order of items.
 func (db *DB) Guards(ctx context.Context, t state.Target, items []item.Key) ([]state.Guard, error) {
-	return readTarget(ctx, db, guards, t, items, parseGuard)
+	return readRecords(ctx, db, guards, t, items, parseGuard)
 }
 
-// readTarget reads records of a target with the writing connection, so that this process writes nothing during the
+// readRecords reads records of a target with the writing connection, so that this process writes nothing during the
 // read. See readItemRecords.
-func readTarget[T any](
+func readRecords[T any](
 	ctx context.Context, db *DB, table itemTable, t state.Target, items []item.Key,
 	parse func(v record.Version, void bool, value []byte) (T, error),
 ) (all []T, err error) {
@@ -123,7 +121,7 @@ func (w *Writer) setGuard(ctx context.Context, target int64, iw *state.ItemWrite
 
 // Contributions reads the contributions of items. It returns them in the order of items.
 func (db *DB) Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error) {
-	return readTarget(ctx, db, contributions, t, items, parseContribution)
+	return readRecords(ctx, db, contributions, t, items, parseContribution)
 }
 
 func parseContribution(v record.Version, void bool, shares []byte) (state.Contribution, error) {

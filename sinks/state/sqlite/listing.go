@@ -50,6 +50,7 @@ func List[T any](
 			yield(none, err)
 			return
 		}
+
 		query, args := q.Select+order, q.Args
 		for {
 			page, last, err := readPage(Read(ctx, db, query, args, scan), l)
@@ -65,7 +66,8 @@ func List[T any](
 			if last == nil {
 				return
 			}
-			query, args = q.Select+after+order, slices.Concat(q.Args, last)
+			query = q.Select + after + order
+			args = slices.Concat(q.Args, last)
 		}
 	}
 }
@@ -77,16 +79,21 @@ func readPage[T any](rows iter.Seq2[ListedRow[T], error], l state.Listing) (page
 		if err != nil {
 			return nil, nil, err
 		}
-		read, last = read+1, r.Key
-		if !r.LeftOut && (l.Segments <= 1 || l.Has(keyText(r.Key))) {
-			page, size = append(page, r.Value), size+r.Size
+		read++
+		last = r.Key
+		inSegment := l.Segments <= 1 || l.Has(keyText(r.Key))
+		if inSegment && !r.LeftOut {
+			page = append(page, r.Value)
+			size += r.Size
 		}
 		if size >= pageBytes {
 			return page, last, nil
 		}
 	}
-	if read < pageRows {
-		last = nil
+
+	isLastPage := read < pageRows
+	if isLastPage {
+		return page, nil, nil
 	}
 	return page, last, nil
 }
@@ -130,29 +137,35 @@ func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) i
 			return state.ItemGuard{Item: source, Guard: g}, g.Row == ""
 		})
 	claims := listTarget(ctx, db, t, "m.row, m.item, m.version, m.time, m.attributes", `"_tws_claims"`,
-		[]string{"m.row", "m.item"}, l,
-		func(rows *sql.Rows) (r ListedRow[state.ItemGuard], err error) {
-			var row, source, version, attributes string
-			var ns int64
-			if err = rows.Scan(&row, &source, &version, &ns, &attributes); err != nil {
-				return r, err
-			}
-			r.Key, r.Size = []any{row, source}, len(row)+len(source)+len(attributes)
-			r.Value = state.ItemGuard{Item: item.Key(source), Guard: state.Guard{Row: state.Row(row)}, Claim: new(state.Claim)}
-			if c, err := parseClaim(source, version, ns, attributes); err == nil {
-				r.Value.Claim = &c
-			}
-			return r, nil
-		})
-	owners := listTarget(ctx, db, t, "m.row, m.holder", `"_tws_seats"`, []string{"m.row"}, l,
-		func(rows *sql.Rows) (r ListedRow[state.ItemGuard], err error) {
-			var row, owner string
-			err = rows.Scan(&row, &owner)
-			r.Key, r.Size = []any{row}, len(row)+len(owner)
-			r.Value = state.ItemGuard{Item: item.Key(owner), Guard: state.Guard{Row: state.Row(row)}, Owns: true}
-			return r, err
-		})
+		[]string{"m.row", "m.item"}, l, scanListedClaim)
+	owners := listTarget(ctx, db, t, "m.row, m.holder", `"_tws_seats"`, []string{"m.row"}, l, scanListedOwner)
 	return seq.Concat(guards, claims, owners)
+}
+
+// scanListedClaim returns the entry of a claim. A claim that cannot be read is the zero Claim.
+func scanListedClaim(rows *sql.Rows) (r ListedRow[state.ItemGuard], err error) {
+	var row, source, version, attributes string
+	var ns int64
+	if err := rows.Scan(&row, &source, &version, &ns, &attributes); err != nil {
+		return r, err
+	}
+
+	claim, err := parseClaim(source, version, ns, attributes)
+	if err != nil {
+		claim = state.Claim{}
+	}
+	r.Key, r.Size = []any{row, source}, len(row)+len(source)+len(attributes)
+	r.Value = state.ItemGuard{Item: item.Key(source), Guard: state.Guard{Row: state.Row(row)}, Claim: &claim}
+	return r, nil
+}
+
+// scanListedOwner returns the entry of the owner of a row.
+func scanListedOwner(rows *sql.Rows) (r ListedRow[state.ItemGuard], err error) {
+	var row, owner string
+	err = rows.Scan(&row, &owner)
+	r.Key, r.Size = []any{row}, len(row)+len(owner)
+	r.Value = state.ItemGuard{Item: item.Key(owner), Guard: state.Guard{Row: state.Row(row)}, Owns: true}
+	return r, err
 }
 
 // ListContributions yields the contributions of a target with shares. A contribution that cannot be read is the zero
@@ -175,22 +188,24 @@ func listItemRecords[T, U any](
 	return listTarget(ctx, db, t, "m.item, m.version, m.void, m."+table.value, table.name, []string{"m.item"}, l,
 		func(rows *sql.Rows) (r ListedRow[U], err error) {
 			var source, version string
-			var void, empty bool
+			var void bool
 			var value sql.RawBytes
 			if err := rows.Scan(&source, &version, &void, &value); err != nil {
 				return r, err
 			}
 			r.Key, r.Size = []any{source}, len(source)+len(value)
-			var parsed, none T
+
+			var parsed T
 			v, err := record.ParseVersion(version)
 			if err == nil {
 				parsed, err = parse(v, void, value)
 			}
 			if err != nil {
-				parsed = none
+				var unreadable T
+				r.Value, _ = convert(item.Key(source), unreadable)
+				return r, nil
 			}
-			r.Value, empty = convert(item.Key(source), parsed)
-			r.LeftOut = empty && err == nil
+			r.Value, r.LeftOut = convert(item.Key(source), parsed)
 			return r, nil
 		})
 }

@@ -24,27 +24,42 @@ const (
 // changeMember adds or removes a member, and updates the total of the min, max or distinct. It costs one or two index
 // reads, however many members there are.
 func (g *Group) changeMember(ctx context.Context, m *state.Member) error {
-	q := addMember
+	query := addMember
 	if m.Remove {
-		q = removeMember
+		query = removeMember
 	}
 	value := []byte(m.Value)
-	n, err := g.writer.ExecCount(ctx, q, g.id, m.Name, value, m.ID)
+	n, err := g.writer.ExecCount(ctx, query, g.id, m.Name, value, m.ID)
 	if err != nil || n == 0 {
 		return err // n is 0 if the member to add exists already, or if the member to remove does not exist
 	}
+
 	t := g.totals.find(m.Name, m.Kind)
-	switch {
-	case m.Kind == state.Distinct:
+	if m.Kind == state.Distinct {
 		return g.updateDistinct(ctx, t, m, value)
-	case !m.Remove:
-		if t.Text == "" || (m.Kind == state.Min) == (m.Value < t.Text) {
-			t.Text = m.Value
+	}
+	if m.Remove {
+		if m.Value != t.Text {
+			return nil // the min or max is another member
 		}
-	case m.Value == t.Text:
 		return g.readExtreme(ctx, t)
 	}
+	if isBeyond(m, t.Text) {
+		t.Text = m.Value
+	}
 	return nil
+}
+
+// isBeyond reports whether a member is a new min or max. extreme is the min or max so far, or "" if there is none.
+func isBeyond(m *state.Member, extreme string) bool {
+	switch {
+	case extreme == "":
+		return true
+	case m.Kind == state.Min:
+		return m.Value < extreme
+	default:
+		return m.Value > extreme
+	}
 }
 
 // updateDistinct adds one to the total when the first member of a value was added. It subtracts one when the last
@@ -65,12 +80,12 @@ func (g *Group) updateDistinct(ctx context.Context, t *total, m *state.Member, v
 
 // readExtreme sets a min or a max to the least or greatest remaining member.
 func (g *Group) readExtreme(ctx context.Context, t *total) error {
-	q := leastMember
+	query := leastMember
 	if t.Kind == state.Max {
-		q = greatestMember
+		query = greatestMember
 	}
 	var value []byte
-	_, err := g.writer.QueryRow(ctx, q, []any{g.id, t.Name}, &value)
+	_, err := g.writer.QueryRow(ctx, query, []any{g.id, t.Name}, &value)
 	t.Text = string(value)
 	return err
 }

@@ -22,20 +22,24 @@ func (Output) Forget(context.Context) error { return nil }
 // Count returns the sum of the rows of a query. Each row has a birth (the random id of an output), the number of rows
 // with that birth, and the number of tombstones among them.
 func (o Output) Count(ctx context.Context, query string, args ...any) (state.Inspection, error) {
-	in := state.Inspection{Complete: true}
-	add := func(rows *sql.Rows) (_ struct{}, err error) {
-		var birth string
-		var n, tombstones int
-		if err = rows.Scan(&birth, &n, &tombstones); err == nil {
-			in.Add(birth, n)
-			in.Tombstones += tombstones
-		}
-		return struct{}{}, err
-	}
-	for _, err := range Read(ctx, o.DB, query, args, add) {
+	inspection := state.Inspection{Complete: true}
+	for counted, err := range Read(ctx, o.DB, query, args, scanBirthCount) {
 		if err != nil {
-			return in, err
+			return inspection, err
 		}
+		inspection.Add(counted.birth, counted.rows)
+		inspection.Tombstones += counted.tombstones
 	}
-	return in, nil
+	return inspection, nil
+}
+
+// birthCount is the number of rows with a birth, and the number of tombstones among them.
+type birthCount struct {
+	birth            string
+	rows, tombstones int
+}
+
+func scanBirthCount(rows *sql.Rows) (c birthCount, err error) {
+	err = rows.Scan(&c.birth, &c.rows, &c.tombstones)
+	return c, err
 }

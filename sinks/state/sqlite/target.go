@@ -6,34 +6,41 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
+const (
+	readTarget = `SELECT id FROM "_tws_targets" t WHERE ` + isTarget
+
+	addTarget = `INSERT INTO "_tws_targets" (pipeline, name, view, birth) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`
+)
+
 // Target returns the id of t in the tables of the state. If t has no id yet, Target stores a new one. It must be called
 // outside a transaction.
 func (w *Writer) Target(ctx context.Context, t state.Target) (int64, error) {
 	if id, ok := w.targets[t]; ok {
 		return id, nil
 	}
-	const find = `SELECT id FROM "_tws_targets" t WHERE ` + isTarget
 	ctx = context.WithoutCancel(ctx)
-	key := targetArgs(t)
 	var id int64
-	found, err := w.QueryRow(ctx, find, key, &id)
+	found, err := w.QueryRow(ctx, readTarget, targetArgs(t), &id)
 	if err == nil && !found {
-		err = w.Transact(ctx, func() error {
-			// Another process may have inserted the target first.
-			if err := w.Exec(ctx,
-				`INSERT INTO "_tws_targets" (pipeline, name, view, birth) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-				key...); err != nil {
-				return err
-			}
-			_, err := w.QueryRow(ctx, find, key, &id)
-			return err
-		})
+		id, err = w.insertTarget(ctx, t)
 	}
 	if err != nil {
 		return 0, err
 	}
 	w.targets[t] = id
 	return id, nil
+}
+
+// insertTarget stores a target, and returns its id. Another process may insert the target first.
+func (w *Writer) insertTarget(ctx context.Context, t state.Target) (id int64, err error) {
+	err = w.Transact(ctx, func() error {
+		if err := w.Exec(ctx, addTarget, targetArgs(t)...); err != nil {
+			return err
+		}
+		_, err := w.QueryRow(ctx, readTarget, targetArgs(t), &id)
+		return err
+	})
+	return id, err
 }
 
 // WithTarget calls do with the writing connection and the id of t. Until do returns, this process writes nothing else.
@@ -50,17 +57,17 @@ func (db *DB) WithTarget(ctx context.Context, t state.Target, do func(w *Writer,
 
 // Remembers reports whether the file has a guard, a contribution or a tombstone of a target.
 func (w *Writer) Remembers(ctx context.Context, target int64) (yes bool, err error) {
-	const q = `SELECT EXISTS (SELECT 1 FROM "_tws_guards" WHERE target = ?1) OR EXISTS (SELECT 1 FROM "_tws_contributions" WHERE target = ?1)
+	const query = `SELECT EXISTS (SELECT 1 FROM "_tws_guards" WHERE target = ?1) OR EXISTS (SELECT 1 FROM "_tws_contributions" WHERE target = ?1)
 	OR EXISTS (SELECT 1 FROM "_tws_tombstones" WHERE target = ?1)`
-	_, err = w.QueryRow(ctx, q, []any{target}, &yes)
+	_, err = w.QueryRow(ctx, query, []any{target}, &yes)
 	return yes, err
 }
 
 // RemembersRows reports whether the file has a guard with a row, or a contribution with shares, of a target.
 func (db *DB) RemembersRows(ctx context.Context, t state.Target) (bool, error) {
-	const q = `SELECT EXISTS (SELECT 1 FROM "_tws_targets" AS t WHERE ` + isTarget + ` AND (
+	const query = `SELECT EXISTS (SELECT 1 FROM "_tws_targets" AS t WHERE ` + isTarget + ` AND (
 	EXISTS (SELECT 1 FROM "_tws_guards" AS g WHERE g.target = t.id AND g.written IS NULL) OR
 	EXISTS (SELECT 1 FROM "_tws_contributions" AS c WHERE c.target = t.id AND c.written IS NULL)))`
-	yes, _, err := ReadFirst(ctx, db, q, targetArgs(t), ScanColumn[bool])
+	yes, _, err := ReadFirst(ctx, db, query, targetArgs(t), ScanColumn[bool])
 	return yes, err
 }

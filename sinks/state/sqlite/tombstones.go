@@ -24,12 +24,12 @@ WHERE excluded.version > old.version OR excluded.version = old.version AND old.v
 // StoredTombstone returns the tombstone of a row, or the zero Tombstone if the row has no tombstone. pk and sk are the
 // columns of the row's key.
 func (db *DB) StoredTombstone(ctx context.Context, t state.Target, pk, sk any) (state.Tombstone, error) {
-	ts, _, err := ReadFirst(ctx, db, targetTombstone, targetArgs(t, pk, sk),
+	stored, _, err := ReadFirst(ctx, db, targetTombstone, targetArgs(t, pk, sk),
 		func(rows *sql.Rows) (t state.Tombstone, err error) {
 			err = rows.Scan(&t.Version, &t.Source, &t.Void)
 			return t, err
 		})
-	return ts, err
+	return stored, err
 }
 
 // Tombstone returns the tombstone of a row, within a transaction. See [DB.StoredTombstone].

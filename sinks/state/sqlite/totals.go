@@ -61,15 +61,17 @@ func (t *total) count(by int) error {
 	if t.Text != "" {
 		n, err = strconv.Atoi(t.Text)
 	}
-	if t.Text = strconv.Itoa(n + by); n+by == 0 {
-		t.Text = ""
+	n += by
+	t.Text = ""
+	if n != 0 {
+		t.Text = strconv.Itoa(n)
 	}
 	return err
 }
 
 // columns returns the totals as attributes of the group's row. It leaves out totals without a value.
 func (ts totals) columns() ([]state.Column, error) {
-	cs := make([]state.Column, 0, len(ts))
+	columns := make([]state.Column, 0, len(ts))
 	for i := range ts {
 		t := &ts[i]
 		if t.Text == "" {
@@ -79,9 +81,9 @@ func (ts totals) columns() ([]state.Column, error) {
 		if err != nil {
 			return nil, err
 		}
-		cs = append(cs, state.Column{Name: t.Name, Value: v})
+		columns = append(columns, state.Column{Name: t.Name, Value: v})
 	}
-	return cs, nil
+	return columns, nil
 }
 
 func (t *total) value() (item.Value, error) {

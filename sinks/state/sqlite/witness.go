@@ -34,18 +34,16 @@ type witnessContent struct {
 
 // renewToken gives the witness and the births a new token.
 func (w *witness) renewToken(ctx context.Context, db *Writer) error {
-	b, err := os.ReadFile(w.path)
-	if err == nil {
-		err = json.Unmarshal(b, &w.witnessContent)
+	if err := w.read(); err != nil {
+		return err
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return disk.Classify(err)
-	}
+
 	old := slices.Clone(w.Tokens)
 	w.Tokens = append(w.Tokens, state.NewID())
 	if err := w.write(); err != nil {
 		return err
 	}
+
 	ctx = context.WithoutCancel(ctx)
 	if err := db.Exec(ctx, `UPDATE "_tws_births" SET state = ? WHERE state IN (SELECT value FROM json_each(?))`,
 		w.identity(), JSONArray(old)); err != nil {
@@ -53,6 +51,18 @@ func (w *witness) renewToken(ctx context.Context, db *Writer) error {
 	}
 	w.Tokens = w.Tokens[len(w.Tokens)-1:]
 	return w.write()
+}
+
+// read reads the witness file. If it is missing, the content stays empty.
+func (w *witness) read() error {
+	b, err := os.ReadFile(w.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &w.witnessContent)
+	}
+	return disk.Classify(err)
 }
 
 // identity returns the newest token, or "" if w is nil.
