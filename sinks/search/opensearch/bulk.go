@@ -25,17 +25,26 @@ func (s *Store) Apply(ctx context.Context, ms []search.Mutation) ([]search.Resul
 	if err := b.sendAll(ctx, coalesced.Newest); err != nil {
 		return nil, err
 	}
-	for _, u := range b.unfit {
-		b.alone = &u
-		for b.again = true; b.again; {
-			b.again = false
-			if err := b.sendAll(ctx, []int{u.i}); err != nil {
-				return nil, err
-			}
+	for i := range b.unfit {
+		if err := b.sendUnfitAlone(ctx, &b.unfit[i]); err != nil {
+			return nil, err
 		}
 	}
 	coalesced.Share(ms, b.results)
 	return b.results, nil
+}
+
+// sendUnfitAlone sends a mutation alone until it is written, or fails for a field whose type was already decided.
+func (b *bulk) sendUnfitAlone(ctx context.Context, u *unfitMutation) error {
+	b.alone = u
+	b.again = true
+	for b.again {
+		b.again = false
+		if err := b.sendAll(ctx, []int{u.position}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // bulk is one call of Apply.
@@ -55,21 +64,19 @@ type bulk struct {
 
 // unfitMutation is a mutation that did not fit the index's fields.
 type unfitMutation struct {
-	i int
+	position int // index of the mutation in bulk.mutations
 	// decided has the fields whose types other documents decided. The mutation cannot lose the race for one of these
 	// fields twice
 	decided []string
 }
 
-// losesAnother reports whether the mutation failed because another document decided the type of a field at the same
-// time. It returns false if the field is already in decided. Otherwise it adds the field to decided.
-func (u *unfitMutation) losesAnother(f *failure) bool {
-	field := f.field()
-	if field == "" || !f.reasonContains("cannot be changed from type") || slices.Contains(u.decided, field) {
-		return false
+// lostField returns the field whose type another document decided at the same time, so that this document does not fit.
+// It returns "" if the document failed for another reason.
+func (f *failure) lostField() string {
+	if !f.reasonContains("cannot be changed from type") {
+		return ""
 	}
-	u.decided = append(u.decided, field)
-	return true
+	return f.field()
 }
 
 // maxRounds bounds how often sendAll sends a document. A document is sent again if it lost a race with another writer,
@@ -91,34 +98,42 @@ func (b *bulk) sendAll(ctx context.Context, left []int) error {
 	return nil
 }
 
-// resolve ensures that the indexes of the mutations at exist. It returns the mutations that can be sent, and sets the
-// errors of those that cannot. Here and below, at holds indexes into b.mutations.
-func (b *bulk) resolve(ctx context.Context, indexes []int) []int {
-	failed := make(map[string]error) // by index
-	left := indexes[:0:0]
-	for _, i := range indexes {
+// resolve ensures that the indexes of the mutations at positions exist. It returns the mutations that can be sent, and
+// sets the errors of those that cannot. Here and below, positions are indexes into b.mutations.
+func (b *bulk) resolve(ctx context.Context, positions []int) []int {
+	failed := make(map[string]error) // by the name of the index; nil if the index exists
+	left := positions[:0:0]
+	for _, i := range positions {
 		m := &b.mutations[i]
 		err, known := failed[m.Index]
 		if !known {
-			if err = search.CheckIndex(m.Index); err == nil {
-				err = b.store.ensureIndex(ctx, m.Index)
-			}
+			err = b.store.checkIndex(ctx, m.Index)
 			failed[m.Index] = err
 		}
 		if err == nil {
 			err = b.store.checkMutation(m)
 		}
-		if b.results[i].Err = err; err == nil {
+		b.results[i].Err = err
+		if err == nil {
 			left = append(left, i)
 		}
 	}
 	return left
 }
 
-// send sends the mutations at, in as many requests as the limits require. It returns the mutations that are to be sent
-// again at once.
-func (b *bulk) send(ctx context.Context, indexes []int) (sendAloneAgain []int) {
-	for parts := [][]int{indexes}; len(parts) > 0; { // a stack: the last part is sent next
+// checkIndex checks the name of an index, and ensures that the index exists.
+func (s *Store) checkIndex(ctx context.Context, name string) error {
+	if err := search.CheckIndex(name); err != nil {
+		return err
+	}
+	return s.ensureIndex(ctx, name)
+}
+
+// send sends the mutations at positions, in as many requests as the limits require. It returns the mutations that are
+// to be sent again at once.
+func (b *bulk) send(ctx context.Context, positions []int) (sendAgainNow []int) {
+	parts := [][]int{positions} // a stack: the last part is sent next
+	for len(parts) > 0 {
 		part := parts[len(parts)-1]
 		parts = parts[:len(parts)-1]
 		if len(part) == 0 {
@@ -128,10 +143,11 @@ func (b *bulk) send(ctx context.Context, indexes []int) (sendAloneAgain []int) {
 			b.fail(part, b.stop)
 			continue
 		}
+
 		r := b.encode(part)
 		sent, half := part[:r.count], r.count/2
-		retry, divide := b.perform(ctx, r, sent)
-		sendAloneAgain = append(sendAloneAgain, retry...)
+		again, divide := b.perform(ctx, r, sent)
+		sendAgainNow = append(sendAgainNow, again...)
 		parts = append(parts, part[r.count:])
 		if divide {
 			parts = append(parts, sent[half:], sent[:half])
@@ -140,25 +156,26 @@ func (b *bulk) send(ctx context.Context, indexes []int) (sendAloneAgain []int) {
 	if b.stop != nil {
 		return nil
 	}
-	return sendAloneAgain
+	return sendAgainNow
 }
 
-// fail sets the error of the mutations at. After it no more requests are sent.
-func (b *bulk) fail(indexes []int, err error) {
+// fail sets the error of the mutations at positions. After it no more requests are sent.
+func (b *bulk) fail(positions []int, err error) {
 	b.stop = err
-	for _, i := range indexes {
+	for _, i := range positions {
 		b.results[i].Err = err
 	}
 }
 
-// commonIndex returns the index of all mutations at, or "" if they have several.
-func (b *bulk) commonIndex(indexes []int) string {
-	for _, i := range indexes {
-		if b.mutations[i].Index != b.mutations[indexes[0]].Index {
+// commonIndex returns the index of all mutations at positions, or "" if they have several.
+func (b *bulk) commonIndex(positions []int) string {
+	index := b.mutations[positions[0]].Index
+	for _, i := range positions {
+		if b.mutations[i].Index != index {
 			return ""
 		}
 	}
-	return b.mutations[indexes[0]].Index
+	return index
 }
 
 // pathIn returns the path below an index, or below the server if index is "".
@@ -174,72 +191,83 @@ const bulkPath = "/_bulk?filter_path=items.*.status,items.*.result,items.*.error
 
 const opWrite = "write a document"
 
-// perform sends the request r with the mutations at, and sets their results. again holds the mutations that are to be
-// sent again at once. divide is true if the server refused r as a whole and the halves of r are to be sent instead.
-func (b *bulk) perform(ctx context.Context, r bulkRequest, indexes []int) (sendAloneAgain []int, divide bool) {
+// perform sends the request r with the mutations at positions, and sets their results. sendAgainNow holds the mutations
+// that are to be sent again at once. divide is true if the server refused r as a whole and the halves of r are to be
+// sent instead.
+func (b *bulk) perform(ctx context.Context, r bulkRequest, positions []int) (sendAgainNow []int, divide bool) {
 	s := b.store
 	a, err := s.client.bulk(ctx, pathIn(r.index, s.bulkPath), r.body)
 	if err != nil {
-		b.fail(indexes, err)
+		b.fail(positions, err)
 		return nil, false
 	}
 	if a.succeeded() {
 		s.limits.noteAccepted()
-		return b.items(ctx, indexes, a.body), false
+		return b.items(ctx, positions, a.body), false
 	}
+
 	f := a.parse()
 	class := f.classify()
 	blamesDocuments := class == tooLarge || class == badMapping && a.status == http.StatusBadRequest
-	switch {
-	case blamesDocuments:
-		if len(indexes) == 1 {
-			b.setResult(indexes[0], &bulkItem{failure: f}, len(r.body))
-			return nil, false
-		}
-		if class == tooLarge {
-			s.limits.tooLarge(len(r.body))
-		}
-		return nil, true
-	case class == badMapping, class == gone: // not from an OpenSearch server: it never answers a bulk request so
-		err = &Error{Op: opWrite, Status: a.status, Type: string(f.kind), Hint: "is url the address of an OpenSearch server?"}
-		if class == gone && f.kind == nil {
-			err = pipeline.Transient(err)
-		} else {
-			err = pipeline.Fatal(err)
-		}
-	default:
+	if !blamesDocuments {
 		if class == busy {
 			s.limits.busy(len(r.body))
 		}
-		err = a.asError(opWrite, "")
+		b.fail(positions, refusedBulkError(a, &f))
+		return nil, false
 	}
-	b.fail(indexes, err)
-	return nil, false
+	if len(positions) == 1 {
+		b.setResult(positions[0], &bulkItem{failure: f}, len(r.body))
+		return nil, false
+	}
+	if class == tooLarge {
+		s.limits.tooLarge(len(r.body))
+	}
+	return nil, true
 }
 
-// items sets the results of the mutations at from the server's answer. It returns the mutations that are to be sent
-// again at once.
-func (b *bulk) items(ctx context.Context, indexes []int, body []byte) (sendAloneAgain []int) {
+// refusedBulkError returns the error of a bulk request that the server refused for another reason than its documents.
+// f is the failure of the answer a.
+func refusedBulkError(a answer, f *failure) error {
+	class := f.classify()
+	if class != badMapping && class != gone {
+		return a.asError(opWrite, "")
+	}
+
+	// An OpenSearch server never answers a bulk request with these classes.
+	err := &Error{Op: opWrite, Status: a.status, Type: string(f.kind), Hint: "is url the address of an OpenSearch server?"}
+	if class == gone && f.kind == nil {
+		return pipeline.Transient(err)
+	}
+	return pipeline.Fatal(err)
+}
+
+// items sets the results of the mutations at positions from the server's answer. It returns the mutations that are to
+// be sent again at once.
+func (b *bulk) items(ctx context.Context, positions []int, body []byte) (sendAgainNow []int) {
 	var kept []int
-	ok := parseItems(body, len(indexes), func(n int, it *bulkItem) {
-		switch i := indexes[n]; b.setResult(i, it, 0) {
+	ok := parseItems(body, len(positions), func(n int, it *bulkItem) {
+		i := positions[n]
+		switch b.setResult(i, it, 0) {
 		case settled:
 		case storedKept:
 			kept = append(kept, i)
 		case sendAgain:
-			sendAloneAgain = append(sendAloneAgain, i)
+			sendAgainNow = append(sendAgainNow, i)
 		case sendAlone:
-			u := unfitMutation{i: i}
-			u.losesAnother(&it.failure)
+			u := unfitMutation{position: i}
+			if field := it.lostField(); field != "" {
+				u.decided = []string{field}
+			}
 			b.unfit = append(b.unfit, u)
 		}
 	})
 	if !ok {
-		b.fail(indexes, errMismatchedAnswer)
+		b.fail(positions, errMismatchedAnswer)
 		return nil
 	}
 	b.readStoredVersions(ctx, kept)
-	return sendAloneAgain
+	return sendAgainNow
 }
 
 // nextStep is what the store does next with a mutation, after the server's answer about its document.
@@ -257,15 +285,17 @@ const (
 func (b *bulk) setResult(i int, it *bulkItem, size int) nextStep {
 	m, r := &b.mutations[i], &b.results[i]
 	*r = search.Result{}
-	switch {
-	case it.status/100 == 2 && it.noop:
-		return storedKept
-	case it.status/100 == 2:
+	if it.status/100 == 2 {
+		if it.noop {
+			return storedKept
+		}
 		return settled
-	case it.status == http.StatusConflict && b.store.mode == Fast:
+	}
+	if it.status == http.StatusConflict && b.store.mode == Fast {
 		r.Outcome = pipeline.Superseded
 		return settled
 	}
+
 	r.Err = it.err(opWrite, m.Index)
 	e, _ := errors.AsType[*Error](r.Err)
 	switch class := it.classify(); {
@@ -280,12 +310,20 @@ func (b *bulk) setResult(i int, it *bulkItem, size int) nextStep {
 		return sendAgain
 	case class == tooLarge && size > 0:
 		e.Hint = fmt.Sprintf("the document has %d bytes, its request %d: %s", len(m.Doc), size, e.Hint)
-	case size > 0 || !it.documentUnfit():
-	case b.alone == nil:
+	}
+	if size > 0 || !it.documentUnfit() {
+		return settled
+	}
+	if b.alone == nil {
 		return sendAlone
-	case b.alone.losesAnother(&it.failure):
+	}
+
+	field := it.lostField()
+	lostNewRace := field != "" && !slices.Contains(b.alone.decided, field)
+	if lostNewRace {
+		b.alone.decided = append(b.alone.decided, field)
 		b.again = true
-	default:
+	} else {
 		b.store.setUnholdableHint(e, &it.failure, m.Doc)
 	}
 	return settled

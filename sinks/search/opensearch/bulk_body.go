@@ -52,19 +52,19 @@ type bulkRequest struct {
 // lineOverhead estimates the bytes of a mutation besides its document and its id.
 const lineOverhead = 256
 
-// encode returns a request with the first of the mutations at: as many as the limits allow, and at least one.
-func (b *bulk) encode(at []int) bulkRequest {
+// encode returns a request with the first of the mutations at positions: as many as the limits allow, and at least one.
+func (b *bulk) encode(positions []int) bulkRequest {
 	most := b.store.limits.maxBytes()
-	r := bulkRequest{index: b.commonIndex(at)}
-	at = at[:min(len(at), b.store.limits.count)]
+	r := bulkRequest{index: b.commonIndex(positions)}
+	positions = positions[:min(len(positions), b.store.limits.count)]
 	size := 0
-	for _, i := range at {
+	for _, i := range positions {
 		if size += len(b.mutations[i].Doc) + len(b.mutations[i].ID) + lineOverhead; size > most {
 			break
 		}
 	}
 	r.body = make([]byte, 0, size)
-	for _, i := range at {
+	for _, i := range positions {
 		m, end, index := &b.mutations[i], len(r.body), ""
 		if r.index == "" {
 			index = m.Index

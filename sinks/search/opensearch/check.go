@@ -23,18 +23,19 @@ func (s *Store) Check(ctx context.Context) (names []string, err error) {
 		return nil, err
 	}
 	if len(records) > 0 {
-		there := records[stateIndex]
-		if err := there.checkRecordMapping(); err != nil {
+		recordIndex := records[stateIndex]
+		if err := recordIndex.checkRecordMapping(); err != nil {
 			return nil, err
 		}
 	}
-	r, _, found, err := s.readRecord(ctx, s.indexes.sink())
+
+	r, err := s.readRecord(ctx, s.indexes.sink())
 	if err != nil {
 		return nil, err
 	}
-	there, err := s.ownIndexes(ctx)
+	existing, err := s.ownIndexes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return slices.Sorted(maps.Keys(there)), s.compare(&r, found, there)
+	return slices.Sorted(maps.Keys(existing)), s.compare(&r, existing)
 }

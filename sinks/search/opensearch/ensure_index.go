@@ -119,46 +119,51 @@ const (
 	exchanged
 )
 
-// phase returns the phase of the index of a name. there is the state of the index on the server, or nil if the server
+// phase returns the phase of the index of a name. existing is the state of the index on the server, or nil if the server
 // has no such index.
-func (r *indexRecord) phase(name string, there *indexState) phase {
-	was, noted := r.UUIDs[name]
-	switch id := there.uuid(); {
-	case there == nil && noted:
-		return deleted
-	case there == nil:
+func (r *indexRecord) phase(name string, existing *indexState) phase {
+	recorded, isRecorded := r.UUIDs[name]
+	if existing == nil {
+		if isRecorded {
+			return deleted
+		}
 		return absent
-	case !noted:
+	}
+	if !isRecorded {
 		return unrecorded
-	case was != "" && id != "" && id != was:
+	}
+
+	actual := existing.uuid()
+	areKnown := recorded != "" && actual != ""
+	if areKnown && actual != recorded {
 		return exchanged
 	}
 	return ready
 }
 
 // lostError returns the error of an index that is deleted or exchanged, else nil.
-func (s *Store) lostError(r *indexRecord, name string, there *indexState) error {
-	switch r.phase(name, there) {
+func (s *Store) lostError(r *indexRecord, name string, existing *indexState) error {
+	switch r.phase(name, existing) {
 	case deleted:
 		return state.NewLostError(s.sink(), fmt.Sprintf("index %s is missing, and it was made before: it was deleted", name))
 	case exchanged:
 		return state.NewLostError(s.sink(), fmt.Sprintf(
 			"index %s was made with the UUID %s, and there is one with the UUID %s: it was restored or made again", name,
-			r.UUIDs[name], there.uuid()))
+			r.UUIDs[name], existing.uuid()))
 	}
 	return nil
 }
 
 // noteUUID records the UUID of an existing index. It returns false if the index does not exist or the record already
 // names it.
-func (r *indexRecord) noteUUID(name string, there *indexState) bool {
-	if r.phase(name, there) != unrecorded {
+func (r *indexRecord) noteUUID(name string, existing *indexState) bool {
+	if r.phase(name, existing) != unrecorded {
 		return false
 	}
 	if r.UUIDs == nil {
 		r.UUIDs = make(map[string]string)
 	}
-	r.UUIDs[name] = there.uuid()
+	r.UUIDs[name] = existing.uuid()
 	return true
 }
 
@@ -169,30 +174,23 @@ func (s *Store) ensureIndex(ctx context.Context, name string) error {
 	if x == nil || s.isReady(name) {
 		return nil
 	}
+
 	select {
 	case x.creating <- struct{}{}:
 		defer func() { <-x.creating }()
 	case <-ctx.Done():
 		return pipeline.Transient(ctx.Err())
 	}
-	if s.isReady(name) {
+	if s.isReady(name) { // another caller found it
 		return nil
 	}
-	now := s.clock()
-	last, again := x.lastReady(name)
-	var err error
-	if again {
-		err = s.confirmIndexes(ctx, now)
+
+	last, wasReady := x.lastReady(name)
+	err := s.findReady(ctx, name)
+	if err == nil || !wasReady {
+		return err
 	}
-	if err == nil && !s.isReady(name) {
-		if err = s.makeReady(ctx, name); err == nil {
-			x.readyAt.Store(name, now)
-		}
-	}
-	if err == nil {
-		return nil
-	}
-	if _, transient := pipeline.Retryable(err); !again || transient || pipeline.IsDenied(err) {
+	if _, transient := pipeline.Retryable(err); transient || pipeline.IsDenied(err) {
 		return err
 	}
 	return pipeline.Fatal(
@@ -201,18 +199,38 @@ func (s *Store) ensureIndex(ctx context.Context, name string) error {
 			name, last.UTC().Format(time.RFC3339), err))
 }
 
+// findReady checks that an index is still ready if it was ready before. Otherwise it brings the index to the phase
+// ready.
+func (s *Store) findReady(ctx context.Context, name string) error {
+	now := s.clock()
+	if _, wasReady := s.indexes.lastReady(name); wasReady {
+		if err := s.confirmIndexes(ctx, now); err != nil {
+			return err
+		}
+		if s.isReady(name) {
+			return nil
+		}
+	}
+	if err := s.makeReady(ctx, name); err != nil {
+		return err
+	}
+	s.indexes.readyAt.Store(name, now)
+	return nil
+}
+
 // confirmIndexes marks all unchanged indexes of the sink as ready. It needs only two requests, since a template may
 // have many indexes.
 func (s *Store) confirmIndexes(ctx context.Context, now time.Time) error {
-	r, _, _, err := s.readRecord(ctx, s.indexes.sink())
+	r, err := s.readRecord(ctx, s.indexes.sink())
 	if err != nil {
 		return err
 	}
-	there, err := s.ownIndexes(ctx)
+	existing, err := s.ownIndexes(ctx)
 	if err != nil {
 		return err
 	}
-	for name, index := range there {
+
+	for name, index := range existing {
 		if r.phase(name, index) == ready && s.verifyIndex(name, index) == nil {
 			s.indexes.readyAt.Store(name, now)
 		}
@@ -234,7 +252,7 @@ func (s *Store) makeReady(ctx context.Context, name string) error {
 	for range maxTries {
 		// The record is read before the server is asked for the index. So the record never names an index that was
 		// created after the answer.
-		r, _, _, err := s.readRecord(ctx, s.indexes.sink())
+		r, err := s.readRecord(ctx, s.indexes.sink())
 		if err != nil {
 			return err
 		}
@@ -247,29 +265,32 @@ func (s *Store) makeReady(ctx context.Context, name string) error {
 				return err
 			}
 		}
+
 		switch r.phase(name, existing) {
 		case ready:
 			return nil
 		case unrecorded:
 			return s.recordUUID(ctx, name, existing)
 		case deleted, exchanged:
-			return s.lostError(&r, name, existing)
-		}
-		if created, err := s.createRecorded(ctx, name); err != nil || created {
-			return err
+			return s.lostError(&r.indexRecord, name, existing)
+		case absent:
+			if created, err := s.createRecorded(ctx, name); err != nil || created {
+				return err
+			}
 		}
 	}
 	return pipeline.Transient(errs.Errorf("opensearch: index %s comes and goes", name))
 }
 
-// createRecorded creates an index and records its UUID; false if another process just created the index.
+// createRecorded creates an index and records its UUID. It returns false if another process just created the index.
 func (s *Store) createRecorded(ctx context.Context, name string) (created bool, err error) {
-	if err = s.reserveIndex(ctx, name); err != nil {
+	if err := s.reserveIndex(ctx, name); err != nil {
 		return false, err
 	}
-	if created, err = s.createIndex(ctx, name); err != nil || !created {
+	if created, err := s.createIndex(ctx, name); err != nil || !created {
 		return false, err
 	}
+
 	index, err := s.findIndex(ctx, name)
 	if err != nil {
 		return true, err
@@ -278,44 +299,56 @@ func (s *Store) createRecorded(ctx context.Context, name string) (created bool, 
 }
 
 // recordUUID records the UUID of an index in the sink's record.
-func (s *Store) recordUUID(ctx context.Context, name string, there *indexState) error {
-	return s.changeRecord(ctx, s.indexes.sink(), func(r *indexRecord, _ bool) (bool, error) {
-		return r.noteUUID(name, there), s.lostError(r, name, there)
+func (s *Store) recordUUID(ctx context.Context, name string, existing *indexState) error {
+	return s.changeRecord(ctx, s.indexes.sink(), func(r *storedRecord) (bool, error) {
+		return r.noteUUID(name, existing), s.lostError(&r.indexRecord, name, existing)
 	})
 }
 
 // scopeError makes an error fatal if the sink has one index. For a template the error stays permanent, so that only the
 // documents of one index fail.
 func (s *Store) scopeError(err error) error {
-	if _, one := s.indexes.singleName(); one {
+	if _, isSingle := s.indexes.singleName(); isSingle {
 		return pipeline.Fatal(err)
 	}
 	return err
 }
 
 // verifyIndex checks that an index belongs to this sink and matches the configuration.
-func (s *Store) verifyIndex(name string, there *indexState) error {
-	sink := s.indexes.sink()
-	if by := there.owner(); by != (owner{sink.Pipeline, sink.Sink, name}) {
-		foreign := &search.ForeignIndexError{Writer: sink, Index: name}
-		if is := (search.Owner{Pipeline: by.Pipeline, Sink: by.Sink}); is != sink {
-			foreign.Owner = is
-		}
-		return s.scopeError(foreign)
+func (s *Store) verifyIndex(name string, existing *indexState) error {
+	if err := s.verifyOwner(name, existing.owner()); err != nil {
+		return s.scopeError(err)
 	}
-	if a, ok := there.Aliases[name]; !ok || !a.hidesTombstones() || !a.Writes {
+
+	named, hasAlias := existing.Aliases[name]
+	if !hasAlias || !named.hidesTombstones() || !named.Writes {
 		return s.scopeError(
 			errs.Errorf(
 				"opensearch: the alias %s of index %s is missing, has lost its filter, which hides what was deleted, or is no write index: put it back with the filter %s and is_write_index", name, physicalName(name), liveFilter))
 	}
-	is, err := there.settingsByPath()
+
+	actual, err := existing.settingsByPath()
 	if err != nil {
 		return fmt.Errorf("opensearch: the mapping of index %s: %w", name, err)
 	}
-	if d := definitionDifference(s.indexes.definition.settingsByPath, is); d != "" {
-		return pipeline.Fatal(indexDiffersError(name, d))
+	difference := definitionDifference(s.indexes.definition.settingsByPath, actual)
+	if difference != "" {
+		return pipeline.Fatal(indexDiffersError(name, difference))
 	}
 	return nil
+}
+
+// verifyOwner returns a [search.ForeignIndexError] unless this sink created the index for the alias name.
+func (s *Store) verifyOwner(name string, madeBy owner) error {
+	sink := s.indexes.sink()
+	if madeBy == (owner{sink.Pipeline, sink.Sink, name}) {
+		return nil
+	}
+	foreign := &search.ForeignIndexError{Writer: sink, Index: name}
+	if other := (search.Owner{Pipeline: madeBy.Pipeline, Sink: madeBy.Sink}); other != sink {
+		foreign.Owner = other
+	}
+	return foreign
 }
 
 // indexDiffersError returns the error of an index that does not match the configuration.
@@ -335,20 +368,27 @@ func (s *Store) createIndex(ctx context.Context, name string) (bool, error) {
 	if err != nil || a.succeeded() {
 		return err == nil, err
 	}
-	const op = "make an index"
-	e := &Error{Op: op, Index: name, Status: a.status}
 	f := a.parse()
-	switch e.Type = string(f.kind); {
-	case f.alreadyExists():
+	if f.alreadyExists() {
 		return false, nil
+	}
+	return false, s.createError(name, a, &f)
+}
+
+// createError returns the error of a refused request to create an index. f is the failure of the answer a.
+func (s *Store) createError(name string, a answer, f *failure) error {
+	const op = "make an index"
+	e := &Error{Op: op, Index: name, Status: a.status, Type: string(f.kind)}
+	switch {
 	case f.hasType("invalid_alias_name_exception", "invalid_index_name_exception"):
-		return false, s.scopeError(a.asError(op, name))
+		return s.scopeError(a.asError(op, name))
 	case f.noRoomForShards():
 		e.Hint = "the cluster has as many shards as it may have: raise cluster.max_shards_per_node, or delete indexes"
-		return false, pipeline.Transient(e)
+		return pipeline.Transient(e)
 	case f.classify() == badMapping:
-		e.Field, e.Hint = f.field(), "the server does not take the settings or the mapping: correct search.mapping"
-		return false, pipeline.Fatal(e)
+		e.Field = f.field()
+		e.Hint = "the server does not take the settings or the mapping: correct search.mapping"
+		return pipeline.Fatal(e)
 	}
-	return false, a.asError(op, name)
+	return a.asError(op, name)
 }

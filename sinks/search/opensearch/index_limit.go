@@ -18,8 +18,8 @@ const pendingFor = 10 * time.Minute
 // MaxIndexes indexes.
 const fullFor = 10 * time.Second
 
-// pending reports whether a process is creating an index of the sink.
-func (r *indexRecord) pending(now time.Time) bool {
+// isCreatingIndex reports whether a process is creating an index of the sink.
+func (r *indexRecord) isCreatingIndex(now time.Time) bool {
 	for _, since := range r.Creating {
 		if now.Sub(since) <= pendingFor {
 			return true
@@ -38,14 +38,15 @@ func (f *failure) noRoomForShards() bool {
 // together create no more. The error is a [FullError] if all are taken.
 func (s *Store) reserveIndex(ctx context.Context, name string) error {
 	x := s.indexes
-	if _, one := x.singleName(); one || x.MaxIndexes == 0 {
+	if _, isSingle := x.singleName(); isSingle || x.MaxIndexes == 0 {
 		return nil
 	}
+
 	now := s.clock()
 	if now.UnixNano() < x.fullUntil.Load() {
 		return x.errFull(name)
 	}
-	err := s.changeRecord(ctx, x.sink(), func(r *indexRecord, _ bool) (bool, error) {
+	err := s.changeRecord(ctx, x.sink(), func(r *storedRecord) (bool, error) {
 		existing, err := s.names(ctx)
 		if err != nil {
 			return false, err
@@ -75,10 +76,12 @@ func (r *indexRecord) reserve(name string, existing []string, now time.Time) int
 			counted[n] = true
 		}
 	}
+
 	if r.Creating == nil {
 		r.Creating = make(map[string]time.Time)
 	}
-	r.Creating[name], counted[name] = now, true
+	r.Creating[name] = now
+	counted[name] = true
 	return len(counted)
 }
 

@@ -24,13 +24,13 @@ func (s *Store) Open(ctx context.Context) error {
 // retryUntilReady retries a request for up to half a minute if the server answers that it is not ready. A new index has
 // no shards for a moment, and a node that starts has none either.
 func retryUntilReady(ctx context.Context, request func() error) error {
-	limit, pause := time.Now().Add(openPatience), pipeline.Backoff{Max: 2 * time.Second}
+	limit := time.Now().Add(openPatience)
+	pause := pipeline.Backoff{Max: 2 * time.Second}
 	for attempt := 0; ; attempt++ {
 		err := request()
-		e, answered := errors.AsType[*Error](err)
-		after, again := pipeline.Retryable(err)
-		if !again || !answered || e.Status != http.StatusTooManyRequests && e.Status < http.StatusInternalServerError {
-			return err // without any answer the address may be wrong, so there is no retry
+		after, retryable := pipeline.Retryable(err)
+		if !retryable || !isNotReady(err) {
+			return err
 		}
 		wait := pause.Delay(attempt, after)
 		if time.Now().Add(wait).After(limit) {
@@ -40,6 +40,13 @@ func retryUntilReady(ctx context.Context, request func() error) error {
 			return err
 		}
 	}
+}
+
+// isNotReady reports whether err is the answer of a server that is not ready. Without an answer it returns false,
+// because the address may be wrong.
+func isNotReady(err error) bool {
+	e, isAnswer := errors.AsType[*Error](err)
+	return isAnswer && (e.Status == http.StatusTooManyRequests || e.Status >= http.StatusInternalServerError)
 }
 
 // openPatience is how long retryUntilReady retries.
@@ -52,6 +59,7 @@ func (s *Store) openOnce(ctx context.Context) error {
 			return err
 		}
 	}
+
 	x := s.indexes
 	if x == nil {
 		return nil
@@ -62,7 +70,8 @@ func (s *Store) openOnce(ctx context.Context) error {
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
-	if name, one := x.singleName(); one && !x.OnDemand {
+	name, isSingle := x.singleName()
+	if isSingle && !x.OnDemand {
 		return s.ensureIndex(ctx, name)
 	}
 	return nil
@@ -73,14 +82,14 @@ func (s *Store) openOnce(ctx context.Context) error {
 func (s *Store) begin(ctx context.Context) error {
 	x := s.indexes
 	var existing map[string]*indexState
-	err := s.changeRecord(ctx, x.sink(), func(r *indexRecord, found bool) (changed bool, err error) {
+	err := s.changeRecord(ctx, x.sink(), func(r *storedRecord) (changed bool, err error) {
 		if existing, err = s.ownIndexes(ctx); err != nil {
 			return false, err
 		}
-		if err := s.compare(r, found, existing); err != nil {
+		if err := s.compare(r, existing); err != nil {
 			return false, err
 		}
-		return s.recordIndexes(r, found, existing), nil
+		return s.recordIndexes(r, existing), nil
 	})
 	if err != nil {
 		return err
@@ -93,42 +102,49 @@ func (s *Store) begin(ctx context.Context) error {
 
 // recordIndexes notes the existing indexes, and the configuration if the output begins or none is noted. It reports
 // whether the record changed.
-func (s *Store) recordIndexes(r *indexRecord, found bool, existing map[string]*indexState) (changed bool) {
+func (s *Store) recordIndexes(r *storedRecord, existing map[string]*indexState) (changed bool) {
 	configured := s.indexes.definition.settingsByPath
-	switch {
-	case s.begins(r, found, existing):
-		*r = indexRecord{Pipeline: r.Pipeline, Sink: r.Sink, Born: s.clock(), Definition: configured,
+	if s.begins(r, existing) {
+		r.indexRecord = indexRecord{Pipeline: r.Pipeline, Sink: r.Sink, Born: s.clock(), Definition: configured,
 			Fingerprint: r.Fingerprint}
 		for _, index := range existing {
 			r.Born = index.createdBefore(r.Born)
 		}
 		changed = true
-	case r.Definition == nil:
-		r.Definition, changed = configured, true
+	} else if r.Definition == nil {
+		r.Definition = configured
+		changed = true
 	}
+
 	for name, index := range existing {
-		changed = r.noteUUID(name, index) || changed
+		if r.noteUUID(name, index) {
+			changed = true
+		}
 	}
 	return changed
 }
 
 // begins reports whether the output of the sink begins now. It does if the sink has no record, or if it has no index
 // and no process is creating one.
-func (s *Store) begins(r *indexRecord, found bool, there map[string]*indexState) bool {
-	return !found || len(there) == 0 && !r.pending(s.clock())
+func (s *Store) begins(r *storedRecord, existing map[string]*indexState) bool {
+	if !r.found {
+		return true
+	}
+	return len(existing) == 0 && !r.isCreatingIndex(s.clock())
 }
 
 // compare compares the record and the existing indexes with the configuration, and returns an error if they differ.
-func (s *Store) compare(r *indexRecord, found bool, there map[string]*indexState) error {
-	if err := s.anyLost(r, found, there); err != nil {
+func (s *Store) compare(r *storedRecord, existing map[string]*indexState) error {
+	if err := s.anyLost(r, existing); err != nil {
 		return err
 	}
-	if !s.begins(r, found, there) && r.Definition != nil {
-		if d := changedDefinition(r.Definition, s.indexes.definition.settingsByPath); d != "" {
-			return pipeline.Fatal(indexDiffersError(s.indexes.Name.String(), d))
+	if r.Definition != nil && !s.begins(r, existing) {
+		difference := changedDefinition(r.Definition, s.indexes.definition.settingsByPath)
+		if difference != "" {
+			return pipeline.Fatal(indexDiffersError(s.indexes.Name.String(), difference))
 		}
 	}
-	for name, index := range there {
+	for name, index := range existing {
 		if err := s.verifyIndex(name, index); err != nil {
 			return err
 		}
@@ -138,18 +154,23 @@ func (s *Store) compare(r *indexRecord, found bool, there map[string]*indexState
 
 // anyLost returns a [state.LostError] if the record or a recorded index is missing, or if a recorded index was replaced
 // by another one.
-func (s *Store) anyLost(r *indexRecord, found bool, there map[string]*indexState) error {
+func (s *Store) anyLost(r *storedRecord, existing map[string]*indexState) error {
 	x := s.indexes
-	if !found && x.WroteDocuments {
+	if !r.found && x.WroteDocuments {
 		return state.NewLostError(x.Sink, fmt.Sprintf(
 			"index %s holds no record of the sink, and the pipeline's state knows what it wrote: the server's indexes were deleted or exchanged", stateIndex))
 	}
-	prefix, one := x.singleName()
+
+	prefix, isSingle := x.singleName()
 	for _, name := range slices.Sorted(maps.Keys(r.UUIDs)) {
-		if name != prefix && (one || !strings.HasPrefix(name, prefix)) {
+		isCurrent := strings.HasPrefix(name, prefix)
+		if isSingle {
+			isCurrent = name == prefix
+		}
+		if !isCurrent {
 			continue // an index of a former name of the sink
 		}
-		if err := s.lostError(r, name, there[name]); err != nil {
+		if err := s.lostError(&r.indexRecord, name, existing[name]); err != nil {
 			return err
 		}
 	}

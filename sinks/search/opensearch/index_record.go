@@ -62,8 +62,8 @@ func (r *indexRecord) UnmarshalJSON(b []byte) error {
 }
 
 // recordPath returns the path of a sink's record.
-func recordPath(of search.Owner) string {
-	return "/" + stateIndex + "/_doc/" + inPath([]string{escaped(of.Pipeline), escaped(of.Sink)})
+func recordPath(sink search.Owner) string {
+	return "/" + stateIndex + "/_doc/" + inPath([]string{escaped(sink.Pipeline), escaped(sink.Sink)})
 }
 
 func escaped(name string) string { return string(item.AppendEscaped(nil, name)) }
@@ -71,50 +71,57 @@ func escaped(name string) string { return string(item.AppendEscaped(nil, name)) 
 // maxRecordTries bounds how often changeRecord reads a record again because another process changed it.
 const maxRecordTries = 20
 
-// readRecord reads the record of a sink; found is false if there is none. condition holds query parameters that make a
-// write conditional on the record being unchanged.
-func (s *Store) readRecord(
-	ctx context.Context, of search.Owner,
-) (r indexRecord, condition string, found bool, err error) {
+// storedRecord is the record of a sink as it was read.
+type storedRecord struct {
+	indexRecord
+	found     bool   // false: the sink has no record, and indexRecord is zero
+	condition string // query parameters that make a write conditional on the record being unchanged
+}
+
+// readRecord reads the record of a sink.
+func (s *Store) readRecord(ctx context.Context, sink search.Owner) (storedRecord, error) {
 	body, found, err := s.client.ask(ctx, call{op: "read the record of the sink", index: stateIndex,
-		method: http.MethodGet, path: recordPath(of)})
+		method: http.MethodGet, path: recordPath(sink)})
 	if err != nil || !found {
-		return r, "op_type=create", false, err
+		return storedRecord{condition: "op_type=create"}, err
 	}
+
 	var doc struct {
 		Seq    int64       `json:"_seq_no"`
 		Term   int64       `json:"_primary_term"`
 		Source indexRecord `json:"_source"`
 	}
 	if err := json.Unmarshal(body, &doc); err != nil {
-		return r, "", false, fmt.Errorf("opensearch: the record of sink %s in index %s cannot be read: %w", of.Sink,
+		return storedRecord{}, fmt.Errorf("opensearch: the record of sink %s in index %s cannot be read: %w", sink.Sink,
 			stateIndex, err)
 	}
-	return doc.Source, fmt.Sprintf("if_seq_no=%d&if_primary_term=%d", doc.Seq, doc.Term), true, nil
+	condition := fmt.Sprintf("if_seq_no=%d&if_primary_term=%d", doc.Seq, doc.Term)
+	return storedRecord{indexRecord: doc.Source, found: true, condition: condition}, nil
 }
 
 // changeRecord changes the record of a sink with a conditional write, and creates a missing record. It calls change
 // again if another process was faster. If change returns false, changeRecord writes nothing.
 func (s *Store) changeRecord(
-	ctx context.Context, of search.Owner, change func(r *indexRecord, found bool) (bool, error),
+	ctx context.Context, sink search.Owner, change func(r *storedRecord) (changed bool, err error),
 ) error {
 	for range maxRecordTries {
-		r, condition, found, err := s.readRecord(ctx, of)
+		r, err := s.readRecord(ctx, sink)
 		if err != nil {
 			return err
 		}
-		r.Pipeline, r.Sink = of.Pipeline, of.Sink
-		if !found {
+		r.Pipeline, r.Sink = sink.Pipeline, sink.Sink
+		if !r.found {
 			r.Born = s.clock()
 		}
-		if changed, err := change(&r, found); err != nil || !changed {
+		if changed, err := change(&r); err != nil || !changed {
 			return err
 		}
-		body, err := json.Marshal(r)
+
+		body, err := json.Marshal(r.indexRecord)
 		if err != nil {
 			return err
 		}
-		a, err := s.client.do(ctx, http.MethodPut, recordPath(of)+"?"+condition, body)
+		a, err := s.client.do(ctx, http.MethodPut, recordPath(sink)+"?"+r.condition, body)
 		if err != nil || a.succeeded() {
 			return err
 		}
@@ -133,9 +140,10 @@ func (s *Store) ensureStateIndex(ctx context.Context) error {
 		return err
 	}
 	if len(found) > 0 {
-		there := found[stateIndex]
-		return there.checkRecordMapping()
+		existing := found[stateIndex]
+		return existing.checkRecordMapping()
 	}
+
 	body := `{"mappings":` + stateMapping + `}`
 	if !s.serverless { // Serverless has no settings of shards and replicas
 		body = `{"settings":` + stateSettings + `,"mappings":` + stateMapping + `}`
@@ -156,12 +164,13 @@ func (st *indexState) checkRecordMapping() error {
 	if err != nil {
 		return err
 	}
-	asked := make(map[string]string)
+
+	wanted := make(map[string]string)
 	if mapping, ok := want.(map[string]any); ok {
-		flattenMapping(asked, "mappings", mapping)
+		flattenMapping(wanted, "mappings", mapping)
 	}
-	is, err := st.settingsByPath()
-	if err == nil && definitionDifference(asked, is) != "" {
+	actual, err := st.settingsByPath()
+	if err == nil && definitionDifference(wanted, actual) != "" {
 		err = errs.New("it is not what is made for that")
 	}
 	if err != nil {
@@ -181,9 +190,9 @@ func (f *failure) alreadyExists() bool {
 // fingerprint is stored. It retries as Open does, because another process may be creating the index of records at the
 // same time.
 func (s *Store) Fingerprint(ctx context.Context, pipelineName, sink string) (state.Fingerprint, bool, error) {
-	var r indexRecord
+	var r storedRecord
 	err := retryUntilReady(ctx, func() (err error) {
-		r, _, _, err = s.readRecord(ctx, search.Owner{Pipeline: pipelineName, Sink: sink})
+		r, err = s.readRecord(ctx, search.Owner{Pipeline: pipelineName, Sink: sink})
 		return err
 	})
 	if err != nil || r.Fingerprint == nil {
@@ -199,13 +208,13 @@ func (s *Store) SetFingerprint(ctx context.Context, f state.Fingerprint) error {
 }
 
 // updateRecord changes the record of a sink, and creates stateIndex if it is missing. It retries as Open does.
-func (s *Store) updateRecord(ctx context.Context, of search.Owner, change func(r *indexRecord)) error {
+func (s *Store) updateRecord(ctx context.Context, sink search.Owner, change func(r *indexRecord)) error {
 	return retryUntilReady(ctx, func() error {
 		if err := s.ensureStateIndex(ctx); err != nil {
 			return err
 		}
-		return s.changeRecord(ctx, of, func(r *indexRecord, _ bool) (bool, error) {
-			change(r)
+		return s.changeRecord(ctx, sink, func(r *storedRecord) (bool, error) {
+			change(&r.indexRecord)
 			return true, nil
 		})
 	})
@@ -217,7 +226,7 @@ func (s *Store) StoreAge(ctx context.Context) (state.StoreAge, error) {
 	if s.indexes == nil {
 		return state.StoreAge{}, errs.New("opensearch: StoreAge: the store has no Indexes: give them in Options")
 	}
-	r, _, _, err := s.readRecord(ctx, s.indexes.sink())
+	r, err := s.readRecord(ctx, s.indexes.sink())
 	return state.StoreAge{Born: r.Born, Forgets: true}, err
 }
 

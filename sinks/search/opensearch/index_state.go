@@ -63,8 +63,8 @@ func (st *indexState) createdBefore(t time.Time) time.Time {
 
 // settingsByPath returns the settings and mappings of the index, by path.
 func (st *indexState) settingsByPath() (map[string]string, error) {
-	is := make(map[string]string)
-	flattenSettings(is, "", st.Settings)
+	values := make(map[string]string)
+	flattenSettings(values, "", st.Settings)
 	mappings := make(map[string]any, len(st.Mappings))
 	for part, raw := range st.Mappings {
 		v, err := indexmap.Decode(raw)
@@ -73,8 +73,8 @@ func (st *indexState) settingsByPath() (map[string]string, error) {
 		}
 		mappings[part] = v
 	}
-	flattenMapping(is, "mappings", mappings)
-	return is, nil
+	flattenMapping(values, "mappings", mappings)
+	return values, nil
 }
 
 // findIndex finds the index of the alias name. It returns nil if there is no such index. It returns an error if the
@@ -89,8 +89,8 @@ func (s *Store) findIndex(ctx context.Context, name string) (*indexState, error)
 			errs.Errorf(
 				"opensearch: there is an index %s that this sink did not make, and what readers ask for must be an alias: give the sink another index name, or reindex it under another name and delete it", name))
 	}
-	if there, ok := found[physicalName(name)]; ok {
-		return &there, nil
+	if index, ok := found[physicalName(name)]; ok {
+		return &index, nil
 	}
 	for other := range found {
 		return nil, s.scopeError(
@@ -111,8 +111,8 @@ func (s *Store) list(ctx context.Context, patterns ...string) (map[string]indexS
 
 func (s *Store) readIndexes(ctx context.Context, q call) (found map[string]indexState, err error) {
 	q.method = http.MethodGet
-	body, there, err := s.client.ask(ctx, q)
-	if err == nil && there && json.Unmarshal(body, &found) != nil {
+	body, exists, err := s.client.ask(ctx, q)
+	if err == nil && exists && json.Unmarshal(body, &found) != nil {
 		err = pipeline.Transient(errs.New("opensearch: the server's answer is no list of indexes: is a proxy in between?"))
 	}
 	return found, err
@@ -127,12 +127,12 @@ func (s *Store) ownIndexes(ctx context.Context) (map[string]*indexState, error) 
 		found, err := s.list(ctx, pattern+"*")
 		return x.selectOwn(found), err
 	}
-	mine := make(map[string]*indexState)
-	there, err := s.findIndex(ctx, pattern)
-	if there != nil {
-		mine[pattern] = there
+	own := make(map[string]*indexState)
+	index, err := s.findIndex(ctx, pattern)
+	if index != nil {
+		own[pattern] = index
 	}
-	return mine, err
+	return own, err
 }
 
 // names returns the aliases of the indexes that the sink created, sorted.
@@ -153,10 +153,10 @@ func (s *Store) names(ctx context.Context) ([]string, error) {
 // the result are the names of their aliases.
 func (x *indexes) selectOwn(found map[string]indexState) map[string]*indexState {
 	own := make(map[string]*indexState)
-	for at, there := range found {
-		by := there.owner()
-		if (search.Owner{Pipeline: by.Pipeline, Sink: by.Sink}) == x.sink() && physicalName(by.Index) == at {
-			own[by.Index] = &there
+	for name, index := range found {
+		madeBy := index.owner()
+		if (search.Owner{Pipeline: madeBy.Pipeline, Sink: madeBy.Sink}) == x.sink() && physicalName(madeBy.Index) == name {
+			own[madeBy.Index] = &index
 		}
 	}
 	return own

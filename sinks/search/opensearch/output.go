@@ -28,57 +28,57 @@ type output struct{ *Store }
 // output), and the sink's record has the UUIDs of its indexes. It returns an error if a recorded index is missing or
 // was replaced by another one. It retries as Open does.
 func (o output) Identity(ctx context.Context) (string, error) {
-	var r indexRecord
-	var found bool
+	var r storedRecord
 	err := retryUntilReady(ctx, func() (err error) {
 		// The record is read before the indexes. So it never names an index that was created after the indexes were
 		// read.
-		r, _, found, err = o.readRecord(ctx, o.indexes.sink())
+		r, err = o.readRecord(ctx, o.indexes.sink())
 		return err
 	})
 	if err != nil {
 		return "", err
 	}
-	there, err := o.ownIndexes(ctx)
+	existing, err := o.ownIndexes(ctx)
 	if err != nil {
 		return "", err
 	}
-	return "", o.anyLost(&r, found || !o.indexes.WroteDocuments, there)
+	return "", o.anyLost(&r, existing)
 }
 
 // Inspect counts all documents and tombstones of the sink.
 func (o output) Inspect(ctx context.Context, _ bool) (state.Inspection, error) {
-	mine, err := o.ownIndexes(ctx)
+	own, err := o.ownIndexes(ctx)
 	if err != nil {
 		return state.Inspection{Complete: true}, err
 	}
-	return o.count(ctx, slices.Sorted(maps.Keys(mine)))
+	return o.count(ctx, slices.Sorted(maps.Keys(own)))
 }
 
 // count counts the documents of indexes by birth, and how many of all are tombstones.
 func (s *Store) count(ctx context.Context, names []string) (state.Inspection, error) {
-	l := state.Inspection{Complete: true}
+	counted := state.Inspection{Complete: true}
 	if len(names) == 0 {
-		return l, nil
+		return counted, nil
 	}
 	if err := s.refresh(ctx, names...); err != nil {
-		return l, err
+		return counted, err
 	}
 	const births = `{"size":0,"aggs":{"births":{"terms":{"field":"_tw.birth","missing":"","size":100}},"gone":{"filter":{"term":{"_tw.deleted":true}}}}}`
 	const op = "count documents"
-	found, there, err := s.find(ctx, op, names[0], physicalPath(names), json.RawMessage(births))
-	if err == nil && !there { // an index was deleted in the meantime
-		f := failure{status: http.StatusNotFound, kind: []byte("index_not_found_exception")}
-		err = f.err(op, names[0])
-	}
+	found, exists, err := s.find(ctx, op, names[0], physicalPath(names), json.RawMessage(births))
 	if err != nil {
-		return l, err
+		return counted, err
 	}
+	if !exists { // an index was deleted in the meantime
+		f := failure{status: http.StatusNotFound, kind: []byte("index_not_found_exception")}
+		return counted, f.err(op, names[0])
+	}
+
 	for _, b := range found.Aggregations.Births.Buckets {
-		l.Add(b.Key, b.N)
+		counted.Add(b.Key, b.N)
 	}
-	l.Tombstones = found.Aggregations.Gone.N
-	return l, nil
+	counted.Tombstones = found.Aggregations.Gone.N
+	return counted, nil
 }
 
 // Emptied returns false: the state remembers no documents.
@@ -95,8 +95,8 @@ func (s *Store) Empty(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	l, err := s.count(ctx, names)
-	return err == nil && l.Total() == 0, err
+	counted, err := s.count(ctx, names)
+	return err == nil && counted.Total() == 0, err
 }
 
 var _ search.Emptier = (*Store)(nil)

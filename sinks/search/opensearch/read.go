@@ -31,8 +31,8 @@ func (s *Store) Search(ctx context.Context, index, query string, limit int) (sea
 	if query != "" && query != "*" {
 		find = map[string]any{"query_string": map[string]any{"query": query, "lenient": true}}
 	}
-	found, err := s.search(ctx, index, map[string]any{"query": find, "size": cmp.Or(limit, 10), "track_total_hits": true},
-		true)
+	found, err := s.searchRefreshed(ctx, index,
+		map[string]any{"query": find, "size": cmp.Or(limit, 10), "track_total_hits": true})
 	if err != nil {
 		return search.Hits{}, err
 	}
@@ -70,8 +70,8 @@ func (s *Store) Documents(ctx context.Context, index string) iter.Seq2[search.Do
 func (s *Store) pagesByID(ctx context.Context, index string) iter.Seq2[[]hit, error] {
 	return func(yield func([]hit, error) bool) {
 		page := map[string]any{"size": readPage, "sort": []any{map[string]string{"_id": "asc"}}, "track_total_hits": false}
-		for first := true; ; first = false {
-			found, err := s.search(ctx, index, page, first)
+		for search := s.searchRefreshed; ; search = s.search { // only the first page needs a refresh
+			found, err := search(ctx, index, page)
 			if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusBadRequest {
 				e.Hint = "documents are read in the order of _id: allow that by the cluster setting indices.id_field_data.enabled"
 			}
@@ -79,7 +79,8 @@ func (s *Store) pagesByID(ctx context.Context, index string) iter.Seq2[[]hit, er
 				yield(nil, err)
 				return
 			}
-			if !yield(found.Hits, nil) || len(found.Hits) < readPage {
+			isLast := len(found.Hits) < readPage
+			if !yield(found.Hits, nil) || isLast {
 				return
 			}
 			page["search_after"] = []string{found.Hits[len(found.Hits)-1].ID}
@@ -87,23 +88,28 @@ func (s *Store) pagesByID(ctx context.Context, index string) iter.Seq2[[]hit, er
 	}
 }
 
-// search queries an index through its alias, whose filter hides tombstones. If fresh is true, it refreshes the index
-// first.
-func (s *Store) search(ctx context.Context, index string, query map[string]any, fresh bool) (*hits, error) {
-	if fresh {
-		if err := s.refresh(ctx, index); err != nil {
-			return nil, err
-		}
+// searchRefreshed is search after a refresh of the index.
+func (s *Store) searchRefreshed(ctx context.Context, index string, query map[string]any) (*hits, error) {
+	if err := s.refresh(ctx, index); err != nil {
+		return nil, err
 	}
+	return s.search(ctx, index, query)
+}
+
+// search queries an index through its alias, whose filter hides tombstones.
+func (s *Store) search(ctx context.Context, index string, query map[string]any) (*hits, error) {
 	a, found, err := s.find(ctx, "search", index, "/"+url.PathEscape(index), query)
 	if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusBadRequest {
 		return nil, &Error{Op: e.Op, Index: index, Status: e.Status, Type: e.Type,
 			Hint: "look at the query; in the language of query strings \\ escapes + - = & | > < ! ( ) { } [ ] ^ \" ~ * ? : \\ /"}
 	}
-	if err == nil && !found {
-		err = fmt.Errorf("%w: %s", search.ErrNoIndex, index)
+	if err != nil {
+		return nil, err
 	}
-	return a.Hits, err
+	if !found {
+		return nil, fmt.Errorf("%w: %s", search.ErrNoIndex, index)
+	}
+	return a.Hits, nil
 }
 
 // searchAnswer is the answer to a search.
@@ -160,11 +166,11 @@ func (s *Store) answered(ctx context.Context, q call) (a searchAnswer, found boo
 	if err != nil || !found {
 		return a, false, err
 	}
-	switch err := json.Unmarshal(body, &a); {
-	case err != nil || a.Hits == nil:
+	if json.Unmarshal(body, &a) != nil || a.Hits == nil {
 		return a, false, pipeline.Transient(errs.New(
 			"opensearch: the server's answer is none to a search: is a proxy in between?"))
-	case a.TimedOut || a.Shards.Failed > 0:
+	}
+	if a.TimedOut || a.Shards.Failed > 0 {
 		return a, false, pipeline.Transient(errs.New("opensearch: a part of the index did not answer"))
 	}
 	return a, true, nil
@@ -204,23 +210,23 @@ func (s *Store) refresh(ctx context.Context, names ...string) error {
 
 // ReadStored returns the document or tombstone that is stored at an id now. It returns the zero StoredDocument if
 // nothing is stored.
-func (s *Store) ReadStored(ctx context.Context, index, id, routing string) (there search.StoredDocument, err error) {
+func (s *Store) ReadStored(ctx context.Context, index, id, routing string) (stored search.StoredDocument, err error) {
 	path := pathIn(s.physical(index), "/_doc/"+url.PathEscape(id))
 	if routing != "" {
 		path += "?routing=" + url.QueryEscape(routing)
 	}
 	answer, found, err := s.client.ask(ctx, call{op: "read a document", index: index, method: http.MethodGet, path: path})
 	if err != nil || !found {
-		return there, err
+		return stored, err
 	}
 	var doc struct {
 		Source json.RawMessage `json:"_source"`
 	}
 	if json.Unmarshal(answer, &doc) != nil {
-		return there, errs.Errorf("opensearch: the document in %s cannot be read", index)
+		return stored, errs.Errorf("opensearch: the document in %s cannot be read", index)
 	}
-	there, _, err = storedDocument(index, doc.Source)
-	return there, err
+	stored, _, err = storedDocument(index, doc.Source)
+	return stored, err
 }
 
 // ownMark is the field _tw of a document. A document without _tw.version was not written by a sink.
@@ -232,21 +238,21 @@ type ownMark struct {
 
 // storedDocument parses the source of a document or tombstone. If only the version cannot be parsed, it returns an
 // error, and all other fields of the results are set.
-func storedDocument(index string, source json.RawMessage) (there search.StoredDocument, own ownMark, err error) {
+func storedDocument(index string, source json.RawMessage) (stored search.StoredDocument, own ownMark, err error) {
 	var body struct {
 		Own ownMark `json:"_tw"`
 	}
 	if json.Unmarshal(source, &body) != nil {
-		return there, own, errs.Errorf("opensearch: the document in %s cannot be read", index)
+		return stored, own, errs.Errorf("opensearch: the document in %s cannot be read", index)
 	}
-	there = search.StoredDocument{Exists: true, Tombstone: body.Own.Deleted, Doc: source}
+	stored = search.StoredDocument{Exists: true, Tombstone: body.Own.Deleted, Doc: source}
 	if body.Own.Version == "" {
-		return there, body.Own, nil
+		return stored, body.Own, nil
 	}
-	if there.Version, err = record.ParseVersion(body.Own.Version); err != nil {
-		return there, body.Own, errs.Errorf("opensearch: the version of the document in %s cannot be read", index)
+	if stored.Version, err = record.ParseVersion(body.Own.Version); err != nil {
+		return stored, body.Own, errs.Errorf("opensearch: the version of the document in %s cannot be read", index)
 	}
-	return there, body.Own, nil
+	return stored, body.Own, nil
 }
 
 var (

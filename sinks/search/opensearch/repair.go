@@ -25,20 +25,20 @@ var _ search.Repairer = (*Store)(nil)
 func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair) ([]search.Result, error) {
 	b := &bulk{store: s, mutations: make([]search.Mutation, len(ds)), results: make([]search.Result, len(ds)),
 		alone: new(unfitMutation)}
-	var indexes []int
+	var positions []int
 	for i := range ds {
 		if b.mutations[i], b.results[i].Err = ds[i].Mutation(); b.results[i].Err == nil {
-			indexes = append(indexes, i)
+			positions = append(positions, i)
 		}
 	}
-	indexes = b.resolve(ctx, indexes)
-	for len(indexes) > 0 {
-		n := min(len(indexes), readPage)
-		if err := b.repairInBatches(ctx, ds, indexes[:n]); err != nil {
-			b.fail(indexes, err)
+	positions = b.resolve(ctx, positions)
+	for len(positions) > 0 {
+		n := min(len(positions), readPage)
+		if err := b.repairInBatches(ctx, ds, positions[:n]); err != nil {
+			b.fail(positions, err)
 			break
 		}
-		indexes = indexes[n:]
+		positions = positions[n:]
 	}
 	return b.results, nil
 }
@@ -53,16 +53,17 @@ type documentState struct {
 	Error   json.RawMessage `json:"error"`
 }
 
-// repairInBatches makes the repairs at, in as many requests as the limits require. at holds indexes into ds.
-func (b *bulk) repairInBatches(ctx context.Context, ds []search.DocumentRepair, indexes []int) error {
-	stored, err := b.readStates(ctx, indexes)
+// repairInBatches makes the repairs at positions, in as many requests as the limits require. positions are indexes into
+// ds.
+func (b *bulk) repairInBatches(ctx context.Context, ds []search.DocumentRepair, positions []int) error {
+	stored, err := b.readStates(ctx, positions)
 	if err != nil {
 		return err
 	}
-	common := b.commonIndex(indexes)
+	common := b.commonIndex(positions)
 	var lines []byte
 	var sent []int
-	for n, i := range indexes {
+	for n, i := range positions {
 		m, current := &b.mutations[i], &stored[n]
 		if unchanged, err := b.checkUnchanged(&ds[i], m, current); err != nil || !unchanged {
 			b.results[i] = search.Result{Overtaken: err == nil, Err: err}
@@ -89,33 +90,33 @@ func (b *bulk) repairInBatches(ctx context.Context, ds []search.DocumentRepair, 
 
 // checkUnchanged reports whether a document is still as the repair read it. It returns an error if the document cannot
 // be read, or if its birth (the random id of the output) is another one.
-func (b *bulk) checkUnchanged(d *search.DocumentRepair, m *search.Mutation, is *documentState) (bool, error) {
-	var there search.StoredDocument
-	if is.Found {
+func (b *bulk) checkUnchanged(d *search.DocumentRepair, m *search.Mutation, current *documentState) (bool, error) {
+	var stored search.StoredDocument
+	if current.Found {
 		var own ownMark
 		var err error
-		if there, own, err = storedDocument(m.Index, is.Source); err != nil {
+		if stored, own, err = storedDocument(m.Index, current.Source); err != nil {
 			return false, err
 		}
 		if own.Version != "" && own.Birth != m.Birth {
 			return false, state.BirthMismatch(b.store.sink(), "a document of index "+m.Index, own.Birth, m.Birth)
 		}
 	}
-	return there.Matches(&d.Expected), nil
+	return stored.Matches(&d.Expected), nil
 }
 
 const statesPath = "/_mget?filter_path=docs.found,docs._source,docs._seq_no,docs._primary_term,docs._version,docs.error"
 
-// readStates reads the stored documents of the mutations at.
-func (b *bulk) readStates(ctx context.Context, indexes []int) ([]documentState, error) {
-	body, err := b.multiGet(ctx, indexes, statesPath, "read a document")
+// readStates reads the stored documents of the mutations at positions.
+func (b *bulk) readStates(ctx context.Context, positions []int) ([]documentState, error) {
+	body, err := b.multiGet(ctx, positions, statesPath, "read a document")
 	if err != nil {
 		return nil, err
 	}
 	var found struct {
 		Docs []documentState `json:"docs"`
 	}
-	if json.Unmarshal(body, &found) != nil || len(found.Docs) != len(indexes) {
+	if json.Unmarshal(body, &found) != nil || len(found.Docs) != len(positions) {
 		return nil, errMismatchedAnswer
 	}
 	for n := range found.Docs {
@@ -127,30 +128,30 @@ func (b *bulk) readStates(ctx context.Context, indexes []int) ([]documentState, 
 }
 
 // appendRepair appends the lines that write a mutation if the stored document is still the one that the repair read.
-func (b *bulk) appendRepair(dst []byte, index string, m *search.Mutation, is *documentState) []byte {
+func (b *bulk) appendRepair(dst []byte, index string, m *search.Mutation, current *documentState) []byte {
 	op := `{"index":{`
-	if !is.Found {
+	if !current.Found {
 		op = `{"create":{`
 	}
 	dst = appendTarget(append(dst, op...), index, m)
 	switch {
-	case !is.Found:
+	case !current.Found:
 	case b.store.mode == Fast:
 		dst = append(dst, `,"version_type":"external_gte","version":`...)
-		dst = strconv.AppendInt(dst, is.Version, 10)
+		dst = strconv.AppendInt(dst, current.Version, 10)
 	default:
 		dst = append(dst, `,"if_seq_no":`...)
-		dst = strconv.AppendInt(dst, is.Seq, 10)
+		dst = strconv.AppendInt(dst, current.Seq, 10)
 		dst = append(dst, `,"if_primary_term":`...)
-		dst = strconv.AppendInt(dst, is.Term, 10)
+		dst = strconv.AppendInt(dst, current.Term, 10)
 	}
 	dst = append(dst, "}}\n"...)
 	return append(appendDocument(dst, b.store.document(m)), '\n')
 }
 
-// sendRepairs sends the lines of the mutations at, and sets their results. index is the index of all lines, or "" if
-// each line names its own.
-func (b *bulk) sendRepairs(ctx context.Context, index string, indexes []int, lines []byte) error {
+// sendRepairs sends the lines of the mutations at positions, and sets their results. index is the index of all lines,
+// or "" if each line names its own.
+func (b *bulk) sendRepairs(ctx context.Context, index string, positions []int, lines []byte) error {
 	a, err := b.store.client.bulk(ctx, pathIn(index, b.store.bulkPath), lines)
 	if err != nil {
 		return err
@@ -158,8 +159,8 @@ func (b *bulk) sendRepairs(ctx context.Context, index string, indexes []int, lin
 	if !a.succeeded() {
 		return a.asError(opWrite, index)
 	}
-	ok := parseItems(a.body, len(indexes), func(n int, it *bulkItem) {
-		if i := indexes[n]; it.status == http.StatusConflict {
+	ok := parseItems(a.body, len(positions), func(n int, it *bulkItem) {
+		if i := positions[n]; it.status == http.StatusConflict {
 			b.results[i] = search.Result{Overtaken: true}
 		} else {
 			b.setResult(i, it, 0)

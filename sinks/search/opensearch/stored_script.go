@@ -69,17 +69,17 @@ func (s *Store) readScript(ctx context.Context) (found bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	var there struct {
+	var stored struct {
 		Found  *bool        `json:"found"`
 		Script storedScript `json:"script"`
 	}
-	known := json.Unmarshal(a.body, &there) == nil && there.Found != nil
+	known := json.Unmarshal(a.body, &stored) == nil && stored.Found != nil
 	switch {
 	case a.status == http.StatusNotFound && known:
 		return false, nil
 	case !a.succeeded() || !known:
 		return false, noScripts(a.asError("read the stored script", ""))
-	case there.Script != (storedScript{painless, script}):
+	case stored.Script != (storedScript{painless, script}):
 		return false, pipeline.Fatal(
 			errs.Errorf(
 				"opensearch: the stored script %s was altered on the server: delete it (DELETE _scripts/%[1]s), and it is installed again", redact.Safe(scriptID)))

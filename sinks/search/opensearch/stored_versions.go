@@ -20,27 +20,27 @@ var errVanished = pipeline.Transient(errs.New(
 // readStoredVersions sets the results of the mutations for which the script changed nothing. Either the stored document
 // is newer, or a repetition found the document of the same change. Such mutations are few. A second request for them
 // costs less than a bulk request that always returns the stored versions.
-func (b *bulk) readStoredVersions(ctx context.Context, at []int) {
-	if len(at) == 0 {
+func (b *bulk) readStoredVersions(ctx context.Context, positions []int) {
+	if len(positions) == 0 {
 		return
 	}
-	body, err := b.multiGet(ctx, at, versionsPath, "read the version of a document")
-	compare := func(n int, version, birth []byte) { b.compare(at[n], version, birth) }
-	if err == nil && !parseVersions(body, len(at), compare) {
+	body, err := b.multiGet(ctx, positions, versionsPath, "read the version of a document")
+	compare := func(n int, version, birth []byte) { b.compare(positions[n], version, birth) }
+	if err == nil && !parseVersions(body, len(positions), compare) {
 		err = errMismatchedAnswer
 	}
 	if err != nil {
-		for _, i := range at {
+		for _, i := range positions {
 			b.results[i] = search.Result{Err: err} // a retry is safe: it finds the same version, or a newer one
 		}
 	}
 }
 
-// multiGet reads the stored documents of the mutations at. It does not need a refresh of the index.
-func (b *bulk) multiGet(ctx context.Context, at []int, path, op string) ([]byte, error) {
-	common := b.commonIndex(at)
+// multiGet reads the stored documents of the mutations at positions. It does not need a refresh of the index.
+func (b *bulk) multiGet(ctx context.Context, positions []int, path, op string) ([]byte, error) {
+	common := b.commonIndex(positions)
 	body := []byte(`{"docs":[`)
-	for n, i := range at {
+	for n, i := range positions {
 		m, index := &b.mutations[i], ""
 		if n > 0 {
 			body = append(body, ',')

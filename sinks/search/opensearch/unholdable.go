@@ -134,7 +134,7 @@ func unholdableName(top map[string]any) []string {
 func metadataField(top map[string]any, f *failure) []string {
 	_, rest, _ := strings.Cut(string(f.causeReason), "Field [")
 	name, rest, _ := strings.Cut(rest, "]")
-	if _, there := top[name]; !there || !strings.HasPrefix(rest, " is a metadata field") {
+	if _, isField := top[name]; !isField || !strings.HasPrefix(rest, " is a metadata field") {
 		return nil
 	}
 	return []string{name}
