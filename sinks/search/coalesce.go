@@ -9,7 +9,10 @@ import (
 // version is replaced if m is not void.
 func (m *Mutation) Replaces(stored record.Version, void bool) bool {
 	order := m.Version.Compare(stored)
-	return order > 0 || order == 0 && void && !m.Void
+	if order == 0 {
+		return void && !m.Void
+	}
+	return order > 0
 }
 
 // Coalesced maps each mutation of a batch to the newest mutation of the same document. Only the newest mutations are
@@ -23,20 +26,23 @@ type Coalesced struct {
 func Coalesce(ms []Mutation) Coalesced {
 	type document struct{ index, id string }
 	c := Coalesced{Newest: make([]int, 0, len(ms)), writtenBy: make([]int, len(ms))}
-	position := make(map[document]int, len(ms)) // document -> its index in Newest
+	positions := make(map[document]int, len(ms)) // document -> its position in Newest
 	for i := range ms {
 		d := document{ms[i].Index, ms[i].ID}
-		n, seen := position[d]
+		n, seen := positions[d]
 		if !seen {
-			n = len(c.Newest)
-			position[d] = n
+			positions[d] = len(c.Newest)
 			c.Newest = append(c.Newest, i)
-		} else if newest := &ms[c.Newest[n]]; ms[i].Replaces(newest.Version, newest.Void) {
+			continue
+		}
+		newest := &ms[c.Newest[n]]
+		if ms[i].Replaces(newest.Version, newest.Void) {
 			c.Newest[n] = i
 		}
-		c.writtenBy[i] = n
 	}
-	for i, n := range c.writtenBy {
+
+	for i := range ms {
+		n := positions[document{ms[i].Index, ms[i].ID}]
 		c.writtenBy[i] = c.Newest[n]
 	}
 	return c
@@ -53,8 +59,10 @@ func (c Coalesced) Share(ms []Mutation, rs []Result) {
 		if rs[i].Err != nil || rs[i].Outcome == pipeline.Superseded {
 			continue
 		}
+
+		cameLate := i > by && ms[i].Version.Compare(ms[by].Version) < 0
 		rs[i].Outcome = pipeline.Coalesced
-		if i > by && ms[i].Version.Compare(ms[by].Version) < 0 {
+		if cameLate {
 			rs[i].Outcome = pipeline.Superseded
 		}
 	}

@@ -36,8 +36,9 @@ func (s *Sink) documentOf(d *pipeline.Delivery, shown item.Image, v record.Versi
 // appendDocument appends the plain JSON document of a change at version v. shown is the item without its hidden
 // attributes. If e is not nil, it is the document of the element e.
 func (s *Sink) appendDocument(dst []byte, shown item.Image, v record.Version, e *shownElement) ([]byte, error) {
-	dst = s.appendHeader(dst, v, false)
-	if _, own := shown.Get(reserved); s.copiesItem && !own && e == nil {
+	dst = s.appendHeader(dst, v, liveDocument)
+	_, hasReserved := shown.Get(reserved)
+	if s.copiesItem && !hasReserved && e == nil {
 		return appendUnchanged(dst, shown), nil
 	}
 	dst, err := s.appendMembers(dst, shown.All(), s.fields, scope{included: s.fields.include, element: e})
@@ -49,33 +50,45 @@ func (s *Sink) appendDocument(dst []byte, shown item.Image, v record.Version, e 
 func appendUnchanged(dst []byte, item item.Image) []byte {
 	brace := len(dst)
 	dst = item.AppendJSONForDoubles(dst)
-	if dst[brace+1] == '}' {
+	isEmpty := dst[brace+1] == '}'
+	if isEmpty {
 		return append(dst[:brace], '}')
 	}
 	dst[brace] = ','
 	return dst
 }
 
+// documentKind selects the members of the field _tw.
+type documentKind uint8
+
+const (
+	liveDocument  documentKind = iota
+	tombstone                  // deleted is set
+	voidTombstone              // deleted and void are set
+)
+
 // appendTombstone appends the document of a tombstone.
-func (s *Sink) appendTombstone(dst []byte, v record.Version, void bool) []byte {
-	dst = s.appendHeader(dst, v, true)
-	if void {
-		dst = append(dst[:len(dst)-1], `,"void":true}`...)
-	}
-	return append(dst, '}')
+func (s *Sink) appendTombstone(dst []byte, v record.Version, kind documentKind) []byte {
+	return append(s.appendHeader(dst, v, kind), '}')
 }
 
 // appendHeader opens a document with the field _tw. It holds the version, the pipeline and the birth (the random id of
 // the sink's output).
-func (s *Sink) appendHeader(dst []byte, v record.Version, deleted bool) []byte {
+func (s *Sink) appendHeader(dst []byte, v record.Version, kind documentKind) []byte {
 	dst = append(dst, versionStart...)
 	dst = v.Append(dst)
-	dst = appendText(append(dst, `","by":`...), s.o.Pipeline)
+	dst = append(dst, `","by":`...)
+	dst = appendText(dst, s.o.Pipeline)
 	if s.o.Birth != "" {
-		dst = append(append(append(dst, `,"birth":"`...), s.o.Birth...), '"')
+		dst = append(dst, `,"birth":"`...)
+		dst = append(dst, s.o.Birth...)
+		dst = append(dst, '"')
 	}
-	if deleted {
+	if kind != liveDocument {
 		dst = append(dst, `,"deleted":true`...)
+	}
+	if kind == voidTombstone {
+		dst = append(dst, `,"void":true`...)
 	}
 	return append(dst, '}')
 }
@@ -91,18 +104,19 @@ type scope struct {
 
 // appendMembers appends the members of a map that are taken under the settings f, with commas between them.
 func (s *Sink) appendMembers(
-	dst []byte, members iter.Seq2[string, item.Value], f *field, around scope,
+	dst []byte, members iter.Seq2[string, item.Value], f *field, outer scope,
 ) ([]byte, error) {
 	var used map[string]bool // names in use, of those that both a rename and an attribute can give
 	for name, value := range members {
 		inner := f.childNamed(name)
-		inside := inner.scopeBelow(around)
-		if around.element != nil {
-			value, inside.element = around.element.replace(name, value)
+		inside := inner.scopeBelow(outer)
+		if outer.element != nil {
+			value, inside.element = outer.element.replace(name, value)
 		}
 		if !inside.takes(value, inner) {
 			continue
 		}
+
 		if inner != nil && inner.name != "" {
 			name = inner.name
 		}
@@ -116,10 +130,12 @@ func (s *Sink) appendMembers(
 			}
 			used[name] = true
 		}
+
 		if dst[len(dst)-1] != '{' {
 			dst = append(dst, ',')
 		}
-		dst = append(appendText(dst, name), ':')
+		dst = appendText(dst, name)
+		dst = append(dst, ':')
 		var err error
 		if dst, err = s.appendValue(dst, value, inner, inside); err != nil {
 			return dst, err
@@ -144,16 +160,16 @@ func (in scope) takes(v item.Value, f *field) bool {
 func canHaveMembers(v item.Value) bool { return v.Kind() == item.KindM || v.Kind() == item.KindL }
 
 // scopeBelow returns the scope of an attribute with the settings f, which may be nil.
-func (f *field) scopeBelow(around scope) scope {
+func (f *field) scopeBelow(outer scope) scope {
 	if f == nil {
-		return around
+		return outer
 	}
-	around.included = around.included || f.include
+	outer.included = outer.included || f.include
 	if f.number != nil {
-		around.number = *f.number
+		outer.number = *f.number
 	}
-	around.hash = around.hash || f.hash
-	return around
+	outer.hash = outer.hash || f.hash
+	return outer
 }
 
 // appendValue appends v as plain JSON. f has the settings of the attribute and of its members; nil means that there are
@@ -169,11 +185,14 @@ func (s *Sink) appendValue(dst []byte, v item.Value, f *field, in scope) (out []
 		default: // the numbers inside are written one by one
 		}
 	}
-	switch kind := v.Kind(); {
+
+	kind := v.Kind()
+	isHashedSet := in.hash && (kind == item.KindSS || kind == item.KindBS)
+	switch {
 	case kind == item.KindM:
 		dst, err = s.appendMembers(append(dst, '{'), v.Members(), f, in)
 		return append(dst, '}'), err
-	case kind == item.KindL, kind == item.KindNS, in.hash && (kind == item.KindSS || kind == item.KindBS):
+	case kind == item.KindL, kind == item.KindNS, isHashedSet:
 		return s.appendElements(dst, v, f, in)
 	case in.hash:
 		return s.hasher.append(dst, v), nil

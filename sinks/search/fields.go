@@ -31,12 +31,14 @@ func (f Fields) Scalar(attribute string) (name string, form Number, ok bool) {
 	if err != nil {
 		return "", "", false
 	}
-	in, at := scope{included: root.include}, root.childNamed(attribute)
-	if at == nil {
+	in := scope{included: root.include}
+	settings := root.childNamed(attribute)
+	if settings == nil {
 		return attribute, in.number, in.included
 	}
-	in = at.scopeBelow(in)
-	return cmp.Or(at.name, attribute), in.number, in.included && !in.hash && !at.exclude
+	in = settings.scopeBelow(in)
+	isShown := in.included && !in.hash && !settings.exclude
+	return cmp.Or(settings.name, attribute), in.number, isShown
 }
 
 // reserved is the field that holds the writer and the version of a document.
@@ -61,21 +63,21 @@ func compileFields(f Fields) (*field, error) {
 		return nil, err
 	}
 	for _, path := range append(slices.Clone(f.Exclude), reserved) {
-		at, err := root.addAt(path)
+		attribute, err := root.addAt(path)
 		if err != nil {
 			return nil, fmt.Errorf("Exclude: %w", err)
 		}
-		if at.include {
+		if attribute.include {
 			return nil, fmt.Errorf("Exclude: %q is included too", path)
 		}
-		at.exclude = true
+		attribute.exclude = true
 	}
 	for _, path := range f.Hash {
-		at, err := root.addAt(path)
+		attribute, err := root.addAt(path)
 		if err != nil {
 			return nil, fmt.Errorf("Hash: %w", err)
 		}
-		at.hash = true
+		attribute.hash = true
 	}
 	for _, path := range slices.Sorted(maps.Keys(f.Rename)) {
 		if err := root.rename(path, f.Rename[path]); err != nil {
@@ -83,7 +85,7 @@ func compileFields(f Fields) (*field, error) {
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(f.Numbers)) {
-		at, err := root.addAt(path)
+		attribute, err := root.addAt(path)
 		if err != nil {
 			return nil, fmt.Errorf("Numbers: %w", err)
 		}
@@ -92,38 +94,43 @@ func compileFields(f Fields) (*field, error) {
 			return nil, fmt.Errorf("Numbers: %q: no form is named %q; there are %q, %q and %q", path, n, NumberString,
 				NumberScaledFloat, NumberDouble)
 		}
-		at.number = &n
+		attribute.number = &n
 	}
 	return root, nil
 }
 
+// setIncludes marks the attributes at paths as included. f is the root.
 func (f *field) setIncludes(paths []string) error {
 	for _, path := range paths {
-		names, err := names(path)
+		names, err := pathNames(path)
 		if err != nil {
 			return fmt.Errorf("Include: %w", err)
 		}
-		at := f
+		attribute := f
 		for _, name := range names {
-			at.leads = true
-			at = at.child(name)
+			attribute.leads = true
+			attribute = attribute.child(name)
 		}
-		at.include = true
+		attribute.include = true
 	}
 	return nil
 }
 
+// rename gives the attribute at a path another name in its map. f is the root.
 func (f *field) rename(path, to string) error {
-	names, err := names(path)
+	names, err := pathNames(path)
 	if err != nil {
 		return err
 	}
 	parent := f
-	for _, name := range names[:len(names)-1] {
+	last := len(names) - 1
+	for _, name := range names[:last] {
 		parent = parent.child(name)
 	}
-	from := names[len(names)-1]
-	if to == "" || parent == f && to == reserved {
+	from := names[last]
+
+	isReserved := parent == f && to == reserved
+	if to == "" || isReserved {
 		return fmt.Errorf("%q cannot be named %q", path, to)
 	}
 	if other, taken := parent.renamed[to]; taken {
@@ -139,7 +146,7 @@ func (f *field) rename(path, to string) error {
 
 // addAt returns the field at a path, and inserts it if it is missing.
 func (f *field) addAt(path string) (*field, error) {
-	names, err := names(path)
+	names, err := pathNames(path)
 	if err != nil {
 		return nil, err
 	}
@@ -149,16 +156,15 @@ func (f *field) addAt(path string) (*field, error) {
 	return f, nil
 }
 
+// child returns the settings of the attribute name inside f, and inserts them if they are missing.
 func (f *field) child(name string) *field {
-	c := f.inner[name]
-	if c == nil {
-		c = &field{}
-		if f.inner == nil {
-			f.inner = make(map[string]*field)
-		}
-		f.inner[name] = c
+	if f.inner == nil {
+		f.inner = make(map[string]*field)
 	}
-	return c
+	if f.inner[name] == nil {
+		f.inner[name] = &field{}
+	}
+	return f.inner[name]
 }
 
 // childNamed returns the settings of the attribute name inside f, or nil if it has no settings. f may be nil.
@@ -178,7 +184,8 @@ func (f *field) renamedTo(name string) (from string, ok bool) {
 	return from, ok
 }
 
-func names(path string) ([]string, error) {
+// pathNames returns the names of a path. It returns an error for a path that names an element of a list.
+func pathNames(path string) ([]string, error) {
 	p, err := item.ParsePath(path)
 	if err != nil {
 		return nil, err

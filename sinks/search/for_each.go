@@ -64,76 +64,82 @@ func (e *shownElement) replace(name string, v item.Value) (item.Value, *shownEle
 // elementDocument is a document of an element.
 type elementDocument struct {
 	id       string
-	position int // position of the element in its list, set or map
+	position int    // position of the element in its list, set or map
+	json     []byte // nil for an element of the old image
 }
 
 // elementDocuments are the documents of the elements of an image.
 type elementDocuments struct {
 	documentLocation
-	docs []elementDocument
-	n    int // number of elements in the image
+	docs         []elementDocument
+	elementCount int // number of elements in the image, with those that have no document
 }
 
 // planElements is Plan for a sink with ForEach.
 func (s *Sink) planElements(d *pipeline.Delivery) error {
 	c := d.Change
-	if !c.Old.Exists() && c.Op != record.Insert && c.Op != record.Snapshot && !c.ViewType.HasOld() {
+	isFirst := c.Op == record.Insert || c.Op == record.Snapshot
+	if !c.Old.Exists() && !isFirst && !c.ViewType.HasOld() {
 		return errs.Errorf("search: a %s without an old image: only it tells which elements of %s left",
 			redact.Safe(c.Op.String()), redact.Field(s.o.ForEach.Path.String()))
 	}
-	from, oldFlaw := s.locateElements(c, c.Old, &s.unlimited)
-	var to elementDocuments
-	var docs [][]byte
-	var flaw error
+
+	before, oldImageErr := s.locateElements(c, c.Old, &s.unlimited)
+	var after elementDocuments
+	var newImageErr error
 	if !c.Removed() {
-		to, flaw = s.locateElements(c, c.New, s.o.ForEach)
+		after, newImageErr = s.locateElements(c, c.New, s.o.ForEach)
 	}
+
 	var routing string
-	if len(from.docs) > 0 || len(to.docs) > 0 {
+	if len(before.docs) > 0 || len(after.docs) > 0 {
 		var err error
 		if routing, err = s.route(c); err != nil {
 			return err
 		}
 	}
-	if flaw == nil {
-		docs, flaw = s.documentsOf(d, &to)
+
+	if newImageErr == nil {
+		newImageErr = s.makeDocuments(d, &after)
 	}
-	if flaw == nil {
-		s.moveElements(d, &from, &to, routing, docs)
+	if newImageErr == nil {
+		s.moveElements(d, &before, &after, routing)
 	} else {
-		for _, e := range from.docs {
-			s.addTombstone(d, from.index, e.id, routing, Leave, true)
+		for _, doc := range before.docs {
+			s.addTombstone(d, before.index, doc.id, routing, Leave, voidTombstone)
 		}
 	}
-	return finish(d, from.documentLocation, to.documentLocation, flaw, oldFlaw)
+	return finish(d, before.documentLocation, after.documentLocation, newImageErr, oldImageErr)
 }
 
 // moveElements adds the mutations that turn the documents of the old image into those of the new image.
-func (s *Sink) moveElements(d *pipeline.Delivery, from, to *elementDocuments, routing string, docs [][]byte) {
-	before, after := from.ids(), to.ids()
-	for i, e := range to.docs {
-		why := Enter
-		switch {
-		case !before[e.id]:
-		case from.index == to.index:
-			why = Stay
-		default:
-			why = MoveIn
+func (s *Sink) moveElements(d *pipeline.Delivery, before, after *elementDocuments, routing string) {
+	existed, exists := before.ids(), after.ids()
+	sameIndex := before.index == after.index
+
+	for _, doc := range after.docs {
+		cause := Enter
+		if existed[doc.id] {
+			cause = MoveIn
+			if sameIndex {
+				cause = Stay
+			}
 		}
-		addMutation(d, to.index, e.id, routing, why).Doc = docs[i]
+		addMutation(d, after.index, doc.id, routing, cause).Doc = doc.json
 	}
-	for _, e := range from.docs {
-		why := Leave
-		switch {
-		case d.Change.Removed():
-			why = ItemRemoved
-		case !after[e.id]:
-		case from.index == to.index:
-			continue // its document is replaced
-		default:
-			why = MoveOut
+
+	for _, doc := range before.docs {
+		isReplaced := exists[doc.id] && sameIndex
+		if isReplaced {
+			continue
 		}
-		s.addTombstone(d, from.index, e.id, routing, why, false)
+		cause := Leave
+		if d.Change.Removed() {
+			cause = ItemRemoved
+		} else if exists[doc.id] {
+			cause = MoveOut
+		}
+		s.addTombstone(d, before.index, doc.id, routing, cause, tombstone)
 	}
 }
 
@@ -146,23 +152,25 @@ func (ds *elementDocuments) ids() map[string]bool {
 	return ids
 }
 
-// locateElements returns the documents of an image's elements. With an error none can be made, and the result has the
-// documents that may exist.
-func (s *Sink) locateElements(c *record.Change, image item.Image, of *elements.Spec) (elementDocuments, error) {
-	at, flaw := s.locateDocument(c, image)
-	located := elementDocuments{documentLocation: at}
-	if at.index == "" {
-		return located, flaw
+// locateElements returns the documents of an image's elements, without their JSON. With an error none can be made, and
+// the result has the documents that may exist.
+func (s *Sink) locateElements(c *record.Change, image item.Image, spec *elements.Spec) (elementDocuments, error) {
+	location, imageErr := s.locateDocument(c, image)
+	located := elementDocuments{documentLocation: location}
+	if location.index == "" {
+		return located, imageErr
 	}
-	all, err := of.Of(nil, image)
-	// There are no documents: a setting that could make some of this image cannot change without a new output.
+
+	found, err := spec.Of(nil, image)
 	if err != nil {
+		// There are no documents: a setting that could make some of this image cannot change without a new output.
 		return elementDocuments{documentLocation: documentLocation{reason: ReasonSparse}}, fmt.Errorf("search: %w", err)
 	}
-	located.n, located.reason = len(all), ReasonSparse
+
+	located.elementCount, located.reason = len(found), ReasonSparse
 	pattern := s.o.ForEach.Pattern(image)
-	for i := range all {
-		e := &all[i]
+	for i := range found {
+		e := &found[i]
 		if e.ID == "" {
 			continue
 		}
@@ -171,13 +179,13 @@ func (s *Sink) locateElements(c *record.Change, image item.Image, of *elements.S
 			located.reason = ReasonWhen
 			continue
 		}
-		flaw = cmp.Or(flaw, err)
-		located.docs = append(located.docs, elementDocument{s.elementID(c, e, pattern), e.Position})
+		imageErr = cmp.Or(imageErr, err)
+		located.docs = append(located.docs, elementDocument{id: s.elementID(c, e, pattern), position: e.Position})
 	}
 	if len(located.docs) == 0 {
 		located.index = ""
 	}
-	return located, flaw
+	return located, imageErr
 }
 
 // matchElement reports whether an element may match its condition. With an error, which is about the element, it may.
@@ -187,21 +195,23 @@ func (s *Sink) matchElement(image item.Image, e *elements.Element) (mayMatch boo
 	}
 	matches, err := s.whenElement.MatchElement(image, e.Value)
 	if err != nil {
-		return true, s.ofElement(e.Position, fmt.Errorf("when: %w", err))
+		return true, s.elementError(e.Position, fmt.Errorf("when: %w", err))
 	}
 	return matches, nil
 }
 
-// ofElement says which element an error is about.
-func (s *Sink) ofElement(position int, err error) error {
+// elementError adds the position of the element to its error.
+func (s *Sink) elementError(position int, err error) error {
 	return errs.Errorf("search: element %d of %s: %w", position, redact.Field(s.o.ForEach.Path.String()), err)
 }
 
 // elementID returns the id of an element's document. Hidden key attributes and a hidden identity are masked.
 func (s *Sink) elementID(c *record.Change, e *elements.Element, pattern string) string {
 	if s.o.HashID {
-		return "hmac:" + s.hasher.hashOf("id:"+string(item.AppendEscaped([]byte(string(c.Key)+elementMark), e.ID)))
+		hashed := item.AppendEscaped([]byte("id:"+string(c.Key)+elementMark), e.ID)
+		return "hmac:" + s.hasher.hashOf(string(hashed))
 	}
+
 	identity := e.ID
 	if s.o.Mask.Hides(s.o.ForEach.IDPath(pattern)) {
 		identity = s.o.Mask.Text(identity)
@@ -209,35 +219,36 @@ func (s *Sink) elementID(c *record.Change, e *elements.Element, pattern string) 
 	return ElementID(s.o.Mask.Key(c), identity)
 }
 
-// documentsOf returns the JSON documents of the new image's elements, in the order of of.docs.
-func (s *Sink) documentsOf(d *pipeline.Delivery, located *elementDocuments) ([][]byte, error) {
-	if len(located.docs) == 0 {
-		return nil, nil
+// makeDocuments sets the JSON of the documents of the new image.
+func (s *Sink) makeDocuments(d *pipeline.Delivery, after *elementDocuments) error {
+	if len(after.docs) == 0 {
+		return nil
 	}
 	shown := s.mask.Without(d.Change.New)
-	values := s.shownElements(shown, located.n)
-	docs := make([][]byte, len(located.docs))
-	for i, e := range located.docs {
+	values := s.shownElements(shown, after.elementCount)
+	for i := range after.docs {
+		doc := &after.docs[i]
+		element := &shownElement{s.within, values[doc.position]}
 		var err error
-		if docs[i], err = s.documentOf(d, shown, d.Change.Version, &shownElement{s.within, values[e.position]}); err != nil {
-			return nil, s.ofElement(e.position, err)
+		if doc.json, err = s.documentOf(d, shown, d.Change.Version, element); err != nil {
+			return s.elementError(doc.position, err)
 		}
 	}
-	return docs, nil
+	return nil
 }
 
 // shownElements returns the n elements of an image without hidden attributes. If some elements are hidden as a whole,
 // all n values are absent, because positions no longer match.
 func (s *Sink) shownElements(shown item.Image, n int) []item.Value {
 	values := make([]item.Value, 0, n)
-	v, _ := shown.At(s.o.ForEach.Path)
-	if v.Kind() == item.KindM {
-		for _, e := range v.Members() {
-			values = append(values, e)
+	container, _ := shown.At(s.o.ForEach.Path)
+	if container.Kind() == item.KindM {
+		for _, element := range container.Members() {
+			values = append(values, element)
 		}
 	} else {
-		for _, e := range v.Elements() {
-			values = append(values, e)
+		for _, element := range container.Elements() {
+			values = append(values, element)
 		}
 	}
 	if len(values) != n {

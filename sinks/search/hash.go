@@ -45,7 +45,9 @@ func (h *hasher) append(dst []byte, v item.Value) []byte {
 	default:
 		return append(dst, "null"...)
 	}
-	return append(append(append(dst, '"'), h.hashOf(text)...), '"')
+	dst = append(dst, '"')
+	dst = append(dst, h.hashOf(text)...)
+	return append(dst, '"')
 }
 
 // maxHashDepth bounds the names of a path, since each name doubles the number of patterns.
@@ -59,14 +61,14 @@ func withoutHashed(mask *mask.Mask, paths []string) (*mask.Mask, error) {
 	}
 	var hashed []item.Pattern
 	for _, path := range paths {
-		ns, err := names(path)
+		names, err := pathNames(path)
 		if err != nil {
 			return nil, err
 		}
-		if len(ns) > maxHashDepth {
+		if len(names) > maxHashDepth {
 			return nil, errs.Errorf("%q is too deep: %d names are the most", path, maxHashDepth)
 		}
-		for _, pattern := range patternsOf(ns) {
+		for _, pattern := range patternsOf(names) {
 			p, err := item.ParsePattern(pattern)
 			if err != nil {
 				return nil, err
@@ -82,12 +84,14 @@ func patternsOf(names []string) []string {
 	patterns := []string{""}
 	for i, name := range names {
 		step := "[" + strconv.Quote(name) + "]"
-		for n := range patterns {
+		var longer []string
+		for _, pattern := range patterns {
+			longer = append(longer, pattern+step)
 			if i > 0 {
-				patterns = append(patterns, patterns[n]+"[*]"+step)
+				longer = append(longer, pattern+"[*]"+step)
 			}
-			patterns[n] += step
 		}
+		patterns = longer
 	}
 	return patterns
 }

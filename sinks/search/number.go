@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"strconv"
 
 	"github.com/tablewake/tablewake/pipeline/decimal"
@@ -38,30 +39,30 @@ func (n Number) isKnown() bool {
 func appendNumber(dst []byte, d decimal.Decimal, n Number) []byte {
 	var buffer [64]byte
 	text := d.Append(buffer[:0])
-	integral, digits := measure(text)
+	isInteger := !bytes.Contains(text, []byte{'.'})
+	losesDigits := !isInteger && significantDigits(text) > doubleDigits
 	switch {
-	case n == NumberString, n == NumberExact && !integral && digits > 15:
-		return append(append(append(dst, '"'), text...), '"')
-	case n == NumberDouble && !integral:
+	case n == NumberString, n == NumberExact && losesDigits:
+		dst = append(dst, '"')
+		dst = append(dst, text...)
+		return append(dst, '"')
+	case n == NumberDouble && !isInteger:
 		return strconv.AppendFloat(dst, d.Float64(), 'g', -1, 64)
 	}
 	return append(dst, text...)
 }
 
-// measure reports whether a canonical decimal is an integer, and how many
-// significant digits it has.
-func measure(text []byte) (integral bool, digits int) {
-	integral = true
-	leading := true
+// doubleDigits is the number of significant digits that every double keeps.
+const doubleDigits = 15
+
+// significantDigits returns the number of digits of a canonical decimal without leading zeros.
+func significantDigits(text []byte) (digits int) {
 	for _, c := range text {
-		switch {
-		case c == '.':
-			integral = false
-		case c == '0' && leading, c == '-':
-		default:
-			leading = false
+		isDigit := '0' <= c && c <= '9'
+		isLeadingZero := c == '0' && digits == 0
+		if isDigit && !isLeadingZero {
 			digits++
 		}
 	}
-	return integral, digits
+	return digits
 }

@@ -50,15 +50,17 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	if s.o.ForEach != nil {
 		return s.planElements(d)
 	}
-	oldLocation, oldFlaw := s.locateBefore(c)
-	if oldFlaw != nil && !c.Old.Exists() {
-		return oldFlaw
+
+	oldLocation, oldImageErr := s.locateBefore(c)
+	if oldImageErr != nil && !c.Old.Exists() {
+		return oldImageErr
 	}
 	var newLocation documentLocation
 	var newImageErr error
 	if !c.Removed() {
 		newLocation, newImageErr = s.locateDocument(c, c.New)
 	}
+
 	var routing string
 	if oldLocation.index != "" || newLocation.index != "" {
 		var err error
@@ -66,44 +68,51 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 			return err
 		}
 	}
+
 	var doc []byte
 	if newImageErr == nil && newLocation.index != "" {
 		doc, newImageErr = s.document(d, c.New, c.Version)
 	}
-	switch {
-	case newImageErr == nil:
+
+	if newImageErr == nil {
 		s.move(d, oldLocation, newLocation, routing, doc)
-	case oldLocation.index != "":
-		s.addTombstone(d, oldLocation.index, s.id(c), routing, Leave, true)
+	} else if oldLocation.index != "" {
+		s.addTombstone(d, oldLocation.index, s.id(c), routing, Leave, voidTombstone)
 	}
-	return finish(d, oldLocation, newLocation, newImageErr, oldFlaw)
+	return finish(d, oldLocation, newLocation, newImageErr, oldImageErr)
 }
 
-// finish ends a plan. flaw is the error of the new image, or nil. A change without a flaw and without mutations has no
-// effect. A change fails if it has a flaw, or if its old image does not name the index of its documents. It fails once
-// its mutations are durable, or at once if it has none.
-func finish(d *pipeline.Delivery, oldLocation, newLocation documentLocation, newImageErr, oldFlaw error) error {
-	if newImageErr == nil && oldLocation.unknown {
-		newImageErr = errs.Errorf(
-			"the change is written, and the one before it is in dead letters, since no document can be made of its image; it must come again behind that one: redrive both. The image before: %w", oldFlaw)
+// finish ends a plan. newImageErr and oldImageErr are the errors of the two images, or nil. The change fails if it has a
+// newImageErr, or if its old image does not name the index of its documents. It fails once its mutations are durable, or
+// at once if it has none. A change that does not fail and has no mutations has no effect.
+func finish(d *pipeline.Delivery, oldLocation, newLocation documentLocation, newImageErr, oldImageErr error) error {
+	changeErr := newImageErr
+	if changeErr == nil && oldLocation.unknown {
+		changeErr = errs.Errorf(
+			"the change is written, and the one before it is in dead letters, since no document can be made of its image; it must come again behind that one: redrive both. The image before: %w", oldImageErr)
 	}
+
+	hasMutations := len(d.Ops) > 0
 	switch {
-	case newImageErr != nil && len(d.Ops) > 0:
-		d.Ops[0].(*Mutation).changeErr = newImageErr
+	case changeErr != nil && hasMutations:
+		d.Ops[0].(*Mutation).changeErr = changeErr
 		return nil
-	case newImageErr == nil && len(d.Ops) == 0:
+	case changeErr != nil:
+		return changeErr
+	case !hasMutations:
 		d.Outcome, d.Reason = pipeline.NoEffect, newLocation.reason
 		if d.Change.Removed() {
 			d.Reason = oldLocation.reason
 		}
 	}
-	return newImageErr
+	return nil
 }
 
 // move adds the mutations that move the item's document from one location to another. A location without an index means
 // that there is no document.
 func (s *Sink) move(d *pipeline.Delivery, oldLocation, newLocation documentLocation, routing string, doc []byte) {
-	if oldLocation.index != "" && oldLocation.index != newLocation.index {
+	leavesIndex := oldLocation.index != "" && oldLocation.index != newLocation.index
+	if leavesIndex {
 		cause := Leave
 		switch {
 		case d.Change.Removed():
@@ -111,29 +120,31 @@ func (s *Sink) move(d *pipeline.Delivery, oldLocation, newLocation documentLocat
 		case newLocation.index != "":
 			cause = MoveOut
 		}
-		s.addTombstone(d, oldLocation.index, s.id(d.Change), routing, cause, false)
+		s.addTombstone(d, oldLocation.index, s.id(d.Change), routing, cause, tombstone)
 	}
+
 	if newLocation.index == "" {
 		return
 	}
-	why := MoveIn
+	cause := MoveIn
 	switch {
 	case oldLocation.index == "", d.Change.Inserted(): // an inserted item may replace the document of an expired item
-		why = Enter
+		cause = Enter
 	case oldLocation.index == newLocation.index:
-		why = Stay
+		cause = Stay
 	}
-	addMutation(d, newLocation.index, s.id(d.Change), routing, why).Doc = doc
+	addMutation(d, newLocation.index, s.id(d.Change), routing, cause).Doc = doc
 }
 
 // addTombstone adds the tombstone of a document.
-func (s *Sink) addTombstone(d *pipeline.Delivery, index, id, routing string, cause Cause, void bool) {
+func (s *Sink) addTombstone(d *pipeline.Delivery, index, id, routing string, cause Cause, kind documentKind) {
 	m := addMutation(d, index, id, routing, cause)
-	m.Tombstone, m.Void = true, void
+	m.Tombstone, m.Void = true, kind == voidTombstone
 	var buf [192]byte
-	m.Doc = d.Bytes(s.appendTombstone(buf[:0], d.Change.Version, void))
+	m.Doc = d.Bytes(s.appendTombstone(buf[:0], d.Change.Version, kind))
 }
 
+// addMutation adds a mutation without a document, and returns it.
 func addMutation(d *pipeline.Delivery, index, id, routing string, cause Cause) *Mutation {
 	c := d.Change
 	m := pipeline.Alloc[Mutation](d)
@@ -162,40 +173,43 @@ func (s *Sink) locateDocument(c *record.Change, item item.Image) (documentLocati
 	if !item.Exists() {
 		return documentLocation{reason: ReasonWhen}, nil
 	}
-	var flaw error
+
+	var imageErr error
 	if s.when != nil {
 		matches, err := s.when.Match(item)
-		if err == nil && !matches {
+		if err != nil {
+			imageErr = fmt.Errorf("search: when: %w", err)
+		} else if !matches {
 			return documentLocation{reason: ReasonWhen}, nil
 		}
-		if err != nil {
-			flaw = fmt.Errorf("search: when: %w", err)
-		}
 	}
-	p, err := s.indexOf(c, item)
+
+	location, err := s.indexOf(c, item)
 	if err != nil {
-		return documentLocation{reason: ReasonSparse, unknown: true}, cmp.Or(flaw, err)
+		return documentLocation{reason: ReasonSparse, unknown: true}, cmp.Or(imageErr, err)
 	}
-	return p, flaw
+	return location, imageErr
 }
 
 // locateBefore returns the location that the item's document had before the change. Its results are those of
 // locateDocument.
 func (s *Sink) locateBefore(c *record.Change) (documentLocation, error) {
+	indexDependsOnItem := len(s.o.Index.Paths()) > 0
 	switch {
 	case c.Old.Exists():
 		return s.locateDocument(c, c.Old)
 	case c.FoundNoItem(s.o.NoTTLDeletes), c.CameAndWent():
 		return documentLocation{reason: ReasonWhen}, nil
-	case c.Inserted() && len(s.o.Index.Paths()) > 0:
+	case indexDependsOnItem && c.Inserted():
 		return documentLocation{reason: ReasonWhen}, nil // the index of an expired item's document is unknown
-	case len(s.o.Index.Paths()) > 0:
+	case indexDependsOnItem:
 		return documentLocation{}, errs.Errorf("search: a %s without an old image: the index %q depends on it",
 			redact.Safe(c.Op.String()), s.o.Index)
 	}
 	return s.indexOf(c, c.Keys)
 }
 
+// indexOf returns the location that the template of the index name gives for an item.
 func (s *Sink) indexOf(c *record.Change, item item.Image) (documentLocation, error) {
 	if s.fixed != "" {
 		return documentLocation{index: s.fixed}, nil

@@ -63,17 +63,19 @@ func withVersion(doc []byte, v record.Version) ([]byte, error) {
 // Matches reports whether d and e are the same document or tombstone. It compares documents as JSON, and numbers in
 // them by their digits. It compares tombstones by their version.
 func (d *StoredDocument) Matches(e *StoredDocument) bool {
-	return d.Exists == e.Exists && d.Tombstone == e.Tombstone && d.Version == e.Version &&
-		(d.Tombstone || sameJSON(d.Doc, e.Doc))
+	if d.Exists != e.Exists || d.Tombstone != e.Tombstone || d.Version != e.Version {
+		return false
+	}
+	return d.Tombstone || sameJSON(d.Doc, e.Doc)
 }
 
 func sameJSON(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
-	x, err := decodeJSON(a)
-	y, other := decodeJSON(b)
-	return err == nil && other == nil && reflect.DeepEqual(x, y)
+	valueA, errA := decodeJSON(a)
+	valueB, errB := decodeJSON(b)
+	return errA == nil && errB == nil && reflect.DeepEqual(valueA, valueB)
 }
 
 func decodeJSON(b []byte) (v any, err error) {

@@ -28,7 +28,7 @@ func routingKeys(routing *template.Template) ([]string, error) {
 	}
 	var keys []string
 	for _, path := range routing.Paths() {
-		names, err := names(path)
+		names, err := pathNames(path)
 		if err != nil || len(names) != 1 {
 			return nil, errs.Errorf("{%s} is no key attribute: what may change would leave a document in two places", path)
 		}

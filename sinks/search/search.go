@@ -135,14 +135,17 @@ func New(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("search: Fields.Hash: %w", err)
 	}
-	s := &Sink{o: o, when: o.When, fields: fields, copiesItem: fields.include && len(fields.inner) == 1 &&
-		len(fields.renamed) == 0, mask: mask, routed: routed}
+
+	s := &Sink{o: o, when: o.When, fields: fields, mask: mask, routed: routed}
+	// The only attribute with settings is the reserved one, which is excluded.
+	s.copiesItem = fields.include && len(fields.inner) == 1 && len(fields.renamed) == 0
 	if err := s.checkForEach(); err != nil {
 		return nil, fmt.Errorf("search: ForEach: %w", err)
 	}
 	if name, whole := o.Index.Prefix(); whole && CheckIndex(name) == nil {
 		s.fixed = name
 	}
+
 	if o.HashID || len(o.Fields.Hash) > 0 {
 		if len(o.HMACKey) == 0 {
 			return nil, errors.New(
@@ -158,7 +161,8 @@ func New(o Options) (*Sink, error) {
 // on the item, because a move must find the old index. It also includes the old image with ForEach, because only the
 // old image shows which elements left.
 func (s *Sink) Requires() pipeline.Needs {
-	return pipeline.Needs{New: true, Old: len(s.o.Index.Paths()) > 0 || s.o.ForEach != nil}
+	indexDependsOnItem := len(s.o.Index.Paths()) > 0
+	return pipeline.Needs{New: true, Old: indexDependsOnItem || s.o.ForEach != nil}
 }
 
 // KeepsKeyOrder returns true: the store orders mutations by their versions.
@@ -175,6 +179,7 @@ func (s *Sink) Guarded() bool { return true }
 func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	var failed pipeline.BatchError
 	s.o.Retention.Refuse(ds, &failed)
+
 	ms := s.mutations.get(len(ds))
 	for i := range ds {
 		for _, op := range ds[i].Ops {
@@ -192,19 +197,21 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if err != nil {
 		return err
 	}
+
 	for i := range ds {
-		if len(ds[i].Ops) == 0 {
+		n := len(ds[i].Ops)
+		if n == 0 {
 			continue // refused
 		}
-		var mine []Result
-		mine, rs = rs[:len(ds[i].Ops)], rs[len(ds[i].Ops):]
 		var err error
-		ds[i].Outcome, err = merge(mine)
+		ds[i].Outcome, err = merge(rs[:n])
 		failed.Add(i, cmp.Or(err, ds[i].Ops[0].(*Mutation).changeErr))
+		rs = rs[n:]
 	}
 	return failed.OrNil()
 }
 
+// apply passes the mutations to the store.
 func (s *Sink) apply(ctx context.Context, ms []Mutation) ([]Result, error) {
 	rs, err := s.o.Store.Apply(ctx, ms)
 	if err == nil && len(rs) != len(ms) {
@@ -224,12 +231,14 @@ func (s *Sink) removeRefused(ctx context.Context, ms []Mutation, rs []Result) er
 		}
 		m := ms[i]
 		m.Tombstone, m.Void, m.Why = true, true, Leave
-		m.Doc = s.appendTombstone(nil, m.Version, true)
-		voids, refused = append(voids, m), append(refused, i)
+		m.Doc = s.appendTombstone(nil, m.Version, voidTombstone)
+		voids = append(voids, m)
+		refused = append(refused, i)
 	}
 	if len(voids) == 0 {
 		return nil
 	}
+
 	vs, err := s.apply(ctx, voids)
 	for n := range vs {
 		if err := vs[n].Err; err != nil && !state.IsPermanent(err) {

@@ -7,5 +7,5 @@ import "github.com/tablewake/tablewake/pipeline/record"
 func Tombstone(pipeline, birth, index, id, routing string, v record.Version) Mutation {
 	s := Sink{o: Options{Pipeline: pipeline, Birth: birth}}
 	return Mutation{Birth: birth, Index: index, ID: id, Routing: routing, Version: v, Tombstone: true, Why: Leave,
-		Doc: s.appendTombstone(nil, v, false)}
+		Doc: s.appendTombstone(nil, v, tombstone)}
 }
