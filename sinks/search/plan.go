@@ -82,9 +82,9 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	return finish(d, oldLocation, newLocation, newImageErr, oldImageErr)
 }
 
-// finish ends a plan. newImageErr and oldImageErr are the errors of the two images, or nil. The change fails if it has a
-// newImageErr, or if its old image does not name the index of its documents. It fails once its mutations are durable, or
-// at once if it has none. A change that does not fail and has no mutations has no effect.
+// finish ends a plan. newImageErr and oldImageErr are the errors of the two images, or nil. The change fails if it has
+// a newImageErr, or if its old image does not name the index of its documents. It fails once its mutations are durable,
+// or at once if it has none. A change that does not fail and has no mutations has no effect.
 func finish(d *pipeline.Delivery, oldLocation, newLocation documentLocation, newImageErr, oldImageErr error) error {
 	changeErr := newImageErr
 	if changeErr == nil && oldLocation.unknown {

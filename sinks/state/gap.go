@@ -127,16 +127,9 @@ func hasGrown(was, now record.Gap) bool {
 	becameWhole := now.Whole && !was.Whole
 	becameUnknown := now.UnknownExtent && !was.UnknownExtent
 	beginsEarlier := !was.From.IsZero() && (now.From.IsZero() || now.From.Before(was.From))
-	return becameWhole || becameUnknown || beginsEarlier || endsAtLaterRecord(was, now) || endsAtLaterTime(was, now)
-}
-
-// endsAtLaterRecord reports whether the first record after the gap is a later one. It returns false if that record was
-// unknown.
-func endsAtLaterRecord(was, now record.Gap) bool {
-	if was.Before == "" {
-		return false
-	}
-	return now.Before == "" || record.CompareSequence(now.Before, was.Before) > 0
+	endsAtLaterRecord := was.Before != "" &&
+		(now.Before == "" || record.CompareSequence(now.Before, was.Before) > 0)
+	return becameWhole || becameUnknown || beginsEarlier || endsAtLaterRecord || endsAtLaterTime(was, now)
 }
 
 // endsAtLaterTime reports whether the gap may end later than it did.

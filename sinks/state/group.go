@@ -80,3 +80,16 @@ const (
 	Max                            // the greatest member
 	Distinct                       // the number of different values
 )
+
+// IsBeyond reports whether a value of a new member replaces the current min or max. Both are a [SortableText]. current
+// is "" if there is no member yet.
+func (k MemberKind) IsBeyond(value, current string) bool {
+	switch {
+	case current == "":
+		return true
+	case k == Min:
+		return value < current
+	default:
+		return value > current
+	}
+}

@@ -119,8 +119,8 @@ const (
 	exchanged
 )
 
-// phase returns the phase of the index of a name. existing is the state of the index on the server, or nil if the server
-// has no such index.
+// phase returns the phase of the index of a name. existing is the state of the index on the server, or nil if the
+// server has no such index.
 func (r *indexRecord) phase(name string, existing *indexState) phase {
 	recorded, isRecorded := r.UUIDs[name]
 	if existing == nil {

@@ -65,6 +65,7 @@ type stored struct {
 	entries []byte
 }
 
+// apply writes mutations, and sets their results. fs are the fields of their documents.
 func (t *tx) apply(ctx context.Context, ms []search.Mutation, fs []fields, rs []search.Result) error {
 	byIndex := make(map[string][]int) // positions of mutations, by the name of the index
 	var names []string
@@ -76,6 +77,7 @@ func (t *tx) apply(ctx context.Context, ms []search.Mutation, fs []fields, rs []
 		}
 		byIndex[name] = append(byIndex[name], i)
 	}
+
 	for _, name := range names {
 		if err := t.applyToIndex(ctx, name, byIndex[name], ms, fs, rs); err != nil {
 			return err
@@ -99,6 +101,7 @@ func (t *tx) applyToIndex(
 		}
 		return nil
 	}
+
 	storedByID, err := t.read(index, ms, positions)
 	if err != nil {
 		return err
@@ -115,7 +118,7 @@ func (t *tx) applyToIndex(
 		if ctx.Err() != nil {
 			return sqlite.CanceledError(ctx)
 		}
-		if err := t.write(index, m, fs[i], storedByID[m.ID], false); err != nil {
+		if err := t.write(index, m, fs[i], storedByID[m.ID], writeChanged); err != nil {
 			return err
 		}
 	}
@@ -123,20 +126,21 @@ func (t *tx) applyToIndex(
 }
 
 // read returns the stored versions of the documents of mutations, by id.
-func (t *tx) read(index int64, ms []search.Mutation, of []int) (map[string]stored, error) {
-	ids := make([]string, len(of))
-	for n, i := range of {
+func (t *tx) read(index int64, ms []search.Mutation, positions []int) (map[string]stored, error) {
+	ids := make([]string, len(positions))
+	for n, i := range positions {
 		ids[n] = ms[i].ID
 	}
-	storedByID := make(map[string]stored, len(of))
+
+	storedByID := make(map[string]stored, len(positions))
 	err := t.QueryRows(t.ctx, readStoredDocuments, []any{sqlite.JSONArray(ids), index}, func(rows *sql.Rows) error {
 		var n int
 		var version string
 		var d stored
-		err := rows.Scan(&n, &d.doc, &version, &d.void, &d.birth, &d.entries)
-		if err != nil {
+		if err := rows.Scan(&n, &d.doc, &version, &d.void, &d.birth, &d.entries); err != nil {
 			return t.store.db.WrapError("read", err)
 		}
+		var err error
 		if d.version, err = record.ParseVersion(version); err != nil {
 			return t.store.db.Damaged("the document "+ids[n], err)
 		}
@@ -147,51 +151,64 @@ func (t *tx) read(index int64, ms []search.Mutation, of []int) (map[string]store
 }
 
 // decide sets the result of a mutation from the stored document, and reports whether it is to be written.
-func decide(m *search.Mutation, is stored, r *search.Result) (write bool, err error) {
-	switch {
-	case is.doc == 0:
-		write = true
-	case is.birth != m.Birth:
-		return false, state.BirthMismatch("", "a document of index "+m.Index, is.birth, m.Birth)
-	default:
-		write = m.Replaces(is.version, is.void)
+func decide(m *search.Mutation, current stored, r *search.Result) (write bool, err error) {
+	if current.doc == 0 {
+		return true, nil
 	}
-	if !write && m.Version != is.version {
+	if current.birth != m.Birth {
+		return false, state.BirthMismatch("", "a document of index "+m.Index, current.birth, m.Birth)
+	}
+	if m.Replaces(current.version, current.void) {
+		return true, nil
+	}
+	if m.Version != current.version {
 		r.Outcome = pipeline.Superseded
 	}
-	return write, nil
+	return false, nil
 }
 
 var errTooMany = errs.New("sqlite: the file holds as many documents as it can: give some sinks another folder")
 
-// write replaces a document, and collects the words and values that change. If anew is true, it collects all words and
-// values, as if none were stored.
-func (t *tx) write(index int64, m *search.Mutation, fs fields, is stored, rewriteAll bool) error {
-	if is.doc == 0 {
-		if t.free == 0 {
-			if _, err := t.QueryRow(t.ctx, lastDoc, nil, &t.free); err != nil {
-				return err
-			}
-			t.free++
+// write replaces a document, and collects the words and values that change.
+func (t *tx) write(index int64, m *search.Mutation, fs fields, current stored, mode writeMode) error {
+	doc := current.doc
+	if doc == 0 {
+		var err error
+		if doc, err = t.newDoc(); err != nil {
+			return err
 		}
-		if t.free > mostDoc {
-			return pipeline.Fatal(errTooMany)
-		}
-		is.doc = t.free
-		t.free++
 	}
-	was, err := parseEntries(is.entries)
+
+	was, err := parseEntries(current.entries)
 	if err != nil {
 		return t.store.db.Damaged("the document "+m.ID, err)
 	}
-	entries, err := t.diff(t, index, is.doc, was, fs, rewriteAll)
+	entries, err := t.diff(t, index, doc, was, fs, mode)
 	if err != nil {
 		return err
 	}
+
 	var source any // NULL
 	if !m.Tombstone {
 		source = string(m.Doc)
 	}
-	return t.Exec(t.ctx, writeDocument, is.doc, index, m.ID, m.Routing, m.Version.String(), m.Void, m.Birth, entries,
+	return t.Exec(t.ctx, writeDocument, doc, index, m.ID, m.Routing, m.Version.String(), m.Void, m.Birth, entries,
 		source)
+}
+
+// newDoc returns the number for a new document.
+func (t *tx) newDoc() (int64, error) {
+	if t.free == 0 {
+		var last int64
+		if _, err := t.QueryRow(t.ctx, lastDoc, nil, &last); err != nil {
+			return 0, err
+		}
+		t.free = last + 1
+	}
+	if t.free > mostDoc {
+		return 0, pipeline.Fatal(errTooMany)
+	}
+	doc := t.free
+	t.free++
+	return doc, nil
 }

@@ -17,6 +17,7 @@ type change struct {
 	words []byte // added words
 }
 
+// collect adds a change.
 func (c *changes) collect(ch change) {
 	if ch.value == nil {
 		c.words = append(c.words, ch)
@@ -25,28 +26,23 @@ func (c *changes) collect(ch change) {
 	}
 }
 
-// diff collects the changes from the stored entries was to the fields fs of a document. It returns the new entries in
-// stored form. If anew is true, it does not trust that the entries of was are in the file, and writes all entries
-// again.
-func (c *changes) diff(t *tx, index, doc int64, was []entry, fs fields, rewriteAll bool) ([]byte, error) {
+// writeMode selects the entries of a document that are written.
+type writeMode uint8
+
+const (
+	writeChanged writeMode = iota // the entries that are not stored yet
+	rewriteAll                    // all entries, because some of those that should be stored may be missing
+)
+
+// diff collects the changes from the stored entries to the fields fs of a document. It returns the new entries in
+// stored form.
+func (c *changes) diff(t *tx, index, doc int64, stored []entry, fs fields, mode writeMode) ([]byte, error) {
 	obsolete := make(map[string]entry) // entries to remove, by their text in the file
-	for _, e := range was {
+	for _, e := range stored {
 		obsolete[string(appendEntry(nil, e))] = e
 	}
+
 	entries := []byte{}
-	keep := func(e entry, words []byte) {
-		start := len(entries)
-		entries = appendEntry(entries, e)
-		text := string(entries[start:])
-		_, isStored := obsolete[text]
-		if rewriteAll && e.value == nil {
-			c.collect(change{entry: e, docID: doc}) // FTS5 accepts no second row with one rowid
-		}
-		if !isStored || rewriteAll {
-			c.collect(change{entry: e, docID: doc, add: true, words: words})
-		}
-		delete(obsolete, text)
-	}
 	for path, f := range fs {
 		if len(f.words) == 0 && len(f.values) == 0 {
 			continue
@@ -55,19 +51,34 @@ func (c *changes) diff(t *tx, index, doc int64, was []entry, fs fields, rewriteA
 		if err != nil {
 			return nil, err
 		}
-		if len(f.words) > 0 {
-			keep(entry{path: number, digest: digest(f.words)}, f.words)
-		}
-		for _, v := range f.values {
-			keep(entry{path: number, value: v}, nil)
+		for e := range f.entries(number) {
+			start := len(entries)
+			entries = appendEntry(entries, e)
+			text := string(entries[start:])
+			_, isStored := obsolete[text]
+			delete(obsolete, text)
+			if isStored && mode == writeChanged {
+				continue
+			}
+
+			added := change{entry: e, docID: doc, add: true}
+			if e.value == nil {
+				added.words = f.words
+			}
+			if e.value == nil && mode == rewriteAll {
+				c.collect(change{entry: e, docID: doc}) // FTS5 accepts no second row with one rowid
+			}
+			c.collect(added)
 		}
 	}
+
 	for _, e := range obsolete {
 		c.collect(change{entry: e, docID: doc})
 	}
 	return entries, nil
 }
 
+// rowid returns the rowid of the words of a document at a path.
 func rowid(path, doc int64) int64 { return path<<docBits | doc }
 
 // flush writes the changes. At each rowid it removes the old words before it adds the new words.
@@ -84,9 +95,10 @@ func (c *changes) flush(t *tx) error {
 			return err
 		}
 	}
+
+	typeAndValue := func(c change) string { return fmt.Sprintf("%T%s", c.value, c.value) }
 	slices.SortFunc(c.values, func(a, b change) int {
-		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(fmt.Sprintf("%T%s", a.value, a.value),
-			fmt.Sprintf("%T%s", b.value, b.value)))
+		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(typeAndValue(a), typeAndValue(b)))
 	})
 	for _, v := range c.values {
 		query := removeValue
@@ -101,9 +113,9 @@ func (c *changes) flush(t *tx) error {
 }
 
 // paths caches the numbers of paths.
-type paths map[pathOf]int64
+type paths map[pathKey]int64
 
-type pathOf struct {
+type pathKey struct {
 	index int64
 	path  string
 }
@@ -113,18 +125,21 @@ const maxPaths = 10_000
 
 // id returns the number of a path, and assigns one to a new path.
 func (ps paths) id(t *tx, index int64, path string) (int64, error) {
-	key := pathOf{index, path}
+	key := pathKey{index, path}
 	if n, ok := ps[key]; ok {
 		return n, nil
 	}
 	var n int64
 	found, err := t.QueryRow(t.ctx, readPath, []any{index, path}, &n)
-	if err == nil && !found {
-		_, err = t.QueryRow(t.ctx, writePath, []any{index, path}, &n)
-	}
 	if err != nil {
 		return 0, err
 	}
+	if !found {
+		if _, err := t.QueryRow(t.ctx, writePath, []any{index, path}, &n); err != nil {
+			return 0, err
+		}
+	}
+
 	if len(ps) >= maxPaths {
 		clear(ps)
 	}

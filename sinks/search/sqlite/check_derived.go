@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
@@ -51,13 +52,19 @@ func (c *derivedChecker) check(ctx context.Context, tx *sql.Tx, docs []indexed) 
 	if err != nil {
 		return nil, err
 	}
+
 	same = make([]bool, len(docs))
 	var values, words [][]any // parameters of missingValues and missingWords
 	for i, fs := range parsed {
-		stored, err := parseEntries(docs[i].entries)
-		if same[i] = err == nil && fs != nil && c.equal(stored, fs); !same[i] {
+		if fs == nil {
 			continue
 		}
+		stored, err := parseEntries(docs[i].entries)
+		same[i] = err == nil && c.equal(stored, fs)
+		if !same[i] {
+			continue
+		}
+
 		for _, e := range stored {
 			switch v := e.value.(type) {
 			case []byte:
@@ -69,12 +76,11 @@ func (c *derivedChecker) check(ctx context.Context, tx *sql.Tx, docs []indexed) 
 			}
 		}
 	}
-	for query, entries := range map[string][][]any{missingValues: values, missingWords: words} {
-		if err := unmarkMissing(ctx, tx, query, entries, same); err != nil {
-			return nil, err
-		}
+
+	if err := unmarkMissing(ctx, tx, missingValues, values, same); err != nil {
+		return nil, err
 	}
-	return same, nil
+	return same, unmarkMissing(ctx, tx, missingWords, words, same)
 }
 
 // unmarkMissing sets same to false for the documents with an entry that the query does not find.
@@ -88,11 +94,11 @@ func unmarkMissing(ctx context.Context, tx *sql.Tx, query string, entries [][]an
 	}
 	return forEachRow(ctx, tx, query, []any{string(text)}, func(rows *sql.Rows) error {
 		var i int
-		err := rows.Scan(&i)
-		if err == nil {
-			same[i] = false
+		if err := rows.Scan(&i); err != nil {
+			return err
 		}
-		return err
+		same[i] = false
+		return nil
 	})
 }
 
@@ -109,6 +115,7 @@ func (c *derivedChecker) parse(ctx context.Context, tx *sql.Tx, docs []indexed) 
 		if err != nil {
 			continue
 		}
+
 		parsed[i] = fs
 		for path := range fs {
 			if _, ok := c.paths[path]; !ok {
@@ -142,38 +149,21 @@ func (c *derivedChecker) readNumbers(ctx context.Context, tx *sql.Tx, unknown []
 
 // equal reports whether stored entries are those of fields.
 func (c *derivedChecker) equal(stored []entry, fs fields) bool {
-	inFields := make(map[string]bool, len(stored)) // by the text of a stored entry: whether the fields have it
+	inFile := make(map[string]bool, len(stored))
 	for _, e := range stored {
-		inFields[string(appendEntry(nil, e))] = false
+		inFile[string(appendEntry(nil, e))] = true
 	}
-	var buf []byte
-	isStored := func(e entry) bool {
-		buf = appendEntry(buf[:0], e)
-		_, ok := inFields[string(buf)]
-		if ok {
-			inFields[string(buf)] = true
-		}
-		return ok
-	}
+
+	inDocument := make(map[string]bool, len(stored))
 	for path, f := range fs {
-		number := c.paths[path]
-		if len(f.words) > 0 && !isStored(entry{path: number, digest: digest(f.words)}) {
-			return false
-		}
-		for _, v := range f.values {
-			if !isStored(entry{path: number, value: v}) {
-				return false
-			}
+		for e := range f.entries(c.paths[path]) {
+			inDocument[string(appendEntry(nil, e))] = true
 		}
 	}
-	for _, found := range inFields {
-		if !found {
-			return false
-		}
-	}
-	return true
+	return maps.Equal(inFile, inDocument)
 }
 
+// forEachRow calls scan with each row of a query.
 func forEachRow(ctx context.Context, tx *sql.Tx, query string, args []any, scan func(*sql.Rows) error) error {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {

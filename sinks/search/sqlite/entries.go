@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"strconv"
 
 	"github.com/tablewake/tablewake/pipeline/decimal"
@@ -91,6 +92,20 @@ type entry struct {
 	value  any    // a number as []byte or a time as string; nil: the entry is words
 }
 
+// entries yields the entries of a field. path is the number of its path.
+func (f *field) entries(path int64) iter.Seq[entry] {
+	return func(yield func(entry) bool) {
+		if len(f.words) > 0 && !yield(entry{path: path, digest: digest(f.words)}) {
+			return
+		}
+		for _, v := range f.values {
+			if !yield(entry{path: path, value: v}) {
+				return
+			}
+		}
+	}
+}
+
 func digest(words []byte) uint64 {
 	sum := sha256.Sum256(words)
 	return max(binary.BigEndian.Uint64(sum[:]), 1)
@@ -112,11 +127,14 @@ func appendEntry(dst []byte, e entry) []byte {
 	case string:
 		kind, text = timeEntry, v
 	}
-	dst = binary.AppendUvarint(append(dst, kind), uint64(e.path))
+
+	dst = append(dst, kind)
+	dst = binary.AppendUvarint(dst, uint64(e.path))
 	if kind == wordsEntry {
 		return binary.BigEndian.AppendUint64(dst, e.digest)
 	}
-	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
+	dst = binary.AppendUvarint(dst, uint64(len(text)))
+	return append(dst, text...)
 }
 
 var errEntries = errs.New("what it is found by cannot be read")
@@ -124,30 +142,44 @@ var errEntries = errs.New("what it is found by cannot be read")
 // parseEntries parses entries in the form of appendEntry.
 func parseEntries(b []byte) (es []entry, err error) {
 	for len(b) > 0 {
-		kind := b[0]
-		path, n := binary.Uvarint(b[1:])
-		if n <= 0 {
+		e, rest, ok := cutEntry(b)
+		if !ok {
 			return nil, errEntries
 		}
-		b = b[1+n:]
-		e := entry{path: int64(path)}
-		if kind == wordsEntry {
-			if len(b) < 8 {
-				return nil, errEntries
-			}
-			e.digest, b = binary.BigEndian.Uint64(b), b[8:]
-			es = append(es, e)
-			continue
-		}
-		size, n := binary.Uvarint(b)
-		if n <= 0 || size > uint64(len(b)-n) {
-			return nil, errEntries
-		}
-		if e.value = b[n : n+int(size) : n+int(size)]; kind == timeEntry {
-			e.value = string(b[n : n+int(size)])
-		}
-		b = b[n+int(size):]
 		es = append(es, e)
+		b = rest
 	}
 	return es, nil
+}
+
+// cutEntry parses the first entry of b, and returns it with the entries after it. It returns false if b does not begin
+// with an entry.
+func cutEntry(b []byte) (e entry, rest []byte, ok bool) {
+	kind := b[0]
+	path, n := binary.Uvarint(b[1:])
+	if n <= 0 {
+		return e, nil, false
+	}
+	e.path = int64(path)
+	b = b[1+n:]
+
+	if kind == wordsEntry {
+		if len(b) < 8 {
+			return e, nil, false
+		}
+		e.digest = binary.BigEndian.Uint64(b)
+		return e, b[8:], true
+	}
+
+	size, n := binary.Uvarint(b)
+	if n <= 0 || size > uint64(len(b)-n) {
+		return e, nil, false
+	}
+	b = b[n:]
+	value := b[:size:size]
+	e.value = value
+	if kind == timeEntry {
+		e.value = string(value)
+	}
+	return e, b[size:], true
 }

@@ -12,37 +12,44 @@ import (
 const readStoredDocument = `SELECT doc, version, entries, source FROM "_tws_documents" WHERE "index" = ? AND id = ?`
 
 // ReadStored returns the document or tombstone at an id. It ignores the routing, since an index is one shard.
-func (s *Store) ReadStored(ctx context.Context, index, id, _ string) (there search.StoredDocument, err error) {
-	number, err := s.find(ctx, index, false)
+func (s *Store) ReadStored(ctx context.Context, index, id, _ string) (stored search.StoredDocument, err error) {
+	number, err := s.find(ctx, index)
 	if errors.Is(err, search.ErrNoIndex) {
-		return there, nil
+		return stored, nil
 	}
 	if err != nil {
-		return there, err
+		return stored, err
 	}
+
 	var version string
 	var d indexed
-	found := false
 	err = s.db.Snapshot(ctx, func(tx *sql.Tx) error {
 		err := forEachRow(ctx, tx, readStoredDocument, []any{number, id}, func(rows *sql.Rows) error {
-			found = true
+			stored.Exists = true
 			return rows.Scan(&d.doc, &version, &d.entries, &d.source)
 		})
 		if err == nil && d.source != nil {
-			var same []bool
-			c := derivedChecker{index: number}
-			if same, err = c.check(ctx, tx, []indexed{d}); err == nil && !same[0] {
-				there.Derived = searchedBy
-			}
+			stored.Derived, err = checkDerived(ctx, tx, number, d)
 		}
 		return s.db.WrapError("read", err)
 	})
-	if err != nil || !found {
-		return there, err
+	if err != nil || !stored.Exists {
+		return search.StoredDocument{}, err
 	}
-	there.Exists, there.Tombstone, there.Doc = true, d.source == nil, d.source
-	if there.Version, err = record.ParseVersion(version); err != nil {
+
+	stored.Tombstone, stored.Doc = d.source == nil, d.source
+	if stored.Version, err = record.ParseVersion(version); err != nil {
 		err = s.db.Damaged("the document "+id, err)
 	}
-	return there, err
+	return stored, err
+}
+
+// checkDerived returns searchedBy if the search data of a document is wrong, else "".
+func checkDerived(ctx context.Context, tx *sql.Tx, index int64, d indexed) (string, error) {
+	c := derivedChecker{index: index}
+	same, err := c.check(ctx, tx, []indexed{d})
+	if err != nil || same[0] {
+		return "", err
+	}
+	return searchedBy, nil
 }

@@ -23,11 +23,12 @@ func (s *Store) ListDocuments(
 	ctx context.Context, index string, l state.Listing,
 ) iter.Seq2[search.ListedDocument, error] {
 	return func(yield func(search.ListedDocument, error) bool) {
-		number, err := s.find(ctx, index, true)
+		number, err := s.findOwn(ctx, index)
 		if err != nil {
 			yield(search.ListedDocument{}, err)
 			return
 		}
+
 		q := sqlite.ListQuery{Select: listDocuments, Args: []any{number}, Key: []string{"id"}}
 		page, size := make([]listedDocument, 0, checkedAtOnce), 0
 		checker := derivedChecker{index: number}
@@ -36,8 +37,10 @@ func (s *Store) ListDocuments(
 				yield(search.ListedDocument{}, err)
 				return
 			}
-			page, size = append(page, d), size+len(d.Doc)
-			if len(page) < cap(page) && size < checkedBytes {
+			page = append(page, d)
+			size += len(d.Doc)
+			isFull := len(page) == checkedAtOnce || size >= checkedBytes
+			if !isFull {
 				continue
 			}
 			if !s.yieldChecked(ctx, &checker, page, yield) {
@@ -45,6 +48,7 @@ func (s *Store) ListDocuments(
 			}
 			page, size = page[:0], 0
 		}
+
 		s.yieldChecked(ctx, &checker, page, yield)
 	}
 }

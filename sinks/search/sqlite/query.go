@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,26 +58,26 @@ type parser struct {
 // parse returns the clauses of a query. A query that matches all documents has no clauses.
 func parse(query string) ([]clause, error) {
 	p := &parser{query: query, runes: []rune(query)}
-	var cs []clause
+	var clauses []clause
 	for p.skipSpace(); p.at < len(p.runes); p.skipSpace() {
-		if len(cs) == maxClauses {
+		if len(clauses) == maxClauses {
 			return nil, p.fail(p.at, "it has more than %d parts", maxClauses)
 		}
 		c, err := p.readClause()
 		if err != nil {
 			return nil, err
 		}
-		cs = append(cs, c)
+		clauses = append(clauses, c)
 	}
-	if len(cs) == 1 && cs[0].words == "*" {
-		return nil, nil
+
+	findsAll := slices.ContainsFunc(clauses, func(c clause) bool { return c.words == "*" })
+	if !findsAll {
+		return clauses, nil
 	}
-	for _, c := range cs {
-		if c.words == "*" {
-			return nil, p.fail(0, "* alone finds everything: leave the other parts out, or it")
-		}
+	if len(clauses) > 1 {
+		return nil, p.fail(0, "* alone finds everything: leave the other parts out, or it")
 	}
-	return cs, nil
+	return nil, nil
 }
 
 func (p *parser) fail(at int, format string, args ...any) error {
@@ -103,53 +104,58 @@ func (p *parser) readClause() (c clause, err error) {
 		c.need = mustNot
 	}
 	if c.need != may {
-		if p.at++; p.atWordEnd() {
-			return c, p.fail(p.at-1, "%c stands alone: write it right before what must or must not be there", p.runes[p.at-1])
+		sign := p.at
+		p.at++
+		if p.atWordEnd() {
+			return c, p.fail(sign, "%c stands alone: write it right before what must or must not be there", p.runes[sign])
 		}
 	}
-	from := p.at
-	t, err := p.readText(true)
+
+	start := p.at
+	t, err := p.readText(colonEnds)
 	if err != nil {
 		return c, err
 	}
-	isBound := len(t) > 0 && !t[0].literal && (t[0].r == '<' || t[0].r == '>')
-	switch {
-	case p.nextIs(':'):
-		return c, p.parseField(&c, from, t)
-	case isBound:
-		return c, p.fail(from, "%c needs a field: Price:%[1]c10", t[0].r)
+	if p.nextIs(':') {
+		return c, p.parseField(&c, start, t)
 	}
-	return c, p.parseTerm(&c, from, t)
+	isBound := len(t) > 0 && !t[0].literal && (t[0].r == '<' || t[0].r == '>')
+	if isBound {
+		return c, p.fail(start, "%c needs a field: Price:%[1]c10", t[0].r)
+	}
+	return c, p.parseTerm(&c, start, t)
 }
 
-// parseField parses the name of a field, and reads what it must have.
-func (p *parser) parseField(c *clause, from int, name text) error {
-	if c.field = name.String(); c.field == "" {
+// parseField parses the name of a field, and reads the words or the comparison after it. start is the position of the
+// name.
+func (p *parser) parseField(c *clause, start int, name text) error {
+	c.field = name.String()
+	if c.field == "" {
 		return p.fail(p.at, "the name of a field is missing before the colon; quote the colon to look for it")
 	}
-	if err := p.refuseField(from, name.withoutLiterals()); err != nil {
+	if err := p.refuseField(start, name.withoutLiterals()); err != nil {
 		return err
 	}
-	p.at++
+
+	p.at++ // the colon
 	if p.atWordEnd() {
 		return p.fail(p.at, "what the field %s is asked for is missing: write it right after the colon", c.field)
 	}
 	if p.nextIs('<') || p.nextIs('>') {
 		return p.readBound(c)
 	}
-	from = p.at
-	t, err := p.readText(false)
+	start = p.at
+	t, err := p.readText(colonIsText)
 	if err != nil {
 		return err
 	}
-	return p.parseTerm(c, from, t)
+	return p.parseTerm(c, start, t)
 }
 
-// letter is one character of a query. taken is true if the character is literal, because it was quoted or follows a
-// backslash.
+// letter is one character of a query.
 type letter struct {
 	r       rune
-	literal bool
+	literal bool // the character was quoted, or follows a backslash
 }
 
 type text []letter
@@ -174,15 +180,23 @@ func (t text) withoutLiterals() string {
 	return b.String()
 }
 
-// readText reads up to the next space that is not literal. If field is true, it also stops at a colon, since the text
-// may be the name of a field.
-func (p *parser) readText(field bool) (t text, err error) {
+// colonMeaning is the meaning of a colon that is not literal.
+type colonMeaning uint8
+
+const (
+	colonIsText colonMeaning = iota
+	colonEnds                // the text before it is the name of a field
+)
+
+// readText reads up to the next space that is not literal, or up to a colon if that ends the text.
+func (p *parser) readText(colon colonMeaning) (t text, err error) {
 	for !p.atWordEnd() {
 		switch r := p.runes[p.at]; {
-		case r == ':' && field:
+		case r == ':' && colon == colonEnds:
 			return t, nil
 		case r == '\\':
-			if p.at++; p.at == len(p.runes) {
+			p.at++
+			if p.at == len(p.runes) {
 				return t, p.fail(p.at-1, `nothing follows the backslash: write \\ for one`)
 			}
 			t = append(t, letter{p.runes[p.at], true})
@@ -199,8 +213,9 @@ func (p *parser) readText(field bool) (t text, err error) {
 	return t, nil
 }
 
+// readQuoted reads a quoted text, and appends it to t.
 func (p *parser) readQuoted(t text) (text, error) {
-	from := p.at
+	start := p.at
 	for p.at++; p.at < len(p.runes); p.at++ {
 		switch r := p.runes[p.at]; {
 		case r == '"':
@@ -213,86 +228,96 @@ func (p *parser) readQuoted(t text) (text, error) {
 			t = append(t, letter{p.runes[p.at], true})
 		}
 	}
-	return t, p.fail(from, "the quote is not closed")
+	return t, p.fail(start, "the quote is not closed")
 }
 
 // readBound reads a comparison, such as >=10.
 func (p *parser) readBound(c *clause) error {
-	from := p.at
-	less := p.nextIs('<')
+	start := p.at
+	isUpperBound := p.nextIs('<')
 	p.at++
-	equal := p.nextIs('=')
-	if equal {
+	includesBound := p.nextIs('=')
+	if includesBound {
 		p.at++
 	}
-	operator := string(p.runes[from:p.at])
-	at := p.at
-	t, err := p.readText(false)
+	operator := string(p.runes[start:p.at])
+
+	start = p.at
+	t, err := p.readText(colonIsText)
 	if err != nil {
 		return err
 	}
-	var v, least, most any
+	var bound, least, most any
 	if d, err := decimal.Parse(t.String()); err == nil {
-		v, least, most = number(d), leastNumber, mostNumber
-	} else if i, ok := normalizeTime(t.String()); ok {
-		v, least, most = i, leastTime, mostTime
+		bound, least, most = number(d), leastNumber, mostNumber
+	} else if instant, ok := normalizeTime(t.String()); ok {
+		bound, least, most = instant, leastTime, mostTime
 	} else {
-		return p.fail(at,
+		return p.fail(start,
 			`%s is followed by neither a number nor a date: Price:%[1]s10, CreatedAt:%[1]s"2026-01-15", CreatedAt:%[1]s"2026-01-15T10:00:00Z"`, operator)
 	}
-	c.low, c.high = v, most
-	c.aboveLow = !equal
-	if less {
-		c.low, c.high = least, v
-		c.aboveLow, c.belowHigh = false, !equal
+
+	if isUpperBound {
+		c.low, c.high = least, bound
+		c.belowHigh = !includesBound
+	} else {
+		c.low, c.high = bound, most
+		c.aboveLow = !includesBound
 	}
 	return nil
 }
 
-// parseTerm sets the words or the numbers that a clause finds: a word, a phrase, a prefix, or a number.
-func (p *parser) parseTerm(c *clause, from int, t text) error {
+// parseTerm sets the words or the values that a clause finds: a word, a phrase, a prefix, a number or a time. start is
+// the position of the text t.
+func (p *parser) parseTerm(c *clause, start int, t text) error {
 	plain := t.withoutLiterals()
 	if plain == "*" && c.field == "" && c.need == may {
 		c.words = "*"
 		return nil
 	}
-	if err := p.unsupported(from, plain); err != nil {
+	if err := p.unsupported(start, plain); err != nil {
 		return err
 	}
-	if c.isPrefix = strings.HasSuffix(plain, "*"); c.isPrefix {
+
+	c.isPrefix = strings.HasSuffix(plain, "*")
+	if c.isPrefix {
 		t = t[:len(t)-1]
 	}
 	text := t.String()
 	c.words = string(appendWords(nil, text))
 	if c.words == "" {
-		return p.fail(from, "%s has no letters and no digits: there are no words to find", strconv.Quote(text))
+		return p.fail(start, "%s has no letters and no digits: there are no words to find", strconv.Quote(text))
 	}
-	if d, err := decimal.Parse(text); err == nil && !c.isPrefix {
+	if c.isPrefix {
+		return nil
+	}
+
+	if d, err := decimal.Parse(text); err == nil {
 		c.low, c.high = number(d), number(d)
 	}
-	if t, ok := normalizeTime(text); ok && !c.isPrefix {
-		c.low, c.high = t, t
+	if instant, ok := normalizeTime(text); ok {
+		c.low, c.high = instant, instant
 		if len(text) == len(time.DateOnly) { // a date means the whole day
-			c.high = t[:len(text)] + mostTime
+			c.high = instant[:len(text)] + mostTime
 		}
 	}
 	return nil
 }
 
 // refuseField returns an error for a field name that the language does not support.
-func (p *parser) refuseField(from int, plain string) error {
+func (p *parser) refuseField(start int, plain string) error {
 	const quote = "; quote the name of a field that is so named"
 	if plain == "_exists_" {
-		return p.fail(from, "_exists_ is not supported: nothing finds the documents that have a field%s", quote)
+		return p.fail(start, "_exists_ is not supported: nothing finds the documents that have a field%s", quote)
 	}
 	if i := strings.IndexAny(plain, "*?"); i >= 0 {
-		return p.fail(from+len([]rune(plain[:i])),
+		return p.fail(start+len([]rune(plain[:i])),
 			"the wildcard %c in the name of a field is not supported: leave the field out to look in all%s", plain[i], quote)
 	}
 	if isOperator(plain) {
 		return nil
 	}
-	return p.unsupported(from, plain)
+	return p.unsupported(start, plain)
 }
 
 func isOperator(plain string) bool {
@@ -300,24 +325,26 @@ func isOperator(plain string) bool {
 }
 
 // unsupported returns an error for syntax that the language does not support.
-func (p *parser) unsupported(from int, plain string) error {
+func (p *parser) unsupported(start int, plain string) error {
 	const quote = "; quote it to look for the text"
 	last := len(plain) - 1
-	at := func(chars string) int { return from + len([]rune(plain[:strings.IndexAny(plain, chars)])) }
-	_, notNumber := decimal.Parse(plain)
+	hasMore := last > 0
+	at := func(chars string) int { return start + len([]rune(plain[:strings.IndexAny(plain, chars)])) }
+	_, err := decimal.Parse(plain)
+	isNumber := err == nil
 	switch {
 	case isOperator(plain):
-		return p.fail(from,
+		return p.fail(start,
 			"%s is no operator: write + before what must be there and - before what must not, and nothing where any part will do%s", plain, quote)
-	case last > 0 && plain[0] == '!':
-		return p.fail(from, "! is no operator: write - before what must not be there%s", quote)
-	case last > 0 && (plain[0] == '+' || plain[0] == '-') && notNumber != nil:
-		return p.fail(from, "%c stands before a part, and before the name of its field: +title:red -live:true%s", plain[0],
+	case hasMore && plain[0] == '!':
+		return p.fail(start, "! is no operator: write - before what must not be there%s", quote)
+	case hasMore && (plain[0] == '+' || plain[0] == '-') && !isNumber:
+		return p.fail(start, "%c stands before a part, and before the name of its field: +title:red -live:true%s", plain[0],
 			quote)
-	case last > 0 && plain[0] == '/':
-		return p.fail(from, "regular expressions are not supported%s", quote)
-	case strings.ContainsAny(plain, "[]{}") && strings.IndexAny(plain, "[]{}") == 0:
-		return p.fail(from,
+	case hasMore && plain[0] == '/':
+		return p.fail(start, "regular expressions are not supported%s", quote)
+	case strings.IndexAny(plain, "[]{}") == 0:
+		return p.fail(start,
 			`ranges in brackets are not supported: write +CreatedAt:>="2026-01-01" +CreatedAt:<"2026-02-01"%s`, quote)
 	case strings.ContainsAny(plain, "()"):
 		return p.fail(at("()"), "groups in parentheses are not supported%s", quote)
@@ -328,7 +355,10 @@ func (p *parser) unsupported(from int, plain string) error {
 	case strings.ContainsRune(plain, '?'):
 		return p.fail(at("?"), "the wildcard ? is not supported: write the beginning of a word and *%s", quote)
 	}
-	if i := strings.IndexByte(plain, '*'); i >= 0 && (i < last || last == 0) {
+
+	star := strings.IndexByte(plain, '*')
+	endsWord := star == last && hasMore
+	if star >= 0 && !endsWord {
 		return p.fail(at("*"), "the wildcard * is supported at the end of a word alone%s", quote)
 	}
 	return nil
@@ -340,6 +370,7 @@ func endsWithMark(text string, mark byte) bool {
 	if i <= 0 {
 		return false
 	}
-	_, err := strconv.ParseFloat(text[i+1:], 64)
-	return err == nil || i == len(text)-1
+	rest := text[i+1:]
+	_, err := strconv.ParseFloat(rest, 64)
+	return rest == "" || err == nil
 }

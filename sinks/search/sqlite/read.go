@@ -16,7 +16,7 @@ import (
 // Search finds documents. The package comment defines the query language. The error is a [QueryError] if
 // the query is not valid.
 func (s *Store) Search(ctx context.Context, index, query string, limit int) (hits search.Hits, err error) {
-	number, err := s.find(ctx, index, false)
+	number, err := s.find(ctx, index)
 	if err != nil {
 		return hits, err
 	}
@@ -24,13 +24,14 @@ func (s *Store) Search(ctx context.Context, index, query string, limit int) (hit
 	if err != nil {
 		return hits, fmt.Errorf("sqlite: %w", err)
 	}
+
 	f := finder{index: number}
 	for i := range clauses {
 		if err := s.findClause(ctx, &f, i, &clauses[i]); err != nil {
 			return hits, err
 		}
 	}
-	statement := f.statement()
+	statement := f.statement() // it may add to f.args
 	rows, err := s.db.Reader().QueryContext(ctx, statement, append(f.args, number, cmp.Or(limit, 10))...)
 	if err != nil {
 		return hits, s.db.WrapError("search", err)
@@ -51,12 +52,14 @@ type finder struct {
 	index    int64
 	selects  []string // SELECTs of documents, each with the number and the need of its clause
 	args     []any
-	musts    int
+	musts    int  // number of clauses that a document must match
 	positive bool // a clause finds documents, and does not only exclude them
 }
 
-func (f *finder) add(i int, n need, from string, args ...any) {
-	f.selects = append(f.selects, "SELECT "+fmt.Sprintf(from, i, n))
+// add adds a SELECT of a clause. columns is its text after SELECT, with verbs for the number and the need of the
+// clause.
+func (f *finder) add(clauseNumber int, n need, columns string, args ...any) {
+	f.selects = append(f.selects, "SELECT "+fmt.Sprintf(columns, clauseNumber, n))
 	f.args = append(f.args, args...)
 }
 
@@ -85,6 +88,7 @@ func (s *Store) findClause(ctx context.Context, f *finder, i int, c *clause) err
 			return s.db.WrapError("search", err)
 		}
 	}
+
 	if c.need == must {
 		f.musts++
 	}
@@ -98,6 +102,7 @@ func (s *Store) findClause(ctx context.Context, f *finder, i int, c *clause) err
 	return nil
 }
 
+// addWords adds the query for the words of the i-th clause. path is the number of its field.
 func (f *finder) addWords(i int, c *clause, path int64) {
 	match := `"` + c.words + `"`
 	if c.isPrefix {
@@ -110,16 +115,19 @@ func (f *finder) addWords(i int, c *clause, path int64) {
 	}
 }
 
+// addValues adds the query for the values of the i-th clause. path is the number of its field.
 func (f *finder) addValues(i int, c *clause, path int64) {
 	query, args := valuesInField, []any{path, c.low, c.high}
 	if c.field == "" {
-		query, args[0] = valuesInAny, f.index
+		query, args = valuesInAny, []any{f.index, c.low, c.high}
 	}
 	if c.aboveLow {
-		query, args = query+" AND value > ?", append(args, c.low)
+		query += " AND value > ?"
+		args = append(args, c.low)
 	}
 	if c.belowHigh {
-		query, args = query+" AND value < ?", append(args, c.high)
+		query += " AND value < ?"
+		args = append(args, c.high)
 	}
 	f.add(i, c.need, query, args...)
 }
@@ -153,7 +161,7 @@ const readDocuments = `SELECT id, source FROM "_tws_documents" WHERE "index" = ?
 // Documents yields every document of an index in the order of the ids, as they are when the read begins.
 func (s *Store) Documents(ctx context.Context, index string) iter.Seq2[search.Document, error] {
 	return func(yield func(search.Document, error) bool) {
-		number, err := s.find(ctx, index, false)
+		number, err := s.find(ctx, index)
 		if err != nil {
 			yield(search.Document{}, err)
 			return

@@ -16,12 +16,15 @@ const readWhole = `SELECT doc, version, void, birth, entries, source FROM "_tws_
 
 // RepairDocuments repairs documents in one transaction, as search.Repairer defines.
 func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair) ([]search.Result, error) {
-	rs, ms, fs := make([]search.Result, len(ds)), make([]search.Mutation, len(ds)), make([]fields, len(ds))
+	rs := make([]search.Result, len(ds))
+	ms, fs := make([]search.Mutation, len(ds)), make([]fields, len(ds))
 	for i := range ds {
-		if ms[i], rs[i].Err = ds[i].Mutation(); rs[i].Err == nil && !ms[i].Tombstone {
+		ms[i], rs[i].Err = ds[i].Mutation()
+		if rs[i].Err == nil && !ms[i].Tombstone {
 			fs[i], rs[i].Err = fieldsOf(ms[i].Doc)
 		}
 	}
+
 	err := s.write(ctx, func(t *tx) error {
 		for i := range ds {
 			if ctx.Err() != nil {
@@ -43,7 +46,7 @@ func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair)
 	return rs, nil
 }
 
-// repair writes a mutation if the document that was read is still stored. Otherwise the repair is lost.
+// repair writes a mutation if the document that was read is still stored. Otherwise the repair is Overtaken.
 func (t *tx) repair(expected *search.StoredDocument, m *search.Mutation, fs fields) (r search.Result, err error) {
 	index, foreign, err := t.store.index(t.ctx, t.Writer, m.Index)
 	if err != nil {
@@ -52,19 +55,21 @@ func (t *tx) repair(expected *search.StoredDocument, m *search.Mutation, fs fiel
 	if foreign != nil {
 		return search.Result{Err: foreign}, nil //nolint:nilerr // the error of one document fails no other
 	}
+
 	current, doc, err := t.readWhole(index, m.ID)
-	switch {
-	case err != nil:
+	if err != nil {
 		return r, err
-	case doc.Exists && current.birth != m.Birth:
+	}
+	if doc.Exists && current.birth != m.Birth {
 		return r, state.BirthMismatch("", "a document of index "+m.Index, current.birth, m.Birth)
-	case !doc.Matches(expected):
+	}
+	if !doc.Matches(expected) {
 		return search.Result{Overtaken: true}, nil
 	}
-	return r, t.write(index, m, fs, current, true)
+	return r, t.write(index, m, fs, current, rewriteAll)
 }
 
-// readWhole returns the stored document, as it is written and as it is read.
+// readWhole returns the stored document in two forms: for a write, and for a comparison.
 func (t *tx) readWhole(index int64, id string) (current stored, doc search.StoredDocument, err error) {
 	err = t.QueryRows(t.ctx, readWhole, []any{index, id}, func(rows *sql.Rows) error {
 		var version string

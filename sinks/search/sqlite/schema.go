@@ -58,9 +58,10 @@ const (
 ON CONFLICT (name) DO UPDATE SET pipeline = excluded.pipeline, sink = excluded.sink
 WHERE NOT EXISTS (SELECT 1 FROM "_tws_documents" d WHERE d."index" = i.id)`
 
-	readIndex   = `SELECT id, pipeline, sink FROM "_tws_indexes" WHERE name = ?`
-	readIndexID = `SELECT id FROM "_tws_indexes" WHERE name = ?`
-	allNames    = `SELECT name FROM "_tws_indexes" ORDER BY name`
+	readIndex      = `SELECT id, pipeline, sink FROM "_tws_indexes" WHERE name = ?`
+	readIndexID    = `SELECT id FROM "_tws_indexes" WHERE name = ?`
+	readOwnIndexID = readIndexID + ` AND pipeline = ? AND sink = ?`
+	allNames       = `SELECT name FROM "_tws_indexes" ORDER BY name`
 
 	readStoredDocuments = `SELECT j.key, d.doc, d.version, d.void, d.birth, d.entries
 FROM json_each(?) j CROSS JOIN "_tws_documents" d WHERE d."index" = ? AND d.id = j.value`
@@ -88,7 +89,7 @@ func hasLayout(ctx context.Context, db *sqlite.DB) (bool, error) {
 // prepare creates the tables if they are missing.
 func prepare(ctx context.Context, db *sqlite.DB, w *sqlite.Writer) error {
 	ctx = context.WithoutCancel(ctx)
-	if made, err := hasLayout(ctx, db); err != nil || made {
+	if exists, err := hasLayout(ctx, db); err != nil || exists {
 		return err
 	}
 	return w.Transact(ctx, func() error {

@@ -83,10 +83,13 @@ func (s *Store) Create(ctx context.Context, name string) error {
 	}
 	return s.db.Write(ctx, func(w *sqlite.Writer) error {
 		_, foreign, err := s.index(context.WithoutCancel(ctx), w, name)
-		if err == nil && foreign != nil {
-			err = foreign
+		if err != nil {
+			return err
 		}
-		return err
+		if foreign != nil {
+			return foreign
+		}
+		return nil
 	})
 }
 
@@ -98,12 +101,17 @@ func (s *Store) index(
 	for range 2 {
 		var owner search.Owner
 		found, err := w.QueryRow(ctx, readIndex, []any{name}, &id, &owner.Pipeline, &owner.Sink)
-		if err != nil || found && owner == s.owner {
-			return id, nil, err
+		if err != nil {
+			return 0, nil, err
+		}
+		if found && owner == s.owner {
+			return id, nil, nil
 		}
 		if found {
 			foreign = &search.ForeignIndexError{Writer: s.owner, Index: name, Owner: owner}
 		}
+
+		// The second round reads the index that is claimed now.
 		if n, err := w.ExecCount(ctx, claimIndex, name, s.owner.Pipeline, s.owner.Sink); err != nil || n == 0 {
 			return 0, foreign, err
 		}
@@ -119,13 +127,21 @@ func (s *Store) Indexes(ctx context.Context) ([]string, error) {
 	return sqlite.ReadAll(ctx, s.db, allNames, nil, sqlite.ScanColumn[string])
 }
 
-// find returns the number of an index for readers. It returns [search.ErrNoIndex] if the index does not exist. If own
-// is true and the store has a sink, the index must belong to that sink.
-func (s *Store) find(ctx context.Context, name string, own bool) (id int64, err error) {
-	query, args := readIndexID, []any{name}
-	if own && s.owner != (search.Owner{}) {
-		query, args = query+` AND pipeline = ? AND sink = ?`, append(args, s.owner.Pipeline, s.owner.Sink)
+// find returns the number of an index of any sink. It returns [search.ErrNoIndex] if the index does not exist.
+func (s *Store) find(ctx context.Context, name string) (int64, error) {
+	return s.findNumber(ctx, name, readIndexID, name)
+}
+
+// findOwn is find for an index that must belong to the sink of the store. A store of [OpenReader] has no sink, and
+// finds the indexes of all sinks.
+func (s *Store) findOwn(ctx context.Context, name string) (int64, error) {
+	if s.owner == (search.Owner{}) {
+		return s.find(ctx, name)
 	}
+	return s.findNumber(ctx, name, readOwnIndexID, name, s.owner.Pipeline, s.owner.Sink)
+}
+
+func (s *Store) findNumber(ctx context.Context, name, query string, args ...any) (id int64, err error) {
 	found, err := hasLayout(ctx, s.db)
 	if found {
 		id, found, err = sqlite.ReadFirst(ctx, s.db, query, args, sqlite.ScanColumn[int64])

@@ -207,30 +207,31 @@ func claimItem(key Item, c *state.Claim) Item {
 	return image
 }
 
+// claimOf returns the claim of a stored item.
 func claimOf(image Item) (state.Claim, error) {
 	c := state.Claim{Source: item.Key(Text(image, attrItem))}
 
 	ns, err := strconv.ParseInt(Digits(image, attrTime), 10, 64)
 	if err != nil {
-		return c, viewErrs.New("it has no time")
+		return state.Claim{}, viewErrs.New("it has no time")
 	}
 	c.Time = time.Unix(0, ns).UTC()
 	if c.Version, err = record.ParseVersion(Text(image, attrVersion)); err != nil {
-		return c, err
+		return state.Claim{}, err
 	}
 
 	names, ok := image[attrNames].(*types.AttributeValueMemberL)
 	if !ok {
-		return c, viewErrs.New("it has no attributes")
+		return state.Claim{}, viewErrs.New("it has no attributes")
 	}
 	for i, name := range names.Value {
 		av, ok := image[attrValue+strconv.Itoa(i)]
 		if !ok {
-			return c, viewErrs.New("an attribute has no value")
+			return state.Claim{}, viewErrs.New("an attribute has no value")
 		}
 		v, err := sdkvalue.Value(av)
 		if err != nil {
-			return c, err
+			return state.Claim{}, err
 		}
 		column := state.Column{Value: v}
 		if text, ok := name.(*types.AttributeValueMemberS); ok {

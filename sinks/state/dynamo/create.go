@@ -123,19 +123,14 @@ func (db *DB) Check(ctx context.Context, t TableSpec) error {
 	return db.check(ctx, t, found)
 }
 
-// The waits between two reads of the description of a table that is being created. Each wait is twice the wait before
-// it.
-const (
-	firstCreateWait = 50 * time.Millisecond
-	maxCreateWait   = 2 * time.Second
-)
-
 // check is Check for a table whose description was read already.
 func (db *DB) check(ctx context.Context, t TableSpec, found *types.TableDescription) (err error) {
-	for wait := firstCreateWait; found.TableStatus == types.TableStatusCreating; wait = min(2*wait, maxCreateWait) {
+	wait := 50 * time.Millisecond
+	for found.TableStatus == types.TableStatusCreating {
 		if pipeline.Sleep(ctx, wait) != nil {
 			return stoppedError(ctx)
 		}
+		wait = min(2*wait, 2*time.Second)
 		if found, err = db.describe(ctx, t.Name); err != nil {
 			return err
 		}

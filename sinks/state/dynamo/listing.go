@@ -71,10 +71,7 @@ func listedClaim(found Item) state.ItemGuard {
 	if Text(found, attrSK) == ownerSortKey {
 		return state.ItemGuard{Item: item.Key(Text(found, attrOwnerKey)), Owns: true}
 	}
-	claim, err := claimOf(found)
-	if err != nil {
-		claim = state.Claim{}
-	}
+	claim, _ := claimOf(found) // the zero Claim if it cannot be read
 	return state.ItemGuard{Item: item.Key(Text(found, attrItem)), Claim: &claim}
 }
 

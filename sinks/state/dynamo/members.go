@@ -196,7 +196,7 @@ func (m *valueMembers) updateExtreme(ctx context.Context, columns Item) error {
 	}
 
 	for _, c := range m.changes {
-		if !c.remove && m.isBeyond(c.value, extreme) {
+		if !c.remove && m.kind.IsBeyond(c.value, extreme) {
 			extreme = c.value
 		}
 	}
@@ -211,18 +211,6 @@ func (m *valueMembers) updateExtreme(ctx context.Context, columns Item) error {
 	}
 	columns[m.name] = sdkvalue.Of(v)
 	return nil
-}
-
-// isBeyond reports whether a value is a new min or max. extreme is the min or max so far, or "" if there is none.
-func (m *valueMembers) isBeyond(value, extreme string) bool {
-	switch {
-	case extreme == "":
-		return true
-	case m.kind == state.Min:
-		return value < extreme
-	default:
-		return value > extreme
-	}
 }
 
 // readExtreme returns the min or max of the stored members, without those that the changes remove. It returns "" if no

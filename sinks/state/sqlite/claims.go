@@ -154,10 +154,13 @@ func columnsJSON(columns []state.Column) string {
 // parseClaim returns a claim from its stored columns. ns is its time in Unix nanoseconds.
 func parseClaim(source, version string, ns int64, attributes string) (c state.Claim, err error) {
 	c = state.Claim{Source: item.Key(source), Time: time.Unix(0, ns).UTC()}
-	if c.Version, err = record.ParseVersion(version); err == nil {
-		c.Attributes, err = parseColumns(attributes)
+	if c.Version, err = record.ParseVersion(version); err != nil {
+		return state.Claim{}, err
 	}
-	return c, err
+	if c.Attributes, err = parseColumns(attributes); err != nil {
+		return state.Claim{}, err
+	}
+	return c, nil
 }
 
 func parseColumns(text string) (columns []state.Column, err error) {

@@ -150,10 +150,7 @@ func scanListedClaim(rows *sql.Rows) (r ListedRow[state.ItemGuard], err error) {
 		return r, err
 	}
 
-	claim, err := parseClaim(source, version, ns, attributes)
-	if err != nil {
-		claim = state.Claim{}
-	}
+	claim, _ := parseClaim(source, version, ns, attributes) // the zero Claim if it cannot be read
 	r.Key, r.Size = []any{row, source}, len(row)+len(source)+len(attributes)
 	r.Value = state.ItemGuard{Item: item.Key(source), Guard: state.Guard{Row: state.Row(row)}, Claim: &claim}
 	return r, nil

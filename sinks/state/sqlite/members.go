@@ -44,22 +44,10 @@ func (g *Group) changeMember(ctx context.Context, m *state.Member) error {
 		}
 		return g.readExtreme(ctx, t)
 	}
-	if isBeyond(m, t.Text) {
+	if m.Kind.IsBeyond(m.Value, t.Text) {
 		t.Text = m.Value
 	}
 	return nil
-}
-
-// isBeyond reports whether a member is a new min or max. extreme is the min or max so far, or "" if there is none.
-func isBeyond(m *state.Member, extreme string) bool {
-	switch {
-	case extreme == "":
-		return true
-	case m.Kind == state.Min:
-		return m.Value < extreme
-	default:
-		return m.Value > extreme
-	}
 }
 
 // updateDistinct adds one to the total when the first member of a value was added. It subtracts one when the last
