@@ -51,6 +51,6 @@ func (a alias) hidesTombstones() bool {
 	if err != nil {
 		return false
 	}
-	is, err := indexmap.Decode(a.Filter)
-	return err == nil && canonicalJSON(is) == canonicalJSON(want)
+	filter, err := indexmap.Decode(a.Filter)
+	return err == nil && canonicalJSON(filter) == canonicalJSON(want)
 }

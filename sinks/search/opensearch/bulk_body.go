@@ -54,18 +54,15 @@ const lineOverhead = 256
 
 // encode returns a request with the first of the mutations at positions: as many as the limits allow, and at least one.
 func (b *bulk) encode(positions []int) bulkRequest {
-	most := b.store.limits.maxBytes()
+	maxBytes := b.store.limits.maxBytes()
 	r := bulkRequest{index: b.commonIndex(positions)}
 	positions = positions[:min(len(positions), b.store.limits.count)]
-	size := 0
+	r.body = make([]byte, 0, b.estimateSize(positions, maxBytes))
+
 	for _, i := range positions {
-		if size += len(b.mutations[i].Doc) + len(b.mutations[i].ID) + lineOverhead; size > most {
-			break
-		}
-	}
-	r.body = make([]byte, 0, size)
-	for _, i := range positions {
-		m, end, index := &b.mutations[i], len(r.body), ""
+		m := &b.mutations[i]
+		before := len(r.body)
+		index := ""
 		if r.index == "" {
 			index = m.Index
 		}
@@ -74,13 +71,24 @@ func (b *bulk) encode(positions []int) bulkRequest {
 		} else {
 			r.body = b.store.appendExact(r.body, index, m)
 		}
-		if len(r.body) > most && r.count > 0 {
-			r.body = r.body[:end]
+		if len(r.body) > maxBytes && r.count > 0 {
+			r.body = r.body[:before] // this mutation belongs to the next request
 			break
 		}
 		r.count++
 	}
 	return r
+}
+
+// estimateSize returns about how many bytes a request takes. It stops counting above maxBytes.
+func (b *bulk) estimateSize(positions []int, maxBytes int) (size int) {
+	for _, i := range positions {
+		size += len(b.mutations[i].Doc) + len(b.mutations[i].ID) + lineOverhead
+		if size > maxBytes {
+			break
+		}
+	}
+	return size
 }
 
 // appendExact appends the lines that write a mutation if the script finds no newer version. The script also creates a
@@ -106,13 +114,18 @@ func (s *Store) appendFast(dst []byte, index string, m *search.Mutation) []byte 
 	return append(dst, '\n')
 }
 
+// appendTarget appends the members of a line that name the document of a mutation.
 func appendTarget(dst []byte, index string, m *search.Mutation) []byte {
 	if index != "" { // "": the path names the index
-		dst = append(appendText(append(dst, `"_index":`...), index), ',')
+		dst = append(dst, `"_index":`...)
+		dst = appendText(dst, index)
+		dst = append(dst, ',')
 	}
-	dst = appendText(append(dst, `"_id":`...), m.ID)
+	dst = append(dst, `"_id":`...)
+	dst = appendText(dst, m.ID)
 	if m.Routing != "" {
-		dst = appendText(append(dst, `,"routing":`...), m.Routing)
+		dst = append(dst, `,"routing":`...)
+		dst = appendText(dst, m.Routing)
 	}
 	return dst
 }
@@ -120,24 +133,29 @@ func appendTarget(dst []byte, index string, m *search.Mutation) []byte {
 // appendText appends s as a JSON string.
 func appendText(dst []byte, s string) []byte {
 	for i := range len(s) {
-		if b := s[i]; b < ' ' || b == '"' || b == '\\' || b >= utf8.RuneSelf {
+		b := s[i]
+		isPlain := b >= ' ' && b != '"' && b != '\\' && b < utf8.RuneSelf
+		if !isPlain {
 			return item.StringValue(s).AppendJSON(dst)
 		}
 	}
-	return append(append(append(dst, '"'), s...), '"')
+	dst = append(dst, '"')
+	dst = append(dst, s...)
+	return append(dst, '"')
 }
 
 // appendDocument appends a JSON document on one line, as a bulk request requires. It replaces line breaks by spaces.
 // This is safe, because JSON has line breaks only between tokens.
 func appendDocument(dst, doc []byte) []byte {
-	from := len(dst)
+	start := len(dst)
 	dst = append(dst, doc...)
-	for line := dst[from:]; ; {
-		i := bytes.IndexByte(line, '\n')
+	rest := dst[start:]
+	for {
+		i := bytes.IndexByte(rest, '\n')
 		if i < 0 {
 			return dst
 		}
-		line[i] = ' '
-		line = line[i+1:]
+		rest[i] = ' '
+		rest = rest[i+1:]
 	}
 }

@@ -31,15 +31,16 @@ type client struct {
 
 func newClient(o Options) (*client, error) {
 	c := &client{timeout: o.Timeout, maxAnswerBytes: bounded.Answer}
-	carrier := o.Transport
-	if carrier == nil {
+	transport := o.Transport
+	if transport == nil {
 		var err error
 		if c.transport, err = newTransport(o.CA); err != nil {
 			return nil, fmt.Errorf("CA: %w", err)
 		}
-		carrier = c.transport
+		transport = c.transport
 	}
-	config := opensearch.Config{Addresses: []string{o.URL}, Transport: noRetry{carrier}, DisableRetry: true}
+
+	config := opensearch.Config{Addresses: []string{o.URL}, Transport: noRetry{transport}, DisableRetry: true}
 	switch o.Auth {
 	case Basic:
 		config.Username, config.Password = o.User, o.Password
@@ -123,10 +124,13 @@ func (c *client) ask(ctx context.Context, q call) (body []byte, found bool, err 
 		}
 	}
 	a, err := c.do(ctx, q.method, q.path, sent)
-	switch {
-	case err != nil || a.status == http.StatusNotFound:
+	if err != nil {
 		return nil, false, err
-	case !a.succeeded():
+	}
+	if a.status == http.StatusNotFound {
+		return nil, false, nil
+	}
+	if !a.succeeded() {
 		return nil, false, a.asError(q.op, q.index)
 	}
 	return a.body, true, nil
@@ -144,7 +148,7 @@ func (c *client) bulk(ctx context.Context, path string, lines []byte) (answer, e
 	return c.send(ctx, http.MethodPost, path, "application/x-ndjson", lines)
 }
 
-func (c *client) send(ctx context.Context, method, path, kind string, body []byte) (answer, error) {
+func (c *client) send(ctx context.Context, method, path, contentType string, body []byte) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	if err := c.loadCredentials(ctx); err != nil {
@@ -155,21 +159,23 @@ func (c *client) send(ctx context.Context, method, path, kind string, body []byt
 		return answer{}, fmt.Errorf("opensearch: %w", err)
 	}
 	if len(body) > 0 {
-		r.Header.Set("Content-Type", kind)
+		r.Header.Set("Content-Type", contentType)
 	}
+
 	resp, err := c.server.Perform(r)
 	if err != nil {
 		return answer{}, pipeline.Transient(errs.Errorf("opensearch: no answer: %w", err))
 	}
 	defer resp.Body.Close()
-	got, err := bounded.ReadAll(resp.Body, c.maxAnswerBytes)
+	received, err := bounded.ReadAll(resp.Body, c.maxAnswerBytes)
+	if oversize, ok := errors.AsType[*bounded.Error](err); ok {
+		return answer{}, pipeline.Transient(errs.Errorf("opensearch: the answer: %w", oversize))
+	}
 	if err != nil {
-		if large, ok := errors.AsType[*bounded.Error](err); ok {
-			return answer{}, pipeline.Transient(errs.Errorf("opensearch: the answer: %w", large))
-		}
 		return answer{}, pipeline.Transient(errCut)
 	}
-	a := answer{status: resp.StatusCode, header: resp.Header, body: got}
+
+	a := answer{status: resp.StatusCode, header: resp.Header, body: received}
 	if !a.isFromOpenSearch(method) {
 		return a, pipeline.Transient(&Error{Op: method, Status: a.status,
 			Hint: "the answer is not an OpenSearch server's: is url its address, or is a proxy in between?"})
@@ -197,15 +203,13 @@ func (c *client) loadCredentials(ctx context.Context) error {
 // isFromOpenSearch reports whether the answer can come from OpenSearch. If the caller interprets the body of a status,
 // the body must be a JSON object. Answers with other statuses need no body.
 func (a answer) isFromOpenSearch(method string) bool {
-	switch {
-	case method == http.MethodHead:
-		return true
-	case !a.succeeded() && a.status != http.StatusNotFound && a.status != http.StatusBadRequest &&
-		a.status != http.StatusConflict:
+	isInterpreted := a.succeeded() || a.status == http.StatusNotFound || a.status == http.StatusBadRequest ||
+		a.status == http.StatusConflict
+	if method == http.MethodHead || !isInterpreted {
 		return true
 	}
 	body := bytes.TrimSpace(a.body)
-	return len(body) > 0 && body[0] == '{' && body[len(body)-1] == '}'
+	return bytes.HasPrefix(body, []byte{'{'}) && bytes.HasSuffix(body, []byte{'}'})
 }
 
 // errCut means that the connection ended before the answer did.

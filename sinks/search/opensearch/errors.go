@@ -69,10 +69,10 @@ var _ redact.Redacted = (*Error)(nil)
 func (a answer) asError(op, index string) error {
 	f := a.parse()
 	err := f.err(op, index)
-	if after := awserr.ParseRetryAfter(a.header); after > 0 { // only proxies send Retry-After; OpenSearch does not
-		if _, transient := pipeline.Retryable(err); transient {
-			return pipeline.RetryAfter(err, after)
-		}
+	wait := awserr.ParseRetryAfter(a.header) // only proxies send Retry-After; OpenSearch does not
+	_, transient := pipeline.Retryable(err)
+	if transient && wait > 0 {
+		return pipeline.RetryAfter(err, wait)
 	}
 	return err
 }
@@ -124,8 +124,9 @@ func (f *failure) hasType(kinds ...string) bool {
 
 // classify returns the class of f.
 func (f *failure) classify() *failureClass {
-	forbidden := f.status == http.StatusForbidden || f.status == http.StatusUnauthorized
-	switch {
+	isForbidden := f.status == http.StatusForbidden || f.status == http.StatusUnauthorized
+	hasNoError := f.kind == nil && f.reason == nil
+	switch { // the first case that applies decides
 	case f.hasType("cluster_block_exception", "index_closed_exception"): // an operator may open a closed index again
 		return blocked
 	case f.status == http.StatusTooManyRequests,
@@ -139,18 +140,19 @@ func (f *failure) classify() *failureClass {
 		return noIndex
 	case f.hasType("resource_not_found_exception"):
 		return noScript
-	case f.status == 0, f.kind == nil && f.reason == nil &&
-		(f.status == http.StatusBadRequest || f.status == http.StatusForbidden || f.status == http.StatusPreconditionFailed):
-		return unavailable // not from an OpenSearch server, which always gives a reason
+	case f.status == 0:
+		return unavailable
+	case hasNoError && slices.Contains(alwaysExplained, f.status):
+		return unavailable // the answer is not from an OpenSearch server
 	case f.status == http.StatusNotFound:
 		return gone
 	case f.hasType("illegal_argument_exception") && f.reasonContains("cannot execute"):
 		return noScripting
-	case forbidden && (f.reasonContains("Signature expired") || f.reasonContains("not yet current")):
+	case isForbidden && (f.reasonContains("Signature expired") || f.reasonContains("not yet current")):
 		return skewed
-	case forbidden && f.reasonContains("expired"):
+	case isForbidden && f.reasonContains("expired"):
 		return expired
-	case forbidden:
+	case isForbidden:
 		return denied
 	case f.status >= http.StatusInternalServerError:
 		return unavailable
@@ -158,11 +160,15 @@ func (f *failure) classify() *failureClass {
 	return badMapping
 }
 
+// alwaysExplained are the statuses for which an OpenSearch server always gives a reason.
+var alwaysExplained = []int{http.StatusBadRequest, http.StatusForbidden, http.StatusPreconditionFailed}
+
 // documentUnfit reports whether the document did not fit the fields that its index had when the server tried to write
 // it.
 func (f *failure) documentUnfit() bool {
-	return f.classify() == badMapping && (string(f.kind) == "mapper_parsing_exception" ||
-		string(f.kind) == "illegal_argument_exception")
+	kind := string(f.kind)
+	isParsingError := kind == "mapper_parsing_exception" || kind == "illegal_argument_exception"
+	return isParsingError && f.classify() == badMapping
 }
 
 // err returns f as an error, marked as transient, fatal or permanent.
@@ -222,11 +228,13 @@ func (f *failure) field() string {
 		if !found {
 			continue
 		}
-		if name, _, ended := strings.Cut(rest, m.after); ended {
-			var plain string
-			if json.Unmarshal([]byte(`"`+name+`"`), &plain) == nil {
-				return plain
-			}
+		name, _, found := strings.Cut(rest, m.after)
+		if !found {
+			continue
+		}
+		var plain string // without the escapes of JSON
+		if json.Unmarshal([]byte(`"`+name+`"`), &plain) == nil {
+			return plain
 		}
 	}
 	return ""

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// flattenSettings adds settings to the map named to, by their full names. Three spellings of one setting get one name:
+// flattenSettings adds settings to byPath, by their full names. Three spellings of one setting get one name:
 // {"index": {"number_of_shards": 1}}, {"number_of_shards": 1} and {"index.number_of_shards": "1"}.
-func flattenSettings(to map[string]string, prefix string, settings map[string]any) {
+func flattenSettings(byPath map[string]string, prefix string, settings map[string]any) {
 	for name, v := range settings {
 		if prefix != "" {
 			name = prefix + "." + name
 		}
 		if inner, ok := v.(map[string]any); ok {
-			flattenSettings(to, name, inner)
+			flattenSettings(byPath, name, inner)
 			continue
 		}
 		if name != "index" && !strings.HasPrefix(name, "index.") {
@@ -24,13 +24,13 @@ func flattenSettings(to map[string]string, prefix string, settings map[string]an
 		if list, ok := v.([]any); ok && len(list) == 1 {
 			v = list[0] // the server returns a list of one if a setting can have several values
 		}
-		to["settings."+name] = canonicalJSON(v)
+		byPath["settings."+name] = canonicalJSON(v)
 	}
 }
 
-// flattenMapping adds the parameters of a mapping to the map named to, by path. A property named a.b is the property b
+// flattenMapping adds the parameters of a mapping to byPath. A property named a.b is the property b
 // inside a. flattenMapping ignores _meta.
-func flattenMapping(to map[string]string, path string, mapping map[string]any) {
+func flattenMapping(byPath map[string]string, path string, mapping map[string]any) {
 	for name, v := range mapping {
 		if path == "mappings" && name == "_meta" {
 			continue
@@ -39,43 +39,46 @@ func flattenMapping(to map[string]string, path string, mapping map[string]any) {
 			name = strings.ReplaceAll(name, ".", ".properties.")
 		}
 		if inner, ok := v.(map[string]any); ok && len(inner) > 0 {
-			flattenMapping(to, path+"."+name, inner)
+			flattenMapping(byPath, path+"."+name, inner)
 			continue
 		}
-		to[path+"."+name] = canonicalJSON(v)
+		byPath[path+"."+name] = canonicalJSON(v)
 	}
 }
 
 // changedDefinition describes the first difference between the recorded configuration (was) and the present one (is).
 // It returns "" if they are equal.
-func changedDefinition(was, value map[string]string) string {
+func changedDefinition(was, is map[string]string) string {
 	either := maps.Clone(was)
-	maps.Copy(either, value)
+	maps.Copy(either, is)
 	for _, path := range slices.Sorted(maps.Keys(either)) {
-		before, had := was[path]
-		now, has := value[path]
+		before, wasSet := was[path]
+		now, isSet := is[path]
 		switch {
-		case had && has && before != now:
-			return fmt.Sprintf("%s was %s and is %s", path, before, now)
-		case had && !has:
+		case !isSet:
 			return fmt.Sprintf("%s was %s and is not set", path, before)
-		case has && !had:
+		case !wasSet:
 			return fmt.Sprintf("%s was not set and is %s", path, now)
+		case before != now:
+			return fmt.Sprintf("%s was %s and is %s", path, before, now)
 		}
 	}
 	return ""
 }
 
-// definitionDifference describes the first difference between the configuration (asked) and an index (there). It
+// definitionDifference describes the first difference between the configuration and an index. It
 // returns "" if the index has everything that the configuration sets. It ignores what the index has in addition, which
 // comes from dynamic mapping or an index template. It also ignores a missing parameter of a field, because the server
 // does not return a parameter that has its default value.
 func definitionDifference(configured, actual map[string]string) string {
 	for _, path := range slices.Sorted(maps.Keys(configured)) {
-		value, ok := actual[path]
+		value, isSet := actual[path]
+		isIgnored := strings.HasPrefix(path, "mappings.dynamic_templates")
+		if isIgnored || isSet && value == configured[path] {
+			continue
+		}
 		switch {
-		case ok && value == configured[path], strings.HasPrefix(path, "mappings.dynamic_templates"):
-		case ok:
+		case isSet:
 			return fmt.Sprintf("%s is %s there, and %s in the file", path, value, configured[path])
 		case strings.HasPrefix(path, "settings."):
 			return fmt.Sprintf("%s is not set there, and %s in the file", path, configured[path])
@@ -89,11 +92,13 @@ func definitionDifference(configured, actual map[string]string) string {
 // hasField reports whether the field exists that a parameter's path belongs to.
 func hasField(actual map[string]string, path string) bool {
 	field := fieldOf(path)
-	if field == "mappings" {
-		return true
-	}
-	for p := range actual {
-		if p == field || strings.HasPrefix(p, field+".") {
+	return field == "mappings" || hasPath(actual, field)
+}
+
+// hasPath reports whether m has a path, or a path inside it.
+func hasPath[V any](m map[string]V, path string) bool {
+	for p := range m {
+		if p == path || strings.HasPrefix(p, path+".") {
 			return true
 		}
 	}
@@ -103,15 +108,15 @@ func hasField(actual map[string]string, path string) bool {
 // fieldOf returns the path of the field that a parameter's path belongs to, or "mappings" if the parameter is not one
 // of a field.
 func fieldOf(path string) string {
-	at := -1
+	start := 0 // of the name of the innermost field
 	for _, container := range []string{".properties.", ".fields."} {
 		if i := strings.LastIndex(path, container); i >= 0 {
-			at = max(at, i+len(container))
+			start = max(start, i+len(container))
 		}
 	}
-	if at < 0 {
+	if start == 0 {
 		return "mappings"
 	}
-	name, _, _ := strings.Cut(path[at:], ".")
-	return path[:at] + name
+	name, _, _ := strings.Cut(path[start:], ".")
+	return path[:start] + name
 }

@@ -23,6 +23,7 @@ func withDefaults(
 	if forbidsNewFields(mappings["dynamic"]) {
 		return mappings, nil
 	}
+
 	double := map[string]any{"type": "double"}
 	rules, _ := mappings["dynamic_templates"].([]any)
 	templates := slices.Clone(rules)
@@ -31,21 +32,21 @@ func withDefaults(
 			"mapping": double}})
 	}
 	mappings["dynamic_templates"] = templates
-	if len(rules) > 0 {
+	hasOwnTemplates := len(rules) > 0
+	if hasOwnTemplates {
 		return mappings, nil
 	}
+
 	mapped, err := indexmap.ObjectMember(mappings, "properties")
 	if err != nil {
 		return nil, err
 	}
 	properties := maps.Clone(mapped)
 	for attribute, kind := range declared {
-		name, form, ok := fields.Scalar(attribute)
-		if kind != item.KindN || !ok || form == search.NumberString || form == search.NumberScaledFloat {
-			continue
-		}
-		// a name with a dot means a field inside an object
-		if !strings.Contains(name, ".") && !mapsField(mapped, name) {
+		name, form, isShown := fields.Scalar(attribute)
+		isNumber := kind == item.KindN && form != search.NumberString && form != search.NumberScaledFloat
+		isInsideObject := strings.Contains(name, ".")
+		if isShown && isNumber && !isInsideObject && !hasPath(mapped, name) {
 			properties[name] = double
 		}
 	}
@@ -58,16 +59,6 @@ func forbidsNewFields(dynamic any) bool {
 	switch dynamic {
 	case false, "false", "strict":
 		return true
-	}
-	return false
-}
-
-// mapsField reports whether properties map the field name, or a field inside it.
-func mapsField(properties map[string]any, name string) bool {
-	for p := range properties {
-		if p == name || strings.HasPrefix(p, name+".") {
-			return true
-		}
 	}
 	return false
 }

@@ -54,8 +54,11 @@ func (st *indexState) uuid() string {
 // createdBefore returns the creation time of the index or t, whichever is earlier.
 func (st *indexState) createdBefore(t time.Time) time.Time {
 	text, _ := st.Settings["index.creation_date"].(string)
-	ms, err := strconv.ParseInt(text, 10, 64)
-	if created := time.UnixMilli(ms); err == nil && created.Before(t) {
+	milliseconds, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return t
+	}
+	if created := time.UnixMilli(milliseconds); created.Before(t) {
 		return created
 	}
 	return t
@@ -92,7 +95,7 @@ func (s *Store) findIndex(ctx context.Context, name string) (*indexState, error)
 	if index, ok := found[physicalName(name)]; ok {
 		return &index, nil
 	}
-	for other := range found {
+	for other := range found { // the name is an alias of another index
 		return nil, s.scopeError(
 			errs.Errorf(
 				"opensearch: there is an alias %s of index %s that this sink did not make: give the sink another index name, or remove the alias", name, other))
@@ -122,8 +125,8 @@ func (s *Store) readIndexes(ctx context.Context, q call) (found map[string]index
 // index even if its owner is another sink; verifyIndex then refuses it.
 func (s *Store) ownIndexes(ctx context.Context) (map[string]*indexState, error) {
 	x := s.indexes
-	pattern, one := x.singleName()
-	if !one {
+	pattern, isSingle := x.singleName()
+	if !isSingle {
 		found, err := s.list(ctx, pattern+"*")
 		return x.selectOwn(found), err
 	}
@@ -138,8 +141,8 @@ func (s *Store) ownIndexes(ctx context.Context) (map[string]*indexState, error) 
 // names returns the aliases of the indexes that the sink created, sorted.
 func (s *Store) names(ctx context.Context) ([]string, error) {
 	x := s.indexes
-	pattern, one := x.singleName()
-	if one {
+	pattern, isSingle := x.singleName()
+	if isSingle {
 		pattern = physicalName(pattern)
 	} else {
 		pattern += "*"

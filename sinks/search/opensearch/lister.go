@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -44,19 +45,11 @@ func (s *Store) ListDocuments(
 		if slicedByServer {
 			pages = s.pagesByScroll(ctx, index, l)
 		}
-		for page, err := range pages {
-			if err != nil {
-				yield(search.ListedDocument{}, err)
-				return
-			}
-			for i := range page {
-				d, listed := listedDocument(index, &page[i])
-				inSegment := slicedByServer || l.Has(d.ID)
-				if listed && inSegment && !yield(d, nil) {
-					return
-				}
-			}
-		}
+		seq.Map(hitsOf(pages), func(h *hit) (d search.ListedDocument, keep bool, err error) {
+			d, keep = listedDocument(index, h)
+			inSegment := slicedByServer || l.Has(d.ID)
+			return d, keep && inSegment, nil
+		})(yield)
 	}
 }
 

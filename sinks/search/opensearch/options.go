@@ -120,11 +120,13 @@ func (o Options) withDefaults() (Options, error) {
 // serverURL parses the address of a server. Its errors do not show the address, which may contain a
 // password.
 func serverURL(s string) (*url.URL, error) {
-	u, err := url.Parse(s)
-	switch {
-	case s == "":
+	if s == "" {
 		return nil, errors.New("it is empty: give the address of the server")
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+	}
+	u, err := url.Parse(s)
+	isAddress := err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
+	switch {
+	case !isAddress:
 		return nil, errors.New("it is not the address of a server, such as https://search.example.com:9200")
 	case u.User != nil:
 		return nil, errors.New("it holds a user: give User and Password instead")

@@ -21,8 +21,8 @@ const goneAt = "2006-01-02T15:04:05.000Z"
 
 // document returns the document of a mutation. It adds _tw.gone to a tombstone.
 func (s *Store) document(m *search.Mutation) []byte {
-	inner, whole := bytes.CutSuffix(m.Doc, []byte("}}"))
-	if !m.Tombstone || !whole {
+	inner, isComplete := bytes.CutSuffix(m.Doc, []byte("}}"))
+	if !m.Tombstone || !isComplete {
 		return m.Doc
 	}
 	doc := append(slices.Clone(inner), `,"gone":"`...)
@@ -42,18 +42,21 @@ const purgePage = 1000
 // after the tombstone.
 func (s *Store) Purge(ctx context.Context, before time.Time) (int, error) {
 	names, err := s.Indexes(ctx)
+	if err != nil {
+		return 0, err
+	}
 	purged := 0
 	for _, name := range names {
-		if err != nil {
-			break
-		}
-		var n int
-		n, err = s.purge(ctx, name, before)
+		n, err := s.purge(ctx, name, before)
 		purged += n
+		if err != nil {
+			return purged, err
+		}
 	}
-	return purged, err
+	return purged, nil
 }
 
+// purge deletes the old tombstones of one index.
 func (s *Store) purge(ctx context.Context, name string, before time.Time) (purged int, err error) {
 	query := map[string]any{
 		"size": purgePage, "_source": false, "seq_no_primary_term": true, "sort": []string{"_doc"},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
@@ -50,14 +51,21 @@ const readPage = 50
 // Documents yields every document of an index in the order of the ids. A document that is written during the read may
 // be missing, or have its former or its new content.
 func (s *Store) Documents(ctx context.Context, index string) iter.Seq2[search.Document, error] {
-	return func(yield func(search.Document, error) bool) {
-		for page, err := range s.pagesByID(ctx, index) {
+	return seq.Map(hitsOf(s.pagesByID(ctx, index)), func(h *hit) (search.Document, bool, error) {
+		return h.document(index), true, nil
+	})
+}
+
+// hitsOf yields the hits of pages.
+func hitsOf(pages iter.Seq2[[]hit, error]) iter.Seq2[*hit, error] {
+	return func(yield func(*hit, error) bool) {
+		for page, err := range pages {
 			if err != nil {
-				yield(search.Document{}, err)
+				yield(nil, err)
 				return
 			}
-			for _, h := range page {
-				if !yield(h.document(index), nil) {
+			for i := range page {
+				if !yield(&page[i], nil) {
 					return
 				}
 			}

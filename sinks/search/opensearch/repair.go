@@ -27,10 +27,12 @@ func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair)
 		alone: new(unfitMutation)}
 	var positions []int
 	for i := range ds {
-		if b.mutations[i], b.results[i].Err = ds[i].Mutation(); b.results[i].Err == nil {
+		b.mutations[i], b.results[i].Err = ds[i].Mutation()
+		if b.results[i].Err == nil {
 			positions = append(positions, i)
 		}
 	}
+
 	positions = b.resolve(ctx, positions)
 	for len(positions) > 0 {
 		n := min(len(positions), readPage)
@@ -65,22 +67,30 @@ func (b *bulk) repairInBatches(ctx context.Context, ds []search.DocumentRepair, 
 	var sent []int
 	for n, i := range positions {
 		m, current := &b.mutations[i], &stored[n]
-		if unchanged, err := b.checkUnchanged(&ds[i], m, current); err != nil || !unchanged {
-			b.results[i] = search.Result{Overtaken: err == nil, Err: err}
+		unchanged, err := b.checkUnchanged(&ds[i], m, current)
+		if err != nil {
+			b.results[i] = search.Result{Err: err}
 			continue
 		}
+		if !unchanged {
+			b.results[i] = search.Result{Overtaken: true}
+			continue
+		}
+
 		index := ""
 		if common == "" {
 			index = m.Index
 		}
 		line := b.appendRepair(nil, index, m, current)
-		if len(sent) > 0 && len(lines)+len(line) > b.store.limits.maxBytes() {
+		isFull := len(lines)+len(line) > b.store.limits.maxBytes()
+		if isFull && len(sent) > 0 {
 			if err := b.sendRepairs(ctx, common, sent, lines); err != nil {
 				return err
 			}
 			lines, sent = lines[:0], nil
 		}
-		lines, sent = append(lines, line...), append(sent, i)
+		lines = append(lines, line...)
+		sent = append(sent, i)
 	}
 	if len(sent) == 0 {
 		return nil
@@ -90,7 +100,7 @@ func (b *bulk) repairInBatches(ctx context.Context, ds []search.DocumentRepair, 
 
 // checkUnchanged reports whether a document is still as the repair read it. It returns an error if the document cannot
 // be read, or if its birth (the random id of the output) is another one.
-func (b *bulk) checkUnchanged(d *search.DocumentRepair, m *search.Mutation, current *documentState) (bool, error) {
+func (b *bulk) checkUnchanged(repair *search.DocumentRepair, m *search.Mutation, current *documentState) (bool, error) {
 	var stored search.StoredDocument
 	if current.Found {
 		var own ownMark
@@ -102,7 +112,7 @@ func (b *bulk) checkUnchanged(d *search.DocumentRepair, m *search.Mutation, curr
 			return false, state.BirthMismatch(b.store.sink(), "a document of index "+m.Index, own.Birth, m.Birth)
 		}
 	}
-	return stored.Matches(&d.Expected), nil
+	return stored.Matches(&repair.Expected), nil
 }
 
 const statesPath = "/_mget?filter_path=docs.found,docs._source,docs._seq_no,docs._primary_term,docs._version,docs.error"
@@ -160,7 +170,8 @@ func (b *bulk) sendRepairs(ctx context.Context, index string, positions []int, l
 		return a.asError(opWrite, index)
 	}
 	ok := parseItems(a.body, len(positions), func(n int, it *bulkItem) {
-		if i := positions[n]; it.status == http.StatusConflict {
+		i := positions[n]
+		if it.status == http.StatusConflict {
 			b.results[i] = search.Result{Overtaken: true}
 		} else {
 			b.setResult(i, it, 0)

@@ -38,21 +38,31 @@ func (s *Store) ensureScript(ctx context.Context) error {
 	if s.installed.Load() {
 		return nil
 	}
+
 	found, err := s.readScript(ctx)
-	if err == nil && !found {
-		if err = s.putScript(ctx); err == nil {
-			found, err = s.readScript(ctx)
-		}
-	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case !found:
-		return pipeline.Transient(errs.Errorf("opensearch: the stored script %s was installed and is not there",
-			redact.Safe(scriptID)))
+	}
+	if !found {
+		if err := s.installScript(ctx); err != nil {
+			return err
+		}
 	}
 	s.installed.Store(true)
 	return nil
+}
+
+// installScript installs the script, and reads it back.
+func (s *Store) installScript(ctx context.Context) error {
+	if err := s.putScript(ctx); err != nil {
+		return err
+	}
+	found, err := s.readScript(ctx)
+	if err == nil && !found {
+		err = pipeline.Transient(errs.Errorf("opensearch: the stored script %s was installed and is not there",
+			redact.Safe(scriptID)))
+	}
+	return err
 }
 
 const painless = "painless"

@@ -41,14 +41,17 @@ func (b *bulk) multiGet(ctx context.Context, positions []int, path, op string) (
 	common := b.commonIndex(positions)
 	body := []byte(`{"docs":[`)
 	for n, i := range positions {
-		m, index := &b.mutations[i], ""
-		if n > 0 {
-			body = append(body, ',')
-		}
+		m := &b.mutations[i]
+		index := ""
 		if common == "" {
 			index = b.store.physical(m.Index)
 		}
-		body = append(appendTarget(append(body, '{'), index, m), '}')
+		if n > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, '{')
+		body = appendTarget(body, index, m)
+		body = append(body, '}')
 	}
 	if common != "" {
 		common = b.store.physical(common)
@@ -64,13 +67,13 @@ func (b *bulk) multiGet(ctx context.Context, positions []int, path, op string) (
 // stored.
 func (b *bulk) compare(i int, version, birth []byte) {
 	m, r := &b.mutations[i], &b.results[i]
-	var room [80]byte
+	var buffer [80]byte
 	switch {
 	case len(version) == 0:
 		r.Err = errVanished
 	case string(birth) != m.Birth:
 		r.Err = state.BirthMismatch(b.store.sink(), "a document of index "+m.Index, string(birth), m.Birth)
-	case string(version) != string(m.Version.Append(room[:0])):
+	case string(version) != string(m.Version.Append(buffer[:0])):
 		r.Outcome = pipeline.Superseded
 	}
 }
@@ -91,17 +94,22 @@ func readMark(c *jsoncursor.Cursor) (version, birth []byte) {
 			continue
 		}
 		for name := range c.Members() {
-			if string(name) != "_tw" {
-				continue
+			if string(name) == "_tw" {
+				version, birth = readOwn(c)
 			}
-			for name := range c.Members() {
-				switch string(name) {
-				case "version":
-					version = c.Text()
-				case "birth":
-					birth = c.Text()
-				}
-			}
+		}
+	}
+	return version, birth
+}
+
+// readOwn reads the version and the birth in _tw, the next value.
+func readOwn(c *jsoncursor.Cursor) (version, birth []byte) {
+	for name := range c.Members() {
+		switch string(name) {
+		case "version":
+			version = c.Text()
+		case "birth":
+			birth = c.Text()
 		}
 	}
 	return version, birth

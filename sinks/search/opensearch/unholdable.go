@@ -15,21 +15,22 @@ import (
 // or its depth. The hint names the attribute and the setting to change. A common reason is a dot in a name, which
 // OpenSearch reads as a path.
 func (s *Store) setUnholdableHint(err *Error, f *failure, doc []byte) {
-	v, unread := indexmap.Decode(doc)
-	top, ok := v.(map[string]any)
-	if unread != nil || !ok {
+	decoded, decodeErr := indexmap.Decode(doc)
+	fields, isObject := decoded.(map[string]any)
+	if decodeErr != nil || !isObject {
 		return
 	}
-	delete(top, "_tw")
+	delete(fields, "_tw")
+
 	if f.reasonContains("index.mapping.depth.limit") {
-		if name, depth := deepestField(top); depth > 0 {
+		if name, depth := deepestField(fields); depth > 0 {
 			err.Field = name
 			err.Hint = fmt.Sprintf(
 				"it is nested deeper than the index takes: leave it out (fields.exclude of the sink: %s), or raise index.mapping.depth.limit in the settings of its mapping, and in the index", s.attributePath([]string{name}))
 		}
 		return
 	}
-	field, why := unholdableField(top, f)
+	field, why := unholdableField(fields, f)
 	if field == nil {
 		return
 	}
@@ -44,7 +45,7 @@ func (s *Store) setUnholdableHint(err *Error, f *failure, doc []byte) {
 // reason; nil if there is none.
 func unholdableField(doc map[string]any, f *failure) (field []string, why string) {
 	if field = unholdableName(doc); field != nil {
-		if strings.TrimSpace(field[len(field)-1]) == "" {
+		if isBlank(field[len(field)-1]) {
 			return field, "OpenSearch can't hold a field without a name"
 		}
 		return field, "OpenSearch can't hold a field of this name: a dot leads into an object, and there must be a name before and behind it"
@@ -119,25 +120,30 @@ func findField(v any, names []string, match func(names []string) bool) []string 
 // 3.x a name must not be empty, and inside an object it must not be blank. In a name with dots, the parts before and
 // after each dot must not be blank, except after dots at its end.
 func unholdableName(top map[string]any) []string {
-	blank := func(text string) bool { return strings.TrimSpace(text) == "" }
 	return findField(top, nil, func(names []string) bool {
 		name := names[len(names)-1]
-		if name == "" || len(names) > 1 && blank(name) {
+		isInsideObject := len(names) > 1
+		if name == "" || isInsideObject && isBlank(name) {
 			return true
 		}
-		return strings.Contains(name, ".") && slices.ContainsFunc(strings.Split(strings.TrimRight(name, "."), "."), blank)
+		hasDots := strings.Contains(name, ".")
+		parts := strings.Split(strings.TrimRight(name, "."), ".")
+		return hasDots && slices.ContainsFunc(parts, isBlank)
 	})
 }
+
+func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // metadataField returns the path of the field whose name the server reserves, or nil if the failure reports no such
 // field.
 func metadataField(top map[string]any, f *failure) []string {
 	_, rest, _ := strings.Cut(string(f.causeReason), "Field [")
 	name, rest, _ := strings.Cut(rest, "]")
-	if _, isField := top[name]; !isField || !strings.HasPrefix(rest, " is a metadata field") {
-		return nil
+	_, isField := top[name]
+	if isField && strings.HasPrefix(rest, " is a metadata field") {
+		return []string{name}
 	}
-	return []string{name}
+	return nil
 }
 
 // dottedField returns the path of the first field whose own name contains a dot and whose path leads into the field at.
