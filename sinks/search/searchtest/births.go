@@ -14,14 +14,14 @@ import (
 // versions are. index is the name of an empty index.
 func Births(t *testing.T, store search.Store, index string) {
 	t.Helper()
-	for id, tombstone := range map[string]bool{"document": false, "tombstone": true} {
-		if err := applyOne(t, store, document(index, id, 2, "first", tombstone)); err != nil {
+	for id, kind := range map[string]documentKind{"document": live, "tombstone": deleted} {
+		if err := applyOne(t, store, document(index, id, 2, "first", kind)); err != nil {
 			t.Fatal(err)
 		}
 		for n := 1; n <= 3; n++ {
 			for _, m := range []search.Mutation{
-				document(index, id, n, "second", false), document(index, id, n, "second", true),
-				document(index, id, n, "", false), document(index, id, n, "", true),
+				document(index, id, n, "second", live), document(index, id, n, "second", deleted),
+				document(index, id, n, "", live), document(index, id, n, "", deleted),
 			} {
 				err := applyOne(t, store, m)
 				if _, lost := errors.AsType[*state.LostError](err); !lost || !pipeline.IsFatal(err) {
@@ -29,7 +29,7 @@ func Births(t *testing.T, store search.Store, index string) {
 				}
 			}
 		}
-		if err := applyOne(t, store, document(index, id, 3, "first", tombstone)); err != nil {
+		if err := applyOne(t, store, document(index, id, 3, "first", kind)); err != nil {
 			t.Errorf("the %s of its own birth: %v", id, err)
 		}
 	}

@@ -63,7 +63,7 @@ func (c *listerCheck) writeDocuments(neighbour string) {
 	c.t.Helper()
 	var first, second []search.Mutation
 	for i := range listedDocuments {
-		m := document(c.index, fmt.Sprint("k", i), i+1, "first", false)
+		m := document(c.index, fmt.Sprint("k", i), i+1, "first", live)
 		itemKey := m.ID
 		switch {
 		case i%3 == 0:
@@ -78,11 +78,11 @@ func (c *listerCheck) writeDocuments(neighbour string) {
 	slices.Sort(c.want)
 	for i := range 50 {
 		id := fmt.Sprint("gone", i)
-		first = append(first, document(c.index, id, 1, "first", false))
-		second = append(second, document(c.index, id, 2, "first", true))
+		first = append(first, document(c.index, id, 1, "first", live))
+		second = append(second, document(c.index, id, 2, "first", deleted))
 	}
-	c.apply(append(first, document(neighbour, "other", 1, "first", false)))
-	c.apply(append(second, document(c.index, "never", 1, "first", true)))
+	c.apply(append(first, document(neighbour, "other", 1, "first", live)))
+	c.apply(append(second, document(c.index, "never", 1, "first", deleted)))
 }
 
 func (c *listerCheck) apply(ms []search.Mutation) {

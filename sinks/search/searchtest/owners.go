@@ -66,23 +66,26 @@ func checkOwners(t *testing.T, suite OwnerSuite, named *template.Template, index
 			t.Error(err)
 		}
 	}()
-	if err := applyOne(t, store, document(index, "a", 1, "", false)); err != nil {
+	if err := applyOne(t, store, document(index, "a", 1, "", live)); err != nil {
 		t.Fatal(err)
 	}
+
 	want := fmt.Sprintf(
 		`sink %q of pipeline %q: the index %s belongs to the sink "one" of pipeline %q: give one of the two another index name`, second.Sink, second.Pipeline, index, first.Pipeline)
-	if other, err := suite.Open(t.Context(), world, second, named); err != nil {
+	other, err := suite.Open(t.Context(), world, second, named)
+	if err != nil {
 		wantForeignIndex(t, "the store opens", err, want)
 	} else {
-		for _, m := range []search.Mutation{document(index, "a", 2, "", false), document(index, "a", 2, "", true),
-			document(index, "b", 1, "", false)} {
+		for _, m := range []search.Mutation{document(index, "a", 2, "", live), document(index, "a", 2, "", deleted),
+			document(index, "b", 1, "", live)} {
 			wantForeignIndex(t, m.String(), applyOne(t, other, m), want)
 		}
 		if err := other.Close(); err != nil {
 			t.Error(err)
 		}
 	}
-	firstVersion := document(index, "a", 1, "", false).Version
+
+	firstVersion := document(index, "a", 1, "", live).Version
 	a, err := store.ReadStored(t.Context(), index, "a", "")
 	if err != nil || !a.Exists || a.Tombstone || a.Version != firstVersion {
 		t.Errorf("behind the other sink, a is %+v (%v)", a, err)
@@ -91,7 +94,7 @@ func checkOwners(t *testing.T, suite OwnerSuite, named *template.Template, index
 	if err != nil || b.Exists {
 		t.Errorf("behind the other sink, b is %+v (%v)", b, err)
 	}
-	if err := applyOne(t, store, document(index, "a", 3, "", false)); err != nil {
+	if err := applyOne(t, store, document(index, "a", 3, "", live)); err != nil {
 		t.Errorf("the first sink goes on: %v", err)
 	}
 }
@@ -108,18 +111,26 @@ func wantForeignIndex(t *testing.T, what string, err error, want string) {
 	}
 }
 
-// document is a document at its n-th version and of a birth, or its tombstone.
-func document(index, id string, n int, birth string, gone bool) search.Mutation {
+// documentKind distinguishes a document from its tombstone.
+type documentKind bool
+
+const (
+	live    documentKind = false
+	deleted documentKind = true
+)
+
+// document returns a document of a birth at its n-th version, or its tombstone.
+func document(index, id string, n int, birth string, kind documentKind) search.Mutation {
 	v, err := record.ParseVersion(fmt.Sprintf("%010d%040d", 1767323045, n))
 	if err != nil {
 		panic(err)
 	}
-	m := search.Mutation{Index: index, ID: id, Version: v, Birth: birth, Tombstone: gone, Why: search.Stay}
+	m := search.Mutation{Index: index, ID: id, Version: v, Birth: birth, Tombstone: kind == deleted, Why: search.Stay}
 	m.Doc = fmt.Appendf(nil, `{"_tw":{"version":%q,"by":"test"`, v)
 	if birth != "" {
 		m.Doc = fmt.Appendf(m.Doc, `,"birth":%q`, birth)
 	}
-	if gone {
+	if kind == deleted {
 		m.Doc = append(m.Doc, `,"deleted":true}}`...)
 	} else {
 		m.Doc = fmt.Appendf(m.Doc, `},"n":%d}`, n)

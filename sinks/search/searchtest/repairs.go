@@ -65,17 +65,17 @@ type repairCheck struct {
 }
 
 // document returns a document whose version and whose field n are made from n. Its birth, the id of the output, is
-// "first". With gone it returns the tombstone of the document. Each n has its own second.
-func (s repairCheck) document(id string, n int, gone bool) search.Mutation {
-	m := document(s.Index, id, n, "first", gone)
+// "first". It may be a tombstone. Each n has its own second.
+func (s repairCheck) document(id string, n int, kind documentKind) search.Mutation {
+	m := document(s.Index, id, n, "first", kind)
 	m.Time = time.Unix(1767323045+int64(n), 0)
 	return m
 }
 
 // wantedMutation returns the mutation that a repair stores. Its version must not matter, because a repair keeps the
 // version that it read.
-func (s repairCheck) wantedMutation(id string, gone bool) search.Mutation {
-	m := s.document(id, 0, gone)
+func (s repairCheck) wantedMutation(id string, kind documentKind) search.Mutation {
+	m := s.document(id, 0, kind)
 	m.Time = time.Time{}
 	return m
 }
@@ -99,42 +99,62 @@ func (s repairCheck) repairOne(was search.StoredDocument, now search.Mutation) (
 	return rs[0], nil
 }
 
-// expectRepair makes one repair and checks whether it is lost.
-func (s repairCheck) expectRepair(what string, was search.StoredDocument, now search.Mutation, lost bool) {
+// expectRepair makes one repair and checks its result.
+func (s repairCheck) expectRepair(what string, was search.StoredDocument, now search.Mutation, want search.Result) {
 	s.t.Helper()
-	if r, err := s.repairOne(was, now); err != nil || r != (search.Result{Overtaken: lost}) {
-		s.t.Errorf("%s: %+v (%v), want lost %v", what, r, err, lost)
+	if r, err := s.repairOne(was, now); err != nil || r != want {
+		s.t.Errorf("%s: %+v (%v), want %+v", what, r, err, want)
 	}
 }
 
-// apply writes a mutation and checks whether it is superseded.
-func (s repairCheck) apply(what string, m search.Mutation, superseded bool) {
+// The results that expectRepair checks for.
+var (
+	repaired  = search.Result{}
+	overtaken = search.Result{Overtaken: true}
+)
+
+// apply writes a mutation, which must not be superseded.
+func (s repairCheck) apply(what string, m search.Mutation) {
 	s.t.Helper()
 	rs, err := s.Apply(s.t.Context(), []search.Mutation{m})
-	if err != nil || rs[0].Err != nil || (rs[0].Outcome == pipeline.Superseded) != superseded {
-		s.t.Fatalf("%s: %+v (%v), want superseded %v", what, rs, err, superseded)
+	if err != nil || rs[0].Err != nil || rs[0].Outcome == pipeline.Superseded {
+		s.t.Fatalf("%s: %+v (%v), want it written", what, rs, err)
+	}
+}
+
+// applyLate writes a mutation, which must be superseded.
+func (s repairCheck) applyLate(what string, m search.Mutation) {
+	s.t.Helper()
+	rs, err := s.Apply(s.t.Context(), []search.Mutation{m})
+	if err != nil || rs[0].Err != nil || rs[0].Outcome != pipeline.Superseded {
+		s.t.Fatalf("%s: %+v (%v), want it superseded", what, rs, err)
 	}
 }
 
 // wantStored checks what is stored at an id: a document or a tombstone, its version, and the field n of a document.
-func (s repairCheck) wantStored(what, id string, gone bool, v record.Version, n int) {
+func (s repairCheck) wantStored(what, id string, kind documentKind, v record.Version, n int) {
 	s.t.Helper()
-	is := s.read(id)
+	stored := s.read(id)
+	if !stored.Exists || stored.Tombstone != (kind == deleted) || stored.Version != v {
+		s.t.Errorf("%s: stored is %s at version %s", what, stored.Doc, stored.Version)
+	}
+	if stored.Tombstone {
+		return
+	}
+
 	var doc struct {
 		Own struct{ Version string } `json:"_tw"`
 		N   int
 	}
-	if !is.Tombstone {
-		if err := json.Unmarshal(is.Doc, &doc); err != nil {
-			s.t.Fatal(err)
-		}
+	if err := json.Unmarshal(stored.Doc, &doc); err != nil {
+		s.t.Fatal(err)
 	}
-	if !is.Exists || is.Tombstone != gone || is.Version != v || !gone && (doc.N != n || doc.Own.Version != v.String()) {
-		s.t.Errorf("%s: stored is %s at version %s", what, is.Doc, is.Version)
+	if doc.N != n || doc.Own.Version != v.String() {
+		s.t.Errorf("%s: stored is %s at version %s", what, stored.Doc, stored.Version)
 	}
 }
 
-func (s repairCheck) version(n int) record.Version { return s.document("", n, false).Version }
+func (s repairCheck) version(n int) record.Version { return s.document("", n, live).Version }
 
 // each calls check with every pair of a stored state and a state to store. A state is nothing, a document, a tombstone
 // or a void tombstone (of a change that no document could be made of). was is the stored state as a repair reads it,
@@ -143,20 +163,21 @@ func (s repairCheck) each(
 	name string, check func(what, id string, was search.StoredDocument, now search.Mutation, v int),
 ) {
 	s.t.Helper()
-	s.apply("another document", s.document("another", 1, false), false) // so that the index exists
+	s.apply("another document", s.document("another", 1, live)) // so that the index exists
 	for _, found := range []string{"nothing", "document", "tombstone", "void"} {
-		for _, gone := range []bool{false, true} {
-			id, v := fmt.Sprintf("%s-%s-%v", name, found, gone), 0
+		for _, kind := range []documentKind{live, deleted} {
+			id, v := fmt.Sprintf("%s-%s-%v", name, found, kind), 0
 			if found != "nothing" {
-				m := s.document(id, 5, found != "document")
-				if m.Void = found == "void"; m.Void {
+				m := s.document(id, 5, documentKind(found != "document"))
+				m.Void = found == "void"
+				if m.Void {
 					m.Doc = fmt.Appendf(nil, `{"_tw":{"version":%q,"by":"test","birth":"first","deleted":true,"void":true}}`,
 						m.Version)
 				}
-				s.apply(id, m, false)
+				s.apply(id, m)
 				v = 5
 			}
-			check(fmt.Sprintf("%s, then tombstone %v", found, gone), id, s.read(id), s.wantedMutation(id, gone), v)
+			check(fmt.Sprintf("%s, then tombstone %v", found, kind), id, s.read(id), s.wantedMutation(id, kind), v)
 		}
 	}
 }
@@ -165,19 +186,19 @@ func (s repairCheck) each(
 // replace the repaired document, and older changes do not.
 func repairsAreDone(t *testing.T, s repairCheck) {
 	s.each("done", func(what, id string, was search.StoredDocument, now search.Mutation, v int) {
-		s.expectRepair(what, was, now, false)
-		s.wantStored(what, id, now.Tombstone, s.version(v), 0)
+		s.expectRepair(what, was, now, repaired)
+		s.wantStored(what, id, documentKind(now.Tombstone), s.version(v), 0)
 		if !was.Tombstone || !now.Tombstone { // otherwise the document is as before
-			s.expectRepair(what+" again", was, now, true)
+			s.expectRepair(what+" again", was, now, overtaken)
 		}
 		if v > 0 {
-			s.apply(what+", then a late change", s.document(id, 4, false), true)
-			s.wantStored(what+", then a late change", id, now.Tombstone, s.version(v), 0)
+			s.applyLate(what+", then a late change", s.document(id, 4, live))
+			s.wantStored(what+", then a late change", id, documentKind(now.Tombstone), s.version(v), 0)
 		}
-		s.apply(what+", then a newer change", s.document(id, 6, false), false)
-		s.wantStored(what+", then a newer change", id, false, s.version(6), 6)
-		s.apply(what+", then a newer removal", s.document(id, 7, true), false)
-		s.wantStored(what+", then a newer removal", id, true, s.version(7), 0)
+		s.apply(what+", then a newer change", s.document(id, 6, live))
+		s.wantStored(what+", then a newer change", id, live, s.version(6), 6)
+		s.apply(what+", then a newer removal", s.document(id, 7, deleted))
+		s.wantStored(what+", then a newer removal", id, deleted, s.version(7), 0)
 	})
 }
 
@@ -192,17 +213,17 @@ func repairsRace(t *testing.T, s repairCheck) {
 	for moment, at := range moments {
 		for name, event := range map[string]func(id string, was search.StoredDocument) (changed bool){
 			"newer": func(id string, _ search.StoredDocument) bool {
-				other.apply(id, s.document(id, 6, false), false)
+				other.apply(id, s.document(id, 6, live))
 				return true
 			},
 			"removed": func(id string, _ search.StoredDocument) bool {
-				other.apply(id, s.document(id, 6, true), false)
+				other.apply(id, s.document(id, 6, deleted))
 				return true
 			},
 			"repaired": func(id string, was search.StoredDocument) bool {
-				m := s.wantedMutation(id, false)
+				m := s.wantedMutation(id, live)
 				m.Doc = append(m.Doc[:len(m.Doc)-1], `,"by":"another repair"}`...)
-				other.expectRepair(id, was, m, false)
+				other.expectRepair(id, was, m, repaired)
 				return true
 			},
 			"edited": func(id string, was search.StoredDocument) bool {
@@ -267,25 +288,25 @@ func repairsCountOnce(t *testing.T, s repairCheck) {
 		if succeeded == 0 || succeeded > 1 && !s.Seconds {
 			t.Errorf("%s: %d of %d repairs are done, want 1", what, succeeded, len(rs))
 		}
-		s.wantStored(what, id, now.Tombstone, s.version(v), 0)
+		s.wantStored(what, id, documentKind(now.Tombstone), s.version(v), 0)
 	})
 }
 
 // A store refuses to repair a document of another birth, and leaves the document as it is.
 func repairsOfAnotherBirth(t *testing.T, s repairCheck) {
-	for _, gone := range []bool{false, true} {
-		id := fmt.Sprint("birth-", gone)
-		ofSecondBirth := document(s.Index, id, 5, "second", gone)
+	for _, kind := range []documentKind{live, deleted} {
+		id := fmt.Sprint("birth-", kind)
+		ofSecondBirth := document(s.Index, id, 5, "second", kind)
 		ofSecondBirth.Time = time.Unix(1767323050, 0)
-		s.apply(id, ofSecondBirth, false)
-		for _, repairToTombstone := range []bool{false, true} {
-			r, err := s.repairOne(s.read(id), s.wantedMutation(id, repairToTombstone))
+		s.apply(id, ofSecondBirth)
+		for _, repairKind := range []documentKind{live, deleted} {
+			r, err := s.repairOne(s.read(id), s.wantedMutation(id, repairKind))
 			err = cmp.Or(err, r.Err)
 			if _, ok := errors.AsType[*state.LostError](err); !ok || !pipeline.IsFatal(err) {
-				t.Errorf("%s, then tombstone %v: got %+v (%v), want a fatal LostError", id, repairToTombstone, r, err)
+				t.Errorf("%s, then tombstone %v: got %+v (%v), want a fatal LostError", id, repairKind, r, err)
 			}
 		}
-		if stored := s.read(id); stored.Tombstone != gone || stored.Version != ofSecondBirth.Version {
+		if stored := s.read(id); stored.Tombstone != (kind == deleted) || stored.Version != ofSecondBirth.Version {
 			t.Errorf("%s: stored is %s", id, stored.Doc)
 		}
 	}
@@ -293,7 +314,7 @@ func repairsOfAnotherBirth(t *testing.T, s repairCheck) {
 
 // A document that a person changed or deleted is repaired. Then newer changes of the stream win.
 func repairsOfForeignDocuments(t *testing.T, s repairCheck) {
-	s.apply("another document", s.document("another", 1, false), false)
+	s.apply("another document", s.document("another", 1, live))
 	for name, damage := range map[string]func(id string){
 		"edited": func(id string) {
 			s.Set(t, id, fmt.Sprintf(`{"_tw":{"version":%q,"by":"test","birth":"first"},"n":99}`, s.version(5)))
@@ -301,19 +322,19 @@ func repairsOfForeignDocuments(t *testing.T, s repairCheck) {
 		"replaced": func(id string) { s.Set(t, id, `{"n":99}`) },
 		"deleted":  func(id string) { s.Remove(t, id) },
 	} {
-		for _, gone := range []bool{false, true} {
-			id := fmt.Sprint(name, gone)
-			s.apply(id, s.document(id, 5, false), false)
+		for _, kind := range []documentKind{live, deleted} {
+			id := fmt.Sprint(name, kind)
+			s.apply(id, s.document(id, 5, live))
 			damage(id)
 			was := s.read(id)
-			s.expectRepair(id, was, s.wantedMutation(id, gone), false)
+			s.expectRepair(id, was, s.wantedMutation(id, kind), repaired)
 			v := was.Version
 			if v.IsZero() {
 				v = s.version(0)
 			}
-			s.wantStored(id, id, gone, v, 0)
-			s.apply(id+", then a newer change", s.document(id, 7, false), false)
-			s.wantStored(id+", then a newer change", id, false, s.version(7), 7)
+			s.wantStored(id, id, kind, v, 0)
+			s.apply(id+", then a newer change", s.document(id, 7, live))
+			s.wantStored(id+", then a newer change", id, live, s.version(7), 7)
 		}
 	}
 }
@@ -321,7 +342,7 @@ func repairsOfForeignDocuments(t *testing.T, s repairCheck) {
 // RunRepairOwners checks that a store refuses to repair documents of an index that belongs to another sink.
 func RunRepairOwners(ctx context.Context, t *testing.T, theirs search.Owner, index string, other search.Repairer) {
 	t.Helper()
-	rs, err := other.RepairDocuments(ctx, []search.DocumentRepair{{Next: document(index, "a", 1, "", false)}})
+	rs, err := other.RepairDocuments(ctx, []search.DocumentRepair{{Next: document(index, "a", 1, "", live)}})
 	if err == nil {
 		err = rs[0].Err
 	}

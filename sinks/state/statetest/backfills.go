@@ -12,16 +12,16 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-func (w *fixture) setPart(s state.Store, was, now state.Part) bool {
-	w.t.Helper()
-	done, err := s.SetPart(w.t.Context(), was, now)
-	must(w.t, err)
+func (f *fixture) setPart(s state.Store, was, now state.Part) bool {
+	f.t.Helper()
+	done, err := s.SetPart(f.t.Context(), was, now)
+	must(f.t, err)
 	return done
 }
 
-func (w *fixture) parts(s state.Store, run string) []state.Part {
-	w.t.Helper()
-	return collect(w.t, s.Parts(w.t.Context(), run))
+func (f *fixture) parts(s state.Store, run string) []state.Part {
+	f.t.Helper()
+	return collect(f.t, s.Parts(f.t.Context(), run))
 }
 
 func testBackfill(run string, start time.Time) state.Backfill {
@@ -31,7 +31,7 @@ func testBackfill(run string, start time.Time) state.Backfill {
 
 // Every process reads the backfills of its pipeline in the order of their start. If a run is added twice, the first
 // description stays.
-func backfillsComeBack(t *testing.T, w *fixture) {
+func backfillsComeBack(t *testing.T, f *fixture) {
 	add := func(s state.Store, b, want state.Backfill) {
 		t.Helper()
 		if got, err := s.AddBackfill(t.Context(), b); err != nil || got != want {
@@ -42,10 +42,10 @@ func backfillsComeBack(t *testing.T, w *fixture) {
 		testBackfill("b", bornAt.Add(time.Minute))
 	early.From = time.Time{} // unknown
 	for _, b := range []state.Backfill{equal, late, early} {
-		add(w.state, b, b)
+		add(f.state, b, b)
 	}
-	add(w.suite.State(w.Store, "other"), testBackfill("a#1", bornAt), testBackfill("a#1", bornAt))
-	other := w.suite.State(w.open(), "test")
+	add(f.suite.State(f.Store, "other"), testBackfill("a#1", bornAt), testBackfill("a#1", bornAt))
+	other := f.suite.State(f.open(), "test")
 	changed := late
 	changed.Source, changed.Parts = "items FILE", 1
 	add(other, changed, late)
@@ -56,14 +56,14 @@ func backfillsComeBack(t *testing.T, w *fixture) {
 }
 
 // If several processes begin one run at once, all get the same description.
-func backfillsAreOne(t *testing.T, w *fixture) {
-	expectSame(t, processes(w, 8, func(i int, s state.Store) (state.Backfill, error) {
+func backfillsAreOne(t *testing.T, f *fixture) {
+	expectSame(t, processes(f, 8, func(i int, s state.Store) (state.Backfill, error) {
 		return s.AddBackfill(t.Context(), testBackfill("run", bornAt.Add(time.Duration(i)*time.Second)))
 	}))
 }
 
 // Parts are read in the order of the bytes of their IDs. Only the parts of the requested run and pipeline are read.
-func partsComeBack(t *testing.T, w *fixture) {
+func partsComeBack(t *testing.T, f *fixture) {
 	ids := []string{"data/a b.json.gz", "data/a!b.json.gz", "data/a#b", "data/a%20b", "data/é", "z",
 		strings.Repeat("x", state.MaxPartID), strings.Repeat("x", state.MaxPartID-1) + "y"}
 	var want []state.Part
@@ -72,38 +72,38 @@ func partsComeBack(t *testing.T, w *fixture) {
 			Run: "run#1", ID: id, Owner: "host/1#a", Counter: int64(i) + 1, Items: 1 << 40, Done: i%2 == 0,
 			Position: `{"PK":{"S":"` + strings.Repeat("é", i*500) + `"}}`,
 		}
-		if !w.setPart(w.state, state.Part{}, p) {
+		if !f.setPart(f.state, state.Part{}, p) {
 			t.Errorf("%.20q is not stored", id)
 		}
 		want = append(want, p)
 	}
-	w.setPart(w.state, state.Part{}, state.Part{Run: "run", ID: "1#z", Counter: 1})
-	w.setPart(w.suite.State(w.Store, "other"), state.Part{}, state.Part{Run: "run#1", ID: "z", Counter: 1})
+	f.setPart(f.state, state.Part{}, state.Part{Run: "run", ID: "1#z", Counter: 1})
+	f.setPart(f.suite.State(f.Store, "other"), state.Part{}, state.Part{Run: "run#1", ID: "z", Counter: 1})
 	slices.SortFunc(want, func(a, b state.Part) int { return strings.Compare(a.ID, b.ID) })
-	if got := w.parts(w.suite.State(w.open(), "test"), "run#1"); !slices.Equal(got, want) {
+	if got := f.parts(f.suite.State(f.open(), "test"), "run#1"); !slices.Equal(got, want) {
 		t.Errorf("parts:\n%+.300v, want\n%+.300v", got, want)
 	}
-	if got := w.parts(w.state, "none"); len(got) > 0 {
+	if got := f.parts(f.state, "none"); len(got) > 0 {
 		t.Errorf("a run that has no parts has %+v", got)
 	}
 }
 
 // A part is replaced only if it is unchanged. So a process that lost its claim cannot move the position.
-func partsChangeAsRead(t *testing.T, w *fixture) {
-	other := w.suite.State(w.open(), "test")
+func partsChangeAsRead(t *testing.T, f *fixture) {
+	other := f.suite.State(f.open(), "test")
 	first := state.Part{Run: "run", ID: "1", Owner: "a", Counter: 1}
 	rival := state.Part{Run: "run", ID: "1", Owner: "b", Counter: 1}
-	if !w.setPart(w.state, state.Part{}, first) || w.setPart(other, state.Part{}, rival) {
+	if !f.setPart(f.state, state.Part{}, first) || f.setPart(other, state.Part{}, rival) {
 		t.Error("two processes claimed a part, want the first alone")
 	}
 	taken := first
 	taken.Owner, taken.Counter = "b", 2
-	if !w.setPart(other, first, taken) {
+	if !f.setPart(other, first, taken) {
 		t.Error("a dead owner is not replaced")
 	}
 	late := first
 	late.Counter, late.Position, late.Items = 2, "100", 100
-	if w.setPart(w.state, first, late) {
+	if f.setPart(f.state, first, late) {
 		t.Error("the former owner moved the position")
 	}
 	for name, change := range map[string]func(*state.Part){
@@ -115,34 +115,36 @@ func partsChangeAsRead(t *testing.T, w *fixture) {
 	} {
 		was, now := taken, taken
 		change(&was)
-		if now.Counter++; w.setPart(w.state, was, now) {
+		now.Counter++
+		if f.setPart(f.state, was, now) {
 			t.Errorf("a part whose %s differs was replaced", name)
 		}
 	}
 	done := taken
 	done.Owner, done.Counter, done.Position, done.Items, done.Done = "", 3, "200", 200, true
-	if !w.setPart(other, taken, done) {
+	if !f.setPart(other, taken, done) {
 		t.Error("the owner cannot end the part")
 	}
-	if got := w.parts(w.state, "run"); !slices.Equal(got, []state.Part{done}) {
+	if got := f.parts(f.state, "run"); !slices.Equal(got, []state.Part{done}) {
 		t.Errorf("parts: %+v, want %+v", got, done)
 	}
-	if w.setPart(w.state, state.Part{Run: "run", ID: "2", Owner: "a", Counter: 1},
+	if f.setPart(f.state, state.Part{Run: "run", ID: "2", Owner: "a", Counter: 1},
 		state.Part{Run: "run", ID: "2", Owner: "a", Counter: 2}) {
 		t.Error("a part that is not stored was replaced")
 	}
 }
 
 // If processes claim the same parts at once, each part is claimed by exactly one of them.
-func partsAreClaimedOnce(t *testing.T, w *fixture) {
+func partsAreClaimedOnce(t *testing.T, f *fixture) {
 	const n = 20
 	var claimed [n]atomic.Int32
-	processes(w, 4, func(i int, s state.Store) (_ bool, err error) {
+	processes(f, 4, func(i int, s state.Store) (_ bool, err error) {
 		for j := range n {
 			id := (j + i*5) % n
 			done, setErr := s.SetPart(t.Context(), state.Part{},
 				state.Part{Run: "run", ID: fmt.Sprintf("%05d", id), Owner: fmt.Sprint(i), Counter: 1})
-			if err = cmp.Or(err, setErr); done {
+			err = cmp.Or(err, setErr)
+			if done {
 				claimed[id].Add(1)
 			}
 		}
@@ -153,38 +155,38 @@ func partsAreClaimedOnce(t *testing.T, w *fixture) {
 			t.Errorf("part %d was claimed %d times", i, got)
 		}
 	}
-	if got := w.parts(w.state, "run"); len(got) != n {
+	if got := f.parts(f.state, "run"); len(got) != n {
 		t.Errorf("%d parts are stored, want %d", len(got), n)
 	}
 }
 
 // Removing a backfill removes all its parts and no other backfill. Removing it again is not an error.
-func backfillsAreRemoved(t *testing.T, w *fixture) {
+func backfillsAreRemoved(t *testing.T, f *fixture) {
 	for _, run := range []string{"run", "run 2"} {
-		if _, err := w.state.AddBackfill(t.Context(), testBackfill(run, bornAt)); err != nil {
+		if _, err := f.state.AddBackfill(t.Context(), testBackfill(run, bornAt)); err != nil {
 			t.Fatal(err)
 		}
 		for i := range 130 { // more parts than one request can remove
-			w.setPart(w.state, state.Part{}, state.Part{Run: run, ID: fmt.Sprint(i), Counter: 1})
+			f.setPart(f.state, state.Part{}, state.Part{Run: run, ID: fmt.Sprint(i), Counter: 1})
 			if run != "run" {
 				break
 			}
 		}
 	}
 	for range 2 {
-		must(t, w.state.RemoveBackfill(t.Context(), "run"))
+		must(t, f.state.RemoveBackfill(t.Context(), "run"))
 	}
-	if got := collect(t, w.state.Backfills(t.Context())); !slices.Equal(got,
+	if got := collect(t, f.state.Backfills(t.Context())); !slices.Equal(got,
 		[]state.Backfill{testBackfill("run 2", bornAt)}) {
 		t.Errorf("backfills: %+v", got)
 	}
-	if a, b := w.parts(w.state, "run"), w.parts(w.state, "run 2"); len(a) != 0 || len(b) != 1 {
+	if a, b := f.parts(f.state, "run"), f.parts(f.state, "run 2"); len(a) != 0 || len(b) != 1 {
 		t.Errorf("%d and %d parts are left, want 0 and 1", len(a), len(b))
 	}
 }
 
 // SetPart refuses invalid parts.
-func partsAreChecked(t *testing.T, w *fixture) {
+func partsAreChecked(t *testing.T, f *fixture) {
 	good := state.Part{Run: "run", ID: "1", Counter: 1}
 	for name, p := range map[string]struct{ was, now state.Part }{
 		"no run":       {now: state.Part{ID: "1", Counter: 1}},
@@ -195,11 +197,11 @@ func partsAreChecked(t *testing.T, w *fixture) {
 		"same counter": {good, good},
 		"no counter":   {now: state.Part{Run: "run", ID: "1"}},
 	} {
-		if done, err := w.state.SetPart(t.Context(), p.was, p.now); done || err == nil {
+		if done, err := f.state.SetPart(t.Context(), p.was, p.now); done || err == nil {
 			t.Errorf("%s: it is stored (%v)", name, err)
 		}
 	}
-	if got := w.parts(w.state, "run"); len(got) > 0 {
+	if got := f.parts(f.state, "run"); len(got) > 0 {
 		t.Errorf("parts: %+v", got)
 	}
 }

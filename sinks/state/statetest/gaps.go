@@ -55,16 +55,17 @@ func mustSetRepair(t *testing.T, s state.Gaps, g state.NotedGap, r state.GapRepa
 	return findGap(t, s, g.Shard)
 }
 
-func gapsComeBack(t *testing.T, w *fixture) {
+// Every process reads the noted gaps, in the order of Found. A gap that is noted again is stored once.
+func gapsComeBack(t *testing.T, f *fixture) {
 	g, unknown := knownGap(), record.Gap{StreamARN: "arn:1", Shard: "shardId-1", Found: noon.Add(3 * time.Hour),
 		UnknownExtent: true}
 	g.From = g.From.Add(6)
 	wider := g
 	wider.Before, wider.Whole = "300", true
 	for _, g := range []record.Gap{unknown, g, wider} {
-		must(t, w.state.AddGap(t.Context(), g))
+		must(t, f.state.AddGap(t.Context(), g))
 	}
-	got := collect(t, w.suite.State(w.open(), "test").Gaps(t.Context()))
+	got := collect(t, f.suite.State(f.open(), "test").Gaps(t.Context()))
 	want := []state.NotedGap{
 		{Gap: wider, Repair: state.GapRepair{Stage: state.GapOpen, Version: 2}},
 		{Gap: unknown, Repair: state.GapRepair{Stage: state.GapOpen, Version: 1}},
@@ -75,10 +76,10 @@ func gapsComeBack(t *testing.T, w *fixture) {
 }
 
 // If several processes claim the repair of a gap at once, one of them succeeds.
-func gapsAreTakenOnce(t *testing.T, w *fixture) {
-	must(t, w.state.AddGap(t.Context(), knownGap()))
-	g := findGap(t, w.state, knownGap().Shard)
-	got := processes(w, 4, func(i int, s state.Store) (bool, error) {
+func gapsAreTakenOnce(t *testing.T, f *fixture) {
+	must(t, f.state.AddGap(t.Context(), knownGap()))
+	g := findGap(t, f.state, knownGap().Shard)
+	got := processes(f, 4, func(i int, s state.Store) (bool, error) {
 		return s.SetGapRepair(t.Context(), g.Gap, state.GapRepair{Stage: state.GapRepairing, Owner: string(rune('a' + i)),
 			Version: g.Repair.Version})
 	})
@@ -88,11 +89,12 @@ func gapsAreTakenOnce(t *testing.T, w *fixture) {
 			winners += string(rune('a' + i))
 		}
 	}
-	if now := findGap(t, w.state, g.Shard); len(winners) != 1 || now.Repair.Owner != winners {
+	if now := findGap(t, f.state, g.Shard); len(winners) != 1 || now.Repair.Owner != winners {
 		t.Errorf("taken by %q, and the owner is %q", winners, now.Repair.Owner)
 	}
 }
 
+// A gap that is noted without a time was found when it was noted, and keeps that time.
 func gapsAreFoundWhenNoted(t *testing.T, s state.Gaps) {
 	before := time.Now().Truncate(time.Second)
 	must(t, s.AddGap(t.Context(), record.Gap{StreamARN: "arn:1", Shard: "shardId-1"}))
@@ -107,6 +109,7 @@ func gapsAreFoundWhenNoted(t *testing.T, s state.Gaps) {
 	}
 }
 
+// A repair is read as it was written. A repair of another version is refused.
 func repairsComeBack(t *testing.T, s state.Gaps) {
 	must(t, s.AddGap(t.Context(), knownGap()))
 	was := findGap(t, s, knownGap().Shard)
@@ -218,6 +221,7 @@ func lateEndReopens(t *testing.T, s state.Gaps) {
 	}
 }
 
+// A repair of a gap that is not noted is refused.
 func repairsOfNothing(t *testing.T, s state.Gaps) {
 	if done, err := s.SetGapRepair(t.Context(), knownGap(), state.GapRepair{Stage: state.GapRepaired}); done ||
 		err != nil {

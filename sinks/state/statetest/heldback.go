@@ -17,7 +17,7 @@ type heldBackStore interface {
 
 // Each consumer has one note, which it replaces and removes. Notes of other consumers and pipelines are separate.
 // Expired notes are not returned.
-func heldBackComesBack(t *testing.T, w *fixture) {
+func heldBackComesBack(t *testing.T, f *fixture) {
 	notes := func(s state.Store) heldBackStore {
 		t.Helper()
 		kept, ok := s.(heldBackStore)
@@ -47,21 +47,21 @@ func heldBackComesBack(t *testing.T, w *fixture) {
 	}
 	a := state.HeldBack{Consumer: "task/1#a b", At: now, Total: 25, Worst: shards(20)}
 	b := state.HeldBack{Consumer: "task/2", At: now, Total: 1, Worst: shards(1)}
-	want(w.state, "nothing was noted")
-	set(w.state, state.HeldBack{Consumer: "none", At: now}) // removes a note that does not exist
-	want(w.state, "nothing is held back")
-	set(w.state, b)
-	set(w.state, state.HeldBack{Consumer: a.Consumer, At: now, Total: 1, Worst: shards(2)})
-	set(w.state, a)
-	other := w.suite.State(w.open(), "test")
+	want(f.state, "nothing was noted")
+	set(f.state, state.HeldBack{Consumer: "none", At: now}) // removes a note that does not exist
+	want(f.state, "nothing is held back")
+	set(f.state, b)
+	set(f.state, state.HeldBack{Consumer: a.Consumer, At: now, Total: 1, Worst: shards(2)})
+	set(f.state, a)
+	other := f.suite.State(f.open(), "test")
 	want(other, "of two consumers", a, b)
-	want(w.suite.State(w.Store, "other"), "of another pipeline")
-	set(w.suite.State(w.Store, "other"), b)
+	want(f.suite.State(f.Store, "other"), "of another pipeline")
+	set(f.suite.State(f.Store, "other"), b)
 	set(other, state.HeldBack{Consumer: b.Consumer, At: now})
-	want(w.state, "one is held back no more", a)
-	want(w.suite.State(w.Store, "other"), "of another pipeline with the same consumer", b)
+	want(f.state, "one is held back no more", a)
+	want(f.suite.State(f.Store, "other"), "of another pipeline with the same consumer", b)
 	old := state.HeldBack{Consumer: "long gone", At: now.Add(-state.HeldBackLifetime - time.Minute), Total: 1,
 		Worst: shards(1)}
-	set(w.state, old)
-	want(w.state, "one has expired", a)
+	set(f.state, old)
+	want(f.state, "one has expired", a)
 }

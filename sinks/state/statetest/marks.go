@@ -12,24 +12,26 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-func heldInEveryProcess(t *testing.T, w *fixture) {
-	other := w.suite.State(w.open(), "test")
-	w.expectHeld(w.state, "crm", "")
-	w.hold(w.state, "crm", "b")
-	w.expectHeld(w.state, "crm", "b")
-	w.expectHeld(other, "crm", "b")
-	w.expectHeld(other, "events", "")
-	w.hold(other, "crm", "a")
-	w.expectHeld(w.state, "crm", "ab")
-	for _, m := range w.marks(other, "crm") {
-		if m.Key == "b" && !w.clear(other, m) {
+// A key is held in every process of its pipeline, until its mark is cleared.
+func heldInEveryProcess(t *testing.T, f *fixture) {
+	other := f.suite.State(f.open(), "test")
+	f.expectHeld(f.state, "crm", "")
+	f.hold(f.state, "crm", "b")
+	f.expectHeld(f.state, "crm", "b")
+	f.expectHeld(other, "crm", "b")
+	f.expectHeld(other, "events", "")
+	f.hold(other, "crm", "a")
+	f.expectHeld(f.state, "crm", "ab")
+	for _, m := range f.marks(other, "crm") {
+		if m.Key == "b" && !f.clear(other, m) {
 			t.Error("nothing was put behind b, and it stays held")
 		}
 	}
-	w.expectHeld(w.state, "crm", "a")
+	f.expectHeld(f.state, "crm", "a")
 }
 
-func manyKeys(t *testing.T, w *fixture) {
+// Of many keys, with any characters, exactly the marked ones are held.
+func manyKeys(t *testing.T, f *fixture) {
 	var keys, odd []item.Key
 	for i := range 3000 {
 		keys = append(keys, item.Key(fmt.Sprintf("key%%20%d,é\"\\", i)))
@@ -37,59 +39,60 @@ func manyKeys(t *testing.T, w *fixture) {
 			odd = append(odd, keys[i])
 		}
 	}
-	w.hold(w.state, "crm", odd...)
-	held, err := w.state.Held(t.Context(), "crm", keys)
+	f.hold(f.state, "crm", odd...)
+	held, err := f.state.Held(t.Context(), "crm", keys)
 	must(t, err)
 	for i, yes := range held {
 		if yes != (i%2 == 1) {
 			t.Fatalf("key %d: held is %v", i, yes)
 		}
 	}
-	if held, err := w.state.Held(t.Context(), "crm", nil); err != nil || len(held) != 0 {
+	if held, err := f.state.Held(t.Context(), "crm", nil); err != nil || len(held) != 0 {
 		t.Errorf("no keys: %v, %v", held, err)
 	}
 }
 
 // A mark, the note that a key is quarantined, is cleared only if it is unchanged. A mark that was cleared and added
 // again is another mark.
-func clearIsConditional(t *testing.T, w *fixture) {
+func clearIsConditional(t *testing.T, f *fixture) {
 	before := time.Now().Add(-time.Second)
-	w.hold(w.state, "crm", "a", "a", "b")
-	ms := w.marks(w.state, "crm")
+	f.hold(f.state, "crm", "a", "a", "b")
+	ms := f.marks(f.state, "crm")
 	if len(ms) != 2 || ms[0].Letters == ms[1].Letters || ms[0].Since.Before(before) ||
 		ms[0].Since.After(time.Now().Add(time.Second)) {
 		t.Fatalf("the marks are %+v", ms)
 	}
 	first := ms[0]
-	w.hold(w.state, "crm", "a")
-	if w.clear(w.state, first) {
+	f.hold(f.state, "crm", "a")
+	if f.clear(f.state, first) {
 		t.Error("a letter came behind a, and yet it is cleared")
 	}
-	w.expectHeld(w.state, "crm", "ab")
-	second := w.marks(w.state, "crm")[0]
+	f.expectHeld(f.state, "crm", "ab")
+	second := f.marks(f.state, "crm")[0]
 	if !second.Since.Equal(first.Since) || second.Letters == first.Letters {
 		t.Errorf("after one letter more %+v is %+v", first, second)
 	}
-	if !w.clear(w.state, second) {
+	if !f.clear(f.state, second) {
 		t.Error("a is not cleared")
 	}
-	if w.clear(w.state, second) {
+	if f.clear(f.state, second) {
 		t.Error("a is cleared twice")
 	}
-	w.hold(w.state, "crm", "a", "a", "a")
-	if w.clear(w.state, second) {
+	f.hold(f.state, "crm", "a", "a", "a")
+	if f.clear(f.state, second) {
 		t.Error("a mark of old clears a new one")
 	}
-	w.expectHeld(w.state, "crm", "ab")
+	f.expectHeld(f.state, "crm", "ab")
 }
 
-func marksComeInOrder(t *testing.T, w *fixture) {
-	w.hold(w.state, "events", "a")
-	w.hold(w.state, "crm", "b", "a")
+// Marks are read in the order of sink and key.
+func marksComeInOrder(t *testing.T, f *fixture) {
+	f.hold(f.state, "events", "a")
+	f.hold(f.state, "crm", "b", "a")
 	for sink, want := range map[string]string{"": "crm/a crm/b events/a ", "crm": "crm/a crm/b ", "events": "events/a ",
 		"none": ""} {
 		got := ""
-		for _, m := range w.marks(w.state, sink) {
+		for _, m := range f.marks(f.state, sink) {
 			got += m.Sink + "/" + string(m.Key) + " "
 		}
 		if got != want {
@@ -98,59 +101,61 @@ func marksComeInOrder(t *testing.T, w *fixture) {
 	}
 }
 
-func pipelinesAreApart(t *testing.T, w *fixture) {
-	other := w.suite.State(w.Store, "other")
-	w.hold(w.state, "crm", "a")
-	w.expectHeld(other, "crm", "")
+// A pipeline does not see the marks and gaps of another one.
+func pipelinesAreApart(t *testing.T, f *fixture) {
+	other := f.suite.State(f.Store, "other")
+	f.hold(f.state, "crm", "a")
+	f.expectHeld(other, "crm", "")
 	must(t, other.AddGap(t.Context(), record.Gap{StreamARN: "arn", Shard: "1"}))
-	if ms := w.marks(other, ""); len(ms) != 0 {
+	if ms := f.marks(other, ""); len(ms) != 0 {
 		t.Errorf("another pipeline has the marks %v", ms)
 	}
-	for g, err := range w.state.Gaps(t.Context()) {
+	for g, err := range f.state.Gaps(t.Context()) {
 		t.Errorf("another pipeline's gap: %v, %v", g, err)
 	}
 }
 
 // Marks may be cleared and added during a read.
-func readingMayWrite(t *testing.T, w *fixture) {
-	w.hold(w.state, "crm", "a", "b", "c")
-	for m, err := range w.state.Marks(t.Context(), "crm") {
+func readingMayWrite(t *testing.T, f *fixture) {
+	f.hold(f.state, "crm", "a", "b", "c")
+	for m, err := range f.state.Marks(t.Context(), "crm") {
 		must(t, err)
-		if !w.clear(w.state, m) {
+		if !f.clear(f.state, m) {
 			t.Errorf("%s is not cleared", m.Key)
 		}
-		w.hold(w.state, "events", m.Key)
+		f.hold(f.state, "events", m.Key)
 	}
-	w.expectHeld(w.state, "crm", "")
-	w.expectHeld(w.state, "events", "abc")
+	f.expectHeld(f.state, "crm", "")
+	f.expectHeld(f.state, "events", "abc")
 	for range 20 { // more often than a store has connections
-		for _, err := range w.state.Marks(t.Context(), "") {
+		for _, err := range f.state.Marks(t.Context(), "") {
 			must(t, err)
 			break
 		}
 	}
 }
 
-func closedStoreSaysSo(t *testing.T, w *fixture) {
-	must(t, w.Close())
-	if err := w.state.Hold(t.Context(), "crm", []item.Key{"a"}); err == nil {
+// Calls of a closed store fail. A second Close does nothing.
+func closedStoreSaysSo(t *testing.T, f *fixture) {
+	must(t, f.Close())
+	if err := f.state.Hold(t.Context(), "crm", []item.Key{"a"}); err == nil {
 		t.Error("a key is held in a closed store")
 	}
-	if held, err := w.state.Held(t.Context(), "crm", []item.Key{"a"}); err == nil {
+	if held, err := f.state.Held(t.Context(), "crm", []item.Key{"a"}); err == nil {
 		t.Errorf("a closed store says %v", held)
 	}
-	if err := w.Close(); err != nil {
+	if err := f.Close(); err != nil {
 		t.Errorf("a second Close: %v", err)
 	}
 }
 
 // The error of a cancelled call is transient, so that it never stops a pipeline.
-func cancelledCallSaysSo(t *testing.T, w *fixture) {
-	w.hold(w.state, "crm", "a")
+func cancelledCallSaysSo(t *testing.T, f *fixture) {
+	f.hold(f.state, "crm", "a")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := w.state.Held(ctx, "crm", []item.Key{"a"})
-	for what, err := range map[string]error{"Held": err, "Hold": w.state.Hold(ctx, "crm", []item.Key{"a"})} {
+	_, err := f.state.Held(ctx, "crm", []item.Key{"a"})
+	for what, err := range map[string]error{"Held": err, "Hold": f.state.Hold(ctx, "crm", []item.Key{"a"})} {
 		if _, again := pipeline.Retryable(err); err != nil && !again {
 			t.Errorf("%s: %v, want a transient error or none", what, err)
 		}
@@ -158,9 +163,9 @@ func cancelledCallSaysSo(t *testing.T, w *fixture) {
 }
 
 // Dead letters are added while marks are cleared. Each dead letter is counted in exactly one of the cleared marks.
-func redriveAgainstHolding(t *testing.T, w *fixture) {
+func redriveAgainstHolding(t *testing.T, f *fixture) {
 	const letters = 60
-	other := w.suite.State(w.open(), "test")
+	other := f.suite.State(f.open(), "test")
 	var put sync.WaitGroup
 	stopped := make(chan struct{})
 	put.Go(func() {
@@ -178,8 +183,8 @@ func redriveAgainstHolding(t *testing.T, w *fixture) {
 			isLastRound = true // clear once more, because letters may have been added since
 		default:
 		}
-		for _, m := range w.marks(w.state, "crm") {
-			if w.clear(w.state, m) {
+		for _, m := range f.marks(f.state, "crm") {
+			if f.clear(f.state, m) {
 				cleared += m.Letters
 			}
 		}

@@ -57,16 +57,16 @@ func Run(t *testing.T, suite Suite) {
 		"RedriveAgainstHolding":  redriveAgainstHolding,
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &fixture{t: t, suite: suite, dir: t.TempDir()}
-			w.Store = w.open()
-			w.state = suite.State(w.Store, "test")
-			check(t, w)
+			f := &fixture{t: t, suite: suite, dir: t.TempDir()}
+			f.Store = f.open()
+			f.state = suite.State(f.Store, "test")
+			check(t, f)
 		})
 	}
 	t.Run("Gaps", func(t *testing.T) {
 		RunGaps(t, func(t *testing.T) state.Gaps {
-			w := &fixture{t: t, suite: suite, dir: t.TempDir()}
-			return suite.State(w.open(), "test")
+			f := &fixture{t: t, suite: suite, dir: t.TempDir()}
+			return suite.State(f.open(), "test")
 		})
 	})
 }
@@ -81,28 +81,28 @@ type fixture struct {
 }
 
 // open opens the store again, as another process.
-func (w *fixture) open() Store {
-	w.t.Helper()
-	s, err := w.suite.Open(w.t.Context(), w.dir)
-	must(w.t, err)
-	w.t.Cleanup(func() {
+func (f *fixture) open() Store {
+	f.t.Helper()
+	s, err := f.suite.Open(f.t.Context(), f.dir)
+	must(f.t, err)
+	f.t.Cleanup(func() {
 		if err := s.Close(); err != nil {
-			w.t.Error(err)
+			f.t.Error(err)
 		}
 	})
 	return s
 }
 
 // processes calls do at once in n processes, each with a store of its own, and returns the results.
-func processes[T any](w *fixture, n int, do func(i int, s state.Store) (T, error)) []T {
+func processes[T any](f *fixture, n int, do func(i int, s state.Store) (T, error)) []T {
 	got := make([]T, n)
 	var all sync.WaitGroup
 	for i := range n {
-		s := w.suite.State(w.open(), "test")
+		s := f.suite.State(f.open(), "test")
 		all.Go(func() {
 			var err error
 			if got[i], err = do(i, s); err != nil {
-				w.t.Error(err)
+				f.t.Error(err)
 			}
 		})
 	}
@@ -119,18 +119,18 @@ func expectSame[T comparable](t *testing.T, got []T) {
 	}
 }
 
-func (w *fixture) hold(s state.Store, sink string, keys ...item.Key) {
-	w.t.Helper()
-	must(w.t, s.Hold(w.t.Context(), sink, keys))
+func (f *fixture) hold(s state.Store, sink string, keys ...item.Key) {
+	f.t.Helper()
+	must(f.t, s.Hold(f.t.Context(), sink, keys))
 }
 
 // expectHeld checks which of the keys a, b and c are held.
-func (w *fixture) expectHeld(s state.Store, sink, want string) {
-	w.t.Helper()
+func (f *fixture) expectHeld(s state.Store, sink, want string) {
+	f.t.Helper()
 	keys := []item.Key{"a", "b", "c"}
-	held, err := s.Held(w.t.Context(), sink, keys)
+	held, err := s.Held(f.t.Context(), sink, keys)
 	if err != nil || len(held) != len(keys) {
-		w.t.Fatalf("%d answers for %d keys, %v", len(held), len(keys), err)
+		f.t.Fatalf("%d answers for %d keys, %v", len(held), len(keys), err)
 	}
 	got := ""
 	for i, yes := range held {
@@ -139,19 +139,19 @@ func (w *fixture) expectHeld(s state.Store, sink, want string) {
 		}
 	}
 	if got != want {
-		w.t.Errorf("sink %s holds %q, want %q", sink, got, want)
+		f.t.Errorf("sink %s holds %q, want %q", sink, got, want)
 	}
 }
 
-func (w *fixture) marks(s state.Store, sink string) []state.Mark {
-	w.t.Helper()
-	return collect(w.t, s.Marks(w.t.Context(), sink))
+func (f *fixture) marks(s state.Store, sink string) []state.Mark {
+	f.t.Helper()
+	return collect(f.t, s.Marks(f.t.Context(), sink))
 }
 
-func (w *fixture) clear(s state.Store, m state.Mark) bool {
-	w.t.Helper()
-	cleared, err := s.Clear(w.t.Context(), m)
-	must(w.t, err)
+func (f *fixture) clear(s state.Store, m state.Mark) bool {
+	f.t.Helper()
+	cleared, err := s.Clear(f.t.Context(), m)
+	must(f.t, err)
 	return cleared
 }
 

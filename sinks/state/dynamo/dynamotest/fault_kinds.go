@@ -41,6 +41,14 @@ type Reason struct {
 	Item          map[string]any // the stored item in DynamoDB JSON
 }
 
+func (r Reason) json() map[string]any {
+	reason := map[string]any{"Code": r.Code, "Message": r.Message}
+	if r.Item != nil {
+		reason["Item"] = r.Item
+	}
+	return reason
+}
+
 // Cancel answers that a transaction was cancelled. reasons are in the order of its actions. A zero or missing Reason
 // has the code None. A call that is not a transaction gets a conflict.
 func Cancel(reasons ...Reason) Fault {
@@ -56,10 +64,7 @@ func Cancel(reasons ...Reason) Fault {
 		for i := range all {
 			all[i] = map[string]any{"Code": "None"}
 			if i < len(reasons) && reasons[i].Code != "" {
-				all[i] = map[string]any{"Code": reasons[i].Code, "Message": reasons[i].Message}
-				if reasons[i].Item != nil {
-					all[i]["Item"] = reasons[i].Item
-				}
+				all[i] = reasons[i].json()
 			}
 		}
 		return r.answer(http.StatusBadRequest, map[string]any{
@@ -185,8 +190,8 @@ func splitRequest(body []byte, n int) (first, others map[string]any, err error) 
 // withKeys returns a copy of a table's request with other keys.
 func withKeys(request map[string]json.RawMessage, keys []json.RawMessage) map[string]any {
 	changed := make(map[string]any, len(request))
-	for name, v := range request {
-		changed[name] = v
+	for name, value := range request {
+		changed[name] = value
 	}
 	changed["Keys"] = keys
 	return changed

@@ -60,6 +60,7 @@ func (f *Faults) Calls(op string) int {
 	return f.calls[op]
 }
 
+// take counts a call, and returns its fault, or nil if it has none.
 func (f *Faults) take(op string) Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
 )
 
@@ -33,7 +34,6 @@ func (r *renaming) ID() string { return "World" }
 func (r *renaming) HandleInitialize(
 	ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
 ) (middleware.InitializeOutput, middleware.Metadata, error) {
-	created := ""
 	switch p := in.Parameters.(type) {
 	case *dynamodb.BatchGetItemInput:
 		c := *p
@@ -43,26 +43,20 @@ func (r *renaming) HandleInitialize(
 		c := *p
 		c.TransactItems = slices.Clone(p.TransactItems)
 		for i := range c.TransactItems {
-			action := reflect.ValueOf(&c.TransactItems[i]).Elem()
-			for f := range action.NumField() {
-				if part := action.Field(f); part.Kind() == reflect.Pointer && !part.IsNil() {
-					part.Set(reflect.ValueOf(r.renameTables(part.Interface())))
-				}
-			}
+			r.renameInAction(&c.TransactItems[i])
 		}
 		in.Parameters = &c
 	default:
 		in.Parameters = r.renameTables(p)
 	}
-	if p, ok := in.Parameters.(*dynamodb.CreateTableInput); ok {
-		created = *p.TableName
-	}
+
 	out, meta, err := next.HandleInitialize(ctx, in)
 	if err != nil {
 		return out, meta, err
 	}
-	if created != "" {
-		r.server.noteTable(created)
+
+	if p, ok := in.Parameters.(*dynamodb.CreateTableInput); ok {
+		r.server.noteTable(*p.TableName)
 	}
 	switch p := out.Result.(type) {
 	case *dynamodb.BatchGetItemOutput:
@@ -74,15 +68,26 @@ func (r *renaming) HandleInitialize(
 	return out, meta, nil
 }
 
+// renameInAction replaces the part of an action that is set, such as Put, by a copy with the prefix in its table name.
+func (r *renaming) renameInAction(action *types.TransactWriteItem) {
+	fields := reflect.ValueOf(action).Elem()
+	for i := range fields.NumField() {
+		part := fields.Field(i)
+		if part.Kind() == reflect.Pointer && !part.IsNil() {
+			part.Set(reflect.ValueOf(r.renameTables(part.Interface())))
+		}
+	}
+}
+
 // renameTables returns a copy of a request, or of an action of a request, with the prefix in its table name. p is a
 // pointer to it.
 func (r *renaming) renameTables(p any) any {
-	c := reflect.New(reflect.TypeOf(p).Elem())
-	c.Elem().Set(reflect.ValueOf(p).Elem())
-	if name := c.Elem().FieldByName("TableName"); name.IsValid() {
+	renamed := reflect.New(reflect.TypeOf(p).Elem())
+	renamed.Elem().Set(reflect.ValueOf(p).Elem())
+	if name := renamed.Elem().FieldByName("TableName"); name.IsValid() {
 		name.Set(reflect.ValueOf(aws.String(r.addPrefix(name.Elem().String()))))
 	}
-	return c.Interface()
+	return renamed.Interface()
 }
 
 func (r *renaming) addPrefix(table string) string    { return r.prefix + table }
