@@ -23,26 +23,26 @@ type Coalesced struct {
 }
 
 // Coalesce finds the newest mutation of each document.
-func Coalesce(ms []Mutation) Coalesced {
+func Coalesce(mutations []Mutation) Coalesced {
 	type document struct{ index, id string }
-	c := Coalesced{Newest: make([]int, 0, len(ms)), writtenBy: make([]int, len(ms))}
-	positions := make(map[document]int, len(ms)) // document -> its position in Newest
-	for i := range ms {
-		d := document{ms[i].Index, ms[i].ID}
+	c := Coalesced{Newest: make([]int, 0, len(mutations)), writtenBy: make([]int, len(mutations))}
+	positions := make(map[document]int, len(mutations)) // document -> its position in Newest
+	for i := range mutations {
+		d := document{mutations[i].Index, mutations[i].ID}
 		n, seen := positions[d]
 		if !seen {
 			positions[d] = len(c.Newest)
 			c.Newest = append(c.Newest, i)
 			continue
 		}
-		newest := &ms[c.Newest[n]]
-		if ms[i].Replaces(newest.Version, newest.Void) {
+		newest := &mutations[c.Newest[n]]
+		if mutations[i].Replaces(newest.Version, newest.Void) {
 			c.Newest[n] = i
 		}
 	}
 
-	for i := range ms {
-		n := positions[document{ms[i].Index, ms[i].ID}]
+	for i := range mutations {
+		n := positions[document{mutations[i].Index, mutations[i].ID}]
 		c.writtenBy[i] = c.Newest[n]
 	}
 	return c
@@ -50,20 +50,20 @@ func Coalesce(ms []Mutation) Coalesced {
 
 // Share sets the results of the mutations that were not written. Each of them fails if the mutation that was written
 // instead failed.
-func (c Coalesced) Share(ms []Mutation, rs []Result) {
+func (c Coalesced) Share(mutations []Mutation, results []Result) {
 	for i, by := range c.writtenBy {
 		if i == by {
 			continue
 		}
-		rs[i] = rs[by]
-		if rs[i].Err != nil || rs[i].Outcome == pipeline.Superseded {
+		results[i] = results[by]
+		if results[i].Err != nil || results[i].Outcome == pipeline.Superseded {
 			continue
 		}
 
-		cameLate := i > by && ms[i].Version.Compare(ms[by].Version) < 0
-		rs[i].Outcome = pipeline.Coalesced
+		cameLate := i > by && mutations[i].Version.Compare(mutations[by].Version) < 0
+		results[i].Outcome = pipeline.Coalesced
 		if cameLate {
-			rs[i].Outcome = pipeline.Superseded
+			results[i].Outcome = pipeline.Superseded
 		}
 	}
 }

@@ -7,8 +7,8 @@ type mutations struct{ pool sync.Pool }
 
 // get returns an empty slice with capacity n.
 func (m *mutations) get(n int) []Mutation {
-	if ms, ok := m.pool.Get().(*[]Mutation); ok && cap(*ms) >= n {
-		return *ms
+	if slice, ok := m.pool.Get().(*[]Mutation); ok && cap(*slice) >= n {
+		return *slice
 	}
 	return make([]Mutation, 0, n)
 }
@@ -17,11 +17,11 @@ func (m *mutations) get(n int) []Mutation {
 const maxPooled = 4096
 
 // put returns a slice to the pool, after the store has used it.
-func (m *mutations) put(ms []Mutation) {
-	if cap(ms) > maxPooled {
+func (m *mutations) put(slice []Mutation) {
+	if cap(slice) > maxPooled {
 		return
 	}
-	clear(ms)
-	ms = ms[:0]
-	m.pool.Put(&ms)
+	clear(slice)
+	slice = slice[:0]
+	m.pool.Put(&slice)
 }

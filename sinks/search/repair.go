@@ -22,7 +22,7 @@ type Repairer interface {
 	//
 	// RepairDocuments blocks. Several goroutines and processes may call it at once. The repairs of one call are all of
 	// different documents. A repair without an error that is not Overtaken is durable. Errors are those of [Store].
-	RepairDocuments(ctx context.Context, ds []DocumentRepair) ([]Result, error)
+	RepairDocuments(ctx context.Context, repairs []DocumentRepair) ([]Result, error)
 }
 
 // DocumentRepair replaces what is stored at the id of a document.

@@ -176,73 +176,73 @@ func (s *Sink) Guarded() bool { return true }
 
 // Write applies the planned mutations. A change is Superseded if the store has a newer version for each of its
 // mutations.
-func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
+func (s *Sink) Write(ctx context.Context, deliveries []pipeline.Delivery) error {
 	var failed pipeline.BatchError
-	s.o.Retention.Refuse(ds, &failed)
+	s.o.Retention.Refuse(deliveries, &failed)
 
-	ms := s.mutations.get(len(ds))
-	for i := range ds {
-		for _, op := range ds[i].Ops {
+	mutations := s.mutations.get(len(deliveries))
+	for i := range deliveries {
+		for _, op := range deliveries[i].Ops {
 			if m, ok := op.(*Mutation); ok {
-				ms = append(ms, *m)
-				ms[len(ms)-1].Birth = s.o.Birth
+				mutations = append(mutations, *m)
+				mutations[len(mutations)-1].Birth = s.o.Birth
 			}
 		}
 	}
-	rs, err := s.apply(ctx, ms)
+	results, err := s.apply(ctx, mutations)
 	if err == nil {
-		err = s.removeRefused(ctx, ms, rs)
+		err = s.removeRefused(ctx, mutations, results)
 	}
-	s.mutations.put(ms)
+	s.mutations.put(mutations)
 	if err != nil {
 		return err
 	}
 
-	for i := range ds {
-		n := len(ds[i].Ops)
+	for i := range deliveries {
+		n := len(deliveries[i].Ops)
 		if n == 0 {
 			continue // refused
 		}
 		var err error
-		ds[i].Outcome, err = merge(rs[:n])
-		failed.Add(i, cmp.Or(err, ds[i].Ops[0].(*Mutation).changeErr))
-		rs = rs[n:]
+		deliveries[i].Outcome, err = merge(results[:n])
+		failed.Add(i, cmp.Or(err, deliveries[i].Ops[0].(*Mutation).changeErr))
+		results = results[n:]
 	}
 	return failed.OrNil()
 }
 
 // apply passes the mutations to the store.
-func (s *Sink) apply(ctx context.Context, ms []Mutation) ([]Result, error) {
-	rs, err := s.o.Store.Apply(ctx, ms)
-	if err == nil && len(rs) != len(ms) {
-		err = pipeline.Fatal(errs.Errorf("search: the store answered %d of %d mutations", len(rs), len(ms)))
+func (s *Sink) apply(ctx context.Context, mutations []Mutation) ([]Result, error) {
+	results, err := s.o.Store.Apply(ctx, mutations)
+	if err == nil && len(results) != len(mutations) {
+		err = pipeline.Fatal(errs.Errorf("search: the store answered %d of %d mutations", len(results), len(mutations)))
 	}
-	return rs, err
+	return results, err
 }
 
 // removeRefused replaces a stored document by a void tombstone if the store permanently refused the new document of the
 // item. A store refuses a document, for example, if it does not fit the mapping. The change fails nevertheless.
-func (s *Sink) removeRefused(ctx context.Context, ms []Mutation, rs []Result) error {
+func (s *Sink) removeRefused(ctx context.Context, mutations []Mutation, results []Result) error {
 	var voids []Mutation
-	var refused []int // indexes of the refused mutations in ms
-	for i := range ms {
-		if !state.IsPermanent(rs[i].Err) || ms[i].Why != Stay {
+	var refused []int // indexes of the refused mutations
+	for i := range mutations {
+		if !state.IsPermanent(results[i].Err) || mutations[i].Why != Stay {
 			continue
 		}
-		m := ms[i]
-		m.Tombstone, m.Void, m.Why = true, true, Leave
-		m.Doc = s.appendTombstone(nil, m.Version, voidTombstone)
-		voids = append(voids, m)
+		void := mutations[i]
+		void.Tombstone, void.Void, void.Why = true, true, Leave
+		void.Doc = s.appendTombstone(nil, void.Version, voidTombstone)
+		voids = append(voids, void)
 		refused = append(refused, i)
 	}
 	if len(voids) == 0 {
 		return nil
 	}
 
-	vs, err := s.apply(ctx, voids)
-	for n := range vs {
-		if err := vs[n].Err; err != nil && !state.IsPermanent(err) {
-			rs[refused[n]].Err = err // the change is retried, and its tombstone with it
+	voidResults, err := s.apply(ctx, voids)
+	for n := range voidResults {
+		if err := voidResults[n].Err; err != nil && !state.IsPermanent(err) {
+			results[refused[n]].Err = err // the change is retried, and its tombstone with it
 		}
 	}
 	return err
@@ -250,9 +250,9 @@ func (s *Sink) removeRefused(ctx context.Context, ms []Mutation, rs []Result) er
 
 // merge returns the outcome of a change from the results of its mutations. It returns an error if one mutation failed.
 // Otherwise the outcome is Written if one mutation was written, else Coalesced if one was coalesced, else Superseded.
-func merge(rs []Result) (pipeline.Outcome, error) {
+func merge(results []Result) (pipeline.Outcome, error) {
 	var written, coalesced bool
-	for _, r := range rs {
+	for _, r := range results {
 		if r.Err != nil {
 			return pipeline.Written, r.Err
 		}

@@ -13,19 +13,19 @@ import (
 
 // Store holds the documents of any number of indexes.
 //
-// Apply writes ms and returns one Result for each, in the same order. It blocks until the written mutations are
+// Apply writes mutations and returns one Result for each, in the same order. It blocks until the written mutations are
 // durable. The store applies a mutation only if it has no newer version at the mutation's index and id. The result is
 // Superseded if the store has a newer version. The result is Written if the store has the same version, since it then
 // already stores the change. A void tombstone of the same version is replaced by a mutation that is not void.
 // Tombstones have versions like documents, and are kept while an older write can still come. Several mutations of one
-// document in ms take effect in their order. The store may skip all of them but the last and report the skipped ones as
-// Coalesced. A skipped mutation must fail if the last one fails.
+// document in one call take effect in their order. The store may skip all of them but the last and report the skipped
+// ones as Coalesced. A skipped mutation must fail if the last one fails.
 //
-// A returned error means that all of ms failed; Result.Err means that one mutation failed. The pipeline retries an
-// error only if it is marked by pipeline.Transient or pipeline.RetryAfter. The store may read ms and its bytes until
-// Apply returns. Apply is called concurrently.
+// A returned error means that all mutations failed; Result.Err means that one mutation failed. The pipeline retries an
+// error only if it is marked by pipeline.Transient or pipeline.RetryAfter. The store may read mutations and their bytes
+// until Apply returns. Apply is called concurrently.
 type Store interface {
-	Apply(ctx context.Context, ms []Mutation) ([]Result, error)
+	Apply(ctx context.Context, mutations []Mutation) ([]Result, error)
 }
 
 // Result is the result of one mutation or repair. A mutation has the Outcome Written, Superseded or Coalesced, or it

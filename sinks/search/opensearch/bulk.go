@@ -19,9 +19,9 @@ import (
 // Apply sends a document that does not fit the index's fields again, alone. The document may have lost a race: a
 // concurrent request created a field with another type. Each such race decides the type of one more field. So Apply
 // sends the document again until it fails for a field whose type was already decided.
-func (s *Store) Apply(ctx context.Context, ms []search.Mutation) ([]search.Result, error) {
-	coalesced := search.Coalesce(ms)
-	b := &bulk{store: s, mutations: ms, results: make([]search.Result, len(ms))}
+func (s *Store) Apply(ctx context.Context, mutations []search.Mutation) ([]search.Result, error) {
+	coalesced := search.Coalesce(mutations)
+	b := &bulk{store: s, mutations: mutations, results: make([]search.Result, len(mutations))}
 	if err := b.sendAll(ctx, coalesced.Newest); err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (s *Store) Apply(ctx context.Context, ms []search.Mutation) ([]search.Resul
 			return nil, err
 		}
 	}
-	coalesced.Share(ms, b.results)
+	coalesced.Share(mutations, b.results)
 	return b.results, nil
 }
 

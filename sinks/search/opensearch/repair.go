@@ -22,12 +22,12 @@ var _ search.Repairer = (*Store)(nil)
 //     condition on the sequence number together with an external version. The repair does not replace a write of a
 //     later second. It does replace a write of the same second that arrives between the read and the write. The mode
 //     promises no order within one second.
-func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair) ([]search.Result, error) {
-	b := &bulk{store: s, mutations: make([]search.Mutation, len(ds)), results: make([]search.Result, len(ds)),
+func (s *Store) RepairDocuments(ctx context.Context, repairs []search.DocumentRepair) ([]search.Result, error) {
+	b := &bulk{store: s, mutations: make([]search.Mutation, len(repairs)), results: make([]search.Result, len(repairs)),
 		alone: new(unfitMutation)}
 	var positions []int
-	for i := range ds {
-		b.mutations[i], b.results[i].Err = ds[i].Mutation()
+	for i := range repairs {
+		b.mutations[i], b.results[i].Err = repairs[i].Mutation()
 		if b.results[i].Err == nil {
 			positions = append(positions, i)
 		}
@@ -36,7 +36,7 @@ func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair)
 	positions = b.resolve(ctx, positions)
 	for len(positions) > 0 {
 		n := min(len(positions), readPage)
-		if err := b.repairInBatches(ctx, ds, positions[:n]); err != nil {
+		if err := b.repairInBatches(ctx, repairs, positions[:n]); err != nil {
 			b.fail(positions, err)
 			break
 		}
@@ -56,8 +56,8 @@ type documentState struct {
 }
 
 // repairInBatches makes the repairs at positions, in as many requests as the limits require. positions are indexes into
-// ds.
-func (b *bulk) repairInBatches(ctx context.Context, ds []search.DocumentRepair, positions []int) error {
+// repairs.
+func (b *bulk) repairInBatches(ctx context.Context, repairs []search.DocumentRepair, positions []int) error {
 	stored, err := b.readStates(ctx, positions)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (b *bulk) repairInBatches(ctx context.Context, ds []search.DocumentRepair, 
 	var sent []int
 	for n, i := range positions {
 		m, current := &b.mutations[i], &stored[n]
-		unchanged, err := b.checkUnchanged(&ds[i], m, current)
+		unchanged, err := b.checkUnchanged(&repairs[i], m, current)
 		if err != nil {
 			b.results[i] = search.Result{Err: err}
 			continue

@@ -48,19 +48,19 @@ func Flawed(index, kind string) (search.Options, error) {
 type Refusing struct{ search.Store }
 
 // Apply permanently refuses documents with [sinktest.FlawStore], and passes all others to the Store.
-func (r Refusing) Apply(ctx context.Context, ms []search.Mutation) ([]search.Result, error) {
-	rs := make([]search.Result, len(ms))
-	taken, at := make([]search.Mutation, 0, len(ms)), make([]int, 0, len(ms))
-	for i := range ms {
-		if bytes.Contains(ms[i].Doc, []byte(`"`+sinktest.FlawStore+`"`)) {
-			rs[i].Err = errors.New("the store refuses it for good")
+func (r Refusing) Apply(ctx context.Context, mutations []search.Mutation) ([]search.Result, error) {
+	results := make([]search.Result, len(mutations))
+	accepted, positions := make([]search.Mutation, 0, len(mutations)), make([]int, 0, len(mutations))
+	for i := range mutations {
+		if bytes.Contains(mutations[i].Doc, []byte(`"`+sinktest.FlawStore+`"`)) {
+			results[i].Err = errors.New("the store refuses it for good")
 			continue
 		}
-		taken, at = append(taken, ms[i]), append(at, i)
+		accepted, positions = append(accepted, mutations[i]), append(positions, i)
 	}
-	done, err := r.Store.Apply(ctx, taken)
+	done, err := r.Store.Apply(ctx, accepted)
 	for n := range done {
-		rs[at[n]] = done[n]
+		results[positions[n]] = done[n]
 	}
-	return rs, err
+	return results, err
 }

@@ -85,13 +85,13 @@ func (c *listerCheck) writeDocuments(neighbour string) {
 	c.apply(append(second, document(c.index, "never", 1, "first", deleted)))
 }
 
-func (c *listerCheck) apply(ms []search.Mutation) {
+func (c *listerCheck) apply(mutations []search.Mutation) {
 	c.t.Helper()
-	rs, err := c.store.Apply(c.t.Context(), ms)
+	results, err := c.store.Apply(c.t.Context(), mutations)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	for _, r := range rs {
+	for _, r := range results {
 		if r.Err != nil {
 			c.t.Fatal(r.Err)
 		}

@@ -141,9 +141,9 @@ func document(index, id string, n int, birth string, kind documentKind) search.M
 // applyOne writes one mutation.
 func applyOne(t *testing.T, store search.Store, m search.Mutation) error {
 	t.Helper()
-	rs, err := store.Apply(t.Context(), []search.Mutation{m})
+	results, err := store.Apply(t.Context(), []search.Mutation{m})
 	if err == nil {
-		err = rs[0].Err
+		err = results[0].Err
 	}
 	return err
 }

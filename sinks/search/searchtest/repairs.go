@@ -92,11 +92,11 @@ func (s repairCheck) read(id string) search.StoredDocument {
 // repairOne makes one repair.
 func (s repairCheck) repairOne(was search.StoredDocument, now search.Mutation) (search.Result, error) {
 	s.t.Helper()
-	rs, err := s.RepairDocuments(s.t.Context(), []search.DocumentRepair{{Expected: was, Next: now}})
+	results, err := s.RepairDocuments(s.t.Context(), []search.DocumentRepair{{Expected: was, Next: now}})
 	if err != nil {
 		return search.Result{}, err
 	}
-	return rs[0], nil
+	return results[0], nil
 }
 
 // expectRepair makes one repair and checks its result.
@@ -116,18 +116,18 @@ var (
 // apply writes a mutation, which must not be superseded.
 func (s repairCheck) apply(what string, m search.Mutation) {
 	s.t.Helper()
-	rs, err := s.Apply(s.t.Context(), []search.Mutation{m})
-	if err != nil || rs[0].Err != nil || rs[0].Outcome == pipeline.Superseded {
-		s.t.Fatalf("%s: %+v (%v), want it written", what, rs, err)
+	results, err := s.Apply(s.t.Context(), []search.Mutation{m})
+	if err != nil || results[0].Err != nil || results[0].Outcome == pipeline.Superseded {
+		s.t.Fatalf("%s: %+v (%v), want it written", what, results, err)
 	}
 }
 
 // applyLate writes a mutation, which must be superseded.
 func (s repairCheck) applyLate(what string, m search.Mutation) {
 	s.t.Helper()
-	rs, err := s.Apply(s.t.Context(), []search.Mutation{m})
-	if err != nil || rs[0].Err != nil || rs[0].Outcome != pipeline.Superseded {
-		s.t.Fatalf("%s: %+v (%v), want it superseded", what, rs, err)
+	results, err := s.Apply(s.t.Context(), []search.Mutation{m})
+	if err != nil || results[0].Err != nil || results[0].Outcome != pipeline.Superseded {
+		s.t.Fatalf("%s: %+v (%v), want it superseded", what, results, err)
 	}
 }
 
@@ -270,14 +270,14 @@ func repairsCountOnce(t *testing.T, s repairCheck) {
 		if was.Tombstone && now.Tombstone {
 			return // the document is as before
 		}
-		rs, errs := make([]search.Result, 6), make([]error, 6)
+		results, errs := make([]search.Result, 6), make([]error, 6)
 		var repairs sync.WaitGroup
-		for i := range rs {
-			repairs.Go(func() { rs[i], errs[i] = processes[i%2].repairOne(was, now) })
+		for i := range results {
+			repairs.Go(func() { results[i], errs[i] = processes[i%2].repairOne(was, now) })
 		}
 		repairs.Wait()
 		succeeded := 0
-		for i, r := range rs {
+		for i, r := range results {
 			switch {
 			case errs[i] != nil || r.Err != nil:
 				t.Errorf("%s: %+v (%v)", what, r, errs[i])
@@ -286,7 +286,7 @@ func repairsCountOnce(t *testing.T, s repairCheck) {
 			}
 		}
 		if succeeded == 0 || succeeded > 1 && !s.Seconds {
-			t.Errorf("%s: %d of %d repairs are done, want 1", what, succeeded, len(rs))
+			t.Errorf("%s: %d of %d repairs are done, want 1", what, succeeded, len(results))
 		}
 		s.wantStored(what, id, documentKind(now.Tombstone), s.version(v), 0)
 	})
@@ -342,9 +342,9 @@ func repairsOfForeignDocuments(t *testing.T, s repairCheck) {
 // RunRepairOwners checks that a store refuses to repair documents of an index that belongs to another sink.
 func RunRepairOwners(ctx context.Context, t *testing.T, theirs search.Owner, index string, other search.Repairer) {
 	t.Helper()
-	rs, err := other.RepairDocuments(ctx, []search.DocumentRepair{{Next: document(index, "a", 1, "", live)}})
+	results, err := other.RepairDocuments(ctx, []search.DocumentRepair{{Next: document(index, "a", 1, "", live)}})
 	if err == nil {
-		err = rs[0].Err
+		err = results[0].Err
 	}
 	if foreign, ok := errors.AsType[*search.ForeignIndexError](err); !ok || foreign.Owner != theirs {
 		t.Errorf("got %v, want a ForeignIndexError of %+v", err, theirs)

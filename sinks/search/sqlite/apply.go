@@ -15,22 +15,22 @@ import (
 // Apply writes mutations in one transaction, as search.Store defines. Mutations of an index that belongs to another
 // sink fail with a [search.ForeignIndexError]. Apply returns a transient error if another process uses the file, and a
 // fatal error if the file cannot be written.
-func (s *Store) Apply(ctx context.Context, ms []search.Mutation) ([]search.Result, error) {
-	fs := make([]fields, len(ms))
-	for i := range ms { // parse before waiting for the turn to write
-		if ms[i].Tombstone {
+func (s *Store) Apply(ctx context.Context, mutations []search.Mutation) ([]search.Result, error) {
+	parsed := make([]fields, len(mutations))
+	for i := range mutations { // parse before waiting for the turn to write
+		if mutations[i].Tombstone {
 			continue
 		}
 		var err error
-		if fs[i], err = fieldsOf(ms[i].Doc); err != nil {
-			return nil, fmt.Errorf("sqlite: document %s: %w", ms[i].ID, err)
+		if parsed[i], err = fieldsOf(mutations[i].Doc); err != nil {
+			return nil, fmt.Errorf("sqlite: document %s: %w", mutations[i].ID, err)
 		}
 	}
-	rs := make([]search.Result, len(ms))
-	if err := s.write(ctx, func(t *tx) error { return t.apply(ctx, ms, fs, rs) }); err != nil {
+	results := make([]search.Result, len(mutations))
+	if err := s.write(ctx, func(t *tx) error { return t.apply(ctx, mutations, parsed, results) }); err != nil {
 		return nil, err
 	}
-	return rs, nil
+	return results, nil
 }
 
 // write runs do in a transaction.
@@ -65,13 +65,13 @@ type stored struct {
 	entries []byte
 }
 
-// apply writes mutations, and sets their results. fs are the fields of their documents.
-func (t *tx) apply(ctx context.Context, ms []search.Mutation, fs []fields, rs []search.Result) error {
+// apply writes mutations, and sets their results. parsed are the fields of their documents.
+func (t *tx) apply(ctx context.Context, mutations []search.Mutation, parsed []fields, results []search.Result) error {
 	byIndex := make(map[string][]int) // positions of mutations, by the name of the index
 	var names []string
-	coalesced := search.Coalesce(ms)
+	coalesced := search.Coalesce(mutations)
 	for _, i := range coalesced.Newest {
-		name := ms[i].Index
+		name := mutations[i].Index
 		if byIndex[name] == nil {
 			names = append(names, name)
 		}
@@ -79,17 +79,18 @@ func (t *tx) apply(ctx context.Context, ms []search.Mutation, fs []fields, rs []
 	}
 
 	for _, name := range names {
-		if err := t.applyToIndex(ctx, name, byIndex[name], ms, fs, rs); err != nil {
+		if err := t.applyToIndex(ctx, name, byIndex[name], mutations, parsed, results); err != nil {
 			return err
 		}
 	}
-	coalesced.Share(ms, rs)
+	coalesced.Share(mutations, results)
 	return t.flush(t)
 }
 
 // applyToIndex writes the mutations at the given positions, all of one index.
 func (t *tx) applyToIndex(
-	ctx context.Context, name string, positions []int, ms []search.Mutation, fs []fields, rs []search.Result,
+	ctx context.Context, name string, positions []int, mutations []search.Mutation, parsed []fields,
+	results []search.Result,
 ) error {
 	index, foreign, err := t.store.index(t.ctx, t.Writer, name)
 	if err != nil {
@@ -97,18 +98,18 @@ func (t *tx) applyToIndex(
 	}
 	if foreign != nil {
 		for _, i := range positions {
-			rs[i].Err = foreign
+			results[i].Err = foreign
 		}
 		return nil
 	}
 
-	storedByID, err := t.read(index, ms, positions)
+	storedByID, err := t.read(index, mutations, positions)
 	if err != nil {
 		return err
 	}
 	for _, i := range positions {
-		m := &ms[i]
-		write, err := decide(m, storedByID[m.ID], &rs[i])
+		m := &mutations[i]
+		write, err := decide(m, storedByID[m.ID], &results[i])
 		if err != nil {
 			return err
 		}
@@ -118,7 +119,7 @@ func (t *tx) applyToIndex(
 		if ctx.Err() != nil {
 			return sqlite.CanceledError(ctx)
 		}
-		if err := t.write(index, m, fs[i], storedByID[m.ID], writeChanged); err != nil {
+		if err := t.write(index, m, parsed[i], storedByID[m.ID], writeChanged); err != nil {
 			return err
 		}
 	}
@@ -126,10 +127,10 @@ func (t *tx) applyToIndex(
 }
 
 // read returns the stored versions of the documents of mutations, by id.
-func (t *tx) read(index int64, ms []search.Mutation, positions []int) (map[string]stored, error) {
+func (t *tx) read(index int64, mutations []search.Mutation, positions []int) (map[string]stored, error) {
 	ids := make([]string, len(positions))
 	for n, i := range positions {
-		ids[n] = ms[i].ID
+		ids[n] = mutations[i].ID
 	}
 
 	storedByID := make(map[string]stored, len(positions))
@@ -170,7 +171,7 @@ func decide(m *search.Mutation, current stored, r *search.Result) (write bool, e
 var errTooMany = errs.New("sqlite: the file holds as many documents as it can: give some sinks another folder")
 
 // write replaces a document, and collects the words and values that change.
-func (t *tx) write(index int64, m *search.Mutation, fs fields, current stored, mode writeMode) error {
+func (t *tx) write(index int64, m *search.Mutation, docFields fields, current stored, mode writeMode) error {
 	doc := current.doc
 	if doc == 0 {
 		var err error
@@ -183,7 +184,7 @@ func (t *tx) write(index int64, m *search.Mutation, fs fields, current stored, m
 	if err != nil {
 		return t.store.db.Damaged("the document "+m.ID, err)
 	}
-	entries, err := t.diff(t, index, doc, was, fs, mode)
+	entries, err := t.diff(t, index, doc, was, docFields, mode)
 	if err != nil {
 		return err
 	}

@@ -34,16 +34,16 @@ const (
 	rewriteAll                    // all entries, because some of those that should be stored may be missing
 )
 
-// diff collects the changes from the stored entries to the fields fs of a document. It returns the new entries in
+// diff collects the changes from the stored entries to the fields of a document. It returns the new entries in
 // stored form.
-func (c *changes) diff(t *tx, index, doc int64, stored []entry, fs fields, mode writeMode) ([]byte, error) {
+func (c *changes) diff(t *tx, index, doc int64, stored []entry, docFields fields, mode writeMode) ([]byte, error) {
 	obsolete := make(map[string]entry) // entries to remove, by their text in the file
 	for _, e := range stored {
 		obsolete[string(appendEntry(nil, e))] = e
 	}
 
 	entries := []byte{}
-	for path, f := range fs {
+	for path, f := range docFields {
 		if len(f.words) == 0 && len(f.values) == 0 {
 			continue
 		}

@@ -55,12 +55,12 @@ func (c *derivedChecker) check(ctx context.Context, tx *sql.Tx, docs []indexed) 
 
 	same = make([]bool, len(docs))
 	var values, words [][]any // parameters of missingValues and missingWords
-	for i, fs := range parsed {
-		if fs == nil {
+	for i, docFields := range parsed {
+		if docFields == nil {
 			continue
 		}
 		stored, err := parseEntries(docs[i].entries)
-		same[i] = err == nil && c.equal(stored, fs)
+		same[i] = err == nil && c.equal(stored, docFields)
 		if !same[i] {
 			continue
 		}
@@ -111,13 +111,13 @@ func (c *derivedChecker) parse(ctx context.Context, tx *sql.Tx, docs []indexed) 
 	parsed := make([]fields, len(docs))
 	var unknown []string
 	for i := range docs {
-		fs, err := fieldsOf(docs[i].source)
+		docFields, err := fieldsOf(docs[i].source)
 		if err != nil {
 			continue
 		}
 
-		parsed[i] = fs
-		for path := range fs {
+		parsed[i] = docFields
+		for path := range docFields {
 			if _, ok := c.paths[path]; !ok {
 				c.paths[path] = 0
 				unknown = append(unknown, path)
@@ -148,14 +148,14 @@ func (c *derivedChecker) readNumbers(ctx context.Context, tx *sql.Tx, unknown []
 }
 
 // equal reports whether stored entries are those of fields.
-func (c *derivedChecker) equal(stored []entry, fs fields) bool {
+func (c *derivedChecker) equal(stored []entry, docFields fields) bool {
 	inFile := make(map[string]bool, len(stored))
 	for _, e := range stored {
 		inFile[string(appendEntry(nil, e))] = true
 	}
 
 	inDocument := make(map[string]bool, len(stored))
-	for path, f := range fs {
+	for path, f := range docFields {
 		for e := range f.entries(c.paths[path]) {
 			inDocument[string(appendEntry(nil, e))] = true
 		}

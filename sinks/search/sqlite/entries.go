@@ -26,20 +26,21 @@ type field struct {
 // fieldsOf parses a document.
 func fieldsOf(doc []byte) (fields, error) {
 	var root map[string]any
-	d := json.NewDecoder(bytes.NewReader(doc))
-	d.UseNumber()
-	if err := d.Decode(&root); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(doc))
+	decoder.UseNumber()
+	if err := decoder.Decode(&root); err != nil {
 		return nil, fmt.Errorf("not a JSON object: %w", err)
 	}
-	fs := make(fields)
+	docFields := make(fields)
 	for name, v := range root {
 		if name != own {
-			fs.add(name, v)
+			docFields.add(name, v)
 		}
 	}
-	return fs, nil
+	return docFields, nil
 }
 
+// add adds the words and values of v, the value at a path.
 func (fs fields) add(path string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -68,6 +69,7 @@ func (fs fields) add(path string, v any) {
 	}
 }
 
+// fieldAt returns the field at a path, and inserts it if it is missing.
 func (fs fields) fieldAt(path string) *field {
 	f := fs[path]
 	if f == nil {
@@ -77,6 +79,7 @@ func (fs fields) fieldAt(path string) *field {
 	return f
 }
 
+// addText adds the words of a text.
 func (f *field) addText(s string) {
 	if len(f.words) > 0 {
 		f.words = append(f.words, " "+separator...)
@@ -106,6 +109,7 @@ func (f *field) entries(path int64) iter.Seq[entry] {
 	}
 }
 
+// digest returns the digest of words. It is never 0.
 func digest(words []byte) uint64 {
 	sum := sha256.Sum256(words)
 	return max(binary.BigEndian.Uint64(sum[:]), 1)
@@ -140,16 +144,16 @@ func appendEntry(dst []byte, e entry) []byte {
 var errEntries = errs.New("what it is found by cannot be read")
 
 // parseEntries parses entries in the form of appendEntry.
-func parseEntries(b []byte) (es []entry, err error) {
+func parseEntries(b []byte) (entries []entry, err error) {
 	for len(b) > 0 {
 		e, rest, ok := cutEntry(b)
 		if !ok {
 			return nil, errEntries
 		}
-		es = append(es, e)
+		entries = append(entries, e)
 		b = rest
 	}
-	return es, nil
+	return entries, nil
 }
 
 // cutEntry parses the first entry of b, and returns it with the entries after it. It returns false if b does not begin

@@ -15,26 +15,26 @@ var _ search.Repairer = (*Store)(nil)
 const readWhole = `SELECT doc, version, void, birth, entries, source FROM "_tws_documents" WHERE "index" = ? AND id = ?`
 
 // RepairDocuments repairs documents in one transaction, as search.Repairer defines.
-func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair) ([]search.Result, error) {
-	rs := make([]search.Result, len(ds))
-	ms, fs := make([]search.Mutation, len(ds)), make([]fields, len(ds))
-	for i := range ds {
-		ms[i], rs[i].Err = ds[i].Mutation()
-		if rs[i].Err == nil && !ms[i].Tombstone {
-			fs[i], rs[i].Err = fieldsOf(ms[i].Doc)
+func (s *Store) RepairDocuments(ctx context.Context, repairs []search.DocumentRepair) ([]search.Result, error) {
+	results := make([]search.Result, len(repairs))
+	mutations, parsed := make([]search.Mutation, len(repairs)), make([]fields, len(repairs))
+	for i := range repairs {
+		mutations[i], results[i].Err = repairs[i].Mutation()
+		if results[i].Err == nil && !mutations[i].Tombstone {
+			parsed[i], results[i].Err = fieldsOf(mutations[i].Doc)
 		}
 	}
 
 	err := s.write(ctx, func(t *tx) error {
-		for i := range ds {
+		for i := range repairs {
 			if ctx.Err() != nil {
 				return sqlite.CanceledError(ctx)
 			}
-			if rs[i].Err != nil {
+			if results[i].Err != nil {
 				continue
 			}
 			var err error
-			if rs[i], err = t.repair(&ds[i].Expected, &ms[i], fs[i]); err != nil {
+			if results[i], err = t.repair(&repairs[i].Expected, &mutations[i], parsed[i]); err != nil {
 				return err
 			}
 		}
@@ -43,14 +43,16 @@ func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair)
 	if err != nil {
 		return nil, err
 	}
-	return rs, nil
+	return results, nil
 }
 
 // repair writes a mutation if the document that was read is still stored. Otherwise the repair is Overtaken.
-func (t *tx) repair(expected *search.StoredDocument, m *search.Mutation, fs fields) (r search.Result, err error) {
+func (t *tx) repair(
+	expected *search.StoredDocument, m *search.Mutation, docFields fields,
+) (result search.Result, err error) {
 	index, foreign, err := t.store.index(t.ctx, t.Writer, m.Index)
 	if err != nil {
-		return r, err
+		return result, err
 	}
 	if foreign != nil {
 		return search.Result{Err: foreign}, nil //nolint:nilerr // the error of one document fails no other
@@ -58,15 +60,15 @@ func (t *tx) repair(expected *search.StoredDocument, m *search.Mutation, fs fiel
 
 	current, doc, err := t.readWhole(index, m.ID)
 	if err != nil {
-		return r, err
+		return result, err
 	}
 	if doc.Exists && current.birth != m.Birth {
-		return r, state.BirthMismatch("", "a document of index "+m.Index, current.birth, m.Birth)
+		return result, state.BirthMismatch("", "a document of index "+m.Index, current.birth, m.Birth)
 	}
 	if !doc.Matches(expected) {
 		return search.Result{Overtaken: true}, nil
 	}
-	return r, t.write(index, m, fs, current, rewriteAll)
+	return result, t.write(index, m, docFields, current, rewriteAll)
 }
 
 // readWhole returns the stored document in two forms: for a write, and for a comparison.
