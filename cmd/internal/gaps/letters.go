@@ -24,15 +24,19 @@ func CheckLetters(
 	if len(names) == 0 {
 		names = cfg.SinksToRepair()
 	}
-	kept, err := stores.State(ctx, cfg)
-	if err == nil && kept != nil {
-		err = CheckQuarantine(ctx, kept, names, flags)
-	}
+	store, err := stores.State(ctx, cfg)
 	if err != nil {
 		return err
 	}
+	if store != nil {
+		if err := CheckQuarantine(ctx, store, names, flags); err != nil {
+			return err
+		}
+	}
+
 	check := func(l pipeline.DeadLetter) error {
-		if slices.Contains(names, l.Sink) && l.Class != pipeline.ClassCollision { // a collision's change was written
+		wasWritten := l.Class == pipeline.ClassCollision
+		if slices.Contains(names, l.Sink) && !wasWritten {
 			return waitingLettersError(l.Sink, flags)
 		}
 		return nil

@@ -24,7 +24,7 @@ var errNotOwner = errs.New("all gaps grew, or another process took their repair 
 type ownership struct {
 	store    state.Gaps
 	runID    string
-	owner    string        // owner of the repairs, as status shows it
+	owner    string        // owner of the repairs, as status shows it. Default: runID
 	duration time.Duration // time that an ownership lasts without a renewal
 	step     stepProgress
 
@@ -58,69 +58,84 @@ func (s *stepProgress) current() (done, total int64, since time.Time) {
 
 // takeOwnership takes the repair of gaps. It skips gaps that another process repairs, and gaps that changed meanwhile.
 func takeOwnership(
-	ctx context.Context, store state.Gaps, gaps []state.NotedGap, owner string, lasts time.Duration,
+	ctx context.Context, store state.Gaps, gaps []state.NotedGap, owner string, duration time.Duration,
 ) (*ownership, error) {
-	c := &ownership{store: store, runID: rand.Text(), owner: owner, duration: lasts}
+	o := &ownership{store: store, runID: rand.Text(), owner: owner, duration: duration}
 	for _, g := range gaps {
-		if g.Repair.Stage == state.GapRepairing && time.Now().Before(g.Repair.Expires) {
+		ownedByOther := g.Repair.Stage == state.GapRepairing && time.Now().Before(g.Repair.Expires)
+		if ownedByOther {
 			continue
 		}
-		r := g.Repair
-		r.Stage, r.Run = state.GapRepairing, c.runID
-		if now, ok, err := c.storeRepair(ctx, g, r); err != nil {
+		repair := g.Repair
+		repair.Stage, repair.Run = state.GapRepairing, o.runID
+		owned, ok, err := o.storeRepair(ctx, g, repair)
+		if err != nil {
 			ending, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 			defer stop()
-			_, releaseErr := c.release(ending)
+			_, releaseErr := o.release(ending)
 			return nil, errors.Join(err, releaseErr)
-		} else if ok {
-			c.gaps = append(c.gaps, now)
+		}
+		if ok {
+			o.gaps = append(o.gaps, owned)
 		}
 	}
-	return c, nil
+	return o, nil
 }
 
 // storeRepair stores a repair of this process, and returns the stored gap. It returns false if the gap grew, or if
 // another process owns its repair.
-func (c *ownership) storeRepair(
+func (o *ownership) storeRepair(
 	ctx context.Context, g state.NotedGap, r state.GapRepair,
 ) (state.NotedGap, bool, error) {
-	now := time.Now().UTC()
-	r.Owner, r.Expires, r.At, r.Version = "", time.Time{}, now, g.Repair.Version
+	r.At, r.Version = time.Now().UTC(), g.Repair.Version
+	r.Owner, r.Expires = "", time.Time{}
 	r.Done, r.Total, r.Since = 0, 0, time.Time{}
 	if r.Stage == state.GapRepairing {
-		r.Done, r.Total, r.Since = c.step.current()
-		r.Owner, r.Expires = cmp.Or(c.owner, c.runID), now.Add(c.duration)
+		r.Owner, r.Expires = cmp.Or(o.owner, o.runID), r.At.Add(o.duration)
+		r.Done, r.Total, r.Since = o.step.current()
 	}
 	for {
-		ok, err := c.store.SetGapRepair(ctx, g.Gap, r)
-		if ok || err != nil {
-			r.Version++
-			g.Repair = r
-			return g, ok, err
-		}
-		// More may have become known about the gap without making it larger. Then this process still owns its repair.
-		stored, err := c.findGap(ctx, g.Gap)
-		if err != nil || stored.Repair.Run != c.runID || stored.Repair.Version == r.Version {
+		stored, err := o.store.SetGapRepair(ctx, g.Gap, r)
+		if err != nil {
 			return g, false, err
 		}
-		g, r.Version = stored, stored.Repair.Version
+		if stored {
+			r.Version++ // as the store did
+			g.Repair = r
+			return g, true, nil
+		}
+
+		// More may have become known about the gap without making it larger. Then this process still owns its repair.
+		current, err := o.findGap(ctx, g.Gap)
+		if err != nil {
+			return g, false, err
+		}
+		stillOwned := current.Repair.Run == o.runID && current.Repair.Version != r.Version
+		if !stillOwned {
+			return g, false, nil
+		}
+		g, r.Version = current, current.Repair.Version
 	}
 }
 
-// findGap returns the stored gap that begins where of begins, or a zero gap if there is none.
-func (c *ownership) findGap(ctx context.Context, gap record.Gap) (state.NotedGap, error) {
-	for g, err := range c.store.Gaps(ctx) {
-		if err != nil || g.StreamARN == gap.StreamARN && g.Shard == gap.Shard && g.After == gap.After {
-			return g, err
+// findGap returns the stored gap with the same beginning as gap, or a zero gap if there is none.
+func (o *ownership) findGap(ctx context.Context, gap record.Gap) (state.NotedGap, error) {
+	for g, err := range o.store.Gaps(ctx) {
+		if err != nil {
+			return state.NotedGap{}, err
+		}
+		if g.StreamARN == gap.StreamARN && g.Shard == gap.Shard && g.After == gap.After {
+			return g, nil
 		}
 	}
 	return state.NotedGap{}, nil
 }
 
 // renewUntilDone renews the ownership until ctx ends. It calls cancel if this process owns no gap any more.
-func (c *ownership) renewUntilDone(ctx context.Context, cancel context.CancelCauseFunc) {
-	for pipeline.Sleep(ctx, c.duration/3) == nil {
-		if c.renew(ctx); len(c.ownedGaps()) == 0 {
+func (o *ownership) renewUntilDone(ctx context.Context, cancel context.CancelCauseFunc) {
+	for pipeline.Sleep(ctx, o.duration/3) == nil {
+		o.renew(ctx)
+		if len(o.ownedGaps()) == 0 {
 			cancel(errNotOwner)
 			return
 		}
@@ -130,48 +145,50 @@ func (c *ownership) renewUntilDone(ctx context.Context, cancel context.CancelCau
 // renew renews the ownership of each gap. It drops a gap that grew, or that another process owns. After an error it
 // keeps the gap. The ownership may have expired by then, and the next renewal shows whether another process took the
 // gap over.
-func (c *ownership) renew(ctx context.Context) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (o *ownership) renew(ctx context.Context) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	var kept []state.NotedGap
-	for _, g := range c.gaps {
-		now, ok, err := c.storeRepair(ctx, g, g.Repair)
+	for _, g := range o.gaps {
+		renewed, ok, err := o.storeRepair(ctx, g, g.Repair)
 		switch {
-		case ok:
-			kept = append(kept, now)
 		case err != nil:
 			kept = append(kept, g)
+		case ok:
+			kept = append(kept, renewed)
 		}
 	}
-	c.gaps = kept
+	o.gaps = kept
 }
 
 // ownedGaps returns the gaps that the process still owns.
-func (c *ownership) ownedGaps() []state.NotedGap {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.gaps)
+func (o *ownership) ownedGaps() []state.NotedGap {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clone(o.gaps)
 }
 
 // release ends the ownership without a result, so that another repair of the gaps can begin at once. It returns the
 // number of released gaps.
-func (c *ownership) release(ctx context.Context) (int, error) {
-	return c.finish(ctx, func(was state.GapRepair) state.GapRepair {
-		was.Stage, was.Run = state.GapOpen, ""
-		return was
+func (o *ownership) release(ctx context.Context) (int, error) {
+	return o.finish(ctx, func(stored state.GapRepair) state.GapRepair {
+		stored.Stage, stored.Run = state.GapOpen, ""
+		return stored
 	})
 }
 
-// finish stores the result, and ends the ownership. It returns the number of gaps that got the result.
-func (c *ownership) finish(ctx context.Context, result func(was state.GapRepair) state.GapRepair) (int, error) {
+// finish ends the ownership. It stores with each gap the result of its stored repair, and returns the number of gaps
+// that got a result.
+func (o *ownership) finish(
+	ctx context.Context, result func(stored state.GapRepair) state.GapRepair,
+) (finished int, err error) {
 	var failed []error
-	n := 0
-	for _, g := range c.ownedGaps() {
-		_, ok, err := c.storeRepair(ctx, g, result(g.Repair))
+	for _, g := range o.ownedGaps() {
+		_, ok, err := o.storeRepair(ctx, g, result(g.Repair))
 		failed = append(failed, err)
 		if ok {
-			n++
+			finished++
 		}
 	}
-	return n, errors.Join(failed...)
+	return finished, errors.Join(failed...)
 }

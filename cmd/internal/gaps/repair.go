@@ -7,10 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -59,9 +55,6 @@ type Result struct {
 	NotRepairable []string        `json:"not_fixed,omitempty"` // parts of the sinks that no repair can restore
 }
 
-// lookRounds is the maximum number of rounds of a repair. Each round repairs the differences and compares again.
-const lookRounds = 3
-
 // Repair repairs the sinks after gaps. It takes the ownership of the gaps, so that only one of several processes works.
 // If a process ends without a result, its ownership stays until it expires. Repair stores the result with each gap that
 // did not grow meanwhile. The gaps are repaired if the last comparison found nothing, and every sink that keeps state
@@ -77,25 +70,25 @@ func Repair(ctx context.Context, j Job) (Result, error) {
 		return r, err
 	}
 	j.ownedFor = cmp.Or(j.ownedFor, ownershipDuration)
-	c, err := takeOwnership(ctx, j.Store, j.Gaps, j.Owner, j.ownedFor)
+	owner, err := takeOwnership(ctx, j.Store, j.Gaps, j.Owner, j.ownedFor)
 	if err != nil {
 		return r, err
 	}
-	owned := c.ownedGaps()
-	if r.Taken = len(j.Gaps) - len(owned); len(owned) == 0 {
-		if len(j.LeftOut) > 0 {
-			err = j.repairLeftOut(ctx, &r)
-		}
+	owned := owner.ownedGaps()
+	r.Taken = len(j.Gaps) - len(owned)
+	if len(owned) == 0 {
+		err := j.repairLeftOut(ctx, &r)
 		return r, err
 	}
-	repair, err := j.repairOwned(ctx, c, owned)
+
+	repair, err := j.repairOwned(ctx, owner, owned)
 	ending, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer stop()
 	if err != nil {
-		_, releaseErr := c.release(ending)
+		_, releaseErr := owner.release(ending)
 		return r, errors.Join(err, releaseErr)
 	}
-	r.Gaps, err = c.finish(ending, func(was state.GapRepair) state.GapRepair { return j.mergeRepairs(was, repair) })
+	r.Gaps, err = owner.finish(ending, func(stored state.GapRepair) state.GapRepair { return j.mergeRepairs(stored, repair) })
 	r.Grew = len(owned) - r.Gaps
 	j.setRepair(&r, repair)
 	if err == nil {
@@ -106,6 +99,9 @@ func Repair(ctx context.Context, j Job) (Result, error) {
 
 // repairLeftOut repairs the outputs of left-out sinks, if this process owns no gap.
 func (j *Job) repairLeftOut(ctx context.Context, r *Result) error {
+	if len(j.LeftOut) == 0 {
+		return nil
+	}
 	repair, err := j.repairCandidates(ctx, nil)
 	if err != nil {
 		return err
@@ -116,11 +112,11 @@ func (j *Job) repairLeftOut(ctx context.Context, r *Result) error {
 
 // repairOwned repairs the candidates of owned gaps, and renews the ownership meanwhile. It returns errNotOwner if the
 // ownership of all gaps was lost.
-func (j *Job) repairOwned(ctx context.Context, c *ownership, gaps []state.NotedGap) (state.GapRepair, error) {
-	j.Audit.OnProgress(c.step.update)
+func (j *Job) repairOwned(ctx context.Context, owner *ownership, gaps []state.NotedGap) (state.GapRepair, error) {
+	j.Audit.OnProgress(owner.step.update)
 	working, cancel := context.WithCancelCause(ctx)
 	var renewal sync.WaitGroup
-	renewal.Go(func() { c.renewUntilDone(working, cancel) })
+	renewal.Go(func() { owner.renewUntilDone(working, cancel) })
 	repair, err := j.repairCandidates(working, gaps)
 	cause := context.Cause(working)
 	cancel(nil)
@@ -142,7 +138,7 @@ func (j *Job) setRepair(r *Result, repair state.GapRepair) {
 // clearLeftOut clears the notes about left-out sinks, if an audit of everything compared their outputs and no
 // difference remains.
 func (j *Job) clearLeftOut(ctx context.Context, r *Result) error {
-	if j.DryRun || r.Repair.How != "audit" || r.Repair.Left > 0 {
+	if r.Repair.How != "audit" || r.Repair.Left > 0 {
 		return nil
 	}
 	for _, b := range j.LeftOut {
@@ -160,125 +156,128 @@ func (j *Job) clearLeftOut(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// checkReport returns an error if a report would replace a file that is not a report.
-func checkReport(path string) error {
-	if path == "" {
-		return nil
-	}
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil || info.Size() == 0:
-		return err
-	}
-	if _, _, err := run.ReadReport(path, func(string, *audit.Finding) error { return nil }); err != nil {
-		return cli.Usagef("--report would replace a file that is no report: %v", err)
-	}
-	return nil
-}
-
 // mergeRepairs returns the stored result of a repair. It includes the sinks that an earlier repair of the gap found
 // equal.
 func (j *Job) mergeRepairs(earlier, repair state.GapRepair) state.GapRepair {
 	repair.Run = earlier.Run
-	compared := slices.Clone(repair.Sinks)
+	equalSinks := slices.Clone(repair.Sinks)
 	if earlier.Left == 0 {
-		compared = append(compared, earlier.Sinks...)
+		equalSinks = append(equalSinks, earlier.Sinks...)
 	}
-	slices.Sort(compared)
-	repair.Sinks = slices.Compact(compared)
-	repair.Stage = state.GapOpen
-	isMissing := func(name string) bool { return !slices.Contains(repair.Sinks, name) }
-	if repair.Left == 0 && !slices.ContainsFunc(j.Config.SinksToRepair(), isMissing) {
-		repair.Stage = state.GapRepaired
+	slices.Sort(equalSinks)
+	repair.Sinks = slices.Compact(equalSinks)
+
+	wasNotCompared := func(sink string) bool { return !slices.Contains(repair.Sinks, sink) }
+	repair.Stage = state.GapRepaired
+	if repair.Left > 0 || slices.ContainsFunc(j.Config.SinksToRepair(), wasNotCompared) {
+		repair.Stage = state.GapOpen
 	}
 	return repair
 }
 
+// repairRun is one repair of the candidates of gaps.
+type repairRun struct {
+	*Job
+	candidates  *candidates // nil: everything is a candidate
+	subject     string
+	reports     workReports
+	summary     *run.Summary // of the last comparison
+	lastReport  string       // path of the report of the last comparison
+	undecodable int64        // number of items that cannot be decoded
+	repair      state.GapRepair
+}
+
 // repairCandidates compares the candidates with the table, repairs the differences, and compares again. Without
 // exports, everything is a candidate.
-func (j *Job) repairCandidates(ctx context.Context, gaps []state.NotedGap) (r state.GapRepair, err error) {
-	r.How = "audit"
+func (j *Job) repairCandidates(ctx context.Context, gaps []state.NotedGap) (_ state.GapRepair, err error) {
+	r := repairRun{Job: j, repair: state.GapRepair{How: "audit"}}
 	for _, s := range j.Audit.Sinks() {
-		r.Sinks = append(r.Sinks, s.Name())
+		r.repair.Sinks = append(r.repair.Sinks, s.Name())
 	}
-	var addSuspects func(add func(sink int, s run.Suspect)) error
-	var exported *candidates
 	if len(j.Exports) > 0 {
-		r.How, r.Exports = "export", j.Exports
-		if exported, err = openCandidates(ctx, j, gaps); err != nil {
-			return r, err
+		r.repair.How, r.repair.Exports = "export", j.Exports
+		if r.candidates, err = openCandidates(ctx, j, gaps); err != nil {
+			return r.repair, err
 		}
-		addSuspects = func(add func(sink int, s run.Suspect)) error { return exported.addSuspects(ctx, add) }
 	}
-	subject, err := subjectOf(gaps, j.LeftOut, r.How, j.Exports)
-	if err != nil {
-		return r, err
+	if r.subject, err = subjectOf(gaps, j.LeftOut, r.repair.How, j.Exports); err != nil {
+		return r.repair, err
 	}
-	report, remove, err := j.workReport(subject)
-	if err != nil {
-		return r, err
+	if r.reports, err = newWorkReports(j.Report, r.subject); err != nil {
+		return r.repair, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, remove())
+			err = errors.Join(err, r.reports.removeFolder())
 		}
 	}()
-	sum, err := j.Audit.Audit(ctx, firstReport(report), subject, addSuspects)
-	if err != nil {
-		return r, err
+
+	if err := r.compareFirst(ctx); err != nil {
+		return r.repair, err
 	}
-	r.Items, r.Differences, r.Left = sum.Items, sum.Differing, sum.Left()
-	undecodable := sum.Undecodable
-	if exported != nil {
-		if err := exported.readIfUnread(ctx); err != nil {
-			return r, err
-		}
-		r.Items = int64(len(exported.keys))
-		r.Left += exported.unknown
-		undecodable += exported.unknown
+	if err := r.reports.removeLater(); err != nil {
+		return r.repair, err
 	}
-	if err := removeLooks(report); err != nil {
-		return r, err
+	if err := r.repairUntilEqual(ctx); err != nil {
+		return r.repair, err
 	}
-	lastReport, err := j.repairUntilEqual(ctx, &r, sum, report, subject, undecodable)
-	if err != nil {
-		return r, err
+	if r.repair.Left == 0 {
+		r.repair.Left = r.undecodable
 	}
-	return r, j.keepLast(report, lastReport, r.Left)
+	return r.repair, r.reports.finish(r.lastReport, r.repair.Left > 0)
 }
 
-// repairUntilEqual repairs the findings of the first look and looks again, until no repairable difference remains or
-// all rounds are over. It counts in r, and returns the path of the report of the last look.
-func (j *Job) repairUntilEqual(
-	ctx context.Context, r *state.GapRepair, sum *run.Summary, report, subject string, undecodable int64,
-) (last string, err error) {
-	last = firstReport(report)
-	for _, next := range againPaths(report) {
-		if repairableFindings(sum) == 0 {
-			break
+// compareFirst compares the candidates with the table, before anything is repaired.
+func (r *repairRun) compareFirst(ctx context.Context) (err error) {
+	var addSuspects func(add addSuspect) error // nil: everything is compared
+	if r.candidates != nil {
+		addSuspects = func(add addSuspect) error { return r.candidates.addSuspects(ctx, add) }
+	}
+	r.lastReport = r.reports.first()
+	if r.summary, err = r.Audit.Audit(ctx, r.lastReport, r.subject, addSuspects); err != nil {
+		return err
+	}
+	r.repair.Items, r.repair.Differences, r.repair.Left = r.summary.Items, r.summary.Differing, r.summary.Left()
+	r.undecodable = r.summary.Undecodable
+	if r.candidates != nil {
+		if err := r.candidates.readIfUnread(ctx); err != nil {
+			return err
 		}
-		if j.Check != nil {
-			if err := j.Check(ctx); err != nil {
-				return "", err
+		r.repair.Items = int64(len(r.candidates.keyHashes))
+		r.undecodable += r.candidates.undecodable
+	}
+	return nil
+}
+
+// repairUntilEqual repairs the findings of the last comparison and compares again, until no repairable difference
+// remains or all rounds are over.
+func (r *repairRun) repairUntilEqual(ctx context.Context) error {
+	for _, nextReport := range r.reports.later() {
+		if repairableFindings(r.summary) == 0 {
+			return nil
+		}
+		if r.Check != nil {
+			if err := r.Check(ctx); err != nil {
+				return err
 			}
 		}
-		repaired, err := j.Audit.Repair(ctx, last)
+		repaired, err := r.Audit.Repair(ctx, r.lastReport)
 		if err != nil {
-			return "", err
+			return err
 		}
-		r.Repaired += repaired.Results[audit.Repaired]
-		if j.DryRun {
-			break
+		r.repair.Repaired += repaired.Results[audit.Repaired]
+		if r.DryRun {
+			return nil
 		}
-		if sum, err = j.Audit.Audit(ctx, next, subject+next, j.Audit.ReportSuspects(last)); err != nil {
-			return "", err
+
+		again := r.Audit.ReportSuspects(r.lastReport)
+		if r.summary, err = r.Audit.Audit(ctx, nextReport, r.subject+nextReport, again); err != nil {
+			return err
 		}
-		r.Left = sum.Left() + undecodable
-		last = next
+		r.repair.Left = r.summary.Left() + r.undecodable
+		r.lastReport = nextReport
 	}
-	return last, nil
+	return nil
 }
 
 // repairableFindings returns the number of findings of a summary that a repair can correct.
@@ -293,85 +292,30 @@ func repairableFindings(s *run.Summary) (n int64) {
 	return n
 }
 
-// workReport returns the common beginning of the paths of reports, and a function that removes their temporary folder.
-// The beginning differs by subject, so that the files of another interrupted repair do not conflict.
-func (j *Job) workReport(subject string) (path string, remove func() error, err error) {
-	if j.Report != "" {
-		return j.Report + "." + subject[:8], func() error { return nil }, nil
-	}
-	dir, err := os.MkdirTemp("", "tablewake-gaps-")
-	if err != nil {
-		return "", nil, err
-	}
-	return filepath.Join(dir, "report.jsonl"), func() error { return os.RemoveAll(dir) }, nil
-}
-
-// keepLast renames the report last to j.Report if left is above 0. It removes all other reports, including the report
-// of an earlier repair.
-func (j *Job) keepLast(report, last string, left int64) error {
-	if j.Report == "" {
-		return os.RemoveAll(filepath.Dir(report))
-	}
-	var failed []error
-	if left > 0 {
-		failed = append(failed, os.Rename(last, j.Report))
-	}
-	old := append(againPaths(report), firstReport(report))
-	if left == 0 {
-		old = append(old, j.Report) // the report of an earlier repair
-	}
-	for _, path := range old {
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			failed = append(failed, err)
-		}
-	}
-	return errors.Join(failed...)
-}
-
-// removeLooks removes the later reports of an interrupted repair, because they do not belong to the new first report.
-func removeLooks(report string) error {
-	var failed []error
-	for _, path := range againPaths(report) {
-		failed = append(failed, os.RemoveAll(path), os.RemoveAll(path+".work"))
-	}
-	return errors.Join(failed...)
-}
-
-// firstReport returns the path of the report of the first look.
-func firstReport(report string) string { return report + ".first" }
-
-// againPaths returns the paths of the reports of the looks after the first.
-func againPaths(report string) (paths []string) {
-	for round := 1; round <= lookRounds; round++ {
-		paths = append(paths, fmt.Sprintf("%s.again-%d", report, round))
-	}
-	return paths
-}
-
 // subjectOf returns the subject of a repair, a hash. An interrupted repair continues if its subject is the same.
-func subjectOf(gaps []state.NotedGap, left []state.Birth, how string, exports []string) (string, error) {
+func subjectOf(gaps []state.NotedGap, leftOut []state.Birth, how string, exports []string) (string, error) {
 	var extents []record.Gap
 	for _, g := range gaps {
 		extents = append(extents, g.Gap)
 	}
-	b, err := json.Marshal([]any{extents, left, how, exports})
+	b, err := json.Marshal([]any{extents, leftOut, how, exports})
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:]), err
 }
 
 // NotRepairable returns the parts of a file's sinks that no repair can restore.
-func NotRepairable(cfg *config.Config) (lost []string) {
+func NotRepairable(cfg *config.Config) (parts []string) {
 	for _, s := range cfg.Sinks {
 		switch {
 		case s.Notify != nil:
-			lost = append(lost, s.Name+": the events of the lost changes are not published")
+			parts = append(parts, s.Name+": the events of the lost changes are not published")
 		case s.Archive != nil:
-			lost = append(lost, s.Name+": the lost changes are not in the archive")
+			parts = append(parts, s.Name+": the lost changes are not in the archive")
 		case s.Aggregate != nil && s.Aggregate.KeepOnTTL:
-			lost = append(lost, s.Name+": what items that expired meanwhile counted for is unknown (on_ttl_delete: keep)")
+			parts = append(parts, s.Name+": what items that expired meanwhile counted for is unknown (on_ttl_delete: keep)")
 		case s.Custom != nil:
-			lost = append(lost, s.Name+": a Go sink did not get the lost changes")
+			parts = append(parts, s.Name+": a Go sink did not get the lost changes")
 		}
 	}
-	return lost
+	return parts
 }

@@ -31,65 +31,76 @@ func (e *TooEarlyError) Error() string {
 }
 
 // CheckAge returns a *TooEarlyError while a late process may still do one of two things. It may write records that it
-// read before the gaps were found, or acknowledge changes without the sinks of the births. late is how long such a
-// process can be late at most.
-func CheckAge(gaps []state.NotedGap, left []state.Birth, maxDelay time.Duration) error {
-	var until time.Time
-	for _, b := range left {
-		if at := b.LeftOut.Add(maxDelay); at.After(until) {
-			until = at
+// read before the gaps were found, or acknowledge changes without the sinks of the births. Such a process is late by
+// maxDelay at most.
+func CheckAge(gaps []state.NotedGap, leftOut []state.Birth, maxDelay time.Duration) error {
+	var latest time.Time
+	for _, b := range leftOut {
+		if b.LeftOut.After(latest) {
+			latest = b.LeftOut
 		}
 	}
 	for _, g := range gaps {
-		if at := g.Found.Add(maxDelay); at.After(until) {
-			until = at
+		if g.Found.After(latest) {
+			latest = g.Found
 		}
 	}
-	if time.Now().Before(until) {
+	if until := latest.Add(maxDelay); time.Now().Before(until) {
 		return &TooEarlyError{until}
 	}
 	return nil
 }
 
 // CheckStopped returns an error if the reading is stopped at a gap. In that case the later records are not in the sinks
-// yet, and may be lost, too. The error shows flags, the flags of the command.
-func CheckStopped(gaps []state.NotedGap, seen leases.Snapshot, flags string) error {
+// yet, and may be lost, too. The error names a command with these flags.
+func CheckStopped(gaps []state.NotedGap, snapshot leases.Snapshot, flags string) error {
 	for _, g := range gaps {
-		if why := stoppedAt(g, seen); why != "" {
-			where := cmp.Or(g.Shard, "SHARD")
+		var reason string
+		if g.Shard == "" { // a gap between two streams
+			reason = streamStopReason(g.StreamARN, snapshot)
+		} else {
+			reason = shardStopReason(g.Shard, snapshot)
+		}
+		if reason != "" {
+			shard := cmp.Or(g.Shard, "SHARD")
 			return errs.Errorf("%s: %s: read on first, with `tablewake leases reset %s %s --to trim_horizon`, and repair then",
-				redact.Safe(describe(g)), redact.Safe(why), redact.Safe(flags), redact.Safe(where))
+				redact.Safe(describe(g)), redact.Safe(reason), redact.Safe(flags), redact.Safe(shard))
 		}
 	}
 	return nil
 }
 
-// stoppedAt returns the reason why the shard of a gap is not read further, or "" if the shard is read.
-func stoppedAt(g state.NotedGap, seen leases.Snapshot) string {
-	for _, m := range seen.Members {
-		if why, ok := m.Stopped[g.Shard]; ok && g.Shard != "" {
-			return why
+// shardStopReason returns the reason why a shard is not read further, or "" if it is read.
+func shardStopReason(shard string, snapshot leases.Snapshot) string {
+	for _, m := range snapshot.Members {
+		if reason, stopped := m.Stopped[shard]; stopped {
+			return reason
 		}
 	}
-	for _, l := range seen.Leases {
-		if g.Shard != "" && l.Shard == g.Shard && l.Stopped != "" && l.Stopped != coordinator.PassedGap {
+	for _, l := range snapshot.Leases {
+		isStopped := l.Stopped != "" && l.Stopped != coordinator.PassedGap
+		if l.Shard == shard && isStopped {
 			return l.Stopped
 		}
-	}
-	// A gap between two streams is passed if a lease belongs to its stream or to a later one. ARNs of one table's
-	// streams end with their times, so later streams have larger ARNs. A stream that ended long ago has no lease any
-	// more.
-	if g.Shard == "" && len(seen.Leases) > 0 && !slices.ContainsFunc(seen.Leases,
-		func(l leases.Lease) bool { return l.Stream >= g.StreamARN }) {
-		return coordinator.StoppedBetween
 	}
 	return ""
 }
 
+// streamStopReason returns the reason why the reading is stopped at the gap before the stream of that ARN, or "" if it
+// is not. The gap is passed if a lease belongs to that stream or to a later one. A stream that ended long ago has no
+// lease any more. ARNs of one table's streams end with their times, so later streams have larger ARNs.
+func streamStopReason(streamARN string, snapshot leases.Snapshot) string {
+	isPassed := func(l leases.Lease) bool { return l.Stream >= streamARN }
+	if len(snapshot.Leases) == 0 || slices.ContainsFunc(snapshot.Leases, isPassed) {
+		return ""
+	}
+	return coordinator.StoppedBetween
+}
+
 // CheckQuarantine returns an error if keys of the sinks are quarantined. Their later changes wait for a redrive of
 // their dead letters.
-func CheckQuarantine(ctx context.Context, kept state.Quarantine, sinks []string, flags string) error {
-	for m, err := range kept.Marks(ctx, "") {
+func CheckQuarantine(ctx context.Context, store state.Quarantine, sinks []string, flags string) error {
+	for m, err := range store.Marks(ctx, "") {
 		if err != nil {
 			return err
 		}
@@ -114,15 +125,15 @@ func CheckQueue(ctx context.Context, sdk awssdk.Config, url string) error {
 	if err != nil {
 		return fmt.Errorf("--queue %s: %w", url, err)
 	}
-	var holds []string
+	var nonzero []string
 	for _, name := range queueCounts {
 		if n := out.Attributes[string(name)]; n != "0" {
-			holds = append(holds, string(name)+" is "+n)
+			nonzero = append(nonzero, string(name)+" is "+n)
 		}
 	}
-	if len(holds) > 0 {
+	if len(nonzero) > 0 {
 		return errs.Errorf("the queue %s holds batches that may be written later (%s): redrive them first", redact.Safe(url),
-			redact.Safe(strings.Join(holds, ", ")))
+			redact.Safe(strings.Join(nonzero, ", ")))
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package gaps
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,40 +28,48 @@ func windowOf(g state.NotedGap) (window, error) {
 			"%s: nothing tells since when changes were lost, so that no export can cover it: repair it with --audit",
 			describe(g))
 	}
-	end := state.LastLost(g.Gap).Add(slack)
-	if whole := end.Truncate(time.Second); whole.Before(end) {
-		end = whole.Add(time.Second)
+	begin := g.From.Add(-slack).Truncate(time.Second)
+	end := ceilSecond(state.LastLost(g.Gap).Add(slack))
+	return window{begin.UTC(), end.UTC()}, nil
+}
+
+// ceilSecond returns the first full second that is not before t.
+func ceilSecond(t time.Time) time.Time {
+	second := t.Truncate(time.Second)
+	if second.Before(t) {
+		return second.Add(time.Second)
 	}
-	return window{g.From.Add(-slack).Truncate(time.Second).UTC(), end.UTC()}, nil
+	return second
 }
 
 // windowsOf returns the windows of gaps. It merges windows that overlap.
 func windowsOf(gaps []state.NotedGap) ([]window, error) {
-	var all []window
+	var windows []window
 	for _, g := range gaps {
 		w, err := windowOf(g)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, w)
+		windows = append(windows, w)
 	}
-	return mergeWindows(all), nil
+	return mergeWindows(windows), nil
 }
 
 // mergeWindows returns windows in the order of their times. It merges windows that overlap or touch.
-func mergeWindows(ws []window) (all []window) {
-	sorted := slices.Clone(ws)
+func mergeWindows(windows []window) (merged []window) {
+	sorted := slices.Clone(windows)
 	slices.SortFunc(sorted, func(a, b window) int { return a.from.Compare(b.from) })
 	for _, w := range sorted {
-		if n := len(all); n > 0 && !w.from.After(all[n-1].to) {
-			if w.to.After(all[n-1].to) {
-				all[n-1].to = w.to
-			}
+		if len(merged) == 0 || w.from.After(merged[len(merged)-1].to) {
+			merged = append(merged, w)
 			continue
 		}
-		all = append(all, w)
+		last := &merged[len(merged)-1]
+		if w.to.After(last.to) {
+			last.to = w.to
+		}
 	}
-	return all
+	return merged
 }
 
 // uncoveredWindows returns the parts of wanted that are in no window of covered.
@@ -77,7 +84,8 @@ func uncoveredWindows(wanted, covered []window) (uncovered []window) {
 // without returns the parts of w that are in no window of covered, which are in order and do not overlap.
 func (w window) without(covered []window) (parts []window) {
 	for _, c := range covered {
-		if overlaps := c.to.After(w.from) && c.from.Before(w.to); !overlaps {
+		overlaps := c.to.After(w.from) && c.from.Before(w.to)
+		if !overlaps {
 			continue
 		}
 		if c.from.After(w.from) {
@@ -93,24 +101,24 @@ func (w window) without(covered []window) (parts []window) {
 
 // exportable divides a window into windows of exports. Each has at least 15 minutes and at most 24 hours. A short
 // window is extended backwards, because its end may be the latest time that can be exported.
-func exportable(w window) (all []window) {
+func exportable(w window) (parts []window) {
 	if w.to.Sub(w.from) < export.MinWindow {
 		w.from = w.to.Add(-export.MinWindow)
 	}
-	n := int64((w.to.Sub(w.from) + export.MaxWindow - 1) / export.MaxWindow)
-	step := w.to.Sub(w.from) / time.Duration(cmp.Or(n, 1))
-	if whole := step.Truncate(time.Second); whole < step {
-		step = whole + time.Second // rounded up, so that the last window is the shortest
+	duration := w.to.Sub(w.from)
+	n := (duration + export.MaxWindow - 1) / export.MaxWindow // rounded up
+	step := duration / n
+	if step%time.Second > 0 {
+		step = step.Truncate(time.Second) + time.Second // rounded up, so that the last window is the shortest
 	}
-	for from := w.from; n > 0; n-- {
+	for from := w.from; from.Before(w.to); from = from.Add(step) {
 		to := from.Add(step)
-		if n == 1 {
+		if to.After(w.to) {
 			to = w.to
 		}
-		all = append(all, window{from, to})
-		from = to
+		parts = append(parts, window{from, to})
 	}
-	return all
+	return parts
 }
 
 // errNotCovered returns the error of windows that no export covers.

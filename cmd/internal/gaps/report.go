@@ -34,30 +34,28 @@ type LeftOut struct {
 	Started time.Time `json:"started"` // when the last process without the sink was started
 }
 
-// newReport returns the report of gaps, and of the births whose sinks were left out. flags are the flags of the
-// commands that it names.
-func newReport(pipeline, flags string, gaps []state.NotedGap, left []state.Birth, notRepairable []string) *Report {
+// newReport returns the report of what a pipeline has noted. flags are the flags of the commands that it names.
+func newReport(pipeline, flags string, noted notes, notRepairable []string) *Report {
 	r := &Report{Pipeline: pipeline, Gaps: []fleet.Gap{}}
-	exports := true
-	for _, g := range gaps {
+	for _, g := range noted.gaps {
 		r.Gaps = append(r.Gaps, fleet.NewGap(g, retention))
-		if g.Repair.Stage != state.GapRepaired {
-			r.Open++
-			exports = exports && !g.From.IsZero()
-		}
 	}
-	for _, b := range left {
+	for _, b := range noted.leftOut {
 		r.LeftOut = append(r.LeftOut, LeftOut{Sink: b.Sink, Output: b.Target, Started: b.LeftOut})
-		r.Open++
-		exports = false
 	}
-	if r.Open > 0 {
-		r.NotRepairable = notRepairable
-		if exports {
-			r.Commands = append(r.Commands, "tablewake gaps "+flags+" --repair --start-export --bucket BUCKET")
-		}
-		r.Commands = append(r.Commands, "tablewake gaps "+flags+" --repair --audit")
+	openGaps := selectOpenGaps(noted.gaps, nil)
+	r.Open = len(openGaps) + len(noted.leftOut)
+	if r.Open == 0 {
+		return r
 	}
+
+	r.NotRepairable = notRepairable
+	beginUnknown := func(g state.NotedGap) bool { return g.From.IsZero() }
+	exportsSuffice := len(noted.leftOut) == 0 && !slices.ContainsFunc(openGaps, beginUnknown)
+	if exportsSuffice {
+		r.Commands = append(r.Commands, "tablewake gaps "+flags+" --repair --start-export --bucket BUCKET")
+	}
+	r.Commands = append(r.Commands, "tablewake gaps "+flags+" --repair --audit")
 	return r
 }
 
@@ -91,11 +89,10 @@ func (r *Report) Write(w io.Writer) {
 // repairText describes the repair of a gap.
 func repairText(r state.GapRepair) (lines []string) {
 	if r.How != "" {
-		by := cli.If(r.How == "export", "items of exports", "a full audit")
-		lines = append(lines, fmt.Sprintf("%s at %s: %s items of %s, %s differences, %s repaired, %s left", by,
-			r.At.Format(time.RFC3339),
-			cli.Thousands(r.Items), strings.Join(r.Sinks, ", "), cli.Thousands(r.Differences), cli.Thousands(r.Repaired),
-			cli.Thousands(r.Left)))
+		method := cli.If(r.How == "export", "items of exports", "a full audit")
+		lines = append(lines, fmt.Sprintf("%s at %s: %s items of %s, %s differences, %s repaired, %s left", method,
+			r.At.Format(time.RFC3339), cli.Thousands(r.Items), strings.Join(r.Sinks, ", "), cli.Thousands(r.Differences),
+			cli.Thousands(r.Repaired), cli.Thousands(r.Left)))
 	}
 	for _, path := range r.Exports {
 		lines = append(lines, "export "+path)
@@ -107,19 +104,20 @@ func repairText(r state.GapRepair) (lines []string) {
 	return lines
 }
 
+// write prints the result for people.
 func (r *Result) write(w io.Writer) {
-	d := r.Repair
-	switch {
-	case r.Taken > 0 && d.How == "":
+	nothingRepaired := r.Repair.How == ""
+	if r.Taken > 0 && nothingRepaired {
 		fmt.Fprintf(w, "another process repairs the gaps\n")
 		return
-	case r.DryRun:
-		fmt.Fprintf(w, "%s compared, %s, of which %s would be repaired; nothing is written\n", cli.Count(d.Items, "item"),
-			cli.Count(d.Differences, "difference"), cli.Thousands(d.Repaired))
+	}
+	items, differences := cli.Count(r.Repair.Items, "item"), cli.Count(r.Repair.Differences, "difference")
+	repaired := cli.Thousands(r.Repair.Repaired)
+	if r.DryRun {
+		fmt.Fprintf(w, "%s compared, %s, of which %s would be repaired; nothing is written\n", items, differences, repaired)
 		return
 	}
-	fmt.Fprintf(w, "%s compared, %s, %s repaired, %s left\n", cli.Count(d.Items, "item"),
-		cli.Count(d.Differences, "difference"), cli.Thousands(d.Repaired), cli.Thousands(d.Left))
+	fmt.Fprintf(w, "%s compared, %s, %s repaired, %s left\n", items, differences, repaired, cli.Thousands(r.Repair.Left))
 	if len(r.LeftOut) > 0 {
 		fmt.Fprintf(w, "nothing is missing any more in %s\n", strings.Join(r.LeftOut, ", "))
 	}
@@ -139,7 +137,8 @@ func describe(g state.NotedGap) string {
 // selectOpenGaps returns the gaps that are not repaired. If shards is not empty, it returns only gaps of these shards.
 func selectOpenGaps(gaps []state.NotedGap, shards []string) (open []state.NotedGap) {
 	for _, g := range gaps {
-		if g.Repair.Stage != state.GapRepaired && (len(shards) == 0 || slices.Contains(shards, g.Shard)) {
+		isSelected := len(shards) == 0 || slices.Contains(shards, g.Shard)
+		if isSelected && g.Repair.Stage != state.GapRepaired {
 			open = append(open, g)
 		}
 	}

@@ -1,0 +1,169 @@
+package gaps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	auditor "github.com/tablewake/tablewake/cmd/internal/audit"
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/stream"
+	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// repairNoted repairs the open gaps and the left-out sinks that the flags select. It returns nil if there is nothing to
+// repair.
+func (c *command) repairNoted(ctx context.Context, noted notes) (*Result, error) {
+	openGaps := selectOpenGaps(noted.gaps, c.shards)
+	leftOut, err := c.selectLeftOut(noted.leftOut, openGaps)
+	if err != nil {
+		return nil, err
+	}
+	if len(openGaps) == 0 && len(c.shards) > 0 {
+		return nil, cli.Usagef("--shard %s: these shards have no gap that is to be repaired", strings.Join(c.shards, ","))
+	}
+	if len(openGaps)+len(leftOut) == 0 {
+		return nil, nil
+	}
+	result, err := c.repairSelected(ctx, notes{openGaps, leftOut})
+	if err != nil && ctx.Err() != nil {
+		err = cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
+	}
+	return &result, err
+}
+
+// selectLeftOut returns the births of left-out sinks that this command can repair. Only an audit of everything finds
+// the changes that such a sink missed, and only while no process runs without the sink. If Lambda functions read the
+// stream, only the flags of c.function can prove that. Without them selectLeftOut returns an error, or warns if there
+// are open gaps to repair.
+func (c *command) selectLeftOut(leftOut []state.Birth, openGaps []state.NotedGap) ([]state.Birth, error) {
+	auditsEverything := c.audit && len(c.shards) == 0
+	if !auditsEverything {
+		return nil, nil
+	}
+	if len(c.sinks) > 0 {
+		leftOut = slices.DeleteFunc(slices.Clone(leftOut),
+			func(b state.Birth) bool { return !slices.Contains(c.sinks, b.Sink) })
+	}
+	if len(leftOut) == 0 || !c.isOfFunction() || c.function.Given() {
+		return leftOut, nil
+	}
+	const how = "name the Lambda functions with --function, to see since when they have this file; or say so with --deployed-since TIME"
+	if len(openGaps) == 0 {
+		return nil, cli.Usagef("the sink %s was left out: %s", leftOut[0].Sink, how)
+	}
+	fmt.Fprintf(c.streams.Err, cli.Warning+"the sink %s was left out, and stays noted: %s\n", leftOut[0].Sink, how)
+	return nil, nil
+}
+
+// repairSelected repairs the sinks after the selected notes, unless it is too early.
+func (c *command) repairSelected(ctx context.Context, selected notes) (_ Result, err error) {
+	if len(c.cfg.Source.Tables) > 1 {
+		return Result{}, cli.Usagef("%s has several source tables, and a repair is of one: give each its file", c.cfg.File)
+	}
+	if err := c.check(ctx, selected); err != nil {
+		return Result{}, err
+	}
+	var births state.Births
+	if len(selected.leftOut) > 0 {
+		if births, err = c.stores.State(ctx, c.cfg); err != nil {
+			return Result{}, err
+		}
+	}
+	job, err := c.newAuditJob(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	defer func() { err = errors.Join(err, job.Close()) }()
+
+	exports := c.exports
+	if c.startExport {
+		exports, err = RequestExports(ctx, job.Table().ARN, c.bucket, c.prefix, selected.gaps, c.streams.Err)
+		if err != nil {
+			return Result{}, err
+		}
+		gaps, err := c.readGaps(ctx) // more gaps may have become known during the exports
+		if err != nil {
+			return Result{}, err
+		}
+		selected.gaps = selectOpenGaps(gaps, c.shards)
+		if len(selected.gaps) == 0 {
+			return Result{}, nil
+		}
+	}
+	return Repair(ctx, Job{
+		Check:  func(ctx context.Context) error { return c.check(ctx, selected) },
+		Config: c.cfg, Store: c.store, Gaps: selected.gaps, Births: births, LeftOut: selected.leftOut, Audit: job,
+		Exports: exports, Report: c.report, DryRun: c.dryRun, Streams: c.streams,
+	})
+}
+
+func (c *command) newAuditJob(ctx context.Context) (*auditor.Job, error) {
+	locksLeaseFile := c.leaseFile != "" && !c.dryRun // so that no consumer can run
+	return auditor.NewJob(ctx, auditor.JobOptions{
+		Flags: c.Flags, Config: c.cfg, Stores: c.stores, Streams: c.streams, Sinks: c.sinks,
+		WritersRunning: c.Live && !locksLeaseFile, DryRun: c.dryRun,
+		Segments: c.segments, Parts: c.parts, Rounds: c.rounds, RCU: c.rcu,
+		MaxLag: c.maxLag, Lag: c.lag, TrustLag: c.trustLag, ClockSkew: c.clockSkew,
+	})
+}
+
+// check returns an error if a repair of the selected notes is too early.
+func (c *command) check(ctx context.Context, selected notes) error {
+	maxDelay := stream.LeaseDuration(c.cfg)
+	if c.isOfFunction() {
+		maxDelay = c.functionTimeout
+	}
+	if err := CheckAge(selected.gaps, selected.leftOut, maxDelay); err != nil {
+		return err
+	}
+	if !c.isOfFunction() {
+		snapshot, err := c.readLeases(ctx)
+		if err != nil {
+			return err
+		}
+		if err := CheckStopped(selected.gaps, snapshot, c.CommandLine(c.cfg)); err != nil {
+			return err
+		}
+	}
+	if len(selected.leftOut) > 0 && c.Live {
+		if err := c.checkRoutes(ctx); err != nil {
+			return err
+		}
+	}
+	if err := CheckLetters(ctx, &c.Flags, c.cfg, c.stores, c.sinks, c.streams.Err); err != nil {
+		return err
+	}
+	return c.checkQueue(ctx)
+}
+
+// checkQueue returns an error if the function's on-failure queue is not empty. It warns if the queue is unknown.
+func (c *command) checkQueue(ctx context.Context) error {
+	if c.queue == "" {
+		if c.isOfFunction() && !c.noQueue {
+			fmt.Fprintln(c.streams.Err, cli.Warning+"a batch that comes back from the function's on-failure queue may undo a repair: "+
+				"name the queue with --queue URL, or say that there is none with --no-queue")
+		}
+		return nil
+	}
+	sdk, err := target.LoadAWS(ctx)
+	if err != nil {
+		return err
+	}
+	return CheckQueue(ctx, sdk, c.queue)
+}
+
+// checkRoutes returns an error unless every live process that reads the stream has the sinks of this file.
+func (c *command) checkRoutes(ctx context.Context) error {
+	if !c.isOfFunction() {
+		return stream.CheckRoutes(ctx, c.readLeases, stream.MaxSilence(&c.Flags, c.cfg), c.cfg, c.streams.Err)
+	}
+	sdk, err := target.LoadAWS(ctx)
+	if err != nil {
+		return err
+	}
+	return c.function.CheckUnchanged(ctx, sdk, c.cfg, c.streams.Err)
+}
