@@ -22,12 +22,16 @@ func (o *outcome) objects(ctx context.Context, x expectation) (value, error) {
 	sink, isSink := objects.sinkOf(o.cfg, x.name)
 	found, err := o.archiveObjects(ctx, func(k config.Sink) bool {
 		section, bucket := placeOf(k)
-		return section == objects && (k.Name == x.name || !isSink && bucket == x.name)
+		if isSink {
+			return k.Name == x.name
+		}
+		return section == objects && bucket == x.name
 	})
 	if err != nil {
 		return value{}, err
 	}
-	if isSink && !sink.Archive.PerItem && x.want.kind != item.KindM {
+	isLog := isSink && !sink.Archive.PerItem
+	if isLog && x.contents.kind != item.KindM {
 		return o.logValues(ctx, found)
 	}
 	out := object()
@@ -116,10 +120,9 @@ func (o *outcome) entryValues(es []archive.Entry) (value, error) {
 		if err != nil {
 			return value{}, err
 		}
-		if len(o.cfg.Source.Tables) < 2 {
-			v = v.without("table")
-		}
-		if v.get("old").kind != item.Absent || v.get("new").kind != item.Absent {
+		v = o.withoutOnlyTable(v)
+		hasImage := v.get("old").kind != item.Absent || v.get("new").kind != item.Absent
+		if hasImage {
 			v = v.without("keys") // the images have the keys
 		}
 		out.elems = append(out.elems, v)

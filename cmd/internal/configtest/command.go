@@ -64,7 +64,7 @@ A test looks like this. --update can write its expectations:
 }
 
 func (o *flags) runTests(ctx context.Context, s cli.Streams, paths []string) error {
-	wanted, err := regexp.Compile(o.runPattern)
+	pattern, err := regexp.Compile(o.runPattern)
 	if err != nil {
 		return cli.Usagef("--run: %w", err)
 	}
@@ -79,59 +79,76 @@ func (o *flags) runTests(ctx context.Context, s cli.Streams, paths []string) err
 	if err != nil {
 		return err
 	}
-	files := make([]*File, len(names))
-	var problems config.Problems
-	for i, name := range names {
-		f, err := Load(name, cfg)
-		ps, bad := errors.AsType[config.Problems](err)
-		switch {
-		case bad:
-			problems = append(problems, ps...)
-		case err != nil:
-			return err
-		}
-		files[i] = f
+	files, err := loadFiles(names, cfg)
+	if err != nil {
+		return err
 	}
-	if len(problems) > 0 {
-		return cli.WithExitCode(cli.ExitConfig, problems)
-	}
-	goCode := s.HoldCustomForPlan(cfg, "test")
-	failed, ran := 0, 0
+
+	run := testRun{flags: o, out: s.Out, cfg: cfg, pattern: pattern, goCode: s.HoldCustomForPlan(cfg, "test")}
+	var all []*Result
 	for _, f := range files {
-		n, bad, err := o.runFile(ctx, s, cfg, f, wanted, goCode)
+		results, err := run.runFile(ctx, f)
 		if err != nil {
 			return err
 		}
-		ran, failed = ran+n, failed+bad
+		all = append(all, results...)
 	}
-	switch {
-	case ran == 0:
+	if len(all) == 0 {
 		return fmt.Errorf("no test has a name that matches --run %s", o.runPattern)
-	case failed > 0:
+	}
+	if countFailed(all) > 0 {
 		return cli.WithExitCode(cli.ExitFailure, nil)
 	}
 	return nil
 }
 
-// testFiles returns the files of tests that paths name, sorted and without duplicates. A folder names its *_test.yaml.
-func testFiles(paths []string) ([]string, error) {
-	var names []string
-	for _, p := range paths {
-		info, err := os.Stat(p)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil, cli.Usagef("there is no %s: name files of tests, or folders of *_test.yaml", p)
-		case err != nil:
-			return nil, err
-		case !info.IsDir():
-			names = append(names, p)
+// loadFiles loads files of tests. If files have problems, the error has the problems of all files.
+func loadFiles(names []string, cfg *config.Config) (files []*File, err error) {
+	var problems config.Problems
+	for _, name := range names {
+		f, err := Load(name, cfg)
+		if fileProblems, ok := errors.AsType[config.Problems](err); ok {
+			problems = append(problems, fileProblems...)
 			continue
 		}
-		inFolder, err := testFilesIn(p)
 		if err != nil {
 			return nil, err
 		}
-		names = append(names, inFolder...)
+		files = append(files, f)
+	}
+	if len(problems) > 0 {
+		return nil, cli.WithExitCode(cli.ExitConfig, problems)
+	}
+	return files, nil
+}
+
+func countFailed(results []*Result) (n int) {
+	for _, r := range results {
+		if r.Outcome == "fail" {
+			n++
+		}
+	}
+	return n
+}
+
+// testFiles returns the files of tests that paths name, sorted and without duplicates. A folder names its *_test.yaml.
+func testFiles(paths []string) ([]string, error) {
+	var names []string
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, cli.Usagef("there is no %s: name files of tests, or folders of *_test.yaml", path)
+		}
+		if err != nil {
+			return nil, err
+		}
+		inPath := []string{path}
+		if info.IsDir() {
+			if inPath, err = testFilesIn(path); err != nil {
+				return nil, err
+			}
+		}
+		names = append(names, inPath...)
 	}
 	slices.Sort(names)
 	return slices.Compact(names), nil
@@ -154,65 +171,78 @@ func testFilesIn(folder string) (names []string, err error) {
 	return names, nil
 }
 
-// runFile runs the tests of one file, and returns how many ran and failed.
-func (o *flags) runFile(ctx context.Context, s cli.Streams, cfg *config.Config, f *File, wanted *regexp.Regexp,
-	goCode sinks.Option) (ran, failed int, err error) {
-	w := s.Out
-	cases := slices.DeleteFunc(slices.Clone(f.Cases), func(c *Case) bool { return !wanted.MatchString(c.Name) })
-	results := Run(ctx, cfg, cases, goCode)
-	if ctx.Err() != nil {
-		return 0, 0, cli.WithExitCode(cli.ExitInterrupted, errors.New("interrupted"))
-	}
-	var updated []*Case
-	if o.update {
-		if updated, err = f.Update(cfg, results); err != nil {
-			return 0, 0, err
-		}
-	}
-	for _, r := range results {
-		if r.File = f.Path; slices.Contains(updated, r.Case) {
-			r.Outcome, r.Differences, r.Letters = "updated", nil, nil
-		}
-		if r.Outcome == "fail" {
-			failed++
-		}
-		if err := o.printResult(w, r); err != nil {
-			return 0, 0, err
-		}
-	}
-	switch n := cli.Count(len(results), "test"); {
-	case o.format != cli.FormatText || len(results) == 0:
-	case failed > 0:
-		fmt.Fprintf(w, "FAIL\t%s\t%d of %s failed\n", f.Path, failed, n)
-	default:
-		fmt.Fprintf(w, "ok\t%s\t%s\n", f.Path, n)
-	}
-	return len(results), failed, nil
+// testRun is one run of `test`.
+type testRun struct {
+	*flags
+	out     io.Writer
+	cfg     *config.Config
+	pattern *regexp.Regexp // selects tests by their names
+	goCode  sinks.Option   // the Go sinks and filters of the configuration
 }
 
-// printResult prints the result of one test.
-func (o *flags) printResult(w io.Writer, r *Result) error {
-	switch {
-	case o.format == cli.FormatJSON:
-		return cli.WriteJSON(w, r)
-	case r.Outcome == "updated":
-		fmt.Fprintf(w, "--- UPDATED: %s\n", r.Name)
-	case r.Outcome == "pass" && o.verbose:
-		fmt.Fprintf(w, "--- PASS: %s (%.2fs)\n", r.Name, r.Seconds)
-	case r.Outcome == "fail":
-		fmt.Fprintf(w, "--- FAIL: %s\n", r.Name)
-		if r.Error != "" {
-			fmt.Fprintf(w, "    %s:%d: %s\n", r.File, r.Line, r.Error)
+// runFile runs the selected tests of one file, prints their results, and returns them.
+func (t *testRun) runFile(ctx context.Context, f *File) ([]*Result, error) {
+	cases := slices.DeleteFunc(slices.Clone(f.Cases), func(c *Case) bool { return !t.pattern.MatchString(c.Name) })
+	results := Run(ctx, t.cfg, cases, t.goCode)
+	if ctx.Err() != nil {
+		return nil, cli.WithExitCode(cli.ExitInterrupted, errors.New("interrupted"))
+	}
+	for _, r := range results {
+		r.File = f.Path
+	}
+	if t.update {
+		updated, err := f.Update(t.cfg, results)
+		if err != nil {
+			return nil, err
 		}
-		for _, d := range r.Differences {
-			fmt.Fprintf(w, "    %s:%d: %s (- wanted, + came):\n", r.File, d.Line, d.Where)
-			for _, line := range d.Lines {
-				fmt.Fprintf(w, "      %s\n", line)
+		for _, r := range results {
+			if slices.Contains(updated, r.Case) {
+				r.Outcome, r.Differences, r.Letters = "updated", nil, nil
 			}
 		}
-		for _, l := range r.Letters {
-			fmt.Fprintf(w, "    dead letter: %s\n", l)
+	}
+
+	for _, r := range results {
+		if t.format == cli.FormatText {
+			t.printResult(r)
+		} else if err := cli.WriteJSON(t.out, r); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	if t.format == cli.FormatText && len(results) > 0 {
+		count := cli.Count(len(results), "test")
+		if failed := countFailed(results); failed > 0 {
+			fmt.Fprintf(t.out, "FAIL\t%s\t%d of %s failed\n", f.Path, failed, count)
+		} else {
+			fmt.Fprintf(t.out, "ok\t%s\t%s\n", f.Path, count)
+		}
+	}
+	return results, nil
+}
+
+// printResult prints the result of one test for people.
+func (t *testRun) printResult(r *Result) {
+	switch r.Outcome {
+	case "updated":
+		fmt.Fprintf(t.out, "--- UPDATED: %s\n", r.Name)
+		return
+	case "pass":
+		if t.verbose {
+			fmt.Fprintf(t.out, "--- PASS: %s (%.2fs)\n", r.Name, r.Seconds)
+		}
+		return
+	}
+	fmt.Fprintf(t.out, "--- FAIL: %s\n", r.Name)
+	if r.Error != "" {
+		fmt.Fprintf(t.out, "    %s:%d: %s\n", r.File, r.Line, r.Error)
+	}
+	for _, d := range r.Differences {
+		fmt.Fprintf(t.out, "    %s:%d: %s (- wanted, + came):\n", r.File, d.Line, d.Where)
+		for _, line := range d.Lines {
+			fmt.Fprintf(t.out, "      %s\n", line)
+		}
+	}
+	for _, letter := range r.Letters {
+		fmt.Fprintf(t.out, "    dead letter: %s\n", letter)
+	}
 }

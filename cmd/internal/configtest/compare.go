@@ -14,25 +14,41 @@ type Difference struct {
 	Lines []string `json:"diff"`   // for people: "-" is expected and missing, "+" is extra
 }
 
-// compare returns lines that describe how got differs from the expectation, or nil if the two are equal. identity
-// returns the key of a list element. It is nil if the elements have no key.
-func compare(x expectation, got value, identity func(value) value) []string {
-	if x.want.kind == item.KindM {
-		return compareNamed(x.want, got)
+// compare returns lines that describe how got differs from the expectation, or nil if the two are equal. identity has
+// the attributes that are the key of a list element. It is nil if the elements have no key.
+func compare(x expectation, got value, identity []string) []string {
+	if x.contents.kind == item.KindM {
+		return compareNamed(x.contents, got)
 	}
-	return compareLists(x.want.elems, got.elems, identity, x.section.ordered)
+	p := pairing{
+		want: x.contents.elems, got: got.elems, identity: identity,
+		partners: slices.Repeat([]int{-1}, len(x.contents.elems)), taken: make([]bool, len(got.elems)),
+	}
+	p.pairBy(value.equal)
+	if x.section.ordered && p.isReordered() {
+		lines := []string{"  in another order:"}
+		for _, g := range got.elems {
+			lines = append(lines, "+ "+g.String())
+		}
+		return lines
+	}
+	if identity != nil {
+		p.pairBy(func(w, g value) bool { return w.pick(identity).equal(g.pick(identity)) })
+	}
+	return p.differences()
 }
 
 // compareNamed compares documents by their ids, and objects by their names.
 func compareNamed(want, got value) []string {
 	var lines []string
 	for i, name := range want.names {
-		g := got.get(name)
-		switch w := want.elems[i]; {
+		w, g := want.elems[i], got.get(name)
+		switch {
 		case g.kind == item.Absent:
 			lines = append(lines, "- "+scalarText(name)+": "+w.String())
 		case !w.equal(g):
-			lines = append(append(lines, "  "+scalarText(name)+":"), compareAttributes(nil, "", w, g)...)
+			lines = append(lines, "  "+scalarText(name)+":")
+			lines = append(lines, compareAttributes("", w, g)...)
 		}
 	}
 	for i, name := range got.names {
@@ -43,31 +59,19 @@ func compareNamed(want, got value) []string {
 	return lines
 }
 
-// compareLists pairs each expected element with an equal element of got. If no element is equal, it pairs the expected
-// element with an element of the same identity. Elements without a partner are differences. If ordered is set, another
-// order is a difference, too.
-func compareLists(want, got []value, identity func(value) value, ordered bool) []string {
-	p := pairing{want, got, slices.Repeat([]int{-1}, len(want)), make([]bool, len(got))}
-	p.pairBy(value.equal)
-	isComplete := !slices.Contains(p.partners, -1) && !slices.Contains(p.taken, false)
-	switch {
-	case isComplete && ordered && !slices.IsSorted(p.partners):
-		lines := []string{"  in another order:"}
-		for _, g := range got {
-			lines = append(lines, "+ "+g.String())
-		}
-		return lines
-	case identity != nil:
-		p.pairBy(func(w, g value) bool { return identity(w).equal(identity(g)) })
-	}
-	return p.differences(identity)
-}
-
-// pairing pairs the elements of two lists.
+// pairing pairs the elements of two lists. An element of want is paired with an equal element of got, or otherwise with
+// an element of the same identity. Elements without a partner are differences.
 type pairing struct {
 	want, got []value
-	partners  []int  // index in got of each element of want; -1 if it has no partner
-	taken     []bool // elements of got that have a partner
+	identity  []string // the attributes that are the key of an element; nil: elements have no key
+	partners  []int    // index in got of each element of want; -1 if it has no partner
+	taken     []bool   // elements of got that have a partner
+}
+
+// isReordered reports whether the lists have the same elements in another order.
+func (p *pairing) isReordered() bool {
+	allPaired := !slices.Contains(p.partners, -1) && !slices.Contains(p.taken, false)
+	return allPaired && !slices.IsSorted(p.partners)
 }
 
 // pairBy pairs each element of want that has no partner with the first free element of got that is the same.
@@ -86,13 +90,15 @@ func (p *pairing) pairBy(same func(w, g value) bool) {
 }
 
 // differences describes the elements without a partner, and the pairs that are not equal.
-func (p *pairing) differences(identity func(value) value) (lines []string) {
+func (p *pairing) differences() (lines []string) {
 	for i, w := range p.want {
-		switch j := p.partners[i]; {
-		case j < 0:
+		partner := p.partners[i]
+		switch {
+		case partner < 0:
 			lines = append(lines, "- "+w.String())
-		case !w.equal(p.got[j]):
-			lines = append(append(lines, "  "+identity(w).String()), compareAttributes(nil, "", w, p.got[j])...)
+		case !w.equal(p.got[partner]):
+			lines = append(lines, "  "+w.pick(p.identity).String())
+			lines = append(lines, compareAttributes("", w, p.got[partner])...)
 		}
 	}
 	for j, g := range p.got {
@@ -103,21 +109,23 @@ func (p *pairing) differences(identity func(value) value) (lines []string) {
 	return lines
 }
 
-// compareAttributes appends the differences of two values, attribute by attribute.
-func compareAttributes(lines []string, path string, want, got value) []string {
+// compareAttributes describes the differences of two values, attribute by attribute. path is the path of the values.
+func compareAttributes(path string, want, got value) (lines []string) {
+	if want.equal(got) {
+		return nil
+	}
 	if want.kind != item.KindM || got.kind != item.KindM {
-		if !want.equal(got) {
-			lines = append(lines, "    "+path+": want "+want.String()+", got "+got.String())
-		}
-		return lines
+		return []string{"    " + path + ": want " + want.String() + ", got " + got.String()}
 	}
-	for i, name := range want.names {
-		lines = compareAttributes(lines, strings.TrimPrefix(path+"."+scalarText(name), "."), want.elems[i], got.get(name))
-	}
-	for i, name := range got.names {
+	names := slices.Clone(want.names)
+	for _, name := range got.names {
 		if want.get(name).kind == item.Absent {
-			lines = compareAttributes(lines, strings.TrimPrefix(path+"."+scalarText(name), "."), value{}, got.elems[i])
+			names = append(names, name)
 		}
+	}
+	for _, name := range names {
+		memberPath := strings.TrimPrefix(path+"."+scalarText(name), ".")
+		lines = append(lines, compareAttributes(memberPath, want.get(name), got.get(name))...)
 	}
 	return lines
 }

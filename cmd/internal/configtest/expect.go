@@ -47,12 +47,12 @@ var sections = []*section{rows, aggregates, documents, objects, events, drops, l
 
 // expectation is one entry of `expect`: the complete expected contents of a sink, table or index.
 type expectation struct {
-	section *section
-	name    string // "" for drops and letters
-	want    value
-	line    int
-	at      *fileValue // the value in the file, for Update; other cases may share it if it is an Alias
-	flow    bool       // the entry is within braces or brackets
+	section  *section
+	name     string // "" for drops and letters
+	contents value
+	line     int
+	at       *fileValue // the value in the file, for Update; other cases may share it if it is an Alias
+	flow     bool       // the entry is within braces or brackets
 }
 
 func (x expectation) String() string {
@@ -98,11 +98,13 @@ func (s *section) targets(cfg *config.Config) []string {
 		}
 	}
 	for _, k := range cfg.Sinks {
-		if section, place := placeOf(k); section == s {
-			add(k.Name)
-			if s != aggregates { // the rows of an aggregate's table belong to the section rows
-				add(place)
-			}
+		section, place := placeOf(k)
+		if section != s {
+			continue
+		}
+		add(k.Name)
+		if s != aggregates { // the rows of an aggregate's table belong to the section rows
+			add(place)
 		}
 	}
 	if s == events {
@@ -141,11 +143,13 @@ func (xs *expectations) Bind(f *yamlbind.File, v *fileValue) {
 	v.Entries = knownMembers(f, v, names)
 	flow := isFlow(v)
 	for _, s := range sections {
-		switch part := v.Get(s.name); {
-		case part == nil:
-		case s.target == "":
+		part := v.Get(s.name)
+		if part == nil {
+			continue
+		}
+		if s.target == "" {
 			*xs = append(*xs, s.read(f, "", part, flow))
-		case f.Enter(part):
+		} else if f.Enter(part) {
 			*xs = append(*xs, s.readTargets(f, part, flow || isFlow(part))...)
 		}
 	}
@@ -177,23 +181,31 @@ func knownMembers(f *yamlbind.File, v *fileValue, names []string) []*fileValue {
 
 // read reads one entry and checks its form.
 func (s *section) read(f *yamlbind.File, name string, v *fileValue, flow bool) expectation {
-	before := len(f.Problems)
-	x := expectation{section: s, name: name, line: v.Key.Line, at: v, flow: flow, want: parseValue(f, v, s.typed)}
-	if len(f.Problems) > before {
+	problemsBefore := len(f.Problems)
+	x := expectation{section: s, name: name, line: v.Key.Line, at: v, flow: flow, contents: parseValue(f, v, s.typed)}
+	if len(f.Problems) > problemsBefore {
 		return x
 	}
-	k := x.want.kind
-	if k != item.KindL && (k != item.KindM || s != documents && s != objects) || k == item.KindL && s == documents {
-		empty := map[*section]string{documents: "{}", objects: "[] or {}"}
-		f.Fail(v, "none at all is written "+cmp.Or(empty[s], "[]"), "wants %s, not %s", s.shape, f.Found(v.Node))
+
+	isList, isMapping := x.contents.kind == item.KindL, x.contents.kind == item.KindM
+	hasShape, empty := isList, "[]"
+	switch s {
+	case documents:
+		hasShape, empty = isMapping, "{}"
+	case objects:
+		hasShape, empty = isList || isMapping, "[] or {}"
+	}
+	if !hasShape {
+		f.Fail(v, "none at all is written "+empty, "wants %s, not %s", s.shape, f.Found(v.Node))
 		return x
 	}
+
 	children := f.Elements
-	if k == item.KindM {
+	if isMapping {
 		children = f.Members
 	}
 	for i, e := range children(v) {
-		x.want.elems[i] = s.element(f, x.want.elems[i], e)
+		x.contents.elems[i] = s.element(f, x.contents.elems[i], e)
 	}
 	return x
 }
@@ -214,7 +226,8 @@ func (s *section) element(f *yamlbind.File, v value, at *fileValue) value {
 	if s.fields != nil {
 		knownMembers(f, at, s.fields)
 	}
-	f.FailIf(s.required != "" && v.get(s.required).kind == item.Absent, at, "", "the key %q is missing", s.required)
+	isMissing := s.required != "" && v.get(s.required).kind == item.Absent
+	f.FailIf(isMissing, at, "", "the key %q is missing", s.required)
 	if s == drops && v.get("count").kind == item.Absent {
 		v = v.with("count", count(1))
 	}

@@ -91,12 +91,13 @@ func parse(path string, b []byte, cfg *config.Config) (*File, error) {
 
 // Made implements yamlbind's hook after a mapping is read. It checks that there are tests with unique names.
 func (f *File) Made(r *yamlbind.File, v *fileValue) {
-	names := make(map[string]int)
+	names := make(map[string]int) // line of each name
 	for _, e := range v.Get("tests").All() {
 		name := e.Get("name").Text()
-		if line := names[name]; line > 0 && name != "" {
+		firstLine, isRepeated := names[name]
+		if isRepeated && name != "" {
 			r.FailAt(e.Node.Line, e.Node.Column, e.Field+".name",
-				yamlbind.Quoted(name)+" is the name of the test in line "+strconv.Itoa(line)+" too",
+				yamlbind.Quoted(name)+" is the name of the test in line "+strconv.Itoa(firstLine)+" too",
 				"give each test a name of its own")
 		}
 		names[name] = e.Node.Line
@@ -113,8 +114,8 @@ func (c *Case) Made(f *yamlbind.File, v *fileValue) {
 		return
 	}
 	for i := range c.Given {
-		if s := &c.Given[i]; len(s.Of) == 0 {
-			s.checkEntities(f, c.Of)
+		if len(c.Given[i].Of) == 0 {
+			c.Given[i].checkEntities(f, c.Of)
 		}
 	}
 }
@@ -127,27 +128,29 @@ func (k *tableKeys) Bind(f *yamlbind.File, v *fileValue) {
 	*k = make(tableKeys)
 	r := contextOf(f)
 	r.keys = *k
-	if v.Node.Kind != yaml.MappingNode {
-		names := keyList(f, v)
-		if key := r.cfg.TableKey(); key != nil {
-			if i := slices.IndexFunc(names, func(name string) bool { return !slices.Contains(key, name) }); i >= 0 {
-				f.Fail(v, "write `keys: ["+strings.Join(key, ", ")+"]`",
-					"%s is no key attribute of the table, as the entities name them", names[i])
-				return // a missing key would cause errors about the items, too
+	if v.Node.Kind == yaml.MappingNode {
+		for _, m := range f.Members(v) {
+			if r.checkTable(f, m, m.Key, m.Name) && f.Enter(m) {
+				r.keys[m.Name] = keyList(f, m)
 			}
-		}
-		for _, t := range r.cfg.Source.Tables {
-			r.keys[t.Name] = names
 		}
 		return
 	}
-	for _, m := range f.Members(v) {
-		if r.checkTable(f, m, m.Key, m.Name) && f.Enter(m) {
-			r.keys[m.Name] = keyList(f, m)
-		}
+
+	names := keyList(f, v)
+	entityKey := r.cfg.TableKey() // nil: no entity names the key
+	isUnknown := func(name string) bool { return !slices.Contains(entityKey, name) }
+	if i := slices.IndexFunc(names, isUnknown); entityKey != nil && i >= 0 {
+		f.Fail(v, "write `keys: ["+strings.Join(entityKey, ", ")+"]`",
+			"%s is no key attribute of the table, as the entities name them", names[i])
+		return // a missing key would cause errors about the items, too
+	}
+	for _, t := range r.cfg.Source.Tables {
+		r.keys[t.Name] = names
 	}
 }
 
+// keyList reads a list of one or two key attributes.
 func keyList(f *yamlbind.File, v *fileValue) []string {
 	var names []string
 	for _, e := range f.Elements(v) {
@@ -168,10 +171,10 @@ func (r *parseContext) checkTable(f *yamlbind.File, v *fileValue, n *yaml.Node, 
 	for _, t := range r.cfg.Source.Tables {
 		tables = append(tables, t.Name)
 	}
-	known := slices.Contains(tables, name)
-	if !known {
-		f.FailAt(n.Line, n.Column, v.Field, "the source of the configuration has no table "+yamlbind.Quoted(name),
-			yamlbind.Hint(name, tables, "its tables are"))
+	if slices.Contains(tables, name) {
+		return true
 	}
-	return known
+	f.FailAt(n.Line, n.Column, v.Field, "the source of the configuration has no table "+yamlbind.Quoted(name),
+		yamlbind.Hint(name, tables, "its tables are"))
+	return false
 }

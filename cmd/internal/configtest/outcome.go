@@ -13,6 +13,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/notify/jsonl"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -32,13 +33,15 @@ type outcome struct {
 // ownAttribute is tablewake's own attribute in rows and documents. Expectations do not have it.
 const ownAttribute = "_tw"
 
-// addEvents stores the events of the detectors.
-func (o *outcome) addEvents(es []pipeline.Event) {
-	for _, e := range es {
-		v := object().with("detector", textValue(e.Detector)).with("path", optionalText(e.Path)).
-			with("op", textValue(e.Change.Op.String())).with("table", textValue(e.Change.Table)).
-			with("keys", plainJSON(e.Change.Keys.Value())).with("old", plainJSON(e.Old)).with("new", plainJSON(e.New))
-		o.raisedEvents[e.Detector] = append(o.raisedEvents[e.Detector], v)
+// addEvents stores the events that the detectors of a pipeline raise on changes.
+func (o *outcome) addEvents(p *pipeline.Pipeline, changes []record.Change) {
+	for i := range changes {
+		for _, e := range p.Explain(&changes[i]).Events {
+			v := object().with("detector", textValue(e.Detector)).with("path", optionalText(e.Path)).
+				with("op", textValue(e.Change.Op.String())).with("table", textValue(e.Change.Table)).
+				with("keys", plainJSON(e.Change.Keys.Value())).with("old", plainJSON(e.Old)).with("new", plainJSON(e.New))
+			o.raisedEvents[e.Detector] = append(o.raisedEvents[e.Detector], v)
+		}
 	}
 }
 
@@ -61,26 +64,27 @@ func (o *outcome) actualValue(ctx context.Context, x expectation) (value, error)
 		return o.documentValues(ctx, x.name)
 	case objects:
 		got, err := o.objects(ctx, x)
-		return renameToPatterns(got, x.want), err
+		return renameToPatterns(got, x.contents), err
 	case events:
 		return o.eventValues(x.name)
 	case drops:
 		return o.dropCounts(), nil
 	default:
-		return o.letterValues(x.want)
+		return o.letterValues(x.contents)
 	}
 }
 
 // viewRows returns the rows of a view sink, or of all views in a table.
 func (o *outcome) viewRows(ctx context.Context, name string) (value, error) {
 	_, isSink := rows.sinkOf(o.cfg, name)
-	out := list()
 	table := o.tableOf(name)
-	i := slices.IndexFunc(o.cfg.Sinks, func(s config.Sink) bool { return s.View != nil && s.View.Table.Name == table })
+	writesTable := func(s config.Sink) bool { return s.View != nil && s.View.Table.Name == table }
+	i := slices.IndexFunc(o.cfg.Sinks, writesTable)
 	store, err := o.stores.View(ctx, o.cfg, o.cfg.Sinks[i])
 	if err != nil {
 		return value{}, err
 	}
+	out := list()
 	for row, err := range store.(view.Reader).Rows(ctx, view.Table{Name: table}, view.Query{}) {
 		if err != nil {
 			return value{}, err
@@ -121,34 +125,30 @@ func (o *outcome) aggregateRows(ctx context.Context, name string) (value, error)
 // rowValue converts a row, without ownAttribute and with its key attributes first. name is the sink or the table of the
 // row.
 func (o *outcome) rowValue(name string, r view.Row) value {
-	item, out := imageValue(r.Item).without(ownAttribute), object()
-	for _, k := range o.keyAttributes(o.tableOf(name)) {
-		out = out.with(k, item.get(k))
-		item = item.without(k)
-	}
-	for i, name := range item.names {
-		out = out.with(name, item.elems[i])
+	attributes := imageValue(r.Item).without(ownAttribute)
+	keyNames := o.keyAttributes(o.tableOf(name))
+	out := attributes.pick(keyNames)
+	for i, name := range attributes.names {
+		if !slices.Contains(keyNames, name) {
+			out = out.with(name, attributes.elems[i])
+		}
 	}
 	return out
 }
 
 // keyAttributes returns the key attributes of a view table.
-func (o *outcome) keyAttributes(table string) []string {
-	var names []string
+func (o *outcome) keyAttributes(table string) (names []string) {
+	var key []config.Column
 	for _, s := range o.cfg.Sinks {
-		var key []config.Column
 		switch {
 		case s.View != nil && s.View.Table.Name == table:
 			key = s.View.Key
 		case s.Aggregate != nil && s.Aggregate.Table.Name == table:
 			key = s.Aggregate.Group
-		default:
-			continue
 		}
-		names = names[:0]
-		for _, k := range key {
-			names = append(names, k.Name)
-		}
+	}
+	for _, k := range key {
+		names = append(names, k.Name)
 	}
 	return names
 }
@@ -162,7 +162,9 @@ type documentReader interface {
 func (o *outcome) documentValues(ctx context.Context, name string) (value, error) {
 	out := object()
 	for _, s := range o.cfg.Sinks {
-		if section, index := placeOf(s); section != documents || s.Name != name && index != name {
+		section, index := placeOf(s)
+		isNamed := s.Name == name || index == name
+		if section != documents || !isNamed {
 			continue
 		}
 		store, ok := o.stores.indexes[s.Name].store.(documentReader)
@@ -198,45 +200,61 @@ func appendDocuments(out value, documents iter.Seq2[search.Document, error]) (va
 func (o *outcome) eventValues(name string) (value, error) {
 	all := o.raisedEvents[name]
 	if _, isSink := events.sinkOf(o.cfg, name); isSink {
-		all = nil
-		for line, err := range jsonl.Read(o.stores.dir.Events(name)) {
-			if err != nil {
-				return value{}, err
-			}
-			var sent value
-			if err := json.Unmarshal(line, &sent); err != nil {
-				return value{}, err
-			}
-			all = append(all, sent.get("data"))
+		var err error
+		if all, err = o.sentEvents(name); err != nil {
+			return value{}, err
 		}
 	}
 	out := list()
 	for _, e := range all {
-		if len(o.cfg.Source.Tables) < 2 {
-			e = e.without("table")
-		}
-		out.elems = append(out.elems, e)
+		out.elems = append(out.elems, o.withoutOnlyTable(e))
 	}
 	return out, nil
+}
+
+// sentEvents returns the events that a notify sink sent.
+func (o *outcome) sentEvents(sink string) (sent []value, err error) {
+	for line, err := range jsonl.Read(o.stores.dir.Events(sink)) {
+		if err != nil {
+			return nil, err
+		}
+		var message value
+		if err := json.Unmarshal(line, &message); err != nil {
+			return nil, err
+		}
+		sent = append(sent, message.get("data"))
+	}
+	return sent, nil
+}
+
+// withoutOnlyTable returns a change or an event without its table if the source has only one table.
+func (o *outcome) withoutOnlyTable(v value) value {
+	if len(o.cfg.Source.Tables) > 1 {
+		return v
+	}
+	return v.without("table")
 }
 
 // dropCounts returns the counts of dropped changes: first those of the source's filters, then those of each sink's
 // filters.
 func (o *outcome) dropCounts() value {
-	out := list()
-	add := func(sink string, by map[string]int64) {
-		for _, reason := range slices.Sorted(maps.Keys(by)) {
-			if by[reason] > 0 {
-				out.elems = append(out.elems, object().with("sink", optionalText(sink)).with("reason", textValue(reason)).
-					with("count", count(by[reason])))
-			}
-		}
-	}
-	add("", o.ledger.Source.Filtered)
+	out := value{kind: item.KindL, elems: dropsByReason("", o.ledger.Source.Filtered)}
 	for _, s := range o.cfg.Sinks {
-		add(s.Name, o.ledger.Sinks[s.Name].RouteFiltered)
+		out.elems = append(out.elems, dropsByReason(s.Name, o.ledger.Sinks[s.Name].RouteFiltered)...)
 	}
 	return out
+}
+
+// dropsByReason returns an element of the section drops for each reason, in the order of the reasons. sink is "" for
+// the source's filters.
+func dropsByReason(sink string, counts map[string]int64) (elems []value) {
+	for _, reason := range slices.Sorted(maps.Keys(counts)) {
+		if counts[reason] > 0 {
+			elems = append(elems, object().with("sink", optionalText(sink)).with("reason", textValue(reason)).
+				with("count", count(counts[reason])))
+		}
+	}
+	return elems
 }
 
 // letterValues returns the dead letters. An expected letter may have only some of the fields. A letter that matches an
@@ -278,11 +296,11 @@ func (o *outcome) letterTexts() []string {
 // which must contain the error in want.
 func letterMatches(want, letter value, message string) bool {
 	for i, name := range want.names {
+		matches := want.elems[i].equal(letter.get(name))
 		if name == "error" {
-			if !strings.Contains(message, want.elems[i].text) {
-				return false
-			}
-		} else if !want.elems[i].equal(letter.get(name)) {
+			matches = strings.Contains(message, want.elems[i].text)
+		}
+		if !matches {
 			return false
 		}
 	}
@@ -292,7 +310,7 @@ func letterMatches(want, letter value, message string) bool {
 // letterKey returns the key of a letter as attributes. The values of a canonical key are in the order of the attribute
 // names, so letterKey pairs them with the sorted names.
 func (o *outcome) letterKey(l pipeline.DeadLetter) (value, error) {
-	table, vs, err := l.Key.Decode()
+	table, values, err := l.Key.Decode()
 	if err != nil {
 		return value{}, err
 	}
@@ -300,33 +318,23 @@ func (o *outcome) letterKey(l pipeline.DeadLetter) (value, error) {
 		table = o.cfg.Source.Tables[0].Name
 	}
 	names := slices.Sorted(slices.Values(o.keys[table]))
-	if len(names) != len(vs) {
+	if len(names) != len(values) {
 		return textValue(string(l.Key)), nil // `keys` of the file does not fit the table
 	}
 	out := object()
-	for i, v := range vs {
+	for i, v := range values {
 		out = out.with(names[i], fromItem(v))
 	}
 	return out, nil
 }
 
-// keyFunc returns the function that returns the key of an element of a section, or nil if the section's elements have
-// no key. Elements with the same key are compared attribute by attribute.
-func (o *outcome) keyFunc(x expectation) func(value) value {
-	names := x.section.identity
+// identity returns the attributes that are the key of an expectation's elements, or nil if they have no key. Elements
+// with the same key are compared attribute by attribute.
+func (o *outcome) identity(x expectation) []string {
 	if x.section == rows || x.section == aggregates {
-		names = o.keyAttributes(o.tableOf(x.name))
+		return o.keyAttributes(o.tableOf(x.name))
 	}
-	if names == nil {
-		return nil
-	}
-	return func(v value) value {
-		id := object()
-		for _, n := range names {
-			id = id.with(n, v.get(n))
-		}
-		return id
-	}
+	return x.section.identity
 }
 
 // tableOf returns the table of a view or aggregate sink. If name is not such a sink, it is a table, and tableOf returns

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -53,13 +54,13 @@ func (r *recorder) source(s step) (pipeline.Source, func(), error) {
 	if s.Fixture != "" {
 		return fixtureSource(r.cfg, s)
 	}
-	b := r.record(s)
+	unread := r.record(s)
 	return pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
-		if b == nil {
+		if unread == nil {
 			return nil, io.EOF
 		}
-		decoded, err := record.NewDecoder(decoderOptions(r.cfg)).Decode(b)
-		b = nil
+		decoded, err := record.NewDecoder(decoderOptions(r.cfg)).Decode(unread)
+		unread = nil
 		position := pipeline.Position(strconv.Itoa(r.sequence))
 		return &pipeline.Page{Page: *decoded, Partition: replay.Partition, Position: position}, err
 	}), func() {}, nil
@@ -67,60 +68,70 @@ func (r *recorder) source(s step) (pipeline.Source, func(), error) {
 
 // record returns a change as a stream record. Each record has the next sequence number. A SNAPSHOT has the number 0,
 // which is below all other numbers.
-func (r *recorder) record(c step) []byte {
+func (r *recorder) record(s step) []byte {
 	r.sequence++
 	sequence := fmt.Sprintf("1%020d", r.sequence)
-	if c.op == record.Snapshot {
+	if s.op == record.Snapshot {
 		sequence = "0"
 	}
+	var user, images string
+	if s.TTL {
+		user = `,"userIdentity":{"type":"Service","principalId":"dynamodb.amazonaws.com"}`
+	}
+	if s.Old.kind != item.Absent {
+		images = `,"OldImage":` + s.Old.itemJSON()
+	}
+	if s.New.kind != item.Absent {
+		images += `,"NewImage":` + s.New.itemJSON()
+	}
+	return fmt.Appendf(nil, `{"eventID":"%032x","eventName":%q,"eventVersion":"1.1","eventSource":"aws:dynamodb",`+
+		`"eventSourceARN":%s%s,"dynamodb":{"ApproximateCreationDateTime":%s,"Keys":%s%s,"SequenceNumber":%q,`+
+		`"StreamViewType":"NEW_AND_OLD_IMAGES"}}`,
+		r.sequence, s.op, jsonText(streamOf(r.cfg, s.Table)), user, r.creationTime(s), s.keys.itemJSON(), images, sequence)
+}
+
+// creationTime returns the creation time of a step in JSON. It becomes the time of the previous change.
+func (r *recorder) creationTime(s step) string {
 	switch {
-	case !c.At.IsZero():
-		r.last = c.At
+	case !s.At.IsZero():
+		r.last = s.At
 	case r.last.IsZero():
 		r.last = begin
 	default:
 		r.last = r.last.Add(time.Second)
 	}
-	at := strconv.FormatInt(r.last.Unix(), 10)
-	if r.last.Nanosecond() != 0 {
-		at = jsonText(r.last.UTC().Format(time.RFC3339Nano))
+	if r.last.Nanosecond() == 0 {
+		return strconv.FormatInt(r.last.Unix(), 10)
 	}
-	var user, images string
-	if c.TTL {
-		user = `,"userIdentity":{"type":"Service","principalId":"dynamodb.amazonaws.com"}`
-	}
-	if c.Old.kind != item.Absent {
-		images = `,"OldImage":` + c.Old.itemJSON()
-	}
-	if c.New.kind != item.Absent {
-		images += `,"NewImage":` + c.New.itemJSON()
-	}
-	return fmt.Appendf(nil, `{"eventID":"%032x","eventName":%q,"eventVersion":"1.1","eventSource":"aws:dynamodb",`+
-		`"eventSourceARN":%s%s,"dynamodb":{"ApproximateCreationDateTime":%s,"Keys":%s%s,"SequenceNumber":%q,`+
-		`"StreamViewType":"NEW_AND_OLD_IMAGES"}}`,
-		r.sequence, c.op, jsonText(streamOf(r.cfg, c.Table)), user, at, c.keys.itemJSON(), images, sequence)
+	return jsonText(r.last.UTC().Format(time.RFC3339Nano))
 }
 
 // fixtureSource reads the saved records of a file or folder, or some lines of a JSON lines file.
 func fixtureSource(cfg *config.Config, s step) (pipeline.Source, func(), error) {
 	o := replay.Options{Paths: []string{s.Fixture}, Decoder: decoderOptions(cfg)}
 	if s.firstLine > 0 {
-		b, err := os.ReadFile(s.Fixture)
+		selected, err := readLines(s.Fixture, s.firstLine, s.lastLine)
 		if err != nil {
 			return nil, nil, err
 		}
-		lines := bytes.SplitAfter(b, []byte("\n"))
-		if len(lines[len(lines)-1]) == 0 {
-			lines = lines[:len(lines)-1]
-		}
-		if s.lastLine > len(lines) {
-			return nil, nil, fmt.Errorf("%s has %d lines, and no line %d", s.Fixture, len(lines), s.lastLine)
-		}
-		o.Paths, o.Stdin = []string{"-"}, bytes.NewReader(bytes.Join(lines[s.firstLine-1:s.lastLine], nil))
+		o.Paths, o.Stdin = []string{"-"}, bytes.NewReader(selected)
 	}
 	src, err := replay.Open(o)
 	if err != nil {
 		return nil, nil, err
 	}
 	return src, func() { _ = src.Close() }, nil
+}
+
+// readLines returns the lines first to last of a file. The first line of a file is 1.
+func readLines(path string, first, last int) ([]byte, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	lines := slices.Collect(bytes.Lines(b))
+	if last > len(lines) {
+		return nil, fmt.Errorf("%s has %d lines, and no line %d", path, len(lines), last)
+	}
+	return bytes.Join(lines[first-1:last], nil), nil
 }

@@ -39,9 +39,9 @@ type Result struct {
 	Case *Case `json:"-"`
 	Err  error `json:"-"` // the case could not be run
 
-	// got has the actual contents, one for each expectation of the case. If the case has no `expect`, got has all
+	// actual has the actual contents, one for each expectation of the case. If the case has no `expect`, actual has all
 	// contents that are not empty.
-	got []expectation
+	actual []expectation
 }
 
 // Passed reports whether the actual contents are as expected.
@@ -55,16 +55,12 @@ func Run(ctx context.Context, cfg *config.Config, cases []*Case, opts ...sinks.O
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(cases)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				start, c := time.Now(), cases[i]
-				r := &Result{Line: c.Line, Name: c.Name, Outcome: "pass", Case: c}
-				ctx, cancel := context.WithTimeoutCause(ctx, maxTime, fmt.Errorf("not finished after %v", maxTime))
-				r.Err = r.run(ctx, cfg, opts)
-				cancel()
-				if !r.Passed() {
-					r.Outcome, r.Error = "fail", cli.ErrorText(r.Err)
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(cases) {
+					return
 				}
-				r.Seconds, results[i] = time.Since(start).Seconds(), r
+				results[i] = runCase(ctx, cfg, cases[i], opts)
 			}
 		})
 	}
@@ -72,8 +68,22 @@ func Run(ctx context.Context, cfg *config.Config, cases []*Case, opts ...sinks.O
 	return results
 }
 
+func runCase(ctx context.Context, cfg *config.Config, c *Case, opts []sinks.Option) *Result {
+	start := time.Now()
+	r := &Result{Line: c.Line, Name: c.Name, Outcome: "pass", Case: c}
+	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, fmt.Errorf("not finished after %v", maxTime))
+	defer cancel()
+	r.Err = r.run(ctx, cfg, opts)
+	if !r.Passed() {
+		r.Outcome, r.Error = "fail", cli.ErrorText(r.Err)
+	}
+	r.Seconds = time.Since(start).Seconds()
+	return r
+}
+
+// run runs the case over empty stores, and sets the differences, the dead letters and the actual contents.
 func (r *Result) run(ctx context.Context, cfg *config.Config, opts []sinks.Option) (err error) {
-	dir, err := os.MkdirTemp(memoryDir(), "tablewake-test-")
+	dir, err := makeStoreDir()
 	if err != nil {
 		return err
 	}
@@ -88,13 +98,15 @@ func (r *Result) run(ctx context.Context, cfg *config.Config, opts []sinks.Optio
 	if err != nil {
 		return err
 	}
+
 	o := &outcome{cfg: cfg, keys: r.Case.keys, stores: s, raisedEvents: make(map[string][]value)}
-	rec := &recorder{cfg: cfg}
-	for i, st := range r.Case.Given {
-		if err := o.runStep(ctx, p, rec, st); err != nil {
+	records := &recorder{cfg: cfg}
+	for i, given := range r.Case.Given {
+		if err := o.runStep(ctx, p, records, given); err != nil {
 			return fmt.Errorf("step %d: %w", i+1, err)
 		}
 	}
+
 	o.ledger = p.Ledger()
 	if err := o.ledger.Check(); err != nil {
 		return fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", err)
@@ -109,50 +121,37 @@ func (r *Result) run(ctx context.Context, cfg *config.Config, opts []sinks.Optio
 	return r.compareExpectations(ctx, o)
 }
 
-// memoryDir returns a folder in memory for the stores of a case, so that writes need no disk. It returns "", the
-// default folder, if the machine has no such folder, or if TMPDIR names another one.
-func memoryDir() string {
-	const shared = "/dev/shm"
-	if os.Getenv("TMPDIR") != "" {
-		return ""
+// makeStoreDir makes a folder for the stores of a case. The folder is in memory, so that writes need no disk, unless
+// the machine has no folder in memory, or TMPDIR is set.
+func makeStoreDir() (string, error) {
+	const inMemory, name = "/dev/shm", "tablewake-test-"
+	if os.Getenv("TMPDIR") == "" {
+		if dir, err := os.MkdirTemp(inMemory, name); err == nil {
+			return dir, nil
+		}
 	}
-	if info, err := os.Stat(shared); err != nil || !info.IsDir() {
-		return ""
-	}
-	probe, err := os.MkdirTemp(shared, "tablewake-test-")
-	if err != nil {
-		return ""
-	}
-	_ = os.Remove(probe)
-	return shared
+	return os.MkdirTemp("", name)
 }
 
 // runStep runs the pipeline over the changes of one step until all sinks are finished.
-func (o *outcome) runStep(ctx context.Context, p *pipeline.Pipeline, rec *recorder, s step) error {
-	src, closeSource, err := rec.source(s)
+func (o *outcome) runStep(ctx context.Context, p *pipeline.Pipeline, records *recorder, s step) error {
+	src, closeSource, err := records.source(s)
 	if err != nil {
 		return err
 	}
 	defer closeSource()
 	err = p.Run(ctx, pipeline.SourceFunc(func(ctx context.Context) (*pipeline.Page, error) {
-		page, err := src.Read(ctx)
-		if page == nil {
-			return nil, err
-		}
-		if page.Decode != nil {
-			decoded, decodeErr := page.Decoded()
-			page, err = &pipeline.Page{Page: *decoded, Partition: page.Partition, Position: page.Position, End: page.End},
-				cmp.Or(decodeErr, err)
-		}
-		for i := range page.Changes {
-			o.addEvents(p.Explain(&page.Changes[i]).Events)
+		page, err := readDecoded(ctx, src)
+		if page != nil {
+			o.addEvents(p, page.Changes)
 		}
 		return page, err
 	}), nil)
+
+	if _, isBroken := errors.AsType[*replay.BrokenError](err); isBroken && s.firstLine > 0 {
+		return fmt.Errorf("lines %d-%d of %s: %w", s.firstLine, s.lastLine, s.Fixture, err)
+	}
 	if err != nil {
-		if _, ok := errors.AsType[*replay.BrokenError](err); ok && s.firstLine > 0 {
-			return fmt.Errorf("lines %d-%d of %s: %w", s.firstLine, s.lastLine, s.Fixture, err)
-		}
 		return err
 	}
 	if ctx.Err() != nil {
@@ -161,33 +160,52 @@ func (o *outcome) runStep(ctx context.Context, p *pipeline.Pipeline, rec *record
 	return nil
 }
 
-// compareExpectations compares the actual contents with the expectations. For a case without `expect` it stores all
-// contents, so that Update can write them.
-func (r *Result) compareExpectations(ctx context.Context, o *outcome) error {
-	expected := r.Case.Expect
-	if r.Case.noExpect {
-		expected = allExpectations(o.cfg)
+// readDecoded reads the next page of a source, and decodes it. The page is nil if the source returns none.
+func readDecoded(ctx context.Context, src pipeline.Source) (*pipeline.Page, error) {
+	page, err := src.Read(ctx)
+	if page == nil || page.Decode == nil {
+		return page, err
 	}
-	for _, x := range expected {
-		got := x
+	decoded, decodeErr := page.Decoded()
+	page = &pipeline.Page{Page: *decoded, Partition: page.Partition, Position: page.Position, End: page.End}
+	return page, cmp.Or(decodeErr, err)
+}
+
+// compareExpectations compares the actual contents with the expectations.
+func (r *Result) compareExpectations(ctx context.Context, o *outcome) error {
+	if r.Case.noExpect {
+		return r.collectContents(ctx, o)
+	}
+	for _, expected := range r.Case.Expect {
+		actual := expected
 		var err error
-		if got.want, err = o.actualValue(ctx, x); err != nil {
+		if actual.contents, err = o.actualValue(ctx, expected); err != nil {
 			return err
 		}
-		if r.Case.noExpect && len(got.want.elems) == 0 {
-			continue
-		}
-		r.got = append(r.got, got)
-		if lines := compare(x, got.want, o.keyFunc(x)); len(lines) > 0 {
-			r.Differences = append(r.Differences, Difference{Line: x.line, Where: x.String(), Lines: lines})
+		r.actual = append(r.actual, actual)
+		if lines := compare(expected, actual.contents, o.identity(expected)); len(lines) > 0 {
+			r.Differences = append(r.Differences,
+				Difference{Line: expected.line, Where: expected.String(), Lines: lines})
 		}
 	}
-	switch {
-	case r.Case.noExpect:
-		r.Differences = []Difference{{Line: r.Case.Line, Where: "expect",
-			Lines: []string{"the test expects nothing; `tablewake test --update` writes what comes"}}}
-	case len(r.Differences) > 0:
+	if len(r.Differences) > 0 {
 		r.Letters = o.letterTexts()
 	}
+	return nil
+}
+
+// collectContents stores the contents of all sinks, so that Update can write them. A case without `expect` fails.
+func (r *Result) collectContents(ctx context.Context, o *outcome) error {
+	for _, actual := range allExpectations(o.cfg) {
+		var err error
+		if actual.contents, err = o.actualValue(ctx, actual); err != nil {
+			return err
+		}
+		if len(actual.contents.elems) > 0 {
+			r.actual = append(r.actual, actual)
+		}
+	}
+	r.Differences = []Difference{{Line: r.Case.Line, Where: "expect",
+		Lines: []string{"the test expects nothing; `tablewake test --update` writes what comes"}}}
 	return nil
 }

@@ -32,21 +32,11 @@ type step struct {
 
 // Made implements yamlbind's hook after a mapping is read. It checks that the step is a change or a fixture.
 func (s *step) Made(f *yamlbind.File, v *fileValue) {
-	lines := v.Get("lines")
 	if v.Get("fixture") != nil {
-		for _, e := range v.Entries {
-			switch e.Name {
-			case "fixture", "lines":
-			case "of":
-				f.FailKey(e, "make two steps of it", "checks the item of a change, and not the records of a fixture")
-			default:
-				f.FailKey(e, "make two steps of it", "the records of a fixture say this themselves")
-			}
-		}
-		s.checkFixture(f, v.Get("fixture"), lines)
+		s.checkFixture(f, v)
 		return
 	}
-	if lines != nil {
+	if lines := v.Get("lines"); lines != nil {
 		f.FailKey(lines, "add `fixture: FILE`", "are lines of no fixture")
 	}
 	s.setTable(f, v)
@@ -57,8 +47,17 @@ func (s *step) Made(f *yamlbind.File, v *fileValue) {
 	}
 }
 
-// checkFixture checks the path and the lines of a fixture.
-func (s *step) checkFixture(f *yamlbind.File, fixture, lines *fileValue) {
+// checkFixture checks the keys of a step that is a fixture, and its path and lines.
+func (s *step) checkFixture(f *yamlbind.File, v *fileValue) {
+	for _, e := range v.Entries {
+		switch e.Name {
+		case "fixture", "lines":
+		case "of":
+			f.FailKey(e, "make two steps of it", "checks the item of a change, and not the records of a fixture")
+		default:
+			f.FailKey(e, "make two steps of it", "the records of a fixture say this themselves")
+		}
+	}
 	if s.Fixture == "" {
 		return
 	}
@@ -66,31 +65,40 @@ func (s *step) checkFixture(f *yamlbind.File, fixture, lines *fileValue) {
 		s.Fixture = filepath.Join(contextOf(f).dir, s.Fixture)
 	}
 	if _, err := os.Stat(s.Fixture); err != nil {
-		f.Fail(fixture, "a fixture is named from the folder of this file", "%v", err)
+		f.Fail(v.Get("fixture"), "a fixture is named from the folder of this file", "%v", err)
 	}
-	if lines == nil {
-		return
+	if lines := v.Get("lines"); lines != nil {
+		f.FailIf(!s.parseLines(), lines, "write 3, or 3-7", "%s are no lines", yamlbind.Quoted(s.Lines))
 	}
-	from, to, span := strings.Cut(s.Lines, "-")
-	if !span {
-		to = from
-	}
-	var errFrom, errTo error
-	s.firstLine, errFrom = strconv.Atoi(from)
-	s.lastLine, errTo = strconv.Atoi(to)
-	f.FailIf(errFrom != nil || errTo != nil || s.firstLine < 1 || s.lastLine < s.firstLine, lines, "write 3, or 3-7",
-		"%s are no lines", yamlbind.Quoted(s.Lines))
 }
 
-// setTable checks the table of the change. The default is the only source table.
+// parseLines sets the first and the last line from Lines. It returns false if Lines is not valid.
+func (s *step) parseLines() bool {
+	first, last, isRange := strings.Cut(s.Lines, "-")
+	if !isRange {
+		last = first
+	}
+	var errFirst, errLast error
+	s.firstLine, errFirst = strconv.Atoi(first)
+	s.lastLine, errLast = strconv.Atoi(last)
+	isOrdered := 1 <= s.firstLine && s.firstLine <= s.lastLine
+	return errFirst == nil && errLast == nil && isOrdered
+}
+
+// setTable checks the table of the change. The default is the first source table.
 func (s *step) setTable(f *yamlbind.File, v *fileValue) {
 	r := contextOf(f)
-	switch t := v.Get("table"); {
-	case t != nil && s.Table != "" && r.checkTable(f, t, t.Node, s.Table):
-	case len(r.cfg.Source.Tables) > 0:
-		s.Table = r.cfg.Source.Tables[0].Name
-		f.FailIf(t == nil && len(r.cfg.Source.Tables) > 1, v, "add `table: NAME`",
-			"the source has several tables, and the step does not say which")
+	table := v.Get("table")
+	if table != nil && s.Table != "" {
+		if r.checkTable(f, table, table.Node, s.Table) {
+			return
+		}
+	}
+	tables := r.cfg.Source.Tables
+	f.FailIf(table == nil && len(tables) > 1, v, "add `table: NAME`",
+		"the source has several tables, and the step does not say which")
+	if len(tables) > 0 {
+		s.Table = tables[0].Name // after a problem, too: the checks of the images need a table
 	}
 }
 
@@ -99,9 +107,11 @@ func (s *step) setTable(f *yamlbind.File, v *fileValue) {
 func readTime(f *yamlbind.File, v *fileValue, _ []yamlbind.Part) any {
 	const hint = "write it as 2026-03-01T12:00:00Z"
 	t, err := time.Parse(time.RFC3339Nano, v.Source)
-	if err != nil {
+	year := t.UTC().Year()
+	switch {
+	case err != nil:
 		f.Fail(v, hint, "%s is no time", yamlbind.Quoted(v.Source))
-	} else if y := t.UTC().Year(); y < 1970 || y > 9998 {
+	case year < 1970 || year > 9998:
 		f.Fail(v, hint, "wants a time from 1970 to 9998, not %s", v.Source)
 	}
 	return t
@@ -109,12 +119,14 @@ func readTime(f *yamlbind.File, v *fileValue, _ []yamlbind.Part) any {
 
 // Bind reads an image. If the file has null, the image is absent.
 func (v *value) Bind(f *yamlbind.File, at *fileValue) {
-	before := len(f.Problems)
-	read := parseValue(f, at, true)
-	if len(f.Problems) > before {
+	problemsBefore := len(f.Problems)
+	const typed = true
+	read := parseValue(f, at, typed)
+	if len(f.Problems) > problemsBefore {
 		return
 	}
-	switch _, err := item.Parse([]byte(read.itemJSON())); {
+	_, err := item.Parse([]byte(read.itemJSON()))
+	switch {
 	case read.kind == item.KindNULL:
 		at.Data = value{}
 	case read.kind != item.KindM:
@@ -129,31 +141,35 @@ func (v *value) Bind(f *yamlbind.File, at *fileValue) {
 // setOperation derives the operation from the images, or checks `op` against them. An invalid image already has a
 // problem, so setOperation does not add one for it.
 func (s *step) setOperation(f *yamlbind.File, v *fileValue) {
-	old, new := s.Old.kind != item.Absent, s.New.kind != item.Absent
-	unsound := func(image any) bool { return f.Has(image) && !f.Sound(image) }
+	isInvalid := func(image *value) bool { return f.Has(image) && !f.Sound(image) }
+	hasOld, hasNew := s.Old.kind != item.Absent, s.New.kind != item.Absent
 	switch {
-	case old && new:
+	case hasOld && hasNew:
 		s.op = record.Modify
-	case old:
+	case hasOld:
 		s.op = record.Remove
-	case new:
+	case hasNew:
 		s.op = record.Insert
-	case !unsound(&s.Old) && !unsound(&s.New):
+	case !isInvalid(&s.Old) && !isInvalid(&s.New):
 		f.Fail(v, "`new` alone is an insert, `old` alone a removal, both a change",
 			"wants an image: old, new or both; or a fixture")
 	}
-	validFor := map[string]bool{"INSERT": !old && new, "MODIFY": old && new, "REMOVE": old && !new, "SNAPSHOT": !old && new}
-	switch possible, known := validFor[s.Op]; {
+	isInsert, isRemoval := hasNew && !hasOld, hasOld && !hasNew
+	fitsImages := map[string]bool{
+		"INSERT": isInsert, "MODIFY": hasOld && hasNew, "REMOVE": isRemoval, "SNAPSHOT": isInsert,
+	}
+	fits, isKnown := fitsImages[s.Op]
+	switch {
 	case s.Op == "":
-	case !known:
+	case !isKnown:
 		f.Fail(&s.Op, yamlbind.Hint(s.Op, []string{"INSERT", "MODIFY", "REMOVE", "SNAPSHOT"}, "the operations are"),
 			"%s is no operation", yamlbind.Quoted(s.Op))
-	case !possible:
+	case !fits:
 		f.Fail(&s.Op, "leave it away: it follows from the images", "%s does not have these images", s.Op)
 	case s.Op == "SNAPSHOT":
 		s.op = record.Snapshot
 	}
-	f.FailIf(s.TTL && (!old || new), &s.TTL, "a TTL delete has `old` alone", "only a removal is made by TTL")
+	f.FailIf(s.TTL && !isRemoval, &s.TTL, "a TTL delete has `old` alone", "only a removal is made by TTL")
 }
 
 // setKeys copies the key attributes from the images and checks them.
@@ -180,9 +196,10 @@ func (s *step) setKey(f *yamlbind.File, name string, image *value) {
 		return
 	}
 	at.Field = yamlbind.Join(at.Field, name)
-	canBeKey := key.kind == item.KindS || key.kind == item.KindN || key.kind == item.KindB
-	switch other := s.keys.get(name); {
-	case !canBeKey || key.text == "":
+	hasKeyType := key.kind == item.KindS || key.kind == item.KindN || key.kind == item.KindB
+	other := s.keys.get(name)
+	switch {
+	case !hasKeyType || key.text == "":
 		f.Fail(&at, "", "a key attribute is a text, a number or a $B, and not empty")
 	case other.kind == item.Absent:
 		s.keys = s.keys.with(name, key)
@@ -210,11 +227,12 @@ func (s *step) checkEntities(f *yamlbind.File, of []string) {
 		if len(of) == 0 || image.kind == item.Absent {
 			continue
 		}
-		m, err := item.Parse([]byte(image.itemJSON()))
+		parsed, err := item.Parse([]byte(image.itemJSON()))
 		if err != nil {
 			continue // the image has a problem of its own
 		}
-		switch entity, err := cfg.EntitySet().Of(m); {
+		entity, err := cfg.EntitySet().Of(parsed)
+		switch {
 		case err != nil:
 			f.Fail(image, "", "the condition of the entity %s fails: %v", entity.Name, err)
 		case entity == nil:

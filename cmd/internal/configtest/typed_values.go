@@ -36,10 +36,10 @@ func parseValue(f *yamlbind.File, at *fileValue, typed bool) value {
 		return value{}
 	}
 	each := func(e *fileValue) value { return parseValue(f, e, typed) }
-	switch n := at.Node; n.Kind {
+	switch at.Node.Kind {
 	case yaml.MappingNode:
-		if m, k := onlyMember(at, ""); k != item.Absent && typed {
-			return parseMarked(f, m, k)
+		if m, kind := onlyMember(at, ""); typed && kind != item.Absent {
+			return parseMarked(f, m, kind)
 		}
 		return parseNested(f, at, item.KindM, each)
 	case yaml.SequenceNode:
@@ -72,53 +72,59 @@ func parseNested(f *yamlbind.File, at *fileValue, kind item.Kind, each func(*fil
 	return v
 }
 
-// onlyMember returns the only member of a mapping, and the DynamoDB type that its key names. mark is "$" if the key has
-// no $ of its own, and otherwise "". The member is nil if the mapping does not have exactly one. The type is Absent if
-// the key names no type.
-func onlyMember(at *fileValue, mark string) (*fileValue, item.Kind) {
+// onlyMember returns the only member of a mapping, and the type that the prefix and its key name together: the key $SS
+// with the prefix "", or SS with "$". The member is nil if the mapping does not have exactly one. The type is Absent if
+// they name no type.
+func onlyMember(at *fileValue, prefix string) (*fileValue, item.Kind) {
 	n := at.Node
 	if n.Kind != yaml.MappingNode || len(n.Content) != 2 || n.Content[0].Kind != yaml.ScalarNode {
 		return nil, item.Absent
 	}
-	return at.Member(n.Content[0], n.Content[1]), marks[mark+n.Content[0].Value]
+	return at.Member(n.Content[0], n.Content[1]), marks[prefix+n.Content[0].Value]
 }
 
 // parseNumber reads an N. The value keeps the digits as they are written.
 func parseNumber(f *yamlbind.File, at *fileValue, typed bool) value {
-	n := at.Node
-	text := strings.TrimPrefix(n.Value, "+")
-	hint := "quote it where text is meant: " + yamlbind.Quoted(n.Value)
-	if oddNumber.MatchString(n.Value) && text != "0" {
-		f.Fail(at, hint, "%s is no decimal number as DynamoDB writes them", n.Value)
-	} else if _, err := decimal.Parse(text); err != nil && typed {
-		f.Fail(at, hint, "%s is no number of DynamoDB's: %v", n.Value, err)
+	written := at.Node.Value
+	text := strings.TrimPrefix(written, "+")
+	hint := "quote it where text is meant: " + yamlbind.Quoted(written)
+	_, err := decimal.Parse(text)
+	switch {
+	case text != "0" && oddNumber.MatchString(written):
+		f.Fail(at, hint, "%s is no decimal number as DynamoDB writes them", written)
+	case typed && err != nil:
+		f.Fail(at, hint, "%s is no number of DynamoDB's: %v", written, err)
 	}
 	return value{kind: item.KindN, text: text}
 }
 
-// setOf maps the type of a set to the type of its members.
-var setOf = map[item.Kind]item.Kind{item.KindSS: item.KindS, item.KindNS: item.KindN, item.KindBS: item.KindB}
+// memberKinds maps the type of a set to the type of its members.
+var memberKinds = map[item.Kind]item.Kind{item.KindSS: item.KindS, item.KindNS: item.KindN, item.KindBS: item.KindB}
 
-// parseMarked reads the value after a mark such as $SS: DynamoDB JSON of type k.
+// parseMarked reads the value of type k in DynamoDB JSON after a mark, such as $SS.
 func parseMarked(f *yamlbind.File, at *fileValue, k item.Kind) value {
 	if !f.Enter(at) {
 		return value{}
 	}
-	switch memberKind, isSet := setOf[k]; {
-	case k == item.KindM || k == item.KindL:
+	switch k {
+	case item.KindM, item.KindL:
 		return parseNested(f, at, k, func(e *fileValue) value { return parseDynamoDB(f, e) })
-	case isSet:
-		v := value{kind: k}
-		for _, e := range f.Elements(at) {
-			m := parseScalar(f, e, memberKind)
-			f.FailIf(slices.ContainsFunc(v.elems, m.equal), e, "remove it", "the member stands twice in the set")
-			v.elems = append(v.elems, m)
-		}
-		f.FailIf(at.Node.Kind == yaml.SequenceNode && len(v.elems) == 0, at,
-			"DynamoDB has no empty set: leave the attribute out", "the set is empty")
-		return v
+	case item.KindSS, item.KindNS, item.KindBS:
+		return parseSet(f, at, k)
 	}
 	return parseScalar(f, at, k)
+}
+
+func parseSet(f *yamlbind.File, at *fileValue, k item.Kind) value {
+	v := value{kind: k}
+	for _, e := range f.Elements(at) {
+		m := parseScalar(f, e, memberKinds[k])
+		f.FailIf(slices.ContainsFunc(v.elems, m.equal), e, "remove it", "the member stands twice in the set")
+		v.elems = append(v.elems, m)
+	}
+	isEmpty := at.Node.Kind == yaml.SequenceNode && len(v.elems) == 0
+	f.FailIf(isEmpty, at, "DynamoDB has no empty set: leave the attribute out", "the set is empty")
+	return v
 }
 
 // parseDynamoDB reads DynamoDB JSON: a mapping with one key, which is the type.
@@ -126,8 +132,8 @@ func parseDynamoDB(f *yamlbind.File, at *fileValue) value {
 	if !f.Enter(at) {
 		return value{}
 	}
-	if m, k := onlyMember(at, "$"); k != item.Absent {
-		return parseMarked(f, m, k)
+	if m, kind := onlyMember(at, "$"); kind != item.Absent {
+		return parseMarked(f, m, kind)
 	}
 	f.Fail(at, "write {S: text}, {N: '1'}, ...; or leave the $ marks of the mappings around it away",
 		"wants a value in DynamoDB JSON, not %s", f.Found(at.Node))

@@ -29,15 +29,17 @@ func (f *File) Update(cfg *config.Config, results []*Result) ([]*Case, error) {
 		if r.Err != nil || len(r.Differences) == 0 {
 			continue
 		}
-		es, err := f.caseEdits(r)
+		caseEdits, err := f.caseEdits(r)
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %s: %w", f.Path, r.Case.Line, r.Case.Name, err)
 		}
-		edits, changed = append(edits, es...), append(changed, r.Case)
+		edits = append(edits, caseEdits...)
+		changed = append(changed, r.Case)
 	}
 	if len(edits) == 0 {
 		return nil, nil
 	}
+	// Edits from the end to the beginning keep the offsets of the edits that follow.
 	slices.SortFunc(edits, func(a, b edit) int { return b.from - a.from })
 	out := slices.Clone(f.text)
 	for _, e := range edits {
@@ -57,21 +59,17 @@ func checkUpdated(path string, b []byte, cfg *config.Config, results []*Result) 
 	if err != nil {
 		return err
 	}
-	cases := make(map[string]*Case, len(f.Cases))
-	for _, c := range f.Cases {
-		cases[c.Name] = c
-	}
 	for _, r := range results {
 		if r.Err != nil {
 			continue
 		}
-		c, ok := cases[r.Case.Name]
-		if !ok || len(c.Expect) != len(r.got) {
+		i := slices.IndexFunc(f.Cases, func(c *Case) bool { return c.Name == r.Case.Name })
+		if i < 0 || len(f.Cases[i].Expect) != len(r.actual) {
 			return fmt.Errorf("case %s would change its form", r.Case.Name)
 		}
-		for n, x := range c.Expect {
-			if len(compare(x, r.got[n].want, nil)) > 0 {
-				return fmt.Errorf("case %s: %s would not say what came", c.Name, x)
+		for n, expected := range f.Cases[i].Expect {
+			if len(compare(expected, r.actual[n].contents, nil)) > 0 {
+				return fmt.Errorf("case %s: %s would not say what came", r.Case.Name, expected)
 			}
 		}
 	}
@@ -95,11 +93,13 @@ func (f *File) caseEdits(r *Result) ([]edit, error) {
 		if x.at.Alias {
 			return nil, fmt.Errorf("%s stands behind an alias, which other tests may share: write it out first", x)
 		}
-		e := edit{t.afterKey(x.at.Key), t.valueEnd(x.at), r.got[i].want.block(x.at.Key.Column - 1)}
-		switch {
-		case x.flow:
-			e.text = " " + r.got[i].want.String()
-		case x.at.Node.Line > x.at.Key.Line && e.text[0] == '\n':
+		actual := r.actual[i].contents
+		e := edit{from: t.afterKey(x.at.Key), to: t.valueEnd(x.at), text: actual.block(x.at.Key.Column - 1)}
+		if x.flow {
+			e.text = " " + actual.String()
+		}
+		wasBelowKey := x.at.Node.Line > x.at.Key.Line
+		if wasBelowKey && strings.HasPrefix(e.text, "\n") {
 			e.from = t.lineEnd(x.at.Key.Line) // a comment after the key stays
 		}
 		edits = append(edits, e)
@@ -114,16 +114,18 @@ type fileText struct {
 
 // offset returns the byte offset of a line and column. Both start at 1; a column counts characters.
 func (t *fileText) offset(line, column int) int {
-	n := 0
+	lineStart := 0
 	for _, l := range t.lines[:line-1] {
-		n += len(l)
+		lineStart += len(l)
 	}
+	characters := 0
 	for i := range t.lines[line-1] {
-		if column--; column == 0 {
-			return n + i
+		characters++
+		if characters == column {
+			return lineStart + i
 		}
 	}
-	return n + len(t.lines[line-1])
+	return lineStart + len(t.lines[line-1])
 }
 
 // textFrom returns the text from an offset to the end.
@@ -131,22 +133,23 @@ func (t *fileText) textFrom(from int) string { return strings.Join(t.lines, "")[
 
 // afterKey returns the offset after the colon of a key.
 func (t *fileText) afterKey(key *yaml.Node) int {
-	from := t.offset(key.Line, key.Column)
-	rest := t.textFrom(from)
-	n := len(key.Value)
+	keyStart := t.offset(key.Line, key.Column)
+	rest := t.textFrom(keyStart)
+	keyLen := len(key.Value)
 	if rest[0] == '"' || rest[0] == '\'' {
-		n = len(flowToken.FindString(rest))
+		keyLen = len(flowToken.FindString(rest))
 	}
-	return from + n + strings.IndexByte(rest[n:], ':') + 1
+	colon := strings.IndexByte(rest[keyLen:], ':')
+	return keyStart + keyLen + colon + 1
 }
 
 // valueEnd returns the offset after the last byte of a list or mapping.
-func (t *fileText) valueEnd(p *fileValue) int {
-	if p.Node.Style&yaml.FlowStyle == 0 {
-		return t.blockEnd(p.Key.Line, p.Key.Column-1)
+func (t *fileText) valueEnd(v *fileValue) int {
+	if !isFlow(v) {
+		return t.blockEnd(v.Key.Line, v.Key.Column-1)
 	}
-	from := t.offset(p.Node.Line, p.Node.Column)
-	return from + flowEnd(t.textFrom(from))
+	start := t.offset(v.Node.Line, v.Node.Column)
+	return start + flowLen(t.textFrom(start))
 }
 
 // blockEnd returns the end of the last line of a key's value. The lines of the value are indented deeper than the key,
@@ -156,10 +159,13 @@ func (t *fileText) blockEnd(line, indent int) int {
 	for l := line + 1; l <= len(t.lines); l++ {
 		content := strings.TrimLeft(t.lines[l-1], " ")
 		depth := len(t.lines[l-1]) - len(content)
-		if strings.TrimSpace(content) == "" || content[0] == '#' {
+		isBlank := strings.TrimSpace(content) == ""
+		if isBlank || content[0] == '#' {
 			continue
 		}
-		if depth < indent || depth == indent && !strings.HasPrefix(content, "- ") && strings.TrimSpace(content) != "-" {
+		isDash := strings.HasPrefix(content, "- ") || strings.TrimSpace(content) == "-"
+		belongsToKey := depth > indent || depth == indent && isDash
+		if !belongsToKey {
 			break
 		}
 		last = l
@@ -176,16 +182,18 @@ func (t *fileText) lineEnd(line int) int {
 var flowToken = regexp.MustCompile(`(?s)^(?:#[^\n]*|'(?:[^']|'')*'|"(?:[^"\\]|\\.)*"|` +
 	`[^\s[\]{},:](?:[^\s[\]{},:]|:[^\s[\]{},"']|\s+[^\s[\]{},:#])*|.)`)
 
-// flowEnd returns the length of the braces or brackets at the start of s.
-func flowEnd(s string) (n int) {
-	for depth := 0; n < len(s); {
+// flowLen returns the length of the value in braces or brackets at the start of s.
+func flowLen(s string) (n int) {
+	depth := 0
+	for n < len(s) {
 		token := flowToken.FindString(s[n:])
 		n += len(token)
 		switch token {
 		case "{", "[":
 			depth++
 		case "}", "]":
-			if depth--; depth == 0 {
+			depth--
+			if depth == 0 {
 				return n
 			}
 		}
@@ -195,29 +203,30 @@ func flowEnd(s string) (n int) {
 
 // addExpect returns the edit that adds `expect` to a case.
 func (t *fileText) addExpect(r *Result) (edit, error) {
-	n := r.Case.node
-	if n.Kind != yaml.MappingNode || n.Style&yaml.FlowStyle != 0 {
+	node := r.Case.node
+	isBlock := node.Kind == yaml.MappingNode && node.Style&yaml.FlowStyle == 0
+	if !isBlock {
 		return edit{}, errors.New("write the case in lines, without braces around it, so that `expect` can be added")
 	}
-	if len(r.got) == 0 {
+	if len(r.actual) == 0 {
 		return edit{}, errors.New("nothing came: write what the test expects, as `rows: {SINK: []}`")
 	}
-	indent := n.Column - 1
+	indent := node.Column - 1
 	margin := "\n" + strings.Repeat(" ", indent)
 	var b strings.Builder
 	b.WriteString(margin + "expect:")
-	var last *section
-	for _, x := range r.got {
-		if x.section != last {
+	var previous *section
+	for _, x := range r.actual {
+		if x.section != previous {
 			b.WriteString(margin + "  " + x.section.name + ":")
-			last = x.section
+			previous = x.section
 		}
 		if x.name == "" {
-			b.WriteString(x.want.block(indent + 2))
+			b.WriteString(x.contents.block(indent + 2))
 			continue
 		}
-		b.WriteString(margin + "    " + scalarText(x.name) + ":" + x.want.block(indent+4))
+		b.WriteString(margin + "    " + scalarText(x.name) + ":" + x.contents.block(indent+4))
 	}
-	at := t.blockEnd(n.Line, indent-1)
-	return edit{at, at, b.String()}, nil
+	end := t.blockEnd(node.Line, indent-1)
+	return edit{from: end, to: end, text: b.String()}, nil
 }

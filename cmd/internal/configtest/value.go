@@ -71,6 +71,15 @@ func (v value) without(name string) value {
 	return v
 }
 
+// pick returns an object with only the named members of the object v, in the order of names.
+func (v value) pick(names []string) value {
+	out := object()
+	for _, name := range names {
+		out = out.with(name, v.get(name))
+	}
+	return out
+}
+
 // equal reports whether v and w are equal. It compares numbers by value, members by name, and sets without their order.
 func (v value) equal(w value) bool {
 	if v.kind != w.kind || len(v.elems) != len(w.elems) {
@@ -172,7 +181,8 @@ func jsonText(s string) string { return string(item.StringValue(s).AppendJSON(ni
 
 // UnmarshalJSON reads plain JSON. It keeps the order of members and the digits of numbers.
 func (v *value) UnmarshalJSON(b []byte) error {
-	switch *v = (value{}); b[0] {
+	*v = value{}
+	switch b[0] {
 	case '{':
 		v.kind = item.KindM
 	case '[':

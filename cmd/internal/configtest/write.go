@@ -13,31 +13,29 @@ import (
 // String formats v on one line as in a file of tests, with the marks that its types need, such as $SS. It returns
 // "nothing" if v is absent.
 func (v value) String() string {
-	switch {
-	case v.kind == item.Absent:
-		return "nothing"
-	case v.kind == item.KindS:
-		return scalarText(v.text)
-	case v.kind == item.KindN || v.kind == item.KindBOOL:
-		return v.text
-	case v.kind == item.KindNULL:
-		return "null"
-	case v.kind == item.KindL || v.kind == item.KindM && !v.isMarked():
-		return v.join(", ", func(name string) string { return scalarText(name) + ": " }, value.String)
-	}
-	body := scalarText(v.text)
+	var marked string // the value after a mark
 	switch v.kind {
-	case item.KindM:
-		body = v.itemJSON() // JSON is YAML
-	case item.KindSS, item.KindNS, item.KindBS:
-		body = v.join(", ", nil, func(e value) string {
-			if e.kind == item.KindN {
-				return e.text
-			}
-			return scalarText(e.text)
-		})
+	case item.Absent:
+		return "nothing"
+	case item.KindS:
+		return scalarText(v.text)
+	case item.KindN, item.KindBOOL:
+		return v.text
+	case item.KindNULL:
+		return "null"
+	case item.KindL, item.KindM:
+		if !v.isMarked() {
+			return v.join(", ", func(name string) string { return scalarText(name) + ": " }, value.String)
+		}
+		marked = v.itemJSON() // JSON is YAML
+	case item.KindSS, item.KindBS:
+		marked = v.join(", ", nil, func(e value) string { return scalarText(e.text) })
+	case item.KindNS:
+		marked = v.join(", ", nil, func(e value) string { return e.text })
+	default:
+		marked = scalarText(v.text)
 	}
-	return "{$" + v.kind.String() + ": " + body + "}"
+	return "{$" + v.kind.String() + ": " + marked + "}"
 }
 
 // isMarked reports whether an object would be read as a marked value, because its only name is $S, $N, ...
