@@ -16,7 +16,7 @@ type BackfillProgress struct {
 
 // ReadFills returns the progress of the backfills that fill the outputs of births, by run. The progress of a run is
 // zero if its backfill is not stored. The map is nil if no output is being filled.
-func ReadFills(ctx context.Context, kept state.Backfills, births []state.Birth) (map[string]BackfillProgress, error) {
+func ReadFills(ctx context.Context, store state.Backfills, births []state.Birth) (map[string]BackfillProgress, error) {
 	fills := make(map[string]BackfillProgress)
 	for _, b := range births {
 		if b.Stage != state.Live && b.Run != "" {
@@ -26,7 +26,7 @@ func ReadFills(ctx context.Context, kept state.Backfills, births []state.Birth) 
 	if len(fills) == 0 {
 		return nil, nil
 	}
-	for b, err := range kept.Backfills(ctx) {
+	for b, err := range store.Backfills(ctx) {
 		if err != nil {
 			return nil, err
 		}
@@ -35,7 +35,7 @@ func ReadFills(ctx context.Context, kept state.Backfills, births []state.Birth) 
 		}
 	}
 	for run, f := range fills {
-		if err := f.readParts(ctx, kept, run); err != nil {
+		if err := f.readParts(ctx, store, run); err != nil {
 			return nil, err
 		}
 		fills[run] = f
@@ -64,12 +64,13 @@ func (s *PendingSink) addFill(obs *Observation) {
 		return
 	}
 	s.Started, s.Parts, s.PartsDone, s.Items = &f.Start, f.Parts, &f.Done, &f.Items
-	took := obs.At.Sub(f.Start)
-	if took <= 0 || s.Stage != state.Filling.String() {
+	elapsed := obs.At.Sub(f.Start)
+	if elapsed <= 0 || s.Stage != state.Filling.String() {
 		return
 	}
-	s.Rate = new(float64(f.Items) / took.Seconds())
+	s.Rate = new(float64(f.Items) / elapsed.Seconds())
 	if f.Done > 0 && f.Done <= f.Parts {
-		s.Left = new((took / time.Duration(f.Done) * time.Duration(f.Parts-f.Done)).Seconds())
+		perPart := elapsed / time.Duration(f.Done)
+		s.Left = new((perPart * time.Duration(f.Parts-f.Done)).Seconds())
 	}
 }

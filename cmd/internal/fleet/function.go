@@ -105,13 +105,13 @@ func (o *statusOptions) observeFunctions(ctx context.Context, cfg *config.Config
 // read reads a function. It adds failed reads to obs.
 func (r functionReader) read(ctx context.Context, name string, obs *Observation) Function {
 	f := Function{Name: name, Mappings: []Mapping{}}
-	found, err := withTimeout(ctx, func(ctx context.Context) ([]lambdatypes.EventSourceMappingConfiguration, error) {
+	mappings, err := withTimeout(ctx, func(ctx context.Context) ([]lambdatypes.EventSourceMappingConfiguration, error) {
 		return r.mappingsOf(ctx, name)
 	})
 	f.unread = err != nil
 	obs.AddReadFailure("the event source mappings of "+name, err)
-	for i := range found {
-		m := newMapping(&found[i])
+	for i := range mappings {
+		m := newMapping(&mappings[i])
 		if m.Failed != nil {
 			if err := r.countBatches(ctx, m.ID, m.Failed); err != nil {
 				m.Failed.Unknown = err.Error()
@@ -123,6 +123,7 @@ func (r functionReader) read(ctx context.Context, name string, obs *Observation)
 	slices.SortFunc(f.Mappings, func(a, b Mapping) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.ID, b.ID))
 	})
+
 	f.IteratorAge, err = withTimeout(ctx, func(ctx context.Context) (*float64, error) {
 		return r.iteratorAge(ctx, name, time.Now())
 	})
@@ -150,11 +151,13 @@ func newMapping(c *lambdatypes.EventSourceMappingConfiguration) Mapping {
 		ID: awssdk.ToString(c.UUID), Source: awssdk.ToString(c.EventSourceArn), State: awssdk.ToString(c.State),
 		Why: awssdk.ToString(c.StateTransitionReason), Result: awssdk.ToString(c.LastProcessingResult),
 	}
-	if d := c.DestinationConfig; d != nil && d.OnFailure != nil {
-		// The bucket may be in any partition of AWS, so its name is parsed from the ARN.
-		if to, err := arn.Parse(awssdk.ToString(d.OnFailure.Destination)); err == nil && to.Service == "s3" {
-			m.Failed = &FailureBucket{Bucket: to.Resource}
-		}
+	if c.DestinationConfig == nil || c.DestinationConfig.OnFailure == nil {
+		return m
+	}
+	// The bucket may be in any partition of AWS, so its name is parsed from the ARN.
+	destination, err := arn.Parse(awssdk.ToString(c.DestinationConfig.OnFailure.Destination))
+	if err == nil && destination.Service == "s3" {
+		m.Failed = &FailureBucket{Bucket: destination.Resource}
 	}
 	return m
 }
@@ -174,15 +177,20 @@ func (r functionReader) countBatches(ctx context.Context, mapping string, b *Fai
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			b.More = b.Batches > 0
-			if _, timedOut := errors.AsType[cli.NoAnswerError](context.Cause(ctx)); timedOut && b.More {
+			_, timedOut := errors.AsType[cli.NoAnswerError](context.Cause(ctx))
+			if timedOut && b.More {
 				return nil // a count up to the limit is an answer
 			}
 			return cli.ExplainTimeout(ctx, functionError(ctx, "ListObjectsV2", "s3:ListBucket on the bucket", err))
 		}
 		b.Batches += len(page.Contents)
-		for _, o := range page.Contents {
-			if o.LastModified != nil && (b.Newest == nil || o.LastModified.After(*b.Newest)) {
-				b.Newest = cli.OptionalTime(o.LastModified.UTC())
+		for _, object := range page.Contents {
+			written := object.LastModified
+			if written == nil {
+				continue
+			}
+			if b.Newest == nil || written.After(*b.Newest) {
+				b.Newest = cli.OptionalTime(written.UTC())
 			}
 		}
 	}
@@ -203,8 +211,12 @@ func (r functionReader) iteratorAge(ctx context.Context, name string, now time.T
 	}
 	var largest *float64
 	for _, d := range answer.Datapoints {
-		if d.Maximum != nil && (largest == nil || *d.Maximum/1000 > *largest) {
-			largest = awssdk.Float64(*d.Maximum / 1000)
+		if d.Maximum == nil {
+			continue
+		}
+		age := *d.Maximum / 1000 // the metric is in milliseconds
+		if largest == nil || age > *largest {
+			largest = &age
 		}
 	}
 	return largest, nil

@@ -114,15 +114,7 @@ func (f *Function) AgeText() string {
 }
 
 // LossText describes when the oldest record will be lost, or returns "-" if that is unknown.
-func (f *Function) LossText() string {
-	switch {
-	case f.LossIn == nil:
-		return "-"
-	case *f.LossIn <= 0:
-		return "NOW"
-	}
-	return FormatAge(seconds(*f.LossIn))
-}
+func (f *Function) LossText() string { return lossText(f.LossIn) }
 
 // Text describes the number of batches in the bucket at a time, or returns "-" if there is no bucket.
 func (b *FailureBucket) Text(at time.Time) string {

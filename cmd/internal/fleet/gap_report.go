@@ -12,8 +12,9 @@ import (
 // addGapRepair adds a problem for a gap that is not repaired, if a repair is wanted. A repair is wanted if the file
 // says on_gap: repair, or if a repair was begun.
 func (r *Report) addGapRepair(obs *Observation, g state.NotedGap) {
-	rep := g.Repair
-	if rep.Stage == state.GapRepaired || !obs.RepairsGaps && rep.Run == "" {
+	repair := g.Repair
+	isWanted := obs.RepairsGaps || repair.Run != ""
+	if repair.Stage == state.GapRepaired || !isWanted {
 		return
 	}
 	subject := cmp.Or(g.Shard, g.StreamARN)
@@ -23,17 +24,17 @@ func (r *Report) addGapRepair(obs *Observation, g state.NotedGap) {
 	lost := cli.If(g.Shard == "", "what was written before the stream "+subject+" is in no stream",
 		"records of shard "+subject+" were lost")
 	switch {
-	case rep.Stage == state.GapRepairing && obs.At.Before(rep.Expires):
-		r.addProblem(NotRepaired, subject, "it ends by itself", "%s; %s repairs the sinks%s%s", lost, rep.Owner,
-			withPrefix(", ", RepairProgress(rep)), lastSaid(rep, obs.At))
-	case rep.Stage == state.GapRepairing:
+	case repair.Stage == state.GapRepairing && obs.At.Before(repair.Expires):
+		r.addProblem(NotRepaired, subject, "it ends by itself", "%s; %s repairs the sinks%s%s", lost, repair.Owner,
+			withPrefix(", ", RepairProgress(repair)), notedText(repair, obs.At))
+	case repair.Stage == state.GapRepairing:
 		r.addProblem(NotRepaired, subject, takesOver, "%s; %s repaired the sinks, and ended before it was done", lost,
-			rep.Owner)
-	case rep.Left > 0:
+			repair.Owner)
+	case repair.Left > 0:
 		r.addProblem(NotRepaired, subject, cli.If(obs.RepairsGaps,
 			"a consumer tries again; "+command+" does, and says what is left", command+" says what is left"),
-			"%s; a repair of the sinks left %s", lost, cli.Count(rep.Left, "difference"))
-	case rep.Run != "":
+			"%s; a repair of the sinks left %s", lost, cli.Count(repair.Left, "difference"))
+	case repair.Run != "":
 		r.addProblem(NotRepaired, subject, takesOver, "%s; a repair of the sinks did not end", lost)
 	default:
 		r.addProblem(NotRepaired, subject, "a consumer does that by itself; "+command+" does, too",
@@ -41,8 +42,8 @@ func (r *Report) addGapRepair(obs *Observation, g state.NotedGap) {
 	}
 }
 
-// lastSaid describes when the owner of a repair last stored its progress. It returns "" if that time is unknown.
-func lastSaid(r state.GapRepair, now time.Time) string {
+// notedText describes when the owner of a repair last stored its progress. It returns "" if that time is unknown.
+func notedText(r state.GapRepair, now time.Time) string {
 	if r.At.IsZero() {
 		return ""
 	}
@@ -52,11 +53,11 @@ func lastSaid(r state.GapRepair, now time.Time) string {
 // RepairProgress describes how far the current step of a repair is. It returns "" if the step has not looked at
 // anything yet.
 func RepairProgress(r state.GapRepair) string {
-	took := r.At.Sub(r.Since).Seconds()
-	if r.Done == 0 || r.Since.IsZero() || took <= 0 {
+	elapsed := r.At.Sub(r.Since).Seconds()
+	if r.Done == 0 || r.Since.IsZero() || elapsed <= 0 {
 		return ""
 	}
-	rate := float64(r.Done) / took
+	rate := float64(r.Done) / elapsed
 	if r.Total == 0 {
 		return fmt.Sprintf("%s looked at, %.0f a second", cli.Thousands(r.Done), rate)
 	}

@@ -47,25 +47,22 @@ func (r *Report) alive(id string) bool {
 
 // addUnansweredSinks adds a problem for each sink whose store does not answer a Write.
 func (r *Report) addUnansweredSinks() {
-	oldest := make(map[string]HeldBack) // by sink
-	shards := make(map[string]int64)    // by sink
+	unanswered := make(map[string][]HeldBack) // by sink
 	for _, h := range r.HeldBack {
-		if h.Reason != pipeline.HeldByWriting {
-			continue
-		}
-		if shards[h.Sink]++; shards[h.Sink] == 1 || h.Since.Before(oldest[h.Sink].Since) {
-			oldest[h.Sink] = h
+		if h.Reason == pipeline.HeldByWriting {
+			unanswered[h.Sink] = append(unanswered[h.Sink], h)
 		}
 	}
-	for _, sink := range slices.Sorted(maps.Keys(shards)) {
-		subject, h := "sink "+sink+" does", oldest[sink]
+	for _, sink := range slices.Sorted(maps.Keys(unanswered)) {
+		oldest := slices.MinFunc(unanswered[sink], func(a, b HeldBack) int { return a.Since.Compare(b.Since) })
+		subject := "sink " + sink + " does"
 		if sink == "" {
 			subject = "the dead letters do"
 		}
 		r.addProblem(FailingSink, cmp.Or(sink, "dead letters"),
 			"look whether its server works and can be reached: nothing is lost, and it goes on once the write is answered",
 			"%s not answer: a write has lasted for %s, and the checkpoints of %s wait; the first is %s", subject,
-			FormatAge(seconds(h.Seconds)), cli.Count(shards[sink], "shard"), h.Shard)
+			FormatAge(seconds(oldest.Seconds)), cli.Count(len(unanswered[sink]), "shard"), oldest.Shard)
 	}
 }
 

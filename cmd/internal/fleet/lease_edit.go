@@ -74,7 +74,7 @@ func pinLease(l leases.Lease, name string) (leaseEdit, error) {
 	switch {
 	case l.Ended():
 		return leaseEdit{}, fmt.Errorf("shard %s is read to its end: there is nothing to pin", l.Shard)
-	case l.Pinned == name && name == "":
+	case name == "" && l.Pinned == "":
 		return leaseEdit{}, fmt.Errorf("shard %s is not pinned", l.Shard)
 	}
 	e := leaseEdit{Old: l, Next: l.Clone()}
@@ -128,13 +128,14 @@ func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (lea
 			l.Shard)
 	}
 	e := ownerRemoval(l)
-	rereads, err := e.setPosition(l, to, now)
-	switch {
-	case err != nil:
+	rereads, err := e.setPosition(to, now)
+	if err != nil {
 		return leaseEdit{}, err
-	case e.Skipped != nil && !skip:
-		return e, &skipError{Shard: l.Shard, What: e.Effects[0]}
-	case e.Skipped != nil:
+	}
+	if e.Skipped != nil {
+		if !skip {
+			return e, &skipError{Shard: l.Shard, What: e.Effects[0]}
+		}
 		e.Next.Counter++ // writeEdit makes two writes
 	}
 	if rereads != "" {
@@ -147,9 +148,10 @@ func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (lea
 	return e, nil
 }
 
-// setPosition sets the position of a lease that was l, and notes skipped records. It returns which records are read
-// again; "" if none are.
-func (e *leaseEdit) setPosition(l leases.Lease, to resetPosition, now time.Time) (rereads string, err error) {
+// setPosition sets the position of the next lease, and notes skipped records. It returns which records are read again;
+// "" if none are.
+func (e *leaseEdit) setPosition(to resetPosition, now time.Time) (rereads string, err error) {
+	l := e.Old
 	e.Next.From, e.Next.Time, e.Next.Stopped = time.Time{}, time.Time{}, ""
 	if to.Sequence == "" {
 		e.Next.First = "" // after a reset, the loss of the first record is not a gap
@@ -157,7 +159,7 @@ func (e *leaseEdit) setPosition(l leases.Lease, to resetPosition, now time.Time)
 	switch {
 	case to.Oldest:
 		e.Next.Checkpoint = leases.Checkpoint{Kind: leases.TrimHorizon}
-		rereads = "all that the stream still has of it is read again"
+		return "all that the stream still has of it is read again", nil
 	case to.End:
 		e.Next.Checkpoint = leases.Checkpoint{Kind: leases.ShardEnd}
 		e.Skipped = &record.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, From: l.Time,
@@ -171,20 +173,20 @@ func (e *leaseEdit) setPosition(l leases.Lease, to resetPosition, now time.Time)
 			return "", fmt.Errorf("shard %s starts at %s: %s is before it", l.Shard, l.First, to.Sequence)
 		}
 		e.Next.Checkpoint = leases.After(to.Sequence)
-		if l.Checkpoint.Kind == leases.Sequence && record.CompareSequence(to.Sequence, l.Checkpoint.Sequence) <= 0 {
-			rereads = "what lies between " + to.Sequence + " and " + l.Checkpoint.Sequence + " is read again"
-		} else {
-			e.setSkipped(time.Time{}, to.Sequence, now)
+		wasRead := l.Checkpoint.Kind == leases.Sequence && record.CompareSequence(to.Sequence, l.Checkpoint.Sequence) <= 0
+		if wasRead {
+			return "what lies between " + to.Sequence + " and " + l.Checkpoint.Sequence + " is read again", nil
 		}
+		e.setSkipped(time.Time{}, to.Sequence, now)
 	default:
 		e.Next.Checkpoint, e.Next.From = leases.Checkpoint{Kind: leases.AtTime}, to.Time.Truncate(time.Second)
-		if !l.Time.IsZero() && !e.Next.From.After(l.Time) {
-			rereads = "what was written since " + e.Next.From.Format(time.RFC3339) + " is read again"
-		} else {
-			e.setSkipped(e.Next.From, "", now)
+		wasRead := !l.Time.IsZero() && !e.Next.From.After(l.Time)
+		if wasRead {
+			return "what was written since " + e.Next.From.Format(time.RFC3339) + " is read again", nil
 		}
+		e.setSkipped(e.Next.From, "", now)
 	}
-	return rereads, nil
+	return "", nil
 }
 
 // firstLease returns a lease for a shard that no consumer has begun, because records before the shard may be lost.
@@ -193,25 +195,33 @@ func (e *leaseEdit) setPosition(l leases.Lease, to resetPosition, now time.Time)
 func firstLease(
 	stream string, s shardreader.Shard, listed []shardreader.Shard, existing []leases.Lease,
 ) (leases.Lease, error) {
-	parents := make(map[string]string, len(listed))
+	parentOf := make(map[string]string, len(listed))
 	for _, shard := range listed {
-		parents[shard.ID] = shard.Parent
+		parentOf[shard.ID] = shard.Parent
 	}
 	for _, l := range existing {
-		for _, ancestor := range append([]string{parents[l.Shard]}, l.Parents...) {
-			for ; ancestor != ""; ancestor = parents[ancestor] {
-				if ancestor == s.ID {
-					return leases.Lease{}, fmt.Errorf("shard %s has no lease, as its descendant %s has one: it was read", s.ID,
-						l.Shard)
-				}
+		if isDescendant(l, s.ID, parentOf) {
+			return leases.Lease{}, fmt.Errorf("shard %s has no lease, as its descendant %s has one: it was read", s.ID,
+				l.Shard)
+		}
+	}
+	first := leases.Lease{Shard: s.ID, Stream: stream}
+	if s.Parent != "" {
+		first.Parents = []string{s.Parent}
+	}
+	return first, nil
+}
+
+// isDescendant reports whether the shard of a lease descends from ancestor. parentOf has the parents of listed shards.
+func isDescendant(l leases.Lease, ancestor string, parentOf map[string]string) bool {
+	for _, shard := range append([]string{parentOf[l.Shard]}, l.Parents...) {
+		for ; shard != ""; shard = parentOf[shard] {
+			if shard == ancestor {
+				return true
 			}
 		}
 	}
-	l := leases.Lease{Shard: s.ID, Stream: stream}
-	if s.Parent != "" {
-		l.Parents = []string{s.Parent}
-	}
-	return l, nil
+	return false
 }
 
 // skipError is the error of a reset that would skip unread records.

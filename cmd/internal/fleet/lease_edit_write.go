@@ -10,22 +10,20 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/stream"
-	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
 // createLease plans and creates the lease of a shard that has none.
 func (o *leasesOptions) createLease(
-	ctx context.Context, shared *sharedStores, cfg *config.Config, shard string, snapshot leases.Snapshot,
-	plan func(leases.Lease) (leaseEdit, error),
+	ctx context.Context, opened openedLeases, shard string, snapshot leases.Snapshot, plan leasePlan,
 ) (leaseEdit, error) {
-	api, err := shared.openStreams()
+	api, err := opened.openStreams()
 	if err != nil {
 		return leaseEdit{}, err
 	}
 	var refs []shardreader.StreamRef
-	for _, t := range cfg.Source.Tables {
+	for _, t := range opened.cfg.Source.Tables {
 		found, err := shardreader.FindStreams(ctx, api, cmp.Or(t.StreamARN, t.Name))
 		if err != nil {
 			return leaseEdit{}, err
@@ -41,21 +39,21 @@ func (o *leasesOptions) createLease(
 		if i < 0 {
 			continue
 		}
-		l, err := firstLease(ref.ARN, d.Shards[i], d.Shards, snapshot.Leases)
+		first, err := firstLease(ref.ARN, d.Shards[i], d.Shards, snapshot.Leases)
 		if err != nil {
 			return leaseEdit{}, err
 		}
-		e, err := plan(l)
+		e, err := plan(first)
 		e.Creates = true
 		if err != nil || o.dryRun {
 			return e, err
 		}
-		return e, writeEdit(ctx, shared, e, shared.table.Create)
+		return e, writeEdit(ctx, opened.sharedStores, e, opened.table.Create)
 	}
 	return leaseEdit{}, fmt.Errorf("shard %s has no lease, and no stream lists it", shard)
 }
 
-// writeEdit writes the lease of an edit. first makes the first write, which creates or swaps the lease.
+// writeEdit writes the lease of an edit. firstWrite makes the first write, which creates or swaps the lease.
 //
 // An edit that skips records takes the lease before it stores the gap. Then the former owner can write no checkpoint,
 // and the gap contains no processed record. The new position is written after the gap, so no record is skipped without
@@ -64,10 +62,10 @@ func (o *leasesOptions) createLease(
 func writeEdit(
 	ctx context.Context, shared *sharedStores, e leaseEdit, firstWrite func(context.Context, leases.Lease) error,
 ) error {
-	switch {
-	case e.Skipped == nil:
+	if e.Skipped == nil {
 		return writeLease(ctx, e.Next, firstWrite)
-	case e.Creates: // no consumer reads the shard
+	}
+	if e.Creates { // no consumer reads the shard
 		if err := shared.noteGap(ctx, *e.Skipped); err != nil {
 			return fmt.Errorf("what is passed over cannot be noted, so no lease is made: %w", err)
 		}
@@ -101,7 +99,7 @@ func freeLease(ctx context.Context, taken leases.Lease, swap func(context.Contex
 // writeLease writes a lease with write. If write succeeded but its answer was lost, writeLease returns nil.
 func writeLease(ctx context.Context, next leases.Lease, write func(context.Context, leases.Lease) error) error {
 	_, err := stream.Retry(ctx, func() (struct{}, error) { return struct{}{}, write(ctx, next) })
-	if c, isConflict := leases.AsConflict(err); isConflict && c.AlreadyWritten(next) {
+	if conflict, isConflict := leases.AsConflict(err); isConflict && conflict.AlreadyWritten(next) {
 		return nil
 	}
 	return err
@@ -113,7 +111,7 @@ const maxSwapTries = 20
 
 // swapLease plans and writes the change of one lease. If the owner wrote the lease meanwhile, swapLease plans again.
 func (o *leasesOptions) swapLease(
-	ctx context.Context, shared *sharedStores, l leases.Lease, plan func(leases.Lease) (leaseEdit, error),
+	ctx context.Context, shared *sharedStores, l leases.Lease, plan leasePlan,
 ) (leaseEdit, error) {
 	for range maxSwapTries {
 		e, err := plan(l)
@@ -123,14 +121,14 @@ func (o *leasesOptions) swapLease(
 		err = writeEdit(ctx, shared, e, func(ctx context.Context, next leases.Lease) error {
 			return shared.table.Swap(ctx, l, next)
 		})
-		c, isConflict := leases.AsConflict(err)
-		switch {
-		case !isConflict:
+		conflict, isConflict := leases.AsConflict(err)
+		if !isConflict {
 			return e, err
-		case c.Missing:
+		}
+		if conflict.Missing {
 			return e, fmt.Errorf("the lease of shard %s is gone: all of it was read", l.Shard)
 		}
-		l = c.Current
+		l = conflict.Current
 	}
 	return leaseEdit{}, fmt.Errorf("the lease of shard %s is changed too often by its owner %s: try again", l.Shard,
 		l.Owner)

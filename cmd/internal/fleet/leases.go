@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -68,14 +67,17 @@ func (o *leasesOptions) newList(s cli.Streams) *cobra.Command {
 		Short:   "List the leases as they are stored",
 		Example: "  tablewake leases list -c tablewake.yaml --live -o json",
 		Args:    cli.NoArguments,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return o.withStores(c.Context(), s, false, func(ctx context.Context, _ *config.Config, shared *sharedStores) error {
-				seen, err := shared.readLeases(ctx)
-				if err != nil {
-					return err
-				}
-				return o.list(s.Out, seen)
-			})
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			opened, err := o.open(c.Context(), s, inspectLeases)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, opened.Close()) }()
+			snapshot, err := opened.readLeases(c.Context())
+			if err != nil {
+				return err
+			}
+			return o.list(s.Out, snapshot)
 		},
 	}
 	cli.AddFormat(c, &o.format)
@@ -169,55 +171,66 @@ func shardArguments(hint string) cobra.PositionalArgs {
 	}
 }
 
-// withStores opens the stores that consumers share, calls do, and closes them. change is set if do writes leases.
-func (o *leasesOptions) withStores(
-	ctx context.Context, s cli.Streams, change bool, do func(context.Context, *config.Config, *sharedStores) error,
-) (err error) {
-	cfg, err := o.Load(o.config)
-	if err != nil {
-		return err
-	}
-	o.ReadOnly = true
-	shared, err := openStores(ctx, &o.Flags, cfg, s.Err, change)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, shared.Close()) }()
-	return do(ctx, cfg, shared)
+// openedLeases are a configuration and the open stores of its leases.
+type openedLeases struct {
+	*sharedStores
+	cfg *config.Config
 }
 
+func (o *leasesOptions) open(ctx context.Context, s cli.Streams, access leaseAccess) (openedLeases, error) {
+	cfg, err := o.Load(o.config)
+	if err != nil {
+		return openedLeases{}, err
+	}
+	o.ReadOnly = true
+	shared, err := openStores(ctx, &o.Flags, cfg, s.Err, access)
+	return openedLeases{shared, cfg}, err
+}
+
+// leasePlan returns the edit of a lease.
+type leasePlan func(leases.Lease) (leaseEdit, error)
+
 // editLeases plans and writes the changes of the shards' leases, one after the other. It stops at the first error.
-func (o *leasesOptions) editLeases(
-	ctx context.Context, s cli.Streams, shards []string, plan func(leases.Lease) (leaseEdit, error),
-) error {
-	return o.withStores(ctx, s, !o.dryRun, func(ctx context.Context, cfg *config.Config, shared *sharedStores) error {
-		seen, err := shared.readLeases(ctx)
+func (o *leasesOptions) editLeases(ctx context.Context, s cli.Streams, shards []string, plan leasePlan) (err error) {
+	opened, err := o.open(ctx, s, cli.If(o.dryRun, inspectLeases, changeLeases))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	snapshot, err := opened.readLeases(ctx)
+	if err != nil {
+		return err
+	}
+	for _, shard := range shards {
+		edit, err := o.editLease(ctx, opened, snapshot, shard, plan)
 		if err != nil {
 			return err
 		}
-		for _, shard := range shards {
-			i := slices.IndexFunc(seen.Leases, func(l leases.Lease) bool { return l.Shard == shard })
-			b := slices.IndexFunc(seen.Broken, func(b leases.BrokenLease) bool { return b.Shard == shard })
-			var edit leaseEdit
-			switch {
-			case b >= 0:
-				err = fmt.Errorf("the lease of shard %s cannot be read (%s): restore the row, or correct it by hand", shard,
-					seen.Broken[b].Reason)
-			case i >= 0:
-				edit, err = o.swapLease(ctx, shared, seen.Leases[i], plan)
-			case o.to != "":
-				edit, err = o.createLease(ctx, shared, cfg, shard, seen, plan)
-			default:
-				err = fmt.Errorf("shard %s has no lease: `tablewake leases list %s` shows those that there are", shard,
-					o.CommandLine(cfg))
-			}
-			if err != nil {
-				return err
-			}
-			o.printEdit(s.Out, edit)
+		o.printEdit(s.Out, edit)
+	}
+	return nil
+}
+
+// editLease plans and writes the change of one shard's lease. Only a reset creates a lease that does not exist.
+func (o *leasesOptions) editLease(
+	ctx context.Context, opened openedLeases, snapshot leases.Snapshot, shard string, plan leasePlan,
+) (leaseEdit, error) {
+	for _, b := range snapshot.Broken {
+		if b.Shard == shard {
+			return leaseEdit{}, fmt.Errorf(
+				"the lease of shard %s cannot be read (%s): restore the row, or correct it by hand", shard, b.Reason)
 		}
-		return nil
-	})
+	}
+	for _, l := range snapshot.Leases {
+		if l.Shard == shard {
+			return o.swapLease(ctx, opened.sharedStores, l, plan)
+		}
+	}
+	if isReset := o.to != ""; isReset {
+		return o.createLease(ctx, opened, shard, snapshot, plan)
+	}
+	return leaseEdit{}, fmt.Errorf("shard %s has no lease: `tablewake leases list %s` shows those that there are", shard,
+		o.CommandLine(opened.cfg))
 }
 
 // printEdit prints the change of a lease and its effects.
@@ -251,28 +264,28 @@ func leaseText(l leases.Lease) string {
 }
 
 // list prints the leases.
-func (o *leasesOptions) list(w io.Writer, seen leases.Snapshot) error {
+func (o *leasesOptions) list(w io.Writer, snapshot leases.Snapshot) error {
 	if o.format == cli.FormatJSON {
 		all := []leaseJSON{}
-		for _, l := range seen.Leases {
+		for _, l := range snapshot.Leases {
 			all = append(all, newLeaseJSON(l))
 		}
-		for _, b := range seen.Broken {
+		for _, b := range snapshot.Broken {
 			all = append(all, leaseJSON{Shard: b.Shard, Broken: b.Reason, Parents: []string{}, Children: []string{}})
 		}
 		return cli.WriteJSON(w, all)
 	}
-	if len(seen.Leases)+len(seen.Broken) == 0 {
+	if len(snapshot.Leases)+len(snapshot.Broken) == 0 {
 		_, err := fmt.Fprintln(w, "there are no leases yet")
 		return err
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "SHARD\tOWNER\tCOUNTER\tCHECKPOINT\tPINNED")
-	for _, l := range seen.Leases {
+	for _, l := range snapshot.Leases {
 		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", l.Shard, cli.If(l.Owner == "", "-", l.Owner), l.Counter, l.Checkpoint,
 			cli.If(l.Pinned == "", "-", l.Pinned))
 	}
-	for _, b := range seen.Broken {
+	for _, b := range snapshot.Broken {
 		fmt.Fprintf(tw, "%s\tCANNOT BE READ: %s\n", b.Shard, b.Reason)
 	}
 	return tw.Flush()

@@ -38,75 +38,82 @@ func (o *statusOptions) countLetters(ctx context.Context, cfg *config.Config, sh
 	}
 	ctx, cancel := cli.WithAnswerTimeout(ctx, countTimeout)
 	defer cancel()
-	n := 0
-	add := func(d pipeline.DeadLetter) error {
-		if n++; n > maxLetters {
-			return errMaxLetters
-		}
-		l.Sinks[d.Sink]++
-		l.Reasons[d.Class]++
-		if l.Oldest == nil || d.Time.Before(*l.Oldest) {
-			l.Oldest = cli.OptionalTime(d.Time.UTC())
-		}
-		return nil
-	}
+	var lettersErr, keysErr error // they ended the counts
 	if o.Live {
-		l.setUnknown(ctx, n > 0, liveLetters(ctx, cfg, shared, l, add), nil)
-		return l
+		lettersErr = l.countLive(ctx, cfg, shared)
+	} else {
+		folder := local.Dir(o.Local)
+		lettersErr = target.EachLetter(ctx, folder, slog.New(slog.DiscardHandler), l.add)
+		keysErr = target.ReadState(ctx, folder, cfg.Name, func(store *sqlite.State) error { return l.countKeys(ctx, store) })
 	}
-	folder := local.Dir(o.Local)
-	err := target.EachLetter(ctx, folder, slog.New(slog.DiscardHandler), add)
-	keysErr := target.ReadState(ctx, folder, cfg.Name, func(kept *sqlite.State) error { return countKeys(ctx, kept, l) })
-	l.setUnknown(ctx, n > 0, err, keysErr)
+	l.setUnknown(ctx, lettersErr, keysErr)
 	return l
 }
 
-// setUnknown notes that counts are incomplete. err ended the count of letters, and keysErr ended the count of
-// quarantined keys. some reports whether letters were counted before err.
-func (l *Letters) setUnknown(ctx context.Context, hasLetters bool, err, keysErr error) {
-	if errors.Is(err, errMaxLetters) || err != nil && hasLetters && ctx.Err() != nil {
-		l.More, err = true, nil
+// setUnknown notes that counts are incomplete. lettersErr ended the count of letters, and keysErr the count of
+// quarantined keys. A count up to a limit is an answer.
+func (l *Letters) setUnknown(ctx context.Context, lettersErr, keysErr error) {
+	timedOut := lettersErr != nil && ctx.Err() != nil
+	if errors.Is(lettersErr, errMaxLetters) || timedOut && len(l.Sinks) > 0 {
+		l.More, lettersErr = true, nil
 	}
-	if err = errors.Join(err, keysErr); err == nil {
-		return
+	if err := errors.Join(lettersErr, keysErr); err != nil {
+		l.Unknown = cli.ExplainTimeout(ctx, err).Error()
+		_, isUncountable := errors.AsType[uncountable](err)
+		l.Failed = !isUncountable
 	}
-	l.Unknown = cli.ExplainTimeout(ctx, err).Error()
-	_, isUncountable := errors.AsType[uncountable](err)
-	l.Failed = !isUncountable
 }
 
-func liveLetters(
-	ctx context.Context, cfg *config.Config, shared *sharedStores, l *Letters, add func(pipeline.DeadLetter) error,
-) error {
+// add counts a dead letter. It returns errMaxLetters if the limit is reached.
+func (l *Letters) add(d pipeline.DeadLetter) error {
+	if Sum(l.Sinks) == maxLetters {
+		return errMaxLetters
+	}
+	l.Sinks[d.Sink]++
+	l.Reasons[d.Class]++
+	if l.Oldest == nil || d.Time.Before(*l.Oldest) {
+		l.Oldest = cli.OptionalTime(d.Time.UTC())
+	}
+	return nil
+}
+
+// countLive counts the letters and the quarantined keys in the stores of AWS.
+func (l *Letters) countLive(ctx context.Context, cfg *config.Config, shared *sharedStores) error {
 	if shared.stores == nil {
 		return uncountable("leases are in a file: `tablewake redrive --list` shows the letters")
 	}
-	if kept, err := shared.stores.State(ctx, cfg); err != nil {
-		return err
-	} else if kept != nil {
-		if err := countKeys(ctx, kept, l); err != nil {
-			return err
-		}
-	}
-	kept, err := letters.Open(ctx, cfg, shared.stores)
+	stateStore, err := shared.stores.State(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	if queue, ok := kept.(interface {
-		Count(ctx context.Context) (n int, known bool, err error)
-	}); ok {
+	if stateStore != nil {
+		if err := l.countKeys(ctx, stateStore); err != nil {
+			return err
+		}
+	}
+	letterStore, err := letters.Open(ctx, cfg, shared.stores)
+	if err != nil {
+		return err
+	}
+	if queue, isQueue := letterStore.(letterQueue); isQueue {
 		var known bool
-		if l.Queued, known, err = queue.Count(ctx); err == nil && !known {
-			err = uncountable("the credentials do not allow sqs:GetQueueAttributes: `tablewake redrive --list` shows them")
+		l.Queued, known, err = queue.Count(ctx)
+		if err == nil && !known {
+			return uncountable("the credentials do not allow sqs:GetQueueAttributes: `tablewake redrive --list` shows them")
 		}
 		return err
 	}
-	return letters.Each(ctx, cfg, kept, add)
+	return letters.Each(ctx, cfg, letterStore, l.add)
+}
+
+// letterQueue is implemented by a store of dead letters that is a queue. Count returns false if the number is unknown.
+type letterQueue interface {
+	Count(ctx context.Context) (n int, known bool, err error)
 }
 
 // countKeys counts the quarantined keys by sink.
-func countKeys(ctx context.Context, kept state.Quarantine, l *Letters) error {
-	return target.EachMark(ctx, kept, func(m state.Mark) error {
+func (l *Letters) countKeys(ctx context.Context, store state.Quarantine) error {
+	return target.EachMark(ctx, store, func(m state.Mark) error {
 		l.Keys[m.Sink]++
 		return nil
 	})

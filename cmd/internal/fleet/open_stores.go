@@ -48,24 +48,32 @@ type outputState interface {
 	HeldBack(ctx context.Context) ([]state.HeldBack, error)
 }
 
-// readState calls do with the state, if the file names one, and ends do after lookTimeout. It adds an error to obs as a
-// failed read of what.
+// readState calls read with the state, if the file names one, and ends it after lookTimeout. It adds an error to obs as
+// a failed read of subject.
 func (shared *sharedStores) readState(
-	ctx context.Context, obs *Observation, what string, do func(context.Context, outputState) error,
+	ctx context.Context, obs *Observation, subject string, read func(context.Context, outputState) error,
 ) {
 	if shared.withState == nil {
 		return
 	}
 	_, err := withTimeout(ctx, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, shared.withState(ctx, func(kept outputState) error { return do(ctx, kept) })
+		return struct{}{}, shared.withState(ctx, func(store outputState) error { return read(ctx, store) })
 	})
-	obs.AddReadFailure(what, err)
+	obs.AddReadFailure(subject, err)
 }
 
-// openStores opens the leases, the stream and the gaps of cfg, to inspect them or to change leases. change reports
-// whether leases are changed. With --live openStores first prints the names of the stores to w.
+// leaseAccess is how a command uses the leases.
+type leaseAccess int
+
+const (
+	inspectLeases leaseAccess = iota
+	changeLeases
+)
+
+// openStores opens the leases, the stream and the gaps of cfg. With --live it first prints the names of the stores to
+// w.
 func openStores(
-	ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer, change bool,
+	ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer, access leaseAccess,
 ) (*sharedStores, error) {
 	path, err := stream.LeaseFile(t, cfg)
 	if err != nil {
@@ -80,17 +88,17 @@ func openStores(
 		sdk, err := target.LoadAWS(ctx)
 		return stream.OpenRateLimited(sdk, cfg, 2), err
 	}}
+	if access == changeLeases && !t.Live {
+		folder, err := local.Open(t.Local) // the open folder is locked, so no process can empty it meanwhile
+		if err != nil {
+			return nil, err
+		}
+		shared.OnClose(folder.Close)
+	}
 	if path == "" {
 		err = shared.openLeaseTable(ctx, t, cfg, w)
 	} else {
-		if change && !t.Live {
-			folder, err := local.Open(t.Local) // the open folder is locked, so no process can empty it meanwhile
-			if err != nil {
-				return nil, err
-			}
-			shared.OnClose(folder.Close)
-		}
-		err = errors.Join(shared.openLeaseFile(cfg, path, change), shared.openStateBesideFile(ctx, t, cfg, w))
+		err = errors.Join(shared.openLeaseFile(cfg, path, access), shared.openStateBesideFile(ctx, t, cfg, w))
 	}
 	if err != nil {
 		return nil, errors.Join(err, shared.Close())
@@ -98,18 +106,18 @@ func openStores(
 	return shared, nil
 }
 
-// openLeaseFile opens leases in a file. If change is false it does not lock the file, and a consumer can use the file
-// at the same time.
-func (shared *sharedStores) openLeaseFile(cfg *config.Config, path string, change bool) error {
+// openLeaseFile opens leases in a file. To inspect them it does not lock the file, and a consumer can use the file at
+// the same time.
+func (shared *sharedStores) openLeaseFile(cfg *config.Config, path string, access leaseAccess) error {
 	shared.readLeases = func(context.Context) (leases.Snapshot, error) {
-		seen, _, err := leasesfile.ReadUnlocked(path)
-		return seen, err
+		snapshot, _, err := leasesfile.ReadUnlocked(path)
+		return snapshot, err
 	}
 	shared.readGaps = func(context.Context) ([]state.NotedGap, error) {
-		_, noted, err := leasesfile.ReadUnlocked(path)
-		return noted, err
+		_, gaps, err := leasesfile.ReadUnlocked(path)
+		return gaps, err
 	}
-	if !change {
+	if access == inspectLeases {
 		shared.unusedFor = idleTime(path)
 		return nil
 	}
@@ -129,11 +137,11 @@ func idleTime(path string) time.Duration {
 	if used, err := leasesfile.InUse(path); used || err != nil {
 		return 0
 	}
-	about, err := os.Stat(path)
+	info, err := os.Stat(path)
 	if err != nil {
 		return 0
 	}
-	return max(time.Since(about.ModTime()), time.Millisecond)
+	return max(time.Since(info.ModTime()), time.Millisecond)
 }
 
 // openLeaseTable opens leases in a table, and the state table. It first prints their names to w.
@@ -160,18 +168,18 @@ func (shared *sharedStores) openState(
 ) error {
 	opened := aws.Stores(sdk, t.Options(w)...)
 	shared.OnClose(opened.Close)
-	kept, err := opened.State(ctx, cfg)
+	store, err := opened.State(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	shared.noteGap = kept.AddGap
-	if noted, ok := kept.(outputState); ok {
-		shared.withState = func(_ context.Context, do func(outputState) error) error { return do(noted) }
+	shared.noteGap = store.AddGap
+	shared.readGaps = func(ctx context.Context) ([]state.NotedGap, error) { return stream.Collect(store.Gaps(ctx)) }
+	if outputs, ok := store.(outputState); ok {
+		shared.withState = func(_ context.Context, do func(outputState) error) error { return do(outputs) }
 	}
 	if t.ReadOnly {
 		shared.stores = opened
 	}
-	shared.readGaps = func(ctx context.Context) ([]state.NotedGap, error) { return stream.Collect(kept.Gaps(ctx)) }
 	return nil
 }
 
@@ -200,7 +208,7 @@ func (shared *sharedStores) openStateBesideFile(
 ) error {
 	if !t.Live {
 		shared.withState = func(ctx context.Context, do func(outputState) error) error {
-			return target.ReadState(ctx, local.Dir(t.Local), cfg.Name, func(kept *sqlite.State) error { return do(kept) })
+			return target.ReadState(ctx, local.Dir(t.Local), cfg.Name, func(store *sqlite.State) error { return do(store) })
 		}
 		return nil
 	}

@@ -177,6 +177,7 @@ func (obs Observation) Report() Report {
 	r.addStages(&obs)
 	r.addLeftOut(&obs)
 	r.addSinks(&obs)
+	r.addLetters(&obs)
 	for _, s := range obs.Streams {
 		r.addStream(s)
 	}
@@ -229,73 +230,56 @@ func (r *Report) addShards(obs *Observation) (unread bool) {
 	stuck := make(map[string]bool) // stopped shards, the shards that wait for one, and the streams of both
 	for _, n := range t.sorted() {
 		s := r.newShard(obs, t, n)
-		behindStuck := slices.ContainsFunc(s.Parents, func(p string) bool { return stuck[p] }) ||
-			stuck[obs.unreadBefore[n.stream]]
-		if stuck[s.ID] = s.State == Stopped || s.State == Waiting && behindStuck; stuck[s.ID] {
-			stuck[n.stream] = true
-		}
-		unread = unread || s.State != Done && !stuck[s.ID]
 		r.Shards = append(r.Shards, s)
+
+		followsStuck := stuck[obs.unreadBefore[n.stream]] ||
+			slices.ContainsFunc(s.Parents, func(parent string) bool { return stuck[parent] })
+		isStuck := s.State == Stopped || s.State == Waiting && followsStuck
+		switch {
+		case isStuck:
+			stuck[s.ID], stuck[n.stream] = true, true
+		case s.State != Done:
+			unread = true
+		}
 	}
 	return unread
 }
 
 // addNoConsumers adds the problem that no consumer reads. unread is the result of addShards.
 func (r *Report) addNoConsumers(obs *Observation, unread bool) {
-	reads := slices.ContainsFunc(r.Consumers, func(c Consumer) bool { return c.Alive })
+	if slices.ContainsFunc(r.Consumers, func(c Consumer) bool { return c.Alive }) {
+		return
+	}
+	hasLeaseTable := obs.Unconfigured == "" && obs.NoTable == ""
+	streamUnknown := hasLeaseTable && len(obs.Streams) == 0
 	switch {
-	case reads:
 	case unread:
 		// One problem is enough if no shard has a live owner.
 		r.Problems = slices.DeleteFunc(r.Problems, func(p Problem) bool { return p.Kind == NoOwner })
 		r.addProblem(NoConsumers, obs.Pipeline, "start `"+obs.command("consume")+"`, or look why it stopped",
 			"no consumer reads: %s", cli.CountWithVerb(r.countUnowned(), "shard", "waits", "wait"))
-	case len(obs.Streams) == 0 && obs.Unconfigured == "" && obs.NoTable == "" && len(r.Problems) == 0:
+	case streamUnknown && len(r.Problems) == 0:
 		r.addProblem(NoConsumers, obs.Pipeline, "look without --no-stream, or start `"+obs.command("consume")+"`",
 			"no consumer reads, and whether there is something to read is unknown: the stream was not looked at")
 	}
 }
 
-// problemKinds are the kinds of problems. The kinds that lose records come first. A mild kind loses nothing by itself,
-// or ends by itself.
-var problemKinds = []struct {
-	kind ProblemKind
-	mild bool
-}{
-	{LineageBreach, false},
-	{LostLeases, false},
-	{LostStore, false},
-	{LossNear, false},
-	{FailingShard, false},
-	{FailingBatch, false},
-	{FailingSink, false},
-	{WaitingSink, true},
-	{NotRepaired, true},
-	{DeadLetters, true},
-	{BrokenLease, false},
-	{StoppedShard, false},
-	{IdleMapping, false},
-	{NoConsumers, false},
-	{SilentMember, true},
-	{NoOwner, true},
-	{NotListed, true},
-	{NotLookedAt, true},
+// problemKinds are the kinds of problems. The kinds that lose records come first.
+var problemKinds = []ProblemKind{
+	LineageBreach, LostLeases, LostStore, LossNear, FailingShard, FailingBatch, FailingSink, WaitingSink, NotRepaired,
+	DeadLetters, BrokenLease, StoppedShard, IdleMapping, NoConsumers, SilentMember, NoOwner, NotListed, NotLookedAt,
 }
 
 // rank orders kinds as problemKinds does.
-func (k ProblemKind) rank() int {
-	for i := range problemKinds {
-		if problemKinds[i].kind == k {
-			return i
-		}
-	}
-	return len(problemKinds)
-}
+func (k ProblemKind) rank() int { return slices.Index(problemKinds, k) }
 
 // Mild reports whether a problem of the kind loses nothing by itself, or ends by itself.
 func (k ProblemKind) Mild() bool {
-	rank := k.rank()
-	return rank < len(problemKinds) && problemKinds[rank].mild
+	switch k {
+	case WaitingSink, NotRepaired, DeadLetters, SilentMember, NoOwner, NotListed, NotLookedAt:
+		return true
+	}
+	return false
 }
 
 func (r *Report) addProblem(kind ProblemKind, subject, hint, format string, args ...any) {
@@ -332,12 +316,12 @@ func (r *Report) countUnowned() (n int) {
 
 func (r *Report) addConsumer(obs *Observation, m leases.Member) {
 	silence, silent := obs.Silent[m.Worker]
-	gone := silent && !slices.ContainsFunc(obs.Leases.Leases,
+	ownsShard := slices.ContainsFunc(obs.Leases.Leases,
 		func(lease leases.Lease) bool { return lease.Owner == m.Worker && !lease.Ended() })
+	gone := silent && !ownsShard
 	r.Consumers = append(r.Consumers, Consumer{
 		Worker: m.Worker, Name: cmp.Or(m.Name, m.Worker), Alive: !silent, SilentSeconds: silence.Seconds(), Gone: gone,
-		Leaving: m.Leaving,
-		Shards:  m.LeaseCount, Behind: len(m.Behind), Pending: m.Pending, BytesASecond: m.Load, CallsAMonth: m.CallsPerMonth,
+		Leaving: m.Leaving, Shards: m.LeaseCount, Behind: len(m.Behind), Pending: m.Pending, BytesASecond: m.Load, CallsAMonth: m.CallsPerMonth,
 	})
 	if silent && !gone {
 		r.addProblem(SilentMember, m.Worker,
@@ -360,13 +344,13 @@ func NewGap(g state.NotedGap, retention time.Duration) Gap {
 	out := Gap{
 		Stream: g.StreamARN, Shard: g.Shard, After: g.After, Before: g.Before, RestOfShard: g.Whole,
 		UnknownExtent: g.UnknownExtent, From: cli.OptionalTime(g.From.UTC()), To: cli.OptionalTime(g.To.UTC()),
-		FoundAt: cli.OptionalTime(g.Found.UTC()),
-		Repair:  g.Repair,
+		FoundAt: cli.OptionalTime(g.Found.UTC()), Repair: g.Repair,
 	}
 	if g.To.IsZero() && !g.Found.IsZero() { // at Found the stream still had all records within its retention
 		g.To = g.Found.Add(-retention)
 	}
-	if !g.From.IsZero() && !g.To.IsZero() && !g.UnknownExtent {
+	hasSpan := !g.From.IsZero() && !g.To.IsZero()
+	if hasSpan && !g.UnknownExtent {
 		out.LostSeconds = new(int64(g.Span() / time.Second))
 	}
 	return out

@@ -25,6 +25,7 @@ func (r Report) Write(w io.Writer, all bool) {
 	r.writeHeldBack(out)
 	r.writeStages(out)
 	r.writeSinks(out)
+	r.writeLetters(out)
 	r.writeGaps(out)
 	out.line("")
 	switch {
@@ -88,14 +89,14 @@ func (c *Consumer) StateText() string {
 }
 
 func (r Report) writeStream(out printer, listing StreamListing, all bool) {
-	n := make(StateCounts)
+	counts := make(StateCounts)
 	rows := [][]string{{"SHARD", "STATE", "OWNER", "READ UP TO", "LAST RECORD", "BEHIND", "LOST IN"}}
 	lineage := make(Lineage)
 	for _, s := range r.Shards {
 		if s.Stream != listing.ARN {
 			continue
 		}
-		n[s.State]++
+		counts[s.State]++
 		if s.State == Done && !all {
 			continue
 		}
@@ -103,7 +104,7 @@ func (r Report) writeStream(out printer, listing StreamListing, all bool) {
 	}
 	out.line("")
 	out.line("%s%s: %s", cmp.Or(listing.ARN, "(a stream that the leases do not name)"),
-		withPrefix(" ", string(listing.Status)), cmp.Or(n.textWithCapitals(), "no shards"))
+		withPrefix(" ", string(listing.Status)), cmp.Or(counts.textWithCapitals(), "no shards"))
 	if listing.Error != "" {
 		out.line("  not listed: %s", listing.Error)
 	}
@@ -114,43 +115,53 @@ func (r Report) writeStream(out printer, listing StreamListing, all bool) {
 
 // columns returns the columns of a shard. depth indents it below its parents.
 func (s Shard) columns(depth int) []string {
-	owner, behind, last, loss := cmp.Or(s.Owner, "-"), "-", "-", "-"
+	owner := cmp.Or(s.Owner, "-")
 	if s.Pinned != "" {
 		owner += " (pinned to " + s.Pinned + ")"
 	}
-	if s.Behind != nil {
-		switch {
-		case *s.Behind:
-			behind = "yes"
-		case s.Records != nil && *s.Records > 0:
-			behind = cli.Thousands(*s.Records) + " records"
-		default:
-			behind = "no"
-		}
-	}
-	if s.FailingSeconds != nil {
-		behind = "unknown"
-	}
+	lastRecord := "-"
 	if s.AgeSeconds != nil {
-		last = FormatAge(seconds(*s.AgeSeconds)) + " ago"
+		lastRecord = FormatAge(seconds(*s.AgeSeconds)) + " ago"
 	}
-	if s.LossInSeconds != nil {
-		loss = "NOW"
-		if *s.LossInSeconds > 0 {
-			loss = FormatAge(seconds(*s.LossInSeconds))
-		}
-	}
-	state := string(s.State)
-	if s.FailingSeconds != nil {
-		state = "READS FAIL for " + FormatAge(seconds(*s.FailingSeconds))
-	}
+	return []string{strings.Repeat("  ", depth) + s.ID, s.stateText(), owner, cmp.Or(s.Checkpoint, "-"), lastRecord,
+		s.behindText(), lossText(s.LossInSeconds)}
+}
+
+func (s Shard) stateText() string {
 	switch {
+	case s.FailingSeconds != nil:
+		return "READS FAIL for " + FormatAge(seconds(*s.FailingSeconds))
 	case s.State == Waiting:
-		state += " " + s.StopReason
+		return string(s.State) + " " + s.StopReason
 	case s.State.needsAttention():
-		state = strings.ToUpper(state)
+		return strings.ToUpper(string(s.State))
 	}
-	return []string{strings.Repeat("  ", depth) + s.ID, state, owner, cmp.Or(s.Checkpoint, "-"), last, behind, loss}
+	return string(s.State)
+}
+
+func (s Shard) behindText() string {
+	switch {
+	case s.FailingSeconds != nil:
+		return "unknown"
+	case s.Behind == nil:
+		return "-"
+	case *s.Behind:
+		return "yes"
+	case s.Records != nil && *s.Records > 0:
+		return cli.Thousands(*s.Records) + " records"
+	}
+	return "no"
+}
+
+// lossText describes when a record will be lost. lossIn is the number of seconds until then; nil if it is unknown.
+func lossText(lossIn *float64) string {
+	switch {
+	case lossIn == nil:
+		return "-"
+	case *lossIn <= 0:
+		return "NOW"
+	}
+	return FormatAge(seconds(*lossIn))
 }
 
 func (r Report) writeGaps(out printer) {

@@ -25,17 +25,20 @@ func (r *Report) newShard(obs *Observation, t tree, n *node) Shard {
 			s.LastRecord, s.AgeSeconds = new(n.lease.Time.UTC()), new(max(obs.At.Sub(n.lease.Time), 0).Seconds())
 		}
 	}
-	owner, member := obs.findMember(s.Owner)
-	if member {
+	owner, isMember := obs.findMember(s.Owner)
+	if isMember {
 		s.Name = cmp.Or(owner.Name, owner.Worker)
 	}
 	s.State, s.StopReason = obs.shardState(t, n)
 	s.AfterStream = s.State == Waiting && t.unfinishedParent(n) == nil
-	switch {
-	case s.State == Reading:
+
+	switch s.State {
+	case Reading:
 		s.setUnread(obs, n, owner)
-	case s.State != Done && s.State != Waiting && n.lease != nil && !n.readToLast():
-		s.setLossIn(obs, laterOf(n.lease.Time, n.lease.From))
+	case Stopped, Unowned, Unclaimed:
+		if n.lease != nil && !n.readToLast() {
+			s.setLossIn(obs, laterOf(n.lease.Time, n.lease.From))
+		}
 	}
 	r.addShardProblems(obs, t, n, &s)
 	return s
@@ -43,23 +46,25 @@ func (r *Report) newShard(obs *Observation, t tree, n *node) Shard {
 
 // setUnread sets the known facts about the unread records of a shard that owner reads.
 func (s *Shard) setUnread(obs *Observation, n *node, owner leases.Member) {
-	last, behind := owner.Behind[n.id]
-	failing, fails := owner.Failing[n.id]
-	if fails {
+	lastRecord, isBehind := owner.Behind[n.id]
+	failing, isFailing := owner.Failing[n.id]
+	if isFailing {
 		s.FailingSeconds, s.ErrorClass = new(max(obs.At.Sub(failing.Since), 0).Seconds()), failing.Class
 	} else {
-		s.Behind = &behind
+		s.Behind = &isBehind
 	}
-	switch ownsOnlyThis := owner.LeaseCount == 1; {
-	case fails && !behind:
+
+	ownsOnlyThis := owner.LeaseCount == 1 // otherwise it is unknown to which shard the pending records belong
+	switch {
+	case isBehind:
+		s.setLossIn(obs, lastRecord)
+	case isFailing:
 		s.setLossIn(obs, failing.Since) // records from before the failures are read
-	case behind:
-		s.setLossIn(obs, last)
-	case owner.Pending == 0 || ownsOnlyThis: // otherwise it is unknown to which shard the pending records belong
+	case owner.Pending == 0:
 		s.Records = &owner.Pending
-		if owner.Pending > 0 {
-			s.setLossIn(obs, n.lease.Time)
-		}
+	case ownsOnlyThis:
+		s.Records = &owner.Pending
+		s.setLossIn(obs, n.lease.Time)
 	}
 }
 
@@ -85,12 +90,12 @@ func (r *Report) addShardProblems(obs *Observation, t tree, n *node, s *Shard) {
 	if !r.LossIsNear(s.LossInSeconds) {
 		return
 	}
-	left := "records of shard %s that are not read yet are lost in %s, at the earliest"
+	format := "records of shard %s that are not read yet are lost in %s, at the earliest"
 	if *s.LossInSeconds <= 0 {
-		left = "records of shard %s may be lost already: the last one read is %s older than what the stream keeps"
+		format = "records of shard %s may be lost already: the last one read is %s older than what the stream keeps"
 	}
-	in := time.Duration(*s.LossInSeconds * float64(time.Second)).Abs()
-	r.addProblem(LossNear, n.id, "add consumers, or find what holds the sinks up", left, n.id, FormatAge(in))
+	r.addProblem(LossNear, n.id, "add consumers, or find what holds the sinks up", format, n.id,
+		FormatAge(seconds(*s.LossInSeconds).Abs()))
 }
 
 // command returns a command line for this pipeline.
@@ -98,10 +103,10 @@ func (obs *Observation) command(name string) string {
 	return strings.TrimSuffix("tablewake "+name+" "+obs.Flags, " ")
 }
 
-// stoppedHint returns what to do about a stopped shard. why is the reason of the stop.
-func (obs *Observation) stoppedHint(shard, why string) string {
+// stoppedHint returns the hint for a shard that is stopped for the given reason.
+func (obs *Observation) stoppedHint(shard, reason string) string {
 	reset := "`" + obs.command("leases reset") + " " + shard + " --to "
-	switch why {
+	switch reason {
 	case coordinator.StoppedGone:
 		return reset + "end --skip` goes on with its children"
 	case coordinator.StoppedBroken:
@@ -121,8 +126,8 @@ func (obs *Observation) shardState(t tree, n *node) (State, string) {
 		return Stopped, "its lease cannot be read"
 	}
 	for _, m := range obs.Leases.Members {
-		if why, ok := m.Stopped[n.id]; ok {
-			return Stopped, why
+		if reason, stopped := m.Stopped[n.id]; stopped {
+			return Stopped, reason
 		}
 	}
 	if n.lease != nil && n.lease.Stopped != "" && n.lease.Stopped != coordinator.PassedGap {
@@ -134,12 +139,12 @@ func (obs *Observation) shardState(t tree, n *node) (State, string) {
 	if n.lease == nil {
 		return obs.unleasedState(t, n)
 	}
-	_, member := obs.findMember(n.lease.Owner)
+	_, isMember := obs.findMember(n.lease.Owner)
 	silence, silent := obs.Silent[n.lease.Owner]
 	switch {
 	case n.lease.Owner == "":
 		return Unowned, "its lease is free"
-	case !member:
+	case !isMember:
 		return Unowned, "its owner " + n.lease.Owner + " is no consumer of this pipeline, or is gone"
 	case silent:
 		return Unowned, fmt.Sprintf("its owner %s has sent no heartbeat for %s", n.lease.Owner, FormatAge(silence))
@@ -150,49 +155,52 @@ func (obs *Observation) shardState(t tree, n *node) (State, string) {
 // unleasedState is [Observation.shardState] for a shard without a lease whose parents are done.
 func (obs *Observation) unleasedState(t tree, n *node) (State, string) {
 	isUnbegun := func(g state.NotedGap) bool { return g.UnknownExtent && !g.Whole && g.Shard == n.id }
-	switch before := obs.unreadBefore[n.stream]; {
+	unreadStream := obs.unreadBefore[n.stream]
+	switch {
 	case slices.ContainsFunc(obs.Gaps, isUnbegun):
 		return Stopped, coordinator.StoppedUnbegun
 	case t.startsBelowParent(n):
 		return Stopped, coordinator.StoppedBelow
 	case obs.isAfterGap(n.stream):
 		return Stopped, coordinator.StoppedBetween
-	case before != "":
-		return Waiting, "for the end of the stream " + before
+	case unreadStream != "":
+		return Waiting, "for the end of the stream " + unreadStream
 	}
 	return Unclaimed, "there is no lease of it"
 }
 
 // isAfterGap reports whether a stream has no leases because of a gap between it and the stream before it.
 func (obs *Observation) isAfterGap(stream string) bool {
-	return slices.ContainsFunc(obs.Gaps, func(g state.NotedGap) bool { return g.Shard == "" && g.StreamARN == stream }) &&
-		!slices.ContainsFunc(obs.Leases.Leases, func(lease leases.Lease) bool { return lease.Stream == stream })
+	isBefore := func(g state.NotedGap) bool { return g.Shard == "" && g.StreamARN == stream }
+	isOfStream := func(lease leases.Lease) bool { return lease.Stream == stream }
+	return slices.ContainsFunc(obs.Gaps, isBefore) && !slices.ContainsFunc(obs.Leases.Leases, isOfStream)
 }
 
 // unreadPredecessors returns, for each listed stream, the oldest earlier stream of its table that is not read to its
 // end. It leaves out a stream if all earlier streams of its table are read to their end.
 func unreadPredecessors(streams []Stream, t tree) map[string]string {
 	byAge := slices.SortedFunc(slices.Values(streams), func(a, b Stream) int { return strings.Compare(a.ARN, b.ARN) })
-	oldest, before := make(map[string]string), make(map[string]string) // by table, by stream
+	isUnread := func(shard shardreader.Shard) bool { return !t.isDone(t[shard.ID]) }
+	oldestUnread := make(map[string]string) // by table
+	predecessors := make(map[string]string) // by stream
 	for _, s := range byAge {
 		table, _, _ := strings.Cut(s.ARN, "/stream/")
-		switch {
-		case oldest[table] != "":
-			before[s.ARN] = oldest[table]
-		case slices.ContainsFunc(s.Shards, func(shard shardreader.Shard) bool { return !t.isDone(t[shard.ID]) }):
-			oldest[table] = s.ARN
+		if oldestUnread[table] != "" {
+			predecessors[s.ARN] = oldestUnread[table]
+		} else if slices.ContainsFunc(s.Shards, isUnread) {
+			oldestUnread[table] = s.ARN
 		}
 	}
-	return before
+	return predecessors
 }
 
-func (obs *Observation) findMember(worker string) (leases.Member, bool) {
-	for _, m := range obs.Leases.Members {
-		if m.Worker == worker && worker != "" {
-			return m, true
-		}
+// findMember returns the consumer with an id. It returns false if there is none, or if id is "".
+func (obs *Observation) findMember(id string) (leases.Member, bool) {
+	i := slices.IndexFunc(obs.Leases.Members, func(m leases.Member) bool { return m.Worker == id })
+	if id == "" || i < 0 {
+		return leases.Member{}, false
 	}
-	return leases.Member{}, false
+	return obs.Leases.Members[i], true
 }
 
 // setLossIn sets LossInSeconds, the time until the stream drops the first record written after last. It does nothing if

@@ -48,8 +48,9 @@ func newTree(obs *Observation) tree {
 		}
 	}
 	for _, b := range obs.Leases.Broken {
-		// If no shard has this name, a row with a # is not a lease. It is the note that a stream was begun.
-		if n := t[b.Shard]; n != nil || !strings.Contains(b.Shard, "#") {
+		// A row with a # and without a shard of that name is not a lease. It is the note that a stream was begun.
+		isNote := t[b.Shard] == nil && strings.Contains(b.Shard, "#")
+		if !isNote {
 			t.node(b.Shard).brokenReason = b.Reason
 		}
 	}
@@ -65,7 +66,8 @@ func newTree(obs *Observation) tree {
 // removeReadParents removes the parents that are neither listed nor leased, because they were read.
 func (t tree) removeReadParents() {
 	for id, n := range t {
-		if n.description != nil || n.lease != nil || n.brokenReason != "" {
+		isKnown := n.description != nil || n.lease != nil || n.brokenReason != ""
+		if isKnown {
 			continue
 		}
 		for _, c := range n.children {
@@ -75,15 +77,15 @@ func (t tree) removeReadParents() {
 	}
 }
 
+// node returns the node of a shard, and adds it if the tree does not have it.
 func (t tree) node(id string) *node {
-	n, ok := t[id]
-	if !ok {
-		n = &node{id: id, depth: -1}
-		t[id] = n
+	if t[id] == nil {
+		t[id] = &node{id: id, depth: -1}
 	}
-	return n
+	return t[id]
 }
 
+// addChild makes n a child of parent. It does nothing if parent is "".
 func (t tree) addChild(parent string, n *node) {
 	if parent == "" || parent == n.id || slices.Contains(n.parents, parent) {
 		return
@@ -114,24 +116,27 @@ func (t tree) sorted() []*node {
 	})
 	placed := make(map[string]bool, len(all))
 	ordered := make([]*node, 0, len(all))
-	var place func(n *node)
-	place = func(n *node) {
-		if placed[n.id] || slices.ContainsFunc(n.parents, func(p string) bool { return !placed[p] }) {
-			return
-		}
-		placed[n.id] = true
-		ordered = append(ordered, n)
-		for _, c := range n.children {
-			place(t[c])
-		}
-	}
 	for _, n := range all {
-		place(n)
+		ordered = t.appendPlaceable(ordered, placed, n)
 	}
 	for _, n := range all { // the parents form a cycle: the listing is wrong, and is shown anyway
 		if !placed[n.id] {
 			ordered = append(ordered, n)
 		}
+	}
+	return ordered
+}
+
+// appendPlaceable appends n and its descendants, except the nodes with a parent that is not placed.
+func (t tree) appendPlaceable(ordered []*node, placed map[string]bool, n *node) []*node {
+	waitsForParent := slices.ContainsFunc(n.parents, func(p string) bool { return !placed[p] })
+	if placed[n.id] || waitsForParent {
+		return ordered
+	}
+	placed[n.id] = true
+	ordered = append(ordered, n)
+	for _, c := range n.children {
+		ordered = t.appendPlaceable(ordered, placed, t[c])
 	}
 	return ordered
 }
@@ -177,7 +182,9 @@ func (t tree) childReadTooEarly(n *node) *node {
 		return nil
 	}
 	for _, c := range n.children {
-		if l := t[c].lease; l != nil && (l.Checkpoint.Kind == leases.Sequence || l.Ended()) {
+		lease := t[c].lease
+		wasRead := lease != nil && (lease.Checkpoint.Kind == leases.Sequence || lease.Ended())
+		if wasRead {
 			return t[c]
 		}
 	}
@@ -186,14 +193,19 @@ func (t tree) childReadTooEarly(n *node) *node {
 
 // startsBelowParent reports whether the first sequence number of a listed shard is not above the last one of a parent.
 func (t tree) startsBelowParent(n *node) bool {
-	return n.description != nil && n.description.First != "" && slices.ContainsFunc(n.parents, func(p string) bool {
+	if n.description == nil || n.description.First == "" {
+		return false
+	}
+	return slices.ContainsFunc(n.parents, func(p string) bool {
 		parent := t[p].description
-		return parent != nil && parent.Last != "" && record.CompareSequence(n.description.First, parent.Last) <= 0
+		isClosed := parent != nil && parent.Last != ""
+		return isClosed && record.CompareSequence(n.description.First, parent.Last) <= 0
 	})
 }
 
 // readToLast reports whether the checkpoint is at the last record of a closed shard.
 func (n *node) readToLast() bool {
-	return n.lease != nil && n.description != nil && n.description.Last != "" && n.lease.Checkpoint.Kind == leases.Sequence &&
-		record.CompareSequence(n.lease.Checkpoint.Sequence, n.description.Last) >= 0
+	isClosed := n.description != nil && n.description.Last != ""
+	hasSequence := n.lease != nil && n.lease.Checkpoint.Kind == leases.Sequence
+	return isClosed && hasSequence && record.CompareSequence(n.lease.Checkpoint.Sequence, n.description.Last) >= 0
 }

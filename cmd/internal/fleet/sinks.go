@@ -19,7 +19,7 @@ type Sink struct {
 	Consumer string  `json:"consumer"`
 }
 
-// addSinks adds the failing sinks in the notes of live consumers, and the counts of dead letters.
+// addSinks adds the failing sinks in the notes of live consumers.
 func (r *Report) addSinks(obs *Observation) {
 	for _, h := range obs.HeldBack {
 		if !r.alive(h.Consumer) {
@@ -38,6 +38,10 @@ func (r *Report) addSinks(obs *Observation) {
 	slices.SortStableFunc(r.Sinks, func(a, b Sink) int {
 		return cmp.Or(a.Failing.Compare(b.Failing), cmp.Compare(a.Sink, b.Sink))
 	})
+}
+
+// addLetters adds the counts of dead letters, and their problems.
+func (r *Report) addLetters(obs *Observation) {
 	r.Letters = obs.Letters
 	if obs.Letters == nil {
 		return
@@ -47,7 +51,8 @@ func (r *Report) addSinks(obs *Observation) {
 			obs.command("redrive")+" --list`", "dead letters could not be counted: %s", obs.Letters.Unknown)
 	}
 	listHint := "`" + obs.command("redrive") + " --list` shows which and why; mend the cause, then run it without --list"
-	switch changes, keys := Sum(obs.Letters.Sinks), Sum(obs.Letters.Keys); {
+	changes, keys := Sum(obs.Letters.Sinks), Sum(obs.Letters.Keys)
+	switch {
 	case changes > 0:
 		r.addProblem(DeadLetters, obs.Pipeline, listHint, "%s in dead letters", obs.Letters.countText(changes))
 	case obs.Letters.Queued > 0:
@@ -89,37 +94,42 @@ func (l *Letters) QueuedText() string {
 }
 
 // Sum returns the sum of counts.
-func Sum(by map[string]int) (n int) {
-	for _, m := range by {
-		n += m
+func Sum(counts map[string]int) (sum int) {
+	for _, n := range counts {
+		sum += n
 	}
-	return n
+	return sum
 }
 
 func (r Report) writeSinks(out printer) {
-	if len(r.Sinks) > 0 {
-		out.line("")
-		rows := [][]string{{"FAILING SINK", "FOR", "PENDING", "OLDEST", "CONSUMER", "ERROR"}}
-		for _, s := range r.Sinks {
-			oldest := "unknown"
-			if s.Oldest != nil {
-				oldest = FormatAge(max(r.At.Sub(*s.Oldest), 0))
-			}
-			rows = append(rows, []string{s.Sink, FormatAge(seconds(s.Seconds)), cli.Thousands(s.Pending), oldest, s.Consumer,
-				s.Error})
-		}
-		out.table(rows)
-	}
-	l := r.Letters
-	switch {
-	case l == nil:
+	if len(r.Sinks) == 0 {
 		return
-	case l.None:
+	}
+	out.line("")
+	rows := [][]string{{"FAILING SINK", "FOR", "PENDING", "OLDEST", "CONSUMER", "ERROR"}}
+	for _, s := range r.Sinks {
+		oldest := "unknown"
+		if s.Oldest != nil {
+			oldest = FormatAge(max(r.At.Sub(*s.Oldest), 0))
+		}
+		rows = append(rows, []string{s.Sink, FormatAge(seconds(s.Seconds)), cli.Thousands(s.Pending), oldest, s.Consumer,
+			s.Error})
+	}
+	out.table(rows)
+}
+
+func (r Report) writeLetters(out printer) {
+	l := r.Letters
+	if l == nil {
+		return
+	}
+	hasLetters := l.Unknown != "" || len(l.Sinks) > 0 || l.Queued > 0
+	if l.None || hasLetters {
 		out.line("")
+	}
+	if l.None {
 		out.line("dead letters: none are configured: a change that can never be written blocks its key")
 		return
-	case l.Unknown != "" || len(l.Sinks) > 0 || l.Queued > 0:
-		out.line("")
 	}
 	if l.Queued > 0 {
 		out.line("dead letters: %s", l.QueuedText())
@@ -128,20 +138,18 @@ func (r Report) writeSinks(out printer) {
 		out.line("dead letters: unknown: %s", l.Unknown)
 	}
 	if len(l.Sinks) > 0 {
-		out.line("dead letters: %s", bySink(l.Sinks, l.More))
+		out.line("dead letters: %s%s", bySink(l.Sinks), cli.If(l.More, ", and more", ""))
 	}
 	if len(l.Keys) > 0 {
-		out.line("quarantined keys: %s", bySink(l.Keys, false))
+		out.line("quarantined keys: %s", bySink(l.Keys))
 	}
 }
 
-func bySink(n map[string]int, more bool) string {
+// bySink lists counts by sink.
+func bySink(counts map[string]int) string {
 	var parts []string
-	for _, sink := range slices.Sorted(maps.Keys(n)) {
-		parts = append(parts, cli.Thousands(int64(n[sink]))+" of "+cmp.Or(sink, "every sink"))
-	}
-	if more {
-		parts = append(parts, "and more")
+	for _, sink := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, cli.Thousands(int64(counts[sink]))+" of "+cmp.Or(sink, "every sink"))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -157,10 +157,14 @@ func (o *statusOptions) report(ctx context.Context, s cli.Streams) error {
 // load loads the configuration, and checks the flags that depend on it.
 func (o *statusOptions) load() (*config.Config, error) {
 	cfg, err := o.Load(o.config)
-	if err == nil && len(o.functions) > 0 && (!o.Live || cfg.Leases != nil) {
+	if err != nil {
+		return nil, err
+	}
+	isOfFunction := o.Live && cfg.Leases == nil
+	if len(o.functions) > 0 && !isOfFunction {
 		return nil, cli.Usagef("--function is of a pipeline that Lambda invokes: it needs --live, and a file without leases")
 	}
-	return cfg, err
+	return cfg, nil
 }
 
 // readReport reads all stores, and returns their report. It first prints the names of the stores to w.
@@ -172,38 +176,47 @@ func (o *statusOptions) readReport(ctx context.Context, w io.Writer) (_ Report, 
 	o.ReadOnly = true
 	obs := Observation{Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Source: o.BackfillSource(cfg), Urgent: o.urgent,
 		RepairsGaps: cfg.Source.OnGap == config.OnGapRepair}
+
 	opening, cancel := context.WithCancelCause(ctx) // cancelled at the end, because open stores may keep this context
 	defer cancel(nil)
-	late := time.AfterFunc(lookTimeout, func() { cancel(cli.NoAnswerError(lookTimeout)) })
+	timeout := time.AfterFunc(lookTimeout, func() { cancel(cli.NoAnswerError(lookTimeout)) })
 	shared, err := o.openStores(opening, cfg, w, &obs)
-	if late.Stop(); err != nil {
+	timeout.Stop()
+	if err != nil {
 		return Report{}, cli.ExplainTimeout(opening, err)
 	}
 	defer func() { err = errors.Join(err, shared.Close()) }()
+
 	if err := o.observe(ctx, cfg, shared, &obs); err != nil {
 		return Report{}, err
 	}
 	if err := o.observeFunctions(ctx, cfg, &obs); err != nil {
 		return Report{}, err
 	}
-	obs.Lost, err = withTimeout(ctx, func(ctx context.Context) ([]LostOutput, error) {
-		return lostStores(ctx, cfg, shared, obs.Leases)
-	})
-	obs.AddReadFailure("what sinks wrote", err)
-	shared.readState(ctx, &obs, "the stages of sinks", func(ctx context.Context, kept outputState) (err error) {
-		obs.Births, err = stream.Collect(kept.Births(ctx))
-		return err
-	})
-	obs.LeftOut = sinks.LeftOut(cfg, obs.Births)
-	shared.readState(ctx, &obs, "how far backfills are", func(ctx context.Context, kept outputState) (err error) {
-		obs.Fills, err = ReadFills(ctx, kept, obs.Births)
-		return err
-	})
+	observeOutputs(ctx, cfg, shared, &obs)
 	obs.Letters = o.countLetters(ctx, cfg, shared)
 	if ctx.Err() != nil {
 		return Report{}, context.Cause(ctx)
 	}
 	return obs.Report(), nil
+}
+
+// observeOutputs reads the identities and the backfills of the sinks' outputs into obs. It adds failed reads to obs.
+func observeOutputs(ctx context.Context, cfg *config.Config, shared *sharedStores, obs *Observation) {
+	var err error
+	obs.Lost, err = withTimeout(ctx, func(ctx context.Context) ([]LostOutput, error) {
+		return lostStores(ctx, cfg, shared, obs.Leases)
+	})
+	obs.AddReadFailure("what sinks wrote", err)
+	shared.readState(ctx, obs, "the stages of sinks", func(ctx context.Context, store outputState) (err error) {
+		obs.Births, err = stream.Collect(store.Births(ctx))
+		return err
+	})
+	obs.LeftOut = sinks.LeftOut(cfg, obs.Births)
+	shared.readState(ctx, obs, "how far backfills are", func(ctx context.Context, store outputState) (err error) {
+		obs.Fills, err = ReadFills(ctx, store, obs.Births)
+		return err
+	})
 }
 
 // openStores opens the stores that status reads. If the file has no leases, or the lease table does not exist, it
@@ -215,7 +228,7 @@ func (o *statusOptions) openStores(
 		obs.Unconfigured = cfg.File
 		return openGaps(ctx, &o.Flags, cfg, w)
 	}
-	shared, err := openStores(ctx, &o.Flags, cfg, w, false)
+	shared, err := openStores(ctx, &o.Flags, cfg, w, inspectLeases)
 	if stream.IsNoLeaseTable(err, cfg) {
 		obs.NoTable = cfg.Leases.Table.Name
 		return o.openMembers(ctx, cfg)
@@ -247,12 +260,12 @@ func (o *statusOptions) openMembers(ctx context.Context, cfg *config.Config) (*s
 
 // lostStores returns the sinks whose output does not belong to the state.
 func lostStores(
-	ctx context.Context, cfg *config.Config, shared *sharedStores, seen leases.Snapshot,
+	ctx context.Context, cfg *config.Config, shared *sharedStores, snapshot leases.Snapshot,
 ) ([]LostOutput, error) {
 	if shared.stores == nil {
 		return nil, nil
 	}
-	all, err := sinks.Adopt(ctx, cfg, shared.stores, stream.PriorReadText(seen, "the lease table"))
+	all, err := sinks.Adopt(ctx, cfg, shared.stores, stream.PriorReadText(snapshot, "the lease table"))
 	lost := make([]LostOutput, len(all))
 	for i := range all {
 		lost[i] = LostOutput{Sink: all[i].Sink, What: all[i].Problem}
@@ -276,15 +289,15 @@ func (o *statusOptions) observe(ctx context.Context, cfg *config.Config, shared 
 	}
 	obs.Gaps, err = withTimeout(ctx, shared.readGaps)
 	obs.AddReadFailure("gaps", err)
-	shared.readState(ctx, obs, "what consumers note of sinks", func(ctx context.Context, kept outputState) (err error) {
-		obs.HeldBack, err = kept.HeldBack(ctx)
+	shared.readState(ctx, obs, "what consumers note of sinks", func(ctx context.Context, store outputState) (err error) {
+		obs.HeldBack, err = store.HeldBack(ctx)
 		return err
 	})
-	wait := shared.maxSilence
+	maxSilence := shared.maxSilence
 	if o.noWatch {
-		wait = 0
+		maxSilence = 0
 	}
-	obs.Leases, obs.Silent, err = watch(ctx, read, wait, shared.unusedFor)
+	obs.Leases, obs.Silent, err = watch(ctx, read, maxSilence, shared.unusedFor)
 	obs.At = time.Now()
 	return err
 }
@@ -292,41 +305,48 @@ func (o *statusOptions) observe(ctx context.Context, cfg *config.Config, shared 
 // watchPause is the pause between two reads of the heartbeats.
 const watchPause = 500 * time.Millisecond
 
-// watch reads the heartbeats until each consumer has sent a new one, or for a whole lease time. The result has the
-// silent consumers, those without a new heartbeat, with the time for which they were watched. If lease is 0, watch does
-// not wait, and no consumer is silent. If gone is above 0, watch does not wait either, and all consumers have been
-// silent for that time.
+// watch reads the heartbeats until each consumer has sent a new one, or for the time maxSilence. It returns the last
+// snapshot, and the silent consumers: those without a new heartbeat, with the time for which they were watched. If no
+// process has used the lease file for the time unusedFor, watch does not wait, and all consumers have been silent for
+// that time. If both times are 0, watch does not wait, and no consumer is silent.
 func watch(
-	ctx context.Context, read func(context.Context) (leases.Snapshot, error), lease, unusedFor time.Duration,
-) (leases.Snapshot, map[string]time.Duration, error) {
-	first, err := read(ctx)
-	seen, start := first, time.Now()
-	beats := first.Heartbeats()
-	switch {
-	case err != nil || unusedFor == 0 && lease == 0:
-		return first, nil, err
-	case unusedFor > 0:
-		return first, silentMembers(first, beats, unusedFor), nil
+	ctx context.Context, read func(context.Context) (leases.Snapshot, error), maxSilence, unusedFor time.Duration,
+) (snapshot leases.Snapshot, silent map[string]time.Duration, err error) {
+	snapshot, err = read(ctx)
+	if err != nil {
+		return snapshot, nil, err
 	}
-	for err == nil {
+	start, firstHeartbeats := time.Now(), snapshot.Heartbeats()
+	if unusedFor > 0 {
+		return snapshot, silentMembers(snapshot, firstHeartbeats, unusedFor), nil
+	}
+	if maxSilence == 0 {
+		return snapshot, nil, nil
+	}
+	for {
 		watched := time.Since(start)
-		silent := silentMembers(seen, beats, watched)
-		if len(silent) == 0 || watched >= lease {
-			return seen, silent, nil
+		silent = silentMembers(snapshot, firstHeartbeats, watched)
+		if len(silent) == 0 || watched >= maxSilence {
+			return snapshot, silent, nil
 		}
-		if err = pipeline.Sleep(ctx, watchPause); err == nil {
-			seen, err = read(ctx)
+		if err := pipeline.Sleep(ctx, watchPause); err != nil {
+			return snapshot, nil, err
+		}
+		if snapshot, err = read(ctx); err != nil {
+			return snapshot, nil, err
 		}
 	}
-	return seen, nil, err
 }
 
-// silentMembers returns the members of seen without a heartbeat newer than beats, each with a time.
-func silentMembers(seen leases.Snapshot, beats map[string]int64, since time.Duration) map[string]time.Duration {
+// silentMembers returns the members whose heartbeat is still the one in heartbeats, by id. The value of each is
+// watched, the time for which the members were watched.
+func silentMembers(
+	snapshot leases.Snapshot, heartbeats map[string]int64, watched time.Duration,
+) map[string]time.Duration {
 	silent := make(map[string]time.Duration)
-	for _, m := range seen.Members {
-		if beat, hadHeartbeat := beats[m.Worker]; hadHeartbeat && beat == m.Heartbeat {
-			silent[m.Worker] = since
+	for _, m := range snapshot.Members {
+		if heartbeat, known := heartbeats[m.Worker]; known && heartbeat == m.Heartbeat {
+			silent[m.Worker] = watched
 		}
 	}
 	return silent
@@ -334,7 +354,7 @@ func silentMembers(seen leases.Snapshot, beats map[string]int64, since time.Dura
 
 // listStreams lists the streams of each source table from the first unbegun one, at least the newest one, and the
 // streams of leases that have not ended. The error of a stream that cannot be listed is in its Err.
-func listStreams(ctx context.Context, api shardreader.API, cfg *config.Config, seen leases.Snapshot) []Stream {
+func listStreams(ctx context.Context, api shardreader.API, cfg *config.Config, snapshot leases.Snapshot) []Stream {
 	var arns []string
 	var failed []Stream
 	for _, t := range cfg.Source.Tables {
@@ -342,13 +362,13 @@ func listStreams(ctx context.Context, api shardreader.API, cfg *config.Config, s
 		if err != nil {
 			failed = append(failed, Stream{ARN: "of table " + t.Name, Err: err})
 		}
-		for _, ref := range refs[firstUnbegunStream(refs, seen):] {
+		for _, ref := range refs[firstUnbegunStream(refs, snapshot):] {
 			if !slices.Contains(arns, ref.ARN) {
 				arns = append(arns, ref.ARN)
 			}
 		}
 	}
-	for _, l := range seen.Leases {
+	for _, l := range snapshot.Leases {
 		if l.Stream != "" && !l.Ended() && !slices.Contains(arns, l.Stream) {
 			arns = append(arns, l.Stream)
 		}
@@ -364,11 +384,13 @@ func listStreams(ctx context.Context, api shardreader.API, cfg *config.Config, s
 
 // firstUnbegunStream returns the index of the first stream after the last stream that has leases. It returns the index
 // of the newest stream if no stream has leases, or if the newest stream has them.
-func firstUnbegunStream(refs []shardreader.StreamRef, seen leases.Snapshot) int {
-	for i := len(refs) - 1; i >= 0; i-- {
-		if slices.ContainsFunc(seen.Leases, func(l leases.Lease) bool { return l.Stream == refs[i].ARN }) {
-			return min(i+1, len(refs)-1)
+func firstUnbegunStream(refs []shardreader.StreamRef, snapshot leases.Snapshot) int {
+	newest := len(refs) - 1
+	for i := newest; i >= 0; i-- {
+		hasLease := slices.ContainsFunc(snapshot.Leases, func(l leases.Lease) bool { return l.Stream == refs[i].ARN })
+		if hasLease {
+			return min(i+1, newest)
 		}
 	}
-	return max(len(refs)-1, 0)
+	return max(newest, 0)
 }

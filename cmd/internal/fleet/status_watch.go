@@ -55,32 +55,37 @@ func (o *statusOptions) addWatch(c *cobra.Command) {
 // it. Elsewhere the reports follow each other. A failed report is shown and does not end the watch, unless the command
 // line or the configuration is wrong. watchReports returns the error of the last report.
 func (o *statusOptions) watchReports(ctx context.Context, s cli.Streams) error {
-	var lastErr error
 	screen := cli.NewScreen(s.Out)
-	hasReport := false
-	for errs := s.Err; ; errs = io.Discard { // the names of the stores are printed once
+	interval := time.Duration(o.watch)
+	lastErr := interruptedError() // until there is a report
+	storeNames := s.Err
+	for {
 		var page bytes.Buffer
-		err := o.report(ctx, cli.Streams{Out: &page, Err: errs})
-		switch code := cli.ExitCode(err); {
-		case ctx.Err() != nil && hasReport: // interrupted during a look: the former report stays
+		err := o.report(ctx, cli.Streams{Out: &page, Err: storeNames})
+		if ctx.Err() != nil { // the report was interrupted: the report before it stays
 			return lastErr
-		case ctx.Err() != nil:
-			return interruptedError()
-		case err != nil && (code == cli.ExitUsage || code == cli.ExitConfig):
-			return err
-		case err != nil && err.Error() != "":
-			fmt.Fprintf(s.Err, "this look failed: %s; the next is in %s\n", err, time.Duration(o.watch))
-			err = cli.WithExitCode(cli.ExitCode(err), nil)
-		case o.format != cli.FormatJSON:
-			fmt.Fprintf(&page, "\nthe next look is in %s\n", time.Duration(o.watch))
 		}
-		lastErr, hasReport = err, true
+		code := cli.ExitCode(err)
+		isWrongCommand := code == cli.ExitUsage || code == cli.ExitConfig
+		if isWrongCommand {
+			return err
+		}
+
+		failed := err != nil && err.Error() != ""
+		if failed {
+			fmt.Fprintf(s.Err, "this look failed: %s; the next is in %s\n", err, interval)
+			err = cli.WithExitCode(code, nil)
+		} else if o.format != cli.FormatJSON {
+			fmt.Fprintf(&page, "\nthe next look is in %s\n", interval)
+		}
+		lastErr = err
+		storeNames = io.Discard // they are printed once
 		if page.Len() > 0 {
 			if err := screen.Show(page.String()); err != nil {
 				return err
 			}
 		}
-		if pipeline.Sleep(ctx, time.Duration(o.watch)) != nil {
+		if pipeline.Sleep(ctx, interval) != nil {
 			return lastErr
 		}
 	}
