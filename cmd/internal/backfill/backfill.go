@@ -117,16 +117,20 @@ raises no events.`,
 
 func (o *options) run(ctx context.Context, s cli.Streams) error {
 	cfg, err := o.Input.Load()
-	if err == nil {
-		err = errors.Join(o.checkFlags(cfg), checkNames(cfg, s.Extensions, o.sinks))
-	}
 	if err != nil {
 		return err
 	}
+	if err := errors.Join(o.checkFlags(cfg), checkNames(cfg, s.Extensions, o.sinks)); err != nil {
+		return err
+	}
+
 	j := &job{o: o, streams: s, cfg: cfg}
 	if o.dryRun {
 		err = j.describe(ctx)
-	} else if err = j.openAndRun(ctx); err != nil && ctx.Err() != nil {
+	} else {
+		err = j.openAndRun(ctx)
+	}
+	if err != nil && ctx.Err() != nil && !o.dryRun {
 		err = cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
 	}
 	if errors.Is(err, errNothingToFill) {
@@ -151,13 +155,14 @@ func (j *job) openAndRun(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, j.stores.Close()) }()
 	j.stateStore, err = j.stores.State(ctx, j.cfg)
-	if err == nil && j.stateStore == nil {
-		err = fmt.Errorf(
-			"%s has no state: a backfill remembers there which sinks it fills and how far; add state: {table: NAME}", j.cfg.File)
-	}
 	if err != nil {
 		return err
 	}
+	if j.stateStore == nil {
+		return fmt.Errorf(
+			"%s has no state: a backfill remembers there which sinks it fills and how far; add state: {table: NAME}", j.cfg.File)
+	}
+
 	if err := j.recordOutputs(ctx); err != nil {
 		return j.o.Hint(err)
 	}
@@ -198,28 +203,31 @@ func (j *job) recordGoSinks(ctx context.Context) error {
 }
 
 func (o *options) checkFlags(cfg *config.Config) error {
+	readsSource := !o.skipFill && !o.prepare
+	sources := o.sourceCount()
 	switch {
 	case o.maxLag < 0 || o.assumedLag < 0 || o.clockSkew < 0:
 		return cli.Usagef("--max-lag, --lag and --clock-skew must not be negative")
 	case o.floorDelay < minFloorDelay:
 		return cli.Usagef("--floor-delay must be %s or more: processes look at the stage of a sink every ten seconds",
 			minFloorDelay)
-	case o.skipFill && (o.dryRun || o.prepare || o.sourceCount() > 0):
+	case o.skipFill && (o.dryRun || o.prepare || sources > 0):
 		return cli.Usagef("--none fills nothing: leave the source, --prepare and --dry-run out")
 	case o.skipFill && len(o.sinks) == 0:
 		return cli.Usagef("--none needs --sink: name the sinks that begin with the changes of now")
 	case o.prepare && o.dryRun:
 		return cli.Usagef("--dry-run changes nothing, and --prepare sets the floor: leave one of them out")
-	case o.prepare && o.sourceCount() > 0:
+	case o.prepare && sources > 0:
 		return cli.Usagef("--prepare sets the floor alone: name the source afterwards, without it")
-	case !o.skipFill && !o.prepare && o.sourceCount() != 1:
+	case readsSource && sources != 1:
 		return cli.Usagef(
 			"name one source: --scan, --export, --start-export, --items or --archive; see `tablewake backfill --help`")
 	}
-	if err := errors.Join(o.Check(), o.functionFlags.Check(), o.checkSource(&o.Flags)); err != nil || o.skipFill {
+	if err := errors.Join(o.Check(), o.functionFlags.Check(), o.checkSource(&o.Flags)); err != nil {
 		return err
 	}
-	if len(cfg.Source.Tables) > 1 && len(o.archive) == 0 {
+	fillsFromTable := !o.skipFill && len(o.archive) == 0
+	if fillsFromTable && len(cfg.Source.Tables) > 1 {
 		return cli.Usagef(
 			"%s has several source tables, and a scan, an export or items are of one: fill the sinks from the archive with --archive", cfg.File)
 	}
@@ -251,8 +259,8 @@ func (j *job) markLiveUnfilled(ctx context.Context) error {
 			return cli.Usagef("--none: the sink %s does not wait: it is %s", b.Sink, b.Stage)
 		}
 	}
-	if _, err := sinks.ChangeBirths(ctx, j.stateStore, j.selection.births,
-		func(b *state.Birth) { b.Stage, b.Run = state.Live, sinks.NoRun }); err != nil {
+	makeLive := func(b *state.Birth) { b.Stage, b.Run = state.Live, sinks.NoRun }
+	if _, err := sinks.ChangeBirths(ctx, j.stateStore, j.selection.births, makeLive); err != nil {
 		return err
 	}
 	fmt.Fprintf(j.streams.Out, "%s: live within ten seconds, without the items of before\n", j.selection)

@@ -35,32 +35,37 @@ func (j *job) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var waited []string // the sinks that waited
+	var waiting []string // names of the sinks that waited before the first change
 	for _, b := range j.selection.births {
 		if b.Stage == state.Waiting {
-			waited = append(waited, b.Sink)
+			waiting = append(waiting, b.Sink)
 		}
 	}
 	for {
 		floor := j.newFloor()
 		j.selection.births, err = sinks.ChangeBirths(ctx, j.stateStore, j.selection.births, func(b *state.Birth) {
-			j.beginBirth(b, slices.Contains(waited, b.Sink), floor, arn)
+			j.beginBirth(b, waiting, floor, arn)
 		})
-		needsNoTime := !j.o.Live || floor.IsZero() // no other process has to learn the floor
-		if err != nil || needsNoTime || time.Until(floor) > minFloorDelay-3*time.Second {
+		if err != nil {
 			return err
+		}
+		mustBeLearned := j.o.Live && !floor.IsZero() // other processes have to learn the floor before its time
+		if !mustBeLearned || time.Until(floor) > minFloorDelay-3*time.Second {
+			return nil
 		}
 		// The births were stored too late for every process to learn the floor, so set a later one.
 	}
 }
 
-// beginBirth sets the stage Filling with the run, the stream and, if the sink waited, the floor.
-func (j *job) beginBirth(b *state.Birth, waited bool, floor time.Time, streamARN string) {
+// beginBirth sets the stage Filling with the run and the stream. The sinks in waiting get the floor.
+func (j *job) beginBirth(b *state.Birth, waiting []string, floor time.Time, streamARN string) {
 	run := j.selection.runID
+	isOfOtherRun := b.Run != "" && b.Run != run
+	needsFloor := slices.Contains(waiting, b.Sink) && (b.Stage == state.Waiting || b.Run == run)
 	switch {
-	case len(j.o.archive) > 0 && (b.Run == "" || b.Run == run):
+	case len(j.o.archive) > 0 && !isOfOtherRun:
 		b.Floor = time.Time{} // also the floor of --prepare
-	case waited && (b.Stage == state.Waiting || b.Run == run):
+	case needsFloor:
 		b.Floor = floor
 	}
 	if b.Stage == state.Waiting || b.Stage == state.Live {
@@ -71,7 +76,8 @@ func (j *job) beginBirth(b *state.Birth, waited bool, floor time.Time, streamARN
 // checkFloor returns an error if a sink has no floor yet, and the source would be older than a new one.
 func (j *job) checkFloor() error {
 	sourceIsOlder := len(j.o.export) > 0 || len(j.o.items) > 0
-	if j.selection.isStored() || !j.selection.hasWaiting() || !sourceIsOlder {
+	needsFloor := j.selection.hasWaiting() && !j.selection.isStored()
+	if !needsFloor || !sourceIsOlder {
 		return nil
 	}
 	return cli.Usagef(
@@ -81,7 +87,8 @@ func (j *job) checkFloor() error {
 
 // checkLag returns an error if nothing shows how far the stream is read: there are no leases, and --lag is not given.
 func (j *job) checkLag() error {
-	if j.o.Live && j.cfg.Leases == nil && j.o.assumedLag == 0 && !j.o.prepare {
+	isOfFunction := j.o.Live && j.cfg.Leases == nil
+	if isOfFunction && j.o.assumedLag == 0 && !j.o.prepare {
 		return cli.Usagef(
 			"%s has no leases, so a Lambda function reads the stream, and nobody here can see how far: give --lag, the time that it is behind at most", j.cfg.File)
 	}
@@ -103,34 +110,37 @@ func (j *job) newFloor() time.Time {
 // earliestSourceTime returns the earliest time at which the source may show the table: the latest floor of the sinks
 // plus clockSkew, in whole seconds. It returns zero if no sink has a floor.
 func (s *selection) earliestSourceTime(clockSkew time.Duration) time.Time {
-	var at time.Time
+	var latestFloor time.Time
 	for _, b := range s.births {
-		if !b.Floor.IsZero() && b.Floor.After(at) {
-			at = b.Floor
+		if b.Floor.After(latestFloor) {
+			latestFloor = b.Floor
 		}
 	}
-	if !at.IsZero() {
-		at = at.Add(clockSkew + time.Second - 1).Truncate(time.Second)
+	if latestFloor.IsZero() {
+		return time.Time{}
 	}
-	return at
+	return latestFloor.Add(clockSkew + time.Second - 1).Truncate(time.Second)
 }
 
 // checkTime returns an error if the source shows the table before the floor, or in the future. It checks nothing for a
 // stored run, whose time was checked before the run was stored. For an export that the run requested it ignores
 // --clock-skew, because the time of that export was chosen with the --clock-skew of its request.
 func (j *job) checkTime(shown time.Time) error {
+	if j.selection.isStored() {
+		return nil
+	}
+	if shown.After(time.Now().Add(j.o.clockSkew)) {
+		return cli.Usagef("the source shows the table of %s, which is in the future", shown.UTC().Format(time.RFC3339))
+	}
 	earliest := j.selection.earliestSourceTime(j.o.clockSkew)
 	if j.o.startExport {
 		earliest = j.selection.earliestSourceTime(0)
 	}
-	switch {
-	case j.selection.isStored():
+	isKnownLater := !shown.IsZero() && !shown.Before(earliest)
+	if earliest.IsZero() || isKnownLater {
 		return nil
-	case shown.After(time.Now().Add(j.o.clockSkew)):
-		return cli.Usagef("the source shows the table of %s, which is in the future", shown.UTC().Format(time.RFC3339))
-	case earliest.IsZero() || !shown.IsZero() && !shown.Before(earliest):
-		return nil
-	case shown.IsZero():
+	}
+	if shown.IsZero() {
 		return fmt.Errorf(
 			"it is unknown when the source showed the table, and it must be %s or later: the stream does not write to %s what was made before; use --scan or an export",
 			earliest.Format(time.RFC3339), j.selection)
@@ -164,14 +174,16 @@ func (j *job) streamARN(ctx context.Context) (string, error) {
 	if len(j.o.archive) > 0 {
 		return "", nil // the changes of an archive name their streams
 	}
-	if d := j.o.Decoder(j.cfg); d.StreamARN != "" || !j.o.Live || j.cfg.Source.Kinesis != "" {
-		return d.StreamARN, nil
+	configured := j.o.Decoder(j.cfg).StreamARN
+	readsTableStream := j.o.Live && j.cfg.Source.Kinesis == ""
+	if configured != "" || !readsTableStream {
+		return configured, nil
 	}
 	refs, err := stream.NewestStreams(ctx, stream.OpenRateLimited(j.aws, j.cfg, 2), j.cfg)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", err
-	case len(refs) != 1:
+	}
+	if len(refs) != 1 {
 		return "", cli.Usagef("%s has several tables: name the stream of the one that is read with --stream-arn", j.cfg.File)
 	}
 	return refs[0].ARN, nil
@@ -179,15 +191,15 @@ func (j *job) streamARN(ctx context.Context) (string, error) {
 
 // checkStream returns an error if the table has another stream than when the backfill began.
 func (j *job) checkStream(ctx context.Context) error {
-	now, err := j.streamARN(ctx)
-	if err != nil {
+	current, err := j.streamARN(ctx)
+	if err != nil || current == "" {
 		return err
 	}
 	for _, b := range j.selection.births {
-		if b.Stream != "" && now != "" && b.Stream != now {
+		if b.Stream != "" && b.Stream != current {
 			return fmt.Errorf(
 				"the table's stream was %s when the backfill of %s began, and is %s: what was written between the two is in neither, so that the sink cannot be completed; give it another name and a place of its own, and fill that",
-				b.Stream, b.Sink, now)
+				b.Stream, b.Sink, current)
 		}
 	}
 	return nil

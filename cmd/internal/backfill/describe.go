@@ -72,7 +72,9 @@ func (j *job) readOutputs(
 ) (births []state.Birth, stored []state.Backfill, r plannedRun, err error) {
 	j.o.ReadOnly = true
 	changes := sinks.AddedOutputs(j.cfg)
-	if _, missing := os.Stat(j.o.Local); j.o.Live || missing == nil {
+	_, statErr := os.Stat(j.o.Local)
+	hasStores := j.o.Live || statErr == nil
+	if hasStores {
 		if changes, stored, err = j.readStoredOutputs(ctx); err != nil {
 			return nil, nil, r, err
 		}
@@ -99,10 +101,10 @@ func (j *job) readStoredOutputs(ctx context.Context) ([]sinks.OutputChange, []st
 	if errors.Is(err, dynamo.ErrNoTable) { // the pipeline never ran
 		return sinks.AddedOutputs(j.cfg), nil, nil
 	}
-	if err == nil {
-		j.stateStore, err = opened.State(ctx, j.cfg)
-	}
 	if err != nil {
+		return nil, nil, err
+	}
+	if j.stateStore, err = opened.State(ctx, j.cfg); err != nil {
 		return nil, nil, err
 	}
 	stored, err := stream.Collect(j.stateStore.Backfills(ctx))

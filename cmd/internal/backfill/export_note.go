@@ -45,17 +45,20 @@ func (n exportNote) clientToken(run string) string {
 	return run
 }
 
-// nextNote returns the note for the next request. was is the note before it, or zero.
-func (j *job) nextNote(was exportNote) exportNote {
+// nextNote returns the note for the next request. previous is the note before it, or zero.
+func (j *job) nextNote(previous exportNote) exportNote {
 	n := exportNote{Destination: j.exportDestination(), Narrowing: j.narrowing.String()}
 	n.Time = j.selection.earliestSourceTime(j.o.clockSkew)
 	now := time.Now().UTC().Truncate(time.Second).Add(time.Second)
-	if was.Failed {
-		n.PreviousAttempts = was.PreviousAttempts + 1
-	}
-	if n.Time.IsZero() || n.PreviousAttempts > 0 && n.Time.Before(now) {
-		// A failed request may have had a time from before point-in-time recovery was enabled.
+	if n.Time.IsZero() {
 		n.Time = now
+	}
+	if previous.Failed {
+		n.PreviousAttempts = previous.PreviousAttempts + 1
+		// The failed request may have had a time from before point-in-time recovery was enabled.
+		if n.Time.Before(now) {
+			n.Time = now
+		}
 	}
 	return n
 }
@@ -80,7 +83,8 @@ func (j *job) readNote(ctx context.Context) (part state.Part, n exportNote, err 
 // checkNote returns an error if the flags name another export than the note. A failed note is not checked, because
 // another note replaces it.
 func (j *job) checkNote(n exportNote) error {
-	if n.Failed || n.Destination == j.exportDestination() && n.Narrowing == j.narrowing.String() {
+	isSame := n.Destination == j.exportDestination() && n.Narrowing == j.narrowing.String()
+	if n.Failed || isSame {
 		return nil
 	}
 	return cli.Usagef("the run %s requested an export into %s%s, and not into %s%s: name the same",
@@ -95,17 +99,17 @@ func narrowingSuffix(narrowing string) string {
 	return " of " + narrowing
 }
 
-// storeNote replaces was, the part that was read, with a part that has the note n. It changes nothing if another
-// process has replaced was first.
+// storeNote replaces oldPart, the part that was read, with a part that has the note n. It changes nothing if another
+// process has replaced oldPart first.
 func (j *job) storeNote(ctx context.Context, oldPart state.Part, n exportNote) error {
 	text, err := json.Marshal(n)
 	if err != nil {
 		return err
 	}
-	now := state.Part{
+	newPart := state.Part{
 		Run: exportRun(j.selection.runID), ID: exportPart, Counter: oldPart.Counter + 1, Position: string(text),
 	}
-	_, err = j.stateStore.SetPart(ctx, oldPart, now)
+	_, err = j.stateStore.SetPart(ctx, oldPart, newPart)
 	return err
 }
 
@@ -113,13 +117,14 @@ func (j *job) storeNote(ctx context.Context, oldPart state.Part, n exportNote) e
 func (j *job) storedExport() (string, error) {
 	const folder = "/AWSDynamoDB/"
 	source := j.selection.stored.Source
-	into, rest, ok := strings.Cut(strings.TrimPrefix(source, "export "), folder)
-	id, _, whole := strings.Cut(rest, "/")
-	if !ok || !whole || into != j.exportDestination() {
+	destination, rest, hasFolder := strings.Cut(strings.TrimPrefix(source, "export "), folder)
+	id, _, hasID := strings.Cut(rest, "/")
+	isExport := hasFolder && hasID
+	if !isExport || destination != j.exportDestination() {
 		return "", cli.Usagef("the run %s reads %s, and not a new export into %s: name the same",
 			j.selection.runID, source, j.exportDestination())
 	}
-	return into + folder + id, nil
+	return destination + folder + id, nil
 }
 
 // describeExport returns the name of the export that a run would read, for a dry run.

@@ -23,23 +23,22 @@ func (j *job) requestExport(ctx context.Context) (string, error) {
 		return j.storedExport()
 	}
 	client := dynamodb.NewFromConfig(j.aws)
-	bar := cli.NewCountProgress(j.streams.Err, "exporting")
-	defer bar.End()
+	progress := cli.NewCountProgress(j.streams.Err, "exporting")
+	defer progress.End()
 	for {
 		part, note, err := j.readNote(ctx)
 		if err != nil {
 			return "", err
 		}
+		hasNote := part != (state.Part{}) && !note.Failed
+		if hasNote && note.ARN != "" {
+			return j.waitForNoted(ctx, client, progress, part, note)
+		}
 		var next exportNote
-		switch {
-		case part == (state.Part{}) || note.Failed:
+		if !hasNote {
 			next = j.nextNote(note)
-		case note.ARN == "":
-			if next, err = j.requestNoted(ctx, client, bar, note); err != nil {
-				return "", j.storeFailure(ctx, part, note, err)
-			}
-		default:
-			return j.waitForNoted(ctx, client, bar, part, note)
+		} else if next, err = j.requestNoted(ctx, client, progress, note); err != nil {
+			return "", j.storeFailure(ctx, part, note, err)
 		}
 		// A process that loses the race continues with the note of the other process.
 		if err := j.storeNote(ctx, part, next); err != nil {
@@ -50,13 +49,13 @@ func (j *job) requestExport(ctx context.Context) (string, error) {
 
 // requestNoted requests the export of a note, and returns the note with its ARN.
 func (j *job) requestNoted(
-	ctx context.Context, client *dynamodb.Client, bar *cli.Progress, note exportNote,
+	ctx context.Context, client *dynamodb.Client, progress *cli.Progress, note exportNote,
 ) (exportNote, error) {
 	requested, err := export.Request(ctx, client, export.RequestOptions{
 		TableARN: j.table.ARN, Bucket: j.o.bucket, Prefix: j.o.prefix,
 		Time: note.Time, Narrowing: j.narrowing, ClientToken: note.clientToken(j.selection.runID),
 		Waiting: func(latest time.Time) {
-			fmt.Fprintf(bar, "waiting until the table can be exported as of %s: now it can as of %s\n",
+			fmt.Fprintf(progress, "waiting until the table can be exported as of %s: now it can as of %s\n",
 				note.Time.Format(time.RFC3339), latest.Format(time.RFC3339))
 		},
 	})
@@ -66,22 +65,22 @@ func (j *job) requestNoted(
 
 // waitForNoted waits for the requested export of a note, and returns its path.
 func (j *job) waitForNoted(
-	ctx context.Context, client *dynamodb.Client, bar *cli.Progress, part state.Part, note exportNote,
+	ctx context.Context, client *dynamodb.Client, progress *cli.Progress, part state.Part, note exportNote,
 ) (string, error) {
-	fmt.Fprintf(bar, "the export %s of %s is being made\n", note.ARN, note.Time.Format(time.RFC3339))
-	path, err := records.WaitForExport(ctx, client, export.Requested{ARN: note.ARN}, bar)
+	fmt.Fprintf(progress, "the export %s of %s is being made\n", note.ARN, note.Time.Format(time.RFC3339))
+	path, err := records.WaitForExport(ctx, client, export.Requested{ARN: note.ARN}, progress)
 	if errors.Is(err, export.ErrFailed) {
 		return "", j.storeFailure(ctx, part, note, err)
 	}
 	return path, err
 }
 
-// storeFailure stores that the request of a note failed, so that the same command can request another export. It
-// returns why.
-func (j *job) storeFailure(ctx context.Context, part state.Part, note exportNote, why error) error {
-	if _, again := pipeline.Retryable(why); again || ctx.Err() != nil {
-		return why
+// storeFailure stores that the request of a note failed permanently, so that the same command can request another
+// export. It returns failure, the error of the request.
+func (j *job) storeFailure(ctx context.Context, part state.Part, note exportNote, failure error) error {
+	if _, isTransient := pipeline.Retryable(failure); isTransient || ctx.Err() != nil {
+		return failure
 	}
 	note.Failed = true
-	return errors.Join(why, j.storeNote(ctx, part, note))
+	return errors.Join(failure, j.storeNote(ctx, part, note))
 }

@@ -1,6 +1,7 @@
 package backfill
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,7 +84,7 @@ func (j *job) run(ctx context.Context) error {
 	sum, err := j.fill(ctx, src)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	if err = errors.Join(err, src.Close(closing)); err != nil {
+	if err := errors.Join(err, src.Close(closing)); err != nil {
 		return err
 	}
 	return j.finish(ctx, sum)
@@ -100,40 +101,40 @@ type source interface {
 
 	// newProgress starts a progress of the source.
 	newProgress(w io.Writer, description string) *cli.Progress
-	// show shows the progress of the source. read is the number of records that the pipeline has read.
-	show(bar *cli.Progress, read int64)
+	// show shows the progress of the source. records is the number of records that the pipeline has read.
+	show(progress *cli.Progress, records int64)
 	// check returns an error if the source was broken, or had nothing readable.
-	check(read int64) error
+	check(records int64) error
 }
 
 // fill runs a pipeline of the sinks over the source.
 func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
-	bar := src.newProgress(j.streams.Err, "filling "+j.selection.String())
+	progress := src.newProgress(j.streams.Err, "filling "+j.selection.String())
 	var noEntity atomic.Int64
 	j.views = make(map[string]*view.Sink)
 	o := sinks.BackfillOptions{Sinks: j.selection.names(), Views: j.views}
 	if j.narrowing != nil {
 		o.Narrowing = wider{j.narrowing}
 	}
-	p, err := j.o.Assemble(ctx, j.cfg, j.stores, cli.NewWarnLogger(bar, j.o.verbose),
+	p, err := j.o.Assemble(ctx, j.cfg, j.stores, cli.NewWarnLogger(progress, j.o.verbose),
 		sinks.WithExtensions(j.streams.Extensions...), sinks.Backfill(o), sinks.CountNoEntity(&noEntity))
 	if err != nil {
 		return nil, j.o.Hint(err)
 	}
 	committer, _ := src.(pipeline.Committer) // nil for an archive, which has no parts
-	sum, runErr := replay.Run(ctx, j.cfg.Name, p, src, committer, bar, func() { src.show(bar, p.Ledger().Source.Read) })
+	sum, err := replay.Run(ctx, j.cfg.Name, p, src, committer, progress, func() { src.show(progress, p.Ledger().Source.Read) })
 	sum.Interrupted = ctx.Err() != nil
 	sum.NoEntity = noEntity.Load()
-	if runErr == nil {
-		runErr = ctx.Err()
+	if err := cmp.Or(err, ctx.Err()); err != nil {
+		return &sum, err
 	}
-	if runErr == nil {
-		runErr = src.check(sum.Records)
+	if err := src.check(sum.Records); err != nil {
+		return &sum, err
 	}
-	if runErr == nil && !sum.Balanced {
-		runErr = fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", sum.Ledger.Check())
+	if !sum.Balanced {
+		return &sum, fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", sum.Ledger.Check())
 	}
-	return &sum, runErr
+	return &sum, nil
 }
 
 // finish waits for the stream, makes the sinks live, and prints the result. sum is nil if an earlier process read the
@@ -147,6 +148,7 @@ func (j *job) finish(ctx context.Context, sum *replay.Summary) error {
 	if err := j.waitAndMakeLive(ctx); err != nil {
 		return err
 	}
+
 	r := result{Run: j.selection.runID, Sinks: j.selection.names(), Stage: "live", Summary: sum, Assumed: j.lagAssumption()}
 	if !j.o.Live && !j.asOf.IsZero() {
 		r.Since = &j.asOf
@@ -241,18 +243,18 @@ func (s snapshotSource) newProgress(w io.Writer, description string) *cli.Progre
 	return cli.NewItemProgress(w, description, s.progress().TotalItems)
 }
 
-func (s snapshotSource) show(bar *cli.Progress, _ int64) { bar.UpdateItems(s.progress()) }
+func (s snapshotSource) show(progress *cli.Progress, _ int64) { progress.UpdateItems(s.progress()) }
 
 func (s snapshotSource) progress() cli.ItemProgress {
 	p := s.Progress()
-	i := cli.ItemProgress{
+	items := cli.ItemProgress{
 		Items: p.Items, TotalItems: p.TotalItems, Bytes: p.Bytes, TotalBytes: p.TotalBytes,
 		EarlierItems: p.EarlierItems, EarlierBytes: p.EarlierBytes, OwnItems: p.OwnItems,
 	}
 	if s.isNarrowed {
-		i.TotalItems = 0
+		items.TotalItems = 0 // unknown
 	}
-	return i
+	return items
 }
 
 // archiveSource reads archives and saved records, which must have all changes ever made.
@@ -262,12 +264,12 @@ type archiveSource struct {
 
 // check returns an error if the archive is empty or has an unreadable part. After the archive is repaired, the same
 // command reads it again.
-func (a archiveSource) check(read int64) error {
+func (a archiveSource) check(records int64) error {
 	switch {
 	case a.Broken != nil:
 		return fmt.Errorf("the archive is not complete, and the sinks stay as they are: mend it, and repeat the command: %w",
 			a.Broken)
-	case read == 0:
+	case records == 0:
 		return errors.New(
 			"the archive has no change: name an archive, or saved records; items are read with --items, and an export with --export")
 	}
@@ -280,7 +282,7 @@ func (a archiveSource) newProgress(w io.Writer, description string) *cli.Progres
 	return cli.NewProgress(w, description, a.Progress().TotalBytes)
 }
 
-func (a archiveSource) show(bar *cli.Progress, read int64) {
+func (a archiveSource) show(progress *cli.Progress, records int64) {
 	p := a.Progress()
-	bar.UpdateBytes(p.Bytes, p.TotalBytes, read)
+	progress.UpdateBytes(p.Bytes, p.TotalBytes, records)
 }

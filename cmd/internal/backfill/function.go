@@ -68,27 +68,28 @@ func (f *FunctionFlags) Given() bool { return len(f.functions) > 0 || f.deployed
 // it reads from Lambda when the functions and their event source mappings were changed. With --deployed-since it uses
 // the given time. Without both flags it returns an error. It prints its findings to w.
 func (f *FunctionFlags) CheckUnchanged(ctx context.Context, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
-	switch {
-	case len(f.functions) > 0:
-		streams, err := sourceStreams(ctx, sdk, cfg)
-		if err != nil {
-			return err
-		}
-		p := functionProof{api: lambda.NewFromConfig(sdk), cfg: cfg, streams: streams, out: w}
-		since, err := p.unchangedSince(ctx, f.functions)
-		if err != nil {
-			return err
-		}
-		return checkSettled("the function or its mapping was changed at", since, time.Now())
-	case f.deployedSince == "":
+	if !f.Given() {
 		return cli.Usagef(
 			"%s has no leases, so a Lambda function reads the stream: name it with --function, and every other function of this pipeline; or say with --deployed-since TIME since when the function, its mapping and its filter criteria are those of this file", cfg.File)
 	}
-	since, err := time.Parse(time.RFC3339, f.deployedSince)
-	if err != nil {
-		return cli.Usagef("--deployed-since %q is no time: write it as 2026-01-31T12:00:00Z", f.deployedSince)
+	if len(f.functions) == 0 {
+		since, err := time.Parse(time.RFC3339, f.deployedSince)
+		if err != nil {
+			return cli.Usagef("--deployed-since %q is no time: write it as 2026-01-31T12:00:00Z", f.deployedSince)
+		}
+		return checkSettled("--deployed-since", since, time.Now())
 	}
-	return checkSettled("--deployed-since", since, time.Now())
+
+	streams, err := sourceStreams(ctx, sdk, cfg)
+	if err != nil {
+		return err
+	}
+	p := functionProof{api: lambda.NewFromConfig(sdk), cfg: cfg, streams: streams, out: w}
+	since, err := p.unchangedSince(ctx, f.functions)
+	if err != nil {
+		return err
+	}
+	return checkSettled("the function or its mapping was changed at", since, time.Now())
 }
 
 // checkSettled returns an error if an invocation that began before since may still run.
@@ -149,7 +150,8 @@ func (p *functionProof) unchangedSince(ctx context.Context, names []string) (tim
 		others = append(others, otherFunctions...)
 	}
 	slices.Sort(others)
-	if others = slices.Compact(others); len(others) > 0 {
+	others = slices.Compact(others)
+	if len(others) > 0 {
 		fmt.Fprintf(p.out, cli.Warning+
 			"these functions read the stream too: %s; if they belong to this pipeline, name them with --function\n",
 			strings.Join(others, ", "))
@@ -196,7 +198,7 @@ func (p *functionProof) checkFunction(ctx context.Context, name, version string)
 // checkStream notes the last changes of the mappings from a stream to the functions. It returns the other functions
 // that read the stream. It returns an error if no mapping sends the stream to the functions.
 func (p *functionProof) checkStream(ctx context.Context, arn string) (others []string, err error) {
-	read := false
+	isRead := false
 	mappings := lambda.NewListEventSourceMappingsPaginator(p.api,
 		&lambda.ListEventSourceMappingsInput{EventSourceArn: &arn})
 	for mappings.HasMorePages() {
@@ -207,18 +209,18 @@ func (p *functionProof) checkStream(ctx context.Context, arn string) (others []s
 		for i := range page.EventSourceMappings {
 			m := &page.EventSourceMappings[i]
 			base, qualifier := splitQualifier(awssdk.ToString(m.FunctionArn))
-			name, named := p.functions[base]
-			if !named {
+			name, isNamed := p.functions[base]
+			if !isNamed {
 				others = append(others, base)
 				continue
 			}
 			if err := p.checkMapping(ctx, m, name, qualifier); err != nil {
 				return nil, err
 			}
-			read = true
+			isRead = true
 		}
 	}
-	if !read {
+	if !isRead {
 		return nil, fmt.Errorf(
 			"no event source mapping sends the records of %s to %s: name the function that reads it with --function, or create the mapping", arn, strings.Join(p.names, " or "))
 	}
@@ -242,20 +244,22 @@ func (p *functionProof) checkMapping(
 	if err != nil {
 		return err
 	}
-	ok, err := passNeededRecords(p.cfg, criteria)
-	switch {
-	case err != nil:
+	passed, err := passNeededRecords(p.cfg, criteria)
+	if err != nil {
 		return err
-	case !ok:
+	}
+	if !passed {
 		return fmt.Errorf(
 			"the filter criteria of the event source mapping %s of the function %s are not those of %s, so that Lambda may drop records that a sink needs: set those that `tablewake template -c %s -o filters` prints, and repeat the command",
 			id, name, p.cfg.File, p.cfg.File)
 	}
 	p.noteChange(*m.LastModified)
-	switch {
-	case qualifier == "" || qualifier == "$LATEST":
-		return nil
-	case strings.Trim(qualifier, "0123456789") == "":
+
+	if qualifier == "" || qualifier == "$LATEST" {
+		return nil // unchangedSince has checked the function
+	}
+	isVersion := strings.Trim(qualifier, "0123456789") == ""
+	if isVersion {
 		_, err := p.checkFunction(ctx, name, qualifier)
 		return err
 	}
@@ -272,16 +276,16 @@ func (p *functionProof) filterCriteria(
 		return m.FilterCriteria, nil
 	}
 	id := awssdk.ToString(m.UUID)
-	whole, err := p.api.GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: m.UUID})
-	switch {
-	case err != nil:
+	decrypted, err := p.api.GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: m.UUID})
+	if err != nil {
 		return nil, callError(ctx, "GetEventSourceMapping of "+id,
 			"lambda:GetEventSourceMapping, and kms:Decrypt on the mapping's key", err)
-	case whole.FilterCriteriaError != nil:
-		return nil, fmt.Errorf(
-			"the filter criteria of the event source mapping %s cannot be decrypted: %s: allow kms:Decrypt on %s, or use --deployed-since", id, awssdk.ToString(whole.FilterCriteriaError.ErrorCode), awssdk.ToString(m.KMSKeyArn))
 	}
-	return whole.FilterCriteria, nil
+	if decrypted.FilterCriteriaError != nil {
+		return nil, fmt.Errorf(
+			"the filter criteria of the event source mapping %s cannot be decrypted: %s: allow kms:Decrypt on %s, or use --deployed-since", id, awssdk.ToString(decrypted.FilterCriteriaError.ErrorCode), awssdk.ToString(m.KMSKeyArn))
+	}
+	return decrypted.FilterCriteria, nil
 }
 
 // passNeededRecords reports whether filter criteria pass each record that the sinks of cfg need. Absent criteria pass
@@ -290,18 +294,18 @@ func passNeededRecords(cfg *config.Config, criteria *types.FilterCriteria) (bool
 	if criteria == nil || len(criteria.Filters) == 0 {
 		return true, nil
 	}
-	var set []string
+	var patterns []string
 	for _, f := range criteria.Filters {
-		set = append(set, awssdk.ToString(f.Pattern))
+		patterns = append(patterns, awssdk.ToString(f.Pattern))
 	}
-	want := canonicalPatterns(set)
-	for limit := range pushdown.MaxLimit {
-		for _, identity := range []bool{false, true} {
-			plan, err := pushdown.New(cfg, pushdown.Options{MatchUserIdentity: identity, Limit: limit + 1})
+	present := canonicalPatterns(patterns)
+	for limit := 1; limit <= pushdown.MaxLimit; limit++ {
+		for _, matchUserIdentity := range []bool{false, true} {
+			plan, err := pushdown.New(cfg, pushdown.Options{MatchUserIdentity: matchUserIdentity, Limit: limit})
 			if err != nil {
 				return false, err
 			}
-			if slices.Equal(want, canonicalPatterns(plan.Patterns)) {
+			if slices.Equal(present, canonicalPatterns(plan.Patterns)) {
 				return true, nil
 			}
 		}
@@ -312,21 +316,20 @@ func passNeededRecords(cfg *config.Config, criteria *types.FilterCriteria) (bool
 // canonicalPatterns returns the patterns in one form, to compare them: sorted, without blanks, and with sorted names.
 // It does not change patterns that are not JSON.
 func canonicalPatterns(patterns []string) []string {
-	all := make([]string, len(patterns))
+	canonical := slices.Clone(patterns)
 	for i, pattern := range patterns {
-		all[i] = pattern
-		d := json.NewDecoder(strings.NewReader(pattern))
-		d.UseNumber()
+		decoder := json.NewDecoder(strings.NewReader(pattern))
+		decoder.UseNumber()
 		var v any
-		if d.Decode(&v) != nil {
+		if decoder.Decode(&v) != nil {
 			continue
 		}
 		if b, err := json.Marshal(v); err == nil {
-			all[i] = string(b)
+			canonical[i] = string(b)
 		}
 	}
-	slices.Sort(all)
-	return all
+	slices.Sort(canonical)
+	return canonical
 }
 
 // splitQualifier splits the ARN of a function into the ARN without its qualifier, and the qualifier. A qualifier is a

@@ -15,10 +15,10 @@ import (
 // waitAndMakeLive waits until consumers have processed the stream up to the last read of the source. Then it makes the
 // sinks live.
 func (j *job) waitAndMakeLive(ctx context.Context) error {
-	until := time.Now().UTC().Truncate(time.Second).Add(time.Second)
+	readUntil := time.Now().UTC().Truncate(time.Second).Add(time.Second)
 	births, err := sinks.ChangeBirths(ctx, j.stateStore, j.selection.births, func(b *state.Birth) {
 		if b.Stage == state.Filling {
-			b.Stage, b.ReadUntil = state.Settling, until
+			b.Stage, b.ReadUntil = state.Settling, readUntil
 		}
 	})
 	if err != nil {
@@ -26,11 +26,11 @@ func (j *job) waitAndMakeLive(ctx context.Context) error {
 	}
 	j.selection.births = births
 	for _, b := range births {
-		if b.ReadUntil.Before(until) {
-			until = b.ReadUntil // an earlier process has already set the stage, with an earlier time
+		if b.ReadUntil.Before(readUntil) {
+			readUntil = b.ReadUntil // an earlier process has already set the stage, with an earlier time
 		}
 	}
-	if err := j.waitUntilRead(ctx, until); err != nil {
+	if err := j.waitUntilRead(ctx, readUntil); err != nil {
 		return err
 	}
 	if err := j.checkStream(ctx); err != nil {

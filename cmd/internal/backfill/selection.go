@@ -51,9 +51,9 @@ func (s *selection) keepsState() bool { return len(s.neverWait) < len(s.births) 
 // allPartsRead reports whether all parts of the source were read, so that a sink only waits for the stream. Other sinks
 // may be live already.
 func (s *selection) allPartsRead() bool {
-	isReading := func(b state.Birth) bool { return b.Stage == state.Filling || b.Stage == state.Waiting }
-	return !slices.ContainsFunc(s.births, isReading) &&
-		slices.ContainsFunc(s.births, func(b state.Birth) bool { return b.Stage == state.Settling })
+	isUnread := func(b state.Birth) bool { return b.Stage == state.Filling || b.Stage == state.Waiting }
+	isSettling := func(b state.Birth) bool { return b.Stage == state.Settling }
+	return slices.ContainsFunc(s.births, isSettling) && !slices.ContainsFunc(s.births, isUnread)
 }
 
 // errNothingToFill is the error of a command without --sink if every sink is filled.
@@ -84,7 +84,7 @@ func selectSinks(all []config.Sink, births []state.Birth, stored []state.Backfil
 		if !hasBirth || !isSelected(s, b) {
 			continue
 		}
-		if err := checkSelected(s, b, runs.ids[b.Run]); err != nil {
+		if err := runs.checkSelected(s, b); err != nil {
 			return nil, err
 		}
 		sel.births = append(sel.births, b)
@@ -169,22 +169,24 @@ func checkNames(cfg *config.Config, exts []sinks.Extension, names []string) erro
 	return nil
 }
 
-// checkSelected returns an error if the sink cannot be filled. open reports whether the run of b has not ended.
-func checkSelected(s config.Sink, b state.Birth, hasOpenRun bool) error {
-	filled := b.Stage == state.Live && !hasOpenRun && (b.Run != "" || !b.Floor.IsZero())
+// checkSelected returns an error if the sink cannot be filled.
+func (r *openRuns) checkSelected(s config.Sink, b state.Birth) error {
+	isLive := b.Stage == state.Live
+	wasFilled := b.Run != "" || !b.Floor.IsZero()
+	isFilled := isLive && wasFilled && !r.ids[b.Run]
 	switch {
-	case b.Stage == state.Live && b.Run == sinks.NoRun:
+	case isLive && b.Run == sinks.NoRun:
 		return cli.Usagef("--sink %s began with the changes of its first start "+
 			"(backfill --none, or backfill: none in the file), and later changes are counted on those: give it another name and a place of its own, and fill that", s.Name)
-	case b.Stage == state.Live && !b.LeftOut.IsZero() && s.KeepsState():
+	case isLive && !b.LeftOut.IsZero() && s.KeepsState():
 		return cli.Usagef(
 			"--sink %s may miss changes: a process ran without it, and a backfill would not bring what was removed meanwhile; "+
 				"`tablewake gaps --repair --audit` with the same -c and --live or --local compares it with the table, and repairs it", s.Name)
-	case filled && s.Custom != nil: // a Go sink gets the items again
-	case filled && s.Archive != nil:
+	case isFilled && s.Custom != nil: // a Go sink gets the items again
+	case isFilled && s.Archive != nil:
 		return cli.Usagef("--sink %s has the items already (run %s), and a reader takes one of two with the same version: "+
 			"for the items of now, give it another name and a place of its own", s.Name, b.Run)
-	case filled:
+	case isFilled:
 		return cli.Usagef("--sink %s is filled (run %s): a second backfill would bring back what was removed since; "+
 			"to fill it anew, give it another name and a place of its own", s.Name, b.Run)
 	case b.Stage == state.Filling && b.Run == sinks.RebuildRun:

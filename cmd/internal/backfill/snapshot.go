@@ -25,9 +25,11 @@ func (j *job) openSnapshot(ctx context.Context) (snapshot.Snapshot, error) {
 	}
 	decoder := record.SnapshotOptions{DecoderOptions: j.o.Decoder(j.cfg), Keys: j.keys,
 		Kinesis: j.cfg.Source.Kinesis != ""}
-	if arn, err := j.streamARN(ctx); err != nil {
+	arn, err := j.streamARN(ctx)
+	if err != nil {
 		return nil, err
-	} else if arn != "" {
+	}
+	if arn != "" {
 		decoder.StreamARN, decoder.EpochZero = arn, false
 	}
 	switch {
@@ -63,12 +65,8 @@ func (j *job) openItems(decoder record.SnapshotOptions) (snapshot.Snapshot, erro
 func (j *job) openScan(ctx context.Context, decoder record.SnapshotOptions) (snapshot.Snapshot, error) {
 	start := j.selection.stored.From
 	if !j.selection.isStored() {
-		if at := j.selection.earliestSourceTime(j.o.clockSkew); time.Now().Before(at) && !j.o.dryRun {
-			fmt.Fprintf(j.streams.Err,
-				"the scan begins at %s: until then every process learns that the sinks are being filled\n", at.Format(time.RFC3339))
-			if err := pipeline.Sleep(ctx, time.Until(at)); err != nil {
-				return nil, err
-			}
+		if err := j.waitForScan(ctx); err != nil {
+			return nil, err
 		}
 		start = time.Now().UTC().Truncate(time.Second)
 	}
@@ -76,6 +74,18 @@ func (j *job) openScan(ctx context.Context, decoder record.SnapshotOptions) (sna
 		Client: dynamodb.NewFromConfig(j.aws), Table: j.tableName(), Segments: j.o.segments, RCU: j.o.rcu, Time: start,
 		Decoder: decoder, Narrowing: j.narrowing, OnRetry: records.RetryPrinter(j.streams.Err, "a request of the scan"),
 	})
+}
+
+// waitForScan waits until the floor of the sinks has passed.
+func (j *job) waitForScan(ctx context.Context) error {
+	earliest := j.selection.earliestSourceTime(j.o.clockSkew)
+	if j.o.dryRun || !time.Now().Before(earliest) {
+		return nil
+	}
+	fmt.Fprintf(j.streams.Err,
+		"the scan begins at %s: until then every process learns that the sinks are being filled\n",
+		earliest.Format(time.RFC3339))
+	return pipeline.Sleep(ctx, time.Until(earliest))
 }
 
 // tableName returns the name of the source table.

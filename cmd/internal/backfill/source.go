@@ -76,7 +76,7 @@ func (f *sourceFlags) checkSource(t *target.Flags) error {
 			"--scan and --start-export read the real table: they go with --live; a --local folder takes --export, --items and --archive")
 	case f.startExport && f.bucket == "":
 		return cli.Usagef("--start-export needs --bucket: the bucket that takes the export")
-	case f.bucket != "" && !f.startExport || f.prefix != "" && !f.startExport:
+	case (f.bucket != "" || f.prefix != "") && !f.startExport:
 		return cli.Usagef(
 			"--bucket and --prefix go with --start-export; --export s3://BUCKET/PREFIX reads an export that is there")
 	case f.segments < 1 || f.rcu < 0 || f.parts < 1:
@@ -104,27 +104,29 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 		return nil, err
 	}
 	j.warnOfArchives(info.Time)
+
 	b := state.Backfill{
 		Run: j.selection.runID, Sinks: strings.Join(j.selection.names(), ","), Source: j.withNarrowing(info.Source),
 		Start: time.Now().UTC().Truncate(time.Second),
 		From:  info.OldestTime.UTC().Truncate(time.Second), Parts: len(snap.Parts()),
 	}
 	stored, err := j.stateStore.AddBackfill(ctx, b)
-	if err == nil && j.o.scan && !j.selection.isStored() && stored != b {
-		// Another process began a scan at the same time: read with the start time of that scan.
+	if err != nil {
+		return nil, err
+	}
+	otherBeganScan := j.o.scan && !j.selection.isStored() && stored != b
+	if otherBeganScan { // at the same time: read with the start time of that scan
 		j.selection.stored = stored
 		if snap, err = j.openSnapshot(ctx); err != nil {
 			return nil, err
 		}
 		b.Source = j.withNarrowing(snap.Info().Source)
 	}
-	if err != nil {
-		return nil, err
-	}
 	if err := j.checkStored(ctx, stored, b.Source); err != nil {
 		return nil, err
 	}
 	j.backfill = stored
+
 	src, err := snapshot.NewSource(snapshot.SourceOptions{
 		Snapshot: snap, Backfills: j.stateStore, Run: stored.Run, Owner: newOwner(), Concurrency: j.o.parts,
 		Throttle: j.lagWaiter(), Logger: cli.NewWarnLogger(j.streams.Err, j.o.verbose),
@@ -141,12 +143,14 @@ var digests = regexp.MustCompile(` sha256:[0-9a-f]{16}`)
 // checkStored returns an error unless the stored run can continue with a source.
 func (j *job) checkStored(ctx context.Context, stored state.Backfill, source string) error {
 	names := strings.Join(j.selection.names(), ",")
+	isSameSource := stored.Source == source
+	hasSameFiles := digests.ReplaceAllString(stored.Source, "") == digests.ReplaceAllString(source, "")
 	switch {
-	case stored.Source != source && digests.ReplaceAllString(stored.Source, "") == digests.ReplaceAllString(source, ""):
+	case hasSameFiles && !isSameSource:
 		return fmt.Errorf("the files of %s were replaced since the run %s began to read them: put them back as they were; "+
 			"or give the sinks another name and a place of their own, and fill those from the new files",
 			strings.Join(j.o.items, " "), stored.Run)
-	case stored.Source != source || stored.Sinks != names:
+	case !isSameSource || stored.Sinks != names:
 		return cli.Usagef("the run %s reads %s into %s, and not %s into %s: name the same", stored.Run, stored.Source,
 			stored.Sinks, source, names)
 	}
@@ -172,9 +176,16 @@ func (j *job) problemsOf(ctx context.Context, snap snapshot.Snapshot) iter.Seq[e
 
 // checkTable returns an error if the snapshot belongs to another table than that of the file.
 func (j *job) checkTable(info snapshot.Info) error {
+	if info.TableARN == "" {
+		return nil
+	}
 	table := j.cfg.Source.Tables[0]
 	_, name, _ := strings.Cut(info.TableARN, ":table/")
-	if info.TableARN == "" || table.ARN == info.TableARN || table.ARN == "" && table.Name == name {
+	isTable := table.ARN == info.TableARN
+	if table.ARN == "" {
+		isTable = table.Name == name
+	}
+	if isTable {
 		return nil
 	}
 	return fmt.Errorf("the source is of the table %s, and %s reads %s", info.TableARN, j.cfg.File, j.tableName())
@@ -192,10 +203,11 @@ func (w wider) Match(c *record.Change) (bool, error) {
 
 // withNarrowing returns the name of a source, followed by its narrowing.
 func (j *job) withNarrowing(source string) string {
-	if n := j.narrowing.String(); n != "" && !strings.HasSuffix(source, n) {
-		return source + " " + n
+	narrowing := j.narrowing.String()
+	if strings.HasSuffix(source, narrowing) { // also if there is no narrowing
+		return source
 	}
-	return source
+	return source + " " + narrowing
 }
 
 // checkView returns an error if a sink needs old images and an incremental export has none.
@@ -225,15 +237,15 @@ func (j *job) checkAge(ctx context.Context, b state.Backfill) error {
 	if !j.selection.keepsState() {
 		return nil
 	}
-	keep := time.Duration(0)
+	var configured time.Duration
 	if j.cfg.State != nil {
-		keep = j.cfg.State.GuardRetention
+		configured = j.cfg.State.GuardRetention
 	}
-	r, err := state.LoadRetention(ctx, j.stateStore, keep, false)
+	retention, err := state.LoadRetention(ctx, j.stateStore, configured, false)
 	if err != nil {
 		return err
 	}
-	return r.CheckBackfill(b, time.Now())
+	return retention.CheckBackfill(b, time.Now())
 }
 
 // checkCopies returns an error if an archive would be filled from itself.
@@ -259,8 +271,10 @@ func (j *job) checkCopies() error {
 
 // absolute returns an absolute path with a / at the end, so that all names of one folder or prefix are equal.
 func absolute(path string) string {
-	if abs, err := filepath.Abs(path); err == nil && !target.IsS3(path) {
-		path = filepath.ToSlash(abs)
+	if !target.IsS3(path) {
+		if abs, err := filepath.Abs(path); err == nil {
+			path = filepath.ToSlash(abs)
+		}
 	}
 	return strings.TrimSuffix(path, "/") + "/"
 }

@@ -23,37 +23,46 @@ func (j *job) resolveKeys(ctx context.Context) error {
 		return nil
 	}
 	keys := j.o.keys
-	switch {
-	case j.o.Live:
+	if j.o.Live {
 		var err error
-		j.table, err = scan.Describe(ctx, dynamodb.NewFromConfig(j.aws), j.tableName())
-		switch {
-		case err != nil && (len(keys) == 0 || j.o.scan || j.o.startExport):
-			return fmt.Errorf("%w (--keys names the key attributes of --export and --items without asking the table)", err)
-		case err != nil:
-			fmt.Fprintf(j.streams.Err, cli.Warning+"--keys is not compared with the table: %v\n", err)
-		case len(keys) > 0 && !slices.Equal(keys, j.table.Keys):
-			return cli.Usagef("--keys names %s, and the key of the table %s is %s", strings.Join(keys, ","), j.table.Name,
-				strings.Join(j.table.Keys, ","))
-		default:
-			keys = j.table.Keys
+		if keys, err = j.describeKeys(ctx); err != nil {
+			return err
 		}
-	case len(keys) == 0:
+	} else if len(keys) == 0 {
 		return cli.Usagef("name the key attributes of the table with --keys PK,SK: a --local folder asks no table")
 	}
-	n, err := j.o.narrowing.Build(j.cfg, keys[0])
+	narrowing, err := j.o.narrowing.Build(j.cfg, keys[0])
 	if err != nil {
 		return err
 	}
 	for _, s := range j.cfg.Sinks {
-		if slices.Contains(j.selection.names(), s.Name) && !n.Covers(s.WhenItem) {
+		isFilled := slices.Contains(j.selection.names(), s.Name)
+		if isFilled && !narrowing.Covers(s.WhenItem) {
 			fmt.Fprintf(j.streams.Err,
 				cli.Warning+
-					"the sink %s may take items that --type, --key-prefix and --filter leave out (%s): they are missing until they change\n", s.Name, n)
+					"the sink %s may take items that --type, --key-prefix and --filter leave out (%s): they are missing until they change\n", s.Name, narrowing)
 		}
 	}
-	j.keys, j.narrowing = keys, n
+	j.keys, j.narrowing = keys, narrowing
 	return nil
+}
+
+// describeKeys describes the table, and returns its key attributes. If the table cannot be described, it returns --keys
+// if they are enough for the source.
+func (j *job) describeKeys(ctx context.Context) (keys []string, err error) {
+	j.table, err = scan.Describe(ctx, dynamodb.NewFromConfig(j.aws), j.tableName())
+	needsTable := len(j.o.keys) == 0 || j.o.scan || j.o.startExport
+	switch {
+	case err != nil && needsTable:
+		return nil, fmt.Errorf("%w (--keys names the key attributes of --export and --items without asking the table)", err)
+	case err != nil:
+		fmt.Fprintf(j.streams.Err, cli.Warning+"--keys is not compared with the table: %v\n", err)
+		return j.o.keys, nil
+	case len(j.o.keys) > 0 && !slices.Equal(j.o.keys, j.table.Keys):
+		return nil, cli.Usagef("--keys names %s, and the key of the table %s is %s", strings.Join(j.o.keys, ","),
+			j.table.Name, strings.Join(j.table.Keys, ","))
+	}
+	return j.table.Keys, nil
 }
 
 // checkedParts is the maximum number of parts in which checkKeys looks for signs of wrong keys.
@@ -98,8 +107,11 @@ func (j *job) checkPageKeys(part string, page *record.Page) error {
 	for i := range page.Changes {
 		c := &page.Changes[i]
 		if c.Op != record.Snapshot {
-			isKey := func(name string) bool { _, has := c.Keys.Get(name); return has }
-			if c.Keys.Len() != len(j.keys) || !isKey(j.keys[0]) || !isKey(j.keys[len(j.keys)-1]) {
+			isMissing := func(name string) bool {
+				_, found := c.Keys.Get(name)
+				return !found
+			}
+			if c.Keys.Len() != len(j.keys) || slices.ContainsFunc(j.keys, isMissing) {
 				return cli.Usagef("%s: the changes of the export have another key than --keys %s", part, names)
 			}
 			continue
