@@ -54,7 +54,10 @@ func (p *Page) serveEvents(w http.ResponseWriter, r *http.Request) {
 	defer tick.Stop()
 	for {
 		parts, err := p.render()
-		if err != nil || stream.update(parts, time.Now()) != nil {
+		if err != nil {
+			return
+		}
+		if err := stream.update(parts, time.Now()); err != nil {
 			return
 		}
 		select {
@@ -86,8 +89,10 @@ type sentPart struct {
 // browsers ignore.
 func (v *viewer) update(parts []part, now time.Time) error {
 	for _, p := range parts {
-		last, known := v.sent[p.Name]
-		if known && (last.html == p.HTML || len(p.HTML) > largePart && now.Sub(last.at) < largeEvery) {
+		last, wasSent := v.sent[p.Name]
+		isUnchanged := last.html == p.HTML
+		isTooEarly := len(p.HTML) > largePart && now.Sub(last.at) < largeEvery
+		if wasSent && (isUnchanged || isTooEarly) {
 			continue
 		}
 		v.sent[p.Name] = sentPart{p.HTML, now}

@@ -29,7 +29,11 @@ func functionsPanel(r *fleet.Report) panel {
 func functionLag(r *fleet.Report) total {
 	var worst *fleet.Function
 	for i := range r.Functions {
-		if f := &r.Functions[i]; f.IteratorAge != nil && (worst == nil || *f.IteratorAge > *worst.IteratorAge) {
+		f := &r.Functions[i]
+		if f.IteratorAge == nil {
+			continue
+		}
+		if worst == nil || *f.IteratorAge > *worst.IteratorAge {
 			worst = f
 		}
 	}

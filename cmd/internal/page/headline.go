@@ -40,14 +40,12 @@ func findProblems(o Options, s Status, now time.Time) []problem {
 	problems = append(problems, letterProblems(o, s, now)...)
 	if s.Fleet != nil {
 		for _, p := range s.Fleet.Problems {
-			if slices.ContainsFunc(problems, func(known problem) bool {
-				return known.Kind == p.Kind && known.Subject == p.Subject
-			}) {
-				continue // this process has reported the same problem
+			isSame := func(known problem) bool { return known.Kind == p.Kind && known.Subject == p.Subject }
+			if slices.ContainsFunc(problems, isSame) {
+				continue // this process has reported it
 			}
-			t := cli.If(p.Kind.Mild(), warn, bad)
-			problems = append(problems, problem{Kind: p.Kind, Subject: p.Subject, Scope: allConsumers, Tone: t,
-				Text: p.Text, Do: p.Hint})
+			problems = append(problems, problem{Kind: p.Kind, Subject: p.Subject, Scope: allConsumers,
+				Tone: cli.If(p.Kind.Mild(), warn, bad), Text: p.Text, Do: p.Hint})
 		}
 	}
 	if s.FleetError != "" {
@@ -66,19 +64,28 @@ func findProblems(o Options, s Status, now time.Time) []problem {
 const maxAlike = 3
 
 // shortenList returns the problems that the page lists. It lists at most maxAlike problems of one kind. The last of
-// these has More set if the kind has more problems.
-func shortenList(problems []problem) []problem {
-	of, listed := make(map[fleet.ProblemKind]int), make(map[fleet.ProblemKind]int)
+// these has More set if the kind has more problems. Problems without a kind are all listed.
+func shortenList(problems []problem) (list []problem) {
+	total := make(map[fleet.ProblemKind]int)
 	for _, p := range problems {
-		of[p.Kind]++
+		total[p.Kind]++
 	}
-	var list []problem
+	listed := make(map[fleet.ProblemKind]int)
 	for _, p := range problems {
-		if listed[p.Kind]++; p.Kind != "" && listed[p.Kind] > maxAlike || len(list) == maxProblems {
+		if len(list) == maxProblems {
+			break
+		}
+		if p.Kind == "" {
+			list = append(list, p)
 			continue
 		}
-		if n := of[p.Kind] - maxAlike; p.Kind != "" && listed[p.Kind] == maxAlike && n > 0 {
-			p.More = "and " + formatCount(n) + " more like this"
+		if listed[p.Kind] == maxAlike {
+			continue
+		}
+		listed[p.Kind]++
+		unlisted := total[p.Kind] - maxAlike
+		if listed[p.Kind] == maxAlike && unlisted > 0 {
+			p.More = "and " + formatCount(unlisted) + " more like this"
 		}
 		list = append(list, p)
 	}
@@ -92,22 +99,26 @@ func processProblems(s Status) []problem {
 	if s.Verdict == nil || s.Ready {
 		return nil
 	}
-	why := strings.Join(s.Reasons, "; ")
-	of := func(t tone, text, do string) []problem {
-		return []problem{{Scope: thisProcess, Tone: t, Text: "this consumer " + text + ": " + why, Do: do}}
+	p := problem{Scope: thisProcess, Tone: bad}
+	switch s.State {
+	case health.Dead:
+		p.Text, p.Do = "this consumer is dead", "restart it: nothing else helps"
+	case health.Isolated:
+		p.Text = "this consumer has lost contact, and reads nothing"
+		p.Do = "look at the network and at the state table; it goes on by itself, and others take its shards meanwhile"
+	case health.Stuck:
+		p.Text, p.Do = "this consumer is stuck", "no restart helps; mend the cause, and it goes on"
+	case health.Starting:
+		stepFailed := len(s.Reasons) > 1
+		if !stepFailed {
+			return nil
+		}
+		p.Tone, p.Text, p.Do = warn, "this consumer cannot start yet", "mend the cause; it is tried again"
+	default:
+		return nil
 	}
-	switch {
-	case s.State == health.Dead:
-		return of(bad, "is dead", "restart it: nothing else helps")
-	case s.State == health.Isolated:
-		return of(bad, "has lost contact, and reads nothing",
-			"look at the network and at the state table; it goes on by itself, and others take its shards meanwhile")
-	case s.State == health.Stuck:
-		return of(bad, "is stuck", "no restart helps; mend the cause, and it goes on")
-	case s.State == health.Starting && len(s.Reasons) > 1: // a step of the start failed
-		return of(warn, "cannot start yet", "mend the cause; it is tried again")
-	}
-	return nil
+	p.Text += ": " + strings.Join(s.Reasons, "; ")
+	return []problem{p}
 }
 
 // sinkProblems returns a problem for each failing sink of this process.
@@ -143,13 +154,17 @@ const newLetters = time.Hour
 // counts the stored dead letters, because that count is better.
 func letterProblems(o Options, s Status, now time.Time) []problem {
 	n := ownLetters(s)
-	if n == 0 || fleetLetters(s) != nil || s.Consumer.LastLetter == nil || now.Sub(*s.Consumer.LastLetter) > newLetters {
+	if n == 0 || fleetLetters(s) != nil {
+		return nil
+	}
+	last := s.Consumer.LastLetter
+	if last == nil || now.Sub(*last) > newLetters {
 		return nil
 	}
 	return []problem{{
 		Kind: fleet.DeadLetters, Scope: thisProcess, Tone: warn,
 		Text: cli.Count(n, "change") + " went to dead letters since this consumer started, the last " +
-			durationSince(s.Consumer.LastLetter, now) + " ago",
+			durationSince(last, now) + " ago",
 		Do: "`tablewake redrive " + o.Flags +
 			" --list` shows those that are left, and why; mend the cause, then run it without --list",
 	}}
@@ -160,14 +175,12 @@ func newHeadline(s Status, problems []problem) headline {
 	switch {
 	case len(problems) > 0:
 		first := problems[0]
-		v := headline{Word: "Needs attention", Tone: first.Tone, Text: first.Text + ".", Do: first.Do}
+		h := headline{Word: cli.If(first.Tone == bad, "Failing", "Needs attention"), Tone: first.Tone,
+			Text: first.Text + ".", Do: first.Do}
 		if n := len(problems) - 1; n > 0 {
-			v.Text += " " + cli.If(n == 1, "One more thing needs attention.", formatCount(n)+" more things need attention.")
+			h.Text += " " + cli.If(n == 1, "One more thing needs attention.", formatCount(n)+" more things need attention.")
 		}
-		if first.Tone == bad {
-			v.Word = "Failing"
-		}
-		return v
+		return h
 	case s.Verdict != nil && s.State == health.Starting:
 		return headline{"Starting", busy, "This consumer is starting. Nothing is known yet.", ""}
 	case s.Verdict != nil && s.State == health.Draining:

@@ -41,12 +41,12 @@ func sourceLedger(l pipeline.SourceLedger) *table {
 	return t
 }
 
-func sinkLedgers(by map[string]pipeline.SinkLedger) *table {
+func sinkLedgers(ledgers map[string]pipeline.SinkLedger) *table {
 	t := newTable("Deliveries to sinks, since this process started", "Sink", "#Routed", "#Written",
 		"#Superseded", "#No effect",
 		"#Coalesced", "#Suppressed", "#Dead letters", "#Quarantined", "#Revoked", "#Pending")
-	for _, sink := range slices.Sorted(maps.Keys(by)) {
-		k := by[sink]
+	for _, sink := range slices.Sorted(maps.Keys(ledgers)) {
+		k := ledgers[sink]
 		var noEffect int64
 		for _, n := range k.NoEffect {
 			noEffect += n

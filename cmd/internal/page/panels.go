@@ -32,20 +32,21 @@ func processSinks(c *fleet.Process, now time.Time) block {
 		"#Oldest that waits", "#Keys blocked", "~Why")
 	sorted := slices.Clone(c.Sinks)
 	slices.SortStableFunc(sorted, func(a, b fleet.ProcessSink) int {
-		return severity(sinkTone(&b)) - severity(
-			sinkTone(&a))
+		return severity(sinkTone(&b)) - severity(sinkTone(&a))
 	})
 	for _, k := range sorted {
 		state := cell{Text: "writes", Tone: good}
-		if k.Failing != nil {
+		switch {
+		case k.Failing != nil:
 			state = cell{Text: "fails for " + durationSince(k.Failing, now), Tone: bad}
-		} else if k.Blocked > 0 {
+		case k.Blocked > 0:
 			state = cell{Text: "blocked", Tone: bad}
 		}
 		oldest := dashCell()
-		if k.Oldest != nil {
+		switch {
+		case k.Oldest != nil:
 			oldest = cell{Text: durationSince(k.Oldest, now)}
-		} else if k.Failing != nil {
+		case k.Failing != nil:
 			oldest = unknownCell()
 		}
 		t.Rows = append(t.Rows, []cell{
@@ -87,8 +88,8 @@ func heldBackShards(r *fleet.Report) []block {
 	}
 	title := cli.CountWithVerb(len(r.HeldBack)+r.HeldBackMore, "reason", "holds shards back", "hold shards back")
 	blocks := []block{{Scope: allConsumers, Fold: title, Table: t, ID: "held-back"}}
-	if n := len(r.HeldBack) - len(t.Rows) + r.HeldBackMore; n > 0 {
-		blocks = append(blocks, block{Text: formatCount(n) + " of them are not listed", Tone: dim})
+	if unlisted := len(r.HeldBack) - len(t.Rows) + r.HeldBackMore; unlisted > 0 {
+		blocks = append(blocks, block{Text: formatCount(unlisted) + " of them are not listed", Tone: dim})
 	}
 	return blocks
 }
@@ -151,19 +152,23 @@ func lettersPanel(o Options, s Status) panel {
 }
 
 // shareBlocks returns a table of counts, the largest first. Each row also has its percentage of the sum.
-func shareBlocks(id, caption, name string, by map[string]int) []block {
-	total := fleet.Sum(by)
-	t := newTable(caption, name, "#Count", "#Share")
-	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Or(by[b]-by[a], cmp.Compare(a, b)) })
-	for _, k := range names[:min(len(names), maxRows)] {
-		t.Rows = append(t.Rows, []cell{{Text: cmp.Or(k, "every sink")}, numberCell(by[k]), {Text: percent(by[k], total)}})
+func shareBlocks(id, caption, nameColumn string, counts map[string]int) []block {
+	total := fleet.Sum(counts)
+	t := newTable(caption, nameColumn, "#Count", "#Share")
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b))
+	})
+	for _, name := range names[:min(len(names), maxRows)] {
+		n := counts[name]
+		t.Rows = append(t.Rows, []cell{{Text: cmp.Or(name, "every sink")}, numberCell(n), {Text: percent(n, total)}})
 	}
 	return append([]block{{Table: t, ID: id}}, moreRows(len(names)-maxRows)...)
 }
 
-// percent formats n as a percentage of the total of. The result is 0% only if n is 0, and 100% only if n is the total.
+// percent formats n as a percentage of total. The result is 0% only if n is 0, and 100% only if n is the total.
 func percent(n, total int) string {
-	switch share := 100 * float64(n) / float64(max(total, 1)); {
+	share := 100 * float64(n) / float64(max(total, 1))
+	switch {
 	case n > 0 && share < 1:
 		return "under 1%"
 	case n < total && share > 99:

@@ -12,9 +12,10 @@ import (
 // ReportCache keeps the newest report of a fleet. A report takes a look, which reads the stores that all consumers
 // share. [ReportCache.Run] looks only after a report was requested.
 type ReportCache struct {
-	look   func(context.Context) (*fleet.Report, error)
-	pause  time.Duration
-	wanted chan struct{} // holds an element if a report was requested since the last look began
+	read   func(context.Context) (*fleet.Report, error)
+	format func(error) string // returns the text of an error of read
+	pause  time.Duration      // after each look
+	wanted chan struct{}      // holds an element if a report was requested since the last look began
 
 	mu      sync.Mutex
 	report  *fleet.Report // report of the last look that succeeded; nil: none has
@@ -28,25 +29,26 @@ type ReportCache struct {
 func NewLooks(
 	pause time.Duration, problem func(error) string, look func(context.Context) (*fleet.Report, error),
 ) *ReportCache {
-	l := &ReportCache{pause: pause, wanted: make(chan struct{}, 1), next: make(chan struct{})}
-	l.look = func(ctx context.Context) (*fleet.Report, error) {
-		r, err := look(ctx)
-		if ctx.Err() != nil {
-			return r, err
-		}
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.ended = time.Now()
-		if l.problem = ""; err != nil {
-			l.problem = problem(err)
-		} else {
-			l.report = r
-		}
-		close(l.next)
-		l.next = make(chan struct{})
-		return r, err
+	return &ReportCache{read: look, format: problem, pause: pause, wanted: make(chan struct{}, 1),
+		next: make(chan struct{})}
+}
+
+// look reads a report, and stores it or the error. It stores nothing if ctx ended.
+func (l *ReportCache) look(ctx context.Context) {
+	report, err := l.read(ctx)
+	if ctx.Err() != nil {
+		return
 	}
-	return l
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = time.Now()
+	if err != nil {
+		l.problem = l.format(err)
+	} else {
+		l.report, l.problem = report, ""
+	}
+	close(l.next)
+	l.next = make(chan struct{})
 }
 
 // Latest returns the report of the last look that succeeded; nil if none has. The report's At is the time of that look.
@@ -69,12 +71,13 @@ func (l *ReportCache) Within(ctx context.Context, age time.Duration) (report *fl
 		l.wakeRun()
 		l.mu.Lock()
 		report, problem = l.report, l.problem
-		recent, next := !l.ended.IsZero() && time.Since(l.ended) <= age, l.next
+		isRecent := !l.ended.IsZero() && time.Since(l.ended) <= age
+		next := l.next
 		l.mu.Unlock()
-		switch {
-		case recent && problem != "":
+		if isRecent && problem != "" {
 			return nil, problem
-		case recent:
+		}
+		if isRecent {
 			return report, ""
 		}
 		select {
@@ -101,7 +104,7 @@ func (l *ReportCache) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		_, _ = l.look(ctx) // l.look has stored both results
+		l.look(ctx)
 		if pipeline.Sleep(ctx, l.pause) != nil {
 			return
 		}

@@ -28,17 +28,13 @@ const checkpointColumn = 3
 // process reads.
 func shardsPanel(s Status, now time.Time) panel {
 	p := panel{Title: "Shards"}
-	if r := s.Fleet; r != nil {
-		p = p.add(worstBlock(r)...)
-		folds := 0
-		for _, stream := range r.AllStreams() {
-			p = p.add(lineageBlocks(r, stream, &folds)...)
-		}
-		if len(r.Shards) == 0 {
-			p = p.add(noteBlock(cmp.Or(r.NoConsumersReason, "no shard is known"), dim))
-		}
-	} else {
+	if s.Fleet == nil {
 		p = p.add(noteBlock("unknown: "+whyUnknown(s), dim))
+	} else {
+		p = p.add(worstBlock(s.Fleet)...).add(lineageBlocks(s.Fleet)...)
+		if len(s.Fleet.Shards) == 0 {
+			p = p.add(noteBlock(cmp.Or(s.Fleet.NoConsumersReason, "no shard is known"), dim))
+		}
 	}
 	if s.Consumer != nil {
 		p = p.add(processShards(s.Consumer.Shards, now)...)
@@ -63,12 +59,12 @@ func worstBlock(r *fleet.Report) []block {
 	t := newTable("Shards that need attention", append(slices.Clone(shardColumns), "~Why")...)
 	t.Head = slices.Delete(t.Head, checkpointColumn, checkpointColumn+1) // the lineage of the stream shows it
 	for _, sh := range worst[:min(len(worst), maxWorst)] {
-		why := sh.StopReason
+		reason := sh.StopReason
 		if sh.FailingSeconds != nil {
-			why = "its reads fail: " + cmp.Or(sh.ErrorClass, unknown)
+			reason = "its reads fail: " + cmp.Or(sh.ErrorClass, unknown)
 		}
-		t.Rows = append(t.Rows, slices.Delete(append(shardRow(r, &sh, 0), cell{Text: why}), checkpointColumn,
-			checkpointColumn+1))
+		row := append(shardRow(r, &sh, 0), cell{Text: reason})
+		t.Rows = append(t.Rows, slices.Delete(row, checkpointColumn, checkpointColumn+1))
 	}
 	blocks := []block{{Scope: allConsumers, Table: t, ID: "worst"}}
 	return append(blocks, moreRows(len(worst)-maxWorst)...)
@@ -93,9 +89,24 @@ func shardTone(r *fleet.Report, sh *fleet.Shard) tone {
 	return plain
 }
 
-// lineageBlocks returns the lineage of a stream: its shards as a tree, in folds. It leaves out the shards that are read
-// to their end. folds counts the folds of all streams.
-func lineageBlocks(r *fleet.Report, stream fleet.StreamListing, folds *int) []block {
+// lineageBlocks returns the lineage of each stream.
+func lineageBlocks(r *fleet.Report) (blocks []block) {
+	folds := 0 // of all streams
+	for _, stream := range r.AllStreams() {
+		lineage := streamLineage(r, stream, folds)
+		for _, b := range lineage {
+			if b.Fold != "" {
+				folds++
+			}
+		}
+		blocks = append(blocks, lineage...)
+	}
+	return blocks
+}
+
+// streamLineage returns the lineage of a stream: its shards as a tree, in folds. It leaves out the shards that are read
+// to their end. folds is the number of folds of the streams before.
+func streamLineage(r *fleet.Report, stream fleet.StreamListing, folds int) []block {
 	var shards []*fleet.Shard
 	states := make(fleet.StateCounts)
 	for i := range r.Shards {
@@ -119,18 +130,18 @@ func lineageBlocks(r *fleet.Report, stream fleet.StreamListing, folds *int) []bl
 	depths := make(fleet.Lineage)
 	for from := 0; from < len(shards); from += foldSize {
 		shown := shards[from:min(from+foldSize, len(shards))]
-		if *folds == maxFolds {
+		if folds == maxFolds {
 			text := fmt.Sprintf("%s more are not shown here: `tablewake status %s` lists all.", formatCount(len(shards)-from), r.Flags)
 			blocks = append(blocks, block{Text: text, Tone: dim})
 			break
 		}
-		*folds++
+		folds++
 		title := "Lineage: "
 		if len(shards) > foldSize {
 			title = fmt.Sprintf("Lineage, shards %s to %s: ", formatCount(from+1), formatCount(from+len(shown)))
 		}
 		b := lineageFold(r, shown, depths, title)
-		b.Open, b.ID = len(shards) <= openBelow, fmt.Sprintf("lineage-%d", *folds)
+		b.Open, b.ID = len(shards) <= openBelow, fmt.Sprintf("lineage-%d", folds)
 		blocks = append(blocks, b)
 	}
 	return blocks
@@ -155,36 +166,38 @@ func shardRow(r *fleet.Report, sh *fleet.Shard, depth int) []cell {
 	case sh.State == fleet.Waiting && sh.StopReason != "":
 		state = cli.If(sh.AfterStream, "waits for an older stream", "waits for its parent")
 	}
-	owner := cell{Text: cmp.Or(sh.Owner, "nobody")}
+	owner := cell{Text: sh.Owner}
 	if sh.Owner == "" {
-		owner.Tone = dim
+		owner = cell{Text: "nobody", Tone: dim}
 	}
 	if sh.Pinned != "" {
 		owner.Text += ", pinned to " + sh.Pinned
 	}
-	last, loss := unknownCell(), dashCell()
+	lastChange := unknownCell()
 	if sh.AgeSeconds != nil {
-		last = cell{Text: formatAgeSeconds(*sh.AgeSeconds) + " ago"}
-	}
-	unread := hasUnread(sh)
-	switch {
-	case sh.LossInSeconds != nil && *sh.LossInSeconds <= 0:
-		loss = cell{Text: "now", Tone: bad}
-	case sh.LossInSeconds != nil:
-		loss = cell{Text: formatAgeSeconds(*sh.LossInSeconds)}
-		if r.LossIsNear(sh.LossInSeconds) {
-			loss.Tone = bad
-		}
-	case unread != no && sh.State != fleet.Waiting:
-		loss = unknownCell()
+		lastChange = cell{Text: formatAgeSeconds(*sh.AgeSeconds) + " ago"}
 	}
 	return []cell{
 		{Text: sh.ID, Depth: depth}, {Text: state, Tone: shardTone(r, sh)}, owner, {Text: cmp.Or(sh.Checkpoint, "–")},
-		last, unreadCell(sh, unread), loss,
+		lastChange, unreadCell(sh), lossCell(r, sh),
 	}
 }
 
-func unreadCell(sh *fleet.Shard, unread certainty) cell {
+// lossCell says when the first unread record of a shard is lost.
+func lossCell(r *fleet.Report, sh *fleet.Shard) cell {
+	switch {
+	case sh.LossInSeconds != nil && *sh.LossInSeconds <= 0:
+		return cell{Text: "now", Tone: bad}
+	case sh.LossInSeconds != nil:
+		return cell{Text: formatAgeSeconds(*sh.LossInSeconds), Tone: cli.If(r.LossIsNear(sh.LossInSeconds), bad, plain)}
+	case sh.State == fleet.Waiting || hasUnread(sh) == no:
+		return dashCell()
+	}
+	return unknownCell()
+}
+
+func unreadCell(sh *fleet.Shard) cell {
+	unread := hasUnread(sh)
 	switch {
 	case sh.FailingSeconds != nil:
 		return unknownCell()

@@ -9,38 +9,49 @@ import (
 
 // totals returns the numbers at the top of the page.
 func totals(s Status) []total {
+	hasLeases := s.Fleet != nil && len(s.Fleet.Functions) == 0 // functions have no consumers and no leases
 	var out []total
-	leased := s.Fleet != nil && len(s.Fleet.Functions) == 0 // functions have no consumers and no leases
-	if c := s.Consumer; c != nil {
-		lag := total{Label: "Behind by", Scope: thisProcess, Value: unknown, Tone: dim,
-			Note: "age of the oldest change that is not everywhere"}
-		if c.Lag != nil {
-			lag.Value, lag.Tone = formatAgeSeconds(*c.Lag), plain
-		}
-		out = append(out, lag)
-	} else if s.Fleet != nil {
-		out = append(out, fleetLag(s.Fleet))
+	switch {
+	case s.Consumer != nil:
+		out = append(out, processLag(s.Consumer), lossTotal(s), readTotal(s.Consumer), processPending(s.Consumer))
+	case s.Fleet != nil:
+		out = append(out, fleetLag(s.Fleet), lossTotal(s))
+	default:
+		out = append(out, lossTotal(s))
 	}
-	out = append(out, lossTotal(s))
-	switch c := s.Consumer; {
-	case c != nil:
-		read := total{Label: "Records read", Scope: thisProcess, Value: formatCount(c.Ledger.Source.Read), Note: "since it started"}
-		if c.ReadRate != nil {
-			read.Note += "; " + formatRate(*c.ReadRate)
+	if hasLeases {
+		if s.Consumer == nil {
+			out = append(out, pendingTotal(s.Fleet))
 		}
-		var pending int64
-		for _, k := range c.Sinks {
-			pending = max(pending, k.Pending)
-		}
-		out = append(out, read, total{Label: "Pending", Scope: thisProcess, Value: formatCount(pending),
-			Note: "changes of the sink with the most"})
-	case leased:
-		out = append(out, pendingTotal(s.Fleet))
-	}
-	if leased {
 		out = append(out, shardsTotal(s.Fleet), consumersTotal(s.Fleet))
 	}
 	return append(out, lettersTotal(s), gapsTotal(s))
+}
+
+func processLag(c *fleet.Process) total {
+	t := total{Label: "Behind by", Scope: thisProcess, Value: unknown, Tone: dim,
+		Note: "age of the oldest change that is not everywhere"}
+	if c.Lag != nil {
+		t.Value, t.Tone = formatAgeSeconds(*c.Lag), plain
+	}
+	return t
+}
+
+func readTotal(c *fleet.Process) total {
+	t := total{Label: "Records read", Scope: thisProcess, Value: formatCount(c.Ledger.Source.Read), Note: "since it started"}
+	if c.ReadRate != nil {
+		t.Note += "; " + formatRate(*c.ReadRate)
+	}
+	return t
+}
+
+func processPending(c *fleet.Process) total {
+	var largest int64
+	for _, k := range c.Sinks {
+		largest = max(largest, k.Pending)
+	}
+	return total{Label: "Pending", Scope: thisProcess, Value: formatCount(largest),
+		Note: "changes of the sink with the most"}
 }
 
 func pendingTotal(r *fleet.Report) total {
@@ -72,18 +83,18 @@ func fleetLag(r *fleet.Report) total {
 	uncertain := 0
 	for i := range r.Shards {
 		sh := &r.Shards[i]
-		switch {
-		case sh.State == fleet.Done, sh.State == fleet.Waiting:
-		case sh.AgeSeconds == nil && hasUnread(sh) != no:
-			uncertain++
-		case hasUnread(sh) == yes:
+		unread := hasUnread(sh)
+		if sh.State == fleet.Done || sh.State == fleet.Waiting || unread == no {
+			continue
+		}
+		if unread == yes && sh.AgeSeconds != nil {
 			worst = max(worst, *sh.AgeSeconds)
-		case hasUnread(sh) == maybe:
+		} else {
 			uncertain++
 		}
 	}
 	switch {
-	case uncertain > 0 && worst == 0, len(r.Shards) == 0:
+	case len(r.Shards) == 0, uncertain > 0 && worst == 0:
 		t.Value, t.Tone = unknown, dim
 	case uncertain > 0:
 		t.Value = "at least " + formatAgeSeconds(worst)
@@ -107,10 +118,13 @@ const (
 
 // hasUnread reports whether a shard has records that are not durable in all sinks, or maybe if that is unknown.
 func hasUnread(sh *fleet.Shard) certainty {
+	isBehind := sh.Behind != nil && *sh.Behind
+	hasPending := sh.Records != nil && *sh.Records > 0
+	isKnown := sh.Behind != nil && sh.Records != nil
 	switch {
-	case sh.LossInSeconds != nil || sh.Behind != nil && *sh.Behind || sh.Records != nil && *sh.Records > 0:
+	case sh.LossInSeconds != nil || isBehind || hasPending:
 		return yes
-	case sh.State == fleet.Reading && sh.Behind != nil && sh.Records != nil:
+	case sh.State == fleet.Reading && isKnown:
 		return no
 	}
 	return maybe
@@ -125,7 +139,7 @@ func lossTotal(s Status) total {
 		t.Note = whyUnknown(s)
 		return t
 	}
-	first, uncertain := firstLoss(r)
+	first, uncertain := firstLoss(r), countUncertain(r)
 	switch {
 	case first != nil && *first <= 0:
 		t.Value, t.Tone = "now", bad
@@ -142,27 +156,36 @@ func lossTotal(s Status) total {
 	return fleetTotal(r, t)
 }
 
-// firstLoss returns the seconds until the first unread record is lost; nil if no time is known. uncertain is the number
-// of shards that may have unread records.
-func firstLoss(r *fleet.Report) (seconds *float64, uncertain int) {
-	add := func(in *float64) {
-		if in != nil && (seconds == nil || *in < *seconds) {
-			seconds = in
-		}
-	}
+// firstLoss returns the seconds until the first unread record is lost; nil if no time is known.
+func firstLoss(r *fleet.Report) (first *float64) {
+	var losses []*float64
 	for i := range r.Shards {
-		switch sh := &r.Shards[i]; {
-		case sh.State == fleet.Done, sh.State == fleet.Waiting:
-		case sh.LossInSeconds == nil && hasUnread(sh) != no:
-			uncertain++
-		default:
-			add(sh.LossInSeconds)
+		sh := &r.Shards[i]
+		if sh.State != fleet.Done && sh.State != fleet.Waiting {
+			losses = append(losses, sh.LossInSeconds)
 		}
 	}
 	for _, f := range r.Functions {
-		add(f.LossIn)
+		losses = append(losses, f.LossIn)
 	}
-	return seconds, uncertain
+	for _, loss := range losses {
+		if first == nil || loss != nil && *loss < *first {
+			first = loss
+		}
+	}
+	return first
+}
+
+// countUncertain returns the number of shards for which it is unknown whether and when an unread record is lost.
+func countUncertain(r *fleet.Report) (n int) {
+	for i := range r.Shards {
+		sh := &r.Shards[i]
+		isDone := sh.State == fleet.Done || sh.State == fleet.Waiting || hasUnread(sh) == no
+		if !isDone && sh.LossInSeconds == nil {
+			n++
+		}
+	}
+	return n
 }
 
 func shardsTotal(r *fleet.Report) total {
@@ -200,7 +223,8 @@ func consumersTotal(r *fleet.Report) total {
 
 func lettersTotal(s Status) total {
 	t := total{Label: "Dead letters", Scope: allConsumers, Value: unknown, Tone: dim}
-	switch l := fleetLetters(s); {
+	l := fleetLetters(s)
+	switch {
 	case l != nil && l.None:
 		t.Value, t.Tone, t.Note = "none", plain, "none are configured"
 	case l != nil && l.Unknown == "":
