@@ -127,7 +127,7 @@ func (o *options) checkFlags(cfg *config.Config) error {
 		return cli.Usagef("--stop-timeout is a time, as 25s")
 	case o.exitWhenIdle < 0:
 		return cli.Usagef("--exit-when-idle is a time, as 5s, or 0 to run for ever")
-	case o.idleTimeout < 0 || o.idleTimeout > 0 && o.exitWhenIdle == 0:
+	case o.idleTimeout < 0, o.idleTimeout > 0 && o.exitWhenIdle == 0:
 		return cli.Usagef("--idle-timeout is a time, as 5m, beside --exit-when-idle")
 	case o.repairRCU < 0:
 		return cli.Usagef("--repair-rcu is a number of read units a second, or 0 for no limit")
@@ -143,21 +143,24 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err := o.checkFlags(cfg); err != nil {
 		return err
 	}
-	block := cli.NewBlock(s.Err)
-	if block != nil {
-		s.Err = block
+	statusLines := cli.NewBlock(s.Err)
+	if statusLines != nil {
+		s.Err = statusLines
 	}
 	log := s.Err
 	stop := newStopper(ctx, o.stopTimeout)
 	defer stop.close()
 	defer func() {
-		if _, hasCode := errors.AsType[*cli.ExitError](err); err != nil && !hasCode && ctx.Err() != nil {
+		_, hasCode := errors.AsType[*cli.ExitError](err)
+		if err != nil && !hasCode && ctx.Err() != nil {
 			err = cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: %w", err))
 		}
 	}()
+
 	var emf io.Writer
 	if o.Live && cfg.Metrics == config.MetricsEMF {
-		block, emf, s.Out = nil, s.Out, log // stdout has only EMF documents, so the summary goes to stderr
+		emf, s.Out = s.Out, log // stdout has only EMF documents, so the summary goes to stderr
+		statusLines = nil
 	}
 	if o.healthAddress != "off" && cfg.Metrics != config.MetricsNone {
 		o.metricsExporter = prometheus.New()
@@ -168,6 +171,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		return err
 	}
 	defer endTelemetry()
+
 	o.start.log = o.logger(log)
 	endpoint, err := o.serve(cfg, log)
 	if err != nil {
@@ -182,6 +186,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, res.Close()) }()
+
 	var noEntity atomic.Int64
 	p, err := startStep(ctx, &o.start, "opening what the sinks write to", func() (*pipeline.Pipeline, error) {
 		return o.Assemble(ctx, cfg, res.stores, o.logger(log), sinks.WithExtensions(s.Extensions...), sinks.Live(),
@@ -190,14 +195,15 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return o.Hint(err)
 	}
+
 	var repair *gapRepair
 	if cfg.Source.OnGap == config.OnGapRepair {
 		repair = o.newGapRepair(cfg, res, s.Extensions, log)
 	}
 	source, err := consumer.New(consumer.Options{
-		API: res.api, Table: res.table, Gaps: res.gaps, Coordinator: o.workerOptions(cfg), CallTimeout: stream.CallTimeout,
-		Logger: o.logger(log),
-		Meter:  o.Telemetry.Meter, Pipeline: cfg.Name, Unrepaired: repair.unrepairedCounter(),
+		API: res.api, Table: res.table, Gaps: res.gaps, Coordinator: o.coordinatorOptions(cfg),
+		CallTimeout: stream.CallTimeout, Logger: o.logger(log), Meter: o.Telemetry.Meter, Pipeline: cfg.Name,
+		Unrepaired: repair.unrepairedCounter(),
 	})
 	if err != nil {
 		return err
@@ -205,7 +211,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if repair != nil {
 		repair.owner = source.ID()
 	}
-	c := &consumerRun{o: o, cfg: cfg, pipeline: p, consumer: source, stop: stop, log: log, statusLines: block,
+	c := &consumerRun{o: o, cfg: cfg, pipeline: p, consumer: source, stop: stop, log: log, statusLines: statusLines,
 		stores: res.stores, heldBack: res.heldBack, repair: repair, noEntityCount: &noEntity,
 		statusRequests: make(chan struct{}, maxAsking)}
 	if endpoint != nil {
@@ -223,16 +229,15 @@ func (o *options) logger(w io.Writer) *slog.Logger {
 // maxReadCalls is the maximum number of concurrent GetRecords calls.
 const maxReadCalls = 64
 
-// workerOptions returns the options of the coordinator.
-func (o *options) workerOptions(cfg *config.Config) coordinator.Options {
-	w := coordinator.Options{
+func (o *options) coordinatorOptions(cfg *config.Config) coordinator.Options {
+	c := coordinator.Options{
 		Name: o.worker, Routes: sinks.RoutesDigest(cfg), Sources: stream.Sources(cfg), Lease: stream.LeaseDuration(cfg),
 		Start: coordinator.Start{Latest: cfg.Source.Start.Latest, Time: cfg.Source.Start.Time},
 		Idle:  o.exitWhenIdle, MaxIdle: cfg.Source.Polling.MaxIdle, CallsPerMonth: cfg.Source.Polling.CallsPerMonth,
 		MaxCalls: maxReadCalls,
 	}
 	if cfg.Source.OnGap.ReadsOn() {
-		w.OnGap = coordinator.Continue
+		c.OnGap = coordinator.Continue
 	}
-	return w
+	return c
 }

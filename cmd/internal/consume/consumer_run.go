@@ -1,6 +1,7 @@
 package consume
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,14 +58,13 @@ func (c *consumerRun) run(ctx context.Context, s cli.Streams) error {
 		return err
 	}
 	start := time.Now()
-	err = c.runPipeline(ctx)
-	if redriveErr := auto.Finish(ctx); err == nil {
-		err = redriveErr
-	}
+	runErr := c.runPipeline(ctx)
+	redriveErr := auto.Finish(ctx)
 	sum := replay.Summarize(c.cfg.Name, c.pipeline.Ledger(), time.Since(start))
 	if c.noEntityCount != nil {
 		sum.NoEntity = c.noEntityCount.Load()
 	}
+	err = cmp.Or(runErr, redriveErr)
 	if printErr := sum.Print(s, c.o.format, c.cfg, &c.o.Flags); printErr != nil {
 		err = errors.Join(err, printErr)
 	}
@@ -83,18 +83,8 @@ func (c *consumerRun) runPipeline(ctx context.Context) error {
 	if c.repair != nil {
 		watchers.Go(func() { c.repair.run(c.stop.softStop) })
 	}
-	watchers.Go(func() {
-		select {
-		case <-c.stop.softStop.Done():
-			fmt.Fprintf(c.log, "stopping: what was read is written, and shards are let go; %s at most\n", c.o.stopTimeout)
-			c.refreshStopped()
-			c.mu.Lock()
-			c.revokedBefore = revokedDeliveries(c.pipeline.Ledger())
-			c.mu.Unlock()
-			c.pipeline.Stop(c.stop.hardStop)
-		case <-watching.Done():
-		}
-	})
+	watchers.Go(func() { c.stopPipeline(watching) })
+
 	err := c.pipeline.Run(context.WithoutCancel(ctx), stoppingSource{c.consumer, c.stopOnReadError}, c.consumer)
 	c.stop.stopSoftly() // if the run ended without a stop, the stop timeout begins here
 	err = errors.Join(err, c.consumer.Close(c.stop.hardStop))
@@ -104,6 +94,21 @@ func (c *consumerRun) runPipeline(ctx context.Context) error {
 		c.repair.printRepairCommand(c.log, c.o.CommandLine(c.cfg))
 	}
 	return err
+}
+
+// stopPipeline stops the pipeline once the soft stop begins. It returns without a stop once ctx is done.
+func (c *consumerRun) stopPipeline(ctx context.Context) {
+	select {
+	case <-c.stop.softStop.Done():
+	case <-ctx.Done():
+		return
+	}
+	fmt.Fprintf(c.log, "stopping: what was read is written, and shards are let go; %s at most\n", c.o.stopTimeout)
+	c.refreshStopped()
+	c.mu.Lock()
+	c.revokedBefore = revokedDeliveries(c.pipeline.Ledger())
+	c.mu.Unlock()
+	c.pipeline.Stop(c.stop.hardStop)
 }
 
 // stoppingSource is a source that calls onReadError after a read error. That call begins a stop. The timeout of the
@@ -210,20 +215,21 @@ func revokedDeliveries(l pipeline.Ledger) (n int64) {
 func (c *consumerRun) exitError(sum replay.Summary, err error) error {
 	c.mu.Lock()
 	revoked := revokedDeliveries(sum.Ledger) - c.revokedBefore
-	stopped, readFailed, unreadText := maps.Clone(c.stopReasons), c.hasReadError, c.unreadText
-	if stopped == nil {
-		stopped = make(map[string]string)
-	}
+	readFailed, unreadText := c.hasReadError, c.unreadText
+	stopped := make(map[string]string) // reason by shard
+	maps.Copy(stopped, c.stopReasons)
 	maps.Copy(stopped, c.stoppedAtEnd)
 	c.mu.Unlock()
+
 	stopCause := context.Cause(c.stop.hardStop)
+	stoppedHard := errors.Is(stopCause, errSecondSignal) || errors.Is(stopCause, errStopTimeout)
 	switch {
 	case readFailed && err != nil: // before the cases of a slow stop, because the same command would fail again
 		return err
 	case unreadText != "":
 		return cli.WithExitCode(cli.ExitUnread, errors.Join(fmt.Errorf(
 			"not all is read, and nothing was done for %s (--idle-timeout): %s: `tablewake status %s` shows who reads what; the same command continues", c.o.idleTimeout, unreadText, c.o.CommandLine(c.cfg)), err))
-	case stopCause != nil && (errors.Is(stopCause, errSecondSignal) || errors.Is(stopCause, errStopTimeout)):
+	case stoppedHard:
 		return cli.WithExitCode(cli.ExitInterrupted, errors.Join(
 			fmt.Errorf("stopped hard, as %w: what was pending comes again where it is read next", stopCause), err))
 	case err != nil:

@@ -54,7 +54,7 @@ func TestConsume_EndsWhereLeasesAreDenied(t *testing.T) {
 	}
 	defer func() { _ = table.Close() }()
 	log := &running{t: t}
-	source, err := consumer.New(consumer.Options{API: api, Table: denied{table}, Gaps: table, Coordinator: o.workerOptions(cfg), Logger: o.logger(log)})
+	source, err := consumer.New(consumer.Options{API: api, Table: denied{table}, Gaps: table, Coordinator: o.coordinatorOptions(cfg), Logger: o.logger(log)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -41,26 +42,35 @@ func (r *gapRepair) run(ctx context.Context) {
 	defer r.countRemaining(ctx)
 	failures := 0
 	for ctx.Err() == nil {
-		due, err := r.findDue(ctx)
-		if err == nil && len(due) > 0 {
-			if err = r.repairDue(ctx, due); err == nil {
-				_, err = r.findDue(ctx)
-			}
+		err := r.findAndRepair(ctx)
+		if ctx.Err() != nil {
+			return
 		}
 		pause := r.leaseDuration
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			pause = max(pause, min(firstRepairPause<<min(failures, 20), maxRepairPause))
+		if err == nil {
+			failures = 0
+		} else {
+			backoff := min(firstRepairPause<<min(failures, 20), maxRepairPause)
+			pause = max(pause, backoff)
 			failures++
 			r.log.LogAttrs(ctx, slog.LevelError, "gaps cannot be repaired: it is tried again",
 				slog.String("error", redact.LogText(err)), slog.Duration("pause", pause))
-		default:
-			failures = 0
 		}
 		_ = pipeline.Sleep(ctx, pause)
 	}
+}
+
+// findAndRepair repairs the gaps whose repair can begin, and counts the remaining ones.
+func (r *gapRepair) findAndRepair(ctx context.Context) error {
+	due, err := r.findDue(ctx)
+	if err != nil || len(due) == 0 {
+		return err
+	}
+	if err := r.repairDue(ctx, due); err != nil {
+		return err
+	}
+	_, err = r.findDue(ctx)
+	return err
 }
 
 // countRemaining counts the remaining gaps after ctx is done. If that fails, the earlier count stays.
@@ -80,23 +90,20 @@ func (r *gapRepair) findDue(ctx context.Context) (due []state.NotedGap, err erro
 	if err != nil {
 		return nil, fmt.Errorf("gaps: %w", err)
 	}
-	now, unrepaired := time.Now(), int64(0)
-	tooNew, late := false, false
-	for _, g := range noted {
-		if g.Repair.Stage == state.GapRepaired {
-			continue
-		}
-		unrepaired++
-		switch age := now.Sub(g.Found); {
-		case age < r.leaseDuration:
-			tooNew = true
-		case r.isDue(g, now):
+	isRepaired := func(g state.NotedGap) bool { return g.Repair.Stage == state.GapRepaired }
+	unrepaired := slices.DeleteFunc(noted, isRepaired)
+	r.unrepaired.Store(int64(len(unrepaired)))
+
+	now := time.Now()
+	isTooNew := func(g state.NotedGap) bool { return now.Sub(g.Found) < r.leaseDuration }
+	isLate := func(g state.NotedGap) bool { return now.Sub(g.Found) >= 2*r.leaseDuration }
+	for _, g := range unrepaired {
+		if !isTooNew(g) && r.isDue(g, now) {
 			due = append(due, g)
-			late = late || age >= 2*r.leaseDuration
 		}
 	}
-	r.unrepaired.Store(unrepaired)
-	if tooNew && !late {
+	waits := slices.ContainsFunc(unrepaired, isTooNew) && !slices.ContainsFunc(due, isLate)
+	if waits {
 		return nil, nil
 	}
 	return due, nil
@@ -106,14 +113,17 @@ func (r *gapRepair) findDue(ctx context.Context) (due []state.NotedGap, err erro
 // the gap. A repair that left differences is repeated, whichever consumer made it, after pauses that grow with the age
 // of the gap.
 func (r *gapRepair) isDue(g state.NotedGap, now time.Time) bool {
-	switch rep := g.Repair; {
-	case rep.Owner != "" && now.Before(rep.Expires):
+	isOwned := g.Repair.Owner != "" && now.Before(g.Repair.Expires)
+	if isOwned {
 		return false
-	case rep.Stage == state.GapOpen && rep.Run != "":
-		pause := min(max(rep.At.Sub(g.Found)/2, firstRepairPause), maxLeftPause)
-		return !now.Before(rep.At.Add(pause))
 	}
-	return true
+	leftDifferences := g.Repair.Stage == state.GapOpen && g.Repair.Run != ""
+	if !leftDifferences {
+		return true
+	}
+	ageAtRepair := g.Repair.At.Sub(g.Found)
+	pause := min(max(ageAtRepair/2, firstRepairPause), maxLeftPause)
+	return !now.Before(g.Repair.At.Add(pause))
 }
 
 // unrepairedCounter returns the function that counts the unrepaired gaps, or nil if r is nil.

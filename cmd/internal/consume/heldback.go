@@ -3,6 +3,7 @@ package consume
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -28,8 +29,8 @@ func heldBackShards(held []pipeline.HeldBack, st coordinator.Status) []state.Hel
 	}
 	all := make([]state.HeldBackShard, 0, len(held))
 	for _, h := range held {
-		shard, ok := shards[h.Partition]
-		if !ok {
+		shard, isRead := shards[h.Partition]
+		if !isRead {
 			shard, _, _ = strings.Cut(h.Partition, "~") // the consumer has just released the shard
 		}
 		all = append(all, state.HeldBackShard{Shard: shard, Sink: h.Sink, Reason: h.Reason, Since: h.Since.UTC(),
@@ -65,7 +66,8 @@ type heldBackNote struct {
 	store    heldBackStore
 	consumer string
 
-	stored state.HeldBack // the note that was written last; zero if none was written
+	stored    state.HeldBack // the note that was written last; zero if none was written
+	lastError string         // text of the error of the last update; "": it succeeded
 }
 
 // writeIfChanged writes the note if its reasons changed, or if a sink fails or failed in the last note. It also writes
@@ -76,12 +78,11 @@ func (n *heldBackNote) writeIfChanged(
 	isShort := func(h state.HeldBackShard) bool { return now.Sub(h.Since) < minNotedDuration }
 	noted := slices.DeleteFunc(slices.Clone(held), isShort)
 	note := state.HeldBack{Consumer: n.consumer, At: now.UTC(), Total: len(noted),
-		Worst: noted[:min(len(noted), noteSize)],
-		Sinks: failing}
-	unchanged := note.Total == n.stored.Total && slices.EqualFunc(note.Worst, n.stored.Worst, sameReason)
-	noSinks := len(failing)+len(n.stored.Sinks) == 0
-	fresh := note.Total == 0 || now.Sub(n.stored.At) < noteRefresh
-	if unchanged && noSinks && fresh {
+		Worst: noted[:min(len(noted), noteSize)], Sinks: failing}
+	hasSameReasons := note.Total == n.stored.Total && slices.EqualFunc(note.Worst, n.stored.Worst, sameReason)
+	hasNoSinks := len(failing)+len(n.stored.Sinks) == 0
+	isFresh := note.Total == 0 || now.Sub(n.stored.At) < noteRefresh
+	if hasSameReasons && hasNoSinks && isFresh {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
@@ -104,27 +105,30 @@ func (c *consumerRun) noteHeldBack(ctx context.Context) {
 		return
 	}
 	note := heldBackNote{store: c.heldBack, consumer: c.consumer.ID()}
-	lastError := ""
-	update := func(ctx context.Context, held []pipeline.HeldBack, sinks []pipeline.SinkState) {
-		text := ""
-		shards := heldBackShards(held, c.consumer.Status())
-		if err := note.writeIfChanged(ctx, time.Now(), shards, failingSinks(sinks)...); err != nil {
-			text = err.Error()
-		}
-		if text != lastError && text != "" {
-			fmt.Fprintln(c.log, text)
-		}
-		lastError = text
-	}
 	tick := time.NewTicker(noteInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			update(ctx, c.pipeline.HeldBack(), c.pipeline.Sinks())
+			held := heldBackShards(c.pipeline.HeldBack(), c.consumer.Status())
+			note.update(ctx, c.log, held, failingSinks(c.pipeline.Sinks()))
 		case <-ctx.Done():
-			update(context.WithoutCancel(ctx), nil, nil)
+			note.update(context.WithoutCancel(ctx), c.log, nil, nil)
 			return
 		}
 	}
+}
+
+// update writes the note if it changed. It prints an error to w, unless the last update had the same error.
+func (n *heldBackNote) update(
+	ctx context.Context, w io.Writer, held []state.HeldBackShard, failing []state.FailingSink,
+) {
+	errorText := ""
+	if err := n.writeIfChanged(ctx, time.Now(), held, failing...); err != nil {
+		errorText = err.Error()
+	}
+	if errorText != "" && errorText != n.lastError {
+		fmt.Fprintln(w, errorText)
+	}
+	n.lastError = errorText
 }

@@ -77,19 +77,26 @@ func (p progress) line() string {
 	return b.String() + "; at this rate " + callsText(p.CallsAMonth)
 }
 
+func (p progress) hasFailingSink() bool {
+	return slices.ContainsFunc(p.Sinks, func(s fleet.ProcessSink) bool { return s.Failing != nil || s.Blocked > 0 })
+}
+
 // problem describes the failure and the blocked keys of a sink. It returns "" if the sink has neither.
 func (p progress) problem(sink string) string {
-	var all []string
+	var problems []string
 	for _, s := range p.Sinks {
-		if s.Sink == sink && s.Failing != nil {
-			failing := max(p.measuredAt.Sub(*s.Failing), time.Second).Round(time.Second)
-			all = append(all, fmt.Sprintf("FAILING for %s: %s", failing, s.Error))
+		if s.Sink != sink {
+			continue
 		}
-		if s.Sink == sink && s.Blocked > 0 {
-			all = append(all, cli.Count(s.Blocked, "key")+" blocked")
+		if s.Failing != nil {
+			failing := max(p.measuredAt.Sub(*s.Failing), time.Second).Round(time.Second)
+			problems = append(problems, fmt.Sprintf("FAILING for %s: %s", failing, s.Error))
+		}
+		if s.Blocked > 0 {
+			problems = append(problems, cli.Count(s.Blocked, "key")+" blocked")
 		}
 	}
-	return strings.Join(all, ", ")
+	return strings.Join(problems, ", ")
 }
 
 // block returns the progress as lines at the end of a terminal.

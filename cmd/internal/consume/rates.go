@@ -25,11 +25,12 @@ func (m *rateMeter) add(now time.Time, n int64) float64 {
 	for len(m.samples) > 2 && now.Sub(m.samples[1].measuredAt) >= rateWindow {
 		m.samples = m.samples[1:]
 	}
-	first := m.samples[0]
-	if took := now.Sub(first.measuredAt).Seconds(); took > 0 {
-		return float64(n-first.n) / took
+	oldest := m.samples[0]
+	elapsed := now.Sub(oldest.measuredAt).Seconds()
+	if elapsed <= 0 {
+		return 0
 	}
-	return 0
+	return float64(n-oldest.n) / elapsed
 }
 
 // rates measures the rates at which a consumer reads, and its sinks write. The zero rates is ready.
@@ -53,7 +54,7 @@ type rateValues struct {
 
 // measure adds the ledger at now. Only one goroutine may call it.
 func (r *rates) measure(now time.Time, l pipeline.Ledger) {
-	first := len(r.read.samples) == 0
+	isFirst := len(r.read.samples) == 0
 	next := rateValues{read: r.read.add(now, l.Source.Read), written: make(map[string]float64, len(l.Sinks)),
 		letters: l.DeadLetterCount(), lastLetter: r.current.lastLetter}
 	if next.letters > r.current.letters {
@@ -70,7 +71,7 @@ func (r *rates) measure(now time.Time, l pipeline.Ledger) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.current, r.measured = next, !first
+	r.current, r.measured = next, !isFirst
 }
 
 // latest returns the current rates. It returns false until two measures have been made.

@@ -25,70 +25,80 @@ const (
 	repairClockSkew = time.Minute
 )
 
+// repairJob repairs gaps with the stores of a consumer.
+type repairJob struct {
+	o       *options
+	cfg     *config.Config
+	res     *resources
+	repair  *gapRepair
+	streams cli.Streams
+	log     io.Writer
+}
+
 // newGapRepair returns the repair of the gaps of cfg. Its log goes to w.
 func (o *options) newGapRepair(cfg *config.Config, res *resources, exts []sinks.Extension, w io.Writer) *gapRepair {
 	r := &gapRepair{gaps: res.gaps, leaseDuration: stream.LeaseDuration(cfg), log: o.logger(w)}
 	// No progress is shown, because the log has each write.
 	streams := cli.Streams{Out: io.Discard, Err: io.Discard, Extensions: exts}
-	r.repairDue = func(ctx context.Context, due []state.NotedGap) error {
-		return o.repairGaps(ctx, cfg, res, r, due, streams, w)
-	}
+	r.repairDue = (&repairJob{o: o, cfg: cfg, res: res, repair: r, streams: streams, log: w}).run
 	return r
 }
 
-// repairGaps compares all entries of the sinks with the table, repairs the differences, and stores the result with each
-// gap.
-func (o *options) repairGaps(ctx context.Context, cfg *config.Config, res *resources, r *gapRepair,
-	due []state.NotedGap, streams cli.Streams, w io.Writer) (err error) {
-	seen, err := res.table.Read(ctx)
+// run compares all entries of the sinks with the table, repairs the differences, and stores the result with each gap.
+// It leaves out the gaps at which the reading is stopped.
+func (j *repairJob) run(ctx context.Context, due []state.NotedGap) (err error) {
+	snapshot, err := j.res.table.Read(ctx)
 	if err != nil {
 		return err
 	}
-	all := due
-	due = slices.DeleteFunc(slices.Clone(all), func(g state.NotedGap) bool {
-		return gaps.CheckStopped([]state.NotedGap{g}, seen, "") != nil
+	passed := slices.DeleteFunc(slices.Clone(due), func(g state.NotedGap) bool {
+		return gaps.CheckStopped([]state.NotedGap{g}, snapshot, "") != nil
 	})
-	if len(due) == 0 {
-		return gaps.CheckStopped(all, seen, o.CommandLine(cfg))
+	if len(passed) == 0 {
+		return gaps.CheckStopped(due, snapshot, j.o.CommandLine(j.cfg))
 	}
-	names := cfg.SinksToRepair()
-	check := func(ctx context.Context) error {
-		seen, err := res.table.Read(ctx)
-		if err == nil {
-			err = gaps.CheckStopped(due, seen, o.CommandLine(cfg))
-		}
-		if err != nil {
-			return err
-		}
-		return gaps.CheckLetters(ctx, &o.Flags, cfg, res.stores, names, w)
-	}
+	check := func(ctx context.Context) error { return j.check(ctx, passed) }
 	if err := check(ctx); err != nil {
 		return err
 	}
-	r.log.LogAttrs(ctx, slog.LevelWarn, "records were lost: the sinks are compared with the table, and repaired",
-		slog.Int("gaps", len(due)))
+	j.repair.log.LogAttrs(ctx, slog.LevelWarn, "records were lost: the sinks are compared with the table, and repaired",
+		slog.Int("gaps", len(passed)))
+
 	job, err := auditor.NewJob(ctx, auditor.JobOptions{
-		Flags: o.Flags, Config: cfg, Stores: res.stores, Streams: streams, Sinks: names, WritersRunning: true,
-		Segments: run.DefaultSegments, Parts: run.DefaultParts, Rounds: run.DefaultRounds, RCU: o.repairRCU,
-		MaxLag: repairMaxLag, ClockSkew: repairClockSkew,
-		OnOutcome: func(sink string, f *audit.Finding, done audit.Outcome) { r.logRepair(ctx, sink, f, done) },
+		Flags: j.o.Flags, Config: j.cfg, Stores: j.res.stores, Streams: j.streams, Sinks: j.cfg.SinksToRepair(),
+		WritersRunning: true, Segments: run.DefaultSegments, Parts: run.DefaultParts, Rounds: run.DefaultRounds,
+		RCU: j.o.repairRCU, MaxLag: repairMaxLag, ClockSkew: repairClockSkew,
+		OnOutcome: func(sink string, f *audit.Finding, done audit.Outcome) { j.repair.logRepair(ctx, sink, f, done) },
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, job.Close()) }()
-	done, err := gaps.Repair(ctx, gaps.Job{Config: cfg, Store: res.gaps, Gaps: due, Audit: job, Streams: streams,
-		Owner: r.owner, Check: check})
+	result, err := gaps.Repair(ctx, gaps.Job{Config: j.cfg, Store: j.res.gaps, Gaps: passed, Audit: job,
+		Streams: j.streams, Owner: j.repair.owner, Check: check})
 	if err != nil {
 		return err
 	}
-	if done.Gaps > 0 {
-		r.log.LogAttrs(ctx, slog.LevelInfo, "sinks were compared with the table after lost records",
-			slog.Int("gaps", done.Gaps), slog.String("stage", string(done.Repair.Stage)), slog.Int64("items", done.Repair.Items),
-			slog.Int64("differences", done.Repair.Differences), slog.Int64("repaired", done.Repair.Repaired),
-			slog.Int64("left", done.Repair.Left))
+	if result.Gaps > 0 {
+		repair := result.Repair
+		j.repair.log.LogAttrs(ctx, slog.LevelInfo, "sinks were compared with the table after lost records",
+			slog.Int("gaps", result.Gaps), slog.String("stage", string(repair.Stage)), slog.Int64("items", repair.Items),
+			slog.Int64("differences", repair.Differences), slog.Int64("repaired", repair.Repaired),
+			slog.Int64("left", repair.Left))
 	}
 	return nil
+}
+
+// check returns an error if the reading is stopped at one of the gaps, or if dead letters of the sinks wait.
+func (j *repairJob) check(ctx context.Context, passed []state.NotedGap) error {
+	snapshot, err := j.res.table.Read(ctx)
+	if err != nil {
+		return err
+	}
+	if err := gaps.CheckStopped(passed, snapshot, j.o.CommandLine(j.cfg)); err != nil {
+		return err
+	}
+	return gaps.CheckLetters(ctx, &j.o.Flags, j.cfg, j.res.stores, j.cfg.SinksToRepair(), j.log)
 }
 
 // logRepair logs each write of a repair, and each refusal. The mask applies to the keys of items.

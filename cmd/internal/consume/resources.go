@@ -55,12 +55,20 @@ func (o *options) openResources(ctx context.Context, cfg *config.Config, w io.Wr
 	if errors.Is(err, shardreader.ErrNotFound) {
 		err = fmt.Errorf("Region %s: %w", sdk.Region, err)
 	}
-	if err == nil {
-		r.announceAccount(ctx, sdk, w)
-		err = o.checkViewType(ctx, r.api, cfg, streams)
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
 	}
-	if err == nil {
-		err = r.openStores(ctx, o, cfg, sdk, path, w)
+	r.announceAccount(ctx, sdk, w)
+	if err := o.checkViewType(ctx, r.api, cfg, streams); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	if err := r.openStores(ctx, o, cfg, sdk, w); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	if path != "" {
+		err = r.openLeaseFile(ctx, cfg, path, w)
+	} else {
+		err = r.openLeaseTable(ctx, o, cfg, sdk, w)
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
@@ -125,9 +133,10 @@ func (r *resources) announceStreams(
 	return refs, nil
 }
 
-// openStores opens the stores, the state, the leases and the gaps.
+// openStores opens the stores, and then the state. The lease table is opened later, because opening it also creates a
+// missing state table. Opening the state refuses to do that if the sinks have output of a lost state table.
 func (r *resources) openStores(
-	ctx context.Context, o *options, cfg *config.Config, sdk awssdk.Config, path string, w io.Writer,
+	ctx context.Context, o *options, cfg *config.Config, sdk awssdk.Config, w io.Writer,
 ) (err error) {
 	if o.Live {
 		target.AnnounceStores(cfg, w)
@@ -136,27 +145,33 @@ func (r *resources) openStores(
 		return err
 	}
 	r.OnClose(r.stores.Close)
-	// Open the state before the lease table, because opening the lease table also creates a missing state table.
-	// Opening the state refuses to do that if the sinks have output of a lost state table.
-	stateStore, err := startStep(ctx, &o.start, "opening the state",
+	r.state, err = startStep(ctx, &o.start, "opening the state",
 		func() (state.Store, error) { return r.stores.State(ctx, cfg) })
 	if err != nil {
 		return err
 	}
-	r.state = stateStore
-	r.heldBack, _ = stateStore.(heldBackStore)
-	if path != "" {
-		table, err := leasesfile.Open(path, cfg.Name)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(w, "leases in %s, for this consumer alone\n", filepath.Clean(path))
-		r.table, r.gaps = table, table
-		r.OnClose(table.Close)
-		seen, err := table.Read(ctx)
-		r.readBefore = stream.PriorReadText(seen, filepath.Clean(path))
+	r.heldBack, _ = r.state.(heldBackStore)
+	return nil
+}
+
+// openLeaseFile opens the lease file, which also has the gaps.
+func (r *resources) openLeaseFile(ctx context.Context, cfg *config.Config, path string, w io.Writer) error {
+	table, err := leasesfile.Open(path, cfg.Name)
+	if err != nil {
 		return err
 	}
+	fmt.Fprintf(w, "leases in %s, for this consumer alone\n", filepath.Clean(path))
+	r.table, r.gaps = table, table
+	r.OnClose(table.Close)
+	snapshot, err := table.Read(ctx)
+	r.readBefore = stream.PriorReadText(snapshot, filepath.Clean(path))
+	return err
+}
+
+// openLeaseTable opens and claims the lease table. The state has the gaps.
+func (r *resources) openLeaseTable(
+	ctx context.Context, o *options, cfg *config.Config, sdk awssdk.Config, w io.Writer,
+) error {
 	table, err := startStep(ctx, &o.start, "opening the lease table", func() (*leasesdynamo.Table, error) {
 		return stream.OpenLeaseTable(ctx, sdk, cfg, o.Create)
 	})
@@ -170,12 +185,12 @@ func (r *resources) openStores(
 		func() (struct{}, error) { return struct{}{}, table.Claim(ctx) }); err != nil {
 		return err
 	}
-	seen, err := read(ctx)
+	snapshot, err := read(ctx)
 	if err != nil {
 		return err
 	}
-	r.readBefore = stream.PriorReadText(seen, "table "+cfg.Leases.Table.Name)
-	r.table, r.gaps = table, stateStore
+	r.readBefore = stream.PriorReadText(snapshot, "table "+cfg.Leases.Table.Name)
+	r.table, r.gaps = table, r.state
 	fmt.Fprintf(w, "leases in table %s, %s; this consumer is replaced after %s of silence\n", cfg.Leases.Table.Name,
 		table.Form(), stream.LeaseDuration(cfg))
 	return waitForOthers(ctx, read, w)
@@ -199,10 +214,13 @@ func waitForOthers(ctx context.Context, read func(context.Context) (leases.Snaps
 		return err
 	}
 	after, err := read(ctx)
-	if moving := leases.Moving(before, after); err == nil && len(moving) > 0 {
+	if err != nil {
+		return err
+	}
+	if moving := leases.Moving(before, after); len(moving) > 0 {
 		return fmt.Errorf(
 			"another application works on these leases (%s): stop it first, all of it; then this one continues where it stopped",
 			strings.Join(moving, ", "))
 	}
-	return err
+	return nil
 }

@@ -28,8 +28,7 @@ type startup struct {
 
 // startStep calls do, a step of the start, until it succeeds. It retries for as long as a running consumer does.
 func startStep[T any](ctx context.Context, s *startup, step string, do func() (T, error)) (T, error) {
-	log := s.log
-	log = cmp.Or(log, slog.New(slog.DiscardHandler))
+	log := cmp.Or(s.log, slog.New(slog.DiscardHandler))
 	return patience.Retry(ctx, log, step, s.stepFailed, do)
 }
 

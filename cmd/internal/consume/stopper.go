@@ -46,11 +46,12 @@ func (s *stopper) watch(timeout time.Duration) {
 	for {
 		select {
 		case <-soft:
-			t := time.NewTimer(timeout)
-			defer t.Stop()
-			expired, soft = t.C, nil
+			timer := time.NewTimer(timeout)
+			defer timer.Stop()
+			expired, soft = timer.C, nil
 		case <-s.signals:
-			if signals++; signals > 1 {
+			signals++
+			if signals > 1 {
 				s.stopHard(errSecondSignal)
 			}
 		case <-expired:

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/cmd/internal/fleet"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
@@ -30,8 +28,8 @@ func (c *consumerRun) watch(ctx context.Context) {
 	}
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	var reported int64        // records read, at the last report
-	var lastProgress [2]int64 // records read, deliveries finished
+	var reportedRecords int64 // records read, at the last report
+	var lastRead, lastFinished int64
 	nextShow, progressAt := time.Now().Add(c.showEvery()), time.Now()
 	if c.statusLines != nil {
 		defer c.statusLines.End()
@@ -49,34 +47,24 @@ func (c *consumerRun) watch(ctx context.Context) {
 		c.rates.measure(now, ledger)
 		if now.After(nextShow) {
 			nextShow = now.Add(c.showEvery())
-			if printed := c.show(now, st, ledger, read != reported || pending > 0); printed {
-				reported = read
+			p := progress{c.status(st, ledger, nil), c.cfg.Name, now}
+			if c.statusLines != nil {
+				c.statusLines.Update(p.block())
+			} else if read != reportedRecords || pending > 0 || p.hasFailingSink() {
+				fmt.Fprintln(c.log, p.line())
+				reportedRecords = read
 			}
 		}
+
 		if c.o.exitWhenIdle == 0 || c.stop.softStop.Err() != nil {
 			continue
 		}
-		if progress := [2]int64{read, finishedDeliveries(ledger)}; progress != lastProgress {
-			lastProgress, progressAt = progress, now
+		finished := finishedDeliveries(ledger)
+		if read != lastRead || finished != lastFinished {
+			lastRead, lastFinished, progressAt = read, finished, now
 		}
 		c.stopIfRead(st, ledger, now.Sub(progressAt))
 	}
-}
-
-// show draws the progress on a terminal. Elsewhere it prints a line if there is news or a sink fails, and reports
-// whether it did.
-func (c *consumerRun) show(now time.Time, st coordinator.Status, ledger pipeline.Ledger, hasNews bool) (printed bool) {
-	p := progress{c.status(st, ledger, nil), c.cfg.Name, now}
-	if c.statusLines != nil {
-		c.statusLines.Update(p.block())
-		return false
-	}
-	isFailing := func(s fleet.ProcessSink) bool { return s.Failing != nil || s.Blocked > 0 }
-	if !hasNews && !slices.ContainsFunc(p.Sinks, isFailing) {
-		return false
-	}
-	fmt.Fprintln(c.log, p.line())
-	return true
 }
 
 // stopIfRead begins the stop if the stream is read, or if --idle-timeout has passed without progress.
@@ -97,7 +85,8 @@ func (c *consumerRun) stopIfRead(st coordinator.Status, ledger pipeline.Ledger, 
 }
 
 func describeUnread(st coordinator.Status, ledger pipeline.Ledger) string {
-	if _, pending := readAndPending(ledger); pending > 0 {
+	_, pending := readAndPending(ledger)
+	if pending > 0 {
 		return fmt.Sprintf("%s pending, most of them in the sink %s", cli.CountWithVerb(pending, "record", "is", "are"),
 			slowestSink(ledger))
 	}
