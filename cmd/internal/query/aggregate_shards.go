@@ -18,6 +18,7 @@ type shards struct {
 	views  []spreadView     // views whose table is t
 }
 
+// shardsOf returns the sinks among fingerprints whose settings spread the rows of the table t.
 func shardsOf(fingerprints iter.Seq2[state.Fingerprint, error], t view.Table) (all shards, err error) {
 	for f, err := range fingerprints {
 		if err != nil {
@@ -26,28 +27,36 @@ func shardsOf(fingerprints iter.Seq2[state.Fingerprint, error], t view.Table) (a
 		if g := groupsOf(f, t); g.Shards > 1 {
 			all.groups = append(all.groups, g)
 		}
-		if v, ok := spreadViewOf(f, t); ok {
+		if v, isSpread := spreadViewOf(f, t); isSpread {
 			all.views = append(all.views, v)
 		}
 	}
 	return all, nil
 }
 
+// groupsOf returns the groups of the aggregate with these settings. The sink may be another one than an aggregate. In
+// that case the groups have no shards.
 func groupsOf(f state.Fingerprint, t view.Table) view.GroupRows {
 	g := view.GroupRows{Table: t, Aggregate: f.Sink}
 	g.Shards, _ = strconv.Atoi(f.Settings["aggregate.shards"]) // a missing setting means 1; Shards is 0 then
 	for _, setting := range slices.Sorted(maps.Keys(f.Settings)) {
-		name, ok := strings.CutPrefix(setting, "aggregate.values.")
-		if !ok {
+		name, isValue := strings.CutPrefix(setting, "aggregate.values.")
+		if !isValue {
 			continue
 		}
-		// The name of a count is whole. Other values have their kind behind the name, as in total.sum.
-		kind := "count"
-		if dot := strings.LastIndexByte(name, '.'); dot >= 0 &&
-			slices.Contains([]string{"sum", "min", "max", "distinct"}, name[dot+1:]) {
-			name, kind = name[:dot], name[dot+1:]
-		}
-		g.Values = append(g.Values, view.Value{Name: name, Of: kind})
+		g.Values = append(g.Values, parseValueSetting(name))
 	}
 	return g
+}
+
+// parseValueSetting returns the value of an aggregate from the name of its setting. The setting of a count has only the
+// name of the value. In the settings of other values, the kind follows the name, as in total.sum.
+func parseValueSetting(setting string) view.Value {
+	if dot := strings.LastIndexByte(setting, '.'); dot >= 0 {
+		kind := setting[dot+1:]
+		if slices.Contains([]string{"sum", "min", "max", "distinct"}, kind) {
+			return view.Value{Name: setting[:dot], Of: kind}
+		}
+	}
+	return view.Value{Name: setting, Of: "count"}
 }

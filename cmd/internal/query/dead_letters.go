@@ -81,11 +81,12 @@ func folderBox(dir local.Dir, log *slog.Logger) letterBox {
 			return target.EachLetter(ctx, dir, log, do)
 		},
 		marks: func(ctx context.Context, pipelines []string, do func(state.Mark) error) error {
-			if owner, err := target.ReadOwner(string(dir)); err == nil && !slices.Contains(pipelines, owner.Pipeline) {
+			owner, err := target.ReadOwner(string(dir))
+			if err == nil && !slices.Contains(pipelines, owner.Pipeline) {
 				pipelines = append(pipelines, owner.Pipeline) // marks can be left after all letters are delivered
 			}
 			for _, name := range pipelines {
-				err := target.ReadState(ctx, dir, name, func(kept *sqlite.State) error { return target.EachMark(ctx, kept, do) })
+				err := target.ReadState(ctx, dir, name, func(store *sqlite.State) error { return target.EachMark(ctx, store, do) })
 				if err != nil {
 					return err
 				}
@@ -97,20 +98,19 @@ func folderBox(dir local.Dir, log *slog.Logger) letterBox {
 
 // showLive prints the letters of the real stores.
 func (d *deadOptions) showLive(ctx context.Context, l liveStores, out *cli.Results) (err error) {
-	cfg, opened := l.cfg, l.Stores
-	kept, err := letters.Open(ctx, cfg, opened)
+	letterStore, err := letters.Open(ctx, l.cfg, l.Stores)
 	if err != nil {
 		return err
 	}
-	if l, ok := kept.(deadletter.Releaser); ok {
-		defer func() { err = errors.Join(err, l.Release(context.WithoutCancel(ctx))) }()
+	if releaser, ok := letterStore.(deadletter.Releaser); ok {
+		defer func() { err = errors.Join(err, releaser.Release(context.WithoutCancel(ctx))) }()
 	}
 	box := letterBox{
 		letters: func(ctx context.Context, do func(pipeline.DeadLetter) error) error {
-			return letters.Each(ctx, cfg, kept, do)
+			return letters.Each(ctx, l.cfg, letterStore, do)
 		},
 		marks: func(ctx context.Context, _ []string, do func(state.Mark) error) error {
-			stateStore, err := opened.State(ctx, cfg)
+			stateStore, err := l.State(ctx, l.cfg)
 			if err != nil || stateStore == nil {
 				return err
 			}
@@ -118,7 +118,7 @@ func (d *deadOptions) showLive(ctx context.Context, l liveStores, out *cli.Resul
 		},
 	}
 	if !d.unmasked {
-		if box.mask, err = sinks.Mask(cfg); err != nil {
+		if box.mask, err = sinks.Mask(l.cfg); err != nil {
 			return err
 		}
 	}
@@ -186,17 +186,19 @@ func quarantinedKeys(ctx context.Context, box letterBox) ([]quarantinedKey, erro
 		sink string // "": every sink
 		key  item.Key
 	}
-	known := map[keyOfSink]quarantinedKey{}
+	withLetters := map[keyOfSink]quarantinedKey{}
 	pipelines := map[string]bool{}
 	err := box.letters(ctx, func(l pipeline.DeadLetter) error {
 		pipelines[l.Pipeline] = true
 		id := keyOfSink{l.Sink, l.Key}
-		k, found := known[id]
 		l = letters.Mask(box.mask, l)
-		if k.Letters++; !found || l.Version.Compare(k.version) < 0 {
+		k := withLetters[id]
+		isFirst := k.Letters == 0 || l.Version.Compare(k.version) < 0
+		if isFirst {
 			k.Key, k.Class, k.Error, k.version = l.Key, l.Class, l.Error, l.Version
 		}
-		known[id] = k
+		k.Letters++
+		withLetters[id] = k
 		return nil
 	})
 	if err != nil {
@@ -204,13 +206,15 @@ func quarantinedKeys(ctx context.Context, box letterBox) ([]quarantinedKey, erro
 	}
 	var keys []quarantinedKey
 	err = box.marks(ctx, slices.Sorted(maps.Keys(pipelines)), func(m state.Mark) error {
-		k, every := known[keyOfSink{m.Sink, m.Key}], known[keyOfSink{"", m.Key}]
-		if every.Letters > 0 && (k.Letters == 0 || every.version.Compare(k.version) < 0) {
-			k.Key, k.Class, k.Error = every.Key, every.Class, every.Error
-		}
-		if k.Letters += every.Letters; k.Letters == 0 {
+		k := withLetters[keyOfSink{m.Sink, m.Key}]
+		ofEverySink := withLetters[keyOfSink{"", m.Key}]
+		switch {
+		case k.Letters+ofEverySink.Letters == 0:
 			k.Key = item.Key(box.mask.Text(string(m.Key)))
+		case k.Letters == 0, ofEverySink.Letters > 0 && ofEverySink.version.Compare(k.version) < 0:
+			k.Key, k.Class, k.Error = ofEverySink.Key, ofEverySink.Class, ofEverySink.Error
 		}
+		k.Letters += ofEverySink.Letters
 		k.Sink, k.Since = m.Sink, m.Since
 		keys = append(keys, k)
 		return nil

@@ -96,7 +96,7 @@ func (l liveStores) fingerprints() iter.Seq2[state.Fingerprint, error] {
 // searchReader returns a reader of the sink that writes to index. It asks each search sink for its indexes, because a
 // sink can write to several.
 func (l liveStores) searchReader(ctx context.Context, index string) (search.Reader, error) {
-	var all []string
+	var existing []string
 	for _, s := range l.cfg.Sinks {
 		if s.Search == nil {
 			continue
@@ -116,13 +116,13 @@ func (l liveStores) searchReader(ctx context.Context, index string) (search.Read
 		if slices.Contains(names, index) {
 			return reader, nil
 		}
-		all = append(all, names...)
+		existing = append(existing, names...)
 	}
-	if len(all) == 0 {
+	if len(existing) == 0 {
 		return nil, fmt.Errorf("there is no index yet: %s has no search sink, or it has written nothing", l.cfg.File)
 	}
-	slices.Sort(all)
-	return nil, fmt.Errorf("no index %q; there are: %s", index, strings.Join(slices.Compact(all), ", "))
+	slices.Sort(existing)
+	return nil, fmt.Errorf("no index %q; there are: %s", index, strings.Join(slices.Compact(existing), ", "))
 }
 
 // archiveLister opens the archive in the bucket that args name, or in the only bucket if args are empty.

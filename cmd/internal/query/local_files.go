@@ -113,9 +113,9 @@ func showEvents(dir local.Dir, args []string, out *cli.Results) error {
 
 // chooseFile returns the name in args, or the only name in the folder.
 func chooseFile(args []string, folder, noun, suffix string) (string, error) {
-	have, err := names(folder, suffix)
+	existing, err := names(folder, suffix)
 	if err != nil {
 		return "", err
 	}
-	return choose(args, have, "the folder holds none: its configuration has no such sink", noun, "name one "+noun)
+	return choose(args, existing, "the folder holds none: its configuration has no such sink", noun, "name one "+noun)
 }

@@ -26,16 +26,12 @@ type overview struct {
 
 // list prints all kinds of stores.
 func (o overview) list(ctx context.Context, log *slog.Logger) error {
-	kinds := []func(context.Context) error{
-		o.printViews, o.indexes, o.archives, o.events,
-		func(ctx context.Context) error { return o.dead(ctx, log) },
-	}
-	for _, list := range kinds {
-		if err := list(ctx); err != nil {
+	for _, printKind := range []func(context.Context) error{o.views, o.indexes, o.archives, o.events} {
+		if err := printKind(ctx); err != nil {
 			return err
 		}
 	}
-	return nil
+	return o.dead(ctx, log)
 }
 
 // add prints a line for a store with n units. unit is the word for one of them, such as row.
@@ -62,18 +58,21 @@ func addCount[T any](o overview, kind, name string, all iter.Seq2[T, error], uni
 	return o.add(kind, name, n, unit)
 }
 
-func (o overview) printViews(ctx context.Context) error {
+func (o overview) views(ctx context.Context) error {
 	if target.IsMissing(o.dir.Views()) {
 		return nil
 	}
 	return target.WithViews(ctx, o.dir, func(db *sqlite.Store) error {
 		tables, err := db.Tables(ctx)
+		if err != nil {
+			return err
+		}
 		for _, t := range tables {
 			if err := addCount(o, "view", t.Name, db.Rows(ctx, t, view.Query{}), "row"); err != nil {
 				return err
 			}
 		}
-		return err
+		return nil
 	})
 }
 
@@ -83,6 +82,9 @@ func (o overview) indexes(ctx context.Context) error {
 	}
 	return withSearchStore(ctx, o.dir, func(store *searchsqlite.Store) error {
 		indexes, err := store.Indexes(ctx)
+		if err != nil {
+			return err
+		}
 		for _, index := range indexes {
 			hits, err := store.Search(ctx, index, "*", 1)
 			if err != nil {
@@ -92,12 +94,15 @@ func (o overview) indexes(ctx context.Context) error {
 				return err
 			}
 		}
-		return err
+		return nil
 	})
 }
 
 func (o overview) archives(ctx context.Context) error {
 	buckets, err := names(filepath.Dir(o.dir.Archive("x")), "")
+	if err != nil {
+		return err
+	}
 	for _, b := range buckets {
 		store, err := archivedir.New(archivedir.Options{Dir: o.dir.Archive(b)})
 		if err != nil {
@@ -107,17 +112,20 @@ func (o overview) archives(ctx context.Context) error {
 			return err
 		}
 	}
-	return err
+	return nil
 }
 
 func (o overview) events(context.Context) error {
 	sinks, err := names(filepath.Dir(o.dir.Events("x")), ".jsonl")
+	if err != nil {
+		return err
+	}
 	for _, sink := range sinks {
 		if err := addCount(o, "events", sink, jsonl.Read(o.dir.Events(sink)), "event"); err != nil {
 			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // dead prints the number of dead letters and the number of quarantined keys, unless they are 0. An interrupted redrive
@@ -125,7 +133,11 @@ func (o overview) events(context.Context) error {
 func (o overview) dead(ctx context.Context, log *slog.Logger) error {
 	box := folderBox(o.dir, log)
 	var n int64
-	if err := box.letters(ctx, func(pipeline.DeadLetter) error { n++; return nil }); err != nil {
+	err := box.letters(ctx, func(pipeline.DeadLetter) error {
+		n++
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	if n > 0 {

@@ -122,9 +122,9 @@ func (o *options) run(
 	return errors.Join(out.End(live(liveStores{opened, cfg}, out), s.Err), opened.Close())
 }
 
-// choose returns the name in args, which must be in have. Without args it returns the only name in have. The other
-// arguments are for errors: none if have is empty, several if args are empty and have has several names, and noun for
-// what a name is.
+// choose returns the name in args, which must be one of names. Without args it returns the only one of names. The error
+// is emptyError if there are no names, and ambiguousError with the names if args are empty and there are several. noun
+// is the word for a name, for the error of an unknown name.
 func choose(args, names []string, emptyError, noun, ambiguousError string) (string, error) {
 	switch {
 	case len(names) == 0:
@@ -151,7 +151,9 @@ func names(folder, suffix string) ([]string, error) {
 	}
 	found := make([]string, 0, len(entries))
 	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), suffix); ok && !strings.HasPrefix(name, ".") {
+		name, hasSuffix := strings.CutSuffix(e.Name(), suffix)
+		isHidden := strings.HasPrefix(name, ".")
+		if hasSuffix && !isHidden {
 			found = append(found, name)
 		}
 	}

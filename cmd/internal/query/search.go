@@ -112,11 +112,11 @@ func withIndexNames(ctx context.Context, store search.Reader, index string, err 
 	if !errors.Is(err, search.ErrNoIndex) {
 		return err
 	}
-	have, _ := store.Indexes(ctx)
-	if len(have) == 0 {
+	existing, _ := store.Indexes(ctx)
+	if len(existing) == 0 {
 		return fmt.Errorf("the folder holds no search indexes: its configuration has none")
 	}
-	return fmt.Errorf("no index %q; there are: %s", index, strings.Join(have, ", "))
+	return fmt.Errorf("no index %q; there are: %s", index, strings.Join(existing, ", "))
 }
 
 // withSearchStore opens the search indexes of a folder, calls do and closes them.

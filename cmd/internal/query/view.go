@@ -109,7 +109,8 @@ func (q viewQuery) show(
 			out.NextFlags = "--after " + partition.Cursor(row)
 		}
 	}
-	if hint := q.hint(spread); hint != "" && q.pk != "" && out.Written == 0 && q.after == "" {
+	foundNoPartition := q.pk != "" && q.after == "" && out.Written == 0
+	if hint := q.hint(spread); foundNoPartition && hint != "" {
 		fmt.Fprintln(errs, hint)
 	}
 	return nil
@@ -121,16 +122,16 @@ func chooseTable(ctx context.Context, db *sqlite.Store, args []string) (view.Tab
 	if err != nil {
 		return view.Table{}, err
 	}
-	have := make([]string, len(tables))
+	names := make([]string, len(tables))
 	for i, t := range tables {
-		have[i] = t.Name
+		names[i] = t.Name
 	}
-	name, err := choose(args, have, "the folder holds no views: its configuration has none", "view table",
+	name, err := choose(args, names, "the folder holds no views: its configuration has none", "view table",
 		"name one of the view tables")
 	if err != nil {
 		return view.Table{}, err
 	}
-	return tables[slices.Index(have, name)], nil
+	return tables[slices.Index(names, name)], nil
 }
 
 func itemJSON(item item.Image, typed bool) json.RawMessage {

@@ -50,10 +50,10 @@ func spreadViewOf(f state.Fingerprint, t view.Table) (spreadView, bool) {
 // keys end with {@shard}, pk may also be the key without {@shard} and the punctuation before it. If pk has no {@shard}
 // and the keys do not end with it, keys returns nil.
 func (v spreadView) keys(pk string) []item.Value {
-	if placeholderStart := strings.LastIndex(pk, shardPlaceholder); placeholderStart >= 0 {
-		return view.ShardKeys(v.shards, pk[:placeholderStart], pk[placeholderStart+len(shardPlaceholder):])
+	if start := strings.LastIndex(pk, shardPlaceholder); start >= 0 {
+		return view.ShardKeys(v.shards, pk[:start], pk[start+len(shardPlaceholder):])
 	}
-	if punctuation, ok := v.punctuation(); ok {
+	if punctuation, endsWithShard := v.punctuation(); endsWithShard {
 		return view.ShardKeys(v.shards, pk+punctuation, "")
 	}
 	return nil
@@ -67,9 +67,9 @@ func (v spreadView) punctuation() (string, bool) {
 	if placeholders[last].Name != "@shard" || literals[last+1] != "" {
 		return "", false
 	}
-	before := literals[last]
-	words := strings.TrimRightFunc(before, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	return before[len(words):], true
+	literal := literals[last]
+	words := strings.TrimRightFunc(literal, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return literal[len(words):], true
 }
 
 // viewQuery selects the rows of `query view`.
@@ -85,23 +85,24 @@ type viewQuery struct {
 
 // keyValue parses a key that is a text or a value in DynamoDB JSON. An empty text is the absent value.
 func keyValue(flag, text string) (item.Value, error) {
+	if text == "" {
+		return item.Value{}, nil
+	}
 	if !strings.HasPrefix(text, "{\"") {
-		if text == "" {
-			return item.Value{}, nil
-		}
 		return item.StringValue(text), nil
 	}
 	v, err := item.ParseValue([]byte(text))
-	if k := v.Kind(); err == nil && k != item.KindS && k != item.KindN && k != item.KindB {
-		err = fmt.Errorf("a key is an S, an N or a B, and not %s", k)
-	}
-	if d, ok := v.Number(); ok {
-		v = item.NumberValue(d)
-	}
 	if err != nil {
 		return item.Value{}, cli.Usagef("--%s %s: %w", flag, text, err)
 	}
-	return v, nil
+	switch v.Kind() {
+	case item.KindS, item.KindB:
+		return v, nil
+	case item.KindN:
+		number, _ := v.Number()
+		return item.NumberValue(number), nil
+	}
+	return item.Value{}, cli.Usagef("--%s %s: a key is an S, an N or a B, and not %s", flag, text, v.Kind())
 }
 
 // parse sets key, from and to from the flags.
@@ -112,12 +113,12 @@ func (q *viewQuery) parse() (err error) {
 	if q.between == "" {
 		return nil
 	}
-	low, high, ok := cutKeys(q.between)
-	switch {
-	case !ok || low == "" && high == "":
+	low, high, isValid := cutKeys(q.between)
+	if !isValid || low == "" && high == "" {
 		return cli.Usagef(
 			`--between takes two sort keys, as 2026-01,2026-03; one of them may be empty, and a key with a comma is written as {"S":"a,b"}`)
-	case q.pk == "":
+	}
+	if q.pk == "" {
 		return cli.Usagef("--between is of a partition: name it with --pk")
 	}
 	if q.from, err = keyValue("between", low); err != nil {
@@ -136,20 +137,22 @@ func (q *viewQuery) parse() (err error) {
 }
 
 // cutKeys returns the two keys of --between, which a comma separates. A comma inside a key in DynamoDB JSON is part of
-// the key. ok is false if there is no separator, or if more than one comma could be it.
-func cutKeys(between string) (low, high string, ok bool) {
-	low, high, ok = strings.Cut(between, ",")
+// the key. isValid is false if there is no separator, or if more than one comma could be it.
+func cutKeys(between string) (low, high string, isValid bool) {
+	low, high, hasComma := strings.Cut(between, ",")
 	if strings.HasPrefix(between, "{\"") {
 		var key json.RawMessage
-		d := json.NewDecoder(strings.NewReader(between))
-		if d.Decode(&key) != nil {
+		decoder := json.NewDecoder(strings.NewReader(between))
+		if decoder.Decode(&key) != nil {
 			return "", "", false
 		}
-		low = between[:d.InputOffset()]
-		high, ok = strings.CutPrefix(strings.TrimSpace(between[d.InputOffset():]), ",")
+		keyLen := decoder.InputOffset()
+		low = between[:keyLen]
+		high, hasComma = strings.CutPrefix(strings.TrimSpace(between[keyLen:]), ",")
 		high = strings.TrimSpace(high)
 	}
-	return low, high, ok && (strings.HasPrefix(high, "{\"") || !strings.Contains(high, ","))
+	isAmbiguous := strings.Contains(high, ",") && !strings.HasPrefix(high, "{\"")
+	return low, high, hasComma && !isAmbiguous
 }
 
 // readRows returns the selected rows of a table. It also returns the partition that it reads, for a cursor behind the
@@ -173,12 +176,11 @@ func (q viewQuery) readRows(ctx context.Context, db view.Reader, t view.Table, s
 	if err != nil {
 		return nil, partition, err
 	}
-	partition.Keys = keys
-	if len(partition.Keys) == 1 && q.after == "" {
-		all.PK, all.From, all.To = partition.Keys[0], q.from, q.to
-		if t.SK == "" {
-			partition.Keys = nil
-		}
+	if len(keys) > 1 || t.SK != "" {
+		partition.Keys = keys
+	}
+	if len(keys) == 1 && q.after == "" {
+		all.PK, all.From, all.To = keys[0], q.from, q.to
 		return view.MergedRows(ctx, db, t, all, s.groups...), partition, nil
 	}
 	read := view.PartitionQuery{SKPrefix: q.beginsWith, From: q.from, To: q.to, Reverse: q.reverse, Cursor: q.after}
@@ -229,11 +231,13 @@ func (q viewQuery) numberHint() string {
 
 // hint explains why --pk probably selects no rows. It returns "" if no error is probable.
 func (q viewQuery) hint(s shards) string {
-	if q.between != "" || q.beginsWith != "" || q.after != "" {
+	hasRange := q.between != "" || q.beginsWith != "" || q.after != ""
+	if hasRange {
 		return "" // the partition can exist and only the range be empty
 	}
-	if hint := q.numberHint(); hint != "" && len(s.views) == 0 {
-		return "no rows; " + hint
+	numberHint := q.numberHint()
+	if numberHint != "" && len(s.views) == 0 {
+		return "no rows; " + numberHint
 	}
 	return s.hint()
 }
@@ -251,10 +255,12 @@ func (q viewQuery) explainError(err error) error {
 func (s shards) hint() string {
 	var forms []string
 	for _, v := range s.views {
-		full := v.pk.String()
-		form := "'" + full + "'"
-		if p, ok := v.punctuation(); ok && full != p+shardPlaceholder {
-			form = "'" + strings.TrimSuffix(full, p+shardPlaceholder) + "' or " + form
+		key := v.pk.String()
+		form := "'" + key + "'"
+		punctuation, endsWithShard := v.punctuation()
+		withoutShard := strings.TrimSuffix(key, punctuation+shardPlaceholder)
+		if endsWithShard && withoutShard != "" {
+			form = "'" + withoutShard + "' or " + form
 		}
 		forms = append(forms, fmt.Sprintf("%s, which has %d shards, is %s", v.sink, v.shards, form))
 	}
