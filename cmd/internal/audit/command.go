@@ -138,10 +138,10 @@ key explains the difference), busy (the item changed all the time), skipped (it 
 
 func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err error) {
 	cfg, err := o.Input.Load()
-	if err == nil {
-		err = errors.Join(o.Check(), o.checkFlags(paths))
-	}
 	if err != nil {
+		return err
+	}
+	if err := errors.Join(o.Check(), o.checkFlags(paths)); err != nil {
 		return err
 	}
 	if len(cfg.Source.Tables) > 1 {
@@ -150,6 +150,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	if _, err := audit.SelectSinks(cfg, o.sinks); err != nil {
 		return cli.Usagef("%v", err)
 	}
+
 	o.ReadOnly = o.repair == "" || o.dryRun
 	stores, err := o.OpenWritten(ctx, cfg, s.Err)
 	if err != nil {
@@ -169,11 +170,12 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	if err != nil {
 		return err
 	}
+
 	outcome, err := j.run(ctx, paths)
+	if err != nil && ctx.Err() != nil {
+		return cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
+	}
 	if err != nil {
-		if ctx.Err() != nil {
-			err = cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
-		}
 		return err
 	}
 	if err := cli.Print(s.Out, o.format, outcome, outcome.Write); err != nil {
@@ -189,6 +191,9 @@ type result interface {
 }
 
 func (o *options) checkFlags(paths []string) error {
+	samples := o.sample > 0 || o.narrowing.Given()
+	namesItems := len(o.keys) > 0 || o.again != ""
+	readsTable := o.Live && o.export == ""
 	switch {
 	case o.Live && len(paths) > 0:
 		return cli.Usagef("%s: records go with --local; with --live the items are those of the table", paths[0])
@@ -199,16 +204,16 @@ func (o *options) checkFlags(paths []string) error {
 		return cli.Usagef("--segments, --parts and --rounds must be 1 or more, and --sample and --rcu must not be negative")
 	case o.sample > o.segments:
 		return cli.Usagef("--sample %d is more than --segments %d", o.sample, o.segments)
-	case o.sample > 0 && (!o.Live || o.export != ""):
+	case o.sample > 0 && !readsTable:
 		return cli.Usagef("--sample reads segments of the table: it goes with --live, and without --export")
 	case o.maxLag < 0 || o.lag < 0 || o.clockSkew < 0 || o.saveEvery <= 0:
 		return cli.Usagef("--max-lag, --lag and --clock-skew must not be negative, and --save-every must be more than 0")
 	case o.dryRun && o.repair == "":
 		return cli.Usagef("--dry-run goes with --repair: an audit writes nothing but its report")
-	case o.repair != "" && (len(o.keys) > 0 || o.again != "" || o.sample > 0 || o.narrowing.Given()):
+	case o.repair != "" && (namesItems || samples):
 		return cli.Usagef(
 			"--repair repairs what the report has: leave --key, --again, --sample, --type, --key-prefix and --filter out; --sink selects")
-	case (len(o.keys) > 0 || o.again != "") && (o.sample > 0 || o.narrowing.Given() || len(o.keys) > 0 && o.again != ""):
+	case namesItems && samples, len(o.keys) > 0 && o.again != "":
 		return cli.Usagef(
 			"--key and --again name what is looked at: leave the other one, --sample, --type, --key-prefix and --filter out")
 	}
@@ -263,9 +268,8 @@ func (j *job) run(ctx context.Context, paths []string) (result, error) {
 func (j *job) auditOptions() run.Options {
 	o := run.Options{
 		Report: j.o.report, Sinks: j.sinks, Segments: j.o.segments, Parts: j.o.parts, MaxLooks: j.o.rounds,
-		NoWriters:     !j.running && !j.live,
-		WaitForStream: j.giveWay(), Budget: j.budget, WaitForConsumers: j.waitForConsumers, OnUndecodable: j.logUndecodable,
-		Checkpoint: j.o.saveEvery,
+		NoWriters: !j.running && !j.live, WaitForStream: j.giveWay(), Budget: j.budget,
+		WaitForConsumers: j.waitForConsumers, OnUndecodable: j.logUndecodable, Checkpoint: j.o.saveEvery,
 	}
 	if !j.o.Live {
 		o.Segments = 1 // an embedded store would read everything once for each segment
@@ -275,11 +279,11 @@ func (j *job) auditOptions() run.Options {
 	}
 	o.Header.Pipeline = j.cfg.Name
 	if j.trustsLag() {
-		who := "the Lambda function is"
+		reader := "the Lambda function is"
 		if j.cfg.Leases != nil {
-			who = "the consumers are"
+			reader = "the consumers are"
 		}
-		o.Header.Assumed = fmt.Sprintf("%s never more than %s behind the stream", who, j.o.lag)
+		o.Header.Assumed = fmt.Sprintf("%s never more than %s behind the stream", reader, j.o.lag)
 	}
 	return o
 }

@@ -142,5 +142,5 @@ func (j *Job) EachStored(ctx context.Context, sink int, do func(audit.Entry) err
 func (j *Job) OpenIncremental(ctx context.Context, path string) (snapshot.Snapshot, error) {
 	j.o.export = path
 	defer func() { j.o.export = "" }()
-	return j.openExport(ctx, j.table.Decoder, true)
+	return j.openExport(ctx, j.table.Decoder, incrementalExport)
 }

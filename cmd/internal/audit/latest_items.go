@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -24,12 +23,12 @@ import (
 // latestItems has the last state of each item in saved records. It stores these items in a SQLite file. It is a
 // snapshot with a single part, and a [run.Lookup].
 type latestItems struct {
-	db      *sql.DB
-	decoder record.DecoderOptions
-	source  string
-	items   int64
-	sum     hash.Hash // hash of the keys and versions of the decoded changes
-	unknown bool      // the key of a record cannot be decoded: an item without records may exist
+	db            *sql.DB
+	decoder       record.DecoderOptions
+	source        string
+	items         int64
+	sum           hash.Hash // hash of the keys and versions of the decoded changes
+	hasUnknownKey bool      // the key of a record cannot be decoded: an item without records may exist
 }
 
 var (
@@ -45,8 +44,8 @@ const latestPageSize = 256
 func openLatest(
 	ctx context.Context, path, source string, decoder record.DecoderOptions, read func(do func(*record.Page) error) error,
 ) (_ *latestItems, err error) {
-	db, err := sql.Open("sqlite", "file:"+strings.ReplaceAll(path, "?",
-		"%3f")+"?_pragma=journal_mode(off)&_pragma=synchronous(off)")
+	escaped := strings.ReplaceAll(path, "?", "%3f")
+	db, err := sql.Open("sqlite", "file:"+escaped+"?_pragma=journal_mode(off)&_pragma=synchronous(off)")
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +66,7 @@ func openLatest(
 	return l, db.QueryRowContext(ctx, `SELECT count(*) FROM items WHERE there`).Scan(&l.items)
 }
 
+// add stores the changes and the undecodable items of a page, unless a newer one of the item is stored.
 func (l *latestItems) add(ctx context.Context, page *record.Page) error {
 	tx, err := l.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -89,7 +89,7 @@ func (l *latestItems) add(ctx context.Context, page *record.Page) error {
 	}
 	for _, e := range page.Errors {
 		if e.Key == "" {
-			l.unknown = true
+			l.hasUnknownKey = true
 			continue
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO items VALUES (?, ?, 0, ?) ON CONFLICT (key) DO UPDATE
@@ -151,10 +151,13 @@ func (r *latestReader) Read(ctx context.Context) (*pipeline.Page, error) {
 		}
 		page.Changes = append(page.Changes, c)
 	}
-	page.Position = pipeline.Position(r.after)
-	if err := rows.Err(); err != nil || len(page.Changes) == 0 {
-		return nil, cmp.Or(err, io.EOF)
+	if err := rows.Err(); err != nil {
+		return nil, err
 	}
+	if len(page.Changes) == 0 {
+		return nil, io.EOF
+	}
+	page.Position = pipeline.Position(r.after)
 	return page, nil
 }
 
@@ -165,36 +168,48 @@ func (r *latestReader) Close() error { return nil }
 // the item.
 func (l *latestItems) change(b []byte) (record.Change, error) {
 	c, err := record.OneChange(record.NewDecoder(l.decoder).Decode(b))
-	if err == nil && !c.Removed() {
+	if err != nil {
+		return c, err
+	}
+	if !c.Removed() {
 		c.Op, c.EventName, c.Old = record.Snapshot, "SNAPSHOT", item.Image{}
 	}
-	return c, err
+	return c, nil
 }
 
 // Read implements [run.Lookup].
 func (l *latestItems) Read(ctx context.Context, keys []item.Key) ([]run.Item, error) {
 	items := make([]run.Item, len(keys))
-	for i, k := range keys {
-		var b []byte
-		err := l.db.QueryRowContext(ctx, `SELECT record FROM items WHERE key = ?`, string(k)).Scan(&b)
-		text, broken := strings.CutPrefix(string(b), undecodablePrefix)
-		switch {
-		case errors.Is(err, sql.ErrNoRows) && l.unknown:
-			err, items[i].Err = nil,
-				errors.New("no record is of it that can be decoded, and there are records of which not even the key can be")
-		case errors.Is(err, sql.ErrNoRows):
-			items[i].Change, items[i].Err = l.removeOf(k)
-			err = nil
-		case err == nil && broken:
-			items[i].Err = errors.New(text)
-		case err == nil:
-			items[i].Change, err = l.change(b)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("item %s: %w", k, err)
+	for i, key := range keys {
+		var err error
+		if items[i], err = l.readItem(ctx, key); err != nil {
+			return nil, fmt.Errorf("item %s: %w", key, err)
 		}
 	}
 	return items, nil
+}
+
+// readItem reads the last change of an item. The error of an item whose state is unknown is in its Err.
+func (l *latestItems) readItem(ctx context.Context, key item.Key) (found run.Item, err error) {
+	var b []byte
+	err = l.db.QueryRowContext(ctx, `SELECT record FROM items WHERE key = ?`, string(key)).Scan(&b)
+	hasNoRecord := errors.Is(err, sql.ErrNoRows)
+	if err != nil && !hasNoRecord {
+		return run.Item{}, err
+	}
+	errorText, isUndecodable := strings.CutPrefix(string(b), undecodablePrefix)
+	switch {
+	case hasNoRecord && l.hasUnknownKey:
+		found.Err = errors.New("no record is of it that can be decoded, and there are records of which not even the key can be")
+	case hasNoRecord:
+		found.Change, found.Err = l.removeOf(key)
+	case isUndecodable:
+		found.Err = errors.New(errorText)
+	default:
+		found.Change, err = l.change(b)
+		return found, err
+	}
+	return found, nil
 }
 
 // removeOf returns a REMOVE of an item that has no records. The names of the key attributes are invented.

@@ -68,16 +68,18 @@ func (j *job) repairFindings(ctx context.Context, lookup run.Lookup, about run.H
 	r := &RepairSummary{Report: j.o.repair, DryRun: j.o.dryRun, Results: make(map[audit.Result]int64)}
 	groups := make(map[int][]audit.Finding)
 	header, sum, err := j.forEachFinding(func(sink int, f *audit.Finding) error {
-		if !f.Verdict.Differs() {
+		switch {
+		case !f.Verdict.Differs():
 			r.NotRepaired++
-		} else if f.Kind == audit.Group {
+		case f.Kind == audit.Group:
 			groups[sink] = append(groups[sink], *f)
 		}
 		return nil
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
+	}
+	switch {
 	case header.Pipeline != j.cfg.Name:
 		return nil, cli.Usagef("%s is of the pipeline %s, and %s is of %s", j.o.repair, header.Pipeline, j.cfg.File,
 			j.cfg.Name)
@@ -104,10 +106,10 @@ func (j *job) repairFindings(ctx context.Context, lookup run.Lookup, about run.H
 		}
 		return repairer.Add(ctx, sink, f)
 	})
-	if err == nil {
-		err = repairer.Flush(ctx)
+	if err != nil {
+		return r, err
 	}
-	return r, err
+	return r, repairer.Flush(ctx)
 }
 
 // forEachFinding reads the report of --repair, and calls do with each finding about an audited sink. The summary is nil

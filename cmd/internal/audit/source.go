@@ -64,10 +64,11 @@ func (j *job) openTable(ctx context.Context, o *run.Options) error {
 		o.ItemCondition = narrowing
 	}
 	if j.o.export != "" {
-		if o.Items, err = j.openExport(ctx, table.Decoder, false); err != nil {
+		if o.Items, err = j.openExport(ctx, table.Decoder, fullExport); err != nil {
 			return err
 		}
-		if tableARN := o.Items.Info().TableARN; tableARN != "" && tableARN != table.ARN {
+		tableARN := o.Items.Info().TableARN
+		if tableARN != "" && tableARN != table.ARN {
 			return cli.Usagef("the export is of the table %s, and %s reads %s", tableARN, j.cfg.File, table.ARN)
 		}
 		return nil
@@ -77,9 +78,19 @@ func (j *job) openTable(ctx context.Context, o *run.Options) error {
 	return err
 }
 
-// openExport opens the export of --export. The export must be incremental if changes is true, and full otherwise.
-func (j *job) openExport(ctx context.Context, decoder record.SnapshotOptions, changes bool) (snapshot.Snapshot, error) {
-	o := export.Options{Layers: []string{j.o.export}, ChangesOnly: changes, Decoder: decoder}
+// exportKind is the kind of export that is opened. An export of another kind is an error.
+type exportKind int
+
+const (
+	fullExport exportKind = iota
+	incrementalExport
+)
+
+// openExport opens the export of --export.
+func (j *job) openExport(
+	ctx context.Context, decoder record.SnapshotOptions, kind exportKind,
+) (snapshot.Snapshot, error) {
+	o := export.Options{Layers: []string{j.o.export}, ChangesOnly: kind == incrementalExport, Decoder: decoder}
 	return records.OpenExport(ctx, j.aws, o, j.streams.Err)
 }
 
@@ -126,23 +137,27 @@ func (j *job) readRecords(ctx context.Context, paths []string, do func(*record.P
 	if len(paths) == 0 {
 		return nil
 	}
-	source, export := j.o.Source(j.cfg, j.streams, paths), ""
+	exportPath := "" // one of paths that is an export
+	source := j.o.Source(j.cfg, j.streams, paths)
 	printSkipped := source.Skipped
-	source.Skipped = func(path string, why error) {
-		if errors.Is(why, replay.ErrExport) {
-			export = path
+	source.Skipped = func(path string, reason error) {
+		if errors.Is(reason, replay.ErrExport) {
+			exportPath = path
 		}
-		printSkipped(path, why)
+		printSkipped(path, reason)
 	}
 	src, err := records.Open(ctx, source, records.Period{})
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(j.readPages(ctx, src, do), src.Close()); err != nil || export == "" {
+	if err := errors.Join(j.readPages(ctx, src, do), src.Close()); err != nil {
 		return err
 	}
+	if exportPath == "" {
+		return nil
+	}
 	return cli.Usagef("%s is of an export: name the folder of the export with --export, and its items are compared, too",
-		export)
+		exportPath)
 }
 
 // readExport calls do with the decoded pages of the export of --export.
@@ -151,7 +166,7 @@ func (j *job) readExport(ctx context.Context, do func(*record.Page) error) error
 		return cli.Usagef(
 			"name the key attributes of the table with --keys PK,SK: a --local folder asks no table, and an export does not name them")
 	}
-	snap, err := j.openExport(ctx, run.SnapshotOptions(j.cfg, j.o.Decoder(j.cfg), j.o.tableKeys), false)
+	snap, err := j.openExport(ctx, run.SnapshotOptions(j.cfg, j.o.Decoder(j.cfg), j.o.tableKeys), fullExport)
 	if err != nil {
 		return err
 	}
@@ -186,7 +201,8 @@ const maxNamed = 10
 
 // logUndecodable names an item that cannot be decoded. It names up to maxNamed items.
 func (j *job) logUndecodable(e *record.RecordError) {
-	switch j.named++; {
+	j.named++
+	switch {
 	case j.named <= maxNamed:
 		fmt.Fprintln(j.streams.Err, cli.Warning+"not compared: "+records.ErrorText(e))
 	case j.named == maxNamed+1:
@@ -252,19 +268,22 @@ func (j *job) sinkIndex(name string) int {
 // addAgain adds the places of the audited sinks in the report of --again.
 func (j *job) addAgain(add func(sink int, s run.Suspect)) error {
 	header, sum, err := run.ReadReport(j.o.again, func(name string, f *audit.Finding) error {
-		if i := j.sinkIndex(name); i >= 0 && (f.Item != "" || f.Place != "") {
+		namesEntry := f.Item != "" || f.Place != ""
+		if i := j.sinkIndex(name); i >= 0 && namesEntry {
 			add(i, run.Suspect{Item: f.Item, Kind: f.Kind, Place: f.Place})
 		}
 		return nil
 	})
-	switch {
-	case err != nil:
-	case header.Pipeline != j.cfg.Name:
-		err = cli.Usagef("%s is of the pipeline %s, and %s is of %s", j.o.again, header.Pipeline, j.cfg.File, j.cfg.Name)
-	case sum == nil:
+	if err != nil {
+		return err
+	}
+	if header.Pipeline != j.cfg.Name {
+		return cli.Usagef("%s is of the pipeline %s, and %s is of %s", j.o.again, header.Pipeline, j.cfg.File, j.cfg.Name)
+	}
+	if sum == nil {
 		fmt.Fprintf(j.streams.Err, cli.Warning+"the audit of %s did not end: there may be more differences\n", j.o.again)
 	}
-	return err
+	return nil
 }
 
 // sameFile reports whether two paths name one existing file.
