@@ -38,9 +38,13 @@ func isStructure(s *entity.Sampled) bool {
 	if len(s.Members) == 0 || len(s.Members) > maxMembers {
 		return false
 	}
-	n := s.Kinds[item.KindM]
+	mapCount := s.Kinds[item.KindM]
+	if mapCount == 1 && len(s.Members) > 8 {
+		return false
+	}
 	for name, m := range s.Members {
-		if !memberNamePattern.MatchString(name) || n > 1 && m.Count()*5 < n || n == 1 && len(s.Members) > 8 {
+		isRare := mapCount > 1 && m.Count()*5 < mapCount
+		if isRare || !memberNamePattern.MatchString(name) {
 			return false
 		}
 	}
@@ -50,19 +54,19 @@ func isStructure(s *entity.Sampled) bool {
 // declaredType returns the type of a sampled attribute as the configuration declares it, such as [S] for a list of
 // strings.
 func declaredType(s *entity.Sampled) string {
-	switch k := s.Kind(); {
-	case k == item.KindL && s.Elem != nil:
-		if inside := declaredType(s.Elem); inside != item.KindNULL.String() {
-			return "[" + inside + "]"
-		}
-		return k.String()
-	case k == item.KindM && isStructure(s):
+	anyType := item.KindNULL.String() // in expressions
+	kind := s.Kind()
+	switch {
+	case kind == item.Absent:
+		return anyType
+	case kind == item.KindM && isStructure(s):
 		return declaredMembers(s)
-	case k == item.Absent:
-		return item.KindNULL.String() // NULL is any type in expressions
-	default:
-		return k.String()
+	case kind == item.KindL && s.Elem != nil:
+		if elemType := declaredType(s.Elem); elemType != anyType {
+			return "[" + elemType + "]"
+		}
 	}
+	return kind.String()
 }
 
 // declaredMembers returns the members of a map with their types, as in {Name: S, Total: N}. It leaves out the members
@@ -79,15 +83,16 @@ func declaredMembers(s *entity.Sampled, except ...string) string {
 
 // yamlScalar returns a text as a YAML scalar that is valid between braces. It quotes the text if necessary.
 func yamlScalar(text string) string {
-	if plainScalarPattern.MatchString(text) {
-		var v any
-		if yaml.Unmarshal([]byte(text), &v) == nil {
-			if _, isText := v.(string); isText {
-				return text
-			}
-		}
+	quoted := "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	if !plainScalarPattern.MatchString(text) {
+		return quoted
 	}
-	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	var v any
+	err := yaml.Unmarshal([]byte(text), &v)
+	if _, isText := v.(string); err != nil || !isText { // such as true
+		return quoted
+	}
+	return text
 }
 
 var plainScalarPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
@@ -96,18 +101,21 @@ var plainScalarPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 // inside a longer word, such as email in useremail.
 var sensitiveWords = []string{
 	"email", "mail", "phone", "mobile", "password", "passwd", "secret", "token", "apikey", "ssn", "iban", "bankaccount",
-	"cardnumber",
-	"creditcard", "cvv", "cvc", "passport", "birth", "dob", "firstname", "lastname", "fullname", "surname", "taxid",
-	"ipaddress", "address",
+	"cardnumber", "creditcard", "cvv", "cvc", "passport", "birth", "dob", "firstname", "lastname", "fullname", "surname",
+	"taxid", "ipaddress", "address",
 }
 
 // looksSensitive reports whether a name is typical of a private attribute.
 func looksSensitive(name string) bool {
 	words := wordsOf(name)
 	joined := strings.Join(words, "")
-	return slices.ContainsFunc(sensitiveWords, func(word string) bool {
-		return slices.Contains(words, word) || len(word) > 4 && strings.Contains(joined, word)
-	})
+	for _, word := range sensitiveWords {
+		isLong := len(word) > 4
+		if slices.Contains(words, word) || isLong && strings.Contains(joined, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // The boundaries between two words without a separator: in cardNumber, and in SSNHash.
@@ -124,27 +132,35 @@ func wordsOf(name string) []string {
 	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// appendSensitivePaths appends to paths the path of each attribute in s that looks sensitive. before is the path of s,
-// and "" at the top, where keys are left out.
-func appendSensitivePaths(s *entity.Sampled, before string, keys []string, paths []string) []string {
-	for _, name := range slices.Sorted(maps.Keys(s.Members)) {
-		path := item.PathText([]string{name})
-		if before != "" {
-			path = item.PathText([]string{"x", name})[1:]
-			path = before + path
+// sensitivePaths returns the path of each attribute of items that looks sensitive, except the key attributes.
+func sensitivePaths(items *entity.Sampled, keys []string) (paths []string) {
+	for _, name := range slices.Sorted(maps.Keys(items.Members)) {
+		if !slices.Contains(keys, name) {
+			paths = append(paths, pathsIn(items.Members[name], name, item.PathText([]string{name}))...)
 		}
-		m := s.Members[name]
-		switch {
-		case before == "" && slices.Contains(keys, name):
-		case looksSensitive(name) && m.Kind() == item.KindM:
-			paths = append(paths, path+".**")
-		case looksSensitive(name):
-			paths = append(paths, path)
-		case m.Kind() == item.KindM && isStructure(m):
-			paths = appendSensitivePaths(m, path, nil, paths)
-		case m.Kind() == item.KindL && m.Elem != nil && m.Elem.Kind() == item.KindM && isStructure(m.Elem):
-			paths = appendSensitivePaths(m.Elem, path+"[*]", nil, paths)
+	}
+	return paths
+}
+
+// pathsIn returns the path of an attribute if its name looks sensitive, and otherwise those of its members that do.
+func pathsIn(s *entity.Sampled, name, path string) (paths []string) {
+	isMap := s.Kind() == item.KindM
+	if looksSensitive(name) {
+		if isMap {
+			path += ".**"
 		}
+		return []string{path}
+	}
+	isListOfMaps := s.Kind() == item.KindL && s.Elem != nil && s.Elem.Kind() == item.KindM
+	if isListOfMaps {
+		s, path = s.Elem, path+"[*]"
+	}
+	if !isMap && !isListOfMaps || !isStructure(s) {
+		return nil
+	}
+	for _, member := range slices.Sorted(maps.Keys(s.Members)) {
+		memberPath := path + item.PathText([]string{"x", member})[1:]
+		paths = append(paths, pathsIn(s.Members[member], member, memberPath)...)
 	}
 	return paths
 }

@@ -46,12 +46,12 @@ func (o *options) module() ([]file, error) {
 	}
 	var files []file
 	for _, name := range moduleFiles {
-		var b strings.Builder
 		t, err := template.ParseFS(moduleFS, "module/"+name+".tmpl")
-		if err == nil {
-			err = t.Execute(&b, data)
-		}
 		if err != nil {
+			return nil, err
+		}
+		var b strings.Builder
+		if err := t.Execute(&b, data); err != nil {
 			return nil, err
 		}
 		files = append(files, file{filepath.Join(filepath.Dir(o.out), filepath.FromSlash(name)), b.String()})

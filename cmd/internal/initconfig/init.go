@@ -101,8 +101,10 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 // checkNew returns an error if a file to write exists.
 func (o *options) checkNew(files []file) error {
 	for _, f := range append([]file{{path: o.out}}, files...) {
-		if _, err := os.Stat(f.path); err == nil && f.path != "-" {
-			return o.checkExisting(f.path)
+		_, err := os.Stat(f.path)
+		exists := err == nil && f.path != "-"
+		if exists {
+			return o.existsError(f.path)
 		}
 	}
 	return nil
@@ -146,7 +148,7 @@ func (o *options) write(f file) error {
 	}
 	w, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return o.checkExisting(f.path)
+		return o.existsError(f.path)
 	}
 	if err != nil {
 		return err
@@ -155,12 +157,13 @@ func (o *options) write(f file) error {
 	return errors.Join(err, w.Close())
 }
 
-func (o *options) checkExisting(path string) error {
-	other := "another file"
+// existsError returns the error of a file that exists already.
+func (o *options) existsError(path string) error {
+	alternative := "another file"
 	if path != o.out {
-		other = "a file in another folder"
+		alternative = "a file in another folder"
 	}
-	return cli.Usagef("%s is there already, and init overwrites nothing: name %s with --out", path, other)
+	return cli.Usagef("%s is there already, and init overwrites nothing: name %s with --out", path, alternative)
 }
 
 // read reads the items of the sample, or of the table if there is no sample. With both flags it takes only the name of
@@ -170,13 +173,14 @@ func (o *options) read(ctx context.Context, s cli.Streams) (*sample.Sample, erro
 		return sample.Scan(ctx, s, o.table)
 	}
 	items, err := sample.Read(ctx, s, o.sample)
-	if err == nil && o.table != "" {
-		_, name, isARN := strings.Cut(o.table, ":table/")
-		if items.Table = o.table; isARN {
-			items.Table, _, _ = strings.Cut(name, "/")
-		}
+	if err != nil || o.table == "" {
+		return items, err
 	}
-	return items, err
+	items.Table = o.table
+	if _, resource, isARN := strings.Cut(o.table, ":table/"); isARN {
+		items.Table, _, _ = strings.Cut(resource, "/")
+	}
+	return items, nil
 }
 
 // setKeys sets the names of the key attributes. They are those of --keys. Without --keys they are those that the sample
@@ -195,7 +199,7 @@ func (o *options) setKeys(s *sample.Sample) error {
 	}
 	for i, m := range s.Items {
 		for _, name := range s.Keys {
-			if _, ok := m.Get(name); !ok {
+			if _, found := m.Get(name); !found {
 				return cli.Usagef("item %d of the sample has no %s: name the key attributes of the table with --keys", i+1, name)
 			}
 		}
@@ -209,13 +213,23 @@ var keyNames = [][2]string{{"PK", "SK"}, {"pk", "sk"}, {"partitionKey", "sortKey
 
 // guessKeys returns the first of keyNames that all items have. It returns nil if there is none.
 func guessKeys(items []item.Image) []string {
-	everywhere := func(name string) bool {
-		return !slices.ContainsFunc(items, func(m item.Image) bool { _, ok := m.Get(name); return !ok })
-	}
-	for _, names := range keyNames {
-		if everywhere(names[0]) && (names[1] == "" || everywhere(names[1])) {
-			return strings.Fields(names[0] + " " + names[1])
+	for _, pair := range keyNames {
+		names := slices.DeleteFunc(pair[:], func(name string) bool { return name == "" })
+		if allHave(items, names) {
+			return names
 		}
 	}
 	return nil
+}
+
+// allHave reports whether all items have all of the named attributes.
+func allHave(items []item.Image, names []string) bool {
+	for _, m := range items {
+		for _, name := range names {
+			if _, found := m.Get(name); !found {
+				return false
+			}
+		}
+	}
+	return true
 }

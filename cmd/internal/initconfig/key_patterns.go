@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -73,8 +74,11 @@ func findPrefixes(items []item.Image, attribute string, sortKey bool) prefixes {
 	if sortKey {
 		found.addFrequent(whole, usualWhole, len(items))
 	}
+	if len(inner) > maxInner {
+		return found
+	}
 	for text, n := range inner {
-		if len(inner) <= maxInner && n > 1 {
+		if n > 1 {
 			found[text] = true
 		}
 	}
@@ -103,16 +107,17 @@ func countTexts(items []item.Image, attribute string) (first, inner, whole map[s
 	return first, inner, whole
 }
 
-// addFrequent adds the counted texts that certain matches, and names that several of n items have. It adds none if
-// there are too many.
-func (p prefixes) addFrequent(counts map[string]int, certain *regexp.Regexp, n int) {
+// addFrequent adds the counted texts that pattern matches, and names that several items have. It adds none if there are
+// too many. items is the number of all items.
+func (p prefixes) addFrequent(counts map[string]int, pattern *regexp.Regexp, items int) {
 	if len(counts) > maxPrefixes {
 		return
 	}
-	few := len(counts) <= max(1, n/10)
+	areFew := len(counts) <= max(1, items/10)
 	for text, count := range counts {
-		isName := capitals.MatchString(text) || few && letters.MatchString(text)
-		if certain.MatchString(text) || count > 1 && isName {
+		isName := capitals.MatchString(text) || areFew && letters.MatchString(text)
+		isFrequentName := isName && count > 1
+		if isFrequentName || pattern.MatchString(text) {
 			p[text] = true
 		}
 	}
@@ -164,9 +169,10 @@ func findEntities(items []item.Image, keys []string) (entities, omitted []*draft
 	nameEntities(entities)
 	for i, k := range entities {
 		k.setEntity()
-		for _, o := range entities[:i] {
-			if o.overlap == "" && entity.Compare(o.entity, k.entity).Overlap != entity.Disjoint {
-				k.overlap = o.name
+		for _, earlier := range entities[:i] {
+			overlaps := entity.Compare(earlier.entity, k.entity).Overlap != entity.Disjoint
+			if overlaps && earlier.overlap == "" {
+				k.overlap = earlier.name
 			}
 		}
 	}
@@ -186,15 +192,16 @@ func (k *draftEntity) setEntity() {
 
 // groupByForm returns a kind for each form of keys, sorted by form.
 func groupByForm(items []item.Image, keys []string) (entities []*draftEntity) {
-	found := make([]prefixes, len(keys))
+	keyPrefixes := make([]prefixes, len(keys))
 	for i, name := range keys {
-		found[i] = findPrefixes(items, name, i > 0)
+		isSortKey := i > 0
+		keyPrefixes[i] = findPrefixes(items, name, isSortKey)
 	}
 	byForm := make(map[string][]item.Image)
 	for _, m := range items {
 		var forms []string
 		for i, name := range keys {
-			forms = append(forms, shortest(found[i].keyForm(m, name)))
+			forms = append(forms, shortest(keyPrefixes[i].keyForm(m, name)))
 		}
 		form := strings.Join(forms, "\x00")
 		byForm[form] = append(byForm[form], m)
@@ -229,36 +236,34 @@ func newKeyPart(attribute, form string, items []item.Image) keyPart {
 	if i := strings.IndexAny(form, separators); i > 0 {
 		p.separator = form[i : i+1]
 	}
-	fewestParts := 0
-	for i, m := range items {
+	fewestParts := math.MaxInt
+	for _, m := range items {
 		text, _ := keyText(m, attribute)
-		if n := len(splitText(text, p.separator)); i == 0 || n < fewestParts {
-			fewestParts = n
-		}
+		fewestParts = min(fewestParts, len(splitText(text, p.separator)))
 	}
 	parts := splitText(form, p.separator)
 	for len(parts) < fewestParts && parts[len(parts)-1] == "?" {
 		parts = append(parts, "?")
 	}
 	for i, part := range parts {
-		t := token{text: part}
-		if part == "?" {
-			t = token{value: p.partValue(i, i == len(parts)-1)}
+		if part != "?" {
+			p.tokens = append(p.tokens, token{text: part})
+			continue
 		}
-		p.tokens = append(p.tokens, t)
+		splits := i + 2 // the value of the part is followed by the rest of the key
+		if isLast := i == len(parts)-1; isLast {
+			splits = i + 1 // the value is the rest of the key
+		}
+		p.tokens = append(p.tokens, token{value: p.partValue(i, splits)})
 	}
 	return p
 }
 
-// partValue returns the function that returns part i of an item's key. The last part has the rest of the key.
-func (p keyPart) partValue(i int, isLast bool) func(item.Image) string {
-	n := i + 2
-	if isLast {
-		n = i + 1
-	}
+// partValue returns the function that splits an item's key into at most splits parts, and returns part i.
+func (p keyPart) partValue(i, splits int) func(item.Image) string {
 	return func(m item.Image) string {
 		text, _ := keyText(m, p.attribute)
-		values := strings.SplitN(text, p.separator, n)
+		values := strings.SplitN(text, p.separator, splits)
 		return values[min(i, len(values)-1)]
 	}
 }
@@ -298,20 +303,21 @@ func nameEntities(entities []*draftEntity) {
 
 // freeName returns a name that is not taken, from the last texts of the keys.
 func (k *draftEntity) freeName(taken map[string]bool) string {
-	first, second, sortKeyVaries := pascal(k.key[0].lastText()), "", true
+	partitionText, sortText, sortKeyVaries := pascal(k.key[0].lastText()), "", true
 	if len(k.key) > 1 {
-		second = pascal(k.key[1].lastText())
+		sortText = pascal(k.key[1].lastText())
 		sortKeyVaries = slices.ContainsFunc(k.key[1].tokens, func(t token) bool { return t.text == "" })
 	}
-	base := cmp.Or(second, first, "Item")
+	base := cmp.Or(sortText, partitionText, "Item")
 	name := base
-	if first != "" && !sortKeyVaries {
-		if name = first; taken[name] {
-			name += second
+	if partitionText != "" && !sortKeyVaries {
+		name = partitionText
+		if taken[name] {
+			name += sortText
 		}
 	}
 	if taken[name] {
-		name = first + name
+		name = partitionText + name
 	}
 	for n := 2; taken[name]; n++ {
 		name = fmt.Sprintf("%s%d", base, n)
@@ -373,7 +379,8 @@ func (p keyPart) pattern() string {
 	}
 	parts := make([]string, len(p.tokens))
 	for i, t := range p.tokens {
-		if parts[i] = t.text; t.text == "" {
+		parts[i] = t.text
+		if t.text == "" {
 			parts[i] = "{" + t.name + "}"
 		}
 	}
@@ -383,10 +390,12 @@ func (p keyPart) pattern() string {
 // pascal returns a text as the name of a type, such as UserProfile for USER_PROFILE, user-profile and userProfile. It
 // returns "" for a text without letters.
 func pascal(text string) string {
+	isSeparator := func(r rune) bool {
+		isAlphanumeric := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+		return !isAlphanumeric
+	}
 	var b strings.Builder
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
-	}) {
+	for _, word := range strings.FieldsFunc(text, isSeparator) {
 		rest := word[1:]
 		if strings.ToUpper(word) == word {
 			rest = strings.ToLower(rest)

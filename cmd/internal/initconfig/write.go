@@ -65,7 +65,7 @@ func (d *draft) write() string {
 	}
 	line("source: {%s}", source)
 	line("state: {table: %s}   # what sinks remember of items", yamlScalar(table+"-state"))
-	if paths := appendSensitivePaths(d.all, "", d.keys, nil); len(paths) > 0 {
+	if paths := sensitivePaths(d.all, d.keys); len(paths) > 0 {
 		line("")
 		line("# What looks sensitive by its name: it is masked where people look, and reaches only sinks that name it.")
 		line("hmac_key: '${TABLEWAKE_HMAC_KEY:-no secret, for saved records only}'")
@@ -99,22 +99,28 @@ func (d *draft) writeEntity(line func(string, ...any), k *draftEntity, s *entity
 			k.name, k.overlap)
 		comment = "# "
 	}
-	var key []string
-	for _, p := range k.entity.Key {
-		if pattern := p.Pattern.String(); len(k.entity.Key) == 1 || !p.Pattern.BindsAll() || len(d.entities) == 1 {
-			key = append(key, yamlScalar(p.Attribute)+": "+yamlScalar(pattern))
-		}
-	}
-	if len(key) == 0 {
-		key = append(key, yamlScalar(k.entity.Key[0].Attribute)+": "+yamlScalar(k.entity.Key[0].Pattern.String()))
-	}
 	line("  %s%s:", comment, k.name)
-	line("  %s  key: {%s}", comment, strings.Join(key, ", "))
+	line("  %s  key: {%s}", comment, d.keyPatterns(k.entity))
 	// With more than maxAttributes names, s is incomplete. A file that declared only some attributes would make the
 	// other ones errors.
 	if declared := declaredMembers(s, d.keys...); declared != "{}" && len(s.Members) <= maxAttributes {
 		line("  %s  attributes: %s", comment, declared)
 	}
+}
+
+// keyPatterns returns the patterns of an entity's key attributes. It leaves out patterns that match every value, unless
+// there is no other pattern or no other entity.
+func (d *draft) keyPatterns(e *entity.Entity) string {
+	var patterns []string
+	for _, p := range e.Key {
+		if len(d.entities) == 1 || !p.Pattern.BindsAll() {
+			patterns = append(patterns, yamlScalar(p.Attribute)+": "+yamlScalar(p.Pattern.String()))
+		}
+	}
+	if len(patterns) == 0 {
+		patterns = append(patterns, yamlScalar(e.Key[0].Attribute)+": "+yamlScalar(e.Key[0].Pattern.String()))
+	}
+	return strings.Join(patterns, ", ")
 }
 
 // writeSinks writes one view, and the other sinks as comments.
@@ -166,8 +172,8 @@ func (d *draft) viewedEntity() (k *draftEntity, attribute string) {
 		if k == nil {
 			k = e
 		}
-		if by := d.stateAttribute(e, d.sampled[i]); by != "" {
-			return e, by
+		if attribute := d.stateAttribute(e, d.sampled[i]); attribute != "" {
+			return e, attribute
 		}
 	}
 	return k, ""
@@ -175,7 +181,7 @@ func (d *draft) viewedEntity() (k *draftEntity, attribute string) {
 
 // masked returns the setting of an archive that masks sensitive attributes; "" if no attribute looks sensitive.
 func (d *draft) masked() string {
-	if len(appendSensitivePaths(d.all, "", d.keys, nil)) > 0 {
+	if len(sensitivePaths(d.all, d.keys)) > 0 {
 		return ", masked: true"
 	}
 	return ""
@@ -190,7 +196,8 @@ func (d *draft) stateAttribute(k *draftEntity, s *entity.Sampled) string {
 			continue
 		}
 		score := stateScore(name, k.items)
-		if score > bestScore || score == bestScore && name < best {
+		isFirstOfBest := score == bestScore && name < best
+		if score > bestScore || isFirstOfBest {
 			best, bestScore = name, score
 		}
 	}
