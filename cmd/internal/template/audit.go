@@ -19,7 +19,8 @@ func (t functionTemplate) Audited() bool {
 // keep expired items, because no audit of them would be complete: the table no longer has these items.
 func (t functionTemplate) AuditSinks() (names []string) {
 	for _, k := range t.Config.Sinks {
-		if k.View != nil || k.Search != nil || k.Aggregate != nil && !k.Aggregate.KeepOnTTL {
+		isComparedAggregate := k.Aggregate != nil && !k.Aggregate.KeepOnTTL
+		if k.View != nil || k.Search != nil || isComparedAggregate {
 			names = append(names, k.Name)
 		}
 	}

@@ -69,11 +69,11 @@ conditions that Lambda cannot check, with the reason. It makes no connections.`,
 	return c
 }
 
-// checkFlags returns an error if a given flag has no effect on the output. given reports whether the user gave a flag.
-func (o *flags) checkFlags(given func(flag string) bool) error {
+// checkFlags returns an error if a given flag has no effect on the output. isGiven reports whether the user gave a flag.
+func (o *flags) checkFlags(isGiven func(flag string) bool) error {
 	for _, f := range []struct {
-		name string
-		with []string
+		name    string
+		outputs []string
 	}{
 		{"for", []string{"policies", "cloudformation"}},
 		{"redrive", []string{"policies"}},
@@ -81,11 +81,12 @@ func (o *flags) checkFlags(given func(flag string) bool) error {
 		{"match-user-identity", []string{"filters", "sam", "terraform"}},
 		{"patterns", []string{"filters", "sam", "terraform"}},
 	} {
-		if given(f.name) && !slices.Contains(f.with, o.output) {
-			return cli.Usagef("--%s goes with -o %s; this is -o %s", f.name, strings.Join(f.with, " or "), o.output)
+		if isGiven(f.name) && !slices.Contains(f.outputs, o.output) {
+			return cli.Usagef("--%s goes with -o %s; this is -o %s", f.name, strings.Join(f.outputs, " or "), o.output)
 		}
 	}
-	if o.output == "cloudformation" && o.runner != "lambda" && o.runner != "consumer" {
+	canOwnStorage := o.runner == "lambda" || o.runner == "consumer"
+	if o.output == "cloudformation" && !canOwnStorage {
 		return cli.Usagef(
 			"-o cloudformation goes with --for lambda or consumer, whose lease table it adds; --for %s goes with -o policies",
 			o.runner)
@@ -96,11 +97,10 @@ func (o *flags) checkFlags(given func(flag string) bool) error {
 func (o *flags) run(s cli.Streams) error {
 	runners := map[string]policy.Runner{
 		"lambda": policy.Function, "consumer": policy.Consumer, "create": policy.Creator, "backfill": policy.Backfill,
-		"audit": policy.Audit,
-		"tail":  policy.Tail,
+		"audit": policy.Audit, "tail": policy.Tail,
 	}
-	runner, ok := runners[o.runner]
-	if !ok {
+	runner, isRunner := runners[o.runner]
+	if !isRunner {
 		return cli.Usagef("--for %q is nobody: write lambda, consumer, backfill, audit, tail or create", o.runner)
 	}
 	if o.limit < 1 || o.limit > pushdown.MaxLimit {
@@ -117,7 +117,7 @@ func (o *flags) run(s cli.Streams) error {
 	if err != nil {
 		return fmt.Errorf("read configuration: %w", err)
 	}
-	d := Options{
+	options := Options{
 		Pushdown: pushdown.Options{MatchUserIdentity: o.identity, Limit: o.limit, On: sinks.OnEntities(s.Extensions...)},
 		Runner:   runner, Redrive: o.redrive, Code: o.code,
 		Environment: ReadEnvironment(file, cfg.Name, os.LookupEnv),
@@ -125,27 +125,33 @@ func (o *flags) run(s cli.Streams) error {
 	writers := map[string]func(io.Writer, *config.Config, Options) error{
 		"filters": Filters, "policies": Policies, "sam": SAM, "terraform": Terraform, "cloudformation": CloudFormation,
 	}
-	write, ok := writers[o.output]
-	if !ok {
+	write, isOutput := writers[o.output]
+	if !isOutput {
 		return cli.Usagef("-o %q cannot be printed: write filters, policies, sam, cloudformation or terraform", o.output)
 	}
-	var b bytes.Buffer
-	if err := write(&b, cfg, d); err != nil {
+	var text bytes.Buffer
+	if err := write(&text, cfg, options); err != nil {
 		return err
 	}
-	if (o.output == "sam" || o.output == "terraform") && cfg.SinkWithoutDeadLetters() != nil {
-		fmt.Fprintln(s.Err, cli.Warning+
+	o.printWarnings(s.Err, cfg, options)
+	_, err = s.Out.Write(text.Bytes())
+	return err
+}
+
+// printWarnings prints what the user has to know or to do about the output.
+func (o *flags) printWarnings(w io.Writer, cfg *config.Config, options Options) {
+	deploysFunction := o.output == "sam" || o.output == "terraform"
+	if deploysFunction && cfg.SinkWithoutDeadLetters() != nil {
+		fmt.Fprintln(w, cli.Warning+
 			"the file has no dead_letters: a change that a sink can never write holds up its shard until Lambda gives its batch up, "+
 			"and fails again in the function Redrive; add dead_letters: {bucket: NAME}")
 	}
 	if o.output == "policies" {
-		_, domains := placeheldRights(cfg, d)
+		_, domains := rightsWithPlaceholders(cfg, options)
 		for _, domain := range domains {
-			fmt.Fprintf(s.Err, cli.Warning+
+			fmt.Fprintf(w, cli.Warning+
 				"the endpoint of the connection %s does not have the name of its OpenSearch domain: put the name in place of %s\n",
 				domain.Connection, domain.Placeholder())
 		}
 	}
-	_, err = s.Out.Write(b.Bytes())
-	return err
 }

@@ -36,10 +36,10 @@ func nameDomains(cfg *config.Config) (*config.Config, []domain) {
 	var all []domain
 	ids := make(logicalIDs)
 	for i, c := range cfg.Connections {
-		alone := *cfg
-		alone.Sinks = slices.DeleteFunc(slices.Clone(cfg.Sinks),
-			func(s config.Sink) bool { return s.Search == nil || s.Search.Connection != c.Name })
-		if !hasDomainARN(policy.Statements(&alone, policy.Options{}), "DOMAIN") {
+		usesOther := func(s config.Sink) bool { return s.Search == nil || s.Search.Connection != c.Name }
+		onlyThis := *cfg
+		onlyThis.Sinks = slices.DeleteFunc(slices.Clone(cfg.Sinks), usesOther)
+		if !hasDomainARN(policy.Statements(&onlyThis, policy.Options{}), "DOMAIN") {
 			continue
 		}
 		d := domain{Connection: c.Name, Parameter: ids.add(domainParameter, c.Name), name: fmt.Sprint("DOMAIN-", i)}
@@ -53,21 +53,18 @@ func nameDomains(cfg *config.Config) (*config.Config, []domain) {
 }
 
 // hasDomainARN reports whether a statement has an ARN in the domain name.
-func hasDomainARN(ss []policy.Statement, name string) bool {
-	return slices.ContainsFunc(ss, func(s policy.Statement) bool {
-		return slices.ContainsFunc(s.Resources, func(arn string) bool { return strings.Contains(arn, ":domain/"+name+"/") })
-	})
+func hasDomainARN(rights []policy.Statement, name string) bool {
+	inDomain := func(arn string) bool { return strings.Contains(arn, ":domain/"+name+"/") }
+	return slices.ContainsFunc(rights, func(s policy.Statement) bool { return slices.ContainsFunc(s.Resources, inDomain) })
 }
 
-// referDomains replaces the temporary names of domains in the ARNs of ss by the results of refer. It changes ss, and
-// returns it.
-func referDomains(ss []policy.Statement, domains []domain, refer func(domain) string) []policy.Statement {
+// renameDomains replaces the temporary names of domains in the ARNs of rights by the results of newName.
+func renameDomains(rights []policy.Statement, domains []domain, newName func(domain) string) {
 	for _, d := range domains {
-		for _, s := range ss {
+		for _, s := range rights {
 			for i, arn := range s.Resources {
-				s.Resources[i] = strings.ReplaceAll(arn, ":domain/"+d.name+"/", ":domain/"+refer(d)+"/")
+				s.Resources[i] = strings.ReplaceAll(arn, ":domain/"+d.name+"/", ":domain/"+newName(d)+"/")
 			}
 		}
 	}
-	return ss
 }

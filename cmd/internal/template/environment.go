@@ -33,63 +33,74 @@ func ReadEnvironment(file []byte, pipeline string, getenv func(string) (string, 
 	e := environment{getenv: getenv, seen: map[visit]bool{}}
 	var document yaml.Node
 	if yaml.Unmarshal(file, &document) == nil {
-		e.read(&document, false)
+		const isSecret = false
+		e.read(&document, isSecret)
 	}
 	// A variable without a value needs no entry, because the configuration has a default for it.
-	vs := slices.DeleteFunc(e.vs, func(v Variable) bool { return v.Value == "" && !v.Secret })
-	for i := range vs {
-		if vs[i].Secret {
-			vs[i].SSM = "/tablewake/" + pipeline + "/" + vs[i].Name
-			vs[i].Text = "ssm:" + vs[i].SSM
-			vs[i].Value = vs[i].Text
+	variables := slices.DeleteFunc(e.variables, func(v Variable) bool { return v.Value == "" && !v.Secret })
+	for i := range variables {
+		v := &variables[i]
+		if v.Secret {
+			v.SSM = "/tablewake/" + pipeline + "/" + v.Name
+			v.Text = "ssm:" + v.SSM
+			v.Value = v.Text
 		}
 	}
-	return vs
+	return variables
 }
 
 // environment collects the variables of a configuration.
 type environment struct {
-	getenv func(string) (string, bool)
-	vs     []Variable
-	seen   map[visit]bool // visited nodes, because aliases can make a cycle
+	getenv    func(string) (string, bool)
+	variables []Variable
+	seen      map[visit]bool // visited nodes, because aliases can make a cycle
 }
 
 type visit struct {
-	node   *yaml.Node
-	secret bool
+	node     *yaml.Node
+	isSecret bool
 }
 
-// read collects the variables of a node and of its children. If secret is set, all these variables are secrets.
-func (e *environment) read(n *yaml.Node, secret bool) {
-	if n == nil || e.seen[visit{n, secret}] {
+// secretKeys are the keys of a configuration whose values are secrets.
+var secretKeys = []string{"hmac_key", "password", "with"}
+
+// read collects the variables of a node and of its children. If isSecret is set, all these variables are secrets.
+func (e *environment) read(n *yaml.Node, isSecret bool) {
+	if n == nil || e.seen[visit{n, isSecret}] {
 		return
 	}
-	e.seen[visit{n, secret}] = true
-	e.scalar(n.Value, secret)
-	e.read(n.Alias, secret)
-	for i, part := range n.Content {
-		childSecret := secret
-		if n.Kind == yaml.MappingNode && i%2 == 1 {
-			childSecret = childSecret || slices.Contains([]string{"hmac_key", "password", "with"}, n.Content[i-1].Value)
-		}
-		e.read(part, childSecret)
+	e.seen[visit{n, isSecret}] = true
+	e.readText(n.Value, isSecret)
+	e.read(n.Alias, isSecret)
+	for i, child := range n.Content {
+		isValue := n.Kind == yaml.MappingNode && i%2 == 1
+		hasSecretKey := isValue && slices.Contains(secretKeys, n.Content[i-1].Value)
+		e.read(child, isSecret || hasSecretKey)
 	}
 }
 
-// scalar collects the variables of a text.
-func (e *environment) scalar(text string, secret bool) {
+// readText collects the variables of a text.
+func (e *environment) readText(text string, isSecret bool) {
 	for _, match := range variable.FindAllStringSubmatchIndex(text, -1) {
-		name := text[match[4]:match[5]]
-		i := slices.IndexFunc(e.vs, func(v Variable) bool { return v.Name == name })
-		if i < 0 {
-			e.vs = append(e.vs, Variable{Name: name})
-			i = len(e.vs) - 1
+		nameStart, nameEnd := match[4], match[5]
+		v := e.variable(text[nameStart:nameEnd])
+		value, isSet := e.getenv(v.Name)
+		if isSet {
+			v.Value, v.Text = yamlText(value), value
 		}
-		value, set := e.getenv(name)
-		if set {
-			e.vs[i].Value, e.vs[i].Text = yamlText(value), value
+		isInLogin := authority.MatchString(text[:nameStart]) && strings.Contains(text[nameEnd:], "@")
+		if isSecret || isInLogin || login.MatchString(value) {
+			v.Secret = true
 		}
-		within := authority.MatchString(text[:match[4]]) && strings.Contains(text[match[5]:], "@")
-		e.vs[i].Secret = e.vs[i].Secret || secret || within || login.MatchString(value)
 	}
+}
+
+// variable returns the variable of that name, and adds it if it is new.
+func (e *environment) variable(name string) *Variable {
+	i := slices.IndexFunc(e.variables, func(v Variable) bool { return v.Name == name })
+	if i < 0 {
+		i = len(e.variables)
+		e.variables = append(e.variables, Variable{Name: name})
+	}
+	return &e.variables[i]
 }

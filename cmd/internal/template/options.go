@@ -66,8 +66,8 @@ func comments(plan pushdown.Plan) []string {
 		default:
 			lines = append(lines, part+": not pushed down")
 		}
-		for _, why := range p.Left {
-			lines = append(lines, "  "+why)
+		for _, reason := range p.Left {
+			lines = append(lines, "  "+reason)
 		}
 	}
 	for _, p := range plan.Patterns {

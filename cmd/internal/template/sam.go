@@ -58,20 +58,22 @@ func SAM(w io.Writer, cfg *config.Config, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := checkConfigFolder(cfg.File, "> template.yaml"); err != nil && !o.Example {
-		return err
+	if !o.Example {
+		if err := checkConfigFolder(cfg.File, "> template.yaml"); err != nil {
+			return err
+		}
 	}
 	t, err := template.New("sam").Delims("<%", "%>").Funcs(template.FuncMap{
 		"text":     yamlText,
 		"comments": comments,
-		"statements": func(ss []policy.Statement, indent int) string {
-			return strings.TrimSuffix(statements(ss, strings.Repeat(" ", indent), true), "\n")
+		"statements": func(rights []policy.Statement, indent int) string {
+			return strings.TrimSuffix(statements(rights, strings.Repeat(" ", indent), withReference), "\n")
 		},
 	}).Parse(samText)
-	if err == nil {
-		_, err = t.Parse(auditText)
-	}
 	if err != nil {
+		return err
+	}
+	if _, err := t.Parse(auditText); err != nil {
 		return err
 	}
 	return t.Execute(w, d)
@@ -85,24 +87,25 @@ func checkConfigFolder(file, output string) error {
 	if err != nil {
 		return err
 	}
-	here, err := filepath.Abs(".")
+	workingFolder, err := filepath.Abs(".")
 	if err != nil {
 		return err
 	}
-	within := strings.TrimSuffix(folder, string(filepath.Separator)) + string(filepath.Separator)
-	if here != folder && !strings.HasPrefix(here, within) {
+	prefix := strings.TrimSuffix(folder, string(filepath.Separator)) + string(filepath.Separator)
+	contains := workingFolder == folder || strings.HasPrefix(workingFolder, prefix)
+	if !contains {
 		return nil
 	}
 	return fmt.Errorf(
 		"%s: its folder becomes the function's layer with all of its files, and you are in it (%s): copy the file, and the files that it names, "+
-			"into a folder of its own: `mkdir -p config && cp %s config/ && tablewake template -c config/%s %s`", file, here,
-		file, filepath.Base(file), output)
+			"into a folder of its own: `mkdir -p config && cp %s config/ && tablewake template -c config/%s %s`", file,
+		workingFolder, file, filepath.Base(file), output)
 }
 
 // newTemplate returns the data of a template. rights has the references of the template to its account and Region.
-// refer returns the reference to the name of a domain.
+// domainName returns the reference to the name of a domain.
 func newTemplate(
-	cfg *config.Config, o Options, rights policy.Options, refer func(domain) string,
+	cfg *config.Config, o Options, rights policy.Options, domainName func(domain) string,
 ) (functionTemplate, error) {
 	plan, err := pushdown.New(cfg, o.Pushdown)
 	if err != nil {
@@ -114,8 +117,8 @@ func newTemplate(
 	if o.Code == "" {
 		o.Code = "tablewake-lambda.zip"
 	}
-	d := functionTemplate{Options: o, Config: cfg, Plan: plan, Redriven: cfg.DeadLetters != nil &&
-		cfg.DeadLetters.AutoRedrive}
+	d := functionTemplate{Options: o, Config: cfg, Plan: plan,
+		Redriven: cfg.DeadLetters != nil && cfg.DeadLetters.AutoRedrive}
 	cfg, d.Domains = nameDomains(cfg)
 	d.Roles = []role{
 		{ID: "Role", Log: "Log", What: "as `tablewake template -o policies` prints it, without bringing dead letters back",
@@ -129,7 +132,7 @@ func newTemplate(
 			Rights: auditRights(cfg, rights)})
 	}
 	for _, r := range d.Roles {
-		referDomains(r.Rights, d.Domains, refer)
+		renameDomains(r.Rights, d.Domains, domainName)
 	}
 	if cfg.Source.Kinesis != "" {
 		d.Streams = []stream{{ID: "Changes", Parameter: "StreamArn", Table: cfg.Source.Tables[0].Name,

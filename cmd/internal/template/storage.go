@@ -102,7 +102,10 @@ func CloudFormation(w io.Writer, cfg *config.Config, o Options) error {
 	if err != nil {
 		return err
 	}
-	s := newStorage(cfg, o.Runner == policy.Consumer)
+	s := newStorage(cfg)
+	if o.Runner == policy.Consumer {
+		s.addLeaseTable()
+	}
 	if s.empty() {
 		return fmt.Errorf("%s names no table, bucket, queue, topic or bus: there is nothing to create", cfg.File)
 	}
@@ -120,15 +123,15 @@ func (s *storage) StackName() string { return strings.ReplaceAll(s.Config.Name, 
 // LetterDays returns the number of days after which dead letters expire. Sinks would refuse older changes for their
 // age.
 func (s *storage) LetterDays() int {
-	keep := state.DefaultRetention
+	retention := state.DefaultRetention
 	if s.Config.State != nil {
-		keep = s.Config.State.GuardRetention
+		retention = s.Config.State.GuardRetention
 	}
-	return int(keep / (24 * time.Hour))
+	return int(retention / (24 * time.Hour))
 }
 
-// newStorage returns the storage of the configuration. If leases is set, it has the lease table of consumers, too.
-func newStorage(cfg *config.Config, leases bool) *storage {
+// newStorage returns the storage of the configuration, without the lease table of consumers.
+func newStorage(cfg *config.Config) *storage {
 	s := &storage{Config: cfg, ids: make(logicalIDs)}
 	for _, sink := range cfg.Sinks {
 		purpose := "of " + sink.Name
@@ -153,9 +156,6 @@ func newStorage(cfg *config.Config, leases bool) *storage {
 	if cfg.State != nil {
 		s.addTable(cfg.State.Table, "of what the sinks remember of items", []string{"pk", "sk"}, "expires")
 	}
-	if leases && cfg.Leases != nil && cfg.Leases.Table.Name != "" {
-		s.addTable(cfg.Leases.Table, "of the consumers' leases", []string{"leaseKey"}, "")
-	}
 	if d := cfg.DeadLetters; d != nil && d.Bucket != "" {
 		s.addBucket(d.Bucket, "of dead letters", true)
 	}
@@ -163,6 +163,14 @@ func newStorage(cfg *config.Config, leases bool) *storage {
 		s.Queues = s.addChannel(s.Queues, "Queue", d.Queue, "of dead letters")
 	}
 	return s
+}
+
+// addLeaseTable adds the lease table of consumers, if the leases are in a table.
+func (s *storage) addLeaseTable() {
+	leases := s.Config.Leases
+	if leases != nil && leases.Table.Name != "" {
+		s.addTable(leases.Table, "of the consumers' leases", []string{"leaseKey"}, "")
+	}
 }
 
 // columnNames returns the names of columns.
@@ -176,8 +184,8 @@ func columnNames(columns []config.Column) []string {
 
 func (s *storage) addTable(t config.Table, description string, key []string, ttl string) {
 	o, _ := parseAddress(t.ARN)
-	same := func(is storedTable) bool { return is.owner == o && is.Name == t.Name }
-	if i := slices.IndexFunc(s.Tables, same); i >= 0 {
+	isSame := func(known storedTable) bool { return known.owner == o && known.Name == t.Name }
+	if i := slices.IndexFunc(s.Tables, isSame); i >= 0 {
 		s.Tables[i].What = joinDescriptions(s.Tables[i].What, description)
 		return
 	}
@@ -185,35 +193,36 @@ func (s *storage) addTable(t config.Table, description string, key []string, ttl
 		TTL: ttl})
 }
 
-// addBucket adds a bucket, or adds what to the description of a known one. If an archive also uses the bucket of dead
+// addBucket adds a bucket, or extends the description of a known one. If an archive also uses the bucket of dead
 // letters, the objects do not expire, because archives are added first.
 func (s *storage) addBucket(name, description string, letters bool) {
-	if i := slices.IndexFunc(s.Buckets, func(is storedBucket) bool { return is.Name == name }); i >= 0 {
+	if i := slices.IndexFunc(s.Buckets, func(known storedBucket) bool { return known.Name == name }); i >= 0 {
 		s.Buckets[i].What = joinDescriptions(s.Buckets[i].What, description)
 		return
 	}
 	s.Buckets = append(s.Buckets, storedBucket{ID: s.ids.add("Bucket", name), Name: name, What: description, Letters: letters})
 }
 
-// addChannel returns all with an additional queue, topic or bus. If all has it already, addChannel adds what to its
-// description. address is a name, a URL or an ARN.
-func (s *storage) addChannel(all []channel, kind, address, description string) []channel {
+// addChannel returns channels with an additional queue, topic or bus. If channels has it already, addChannel extends
+// its description. address is a name, a URL or an ARN.
+func (s *storage) addChannel(channels []channel, kind, address, description string) []channel {
 	o, name := parseAddress(address)
-	same := func(is channel) bool { return is.owner == o && is.Name == name }
-	if i := slices.IndexFunc(all, same); i >= 0 {
-		all[i].What = joinDescriptions(all[i].What, description)
-		return all
+	isSame := func(known channel) bool { return known.owner == o && known.Name == name }
+	if i := slices.IndexFunc(channels, isSame); i >= 0 {
+		channels[i].What = joinDescriptions(channels[i].What, description)
+		return channels
 	}
-	return append(all, channel{o, s.ids.add(kind, name), name, description})
+	return append(channels, channel{o, s.ids.add(kind, name), name, description})
 }
 
 // parseAddress returns the owner and the name of a resource. address is an ARN, the URL of a queue, or a name, which
 // has no owner.
 func parseAddress(address string) (o owner, name string) {
 	if parts := strings.SplitN(address, ":", 6); len(parts) == 6 && parts[0] == "arn" {
-		_, name, is := strings.Cut(parts[5], "/")
-		if !is {
-			name = parts[5]
+		resource := parts[5]
+		_, name, hasType := strings.Cut(resource, "/")
+		if !hasType {
+			name = resource
 		}
 		return owner{Account: parts[4], Region: parts[3]}, name
 	}
@@ -245,18 +254,19 @@ func queueRegion(host string) string {
 // Owners returns the owners of all resources, except the zero owner. Each needs a condition.
 func (s *storage) Owners() []owner {
 	var all []owner
-	add := func(o owner) {
-		if o.Account != "" && !slices.Contains(all, o) {
-			all = append(all, o)
-		}
-	}
 	for _, t := range s.Tables {
-		add(t.owner)
+		all = append(all, t.owner)
 	}
 	for _, c := range slices.Concat(s.Queues, s.Topics, s.Buses) {
-		add(c.owner)
+		all = append(all, c.owner)
 	}
-	return all
+	var distinct []owner
+	for _, o := range all {
+		if o.Account != "" && !slices.Contains(distinct, o) {
+			distinct = append(distinct, o)
+		}
+	}
+	return distinct
 }
 
 // joinDescriptions returns the description of a resource that two parts of the configuration use.

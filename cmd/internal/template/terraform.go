@@ -113,7 +113,7 @@ func Terraform(w io.Writer, cfg *config.Config, o Options) error {
 	if err != nil {
 		return err
 	}
-	return t.Execute(w, terraform{d, newStorage(cfg, false)})
+	return t.Execute(w, terraform{d, newStorage(cfg)})
 }
 
 // Stored reports whether the module can create storage of the pipeline.
@@ -165,9 +165,9 @@ func (t terraform) Resource(id string) string {
 // hclText quotes a text for HCL. It escapes references, so that Terraform takes them as text.
 func hclText(s string) string {
 	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always encodes
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(s) // a string always encodes
 	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(strings.TrimSpace(b.String()))
 }
 
