@@ -130,12 +130,13 @@ func (a *auto) check(ctx context.Context, info pipeline.RouteInfo) error {
 	if ctx.Err() != nil {
 		err = nil // Auto is being stopped
 	}
+
 	s.refused = pipeline.IsDenied(err)
 	err = s.reads.Take(err)
-	switch {
-	case pipeline.IsFatal(err):
+	if pipeline.IsFatal(err) {
 		return err
-	case err != nil:
+	}
+	if err != nil {
 		a.Logger.LogAttrs(ctx, slog.LevelError, "dead letters are not redriven; it comes again",
 			slog.String("sink", info.Name), slog.String("error", redact.LogText(err)))
 	}
@@ -143,17 +144,18 @@ func (a *auto) check(ctx context.Context, info pipeline.RouteInfo) error {
 		s.next = now // the next read decides whether the refusal lasts
 		return nil
 	}
-	if s.attempt++; err == nil && !hasLetters {
+	if err == nil && !hasLetters {
 		s.attempt = 0
 		return nil
 	}
+	s.attempt++
 	after, _ := pipeline.Retryable(err)
 	s.next = time.Now().Add(max(a.Every, a.Wait.Delay(s.attempt-1, after)))
 	return nil
 }
 
-// mayHaveLetters reports whether a sink may have letters of an outage. With a Quarantine it looks
-// for a quarantined key, which is cheap. Without one it reads letters.
+// mayHaveLetters reports whether a sink may have letters of an outage. With a Quarantine it looks for a quarantined
+// key, which is cheap. Without one it reads letters.
 func (a *auto) mayHaveLetters(ctx context.Context, sink string) (mayHave bool, err error) {
 	if a.Quarantine != nil {
 		for _, err := range a.Quarantine.Marks(ctx, sink) {
@@ -162,9 +164,12 @@ func (a *auto) mayHaveLetters(ctx context.Context, sink string) (mayHave bool, e
 		return false, nil
 	}
 	defer func() { err = errors.Join(err, release(ctx, a.Letters)) }()
-	for l, err := range a.Letters.Read(ctx) {
-		if err != nil || l.Sink == sink && slices.Contains(outage, l.Class) {
-			return err == nil, err
+	for letter, err := range a.Letters.Read(ctx) {
+		if err != nil {
+			return false, err
+		}
+		if letter.Sink == sink && slices.Contains(outage, letter.Class) {
+			return true, nil
 		}
 	}
 	return false, nil
@@ -172,18 +177,19 @@ func (a *auto) mayHaveLetters(ctx context.Context, sink string) (mayHave bool, e
 
 // redrive redrives a sink's letters once. hasLetters reports whether letters or quarantined keys stay.
 func (a *auto) redrive(ctx context.Context, sink string) (hasLetters bool, err error) {
-	o := a.Options
-	o.Sink = sink
-	report, err := Run(ctx, o)
-	r := report.Sinks[sink]
-	if r.Letters > 0 || r.Released > 0 {
+	options := a.Options
+	options.Sink = sink
+	report, err := Run(ctx, options)
+	result := report.Sinks[sink]
+	staying := result.Failed + result.Waiting
+	if result.Letters > 0 || result.Released > 0 {
 		level := slog.LevelInfo
-		if r.Failed+r.Waiting > 0 {
+		if staying > 0 {
 			level = slog.LevelWarn
 		}
 		a.Logger.LogAttrs(ctx, level, "dead letters of an outage are redriven", slog.String("sink", sink),
-			slog.Int("delivered", r.Delivered), slog.Int("failed", r.Failed), slog.Int("waiting", r.Waiting),
-			slog.Int("keys_let_go", r.Released))
+			slog.Int("delivered", result.Delivered), slog.Int("failed", result.Failed), slog.Int("waiting", result.Waiting),
+			slog.Int("keys_let_go", result.Released))
 	}
-	return r.Failed+r.Waiting+r.Held > 0, err
+	return staying+result.Held > 0, err
 }

@@ -17,24 +17,11 @@ import (
 type source struct{ arn, table string }
 
 // decode decodes the record of a letter, or its line of a snapshot.
-func (r *run) decode(l *pipeline.DeadLetter) (*record.Change, error) {
-	if l.Snapshot != nil {
-		return r.decodeLine(l)
+func (r *run) decode(letter *pipeline.DeadLetter) (*record.Change, error) {
+	if letter.Snapshot != nil {
+		return r.decodeLine(letter)
 	}
-	from := source{l.StreamARN, l.Table}
-	d := r.decoders[from]
-	if d == nil {
-		o := r.Decoder
-		if from.arn != "" {
-			o.StreamARN, o.EpochZero = from.arn, false
-		}
-		if from.table != "" {
-			o.Table = from.table
-		}
-		d = record.NewDecoder(o)
-		r.decoders[from] = d
-	}
-	page, err := d.Decode(append([]byte(nil), l.Raw...))
+	page, err := r.decoder(source{letter.StreamARN, letter.Table}).Decode(slices.Clone(letter.Raw))
 	switch {
 	case len(page.Errors) > 0:
 		return nil, page.Errors[0]
@@ -43,20 +30,41 @@ func (r *run) decode(l *pipeline.DeadLetter) (*record.Change, error) {
 	case len(page.Changes) != 1:
 		return nil, errs.Errorf("it holds %d records, and a letter is of one", len(page.Changes))
 	}
-	c := &page.Changes[0]
-	if c.Index = int32(l.Index); l.Sink != "" && (c.Key != l.Key || c.Version != l.Version) {
+	change := &page.Changes[0]
+	change.Index = int32(letter.Index)
+	if letter.Sink == "" { // the letter of an undecodable record has no version
+		return change, nil
+	}
+	if change.Key != letter.Key || change.Version != letter.Version {
 		return nil, errs.New(
 			"its record is of another item or version than the letter says: was the configuration's source changed?")
 	}
-	return c, nil
+	return change, nil
+}
+
+// decoder returns the decoder of the records of one source.
+func (r *run) decoder(src source) *record.Decoder {
+	if decoder := r.decoders[src]; decoder != nil {
+		return decoder
+	}
+	options := r.Decoder
+	if src.arn != "" {
+		options.StreamARN, options.EpochZero = src.arn, false
+	}
+	if src.table != "" {
+		options.Table = src.table
+	}
+	decoder := record.NewDecoder(options)
+	r.decoders[src] = decoder
+	return decoder
 }
 
 // decodeLine decodes the letter's line of a snapshot, in the same way as the source of the snapshot did.
-func (r *run) decodeLine(l *pipeline.DeadLetter) (*record.Change, error) {
-	o := *l.Snapshot
-	o.DecoderOptions = r.Decoder
-	o.StreamARN, o.EpochZero, o.Table = l.StreamARN, l.StreamARN == "", l.Table
-	page := record.NewSnapshotDecoder(o).DecodeLines(slices.Clone(l.Raw))
+func (r *run) decodeLine(letter *pipeline.DeadLetter) (*record.Change, error) {
+	options := *letter.Snapshot
+	options.DecoderOptions = r.Decoder
+	options.StreamARN, options.EpochZero, options.Table = letter.StreamARN, letter.StreamARN == "", letter.Table
+	page := record.NewSnapshotDecoder(options).DecodeLines(slices.Clone(letter.Raw))
 	switch {
 	case len(page.Errors) > 0:
 		return nil, page.Errors[0]
@@ -70,25 +78,26 @@ func (r *run) decodeLine(l *pipeline.DeadLetter) (*record.Change, error) {
 // letter for each sink and adds it to the mark of its key. Then it removes the old letter. A sink that ignores the
 // change gets a letter too. It ignores the letter when it is delivered.
 func (r *run) decodeAgain(ctx context.Context) error {
+	discards := r.Discard && r.Sink == "" && !r.DryRun
 	r.report.Undecodable = 0
-	for l, err := range r.Letters.Read(ctx) {
+	for letter, err := range r.Letters.Read(ctx) {
 		if err != nil {
 			return err
 		}
-		if l.Sink != "" || !r.inScope(&l) {
+		if letter.Sink != "" || !r.inScope(&letter) {
 			continue
 		}
-		id := deadletter.ID(&l)
-		if r.Discard && r.Sink == "" && !r.DryRun && r.isSelected(l.Class) {
+		id := deadletter.ID(&letter)
+		if discards && r.isSelected(letter.Class) {
 			if err := r.Letters.Remove(ctx, []string{id}); err != nil {
 				return err
 			}
 			r.report.Discarded++
 			continue
 		}
-		c, cause := r.decodeSelected(&l)
+		change, cause := r.decodeSelected(&letter)
 		if cause == nil {
-			if err := r.splitBySink(ctx, &l, id, c); err != nil {
+			if err := r.splitBySink(ctx, &letter, id, change); err != nil {
 				return err
 			}
 			continue
@@ -96,26 +105,26 @@ func (r *run) decodeAgain(ctx context.Context) error {
 		r.report.Undecodable++
 		if !r.failed[id] {
 			r.failed[id] = true
-			r.report.addFailure(r.failure(&l, id, cause))
+			r.report.addFailure(r.failure(&letter, id, cause))
 		}
 	}
 	return nil
 }
 
 // decodeSelected decodes the record of a letter that is selected and has a sink. The error says why the letter stays.
-func (r *run) decodeSelected(l *pipeline.DeadLetter) (*record.Change, error) {
-	if !r.isSelected(l.Class) {
+func (r *run) decodeSelected(letter *pipeline.DeadLetter) (*record.Change, error) {
+	if !r.isSelected(letter.Class) {
 		return nil, errs.New("it is not of the class that was asked for")
 	}
-	c, err := r.decode(l)
+	change, err := r.decode(letter)
 	if err != nil {
 		return nil, err
 	}
-	return c, r.checkFilled(l)
+	return change, r.checkFilled(letter)
 }
 
-// splitBySink replaces a letter by one for each sink.
-func (r *run) splitBySink(ctx context.Context, l *pipeline.DeadLetter, id string, c *record.Change) error {
+// splitBySink replaces the letter of a change that can be decoded now by one for each sink.
+func (r *run) splitBySink(ctx context.Context, letter *pipeline.DeadLetter, id string, change *record.Change) error {
 	r.report.Decoded++
 	if r.DryRun {
 		return nil
@@ -123,55 +132,64 @@ func (r *run) splitBySink(ctx context.Context, l *pipeline.DeadLetter, id string
 	var letters []pipeline.DeadLetter
 	var unguarded []string // the sinks that need a mark
 	for _, info := range r.Pipeline.Routes() {
-		if wasFor, err := r.wasFor(ctx, info, l); err != nil {
+		needsLetter, err := r.needsLetter(ctx, info, letter)
+		if err != nil {
 			return err
-		} else if !wasFor {
+		}
+		if !needsLetter {
 			continue
 		}
-		letter := *l
-		letter.Sink, letter.Key, letter.Version, letter.Sequence = info.Name, c.Key, c.Version, c.Sequence
-		letter.StreamARN, letter.Table = c.StreamARN, c.Table
-		if l.Snapshot != nil { // the letter of a sink has a record
-			letter.Raw, letter.Snapshot, letter.Sinks = c.RecordJSON(), nil, nil
-		}
-		letters = append(letters, letter)
+		letters = append(letters, sinkLetter(letter, info.Name, change))
 		if r.Quarantine != nil && !info.Guarded {
 			unguarded = append(unguarded, info.Name)
 		}
 	}
+
 	if err := r.Letters.Put(ctx, letters); err != nil {
 		return err
 	}
 	for _, sink := range unguarded {
-		if err := r.Quarantine.Hold(ctx, sink, []item.Key{c.Key}); err != nil {
+		if err := r.Quarantine.Hold(ctx, sink, []item.Key{change.Key}); err != nil {
 			return err
 		}
 	}
 	return r.Letters.Remove(ctx, []string{id})
 }
 
-// wasFor reports whether the undecodable record of l was for a sink. If the sink is suppressed now and the record's key
-// is not quarantined, the sink was also suppressed when the record was read. Then wasFor returns false, because the
-// sink needs no letter. If this is unknown, wasFor returns true. The sink then gets a letter, which stays until a
-// redrive without suppression.
-func (r *run) wasFor(ctx context.Context, info pipeline.RouteInfo, l *pipeline.DeadLetter) (bool, error) {
-	if l.Snapshot != nil && !slices.Contains(r.filledSinks(l), info.Name) {
+// sinkLetter returns the letter of one sink in place of the letter of an undecodable record.
+func sinkLetter(undecodable *pipeline.DeadLetter, sink string, change *record.Change) pipeline.DeadLetter {
+	letter := *undecodable
+	letter.Sink, letter.Key, letter.Version, letter.Sequence = sink, change.Key, change.Version, change.Sequence
+	letter.StreamARN, letter.Table = change.StreamARN, change.Table
+	if letter.Snapshot != nil { // the letter of a sink has a record
+		letter.Raw, letter.Snapshot, letter.Sinks = change.RecordJSON(), nil, nil
+	}
+	return letter
+}
+
+// needsLetter reports whether a sink needs a letter of an undecodable record. If the sink is suppressed now and the
+// record's key is not quarantined, the sink was also suppressed when the record was read. Then needsLetter returns
+// false. If this is unknown, needsLetter returns true. The sink then gets a letter, which stays until a redrive without
+// suppression.
+func (r *run) needsLetter(ctx context.Context, info pipeline.RouteInfo, letter *pipeline.DeadLetter) (bool, error) {
+	if letter.Snapshot != nil && !slices.Contains(r.filledSinks(letter), info.Name) {
 		return false, nil
 	}
-	if !info.Suppressed || r.Quarantine == nil || info.Guarded || l.Key == "" {
+	hasQuarantine := r.Quarantine != nil && !info.Guarded
+	if !info.Suppressed || !hasQuarantine || letter.Key == "" {
 		return true, nil
 	}
-	held, err := r.Quarantine.Held(ctx, info.Name, []item.Key{l.Key})
+	held, err := r.Quarantine.Held(ctx, info.Name, []item.Key{letter.Key})
 	return err == nil && len(held) == 1 && held[0], err
 }
 
 // filledSinks returns the sinks that the snapshot of a line was read for. A sink whose letters are moved has its new
 // name, Options.To.
-func (r *run) filledSinks(l *pipeline.DeadLetter) []string {
+func (r *run) filledSinks(letter *pipeline.DeadLetter) []string {
 	if r.moved == "" {
-		return l.Sinks
+		return letter.Sinks
 	}
-	names := slices.Clone(l.Sinks)
+	names := slices.Clone(letter.Sinks)
 	for i, name := range names {
 		if name == r.moved {
 			names[i] = r.To
@@ -181,34 +199,45 @@ func (r *run) filledSinks(l *pipeline.DeadLetter) []string {
 }
 
 // checkFilled returns an error if the pipeline has none of the sinks that the snapshot of a line was read for.
-func (r *run) checkFilled(l *pipeline.DeadLetter) error {
-	if l.Snapshot == nil || slices.ContainsFunc(r.filledSinks(l),
-		func(name string) bool { _, known := r.routes[name]; return known }) {
+func (r *run) checkFilled(letter *pipeline.DeadLetter) error {
+	hasRoute := func(sink string) bool { _, known := r.routes[sink]; return known }
+	if letter.Snapshot == nil || slices.ContainsFunc(r.filledSinks(letter), hasRoute) {
 		return nil
 	}
 	return errs.Errorf(
 		"it can be decoded now, and its backfill filled %s, which the pipeline has no more: give the sink its name again, "+
-			"or move its letters to another one (tablewake redrive --sink NAME --to SINK), or discard the letter (--class undecodable --discard)", strings.Join(l.Sinks, ", "))
+			"or move its letters to another one (tablewake redrive --sink NAME --to SINK), or discard the letter (--class undecodable --discard)", strings.Join(letter.Sinks, ", "))
 }
 
 // failure returns the Failure of a letter that stays and was not decoded. Key and error are masked.
-func (r *run) failure(l *pipeline.DeadLetter, id string, cause error) Failure {
-	f := Failure{Sink: l.Sink, Key: item.Key(r.Mask.Text(string(l.Key))), ID: id, Class: l.Class}
-	if e, ok := errors.AsType[*record.RecordError](cause); ok {
-		e = r.Mask.RecordError(e)
-		f.Key, cause = e.Key, e
+func (r *run) failure(letter *pipeline.DeadLetter, id string, cause error) Failure {
+	f := Failure{Sink: letter.Sink, Key: item.Key(r.Mask.Text(string(letter.Key))), ID: id, Class: letter.Class}
+	if recordErr, ok := errors.AsType[*record.RecordError](cause); ok {
+		recordErr = r.Mask.RecordError(recordErr)
+		f.Key, cause = recordErr.Key, recordErr
 	}
 	f.Error = cause.Error()
-	if l.Snapshot != nil {
-		f.Error = fmt.Sprintf("a line of the backfill's source %s: %s", l.Partition, f.Error)
+	if letter.Snapshot != nil {
+		f.Error = fmt.Sprintf("a line of the backfill's source %s: %s", letter.Partition, f.Error)
 	}
 	return f
 }
 
 // inScope reports whether Options select a letter, except for its class.
-func (r *run) inScope(l *pipeline.DeadLetter) bool {
-	return (r.Name == "" || l.Pipeline == "" || l.Pipeline == r.Name) &&
-		(r.Sink == "" || l.Sink == r.Sink || l.Sink == "" &&
-			(l.Snapshot == nil || slices.Contains(l.Sinks, r.Sink) || slices.Contains(r.filledSinks(l), r.Sink))) &&
-		(r.Key == "" || l.Key == r.Key)
+func (r *run) inScope(letter *pipeline.DeadLetter) bool {
+	if r.Name != "" && letter.Pipeline != "" && letter.Pipeline != r.Name {
+		return false
+	}
+	if r.Key != "" && letter.Key != r.Key {
+		return false
+	}
+	if r.Sink == "" || letter.Sink == r.Sink {
+		return true
+	}
+	if letter.Sink != "" {
+		return false
+	}
+	// The record is undecodable. A record of a stream is for every sink, a line of a snapshot for some.
+	return letter.Snapshot == nil || slices.Contains(letter.Sinks, r.Sink) ||
+		slices.Contains(r.filledSinks(letter), r.Sink)
 }

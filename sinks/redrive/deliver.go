@@ -24,71 +24,72 @@ var (
 
 // deliverSink delivers the dead letters of one sink. repeat is true if another pass is needed, because a key was not
 // quarantined yet or got another letter meanwhile.
-func (r *run) deliverSink(ctx context.Context, sink string, letters []*keyLetters) (repeat bool, err error) {
+func (r *run) deliverSink(ctx context.Context, sink string, keys []*keyLetters) (repeat bool, err error) {
 	info, known := r.routes[sink]
 	info.Name = sink
-	switch {
-	case !known && !r.Discard:
-		r.failWithoutSink(sink, letters)
-	case r.Quarantine != nil && !info.Guarded:
-		if letters, repeat, err = r.quarantineUnmarked(ctx, sink, letters); err != nil {
-			return false, err
+	if !known && !r.Discard {
+		r.failWithoutSink(sink, keys)
+	} else if r.Quarantine != nil && !info.Guarded {
+		// A key can have letters and no mark, as after a crash between the two. It gets its mark now, and the next pass
+		// delivers its letters.
+		marked, unmarked := splitByMark(keys)
+		if len(unmarked) > 0 {
+			if err := r.Quarantine.Hold(ctx, sink, unmarked); err != nil {
+				return false, err
+			}
+			repeat = true
 		}
+		keys = marked
 	}
+
 	if !info.Guarded && !r.Discard {
-		missed, err := r.readAgain(ctx, info, letters)
+		missed, err := r.readAgain(ctx, info, keys)
 		if err != nil {
 			return false, err
 		}
 		repeat = repeat || missed
 	}
-	if err := r.deliverAll(ctx, info, letters); err != nil {
+	if err := r.deliverAll(ctx, info, keys); err != nil {
 		return false, err
 	}
-	more, err := r.finish(ctx, info, letters)
-	return repeat || more, err
+	hasNewLetters, err := r.releaseKeys(ctx, info, keys)
+	return repeat || hasNewLetters, err
 }
 
 // failWithoutSink fails the selected letters of a sink that the pipeline does not have.
-func (r *run) failWithoutSink(sink string, letters []*keyLetters) {
-	for _, l := range letters {
-		for i := range l.refs {
-			if ref := &l.refs[i]; ref.selected {
-				letter := pipeline.DeadLetter{Sink: sink, Key: l.key, Class: ref.class}
+func (r *run) failWithoutSink(sink string, keys []*keyLetters) {
+	for _, key := range keys {
+		for i := range key.refs {
+			if ref := &key.refs[i]; ref.selected {
+				letter := pipeline.DeadLetter{Sink: sink, Key: key.key, Class: ref.class}
 				r.failLetter(ref, r.failure(&letter, ref.id, errNoSink))
 			}
 		}
 	}
 }
 
-// quarantineUnmarked quarantines the keys that have letters and no mark, as after a crash between the two. It returns
-// the letters of the marked keys: this pass leaves out the keys that it quarantines, and the next one delivers them.
-func (r *run) quarantineUnmarked(
-	ctx context.Context, sink string, letters []*keyLetters,
-) (marked []*keyLetters, repeat bool, err error) {
-	var unmarked []item.Key
-	for _, l := range letters {
-		if l.marked {
-			marked = append(marked, l)
+// splitByMark returns the keys that have a mark, with their letters, and those that have none.
+func splitByMark(keys []*keyLetters) (marked []*keyLetters, unmarked []item.Key) {
+	for _, key := range keys {
+		if key.marked {
+			marked = append(marked, key)
 		} else {
-			unmarked = append(unmarked, l.key)
+			unmarked = append(unmarked, key.key)
 		}
 	}
-	if len(unmarked) > 0 {
-		err = r.Quarantine.Hold(ctx, sink, unmarked)
-	}
-	return marked, len(unmarked) > 0, err
+	return marked, unmarked
 }
 
 // deliverAll delivers one window after the other. It ends when no letter can be delivered, or after Options.Attempts
 // tries in a row without progress.
-func (r *run) deliverAll(ctx context.Context, info pipeline.RouteInfo, letters []*keyLetters) error {
-	for attempt := 0; ; {
-		w := r.nextWindow(info, letters, batchSize)
+func (r *run) deliverAll(ctx context.Context, info pipeline.RouteInfo, keys []*keyLetters) error {
+	attempts := 0
+	for {
+		w := r.nextWindow(info, keys, batchSize)
 		if len(w.refs) == 0 {
 			return nil
 		}
-		if err := r.load(ctx, info, letters, &w); err != nil {
+		if err := r.load(ctx, info, keys, &w); err != nil {
 			return err
 		}
 		wait, err := r.deliver(ctx, info, &w)
@@ -97,14 +98,16 @@ func (r *run) deliverAll(ctx context.Context, info pipeline.RouteInfo, letters [
 			return err
 		}
 		if w.hasProgress() {
-			attempt = 0
+			attempts = 0
 			continue
 		}
-		if attempt++; attempt == r.Attempts {
+
+		attempts++
+		if attempts == r.Attempts {
 			r.failExhausted(&w)
 			return nil
 		}
-		if pipeline.Sleep(ctx, r.Backoff.Delay(attempt-1, wait)) != nil {
+		if pipeline.Sleep(ctx, r.Backoff.Delay(attempts-1, wait)) != nil {
 			return context.Cause(ctx)
 		}
 	}
@@ -130,23 +133,29 @@ func (w *window) hasProgress() bool {
 	return slices.ContainsFunc(w.refs, func(ref *letterRef) bool { return ref.state != pending })
 }
 
-// nextWindow returns the next letters that can be delivered, up to count and up to Options.Bytes.
-func (r *run) nextWindow(info pipeline.RouteInfo, letters []*keyLetters, count int) (w window) {
-	for _, l := range letters {
-		for i := range l.refs {
-			ref := &l.refs[i]
-			afterBarrier := !r.Discard && l.barrier != nil && l.barrier.before(ref.deliveryOrder)
-			stays := !info.Guarded && ref.blocksLater()
-			if l.blocked = l.blocked || afterBarrier || stays; l.blocked {
+// nextWindow returns the next letters that can be delivered, up to count and up to Options.Bytes. It blocks a key at
+// its first letter that must stay.
+func (r *run) nextWindow(info pipeline.RouteInfo, keys []*keyLetters, count int) (w window) {
+	for _, key := range keys {
+		for i := range key.refs {
+			ref := &key.refs[i]
+			isAfterBarrier := !r.Discard && key.barrier != nil && key.barrier.before(ref.deliveryOrder)
+			if isAfterBarrier || !info.Guarded && ref.blocksLater() {
+				key.blocked = true
+			}
+			if key.blocked {
 				break
 			}
 			if ref.state != pending || !ref.selected {
 				continue
 			}
-			if isFull := w.bytes > 0 && w.bytes+ref.size > r.Bytes; isFull || len(w.refs) == count {
+			isTooLarge := w.bytes > 0 && w.bytes+ref.size > r.Bytes
+			if isTooLarge || len(w.refs) == count {
 				return w
 			}
-			w.keys, w.refs, w.bytes = append(w.keys, l), append(w.refs, ref), w.bytes+ref.size
+			w.keys = append(w.keys, key)
+			w.refs = append(w.refs, ref)
+			w.bytes += ref.size
 		}
 	}
 	return w
@@ -155,147 +164,168 @@ func (r *run) nextWindow(info pipeline.RouteInfo, letters []*keyLetters, count i
 // load reads the records of a window into r.loaded. To find them, it has to read the letters from the start of the
 // store. So it also keeps the records of the letters after the window, up to Options.Bytes. A letter that is not found
 // was removed.
-func (r *run) load(ctx context.Context, info pipeline.RouteInfo, letters []*keyLetters, w *window) error {
-	if r.Discard || !slices.ContainsFunc(w.refs, func(ref *letterRef) bool { _, ok := r.loaded[ref.id]; return !ok }) {
+func (r *run) load(ctx context.Context, info pipeline.RouteInfo, keys []*keyLetters, w *window) error {
+	isMissing := func(ref *letterRef) bool { _, ok := r.loaded[ref.id]; return !ok }
+	if r.Discard || !slices.ContainsFunc(w.refs, isMissing) {
 		return nil
 	}
-	return r.loadNext(ctx, info, letters, nil)
-}
-
-// loadNext reads the records of the letters that can be delivered next, up to Options.Bytes. If visit is not nil,
-// loadNext reads the whole store, and calls visit with each letter and its ID. If visit is nil, loadNext stops after
-// the last of the records. It reads nothing if no letter can be delivered.
-func (r *run) loadNext(
-	ctx context.Context, info pipeline.RouteInfo, letters []*keyLetters, visit func(l *pipeline.DeadLetter, id string),
-) error {
+	wanted := r.deliverableIDs(info, keys)
 	r.loaded = map[string]pipeline.DeadLetter{}
-	wanted := map[string]bool{}
-	for _, ref := range r.nextWindow(info, letters, math.MaxInt).refs {
-		wanted[ref.id] = true
-	}
-	if len(wanted) == 0 {
-		return nil
-	}
-	for l, err := range r.Letters.Read(ctx) {
+	for letter, err := range r.Letters.Read(ctx) {
 		if err != nil {
 			return err
 		}
-		id := deadletter.ID(&l)
-		if wanted[id] {
-			r.loaded[id] = l
+		id := deadletter.ID(&letter)
+		if !wanted[id] {
+			continue
 		}
-		if visit != nil {
-			visit(&l, id)
-		} else if len(r.loaded) == len(wanted) {
-			break
+		r.loaded[id] = letter
+		if len(r.loaded) == len(wanted) {
+			return nil
 		}
 	}
 	return nil
 }
 
+// deliverableIDs returns the IDs of the letters that can be delivered next, up to Options.Bytes.
+func (r *run) deliverableIDs(info pipeline.RouteInfo, keys []*keyLetters) map[string]bool {
+	ids := map[string]bool{}
+	for _, ref := range r.nextWindow(info, keys, math.MaxInt).refs {
+		ids[ref.id] = true
+	}
+	return ids
+}
+
 // readAgain reads the letters of a sink a second time. It looks for letters that sort did not read although they come
 // before the last letter that sort read of the same key. Such a letter becomes the barrier of its key: the later
-// letters of the key wait. missed is true if there is such a letter. Then another pass is needed.
+// letters of the key wait. missed is true if there is such a letter. Then another pass is needed. Like load, readAgain
+// keeps the records of the letters that can be delivered next. If there are none, it reads nothing.
 //
 // A store is not read at one moment. A letter that was put meanwhile can be among those that were read, and the letter
 // of its key that was put just before it can be missing. This read began after the first one ended, so it has both.
-func (r *run) readAgain(ctx context.Context, info pipeline.RouteInfo, letters []*keyLetters) (missed bool, err error) {
-	keys := map[item.Key]*keyLetters{}
-	for _, l := range letters {
-		if len(l.refs) > 0 {
-			keys[l.key] = l
+func (r *run) readAgain(ctx context.Context, info pipeline.RouteInfo, keys []*keyLetters) (missed bool, err error) {
+	wanted := r.deliverableIDs(info, keys)
+	r.loaded = map[string]pipeline.DeadLetter{}
+	if len(wanted) == 0 {
+		return false, nil
+	}
+	byKey := map[item.Key]*keyLetters{}
+	for _, key := range keys {
+		if len(key.refs) > 0 {
+			byKey[key.key] = key
 		}
 	}
-	err = r.loadNext(ctx, info, letters, func(l *pipeline.DeadLetter, id string) {
-		known := keys[l.Key]
-		if known == nil || r.readIDs[id] || l.Sink != "" && l.Sink != info.Name || !r.inScope(l) {
-			return
+	for letter, err := range r.Letters.Read(ctx) {
+		if err != nil {
+			return false, err
 		}
-		at := deliveryOrder{l.Version, math.MaxInt}
-		if at.before(known.refs[len(known.refs)-1].deliveryOrder) {
-			known.setBarrier(at)
+		id := deadletter.ID(&letter)
+		if wanted[id] {
+			r.loaded[id] = letter
+		}
+
+		key := byKey[letter.Key]
+		belongsToOtherSink := letter.Sink != "" && letter.Sink != info.Name
+		if key == nil || r.readIDs[id] || belongsToOtherSink || !r.inScope(&letter) {
+			continue
+		}
+		order := deliveryOrder{letter.Version, math.MaxInt}
+		if last := key.refs[len(key.refs)-1]; order.before(last.deliveryOrder) {
+			key.setBarrier(order)
 			missed = true
 		}
-	})
-	return missed, err
+	}
+	return missed, nil
 }
 
 // deliver delivers a window to the sink and removes the settled letters. wait is how long the server asked to wait.
 func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, w *window) (wait time.Duration, err error) {
-	changes, at := r.decodeWindow(info, w)
+	changes, indexes := r.decodeWindow(info, w)
 	var results []pipeline.Redelivery
 	if len(changes) > 0 {
 		if results, err = r.Pipeline.Redeliver(ctx, info.Name, changes); err != nil {
 			return 0, err
 		}
 	}
-	for k, res := range results {
-		ref := w.refs[at[k]]
-		failure := func(cause error) Failure {
-			return Failure{Sink: info.Name, Key: r.Mask.Key(changes[k]), ID: ref.id, Class: ref.class, Error: cause.Error()}
+	for n, result := range results {
+		ref, cause := w.refs[indexes[n]], result.Err
+		if cause == nil {
+			cause = w.applyOutcome(indexes[n], result.Outcome)
 		}
-		after, retry := pipeline.Retryable(res.Err)
+		if cause == nil {
+			continue
+		}
+
+		failure := Failure{
+			Sink: info.Name, Key: r.Mask.Key(changes[n]), ID: ref.id, Class: ref.class, Error: cause.Error(),
+		}
+		isStopped := pipeline.IsFatal(result.Err) || ctx.Err() != nil
+		after, retryable := pipeline.Retryable(result.Err)
 		switch {
-		case res.Err == nil:
-			if why := w.applyOutcome(at[k], res.Outcome); why != nil {
-				r.failLetter(ref, failure(why))
-			}
-		case pipeline.IsFatal(res.Err) || ctx.Err() != nil:
-			err = res.Err
-		case res.Untried: // an earlier letter of the key failed: this letter is tried again, or waits
-		case retry:
-			ref.lastFailure = failure(res.Err)
+		case result.Err == nil:
+			r.failLetter(ref, failure)
+		case isStopped:
+			err = result.Err
+		case result.Untried: // an earlier letter of the key failed: this letter is tried again, or waits
+		case retryable:
+			ref.lastFailure = failure
 			wait = max(wait, after)
 		default:
-			r.failLetter(ref, failure(res.Err))
+			r.failLetter(ref, failure)
 		}
 	}
 	return wait, errors.Join(err, r.removeSettled(ctx, info.Name, w))
 }
 
-// decodeWindow decodes the records of a window, or discards the letters. at is the index of each change in the window.
-func (r *run) decodeWindow(info pipeline.RouteInfo, w *window) (changes []*record.Change, at []int) {
+// decodeWindow decodes the records of a window, or discards the letters. indexes has the index of each change in the
+// window.
+func (r *run) decodeWindow(info pipeline.RouteInfo, w *window) (changes []*record.Change, indexes []int) {
 	for i, ref := range w.refs {
-		l, found := r.loaded[ref.id]
-		switch {
-		case r.Discard:
+		if r.Discard {
 			w.settle(ref, discarded)
-		case !found:
-			ref.state = delivered // another redrive removed it
-			r.report.updateSink(info.Name, func(s *SinkReport) { s.Letters-- })
-		case w.keys[i].blocked:
-		default:
-			c, err := r.decode(&l)
-			if err != nil {
-				r.failLetter(ref, r.failure(&l, ref.id, err))
-				w.keys[i].blocked = !info.Guarded
-				continue
-			}
-			changes, at = append(changes, c), append(at, i)
+			continue
 		}
+		letter, found := r.loaded[ref.id]
+		if !found { // another redrive removed it
+			ref.state = delivered
+			r.report.updateSink(info.Name, func(s *SinkReport) { s.Letters-- })
+			continue
+		}
+		if w.keys[i].blocked {
+			continue
+		}
+		change, err := r.decode(&letter)
+		if err != nil {
+			r.failLetter(ref, r.failure(&letter, ref.id, err))
+			w.keys[i].blocked = !info.Guarded
+			continue
+		}
+		changes, indexes = append(changes, change), append(indexes, i)
 	}
-	return changes, at
+	return changes, indexes
 }
 
 // applyOutcome settles letter i of a window after the sink accepted it, unless the letter must be delivered again. It
 // returns the reason why the letter fails, or nil.
 func (w *window) applyOutcome(i int, outcome pipeline.Outcome) error {
 	ref, key := w.refs[i], w.keys[i]
-	switch {
-	case outcome == pipeline.Suppressed:
+	if outcome == pipeline.Suppressed {
 		return errSuppressed
-	case outcome != pipeline.Superseded:
+	}
+	if outcome != pipeline.Superseded {
 		w.settle(ref, delivered)
-	case key.anyBefore(ref, (*letterRef).blocksLater):
+		return nil
+	}
+	if key.anyBefore(ref, (*letterRef).blocksLater) {
 		// An earlier letter stays. A later redrive of it can write a row that only the old image of this one can
 		// remove.
 		return errNeeded
-	case key.anyBefore(ref, func(r *letterRef) bool { return r.state == pending }):
-		// It is tried again after the earlier letter.
-	default:
-		w.settle(ref, delivered)
-		w.superseded++
 	}
+	if key.anyBefore(ref, func(r *letterRef) bool { return r.state == pending }) {
+		return nil // it is tried again after the earlier letter
+	}
+	w.settle(ref, delivered)
+	w.superseded++
 	return nil
 }
 
@@ -321,9 +351,11 @@ func (r *run) removeSettled(ctx context.Context, sink string, w *window) error {
 // failExhausted fails the letters of a window that still fail temporarily after Options.Attempts tries.
 func (r *run) failExhausted(w *window) {
 	for i, ref := range w.refs {
-		if ref.state == pending && ref.lastFailure.Error != "" && !w.keys[i].blocked {
+		key := w.keys[i]
+		hasFailed := ref.state == pending && ref.lastFailure.Error != ""
+		if hasFailed && !key.blocked {
 			r.failLetter(ref, ref.lastFailure)
-			w.keys[i].exhausted, w.keys[i].blocked = true, true
+			key.exhausted, key.blocked = true, true
 		}
 	}
 }
@@ -335,43 +367,49 @@ func (r *run) failLetter(ref *letterRef, cause Failure) {
 	r.report.addFailure(cause)
 }
 
-// finish counts the letters of a sink that stay, and releases the keys without such a letter.
-// repeat reports whether a key got a further letter meanwhile.
-func (r *run) finish(ctx context.Context, info pipeline.RouteInfo, letters []*keyLetters) (repeat bool, err error) {
-	for _, l := range letters {
-		failures, waiting, keepsMark := l.countStaying(info.Guarded)
+// releaseKeys ends the quarantine of the keys without a letter that stays. It also counts the letters that stay.
+// hasNewLetters reports whether a key got a further letter meanwhile.
+func (r *run) releaseKeys(
+	ctx context.Context, info pipeline.RouteInfo, keys []*keyLetters,
+) (hasNewLetters bool, err error) {
+	for _, key := range keys {
+		failures, waiting := key.countStaying()
 		r.report.updateSink(info.Name, func(s *SinkReport) { s.Failed, s.Waiting = s.Failed+failures, s.Waiting+waiting })
-		if !l.marked || keepsMark || l.barrier != nil {
+		if !key.marked || key.barrier != nil || key.needsMark(info.Guarded) {
 			continue
 		}
-		cleared, err := r.Quarantine.Clear(ctx, l.mark)
+		cleared, err := r.Quarantine.Clear(ctx, key.mark)
 		if err != nil {
-			return repeat, err
+			return hasNewLetters, err
 		}
 		if !cleared {
-			repeat = true
+			hasNewLetters = true
 			continue
 		}
 		r.report.updateSink(info.Name, func(s *SinkReport) { s.Held, s.Released = s.Held-1, s.Released+1 })
 	}
-	return repeat, nil
+	return hasNewLetters, nil
 }
 
-// countStaying counts the letters of a key that failed, and those that were selected and wait. keepsMark reports
-// whether a letter of the key needs its mark. At a guarded sink a letter that failed permanently needs none, because
-// the sink compares versions.
-func (l *keyLetters) countStaying(guarded bool) (failures, waiting int, keepsMark bool) {
+// countStaying counts the letters of a key that failed, and those that were selected and wait.
+func (l *keyLetters) countStaying() (failures, waiting int) {
 	for i := range l.refs {
-		switch ref := &l.refs[i]; ref.state {
-		case failed:
+		ref := &l.refs[i]
+		if ref.state == failed {
 			failures++
-			keepsMark = keepsMark || !guarded || l.exhausted
-		case pending:
-			keepsMark = true
-			if ref.selected {
-				waiting++
-			}
+		}
+		if ref.state == pending && ref.selected {
+			waiting++
 		}
 	}
-	return failures, waiting, keepsMark
+	return failures, waiting
+}
+
+// needsMark reports whether a letter of the key needs the key's mark. At a guarded sink a letter that failed
+// permanently needs none, because the sink compares versions.
+func (l *keyLetters) needsMark(guarded bool) bool {
+	failureNeedsMark := !guarded || l.exhausted
+	return slices.ContainsFunc(l.refs, func(ref letterRef) bool {
+		return ref.state == pending || ref.state == failed && failureNeedsMark
+	})
 }

@@ -18,14 +18,14 @@ import (
 // version is unknown, or both are equal, they are ordered by arrival.
 type deliveryOrder struct {
 	version record.Version
-	n       int // position in the order of arrival
+	arrival int // position in the order of arrival
 }
 
 func (p deliveryOrder) compare(q deliveryOrder) int {
 	if p.version.IsZero() || q.version.IsZero() {
-		return cmp.Compare(p.n, q.n)
+		return cmp.Compare(p.arrival, q.arrival)
 	}
-	return cmp.Or(p.version.Compare(q.version), cmp.Compare(p.n, q.n))
+	return cmp.Or(p.version.Compare(q.version), cmp.Compare(p.arrival, q.arrival))
 }
 
 func (p deliveryOrder) before(q deliveryOrder) bool { return p.compare(q) < 0 }
@@ -62,6 +62,8 @@ const (
 // versions.
 func (r *letterRef) blocksLater() bool { return r.state == failed || r.state == pending && !r.selected }
 
+func (r *letterRef) isSettled() bool { return r.state == delivered || r.state == discarded }
+
 // keyLetters has the letters of one key at one sink, in the order of delivery.
 type keyLetters struct {
 	key    item.Key
@@ -76,17 +78,17 @@ type keyLetters struct {
 	exhausted    bool // failExhausted failed a letter of the key
 }
 
-// setBarrier makes the letters after the position at wait. If there is an earlier barrier, it stays.
-func (l *keyLetters) setBarrier(at deliveryOrder) {
-	if l.barrier == nil || at.before(*l.barrier) {
-		l.barrier = &at
+// setBarrier makes the letters after the barrier wait. If there is an earlier barrier, it stays.
+func (l *keyLetters) setBarrier(barrier deliveryOrder) {
+	if l.barrier == nil || barrier.before(*l.barrier) {
+		l.barrier = &barrier
 	}
 }
 
 // anyBefore reports whether matches is true for a letter before ref, which must not be settled. It skips the settled
 // letters at the beginning once, not once for each letter.
 func (l *keyLetters) anyBefore(ref *letterRef, matches func(*letterRef) bool) bool {
-	for l.refs[l.settledCount].state == delivered || l.refs[l.settledCount].state == discarded {
+	for l.refs[l.settledCount].isSettled() {
 		l.settledCount++
 	}
 	for i := l.settledCount; &l.refs[i] != ref; i++ {
@@ -123,74 +125,85 @@ func (x *letterIndex) addKey(k sinkKey) *keyLetters {
 	return l
 }
 
-// sort reads all letters, without their records, and sorts them by sink and key.
+// sort reads all letters, without their records. It returns the keys that have letters or a mark, sorted, by sink.
 func (r *run) sort(ctx context.Context, marks map[sinkKey]state.Mark) (map[string][]*keyLetters, error) {
-	x := letterIndex{map[sinkKey]*keyLetters{}, map[sinkKey]deliveryOrder{}}
+	index := letterIndex{map[sinkKey]*keyLetters{}, map[sinkKey]deliveryOrder{}}
 	r.readIDs = map[string]bool{}
-	n := 0
-	for l, err := range r.Letters.Read(ctx) {
+	arrival := 0
+	for letter, err := range r.Letters.Read(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		n++
-		if r.inScope(&l) {
-			r.indexLetter(&x, &l, n)
+		arrival++
+		if r.inScope(&letter) {
+			r.indexLetter(&index, &letter, arrival)
 		}
 	}
-	for k, m := range marks { // a mark may have no letters
-		l := x.addKey(k)
-		l.mark, l.marked = m, true
+	for id, mark := range marks { // a mark may have no letters
+		key := index.addKey(id)
+		key.mark, key.marked = mark, true
 	}
+
 	r.report.startPass()
-	sorted := map[string][]*keyLetters{}
-	for _, k := range slices.SortedFunc(maps.Keys(x.letters), sinkKey.compare) {
-		l := x.letters[k]
-		for _, sink := range []string{"", k.sink} {
-			first, ok := x.undecodable[sinkKey{sink, k.key}]
-			if ok && k.key != "" && !r.routes[k.sink].Guarded {
-				l.setBarrier(first)
-			}
+	keysBySink := map[string][]*keyLetters{}
+	for _, id := range slices.SortedFunc(maps.Keys(index.letters), sinkKey.compare) {
+		key := index.letters[id]
+		if id.key != "" && !r.routes[id.sink].Guarded {
+			index.setBarrier(id, key)
 		}
-		slices.SortFunc(l.refs, func(a, b letterRef) int { return a.compare(b.deliveryOrder) })
-		sorted[k.sink] = append(sorted[k.sink], l)
-		r.countFound(k.sink, l)
+		slices.SortFunc(key.refs, func(a, b letterRef) int { return a.compare(b.deliveryOrder) })
+		keysBySink[id.sink] = append(keysBySink[id.sink], key)
+		r.countFound(id.sink, key)
 	}
-	return sorted, nil
+	return keysBySink, nil
 }
 
-// indexLetter adds the n-th letter that was read to x. A letter that Read yields again counts once.
-func (r *run) indexLetter(x *letterIndex, l *pipeline.DeadLetter, n int) {
-	id := deadletter.ID(l)
-	readBefore := r.readIDs[id]
-	r.readIDs[id] = true
-	key, order := item.Key(strings.Clone(string(l.Key))), deliveryOrder{l.Version, n}
-	switch {
-	case l.Sink == "" && l.Snapshot == nil:
-		noteFirst(x.undecodable, sinkKey{"", key}, order)
-	case l.Sink == "":
-		for _, sink := range r.filledSinks(l) {
-			noteFirst(x.undecodable, sinkKey{sink, key}, order)
+// setBarrier makes the letters of a key wait behind the key's first undecodable record.
+func (x *letterIndex) setBarrier(id sinkKey, key *keyLetters) {
+	for _, sink := range []string{"", id.sink} {
+		if first, ok := x.undecodable[sinkKey{sink, id.key}]; ok {
+			key.setBarrier(first)
 		}
-	case !readBefore:
-		ref := letterRef{deliveryOrder: order, id: id, class: l.Class, size: int64(len(l.Raw))}
-		ref.selected = r.isSelected(l.Class)
-		if r.failed[id] {
-			ref.state = failed
-		}
-		letters := x.addKey(sinkKey{l.Sink, key})
-		letters.refs = append(letters.refs, ref)
 	}
+}
+
+// indexLetter adds a letter to the index. A letter that Read yields again counts once.
+func (r *run) indexLetter(index *letterIndex, letter *pipeline.DeadLetter, arrival int) {
+	id := deadletter.ID(letter)
+	wasRead := r.readIDs[id]
+	r.readIDs[id] = true
+	key, order := item.Key(strings.Clone(string(letter.Key))), deliveryOrder{letter.Version, arrival}
+	if letter.Sink == "" {
+		sinks := []string{""} // an undecodable record of a stream is for every sink
+		if letter.Snapshot != nil {
+			sinks = r.filledSinks(letter)
+		}
+		for _, sink := range sinks {
+			noteFirst(index.undecodable, sinkKey{sink, key}, order)
+		}
+		return
+	}
+	if wasRead {
+		return
+	}
+	ref := letterRef{deliveryOrder: order, id: id, class: letter.Class, size: int64(len(letter.Raw))}
+	ref.selected = r.isSelected(letter.Class)
+	if r.failed[id] {
+		ref.state = failed
+	}
+	letters := index.addKey(sinkKey{letter.Sink, key})
+	letters.refs = append(letters.refs, ref)
 }
 
 // countFound adds the selected letters of a key and its mark to the report.
-func (r *run) countFound(sink string, l *keyLetters) {
+func (r *run) countFound(sink string, key *keyLetters) {
 	r.report.updateSink(sink, func(s *SinkReport) {
-		for _, ref := range l.refs {
+		for _, ref := range key.refs {
 			if ref.selected {
 				s.Letters++
 			}
 		}
-		if l.marked {
+		if key.marked {
 			s.Held++
 		}
 	})

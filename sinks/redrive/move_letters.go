@@ -14,11 +14,13 @@ import (
 func (r *run) checkSinks() error {
 	_, hasSink := r.routes[r.Sink]
 	_, hasTo := r.routes[r.To]
-	switch {
-	case r.To == "" && (r.Sink == "" || hasSink || r.Discard):
-		return nil
-	case r.To == "":
+	if r.To == "" {
+		if r.Sink == "" || hasSink || r.Discard {
+			return nil
+		}
 		return errs.Errorf("the pipeline has no sink %q", r.Sink)
+	}
+	switch {
 	case r.Discard:
 		return errs.New("To moves letters, and Discard removes them: choose one")
 	case r.Sink == "" || hasSink:
@@ -41,11 +43,11 @@ func (r *run) move(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for k, m := range marks { // no consumer adds to them: the sink is gone
-		if k.sink != r.Sink || staying[k.key] {
+	for id, mark := range marks { // no consumer adds to them: the sink is gone
+		if id.sink != r.Sink || staying[id.key] {
 			continue
 		}
-		if _, err := r.Quarantine.Clear(ctx, m); err != nil {
+		if _, err := r.Quarantine.Clear(ctx, mark); err != nil {
 			return err
 		}
 	}
@@ -62,21 +64,23 @@ func (r *run) moveLetters(ctx context.Context) (staying map[item.Key]bool, err e
 	staying = map[item.Key]bool{}
 	var letters []pipeline.DeadLetter
 	var bytes int64
-	n := 0
-	for l, err := range r.Letters.Read(ctx) {
-		n++
+	arrival := 0
+	for letter, err := range r.Letters.Read(ctx) {
+		arrival++
 		if err != nil {
 			return nil, err
 		}
-		if l.Sink != r.Sink || !r.inScope(&l) {
+		if letter.Sink != r.Sink || !r.inScope(&letter) {
 			continue
 		}
-		barrier, ok := barriers[l.Key]
-		if afterBarrier := ok && barrier.before(deliveryOrder{l.Version, n}); afterBarrier || !r.isSelected(l.Class) {
-			staying[item.Key(strings.Clone(string(l.Key)))] = true
+		barrier, hasBarrier := barriers[letter.Key]
+		isAfterBarrier := hasBarrier && barrier.before(deliveryOrder{letter.Version, arrival})
+		if isAfterBarrier || !r.isSelected(letter.Class) {
+			staying[item.Key(strings.Clone(string(letter.Key)))] = true
 			continue
 		}
-		letters, bytes = append(letters, l), bytes+int64(len(l.Raw))
+		letters = append(letters, letter)
+		bytes += int64(len(letter.Raw))
 		if len(letters) == batchSize || bytes >= r.Bytes {
 			if err := r.rename(ctx, letters); err != nil {
 				return nil, err
@@ -94,16 +98,16 @@ func (r *run) moveBarriers(ctx context.Context) (map[item.Key]deliveryOrder, err
 	if len(r.Classes) == 0 || r.routes[r.To].Guarded {
 		return barriers, nil
 	}
-	n := 0
-	for l, err := range r.Letters.Read(ctx) {
-		n++
+	arrival := 0
+	for letter, err := range r.Letters.Read(ctx) {
+		arrival++
 		if err != nil {
 			return nil, err
 		}
-		if l.Sink != r.Sink || !r.inScope(&l) || r.isSelected(l.Class) {
+		if letter.Sink != r.Sink || !r.inScope(&letter) || r.isSelected(letter.Class) {
 			continue
 		}
-		noteFirst(barriers, item.Key(strings.Clone(string(l.Key))), deliveryOrder{l.Version, n})
+		noteFirst(barriers, item.Key(strings.Clone(string(letter.Key))), deliveryOrder{letter.Version, arrival})
 	}
 	return barriers, nil
 }

@@ -120,8 +120,8 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 		return Report{}, fmt.Errorf("redrive: %w", err)
 	}
 	defer func() {
-		if failed := release(ctx, o.Letters); failed != nil {
-			err = errors.Join(err, fmt.Errorf("redrive: %w", failed))
+		if releaseErr := release(ctx, o.Letters); releaseErr != nil {
+			err = errors.Join(err, fmt.Errorf("redrive: %w", releaseErr))
 		}
 	}()
 	if o.To != "" && !o.DryRun {
@@ -162,16 +162,16 @@ func (r *run) runPass(ctx context.Context) (repeat bool, err error) {
 	if err := r.decodeAgain(ctx); err != nil {
 		return false, err
 	}
-	letters, err := r.sort(ctx, marks)
+	keysBySink, err := r.sort(ctx, marks)
 	if err != nil || r.DryRun {
 		return false, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(letters)) {
-		more, err := r.deliverSink(ctx, name, letters[name])
+	for _, sink := range slices.Sorted(maps.Keys(keysBySink)) {
+		repeatSink, err := r.deliverSink(ctx, sink, keysBySink[sink])
 		if err != nil {
 			return false, err
 		}
-		repeat = repeat || more
+		repeat = repeat || repeatSink
 	}
 	return repeat, nil
 }
@@ -182,12 +182,12 @@ func (r *run) readMarks(ctx context.Context) (map[sinkKey]state.Mark, error) {
 	if r.Quarantine == nil {
 		return marks, nil
 	}
-	for m, err := range r.Quarantine.Marks(ctx, r.Sink) {
+	for mark, err := range r.Quarantine.Marks(ctx, r.Sink) {
 		if err != nil {
 			return nil, err
 		}
-		if r.Key == "" || m.Key == r.Key {
-			marks[sinkKey{m.Sink, m.Key}] = m
+		if r.Key == "" || mark.Key == r.Key {
+			marks[sinkKey{mark.Sink, mark.Key}] = mark
 		}
 	}
 	return marks, nil
