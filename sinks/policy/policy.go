@@ -54,15 +54,15 @@ type Options struct {
 // Statements returns the statements that a configuration needs. If the runner runs the pipeline, they are for the
 // source, the sinks in the order of the file, the state and the dead letters.
 func Statements(cfg *config.Config, o Options) []Statement {
-	o.Partition, o.Region, o.Account = cmp.Or(o.Partition, "aws"), cmp.Or(o.Region, "REGION"), cmp.Or(o.Account, "ACCOUNT")
-	if o.Suffix == "" {
-		o.Suffix = "amazonaws.com"
-		if o.Partition == "aws-cn" {
-			o.Suffix += ".cn"
-		}
+	o.Partition = cmp.Or(o.Partition, "aws")
+	o.Region = cmp.Or(o.Region, "REGION")
+	o.Account = cmp.Or(o.Account, "ACCOUNT")
+	if o.Suffix == "" && o.Partition == "aws-cn" {
+		o.Suffix = "amazonaws.com.cn"
 	}
+	o.Suffix = cmp.Or(o.Suffix, "amazonaws.com")
 	o.Redrive = o.Redrive || cfg.DeadLetters != nil && cfg.DeadLetters.AutoRedrive
-	w := writer{o: o, cfg: cfg}
+	w := writer{options: o, cfg: cfg}
 	switch o.Runner {
 	case Creator:
 		w.creator()
@@ -79,14 +79,14 @@ func Statements(cfg *config.Config, o Options) []Statement {
 		w.deadLetters()
 		w.addRepair()
 	}
-	return w.ss
+	return w.statements
 }
 
 // writer collects statements.
 type writer struct {
-	o   Options
-	cfg *config.Config
-	ss  []Statement
+	options    Options
+	cfg        *config.Config
+	statements []Statement
 }
 
 // allow adds a statement. Without resources it adds nothing.
@@ -95,19 +95,23 @@ func (w *writer) allow(sid, why string, actions []string, resources ...string) {
 		return
 	}
 	slices.Sort(resources)
-	w.ss = append(w.ss, Statement{Sid: sid, Why: why, Actions: actions, Resources: slices.Compact(resources)})
+	w.statements = append(w.statements, Statement{Sid: sid, Why: why, Actions: actions, Resources: slices.Compact(resources)})
 }
 
 // setConditions sets the conditions of the statement that was added last.
-func (w *writer) setConditions(conditions ...Condition) { w.ss[len(w.ss)-1].Conditions = conditions }
+func (w *writer) setConditions(conditions ...Condition) {
+	w.statements[len(w.statements)-1].Conditions = conditions
+}
 
-func (w *writer) name(name string) string { return cmp.Or(w.o.Names[name], name) }
+func (w *writer) name(name string) string { return cmp.Or(w.options.Names[name], name) }
 
 // pipelineFolder returns the folder of the pipeline's dead letters in a bucket.
-func (w *writer) pipelineFolder() string { return cmp.Or(w.o.Pipeline, url.PathEscape(w.cfg.Name)) }
+func (w *writer) pipelineFolder() string {
+	return cmp.Or(w.options.Pipeline, url.PathEscape(w.cfg.Name))
+}
 
 func (w *writer) arn(service, rest string) string {
-	return fmt.Sprintf("arn:%s:%s:%s:%s:%s", w.o.Partition, service, w.o.Region, w.o.Account, rest)
+	return fmt.Sprintf("arn:%s:%s:%s:%s:%s", w.options.Partition, service, w.options.Region, w.options.Account, rest)
 }
 
 // sourceTables returns the ARNs of the source tables.
@@ -124,33 +128,21 @@ func (w *writer) table(t config.Table) string {
 }
 
 func (w *writer) bucket(name, rest string) string {
-	return fmt.Sprintf("arn:%s:s3:::%s%s", w.o.Partition, w.name(name), rest)
+	return fmt.Sprintf("arn:%s:s3:::%s%s", w.options.Partition, w.name(name), rest)
 }
 
 // sink adds the rights of one sink.
 func (w *writer) sink(s config.Sink) {
 	switch {
 	case s.View != nil:
-		switch {
-		case s.View.ForEach != nil:
-			w.allow(sid("view", s.Name), "rows of items, which the state guards", actions(rowActions, rowDeleteActions),
-				w.table(s.View.Table))
-		case s.View.RowsGuardThemselves() && s.View.InPlace:
-			w.allow(sid("view", s.Name), "rows and tombstones, each with its own guard", rowActions, w.table(s.View.Table))
-		case s.View.RowsGuardThemselves():
-			w.allow(sid("view", s.Name), "rows, each with its own guard", actions(rowActions, rowDeleteActions),
-				w.table(s.View.Table))
-		default:
-			w.allow(sid("view", s.Name), "rows that are guarded by item, or may be", claimedActions, w.table(s.View.Table))
-		}
+		w.view(s)
 	case s.Aggregate != nil:
-		a := groupActions
-		if !slices.ContainsFunc(s.Aggregate.Values, func(v config.AggregateValue) bool {
-			return v.Of != "count" && v.Of != "sum"
-		}) {
-			a = actions(groupActions, sumActions)
+		needsReplacement := func(v config.AggregateValue) bool { return v.Of != "count" && v.Of != "sum" }
+		allowedActions := groupActions
+		if !slices.ContainsFunc(s.Aggregate.Values, needsReplacement) {
+			allowedActions = actions(groupActions, sumActions)
 		}
-		w.allow(sid("aggregate", s.Name), "rows of groups", a, w.table(s.Aggregate.Table))
+		w.allow(sid("aggregate", s.Name), "rows of groups", allowedActions, w.table(s.Aggregate.Table))
 	case s.Search != nil:
 		w.search(s)
 	case s.Archive != nil:
@@ -158,6 +150,19 @@ func (w *writer) sink(s config.Sink) {
 	case s.Notify != nil:
 		w.notify(s)
 	}
+}
+
+func (w *writer) view(s config.Sink) {
+	allowedActions, why := claimedActions, "rows that are guarded by item, or may be"
+	switch {
+	case s.View.ForEach != nil:
+		allowedActions, why = actions(rowActions, rowDeleteActions), "rows of items, which the state guards"
+	case s.View.RowsGuardThemselves() && s.View.InPlace:
+		allowedActions, why = rowActions, "rows and tombstones, each with its own guard"
+	case s.View.RowsGuardThemselves():
+		allowedActions, why = actions(rowActions, rowDeleteActions), "rows, each with its own guard"
+	}
+	w.allow(sid("view", s.Name), why, allowedActions, w.table(s.View.Table))
 }
 
 func (w *writer) archive(s config.Sink) {
@@ -188,20 +193,18 @@ func (w *writer) archive(s config.Sink) {
 // key adds the right to use a KMS key, but only through S3. If the file names an alias, the resource is all keys and a
 // condition names the alias, because a resource cannot name an alias.
 func (w *writer) key(sid, key string) {
-	region, arn := w.o.Region, w.arn("kms", "key/"+key)
-	if parts := strings.SplitN(key, ":", 5); len(parts) == 5 {
+	region, arn := w.options.Region, w.arn("kms", "key/"+key)
+	if parts := strings.SplitN(key, ":", 5); len(parts) == 5 { // key is an ARN
 		region, arn = parts[3], key
 	}
-	account, name, alias := strings.Cut(arn, "alias/")
-	if alias {
-		arn = strings.TrimSuffix(account, "key/") + "key/*"
+	conditions := []Condition{{"StringEquals", "kms:ViaService", []string{"s3." + region + "." + w.options.Suffix}}}
+	if prefix, alias, isAlias := strings.Cut(arn, "alias/"); isAlias {
+		arn = strings.TrimSuffix(prefix, "key/") + "key/*"
+		conditions = append(conditions,
+			Condition{"ForAnyValue:StringEquals", "kms:ResourceAliases", []string{"alias/" + alias}})
 	}
 	w.allow(sid, "objects are encrypted with the key that the file names", kmsActions, arn)
-	via := Condition{"StringEquals", "kms:ViaService", []string{"s3." + region + "." + w.o.Suffix}}
-	w.setConditions(via)
-	if alias {
-		w.setConditions(via, Condition{"ForAnyValue:StringEquals", "kms:ResourceAliases", []string{"alias/" + name}})
-	}
+	w.setConditions(conditions...)
 }
 
 func (w *writer) notify(s config.Sink) {
@@ -230,6 +233,7 @@ func (w *writer) busARN(bus string) string {
 	return w.arn("events", "event-bus/"+w.name(bus))
 }
 
+// queueActions returns the allowed actions, and those that look up the queue's URL unless queue is a URL.
 func (w *writer) queueActions(allowedActions []string, queue string) []string {
 	if strings.Contains(queue, "://") {
 		return allowedActions
@@ -261,14 +265,14 @@ func (w *writer) state() {
 		w.setConditions(leadingKeys("#leases#"+w.name(w.cfg.Leases.Table.Name), "#quotas")...)
 	}
 	w.allow("StateTable", "the table is looked for at the start", stateTableActions, table)
-	claimed := func(s config.Sink) bool {
+	hasClaimedRows := func(s config.Sink) bool {
 		return s.View != nil && s.View.ForEach == nil && !s.View.RowsGuardThemselves()
 	}
-	if w.o.Runner == Backfill && slices.ContainsFunc(w.cfg.Sinks, claimed) {
+	if w.options.Runner == Backfill && slices.ContainsFunc(w.cfg.Sinks, hasClaimedRows) {
 		w.allow("StateClaims", "rows that several items claim are listed at the end: no condition on keys limits a Scan",
 			statePurgeActions, table)
 	}
-	if w.o.Purge {
+	if w.options.Purge {
 		w.allow("StatePurge", "what may be forgotten is looked for in the whole table: no condition on keys limits a Scan",
 			statePurgeActions, table)
 	}
@@ -277,22 +281,22 @@ func (w *writer) state() {
 // rowPrefix returns the beginning of the partition keys of the pipeline's rows in the state table, up to but without
 // the #.
 func (w *writer) rowPrefix() string {
-	return cmp.Or(w.o.Pipeline, string(item.AppendEscaped(nil, w.cfg.Name)))
+	return cmp.Or(w.options.Pipeline, string(item.AppendEscaped(nil, w.cfg.Name)))
 }
 
 // consumes reports whether the policy is for consumers that share shards through a lease table.
 func (w *writer) consumes() bool {
-	return w.o.Runner == Consumer && w.cfg.Leases != nil && w.cfg.Leases.Table.Name != ""
+	return w.options.Runner == Consumer && w.cfg.Leases != nil && w.cfg.Leases.Table.Name != ""
 }
 
 func (w *writer) stateActions() []string {
-	allowedActions := stateActions
-	if slices.ContainsFunc(w.cfg.Sinks, func(s config.Sink) bool {
+	hasTombstonesInState := func(s config.Sink) bool {
 		return s.View != nil && !s.View.InPlace && s.View.RowsMayGuardThemselves()
-	}) {
-		allowedActions = actions(allowedActions, tombstoneCheckActions)
 	}
-	return allowedActions
+	if slices.ContainsFunc(w.cfg.Sinks, hasTombstonesInState) {
+		return actions(stateActions, tombstoneCheckActions)
+	}
+	return stateActions
 }
 
 func (w *writer) deadLetters() {
@@ -300,83 +304,41 @@ func (w *writer) deadLetters() {
 	switch {
 	case d == nil:
 	case d.Queue != "":
-		allowedActions, why := letterQueueActions, "what cannot be delivered"
-		switch {
-		case w.o.Runner == Audit:
-			allowedActions, why = auditQueueActions, auditsLetters
-		case w.o.Redrive:
-			allowedActions = actions(allowedActions, redriveQueueActions)
-		}
-		w.allow("DeadLetters", why, w.queueActions(allowedActions, d.Queue), w.queue(d.Queue))
+		w.letterQueue(d.Queue)
 		if bucket, folder := sinks.LargeLetters(w.cfg); bucket != "" {
-			w.addLetters("DeadLettersLarge", "what cannot be delivered and is too large for a message", bucket, folder)
+			w.letterFolder("DeadLettersLarge", "what cannot be delivered and is too large for a message", bucket, folder)
 		}
 	case d.Bucket != "":
 		why := "what cannot be delivered"
-		if w.o.Redrive {
+		if w.options.Redrive {
 			why += ", and brings it back"
 		}
-		w.addLetters("DeadLetters", why, d.Bucket, sinks.Slashed(d.Prefix))
+		w.letterFolder("DeadLetters", why, d.Bucket, sinks.Slashed(d.Prefix))
 	}
 }
 
-// addLetters adds the rights to the folder of the pipeline's dead letters in a bucket.
-func (w *writer) addLetters(sid, why, bucket, prefix string) {
+// letterQueue adds the rights to the queue of the pipeline's dead letters.
+func (w *writer) letterQueue(queue string) {
+	allowedActions, why := letterQueueActions, "what cannot be delivered"
+	switch {
+	case w.options.Runner == Audit:
+		allowedActions, why = auditQueueActions, auditsLetters
+	case w.options.Redrive:
+		allowedActions = actions(allowedActions, redriveQueueActions)
+	}
+	w.allow("DeadLetters", why, w.queueActions(allowedActions, queue), w.queue(queue))
+}
+
+// letterFolder adds the rights to the folder of the pipeline's dead letters in a bucket.
+func (w *writer) letterFolder(sid, why, bucket, prefix string) {
 	allowedActions := letterActions
 	switch {
-	case w.o.Runner == Audit:
+	case w.options.Runner == Audit:
 		allowedActions, why = auditLetterActions, auditsLetters
-	case w.o.Redrive:
+	case w.options.Redrive:
 		allowedActions = actions(letterActions, redriveActions)
 	}
 	w.allow(sid, why, allowedActions, w.bucket(bucket, "/"+prefix+w.pipelineFolder()+"/*"))
 	w.allow(sid+"Bucket", "the bucket is looked for at the start, and letters are listed", []string{"s3:ListBucket"},
 		w.bucket(bucket, ""))
-}
-
-// creator adds the rights to create the resources that --create creates.
-func (w *writer) creator() {
-	var tables, buckets, queues, topics, buses []string
-	queueActions := createQueueActions
-	addQueue := func(queue string) {
-		queues, queueActions = append(queues, w.queue(queue)), actions(queueActions, w.queueActions(nil, queue))
-	}
-	add := func(t config.Table) {
-		if t.Name != "" {
-			tables = append(tables, w.table(t))
-		}
-	}
-	for _, s := range w.cfg.Sinks {
-		switch {
-		case s.View != nil:
-			add(s.View.Table)
-		case s.Aggregate != nil:
-			add(s.Aggregate.Table)
-		case s.Archive != nil && s.Archive.Bucket != "":
-			buckets = append(buckets, w.bucket(s.Archive.Bucket, ""))
-		case s.Notify != nil && s.Notify.Queue != "":
-			addQueue(s.Notify.Queue)
-		case s.Notify != nil && s.Notify.Topic != "":
-			topics = append(topics, s.Notify.Topic)
-		case s.Notify != nil && s.Notify.Bus != "":
-			buses = append(buses, w.busARN(s.Notify.Bus))
-		}
-	}
-	if w.cfg.State != nil {
-		add(w.cfg.State.Table)
-	}
-	if w.cfg.Leases != nil {
-		add(w.cfg.Leases.Table)
-	}
-	if d := w.cfg.DeadLetters; d != nil && d.Bucket != "" {
-		buckets = append(buckets, w.bucket(d.Bucket, ""))
-	}
-	if d := w.cfg.DeadLetters; d != nil && d.Queue != "" {
-		addQueue(d.Queue)
-	}
-	w.allow("CreateTables", "makes the tables of --create", createTableActions, tables...)
-	w.allow("CreateBuckets", "makes the buckets of --create", createBucketActions, buckets...)
-	w.allow("CreateQueues", "makes the queues of --create", queueActions, queues...)
-	w.allow("CreateTopics", "makes the topics of --create", createTopicActions, topics...)
-	w.allow("CreateBuses", "makes the buses of --create", createBusActions, buses...)
 }

@@ -12,69 +12,82 @@ import (
 // search adds the rights to write documents. A policy can limit only the path of a request, and most paths name the
 // index.
 func (w *writer) search(s config.Sink) {
-	at, ok := w.domainPath(s)
+	domain, ok := w.searchDomain(s)
 	if !ok {
 		return
 	}
-	paths, one := w.indexPaths(s, at)
-	w.allow(sid("search", s.Name), "documents, and the index behind its alias", indexActions, paths...)
-	if !one {
+	w.allow(sid("search", s.Name), "documents, and the index behind its alias", indexActions, indexARNs(s, domain)...)
+	if !hasSingleIndex(s) {
 		w.allow(sid("search", s.Name, "several"),
-			"documents of several indexes: the request's body names them, which no policy sees", bulkActions, at("/_bulk"),
-			at("/_mget"))
+			"documents of several indexes: the request's body names them, which no policy sees", bulkActions,
+			domain+"/_bulk", domain+"/_mget")
 	}
-	record := "/tablewake/_doc/" + w.rowPrefix() + "," + string(item.AppendEscaped(nil, s.Name))
 	w.allow(sid("search", s.Name, "record"), "the record of the sink's settings and birth", sinkMetadataActions,
-		at("/tablewake"), at(record))
+		domain+"/tablewake", domain+w.recordPath(s))
 	if !s.Search.Fast {
 		w.allow(sid("search", s.Name, "script"), "the script that compares versions, which all sinks share", sinkMetadataActions,
-			at("/_scripts/tablewake-*"))
+			domain+"/_scripts/tablewake-*")
 	}
 }
 
-// domainPath returns a function that makes the ARN of a path in the sink's domain. ok is false if the runner needs no
-// rights on the domain. Then the sink uses another authentication, or the role of its connection has the rights.
-func (w *writer) domainPath(s config.Sink) (at func(path string) string, ok bool) {
+// searchDomain returns the ARN of the sink's domain. ok is false if the runner needs no rights on the domain. Then the
+// sink uses another authentication, or searchDomain adds the right to use the role of its connection.
+func (w *writer) searchDomain(s config.Sink) (arn string, ok bool) {
 	i := slices.IndexFunc(w.cfg.Connections, func(c config.Connection) bool { return c.Name == s.Search.Connection })
 	if i < 0 || w.cfg.Connections[i].Auth != "sigv4" {
-		return nil, false
+		return "", false
 	}
 	c := w.cfg.Connections[i]
 	if c.AssumeRole != "" {
 		w.allow(sid("search", s.Name), "the connection's role reaches the documents", []string{"sts:AssumeRole"},
 			c.AssumeRole)
-		return nil, false
+		return "", false
 	}
-	return func(path string) string { return w.arn("es", "domain/"+domain(c.OpenSearch)+path) }, true
+	return w.arn("es", "domain/"+domainName(c.OpenSearch)), true
 }
 
-// indexPaths returns the ARNs of the sink's indexes. one is true if all items go to one index.
-func (w *writer) indexPaths(s config.Sink, at func(path string) string) (paths []string, one bool) {
-	name, one := s.Search.Index.Prefix()
-	paths = []string{at("/" + name + "*")}
-	if physical := name + ".tw1"; one && len(physical) <= maxIndexName { // a longer name is cut, and ends in a hash
-		paths = []string{at("/" + name + "/*"), at("/" + name + "," + physical), at("/" + physical),
-			at("/" + physical + "/*")}
+// hasSingleIndex reports whether all items of a search sink go to one index.
+func hasSingleIndex(s config.Sink) bool {
+	_, isWhole := s.Search.Index.Prefix()
+	return isWhole
+}
+
+// indexARNs returns the ARNs of the paths of the sink's indexes in a domain.
+func indexARNs(s config.Sink, domain string) []string {
+	name, _ := s.Search.Index.Prefix()
+	physical := name + ".tw1"
+	if !hasSingleIndex(s) || len(physical) > maxIndexName { // a name that is too long is cut, and ends in a hash
+		return []string{domain + "/" + name + "*"}
 	}
-	return paths, one
+	return []string{domain + "/" + name + "/*", domain + "/" + name + "," + physical, domain + "/" + physical,
+		domain + "/" + physical + "/*"}
+}
+
+// recordPath returns the path of the document that records the sink's settings and birth.
+func (w *writer) recordPath(s config.Sink) string {
+	return "/tablewake/_doc/" + w.rowPrefix() + "," + string(item.AppendEscaped(nil, s.Name))
 }
 
 // maxIndexName is the longest index name that OpenSearch allows, in bytes.
 const maxIndexName = 255
 
-// domain returns the name of an Amazon OpenSearch domain from its endpoint. The endpoint is search-NAME-26
-// letters.REGION.es.amazonaws.com, or the same with vpc- in place of search-. domain returns DOMAIN for another
-// endpoint.
-func domain(endpoint string) string {
+// domainName returns the name of an Amazon OpenSearch domain. The endpoint of such a domain is
+// search-NAME-ID.REGION.es.amazonaws.com, where ID has 26 letters. It can begin with vpc- in place of search-. For
+// another endpoint, domainName returns DOMAIN.
+func domainName(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil {
 		return "DOMAIN"
 	}
 	host, rest, _ := strings.Cut(u.Hostname(), ".")
-	for _, kind := range []string{"search-", "vpc-"} {
-		name, ok := strings.CutPrefix(host, kind)
-		if cut := strings.LastIndexByte(name, '-'); ok && cut > 0 && strings.Contains(rest, ".es.") {
-			return name[:cut]
+	if !strings.Contains(rest, ".es.") {
+		return "DOMAIN"
+	}
+	for _, prefix := range []string{"search-", "vpc-"} {
+		label, ok := strings.CutPrefix(host, prefix)
+		nameLength := strings.LastIndexByte(label, '-')
+		if ok && nameLength > 0 {
+			return label[:nameLength]
 		}
 	}
 	return "DOMAIN"

@@ -1,10 +1,15 @@
 package policy
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+)
 
 // source adds the rights to read the streams, and to share their shards.
 func (w *writer) source() {
-	if w.o.Runner == Backfill {
+	if w.options.Runner == Backfill {
 		w.snapshots()
 		return
 	}
@@ -15,7 +20,7 @@ func (w *writer) source() {
 		return
 	}
 	why := "the event source mapping reads the stream with this role"
-	if w.o.Runner == Consumer {
+	if w.options.Runner == Consumer {
 		why = "the consumer reads the stream"
 	}
 	w.streams(why)
@@ -27,16 +32,23 @@ func (w *writer) source() {
 // streams adds the rights to find and read the streams of the source tables.
 func (w *writer) streams(why string) {
 	var streams []string
-	named := true
 	for _, t := range w.cfg.Source.Tables {
 		streams = append(streams, cmp.Or(t.StreamARN, w.arn("dynamodb", "table/"+w.name(t.Name)+"/stream/*")))
-		named = named && t.StreamARN != ""
 	}
 	w.allow("SourceStream", why, streamActions, streams...)
-	if w.o.Runner == Function || !named {
-		w.allow("SourceStreams", "streams are found by ListStreams, which takes no resource",
-			[]string{"dynamodb:ListStreams"}, "*")
+	if w.options.Runner == Function || w.looksUpStreams() {
+		w.listStreams()
 	}
+}
+
+// looksUpStreams reports whether the file names a source table without its stream.
+func (w *writer) looksUpStreams() bool {
+	return slices.ContainsFunc(w.cfg.Source.Tables, func(t config.Table) bool { return t.StreamARN == "" })
+}
+
+func (w *writer) listStreams() {
+	w.allow("SourceStreams", "streams are found by ListStreams, which takes no resource", []string{"dynamodb:ListStreams"},
+		"*")
 }
 
 // addStreams adds the rights to read the streams, and to find out which tables are global.
@@ -48,22 +60,19 @@ func (w *writer) addStreams() {
 
 // snapshots adds the rights to read the contents of the source tables, and to find out how far the stream is read.
 func (w *writer) snapshots() {
-	var tables, exports []string
-	named := true
-	for _, t := range w.cfg.Source.Tables {
-		tables = append(tables, w.table(t))
-		exports = append(exports, w.table(t)+"/export/*")
-		named = named && t.StreamARN != ""
-	}
+	tables := w.sourceTables()
 	if len(tables) == 0 {
 		return
 	}
-	w.allow("SourceTable", "the key is looked up, and --scan reads the items", scanTableActions, tables...)
-	if !named && w.cfg.Source.Kinesis == "" {
-		w.allow("SourceStreams", "streams are found by ListStreams, which takes no resource",
-			[]string{"dynamodb:ListStreams"}, "*")
+	var exports []string
+	for _, table := range tables {
+		exports = append(exports, table+"/export/*")
 	}
-	bucket := cmp.Or(w.o.ExportBucket, "EXPORT-BUCKET")
+	w.allow("SourceTable", "the key is looked up, and --scan reads the items", scanTableActions, tables...)
+	if w.cfg.Source.Kinesis == "" && w.looksUpStreams() {
+		w.listStreams()
+	}
+	bucket := cmp.Or(w.options.ExportBucket, "EXPORT-BUCKET")
 	w.allow("Export", "--start-export requests an export", exportActions, tables...)
 	w.allow("ExportStatus", "it waits for the export", exportStatusActions, exports...)
 	w.allow("ExportObjects", "DynamoDB writes the export with these rights, and --export reads it", exportObjectActions,
