@@ -15,16 +15,16 @@ import (
 // distinguish it from such a record.
 type translator struct {
 	identity bool            // patterns may use userIdentity
-	left     map[string]bool // reasons why parts of conditions have no pattern, or an inexact pattern
+	reasons  map[string]bool // reasons why parts of conditions have no pattern, or an inexact pattern
 	images   bool            // a condition reads an image, even if its pattern was removed because no record matches it
 }
 
 // matchAny notes why a part of a condition has no pattern. It returns the pattern that every record matches.
 func (t *translator) matchAny(why string, args ...any) alternatives {
-	if t.left == nil {
-		t.left = make(map[string]bool)
+	if t.reasons == nil {
+		t.reasons = make(map[string]bool)
 	}
-	t.left[fmt.Sprintf(why, args...)] = true
+	t.reasons[fmt.Sprintf(why, args...)] = true
 	return anything
 }
 
@@ -38,8 +38,8 @@ func (t *translator) noteInexact(c alternatives, why string) alternatives {
 func (t *translator) intersection(c, d alternatives) alternatives {
 	for _, p := range c {
 		for _, q := range d {
-			for at, l := range p {
-				if l.intersectionInexact(q[at]) {
+			for path, l := range p {
+				if l.intersectionInexact(q[path]) {
 					t.matchAny("a text that starts with one and is not another: Lambda cannot ask both")
 				}
 			}
@@ -54,7 +54,11 @@ func (t *translator) condition(c pipeline.Condition, opposite bool) alternatives
 	clause := rules.ClauseOf(c)
 	switch clause.Kind {
 	case rules.AllOf, rules.AnyOf:
-		return t.sequence(clause.Parts, (clause.Kind == rules.AllOf) != opposite, opposite)
+		isAny := (clause.Kind == rules.AnyOf) != opposite // "not all" is any of the opposites
+		if isAny {
+			return t.anyOf(clause.Parts, opposite)
+		}
+		return t.allOf(clause.Parts, opposite)
 	case rules.NotOf:
 		return t.condition(clause.Parts[0], !opposite)
 	case rules.OperationIn:
@@ -72,11 +76,11 @@ func (t *translator) condition(c pipeline.Condition, opposite bool) alternatives
 	case rules.Expired:
 		return t.ttlDeletes(opposite)
 	case rules.MayExpire:
-		c := anything
+		patterns := anything
 		if !opposite {
-			c = alternatives{{eventName: anyBut("INSERT", "MODIFY")}}
+			patterns = alternatives{{eventName: anyBut("INSERT", "MODIFY")}}
 		}
-		return t.noteInexact(c, "probable_ttl: Lambda cannot compare times")
+		return t.noteInexact(patterns, "probable_ttl: Lambda cannot compare times")
 	case rules.Comparison:
 		return t.matchAny("changed, unchanged, no_change, replication_echoes: Lambda cannot compare the old image with the new")
 	}
@@ -86,47 +90,48 @@ func (t *translator) condition(c pipeline.Condition, opposite bool) alternatives
 	return t.matchAny("a function of Go: Lambda cannot call it")
 }
 
-// sequence translates conditions that are evaluated in order until one decides or fails. every means that all must be
-// true. If a condition can fail for a record, the conditions after it get no pattern. With their patterns, Lambda might
-// drop the record for which the condition fails.
-func (t *translator) sequence(parts []pipeline.Condition, every, opposite bool) alternatives {
-	if !every {
-		c := alternatives{}
-		for _, part := range parts {
-			c = c.union(t.condition(part, opposite))
-		}
-		return c
-	}
-	c := anything
+// anyOf returns the patterns of the records for which at least one condition is true or fails.
+func (t *translator) anyOf(parts []pipeline.Condition, opposite bool) alternatives {
+	patterns := alternatives{}
 	for _, part := range parts {
-		c = t.intersection(c, t.condition(part, opposite))
-		if !neverFails(part) {
+		patterns = patterns.union(t.condition(part, opposite))
+	}
+	return patterns
+}
+
+// allOf returns the patterns of the records for which all conditions are true, or one fails. Conditions are evaluated
+// in order until one decides or fails. If a condition can fail for a record, the conditions after it get no pattern.
+// With their patterns, Lambda might drop the record for which the condition fails.
+func (t *translator) allOf(parts []pipeline.Condition, opposite bool) alternatives {
+	patterns := anything
+	for _, part := range parts {
+		patterns = t.intersection(patterns, t.condition(part, opposite))
+		if canFail(part) {
 			break
 		}
 	}
-	return c
+	return patterns
 }
 
-// neverFails reports whether a condition cannot fail. It returns false for a kind that it does not know.
-func neverFails(c pipeline.Condition) bool {
+// canFail reports whether a condition can fail. It returns true for a kind that it does not know.
+func canFail(c pipeline.Condition) bool {
 	clause := rules.ClauseOf(c)
 	switch clause.Kind {
 	case rules.OperationIn, rules.EntityIn, rules.KeyStarts, rules.Expired, rules.MayExpire:
-		return true
+		return false
 	case rules.AllOf, rules.AnyOf, rules.NotOf:
-		return !slices.ContainsFunc(clause.Parts, func(part pipeline.Condition) bool { return !neverFails(part) })
+		return slices.ContainsFunc(clause.Parts, canFail)
 	case rules.KeyOf:
-		return !clause.CanFail
+		return clause.CanFail
 	case rules.OtherClause:
-		x, ok := c.(*expr.Change)
-		return ok && clauseNeverFails(x.Clause())
+		x, isExpression := c.(*expr.Change)
+		return !isExpression || clauseCanFail(x.Clause())
 	}
-	return false
+	return true
 }
 
-func clauseNeverFails(c expr.Clause) bool {
-	return c.Kind != expr.OtherClause && c.Kind != expr.TextStarts &&
-		!slices.ContainsFunc(c.Parts, func(part expr.Clause) bool { return !clauseNeverFails(part) })
+func clauseCanFail(c expr.Clause) bool {
+	return c.Kind == expr.OtherClause || c.Kind == expr.TextStarts || slices.ContainsFunc(c.Parts, clauseCanFail)
 }
 
 func oneOf(texts ...string) leaf  { return leaf{equal: texts}.simplify() }
@@ -138,23 +143,22 @@ func noneOf(texts ...string) leaf {
 // operations returns the patterns of records with these operations, or, if opposite is set, of records with other
 // operations. UNKNOWN means every unknown operation.
 func operations(names []string, opposite bool) alternatives {
-	known := []string{"INSERT", "MODIFY", "REMOVE", "SNAPSHOT"}
-	in := func(name string) bool { return slices.Contains(names, name) != opposite }
-	l := leaf{}
-	for _, name := range known {
-		if in(name) {
-			l.equal = append(l.equal, name)
+	var matching, others []string
+	for _, name := range []string{"INSERT", "MODIFY", "REMOVE", "SNAPSHOT"} {
+		if slices.Contains(names, name) != opposite {
+			matching = append(matching, name)
 		} else {
-			l.except = append(l.except, name)
+			others = append(others, name)
 		}
 	}
-	if in("UNKNOWN") {
-		return alternatives{{eventName: anyBut(l.except...)}}
-	}
-	if len(l.equal) == 0 {
+	matchesUnknown := slices.Contains(names, "UNKNOWN") != opposite
+	switch {
+	case matchesUnknown:
+		return alternatives{{eventName: anyBut(others...)}}
+	case len(matching) == 0:
 		return nil
 	}
-	return alternatives{{eventName: oneOf(l.equal...)}}
+	return alternatives{{eventName: oneOf(matching...)}}
 }
 
 // entity compares the attribute in the new image or, if there is no new image, in the old image.
@@ -190,24 +194,21 @@ func (t *translator) key(attribute, prefix string, opposite bool) alternatives {
 	}
 }
 
-// base64Prefixes returns the texts that begin the base64 of every byte string that starts with prefix.
+// base64Prefixes returns the texts that begin the base64 of every byte string that starts with prefix. A character of
+// base64 has six bits. So the last character of a text can also have the first bits of the byte after prefix, and each
+// value of these bits makes a text.
 func base64Prefixes(prefix string) []string {
-	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-	whole := len(prefix) / 3 * 3
-	start, rest := base64.StdEncoding.EncodeToString([]byte(prefix[:whole])), prefix[whole:]
+	lastBits := len(prefix) * 8 % 6 // bits of prefix in a last character that is not full
+	if lastBits == 0 {
+		return []string{base64.StdEncoding.EncodeToString([]byte(prefix))}
+	}
+	nextBits := 6 - lastBits
+	length := (len(prefix)*8 + nextBits) / 6
 	var prefixes []string
-	switch len(rest) {
-	case 0:
-		return []string{start}
-	case 1: // six bits of the byte; then its other two bits and four bits of the next byte
-		for i := range 16 {
-			prefixes = append(prefixes, start+string([]byte{alphabet[rest[0]>>2], alphabet[int(rest[0]&3)<<4|i]}))
-		}
-	default: // six bits; two and four bits; then the other four bits and two bits of the next byte
-		for i := range 4 {
-			prefixes = append(prefixes, start+string([]byte{alphabet[rest[0]>>2], alphabet[rest[0]&3<<4|rest[1]>>4],
-				alphabet[int(rest[1]&15)<<2|i]}))
-		}
+	for bits := range 1 << nextBits {
+		nextByte := byte(bits << (8 - nextBits))
+		encoded := base64.StdEncoding.EncodeToString(append([]byte(prefix), nextByte))
+		prefixes = append(prefixes, encoded[:length])
 	}
 	return prefixes
 }

@@ -1,15 +1,13 @@
 package pushdown
 
 import (
-	"slices"
-
 	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/expr"
 )
 
-// keyOf compares the key with the beginnings of the entities' key patterns. fails means that the conditions of the
+// keyOf compares the key with the beginnings of the entities' key patterns. canFail means that the conditions of the
 // entities are evaluated too, and can fail.
-func (t *translator) keyOf(s *entity.Scope, fails, opposite bool) alternatives {
+func (t *translator) keyOf(s *entity.Scope, canFail, opposite bool) alternatives {
 	if opposite {
 		return t.matchAny("not of: Lambda cannot ask what a text does not start with")
 	}
@@ -17,7 +15,7 @@ func (t *translator) keyOf(s *entity.Scope, fails, opposite bool) alternatives {
 	for _, e := range s.Entities() {
 		c = c.union(alternatives{t.keyPattern(e)})
 	}
-	if fails {
+	if canFail {
 		t.matchAny("of %s: its `when` is the function's to evaluate", s)
 	}
 	return c
@@ -27,17 +25,17 @@ func (t *translator) keyOf(s *entity.Scope, fails, opposite bool) alternatives {
 func (t *translator) keyPattern(e *entity.Entity) pattern {
 	p := pattern{}
 	for _, k := range e.Key {
-		prefix, whole := k.Pattern.Prefix()
-		at := attributePath("Keys", k.Attribute, "S")
+		prefix, isWhole := k.Pattern.Prefix()
+		path := attributePath("Keys", k.Attribute, "S")
 		switch {
 		case !canBeNamed(k.Attribute):
 			t.matchAny("%s: a name with a dot or a $ means something else to Lambda", k.Attribute)
-		case whole:
-			p[at] = oneOf(prefix)
+		case isWhole:
+			p[path] = oneOf(prefix)
 		case prefix != "":
-			p[at] = leaf{starts: []string{prefix}}.simplify()
+			p[path] = leaf{starts: []string{prefix}}.simplify()
 		}
-		if !whole && !k.Pattern.BindsAll() {
+		if !isWhole && !k.Pattern.BindsAll() {
 			t.matchAny("of %s: Lambda is asked how a key begins, and not for the rest of a pattern", e.Name)
 		}
 	}
@@ -56,28 +54,27 @@ func (t *translator) ofEntities(s *entity.Scope, image string, when alternatives
 }
 
 func (t *translator) ofEntity(e *entity.Entity, image string, when alternatives) alternatives {
-	earlier := e.Predecessors()
-	if i := slices.IndexFunc(earlier, conditionFails); i >= 0 {
-		return t.matchAny("of %s: the `when` of %s is evaluated first and can fail, which is for dead letters", e.Name,
-			earlier[i].Name)
+	for _, earlier := range e.Predecessors() {
+		if conditionCanFail(earlier) {
+			return t.matchAny("of %s: the `when` of %s is evaluated first and can fail, which is for dead letters", e.Name,
+				earlier.Name)
+		}
 	}
-	for _, o := range earlier {
-		t.matchAny("of %s: whether an item is of %s is the function's to evaluate", e.Name, o.Name)
+	for _, earlier := range e.Predecessors() {
+		t.matchAny("of %s: whether an item is of %s is the function's to evaluate", e.Name, earlier.Name)
 	}
 	if e.When == nil {
 		return when
 	}
 	matchesWhen := t.expression(entityClause(e), false, image)
-	if conditionFails(e) {
+	if conditionCanFail(e) {
 		return t.noteInexact(matchesWhen, "of "+e.Name+": its `when` is evaluated first and can fail, which is for dead letters")
 	}
 	return t.intersection(matchesWhen, when)
 }
 
-// conditionFails reports whether the condition of an entity can fail for a record.
-func conditionFails(e *entity.Entity) bool {
-	return e.When != nil && !clauseNeverFails(entityClause(e))
-}
+// conditionCanFail reports whether the condition of an entity can fail for a record.
+func conditionCanFail(e *entity.Entity) bool { return e.When != nil && clauseCanFail(entityClause(e)) }
 
 // entityClause returns the parsed condition of an entity. It is the zero Clause if the condition is not an expression.
 func entityClause(e *entity.Entity) expr.Clause {

@@ -7,64 +7,64 @@ import (
 )
 
 // expression returns the patterns of the records for which a clause is true or fails. If opposite is set, it returns
-// those of the records for which the clause is false or fails. item is the image that the name `item` means in the
+// those of the records for which the clause is false or fails. itemImage is the image that the name `item` means in the
 // clause.
-func (t *translator) expression(c expr.Clause, opposite bool, item string) alternatives {
+func (t *translator) expression(c expr.Clause, opposite bool, itemImage string) alternatives {
 	switch c.Kind {
 	case expr.AllOf, expr.AnyOf: // in CEL, a part that decides the result decides it even if another part fails
-		every := (c.Kind == expr.AllOf) != opposite
-		all := alternatives{}
-		if every {
-			all = anything
+		isAny := (c.Kind == expr.AnyOf) != opposite // "not all" is any of the opposites
+		patterns := anything
+		if isAny {
+			patterns = alternatives{}
 		}
 		for _, part := range c.Parts {
-			p := t.expression(part, opposite, item)
-			if every {
-				all = t.intersection(all, p)
+			p := t.expression(part, opposite, itemImage)
+			if isAny {
+				patterns = patterns.union(p)
 			} else {
-				all = all.union(p)
+				patterns = t.intersection(patterns, p)
 			}
 		}
-		return all
+		return patterns
 	case expr.NotOf:
-		return t.expression(c.Parts[0], !opposite, item)
+		return t.expression(c.Parts[0], !opposite, itemImage)
 	case expr.OperationIn:
 		return operations(c.Texts, opposite)
 	case expr.TextIn, expr.TextStarts, expr.FlagIs:
-		return t.attributeClause(c, opposite, item)
+		return t.attributeClause(c, opposite, itemImage)
 	}
 	return t.matchAny(
 		"a part of an expression: Lambda is asked for texts, BOOLs and op alone, with ==, !=, in and startsWith")
 }
 
 // attributeClause translates a clause that compares one attribute of one image.
-func (t *translator) attributeClause(c expr.Clause, opposite bool, item string) alternatives {
-	image := map[string]string{"new": "NewImage", "old": "OldImage", "keys": "Keys", "item": item}[c.Image]
+func (t *translator) attributeClause(c expr.Clause, opposite bool, itemImage string) alternatives {
+	image := map[string]string{"new": "NewImage", "old": "OldImage", "keys": "Keys", "item": itemImage}[c.Image]
 	if !canBeNamed(c.Attribute) {
 		return t.matchAny("%s: a name with a dot or a $ means something else to Lambda", c.Attribute)
 	}
 	t.images = t.images || image != "Keys"
-	var at recordPath
+	path := attributePath(image, c.Attribute, "S")
 	var l leaf
 	switch {
+	case c.Kind == expr.FlagIs && opposite:
+		path = attributePath(image, c.Attribute, "BOOL")
+		l = leaf{equal: []string{strconv.FormatBool(!c.Flag)}, absent: true}
 	case c.Kind == expr.FlagIs:
-		at, l = attributePath(image, c.Attribute, "BOOL"), oneOf(strconv.FormatBool(c.Flag))
+		path = attributePath(image, c.Attribute, "BOOL")
+		l = oneOf(strconv.FormatBool(c.Flag))
+	case c.Kind == expr.TextIn && opposite:
+		l = noneOf(c.Texts...)
 	case c.Kind == expr.TextIn:
-		at, l = attributePath(image, c.Attribute, "S"), oneOf(c.Texts...)
+		l = oneOf(c.Texts...)
 	case opposite:
 		return t.matchAny("not startsWith: Lambda cannot ask what a text does not start with")
 	default: // startsWith fails for a value that is not text, and that record must pass
 		t.matchAny("startsWith: where there is no S the record passes, since the function would fail on another type")
-		at, l = attributePath(image, c.Attribute, "S"), leaf{starts: c.Texts, absent: true}.simplify()
-	}
-	switch {
-	case opposite && c.Kind == expr.FlagIs:
-		l = leaf{equal: []string{strconv.FormatBool(!c.Flag)}, absent: true}
-	case opposite:
-		l = noneOf(l.equal...)
+		l = leaf{starts: c.Texts, absent: true}.simplify()
 	}
 	if l.matchesNothing() {
 		return nil
 	}
-	return alternatives{{at: l}}
+	return alternatives{{path: l}}
 }

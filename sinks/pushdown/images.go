@@ -14,7 +14,7 @@ func (t *translator) eitherImage(s config.Sink) alternatives {
 	}
 	newMatches, oldMatches := t.whenMatches(s, "NewImage"), t.whenMatches(s, "OldImage")
 	if s.Search != nil && s.Search.ForEach != nil && s.WhenItem.ReadsElement() {
-		if _, fixed := s.Search.Index.Prefix(); !fixed {
+		if _, isFixed := s.Search.Index.Prefix(); !isFixed {
 			return t.matchAny("for_each: the index is made before a `when` that reads each is evaluated")
 		}
 		const why = "for_each: the elements of a new image are listed before a `when` that reads each is evaluated"
@@ -36,13 +36,13 @@ func (t *translator) whenMatches(s config.Sink, image string) alternatives {
 	return t.ofEntities(s.Scope, image, when)
 }
 
-// requireImage narrows the patterns that match a record without the image. They no longer match the operation lacks,
-// whose records do not have the image.
-func requireImage(c alternatives, image, lacks string) alternatives {
+// requireImage narrows the patterns that match a record without the image. They no longer match operation, because the
+// records of operation do not have the image.
+func requireImage(c alternatives, image, operation string) alternatives {
 	for i, p := range c {
-		for at, l := range p {
-			if l.absent && at.inImage(image) {
-				c[i], _ = p.intersection(pattern{eventName: anyBut(lacks)})
+		for path, l := range p {
+			if l.absent && path.inImage(image) {
+				c[i], _ = p.intersection(pattern{eventName: anyBut(operation)})
 				break
 			}
 		}

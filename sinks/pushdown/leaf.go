@@ -53,8 +53,10 @@ func sorted(texts []string) []string {
 
 // union returns the leaf of the texts that meet l or m, or both.
 func (l leaf) union(m leaf) leaf {
-	u := leaf{equal: slices.Concat(l.equal, m.equal), starts: slices.Concat(l.starts, m.starts), absent: l.absent ||
-		m.absent, anyExcept: l.anyExcept || m.anyExcept}
+	u := leaf{
+		equal: slices.Concat(l.equal, m.equal), starts: slices.Concat(l.starts, m.starts),
+		absent: l.absent || m.absent, anyExcept: l.anyExcept || m.anyExcept,
+	}
 	switch {
 	case l.anyExcept && m.anyExcept:
 		u.except = common(l.except, m.except)
@@ -117,11 +119,11 @@ func (l leaf) sameAs(m leaf) bool {
 		slices.Equal(l.starts, m.starts) && slices.Equal(l.except, m.except)
 }
 
-// rules returns l in the syntax of a pattern. flags means that the text is the value of a BOOL.
-func (l leaf) rules(flags bool) []any {
+// rules returns l in the syntax of a pattern. name is the last name of the text's path. The text of a BOOL is a flag.
+func (l leaf) rules(name string) []any {
 	var rules []any
 	for _, s := range l.equal {
-		if flags {
+		if name == "BOOL" {
 			rules = append(rules, s == "true")
 		} else {
 			rules = append(rules, s)

@@ -43,76 +43,73 @@ func (p pattern) intersection(q pattern) (both pattern, ok bool) {
 	if both == nil {
 		both = pattern{}
 	}
-	for at, l := range q {
-		if other, ok := both[at]; ok {
+	for path, l := range q {
+		if other, ok := both[path]; ok {
 			l = other.intersection(l)
 		}
 		if l.matchesNothing() {
 			return nil, false
 		}
-		both[at] = l
+		both[path] = l
 	}
 	return both, true
 }
 
 // covers reports whether every record that matches q also matches p. It may return false although that is so.
 func (p pattern) covers(q pattern) bool {
-	for at, l := range p {
-		if other, ok := q[at]; !ok || !l.union(other).sameAs(l) {
+	for path, l := range p {
+		if other, ok := q[path]; !ok || !l.union(other).sameAs(l) {
 			return false
 		}
 	}
 	return true
 }
 
-// union returns the pattern of the records that match p or q. The bool is false if one pattern cannot express this.
-func (p pattern) union(q pattern) (pattern, bool) {
+// union returns the pattern of the records that match p or q. ok is false if one pattern cannot express this.
+func (p pattern) union(q pattern) (either pattern, ok bool) {
 	if len(p) != len(q) {
 		return nil, false
 	}
-	differs := recordPath("")
-	for at, l := range p {
-		other, ok := q[at]
-		switch {
-		case !ok:
+	var different []recordPath
+	for path, l := range p {
+		other, ok := q[path]
+		if !ok {
 			return nil, false
-		case l.sameAs(other):
-		case differs != "":
-			return nil, false
-		default:
-			differs = at
+		}
+		if !l.sameAs(other) {
+			different = append(different, path)
 		}
 	}
-	if differs == "" {
-		return p, true
+	if len(different) > 1 {
+		return nil, false
 	}
-	j := maps.Clone(p)
-	j[differs] = p[differs].union(q[differs])
-	return j, true
+	either = maps.Clone(p)
+	for _, path := range different {
+		either[path] = p[path].union(q[path])
+	}
+	return either, true
 }
 
 // String returns the pattern as JSON with sorted names.
 func (p pattern) String() string {
 	root := map[string]any{}
-	for at, l := range p {
-		names := strings.Split(string(at), "\x00")
-		m := root
+	for path, l := range p {
+		names := strings.Split(string(path), "\x00")
+		lastName := names[len(names)-1]
+		object := root
 		for _, name := range names[:len(names)-1] {
-			inner, ok := m[name].(map[string]any)
-			if !ok {
-				inner = map[string]any{}
-				m[name] = inner
+			if object[name] == nil {
+				object[name] = map[string]any{}
 			}
-			m = inner
+			object = object[name].(map[string]any)
 		}
-		last := names[len(names)-1]
-		m[last] = l.rules(last == "BOOL")
+		object[lastName] = l.rules(lastName)
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(root) // texts, lists and maps cannot fail
-	return strings.TrimSpace(b.String())
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(root) // texts, lists and maps cannot fail
+	return strings.TrimSpace(text.String())
 }
 
 // alternatives is a list of patterns. A record matches the list if it matches one of the patterns. So no record matches
@@ -145,8 +142,10 @@ func (c alternatives) simplify() alternatives {
 	c = slices.Clone(c)
 	for i, p := range c {
 		c[i] = maps.Clone(p)
-		maps.DeleteFunc(c[i], func(at recordPath, l leaf) bool {
-			return l.anyExcept && len(l.except) == 0 && (l.absent || at == eventName) // every record has an eventName
+		maps.DeleteFunc(c[i], func(path recordPath, l leaf) bool {
+			matchesAnyText := l.anyExcept && len(l.except) == 0
+			isAlwaysPresent := path == eventName
+			return matchesAnyText && (l.absent || isAlwaysPresent)
 		})
 	}
 	for merged := true; merged; {
@@ -156,7 +155,7 @@ func (c alternatives) simplify() alternatives {
 	return c
 }
 
-// mergeTwo replaces the first two patterns that one pattern can replace, in place; false if there are none.
+// mergeTwo replaces the first two patterns that one pattern can replace, in place. ok is false if there are none.
 func (c alternatives) mergeTwo() (merged alternatives, ok bool) {
 	for i := range c {
 		for j := range c {

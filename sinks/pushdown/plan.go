@@ -74,25 +74,23 @@ func New(cfg *config.Config, o Options) (Plan, error) {
 	}
 	for i, f := range cfg.Filters {
 		kept := keptBy(f.Filter)
-		w.add(filterName(f), f.Line, func(t *translator) alternatives { return t.condition(kept, false) })
-		if !neverFails(kept) {
-			afterFailure := []string{filterName(f) + " before it can fail on a record, which then goes to dead letters"}
-			for _, f := range cfg.Filters[i+1:] {
-				w.parts = append(w.parts, Part{What: filterName(f), Line: f.Line, Left: afterFailure})
-			}
-			w.parts = append(w.parts, Part{What: sinksPart, Left: afterFailure})
+		t := w.newTranslator()
+		w.add(Part{What: filterName(f), Line: f.Line}, t, t.condition(kept, false))
+		if canFail(kept) {
+			w.leaveParts(cfg.Filters[i+1:], filterName(f)+" before it can fail on a record, which then goes to dead letters")
 			return w.makePlan(), nil
 		}
 	}
-	var on []*entity.Scope
+	var scopes []*entity.Scope
 	for _, name := range o.On {
-		of, err := cfg.ScopeOf(name)
+		scope, err := cfg.ScopeOf(name)
 		if err != nil {
 			return Plan{}, err
 		}
-		on = append(on, of)
+		scopes = append(scopes, scope)
 	}
-	w.add(sinksPart, 0, func(t *translator) alternatives { return t.sinks(cfg, on) })
+	t := w.newTranslator()
+	w.add(Part{What: sinksPart}, t, t.sinks(cfg, scopes))
 	return w.makePlan(), nil
 }
 
@@ -122,11 +120,12 @@ type planner struct {
 	parts    []Part
 }
 
-func (w *planner) add(what string, line int, translate func(*translator) alternatives) {
-	t := &translator{identity: w.identity}
-	c := translate(t)
+func (w *planner) newTranslator() *translator { return &translator{identity: w.identity} }
+
+// add adds a part of the configuration. c are the patterns of the records that the part keeps, and t has made them.
+func (w *planner) add(part Part, t *translator, c alternatives) {
 	both, images := t.intersection(w.needed, c), w.images || t.images
-	part := Part{What: what, Line: line, Left: slices.Sorted(maps.Keys(t.left))}
+	part.Left = slices.Sorted(maps.Keys(t.reasons))
 	switch {
 	case c.matchesAll():
 	case len(both) == 0:
@@ -141,6 +140,14 @@ func (w *planner) add(what string, line int, translate func(*translator) alterna
 		w.needed, w.images, part.Pushed = both, images, Whole
 	}
 	w.parts = append(w.parts, part)
+}
+
+// leaveParts adds the remaining filters and the sinks as parts that are not pushed down.
+func (w *planner) leaveParts(filters []config.Filter, reason string) {
+	for _, f := range filters {
+		w.parts = append(w.parts, Part{What: filterName(f), Line: f.Line, Left: []string{reason}})
+	}
+	w.parts = append(w.parts, Part{What: sinksPart, Left: []string{reason}})
 }
 
 func (w *planner) fitsLimits(c alternatives, images bool) bool {

@@ -9,10 +9,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// sinks returns the patterns of the records that at least one sink needs. It also includes the records that a Go
-// function needs, those of the entities in on.
-func (t *translator) sinks(cfg *config.Config, on []*entity.Scope) alternatives {
-	var all alternatives
+// sinks returns the patterns of the records that at least one sink needs. It also includes the records that Go
+// functions need. functionScopes has the entities of these functions.
+func (t *translator) sinks(cfg *config.Config, functionScopes []*entity.Scope) alternatives {
+	var needed alternatives
 	for _, s := range cfg.Sinks {
 		var events *entity.Scope // entities of a notify sink
 		if names := cfg.EventEntities(&s); len(names) > 0 {
@@ -20,20 +20,20 @@ func (t *translator) sinks(cfg *config.Config, on []*entity.Scope) alternatives 
 		}
 		c := t.sink(s, events, cfg.DropsTTLDeletes(s))
 		if c.matchesAll() {
-			t.left = nil
+			t.reasons = nil
 			return t.matchAny("%s needs every change: %s", s.Name, whyEverything(s))
 		}
-		all = all.union(c)
+		needed = needed.union(c)
 	}
-	for _, of := range on {
-		c := t.condition(rules.OfKeys(of), false)
+	for _, scope := range functionScopes {
+		c := t.condition(rules.OfKeys(scope), false)
 		if c.matchesAll() {
-			t.left = nil
-			return t.matchAny("the Go function for %s needs every change", of)
+			t.reasons = nil
+			return t.matchAny("the Go function for %s needs every change", scope)
 		}
-		all = all.union(c)
+		needed = needed.union(c)
 	}
-	return all
+	return needed
 }
 
 // sink returns the patterns of the records that a sink needs. events has the entities whose events the sink sends. It
@@ -46,8 +46,8 @@ func (t *translator) sink(s config.Sink, events *entity.Scope, noTTLDeletes bool
 	for _, f := range s.Kept() {
 		kept = append(kept, keptBy(f))
 	}
-	c := t.sequence(kept, true, false)
-	if slices.ContainsFunc(kept, func(k pipeline.Condition) bool { return !neverFails(k) }) {
+	c := t.allOf(kept, false)
+	if slices.ContainsFunc(kept, canFail) {
 		return c
 	}
 	switch {
@@ -67,18 +67,18 @@ func (t *translator) sink(s config.Sink, events *entity.Scope, noTTLDeletes bool
 
 // recordsOfKinds returns the patterns of the records whose kinds an archive keeps; nil kinds means all kinds.
 func (t *translator) recordsOfKinds(kinds []string) alternatives {
-	has := func(k string) bool { return kinds == nil || slices.Contains(kinds, k) }
+	keeps := func(kind string) bool { return kinds == nil || slices.Contains(kinds, kind) }
 	removals := alternatives{{eventName: anyBut("INSERT", "MODIFY")}}
 	var c alternatives
-	switch ttl, user := has("ttl_delete"), has("user_delete"); {
-	case ttl && user:
+	switch {
+	case keeps("ttl_delete") && keeps("user_delete"):
 		c = removals
-	case ttl:
+	case keeps("ttl_delete"):
 		c = t.ttlDeletes(false)
-	case user:
+	case keeps("user_delete"):
 		c = t.intersection(removals, t.ttlDeletes(true))
 	}
-	if has("change") {
+	if keeps("change") {
 		c = c.union(alternatives{{eventName: anyBut("REMOVE")}})
 	}
 	return c
