@@ -52,24 +52,25 @@ func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *record.Chang
 func (s *Sink) appendAttributes(dst []byte, c *record.Change) []byte {
 	image := latestImage(c)
 	dst = append(dst, '{')
-	start := len(dst)
-	add := func(name string, v item.Value) {
-		if !v.Exists() {
-			return
-		}
-		if len(dst) > start {
-			dst = append(dst, ',')
-		}
-		dst = v.AppendJSON(append(appendText(dst, name), ':'))
-	}
 	for _, path := range s.o.Attributes {
-		v, _ := image.At(path)
-		add(path.String(), v)
+		value, _ := image.At(path)
+		dst = appendAttribute(dst, path.String(), value)
 	}
-	for _, b := range s.o.Bound {
-		add(b.Name(), b.Value(c.Keys))
+	for _, binding := range s.o.Bound {
+		dst = appendAttribute(dst, binding.Name(), binding.Value(c.Keys))
 	}
 	return append(dst, '}')
+}
+
+// appendAttribute appends a member to an object that is open, unless the value does not exist.
+func appendAttribute(dst []byte, name string, value item.Value) []byte {
+	if !value.Exists() {
+		return dst
+	}
+	if isFirst := dst[len(dst)-1] == '{'; !isFirst {
+		dst = append(dst, ',')
+	}
+	return value.AppendJSON(append(appendText(dst, name), ':'))
 }
 
 // source returns the event's source as a URI reference. It is the ARN of the stream, or the table if the record has no

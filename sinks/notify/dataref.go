@@ -40,8 +40,9 @@ func Resolve(
 	if err := json.Unmarshal(event, &members); err != nil {
 		return nil, errs.New("notify: not an event: it is no JSON object")
 	}
-	ref, refers := members["dataref"]
-	if _, whole := members["data"]; whole || !refers {
+	ref, hasRef := members["dataref"]
+	_, hasData := members["data"]
+	if hasData || !hasRef {
 		return event, nil
 	}
 	var uri string

@@ -111,14 +111,19 @@ func New(o Options) (*Sink, error) {
 	case slices.Contains(o.Events, ""):
 		return nil, errors.New("notify: Events holds an empty name: give the names of detectors")
 	}
-	paths := o.Attributes
-	o.Events, o.Attributes = slices.Clone(o.Events), nil
+	o.Events = slices.Clone(o.Events)
+	o.Attributes = distinctPaths(o.Attributes)
+	return &Sink{o}, nil
+}
+
+// distinctPaths returns the paths without repetitions.
+func distinctPaths(paths []item.Path) (distinct []item.Path) {
 	for _, path := range paths {
-		if !slices.ContainsFunc(o.Attributes, func(p item.Path) bool { return p.String() == path.String() }) {
-			o.Attributes = append(o.Attributes, path)
+		if !slices.ContainsFunc(distinct, func(p item.Path) bool { return p.String() == path.String() }) {
+			distinct = append(distinct, path)
 		}
 	}
-	return &Sink{o}, nil
+	return distinct
 }
 
 // KeepsKeyOrder returns true: after a failed message, the later messages of its key fail too.
@@ -137,13 +142,14 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	masked := s.o.Mask.Delivery(d)
 	c := masked.Change
 	for i := range masked.Events {
-		e := &masked.Events[i]
-		if len(s.o.Events) > 0 && !slices.Contains(s.o.Events, e.Detector) {
+		event := &masked.Events[i]
+		isSent := len(s.o.Events) == 0 || slices.Contains(s.o.Events, event.Detector)
+		if !isSent {
 			continue
 		}
-		m := &Message{ID: e.ID(), Type: "tablewake." + s.o.Pipeline + "." + e.Detector, Source: source(c), Time: c.Time,
-			Key: c.Key}
-		m.Body = appendCloudEvent(nil, m, e, c, s)
+		m := &Message{ID: event.ID(), Type: "tablewake." + s.o.Pipeline + "." + event.Detector, Source: source(c),
+			Time: c.Time, Key: c.Key}
+		m.Body = appendCloudEvent(nil, m, event, c, s)
 		d.Ops = append(d.Ops, m)
 	}
 	if len(d.Ops) == 0 {
@@ -183,18 +189,19 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 			}
 		}
 	}
-	failedMessages, err := pipeline.FailuresOf(s.o.Store.Publish(ctx, ms), len(ms))
-	if len(failedMessages) == 0 {
+	messageErrors, err := pipeline.FailuresOf(s.o.Store.Publish(ctx, ms), len(ms))
+	if len(messageErrors) == 0 {
 		return err
 	}
+
 	var failed pipeline.BatchError
 	firstErrors := make(map[item.Key]error)
 	for i, m := range ms {
-		err := failedMessages[i]
-		switch first := firstErrors[m.Key]; {
-		case err != nil && first == nil:
+		err, first := messageErrors[i], firstErrors[m.Key]
+		if err != nil && first == nil {
 			firstErrors[m.Key] = err
-		case err == nil && first != nil:
+		}
+		if err == nil && first != nil {
 			err = pipeline.Transient(fmt.Errorf("notify: an earlier event of its item failed: %w", first))
 		}
 		if failed.Failed[deliveries[i]] == nil { // a change fails with its first error

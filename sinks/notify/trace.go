@@ -33,8 +33,8 @@ func (m *Message) withTrace(parent, state string) Message {
 		return sent
 	}
 	sent.TraceParent, sent.TraceState = parent, state
-	head, data, ok := bytes.Cut(m.Body, []byte(dataMember))
-	if !ok {
+	head, data, hasData := bytes.Cut(m.Body, []byte(dataMember))
+	if !hasData {
 		head = bytes.TrimSuffix(m.Body, []byte("}"))
 	}
 	body := make([]byte, 0, len(m.Body)+len(parent)+len(state)+len(TraceParent)+len(TraceState)+12)
@@ -42,7 +42,7 @@ func (m *Message) withTrace(parent, state string) Message {
 	if state != "" {
 		body = appendMember(body, TraceState, state)
 	}
-	if ok {
+	if hasData {
 		body = append(append(body, dataMember...), data...)
 	} else {
 		body = append(body, '}')
@@ -63,8 +63,8 @@ func (m *Message) Untraced() Message {
 	if m.TraceState != "" {
 		trace = appendMember(trace, TraceState, m.TraceState)
 	}
-	if at := bytes.Index(m.Body, trace); at >= 0 { // the first occurrence is before the data, and not in a string
-		bare.Body = slices.Concat(m.Body[:at], m.Body[at+len(trace):])
+	if head, tail, ok := bytes.Cut(m.Body, trace); ok { // the first occurrence is before the data, and not in a string
+		bare.Body = slices.Concat(head, tail)
 	}
 	return bare
 }

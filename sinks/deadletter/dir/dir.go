@@ -37,8 +37,8 @@ import (
 // errs makes the errors of this package. Their redacted text holds no data.
 const errs = redact.Class("dead_letters")
 
-// remembered is the number of recent letters whose ids are kept, so that they are not appended again.
-const remembered = 200_000
+// maxRecentIDs is the number of recent letters whose ids are kept, so that they are not appended again.
+const maxRecentIDs = 200_000
 
 // Options configure a store.
 type Options struct {
@@ -83,13 +83,13 @@ func New(o Options) (*Store, error) {
 }
 
 func (s *Store) reset() {
-	s.recent, s.removedAt = linefile.NewRecent(remembered), make(map[string]linefile.Position)
+	s.recent, s.removedAt = linefile.NewRecent(maxRecentIDs), make(map[string]linefile.Position)
 }
 
 // noteLine notes the ID of a letter, or the IDs of a removal. A removal is a line that removes letters.
-func (s *Store) noteLine(at linefile.Position, line []byte) error {
-	if ids, ok, err := parseRemoval(line); ok {
-		s.forget(ids, at)
+func (s *Store) noteLine(position linefile.Position, line []byte) error {
+	if ids, isRemoval, err := parseRemoval(line); isRemoval {
+		s.forget(ids, position)
 		return err
 	}
 	_, id, err := deadletter.Parse(line)
@@ -115,14 +115,15 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 			return pipeline.Transient(err)
 		}
 		id := deadletter.ID(&letters[i])
-		if _, twice := added[id]; twice || s.recent.Has(id) {
+		if _, wasAdded := added[id]; wasAdded || s.recent.Has(id) {
 			continue
 		}
 		var err error
 		if lines, err = deadletter.Append(lines, &letters[i]); err != nil {
 			return err
 		}
-		lines, ids = append(lines, '\n'), append(ids, id)
+		lines = append(lines, '\n')
+		ids = append(ids, id)
 		added[id] = struct{}{}
 	}
 	if len(ids) == 0 {
@@ -171,19 +172,20 @@ func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] 
 		files, size, _ := s.log.Files()
 		end()
 		for i, path := range files {
-			to := int64(math.MaxInt64)
-			if i == len(files)-1 {
-				to = size // a line after size may be incomplete
+			limit := int64(math.MaxInt64)
+			if isLast := i == len(files)-1; isLast {
+				limit = size // a line after size may be incomplete
 			}
-			if !s.readFile(ctx, path, to, yield) {
+			if !s.readFile(ctx, path, limit, yield) {
 				return
 			}
 		}
 	}
 }
 
+// readFile yields the letters in the first limit bytes of a file. more is false if the sequence ended.
 func (s *Store) readFile(
-	ctx context.Context, path string, to int64, yield func(pipeline.DeadLetter, error) bool,
+	ctx context.Context, path string, limit int64, yield func(pipeline.DeadLetter, error) bool,
 ) (more bool) {
 	fail := func(err error) bool {
 		yield(pipeline.DeadLetter{}, fmt.Errorf("deadletter: %w", err))
@@ -197,30 +199,30 @@ func (s *Store) readFile(
 		return fail(err)
 	}
 	defer f.Close()
-	at := linefile.Position{File: path}
-	for line, err := range linefile.Lines(io.LimitReader(f, to)) {
-		at.Line++
+	position := linefile.Position{File: path}
+	for line, err := range linefile.Lines(io.LimitReader(f, limit)) {
+		position.Line++
 		if err := cmp.Or(err, ctx.Err()); err != nil {
 			return fail(err)
 		}
-		l, id, ok := letterOf(line)
-		if !ok || s.isRemoved(id, at) {
+		letter, id, ok := parseLetter(line)
+		if !ok || s.isRemoved(id, position) {
 			continue
 		}
-		if !yield(l, nil) {
+		if !yield(letter, nil) {
 			return false
 		}
 	}
 	return true
 }
 
-// letterOf returns the letter of a line. ok is false for a removal and for a broken line, which noteLine reports.
-func letterOf(line []byte) (l pipeline.DeadLetter, id string, ok bool) {
-	if _, removes, _ := parseRemoval(line); removes {
-		return l, "", false
+// parseLetter returns the letter of a line. ok is false for a removal and for a broken line, which noteLine reports.
+func parseLetter(line []byte) (letter pipeline.DeadLetter, id string, ok bool) {
+	if _, isRemoval, _ := parseRemoval(line); isRemoval {
+		return letter, "", false
 	}
-	l, id, err := deadletter.Parse(line)
-	return l, id, err == nil
+	letter, id, err := deadletter.Parse(line)
+	return letter, id, err == nil
 }
 
 // Close deletes the oldest files whose letters are all removed, and closes the store. A second call does nothing.
@@ -244,11 +246,11 @@ var fileName = regexp.MustCompile(`^[0-9]{8}\.jsonl$`)
 
 // next returns the path of the file after last.
 func (s *Store) next(last string) string {
-	n := 0
+	number := 0
 	if last != "" {
-		n, _ = strconv.Atoi(filepath.Base(last)[:8]) // files returns only names that begin with digits
+		number, _ = strconv.Atoi(filepath.Base(last)[:8]) // files returns only names that begin with digits
 	}
-	return filepath.Join(s.dir, fmt.Sprintf("%08d.jsonl", n+1))
+	return filepath.Join(s.dir, fmt.Sprintf("%08d.jsonl", number+1))
 }
 
 // files returns the files of the folder, sorted.

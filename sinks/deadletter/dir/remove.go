@@ -21,8 +21,8 @@ type removalLine struct {
 // removalStart begins a removal. A letter begins with its id, so it never begins like a removal.
 var removalStart = []byte(`{"removed":`)
 
-// parseRemoval parses a removal. ok is false if the line is not a removal.
-func parseRemoval(line []byte) (ids []string, ok bool, err error) {
+// parseRemoval parses a removal. isRemoval is false if the line is not a removal.
+func parseRemoval(line []byte) (ids []string, isRemoval bool, err error) {
 	if !bytes.HasPrefix(line, removalStart) {
 		return nil, false, nil
 	}
@@ -47,34 +47,34 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 	if err != nil {
 		return fmt.Errorf("deadletter: %w", err)
 	}
-	at, err := s.log.Append(append(line, '\n'), 1)
+	position, err := s.log.Append(append(line, '\n'), 1)
 	if err != nil {
 		return disk.Classify(fmt.Errorf("deadletter: %w", err))
 	}
-	s.forget(ids, at)
+	s.forget(ids, position)
 	s.removed = true
 	return nil
 }
 
 // forget notes that the removal at a position removes the letters with these IDs. The letters may be put again after
 // it.
-func (s *Store) forget(ids []string, at linefile.Position) {
+func (s *Store) forget(ids []string, removal linefile.Position) {
 	for _, id := range ids {
 		s.recent.Forget(id)
-		s.removedAt[id] = at
+		s.removedAt[id] = removal
 	}
 }
 
-// isRemoved reports whether the letter at a position is removed by a later line.
-func (s *Store) isRemoved(id string, at linefile.Position) bool {
+// isRemoved reports whether the letter at a position is removed by a later line. It locks the store.
+func (s *Store) isRemoved(id string, letter linefile.Position) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.removedAfter(id, at)
+	return s.hasLaterRemoval(id, letter)
 }
 
-func (s *Store) removedAfter(id string, at linefile.Position) bool {
-	by, ok := s.removedAt[id]
-	return ok && at.Compare(by) < 0
+func (s *Store) hasLaterRemoval(id string, letter linefile.Position) bool {
+	removal, ok := s.removedAt[id]
+	return ok && letter.Compare(removal) < 0
 }
 
 // deleteOldFiles deletes the oldest files, up to the first file with a letter that is not removed. It deletes the
@@ -88,11 +88,11 @@ func (s *Store) deleteOldFiles() error {
 	defer end()
 	files, _, lines := s.log.Files()
 	for i, path := range files {
-		empty, err := s.allRemoved(path)
-		if err != nil || !empty {
+		allRemoved, err := s.allRemoved(path)
+		if err != nil || !allRemoved {
 			return err
 		}
-		if i == len(files)-1 {
+		if isLast := i == len(files)-1; isLast {
 			if lines == 0 {
 				return nil
 			}
@@ -114,13 +114,13 @@ func (s *Store) allRemoved(path string) (bool, error) {
 		return false, fmt.Errorf("deadletter: %w", err)
 	}
 	defer f.Close()
-	at := linefile.Position{File: path}
+	position := linefile.Position{File: path}
 	for line, err := range linefile.Lines(f) {
-		at.Line++
+		position.Line++
 		if err != nil {
 			return false, fmt.Errorf("deadletter: %w", err)
 		}
-		if _, id, ok := letterOf(line); ok && !s.removedAfter(id, at) {
+		if _, id, ok := parseLetter(line); ok && !s.hasLaterRemoval(id, position) {
 			return false, nil
 		}
 	}

@@ -23,36 +23,36 @@ func idOf(text string) (id letterID, ok bool) {
 // letterPosition has the time of a letter, and the index of the letter in its Put.
 type letterPosition struct {
 	nanos int64
-	n     int32
+	index int32
 }
 
 const layout = "2006-01-02/150405.000000000"
 
 // nameOf returns the object name of a letter. The name is the same for every attempt to put the letter.
-func nameOf(t time.Time, n int, id string) string {
+func nameOf(t time.Time, index int, id string) string {
 	if t.Before(time.Unix(0, 0)) {
 		t = time.Unix(0, 0) // a letter without a time
 	}
-	return fmt.Sprintf("%s-%04d-%s.json", t.UTC().Format(layout), n, id)
+	return fmt.Sprintf("%s-%04d-%s.json", t.UTC().Format(layout), index, id)
 }
 
 // parseName is the inverse of nameOf. ok is false if name is not the name of a letter.
-func parseName(name string) (id letterID, st letterPosition, ok bool) {
+func parseName(name string) (id letterID, position letterPosition, ok bool) {
 	name, ok = strings.CutSuffix(name, ".json")
 	if !ok || len(name) < len(layout)+2 {
-		return id, st, false
+		return id, position, false
 	}
-	t, err := time.Parse(layout, name[:len(layout)])
-	number, hexID, _ := strings.Cut(name[len(layout)+1:], "-")
-	n, err2 := strconv.ParseInt(number, 10, 32)
-	id, known := idOf(hexID)
-	if err != nil || err2 != nil || !known {
-		return id, st, false
+	t, timeErr := time.Parse(layout, name[:len(layout)])
+	indexText, idText, _ := strings.Cut(name[len(layout)+1:], "-")
+	index, indexErr := strconv.ParseInt(indexText, 10, 32)
+	id, isID := idOf(idText)
+	if timeErr != nil || indexErr != nil || !isID {
+		return id, position, false
 	}
-	return id, letterPosition{t.UnixNano(), int32(n)}, true
+	return id, letterPosition{t.UnixNano(), int32(index)}, true
 }
 
 // name returns the object name of a letter.
-func (s letterPosition) name(id letterID) string {
-	return nameOf(time.Unix(0, s.nanos), int(s.n), hex.EncodeToString(id[:]))
+func (p letterPosition) name(id letterID) string {
+	return nameOf(time.Unix(0, p.nanos), int(p.index), hex.EncodeToString(id[:]))
 }

@@ -49,7 +49,7 @@ func (s *Store) read(
 ) (more bool) {
 	letters, found := make([]pipeline.DeadLetter, len(chunk)), make([]bool, len(chunk))
 	err := s.each(ctx, "GetObject", len(chunk), func(i int) (err error) {
-		if _, again := seen[chunk[i].id]; !again {
+		if _, wasSeen := seen[chunk[i].id]; !wasSeen {
 			letters[i], found[i], err = s.get(ctx, chunk[i].key)
 		}
 		return err
@@ -58,12 +58,13 @@ func (s *Store) read(
 		yield(pipeline.DeadLetter{}, err)
 		return false
 	}
-	for i, l := range letters {
-		if _, again := seen[chunk[i].id]; again || !found[i] {
+	for i, letter := range letters {
+		id := chunk[i].id
+		if _, wasSeen := seen[id]; wasSeen || !found[i] {
 			continue
 		}
-		seen[chunk[i].id] = struct{}{}
-		if !yield(l, nil) {
+		seen[id] = struct{}{}
+		if !yield(letter, nil) {
 			return false
 		}
 	}
@@ -103,25 +104,27 @@ func (s *Store) pages(ctx context.Context) iter.Seq2[[]object, error] {
 				yield(nil, s.failed(ctx, "ListObjectsV2", err))
 				return
 			}
-			if page := s.remember(out.Contents); !yield(page, nil) {
+			page := s.remember(out.Contents)
+			if !yield(page, nil) {
 				return
 			}
 		}
 	}
 }
 
+// remember notes the names of listed letters for Remove, and returns the letters.
 func (s *Store) remember(objects []types.Object) []object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var page []object
 	for _, o := range objects {
-		id, putTime, ok := parseName(strings.TrimPrefix(*o.Key, s.Prefix))
+		id, position, ok := parseName(strings.TrimPrefix(*o.Key, s.Prefix))
 		if !ok {
 			continue
 		}
 		page = append(page, object{*o.Key, id})
-		if !slices.Contains(s.names[id], putTime) {
-			s.names[id] = append(s.names[id], putTime)
+		if !slices.Contains(s.names[id], position) {
+			s.names[id] = append(s.names[id], position)
 		}
 	}
 	return page
@@ -134,14 +137,14 @@ const maxDeleted = 1000
 // listed, and lists the objects if a name is unknown. If another process puts a letter again after the listing, the new
 // object stays.
 func (s *Store) Remove(ctx context.Context, ids []string) error {
-	keys, known := s.objects(ids)
-	if !known {
+	keys, allKnown := s.objectKeys(ids)
+	if !allKnown {
 		for _, err := range s.pages(ctx) {
 			if err != nil {
 				return err
 			}
 		}
-		keys, _ = s.objects(ids)
+		keys, _ = s.objectKeys(ids)
 	}
 	for chunk := range slices.Chunk(keys, maxDeleted) {
 		in := &s3.DeleteObjectsInput{Bucket: &s.Bucket, Delete: &types.Delete{Quiet: new(true)},
@@ -163,20 +166,23 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// objects returns the keys of the objects of the letters with these IDs. known is false if a letter has no known key.
-func (s *Store) objects(ids []string) (keys []string, known bool) {
+// objectKeys returns the keys of the objects of the letters with these IDs. allKnown is false if a letter has no known
+// key.
+func (s *Store) objectKeys(ids []string) (keys []string, allKnown bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known = true
+	allKnown = true
 	for _, text := range ids {
 		id, _ := idOf(text)
-		names := s.names[id]
-		known = known && len(names) > 0
-		for _, putTime := range names {
-			keys = append(keys, s.Prefix+putTime.name(id))
+		positions := s.names[id]
+		if len(positions) == 0 {
+			allKnown = false
+		}
+		for _, position := range positions {
+			keys = append(keys, s.Prefix+position.name(id))
 		}
 	}
-	return keys, known
+	return keys, allKnown
 }
 
 func (s *Store) forget(ids []string) {

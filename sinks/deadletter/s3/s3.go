@@ -41,7 +41,7 @@ type Options struct {
 type Store struct {
 	Options
 	mu    sync.Mutex
-	names map[letterID][]letterPosition // times of the listed objects of each letter, for Remove
+	names map[letterID][]letterPosition // positions of the listed objects of each letter, for Remove
 }
 
 var (
@@ -62,7 +62,8 @@ func New(ctx context.Context, o Options) (*Store, error) {
 		return nil, fmt.Errorf("deadletter: Concurrency is %d: give a number of objects", o.Concurrency)
 	}
 	o.Concurrency = cmp.Or(o.Concurrency, 16)
-	if o.Prefix = strings.TrimSuffix(o.Prefix, "/"); o.Prefix != "" {
+	o.Prefix = strings.TrimSuffix(o.Prefix, "/")
+	if o.Prefix != "" {
 		o.Prefix += "/"
 	}
 	o.Prefix += url.PathEscape(o.Pipeline) + "/"
@@ -75,10 +76,11 @@ func New(ctx context.Context, o Options) (*Store, error) {
 }
 
 func (s *Store) failed(ctx context.Context, op string, err error) error {
-	action := map[string]string{"HeadBucket": "ListBucket", "ListObjectsV2": "ListBucket", "DeleteObjects": "DeleteObject"}
+	actions := map[string]string{"HeadBucket": "ListBucket", "ListObjectsV2": "ListBucket", "DeleteObjects": "DeleteObject"}
+	action := cmp.Or(actions[op], op)
 	return awserr.CallError(ctx, fmt.Sprintf("deadletter: %s in the bucket %s", op, s.Bucket), err, map[awserr.Kind]string{
-		awserr.Denied: "check the credentials, and that they and the bucket's policy allow s3:" + cmp.Or(action[op],
-			op) + " on it, and the use of its KMS key where it has one",
+		awserr.Denied: "check the credentials, and that they and the bucket's policy allow s3:" + action +
+			" on it, and the use of its KMS key where it has one",
 		awserr.Missing: "check the bucket's name, Region and account, or make it with --create (`tablewake consume`, `backfill` and `replay`; in Go, aws.Create)",
 	})
 }
@@ -128,7 +130,8 @@ func (s *Store) each(ctx context.Context, op string, n int, do func(i int) error
 		}
 		return do(i)
 	}) {
-		if err != nil && (first == nil || pipeline.IsFatal(err) && !pipeline.IsFatal(first)) {
+		isFirstFatal := pipeline.IsFatal(err) && !pipeline.IsFatal(first)
+		if first == nil || isFirstFatal {
 			first = err
 		}
 	}

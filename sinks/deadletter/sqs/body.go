@@ -23,19 +23,19 @@ func encode(l *pipeline.DeadLetter, maxBytes int) (string, error) {
 	if len(line) <= maxBytes && !bytes.ContainsAny(line, "\ufffe\uffff") {
 		return string(line), nil
 	}
-	var b strings.Builder
-	to := base64.NewEncoder(base64.StdEncoding, &b)
-	zip := gzip.NewWriter(to)
+	var body strings.Builder
+	encoder := base64.NewEncoder(base64.StdEncoding, &body)
+	zip := gzip.NewWriter(encoder)
 	if _, err := zip.Write(line); err != nil {
 		return "", err
 	}
 	if err := zip.Close(); err != nil {
 		return "", err
 	}
-	if err := to.Close(); err != nil {
+	if err := encoder.Close(); err != nil {
 		return "", err
 	}
-	return b.String(), nil
+	return body.String(), nil
 }
 
 // decode returns the JSON of a letter from a message body.

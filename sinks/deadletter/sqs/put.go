@@ -80,12 +80,9 @@ func (s *Store) putRound(ctx context.Context, letters []pipeline.DeadLetter, bod
 // sendAll sends entries, with names of their letters, in batches of up to MaxBytes.
 func (s *Store) sendAll(ctx context.Context, entries []types.SendMessageBatchRequestEntry, names []string) error {
 	for len(entries) > 0 {
-		n, size := 0, 0
-		for ; n < min(len(entries), queue.MaxEntries); n++ {
-			if size += len(*entries[n].MessageBody); n > 0 && size > s.MaxBytes {
-				break
-			}
-			entries[n].Id = new(queue.EntryID(n))
+		n := s.batchLength(entries)
+		for i := range n {
+			entries[i].Id = new(queue.EntryID(i))
 		}
 		if err := s.send(ctx, entries[:n], names[:n]); err != nil {
 			return err
@@ -93,6 +90,19 @@ func (s *Store) sendAll(ctx context.Context, entries []types.SendMessageBatchReq
 		entries, names = entries[n:], names[n:]
 	}
 	return nil
+}
+
+// batchLength returns how many entries fit into the next batch, at least 1.
+func (s *Store) batchLength(entries []types.SendMessageBatchRequestEntry) int {
+	limit := min(len(entries), queue.MaxEntries)
+	size := len(*entries[0].MessageBody)
+	for n := 1; n < limit; n++ {
+		size += len(*entries[n].MessageBody)
+		if size > s.MaxBytes {
+			return n
+		}
+	}
+	return limit
 }
 
 // send sends one batch, and remembers the letters that the queue accepted.
@@ -103,8 +113,8 @@ func (s *Store) send(ctx context.Context, batch []types.SendMessageBatchRequestE
 		return s.failed(ctx, "SendMessageBatch", err)
 	}
 	s.mu.Lock()
-	for _, ok := range out.Successful {
-		if i := queue.EntryIndex(ok.Id); i >= 0 && i < len(names) {
+	for _, sent := range out.Successful {
+		if i := queue.EntryIndex(sent.Id); i >= 0 && i < len(names) {
 			s.sent.Add(names[i])
 		}
 	}

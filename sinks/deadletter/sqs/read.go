@@ -47,49 +47,58 @@ func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] 
 func (s *Store) readMessages(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
 	return func(yield func(pipeline.DeadLetter, error) bool) {
 		r, err := s.startReader()
-		began := time.Now()
-		more := true
-		for i := 0; err == nil && more; {
-			h, ok := r.letterAt(i)
-			if !ok {
-				more, err = s.receiveMore(ctx, r, began)
-				continue
-			}
-			i++
-			if h.removed {
-				continue
-			}
-			var l pipeline.DeadLetter
-			if l, err = r.letterOf(h); err == nil && !yield(l, nil) {
-				return
-			}
-		}
 		if err != nil {
 			yield(pipeline.DeadLetter{}, err)
+			return
+		}
+		started := time.Now()
+		next := 0
+		for more := true; more; {
+			received, ok := r.letterAt(next)
+			if !ok {
+				if more, err = s.receiveMore(ctx, r, started); err != nil {
+					yield(pipeline.DeadLetter{}, err)
+					return
+				}
+				continue
+			}
+			next++
+			if received.removed {
+				continue
+			}
+			letter, err := r.readLetter(received)
+			if !yield(letter, err) || err != nil {
+				return
+			}
 		}
 	}
 }
 
 // receiveMore receives once. more is false if the queue is empty and no other reader has messages.
-func (s *Store) receiveMore(ctx context.Context, r *reader, began time.Time) (more bool, err error) {
-	alone := r.alone.Load()
-	if more, err = s.receive(ctx, r); more || err != nil || alone {
+func (s *Store) receiveMore(ctx context.Context, r *reader, started time.Time) (more bool, err error) {
+	// One check is enough. A reader that starts later sees the messages of this reader, and must wait.
+	needsCheck := !r.alone.Load()
+	more, err = s.receive(ctx, r)
+	if more || err != nil || !needsCheck {
 		return more, err
 	}
-	// One check is enough. A reader that starts later sees the messages of this reader, and must wait.
-	if alone, err = s.isOnlyReader(ctx, r); err != nil {
+	isAlone, err := s.isOnlyReader(ctx, r)
+	if err != nil {
 		return false, err
 	}
-	if !alone && !r.warned.Swap(true) {
+	if isAlone {
+		r.alone.Store(true) // the other reader may have released messages, so receive again
+		return true, nil
+	}
+
+	if !r.warned.Swap(true) {
 		s.Logger.LogAttrs(ctx, slog.LevelWarn,
 			"letters of the queue are being read elsewhere, by a redrive that runs or was killed: it waits for them",
 			slog.String("queue", s.place.Name), slog.Duration("waits_for", s.Settle),
 			slog.Duration("there_again_within", s.Visibility))
 	}
 	switch {
-	case alone:
-		r.alone.Store(true) // the other reader may have released messages, so receive again
-	case time.Since(began) >= s.Settle:
+	case time.Since(started) >= s.Settle:
 		return false, pipeline.RetryAfter(&awserr.Error{
 			Op: "deadletter: the queue " + s.place.Name, Code: "some of its letters are being read elsewhere",
 			Hint: fmt.Sprintf("another redrive is at work: wait for it; what one that died was reading is there again within %v",
@@ -131,7 +140,7 @@ func (s *Store) isOnlyReader(ctx context.Context, r *reader) (bool, error) {
 	}
 	n, err := strconv.Atoi(attributes["ApproximateNumberOfMessagesNotVisible"])
 	known := err == nil
-	return !known || n <= r.count(), nil
+	return !known || n <= r.messageCount(), nil
 }
 
 // receive makes one ReceiveMessage call, and adds the messages to r. more is false if the queue is empty. It is also
@@ -147,26 +156,37 @@ func (s *Store) receive(ctx context.Context, r *reader) (more bool, err error) {
 	if err != nil {
 		return false, s.failed(ctx, "ReceiveMessage", err)
 	}
-	var wrong error
 	for _, m := range out.Messages {
-		h := handle{message: aws.ToString(m.MessageId), receipt: aws.ToString(m.ReceiptHandle)}
-		line, err := decode(aws.ToString(m.Body))
-		var l pipeline.DeadLetter
-		var id string
-		if err == nil {
-			l, id, err = deadletter.Parse(line)
-		}
-		if err == nil {
-			err = r.add(h, id, line, l.Pipeline == s.Pipeline)
-		} else {
-			wrong = errors.Join(wrong, r.add(h, "", nil, false))
-		}
-		if err != nil {
-			wrong = errors.Join(wrong, fmt.Errorf("the message %s of the queue %s: %w", aws.ToString(m.MessageId), s.place.Name,
-				err))
-		}
+		err = errors.Join(err, s.addMessage(r, m))
 	}
-	return len(out.Messages) > 0, wrong
+	return len(out.Messages) > 0, err
+}
+
+// addMessage adds a message to r. It returns an error if the message is not a letter, and then adds it as a foreign
+// message.
+func (s *Store) addMessage(r *reader, m types.Message) error {
+	h := handle{message: aws.ToString(m.MessageId), receipt: aws.ToString(m.ReceiptHandle)}
+	line, err := decode(aws.ToString(m.Body))
+	var letter pipeline.DeadLetter
+	var id string
+	if err == nil {
+		letter, id, err = deadletter.Parse(line)
+	}
+	if err != nil {
+		return errors.Join(r.addForeign(h), s.messageError(h, err))
+	}
+	if letter.Pipeline != s.Pipeline {
+		return s.messageError(h, r.addForeign(h))
+	}
+	return s.messageError(h, r.addLetter(h, id, line))
+}
+
+// messageError adds the names of a message and the queue to an error; nil stays nil.
+func (s *Store) messageError(h handle, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("the message %s of the queue %s: %w", h.message, s.place.Name, err)
 }
 
 // verifyAnswer makes the SDK accept only a JSON object. Without it the SDK takes an empty body for SQS's answer that

@@ -24,7 +24,7 @@ type reader struct {
 	letters []*receivedLetter // in the order of arrival
 	byID    map[string]*receivedLetter
 	foreign []handle // messages that are not letters of this pipeline
-	n       int      // number of received messages, including removed ones
+	count   int      // number of received messages, including removed ones
 	closed  bool
 
 	alone  atomic.Bool // no other reader has messages
@@ -58,18 +58,26 @@ func newReader() (*reader, error) {
 	return &reader{file: file, byID: map[string]*receivedLetter{}}, nil
 }
 
-// add adds a message. ours is false if the message is not a letter of this pipeline; id and line are not used then.
-func (r *reader) add(h handle, id string, line []byte, ours bool) error {
+// addForeign adds a message that is not a letter of this pipeline.
+func (r *reader) addForeign(h handle) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return errReleased
 	}
-	r.n++
-	if !ours {
-		r.foreign = append(r.foreign, h)
-		return nil
+	r.count++
+	r.foreign = append(r.foreign, h)
+	return nil
+}
+
+// addLetter adds a message with a letter of this pipeline. line is the JSON of the letter.
+func (r *reader) addLetter(h handle, id string, line []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return errReleased
 	}
+	r.count++
 	letter := r.byID[id]
 	if letter == nil {
 		if _, err := r.file.WriteAt(line, r.size); err != nil {
@@ -83,7 +91,7 @@ func (r *reader) add(h handle, id string, line []byte, ours bool) error {
 	for i := range letter.handles {
 		if letter.handles[i].message == h.message {
 			letter.handles[i] = h // the renewal came too late, and the message was received again
-			r.n--
+			r.count--
 			return nil
 		}
 	}
@@ -91,8 +99,8 @@ func (r *reader) add(h handle, id string, line []byte, ours bool) error {
 	return nil
 }
 
-// letterAt returns letter i in the order of arrival. The bool is false if letter i was not received yet.
-func (r *reader) letterAt(i int) (receivedLetter, bool) {
+// letterAt returns letter i in the order of arrival. ok is false if letter i was not received yet.
+func (r *reader) letterAt(i int) (letter receivedLetter, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if i >= len(r.letters) {
@@ -101,77 +109,77 @@ func (r *reader) letterAt(i int) (receivedLetter, bool) {
 	return *r.letters[i], true
 }
 
-// letterOf reads the content of a letter from the file.
-func (r *reader) letterOf(h receivedLetter) (pipeline.DeadLetter, error) {
-	line := make([]byte, h.size)
+// readLetter reads the content of a letter from the file.
+func (r *reader) readLetter(received receivedLetter) (pipeline.DeadLetter, error) {
+	line := make([]byte, received.size)
 	r.mu.Lock()
 	if r.closed {
 		r.mu.Unlock()
 		return pipeline.DeadLetter{}, errReleased
 	}
-	_, err := r.file.ReadAt(line, h.offset)
+	_, err := r.file.ReadAt(line, received.offset)
 	r.mu.Unlock()
 	if err != nil {
 		return pipeline.DeadLetter{}, pipeline.Transient(fmt.Errorf("deadletter: %w", err))
 	}
-	l, _, err := deadletter.Parse(line)
-	return l, err
+	letter, _, err := deadletter.Parse(line)
+	return letter, err
 }
 
-// handlesOf returns the handles of the letters with these IDs. known is false if one of the letters was not received
+// handlesOf returns the handles of the letters with these IDs. allKnown is false if one of the letters was not received
 // yet.
-func (r *reader) handlesOf(ids []string) (handles []handle, known bool) {
+func (r *reader) handlesOf(ids []string) (handles []handle, allKnown bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	known = true
+	allKnown = true
 	seen := map[*receivedLetter]bool{}
 	for _, id := range ids {
-		h := r.byID[id]
-		if h == nil {
-			known = false
-		} else if !seen[h] {
-			seen[h] = true
-			handles = append(handles, h.handles...)
+		letter := r.byID[id]
+		if letter == nil {
+			allKnown = false
+		} else if !seen[letter] {
+			seen[letter] = true
+			handles = append(handles, letter.handles...)
 		}
 	}
-	return handles, known
+	return handles, allKnown
 }
 
-// deleted notes that a message was deleted, so that the next Remove skips it.
-func (r *reader) deleted(h handle) {
+// noteDeleted notes that a message was deleted, so that the next Remove skips it.
+func (r *reader) noteDeleted(h handle) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h.letter.handles = slices.DeleteFunc(slices.Clone(h.letter.handles),
 		func(o handle) bool { return o.message == h.message })
 }
 
-// remove notes that letters were removed.
-func (r *reader) remove(ids []string) {
+// noteRemoved notes that letters were removed.
+func (r *reader) noteRemoved(ids []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, id := range ids {
-		if h := r.byID[id]; h != nil {
-			h.removed, h.handles = true, nil
+		if letter := r.byID[id]; letter != nil {
+			letter.removed, letter.handles = true, nil
 			delete(r.byID, id)
 		}
 	}
 }
 
-// all returns the handles of all messages that are not deleted.
-func (r *reader) all() []handle {
+// allHandles returns the handles of all messages that are not deleted.
+func (r *reader) allHandles() []handle {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := append([]handle(nil), r.foreign...)
-	for _, h := range r.letters {
-		all = append(all, h.handles...)
+	handles := slices.Clone(r.foreign)
+	for _, letter := range r.letters {
+		handles = append(handles, letter.handles...)
 	}
-	return all
+	return handles
 }
 
-func (r *reader) count() int {
+func (r *reader) messageCount() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.n
+	return r.count
 }
 
 // close stops the renewing goroutine, and closes the file.

@@ -72,8 +72,8 @@ var (
 )
 
 const (
-	longest    = 14 * 24 * time.Hour // longest retention of a queue
-	remembered = 10_000              // number of names in Store.sent
+	maxRetention = 14 * 24 * time.Hour // longest retention of a queue
+	maxSentNames = 10_000              // number of names in Store.sent
 )
 
 // New finds the queue, and returns an error if the queue would lose letters. If the role may not read the attributes of
@@ -86,22 +86,22 @@ func New(ctx context.Context, o Options) (*Store, error) {
 		return nil, errors.New("deadletter: Queue is empty: give the queue's URL, ARN or name")
 	case o.Pipeline == "":
 		return nil, errors.New("deadletter: Pipeline is empty: give the pipeline's name")
-	case o.MaxBytes < 0 || o.Visibility < 0 || o.Visibility > 12*time.Hour || o.Poll < 0 || o.Poll > 20*time.Second ||
-		o.Settle < 0:
+	case o.MaxBytes < 0, o.Settle < 0,
+		o.Visibility < 0 || o.Visibility > 12*time.Hour,
+		o.Poll < 0 || o.Poll > 20*time.Second:
 		return nil, errors.New("deadletter: MaxBytes, Visibility, Poll or Settle is out of range")
 	}
 	o.Visibility = cmp.Or(o.Visibility, 10*time.Minute)
 	o.Poll = cmp.Or(o.Poll, time.Second)
 	o.Settle = cmp.Or(o.Settle, time.Minute)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	s := &Store{Options: o, place: queue.PlaceOf(o.Queue), sent: linefile.NewRecent(remembered)}
+	s := &Store{Options: o, place: queue.PlaceOf(o.Queue), sent: linefile.NewRecent(maxSentNames)}
 	var attributes map[string]string
-	look := func(ctx context.Context) (err error) { attributes, err = s.findQueue(ctx); return err }
-	err := queue.Ensure(ctx, o.Create, look, s.create)
-	if err == nil {
-		err = s.checkQueue(attributes)
+	find := func(ctx context.Context) (err error) { attributes, err = s.findQueue(ctx); return err }
+	if err := queue.Ensure(ctx, o.Create, find, s.create); err != nil {
+		return nil, err
 	}
-	if err != nil {
+	if err := s.checkQueue(attributes); err != nil {
 		return nil, err
 	}
 	s.MaxBytes = cmp.Or(s.MaxBytes, queue.MaxBytes(attributes))
@@ -110,8 +110,8 @@ func New(ctx context.Context, o Options) (*Store, error) {
 
 // create creates the queue.
 func (s *Store) create(ctx context.Context) error {
-	kept := map[string]string{"MessageRetentionPeriod": strconv.Itoa(int(longest / time.Second))}
-	if err := s.place.Create(ctx, s.Client, kept); err != nil {
+	attributes := map[string]string{"MessageRetentionPeriod": strconv.Itoa(int(maxRetention / time.Second))}
+	if err := s.place.Create(ctx, s.Client, attributes); err != nil {
 		return s.failed(ctx, "CreateQueue", err)
 	}
 	if err := s.place.CheckAccount(); err != nil {
@@ -130,17 +130,19 @@ func (s *Store) findQueue(ctx context.Context) (map[string]string, error) {
 
 // checkQueue returns an error if the queue would lose letters.
 func (s *Store) checkQueue(attributes map[string]string) error {
-	switch kept, err := strconv.Atoi(attributes["MessageRetentionPeriod"]); {
+	retentionSeconds, err := strconv.Atoi(attributes["MessageRetentionPeriod"])
+	retention := time.Duration(retentionSeconds) * time.Second
+	switch {
 	case strings.HasSuffix(s.place.Name, ".fifo"):
 		return errs.Errorf(
 			"deadletter: the queue %s is FIFO, and would drop a letter that comes again within five minutes: give a standard queue", s.place.Name)
 	case attributes["RedrivePolicy"] != "":
 		return errs.Errorf(
 			"deadletter: the queue %s moves messages to another one that were read a few times, as every redrive reads them: take its RedrivePolicy away", s.place.Name)
-	case err == nil && time.Duration(kept)*time.Second < longest:
+	case err == nil && retention < maxRetention:
 		return errs.Errorf(
 			"deadletter: the queue %s throws letters away after %v: set its MessageRetentionPeriod to 1209600, 14 days, or keep the letters in a bucket",
-			s.place.Name, time.Duration(kept)*time.Second)
+			s.place.Name, retention)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func (s *Store) startReader() (*reader, error) {
 		for pipeline.Sleep(ctx, s.Visibility/3) == nil {
 			// The next round repeats a failed renewal. If another reader has received the message meanwhile, this
 			// reader cannot delete it any more.
-			_ = s.setVisibility(ctx, r.all(), seconds(s.Visibility))
+			_ = s.setVisibility(ctx, r.allHandles(), seconds(s.Visibility))
 		}
 	})
 	s.reader = r
@@ -49,18 +49,18 @@ func (s *Store) Release(ctx context.Context) error {
 	if r == nil {
 		return nil
 	}
-	held := r.all()
+	handles := r.allHandles()
 	r.close()
-	return s.setVisibility(ctx, held, 0)
+	return s.setVisibility(ctx, handles, 0)
 }
 
-// setVisibility hides messages from other readers for secs seconds from now. With 0 it makes them visible.
-func (s *Store) setVisibility(ctx context.Context, handles []handle, secs int32) error {
-	return s.batches(handles, func(chunk []handle) error {
+// setVisibility hides messages from other readers for some seconds from now. With 0 it makes them visible.
+func (s *Store) setVisibility(ctx context.Context, handles []handle, seconds int32) error {
+	return s.callInBatches(handles, func(chunk []handle) error {
 		in := &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &s.place.URL}
 		for i, h := range chunk {
 			in.Entries = append(in.Entries, types.ChangeMessageVisibilityBatchRequestEntry{Id: new(queue.EntryID(i)),
-				ReceiptHandle: &h.receipt, VisibilityTimeout: secs})
+				ReceiptHandle: &h.receipt, VisibilityTimeout: seconds})
 		}
 		_, err := s.Client.ChangeMessageVisibilityBatch(ctx, in, s.place.In) // failed entries are visible already
 		return s.failed(ctx, "ChangeMessageVisibilityBatch", err)
@@ -78,15 +78,20 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 		return err
 	}
 	handles, allKnown := r.handlesOf(ids)
-	for more := true; more && !allKnown; handles, allKnown = r.handlesOf(ids) {
-		if more, err = s.receive(ctx, r); err != nil {
+	for !allKnown {
+		more, err := s.receive(ctx, r)
+		if err != nil {
 			return err
+		}
+		handles, allKnown = r.handlesOf(ids)
+		if !more {
+			break
 		}
 	}
 	if err := s.deleteMessages(ctx, r, handles); err != nil {
 		return err
 	}
-	r.remove(ids)
+	r.noteRemoved(ids)
 	if s.Large != nil {
 		return s.Large.Remove(ctx, ids)
 	}
@@ -95,7 +100,7 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 
 // deleteMessages deletes messages, and notes in r which are deleted.
 func (s *Store) deleteMessages(ctx context.Context, r *reader, handles []handle) error {
-	return s.batches(handles, func(chunk []handle) error {
+	return s.callInBatches(handles, func(chunk []handle) error {
 		in := &sqs.DeleteMessageBatchInput{QueueUrl: &s.place.URL}
 		for i, h := range chunk {
 			in.Entries = append(in.Entries, types.DeleteMessageBatchRequestEntry{Id: new(queue.EntryID(i)),
@@ -105,9 +110,9 @@ func (s *Store) deleteMessages(ctx context.Context, r *reader, handles []handle)
 		if err != nil {
 			return s.failed(ctx, "DeleteMessageBatch", err)
 		}
-		for _, ok := range out.Successful {
-			if i := queue.EntryIndex(ok.Id); i >= 0 && i < len(chunk) {
-				r.deleted(chunk[i])
+		for _, deleted := range out.Successful {
+			if i := queue.EntryIndex(deleted.Id); i >= 0 && i < len(chunk) {
+				r.noteDeleted(chunk[i])
 			}
 		}
 		if len(out.Failed) > 0 {
@@ -126,8 +131,8 @@ func (s *Store) deleteMessages(ctx context.Context, r *reader, handles []handle)
 // callsAtOnce is the number of concurrent calls for many messages.
 const callsAtOnce = 8
 
-// batches makes a call for each chunk of messages. It returns the first error.
-func (s *Store) batches(handles []handle, call func(chunk []handle) error) error {
+// callInBatches makes a call for each chunk of messages. It returns the first error.
+func (s *Store) callInBatches(handles []handle, call func(chunk []handle) error) error {
 	chunks := slices.Collect(slices.Chunk(handles, queue.MaxEntries))
 	return cmp.Or(parallel.Each(len(chunks), callsAtOnce, func(i int) error { return call(chunks[i]) })...)
 }

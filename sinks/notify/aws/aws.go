@@ -47,20 +47,21 @@ func group(k item.Key) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// hints returns hints for the errors of a call, by the kind of the error.
-func hints(place, action string) map[awserr.Kind]string {
+// hints returns hints for the errors of a call, by the kind of the error. target is such as "queue orders".
+func hints(target, action string) map[awserr.Kind]string {
 	return map[awserr.Kind]string{
 		awserr.Denied: fmt.Sprintf(
-			"check the credentials, and that they and the policy of the %s allow %s, and the use of its KMS key where it has one", place, action),
+			"check the credentials, and that they and the policy of the %s allow %s, and the use of its KMS key where it has one", target, action),
 		awserr.Missing: fmt.Sprintf(
-			"check name, Region and account of the %s, or make it with --create (`tablewake consume`, `backfill` and `replay`; in Go, aws.Create)", place),
+			"check name, Region and account of the %s, or make it with --create (`tablewake consume`, `backfill` and `replay`; in Go, aws.Create)", target),
 	}
 }
 
 // regionOf returns the Region of an ARN; "" for other text.
 func regionOf(arn string) string {
-	if p := strings.SplitN(arn, ":", 6); len(p) == 6 && p[0] == "arn" {
-		return p[3]
+	parts := strings.SplitN(arn, ":", 6)
+	if len(parts) < 6 || parts[0] != "arn" {
+		return ""
 	}
-	return ""
+	return parts[3]
 }

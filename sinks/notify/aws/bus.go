@@ -28,7 +28,7 @@ type BusOptions struct {
 }
 
 // Bus puts events on an EventBridge bus. The detail of an entry is the CloudEvent. The detail-type is the event's type,
-// and the source is its source. EventBridge refuses integers beyond 64 bits, so the data of an event with such an
+// and the source is its source. EventBridge refused integers beyond 64 bits, so the data of an event with such an
 // integer goes to Overflow.
 //
 // The trace context is only in the CloudEvent, since the TraceHeader of an entry has the format of X-Ray. A Bus is safe
@@ -99,65 +99,69 @@ func (b *Bus) failed(ctx context.Context, op string, err error) error {
 // timeBytes is the size that EventBridge counts for the time of an entry.
 const timeBytes = 14
 
-func (b *Bus) weigh(m *notify.Message, body []byte) (n int, refuses string) {
+func (b *Bus) weigh(m *notify.Message, body []byte) (n int, refused string) {
 	n = len(m.Source) + len(m.Type) + len(body)
 	if !m.Time.IsZero() {
 		n += timeBytes
 	}
-	if longInteger(body) {
-		refuses = "integers beyond 64 bits"
+	if hasLongInteger(body) {
+		refused = "integers beyond 64 bits"
 	}
-	return n, refuses
+	return n, refused
 }
 
 func (b *Bus) send(ctx context.Context, ms []outgoing) ([]error, error) {
 	in := &eventbridge.PutEventsInput{}
 	for _, m := range ms {
-		e := types.PutEventsRequestEntry{EventBusName: &b.bus, Source: &m.Source, DetailType: &m.Type,
+		entry := types.PutEventsRequestEntry{EventBusName: &b.bus, Source: &m.Source, DetailType: &m.Type,
 			Detail: new(string(m.body))}
 		if !m.Time.IsZero() {
-			e.Time = &m.Time
+			entry.Time = &m.Time
 		}
-		in.Entries = append(in.Entries, e)
+		in.Entries = append(in.Entries, entry)
 	}
 	out, err := b.client.PutEvents(ctx, in, b.region)
 	if err != nil {
 		return nil, b.failed(ctx, "PutEvents", err)
 	}
 	errs := newAnswers(len(ms)).errs
-	for i, e := range out.Entries[:min(len(ms), len(out.Entries))] {
+	for i, entry := range out.Entries[:min(len(ms), len(out.Entries))] {
 		switch {
-		case e.ErrorCode == nil && aws.ToString(e.EventId) != "":
+		case entry.ErrorCode != nil:
+			errs[i] = awserr.EntryError(b.op("PutEvents"), *entry.ErrorCode, false, hints(b.name, "events:PutEvents"))
+		case aws.ToString(entry.EventId) != "":
 			errs[i] = nil
-		case e.ErrorCode != nil:
-			errs[i] = awserr.EntryError(b.op("PutEvents"), *e.ErrorCode, false, hints(b.name, "events:PutEvents"))
 		}
 	}
 	return errs, nil
 }
 
-// longInteger reports whether a JSON text contains an integer that does not fit into an int64.
-func longInteger(b []byte) bool {
-	inString, start := false, -1 // start is that of a number; -1 outside numbers
-	for i := 0; i < len(b); i++ {
-		c := b[i]
-		switch inNumber := c == '-' || c == '.' || '0' <= c && c <= '9'; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
+// hasLongInteger reports whether a JSON text contains an integer that does not fit into an int64.
+func hasLongInteger(text []byte) bool {
+	inString := false
+	for i := 0; i < len(text); i++ {
+		if inString && text[i] == '\\' {
+			i++ // the escaped character does not end the string
+			continue
+		}
+		if text[i] == '"' {
 			inString = !inString
-		case inString:
-		case inNumber && start < 0:
-			start = i
-		case !inNumber && start >= 0:
-			if isBeyondInt64(b[start:i]) {
-				return true
-			}
-			start = -1
+		}
+		if inString || !isNumberByte(text[i]) {
+			continue
+		}
+		start := i
+		for i+1 < len(text) && isNumberByte(text[i+1]) {
+			i++
+		}
+		if isBeyondInt64(text[start : i+1]) {
+			return true
 		}
 	}
 	return false
 }
+
+func isNumberByte(c byte) bool { return c == '-' || c == '.' || '0' <= c && c <= '9' }
 
 // isBeyondInt64 reports whether a number is an integer that int64 cannot hold.
 func isBeyondInt64(number []byte) bool {

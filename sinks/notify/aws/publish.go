@@ -15,13 +15,13 @@ import (
 
 // target is a queue, topic or bus.
 type target interface {
-	// weigh returns the size of a message in a call. refuses describes content of the message that the target refuses;
+	// weigh returns the size of a message in a call. refused describes content of the message that the target refuses;
 	// "" if it refuses nothing.
-	weigh(m *notify.Message, body []byte) (bytes int, refuses string)
+	weigh(m *notify.Message, body []byte) (bytes int, refused string)
 
 	// send makes one call with up to queue.MaxEntries messages. No two of them have the same key. errs has an error or
-	// nil for each message. whole is the error of the call, and then all messages have failed.
-	send(ctx context.Context, ms []outgoing) (errs []error, whole error)
+	// nil for each message. callErr is the error of the call, and then all messages have failed.
+	send(ctx context.Context, ms []outgoing) (errs []error, callErr error)
 }
 
 // outgoing is a message with the body to send.
@@ -64,8 +64,8 @@ func (p *publisher) Publish(ctx context.Context, ms []notify.Message) error {
 		if len(batch) == 0 {
 			continue
 		}
-		if down := s.deliver(ctx, batch); down != nil {
-			after, _ := pipeline.Retryable(down)
+		if outage := s.deliver(ctx, batch); outage != nil {
+			after, _ := pipeline.Retryable(outage)
 			for _, m := range rest {
 				s.fail(m, pipeline.RetryAfter(errNotTried, after))
 			}
@@ -93,14 +93,14 @@ func (s *sending) fail(m outgoing, err error) {
 // sent get an error, and are in neither of the two.
 func (s *sending) takeBatch(ctx context.Context, rest []outgoing) (batch, later []outgoing) {
 	size := 0
-	passed := map[item.Key]bool{} // keys in the batch or in later
+	takenKeys := map[item.Key]bool{} // keys of batch and later
 	for _, m := range rest {
 		if s.failedKeys[m.Key] {
 			s.fail(m, errBehind)
 			continue
 		}
-		if len(batch) == queue.MaxEntries || passed[m.Key] {
-			passed[m.Key] = true
+		if len(batch) == queue.MaxEntries || takenKeys[m.Key] {
+			takenKeys[m.Key] = true
 			later = append(later, m)
 			continue
 		}
@@ -111,7 +111,7 @@ func (s *sending) takeBatch(ctx context.Context, rest []outgoing) (batch, later 
 				continue
 			}
 		}
-		passed[m.Key] = true
+		takenKeys[m.Key] = true
 		if len(batch) > 0 && size+m.bytes > s.maxBytes {
 			later = append(later, m)
 			continue
@@ -124,9 +124,9 @@ func (s *sending) takeBatch(ctx context.Context, rest []outgoing) (batch, later 
 // prepare builds the body of a message. If the target refuses the body, prepare puts the data into the overflow, and
 // the body refers to it.
 func (s *sending) prepare(ctx context.Context, m outgoing) (outgoing, error) {
-	whole, err := s.shrinkToFit(m, func(m *notify.Message) []byte { return m.Body })
+	complete, err := s.shrinkToFit(m, func(m *notify.Message) []byte { return m.Body })
 	if err == nil {
-		return whole, nil
+		return complete, nil
 	}
 	data := m.Data()
 	switch {
@@ -136,9 +136,9 @@ func (s *sending) prepare(ctx context.Context, m outgoing) (outgoing, error) {
 		return m, pipeline.Permanent(fmt.Errorf("%w; name an archive with a bucket, where the data of such events is kept",
 			err))
 	}
-	uri, failed := s.overflow.Put(ctx, "events/"+m.ID+".json", data)
-	if failed != nil {
-		return m, fmt.Errorf("%w; keeping its data: %w", err, failed)
+	uri, putErr := s.overflow.Put(ctx, "events/"+m.ID+".json", data)
+	if putErr != nil {
+		return m, fmt.Errorf("%w; keeping its data: %w", err, putErr)
 	}
 	small, err := s.shrinkToFit(m, func(m *notify.Message) []byte { return m.Refer(uri) })
 	if err != nil {
@@ -161,13 +161,13 @@ func (s *sending) shrinkToFit(m outgoing, body func(*notify.Message) []byte) (ou
 // measure sets the body of a message. It returns an error if the target refuses the body.
 func (s *sending) measure(m outgoing, body []byte) (outgoing, error) {
 	m.body = escapeRefused(body)
-	n, refuses := s.weigh(m.Message, m.body)
-	m.bytes = n
+	var refused string
+	m.bytes, refused = s.weigh(m.Message, m.body)
 	switch {
-	case refuses != "":
-		return m, errs.Errorf("notify: the %s does not take an event with %s", redact.Safe(s.name), refuses)
-	case n > s.maxBytes:
-		return m, errs.Errorf("notify: the %s takes %d bytes, and an event has %d", redact.Safe(s.name), s.maxBytes, n)
+	case refused != "":
+		return m, errs.Errorf("notify: the %s does not take an event with %s", redact.Safe(s.name), refused)
+	case m.bytes > s.maxBytes:
+		return m, errs.Errorf("notify: the %s takes %d bytes, and an event has %d", redact.Safe(s.name), s.maxBytes, m.bytes)
 	}
 	return m, nil
 }
@@ -184,33 +184,33 @@ func escapeRefused(body []byte) []byte {
 }
 
 // deliver sends a batch. If the service permanently refuses the whole batch, deliver sends its messages one by one,
-// since one message may be the cause. down is a transient or fatal error of a whole call.
-func (s *sending) deliver(ctx context.Context, batch []outgoing) (down error) {
-	errs, whole := s.send(ctx, batch)
-	_, isTransient := pipeline.Retryable(whole)
-	switch {
-	case whole == nil:
+// since one message may be the cause. outage is a transient or fatal error of a whole call.
+func (s *sending) deliver(ctx context.Context, batch []outgoing) (outage error) {
+	errs, callErr := s.send(ctx, batch)
+	if callErr == nil {
 		for i, m := range batch {
 			s.fail(m, errs[i])
 		}
 		return nil
-	case isTransient, pipeline.IsFatal(whole):
+	}
+	if _, isTransient := pipeline.Retryable(callErr); isTransient || pipeline.IsFatal(callErr) {
 		for _, m := range batch {
-			s.fail(m, whole)
+			s.fail(m, callErr)
 		}
-		return whole
-	case len(batch) == 1:
-		s.fail(batch[0], whole)
+		return callErr
+	}
+	if len(batch) == 1 {
+		s.fail(batch[0], callErr)
 		return nil
 	}
 	for i, m := range batch {
-		if down != nil {
+		if outage == nil {
+			outage = s.deliver(ctx, batch[i:i+1])
+		} else {
 			s.fail(m, pipeline.Transient(errNotTried))
-			continue
 		}
-		down = s.deliver(ctx, batch[i:i+1])
 	}
-	return down
+	return outage
 }
 
 // answers collects the result of each entry of a call. An entry without an answer has failed.

@@ -106,7 +106,7 @@ func (q *Queue) failed(ctx context.Context, op string, err error) error {
 	return awserr.CallError(ctx, q.op(op), err, hints(q.name, "sqs:"+op))
 }
 
-func (q *Queue) weigh(m *notify.Message, body []byte) (n int, refuses string) {
+func (q *Queue) weigh(m *notify.Message, body []byte) (n int, refused string) {
 	n = len(body)
 	for name, value := range traceAttributes(m) {
 		n += len(name) + len(stringType) + len(value)
@@ -133,13 +133,13 @@ func (q *Queue) send(ctx context.Context, ms []outgoing) ([]error, error) {
 	if err != nil {
 		return nil, q.failed(ctx, "SendMessageBatch", err)
 	}
-	a := newAnswers(len(ms))
-	for _, ok := range out.Successful {
-		a.set(ok.Id, nil)
+	answers := newAnswers(len(ms))
+	for _, sent := range out.Successful {
+		answers.set(sent.Id, nil)
 	}
 	for _, f := range out.Failed {
-		a.set(f.Id, awserr.EntryError(q.op("SendMessageBatch"), aws.ToString(f.Code), !f.SenderFault,
+		answers.set(f.Id, awserr.EntryError(q.op("SendMessageBatch"), aws.ToString(f.Code), !f.SenderFault,
 			hints(q.name, "sqs:SendMessage")))
 	}
-	return a.errs, nil
+	return answers.errs, nil
 }

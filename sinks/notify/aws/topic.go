@@ -94,7 +94,7 @@ func (t *Topic) failed(ctx context.Context, op string, err error) error {
 // typeAttribute is the message attribute with the event's type. SNS counts its bytes.
 const typeAttribute = "type"
 
-func (t *Topic) weigh(m *notify.Message, body []byte) (n int, refuses string) {
+func (t *Topic) weigh(m *notify.Message, body []byte) (n int, refused string) {
 	n = len(body) + len(typeAttribute) + len(stringType) + len(m.Type)
 	for name, value := range traceAttributes(m) {
 		n += len(name) + len(stringType) + len(value)
@@ -122,13 +122,13 @@ func (t *Topic) send(ctx context.Context, ms []outgoing) ([]error, error) {
 	if err != nil {
 		return nil, t.failed(ctx, "PublishBatch", err)
 	}
-	a := newAnswers(len(ms))
-	for _, ok := range out.Successful {
-		a.set(ok.Id, nil)
+	answers := newAnswers(len(ms))
+	for _, sent := range out.Successful {
+		answers.set(sent.Id, nil)
 	}
 	for _, f := range out.Failed {
-		a.set(f.Id, awserr.EntryError(t.op("PublishBatch"), aws.ToString(f.Code), !f.SenderFault,
+		answers.set(f.Id, awserr.EntryError(t.op("PublishBatch"), aws.ToString(f.Code), !f.SenderFault,
 			hints(t.name, "sns:Publish")))
 	}
-	return a.errs, nil
+	return answers.errs, nil
 }

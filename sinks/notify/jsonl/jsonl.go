@@ -119,18 +119,19 @@ func (s *Store) Publish(ctx context.Context, ms []notify.Message) error {
 		return disk.Classify(fmt.Errorf("jsonl: %w", err))
 	}
 	defer end()
+
 	var lines []byte
-	within := make(map[string]bool)
+	added := make(map[string]bool)
 	for _, m := range ms {
-		if !s.recent.Has(m.ID) && !within[m.ID] {
-			within[m.ID] = true
+		if !s.recent.Has(m.ID) && !added[m.ID] {
+			added[m.ID] = true
 			lines = append(append(lines, m.Body...), '\n')
 		}
 	}
 	if len(lines) == 0 {
 		return nil
 	}
-	if _, err := s.lineLog.Append(lines, len(within)); err != nil {
+	if _, err := s.lineLog.Append(lines, len(added)); err != nil {
 		return disk.Classify(fmt.Errorf("jsonl: %w", err))
 	}
 	for _, m := range ms {
@@ -154,7 +155,8 @@ func Read(path string) iter.Seq2[[]byte, error] {
 		}
 		defer f.Close()
 		for line, err := range linefile.Lines(f) {
-			if _, broken := eventID(line); broken != nil && err == nil {
+			_, parseErr := eventID(line)
+			if isNoEvent := err == nil && parseErr != nil; isNoEvent {
 				continue
 			}
 			if !yield(line, err) {
