@@ -18,15 +18,16 @@ func (b *Bundle) Archive(ctx context.Context, cfg *config.Config, s config.Sink)
 	if a.Bucket == "" {
 		return nil, errors.New("no bucket is named: add bucket: NAME")
 	}
-	begun, err := b.hasWritten(ctx, cfg, s)
+	hasWritten, err := b.hasWritten(ctx, cfg, s)
 	if err != nil {
 		return nil, err
 	}
+	// If output was recorded, a missing bucket is lost, and is not created again.
+	mayCreate := b.createMissing && !b.lookOnly && !hasWritten
 	return openstores.Open(b.opened, "archive "+s.Name, func() (*s3.Store, error) {
 		store, err := s3.New(s3.Options{Client: b.s3, Bucket: a.Bucket, Folder: archive.Folder(a.Prefix, a.Key),
 			StorageClass: a.StorageClass, KMSKey: a.KMSKey})
-		// If output was recorded, a missing bucket is lost, and is not created again.
-		if err != nil || !b.createMissing || b.lookOnly || begun {
+		if err != nil || !mayCreate {
 			return store, err
 		}
 		return store, store.Create(ctx)

@@ -33,8 +33,8 @@ func (b *Bundle) hasWritten(ctx context.Context, cfg *config.Config, s config.Si
 // refuseLostTable returns a [state.LostError] if the table of a sink is missing although the state records that the
 // sink wrote to it. db is a connection that reaches the table.
 func (b *Bundle) refuseLostTable(ctx context.Context, cfg *config.Config, t rowTable, db *statedynamo.DB) error {
-	begun, err := b.hasWritten(ctx, cfg, t.sink)
-	if err != nil || !begun || b.lookOnly {
+	hasWritten, err := b.hasWritten(ctx, cfg, t.sink)
+	if err != nil || !hasWritten || b.lookOnly {
 		return err
 	}
 	if _, err = db.Describe(ctx, t.Name); errors.Is(err, statedynamo.ErrNoTable) {
@@ -79,7 +79,7 @@ func (b *Bundle) refuseLostState(ctx context.Context, cfg *config.Config, db *st
 // leftOutput describes the output of a sink that exists; "" if there is no output.
 func (b *Bundle) leftOutput(
 	ctx context.Context, cfg *config.Config, s config.Sink, db *statedynamo.DB,
-) (string, error) {
+) (description string, err error) {
 	switch {
 	case s.View != nil, s.Aggregate != nil:
 		return b.leftRows(ctx, cfg, s, db)
@@ -92,14 +92,15 @@ func (b *Bundle) leftOutput(
 		if err != nil {
 			return "", err
 		}
-		return recordedBirth(ctx, cfg, s, store, store.Close)
+		defer func() { err = errors.Join(err, store.Close()) }()
+		return recordedBirth(ctx, cfg, s, store)
 	case s.Archive != nil && s.Archive.Bucket != "":
 		store, err := s3.New(s3.Options{Client: b.s3, Bucket: s.Archive.Bucket,
 			Folder: archive.Folder(s.Archive.Prefix, s.Archive.Key)})
 		if err != nil {
 			return "", err
 		}
-		return recordedBirth(ctx, cfg, s, store, nil)
+		return recordedBirth(ctx, cfg, s, store)
 	}
 	return "", nil
 }
@@ -108,9 +109,10 @@ func (b *Bundle) leftOutput(
 func (b *Bundle) leftRows(ctx context.Context, cfg *config.Config, s config.Sink, db *statedynamo.DB) (string, error) {
 	rowsDB := db
 	if s.View != nil && s.View.Table.ARN != "" {
+		client := b.tableClient(rowTable{Table: s.View.Table})
 		var err error
-		if rowsDB, err = statedynamo.New(statedynamo.Options{Client: b.tableClient(rowTable{Table: s.View.Table}),
-			Table: "none", Pipeline: cfg.Name}); err != nil {
+		rowsDB, err = statedynamo.New(statedynamo.Options{Client: client, Table: "none", Pipeline: cfg.Name})
+		if err != nil {
 			return "", err
 		}
 	}
@@ -119,22 +121,19 @@ func (b *Bundle) leftRows(ctx context.Context, cfg *config.Config, s config.Sink
 		return "", err
 	}
 	found, err := store.Output(sinks.OutputRef(cfg, s)).Inspect(ctx, true)
-	if err == nil && found.Total() > 0 {
-		return fmt.Sprintf("rows (%d were seen)", found.Total()), nil
+	if err != nil || found.Total() == 0 {
+		return "", err
 	}
-	return "", err
+	return fmt.Sprintf("rows (%d were seen)", found.Total()), nil
 }
 
 // recordedBirth describes the birth in a store's fingerprint of the sink; "" if there is none.
 func recordedBirth(
-	ctx context.Context, cfg *config.Config, s config.Sink, prints state.Fingerprints, end func() error,
-) (description string, err error) {
-	if end != nil {
-		defer func() { err = errors.Join(err, end()) }()
+	ctx context.Context, cfg *config.Config, s config.Sink, prints state.Fingerprints,
+) (string, error) {
+	stored, _, err := prints.Fingerprint(ctx, cfg.Name, s.Name)
+	if err != nil || stored.Birth == "" {
+		return "", err
 	}
-	p, _, err := prints.Fingerprint(ctx, cfg.Name, s.Name)
-	if p.Birth != "" {
-		description = "output of the birth " + p.Birth
-	}
-	return description, err
+	return "output of the birth " + stored.Birth, nil
 }

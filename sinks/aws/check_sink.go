@@ -15,27 +15,37 @@ import (
 
 // CheckSink compares the target of a sink with the configuration, as a start of the pipeline does. The target is a
 // table, indexes, a bucket, a queue, a topic or a bus. CheckSink writes nothing, and does not need the state table. If
-// the target is missing although the state records that the sink wrote to it, the error is a [state.LostError]. later
-// names the missing parts that a start or the first document will create; it is "" if no part is missing.
+// the target is missing although the state records that the sink wrote to it, the error is a [state.LostError].
+// createdLater names the missing parts that a start or the first document will create; it is "" if no part is missing.
 func (b *Bundle) CheckSink(ctx context.Context, cfg *config.Config, s config.Sink) (createdLater string, err error) {
-	begun, _ := b.hasWritten(ctx, cfg, s) // the caller checks the state itself
-	switch {
-	case s.View != nil, s.Aggregate != nil:
-		err = b.checkRows(ctx, cfg, s)
-	case s.Search != nil:
-		return b.checkIndexes(ctx, cfg, s, begun)
-	case s.Archive != nil:
-		var store *s3.Store
-		if store, err = s3.New(s3.Options{Client: b.s3, Bucket: s.Archive.Bucket}); err == nil {
-			err = store.Check(ctx)
-		}
-	case s.Notify != nil:
-		_, err = b.publisher(ctx, s.Notify, nil)
+	hasWritten, _ := b.hasWritten(ctx, cfg, s) // the caller checks the state itself
+	if s.Search != nil {
+		return b.checkIndexes(ctx, cfg, s, hasWritten)
 	}
-	if begun && err != nil && awserr.KindOf(err) == awserr.Missing {
-		err = lostTarget(s, err)
+	err = b.checkTarget(ctx, cfg, s)
+	isMissing := err != nil && awserr.KindOf(err) == awserr.Missing
+	if isMissing && hasWritten {
+		return "", lostTarget(s, err)
 	}
 	return "", err
+}
+
+// checkTarget checks the target of a sink that is not a search sink.
+func (b *Bundle) checkTarget(ctx context.Context, cfg *config.Config, s config.Sink) error {
+	switch {
+	case s.View != nil, s.Aggregate != nil:
+		return b.checkRows(ctx, cfg, s)
+	case s.Archive != nil:
+		store, err := s3.New(s3.Options{Client: b.s3, Bucket: s.Archive.Bucket})
+		if err != nil {
+			return err
+		}
+		return store.Check(ctx)
+	case s.Notify != nil:
+		_, err := b.publisher(ctx, s.Notify, nil)
+		return err
+	}
+	return nil
 }
 
 // checkRows checks the table of a view or an aggregate.
@@ -49,33 +59,38 @@ func (b *Bundle) checkRows(ctx context.Context, cfg *config.Config, s config.Sin
 	if err != nil {
 		return err
 	}
-	table, k, err := tableAndKeyTypes(ctx, cfg, db, t)
+	table, keyTypes, err := tableAndKeyTypes(ctx, cfg, db, t)
 	if err != nil {
 		return err
 	}
 	rows, err := dynamo.NewRows(db)
-	if err == nil {
-		err = rows.Check(ctx, table, k)
-	}
-	if err != nil || selfGuarded || cfg.State == nil {
+	if err != nil {
 		return err
 	}
-	if stateDB, unusable := b.stateDB(ctx, cfg); unusable == nil { // the caller checks the state itself
-		return b.checkTransaction(ctx, stateDB, t)
+	if err := rows.Check(ctx, table, keyTypes); err != nil {
+		return err
 	}
-	return nil
+
+	if selfGuarded || cfg.State == nil {
+		return nil
+	}
+	stateDB, err := b.stateDB(ctx, cfg)
+	if err != nil {
+		return nil // the caller checks the state itself
+	}
+	return b.checkTransaction(ctx, stateDB, t)
 }
 
-// checkIndexes checks the server and the indexes of a search sink. begun means that the state records documents of the
-// sink. later is as for CheckSink.
+// checkIndexes checks the server and the indexes of a search sink. hasWritten means that the state records documents of
+// the sink. createdLater is as for CheckSink.
 func (b *Bundle) checkIndexes(
-	ctx context.Context, cfg *config.Config, s config.Sink, begun bool,
+	ctx context.Context, cfg *config.Config, s config.Sink, hasWritten bool,
 ) (createdLater string, err error) {
 	o, err := b.searchOptions(cfg, s)
 	if err != nil {
 		return "", err
 	}
-	o.Indexes.WroteDocuments = begun
+	o.Indexes.WroteDocuments = hasWritten
 	store, err := opensearch.New(o)
 	if err != nil {
 		return "", err
@@ -85,9 +100,9 @@ func (b *Bundle) checkIndexes(
 	if err != nil || len(names) > 0 {
 		return "", err
 	}
-	by := "a start creates it"
-	if _, one := s.Search.Index.Prefix(); !one || s.Search.OnDemand {
-		by = "its first document creates it"
+	creation := "a start creates it"
+	if _, isSingle := s.Search.Index.Prefix(); !isSingle || s.Search.OnDemand {
+		creation = "its first document creates it"
 	}
-	return fmt.Sprintf("the index %s is missing, and %s", s.Search.Index, by), nil
+	return fmt.Sprintf("the index %s is missing, and %s", s.Search.Index, creation), nil
 }

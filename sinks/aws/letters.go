@@ -25,19 +25,7 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 	case d == nil:
 		return nil, nil
 	case d.Queue != "":
-		var large deadletter.Store
-		if bucket, folder := sinks.LargeLetters(cfg); bucket != "" {
-			var err error
-			if large, err = b.openLetterBucket(ctx, cfg, bucket, folder); err != nil {
-				return nil, err
-			}
-		}
-		return openstores.Open(b.opened, "dead letters in the queue "+d.Queue, func() (*sqs.Store, error) {
-			return sqs.New(ctx, sqs.Options{
-				Client: b.sqs, Queue: d.Queue, Pipeline: cfg.Name, Large: large,
-				Create: b.createMissing && !b.lookOnly, Logger: b.logger,
-			})
-		})
+		return b.openLetterQueue(ctx, cfg, d.Queue)
 	case d.Bucket != "":
 		return b.openLetterBucket(ctx, cfg, d.Bucket, d.Prefix)
 	case d.Dir != "":
@@ -45,6 +33,24 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 			func() (*dir.Store, error) { return dir.New(dir.Options{Dir: d.Dir, Logger: b.logger}) })
 	}
 	return nil, nil
+}
+
+// openLetterQueue opens the dead letters in a queue, and the store of the letters that are too large for a message. With
+// Create it creates the queue.
+func (b *Bundle) openLetterQueue(ctx context.Context, cfg *config.Config, queue string) (*sqs.Store, error) {
+	var large deadletter.Store
+	if bucket, folder := sinks.LargeLetters(cfg); bucket != "" {
+		var err error
+		if large, err = b.openLetterBucket(ctx, cfg, bucket, folder); err != nil {
+			return nil, err
+		}
+	}
+	return openstores.Open(b.opened, "dead letters in the queue "+queue, func() (*sqs.Store, error) {
+		return sqs.New(ctx, sqs.Options{
+			Client: b.sqs, Queue: queue, Pipeline: cfg.Name, Large: large,
+			Create: b.createMissing && !b.lookOnly, Logger: b.logger,
+		})
+	})
 }
 
 // openLetterBucket opens the dead letters in a bucket. With Create it creates the bucket.
@@ -63,7 +69,7 @@ func (b *Bundle) openLetterBucket(ctx context.Context, cfg *config.Config, bucke
 // createLetterBucket creates a bucket of dead letters. If no archive uses the bucket, its objects expire with the
 // retention of the state: older letters would be refused for their age.
 func (b *Bundle) createLetterBucket(ctx context.Context, cfg *config.Config, bucket string) error {
-	maker, err := archives3.New(archives3.Options{Client: b.s3, Bucket: bucket})
+	store, err := archives3.New(archives3.Options{Client: b.s3, Bucket: bucket})
 	if err != nil {
 		return err
 	}
@@ -71,11 +77,11 @@ func (b *Bundle) createLetterBucket(ctx context.Context, cfg *config.Config, buc
 		return s.Archive != nil && s.Archive.Bucket == bucket
 	})
 	if hasArchive {
-		return maker.Create(ctx)
+		return store.Create(ctx)
 	}
 	var retention time.Duration
 	if cfg.State != nil {
 		retention = cfg.State.GuardRetention
 	}
-	return maker.CreateExpiring(ctx, cmp.Or(retention, state.DefaultRetention))
+	return store.CreateExpiring(ctx, cmp.Or(retention, state.DefaultRetention))
 }

@@ -41,7 +41,8 @@ type arnClient struct {
 	name, arn string
 }
 
-func (c *arnClient) table(name **string) {
+// replaceName replaces the name of the table in a request.
+func (c *arnClient) replaceName(name **string) {
 	if *name != nil && **name == c.name {
 		*name = &c.arn
 	}
@@ -50,42 +51,42 @@ func (c *arnClient) table(name **string) {
 func (c *arnClient) PutItem(
 	ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options),
 ) (*dynamodb.PutItemOutput, error) {
-	c.table(&in.TableName)
+	c.replaceName(&in.TableName)
 	return c.Client.PutItem(ctx, in, o...)
 }
 
 func (c *arnClient) Query(
 	ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options),
 ) (*dynamodb.QueryOutput, error) {
-	c.table(&in.TableName)
+	c.replaceName(&in.TableName)
 	return c.Client.Query(ctx, in, o...)
 }
 
 func (c *arnClient) Scan(
 	ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options),
 ) (*dynamodb.ScanOutput, error) {
-	c.table(&in.TableName)
+	c.replaceName(&in.TableName)
 	return c.Client.Scan(ctx, in, o...)
 }
 
 func (c *arnClient) DescribeTable(
 	ctx context.Context, in *dynamodb.DescribeTableInput, o ...func(*dynamodb.Options),
 ) (*dynamodb.DescribeTableOutput, error) {
-	c.table(&in.TableName)
+	c.replaceName(&in.TableName)
 	return c.Client.DescribeTable(ctx, in, o...)
 }
 
 func (c *arnClient) DescribeTimeToLive(
 	ctx context.Context, in *dynamodb.DescribeTimeToLiveInput, o ...func(*dynamodb.Options),
 ) (*dynamodb.DescribeTimeToLiveOutput, error) {
-	c.table(&in.TableName)
+	c.replaceName(&in.TableName)
 	return c.Client.DescribeTimeToLive(ctx, in, o...)
 }
 
 func (c *arnClient) UpdateTimeToLive(
 	ctx context.Context, in *dynamodb.UpdateTimeToLiveInput, o ...func(*dynamodb.Options),
 ) (*dynamodb.UpdateTimeToLiveOutput, error) {
-	c.table(&in.TableName)
+	c.replaceName(&in.TableName)
 	return c.Client.UpdateTimeToLive(ctx, in, o...)
 }
 

@@ -51,9 +51,8 @@ type rowTable struct {
 	sink    config.Sink
 	key     []config.Column
 	sharded bool // rows are spread over shards, so the partition key is a text
-	// inPlace ends the error for rows that no transaction reaches. It names an alternative; "" if there is no
-	// alternative.
-	inPlace string
+	// alternative ends the error for rows that no transaction reaches; "" if there is no alternative.
+	alternative string
 }
 
 // tableOf returns the table of a view or an aggregate. selfGuarded reports whether the rows guard themselves and keep
@@ -68,9 +67,9 @@ func tableOf(s config.Sink) (t rowTable, selfGuarded bool) {
 	case v.InPlace && v.RowsGuardThemselves():
 		return t, true
 	case v.RowsGuardThemselves():
-		t.inPlace = ", or write tombstones: in_place, for readers that leave tombstones out"
+		t.alternative = ", or write tombstones: in_place, for readers that leave tombstones out"
 	default:
-		t.inPlace = ", or put {@key} into the row's key and write tombstones: in_place, for readers that leave tombstones out"
+		t.alternative = ", or put {@key} into the row's key and write tombstones: in_place, for readers that leave tombstones out"
 	}
 	return t, false
 }
@@ -79,7 +78,7 @@ func tableOf(s config.Sink) (t rowTable, selfGuarded bool) {
 func (b *Bundle) openRows(ctx context.Context, cfg *config.Config, t rowTable) (*dynamo.Store, error) {
 	if cfg.State == nil {
 		return nil, errors.New("what must be remembered of items has no place: add state: {table: NAME}, a table of its own" +
-			t.inPlace)
+			t.alternative)
 	}
 	db, err := b.stateDB(ctx, cfg)
 	if err != nil {
@@ -88,17 +87,17 @@ func (b *Bundle) openRows(ctx context.Context, cfg *config.Config, t rowTable) (
 	if err := b.refuseLostTable(ctx, cfg, t, db); err != nil {
 		return nil, err
 	}
-	table, k, err := tableAndKeyTypes(ctx, cfg, db, t)
+	table, keyTypes, err := tableAndKeyTypes(ctx, cfg, db, t)
 	if err != nil {
 		return nil, err
 	}
-	return openstores.Open(b.opened, fmt.Sprint("rows of ", cfg.Name, " ", table, k), func() (*dynamo.Store, error) {
+	return openstores.Open(b.opened, fmt.Sprint("rows of ", cfg.Name, " ", table, keyTypes), func() (*dynamo.Store, error) {
 		// the sinks that share a table also share the check
 		store, err := dynamo.New(db)
 		if err != nil || b.lookOnly {
 			return store, err
 		}
-		if err := b.makeTable(ctx, store, table, k); err != nil {
+		if err := b.makeTable(ctx, store, table, keyTypes); err != nil {
 			return store, err
 		}
 		return store, b.checkTransaction(ctx, db, t)
@@ -108,47 +107,50 @@ func (b *Bundle) openRows(ctx context.Context, cfg *config.Config, t rowTable) (
 // checkTransaction returns an error if a transaction cannot include both the table of rows and the state table.
 func (b *Bundle) checkTransaction(ctx context.Context, db *statedynamo.DB, t rowTable) error {
 	why, err := db.WhyNoTransaction(ctx, t.Name)
-	if err == nil && why == "" && t.ARN != "" && SameRegion("", t.ARN, b.sdk) != nil {
+	if err != nil {
+		return err
+	}
+	if why == "" && t.ARN != "" && SameRegion("", t.ARN, b.sdk) != nil {
 		why = "the table " + t.ARN + " is in another Region than this process (" + b.sdk.Region + ")"
 	}
-	if err == nil && why != "" {
-		err = fmt.Errorf(
-			"no transaction reaches its rows and the state table: %s: give both one account and one Region, and no strong consistency between Regions%s", why, t.inPlace)
+	if why == "" {
+		return nil
 	}
-	return err
+	return fmt.Errorf(
+		"no transaction reaches its rows and the state table: %s: give both one account and one Region, and no strong consistency between Regions%s", why, t.alternative)
 }
 
 // selfGuardedRows opens a table whose rows guard themselves, with their tombstones in place. The table may be in
 // another account or Region than the state table. The file may also name no state table.
 func (b *Bundle) selfGuardedRows(ctx context.Context, cfg *config.Config, t rowTable) (view.Store, error) {
-	o := statedynamo.Options{Client: b.tableClient(t), Table: "none", Pipeline: cfg.Name} // Table is never used
+	options := statedynamo.Options{Client: b.tableClient(t), Table: "none", Pipeline: cfg.Name} // Table is never used
 	var db *statedynamo.DB
 	var err error
 	if cfg.State != nil {
 		if db, err = b.stateDB(ctx, cfg); err != nil {
 			return nil, err
 		}
-		o.Retention = cfg.State.GuardRetention
+		options.Retention = cfg.State.GuardRetention
 	}
-	rows, err := statedynamo.New(o)
+	rows, err := statedynamo.New(options)
 	if err != nil {
 		return nil, err
 	}
 	if err := b.refuseLostTable(ctx, cfg, t, rows); err != nil {
 		return nil, err
 	}
-	table, k, err := tableAndKeyTypes(ctx, cfg, rows, t)
+	table, keyTypes, err := tableAndKeyTypes(ctx, cfg, rows, t)
 	if err != nil {
 		return nil, err
 	}
-	name := fmt.Sprint("rows in place of ", cfg.Name, " ", t.ARN, table, k)
+	name := fmt.Sprint("rows in place of ", cfg.Name, " ", t.ARN, table, keyTypes)
 	if db == nil {
 		return openstores.Open(b.opened, name, func() (*dynamo.Rows, error) {
 			store, err := dynamo.NewRows(rows)
 			if err != nil {
 				return nil, err
 			}
-			return store, b.makeTable(ctx, store, table, k)
+			return store, b.makeTable(ctx, store, table, keyTypes)
 		})
 	}
 	return openstores.Open(b.opened, name, func() (*dynamo.Store, error) {
@@ -156,7 +158,7 @@ func (b *Bundle) selfGuardedRows(ctx context.Context, cfg *config.Config, t rowT
 		if err != nil {
 			return nil, err
 		}
-		return store, b.makeTable(ctx, store, table, k)
+		return store, b.makeTable(ctx, store, table, keyTypes)
 	})
 }
 
@@ -167,14 +169,14 @@ type tableMaker interface {
 }
 
 // makeTable creates a missing table of rows, or checks the existing one. With [LookOnly] it does neither.
-func (b *Bundle) makeTable(ctx context.Context, store tableMaker, t view.Table, k dynamo.KeyTypes) error {
+func (b *Bundle) makeTable(ctx context.Context, store tableMaker, t view.Table, keyTypes dynamo.KeyTypes) error {
 	if b.lookOnly {
 		return nil
 	}
 	if b.createMissing {
-		return store.Create(ctx, t, k)
+		return store.Create(ctx, t, keyTypes)
 	}
-	return store.Check(ctx, t, k)
+	return store.Check(ctx, t, keyTypes)
 }
 
 // tableAndKeyTypes returns a table and the types of its key attributes.
@@ -182,15 +184,15 @@ func tableAndKeyTypes(
 	ctx context.Context, cfg *config.Config, db *statedynamo.DB, t rowTable,
 ) (view.Table, dynamo.KeyTypes, error) {
 	table := sinks.RowTable(t.Name, t.key)
-	k := dynamo.KeyTypes{PK: keyType(cfg, t.sink, t.key[0].Template)}
+	keyTypes := dynamo.KeyTypes{PK: keyType(cfg, t.sink, t.key[0].Template)}
 	if len(t.key) > 1 {
-		k.SK = keyType(cfg, t.sink, t.key[1].Template)
+		keyTypes.SK = keyType(cfg, t.sink, t.key[1].Template)
 	}
 	if t.sharded {
-		k.PK = types.ScalarAttributeTypeS
+		keyTypes.PK = types.ScalarAttributeTypeS
 	}
-	k, err := resolveTypes(ctx, db, t.Name, k, len(t.key))
-	return table, k, err
+	keyTypes, err := resolveTypes(ctx, db, t.Name, keyTypes)
+	return table, keyTypes, err
 }
 
 // unknownType is the type of a key attribute that the configuration does not declare.
@@ -210,25 +212,25 @@ func keyType(cfg *config.Config, s config.Sink, t *template.Template) types.Scal
 	}
 }
 
-// resolveTypes replaces unknown types in k by the types of the existing table. If there is no table, it replaces them
-// by S.
+// resolveTypes replaces unknown key types by the types of the existing table. If there is no table, it replaces them by
+// S.
 func resolveTypes(
-	ctx context.Context, db *statedynamo.DB, table string, k dynamo.KeyTypes, attributes int,
+	ctx context.Context, db *statedynamo.DB, table string, keyTypes dynamo.KeyTypes,
 ) (dynamo.KeyTypes, error) {
-	if k.PK != unknownType && k.SK != unknownType {
-		return k, nil
+	if keyTypes.PK != unknownType && keyTypes.SK != unknownType {
+		return keyTypes, nil
 	}
-	is, err := db.Describe(ctx, table)
+	description, err := db.Describe(ctx, table)
 	if err != nil && !errors.Is(err, statedynamo.ErrNoTable) {
-		return k, err
+		return keyTypes, err
 	}
-	if k.PK == unknownType {
-		k.PK = is.PK.Type
+	if keyTypes.PK == unknownType {
+		keyTypes.PK = description.PK.Type
 	}
-	if k.SK == unknownType && attributes > 1 {
-		k.SK = is.SK.Type
+	if keyTypes.SK == unknownType {
+		keyTypes.SK = description.SK.Type
 	}
-	return k, nil
+	return keyTypes, nil
 }
 
 // stateDB opens the state table.

@@ -33,7 +33,7 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 			bodies[i] = body
 		case s.Large == nil:
 			return errs.Errorf("deadletter: a letter has %d bytes, and the queue %s takes %d: give its dead letters a bucket",
-				len(body), s.place.Name, s.MaxBytes)
+				len(body), s.address.Name, s.MaxBytes)
 		}
 	}
 	for _, round := range deadletter.Rounds(letters) {
@@ -107,8 +107,8 @@ func (s *Store) batchLength(entries []types.SendMessageBatchRequestEntry) int {
 
 // send sends one batch, and remembers the letters that the queue accepted.
 func (s *Store) send(ctx context.Context, batch []types.SendMessageBatchRequestEntry, names []string) error {
-	out, err := s.Client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &s.place.URL, Entries: batch},
-		s.place.In)
+	out, err := s.Client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &s.address.URL, Entries: batch},
+		s.address.InRegion)
 	if err != nil {
 		return s.failed(ctx, "SendMessageBatch", err)
 	}

@@ -94,13 +94,13 @@ func (s *Store) receiveMore(ctx context.Context, r *reader, started time.Time) (
 	if !r.warned.Swap(true) {
 		s.Logger.LogAttrs(ctx, slog.LevelWarn,
 			"letters of the queue are being read elsewhere, by a redrive that runs or was killed: it waits for them",
-			slog.String("queue", s.place.Name), slog.Duration("waits_for", s.Settle),
+			slog.String("queue", s.address.Name), slog.Duration("waits_for", s.Settle),
 			slog.Duration("there_again_within", s.Visibility))
 	}
 	switch {
 	case time.Since(started) >= s.Settle:
 		return false, pipeline.RetryAfter(&awserr.Error{
-			Op: "deadletter: the queue " + s.place.Name, Code: "some of its letters are being read elsewhere",
+			Op: "deadletter: the queue " + s.address.Name, Code: "some of its letters are being read elsewhere",
 			Hint: fmt.Sprintf("another redrive is at work: wait for it; what one that died was reading is there again within %v",
 				s.Visibility),
 		}, s.Settle)
@@ -124,7 +124,7 @@ func (s *Store) Count(ctx context.Context) (n int, known bool, err error) {
 	for _, name := range names {
 		count, err := strconv.Atoi(attributes[string(name)])
 		if err != nil {
-			return 0, false, fmt.Errorf("deadletter: the queue %s: %s is no number: %w", s.place.Name, name, err)
+			return 0, false, fmt.Errorf("deadletter: the queue %s: %s is no number: %w", s.address.Name, name, err)
 		}
 		n += count
 	}
@@ -147,9 +147,9 @@ func (s *Store) isOnlyReader(ctx context.Context, r *reader) (bool, error) {
 // false if SQS allows no more invisible messages; then the next Read gets the rest.
 func (s *Store) receive(ctx context.Context, r *reader) (more bool, err error) {
 	out, err := s.Client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
-		QueueUrl: &s.place.URL, MaxNumberOfMessages: queue.MaxEntries,
+		QueueUrl: &s.address.URL, MaxNumberOfMessages: queue.MaxEntries,
 		VisibilityTimeout: seconds(s.Visibility), WaitTimeSeconds: int32(s.Poll / time.Second),
-	}, s.place.In, verifyAnswer)
+	}, s.address.InRegion)
 	if awserr.Code(err) == "OverLimit" {
 		return false, nil
 	}
@@ -186,7 +186,7 @@ func (s *Store) messageError(h handle, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("the message %s of the queue %s: %w", h.message, s.place.Name, err)
+	return fmt.Errorf("the message %s of the queue %s: %w", h.message, s.address.Name, err)
 }
 
 // verifyAnswer makes the SDK accept only a JSON object. Without it the SDK takes an empty body for SQS's answer that

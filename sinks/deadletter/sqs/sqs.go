@@ -59,7 +59,7 @@ type Options struct {
 // Store stores the dead letters of one pipeline in a queue. It is safe for concurrent use.
 type Store struct {
 	Options
-	place queue.Place
+	address queue.Address
 
 	mu     sync.Mutex
 	sent   *linefile.Recent // names of letters that were sent recently
@@ -95,7 +95,7 @@ func New(ctx context.Context, o Options) (*Store, error) {
 	o.Poll = cmp.Or(o.Poll, time.Second)
 	o.Settle = cmp.Or(o.Settle, time.Minute)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	s := &Store{Options: o, place: queue.PlaceOf(o.Queue), sent: linefile.NewRecent(maxSentNames)}
+	s := &Store{Options: o, address: queue.ParseAddress(o.Queue), sent: linefile.NewRecent(maxSentNames)}
 	var attributes map[string]string
 	find := func(ctx context.Context) (err error) { attributes, err = s.findQueue(ctx); return err }
 	if err := queue.Ensure(ctx, o.Create, find, s.create); err != nil {
@@ -111,10 +111,10 @@ func New(ctx context.Context, o Options) (*Store, error) {
 // create creates the queue.
 func (s *Store) create(ctx context.Context) error {
 	attributes := map[string]string{"MessageRetentionPeriod": strconv.Itoa(int(maxRetention / time.Second))}
-	if err := s.place.Create(ctx, s.Client, attributes); err != nil {
+	if err := s.address.Create(ctx, s.Client, attributes); err != nil {
 		return s.failed(ctx, "CreateQueue", err)
 	}
-	if err := s.place.CheckAccount(); err != nil {
+	if err := s.address.CheckAccount(); err != nil {
 		return fmt.Errorf("deadletter: %w", err)
 	}
 	return nil
@@ -122,7 +122,7 @@ func (s *Store) create(ctx context.Context) error {
 
 // findQueue finds the queue, and returns its attributes.
 func (s *Store) findQueue(ctx context.Context) (map[string]string, error) {
-	if err := s.place.Find(ctx, s.Client); err != nil {
+	if err := s.address.Find(ctx, s.Client); err != nil {
 		return nil, s.failed(ctx, "GetQueueUrl", err)
 	}
 	return s.attributes(ctx, types.QueueAttributeNameAll)
@@ -133,24 +133,24 @@ func (s *Store) checkQueue(attributes map[string]string) error {
 	retentionSeconds, err := strconv.Atoi(attributes["MessageRetentionPeriod"])
 	retention := time.Duration(retentionSeconds) * time.Second
 	switch {
-	case strings.HasSuffix(s.place.Name, ".fifo"):
+	case strings.HasSuffix(s.address.Name, ".fifo"):
 		return errs.Errorf(
-			"deadletter: the queue %s is FIFO, and would drop a letter that comes again within five minutes: give a standard queue", s.place.Name)
+			"deadletter: the queue %s is FIFO, and would drop a letter that comes again within five minutes: give a standard queue", s.address.Name)
 	case attributes["RedrivePolicy"] != "":
 		return errs.Errorf(
-			"deadletter: the queue %s moves messages to another one that were read a few times, as every redrive reads them: take its RedrivePolicy away", s.place.Name)
+			"deadletter: the queue %s moves messages to another one that were read a few times, as every redrive reads them: take its RedrivePolicy away", s.address.Name)
 	case err == nil && retention < maxRetention:
 		return errs.Errorf(
 			"deadletter: the queue %s throws letters away after %v: set its MessageRetentionPeriod to 1209600, 14 days, or keep the letters in a bucket",
-			s.place.Name, retention)
+			s.address.Name, retention)
 	}
 	return nil
 }
 
 // attributes returns attributes of the queue. It returns nil if the role may not read them.
 func (s *Store) attributes(ctx context.Context, names ...types.QueueAttributeName) (map[string]string, error) {
-	out, err := s.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &s.place.URL,
-		AttributeNames: names}, s.place.In)
+	out, err := s.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &s.address.URL,
+		AttributeNames: names}, s.address.InRegion)
 	switch {
 	case err != nil && awserr.KindOf(err) == awserr.Denied:
 		return nil, nil
@@ -165,7 +165,7 @@ func (s *Store) failed(ctx context.Context, op string, err error) error {
 }
 
 func (s *Store) op(op string) string {
-	return fmt.Sprintf("deadletter: %s of the queue %s", op, s.place.Name)
+	return fmt.Sprintf("deadletter: %s of the queue %s", op, s.address.Name)
 }
 
 func (s *Store) hints(op string) map[awserr.Kind]string {

@@ -57,12 +57,12 @@ func (s *Store) Release(ctx context.Context) error {
 // setVisibility hides messages from other readers for some seconds from now. With 0 it makes them visible.
 func (s *Store) setVisibility(ctx context.Context, handles []handle, seconds int32) error {
 	return s.callInBatches(handles, func(chunk []handle) error {
-		in := &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &s.place.URL}
+		in := &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &s.address.URL}
 		for i, h := range chunk {
 			in.Entries = append(in.Entries, types.ChangeMessageVisibilityBatchRequestEntry{Id: new(queue.EntryID(i)),
 				ReceiptHandle: &h.receipt, VisibilityTimeout: seconds})
 		}
-		_, err := s.Client.ChangeMessageVisibilityBatch(ctx, in, s.place.In) // failed entries are visible already
+		_, err := s.Client.ChangeMessageVisibilityBatch(ctx, in, s.address.InRegion) // failed entries are visible already
 		return s.failed(ctx, "ChangeMessageVisibilityBatch", err)
 	})
 }
@@ -101,12 +101,12 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 // deleteMessages deletes messages, and notes in r which are deleted.
 func (s *Store) deleteMessages(ctx context.Context, r *reader, handles []handle) error {
 	return s.callInBatches(handles, func(chunk []handle) error {
-		in := &sqs.DeleteMessageBatchInput{QueueUrl: &s.place.URL}
+		in := &sqs.DeleteMessageBatchInput{QueueUrl: &s.address.URL}
 		for i, h := range chunk {
 			in.Entries = append(in.Entries, types.DeleteMessageBatchRequestEntry{Id: new(queue.EntryID(i)),
 				ReceiptHandle: &h.receipt})
 		}
-		out, err := s.Client.DeleteMessageBatch(ctx, in, s.place.In)
+		out, err := s.Client.DeleteMessageBatch(ctx, in, s.address.InRegion)
 		if err != nil {
 			return s.failed(ctx, "DeleteMessageBatch", err)
 		}

@@ -39,38 +39,49 @@ func openFile(path string) (*file, error) {
 	return &file{path: path, f: f}, nil
 }
 
-// current reports whether this file is still at its path, and still has all bytes up to end.
-func (l *file) current() (bool, error) {
+// isCurrent reports whether this file is still at its path, and still has all bytes up to end.
+func (l *file) isCurrent() (bool, error) {
 	info, err := l.f.Stat()
-	if err != nil || info.Size() < l.end {
+	if err != nil {
 		return false, err
+	}
+	if wasCut := info.Size() < l.end; wasCut {
+		return false, nil
 	}
 	return filelock.Current(l.path, info)
 }
 
-// catchUp calls see with each line that was appended since the last call of catchUp. Then it syncs the file, because
+// catchUp calls take with each line that was appended since the last call of catchUp. Then it syncs the file, because
 // the writer of the lines may have died before its sync.
 //
-// If see returns an error, catchUp calls broken with the line. If broken returns true, it has kept a copy of the line.
-// catchUp then replaces the line by blanks, or cuts it off if it is a last line without '\n'. If broken returns false,
-// the line stays. If a last line without '\n' stays, catchUp adds the '\n'.
-func (l *file) catchUp(see func(Position, []byte) error, broken func(Position, []byte) bool) error {
+// take returns false if the line is broken and it has kept a copy of the line. catchUp then replaces the line by blanks,
+// or cuts it off if it is a last line without '\n'. Otherwise the line stays. If a last line without '\n' stays, catchUp
+// adds the '\n'.
+func (l *file) catchUp(take func(Position, []byte) (stays bool)) error {
 	info, err := l.f.Stat()
-	if err != nil || info.Size() == l.end && !l.dirty {
+	if err != nil {
 		return err
+	}
+	hasNewBytes := info.Size() != l.end
+	if !hasNewBytes && !l.dirty {
+		return nil
 	}
 	l.dirty = true
 	for line, err := range Lines(io.NewSectionReader(l.f, l.end, info.Size()-l.end)) {
-		if err == nil {
-			err = l.passLine(line, see, broken)
-		}
 		if err != nil {
 			return err
 		}
-		l.end, l.lines = l.end+int64(len(line))+1, l.lines+1
+		isBlank := len(bytes.TrimSpace(line)) == 0
+		if !isBlank && !take(l.nextPosition(), line) {
+			if _, err := l.f.WriteAt(bytes.Repeat([]byte{' '}, len(line)), l.end); err != nil {
+				return err
+			}
+		}
+		l.end += int64(len(line)) + 1
+		l.lines++
 	}
 	if info.Size() > l.end {
-		if err := l.endLine(info.Size()-l.end, see, broken); err != nil {
+		if err := l.endLine(info.Size()-l.end, take); err != nil {
 			return err
 		}
 	}
@@ -79,31 +90,23 @@ func (l *file) catchUp(see func(Position, []byte) error, broken func(Position, [
 	return err
 }
 
-// passLine passes the next line, as catchUp defines.
-func (l *file) passLine(line []byte, see func(Position, []byte) error, broken func(Position, []byte) bool) error {
-	at := Position{File: l.path, Line: l.lines + 1}
-	stays := len(bytes.TrimSpace(line)) == 0 || see(at, line) == nil || !broken(at, line)
-	if stays {
-		return nil
-	}
-	_, err := l.f.WriteAt(bytes.Repeat([]byte{' '}, len(line)), l.end)
-	return err
-}
+// nextPosition returns the position of the line that begins at end.
+func (l *file) nextPosition() Position { return Position{File: l.path, Line: l.lines + 1} }
 
 // endLine ends or cuts off a last line of n bytes that lacks its '\n'.
-func (l *file) endLine(n int64, see func(Position, []byte) error, broken func(Position, []byte) bool) error {
+func (l *file) endLine(n int64, take func(Position, []byte) (stays bool)) error {
 	line := make([]byte, n)
 	if _, err := l.f.ReadAt(line, l.end); err != nil {
 		return err
 	}
-	at := Position{File: l.path, Line: l.lines + 1}
-	if see(at, line) != nil && broken(at, line) {
+	if !take(l.nextPosition(), line) {
 		return l.f.Truncate(l.end)
 	}
 	if _, err := l.f.WriteAt([]byte{'\n'}, l.end+n); err != nil {
 		return err
 	}
-	l.end, l.lines = l.end+n+1, l.lines+1
+	l.end += n + 1
+	l.lines++
 	return nil
 }
 
@@ -117,7 +120,8 @@ func (l *file) append(lines []byte, n int) error {
 	if err != nil {
 		return errors.Join(err, l.f.Truncate(l.end))
 	}
-	l.end, l.lines = l.end+int64(len(lines)), l.lines+n
+	l.end += int64(len(lines))
+	l.lines += n
 	return nil
 }
 

@@ -44,7 +44,7 @@ type LogOptions struct {
 
 	// OnLine is called once with each line that another process appended, and with each line that existed when the log
 	// was opened. The line is valid during the call. OnLine returns an error if the line is broken. Required.
-	OnLine func(at Position, line []byte) error
+	OnLine func(position Position, line []byte) error
 	// OnReset is called when files were removed or replaced. After that, OnLine is called with all lines again.
 	// Required.
 	OnReset func()
@@ -101,11 +101,11 @@ func (l *Log) catchUp() error {
 	if err != nil {
 		return err
 	}
-	same, err := l.hasKnownFiles(files)
+	hasKnownFiles, err := l.hasKnownFiles(files)
 	if err != nil {
 		return err
 	}
-	if !same {
+	if !hasKnownFiles {
 		if err := l.Close(); err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (l *Log) catchUp() error {
 				return err
 			}
 		}
-		if err := l.file.catchUp(l.o.OnLine, l.setAside); err != nil {
+		if err := l.file.catchUp(l.takeLine); err != nil {
 			return err
 		}
 	}
@@ -139,7 +139,12 @@ func (l *Log) hasKnownFiles(files []string) (bool, error) {
 	if l.file == nil {
 		return true, nil
 	}
-	return l.file.current()
+	return l.file.isCurrent()
+}
+
+// takeLine passes a line to OnLine. If the line is broken, takeLine sets it aside. stays is false if that succeeded.
+func (l *Log) takeLine(position Position, line []byte) (stays bool) {
+	return l.o.OnLine(position, line) == nil || !l.setAside(position, line)
 }
 
 // openFile makes the file at path the last file of the log.
@@ -160,7 +165,8 @@ func (l *Log) openFile(path string) error {
 // OnLine is not called with these lines. After an error, none of the lines is in the log. If the file was removed or
 // replaced, the next Acquire calls OnReset. Append may be called between Acquire and end.
 func (l *Log) Append(lines []byte, n int) (Position, error) {
-	if l.file == nil || l.o.Bytes > 0 && l.file.end >= l.o.Bytes {
+	isFull := l.file != nil && l.o.Bytes > 0 && l.file.end >= l.o.Bytes
+	if l.file == nil || isFull {
 		if err := l.Rotate(); err != nil {
 			return Position{}, err
 		}
@@ -168,11 +174,11 @@ func (l *Log) Append(lines []byte, n int) (Position, error) {
 	if err := l.file.append(lines, n); err != nil {
 		return Position{}, err
 	}
-	current, err := l.file.current()
+	isCurrent, err := l.file.isCurrent()
 	if err := errors.Join(err, l.lock.Held()); err != nil {
 		return Position{}, err
 	}
-	if !current {
+	if !isCurrent {
 		return Position{}, fmt.Errorf("%s was removed or replaced while it was written", l.file.path)
 	}
 	return Position{l.file.path, l.file.lines}, nil
@@ -215,20 +221,20 @@ func (l *Log) Close() error {
 // setAside copies a broken line to a separate file, and reports whether that succeeded. It appends to that file,
 // because several broken lines may have the same number. That happens because a broken last line is cut off, and the
 // next line then gets its number.
-func (l *Log) setAside(at Position, line []byte) bool {
-	copyPath := fmt.Sprintf("%s.line%d.broken", at.File, at.Line)
+func (l *Log) setAside(position Position, line []byte) bool {
+	copyPath := fmt.Sprintf("%s.line%d.broken", position.File, position.Line)
 	f, err := private.OpenFile(copyPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY)
 	if err == nil {
 		_, err = f.Write(append(slices.Clone(line), '\n'))
 		err = errors.Join(err, f.Sync(), f.Close(), SyncDir(filepath.Dir(copyPath)))
 	}
-	where := []any{slog.String("file", at.File), slog.Int("line", at.Line)}
+	attributes := []any{slog.String("file", position.File), slog.Int("line", position.Line)}
 	if err != nil {
 		l.o.Logger.Warn("a broken line is passed over, and cannot be set aside",
-			append(where, slog.String("error", err.Error()))...)
+			append(attributes, slog.String("error", err.Error()))...)
 		return false
 	}
 	l.o.Logger.Warn("a broken line was set aside: mend what it says, or delete it",
-		append(where, slog.String("now_in", copyPath))...)
+		append(attributes, slog.String("now_in", copyPath))...)
 	return true
 }

@@ -11,42 +11,42 @@ import (
 
 // Stores are the open stores. They are safe for concurrent use.
 type Stores struct {
-	of string // name of the package that opens the stores, for errors
+	owner string // name of the package that opens the stores, for errors
 
 	mu     sync.Mutex
 	byName map[string]any
 	close  []func() error // functions that Close calls, the last one first
 }
 
-// New returns a Stores without open stores. of is the name of the package that opens them, for errors. After
+// New returns a Stores without open stores. owner is the name of the package that opens them, for errors. After
 // [Stores.Close] has closed the stores, it calls the functions afterClose, the last one first.
 func New(owner string, afterClose ...func() error) *Stores {
-	return &Stores{of: owner, byName: make(map[string]any), close: afterClose}
+	return &Stores{owner: owner, byName: make(map[string]any), close: afterClose}
 }
 
-// Open returns the store of a name. If the store is not open yet, Open calls make to open it. It returns an error if
-// the store has another type than T, or if the Stores are closed.
-func Open[T any](s *Stores, name string, make func() (T, error)) (T, error) {
+// Open returns the store of a name. If the store is not open yet, Open calls open. It returns an error if the store has
+// another type than T, or if the Stores are closed.
+func Open[T any](s *Stores, name string, open func() (T, error)) (T, error) {
 	var none T
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.byName == nil {
-		return none, fmt.Errorf("%s: the stores are closed", s.of)
+		return none, fmt.Errorf("%s: the stores are closed", s.owner)
 	}
-	if openStore, ok := s.byName[name]; ok {
-		store, ok := openStore.(T)
+	if existing, isOpen := s.byName[name]; isOpen {
+		store, ok := existing.(T)
 		if !ok {
-			return none, fmt.Errorf("%s: %s is open as a %T", s.of, name, openStore)
+			return none, fmt.Errorf("%s: %s is open as a %T", s.owner, name, existing)
 		}
 		return store, nil
 	}
-	store, err := make()
+	store, err := open()
 	if err != nil {
 		return none, err
 	}
 	s.byName[name] = store
-	if c, ok := any(store).(io.Closer); ok {
-		s.close = append(s.close, c.Close)
+	if closer, ok := any(store).(io.Closer); ok {
+		s.close = append(s.close, closer.Close)
 	}
 	return store, nil
 }
@@ -56,8 +56,8 @@ func (s *Stores) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error
-	for _, c := range slices.Backward(s.close) {
-		errs = append(errs, c())
+	for _, closeStore := range slices.Backward(s.close) {
+		errs = append(errs, closeStore())
 	}
 	s.close, s.byName = nil, nil
 	return errors.Join(errs...)

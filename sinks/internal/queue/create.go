@@ -17,41 +17,41 @@ import (
 // errs creates the errors of this package. They carry a redacted text, which logs may contain.
 const errs = redact.Class("missing")
 
-// FIFO reports whether a queue or topic keeps the order of messages. The names of such queues and topics end with
+// IsFIFO reports whether a queue or topic keeps the order of messages. The names of such queues and topics end with
 // .fifo.
-func FIFO(name string) bool { return strings.HasSuffix(name, ".fifo") }
+func IsFIFO(name string) bool { return strings.HasSuffix(name, ".fifo") }
 
-// Missing reports whether err says that a queue, a topic or a bus does not exist.
-func Missing(err error) bool { return err != nil && awserr.KindOf(err) == awserr.Missing }
+// IsMissing reports whether err says that a queue, a topic or a bus does not exist.
+func IsMissing(err error) bool { return err != nil && awserr.KindOf(err) == awserr.Missing }
 
 // Create creates the queue in the client's account, and sets its URL. It adds FifoQueue to attributes if the queue is a
 // FIFO queue. The caller calls CheckAccount afterwards.
-func (p *Place) Create(ctx context.Context, client *sqs.Client, attributes map[string]string) error {
-	in := &sqs.CreateQueueInput{QueueName: &p.Name, Attributes: map[string]string{}}
+func (a *Address) Create(ctx context.Context, client *sqs.Client, attributes map[string]string) error {
+	in := &sqs.CreateQueueInput{QueueName: &a.Name, Attributes: map[string]string{}}
 	maps.Copy(in.Attributes, attributes)
-	if FIFO(p.Name) {
+	if IsFIFO(a.Name) {
 		in.Attributes["FifoQueue"] = "true"
 	}
-	out, err := client.CreateQueue(ctx, in, p.In)
+	out, err := client.CreateQueue(ctx, in, a.InRegion)
 	if err != nil {
 		return err
 	}
 	switch {
-	case p.URL != "":
-		p.expected = accountAndName(p.URL)
-	case p.Account != "":
-		p.expected = p.Account + "/" + p.Name
+	case a.URL != "":
+		a.expected = accountAndName(a.URL)
+	case a.Account != "":
+		a.expected = a.Account + "/" + a.Name
 	}
-	p.URL = *out.QueueUrl
+	a.URL = *out.QueueUrl
 	return nil
 }
 
 // CheckAccount returns an error if Create created the queue in another account than the configuration names.
-func (p *Place) CheckAccount() error {
-	if p.expected == "" {
+func (a *Address) CheckAccount() error {
+	if a.expected == "" {
 		return nil
 	}
-	return Elsewhere(accountAndName(p.URL), p.expected)
+	return CheckCreated(accountAndName(a.URL), a.expected)
 }
 
 // accountAndName returns the end of a queue's URL: ACCOUNT/NAME.
@@ -60,9 +60,9 @@ func accountAndName(url string) string {
 	return strings.Join(parts[max(0, len(parts)-2):], "/")
 }
 
-// Elsewhere returns an error if created differs from named, the queue or topic in the configuration. They differ if
+// CheckCreated returns an error if created differs from named, the queue or topic in the configuration. They differ if
 // named is in another account, because a service creates only in the account of the credentials.
-func Elsewhere(created, named string) error {
+func CheckCreated(created, named string) error {
 	if created == named {
 		return nil
 	}
@@ -78,30 +78,30 @@ const (
 	visiblePause = time.Second
 )
 
-// Ensure calls look, which finds a queue, a topic or a bus. If look reports that it is missing and mayCreate is set,
-// Ensure calls create. Then it calls look again until look succeeds.
-func Ensure(ctx context.Context, mayCreate bool, look, create func(context.Context) error) error {
-	err := look(ctx)
-	if !mayCreate || !Missing(err) {
+// Ensure calls find, which finds a queue, a topic or a bus. If find reports that it is missing and mayCreate is set,
+// Ensure calls create. Then it calls find again until find succeeds.
+func Ensure(ctx context.Context, mayCreate bool, find, create func(context.Context) error) error {
+	err := find(ctx)
+	if !mayCreate || !IsMissing(err) {
 		return err
 	}
 	if err := create(ctx); err != nil {
 		return err
 	}
-	return awaitVisible(ctx, look)
+	return awaitVisible(ctx, find)
 }
 
-// awaitVisible calls look until the result is not a Missing error, for at most 15 seconds.
-func awaitVisible(ctx context.Context, look func(context.Context) error) error {
-	err := look(ctx)
+// awaitVisible calls find until its error no longer says that something is missing, for at most 15 seconds.
+func awaitVisible(ctx context.Context, find func(context.Context) error) error {
+	err := find(ctx)
 	for range visibleTries {
-		if !Missing(err) {
+		if !IsMissing(err) {
 			return err
 		}
 		if stopped := pipeline.Sleep(ctx, visiblePause); stopped != nil {
 			return errors.Join(err, stopped)
 		}
-		err = look(ctx)
+		err = find(ctx)
 	}
 	return err
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
 
-// Place identifies a queue. It holds the parts of the queue's name, ARN or URL.
-type Place struct {
+// Address identifies a queue. It holds the parts of the queue's name, ARN or URL.
+type Address struct {
 	Name    string
 	URL     string // "" until Find has read it
 	Region  string // "" for the client's Region
@@ -23,52 +23,56 @@ type Place struct {
 	expected string
 }
 
-// PlaceOf parses a queue's URL, ARN or name. A URL is https://sqs.REGION.amazonaws.com/ACCOUNT/NAME. If the host of a
-// URL does not belong to AWS, the Region is "".
-func PlaceOf(queue string) Place {
-	if p := strings.SplitN(queue, ":", 6); len(p) == 6 && p[0] == "arn" {
-		return Place{Name: p[5], Region: p[3], Account: p[4]}
+// ParseAddress parses a queue's URL, ARN or name. A URL is https://sqs.REGION.amazonaws.com/ACCOUNT/NAME. If the host
+// of a URL does not belong to AWS, the Region is "".
+func ParseAddress(queue string) Address {
+	if parts := strings.SplitN(queue, ":", 6); len(parts) == 6 && parts[0] == "arn" {
+		return Address{Name: parts[5], Region: parts[3], Account: parts[4]}
 	}
 	u, err := url.Parse(queue)
 	if err != nil || u.Host == "" {
-		return Place{Name: queue}
+		return Address{Name: queue}
 	}
-	place := Place{Name: queue[strings.LastIndexByte(queue, '/')+1:], URL: queue}
-	host := strings.Split(u.Hostname(), ".")
-	if !strings.Contains(u.Hostname(), ".amazonaws.") && !strings.HasSuffix(u.Hostname(), ".api.aws") {
-		return place
+	return Address{Name: queue[strings.LastIndexByte(queue, '/')+1:], URL: queue, Region: regionOfHost(u.Hostname())}
+}
+
+// regionOfHost returns the Region in the host of a queue's URL; "" if the host does not belong to AWS.
+func regionOfHost(host string) (region string) {
+	if !strings.Contains(host, ".amazonaws.") && !strings.HasSuffix(host, ".api.aws") {
+		return ""
 	}
-	for i, label := range host[:len(host)-1] {
+	labels := strings.Split(host, ".")
+	for i, label := range labels[:len(labels)-1] {
 		switch {
 		case label == "sqs" || label == "sqs-fips":
-			place.Region = host[i+1]
+			region = labels[i+1]
 		case label == "queue" && i == 1: // the older form of the host: REGION.queue.amazonaws.com
-			place.Region = host[0]
+			region = labels[0]
 		}
 	}
-	return place
+	return region
 }
 
 // Find reads the URL of the queue from the server, unless it is known.
-func (p *Place) Find(ctx context.Context, client *sqs.Client) error {
-	if p.URL != "" {
+func (a *Address) Find(ctx context.Context, client *sqs.Client) error {
+	if a.URL != "" {
 		return nil
 	}
-	in := &sqs.GetQueueUrlInput{QueueName: &p.Name}
-	if p.Account != "" {
-		in.QueueOwnerAWSAccountId = &p.Account
+	in := &sqs.GetQueueUrlInput{QueueName: &a.Name}
+	if a.Account != "" {
+		in.QueueOwnerAWSAccountId = &a.Account
 	}
-	out, err := client.GetQueueUrl(ctx, in, p.In)
+	out, err := client.GetQueueUrl(ctx, in, a.InRegion)
 	if err == nil {
-		p.URL = *out.QueueUrl
+		a.URL = *out.QueueUrl
 	}
 	return err
 }
 
-// In is an option of SQS calls. It sends them to the Region of the queue.
-func (p *Place) In(o *sqs.Options) {
-	if p.Region != "" {
-		o.Region = p.Region
+// InRegion is an option of SQS calls. It sends them to the Region of the queue.
+func (a *Address) InRegion(o *sqs.Options) {
+	if a.Region != "" {
+		o.Region = a.Region
 	}
 }
 

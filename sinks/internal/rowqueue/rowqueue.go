@@ -41,6 +41,7 @@ func (q *Queue[K]) Wait(ctx context.Context, rows ...K) (release func(), err err
 	return release, nil
 }
 
+// enter makes a new writer the last one in the queues of its rows.
 func (q *Queue[K]) enter(rows []K) *turn[K] {
 	t := &turn[K]{earlier: make(map[K]*turn[K]), released: make(chan struct{})}
 	q.mu.Lock()
@@ -65,22 +66,23 @@ func (q *Queue[K]) enter(rows []K) *turn[K] {
 // waitForEarlier blocks until each earlier writer has released its rows. If an earlier writer was cancelled,
 // waitForEarlier also waits for the writers before the cancelled one.
 func (t *turn[K]) waitForEarlier(ctx context.Context) error {
-	for _, e := range t.earlier {
+	for _, earlier := range t.earlier {
 		select {
-		case <-e.released:
+		case <-earlier.released:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		if !e.cancelled {
+		if !earlier.cancelled {
 			continue
 		}
-		if err := e.waitForEarlier(ctx); err != nil {
+		if err := earlier.waitForEarlier(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// release lets the writers after t continue, and takes t out of the queues of its rows.
 func (q *Queue[K]) release(t *turn[K], rows []K) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -106,14 +108,14 @@ func (t *turn[K]) writerBefore(row K) *turn[K] {
 	if !t.cancelled {
 		return nil
 	}
-	e := t.earlier[row]
-	if e == nil {
+	earlier := t.earlier[row]
+	if earlier == nil {
 		return nil
 	}
 	select {
-	case <-e.released:
-		return e.writerBefore(row)
+	case <-earlier.released:
+		return earlier.writerBefore(row)
 	default:
-		return e
+		return earlier
 	}
 }

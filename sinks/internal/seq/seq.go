@@ -9,11 +9,15 @@ func Map[T, U any](values iter.Seq2[T, error], change func(T) (u U, keep bool, e
 	return func(yield func(U, error) bool) {
 		for v, err := range values {
 			var u U
-			keep := true
+			var keep bool
 			if err == nil {
 				u, keep, err = change(v)
 			}
-			if (keep || err != nil) && !yield(u, err) || err != nil {
+			if err != nil {
+				yield(u, err)
+				return
+			}
+			if keep && !yield(u, nil) {
 				return
 			}
 		}
@@ -43,7 +47,8 @@ func Chunk[T any](values iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
 				yield(nil, err)
 				return
 			}
-			if chunk = append(chunk, v); len(chunk) < n {
+			chunk = append(chunk, v)
+			if len(chunk) < n {
 				continue
 			}
 			if !yield(chunk, nil) {

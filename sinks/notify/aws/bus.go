@@ -80,7 +80,7 @@ func (b *Bus) create(ctx context.Context) error {
 	if regionOf(b.bus) == "" {
 		return nil // a name without a Region always names a bus of the client's account
 	}
-	if err := queue.Elsewhere(aws.ToString(out.EventBusArn), b.bus); err != nil {
+	if err := queue.CheckCreated(aws.ToString(out.EventBusArn), b.bus); err != nil {
 		return fmt.Errorf("notify: %w", err)
 	}
 	return nil

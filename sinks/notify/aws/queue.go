@@ -28,9 +28,9 @@ type QueueOptions struct {
 // use.
 type Queue struct {
 	publisher
-	client *sqs.Client
-	place  queue.Place
-	fifo   bool
+	client  *sqs.Client
+	address queue.Address
+	fifo    bool
 }
 
 var _ notify.Store = (*Queue)(nil)
@@ -45,9 +45,9 @@ func NewQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 	case o.MaxBytes < 0:
 		return nil, fmt.Errorf("notify: MaxBytes is %d: give a size in bytes", o.MaxBytes)
 	}
-	q := &Queue{client: o.Client, place: queue.PlaceOf(o.Queue)}
-	q.fifo = queue.FIFO(q.place.Name)
-	q.publisher = publisher{target: q, name: "queue " + q.place.Name, maxBytes: o.MaxBytes, overflow: o.Overflow}
+	q := &Queue{client: o.Client, address: queue.ParseAddress(o.Queue)}
+	q.fifo = queue.IsFIFO(q.address.Name)
+	q.publisher = publisher{target: q, name: "queue " + q.address.Name, maxBytes: o.MaxBytes, overflow: o.Overflow}
 	if err := queue.Ensure(ctx, o.Create, q.findQueue, q.create); err != nil {
 		return nil, err
 	}
@@ -56,10 +56,10 @@ func NewQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 
 // create creates the queue in the account of the client.
 func (q *Queue) create(ctx context.Context) error {
-	if err := q.place.Create(ctx, q.client, nil); err != nil {
+	if err := q.address.Create(ctx, q.client, nil); err != nil {
 		return q.failed(ctx, "CreateQueue", err)
 	}
-	if err := q.place.CheckAccount(); err != nil {
+	if err := q.address.CheckAccount(); err != nil {
 		return fmt.Errorf("notify: %w", err)
 	}
 	return nil
@@ -67,12 +67,12 @@ func (q *Queue) create(ctx context.Context) error {
 
 // findQueue finds the queue, and reads the maximum size of its messages.
 func (q *Queue) findQueue(ctx context.Context) error {
-	if err := q.place.Find(ctx, q.client); err != nil {
+	if err := q.address.Find(ctx, q.client); err != nil {
 		return q.failed(ctx, "GetQueueUrl", err)
 	}
 	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
-		QueueUrl: &q.place.URL, AttributeNames: []types.QueueAttributeName{queue.MaximumMessageSize},
-	}, q.place.In)
+		QueueUrl: &q.address.URL, AttributeNames: []types.QueueAttributeName{queue.MaximumMessageSize},
+	}, q.address.InRegion)
 	if err != nil && awserr.Forbidden(err) { // a role may have no right except SendMessage
 		out, err = &sqs.GetQueueAttributesOutput{}, nil
 	}
@@ -94,8 +94,8 @@ func (q *Queue) Waiting(ctx context.Context) (Waiting, error) {
 	const visible = types.QueueAttributeNameApproximateNumberOfMessages
 	const inFlight = types.QueueAttributeNameApproximateNumberOfMessagesNotVisible
 	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
-		QueueUrl: &q.place.URL, AttributeNames: []types.QueueAttributeName{visible, inFlight},
-	}, q.place.In)
+		QueueUrl: &q.address.URL, AttributeNames: []types.QueueAttributeName{visible, inFlight},
+	}, q.address.InRegion)
 	if err != nil {
 		return Waiting{}, q.failed(ctx, "GetQueueAttributes", err)
 	}
@@ -115,7 +115,7 @@ func (q *Queue) weigh(m *notify.Message, body []byte) (n int, refused string) {
 }
 
 func (q *Queue) send(ctx context.Context, ms []outgoing) ([]error, error) {
-	in := &sqs.SendMessageBatchInput{QueueUrl: &q.place.URL}
+	in := &sqs.SendMessageBatchInput{QueueUrl: &q.address.URL}
 	for i, m := range ms {
 		e := types.SendMessageBatchRequestEntry{Id: new(queue.EntryID(i)), MessageBody: new(string(m.body))}
 		for name, value := range traceAttributes(m.Message) {
@@ -129,7 +129,7 @@ func (q *Queue) send(ctx context.Context, ms []outgoing) ([]error, error) {
 		}
 		in.Entries = append(in.Entries, e)
 	}
-	out, err := q.client.SendMessageBatch(ctx, in, q.place.In)
+	out, err := q.client.SendMessageBatch(ctx, in, q.address.InRegion)
 	if err != nil {
 		return nil, q.failed(ctx, "SendMessageBatch", err)
 	}

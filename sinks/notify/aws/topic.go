@@ -47,7 +47,7 @@ func NewTopic(ctx context.Context, o TopicOptions) (*Topic, error) {
 	case o.MaxBytes < 0:
 		return nil, fmt.Errorf("notify: MaxBytes is %d: give a size in bytes", o.MaxBytes)
 	}
-	t := &Topic{client: o.Client, arn: o.Topic, fifo: queue.FIFO(o.Topic)}
+	t := &Topic{client: o.Client, arn: o.Topic, fifo: queue.IsFIFO(o.Topic)}
 	t.publisher = publisher{target: t, name: "topic " + o.Topic[strings.LastIndexByte(o.Topic, ':')+1:],
 		maxBytes: o.MaxBytes, overflow: o.Overflow}
 	if err := queue.Ensure(ctx, o.Create, t.readLimit, t.create); err != nil {
@@ -79,7 +79,7 @@ func (t *Topic) create(ctx context.Context) error {
 	if err != nil {
 		return t.failed(ctx, "CreateTopic", err)
 	}
-	if err := queue.Elsewhere(aws.ToString(out.TopicArn), t.arn); err != nil {
+	if err := queue.CheckCreated(aws.ToString(out.TopicArn), t.arn); err != nil {
 		return fmt.Errorf("notify: %w", err)
 	}
 	return nil
