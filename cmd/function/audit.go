@@ -56,18 +56,18 @@ func (a *auditor) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 		a.metrics.Record(ctx, audit.MetricTotals{})
 		return nil, &handlers.Error{Err: err}
 	}
-	outcomes := audit.MetricTotals{Complete: sum.Complete(), Coverage: sum.Coverage,
+	totals := audit.MetricTotals{Complete: sum.Complete(), Coverage: sum.Coverage,
 		Findings: map[string]map[audit.Verdict]int64{}}
 	for _, s := range sum.Sinks {
-		outcomes.Findings[s.Sink] = s.Findings
+		totals.Findings[s.Sink] = s.Findings
 	}
-	a.metrics.Record(ctx, outcomes)
+	a.metrics.Record(ctx, totals)
 	return json.Marshal(sum)
 }
 
 // audit runs the audit that an event requests, and logs the differences that it finds.
 func (a *auditor) audit(ctx context.Context, payload []byte) (*run.Summary, error) {
-	e, err := parseAuditEvent(payload)
+	event, err := parseAuditEvent(payload)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (a *auditor) audit(ctx context.Context, payload []byte) (*run.Summary, erro
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	opened, err := audit.Open(ctx, a.cfg, a.stores, audit.Options{
-		Sinks: e.Sinks, CommandFlags: "-c " + a.cfg.File + " --live", Extensions: a.exts,
+		Sinks: event.Sinks, CommandFlags: "-c " + a.cfg.File + " --live", Extensions: a.exts,
 	})
 	if err != nil {
 		// The text is safe to log: it has names of the configuration, and what AWS says about them.
@@ -85,7 +85,8 @@ func (a *auditor) audit(ctx context.Context, payload []byte) (*run.Summary, erro
 	}
 	differences := differenceLog{log: a.log}
 	sum, err := run.AuditSample(ctx, run.SampledOptions{
-		Config: a.cfg, SDK: a.sdk, Sinks: opened, Dir: dir, Sample: e.Sample, Segments: e.Segments, RCU: e.RCU, Lag: e.lag,
+		Config: a.cfg, SDK: a.sdk, Sinks: opened, Dir: dir, Sample: event.Sample, Segments: event.Segments,
+		RCU: event.RCU, Lag: event.lag,
 		Deadline: auditDeadline(ctx, time.Now()),
 		OnRetry: func(err error, wait time.Duration) {
 			a.log.WarnContext(ctx, "a request of the scan failed, and is repeated", slog.Duration("after", wait),
@@ -125,7 +126,8 @@ type differenceLog struct {
 // logFinding logs a finding if it is a difference, even if a dead letter explains it. It logs up to
 // maxLoggedDifferences findings.
 func (d *differenceLog) logFinding(sink string, f *audit.Finding) error {
-	if !f.Verdict.Differs() && f.Verdict != audit.Held || d.logged == maxLoggedDifferences {
+	isDifference := f.Verdict.Differs() || f.Verdict == audit.Held
+	if !isDifference || d.logged == maxLoggedDifferences {
 		return nil
 	}
 	d.logged++
@@ -148,7 +150,8 @@ func auditDeadline(ctx context.Context, now time.Time) time.Time {
 	if !ok {
 		return time.Time{}
 	}
-	return deadline.Add(-min(deadline.Sub(now)/auditReserveDivisor, maxAuditReserve))
+	reserve := min(deadline.Sub(now)/auditReserveDivisor, maxAuditReserve)
+	return deadline.Add(-reserve)
 }
 
 // auditEvent is the event that requests an audit.
@@ -174,15 +177,16 @@ const maxSegments = 1_000_000
 // write.
 func parseAuditEvent(payload []byte) (e auditEvent, err error) {
 	e = auditEvent{Sample: 1, Segments: 100, RCU: 500, Lag: "1m"}
-	d := json.NewDecoder(bytes.NewReader(payload))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&e); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(payload))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&e); err != nil {
 		return e, eventErrs.Errorf("the event does not request an audit (%s): %s", redact.Safe(err.Error()), auditEventHint)
 	}
 	if e.Command != "audit" {
 		return e, eventErrs.Errorf(`this function takes the command audit only: %s`, auditEventHint)
 	}
-	if e.lag, err = time.ParseDuration(e.Lag); err != nil || e.lag < 0 {
+	e.lag, err = time.ParseDuration(e.Lag)
+	if err != nil || e.lag < 0 {
 		return e, eventErrs.Errorf(`"lag" must be a duration such as "90s" or "5m": %s`, auditEventHint)
 	}
 	switch {

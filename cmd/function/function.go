@@ -107,21 +107,21 @@ func stateOptions(
 	ctx context.Context, cfg *config.Config, stores sinks.Stores, p *pipeline.Pipeline, log *slog.Logger,
 ) ([]handlers.Option, error) {
 	var opts []handlers.Option
-	kept, err := patience.Retry(ctx, log, "opening the state", nil,
+	store, err := patience.Retry(ctx, log, "opening the state", nil,
 		func() (state.Store, error) { return stores.State(ctx, cfg) })
 	if err != nil {
 		return nil, err
 	}
-	if kept != nil {
-		opts = append(opts, handlers.WithGaps(kept))
+	if store != nil {
+		opts = append(opts, handlers.WithGaps(store))
 	}
 	if d := cfg.DeadLetters; d != nil && d.AutoRedrive {
-		again, err := patience.Retry(ctx, log, "opening the dead letters", nil,
+		redriveOutage, err := patience.Retry(ctx, log, "opening the dead letters", nil,
 			func() (func(context.Context) error, error) { return newOutageRedriver(ctx, cfg, stores, p, log) })
 		if err != nil {
 			return nil, err
 		}
-		opts = append(opts, handlers.WithRedrive(again))
+		opts = append(opts, handlers.WithRedrive(redriveOutage))
 	}
 	return opts, nil
 }

@@ -43,22 +43,23 @@ func writeBill(path string, p program) error {
 			PackageURL: packageURL(m.path, m.version),
 			Scope:      cdx.ScopeRequired, Licenses: licenseChoices(m.licenses),
 		}
-		if sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.sum, "h1:")); err == nil &&
-			len(sum) == sha256.Size {
-			// The sum is the hash of the module's files, as in go.sum.
+		// The sum is the hash of the module's files, as in go.sum.
+		sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.sum, "h1:"))
+		if err == nil && len(sum) == sha256.Size {
 			c.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(sum)}}
 		}
-		components, refs = append(components, c), append(refs, c.BOMRef)
+		components = append(components, c)
+		refs = append(refs, c.BOMRef)
 	}
 	bom.Components = &components
 	bom.Dependencies = &[]cdx.Dependency{{Ref: ref, Dependencies: &refs}}
 
-	var b bytes.Buffer
-	if err := cdx.NewBOMEncoder(&b, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom,
-		cdx.SpecVersion1_6); err != nil {
+	var text bytes.Buffer
+	encoder := cdx.NewBOMEncoder(&text, cdx.BOMFileFormatJSON).SetPretty(true)
+	if err := encoder.EncodeVersion(bom, cdx.SpecVersion1_6); err != nil {
 		return err
 	}
-	return os.WriteFile(path, b.Bytes(), 0o644)
+	return os.WriteFile(path, text.Bytes(), 0o644)
 }
 
 // packageURL returns the package URL of a Go module.

@@ -160,11 +160,11 @@ func moduleRoot(ctx context.Context) (string, error) {
 
 // gitVersion returns git's description of the sources, such as v1.2.3-4-gabcdef. Without git it returns dev.
 func gitVersion(ctx context.Context, root string) string {
-	if text, err := git(ctx, root, "describe", "--tags", "--always", "--dirty"); err == nil &&
-		versionPattern.MatchString(text) {
-		return text
+	text, err := git(ctx, root, "describe", "--tags", "--always", "--dirty")
+	if err != nil || !versionPattern.MatchString(text) {
+		return "dev"
 	}
-	return "dev"
+	return text
 }
 
 // git runs a git command in the folder root, and returns its output without white space at the ends.

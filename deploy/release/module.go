@@ -69,25 +69,26 @@ func (t target) folders(ctx context.Context, root string) (map[string]string, er
 	}
 	type location struct{ Path, Version, Dir string }
 	dirs := map[string]string{}
-	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+	decoder := json.NewDecoder(bytes.NewReader(out))
+	for {
 		var pkg struct {
 			Module *struct {
 				location
 				Replace *location
 			}
 		}
-		if err := dec.Decode(&pkg); errors.Is(err, io.EOF) {
+		err := decoder.Decode(&pkg)
+		if errors.Is(err, io.EOF) {
 			return dirs, nil
-		} else if err != nil {
+		}
+		if err != nil {
 			return nil, err
 		}
-		if m := pkg.Module; m != nil {
-			at := m.location
-			if m.Replace != nil {
-				at = *m.Replace
-			}
-			dirs[at.Path+"@"+at.Version] = at.Dir
+		if pkg.Module == nil {
+			continue
 		}
+		loc := *cmp.Or(pkg.Module.Replace, &pkg.Module.location)
+		dirs[loc.Path+"@"+loc.Version] = loc.Dir
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"debug/buildinfo"
@@ -8,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 )
 
 const modulePath = "github.com/tablewake/tablewake"
@@ -109,21 +109,20 @@ func (t target) environment() []string {
 // entries returns the files of the archive in their order. binary is the content of the program.
 func (t target) entries(root string, binary []byte, used []module) ([]entry, error) {
 	entries := []entry{{t.program, 0o755, binary}}
-	files := map[string]string{"LICENSE": "LICENSE"}
-	names := []string{"LICENSE"}
+	sources := []string{"LICENSE"}
 	if t.lambda() {
-		files["tablewake.yaml"], files["template.yaml"] = "deploy/minimal/tablewake.yaml", "deploy/minimal/template.yaml"
-		names = []string{"tablewake.yaml", "template.yaml", "LICENSE"}
+		sources = []string{"deploy/minimal/tablewake.yaml", "deploy/minimal/template.yaml", "LICENSE"}
 	}
-	for _, name := range names {
-		b, err := os.ReadFile(filepath.Join(root, files[name]))
+	for _, source := range sources {
+		content, err := os.ReadFile(filepath.Join(root, source))
 		if err != nil {
 			return nil, err
 		}
+		name := filepath.Base(source)
 		if name == "template.yaml" && t.arch == "amd64" {
-			b = []byte(strings.Replace(string(b), "[arm64]", "[x86_64]", 1))
+			content = bytes.Replace(content, []byte("[arm64]"), []byte("[x86_64]"), 1)
 		}
-		entries = append(entries, entry{name, 0o644, b})
+		entries = append(entries, entry{name, 0o644, content})
 	}
 	return append(entries, entry{"LICENSES-OF-DEPENDENCIES", 0o644, licenseTexts(used)}), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/record"
 	awscost "github.com/tablewake/tablewake/pipeline/telemetry/cost"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
@@ -56,6 +58,8 @@ the other kind of tombstones.`,
 type costs struct {
 	Changes int64      `json:"changes"`
 	Sinks   []sinkCost `json:"sinks"`
+
+	indexes map[string]int // indexes in Sinks, by name
 }
 
 // sinkCost is the cost of one view or aggregate.
@@ -89,63 +93,75 @@ func (o *costOptions) run(ctx context.Context, s cli.Streams, paths []string) er
 	if err != nil {
 		return err
 	}
-	sum := costs{Sinks: []sinkCost{}}
-	index := make(map[string]int) // in sum.Sinks, by sink
-	for _, sink := range cfg.Sinks {
-		if rule := costRule(sink); rule != "" {
-			index[sink.Name] = len(sum.Sinks)
-			sum.Sinks = append(sum.Sinks, sinkCost{Sink: sink.Name, Rule: rule, inPlace: sink.View != nil && sink.View.InPlace})
-		}
+	sum := newCosts(cfg)
+	if len(paths) == 0 {
+		return cli.Print(s.Out, o.format, sum, sum.writeRules)
 	}
-	if len(paths) > 0 {
-		if err := o.count(ctx, s, cfg, p, paths, &sum, index); err != nil {
-			return err
-		}
-		sum.setAdvice()
+	if err := sum.addRecords(o.Pages(ctx, cfg, s, paths), p, s.Err); err != nil {
+		return err
 	}
-	return cli.Print(s.Out, o.format, sum, func(w io.Writer) { sum.write(w, len(paths) > 0) })
+	sum.setAdvice()
+	return cli.Print(s.Out, o.format, sum, func(w io.Writer) {
+		sum.writeRules(w)
+		if len(sum.Sinks) > 0 {
+			sum.writeCounts(w)
+		}
+	})
 }
 
-// count adds the cost of each change of the records to sum.
-func (o *costOptions) count(
-	ctx context.Context, s cli.Streams, cfg *config.Config, p *pipeline.Pipeline, paths []string, sum *costs,
-	index map[string]int,
-) error {
+// newCosts returns the rules of the sinks that write to DynamoDB, without a change.
+func newCosts(cfg *config.Config) costs {
+	c := costs{Sinks: []sinkCost{}, indexes: make(map[string]int)}
+	for _, sink := range cfg.Sinks {
+		rule := costRule(sink)
+		if rule == "" {
+			continue
+		}
+		c.indexes[sink.Name] = len(c.Sinks)
+		c.Sinks = append(c.Sinks, sinkCost{Sink: sink.Name, Rule: rule, inPlace: sink.View != nil && sink.View.InPlace})
+	}
+	return c
+}
+
+// addRecords adds the cost of each change of the records. It prints to stderr how many records cannot be decoded.
+func (c *costs) addRecords(pages iter.Seq2[*record.Page, error], p *pipeline.Pipeline, stderr io.Writer) error {
 	undecodable := 0
-	for page, err := range o.Pages(ctx, cfg, s, paths) {
+	for page, err := range pages {
 		undecodable += len(page.Errors)
 		for i := range page.Changes {
-			sum.Changes++
-			sum.add(p.Explain(&page.Changes[i]), index)
+			c.Changes++
+			c.addChange(p.Explain(&page.Changes[i]))
 		}
 		if err != nil {
 			return err
 		}
 	}
 	if undecodable > 0 {
-		fmt.Fprintf(s.Err, "not decoded, and without cost here: %s; tablewake explain names them\n",
+		fmt.Fprintf(stderr, "not decoded, and without cost here: %s; tablewake explain names them\n",
 			cli.Count(undecodable, "record"))
 	}
 	return nil
 }
 
-// add adds the cost of one change.
-func (c *costs) add(x pipeline.Explanation, index map[string]int) {
-	for _, r := range x.Routes {
-		i, ok := index[r.Name]
-		if !ok || r.Err != nil {
+// addChange adds the cost of one change.
+func (c *costs) addChange(x pipeline.Explanation) {
+	for _, route := range x.Routes {
+		i, writesToDynamoDB := c.indexes[route.Name]
+		if !writesToDynamoDB || route.Err != nil {
 			continue
 		}
-		if cost, ok := dynamo.CostOf(x.Change, r.Ops); ok {
-			s := &c.Sinks[i]
-			s.Changes++
-			s.WriteUnits += cost.WriteUnits
-			s.ReadUnits += cost.ReadUnits
-			s.Most = max(s.Most, cost.WriteUnits)
-			s.OtherTombstones += cost.OtherTombstones
-			s.Dollars += cost.WriteUnits*writePrice.Dollars + cost.ReadUnits*readPrice.Dollars
-			s.idle.add(x.Change.Keys, cost)
+		cost, ok := dynamo.CostOf(x.Change, route.Ops)
+		if !ok {
+			continue
 		}
+		s := &c.Sinks[i]
+		s.Changes++
+		s.WriteUnits += cost.WriteUnits
+		s.ReadUnits += cost.ReadUnits
+		s.Most = max(s.Most, cost.WriteUnits)
+		s.OtherTombstones += cost.OtherTombstones
+		s.Dollars += cost.WriteUnits*writePrice.Dollars + cost.ReadUnits*readPrice.Dollars
+		s.idle.add(x.Change.Keys, cost)
 	}
 }
 
@@ -186,32 +202,33 @@ func writeRule(s config.Sink) string {
 	return ""
 }
 
-func (c costs) write(w io.Writer, counted bool) {
+// writeRules prints the rule of each sink.
+func (c costs) writeRules(w io.Writer) {
 	if len(c.Sinks) == 0 {
 		fmt.Fprintln(w, "no view and no aggregate: nothing is written to DynamoDB")
-		return
 	}
 	for _, s := range c.Sinks {
 		fmt.Fprintf(w, "%s: %s\n", s.Sink, s.Rule)
 	}
-	if !counted {
-		return
-	}
+}
+
+// writeCounts prints a table of the units of each sink, and the advice.
+func (c costs) writeCounts(w io.Writer) {
 	fmt.Fprintf(w, "\nof %s changes:\n", cli.Thousands(c.Changes))
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "sink\tchanges\twrite units\tread units\twrite units a change\tmost\t$ a million changes\t")
-	million := func(dollars float64) float64 { return dollars / max(float64(c.Changes), 1) * 1e6 }
+	perMillion := func(dollars float64) float64 { return dollars / max(float64(c.Changes), 1) * 1e6 }
 	var all sinkCost
 	for _, s := range c.Sinks {
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%.2f\t%s\t%.2f\t\n", s.Sink, cli.Thousands(s.Changes),
 			cli.Thousands(int64(s.WriteUnits)), cli.Thousands(int64(s.ReadUnits)),
-			s.WriteUnits/max(float64(s.Changes), 1), dynamo.FormatUnits(s.Most), million(s.Dollars))
+			s.WriteUnits/max(float64(s.Changes), 1), dynamo.FormatUnits(s.Most), perMillion(s.Dollars))
 		all.WriteUnits += s.WriteUnits
 		all.ReadUnits += s.ReadUnits
 		all.Dollars += s.Dollars
 	}
 	fmt.Fprintf(tw, "all\t\t%s\t%s\t\t\t%.2f\t\n", cli.Thousands(int64(all.WriteUnits)),
-		cli.Thousands(int64(all.ReadUnits)), million(all.Dollars))
+		cli.Thousands(int64(all.ReadUnits)), perMillion(all.Dollars))
 	_ = tw.Flush()
 	for _, s := range c.Sinks {
 		for _, advice := range s.Advice {

@@ -44,8 +44,8 @@ var fixedKey = regexp.MustCompile(`^[A-Z][A-Z_-]*$`)
 // keys.
 func prefixOf(v item.Value) string {
 	text, _ := v.Text()
-	if at := strings.IndexAny(text, "#:|/"); at > 0 {
-		return text[:at+1]
+	if separator := strings.IndexAny(text, "#:|/"); separator > 0 {
+		return text[:separator+1]
 	}
 	if fixedKey.MatchString(text) {
 		return text
@@ -64,11 +64,11 @@ func (c *idleChanges) add(keys item.Image, cost dynamo.Cost) {
 			p = prefixes{make(map[string]float64), make(map[string]bool)}
 			c.attributes[name] = p
 		}
-		switch prefix := prefixOf(v); {
-		case cost.WriteUnits == 0:
-			p.reads[prefix] += cost.ReadUnits
-		case len(p.written) <= maxPrefixes:
-			p.written[prefix] = true
+		isIdle := cost.WriteUnits == 0
+		if isIdle {
+			p.reads[prefixOf(v)] += cost.ReadUnits
+		} else if len(p.written) <= maxPrefixes {
+			p.written[prefixOf(v)] = true
 		}
 	}
 }
@@ -78,8 +78,9 @@ func (c *idleChanges) add(keys item.Image, cost dynamo.Cost) {
 func (c *idleChanges) filter() (filter string, saved float64) {
 	for _, name := range slices.Sorted(maps.Keys(c.attributes)) {
 		p := c.attributes[name]
-		isNarrow := len(p.written) > 0 && len(p.written) <= maxPrefixes && !p.written[""]
-		if units := p.droppedReads(); isNarrow && units > saved {
+		fitsFilter := len(p.written) > 0 && len(p.written) <= maxPrefixes && !p.written[""]
+		units := p.droppedReads()
+		if fitsFilter && units > saved {
 			filter, saved = p.keepWritten(name), units
 		}
 	}
@@ -119,14 +120,14 @@ func (c *costs) setAdvice() {
 					filter, cli.Thousands(int64(saved)), saved*readPrice.Dollars/float64(c.Changes)*1e6))
 		}
 		if s.OtherTombstones > 0 && s.OtherTombstones != s.WriteUnits {
-			kinds := [2]string{"apart", "in_place"}
+			kind, otherKind := "apart", "in_place"
 			if s.inPlace {
-				slices.Reverse(kinds[:])
+				kind, otherKind = otherKind, kind
 			}
 			s.Advice = append(s.Advice,
 				fmt.Sprintf(
 					"%s write units with tombstones: %s, %s with tombstones: %s; readers of tombstones: in_place leave them out",
-					cli.Thousands(int64(s.WriteUnits)), kinds[0], cli.Thousands(int64(s.OtherTombstones)), kinds[1]))
+					cli.Thousands(int64(s.WriteUnits)), kind, cli.Thousands(int64(s.OtherTombstones)), otherKind))
 		}
 	}
 }

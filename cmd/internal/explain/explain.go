@@ -2,6 +2,7 @@ package explain
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,14 +86,12 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) error 
 			return key.Matches(c, mask) && (o.sequence == "" || record.CompareSequence(o.sequence, c.Sequence) == 0)
 		},
 	}
-	n, err := printer.Print(o.Pages(ctx, cfg, s, paths), out)
-	if flushErr := out.Flush(); err == nil {
-		err = flushErr
-	}
-	switch none := n == 0 && err == nil; {
-	case none && o.key != "":
+	printed, err := printer.Print(o.Pages(ctx, cfg, s, paths), out)
+	err = cmp.Or(err, out.Flush())
+	foundNothing := printed == 0 && err == nil
+	if foundNothing && o.key != "" {
 		fmt.Fprintln(s.Err, "no change of the input matches; "+itemkey.Usage)
-	case none && o.sequence != "":
+	} else if foundNothing && o.sequence != "" {
 		fmt.Fprintln(s.Err, "no change of the input has the sequence number "+o.sequence)
 	}
 	if ctx.Err() != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
 
@@ -92,10 +93,11 @@ type decodeErrorJSON struct {
 	Message string `json:"message"`
 }
 
-func newExplanation(n int64, e pipeline.Explanation) explanation {
+// newExplanation returns the explanation of a change. number is the number of its record.
+func newExplanation(number int64, e pipeline.Explanation) explanation {
 	c := e.Change
 	x := explanation{
-		Record: n, Op: c.Op.String(), Key: c.Key, Sequence: c.Sequence, Version: c.Version.String(),
+		Record: number, Op: c.Op.String(), Key: c.Key, Sequence: c.Sequence, Version: c.Version.String(),
 		TTL: c.TTLDelete(), Filters: filterResults(e.Filters),
 	}
 	if !c.Time.IsZero() {
@@ -108,32 +110,38 @@ func newExplanation(n int64, e pipeline.Explanation) explanation {
 		x.Events = append(x.Events, eventJSON{ev.Detector, ev.ID(), ev.Path, dynamoDBJSON(ev.Old), dynamoDBJSON(ev.New),
 			ev.Old, ev.New})
 	}
-	for _, r := range e.Routes {
-		w := sinkPlanJSON{Sink: r.Name, Filters: filterResults(r.Filters), Reason: r.Reason, Error: cli.ErrorText(r.Err)}
-		for _, op := range r.Ops {
-			w.Do = append(w.Do, op.String())
-		}
-		if cost, ok := dynamo.CostOf(c, r.Ops); ok && r.Err == nil {
-			w.Cost = &unitCostJSON{cost.WriteUnits, cost.ReadUnits, cost.Why}
-		}
-		switch {
-		case !r.Taken:
-			w.Outcome = notRouted
-		case pipeline.IsFatal(r.Err):
-			w.Stops = true
-		case r.Err != nil:
-			w.Outcome = pipeline.DeadLettered.String()
-		case r.Outcome != pipeline.Written:
-			w.Outcome = r.Outcome.String()
-		}
-		x.Sinks = append(x.Sinks, w)
+	for _, route := range e.Routes {
+		x.Sinks = append(x.Sinks, newSinkPlan(c, route))
 	}
 	return x
 }
 
-func filterResults(ts []pipeline.FilterTrace) []filterResultJSON {
+// newSinkPlan returns what a sink does with a change.
+func newSinkPlan(c *record.Change, route pipeline.RouteTrace) sinkPlanJSON {
+	plan := sinkPlanJSON{Sink: route.Name, Filters: filterResults(route.Filters), Reason: route.Reason,
+		Error: cli.ErrorText(route.Err)}
+	for _, op := range route.Ops {
+		plan.Do = append(plan.Do, op.String())
+	}
+	if cost, ok := dynamo.CostOf(c, route.Ops); ok && route.Err == nil {
+		plan.Cost = &unitCostJSON{cost.WriteUnits, cost.ReadUnits, cost.Why}
+	}
+	switch {
+	case !route.Taken:
+		plan.Outcome = notRouted
+	case pipeline.IsFatal(route.Err):
+		plan.Stops = true
+	case route.Err != nil:
+		plan.Outcome = pipeline.DeadLettered.String()
+	case route.Outcome != pipeline.Written:
+		plan.Outcome = route.Outcome.String()
+	}
+	return plan
+}
+
+func filterResults(traces []pipeline.FilterTrace) []filterResultJSON {
 	var results []filterResultJSON
-	for _, t := range ts {
+	for _, t := range traces {
 		results = append(results, filterResultJSON{t.Name, t.Verdict.Drop, t.Verdict.Reason, cli.ErrorText(t.Err)})
 	}
 	return results
@@ -160,41 +168,43 @@ func (x explanation) write(w io.Writer) {
 		fmt.Fprintf(w, "  error   %s\n", x.Error.Message)
 		return
 	}
-	label := labelPrinter(w)
+	lines := labelledLines{w: w}
 	if x.Entity != nil {
-		label("entity", x.Entity.String())
+		lines.print("entity", x.Entity.String())
 	}
 	for _, f := range x.Filters {
-		label("filter", f.String())
+		lines.print("filter", f.String())
 	}
 	for _, d := range x.Diff {
-		label("change", fmt.Sprintf("%s: %s -> %s", d.Path, truncatedJSON(d.old), truncatedJSON(d.new)))
+		lines.print("change", fmt.Sprintf("%s: %s -> %s", d.Path, truncatedJSON(d.old), truncatedJSON(d.new)))
 	}
 	for _, e := range x.Events {
 		text := e.Detector
 		if e.Path != "" {
 			text += fmt.Sprintf("  %s: %s -> %s", e.Path, truncatedJSON(e.old), truncatedJSON(e.new))
 		}
-		label("event", text)
+		lines.print("event", text)
 	}
 	for _, s := range x.Sinks {
 		for _, line := range s.lines() {
-			label("sink", s.Sink+": "+line)
+			lines.print("sink", s.Sink+": "+line)
 		}
 	}
 }
 
-// labelPrinter returns a function that prints lines with a label. It prints a label only once for consecutive lines.
-func labelPrinter(w io.Writer) func(label, text string) {
-	last := ""
-	return func(label, text string) {
-		printed := label
-		if label == last {
-			printed = ""
-		}
-		last = label
-		fmt.Fprintf(w, "  %-7s %s\n", printed, text)
+// labelledLines prints lines with labels. It prints a label only once for consecutive lines.
+type labelledLines struct {
+	w         io.Writer
+	lastLabel string
+}
+
+func (l *labelledLines) print(label, text string) {
+	printedLabel := label
+	if label == l.lastLabel {
+		printedLabel = ""
 	}
+	l.lastLabel = label
+	fmt.Fprintf(l.w, "  %-7s %s\n", printedLabel, text)
 }
 
 func (f filterResultJSON) String() string {

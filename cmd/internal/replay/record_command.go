@@ -69,7 +69,7 @@ Credentials and Region are found as by the AWS command line.`,
 }
 
 func (o recordOptions) run(ctx context.Context, s cli.Streams) error {
-	table, local, mask, err := o.source()
+	source, err := o.source()
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (o recordOptions) run(ctx context.Context, s cli.Streams) error {
 	if cfg.Region == "" {
 		return cli.Usagef("no AWS Region: give --region, or set AWS_REGION")
 	}
-	if len(mask.Patterns()) == 0 {
+	if len(source.mask.Patterns()) == 0 {
 		fmt.Fprintln(s.Err, "nothing will be masked in the recording: "+cli.If(o.config == "",
 			"with -c FILE what it says is sensitive is", "treat it like the table"))
 	}
@@ -98,91 +98,116 @@ func (o recordOptions) run(ctx context.Context, s cli.Streams) error {
 			c.BaseEndpoint = &o.endpoint
 		}
 	})
-	api := sdk.New(client, record.DecoderOptions{DynamoDBLocal: local})
-	bar := cli.NewProgress(s.Err, "recording "+table, 0)
-	ro := shardreader.RecordOptions{
-		API: api, Source: table, Idle: o.idle, Mask: mask,
-		Progress: func(p shardreader.RecordProgress) { bar.UpdateBytes(p.Bytes, 0, p.Records) },
+	recording, err := o.record(ctx, s, client, source)
+	if err != nil && ctx.Err() != nil {
+		return cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: %s is not written", o.out))
 	}
-	if local {
-		ro.EmptyPages = 2 // DynamoDB Local has no empty pages in the middle of a shard
-	}
-	var r shardreader.Recording
-	if o.out == "-" {
-		r, err = shardreader.Record(ctx, s.Out, ro)
-	} else {
-		r, err = shardreader.RecordFile(ctx, o.out, ro)
-	}
-	bar.End()
 	if err != nil {
-		if ctx.Err() != nil {
-			return cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: %s is not written", o.out))
-		}
 		return err
-	}
-	return o.report(s, r, mask)
-}
-
-// source returns the table to record, whether the table is in DynamoDB Local, and the mask for its records. The mask is
-// nil if nothing is masked.
-func (o recordOptions) source() (table string, local bool, mask *mask.Mask, err error) {
-	switch {
-	case o.config == "" && o.table == "":
-		return "", false, nil, cli.Usagef("name a table with --table, or a configuration with -c")
-	case o.config == "":
-		return o.table, o.local, nil, nil
-	}
-	cfg, err := cli.LoadConfig(o.config)
-	if err != nil {
-		return "", false, nil, err
-	}
-	if !o.unmasked {
-		if mask, err = sinks.Mask(cfg); err != nil {
-			return "", false, nil, err
-		}
-	}
-	local = o.local || cfg.Source.DynamoDBLocal
-	if o.table != "" {
-		return o.table, local, mask, nil
-	}
-	if len(cfg.Source.Tables) != 1 {
-		return "", false, nil, cli.Usagef("%s names %d tables; choose one with --table", o.config, len(cfg.Source.Tables))
-	}
-	return cmp.Or(cfg.Source.Tables[0].StreamARN, cfg.Source.Tables[0].Name), local, mask, nil
-}
-
-// report prints the counts of a recording, and each gap: a range of records that the stream had dropped.
-func (o recordOptions) report(s cli.Streams, r shardreader.Recording, mask *mask.Mask) error {
-	maskedPaths := make([]string, 0, len(mask.Patterns()))
-	for _, p := range mask.Patterns() {
-		maskedPaths = append(maskedPaths, p.String())
 	}
 	w := s.Out
 	if o.out == "-" {
 		w = s.Err
 	}
 	if o.format == cli.FormatJSON {
-		type gapJSON struct {
-			Shard string
-			After string
-			Whole bool
-		}
-		gaps := []gapJSON{}
-		for _, g := range r.Gaps {
-			gaps = append(gaps, gapJSON{g.Shard, g.After, g.Whole})
-		}
-		return cli.WriteJSON(w, struct {
-			Stream      string    `json:"stream"`
-			Records     int64     `json:"records"`
-			Bytes       int64     `json:"bytes"`
-			Shards      int       `json:"shards"`
-			Undecodable int64     `json:"undecodable"`
-			Sensitive   []string  `json:"sensitive"` // patterns of the masked attributes
-			Masked      int64     `json:"masked"`    // records with a masked attribute
-			LeftOut     int64     `json:"left_out"`  // undecodable records, whose sensitive attributes are unknown
-			Gaps        []gapJSON `json:"gaps"`
-		}{r.Stream.ARN, r.Records, r.Bytes, r.Shards, r.Undecodable, maskedPaths, r.Masked, r.LeftOut, gaps})
+		return writeRecordingJSON(w, recording, source.maskedPaths())
 	}
+	o.writeRecording(w, recording, source.maskedPaths())
+	return nil
+}
+
+// record records the table, and shows its progress.
+func (o recordOptions) record(
+	ctx context.Context, s cli.Streams, client *dynamodbstreams.Client, source recordSource,
+) (shardreader.Recording, error) {
+	bar := cli.NewProgress(s.Err, "recording "+source.table, 0)
+	defer bar.End()
+	options := shardreader.RecordOptions{
+		API: sdk.New(client, record.DecoderOptions{DynamoDBLocal: source.local}), Source: source.table, Idle: o.idle,
+		Mask:     source.mask,
+		Progress: func(p shardreader.RecordProgress) { bar.UpdateBytes(p.Bytes, 0, p.Records) },
+	}
+	if source.local {
+		options.EmptyPages = 2 // DynamoDB Local has no empty pages in the middle of a shard
+	}
+	if o.out == "-" {
+		return shardreader.Record(ctx, s.Out, options)
+	}
+	return shardreader.RecordFile(ctx, o.out, options)
+}
+
+// recordSource is the table to record.
+type recordSource struct {
+	table string
+	local bool       // the table is in DynamoDB Local
+	mask  *mask.Mask // masks the records; nil if nothing is masked
+}
+
+// maskedPaths returns the patterns of the masked attributes.
+func (s recordSource) maskedPaths() []string {
+	paths := make([]string, 0, len(s.mask.Patterns()))
+	for _, p := range s.mask.Patterns() {
+		paths = append(paths, p.String())
+	}
+	return paths
+}
+
+// source returns the table that the flags or the configuration name.
+func (o recordOptions) source() (recordSource, error) {
+	source := recordSource{table: o.table, local: o.local}
+	if o.config == "" {
+		if o.table == "" {
+			return source, cli.Usagef("name a table with --table, or a configuration with -c")
+		}
+		return source, nil
+	}
+	cfg, err := cli.LoadConfig(o.config)
+	if err != nil {
+		return source, err
+	}
+	if !o.unmasked {
+		if source.mask, err = sinks.Mask(cfg); err != nil {
+			return source, err
+		}
+	}
+	source.local = o.local || cfg.Source.DynamoDBLocal
+	if o.table != "" {
+		return source, nil
+	}
+	if len(cfg.Source.Tables) != 1 {
+		return source, cli.Usagef("%s names %d tables; choose one with --table", o.config, len(cfg.Source.Tables))
+	}
+	source.table = cmp.Or(cfg.Source.Tables[0].StreamARN, cfg.Source.Tables[0].Name)
+	return source, nil
+}
+
+// writeRecordingJSON prints the counts of a recording as JSON.
+func writeRecordingJSON(w io.Writer, r shardreader.Recording, maskedPaths []string) error {
+	type gapJSON struct {
+		Shard string
+		After string
+		Whole bool
+	}
+	gaps := []gapJSON{}
+	for _, g := range r.Gaps {
+		gaps = append(gaps, gapJSON{g.Shard, g.After, g.Whole})
+	}
+	return cli.WriteJSON(w, struct {
+		Stream      string    `json:"stream"`
+		Records     int64     `json:"records"`
+		Bytes       int64     `json:"bytes"`
+		Shards      int       `json:"shards"`
+		Undecodable int64     `json:"undecodable"`
+		Sensitive   []string  `json:"sensitive"` // patterns of the masked attributes
+		Masked      int64     `json:"masked"`    // records with a masked attribute
+		LeftOut     int64     `json:"left_out"`  // undecodable records, whose sensitive attributes are unknown
+		Gaps        []gapJSON `json:"gaps"`
+	}{r.Stream.ARN, r.Records, r.Bytes, r.Shards, r.Undecodable, maskedPaths, r.Masked, r.LeftOut, gaps})
+}
+
+// writeRecording prints the counts of a recording for people, and each gap: a range of records that the stream had
+// dropped.
+func (o recordOptions) writeRecording(w io.Writer, r shardreader.Recording, maskedPaths []string) {
 	fmt.Fprintf(w, "%s of %s of %s in %s\n", cli.Count(r.Records, "record"), cli.Count(r.Shards, "shard"), r.Stream.ARN,
 		o.out)
 	if r.Undecodable > 0 {
@@ -202,7 +227,6 @@ func (o recordOptions) report(s cli.Streams, r shardreader.Recording, mask *mask
 			cli.Count(r.LeftOut, "record"))
 	}
 	writeGaps(w, r.Gaps)
-	return nil
 }
 
 func writeGaps(w io.Writer, gaps []record.Gap) {

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 )
@@ -12,7 +11,7 @@ import (
 func TestRecord_JSONNamesGaps(t *testing.T) {
 	var out strings.Builder
 	r := shardreader.Recording{Gaps: []record.Gap{{StreamARN: "arn", Shard: "shardId-1", After: "7", Whole: true}, {StreamARN: "arn", Shard: "shardId-2"}}}
-	if err := (recordOptions{format: cli.FormatJSON, out: "shop.jsonl"}).report(cli.Streams{Out: &out}, r, nil); err != nil {
+	if err := writeRecordingJSON(&out, r, nil); err != nil {
 		t.Fatal(err)
 	}
 	compact := strings.Join(strings.Fields(out.String()), "")

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	silentFrom  = 10 // a sink without writes is reported if it has seen at least this many changes
-	mostReasons = 3
+	minSilentChanges = 10 // a sink without writes is reported if it has seen at least this many changes
+	maxReasons       = 3
 )
 
 // SilentSink is a sink that has seen many changes and has written none of them.
@@ -54,22 +54,22 @@ const deadLetters = "dead letters"
 func silentSinks(l pipeline.Ledger) []SilentSink {
 	var silent []SilentSink
 	for _, name := range slices.Sorted(maps.Keys(l.Sinks)) {
-		k := l.Sinks[name]
-		n := k.Routed + total(k.RouteFiltered) + total(l.Source.Filtered)
-		hasInnocentReason := k.Written+k.Superseded+k.Suppressed+k.Coalesced+k.Pending+k.Revoked > 0
-		if n < silentFrom || hasInnocentReason {
+		sink := l.Sinks[name]
+		changes := sink.Routed + total(sink.RouteFiltered) + total(l.Source.Filtered)
+		hasInnocentReason := sink.Written+sink.Superseded+sink.Suppressed+sink.Coalesced+sink.Pending+sink.Revoked > 0
+		if changes < minSilentChanges || hasInnocentReason {
 			continue
 		}
 		reasons := make(map[string]int64)
-		for _, counts := range []map[string]int64{k.NoEffect, k.RouteFiltered, l.Source.Filtered} {
+		for _, counts := range []map[string]int64{sink.NoEffect, sink.RouteFiltered, l.Source.Filtered} {
 			for reason, n := range counts {
 				reasons[reason] += n
 			}
 		}
-		if letters := k.DeadLettered + k.Quarantined; letters > 0 {
+		if letters := sink.DeadLettered + sink.Quarantined; letters > 0 {
 			reasons[deadLetters] += letters
 		}
-		silent = append(silent, SilentSink{Sink: name, Changes: n, Reasons: mostFrequent(reasons)})
+		silent = append(silent, SilentSink{Sink: name, Changes: changes, Reasons: mostFrequent(reasons)})
 	}
 	return silent
 }
@@ -83,23 +83,25 @@ func mostFrequent(reasons map[string]int64) []ReasonCount {
 	slices.SortFunc(counts, func(a, b ReasonCount) int {
 		return cmp.Or(cmp.Compare(b.Changes, a.Changes), strings.Compare(a.Reason, b.Reason))
 	})
-	return counts[:min(len(counts), mostReasons)]
+	return counts[:min(len(counts), maxReasons)]
 }
 
 // writeSilent prints the silent sinks. Sinks with the same reasons, for example a filter of all sinks, are printed
 // together.
-func writeSilent(w io.Writer, all []SilentSink) {
-	for len(all) > 0 {
-		first := all[0]
+func writeSilent(w io.Writer, silent []SilentSink) {
+	for len(silent) > 0 {
+		first := silent[0]
 		var names []string
-		same := func(s SilentSink) bool { return s.Changes == first.Changes && slices.Equal(s.Reasons, first.Reasons) }
-		for _, s := range all {
-			if same(s) {
+		var others []SilentSink
+		for _, s := range silent {
+			if s.Changes == first.Changes && slices.Equal(s.Reasons, first.Reasons) {
 				names = append(names, s.Sink)
+			} else {
+				others = append(others, s)
 			}
 		}
-		all = slices.DeleteFunc(slices.Clone(all), same)
 		first.write(w, yamlbind.Enumerate(names, "and"))
+		silent = others
 	}
 }
 

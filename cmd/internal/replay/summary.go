@@ -41,30 +41,30 @@ func Run(
 	ctx context.Context, name string, p *pipeline.Pipeline, src pipeline.Source, c pipeline.Committer, bar *cli.Progress,
 	report func(),
 ) (Summary, error) {
-	ticking, stop := context.WithCancel(ctx)
-	var ticker sync.WaitGroup
-	ticker.Go(func() {
-		for pipeline.Sleep(ticking, 200*time.Millisecond) == nil {
+	reportCtx, stop := context.WithCancel(ctx)
+	var reporter sync.WaitGroup
+	reporter.Go(func() {
+		for pipeline.Sleep(reportCtx, 200*time.Millisecond) == nil {
 			report()
 		}
 	})
 	start := time.Now()
 	err := p.Run(ctx, src, c)
-	took := time.Since(start)
+	duration := time.Since(start)
 	stop()
-	ticker.Wait()
+	reporter.Wait()
 	bar.End()
-	sum := Summarize(name, p.Ledger(), took)
-	if took > 0 {
-		sum.RecordsPerSecond = float64(sum.Records) / took.Seconds()
+	sum := Summarize(name, p.Ledger(), duration)
+	if duration > 0 {
+		sum.RecordsPerSecond = float64(sum.Records) / duration.Seconds()
 	}
 	return sum, err
 }
 
-// Summarize returns the summary of a run that took that long and has this ledger. It does not set RecordsPerSecond.
-func Summarize(name string, l pipeline.Ledger, took time.Duration) Summary {
+// Summarize returns the summary of a run with its duration and ledger. It does not set RecordsPerSecond.
+func Summarize(name string, l pipeline.Ledger, duration time.Duration) Summary {
 	return Summary{
-		Pipeline: name, Records: l.Source.Read, Seconds: took.Seconds(), Ledger: l, Balanced: l.Check() == nil,
+		Pipeline: name, Records: l.Source.Read, Seconds: duration.Seconds(), Ledger: l, Balanced: l.Check() == nil,
 		Silent: silentSinks(l),
 	}
 }
@@ -102,12 +102,12 @@ func (s Summary) Write(w io.Writer) {
 	for _, reason := range slices.Sorted(maps.Keys(src.Filtered)) {
 		parts = append(parts, fmt.Sprintf("filtered (%s) %s", reason, cli.Thousands(src.Filtered[reason])))
 	}
-	for _, p := range []struct {
-		what string
-		n    int64
+	for _, count := range []struct {
+		name    string
+		records int64
 	}{{"duplicate", src.Duplicate}, {"unrouted", src.Unrouted}, {"undecodable", src.Undecodable}} {
-		if p.n > 0 {
-			parts = append(parts, p.what+" "+cli.Thousands(p.n))
+		if count.records > 0 {
+			parts = append(parts, count.name+" "+cli.Thousands(count.records))
 		}
 	}
 	parts = append(parts, "routed "+cli.Thousands(src.Routed))

@@ -134,19 +134,13 @@ func (a *account) check(ctx context.Context, p part, do func(ctx context.Context
 	ctx, cancel := cli.WithAnswerTimeout(ctx, checkTime)
 	defer cancel()
 	a.denied.takeDenied()
-	before := len(a.problems)
+	problemsBefore := len(a.problems)
 	remark, err := do(ctx)
-	err = cli.ExplainTimeout(ctx, err)
 	denied := a.denied.takeDenied()
 	switch {
-	case err != nil && awserr.KindOf(err) == awserr.Missing:
-		a.problem(p, fmt.Sprintf("%s is missing in %s", p.description, a.accountText()), "`"+a.createCommand()+"` creates it")
-	case err != nil && a.sameUnreachable(p, err):
 	case err != nil:
-		for text := range strings.SplitSeq(err.Error(), "\n") {
-			a.problem(p, text, "")
-		}
-	case len(a.problems) > before: // do has noted a problem
+		a.noteError(p, cli.ExplainTimeout(ctx, err))
+	case len(a.problems) > problemsBefore: // do has noted a problem
 	case denied != "":
 		a.skip(p.field+": "+p.description, "the credentials do not allow "+denied)
 	case remark != "":
@@ -156,31 +150,44 @@ func (a *account) check(ctx context.Context, p part, do func(ctx context.Context
 	}
 }
 
-// sameUnreachable reports whether the server of a part was not reached for the same cause as that of an earlier part.
-// Such parts are not problems of their own, because one wrong endpoint or network is one problem. sameUnreachable notes
-// the part for the report. If err has another meaning, it returns false.
-func (a *account) sameUnreachable(p part, err error) bool {
-	cause := ""
+// noteError notes the error of a check. If the server of the part was not reached for the same cause as that of an
+// earlier part, the part is not a problem of its own, because one wrong endpoint or network is one problem.
+func (a *account) noteError(p part, err error) {
+	if awserr.KindOf(err) == awserr.Missing {
+		a.problem(p, fmt.Sprintf("%s is missing in %s", p.description, a.accountText()), "`"+a.createCommand()+"` creates it")
+		return
+	}
+	if cause := unreachableCause(err); cause != "" {
+		fields, isKnown := a.unreachable[cause]
+		if isKnown && !slices.Contains(fields, p.field) {
+			fields = append(fields, p.field)
+		}
+		a.unreachable[cause] = fields
+		if isKnown {
+			return
+		}
+	}
+	for text := range strings.SplitSeq(err.Error(), "\n") {
+		a.problem(p, text, "")
+	}
+}
+
+// unreachableCause returns the reason why a server was not reached; "" if err has another meaning.
+func unreachableCause(err error) string {
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
-		cause = errno.Error()
-	} else if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		cause = "no address of " + dns.Name
-	} else {
-		return false
+		return errno.Error()
 	}
-	fields, seen := a.unreachable[cause]
-	if seen && !slices.Contains(fields, p.field) {
-		fields = append(fields, p.field)
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		return "no address of " + dns.Name
 	}
-	a.unreachable[cause] = fields
-	return seen
+	return ""
 }
 
 // problem notes a problem of a part. hint says how to correct it; "" if message says so. A problem that is noted
 // already is ignored.
 func (a *account) problem(p part, message, hint string) {
-	same := func(is config.Problem) bool { return is.Message == message && is.Hint == hint }
-	if slices.ContainsFunc(a.problems, same) {
+	isSame := func(noted config.Problem) bool { return noted.Message == message && noted.Hint == hint }
+	if slices.ContainsFunc(a.problems, isSame) {
 		return // several sinks or entities have the same problem
 	}
 	a.problems = append(a.problems, config.Problem{

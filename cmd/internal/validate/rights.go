@@ -41,11 +41,11 @@ func (a *account) checkRights(ctx context.Context, callerErr error) {
 		a.skip(what, err.Error())
 		return
 	}
-	runner, name := policy.Function, "lambda"
+	runner, runnerName := policy.Function, "lambda"
 	if a.consumes() {
-		runner, name = policy.Consumer, "consumer"
+		runner, runnerName = policy.Consumer, "consumer"
 	}
-	refused := false
+	isRefused := false
 	statements := policy.Statements(a.cfg, policy.Options{
 		Runner: runner, Partition: caller.Partition, Region: a.sdk.Region, Account: caller.AccountID,
 	})
@@ -61,10 +61,12 @@ func (a *account) checkRights(ctx context.Context, callerErr error) {
 			a.skip("rights of "+principal, cli.ExplainTimeout(ctx, err).Error())
 			return
 		}
-		refused = a.noteDenials(principal, name, s, denied) || refused
+		if a.noteDenials(principal, runnerName, s, denied) {
+			isRefused = true
+		}
 	}
-	if !refused {
-		a.Checked = append(a.Checked, fmt.Sprintf("rights of %s: the policy of a %s", principal, name))
+	if !isRefused {
+		a.Checked = append(a.Checked, fmt.Sprintf("rights of %s: the policy of a %s", principal, runnerName))
 	}
 }
 
@@ -163,8 +165,9 @@ func simulate(ctx context.Context, client *iam.Client, principal string, s polic
 			if len(r.ResourceSpecificResults) == 0 {
 				denied.addDecision(r.EvalActionName, r.EvalResourceName, r.EvalDecision, r.MissingContextValues)
 			}
-			for _, one := range r.ResourceSpecificResults {
-				denied.addDecision(r.EvalActionName, one.EvalResourceName, one.EvalResourceDecision, one.MissingContextValues)
+			for _, resource := range r.ResourceSpecificResults {
+				denied.addDecision(r.EvalActionName, resource.EvalResourceName, resource.EvalResourceDecision,
+					resource.MissingContextValues)
 			}
 		}
 	}

@@ -28,7 +28,7 @@ func (a *account) checkSource(ctx context.Context, t config.Table) {
 	case len(a.cfg.Source.Tables) > 1:
 		p.field = "source.tables"
 	}
-	missing := false
+	isMissing := false
 	a.check(ctx, p, func(ctx context.Context) (string, error) {
 		table, err := scan.Describe(ctx, a.tables, tableName(t))
 		switch {
@@ -38,14 +38,14 @@ func (a *account) checkSource(ctx context.Context, t config.Table) {
 		case awserr.KindOf(err) == awserr.Denied:
 			return "", nil
 		case awserr.KindOf(err) == awserr.Missing:
-			missing, a.noSource = true, true
+			isMissing, a.noSource = true, true
 			a.problem(p, "there is no table "+t.Name+" in "+a.accountText(),
 				"correct the name, AWS_REGION or AWS_PROFILE: `aws dynamodb list-tables` names the tables")
 			return "", nil
 		}
 		return "", err
 	})
-	if missing {
+	if isMissing {
 		return
 	}
 	if a.cfg.Source.Kinesis != "" {
@@ -63,8 +63,8 @@ func (a *account) checkSource(ctx context.Context, t config.Table) {
 
 // tableName returns the ARN of a table for calls of DynamoDB. If the ARN is unknown, it returns the name.
 func tableName(t config.Table) string {
-	ofStream, _, _ := strings.Cut(t.StreamARN, "/stream/")
-	return cmp.Or(t.ARN, ofStream, t.Name)
+	arnOfStreamTable, _, _ := strings.Cut(t.StreamARN, "/stream/")
+	return cmp.Or(t.ARN, arnOfStreamTable, t.Name)
 }
 
 // checkKey compares the key attributes in the file with the key attributes of the table.

@@ -58,18 +58,22 @@ func (a *account) checkLetters(ctx context.Context, stores *aws.Bundle) {
 	if d == nil {
 		return
 	}
-	check := func(field, what string, d config.DeadLetters) {
-		lettersConfig := *a.cfg
-		lettersConfig.Sinks, lettersConfig.DeadLetters = nil, &d
-		a.check(ctx, part{"dead_letters." + field, a.cfg.DeadLetters.Line, what}, func(ctx context.Context) (string, error) {
-			_, err := stores.DeadLetters(ctx, &lettersConfig)
-			return "", err
-		})
-	}
 	if d.Queue != "" {
-		check("queue", "queue "+d.Queue, config.DeadLetters{Queue: d.Queue})
+		p := part{"dead_letters.queue", d.Line, "queue " + d.Queue}
+		a.checkLetterStore(ctx, stores, p, config.DeadLetters{Queue: d.Queue})
 	}
 	if d.Bucket != "" {
-		check("bucket", "bucket "+d.Bucket, config.DeadLetters{Bucket: d.Bucket, Prefix: d.Prefix})
+		p := part{"dead_letters.bucket", d.Line, "bucket " + d.Bucket}
+		a.checkLetterStore(ctx, stores, p, config.DeadLetters{Bucket: d.Bucket, Prefix: d.Prefix})
 	}
+}
+
+// checkLetterStore opens one store of dead letters.
+func (a *account) checkLetterStore(ctx context.Context, stores *aws.Bundle, p part, d config.DeadLetters) {
+	lettersConfig := *a.cfg
+	lettersConfig.Sinks, lettersConfig.DeadLetters = nil, &d
+	a.check(ctx, p, func(ctx context.Context) (string, error) {
+		_, err := stores.DeadLetters(ctx, &lettersConfig)
+		return "", err
+	})
 }

@@ -71,7 +71,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	if o.key == "" {
 		return cli.Usagef("--key is missing; " + itemkey.Usage)
 	}
-	find, err := newFinder(o, cfg)
+	finder, err := newFinder(o, cfg)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	item, err := find.item(ctx, s, paths)
+	item, err := finder.item(ctx, s, paths)
 	if err != nil {
 		return err
 	}
@@ -89,22 +89,22 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	if err != nil {
 		return err
 	}
-	if mask != nil && !find.key.Attributes.Exists() && len(paths) == 0 && !o.Live {
+	hasAttributeNames := finder.key.Attributes.Exists() || len(paths) > 0 || o.Live
+	if mask != nil && !hasAttributeNames {
 		return cli.Usagef(
 			"what is sensitive of a canonical key nobody can tell: give --key as PK=...,SK=..., or name the records")
 	}
-	a, err := Compare(ctx, Request{Config: cfg, Stores: opened, Mask: mask, Item: item.change, From: item.source,
+	comparison, err := Compare(ctx, Request{Config: cfg, Stores: opened, Mask: mask, Item: item.change, From: item.source,
 		Known: item.hasImage, Extensions: s.Extensions})
 	if err != nil {
 		return err
 	}
-	err = cli.Print(s.Out, o.format, a, a.write)
-	if err == nil && a.Differing > 0 {
-		return cli.WithExitCode(cli.ExitFailure,
-			fmt.Errorf(
-				"%s as the item says that it should be; where dead letters of it are listed, mend their cause and run tablewake redrive", cli.CountWithVerb(int64(a.Differing), "place", "is not", "are not")))
+	if err := cli.Print(s.Out, o.format, comparison, comparison.write); err != nil || comparison.Differing == 0 {
+		return err
 	}
-	return err
+	return cli.WithExitCode(cli.ExitFailure, fmt.Errorf(
+		"%s as the item says that it should be; where dead letters of it are listed, mend their cause and run tablewake redrive",
+		cli.CountWithVerb(int64(comparison.Differing), "place", "is not", "are not")))
 }
 
 // write prints the comparison for people.

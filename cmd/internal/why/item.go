@@ -3,6 +3,7 @@ package why
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -65,7 +66,8 @@ func (f *finder) inRecords(ctx context.Context, s cli.Streams, paths []string) (
 	for page, err := range f.o.Pages(ctx, f.cfg, s, paths) {
 		for i := range page.Changes {
 			c := &page.Changes[i]
-			if c.Key == f.key.Canonical && (last == nil || c.Version.Compare(last.Version) > 0) {
+			isNewest := last == nil || c.Version.Compare(last.Version) > 0
+			if c.Key == f.key.Canonical && isNewest {
 				last = c.Clone()
 			}
 		}
@@ -133,7 +135,8 @@ func readItem(ctx context.Context, table string, key itemkey.Key) (keys, item it
 	if err != nil {
 		return keys, item, err
 	}
-	if keys, err = sdkvalue.Image(tableKey); err != nil || got.Item == nil {
+	keys, err = sdkvalue.Image(tableKey)
+	if err != nil || got.Item == nil {
 		return keys, item, err
 	}
 	item, err = sdkvalue.Image(got.Item)
@@ -157,9 +160,7 @@ func keyOf(key itemkey.Key, table *types.TableDescription) (map[string]types.Att
 		return nil, fmt.Errorf("the key of %s has %d attributes, and %s has %d", awssdk.ToString(table.TableName), len(names),
 			key.Canonical, len(values))
 	}
-	if len(names) == 2 && names[0] > names[1] { // a canonical key has its values in the order of the attribute names
-		names[0], names[1] = names[1], names[0]
-	}
+	slices.Sort(names) // a canonical key has its values in the order of the attribute names
 	keyValues := make(map[string]types.AttributeValue, len(names))
 	for i, name := range names {
 		keyValues[name] = sdkvalue.Of(values[i])

@@ -38,14 +38,15 @@ func (q Request) letters(ctx context.Context) ([]pipeline.DeadLetter, error) {
 	if !ok {
 		return nil, nil
 	}
-	var ls []pipeline.DeadLetter
+	var found []pipeline.DeadLetter
 	for l, err := range store.Read(ctx) {
 		if err != nil {
 			return nil, fmt.Errorf("dead letters: %w", err)
 		}
-		if l.Key == q.Item.Key && (l.Pipeline == "" || l.Pipeline == q.Config.Name) {
-			ls = append(ls, l)
+		isOwn := l.Pipeline == "" || l.Pipeline == q.Config.Name
+		if isOwn && l.Key == q.Item.Key {
+			found = append(found, l)
 		}
 	}
-	return ls, nil
+	return found, nil
 }

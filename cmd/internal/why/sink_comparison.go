@@ -36,7 +36,7 @@ func compareSink(
 	if plan.Err != nil && !item.Removed() {
 		item = audit.Removal(item) // show what is stored, although the correct contents are unknown
 	}
-	fs, err := compared.Compare(ctx, item, nil)
+	findings, err := compared.Compare(ctx, item, nil)
 	if err != nil {
 		return err
 	}
@@ -45,10 +45,10 @@ func compareSink(
 		if err != nil {
 			return err
 		}
-		fs = append(fs, shares...)
+		findings = append(findings, shares...)
 	}
-	for i := range fs {
-		out.add(&fs[i])
+	for i := range findings {
+		out.add(&findings[i])
 	}
 	return nil
 }
@@ -56,8 +56,12 @@ func compareSink(
 // add adds a finding. If it is about a row, add also adds a finding for each claim that waits for the row. A claim is
 // the request of an item for a row.
 func (s *Sink) add(f *audit.Finding) {
-	if f.Place == "" || (f.Kind == audit.Claim || f.Kind == audit.Owner) && f.Verdict == audit.Equal {
-		return // the note says why the item was not compared, or the finding of the row shows the claim
+	if f.Place == "" {
+		return // the note says why the item was not compared
+	}
+	isClaim := f.Kind == audit.Claim || f.Kind == audit.Owner
+	if isClaim && f.Verdict == audit.Equal {
+		return // the finding of the row shows the claim
 	}
 	s.Findings = append(s.Findings, Finding{
 		Kind: string(f.Kind), Where: f.PlaceText, Found: f.FoundText, Version: versionText(f.Version), Verdict: verdictOf(f),

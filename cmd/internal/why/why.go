@@ -97,63 +97,80 @@ func Compare(ctx context.Context, q Request) (Comparison, error) {
 		return Comparison{}, err
 	}
 	item := &q.Item
-	a := Comparison{
+	result := Comparison{
 		Key: q.Mask.Key(item), From: q.From, Compared: q.Known, There: item.New.Exists(), attributes: item.New.Len(),
 		Sinks: []Sink{}, Letters: []letters.LetterJSON{},
 	}
 	if item.Sequence != "0" {
-		a.Version = versionText(item.Version)
+		result.Version = versionText(item.Version)
 	}
-	x := p.Explain(item)
-	for _, f := range x.Filters {
+	explanation := p.Explain(item)
+	for _, f := range explanation.Filters {
 		if f.Verdict.Drop {
-			a.Dropped = f.Name
-			return a, nil
+			result.Dropped = f.Name
+			return result, nil
 		}
 	}
+	if result.Sinks, err = q.compareSinks(ctx, explanation.Routes); err != nil {
+		return result, err
+	}
+	for _, sink := range result.Sinks {
+		for _, f := range sink.Findings {
+			if f.Verdict.isProblem() {
+				result.Differing++
+			}
+		}
+	}
+	if result.letters, err = q.letters(ctx); err != nil {
+		return result, err
+	}
+	for i, l := range result.letters {
+		result.letters[i] = letters.Mask(q.Mask, l)
+		result.Letters = append(result.Letters, letters.NewLetterJSON(result.letters[i]))
+	}
+	return result, nil
+}
+
+// compareSinks compares the item with each sink. plans are the plans of the pipeline for the item, by sink.
+func (q Request) compareSinks(ctx context.Context, plans []pipeline.RouteTrace) ([]Sink, error) {
+	results := []Sink{}
 	marks, err := q.marks(ctx)
 	if err != nil {
-		return a, err
+		return results, err
 	}
 	audited, err := q.audited(ctx)
 	if err != nil {
-		return a, err
+		return results, err
 	}
 	stages, err := q.unfilledStages(ctx)
 	if err != nil {
-		return a, err
+		return results, err
 	}
 	for i, s := range q.Config.Sinks {
 		sink := Sink{Name: s.Name}
-		if m, ok := marks[s.Name]; ok {
-			sink.QuarantinedSince = &m.Since
+		if mark, ok := marks[s.Name]; ok {
+			sink.QuarantinedSince = &mark.Since
 		}
-		if err := compareSink(ctx, item, s, audited[s.Name], x.Routes[i], &sink); err != nil {
-			return a, fmt.Errorf("%s: %w", s.Name, err)
+		if err := compareSink(ctx, &q.Item, s, audited[s.Name], plans[i], &sink); err != nil {
+			return results, fmt.Errorf("%s: %w", s.Name, err)
 		}
 		stage, isUnfilled := stages[s.Name]
 		if isUnfilled {
 			sink.Note = fmt.Sprintf("is %s: fill it first, with tablewake backfill --sink %s", stage, s.Name)
 		}
-		for i := range sink.Findings {
-			f := &sink.Findings[i]
-			if isUnfilled || !q.Known {
-				f.Verdict, f.Differs = Info, nil
-			}
-			if f.Verdict.isProblem() {
-				a.Differing++
-			}
+		if isUnfilled || !q.Known {
+			sink.removeVerdicts()
 		}
-		a.Sinks = append(a.Sinks, sink)
+		results = append(results, sink)
 	}
-	if a.letters, err = q.letters(ctx); err != nil {
-		return a, err
+	return results, nil
+}
+
+// removeVerdicts makes all findings findings that are only shown.
+func (s *Sink) removeVerdicts() {
+	for i := range s.Findings {
+		s.Findings[i].Verdict, s.Findings[i].Differs = Info, nil
 	}
-	for i, l := range a.letters {
-		a.letters[i] = letters.Mask(q.Mask, l)
-		a.Letters = append(a.Letters, letters.NewLetterJSON(a.letters[i]))
-	}
-	return a, nil
 }
 
 // unfilledStages returns the stages of the sinks that are not filled yet: they wait for a backfill, or it is filling
@@ -168,8 +185,9 @@ func (q Request) unfilledStages(ctx context.Context) (map[string]state.Stage, er
 		if err != nil {
 			return stages, err
 		}
-		sink, known := q.Config.Sink(b.Sink)
-		if known && b.Target == sinks.Target(sink) && (b.Stage == state.Waiting || b.Stage == state.Filling) {
+		sink, isConfigured := q.Config.Sink(b.Sink)
+		isUnfilled := b.Stage == state.Waiting || b.Stage == state.Filling
+		if isConfigured && isUnfilled && b.Target == sinks.Target(sink) {
 			stages[b.Sink] = b.Stage
 		}
 	}
