@@ -12,25 +12,32 @@ import (
 // counts of a row, in the order of titles. PrintCounts leaves out a column that is zero in all rows, unless it is one
 // of the first fixed columns.
 func PrintCounts[T any](w io.Writer, rows map[string]T, fixed int, titles []string, counts func(T) []int64) {
-	shown := make([]bool, len(titles))
+	isShown := make([]bool, len(titles))
+	for i := range min(fixed, len(titles)) {
+		isShown[i] = true
+	}
 	for _, row := range rows {
 		for i, n := range counts(row) {
-			shown[i] = shown[i] || n != 0
+			isShown[i] = isShown[i] || n != 0
 		}
 	}
+
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	line := func(first string, cell func(i int) string) {
-		fmt.Fprint(tw, first+"\t")
-		for i := range titles {
-			if shown[i] || i < fixed {
-				fmt.Fprint(tw, cell(i)+"\t")
+	fmt.Fprint(tw, "sink\t")
+	for i, title := range titles {
+		if isShown[i] {
+			fmt.Fprint(tw, title+"\t")
+		}
+	}
+	fmt.Fprintln(tw)
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		fmt.Fprint(tw, name+"\t")
+		for i, n := range counts(rows[name]) {
+			if isShown[i] {
+				fmt.Fprint(tw, Thousands(n)+"\t")
 			}
 		}
 		fmt.Fprintln(tw)
-	}
-	line("sink", func(i int) string { return titles[i] })
-	for _, name := range slices.Sorted(maps.Keys(rows)) {
-		line(name, func(i int) string { return Thousands(counts(rows[name])[i]) })
 	}
 	_ = tw.Flush()
 }

@@ -21,9 +21,12 @@ func AddConfig(c *cobra.Command, file *string) {
 // SourceTable returns the source table of cfg that --table names. If name is "", it returns the only source table. It
 // returns an error if cfg has no such table, or if name is "" and cfg has several.
 func SourceTable(cfg *config.Config, name string) (config.Table, error) {
+	if name == "" && len(cfg.Source.Tables) == 1 {
+		return cfg.Source.Tables[0], nil
+	}
 	var names []string
 	for _, t := range cfg.Source.Tables {
-		if t.Name == name || name == "" && len(cfg.Source.Tables) == 1 {
+		if t.Name == name {
 			return t, nil
 		}
 		names = append(names, t.Name)
@@ -43,10 +46,10 @@ func LoadConfig(file string) (*config.Config, error) {
 		}
 	}
 	cfg, err := config.Load(file)
-	if other := strings.TrimSuffix(file, ".yml") + ".yaml"; errors.Is(err, fs.ErrNotExist) &&
-		strings.HasSuffix(file, ".yml") {
-		if _, missing := os.Stat(other); missing == nil {
-			err = fmt.Errorf("%w; did you mean %s?", err, other)
+	stem, isYML := strings.CutSuffix(file, ".yml")
+	if isYML && errors.Is(err, fs.ErrNotExist) {
+		if _, statErr := os.Stat(stem + ".yaml"); statErr == nil {
+			err = fmt.Errorf("%w; did you mean %s?", err, stem+".yaml")
 		}
 	}
 	if err != nil {

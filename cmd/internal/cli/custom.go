@@ -25,7 +25,8 @@ func (s Streams) HoldCustomForPlan(cfg *config.Config, reason string) sinks.Opti
 // PrintMissingCode prints on standard error which Go code cfg names, if the program has no Go code at all. done is what
 // the command does not do with that code, such as "planned" or "checked".
 func (s Streams) PrintMissingCode(cfg *config.Config, done string) {
-	if missing := sinks.Missing(cfg, s.Extensions...); len(missing) > 0 && len(s.Extensions) == 0 {
+	missing := sinks.Missing(cfg, s.Extensions...)
+	if len(missing) > 0 && len(s.Extensions) == 0 {
 		fmt.Fprintf(s.Err, "this program does not have %s: what that does is not %s; "+
 			"run the command in the program that has it (package cmd/cli)\n", strings.Join(missing, ", "), done)
 	}

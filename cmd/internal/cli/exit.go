@@ -82,10 +82,10 @@ func AtLeastOneArgument(message string) cobra.PositionalArgs {
 	}
 }
 
-// ArgumentRange returns a check for a command that takes least to most arguments. usage describes them in the error.
-func ArgumentRange(least, most int, usage string) cobra.PositionalArgs {
+// ArgumentRange returns a check for a command that takes minArgs to maxArgs arguments. usage describes them in the error.
+func ArgumentRange(minArgs, maxArgs int, usage string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
-		if len(args) < least || len(args) > most {
+		if len(args) < minArgs || len(args) > maxArgs {
 			return Usagef("usage: %s %s", c.CommandPath(), usage)
 		}
 		return nil

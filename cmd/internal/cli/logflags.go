@@ -61,9 +61,10 @@ func (l *logWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.partial = append(l.partial, p...)
-	if n := bytes.LastIndexByte(l.partial, '\n') + 1; n > 0 {
-		l.writeDocuments(l.partial[:n])
-		l.partial = append([]byte(nil), l.partial[n:]...)
+	completeLines := bytes.LastIndexByte(l.partial, '\n') + 1 // length in bytes
+	if completeLines > 0 {
+		l.writeDocuments(l.partial[:completeLines])
+		l.partial = append([]byte(nil), l.partial[completeLines:]...)
 	}
 	return len(p), nil
 }
@@ -72,7 +73,8 @@ func (l *logWriter) Write(p []byte) (int, error) {
 func (l *logWriter) writeDocuments(lines []byte) {
 	log := slog.New(slog.NewJSONHandler(l.w, nil))
 	for line := range bytes.Lines(lines) {
-		if line = bytes.TrimRight(line, "\r\n"); len(line) == 0 {
+		line = bytes.TrimRight(line, "\r\n")
+		if len(line) == 0 {
 			continue
 		}
 		if text, ok := bytes.CutPrefix(line, []byte(Warning)); ok {
@@ -103,7 +105,8 @@ func (l *logWriter) writeFailure(err error, code int) {
 		return
 	}
 	l.flush()
-	if class := redact.ErrorClass(err); class != redact.UnknownClass && !strings.HasPrefix(text, class+":") {
+	class := redact.ErrorClass(err)
+	if class != redact.UnknownClass && !strings.HasPrefix(text, class+":") {
 		text = class + ": " + text
 	}
 	slog.New(slog.NewJSONHandler(l.w, nil)).Error("the command failed", slog.String("error", text),

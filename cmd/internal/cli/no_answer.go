@@ -27,8 +27,8 @@ func WithAnswerTimeout(ctx context.Context, d time.Duration) (context.Context, c
 // returns err unchanged if err already shows the cause, or if ctx has no such cause.
 func ExplainTimeout(ctx context.Context, err error) error {
 	cause, timedOut := errors.AsType[NoAnswerError](context.Cause(ctx))
-	if err != nil && timedOut && !strings.Contains(err.Error(), cause.Error()) {
-		return fmt.Errorf("%w: %w", cause, err)
+	if err == nil || !timedOut || strings.Contains(err.Error(), cause.Error()) {
+		return err
 	}
-	return err
+	return fmt.Errorf("%w: %w", cause, err)
 }

@@ -74,11 +74,14 @@ func Print(w io.Writer, f Format, v any, text func(io.Writer)) error {
 
 // Thousands formats n with separators: 1,234,567.
 func Thousands(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
+	digits, sign := strconv.FormatInt(n, 10), ""
+	if n < 0 {
+		digits, sign = digits[1:], "-"
 	}
-	return s
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return sign + digits
 }
 
 // Count returns n with separators and the noun, with an s unless n is 1: "1 record", "1,234 records".

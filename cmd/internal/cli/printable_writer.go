@@ -39,12 +39,12 @@ func (p *printableWriter) Write(b []byte) (int, error) {
 // completeRunes returns the length of text without an incomplete rune at its end.
 func completeRunes(text []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
-		tail := text[len(text)-n:]
-		if !utf8.RuneStart(tail[0]) {
+		lastRune := text[len(text)-n:]
+		if !utf8.RuneStart(lastRune[0]) {
 			continue
 		}
-		if utf8.FullRune(tail) {
-			break
+		if utf8.FullRune(lastRune) {
+			return len(text)
 		}
 		return len(text) - n
 	}

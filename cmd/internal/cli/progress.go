@@ -87,11 +87,11 @@ func (p *Progress) UpdateBytes(done, total, records int64) {
 		_ = p.bar.Set64(done)
 		return
 	}
-	p.printLine(func(took time.Duration) string { return progressLine(done, total, records, took) })
+	p.printLine(func(elapsed time.Duration) string { return progressLine(done, total, records, elapsed) })
 }
 
 // printLine prints a line, unless the last one is too new.
-func (p *Progress) printLine(text func(took time.Duration) string) {
+func (p *Progress) printLine(text func(elapsed time.Duration) string) {
 	now := time.Now()
 	if now.Sub(p.last) < p.interval {
 		return
@@ -113,40 +113,39 @@ type ItemProgress struct {
 
 // UpdateItems shows the progress of all processes, and the rate of this process.
 func (p *Progress) UpdateItems(i ItemProgress) {
-	if p.bar != nil {
-		done, _, total := i.amounts()
-		if total > 0 && done >= total { // the total is an estimate, and a full bar would be final
-			total = done + 1
-		}
-		if total > 0 {
-			p.bar.ChangeMax64(total)
-		}
-		p.bar.Describe(p.description + ": " + Thousands(i.Items) + " items, " + i.rate(time.Since(p.begun)))
-		_ = p.bar.Set64(done)
+	if p.bar == nil {
+		p.printLine(i.line)
 		return
 	}
-	p.printLine(i.line)
+	a := i.amounts()
+	if a.total > 0 && a.done >= a.total { // the total is an estimate, and a full bar would be final
+		p.bar.ChangeMax64(a.done + 1)
+	} else if a.total > 0 {
+		p.bar.ChangeMax64(a.total)
+	}
+	p.bar.Describe(p.description + ": " + Thousands(i.Items) + " items, " + i.rate(time.Since(p.begun)))
+	_ = p.bar.Set64(a.done)
 }
 
 // line returns the number of finished items, and the rate.
-func (i ItemProgress) line(took time.Duration) string {
+func (i ItemProgress) line(elapsed time.Duration) string {
 	items := Thousands(i.Items) + " items"
 	if i.countsItems() {
 		items = Thousands(i.Items) + " of " + Thousands(i.TotalItems) + " items"
 	}
-	line := items + ", " + i.rate(took)
-	if done, _, total := i.amounts(); total > 0 && done > 0 && done <= total {
-		line = fmt.Sprintf("%3d%% %s", done*100/total, line)
+	line := items + ", " + i.rate(elapsed)
+	if a := i.amounts(); a.isTotalReliable() && a.done > 0 {
+		line = fmt.Sprintf("%3d%% %s", a.done*100/a.total, line)
 	}
 	return line
 }
 
 // rate returns the number of items that this process finished per second, and the time that all processes need for the
 // remaining items.
-func (i ItemProgress) rate(took time.Duration) string {
-	rate := perSecond(i.OwnItems, took) + " a second"
-	if done, earlier, total := i.amounts(); total > 0 && done > earlier && done <= total {
-		rate += ", " + timeLeft(done-earlier, total-done, took) + " left"
+func (i ItemProgress) rate(elapsed time.Duration) string {
+	rate := perSecond(i.OwnItems, elapsed) + " a second"
+	if a := i.amounts(); a.isTotalReliable() && a.done > a.earlier {
+		rate += ", " + timeLeft(a.done-a.earlier, a.total-a.done, elapsed) + " left"
 	}
 	return rate
 }
@@ -154,32 +153,40 @@ func (i ItemProgress) rate(took time.Duration) string {
 // countsItems reports whether the progress can be measured in items.
 func (i ItemProgress) countsItems() bool { return i.TotalItems > 0 && i.TotalItems >= i.Items }
 
-// amounts returns the finished amount, the amount from before this process began, and the total: in items, or otherwise
-// in bytes.
-func (i ItemProgress) amounts() (done, earlier, total int64) {
-	if i.countsItems() {
-		return i.Items, i.EarlierItems, i.TotalItems
-	}
-	return i.Bytes, i.EarlierBytes, i.TotalBytes
+// amounts are amounts of items, or of bytes.
+type amounts struct {
+	done    int64
+	earlier int64 // the part of done that was finished before this process began
+	total   int64 // an estimate; 0 or less if it is unknown
 }
 
-func perSecond(n int64, took time.Duration) string {
-	return Thousands(int64(float64(n) / max(took.Seconds(), 0.001)))
+func (i ItemProgress) amounts() amounts {
+	if i.countsItems() {
+		return amounts{i.Items, i.EarlierItems, i.TotalItems}
+	}
+	return amounts{i.Bytes, i.EarlierBytes, i.TotalBytes}
+}
+
+// isTotalReliable reports whether the total is known and was not exceeded.
+func (a amounts) isTotalReliable() bool { return a.total > 0 && a.done <= a.total }
+
+func perSecond(n int64, elapsed time.Duration) string {
+	return Thousands(int64(float64(n) / max(elapsed.Seconds(), 0.001)))
 }
 
 // timeLeft returns the time for the rest at the rate so far.
-func timeLeft(done, rest int64, took time.Duration) string {
-	return time.Duration(float64(took) * float64(rest) / float64(done)).Round(time.Second).String()
+func timeLeft(done, rest int64, elapsed time.Duration) string {
+	return time.Duration(float64(elapsed) * float64(rest) / float64(done)).Round(time.Second).String()
 }
 
 // progressLine returns the finished amount, the rate, and the time for the rest at that rate. If total is below done,
 // it was an estimate, and the line has only the rate.
-func progressLine(done, total, records int64, took time.Duration) string {
-	line := Thousands(records) + " records, " + perSecond(records, took) + " a second"
+func progressLine(done, total, records int64, elapsed time.Duration) string {
+	line := Thousands(records) + " records, " + perSecond(records, elapsed) + " a second"
 	if total <= 0 || done <= 0 || done > total {
 		return line
 	}
-	return fmt.Sprintf("%3d%% %s, %s left", done*100/total, line, timeLeft(done, total-done, took))
+	return fmt.Sprintf("%3d%% %s, %s left", done*100/total, line, timeLeft(done, total-done, elapsed))
 }
 
 // End removes the bar.

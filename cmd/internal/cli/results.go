@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -29,17 +30,16 @@ func (r *Results) End(err error, errs io.Writer) error {
 	if errors.Is(err, errLimit) {
 		err = nil
 	}
-	if flushErr := r.w.Flush(); err == nil { // flush even after an error, to show the results before it
-		err = flushErr
+	flushErr := r.w.Flush() // even after an error, to show the results before it
+	if err := cmp.Or(err, flushErr); err != nil || !r.Truncated {
+		return err
 	}
-	if err == nil && r.Truncated {
-		next := ""
-		if r.NextFlags != "" {
-			next = ", and " + r.NextFlags + " the next"
-		}
-		fmt.Fprintf(errs, "there are more: these are the first %s; --limit 0 shows all%s\n", Thousands(int64(r.Written)), next)
+	next := ""
+	if r.NextFlags != "" {
+		next = ", and " + r.NextFlags + " the next"
 	}
-	return err
+	fmt.Fprintf(errs, "there are more: these are the first %s; --limit 0 shows all%s\n", Thousands(int64(r.Written)), next)
+	return nil
 }
 
 // errLimit ends a query at its limit. [Results.End] drops it.

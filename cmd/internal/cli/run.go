@@ -44,9 +44,7 @@ func Run(ctx context.Context, args []string, s Streams, version string, commands
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	err := root.ExecuteContext(ctx)
-	if profileErr := prof.stop(s.Err); err == nil {
-		err = profileErr
-	}
+	err = cmp.Or(err, prof.stop(s.Err))
 	if writeErr := out.flush(); writeErr != nil && !errors.Is(err, writeErr) {
 		err = outputError(err, writeErr)
 	}
@@ -125,11 +123,8 @@ archive and notifications. Are you new to it? ` + "`tablewake guide`" + ` lists 
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		hint := "see `" + c.CommandPath() + " --help`"
-		if unknown, ok := errors.AsType[interface {
-			error
-			GetSpecifiedName() string
-		}](err); ok {
-			hint = cmp.Or(nearFlag(c, unknown.GetSpecifiedName()), hint)
+		if flagErr, ok := errors.AsType[namedFlagError](err); ok {
+			hint = cmp.Or(nearFlag(c, flagErr.GetSpecifiedName()), hint)
 		}
 		return Usagef("%w; %s", err, hint)
 	})
@@ -147,6 +142,12 @@ archive and notifications. Are you new to it? ` + "`tablewake guide`" + ` lists 
 		}
 	}
 	return root
+}
+
+// namedFlagError is an error of pflag that has the name of an unknown flag.
+type namedFlagError interface {
+	error
+	GetSpecifiedName() string
 }
 
 // help prints the help of a command or a topic. It returns an error if there is no such command or topic.
@@ -170,11 +171,12 @@ var usageOfFlag = regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[a-z0-9-]+)`)
 // nearFlag returns a hint such as "did you mean --sink?", or "" if no flag has a similar name.
 func nearFlag(c *cobra.Command, name string) string {
 	var names []string
-	for _, m := range usageOfFlag.FindAllStringSubmatch(c.Flags().FlagUsages(), -1) {
-		names = append(names, m[1])
+	for _, match := range usageOfFlag.FindAllStringSubmatch(c.Flags().FlagUsages(), -1) {
+		names = append(names, match[1])
 	}
-	if hint := yamlbind.Hint("--"+name, names, ""); strings.HasPrefix(hint, "did you mean") {
-		return hint
+	hint := yamlbind.Hint("--"+name, names, "")
+	if !strings.HasPrefix(hint, "did you mean") {
+		return ""
 	}
-	return ""
+	return hint
 }

@@ -45,11 +45,11 @@ func NewBlock(w io.Writer) *StatusLines {
 // findTerminal returns the terminal that w writes to. The result does not escape control characters, so the caller can
 // move the cursor. It returns nil if w does not write to a terminal, or if it writes JSON.
 func findTerminal(w io.Writer) *os.File {
-	if to := findLogWriter(w); to != nil {
-		if to.flags.format == FormatJSON {
+	if log := findLogWriter(w); log != nil {
+		if log.flags.format == FormatJSON {
 			return nil
 		}
-		w = to.w
+		w = log.w
 	}
 	if printable, ok := w.(*printableWriter); ok {
 		w = printable.w // a printableWriter escapes control characters
@@ -68,13 +68,13 @@ func (b *StatusLines) Write(p []byte) (int, error) {
 		return b.w.Write(p)
 	}
 	b.partial = append(b.partial, p...)
-	n := bytes.LastIndexByte(b.partial, '\n') + 1
-	if n == 0 {
+	completeLines := bytes.LastIndexByte(b.partial, '\n') + 1 // length in bytes
+	if completeLines == 0 {
 		return len(p), nil
 	}
 	b.erase()
-	_, err := b.w.Write(b.partial[:n])
-	b.partial = append([]byte(nil), b.partial[n:]...)
+	_, err := b.w.Write(b.partial[:completeLines])
+	b.partial = append([]byte(nil), b.partial[completeLines:]...)
 	b.draw()
 	if err != nil {
 		return 0, err
@@ -113,10 +113,12 @@ func (b *StatusLines) erase() {
 // draw draws the lines.
 func (b *StatusLines) draw() {
 	width, height := b.size()
+	maxLines, maxLength := max(height-1, 1), max(width-1, 1)
+	b.drawn = min(len(b.lines), maxLines)
 	var text strings.Builder
-	for _, line := range b.lines[:min(len(b.lines), max(height-1, 1))] {
-		text.WriteString(truncateLine(string(item.AppendPrintable(nil, []byte(line))), max(width-1, 1)) + "\r\n")
-		b.drawn++
+	for _, line := range b.lines[:b.drawn] {
+		printable := string(item.AppendPrintable(nil, []byte(line)))
+		text.WriteString(truncateLine(printable, maxLength) + "\r\n")
 	}
 	_, _ = io.WriteString(b.term, text.String())
 }

@@ -60,20 +60,19 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
-	v, ok, err := o.getVerdict(ctx)
+	verdict, isHealthy, err := o.getVerdict(ctx)
 	if err != nil {
 		return fmt.Errorf(
 			"the consumer does not answer: %w (it listens where `tablewake consume --health` says; nobody else does)", err)
 	}
-	err = cli.Print(s.Out, o.format, v, v.write)
-	if err == nil && !ok {
-		err = cli.WithExitCode(cli.ExitFailure, nil)
+	if err := cli.Print(s.Out, o.format, verdict, verdict.write); err != nil || isHealthy {
+		return err
 	}
-	return err
+	return cli.WithExitCode(cli.ExitFailure, nil)
 }
 
-// getVerdict requests /livez, or /readyz with --ready. ok reports whether the answer has the status 200.
-func (o *options) getVerdict(ctx context.Context) (v Verdict, ok bool, err error) {
+// getVerdict requests /livez, or /readyz with --ready. isHealthy reports whether the answer has the status 200.
+func (o *options) getVerdict(ctx context.Context) (v Verdict, isHealthy bool, err error) {
 	path := "/livez"
 	if o.ready {
 		path = "/readyz"
@@ -89,13 +88,14 @@ func (o *options) getVerdict(ctx context.Context) (v Verdict, ok bool, err error
 		return v, false, err
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusServiceUnavailable {
+	isHealthy = resp.StatusCode == http.StatusOK
+	if !isHealthy && resp.StatusCode != http.StatusServiceUnavailable {
 		return v, false, fmt.Errorf("%s of %s is answered by %s", path, o.address, resp.Status)
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&v); err != nil || v.State == "" {
 		return v, false, errors.Join(fmt.Errorf("%s of %s is not the answer of a consumer", path, o.address), err)
 	}
-	return v, resp.StatusCode == http.StatusOK, nil
+	return v, isHealthy, nil
 }
 
 // write prints a verdict as one line.

@@ -97,7 +97,8 @@ func (m *Monitor) Observe(now time.Time, f Facts) {
 	if !m.began {
 		m.began, m.progress = true, now
 	}
-	if f.Pending == 0 || f.Finished != m.facts.Finished {
+	hasProgress := f.Pending == 0 || f.Finished != m.facts.Finished
+	if hasProgress {
 		m.progress = now
 	}
 	m.facts, m.answered = f, now
@@ -118,23 +119,23 @@ func (m *Monitor) Verdict(now time.Time) Verdict {
 	if f.Pending > 0 || f.Behind > f.Stopped {
 		v.State = Working
 	}
-	silent, noProgress := now.Sub(m.answered), now.Sub(m.progress)
+	sinceAnswer, sinceProgress := now.Sub(m.answered), now.Sub(m.progress)
 	switch {
 	case !m.began:
 		v.setUnready(Starting, "nothing is read yet")
 	case !f.Live:
 		v.setUnready(Dead, f.Reasons...)
-	case silent > m.o.Silence:
-		v.setUnready(Dead, fmt.Sprintf("it does not answer for %s", toSeconds(silent)))
+	case sinceAnswer > m.o.Silence:
+		v.setUnready(Dead, fmt.Sprintf("it does not answer for %s", toSeconds(sinceAnswer)))
 	case f.Leaving:
 		v.setUnready(Draining, "it stops: what was read is written, then its shards are let go")
 	case !f.Seen:
 		v.setUnready(Starting, f.Reasons...)
 	case !f.Contact:
 		v.setUnready(Isolated, f.Reasons...)
-	case f.Pending > 0 && noProgress > m.o.Patience:
+	case f.Pending > 0 && sinceProgress > m.o.Patience:
 		v.setUnready(Stuck, fmt.Sprintf("%s pending, and none was finished for %s: look at what %s",
-			cli.CountWithVerb(f.Pending, "record", "is", "are"), toSeconds(noProgress),
+			cli.CountWithVerb(f.Pending, "record", "is", "are"), toSeconds(sinceProgress),
 			cli.If(f.Slowest == "", "the sinks answer", "the sink "+f.Slowest+" answers")))
 	case !f.Ready:
 		v.setUnready(Stuck, f.Reasons...)

@@ -112,18 +112,18 @@ func (s *Server) watch(ctx context.Context) {
 
 // observe requests the facts of the consumer once.
 func (s *Server) observe(ctx context.Context) {
-	short, cancel := context.WithTimeout(ctx, s.monitor.o.Every)
+	ctx, cancel := context.WithTimeout(ctx, s.monitor.o.Every)
 	defer cancel()
-	if f, err := s.source(short); err == nil {
-		s.monitor.Observe(time.Now(), f)
+	if facts, err := s.source(ctx); err == nil {
+		s.monitor.Observe(time.Now(), facts)
 	}
 }
 
 // probe returns the handler of /livez and /readyz.
-func (s *Server) probe(ok func(Verdict) bool) http.HandlerFunc {
+func (s *Server) probe(isHealthy func(Verdict) bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		v := s.monitor.Verdict(time.Now())
-		write(w, ok(v), v)
+		write(w, isHealthy(v), v)
 	}
 }
 
@@ -134,11 +134,11 @@ func (s *Server) serveStatus(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := s.monitor.Verdict(time.Now())
-	var out any = v
+	var answer any = v
 	if s.paths.Status != nil {
-		out = s.paths.Status(v)
+		answer = s.paths.Status(v)
 	}
-	write(w, v.Live && v.Ready, out)
+	write(w, v.Live && v.Ready, answer)
 }
 
 // serveMetrics handles /metrics.
@@ -164,11 +164,12 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func write(w http.ResponseWriter, ok bool, v any) {
+// write writes an answer as JSON, with the status 200 if the consumer is healthy, otherwise 503.
+func write(w http.ResponseWriter, isHealthy bool, answer any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	if !ok {
+	if !isHealthy {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	_ = json.NewEncoder(w).Encode(v) // it fails only if the client is gone
+	_ = json.NewEncoder(w).Encode(answer) // it fails only if the client is gone
 }

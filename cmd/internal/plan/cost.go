@@ -64,18 +64,19 @@ type sinkCost struct {
 
 // addCosts sets r.Cost if r has a sink that no backfill has begun to fill. Otherwise it only checks the flags.
 func (o *options) addCosts(ctx context.Context, s cli.Streams, cfg *config.Config, r *report) error {
+	hasSample := len(o.items) > 0 || o.Live && o.sample != 0
 	switch {
 	case o.total < 0 || o.price < 0 || o.sample < 0:
 		return cli.Usagef("--total, --sample and --write-price must not be negative")
-	case len(o.items) == 0 && o.total > 0 && (!o.Live || o.sample == 0):
+	case o.total > 0 && !hasSample:
 		return cli.Usagef("--total needs --items: the sample to count with")
 	case len(o.items) > 0 && len(o.keys) == 0:
 		return cli.Usagef("--items needs --keys: the names of the table's key attributes, as PK,SK")
 	}
 	var unfilled []string
-	for _, p := range r.Sinks {
-		if p.isUnfilled {
-			unfilled = append(unfilled, p.Sink)
+	for _, plan := range r.Sinks {
+		if plan.isUnfilled {
+			unfilled = append(unfilled, plan.Sink)
 		}
 	}
 	if len(unfilled) == 0 {
@@ -154,8 +155,8 @@ func (c *cost) add(change *record.Change, planner *pipeline.Pipeline) {
 		if i < 0 || !hasEffect {
 			continue
 		}
-		units, writes := dynamo.CostOf(change, route.Ops)
-		if writes && units.WriteUnits == 0 {
+		units, isDynamoDB := dynamo.CostOf(change, route.Ops)
+		if isDynamoDB && units.WriteUnits == 0 {
 			continue
 		}
 		c.Sinks[i].Items++
@@ -167,17 +168,18 @@ func (c *cost) add(change *record.Change, planner *pipeline.Pipeline) {
 // scale multiplies the cost of the sample to get the cost of the table. total is the number of items of the table. If
 // total is 0, scale uses DynamoDB's count. Without a table, or if the sample is the whole table, it uses the number of
 // items in the sample.
-func (c *cost) scale(total int64, read *sampleReader) error {
+func (c *cost) scale(total int64, reader *sampleReader) error {
+	if c.Table == nil && total > 0 && total < c.Sampled {
+		return cli.Usagef("--total %d is less than the %d items of --items", total, c.Sampled)
+	}
 	if c.Table != nil {
-		c.Table.SampleUnits = read.readUnits()
-		if total == 0 && !read.allRead {
+		c.Table.SampleUnits = reader.readUnits()
+		if total == 0 && !reader.allRead {
 			total = c.Table.Items
 		}
 		if c.Sampled > 0 {
 			c.Table.ScanUnits = max(float64(c.Table.Bytes)/4096, c.Table.SampleUnits)
 		}
-	} else if total > 0 && total < c.Sampled {
-		return cli.Usagef("--total %d is less than the %d items of --items", total, c.Sampled)
 	}
 	c.Items = max(total, c.Sampled)
 	factor := 1.0

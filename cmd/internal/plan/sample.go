@@ -96,7 +96,7 @@ func (s *sampleReader) pages(ctx context.Context) iter.Seq2[*record.Page, error]
 			defer cancel()
 			width = sampleSegments
 		}
-		count, size := 0, 0
+		itemsRead, bytesRead := 0, 0
 		for page, err := range sample.Pages(ctx, s, width) {
 			if err != nil {
 				yield(nil, err)
@@ -104,11 +104,15 @@ func (s *sampleReader) pages(ctx context.Context) iter.Seq2[*record.Page, error]
 			}
 			isLimited := s.maxItems > 0
 			if isLimited {
-				page.Changes = page.Changes[:min(len(page.Changes), s.maxItems-count)]
+				page.Changes = page.Changes[:min(len(page.Changes), s.maxItems-itemsRead)]
 			}
-			count, size = count+len(page.Changes), size+page.Bytes
-			isFull := count == s.maxItems || size >= sampleBytes
-			if !yield(page, nil) || isLimited && isFull {
+			itemsRead += len(page.Changes)
+			bytesRead += page.Bytes
+			if !yield(page, nil) {
+				return
+			}
+			isFull := itemsRead == s.maxItems || bytesRead >= sampleBytes
+			if isLimited && isFull {
 				return
 			}
 		}

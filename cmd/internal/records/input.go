@@ -8,7 +8,6 @@ import (
 	"io"
 	"iter"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -88,40 +87,44 @@ type Reporting struct {
 	mu        sync.Mutex // several goroutines decode pages; it guards the fields from epochZero on
 	Ended     bool       // the source was read to its end
 	Broken    *replay.BrokenError
-	epochZero bool   // some records do not name a stream
-	named     bool   // some records name their stream
-	foreign   string // a table that the records name and the configuration does not
-	operation string // an unknown operation of a record
-	records   bool   // the input has records
+	epochZero bool // some records do not name a stream
+	named     bool // some records name their stream
+
+	foreignTable     string // a table that the records name and the configuration does not
+	unknownOperation string // an unknown operation of a record
+	hasRecords       bool   // the input has records
 }
 
 // Read returns a page that reports its undecodable records when it is decoded. If the source returns a BrokenError,
 // Read stores it in Broken and returns io.EOF instead. So the run finishes the records that were read before the error.
 func (r *Reporting) Read(ctx context.Context) (*pipeline.Page, error) {
-	p, err := r.Source.Read(ctx)
+	page, err := r.Source.Read(ctx)
 	if broken, ok := errors.AsType[*replay.BrokenError](err); ok {
 		r.Broken, err = broken, io.EOF
 	}
 	r.Ended = r.Ended || pipeline.IsEnd(err)
-	switch {
-	case p == nil:
-	case p.Decode != nil:
-		decode, reporting := p.Decode, *p
-		reporting.Decode = func() (*record.Page, error) {
-			page, err := decode()
-			if page != nil {
-				r.report(page)
-			}
-			if err == nil && r.mixesStreams() {
-				page, err = &record.Page{}, &replay.StreamError{Unnamed: "one of the inputs", Named: "another"}
-			}
-			return page, err
-		}
-		p = &reporting
-	default:
-		r.report(&p.Page)
+	if page == nil {
+		return nil, err
 	}
-	return p, err
+	if page.Decode == nil { // the page is decoded
+		r.report(&page.Page)
+		return page, err
+	}
+	reporting := *page
+	reporting.Decode = func() (*record.Page, error) { return r.decode(page) }
+	return &reporting, err
+}
+
+// decode decodes a page and reports its undecodable records.
+func (r *Reporting) decode(page *pipeline.Page) (*record.Page, error) {
+	decoded, err := page.Decode()
+	if decoded != nil {
+		r.report(decoded)
+	}
+	if err == nil && r.mixesStreams() {
+		return &record.Page{}, &replay.StreamError{Unnamed: "one of the inputs", Named: "another"}
+	}
+	return decoded, err
 }
 
 // mixesStreams reports whether some records of the input name their stream and others do not.
@@ -137,17 +140,17 @@ func (r *Reporting) Warn(w io.Writer) {
 		fmt.Fprintln(w, cli.Warning+
 			"the records do not name their stream: they count as older than those of any stream that is named; --stream-arn names it")
 	}
-	if r.Ended && !r.records {
+	if r.Ended && !r.hasRecords {
 		fmt.Fprintln(w, cli.Warning+"the input has no records")
 	}
-	if r.operation != "" {
+	if r.unknownOperation != "" {
 		fmt.Fprintf(w, cli.Warning+
 			"some records have the eventName %q; DynamoDB writes INSERT, MODIFY and REMOVE. Their images say what they are\n",
-			r.operation)
+			r.unknownOperation)
 	}
-	if r.foreign != "" {
+	if r.foreignTable != "" {
 		fmt.Fprintf(w, cli.Warning+"some records are of the table %s, which the source of the configuration does not name\n",
-			r.foreign)
+			r.foreignTable)
 	}
 }
 
@@ -155,16 +158,22 @@ func (r *Reporting) Warn(w io.Writer) {
 func (r *Reporting) report(p *record.Page) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.records = r.records || len(p.Changes)+len(p.Errors)+p.Duplicates > 0
+	if len(p.Changes)+len(p.Errors)+p.Duplicates > 0 {
+		r.hasRecords = true
+	}
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		if c.Op == record.Unknown {
-			r.operation = c.EventName
+			r.unknownOperation = c.EventName
 		}
-		r.epochZero = r.epochZero || c.Version.Epoch() == 0
-		r.named = r.named || c.Version.Epoch() != 0
-		if c.Table != "" && !slices.ContainsFunc(r.Tables, func(t config.Table) bool { return t.Name == c.Table }) {
-			r.foreign = c.Table
+		if c.Version.Epoch() == 0 {
+			r.epochZero = true
+		} else {
+			r.named = true
+		}
+		isNamedTable := func(t config.Table) bool { return t.Name == c.Table }
+		if c.Table != "" && !slices.ContainsFunc(r.Tables, isNamedTable) {
+			r.foreignTable = c.Table
 		}
 	}
 	for _, e := range p.Errors {
@@ -174,18 +183,17 @@ func (r *Reporting) report(p *record.Page) {
 
 // ErrorText formats the error of a record with the file and line of the record.
 func ErrorText(e *record.RecordError) string {
-	at, ok := errors.AsType[*replay.LocationError](e.Err)
+	located, ok := errors.AsType[*replay.LocationError](e.Err)
 	if !ok {
 		return e.Error()
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: ", at.Location())
+	text := located.Location() + ": "
 	if e.Path != "" {
-		fmt.Fprintf(&b, "%s: ", e.Path)
+		text += fmt.Sprintf("%s: ", e.Path)
 	}
-	fmt.Fprint(&b, at.Err)
+	text += fmt.Sprint(located.Err)
 	if e.Key != "" {
-		fmt.Fprintf(&b, " (item %s)", e.Key)
+		text += fmt.Sprintf(" (item %s)", e.Key)
 	}
-	return b.String()
+	return text
 }

@@ -37,13 +37,17 @@ func (p *Period) Add(c *cobra.Command) {
 
 // bounds parses the flags. A missing flag is the zero time.
 func (p *Period) bounds() (from, to time.Time, err error) {
-	if from, err = parseTime("--from", p.from); err == nil {
-		to, err = parseTime("--to", p.to)
+	if from, err = parseTime("--from", p.from); err != nil {
+		return from, to, err
 	}
-	if err == nil && !from.IsZero() && !to.IsZero() && !from.Before(to) {
-		err = cli.Usagef("--from %s is not before --to %s", p.from, p.to)
+	if to, err = parseTime("--to", p.to); err != nil {
+		return from, to, err
 	}
-	return from, to, err
+	hasBoth := !from.IsZero() && !to.IsZero()
+	if hasBoth && !from.Before(to) {
+		return from, to, cli.Usagef("--from %s is not before --to %s", p.from, p.to)
+	}
+	return from, to, nil
 }
 
 func parseTime(flag, text string) (time.Time, error) {
@@ -66,38 +70,43 @@ func Open(ctx context.Context, o replay.Options, p Period) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	var parts []Source
-	fail := func(err error) (Source, error) {
-		return nil, errors.Join(err, (&chain{pending: parts}).Close())
-	}
-	inS3 := false
-	for paths := o.Paths; len(paths) > 0; {
+	inputs := &chain{hasArchive: slices.ContainsFunc(o.Paths, target.IsS3)}
+	for _, paths := range splitAtArchives(o.Paths) {
+		var src Source
 		if target.IsS3(paths[0]) {
-			src, err := openArchive(ctx, paths[0], o.Decoder, from, to)
-			if err != nil {
-				return fail(err)
-			}
-			parts, paths, inS3 = append(parts, src), paths[1:], true
-			continue
+			src, err = openArchive(ctx, paths[0], o.Decoder, from, to)
+		} else {
+			o.Paths = paths
+			src, err = replay.Open(o)
 		}
-		n := slices.IndexFunc(paths, target.IsS3)
-		if n < 0 {
-			n = len(paths)
-		}
-		o.Paths, paths = paths[:n], paths[n:]
-		src, err := replay.Open(o)
 		if err != nil {
-			return fail(err)
+			return nil, errors.Join(err, inputs.Close())
 		}
-		parts = append(parts, src)
+		inputs.pending = append(inputs.pending, src)
 	}
-	if !inS3 && (p.from != "" || p.to != "") {
-		return fail(cli.Usagef("--from and --to are of archives in S3: name one as s3://BUCKET/PREFIX"))
+	if !inputs.hasArchive && (p.from != "" || p.to != "") {
+		err := cli.Usagef("--from and --to are of archives in S3: name one as s3://BUCKET/PREFIX")
+		return nil, errors.Join(err, inputs.Close())
 	}
-	if len(parts) == 1 {
-		return parts[0], nil
+	if len(inputs.pending) == 1 {
+		return inputs.pending[0], nil
 	}
-	return &chain{pending: parts, open: inS3}, nil
+	return inputs, nil
+}
+
+// splitAtArchives divides paths into lists for one source each, in their order. An archive in S3 is a list of its own.
+func splitAtArchives(paths []string) (lists [][]string) {
+	for len(paths) > 0 {
+		n := 1
+		if !target.IsS3(paths[0]) {
+			for n < len(paths) && !target.IsS3(paths[n]) {
+				n++
+			}
+		}
+		lists = append(lists, paths[:n])
+		paths = paths[n:]
+	}
+	return lists
 }
 
 // archiveRecords is an archive in S3 as a [Source].
@@ -128,8 +137,8 @@ func openArchive(ctx context.Context, url string, d record.DecoderOptions, from,
 
 // chain reads several inputs one after the other. Broken files of all inputs are reported by one error at the end.
 type chain struct {
-	open   bool // an input is in S3, so the total size is unknown
-	broken []*replay.FileError
+	hasArchive bool // an input is in S3, so the total size is unknown
+	broken     []*replay.FileError
 
 	mu       sync.Mutex // Progress is called during Read
 	pending  []Source
@@ -174,14 +183,14 @@ func (c *chain) next() error {
 func (c *chain) Progress() replay.Progress {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := c.finished
-	for _, r := range c.pending {
-		all = sum(all, r.Progress())
+	total := c.finished
+	for _, src := range c.pending {
+		total = sum(total, src.Progress())
 	}
-	if c.open {
-		all.TotalBytes = 0
+	if c.hasArchive {
+		total.TotalBytes = 0
 	}
-	return all
+	return total
 }
 
 func sum(a, b replay.Progress) replay.Progress {
@@ -194,8 +203,8 @@ func (c *chain) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var errs []error
-	for _, r := range c.pending {
-		errs = append(errs, r.Close())
+	for _, src := range c.pending {
+		errs = append(errs, src.Close())
 	}
 	c.pending = nil
 	return errors.Join(errs...)

@@ -56,6 +56,9 @@ func (o *options) printSelected(
 
 // selectsLetter reports whether the flags select a letter.
 func (o *options) selectsLetter(cfg *config.Config, l *pipeline.DeadLetter) bool {
-	return (l.Pipeline == "" || l.Pipeline == cfg.Name) && (o.sink == "" || o.sink == l.Sink) &&
-		(o.key == "" || o.key == string(l.Key)) && (len(o.classes) == 0 || slices.Contains(o.classes, l.Class))
+	isOwn := l.Pipeline == "" || l.Pipeline == cfg.Name
+	matchesSink := o.sink == "" || o.sink == l.Sink
+	matchesKey := o.key == "" || o.key == string(l.Key)
+	matchesClass := len(o.classes) == 0 || slices.Contains(o.classes, l.Class)
+	return isOwn && matchesSink && matchesKey && matchesClass
 }

@@ -77,7 +77,9 @@ stay until --to moves them to another sink, or --discard removes them.`,
 		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			for _, name := range []string{"sink", "to", "key", "class", "show"} {
-				if f := c.Flags().Lookup(name); f.Changed && (f.Value.String() == "" || f.Value.String() == "[]") {
+				flag := c.Flags().Lookup(name)
+				isEmpty := flag.Value.String() == "" || flag.Value.String() == "[]"
+				if flag.Changed && isEmpty {
 					return cli.Usagef("--%s is empty, which would select all letters: give a value, or leave the flag out", name)
 				}
 			}
@@ -135,10 +137,12 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 // check returns a usage error if the flags contradict each other.
 func (o *options) check(cfg *config.Config) error {
 	actions := cli.CountTrue(o.list, o.show != "", o.dryRun, o.discard)
-	_, known := cfg.Sink(o.sink)
-	_, toKnown := cfg.Sink(o.to)
+	isDryDiscard := actions == 2 && o.dryRun && o.discard
+	_, hasSink := cfg.Sink(o.sink)
+	_, hasTo := cfg.Sink(o.to)
+	isUnknownSink := o.sink != "" && !hasSink
 	switch {
-	case actions > 1 && !(actions == 2 && o.dryRun && o.discard):
+	case actions > 1 && !isDryDiscard:
 		return cli.Usagef("--list, --show, --dry-run and --discard are each a thing to do: choose one")
 	case o.unmasked && !o.list && o.show == "":
 		return cli.Usagef("--unmasked is of --list and --show")
@@ -148,11 +152,11 @@ func (o *options) check(cfg *config.Config) error {
 		return cli.Usagef("--key %q is not the key of an item: copy it from --list, which escapes it", o.key)
 	case o.to != "" && (o.list || o.show != "" || o.discard):
 		return cli.Usagef("--to moves letters: --list, --show and --discard are other things to do")
-	case o.to != "" && (o.sink == "" || known):
+	case o.to != "" && !isUnknownSink:
 		return cli.Usagef("--to moves the letters of a sink that %s has no more: name it with --sink", cfg.File)
-	case o.to != "" && !toKnown:
+	case o.to != "" && !hasTo:
 		return cli.Usagef("--to %q: %s has no such sink", o.to, cfg.File)
-	case o.to == "" && o.sink != "" && !known && !o.discard && !o.list:
+	case o.to == "" && isUnknownSink && !o.discard && !o.list:
 		return cli.Usagef(
 			"--sink %q: %s has no such sink; --to SINK moves its letters to one that it has, --discard removes them, --list shows them", o.sink, cfg.File)
 	}
@@ -210,9 +214,9 @@ func (o *options) deliver(
 	if err != nil {
 		return err
 	}
-	ro.Sink, ro.To, ro.Key, ro.Classes, ro.DryRun, ro.Discard = o.sink, o.to, item.Key(o.key), o.classes, o.dryRun,
-		o.discard
-	if _, known := cfg.Sink(o.sink); o.sink != "" && !known {
+	ro.Sink, ro.To, ro.Key, ro.Classes = o.sink, o.to, item.Key(o.key), o.classes
+	ro.DryRun, ro.Discard = o.dryRun, o.discard
+	if _, hasSink := cfg.Sink(o.sink); o.sink != "" && !hasSink {
 		if err := o.announceRemoved(ctx, cfg, ro, s); err != nil {
 			return err
 		}

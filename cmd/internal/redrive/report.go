@@ -45,8 +45,8 @@ func (o *options) write(w io.Writer, r redrive.Report) {
 		superseded += sink.Superseded
 	}
 	for _, line := range []struct {
-		n    int
-		what string
+		letters int
+		text    string
 	}{
 		{r.Moved, "moved from " + o.sink + " to " + o.to},
 		{superseded, "superseded: the sink has a newer version of their items"},
@@ -54,8 +54,8 @@ func (o *options) write(w io.Writer, r redrive.Report) {
 		{r.Undecodable, "still cannot be decoded"},
 		{r.Discarded, "that could not be decoded discarded"},
 	} {
-		if line.n > 0 {
-			fmt.Fprintf(w, "%s %s\n", cli.Thousands(int64(line.n)), line.what)
+		if line.letters > 0 {
+			fmt.Fprintf(w, "%s %s\n", cli.Thousands(int64(line.letters)), line.text)
 		}
 	}
 	for _, f := range r.Failures {

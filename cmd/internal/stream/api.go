@@ -111,13 +111,14 @@ func Retry[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	var backoff pipeline.Backoff
 	start := time.Now()
 	for attempt := 0; ; attempt++ {
-		got, err := call()
+		result, err := call()
 		delay, retryable := pipeline.Retryable(err)
-		if err == nil || !retryable || attempt+1 == MaxTries || time.Since(start) >= CallTimeout {
-			return got, err
+		isLast := attempt+1 == MaxTries || time.Since(start) >= CallTimeout
+		if err == nil || !retryable || isLast {
+			return result, err
 		}
 		if pipeline.Sleep(ctx, backoff.Delay(attempt, delay)) != nil {
-			return got, err
+			return result, err
 		}
 	}
 }

@@ -33,13 +33,12 @@ func CheckRoutes(
 	if err != nil {
 		return err
 	}
-	beats, digest := before.Heartbeats(), sinks.RoutesDigest(cfg)
+	heartbeatsBefore, digest := before.Heartbeats(), sinks.RoutesDigest(cfg)
 	var others []string
 	for _, m := range now.Members {
-		if beat, known := beats[m.Worker]; known && beat == m.Heartbeat {
-			continue // the consumer is not live
-		}
-		if m.RoutesDigest != digest {
+		heartbeat, isKnown := heartbeatsBefore[m.Worker]
+		isLive := !isKnown || heartbeat != m.Heartbeat
+		if isLive && m.RoutesDigest != digest {
 			others = append(others, m.Worker)
 		}
 	}

@@ -19,29 +19,40 @@ const paceInterval = 10 * time.Second
 // without a heartbeat for the time silence is not live. The function writes to w why it blocks. If the lag cannot be
 // read, it does not block. It is safe for concurrent use.
 func GiveWay(read LeaseReader, maxLag, silence time.Duration, w io.Writer) func(ctx context.Context) {
-	var mu sync.Mutex
-	var looked time.Time
 	watch := lagWatch{silence: silence, unread: make(map[string]time.Time)}
-	return func(ctx context.Context) {
-		mu.Lock()
-		defer mu.Unlock()
-		for time.Since(looked) >= paceInterval {
-			snapshot, err := read(ctx)
-			if err != nil {
-				fmt.Fprintf(w, "it is unknown how far consumers are behind: %v\n", err)
-				looked = time.Now()
-				return
-			}
-			lag := watch.longest(snapshot, time.Now())
-			if lag <= maxLag {
-				looked = time.Now()
-				return
-			}
-			fmt.Fprintf(w, "the stream comes first: consumers are %s behind, and --max-lag is %s\n", lag.Round(time.Second),
-				maxLag)
-			if pipeline.Sleep(ctx, paceInterval) != nil {
-				return
-			}
+	return (&pacer{read: read, maxLag: maxLag, w: w, watch: watch}).giveWay
+}
+
+// pacer blocks a command while consumers are behind the stream.
+type pacer struct {
+	read   LeaseReader
+	maxLag time.Duration
+	w      io.Writer
+
+	mu        sync.Mutex
+	watch     lagWatch
+	lastCheck time.Time // when the lag was last acceptable or unknown
+}
+
+func (p *pacer) giveWay(ctx context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for time.Since(p.lastCheck) >= paceInterval {
+		snapshot, err := p.read(ctx)
+		if err != nil {
+			fmt.Fprintf(p.w, "it is unknown how far consumers are behind: %v\n", err)
+			p.lastCheck = time.Now()
+			return
+		}
+		lag := p.watch.longest(snapshot, time.Now())
+		if lag <= p.maxLag {
+			p.lastCheck = time.Now()
+			return
+		}
+		fmt.Fprintf(p.w, "the stream comes first: consumers are %s behind, and --max-lag is %s\n", lag.Round(time.Second),
+			p.maxLag)
+		if pipeline.Sleep(ctx, paceInterval) != nil {
+			return
 		}
 	}
 }
@@ -83,8 +94,9 @@ func (w *lagWatch) longestUnread(s leases.Snapshot, live map[string]bool, now ti
 		unended[l.Shard] = !l.Ended()
 	}
 	for _, l := range s.Leases {
-		waits := slices.ContainsFunc(l.Parents, func(p string) bool { return unended[p] })
-		isUnread := !l.Ended() && l.Stopped == "" && !live[l.Owner] && !waits
+		waitsForParent := slices.ContainsFunc(l.Parents, func(parent string) bool { return unended[parent] })
+		isReadable := !l.Ended() && l.Stopped == "" && !waitsForParent
+		isUnread := isReadable && !live[l.Owner]
 		since, known := w.unread[l.Shard]
 		switch {
 		case !isUnread:

@@ -17,7 +17,7 @@ type seenHeartbeat struct {
 }
 
 // Observe notes the heartbeats of members, which were read at the time now. It returns the ids of the consumers without
-// a new heartbeat for the time lease or longer. The value is the time since the last heartbeat was first seen.
+// a new heartbeat for maxSilence or longer. The value is the time since the last heartbeat was first seen.
 func (w *HeartbeatWatch) Observe(
 	members []leases.Member, now time.Time, maxSilence time.Duration,
 ) map[string]time.Duration {
@@ -28,8 +28,8 @@ func (w *HeartbeatWatch) Observe(
 			last = seenHeartbeat{m.Heartbeat, now}
 		}
 		seen[m.Worker] = last
-		if silentFor := now.Sub(last.since); silentFor >= maxSilence {
-			silent[m.Worker] = silentFor
+		if silence := now.Sub(last.since); silence >= maxSilence {
+			silent[m.Worker] = silence
 		}
 	}
 	w.seen = seen

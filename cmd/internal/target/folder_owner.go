@@ -48,20 +48,22 @@ func claimLocal(dir string, cfg *config.Config, fresh bool) error {
 		return err
 	}
 	previous, err := ReadOwner(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	hasOwner := err == nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if hasOwner && !fresh {
+		return previous.check(dir, cfg)
+	}
+	if hasOwner {
+		if err := emptyFolder(dir, entries); err != nil {
+			return err
+		}
+	} else {
 		isForeign := func(e fs.DirEntry) bool { return e.Name() != local.LockFile && e.Name() != "."+ownerFile }
 		if slices.ContainsFunc(entries, isForeign) {
 			return fmt.Errorf("%s holds files that tablewake did not write; give --local an empty or a new folder", dir)
 		}
-	case err != nil:
-		return err
-	case fresh:
-		if err := emptyFolder(dir, entries); err != nil {
-			return err
-		}
-	default:
-		return previous.check(dir, cfg)
 	}
 	b, err := json.Marshal(newOwner(cfg))
 	if err != nil {

@@ -64,15 +64,16 @@ func checkCredentials(ctx context.Context, sdk awssdk.Config) error {
 	if sdk.Credentials == nil {
 		return nil
 	}
-	if _, err := sdk.Credentials.Retrieve(ctx); err != nil && ctx.Err() == nil && areNone(err) {
+	_, err := sdk.Credentials.Retrieve(ctx)
+	if err != nil && ctx.Err() == nil && isNoCredentials(err) {
 		return errNoCredentials
 	}
 	return nil // the calls report other errors of the credentials
 }
 
-// areNone reports whether an error of the SDK means that there are no credentials at all. The SDK looks last in the
-// instance metadata, so such an error is about the metadata.
-func areNone(err error) bool {
+// isNoCredentials reports whether an error of the SDK means that there are no credentials at all. The SDK looks last in
+// the instance metadata, so such an error is about the metadata.
+func isNoCredentials(err error) bool {
 	status := awserr.Status(err)
 	return strings.Contains(err.Error(), "no EC2 IMDS role found") && status < 500 && status != http.StatusTooManyRequests
 }
@@ -98,9 +99,10 @@ func AccountID(ctx context.Context, sdk awssdk.Config) string {
 
 // Caller returns the identity behind sdk's credentials, which STS knows. It waits five seconds at most.
 func Caller(ctx context.Context, sdk awssdk.Config) (*sts.GetCallerIdentityOutput, error) {
-	short, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	return sts.NewFromConfig(sdk, func(o *sts.Options) { o.RetryMaxAttempts = 1 }).GetCallerIdentity(short, nil)
+	client := sts.NewFromConfig(sdk, func(o *sts.Options) { o.RetryMaxAttempts = 1 })
+	return client.GetCallerIdentity(ctx, nil)
 }
 
 // AnnounceStores prints the stores of cfg to w.
@@ -112,11 +114,21 @@ func AnnounceStores(cfg *config.Config, w io.Writer) {
 	if cfg.State != nil {
 		fmt.Fprintf(tw, "  state\ttable %s\n", cfg.State.Table.Name)
 	}
-	if d := cfg.DeadLetters; d != nil {
-		fmt.Fprintf(tw, "  dead letters\t%s\n", cli.If(d.Queue != "", "queue "+d.Queue,
-			cli.If(d.Bucket != "", "bucket "+d.Bucket+" "+d.Prefix, "folder "+d.Dir)))
+	if cfg.DeadLetters != nil {
+		fmt.Fprintf(tw, "  dead letters\t%s\n", letterStore(cfg.DeadLetters))
 	}
 	_ = tw.Flush()
+}
+
+// letterStore describes the store of dead letters, such as "bucket shop-letters dead/".
+func letterStore(d *config.DeadLetters) string {
+	switch {
+	case d.Queue != "":
+		return "queue " + d.Queue
+	case d.Bucket != "":
+		return "bucket " + d.Bucket + " " + d.Prefix
+	}
+	return "folder " + d.Dir
 }
 
 // Destination describes the store of a sink, such as "table shop-views".
@@ -135,9 +147,12 @@ func Destination(cfg *config.Config, s config.Sink) string {
 		return "index " + s.Search.Index.String()
 	case s.Archive != nil:
 		return "bucket " + s.Archive.Bucket + " " + s.Archive.Prefix
+	case s.Notify != nil && s.Notify.Queue != "":
+		return "queue " + s.Notify.Queue
+	case s.Notify != nil && s.Notify.Topic != "":
+		return "topic " + s.Notify.Topic
 	case s.Notify != nil:
-		return cli.If(s.Notify.Queue != "", "queue "+s.Notify.Queue,
-			cli.If(s.Notify.Topic != "", "topic "+s.Notify.Topic, "bus "+s.Notify.Bus))
+		return "bus " + s.Notify.Bus
 	default:
 		return "a Go sink"
 	}

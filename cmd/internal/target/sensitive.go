@@ -27,17 +27,17 @@ func addSensitive(dir string, cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	all := slices.Clone(known)
+	patterns := slices.Clone(known)
 	for _, p := range cfg.Sensitive {
-		if !slices.Contains(all, p.String()) {
-			all = append(all, p.String())
+		if !slices.Contains(patterns, p.String()) {
+			patterns = append(patterns, p.String())
 		}
 	}
-	if len(all) == len(known) {
+	if len(patterns) == len(known) {
 		return nil
 	}
 	return private.WriteFile(filepath.Join(dir, sensitiveFile), filepath.Join(dir, "."+sensitiveFile),
-		[]byte(strings.Join(all, "\n")+"\n"))
+		[]byte(strings.Join(patterns, "\n")+"\n"))
 }
 
 // readSensitive returns the patterns of the sensitive file; nil if the file is missing.

@@ -187,7 +187,9 @@ func (t *Flags) Assemble(
 
 // Hint returns an error of Assemble. If --fresh can help, the result says so.
 func (t *Flags) Hint(err error) error {
-	if _, changed := errors.AsType[*sinks.ChangedError](err); t.Live || !changed && !errors.Is(err, sinks.ErrNotEmpty) {
+	_, isChanged := errors.AsType[*sinks.ChangedError](err)
+	freshHelps := isChanged || errors.Is(err, sinks.ErrNotEmpty)
+	if t.Live || !freshHelps {
 		return err
 	}
 	return fmt.Errorf("%w (--fresh empties %s first)", err, t.Local)
