@@ -101,18 +101,21 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	all, err := sinks.Adopt(ctx, cfg, opened, priorReads, o.sinks...)
+	adoptions, err := sinks.Adopt(ctx, cfg, opened, priorReads, o.sinks...)
 	if err != nil {
 		return err
 	}
-	refused := slices.ContainsFunc(all, func(a sinks.Adoption) bool { return a.Refused != "" })
-	accepted := len(all) > 0 && !refused && (o.yes || o.format == cli.FormatText && o.ask(s, all))
-	if accepted {
-		if err := sinks.Accept(ctx, cfg, opened, all); err != nil {
+	isRefused := slices.ContainsFunc(adoptions, func(a sinks.Adoption) bool { return a.Refused != "" })
+	isAccepted := false
+	if len(adoptions) > 0 && !isRefused {
+		isAccepted = o.yes || o.format == cli.FormatText && o.ask(s, adoptions)
+	}
+	if isAccepted {
+		if err := sinks.Accept(ctx, cfg, opened, adoptions); err != nil {
 			return err
 		}
 	}
-	return o.report(s, all, accepted, refused)
+	return o.report(s, adoptions, isAccepted, isRefused)
 }
 
 // ask prints the adoptions, and asks the user to accept them. It returns true if the user answers y or yes.
@@ -163,22 +166,23 @@ func adoptedNames(all []sinks.Adoption) string {
 func writeAdoptions(w io.Writer, all []sinks.Adoption) {
 	for _, a := range all {
 		fmt.Fprintf(w, "%s (%s)\n", a.Sink, a.Target)
-		line := func(name, text string) {
-			if text != "" {
-				fmt.Fprintf(w, "  %-11s%s\n", name, text)
+		recorded := "nothing"
+		if a.Known {
+			recorded = fmt.Sprintf("birth %s of %s; state %s; target %s", a.Recorded.ID,
+				a.Recorded.Made.Format(time.RFC3339), orNone(a.Recorded.State), orNone(a.Recorded.Store))
+		}
+		for _, line := range [][2]string{
+			{"problem", a.Problem},
+			{"recorded", recorded},
+			{"there", fmt.Sprintf("state %s; target %s", orNone(a.StateIdentity), orNone(a.StoreIdentity))},
+			{"seen", inspectionText(a.OutputBirth, a.Inspection)},
+			{"accepting", a.Accepting},
+			{"refused", a.Refused},
+		} {
+			if label, text := line[0], line[1]; text != "" {
+				fmt.Fprintf(w, "  %-11s%s\n", label, text)
 			}
 		}
-		line("problem", a.Problem)
-		if a.Known {
-			line("recorded", fmt.Sprintf("birth %s of %s; state %s; target %s", a.Recorded.ID,
-				a.Recorded.Made.Format(time.RFC3339), orNone(a.Recorded.State), orNone(a.Recorded.Store)))
-		} else {
-			line("recorded", "nothing")
-		}
-		line("there", fmt.Sprintf("state %s; target %s", orNone(a.StateIdentity), orNone(a.StoreIdentity)))
-		line("seen", inspectionText(a.OutputBirth, a.Inspection))
-		line("accepting", a.Accepting)
-		line("refused", a.Refused)
 	}
 }
 

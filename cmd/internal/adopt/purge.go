@@ -83,14 +83,14 @@ func (o *purgeOptions) run(ctx context.Context, s cli.Streams) (err error) {
 		if !ok {
 			continue
 		}
-		n, err := purgeSink(ctx, stateStore, purger, sink.Name, result.Before)
+		removed, err := purgeSink(ctx, stateStore, purger, sink.Name, result.Before)
 		if err != nil {
 			return err
 		}
-		result.Sinks[sink.Name] = n
+		result.Sinks[sink.Name] = removed
 		if o.format == cli.FormatText {
 			fmt.Fprintf(s.Out, "%s: %s tombstones from before %s removed\n", sink.Name,
-				cli.Thousands(int64(n)), result.Before.Format(time.RFC3339))
+				cli.Thousands(int64(removed)), result.Before.Format(time.RFC3339))
 		}
 	}
 	if o.format == cli.FormatJSON {

@@ -65,25 +65,25 @@ func (o *athenaOptions) printStatements(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	all := make([]athena.Statement, 0, 3*len(archives))
+	var statements []athena.Statement
 	for _, s := range archives {
-		a, err := o.archive(cfg, s)
+		description, err := o.archive(cfg, s)
 		if err != nil {
 			return err
 		}
-		a.From = from
-		statements, err := athena.Statements(a)
+		description.From = from
+		ofArchive, err := athena.Statements(description)
 		if err != nil {
 			return fmt.Errorf("%s:%d: sinks.%s: %w", cfg.File, s.Line, s.Name, err)
 		}
-		all = append(all, statements...)
+		statements = append(statements, ofArchive...)
 	}
-	for i, s := range all {
+	for i, statement := range statements {
 		if i > 0 && o.format != cli.FormatJSON {
 			fmt.Fprintln(out)
 		}
-		write := func(w io.Writer) { printStatement(w, s) }
-		if err := cli.Print(out, o.format, s, write); err != nil {
+		write := func(w io.Writer) { printStatement(w, statement) }
+		if err := cli.Print(out, o.format, statement, write); err != nil {
 			return err
 		}
 	}
@@ -131,7 +131,8 @@ func (o *athenaOptions) archive(cfg *config.Config, s config.Sink) (athena.Archi
 		Filtered:     len(s.Kept()) > 0 || len(cfg.Filters) > 0,
 		StorageClass: c.StorageClass,
 	}
-	if cfg.Source.Kinesis != "" && a.Format != archive.Parquet && a.Images != archive.PlainJSON {
+	hasPlainImages := a.Format == archive.Parquet || a.Images == archive.PlainJSON
+	if cfg.Source.Kinesis != "" && !hasPlainImages {
 		return a, fmt.Errorf(
 			"%s:%d: sinks.%s: its lines are records of Kinesis, which hold a change in base64: Athena reads none of it. Set archive.format: parquet, or archive.images: plain_json, for an archive of another name", cfg.File, s.Line, s.Name)
 	}

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,9 +81,7 @@ func (o *compactOptions) run(ctx context.Context, s cli.Streams, location string
 		Progress:   func(p archive.CompactProgress) { bar.Update(p.Objects, 0) },
 	})
 	bar.End()
-	if printErr := o.printProgress(s, done); err == nil {
-		err = printErr
-	}
+	err = cmp.Or(err, o.printProgress(s, done))
 	if err != nil && ctx.Err() != nil {
 		return cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted; the same command continues: %w", err))
 	}
@@ -100,15 +99,16 @@ func (o *compactOptions) openArchive(
 		return store, prefix, release, err
 	}
 	path, err := filepath.Abs(location)
-	if err == nil {
-		_, err = os.Stat(path)
-	}
 	if err != nil {
 		return nil, "", nil, err
 	}
-	if dir := filepath.Dir(filepath.Dir(path)); filepath.Dir(path) == filepath.Dir(local.Dir(dir).Archive("x")) &&
-		target.CheckLocalFolder(dir) == nil {
-		opened, err := local.Open(dir)
+	if _, err := os.Stat(path); err != nil {
+		return nil, "", nil, err
+	}
+	folder := filepath.Dir(filepath.Dir(path))
+	hasArchivePath := filepath.Dir(path) == filepath.Dir(local.Dir(folder).Archive("x"))
+	if hasArchivePath && target.CheckLocalFolder(folder) == nil {
+		opened, err := local.Open(folder)
 		if err != nil {
 			return nil, "", nil, err
 		}
@@ -169,12 +169,12 @@ func (b *byteSize) Type() string { return "size" }
 
 // Set parses a size, like 64MB.
 func (b *byteSize) Set(s string) error {
-	m := sizes.FindStringSubmatch(s)
-	if m == nil {
+	match := sizes.FindStringSubmatch(s)
+	if match == nil {
 		return fmt.Errorf("%q is no size: write it as 64MB, 64MiB or in bytes", s)
 	}
-	n, err := strconv.ParseInt(m[1], 10, 64)
-	*b = byteSize(n * sizeUnits[m[2]])
+	number, err := strconv.ParseInt(match[1], 10, 64)
+	*b = byteSize(number * sizeUnits[match[2]])
 	if err == nil && *b == 0 {
 		err = fmt.Errorf("it must be above 0")
 	}

@@ -77,7 +77,7 @@ type field struct {
 // entity writes the struct of an entity. If a name that the key binds is also a declared attribute, the struct has the
 // field of the attribute, as in sinks.On.
 func (w *writer) entity(name string, e *entity.Entity) {
-	var nested []func()
+	var nested []nestedStruct
 	fields := w.boundFields(e)
 	if e.Attributes != nil {
 		for _, m := range e.Attributes.Members {
@@ -86,8 +86,8 @@ func (w *writer) entity(name string, e *entity.Entity) {
 		}
 	}
 	w.structType(name, "is an item of the entity "+e.Name+".", fields)
-	for _, write := range nested {
-		write()
+	for _, n := range nested {
+		w.nested(n)
 	}
 }
 
@@ -133,8 +133,8 @@ func (w *writer) scalar(k item.Kind) string {
 	case item.KindBOOL:
 		return "bool"
 	case item.KindSS, item.KindNS, item.KindBS:
-		return "[]" + w.scalar(map[item.Kind]item.Kind{item.KindSS: item.KindS, item.KindNS: item.KindN,
-			item.KindBS: item.KindB}[k])
+		elementKinds := map[item.Kind]item.Kind{item.KindSS: item.KindS, item.KindNS: item.KindN, item.KindBS: item.KindB}
+		return "[]" + w.scalar(elementKinds[k])
 	}
 	w.imports[itemPath] = true
 	return "item.Value"
@@ -142,18 +142,18 @@ func (w *writer) scalar(k item.Kind) string {
 
 // member returns the field of an attribute. It adds the structs inside the attribute to nested, because they are
 // written after the struct that contains them.
-func (w *writer) member(parent string, m entity.Member, nested *[]func()) field {
+func (w *writer) member(parent string, m entity.Member, nested *[]nestedStruct) field {
 	return field{attribute: m.Name, kind: w.kind(parent+exported(m.Name), m.Shape, nested)}
 }
 
 // kind returns the Go type of a shape. name is the name for the struct of a map.
-func (w *writer) kind(name string, s *entity.Shape, nested *[]func()) string {
+func (w *writer) kind(name string, s *entity.Shape, nested *[]nestedStruct) string {
 	switch {
 	case s.Kind == item.KindL && s.Elem != nil:
 		return "[]" + w.kind(name, s.Elem, nested)
 	case s.Kind == item.KindM && s.Members != nil:
 		unique := w.typeName(name)
-		*nested = append(*nested, func() { w.nested(unique, s) })
+		*nested = append(*nested, nestedStruct{unique, s})
 		return "*" + unique
 	case s.Kind == item.KindL:
 		w.imports[itemPath] = true
@@ -165,16 +165,22 @@ func (w *writer) kind(name string, s *entity.Shape, nested *[]func()) string {
 	return w.scalar(s.Kind)
 }
 
-// nested writes the struct of a map.
-func (w *writer) nested(name string, s *entity.Shape) {
-	var inside []func()
-	fields := make([]field, len(s.Members))
-	for i, m := range s.Members {
-		fields[i] = w.member(name, m, &inside)
+// nestedStruct is the struct of a map inside an item.
+type nestedStruct struct {
+	name  string
+	shape *entity.Shape
+}
+
+// nested writes the struct of a map, and then those inside it.
+func (w *writer) nested(n nestedStruct) {
+	var inside []nestedStruct
+	fields := make([]field, len(n.shape.Members))
+	for i, m := range n.shape.Members {
+		fields[i] = w.member(n.name, m, &inside)
 	}
-	w.structType(name, "is a map inside an item.", fields)
-	for _, write := range inside {
-		write()
+	w.structType(n.name, "is a map inside an item.", fields)
+	for _, n := range inside {
+		w.nested(n)
 	}
 }
 
@@ -227,8 +233,8 @@ func exported(name string) string {
 		upper = false
 		b.WriteRune(r)
 	}
-	if made := b.String(); token.IsExported(made) {
-		return made
+	if token.IsExported(b.String()) {
+		return b.String()
 	}
 	return "X" + b.String() // a name that begins with a digit, or with a letter without case
 }

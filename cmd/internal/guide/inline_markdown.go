@@ -17,11 +17,12 @@ var (
 // folder is the folder of the document.
 func absolute(line, folder string) string {
 	return destination.ReplaceAllStringFunc(line, func(s string) string {
-		to := destination.FindStringSubmatch(s)[1]
-		if strings.HasPrefix(to, "#") || strings.Contains(to, "://") {
+		target := destination.FindStringSubmatch(s)[1]
+		isPath := !strings.HasPrefix(target, "#") && !strings.Contains(target, "://")
+		if !isPath {
 			return s
 		}
-		return "](" + path.Join(folder, to) + ")"
+		return "](" + path.Join(folder, target) + ")"
 	})
 }
 
@@ -29,8 +30,9 @@ func absolute(line, folder string) string {
 func plainText(line string) string {
 	line = picture.ReplaceAllString(line, "(picture: $1)")
 	line = link.ReplaceAllStringFunc(line, func(s string) string {
-		m := link.FindStringSubmatch(s)
-		return m[1] + linkText(m[2])
+		match := link.FindStringSubmatch(s)
+		text, target := match[1], match[2]
+		return text + targetText(target)
 	})
 	parts := strings.Split(line, "`")
 	for i := 0; i < len(parts); i += 2 { // the other parts are code
@@ -39,10 +41,10 @@ func plainText(line string) string {
 	return strings.Join(parts, "`")
 }
 
-// linkText returns the text that is printed after the text of a link: a command that shows the guide, or the path of
+// targetText returns the text that is printed after the text of a link: a command that shows the guide, or the path of
 // the document. It returns "" for a link into the same page.
-func linkText(to string) string {
-	file, _, _ := strings.Cut(to, "#")
+func targetText(target string) string {
+	file, _, _ := strings.Cut(target, "#")
 	if file == "" {
 		return ""
 	}
@@ -51,5 +53,5 @@ func linkText(to string) string {
 			return " (`tablewake guide " + topic + "`)"
 		}
 	}
-	return " (" + to + ")"
+	return " (" + target + ")"
 }

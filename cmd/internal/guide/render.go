@@ -19,20 +19,17 @@ var (
 func render(markdown, folder string) string {
 	var r renderer
 	lines := strings.Split(strings.TrimRight(markdown, "\n"), "\n")
-	for i := 0; i < len(lines); i++ {
-		line := lines[i]
+	for len(lines) > 0 {
+		line := lines[0]
 		switch {
-		case strings.HasPrefix(strings.TrimSpace(line), "```"):
+		case isFence(line):
 			r.flush()
-			i = r.code(lines, i)
+			lines = r.code(lines)
+			continue
 		case strings.HasPrefix(line, "|"):
 			r.flush()
-			end := i
-			for ; end < len(lines) && strings.HasPrefix(lines[end], "|"); end++ {
-				lines[end] = absolute(lines[end], folder)
-			}
-			r.out.WriteString(renderTable(lines[i:end]))
-			i = end - 1
+			lines = r.table(lines, folder)
+			continue
 		case strings.HasPrefix(line, "#"):
 			r.flush()
 			r.heading(absolute(line, folder))
@@ -42,10 +39,14 @@ func render(markdown, folder string) string {
 		default:
 			r.addText(absolute(line, folder))
 		}
+		lines = lines[1:]
 	}
 	r.flush()
 	return strings.TrimLeft(r.out.String(), "\n")
 }
+
+// isFence reports whether a line begins or ends a block of code.
+func isFence(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "```") }
 
 // renderer collects the lines of a paragraph or of a list item until the paragraph or the item ends.
 type renderer struct {
@@ -56,11 +57,11 @@ type renderer struct {
 
 // addText adds a line to the paragraph, or begins a list item.
 func (r *renderer) addText(line string) {
-	if m := bullet.FindStringSubmatch(line); m != nil {
+	if item := bullet.FindStringSubmatch(line); item != nil {
 		r.flush()
-		r.firstPrefix = m[1] + m[2]
+		r.firstPrefix = item[1] + item[2]
 		r.restPrefix = strings.Repeat(" ", len(r.firstPrefix))
-		line = m[3]
+		line = item[3]
 	} else if len(r.lines) == 0 {
 		r.firstPrefix = indent.FindString(line)
 		r.restPrefix = r.firstPrefix
@@ -68,10 +69,13 @@ func (r *renderer) addText(line string) {
 	r.lines = append(r.lines, strings.TrimSpace(line))
 }
 
+// flush writes the paragraph or the list item.
 func (r *renderer) flush() {
-	if len(r.lines) > 0 { // the lines are joined first, because a link can contain the end of a line
-		r.out.WriteString(wrapWords(r.firstPrefix, r.restPrefix, strings.Fields(plainText(strings.Join(r.lines, " ")))))
+	if len(r.lines) == 0 {
+		return
 	}
+	text := plainText(strings.Join(r.lines, " ")) // joined first, because a link can contain the end of a line
+	r.out.WriteString(wrapWords(r.firstPrefix, r.restPrefix, strings.Fields(text)))
 	r.lines = nil
 }
 
@@ -86,44 +90,64 @@ func (r *renderer) heading(line string) {
 	text := plainText(strings.TrimLeft(line, "# "))
 	r.endBlock()
 	r.out.WriteString(text + "\n")
-	if underline := map[bool]string{true: "=", false: "-"}[strings.HasPrefix(line, "# ")]; !strings.HasPrefix(line,
-		"###") {
-		r.out.WriteString(strings.Repeat(underline, utf8.RuneCountInString(text)) + "\n")
+	switch {
+	case strings.HasPrefix(line, "# "):
+		r.out.WriteString(strings.Repeat("=", utf8.RuneCountInString(text)) + "\n")
+	case !strings.HasPrefix(line, "###"):
+		r.out.WriteString(strings.Repeat("-", utf8.RuneCountInString(text)) + "\n")
 	}
 }
 
-// code writes the block of code that begins at lines[i], and returns the index of its last line.
-func (r *renderer) code(lines []string, i int) int {
-	margin := indent.FindString(lines[i])
+// code writes the block of code at the beginning of lines, and returns the lines after it.
+func (r *renderer) code(lines []string) (rest []string) {
+	margin := indent.FindString(lines[0])
 	r.endBlock()
-	for i++; i < len(lines) && !strings.HasPrefix(strings.TrimSpace(lines[i]), "```"); i++ {
-		if line := strings.TrimPrefix(lines[i], margin); line != "" {
+	rest = lines[1:]
+	for len(rest) > 0 && !isFence(rest[0]) {
+		if line := strings.TrimPrefix(rest[0], margin); line != "" {
 			r.out.WriteString(margin + "    " + line)
 		}
 		r.out.WriteByte('\n')
+		rest = rest[1:]
 	}
 	r.endBlock()
-	return i
+	if len(rest) > 0 {
+		rest = rest[1:] // the line that ends the block
+	}
+	return rest
 }
 
-// wrapWords returns words in lines of the width. The first line begins with first, and each other line with rest.
-func wrapWords(first, rest string, words []string) string {
-	var b strings.Builder
-	b.WriteString(first)
-	used, begun := utf8.RuneCountInString(first), false
-	for _, w := range words {
-		n := utf8.RuneCountInString(w)
-		if begun && used+1+n > width {
-			b.WriteString("\n" + rest)
-			used, begun = utf8.RuneCountInString(rest), false
-		}
-		if begun {
-			b.WriteByte(' ')
-			used++
-		}
-		b.WriteString(w)
-		used, begun = used+n, true
+// table writes the table at the beginning of lines, and returns the lines after it.
+func (r *renderer) table(lines []string, folder string) (rest []string) {
+	var table []string
+	for len(lines) > 0 && strings.HasPrefix(lines[0], "|") {
+		table = append(table, absolute(lines[0], folder))
+		lines = lines[1:]
 	}
-	b.WriteByte('\n')
-	return b.String()
+	r.out.WriteString(renderTable(table))
+	return lines
+}
+
+// wrapWords returns words in lines of the width. The first line begins with firstPrefix, and each other line with
+// restPrefix.
+func wrapWords(firstPrefix, restPrefix string, words []string) string {
+	var text strings.Builder
+	text.WriteString(firstPrefix)
+	length, hasWord := utf8.RuneCountInString(firstPrefix), false // of the current line
+	for _, word := range words {
+		wordLength := utf8.RuneCountInString(word)
+		if hasWord && length+1+wordLength > width {
+			text.WriteString("\n" + restPrefix)
+			length, hasWord = utf8.RuneCountInString(restPrefix), false
+		}
+		if hasWord {
+			text.WriteByte(' ')
+			length++
+		}
+		text.WriteString(word)
+		length += wordLength
+		hasWord = true
+	}
+	text.WriteByte('\n')
+	return text.String()
 }

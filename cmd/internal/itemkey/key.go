@@ -74,10 +74,11 @@ func parseAttribute(text string, cfg *config.Config) (name string, v item.Value,
 			kind = k.String()
 		}
 	}
-	if v, err = keyValue(kind, value); err != nil {
-		err = cli.Usagef("--key: %s: %w; %s", name, err, Usage)
+	v, err = keyValue(kind, value)
+	if err != nil {
+		return name, v, cli.Usagef("--key: %s: %w; %s", name, err, Usage)
 	}
-	return name, v, err
+	return name, v, nil
 }
 
 // Check returns an error if the key names an attribute that is not a key attribute of the table, or if the canonical
@@ -92,8 +93,9 @@ func (k Key) Check(cfg *config.Config) error {
 			return cli.Usagef("--key: %s is no key attribute of the table, whose key is %s", name, strings.Join(names, ", "))
 		}
 	}
-	if _, values, err := k.Canonical.Decode(); !k.Attributes.Exists() && k.Canonical != "" && err == nil &&
-		len(values) != len(names) {
+	isCanonical := !k.Attributes.Exists() && k.Canonical != ""
+	_, values, err := k.Canonical.Decode()
+	if isCanonical && err == nil && len(values) != len(names) {
 		return cli.Usagef("--key: %s is no key of the table, whose key is %s; %s", k.Canonical, strings.Join(names, ", "),
 			Usage)
 	}
@@ -149,8 +151,9 @@ func splitEscaped(text string) []string {
 	var parts []string
 	var part strings.Builder
 	for i := 0; i < len(text); i++ {
+		isEscape := strings.HasPrefix(text[i:], `\,`) || strings.HasPrefix(text[i:], `\\`)
 		switch {
-		case text[i] == '\\' && i+1 < len(text) && (text[i+1] == ',' || text[i+1] == '\\'):
+		case isEscape:
 			i++
 			part.WriteByte(text[i])
 		case text[i] == ',':

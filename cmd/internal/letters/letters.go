@@ -34,10 +34,13 @@ func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores) (deadlet
 // included.
 func Each(ctx context.Context, cfg *config.Config, letters deadletter.Store, do func(pipeline.DeadLetter) error) error {
 	for l, err := range letters.Read(ctx) {
-		if err == nil && (l.Pipeline == "" || l.Pipeline == cfg.Name) {
-			err = do(l)
-		}
 		if err != nil {
+			return err
+		}
+		if l.Pipeline != "" && l.Pipeline != cfg.Name {
+			continue
+		}
+		if err := do(l); err != nil {
 			return err
 		}
 	}
@@ -54,14 +57,12 @@ func RedriveOptions(
 	if o.Mask, err = sinks.Mask(cfg); err != nil {
 		return o, err
 	}
-	if d := cfg.DeadLetters; d == nil || !d.NoHold {
-		kept, err := stores.State(ctx, cfg)
-		if err != nil {
-			return o, err
-		}
-		if kept != nil {
-			o.Quarantine = kept
-		}
+	if cfg.DeadLetters != nil && cfg.DeadLetters.NoHold {
+		return o, nil
 	}
-	return o, nil
+	store, err := stores.State(ctx, cfg)
+	if err == nil && store != nil {
+		o.Quarantine = store
+	}
+	return o, err
 }

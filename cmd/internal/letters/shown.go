@@ -28,20 +28,22 @@ func Mask(m *mask.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
 		l.Key, l.Raw = item.Key(m.Text(string(l.Key))), nil
 		return l
 	}
-	d := record.NewDecoder(record.DecoderOptions{
+	decoder := record.NewDecoder(record.DecoderOptions{
 		StreamARN: l.StreamARN, Table: l.Table, EpochZero: true, DynamoDBLocal: true,
 		TableInKey: strings.Contains(string(l.Key), "!"),
 	})
-	page, err := d.Decode(l.Raw)
+	page, err := decoder.Decode(l.Raw)
+	isDecoded := err == nil && len(page.Changes) == 1 && len(page.Errors) == 0
+	isUndecodable := err == nil && len(page.Errors) == 1 && len(page.Changes) == 0
 	switch {
-	case err == nil && len(page.Changes) == 1 && len(page.Errors) == 0:
+	case isDecoded:
 		c := &page.Changes[0]
 		masked := m.Change(c)
 		l.Key, l.Raw = masked.Key, masked.Raw
-		for _, d := range slices.Concat(item.Diff(c.Old, masked.Old), item.Diff(c.New, masked.New)) {
-			l.Error = maskText(m, l.Error, d.Old)
+		for _, difference := range slices.Concat(item.Diff(c.Old, masked.Old), item.Diff(c.New, masked.New)) {
+			l.Error = maskText(m, l.Error, difference.Old)
 		}
-	case err == nil && len(page.Errors) == 1 && len(page.Changes) == 0:
+	case isUndecodable:
 		e := m.RecordError(page.Errors[0])
 		l.Key, l.Raw = e.Key, nil
 		if path := page.Errors[0].Path; path != e.Path {

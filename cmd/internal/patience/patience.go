@@ -31,11 +31,11 @@ func Retry[T any](
 	var logged time.Time
 	began := time.Now()
 	for attempt := 0; ; attempt++ {
-		got, err := do()
+		result, err := do()
 		delay, retryable := retryDelay(err)
-		left := StartTimeout - time.Since(began)
-		if err == nil || !retryable || left <= 0 {
-			return got, err
+		timeLeft := StartTimeout - time.Since(began)
+		if err == nil || !retryable || timeLeft <= 0 {
+			return result, err
 		}
 		if onFailure != nil {
 			onFailure(step, err)
@@ -43,10 +43,10 @@ func Retry[T any](
 		if time.Since(logged) >= logEvery {
 			logged = time.Now()
 			log.LogAttrs(ctx, slog.LevelWarn, "a start waits for a server", slog.String("step", step),
-				slog.Duration("for_at_most", left.Round(time.Second)), slog.String("error", err.Error()))
+				slog.Duration("for_at_most", timeLeft.Round(time.Second)), slog.String("error", err.Error()))
 		}
-		if pipeline.Sleep(ctx, min(backoff.Delay(attempt, delay), left)) != nil {
-			return got, err
+		if pipeline.Sleep(ctx, min(backoff.Delay(attempt, delay), timeLeft)) != nil {
+			return result, err
 		}
 	}
 }

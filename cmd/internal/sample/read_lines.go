@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -16,7 +17,7 @@ import (
 )
 
 // readLines adds the items of a file, or of the files in a folder, with one item per line. If path has other contents,
-// probably records, it returns path in others.
+// probably records, it returns path in otherPaths.
 func (out *Sample) readLines(path string) (otherPaths []string, err error) {
 	if path == "-" {
 		return []string{path}, nil
@@ -26,61 +27,83 @@ func (out *Sample) readLines(path string) (otherPaths []string, err error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		hasItems, err := out.readFile(path, true)
+		hasItems, err := out.readItemsOrAnswer(path)
 		if !hasItems {
 			otherPaths = append(otherPaths, path)
 		}
 		return otherPaths, err
 	}
-	before := len(out.Items)
+	itemsBefore := len(out.Items)
 	err = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !d.Type().IsRegular() || len(out.Items) >= mostItems {
+		isFull := len(out.Items) >= maxItems
+		if err != nil || !d.Type().IsRegular() || isFull {
 			return err
 		}
-		_, err = out.readFile(name, false)
+		f, in, err := openUnzipped(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		_, _, err = out.readItems(name, in)
 		return err
 	})
-	if err == nil && len(out.Items) == before {
+	if err == nil && len(out.Items) == itemsBefore {
 		otherPaths = append(otherPaths, path)
 	}
 	return otherPaths, err
 }
 
-// readFile adds the items of a file, unless its first line has no item. named is true if the user gave the file itself,
-// and not its folder.
-func (out *Sample) readFile(path string, named bool) (hasItems bool, err error) {
-	f, err := os.Open(path)
+// readItemsOrAnswer adds the items of a file that has one item per line, or an answer of Scan or Query.
+func (out *Sample) readItemsOrAnswer(path string) (hasItems bool, err error) {
+	f, in, err := openUnzipped(path)
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
-	in, err := unzipped(f)
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", path, err)
+	hasItems, otherLine, err := out.readItems(path, in)
+	if otherLine != nil {
+		return out.readAnswer(path, otherLine, in)
 	}
+	return hasItems, err
+}
+
+// openUnzipped opens a file. in reads the contents, and unzips them if they are gzip. The caller closes f.
+func openUnzipped(path string) (f *os.File, in *bufio.Reader, err error) {
+	if f, err = os.Open(path); err != nil {
+		return nil, nil, err
+	}
+	if in, err = unzipped(f); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+	}
+	return f, in, nil
+}
+
+// readItems adds the items of a file with one item per line. If the first line is not an item, readItems ends, and
+// returns it as otherLine.
+func (out *Sample) readItems(path string, in *bufio.Reader) (hasItems bool, otherLine []byte, err error) {
 	var readErr error
-	for n := 1; readErr == nil && len(out.Items) < mostItems; n++ {
+	for n := 1; readErr == nil && len(out.Items) < maxItems; n++ {
 		var line []byte
 		line, readErr = in.ReadBytes('\n')
 		if readErr != nil && !pipeline.IsEnd(readErr) {
-			return hasItems, fmt.Errorf("%s: %w", path, readErr)
+			return hasItems, nil, fmt.Errorf("%s: %w", path, readErr)
 		}
-		if line = bytes.TrimSpace(line); len(line) == 0 {
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
 			continue
 		}
-		m, err := parseLine(line)
+		image, err := parseLine(line)
 		switch {
 		case err == nil:
-			out.Items, hasItems = append(out.Items, m), true
+			out.Items = append(out.Items, image)
+			hasItems = true
 		case hasItems:
-			return true, fmt.Errorf("%s:%d: it is no item in DynamoDB JSON: %w", path, n, err)
-		case named:
-			return out.readAnswer(path, line, in)
+			return true, nil, fmt.Errorf("%s:%d: it is no item in DynamoDB JSON: %w", path, n, err)
 		default:
-			return false, nil
+			return false, line, nil
 		}
 	}
-	return hasItems, nil
+	return hasItems, nil, nil
 }
 
 // unzipped returns a reader of a file, and unzips it if it is gzip.
@@ -139,7 +162,7 @@ func (out *Sample) readAnswer(path string, line []byte, rest io.Reader) (hasItem
 	if json.Unmarshal(answer["Items"], &items) != nil {
 		return false, plainJSONError(path, answer)
 	}
-	for i, text := range items[:min(len(items), mostItems-len(out.Items))] {
+	for i, text := range items[:min(len(items), maxItems-len(out.Items))] {
 		m, err := item.Parse(text)
 		if err != nil {
 			return true, fmt.Errorf("%s: Items[%d] is no item in DynamoDB JSON: %w", path, i, err)

@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	mostItems    = 20_000 // maximum number of items that are read from files
+	maxItems     = 20_000 // maximum number of items that are read from files
 	scanSegments = 32     // a scan reads items of each segment; segments divide the table by a hash of the key
 	scanPage     = 32     // maximum number of items of a page
-	mostScanned  = scanSegments * scanPage
+	maxScanned   = scanSegments * scanPage
 	scanTime     = 2 * time.Minute
 )
 
@@ -47,7 +47,7 @@ func Read(ctx context.Context, s cli.Streams, paths []string) (*Sample, error) {
 		}
 		records = append(records, others...)
 	}
-	if len(records) > 0 && len(out.Items) < mostItems {
+	if len(records) > 0 && len(out.Items) < maxItems {
 		out.Noun = "record"
 		if err := out.readRecords(ctx, s, records); err != nil {
 			return nil, err
@@ -77,7 +77,7 @@ func (out *Sample) readRecords(ctx context.Context, s cli.Streams, paths []strin
 		for i := range page.Changes {
 			out.add(&page.Changes[i])
 		}
-		if len(out.Items) >= mostItems {
+		if len(out.Items) >= maxItems {
 			break
 		}
 	}
@@ -123,7 +123,7 @@ func Scan(ctx context.Context, s cli.Streams, name string) (*Sample, error) {
 		return nil, err
 	}
 	out := &Sample{Noun: "item", Table: table.Table().Name, Keys: table.Table().Keys}
-	whole := true
+	isWholeTable := true
 	for page, err := range Pages(ctx, table, scanSegments) {
 		if err != nil {
 			return nil, err
@@ -131,8 +131,8 @@ func Scan(ctx context.Context, s cli.Streams, name string) (*Sample, error) {
 		for i := range page.Changes {
 			out.Items = append(out.Items, page.Changes[i].New.Clone())
 		}
-		if len(out.Items) >= mostScanned {
-			whole = false
+		if len(out.Items) >= maxScanned {
+			isWholeTable = false
 			break
 		}
 	}
@@ -140,7 +140,7 @@ func Scan(ctx context.Context, s cli.Streams, name string) (*Sample, error) {
 		return nil, fmt.Errorf("the table %s has no items to learn from", name)
 	}
 	fmt.Fprintf(s.Err, "read %s of the table %s, %s, for %g read units\n", cli.Count(len(out.Items), "item"), out.Table,
-		cli.If(whole, "which are all", "which has more"), table.Units())
+		cli.If(isWholeTable, "which are all", "which has more"), table.Units())
 	return out, nil
 }
 
@@ -166,10 +166,11 @@ func Pages(ctx context.Context, snap snapshot.Snapshot, width int) iter.Seq2[*re
 				parts.open = slices.Delete(parts.open, i, i+1)
 				continue
 			}
-			var decoded *record.Page
-			if err == nil {
-				decoded, err = page.Decoded()
+			if err != nil {
+				yield(nil, err)
+				return
 			}
+			decoded, err := page.Decoded()
 			if !yield(decoded, err) || err != nil {
 				return
 			}
@@ -190,7 +191,8 @@ func (p *openParts) openUpTo(ctx context.Context, snap snapshot.Snapshot, width 
 		if err != nil {
 			return err
 		}
-		p.open, p.unopened = append(p.open, part), p.unopened[1:]
+		p.open = append(p.open, part)
+		p.unopened = p.unopened[1:]
 	}
 	return nil
 }

@@ -14,15 +14,15 @@ import (
 
 // selection is what --key and --of select.
 type selection struct {
-	key      itemkey.Key // zero: every item
-	of       []string    // names of entities; empty: every item
-	entities *entity.Set // entities of the configuration; nil: it has none
-	mask     *mask.Mask
+	key         itemkey.Key // zero: every item
+	entityNames []string    // empty: every item
+	entities    *entity.Set // entities of the configuration; nil: it has none
+	mask        *mask.Mask
 }
 
 // setEntities sets the names of --of. It returns an error if the file has no entity of a name.
 func (s *selection) setEntities(names []string, file string) error {
-	s.of = names
+	s.entityNames = names
 	for _, name := range names {
 		switch {
 		case s.entities == nil:
@@ -38,15 +38,18 @@ func (s *selection) setEntities(names []string, file string) error {
 	return nil
 }
 
-// has reports whether a change is selected. With --of, a change is also selected if the entity of its item cannot be
+// selects reports whether a change is selected. With --of, a change is also selected if the entity of its item cannot be
 // determined.
-func (s *selection) has(c *record.Change) bool {
+func (s *selection) selects(c *record.Change) bool {
 	if !s.key.Matches(c, s.mask) {
 		return false
 	}
-	if len(s.of) == 0 {
+	if len(s.entityNames) == 0 {
 		return true
 	}
 	e, err := s.entities.Of(rules.LatestImage(c))
-	return err != nil || e != nil && slices.Contains(s.of, e.Name)
+	if err != nil {
+		return true
+	}
+	return e != nil && slices.Contains(s.entityNames, e.Name)
 }

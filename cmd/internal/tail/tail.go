@@ -95,11 +95,13 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 	}
 	api := stream.OpenRateLimited(sdk, cfg, maxConnections)
 	ref, err := shardreader.FindStream(ctx, api, cmp.Or(table.StreamARN, table.Name))
-	if err == nil && !o.force {
-		err = refuseGlobalTable(ctx, dynamodb.NewFromConfig(sdk), ref)
-	}
 	if err != nil {
 		return err
+	}
+	if !o.force {
+		if err := refuseGlobalTable(ctx, dynamodb.NewFromConfig(sdk), ref); err != nil {
+			return err
+		}
 	}
 	return printNewRecords(ctx, s, api, ref, printer)
 }
@@ -130,7 +132,7 @@ func (o *options) printer(cfg *config.Config, table config.Table) (explain.Print
 		return explain.Printer{}, err
 	}
 	return explain.Printer{
-		Explain: difference, Mask: mask, Entities: cfg.EntitySet(), Selects: selected.has, Limit: o.limit, Format: o.format,
+		Explain: difference, Mask: mask, Entities: cfg.EntitySet(), Selects: selected.selects, Limit: o.limit, Format: o.format,
 	}, nil
 }
 
@@ -148,25 +150,25 @@ func printNewRecords(
 	ctx context.Context, s cli.Streams, api shardreader.API, ref shardreader.StreamRef, p explain.Printer,
 ) error {
 	out := bufio.NewWriter(s.Out)
-	printed, err := p.Print(flushed(out, shardreader.Tail(ctx, shardreader.TailOptions{
+	pages := shardreader.Tail(ctx, shardreader.TailOptions{
 		API: api, Stream: ref.ARN, Retryable: retryable,
 		Started: func(shards int) {
 			fmt.Fprintf(s.Err, "table %s, %s: what is written from now on; Ctrl-C ends it\n",
 				ref.Table, cli.Count(shards, "shard"))
 		},
-	})), out)
-	if flushErr := out.Flush(); err == nil {
-		err = flushErr
-	}
+	})
+	printed, err := p.Print(flushed(out, pages), out)
+	err = cmp.Or(err, out.Flush())
+	isBelowLimit := p.Limit > 0 && printed < p.Limit
 	switch {
 	case ctx.Err() != nil && p.Limit == 0:
 		return nil
-	case ctx.Err() != nil && printed < p.Limit:
+	case ctx.Err() != nil && isBelowLimit:
 		return cli.WithExitCode(cli.ExitInterrupted, errors.New("interrupted"))
 	case awserr.Throttled(err):
 		return fmt.Errorf("DynamoDB throttles the readers of the stream, and a consumer of it is slowed too: a shard has "+
 			"at most two readers, and one if the table is global; run tail again when others do not read: %w", err)
-	case err == nil && (p.Limit == 0 || printed < p.Limit):
+	case err == nil && (p.Limit == 0 || isBelowLimit):
 		fmt.Fprintf(s.Err, "the stream %s is disabled, and read to its end\n", ref.ARN)
 	}
 	return err
