@@ -49,21 +49,22 @@ func New(s cli.Streams) *cobra.Command {
 		Use:   "gaps -c FILE (--live | --local DIR) [--repair (--export FOLDER | --start-export --bucket B | --audit)]",
 		Short: "List gaps, and repair sinks after them",
 		Long: `gaps lists the gaps of a pipeline: records that the stream dropped before they were read. A gap is open, repairing or
-repaired. It also lists sinks that may miss changes because a process ran whose file did not have them: --audit repairs these.
+repaired. gaps also lists sinks that may miss changes because a process ran with a file that lacked them. --audit repairs
+those sinks.
 
---repair compares the sinks with the table, repairs what differs, and looks again. A gap is repaired when the last look
-found nothing. What is compared are
+--repair compares the sinks with the table, repairs the differences, and compares again. A gap is repaired when the last
+comparison found no difference. It compares
   --export        the items of incremental exports (NEW_AND_OLD_IMAGES, no filter) that cover the gaps and a minute around them
-  --start-export  the same: DynamoDB is asked for the exports, into --bucket. The table needs point-in-time recovery
+  --start-export  the same, after it has asked DynamoDB for the exports, into --bucket. The table needs point-in-time recovery
   --audit         all items, without exports
 
-An export shows two states of an item. A row may be where the item was in between, so that views whose rows move are
-listed, for the items of the exports alone.
+An export has two states of an item, but a row may be where the item was in between. So views whose rows move are read
+completely, for the items of the exports.
 
-A repair is refused while the reading is stopped at the gap, while dead letters of the sinks wait, and while a worker may
-still write what it read before the gap. On Lambda, --queue names the on-failure queue: it must be empty.
+A repair is refused while reading is stopped at the gap, while dead letters of the sinks wait, and while a process may
+still write what it read before the gap. On Lambda, name the on-failure queue with --queue: it must be empty.
 
-With --local no consumer may use the folder. The items are those of the table.`,
+With --local, no consumer may use the folder. The items are read from the table.`,
 		Example: `  tablewake gaps -c tablewake.yaml --live
   tablewake gaps -c tablewake.yaml --live --repair --start-export --bucket shop-exports
   tablewake gaps -c tablewake.yaml --live --repair --audit --dry-run
@@ -91,25 +92,25 @@ func (o *options) addRepair(c *cobra.Command) {
 	f.StringVar(&o.bucket, "bucket", "", "bucket for --start-export")
 	f.StringVar(&o.prefix, "prefix", "", "prefix in --bucket")
 	f.BoolVar(&o.audit, "audit", false, "compare all items of the table")
-	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be repaired, and write nothing")
+	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be repaired, and write nothing")
 	f.StringSliceVar(&o.sinks, "sink", nil, "these sinks (default: all views, aggregates and search indexes)")
 	f.StringSliceVar(&o.shards, "shard", nil, "the gaps of these shards (default: all)")
 	f.StringVar(&o.queue, "queue", "", "URL of the function's on-failure queue, which must be empty")
 	f.BoolVar(&o.noQueue, "no-queue", false, "the function has no on-failure queue")
 	f.DurationVar(&o.functionTimeout, "function-timeout", 15*time.Minute,
 		"timeout of the Lambda function, if one reads the stream")
-	o.function.Add(c, "where Lambda reads the stream, and a sink was left out")
-	f.StringVar(&o.report, "report", "gaps.jsonl", "file that takes the report of what is left")
+	o.function.Add(c, "if Lambda reads the stream, and a sink was left out")
+	f.StringVar(&o.report, "report", "gaps.jsonl", "file for the report of the differences that are left")
 	f.Float64Var(&o.rcu, "rcu", 500, "read units a second; 0 is no limit")
 	f.IntVar(&o.segments, "segments", run.DefaultSegments, "number of segments in which the table and the sinks are read")
-	f.IntVar(&o.parts, "parts", run.DefaultParts, "segments that are read at once")
-	f.IntVar(&o.rounds, "rounds", run.DefaultRounds, "how often what moves is looked at again before it is left")
+	f.IntVar(&o.parts, "parts", run.DefaultParts, "segments that are read at the same time")
+	f.IntVar(&o.rounds, "rounds", run.DefaultRounds, "how often to look again at items that change, before they are left")
 	f.DurationVar(&o.maxLag, "max-lag", time.Minute,
 		"pause while consumers are further behind the stream than this; 0 never pauses")
 	f.DurationVar(&o.lag, "lag", time.Minute,
-		"where Lambda reads the stream, or no consumer can run: the sinks are never further behind it than this. --max-lag has no effect then")
+		"if Lambda reads the stream, or no consumer can run: maximum time that the sinks are behind the stream. --max-lag has no effect then")
 	f.DurationVar(&o.clockSkew, "clock-skew", time.Minute,
-		"how much the clocks of this machine, of the processes and of DynamoDB may differ")
+		"maximum difference between the clocks of this machine, of the processes and of DynamoDB")
 }
 
 func (o *options) checkFlags() error {

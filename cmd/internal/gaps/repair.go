@@ -221,9 +221,6 @@ func (j *Job) repairCandidates(ctx context.Context, gaps []state.NotedGap) (_ st
 	if err := r.repairUntilEqual(ctx); err != nil {
 		return r.repair, err
 	}
-	if r.repair.Left == 0 {
-		r.repair.Left = r.undecodable
-	}
 	return r.repair, r.reports.finish(r.lastReport, r.repair.Left > 0)
 }
 
@@ -244,6 +241,7 @@ func (r *repairRun) compareFirst(ctx context.Context) (err error) {
 			return err
 		}
 		r.repair.Items = int64(len(r.candidates.keyHashes))
+		r.repair.Left += r.candidates.undecodable
 		r.undecodable += r.candidates.undecodable
 	}
 	return nil
