@@ -20,7 +20,7 @@ type deltaBuilder struct {
 	newMembers []memberValue // sorted member values of the item after the change
 }
 
-// changeSign tells whether a share or a member is added to a group or removed from it. Numbers of shares change by it.
+// changeSign is the change of a number of shares: a share or a member is added to a group, or removed from it.
 type changeSign int64
 
 const (
