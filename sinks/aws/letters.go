@@ -35,8 +35,8 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 	return nil, nil
 }
 
-// openLetterQueue opens the dead letters in a queue, and the store of the letters that are too large for a message. With
-// Create it creates the queue.
+// openLetterQueue opens the dead letters in a queue, and the store of the letters that are too large for a message.
+// With Create it creates the queue.
 func (b *Bundle) openLetterQueue(ctx context.Context, cfg *config.Config, queue string) (*sqs.Store, error) {
 	var large deadletter.Store
 	if bucket, folder := sinks.LargeLetters(cfg); bucket != "" {

@@ -3,14 +3,12 @@ package redrive
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
-	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
 var (
@@ -111,131 +109,6 @@ func (r *run) deliverAll(ctx context.Context, info pipeline.RouteInfo, keys []*k
 			return context.Cause(ctx)
 		}
 	}
-}
-
-// window has the letters that are delivered together. All are pending at first.
-type window struct {
-	keys       []*keyLetters // the letters of the key of each ref
-	refs       []*letterRef
-	bytes      int64    // bytes of their records
-	settled    []string // IDs of the letters that were delivered or discarded, to be removed
-	superseded int      // number of delivered letters without effect: the sink has a newer version
-}
-
-// settle notes that a letter was delivered or discarded.
-func (w *window) settle(ref *letterRef, s refState) {
-	ref.state = s
-	w.settled = append(w.settled, ref.id)
-}
-
-// hasProgress reports whether a letter changed its state. If none did, all failed temporarily or wait.
-func (w *window) hasProgress() bool {
-	return slices.ContainsFunc(w.refs, func(ref *letterRef) bool { return ref.state != pending })
-}
-
-// nextWindow returns the next letters that can be delivered, up to count and up to Options.Bytes. It blocks a key at
-// its first letter that must stay.
-func (r *run) nextWindow(info pipeline.RouteInfo, keys []*keyLetters, count int) (w window) {
-	for _, key := range keys {
-		for i := range key.refs {
-			ref := &key.refs[i]
-			isAfterBarrier := !r.Discard && key.barrier != nil && key.barrier.before(ref.deliveryOrder)
-			if isAfterBarrier || !info.Guarded && ref.blocksLater() {
-				key.blocked = true
-			}
-			if key.blocked {
-				break
-			}
-			if ref.state != pending || !ref.selected {
-				continue
-			}
-			isTooLarge := w.bytes > 0 && w.bytes+ref.size > r.Bytes
-			if isTooLarge || len(w.refs) == count {
-				return w
-			}
-			w.keys = append(w.keys, key)
-			w.refs = append(w.refs, ref)
-			w.bytes += ref.size
-		}
-	}
-	return w
-}
-
-// load reads the records of a window into r.loaded. To find them, it has to read the letters from the start of the
-// store. So it also keeps the records of the letters after the window, up to Options.Bytes. A letter that is not found
-// was removed.
-func (r *run) load(ctx context.Context, info pipeline.RouteInfo, keys []*keyLetters, w *window) error {
-	isMissing := func(ref *letterRef) bool { _, ok := r.loaded[ref.id]; return !ok }
-	if r.Discard || !slices.ContainsFunc(w.refs, isMissing) {
-		return nil
-	}
-	wanted := r.deliverableIDs(info, keys)
-	r.loaded = map[string]pipeline.DeadLetter{}
-	for letter, err := range r.Letters.Read(ctx) {
-		if err != nil {
-			return err
-		}
-		id := deadletter.ID(&letter)
-		if !wanted[id] {
-			continue
-		}
-		r.loaded[id] = letter
-		if len(r.loaded) == len(wanted) {
-			return nil
-		}
-	}
-	return nil
-}
-
-// deliverableIDs returns the IDs of the letters that can be delivered next, up to Options.Bytes.
-func (r *run) deliverableIDs(info pipeline.RouteInfo, keys []*keyLetters) map[string]bool {
-	ids := map[string]bool{}
-	for _, ref := range r.nextWindow(info, keys, math.MaxInt).refs {
-		ids[ref.id] = true
-	}
-	return ids
-}
-
-// readAgain reads the letters of a sink a second time. It looks for letters that sort did not read although they come
-// before the last letter that sort read of the same key. Such a letter becomes the barrier of its key: the later
-// letters of the key wait. missed is true if there is such a letter. Then another pass is needed. Like load, readAgain
-// keeps the records of the letters that can be delivered next. If there are none, it reads nothing.
-//
-// A store is not read at one moment. A letter that was put meanwhile can be among those that were read, and the letter
-// of its key that was put just before it can be missing. This read began after the first one ended, so it has both.
-func (r *run) readAgain(ctx context.Context, info pipeline.RouteInfo, keys []*keyLetters) (missed bool, err error) {
-	wanted := r.deliverableIDs(info, keys)
-	r.loaded = map[string]pipeline.DeadLetter{}
-	if len(wanted) == 0 {
-		return false, nil
-	}
-	byKey := map[item.Key]*keyLetters{}
-	for _, key := range keys {
-		if len(key.refs) > 0 {
-			byKey[key.key] = key
-		}
-	}
-	for letter, err := range r.Letters.Read(ctx) {
-		if err != nil {
-			return false, err
-		}
-		id := deadletter.ID(&letter)
-		if wanted[id] {
-			r.loaded[id] = letter
-		}
-
-		key := byKey[letter.Key]
-		belongsToOtherSink := letter.Sink != "" && letter.Sink != info.Name
-		if key == nil || r.readIDs[id] || belongsToOtherSink || !r.inScope(&letter) {
-			continue
-		}
-		order := deliveryOrder{letter.Version, math.MaxInt}
-		if last := key.refs[len(key.refs)-1]; order.before(last.deliveryOrder) {
-			key.setBarrier(order)
-			missed = true
-		}
-	}
-	return missed, nil
 }
 
 // deliver delivers a window to the sink and removes the settled letters. wait is how long the server asked to wait.

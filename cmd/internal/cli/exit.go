@@ -82,7 +82,8 @@ func AtLeastOneArgument(message string) cobra.PositionalArgs {
 	}
 }
 
-// ArgumentRange returns a check for a command that takes minArgs to maxArgs arguments. usage describes them in the error.
+// ArgumentRange returns a check for a command that takes minArgs to maxArgs arguments. usage describes them in the
+// error.
 func ArgumentRange(minArgs, maxArgs int, usage string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < minArgs || len(args) > maxArgs {

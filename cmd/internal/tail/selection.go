@@ -38,8 +38,8 @@ func (s *selection) setEntities(names []string, file string) error {
 	return nil
 }
 
-// selects reports whether a change is selected. With --of, a change is also selected if the entity of its item cannot be
-// determined.
+// selects reports whether a change is selected. With --of, a change is also selected if the entity of its item cannot
+// be determined.
 func (s *selection) selects(c *record.Change) bool {
 	if !s.key.Matches(c, s.mask) {
 		return false
