@@ -95,7 +95,8 @@ func (w *writer) allow(sid, why string, actions []string, resources ...string) {
 		return
 	}
 	slices.Sort(resources)
-	w.statements = append(w.statements, Statement{Sid: sid, Why: why, Actions: actions, Resources: slices.Compact(resources)})
+	w.statements = append(w.statements,
+		Statement{Sid: sid, Why: why, Actions: actions, Resources: slices.Compact(resources)})
 }
 
 // setConditions sets the conditions of the statement that was added last.

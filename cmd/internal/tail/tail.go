@@ -132,7 +132,8 @@ func (o *options) printer(cfg *config.Config, table config.Table) (explain.Print
 		return explain.Printer{}, err
 	}
 	return explain.Printer{
-		Explain: difference, Mask: mask, Entities: cfg.EntitySet(), Selects: selected.selects, Limit: o.limit, Format: o.format,
+		Explain: difference, Mask: mask, Entities: cfg.EntitySet(), Selects: selected.selects,
+		Limit: o.limit, Format: o.format,
 	}, nil
 }
 

@@ -55,8 +55,8 @@ func (l *file) isCurrent() (bool, error) {
 // the writer of the lines may have died before its sync.
 //
 // take returns false if the line is broken and it has kept a copy of the line. catchUp then replaces the line by
-// blanks, or cuts it off if it is a last line without '\n'. Otherwise the line stays. If a last line without '\n' stays,
-// catchUp adds the '\n'.
+// blanks, or cuts it off if it is a last line without '\n'. Otherwise the line stays. If a last line without '\n'
+// stays, catchUp adds the '\n'.
 func (l *file) catchUp(take func(Position, []byte) (stays bool)) error {
 	info, err := l.f.Stat()
 	if err != nil {
