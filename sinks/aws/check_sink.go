@@ -76,7 +76,7 @@ func (b *Bundle) checkRows(ctx context.Context, cfg *config.Config, s config.Sin
 	}
 	stateDB, err := b.stateDB(ctx, cfg)
 	if err != nil {
-		return nil // the caller checks the state itself
+		return nil //nolint:nilerr // the caller checks the state itself
 	}
 	return b.checkTransaction(ctx, stateDB, t)
 }

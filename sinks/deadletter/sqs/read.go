@@ -149,7 +149,7 @@ func (s *Store) receive(ctx context.Context, r *reader) (more bool, err error) {
 	out, err := s.Client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
 		QueueUrl: &s.address.URL, MaxNumberOfMessages: queue.MaxEntries,
 		VisibilityTimeout: seconds(s.Visibility), WaitTimeSeconds: int32(s.Poll / time.Second),
-	}, s.address.InRegion)
+	}, s.address.InRegion, verifyAnswer)
 	if awserr.Code(err) == "OverLimit" {
 		return false, nil
 	}

@@ -200,7 +200,7 @@ func listItemRecords[T, U any](
 			if err != nil {
 				var unreadable T
 				r.Value, _ = convert(item.Key(source), unreadable)
-				return r, nil
+				return r, nil //nolint:nilerr // the row is listed without a value
 			}
 			r.Value, r.LeftOut = convert(item.Key(source), parsed)
 			return r, nil

@@ -60,7 +60,7 @@ func (x *tx) refusedByRow(m *view.Mutation) (r view.Result, rowExists bool, err 
 		return r, false, err
 	}
 	if stored.foreign != nil {
-		return view.Result{Err: stored.foreign}, true, nil
+		return view.Result{Err: stored.foreign}, true, nil //nolint:nilerr // it is the result of one mutation
 	}
 	return view.Result{Superseded: stored.version != m.Version.String()}, stored.version != "", nil
 }
