@@ -260,7 +260,7 @@ func TestDeadline_DeafSink(t *testing.T) {
 		}
 		answer, err = h.Invoke(within(t, 30*time.Second), []byte(records("c", "d")))
 		if answer != nil || !ends(err) || time.Since(begin) >= 2*time.Minute {
-			t.Errorf("while it goes on: %s, %v", answer, err)
+			t.Errorf("while it continues: %s, %v", answer, err)
 		}
 		answer, err = h.Invoke(within(t, time.Minute), []byte(records("c", "d")))
 		if err != nil || failures(t, answer) != "" || s.keys() != "a b c c d" {

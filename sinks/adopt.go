@@ -184,7 +184,7 @@ func (m *birthRecords) adoptSettings(cfg *config.Config, s config.Sink, f foundO
 	case s.Archive != nil || s.Notify != nil:
 		a.Accepting = "what was written stays as it is; new changes are written under the new settings"
 	default:
-		a.Accepting = "rows and documents stay as they are until their items change, or `tablewake audit --repair` mends them. If the new settings only mend what failed, redrive the dead letters: the sink then holds what a clean pass leaves. " +
+		a.Accepting = "rows and documents stay as they are until their items change, or `tablewake audit --repair` fixes them. If the new settings only fix what failed, redrive the dead letters: the sink then holds what a clean pass leaves. " +
 			"If they move what did not fail, fill another sink instead: an item may stay at its former place, too"
 	}
 	return a
@@ -301,7 +301,7 @@ func (m *birthRecords) storeAdopted(ctx context.Context, a *Adoption, next state
 	return err
 }
 
-// acceptSettings records that an output goes on under the settings of the file.
+// acceptSettings records that an output continues under the settings of the file.
 func (m *birthRecords) acceptSettings(ctx context.Context, s config.Sink, store any, a *Adoption) error {
 	p := a.found.print
 	p.Settings = s.Settings

@@ -207,7 +207,7 @@ func underivableParts(s config.Sink) []string {
 		unstable("group attribute", s.Aggregate.Group)
 		if s.Aggregate.KeepOnTTL {
 			found = append(found,
-				"on_ttl_delete: keep: items that expired before are in no snapshot, and count for nothing: fill it from the archive (tablewake backfill --archive), or go on without them")
+				"on_ttl_delete: keep: items that expired before are in no snapshot, and count for nothing: fill it from the archive (tablewake backfill --archive), or continue without them")
 		}
 	case s.Search != nil:
 		unstable("index name", []config.Column{{Name: "index", Template: s.Search.Index}})

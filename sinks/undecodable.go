@@ -23,7 +23,7 @@ func (s stopOnUndecodable) Put(ctx context.Context, letters []pipeline.DeadLette
 		if l.Class == "undecodable" {
 			return pipeline.Fatal(
 				errs.Errorf(
-					"a record cannot be decoded, and dead_letters.undecodable is block: %s; mend the record's producer, or write undecodable: dead_letter to go on behind it", s.cause(l)))
+					"a record cannot be decoded, and dead_letters.undecodable is block: %s; fix the record's producer, or write undecodable: dead_letter to continue after it", s.cause(l)))
 		}
 	}
 	return s.DeadLetters.Put(ctx, letters)

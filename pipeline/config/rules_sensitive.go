@@ -133,11 +133,11 @@ func (c *checker) checkHMACKey() {
 		"nothing uses it: the file has no sensitive, no id: hmac and no fields.hash")
 	c.FailIf(!key.Env, key,
 		"write hmac_key: '${TABLEWAKE_HMAC_KEY}', and make a new key: who reads the file knows this one",
-		"a secret stands in the file")
+		"a secret is in the file")
 	if key.Default {
 		problem := c.Problem(key,
 			"set the variable, as to what `openssl rand -hex 32` prints; the default is for saved records",
-			"the default stands in the file: who reads it can find out what was hashed, by trying values")
+			"the default is in the file: who reads it can find out what was hashed, by trying values")
 		c.Warnings = append(c.Warnings, problem)
 		c.notLive = append(c.notLive, problem)
 	}

@@ -209,7 +209,7 @@ func (p *parser) parseEach(h *placeholder, from int, rest string) *Error {
 	}
 	if name, ok := strings.CutPrefix(rest, "."); ok {
 		if strings.HasPrefix(name, "[") {
-			return p.fail(at, "", "a path goes on with .name, [index] or [\"name\"]")
+			return p.fail(at, "", "a path continues with .name, [index] or [\"name\"]")
 		}
 		at, rest = at+1, name
 	}

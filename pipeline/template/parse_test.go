@@ -64,7 +64,7 @@ func TestParseErrors(t *testing.T) {
 		{"{a..b}", 2, "no path", ""},
 		{"{Lines[x]}", 2, "no path", ""},
 		{"{each.a[}", 7, "no path", ""},
-		{"{each.[0]}", 6, "a path goes on", ""},
+		{"{each.[0]}", 6, "a path continues", ""},
 	} {
 		_, err := Parse(tt.src, Options{Each: true})
 		e, ok := errors.AsType[*Error](err)

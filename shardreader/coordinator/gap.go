@@ -24,7 +24,7 @@ const (
 // PassedGap is the value of Lease.Stopped while the reading of a shard continues after a gap (on_gap: continue or
 // repair). It stays until a record after the gap is found. The value shows the next reader of the shard that the gap is
 // already noted and logged.
-const PassedGap = "records were lost before they were read, and reading goes on behind them (on_gap: continue or repair)"
+const PassedGap = "records were lost before they were read, and reading continues after them (on_gap: continue or repair)"
 
 // handleTrimmed handles a position that the stream refuses as older than its oldest record. at is the time of the
 // result.

@@ -29,7 +29,7 @@ func TestWorker_WorkOfAShardDoesNotGrowWithTheirNumber(t *testing.T) {
 }
 
 // phases are what a stream of many shards goes through.
-var phases = []string{"they are found and read", "each is read again", "each ends and has a child", "they are let go"}
+var phases = []string{"they are found and read", "each is read again", "each ends and has a child", "they are released"}
 
 // phaseWork is what a phase takes of a worker.
 type phaseWork struct {

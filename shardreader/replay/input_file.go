@@ -91,7 +91,7 @@ func openFile(
 	}
 	if err != nil {
 		f.close()
-		return nil, fmt.Errorf("going to byte %d, where reading went on last time: %w", from.Offset, err)
+		return nil, fmt.Errorf("going to byte %d, where reading continued last time: %w", from.Offset, err)
 	}
 	return f, nil
 }

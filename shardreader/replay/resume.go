@@ -42,7 +42,7 @@ func (d *documents) skipBroken(cause error) (r savedRecord, found bool, err erro
 	r.broken = &fault{offset: r.offset, line: r.line, unread: d.w.offset - r.offset}
 	isTooLarge := int64(len(text)) < r.broken.unread || len(text) > d.w.maxRecord/8
 	if isTooLarge {
-		r.broken.err = fmt.Errorf("%w; up to line %d nothing is read: mend it, and replay the file again", cause, d.w.line)
+		r.broken.err = fmt.Errorf("%w; up to line %d nothing is read: fix it, and replay the file again", cause, d.w.line)
 		d.faults = append(d.faults, r.broken)
 		return savedRecord{}, false, nil
 	}
@@ -53,7 +53,7 @@ func (d *documents) skipBroken(cause error) (r savedRecord, found bool, err erro
 	before := r.raw[:min(failedAt, len(r.raw))]
 	r.broken.offset += int64(len(before))
 	r.broken.line += int64(bytes.Count(before, newline))
-	r.broken.err = fmt.Errorf("%w; %d bytes up to line %d are not read: mend them, and replay them", cause, len(r.raw),
+	r.broken.err = fmt.Errorf("%w; %d bytes up to line %d are not read: fix them, and replay them", cause, len(r.raw),
 		r.line+int64(bytes.Count(r.raw, newline)))
 	return r, true, nil
 }

@@ -108,7 +108,7 @@ func (s *Source) skipTo(p pipeline.Position) error {
 		}
 		s.bytesRead.Add(in.Size)
 	}
-	return errs.Errorf("the position to go on from is in %s, which is not among the files", from.File)
+	return errs.Errorf("the position to continue from is in %s, which is not among the files", from.File)
 }
 
 // Read returns the next block of records. The caller decodes it with Page.Decode. At the end Read returns io.EOF, or a

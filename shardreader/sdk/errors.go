@@ -26,7 +26,7 @@ func newError(ctx context.Context, op, subject string, err error) *shardreader.E
 		e.Hint = "take a new iterator behind the last sequence number that was read"
 	case code == "TrimmedDataAccessException":
 		e.Kind = shardreader.ErrTrimmed
-		e.Hint = "records older than 24 hours are gone: go on at TRIM_HORIZON and repair what was missed"
+		e.Hint = "records older than 24 hours are gone: continue at TRIM_HORIZON and repair what was missed"
 	case kind == awserr.Missing:
 		e.Kind = shardreader.ErrNotFound
 		e.Hint = "check name, Region and account; shards and disabled streams disappear after 24 hours"

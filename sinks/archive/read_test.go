@@ -166,7 +166,7 @@ func TestReadErrors(t *testing.T) {
 	cancel()
 	for _, err := range archive.Read(ctx, good(), archive.ReadOptions{}) {
 		if !errors.Is(err, context.Canceled) {
-			t.Errorf("canceled, the reading goes on: %v", err)
+			t.Errorf("canceled, the reading continues: %v", err)
 		}
 	}
 	for range archive.Read(t.Context(), good(), archive.ReadOptions{}) {

@@ -282,11 +282,11 @@ func TestStage_FreshOutput(t *testing.T) {
 	if !born.Fresh || born.Stage != state.Live {
 		t.Errorf("after a dead letter and a removal: %+v", born)
 	}
-	mended := strings.Replace(twoViews, "item.Total > 0", "item.Total > 1", 1)
-	if b := run(mended); b.ID != born.ID || !b.Fresh || b.Stage != state.Live {
+	fixed := strings.Replace(twoViews, "item.Total > 0", "item.Total > 1", 1)
+	if b := run(fixed); b.ID != born.ID || !b.Fresh || b.Stage != state.Live {
 		t.Errorf("under other settings: %+v, want %+v", b, born)
 	}
-	if b := run(mended, inserted(3, now, `"Total":{"N":"1"}`)); b.Fresh || b.ID != born.ID || b.Stage != state.Live {
+	if b := run(fixed, inserted(3, now, `"Total":{"N":"1"}`)); b.Fresh || b.ID != born.ID || b.Stage != state.Live {
 		t.Errorf("after a change without effect: %+v", b)
 	}
 	if b := run(twoViews); b.Fresh || b.ID == born.ID || b.Stage != state.Waiting {

@@ -221,7 +221,7 @@ func (w *writer) notify(s config.Sink) {
 		return
 	}
 	if bucket, folder := sinks.LargeEvents(w.cfg); bucket != "" {
-		w.allow(sid("notify", s.Name, "large"), "events that are too large for a message lie in the bucket",
+		w.allow(sid("notify", s.Name, "large"), "events that are too large for a message are in the bucket",
 			[]string{"s3:PutObject"}, w.bucket(bucket, "/"+folder+archive.Fingerprints+"/*"))
 	}
 }

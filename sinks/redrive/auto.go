@@ -15,7 +15,7 @@ import (
 )
 
 // outage has the classes of letters that an outage of a sink leaves. Letters of other classes fail again until their
-// cause is mended.
+// cause is fixed.
 var outage = []string{"held", "quarantined"}
 
 // Outage returns the classes of letters that an outage of a sink leaves: those that expired (max_hold), and those that
@@ -34,7 +34,7 @@ type AutoOptions struct {
 }
 
 // Auto redrives the dead letters that an outage left (see [Outage]) once their sink is well again. Letters that failed
-// permanently stay until their cause is mended and they are redriven by hand. Auto runs in the process of the pipeline.
+// permanently stay until their cause is fixed and they are redriven by hand. Auto runs in the process of the pipeline.
 // It can run in several processes. If two processes deliver a letter at once, it reaches the sink twice, as with any
 // redelivery.
 //

@@ -29,9 +29,9 @@ func ExampleRun() {
 	}
 	defer letters.Close()
 
-	mended := false
+	fixed := false
 	sink := pipeline.SinkFunc(func(_ context.Context, ds []pipeline.Delivery) error {
-		if !mended {
+		if !fixed {
 			return errors.New("no such customer")
 		}
 		fmt.Println("the sink has", ds[0].Change.Key)
@@ -60,7 +60,7 @@ func ExampleRun() {
 	}
 	fmt.Println("dead letters:", p.Ledger().Sinks["crm"].DeadLettered)
 
-	mended = true
+	fixed = true
 	report, err := redrive.Run(ctx, redrive.Options{Pipeline: p, Letters: letters, Name: "shop"})
 	if err != nil {
 		log.Print(err)

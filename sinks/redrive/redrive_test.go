@@ -86,7 +86,7 @@ func TestRun_DeliversInOrderToTheFailedSinkOnly(t *testing.T) {
 	}
 	w.run(t, recordJSON("a", 6, text))
 	if got := w.free.take(); got != "a6" {
-		t.Errorf("the key is let go, and the sink got %q", got)
+		t.Errorf("the key is released, and the sink got %q", got)
 	}
 }
 

@@ -75,7 +75,7 @@ func flawed(t *testing.T, s Suite) {
 			st.compareWithModel("a worker with the old settings came late")
 		}
 		st.run(st.worker(nil), drawBatches(rt, drawRedeliveries(rt, suffix(rt, st.stream.Changes))))
-		st.compareWithModel("a suffix was replayed under the mended settings")
+		st.compareWithModel("a suffix was replayed under the fixed settings")
 	})
 }
 
@@ -93,14 +93,14 @@ func (st *stage) redriveCorrected(broken *worker, tooEarly bool) {
 	st.compareWithModel("a pass with images that nothing can be made of")
 	if tooEarly {
 		st.must(broken.redrive(st.ctx))
-		st.compareWithModel("a redrive before the settings were mended")
+		st.compareWithModel("a redrive before the settings were fixed")
 	}
 	st.stream = whole
-	mended := st.worker(nil)
-	mended.dead = broken.letters()
-	st.must(mended.redrive(st.ctx))
-	st.must(mended.flush(st.ctx))
-	st.compareWithModel("the settings were mended and every letter was redriven")
+	fixed := st.worker(nil)
+	fixed.dead = broken.letters()
+	st.must(fixed.redrive(st.ctx))
+	st.must(fixed.flush(st.ctx))
+	st.compareWithModel("the settings were fixed and every letter was redriven")
 }
 
 // flaws returns changes for each flaw. Each combination has its own item. The item gets the flaw while it keeps or

@@ -192,7 +192,7 @@ func (e *LostError) Error() string {
 		way = "`" + e.adoptCommand() +
 			"` shows what is there, and accepts it where that can be right; where it can't, it says how to fill the sink again"
 	}
-	return e.What + ": to go on would count on what is not there, or twice; " + way
+	return e.What + ": to continue would count on what is not there, or twice; " + way
 }
 
 // adoptCommand returns the command that shows and accepts the state of the sink.

@@ -228,9 +228,9 @@ func TestAggregateKeep_MendedAndRedriven(t *testing.T) {
 	wantRows(t, store, map[string]string{})
 	o.Values = slices.Clone(o.Values)
 	o.Values[0] = view.Value{Name: "revenue", Of: "max", Path: "Total"}
-	mended := newAggregate(t, o)
+	fixed := newAggregate(t, o)
 	for _, letters := range [][]*record.Change{cs[1:2], cs[2:], cs[2:]} {
-		if _, failed := contribute(t, mended, letters...); failed != nil {
+		if _, failed := contribute(t, fixed, letters...); failed != nil {
 			t.Fatal(failed)
 		}
 	}

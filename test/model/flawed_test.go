@@ -24,22 +24,22 @@ import (
 // reference names one exception: an item that is kept and expired after such an image.
 func TestMended(t *testing.T) {
 	check(t, func(t *rapid.T, p product, s model.Stream) {
-		mended := p.cfg.Retracting()
+		fixed := p.cfg.Retracting()
 		records := model.Spoilt(t, s.Records)
-		p.cfg = mended.Flawed()
+		p.cfg = fixed.Flawed()
 		p.run(records, rapid.IntRange(1, 20).Draw(t, "page"), rapid.IntRange(1, 3).Draw(t, "partitions"))
 		p.want("a pass with spoilt images", records)
 
 		var letters []sinktest.Record
 		failed := p.look().Letters
 		for _, r := range records {
-			if slices.ContainsFunc(mended.Sinks, func(s model.Sink) bool { _, ok := failed[model.LetterOf(s.Name, r)]; return ok }) {
+			if slices.ContainsFunc(fixed.Sinks, func(s model.Sink) bool { _, ok := failed[model.LetterOf(s.Name, r)]; return ok }) {
 				letters = append(letters, r)
 			}
 		}
-		p.cfg, p.forget = mended, true
+		p.cfg, p.forget = fixed, true
 		p.run(letters, rapid.IntRange(1, 20).Draw(t, "page of letters"), 1)
-		p.wantStores("the settings were mended and the letters redriven", records)
+		p.wantStores("the settings were fixed and the letters redriven", records)
 	})
 }
 

@@ -38,7 +38,7 @@ func TestPage_Live(t *testing.T) {
 	}
 	if err := chromedp.Run(ctx, chromedp.Click("#pause"), chromedp.Poll(`document.querySelector("#verdict .sentence") !== null`, nil),
 		chromedp.Evaluate(`document.getElementById("lineage-1-fold").open`, &open), chromedp.Text("#live", &said)); err != nil {
-		t.Fatalf("a page that goes on brings nothing: %v", err)
+		t.Fatalf("a page that continues brings nothing: %v", err)
 	}
 	if open || said != "Live" {
 		t.Errorf("a fold that was closed is open (%v), or the page says %q", open, said)

@@ -242,7 +242,7 @@ func (p *process) pause(d time.Duration) {
 			return
 		}
 		p.paused, p.resumed = false, w.now
-		w.tell(p.id, "goes on")
+		w.tell(p.id, "continues")
 		waiting := p.waiting
 		p.waiting = nil
 		if w.chance(0.5) {

@@ -273,7 +273,7 @@ func (w *world) stop() {
 func (p *process) stoppedCleanly() {
 	w := p.w
 	if !p.stopping {
-		w.broken("who is not told to stop goes on", "%s stopped by itself", p.id)
+		w.broken("who is not told to stop continues", "%s stopped by itself", p.id)
 	}
 	w.tally.StoppedCleanly++
 	for _, s := range w.shards {

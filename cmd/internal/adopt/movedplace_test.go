@@ -35,7 +35,7 @@ func TestAdopt_MovedPlace(t *testing.T) {
 		adopts  int    // exit code of adopt after that
 		says    string
 	}{
-		"a template of indexes is mended": {
+		"a template of indexes is fixed": {
 			movable("rows", "S#{Status}", "docs-{Status|index_name}-"+flawed), movable("rows", "S#{Status}", "docs-{Status|index_name}"),
 			cli.ExitDeadLetters, cli.ExitOK, cli.ExitOK, "nothing to adopt",
 		},

@@ -173,7 +173,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 
 	outcome, err := j.run(ctx, paths)
 	if err != nil && ctx.Err() != nil {
-		return cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
+		return cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command continues: %w", err))
 	}
 	if err != nil {
 		return err

@@ -131,7 +131,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 		err = j.openAndRun(ctx)
 	}
 	if err != nil && ctx.Err() != nil && !o.dryRun {
-		err = cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
+		err = cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command continues: %w", err))
 	}
 	if errors.Is(err, errNothingToFill) {
 		fmt.Fprintln(s.Err, err)

@@ -267,7 +267,7 @@ type archiveSource struct {
 func (a archiveSource) check(records int64) error {
 	switch {
 	case a.Broken != nil:
-		return fmt.Errorf("the archive is not complete, and the sinks stay as they are: mend it, and repeat the command: %w",
+		return fmt.Errorf("the archive is not complete, and the sinks stay as they are: fix it, and repeat the command: %w",
 			a.Broken)
 	case records == 0:
 		return errors.New(

@@ -50,7 +50,7 @@ sinks:
 	}
 	put("items.jsonl.gz", whole.Bytes())
 	if text, said := program.Run(t, cli.ExitOK, args...); !strings.Contains(text, "log, rows: live\n") {
-		t.Fatalf("the same run goes on without names: %s%s", text, said)
+		t.Fatalf("the same run continues without names: %s%s", text, said)
 	}
 	text, _ := program.Run(t, cli.ExitOK, "replay", "-c", in("rows.yaml"), "--local", in("again"), in("out/archive/log"), "-o", "json")
 	if !strings.Contains(text, `"records":20000,`) {

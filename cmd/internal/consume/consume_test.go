@@ -125,7 +125,7 @@ func TestConsume_GapIsLeftToTheNext(t *testing.T) {
 	clitest.Put(t, table, 3, "paid")
 	table.Stream().Trim(shard, 2)
 
-	wants(t, ends(t, cli.ExitOK, consume...), "shop: 1 record", "records were lost", "1 gap not repaired yet: the next consumer goes on with that, or `tablewake gaps -c "+file+" --local "+dir+" --repair --audit`")
+	wants(t, ends(t, cli.ExitOK, consume...), "shop: 1 record", "records were lost", "1 gap not repaired yet: the next consumer continues with that, or `tablewake gaps -c "+file+" --local "+dir+" --repair --audit`")
 	wants(t, ends(t, cli.ExitUnhealthy, "status", "-c", file, "--local", dir), "PROBLEM records of shard "+shard+" were lost; the sinks are not repaired yet", "--repair --audit")
 	wants(t, ends(t, cli.ExitOK, "query", "view", "orders", "--local", dir), "ORDER%231", "ORDER%233")
 }

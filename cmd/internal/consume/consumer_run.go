@@ -103,7 +103,7 @@ func (c *consumerRun) stopPipeline(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	fmt.Fprintf(c.log, "stopping: what was read is written, and shards are let go; %s at most\n", c.o.stopTimeout)
+	fmt.Fprintf(c.log, "stopping: what was read is written, and shards are released; %s at most\n", c.o.stopTimeout)
 	c.refreshStopped()
 	c.mu.Lock()
 	c.revokedBefore = revokedDeliveries(c.pipeline.Ledger())

@@ -137,7 +137,7 @@ func (r *gapRepair) unrepairedCounter() func() int64 {
 // printRepairCommand prints the command that repairs the remaining gaps.
 func (r *gapRepair) printRepairCommand(w io.Writer, command string) {
 	if n := r.unrepaired.Load(); n > 0 {
-		fmt.Fprintf(w, "%s not repaired yet: the next consumer goes on with that, or `tablewake gaps %s --repair --audit`\n",
+		fmt.Fprintf(w, "%s not repaired yet: the next consumer continues with that, or `tablewake gaps %s --repair --audit`\n",
 			cli.Count(n, "gap"), command)
 	}
 }

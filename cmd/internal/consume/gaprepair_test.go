@@ -203,7 +203,7 @@ func TestGapRepair_OfAnother(t *testing.T) {
 	})
 }
 
-// If the store cannot be read, the consumer goes on. A repair ends with its consumer.
+// If the store cannot be read, the consumer continues. A repair ends with its consumer.
 func TestGapRepair_Ends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		noted := &notedGaps{fail: errors.New("down")}

@@ -19,8 +19,8 @@ func (r *Report) addGapRepair(obs *Observation, g state.NotedGap) {
 	}
 	subject := cmp.Or(g.Shard, g.StreamARN)
 	command := "`" + obs.command("gaps") + " --repair --audit`"
-	takesOver := cli.If(obs.RepairsGaps, "a consumer goes on with it; "+command+" does, too",
-		command+" goes on with it")
+	takesOver := cli.If(obs.RepairsGaps, "a consumer continues with it; "+command+" does, too",
+		command+" continues with it")
 	lost := cli.If(g.Shard == "", "what was written before the stream "+subject+" is in no stream",
 		"records of shard "+subject+" were lost")
 	switch {

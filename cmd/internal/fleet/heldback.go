@@ -60,7 +60,7 @@ func (r *Report) addUnansweredSinks() {
 			subject = "the dead letters do"
 		}
 		r.addProblem(FailingSink, cmp.Or(sink, "dead letters"),
-			"look whether its server works and can be reached: nothing is lost, and it goes on once the write is answered",
+			"look whether its server works and can be reached: nothing is lost, and it continues once the write is answered",
 			"%s not answer: a write has lasted for %s, and the checkpoints of %s wait; the first is %s", subject,
 			FormatAge(seconds(oldest.Seconds)), cli.Count(len(unanswered[sink]), "shard"), oldest.Shard)
 	}

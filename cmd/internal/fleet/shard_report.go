@@ -108,13 +108,13 @@ func (obs *Observation) stoppedHint(shard, reason string) string {
 	reset := "`" + obs.command("leases reset") + " " + shard + " --to "
 	switch reason {
 	case coordinator.StoppedGone:
-		return reset + "end --skip` goes on with its children"
+		return reset + "end --skip` continues with its children"
 	case coordinator.StoppedBroken:
-		return "it goes on by itself once the row is repaired"
+		return "it continues by itself once the row is repaired"
 	case coordinator.StoppedBelow, coordinator.StoppedContrary:
 		return "versions cannot be trusted there: hold the views against the table before anything is reset"
 	}
-	return reset + "trim_horizon` goes on behind what is lost"
+	return reset + "trim_horizon` continues after what is lost"
 }
 
 // shardState returns the state of a shard, and the reason of the state. The reason is "" for Done and Reading.

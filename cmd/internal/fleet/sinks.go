@@ -28,9 +28,9 @@ func (r *Report) addSinks(obs *Observation) {
 		for _, s := range h.Sinks {
 			failing := Sink{s, max(obs.At.Sub(s.Failing), 0).Seconds(), h.Consumer}
 			r.Sinks = append(r.Sinks, failing)
-			hint := "the consumer's log has a line every ten seconds; mend the cause, and the sink continues"
+			hint := "the consumer's log has a line every ten seconds; fix the cause, and the sink continues"
 			if s.Blocked > 0 {
-				hint = "mend the cause, or configure dead_letters and start again"
+				hint = "fix the cause, or configure dead_letters and start again"
 			}
 			r.addProblem(FailingSink, s.Sink, hint, "%s", FailingText(s, seconds(failing.Seconds)))
 		}
@@ -50,7 +50,7 @@ func (r *Report) addLetters(obs *Observation) {
 		r.addProblem(NotLookedAt, "dead letters", "they are unknown, so look again once their store answers, or with `"+
 			obs.command("redrive")+" --list`", "dead letters could not be counted: %s", obs.Letters.Unknown)
 	}
-	listHint := "`" + obs.command("redrive") + " --list` shows which and why; mend the cause, then run it without --list"
+	listHint := "`" + obs.command("redrive") + " --list` shows which and why; fix the cause, then run it without --list"
 	changes, keys := Sum(obs.Letters.Sinks), Sum(obs.Letters.Keys)
 	switch {
 	case changes > 0:

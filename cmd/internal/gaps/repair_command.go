@@ -30,7 +30,7 @@ func (c *command) repairNoted(ctx context.Context, noted notes) (*Result, error)
 	}
 	result, err := c.repairSelected(ctx, notes{openGaps, leftOut})
 	if err != nil && ctx.Err() != nil {
-		err = cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
+		err = cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command continues: %w", err))
 	}
 	return &result, err
 }

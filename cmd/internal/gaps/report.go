@@ -76,7 +76,7 @@ func (r *Report) Write(w io.Writer) {
 		fmt.Fprintln(w, "no gaps are noted")
 	}
 	for _, text := range r.NotRepairable {
-		fmt.Fprintf(w, "no repair mends %s\n", text)
+		fmt.Fprintf(w, "no repair fixes %s\n", text)
 	}
 	if r.Repair != nil {
 		r.Repair.write(w)

@@ -23,7 +23,7 @@ func TestHealthOfAConsumer(t *testing.T) {
 		says  string
 	}{
 		"idle": {facts, "", 0, "idle: 3 shards, 0 records pending\n"},
-		"stuck, which no restart mends": {health.Facts{Live: true, Contact: true, Seen: true, Shards: 1, Reasons: []string{"calls fail"}}, "", 0,
+		"stuck, which no restart fixes": {health.Facts{Live: true, Contact: true, Seen: true, Shards: 1, Reasons: []string{"calls fail"}}, "", 0,
 			"stuck: 1 shard, 0 records pending; calls fail\n"},
 		"stuck, and asked whether it works": {health.Facts{Live: true, Contact: true, Seen: true, Shards: 1, Reasons: []string{"calls fail"}}, "--ready", 1,
 			"stuck: 1 shard, 0 records pending; calls fail\n"},

@@ -128,7 +128,7 @@ func (m *Monitor) Verdict(now time.Time) Verdict {
 	case sinceAnswer > m.o.Silence:
 		v.setUnready(Dead, fmt.Sprintf("it does not answer for %s", toSeconds(sinceAnswer)))
 	case f.Leaving:
-		v.setUnready(Draining, "it stops: what was read is written, then its shards are let go")
+		v.setUnready(Draining, "it stops: what was read is written, then its shards are released")
 	case !f.Seen:
 		v.setUnready(Starting, f.Reasons...)
 	case !f.Contact:

@@ -105,15 +105,15 @@ func processProblems(s Status) []problem {
 		p.Text, p.Do = "this consumer is dead", "restart it: nothing else helps"
 	case health.Isolated:
 		p.Text = "this consumer has lost contact, and reads nothing"
-		p.Do = "look at the network and at the state table; it goes on by itself, and others take its shards meanwhile"
+		p.Do = "look at the network and at the state table; it continues by itself, and others take its shards meanwhile"
 	case health.Stuck:
-		p.Text, p.Do = "this consumer is stuck", "no restart helps; mend the cause, and it goes on"
+		p.Text, p.Do = "this consumer is stuck", "no restart helps; fix the cause, and it continues"
 	case health.Starting:
 		stepFailed := len(s.Reasons) > 1
 		if !stepFailed {
 			return nil
 		}
-		p.Tone, p.Text, p.Do = warn, "this consumer cannot start yet", "mend the cause; it is tried again"
+		p.Tone, p.Text, p.Do = warn, "this consumer cannot start yet", "fix the cause; it is tried again"
 	default:
 		return nil
 	}
@@ -128,7 +128,7 @@ func sinkProblems(s Status, now time.Time) (problems []problem) {
 	}
 	for _, k := range s.Consumer.Sinks {
 		p := problem{Kind: fleet.FailingSink, Subject: k.Sink, Scope: thisProcess, Tone: bad,
-			Do: "mend the cause, and the sink continues by itself"}
+			Do: "fix the cause, and the sink continues by itself"}
 		switch {
 		case k.Failing != nil:
 			p.Text = fleet.FailingText(state.FailingSink{Sink: k.Sink, Pending: k.Pending, Error: k.Error, Blocked: k.Blocked},
@@ -139,7 +139,7 @@ func sinkProblems(s Status, now time.Time) (problems []problem) {
 			continue
 		}
 		if k.Blocked > 0 {
-			p.Do = "mend the cause, or configure dead_letters and start again"
+			p.Do = "fix the cause, or configure dead_letters and start again"
 		}
 		problems = append(problems, p)
 	}
@@ -166,7 +166,7 @@ func letterProblems(o Options, s Status, now time.Time) []problem {
 		Text: cli.Count(n, "change") + " went to dead letters since this consumer started, the last " +
 			durationSince(last, now) + " ago",
 		Do: "`tablewake redrive " + o.Flags +
-			" --list` shows those that are left, and why; mend the cause, then run it without --list",
+			" --list` shows those that are left, and why; fix the cause, then run it without --list",
 	}}
 }
 
@@ -184,7 +184,7 @@ func newHeadline(s Status, problems []problem) headline {
 	case s.Verdict != nil && s.State == health.Starting:
 		return headline{"Starting", busy, "This consumer is starting. Nothing is known yet.", ""}
 	case s.Verdict != nil && s.State == health.Draining:
-		return headline{"Stopping", busy, "This consumer stops: it writes what it has read, and lets its shards go.", ""}
+		return headline{"Stopping", busy, "This consumer stops: it writes what it has read, and releases its shards.", ""}
 	case s.Fleet == nil && s.Consumer == nil:
 		return headline{"Looking", busy, "Nothing is known yet: a look is under way.", ""}
 	case s.Fleet == nil:

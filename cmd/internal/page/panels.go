@@ -116,7 +116,7 @@ func sinkTone(k *fleet.ProcessSink) tone {
 func lettersPanel(o Options, s Status) panel {
 	p := panel{Title: "Dead letters"}
 	list := "`tablewake redrive " + o.Flags +
-		" --list` shows each with its reason; mend the cause, then run it without --list."
+		" --list` shows each with its reason; fix the cause, then run it without --list."
 	l := fleetLetters(s)
 	switch {
 	case l == nil:

@@ -31,7 +31,7 @@ func New(s cli.Streams) *cobra.Command {
 		Short: "Show what a changed configuration means for the outputs of its sinks",
 		Long: `plan compares each sink of a configuration with what the sink has written, and changes nothing:
 
-  =  unchanged: the sink goes on
+  =  unchanged: the sink continues
   +  new: the sink waits until a backfill fills it
   ~  changed: the output was written with other settings; a start is refused, or accepts them if the output is empty
   -  removed: the file no longer has the sink; its output stays

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
 )
 
-// If all changes of a sink are dead letters, the sink takes mended settings by itself. After the letters are redriven,
+// If all changes of a sink are dead letters, the sink takes fixed settings by itself. After the letters are redriven,
 // the sink holds what a clean pass leaves.
 func TestRedrive_SinkThatHoldsNothing(t *testing.T) {
 	for _, test := range []struct{ sink, good, flawed string }{

@@ -21,9 +21,9 @@ import (
 func TestRedrive_SinkThatIsGone(t *testing.T) {
 	dir := t.TempDir()
 	file, flawed, stream := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "flawed.yaml"), filepath.Join(dir, "stream.jsonl")
-	renamed := strings.Replace(strings.Replace(mended, "  orders: {view: {table: rows", "  by_status: {view: {backfill: none, table: others", 1), ", when: 'item.N == 1', key: {PK: 'S#{Status}', SK: '{@key}'}", ", key: {PK: 'S#{Status}', SK: '{@key}'}", 1)
+	renamed := strings.Replace(strings.Replace(fixed, "  orders: {view: {table: rows", "  by_status: {view: {backfill: none, table: others", 1), ", when: 'item.N == 1', key: {PK: 'S#{Status}', SK: '{@key}'}", ", key: {PK: 'S#{Status}', SK: '{@key}'}", 1)
 	for name, text := range map[string]string{
-		file: renamed, flawed: strings.Replace(mended, "when: 'item.N == 1'", "when: 'item.Status > 1'", 1),
+		file: renamed, flawed: strings.Replace(fixed, "when: 'item.N == 1'", "when: 'item.Status > 1'", 1),
 		stream: clitest.Order("a", "1") + clitest.Order("b", "2"),
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
@@ -62,7 +62,7 @@ func TestRedrive_SinkThatIsGone(t *testing.T) {
 	}
 }
 
-// On real servers, query dead shows the letters of a bucket and of a queue. Sinks that hold nothing take mended
+// On real servers, query dead shows the letters of a bucket and of a queue. Sinks that hold nothing take fixed
 // settings, and the letters of a removed sink can be moved.
 func TestRedrive_Live(t *testing.T) {
 	for _, kind := range []string{"bucket", "queue"} {

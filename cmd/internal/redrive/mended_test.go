@@ -15,7 +15,7 @@ import (
 // births matches the birth in a document, which differs from folder to folder.
 var births = regexp.MustCompile(`"birth":"[0-9a-z]+"`)
 
-const mended = `version: 1
+const fixed = `version: 1
 name: shop
 source: {table: shop}
 sinks:
@@ -27,7 +27,7 @@ sinks:
 dead_letters: {dir: dead}
 `
 
-// A change that fails under flawed settings is a dead letter. After the settings are mended and accepted, and the
+// A change that fails under flawed settings is a dead letter. After the settings are fixed and accepted, and the
 // letters are redriven, every sink holds what a clean pass leaves.
 func TestAdopt_MendedSettings(t *testing.T) {
 	for _, test := range []struct{ sink, good, flawed string }{
@@ -54,22 +54,22 @@ func TestAdopt_MendedSettings(t *testing.T) {
 // flawedRun is a folder whose configuration is corrected, with the output of two replays of its stream.
 type flawedRun struct {
 	file, flawed, stream string
-	clean, out           string // output under mended and under flawed settings
+	clean, out           string // output under fixed and under flawed settings
 }
 
-// replayFlawed replays a random stream, changed by edit, under mended settings and under flawed settings.
+// replayFlawed replays a random stream, changed by edit, under fixed settings and under flawed settings.
 func replayFlawed(t *testing.T, good, flawed string, edit *strings.Replacer) flawedRun {
 	t.Helper()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	text := strings.Replace(mended, good, flawed, 1)
-	if text == mended {
+	text := strings.Replace(fixed, good, flawed, 1)
+	if text == fixed {
 		t.Fatalf("%q is not in the file", good)
 	}
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	f := flawedRun{in("shop.yaml"), in("flawed.yaml"), in("stream.jsonl"), in("clean"), in("out")}
-	for name, text := range map[string]string{f.file: mended, f.flawed: text, f.stream: edit.Replace(spoilt(rand.New(rand.NewPCG(seed, 0))))} {
+	for name, text := range map[string]string{f.file: fixed, f.flawed: text, f.stream: edit.Replace(spoilt(rand.New(rand.NewPCG(seed, 0))))} {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -153,7 +153,7 @@ func (o *options) check(cfg *config.Config) error {
 	case o.to != "" && (o.list || o.show != "" || o.discard):
 		return cli.Usagef("--to moves letters: --list, --show and --discard are other things to do")
 	case o.to != "" && !isUnknownSink:
-		return cli.Usagef("--to moves the letters of a sink that %s has no more: name it with --sink", cfg.File)
+		return cli.Usagef("--to moves the letters of a sink that %s no longer has: name it with --sink", cfg.File)
 	case o.to != "" && !hasTo:
 		return cli.Usagef("--to %q: %s has no such sink", o.to, cfg.File)
 	case o.to == "" && isUnknownSink && !o.discard && !o.list:
@@ -189,7 +189,7 @@ func (o *options) announceRemoved(ctx context.Context, cfg *config.Config, ro re
 	}
 	n := report.Sinks[o.sink].Letters
 	action := cli.If(o.to == "", "to be discarded", "to be moved to "+o.to)
-	fmt.Fprintf(s.Err, "%s of the sink %s, which %s has no more, %s %s\n", cli.Count(n, "letter"), o.sink, cfg.File,
+	fmt.Fprintf(s.Err, "%s of the sink %s, which %s no longer has, %s %s\n", cli.Count(n, "letter"), o.sink, cfg.File,
 		cli.If(n == 1, "is", "are"), action)
 	return nil
 }

@@ -125,7 +125,7 @@ func (s Summary) Write(w io.Writer) {
 	if s.DeadLetters != "" {
 		fmt.Fprintf(w, "\n%s could not be decoded or delivered: look with `%s`\n", cli.Thousands(s.Ledger.DeadLetterCount()),
 			s.DeadLetters)
-		fmt.Fprintf(w, "once the cause is mended, deliver them with `%s`\n", s.Redrive)
+		fmt.Fprintf(w, "once the cause is fixed, deliver them with `%s`\n", s.Redrive)
 	}
 }
 

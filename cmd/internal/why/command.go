@@ -103,7 +103,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 		return err
 	}
 	return cli.WithExitCode(cli.ExitFailure, fmt.Errorf(
-		"%s as the item says that it should be; where dead letters of it are listed, mend their cause and run tablewake redrive",
+		"%s as the item says that it should be; where dead letters of it are listed, fix their cause and run tablewake redrive",
 		cli.CountWithVerb(int64(comparison.Differing), "place", "is not", "are not")))
 }
 

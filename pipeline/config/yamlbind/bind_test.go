@@ -195,7 +195,7 @@ func TestProblems(t *testing.T) {
 		"not YAML":           {minimal + "site: {a", []string{"4:"}},
 		"tab":                {minimal + "till:\n\tdrawers: 1", []string{"5:1: not YAML: "}},
 		"environment": {minimal + "code: ${ZIP}\ncolor: ${9}\nclerks: ${CITY}\nprices: {'${CITY}': low}", []string{
-			"4:7: code: the environment variable ZIP is not set; set it; a default would stand in the file",
+			"4:7: code: the environment variable ZIP is not set; set it; a default would be in the file",
 			"5:8: color: ${9} is no name of an environment variable; write ${NAME} or ${NAME:-default}, and $${ for the text ${",
 			"6:9: clerks: wants a whole number, not what the environment gave",
 			"7:10: prices.${CITY}: the environment is not read in names; write the name out",

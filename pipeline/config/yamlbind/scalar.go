@@ -54,7 +54,7 @@ func (f *File) bindScalar(v *Value) {
 func (f *File) failReference(v *Value, p envProblem) {
 	hint := p.hint
 	if v.Rule.Kind.secret && strings.HasSuffix(p.message, "is not set") {
-		hint = "set it; a default would stand in the file"
+		hint = "set it; a default would be in the file"
 	}
 	if v.Rule.Kind.Braces {
 		hint += "; for a placeholder, write " + Quoted(strings.ReplaceAll(v.Node.Value, "${", "{"))

@@ -46,7 +46,7 @@ func swapIsConditional(t *testing.T, table leases.Table) {
 	next.Owner, next.Counter = "", 6
 	got := swap(t, table, old, next)
 	next.Checkpoint = stored.Checkpoint
-	checkLease(t, "a lease that was let go", got, next)
+	checkLease(t, "a lease that was released", got, next)
 
 	// A condition with an owner fails on a free lease.
 	old = got
@@ -125,9 +125,9 @@ func callersShareNothing(t *testing.T, table leases.Table) {
 	requireNoError(t, table.Create(t.Context(), given))
 	given.Parents[0] = "changed"
 	got := readLease(t, table, "s")
-	checkLease(t, "a lease whose caller went on", got, want)
+	checkLease(t, "a lease whose caller continued", got, want)
 	got.Parents[0] = "changed"
-	checkLease(t, "a lease whose reader went on", readLease(t, table, "s"), want)
+	checkLease(t, "a lease whose reader continued", readLease(t, table, "s"), want)
 
 	m := leases.Member{Worker: "a", Stopped: map[string]string{"s": "why"}}
 	requireNoError(t, table.Heartbeat(t.Context(), m))

@@ -215,7 +215,7 @@ func (s *Scan) Open(ctx context.Context, id string, from pipeline.Position) (sna
 		r.ended = true
 	default:
 		if r.startKey, err = s.parseStartKey([]byte(from)); err != nil {
-			return nil, errs.Errorf("scan: segment %s: the position to go on from: %w", id, err)
+			return nil, errs.Errorf("scan: segment %s: the position to continue from: %w", id, err)
 		}
 	}
 	return r, nil

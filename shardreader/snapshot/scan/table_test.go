@@ -327,7 +327,7 @@ func TestNew_Refuses(t *testing.T) {
 	}
 	for _, open := range []struct{ id, from, want string }{
 		{"0016/0016", "", "there is no part"}, {"0000/0008", "", "there is no part"}, {"0/16", "", "there is no part"}, {"", "", "there is no part"},
-		{"0000/0016", "17", "the position to go on from"}, {"0000/0016", `{"SK":{"S":"x"}}`, "not a key of the table"},
+		{"0000/0016", "17", "the position to continue from"}, {"0000/0016", `{"SK":{"S":"x"}}`, "not a key of the table"},
 	} {
 		if _, err := s.Open(t.Context(), open.id, pipeline.Position(open.from)); err == nil || !strings.Contains(err.Error(), open.want) {
 			t.Errorf("part %q from %q: %v, want %s", open.id, open.from, err, open.want)

@@ -146,7 +146,7 @@ func TestErrors(t *testing.T) {
 	}
 	for _, err := range s.Read(ctx) {
 		if !errors.Is(err, context.Canceled) {
-			t.Errorf("canceled, the reading goes on: %v", err)
+			t.Errorf("canceled, the reading continues: %v", err)
 		}
 	}
 	if err := errors.Join(s.Close(), s.Close()); err != nil {

@@ -369,7 +369,7 @@ func TestErrors(t *testing.T) {
 	}
 	for _, err := range s.Read(ctx) {
 		if !errors.Is(err, context.Canceled) {
-			t.Errorf("canceled, the reading goes on: %v", err)
+			t.Errorf("canceled, the reading continues: %v", err)
 		}
 	}
 	// Read ignores an object with a foreign name, and returns an error for an invalid object with the name of a dead

@@ -234,7 +234,7 @@ func (l *Log) setAside(position Position, line []byte) bool {
 			append(attributes, slog.String("error", err.Error()))...)
 		return false
 	}
-	l.o.Logger.Warn("a broken line was set aside: mend what it says, or delete it",
+	l.o.Logger.Warn("a broken line was set aside: fix what it says, or delete it",
 		append(attributes, slog.String("now_in", copyPath))...)
 	return true
 }

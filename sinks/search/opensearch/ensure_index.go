@@ -195,7 +195,7 @@ func (s *Store) ensureIndex(ctx context.Context, name string) error {
 	}
 	return pipeline.Fatal(
 		errs.Errorf(
-			"opensearch: index %s belonged to the sink at %s, and does not now; mend this, then replay the changes since then: %w",
+			"opensearch: index %s belonged to the sink at %s, and does not now; fix this, then replay the changes since then: %w",
 			name, last.UTC().Format(time.RFC3339), err))
 }
 

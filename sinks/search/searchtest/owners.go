@@ -95,7 +95,7 @@ func checkOwners(t *testing.T, suite OwnerSuite, named *template.Template, index
 		t.Errorf("behind the other sink, b is %+v (%v)", b, err)
 	}
 	if err := applyOne(t, store, document(index, "a", 3, "", live)); err != nil {
-		t.Errorf("the first sink goes on: %v", err)
+		t.Errorf("the first sink continues: %v", err)
 	}
 }
 

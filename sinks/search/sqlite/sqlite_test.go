@@ -251,7 +251,7 @@ func TestReading(t *testing.T) {
 	cancel()
 	for _, err := range s.Documents(ctx, "docs") {
 		if !errors.Is(err, context.Canceled) {
-			t.Errorf("canceled, the reading goes on: %v", err)
+			t.Errorf("canceled, the reading continues: %v", err)
 		}
 	}
 	if err := s.Close(); err != nil {

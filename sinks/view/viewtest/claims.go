@@ -204,12 +204,12 @@ func voidGuards(t *testing.T, s *storeCheck) {
 	void.Guard.Void = true
 	s.wantWrites(".", void)
 	s.wantGuards([]item.Key{"a"}, state.Guard{Version: version(t, 6), Void: true})
-	mended := itemWrite(t, "a", 6, 6, "2", claimsWrite(t, "2", "", "r1", aa, aa))
-	s.wantWrites("L", mended)
-	mended.ExpectedVoid = true
+	fixed := itemWrite(t, "a", 6, 6, "2", claimsWrite(t, "2", "", "r1", aa, aa))
+	s.wantWrites("L", fixed)
+	fixed.ExpectedVoid = true
 	none := itemWrite(t, "a", 6, 6, "")
 	none.ExpectedVoid = true
-	s.wantWrites(".L", mended, none)
+	s.wantWrites(".L", fixed, none)
 	s.wantTexts("2 of a says AA")
 	s.wantGuards([]item.Key{"a"}, state.Guard{Version: version(t, 6), Row: groupRow(t, "r", "2")})
 }

@@ -172,11 +172,11 @@ func voidContributions(t *testing.T, g *storeCheck) {
 	if c := g.contribution("a"); !c.Void || c.Version != version(t, 2) || len(c.Shares) > 0 {
 		t.Errorf("the void came back as %+v", c)
 	}
-	mended := groupWrite(countItem(t, "a", 2, 2, "7"), groupChange(t, "1", 1, "7"))
-	wantLost(t, "over what was not void", g.write(mended))
-	mended.Items[0].Expected.Void = true
-	g.mustWrite("the same version", mended)
-	wantLost(t, "twice", g.write(mended))
+	fixed := groupWrite(countItem(t, "a", 2, 2, "7"), groupChange(t, "1", 1, "7"))
+	wantLost(t, "over what was not void", g.write(fixed))
+	fixed.Items[0].Expected.Void = true
+	g.mustWrite("the same version", fixed)
+	wantLost(t, "twice", g.write(fixed))
 	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"7"}}`)
 	if c := g.contribution("a"); c.Void || len(c.Shares) != 1 {
 		t.Errorf("the contribution is %+v", c)

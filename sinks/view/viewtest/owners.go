@@ -148,7 +148,7 @@ func checkOwner(t *testing.T, s StateStore, first, second plannedSink, secondNam
 	checkEqual(t, "rows behind the second sink's delete", readRows(t, s, target.Table, view.Query{}), before)
 
 	if err := writeOne(t, first, stream, 1); err != nil {
-		t.Errorf("the first sink goes on: %v", err)
+		t.Errorf("the first sink continues: %v", err)
 	}
 	if after := readRows(t, s, target.Table, view.Query{}); len(after) != 1 || after[0] == before[0] {
 		t.Errorf("the first sink's row stays %v", after)

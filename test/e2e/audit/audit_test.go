@@ -157,7 +157,7 @@ func repair(t *testing.T, d deployment, code int) (said string) {
 	return d.command("--repair", reportOf(d)).run(t, code)
 }
 
-// An audit of the embedded stores finds the injected differences of every kind, and nothing else. A repair mends all of
+// An audit of the embedded stores finds the injected differences of every kind, and nothing else. A repair fixes all of
 // them.
 func TestEmbedded(t *testing.T) {
 	n := perKind(200)
@@ -166,14 +166,14 @@ func TestEmbedded(t *testing.T) {
 	driftIsMended(t, newFolder(t), tb, n)
 }
 
-// An audit of DynamoDB and OpenSearch finds the injected differences of every kind, and nothing else. A repair mends
+// An audit of DynamoDB and OpenSearch finds the injected differences of every kind, and nothing else. A repair fixes
 // all of them.
 func TestServers(t *testing.T) {
 	n := perKind(10)
 	driftIsMended(t, newLive(t), newDriftTable(n), n)
 }
 
-// An audit finds entries that another output of the sinks left. A repair does not change these entries, but mends the
+// An audit finds entries that another output of the sinks left. A repair does not change these entries, but fixes the
 // other differences.
 func TestAnotherBirth(t *testing.T) {
 	for name, d := range map[string]deployment{"embedded": newFolder(t), "servers": newLive(t)} {

@@ -55,13 +55,13 @@ func auditsAreKilled(t *testing.T, d deployment, tb *table, n int, flags ...stri
 		same(t, "an audit that was killed", foreseen(tb, readReport(t, d, report)), want)
 		ended = killed == kills // if not, another audit begins
 	}
-	t.Logf("an audit takes %v; killed %d times, went on %d times", took.Round(time.Millisecond), killed, resumed)
+	t.Logf("an audit takes %v; killed %d times, continued %d times", took.Round(time.Millisecond), killed, resumed)
 	if resumed == 0 {
-		t.Error("no audit went on with one that was killed")
+		t.Error("no audit continued with one that was killed")
 	}
 }
 
-// A repair that is killed again and again mends all differences, and counts no item twice.
+// A repair that is killed again and again fixes all differences, and counts no item twice.
 func TestKilled_Repair(t *testing.T) {
 	n := perKind(10)
 	tb, f := newDriftTable(n), newFolder(t)

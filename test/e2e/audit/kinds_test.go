@@ -105,7 +105,7 @@ func changes(items func(*table, string), change func(*thing)) func(*table, strin
 func goes(th *thing)   { th.gone = true }
 func alters(th *thing) { th.price, th.name, th.words = th.price+100, "m"+th.pk, []string{"y", "z"} }
 
-// kinds returns all kinds of differences that a repair mends, with the findings that an audit must have.
+// kinds returns all kinds of differences that a repair fixes, with the findings that an audit must have.
 func kinds() []kind {
 	return slices.Concat(rowKinds("rows", "ROW#", "places"), rowKinds("places", "PLACE#", "rows"), apartKinds(), inPlaceKinds(), claimKinds(),
 		shareKinds(), groupKinds(), documentKinds("exact"), documentKinds("fast"))
@@ -144,7 +144,7 @@ func rowKinds(sink, prefix, other string) []kind {
 		{sink + "-taken", addsTwo(sink), func(s stores, _ *table, pk string) { s.setSource(prefix+pk, pk, second(pk)) },
 			func(tb *table, pk string) []found {
 				place := rowPlace(prefix+pk, pk)
-				return []found{{sink, "row", place, pk, "wrong", tb.version(pk, 1)}} // one write mends it, so there is no extra
+				return []found{{sink, "row", place, pk, "wrong", tb.version(pk, 1)}} // one write fixes it, so there is no extra
 			}},
 		{sink + "-risen", changes(adds(sink), goes), func(s stores, _ *table, pk string) { s.restoreRow(prefix+pk, pk) }, of("extra", 1)},
 	}

@@ -51,7 +51,7 @@ func copied(t *testing.T, from, to string) {
 // of a clean pass.
 func TestFolder_NothingDoubledNothingMissing(t *testing.T) {
 	for name, lose := range folderLosses {
-		for _, then := range []string{"goes on", "replays all"} {
+		for _, then := range []string{"continues", "replays all"} {
 			t.Run(name+", "+then, func(t *testing.T) {
 				t.Parallel()
 				seed := rand.Uint64()

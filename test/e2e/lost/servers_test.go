@@ -61,7 +61,7 @@ var losses = map[string]func(s *servers){
 func TestServers_NothingDoubledNothingMissing(t *testing.T) {
 	to := world.Running(t)
 	for name, lose := range losses {
-		for _, then := range []string{"goes on", "replays all"} {
+		for _, then := range []string{"continues", "replays all"} {
 			t.Run(name+", "+then, func(t *testing.T) {
 				t.Parallel()
 				seed := rand.Uint64()

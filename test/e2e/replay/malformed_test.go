@@ -156,7 +156,7 @@ func TestBrokenDocuments(t *testing.T) {
 		"event cut":  func(first, cut []byte) []byte { return fmt.Appendf(nil, `{"Records":[%s,%s`, first, cut) },
 		"array cut":  func(first, cut []byte) []byte { return fmt.Appendf(nil, "[%s,\n%s", first, cut) },
 		"pretty cut": func(first, cut []byte) []byte { return fmt.Appendf(nil, "{\n\"Records\":[\n%s\n,\n%s", first, cut) },
-		"event that goes on wrong": func(first, cut []byte) []byte {
+		"event that continues wrong": func(first, cut []byte) []byte {
 			return fmt.Appendf(nil, `{"Records":[%s %s]}`, first, cut)
 		},
 		"gzip cut": func(first, _ []byte) []byte {

@@ -47,7 +47,7 @@ func inMidRun(t *testing.T, w *world.World, node *server.Node) {
 	for p.Ledger().Sinks["items"].Written < 300 {
 		select {
 		case <-t.Context().Done():
-			t.Fatal("the run does not go on")
+			t.Fatal("the run does not continue")
 		case <-time.After(time.Millisecond):
 		}
 	}

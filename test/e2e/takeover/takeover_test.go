@@ -84,7 +84,7 @@ func TestFact30_ALeaseTableIsTakenOverFromTheKCLAndHandedBack(t *testing.T) {
 		t.Errorf("%d records were repeated, more than those since the last checkpoint", repeated)
 	}
 	if !slices.Equal(again, keys(second, third)) {
-		t.Errorf("the application went on with %v, not with the records from %d to %d", again, second, third)
+		t.Errorf("the application continued with %v, not with the records from %d to %d", again, second, third)
 	}
 }
 

@@ -262,7 +262,7 @@ data "aws_iam_policy_document" "pipeline" {
     actions   = ["sqs:GetQueueAttributes", "sqs:GetQueueUrl", "sqs:SendMessage"]
     resources = ["arn:${data.aws_partition.current.partition}:sqs:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:paid-orders"]
   }
-  # events that are too large for a message lie in the bucket
+  # events that are too large for a message are in the bucket
   statement {
     sid       = "NotifyToldLarge"
     actions   = ["s3:PutObject"]
@@ -438,7 +438,7 @@ data "aws_iam_policy_document" "redrive" {
     actions   = ["sqs:GetQueueAttributes", "sqs:GetQueueUrl", "sqs:SendMessage"]
     resources = ["arn:${data.aws_partition.current.partition}:sqs:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:paid-orders"]
   }
-  # events that are too large for a message lie in the bucket
+  # events that are too large for a message are in the bucket
   statement {
     sid       = "NotifyToldLarge"
     actions   = ["s3:PutObject"]
@@ -771,7 +771,7 @@ resource "aws_cloudwatch_metric_alarm" "iterator_age" {
 
 resource "aws_cloudwatch_metric_alarm" "nearly_lost" {
   alarm_name          = "${local.name}-nearly_lost"
-  alarm_description   = "The function is 20 hours behind the table, and after 24 the stream drops what is not carried, of which nothing tells. Mend the sink, or remove what the log names, within four hours."
+  alarm_description   = "The function is 20 hours behind the table, and after 24 the stream drops what is not carried, of which nothing tells. Fix the sink, or remove what the log names, within four hours."
   namespace           = "AWS/Lambda"
   metric_name         = "IteratorAge"
   dimensions          = { FunctionName = aws_lambda_function.pipeline.function_name }
@@ -855,7 +855,7 @@ resource "aws_cloudwatch_metric_alarm" "redrive_errors" {
 
 resource "aws_cloudwatch_metric_alarm" "dead_letters" {
   alarm_name          = "${local.name}-dead_letters"
-  alarm_description   = "Changes could not be delivered and lie in dead letters. Look with `tablewake redrive --live --list`, mend the cause, then redrive."
+  alarm_description   = "Changes could not be delivered and are in dead letters. Look with `tablewake redrive --live --list`, fix the cause, then redrive."
   namespace           = "tablewake"
   metric_name         = "tablewake.sink.letters"
   dimensions          = { pipeline = "many" }
@@ -904,7 +904,7 @@ resource "aws_cloudwatch_metric_alarm" "lost" {
 
 resource "aws_cloudwatch_metric_alarm" "redrive_failed" {
   alarm_name          = "${local.name}-redrive_failed"
-  alarm_description   = "Batches that Lambda gave up could not be brought back. They lie in the bucket FailedBatches; mend what the function's log says, and start the redrive of the queue RedriveFailures."
+  alarm_description   = "Batches that Lambda gave up could not be brought back. They are in the bucket FailedBatches; fix what the function's log says, and start the redrive of the queue RedriveFailures."
   namespace           = "AWS/SQS"
   metric_name         = "ApproximateNumberOfMessagesVisible"
   dimensions          = { QueueName = aws_sqs_queue.redrive_failures.name }
