@@ -111,7 +111,8 @@ func functions() []cel.EnvOption {
 			cel.DurationType} {
 			overloads = append(overloads, cel.Overload("order_"+symbol+t.TypeName(), []*cel.Type{t, t}, cel.BoolType))
 		}
-		overloads = append(overloads, cel.SingletonBinaryBinding(func(a, b ref.Val) ref.Val { return evalOrder(a, b, accepts) }))
+		overloads = append(overloads, cel.SingletonBinaryBinding(
+			func(a, b ref.Val) ref.Val { return evalOrder(a, b, accepts) }))
 		options = append(options, cel.Function(symbol, overloads...))
 	}
 	for name, holds := range map[string]func(s, part string) bool{
