@@ -122,7 +122,8 @@ func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
 		return nil, j.o.Hint(err)
 	}
 	committer, _ := src.(pipeline.Committer) // nil for an archive, which has no parts
-	sum, err := replay.Run(ctx, j.cfg.Name, p, src, committer, progress, func() { src.show(progress, p.Ledger().Source.Read) })
+	show := func() { src.show(progress, p.Ledger().Source.Read) }
+	sum, err := replay.Run(ctx, j.cfg.Name, p, src, committer, progress, show)
 	sum.Interrupted = ctx.Err() != nil
 	sum.NoEntity = noEntity.Load()
 	if err := cmp.Or(err, ctx.Err()); err != nil {

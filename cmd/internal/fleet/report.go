@@ -321,7 +321,8 @@ func (r *Report) addConsumer(obs *Observation, m leases.Member) {
 	gone := silent && !ownsShard
 	r.Consumers = append(r.Consumers, Consumer{
 		Worker: m.Worker, Name: cmp.Or(m.Name, m.Worker), Alive: !silent, SilentSeconds: silence.Seconds(), Gone: gone,
-		Leaving: m.Leaving, Shards: m.LeaseCount, Behind: len(m.Behind), Pending: m.Pending, BytesASecond: m.Load, CallsAMonth: m.CallsPerMonth,
+		Leaving: m.Leaving, Shards: m.LeaseCount, Behind: len(m.Behind), Pending: m.Pending, BytesASecond: m.Load,
+		CallsAMonth: m.CallsPerMonth,
 	})
 	if silent && !gone {
 		r.addProblem(SilentMember, m.Worker,

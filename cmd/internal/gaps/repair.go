@@ -88,7 +88,8 @@ func Repair(ctx context.Context, j Job) (Result, error) {
 		_, releaseErr := owner.release(ending)
 		return r, errors.Join(err, releaseErr)
 	}
-	r.Gaps, err = owner.finish(ending, func(stored state.GapRepair) state.GapRepair { return j.mergeRepairs(stored, repair) })
+	merge := func(stored state.GapRepair) state.GapRepair { return j.mergeRepairs(stored, repair) }
+	r.Gaps, err = owner.finish(ending, merge)
 	r.Grew = len(owned) - r.Gaps
 	j.setRepair(&r, repair)
 	if err == nil {

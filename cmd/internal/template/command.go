@@ -69,7 +69,8 @@ conditions that Lambda cannot check, with the reason. It makes no connections.`,
 	return c
 }
 
-// checkFlags returns an error if a given flag has no effect on the output. isGiven reports whether the user gave a flag.
+// checkFlags returns an error if a given flag has no effect on the output. isGiven reports whether the user gave a
+// flag.
 func (o *flags) checkFlags(isGiven func(flag string) bool) error {
 	for _, f := range []struct {
 		name    string
