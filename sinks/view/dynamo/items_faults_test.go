@@ -206,8 +206,8 @@ func TestSettle_Faults(t *testing.T) {
 		"the answer is lost":        {[]dynamotest.Fault{dynamotest.Lost()}, false},
 		"the answer is cut off":     {[]dynamotest.Fault{dynamotest.Cut(0), dynamotest.Lost()}, false},
 		"a conflict":                {[]dynamotest.Fault{dynamotest.Conflict(), dynamotest.Conflict()}, false},
-		"a conflict that continues":   {[]dynamotest.Fault{dynamotest.Conflict(), dynamotest.Conflict(), dynamotest.Conflict(), dynamotest.Conflict()}, true},
-		"a throttle that continues":   {[]dynamotest.Fault{dynamotest.Throttle(), dynamotest.Throttle(), dynamotest.Throttle(), dynamotest.Throttle()}, true},
+		"a conflict that continues": {[]dynamotest.Fault{dynamotest.Conflict(), dynamotest.Conflict(), dynamotest.Conflict(), dynamotest.Conflict()}, true},
+		"a throttle that continues": {[]dynamotest.Fault{dynamotest.Throttle(), dynamotest.Throttle(), dynamotest.Throttle(), dynamotest.Throttle()}, true},
 		"no answer again and again": {[]dynamotest.Fault{dynamotest.Lost(), dynamotest.Reset(), dynamotest.Lost(), dynamotest.Reset()}, true},
 	} {
 		t.Run(what, func(t *testing.T) {
