@@ -35,8 +35,8 @@ func TestRedrive_SinkThatIsGone(t *testing.T) {
 		said, report string
 		rows         int
 	}{
-		{[]string{"--to", "by_status"}, "2 letters of the sink orders, which " + file + " has no more, are to be moved to by_status", "2 moved from orders to by_status", 2},
-		{[]string{"--discard"}, "2 letters of the sink orders, which " + file + " has no more, are to be discarded", "discarded", 0},
+		{[]string{"--to", "by_status"}, "2 letters of the sink orders, which " + file + " no longer has, are to be moved to by_status", "2 moved from orders to by_status", 2},
+		{[]string{"--discard"}, "2 letters of the sink orders, which " + file + " no longer has, are to be discarded", "discarded", 0},
 	} {
 		out := filepath.Join(t.TempDir(), "out")
 		program.Run(t, cli.ExitDeadLetters, "replay", "-c", flawed, "--local", out, stream)

@@ -286,9 +286,9 @@ var unreachable = map[string][]string{
 // constructors has the functions that make sinks from a file, by folder.
 var constructors = map[string][]string{
 	"sinks":         {"addDetectors", "setGoSink", "noGoSink", "Mask", "makeMask", "fail"},
-	"sinks/archive": {"New", "checkName", "checkNewest", "checkTags", "checkColumns"},
+	"sinks/archive": {"New", "check", "checkName", "checkNewest", "checkTags", "checkColumns"},
 	"sinks/notify":  {"New"},
-	"sinks/search":  {"New", "routingKeys", "checkForEach", "compileFields", "setIncludes", "rename", "names", "withoutHashed"},
+	"sinks/search":  {"New", "routingKeys", "checkForEach", "compileFields", "setIncludes", "rename", "pathNames", "withoutHashed"},
 	"sinks/view":    {"New", "NewAggregate", "parseValues", "validate", "parse"},
 	"sinks/aws":     {"Archive", "publisher", "connection", "openRows", "checkTransaction"},
 
