@@ -125,7 +125,7 @@ func New(o Options) (*Sink, error) {
 	if len(o.Kinds) == 0 {
 		o.Kinds = []Kind{TTLDelete, UserDelete, AnyChange}
 	}
-	if err := o.check(givenFormat); err != nil {
+	if err := o.validate(givenFormat); err != nil {
 		return nil, err
 	}
 	s := &Sink{o: o, compressors: compressorPool{format: o.Format}}
@@ -150,9 +150,9 @@ func New(o Options) (*Sink, error) {
 	return s, nil
 }
 
-// check returns an error if options are missing, unknown or do not go together. It is called after the defaults are
+// validate returns an error if options are missing, unknown or do not go together. It is called after the defaults are
 // set. givenFormat is the format before that.
-func (o *Options) check(givenFormat Format) error {
+func (o *Options) validate(givenFormat Format) error {
 	switch {
 	case o.Store == nil:
 		return errors.New("archive: Store is nil: give the store that holds the objects")

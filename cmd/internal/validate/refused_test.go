@@ -279,17 +279,17 @@ var unreachable = map[string][]string{
 		"Exclude: %w", "Hash: %w", "Rename: %w", "Numbers: %w", "Include: %w", "search: Routing", "search: Fields", "search: ForEach", "ForEach: %w", "aggregate %q: %w", "view %q: %w", "value %q: %w", "%s:%d: %s: %w",
 	},
 	"servers, folders and programs say it, and not the file": {
-		"archive: Key %q has no {@version}", "no transaction reaches its rows", "%s: %s is open as", "%s: the stores are closed", "view %q: Store is a %T", "no Go function is named", "no Go sink is named", "what was given with sinks.With", "sinks.MaskAll",
+		"archive: Key %q has no {@version}", "no transaction reaches its rows", "%s: %s is open as", "%s: the stores are closed", "Store is a %T", "no Go function is named", "no Go sink is named", "what was given with sinks.With", "sinks.MaskAll",
 	},
 }
 
 // constructors has the functions that make sinks from a file, by folder.
 var constructors = map[string][]string{
-	"sinks":         {"addDetectors", "setGoSink", "noGoSink", "Mask", "makeMask", "fail"},
-	"sinks/archive": {"New", "check", "checkName", "checkNewest", "checkTags", "checkColumns"},
+	"sinks":         {"newDetector", "setGoSink", "noGoSink", "Mask", "makeMask", "fail"},
+	"sinks/archive": {"New", "validate", "checkName", "checkNewest", "checkTags", "checkColumns"},
 	"sinks/notify":  {"New"},
 	"sinks/search":  {"New", "routingKeys", "checkForEach", "compileFields", "setIncludes", "rename", "pathNames", "withoutHashed"},
-	"sinks/view":    {"New", "NewAggregate", "parseValues", "validate", "parse"},
+	"sinks/view":    {"New", "newSink", "NewAggregate", "parseValues", "validate", "parse"},
 	"sinks/aws":     {"Archive", "publisher", "connection", "openRows", "checkTransaction"},
 
 	"sinks/internal/openstores": {"Open"},
