@@ -122,7 +122,7 @@ func TestLog_OfAnOutage(t *testing.T) {
 		p, err := New(Options{
 			Name: "shop", DeadLetters: &graveyard{}, Routes: []Route{{Name: "orders", Sink: s, Batch: Batch{Count: 1}}},
 			Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			See: func(f Failure) string {
+			DetailCommand: func(f Failure) string {
 				return fmt.Sprintf("look %s %v", f.Sink, f.Letter)
 			},
 		})

@@ -50,8 +50,8 @@ func (p *Pipeline) failureAttrs(f Failure, err error, attrs ...slog.Attr) []slog
 	if field := redact.ErrorField(err); field != "" {
 		attrs = append(attrs, slog.String("field", field))
 	}
-	if p.options.See != nil {
-		attrs = append(attrs, slog.String("see", p.options.See(f)))
+	if p.options.DetailCommand != nil {
+		attrs = append(attrs, slog.String("see", p.options.DetailCommand(f)))
 	}
 	if stack := stackOf(err); stack.Key != "" {
 		attrs = append(attrs, stack)

@@ -49,13 +49,13 @@ type Options struct {
 	MaxBytes   int64 // bytes of pages in flight, with their deliveries. Default: 32 MiB
 	MaxChanges int   // changes in flight. Default: 50,000
 	// MaxPacked is how many compressed bytes can wait for batches of a [SortedWriter] to fill. Default: MaxBytes
-	MaxPacked   int64
-	Backoff     Backoff              // wait between tries. Default: the defaults of Backoff
-	Logger      *slog.Logger         // Default: discards
-	See         func(Failure) string // the command that shows more about a failure, for the log. Default: none
-	Tracer      trace.TracerProvider // Default: the global provider
-	Meter       metric.MeterProvider // Default: the global provider
-	StopTimeout time.Duration        // how long a soft stop lasts before it becomes hard. Default: 30s
+	MaxPacked     int64
+	Backoff       Backoff              // wait between tries. Default: the defaults of Backoff
+	Logger        *slog.Logger         // Default: discards
+	DetailCommand func(Failure) string // the command that shows more about a failure, for the log. Default: none
+	Tracer        trace.TracerProvider // Default: the global provider
+	Meter         metric.MeterProvider // Default: the global provider
+	StopTimeout   time.Duration        // how long a soft stop lasts before it becomes hard. Default: 30s
 }
 
 // Failure describes a failure for Options.See.

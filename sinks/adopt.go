@@ -39,7 +39,7 @@ type Adoption struct {
 
 // Adopt inspects the outputs of the named sinks, or of all sinks if names is empty. It returns the outputs that a
 // pipeline over stores would refuse, or nil if it would refuse none. stores must open existing outputs and create none.
-// readBefore is the argument of [AlreadyRead]. An error names what could not be read. Adopt also returns an error if
+// readBefore is the argument of [SourceWasRead]. An error names what could not be read. Adopt also returns an error if
 // the whole state was lost and names is not empty.
 func Adopt(
 	ctx context.Context, cfg *config.Config, stores Stores, readBefore string, names ...string,

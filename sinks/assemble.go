@@ -45,7 +45,7 @@ type assembly struct {
 	recordOnly  bool // see [RecordOutputsOnly]
 	maskAll     bool
 	sensitive   *mask.Mask        // masks the sensitive attributes of the file
-	readBefore  string            // see [AlreadyRead]
+	readBefore  string            // see [SourceWasRead]
 	bornAs      map[string]string // see [BornAs]
 	stateStore  state.Store       // nil: the file names no state
 	births      *birthRecords     // nil: the file names no state
@@ -230,7 +230,7 @@ func (a *assembly) setQuarantine() error {
 	}
 	if spec := a.cfg.DeadLetters; spec != nil {
 		a.options.MaxHold = spec.MaxHold
-		if spec.NoHold {
+		if spec.NoQuarantine {
 			return nil
 		}
 	}

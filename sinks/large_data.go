@@ -11,7 +11,7 @@ import (
 // the first archive, or else in that of dead letters. The bucket is "" if the file names neither.
 func LargeEvents(cfg *config.Config) (bucket, folder string) {
 	if bucket, folder = archiveFolder(cfg); bucket == "" && cfg.DeadLetters != nil {
-		return cfg.DeadLetters.Bucket, Slashed(cfg.DeadLetters.Prefix)
+		return cfg.DeadLetters.Bucket, WithTrailingSlash(cfg.DeadLetters.Prefix)
 	}
 	return bucket, folder
 }
@@ -21,7 +21,7 @@ func LargeEvents(cfg *config.Config) (bucket, folder string) {
 // file names neither. cfg.DeadLetters must be set.
 func LargeLetters(cfg *config.Config) (bucket, folder string) {
 	if d := cfg.DeadLetters; d.Bucket != "" {
-		return d.Bucket, Slashed(d.Prefix)
+		return d.Bucket, WithTrailingSlash(d.Prefix)
 	}
 	if bucket, folder = archiveFolder(cfg); bucket != "" {
 		folder += archive.Fingerprints + "/dead/"
@@ -40,8 +40,8 @@ func archiveFolder(cfg *config.Config) (bucket, folder string) {
 	return "", ""
 }
 
-// Slashed returns a prefix of keys with a slash at its end, unless it is "".
-func Slashed(prefix string) string {
+// WithTrailingSlash returns a prefix of keys with a slash at its end, unless it is "".
+func WithTrailingSlash(prefix string) string {
 	if prefix == "" || strings.HasSuffix(prefix, "/") {
 		return prefix
 	}

@@ -41,7 +41,7 @@ func WithLogger(l *slog.Logger) Option {
 func WithCommands(flags string) Option {
 	return optionFunc(func(a *assembly) {
 		a.flags = flags
-		a.options.See = func(f pipeline.Failure) string {
+		a.options.DetailCommand = func(f pipeline.Failure) string {
 			sink := ""
 			if f.Sink != "" {
 				sink = " --sink " + f.Sink
@@ -125,10 +125,10 @@ func BornAs(births map[string]string) Option {
 	return optionFunc(func(a *assembly) { a.bornAs = births })
 }
 
-// AlreadyRead declares that the pipeline has read its source before. how is the evidence, such as "leases say that it
+// SourceWasRead declares that the pipeline has read its source before. how is the evidence, such as "leases say that it
 // was read"; "" means that it is unknown whether it has. If how is not "" and the state has no birth of any output, the
 // state was lost, and Assemble returns an error.
-func AlreadyRead(how string) Option {
+func SourceWasRead(how string) Option {
 	return optionFunc(func(a *assembly) { a.readBefore = how })
 }
 

@@ -97,7 +97,7 @@ type birthRecords struct {
 	lostReason string                    // the evidence that the state was lost; "" if there is no evidence
 }
 
-// readBirths reads the births of a pipeline. readBefore is the argument of [AlreadyRead].
+// readBirths reads the births of a pipeline. readBefore is the argument of [SourceWasRead].
 func readBirths(ctx context.Context, births state.Births, readBefore string) (*birthRecords, error) {
 	m := &birthRecords{births: births}
 	var err error

@@ -59,7 +59,7 @@ func (e *Error) Redacted() string { return e.Error() }
 
 // Describe returns the class for logs. field is always "".
 func (e *Error) Describe() (class, field string) {
-	if e.Err != nil && Skewed(e.Err) {
+	if e.Err != nil && IsClockSkewed(e.Err) {
 		return "clock", ""
 	}
 	kind, known := KindOfCode(e.Code)
@@ -116,7 +116,7 @@ func CallError(ctx context.Context, op string, err error, hints map[Kind]string)
 	}
 	kind := KindOf(err)
 	e := &Error{Op: op, Code: Code(err), Hint: hints[kind], Err: err}
-	if Skewed(err) {
+	if IsClockSkewed(err) {
 		e.Hint = "the clock of this machine is not the server's: set it"
 	}
 	if ctx.Err() != nil {
@@ -198,8 +198,8 @@ func ClockCorrected(err error) bool {
 	return ok && skew.RetryableError()
 }
 
-// Skewed reports whether a call was refused because the clock of this machine is wrong.
-func Skewed(err error) bool {
+// IsClockSkewed reports whether a call was refused because the clock of this machine is wrong.
+func IsClockSkewed(err error) bool {
 	api, ok := errors.AsType[smithy.APIError](err)
 	if !ok {
 		return false
@@ -212,8 +212,8 @@ func Skewed(err error) bool {
 	return strings.Contains(message, "Signature expired") || strings.Contains(message, "not yet current")
 }
 
-// Forbidden reports whether a call was denied: its kind is Denied, or its status is 403.
-func Forbidden(err error) bool {
+// IsForbidden reports whether a call was denied: its kind is Denied, or its status is 403.
+func IsForbidden(err error) bool {
 	return KindOf(err) == Denied || Status(err) == http.StatusForbidden
 }
 
@@ -283,9 +283,9 @@ func WithoutOperation(err error) error {
 	return err
 }
 
-// Throttled reports whether the service refused a request because there were too many requests, or because they read or
-// wrote too much.
-func Throttled(err error) bool {
+// IsThrottled reports whether the service refused a request because there were too many requests, or because they read
+// or wrote too much.
+func IsThrottled(err error) bool {
 	switch code := Code(err); code {
 	case "ProvisionedThroughputExceededException", "RequestLimitExceeded", "LimitExceededException",
 		"TooManyRequestsException":

@@ -56,7 +56,7 @@ func TestCall(t *testing.T) {
 		{answered(errors.New(secret), 403), awserr.Transient, "send: HTTP 403 Forbidden"},
 		{answered(errors.New(secret), 413), awserr.Transient, "send: HTTP 413 Request Entity Too Large"},
 		{api("UnknownError", 404), awserr.Transient, "send: HTTP 404 Not Found"},
-		{awserr.Tagged(new("")), awserr.Transient, "send: awserr.errUntagged"},
+		{awserr.CheckTagged(new("")), awserr.Transient, "send: awserr.errUntagged"},
 		{answered(&smithy.DeserializationError{Err: errors.New(secret)}, 200), awserr.Transient, "send: HTTP 200 OK"},
 		{answered(&smithy.DeserializationError{Err: io.ErrUnexpectedEOF}, 200), awserr.Transient, "send: unexpected EOF"},
 		{&net.OpError{Op: "read", Err: syscall.ECONNRESET}, awserr.Transient, "send: connection reset by peer"},

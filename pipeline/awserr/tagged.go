@@ -1,9 +1,9 @@
 package awserr
 
-// Tagged returns nil if an answer of S3 has the tag of the written object or part, or the id of the upload. Answers to
-// writes have no other content, so the SDK accepts any page with a status of success. If the tag is missing, it is
-// unknown whether S3 wrote anything, so the error makes the SDK retry.
-func Tagged(tag *string) error {
+// CheckTagged returns nil if an answer of S3 has the tag of the written object or part, or the id of the upload.
+// Answers to writes have no other content, so the SDK accepts any page with a status of success. If the tag is missing,
+// it is unknown whether S3 wrote anything, so the error makes the SDK retry.
+func CheckTagged(tag *string) error {
 	if tag != nil && *tag != "" {
 		return nil
 	}

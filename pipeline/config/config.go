@@ -89,8 +89,8 @@ const (
 	OnGapRepair   OnGap = "repair"   // reading continues, and the consumer audits and repairs the sinks
 )
 
-// ReadsOn reports whether reading continues after a gap.
-func (g OnGap) ReadsOn() bool { return g == OnGapContinue || g == OnGapRepair }
+// Continues reports whether reading continues after a gap.
+func (g OnGap) Continues() bool { return g == OnGapContinue || g == OnGapRepair }
 
 // Sink returns the sink with that name. It returns false if there is none.
 func (cfg *Config) Sink(name string) (Sink, bool) {
@@ -187,7 +187,7 @@ type DeadLetters struct {
 	Queue            string        `key:"queue" doc:"Name or URL of an SQS queue."`
 	Dir              string        `key:"dir" doc:"Local directory."`
 	MaxHold          time.Duration `key:"max_hold" def:"12h" doc:"How long a change may fail temporarily before it becomes a dead letter; below 24h."`
-	NoHold           bool          `key:"quarantine" words:"key,none" yes:"none" def:"key" doc:"What waits behind a dead letter: later changes of its key, or nothing."`
+	NoQuarantine     bool          `key:"quarantine" words:"key,none" yes:"none" def:"key" doc:"What waits behind a dead letter: later changes of its key, or nothing."`
 	AutoRedrive      bool          `key:"redrive" words:"manual,auto" yes:"auto" def:"manual" doc:"How dead letters are redriven: by the command, or by the consumer itself."`
 	BlockUndecodable bool          `key:"undecodable" words:"dead_letter,block" yes:"block" def:"dead_letter" doc:"What becomes of a record that cannot be decoded."`
 }

@@ -121,7 +121,7 @@ func (s *Shapes) Bind(f *yamlbind.File, v *value) {
 // readShape reads a type, a list of one type, or a mapping of types. It returns nil if v itself is wrong. An invalid
 // member of a mapping is left out of the shape.
 func readShape(f *yamlbind.File, v *value) *entity.Shape {
-	if !f.Enter(v) {
+	if !f.FollowAlias(v) {
 		return nil
 	}
 	switch v.Node.Kind {

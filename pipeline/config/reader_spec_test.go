@@ -42,8 +42,8 @@ func TestReaderRepairs(t *testing.T) {
 		t.Errorf("what is repaired by default (-want +got):\n%s", diff)
 	}
 	for onGap, readsOn := range map[config.OnGap]bool{"": false, config.OnGapStop: false, config.OnGapContinue: true, config.OnGapRepair: true} {
-		if onGap.ReadsOn() != readsOn {
-			t.Errorf("%q reads on: %v", onGap, onGap.ReadsOn())
+		if onGap.Continues() != readsOn {
+			t.Errorf("%q reads on: %v", onGap, onGap.Continues())
 		}
 	}
 }

@@ -252,7 +252,7 @@ func (c *checker) checkComparedType(detector, compared *value) {
 	path := yamlbind.As[item.Path](detector.Get("attribute"))
 	kind := c.detectedKind(detector, path)
 	text := compared.Node.Value
-	switch yamlbind.Resolve(compared.Node) {
+	switch yamlbind.TypeOf(compared.Node) {
 	case yamlbind.IsInteger, yamlbind.IsFloat:
 		c.FailIf(kind == item.KindS, compared, "quote it: "+yamlbind.Quoted(text),
 			"%s is a number, and %s is declared S: the two are never equal", text, path)

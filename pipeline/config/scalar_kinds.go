@@ -79,7 +79,7 @@ func comparisonHint(root string, n *yaml.Node) string {
 		return ""
 	}
 	literal := operand.Value
-	switch yamlbind.Resolve(operand) {
+	switch yamlbind.TypeOf(operand) {
 	case yamlbind.IsNull:
 		return ""
 	case yamlbind.IsText:

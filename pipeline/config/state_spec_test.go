@@ -49,7 +49,7 @@ func TestShopSpecs(t *testing.T) {
 	if want := (config.Connection{Name: "os", Line: 5, OpenSearch: environment["OS_URL"], Auth: "sigv4"}); len(cfg.Connections) != 1 || cfg.Connections[0] != want {
 		t.Errorf("connections %+v", cfg.Connections)
 	}
-	if d := cfg.DeadLetters; d.MaxHold != 12*time.Hour || d.NoHold {
+	if d := cfg.DeadLetters; d.MaxHold != 12*time.Hour || d.NoQuarantine {
 		t.Errorf("dead letters %+v", d)
 	}
 	orders, user, products, deleted, history := cfg.Sinks[0], cfg.Sinks[3], cfg.Sinks[6].Search, cfg.Sinks[8].Archive, cfg.Sinks[9]
@@ -78,7 +78,7 @@ func TestStateSpecs(t *testing.T) {
 	if cfg.Sinks[0].View.InPlace || cfg.Sinks[3].View.InPlace || !cfg.Sinks[4].View.InPlace {
 		t.Error("tombstones stand elsewhere")
 	}
-	if d := cfg.DeadLetters; d.MaxHold != 23*time.Hour || !d.NoHold {
+	if d := cfg.DeadLetters; d.MaxHold != 23*time.Hour || !d.NoQuarantine {
 		t.Errorf("dead letters %+v", d)
 	}
 	if cfg, err = load(t, "testdata/good/sensitive.yaml"); err != nil {

@@ -141,8 +141,8 @@ func Parse(b []byte) (Image, error) {
 	return Image{}, s.Failure(ddbjson.InItem)
 }
 
-// Of returns the image of an M, or false for a value of another kind.
-func Of(v Value) (Image, bool) {
+// ImageOf returns the image of an M, or false for a value of another kind.
+func ImageOf(v Value) (Image, bool) {
 	if v.kind != KindM {
 		return Image{}, false
 	}

@@ -207,10 +207,10 @@ func TestPlainJSON(t *testing.T) {
 	if got := string((item.Image{}).AppendJSON([]byte("x="))); got != "x=null" {
 		t.Errorf("got %s", got)
 	}
-	if v, ok := item.Of(m.Value()); !ok || !v.Equal(m) {
+	if v, ok := item.ImageOf(m.Value()); !ok || !v.Equal(m) {
 		t.Error("an image as a value is another image")
 	}
-	if _, ok := item.Of(item.NullValue()); ok {
+	if _, ok := item.ImageOf(item.NullValue()); ok {
 		t.Error("a NULL is an image")
 	}
 }

@@ -188,7 +188,7 @@ func (w maskWriter) image(it item.Image) item.Image {
 		return it
 	}
 	doc := w.members(make([]byte, 0, len(it.Bytes())+64), it.Value(), w.m.root)
-	masked, _ := item.Of(item.RawValue(item.KindM, doc))
+	masked, _ := item.ImageOf(item.RawValue(item.KindM, doc))
 	return masked
 }
 

@@ -114,9 +114,9 @@ func (c *Change) FoundNoItem(noTTLDeletes bool) bool {
 	return c.Op == Snapshot || c.Inserted() && !noTTLDeletes
 }
 
-// CameAndWent reports whether the item was inserted and removed within the time of one incremental export. The line of
-// such an item has no images, and becomes a REMOVE without images.
-func (c *Change) CameAndWent() bool {
+// InsertedAndRemoved reports whether the item was inserted and removed within the time of one incremental export. The
+// line of such an item has no images, and becomes a REMOVE without images.
+func (c *Change) InsertedAndRemoved() bool {
 	return c.Op == Remove && !c.Old.Exists() && c.ViewType.HasOld()
 }
 

@@ -74,9 +74,9 @@ func ClauseOf(c pipeline.Condition) Clause {
 	return Clause{}
 }
 
-// KeptBy returns the condition that is true for the changes that f keeps. It returns false if f was made by neither
-// [Keep] nor [Drop].
-func KeptBy(f pipeline.Filter) (c pipeline.Condition, ok bool) {
+// KeptCondition returns the condition that is true for the changes that f keeps. It returns false if f was made by
+// neither [Keep] nor [Drop].
+func KeptCondition(f pipeline.Filter) (c pipeline.Condition, ok bool) {
 	k, ok := f.(filter)
 	if ok && k.drop {
 		return Not(k.Condition), true

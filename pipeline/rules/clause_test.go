@@ -40,17 +40,17 @@ func TestKeptBy(t *testing.T) {
 	op := rules.Operations(record.Remove)
 	c := &record.Change{Op: record.Remove}
 	for _, f := range []pipeline.Filter{rules.Keep("k", op), rules.Drop("d", op)} {
-		kept, ok := rules.KeptBy(f)
+		kept, ok := rules.KeptCondition(f)
 		if !ok {
 			t.Fatalf("%T is no Keep or Drop", f)
 		}
 		keeps, err := kept.Match(c)
 		v, _ := f.Check(c)
 		if err != nil || keeps == v.Drop {
-			t.Errorf("KeptBy says %v, %v; the filter drops: %v", keeps, err, v.Drop)
+			t.Errorf("KeptCondition says %v, %v; the filter drops: %v", keeps, err, v.Drop)
 		}
 	}
-	if _, ok := rules.KeptBy(pipeline.FilterFunc(func(*record.Change) (pipeline.Verdict, error) { return pipeline.Verdict{}, nil })); ok {
+	if _, ok := rules.KeptCondition(pipeline.FilterFunc(func(*record.Change) (pipeline.Verdict, error) { return pipeline.Verdict{}, nil })); ok {
 		t.Error("a function has no condition")
 	}
 }

@@ -109,7 +109,7 @@ func (h *placeholder) lookup(s *Scope) (item.Value, bool) {
 	if h.path.IsZero() {
 		return v, v.Exists()
 	}
-	m, ok := item.Of(v)
+	m, ok := item.ImageOf(v)
 	if !ok {
 		return item.Value{}, false
 	}

@@ -182,7 +182,7 @@ type doll struct {
 type dollIn struct{ doll }
 
 func (n *dollIn) UnmarshalDynamoDB(v item.Value) (err error) {
-	m, ok := item.Of(v)
+	m, ok := item.ImageOf(v)
 	if !ok {
 		panic("no map")
 	}

@@ -91,7 +91,7 @@ func (c *Consumer) makeCall(a coordinator.Action) {
 	case coordinator.NoteGap:
 		c.writeTable("storing a gap", neededLater, a.Call, c.options.CallTimeout, func(ctx context.Context) error {
 			err := c.options.Gaps.AddGap(ctx, a.Gap)
-			if err == nil && !a.Again {
+			if err == nil && !a.WasNoted {
 				c.tel.countGap(ctx, a.Gap)
 			}
 			return err

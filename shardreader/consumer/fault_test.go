@@ -272,7 +272,7 @@ func TestConsumer_OutOfContactWritesAreCancelled(t *testing.T) {
 			t.Errorf("it took %v until another worker had written", took)
 		}
 		synctest.Wait()
-		if len(causes) != 1 || !errors.Is(causes[0], coordinator.ErrOutOfContact) {
+		if len(causes) != 1 || !errors.Is(causes[0], coordinator.ErrHeartbeatsFailed) {
 			t.Errorf("the Write was cancelled with %v", causes)
 		}
 		if l := k.p.Ledger().Sinks["s"]; l.Revoked != 1 || l.Pending != 0 {

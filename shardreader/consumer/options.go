@@ -36,9 +36,9 @@ type Options struct {
 	Meter       metric.MeterProvider // Default: the global provider
 	Pipeline    string               // name of the pipeline, an attribute of every metric. Default: none
 
-	// Unrepaired returns the number of noted gaps that are not repaired. A metric reports this number. Unrepaired must
-	// not block. Default: no metric.
-	Unrepaired func() int64
+	// UnrepairedGaps returns the number of noted gaps that are not repaired. A metric reports this number. UnrepairedGaps
+	// must not block. Default: no metric.
+	UnrepairedGaps func() int64
 }
 
 // clockMargin is the maximum time by which this machine's clock may be ahead of the clock of the records.

@@ -111,8 +111,8 @@ func (t *telemetry) registerGauges(c *Consumer, instruments *instrument.Maker) {
 		}
 		o.ObserveInt64(contact, isInContact, noLabels)
 		o.ObserveFloat64(unwritten, max(s.CheckpointOverdueFor, s.TableUnreadFor).Seconds(), noLabels)
-		if c.options.Unrepaired != nil {
-			o.ObserveInt64(unrepaired, c.options.Unrepaired(), noLabels)
+		if c.options.UnrepairedGaps != nil {
+			o.ObserveInt64(unrepaired, c.options.UnrepairedGaps(), noLabels)
 		}
 		return nil
 	}, lag, age, loss, leases, stopped, forecast, prefetch, contact, unwritten, unrepaired)

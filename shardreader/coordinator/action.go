@@ -93,8 +93,8 @@ type (
 	// NoteGap stores a gap, so that the gap is durable. It replaces a stored gap with the same stream, shard and After.
 	NoteGap struct {
 		Call
-		Gap   record.Gap
-		Again bool // the gap was stored and logged before, but its end may have changed
+		Gap      record.Gap
+		WasNoted bool // the gap was stored and logged before, but its end may have changed
 	}
 )
 
@@ -138,8 +138,8 @@ type (
 	// clock, are checkpointed. The exceptions are the shards in Stopped, which maps each stopped shard to its reason,
 	// and the descendants of these shards. The coordinator continues after AtEnd.
 	AtEnd struct {
-		Before  time.Duration
-		Stopped map[string]string
+		ReadUpTo time.Duration
+		Stopped  map[string]string
 	}
 
 	// Stopped ends a soft stop: no lease is owned, and the results of calls in flight do not matter.

@@ -143,7 +143,7 @@ func (c *Coordinator) checkEnd() {
 		c.endCheck = nil // the lease's owner may not have sent a heartbeat since the move: the check begins again
 	case c.unreadReason == "":
 		c.endCheck, c.nextEndCheck = nil, c.now+c.options.Idle
-		c.emit(AtEnd{Before: e.began, Stopped: s.stopped})
+		c.emit(AtEnd{ReadUpTo: e.began, Stopped: s.stopped})
 	case c.now-e.listedAt >= relistAfter:
 		e.list(c)
 	}

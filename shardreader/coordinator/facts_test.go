@@ -89,7 +89,7 @@ func followsAStream(t *testing.T, policy coordinator.Policy) {
 		wo.readAll(anew.Shards()[0])
 		s := a.w.Status()
 		for _, shard := range anew.Shards() {
-			if s.Member.Stopped[shard] != coordinator.StoppedBetween || s.UnbegunShards[anew.ARN()] != 3 {
+			if s.Member.Stopped[shard] != coordinator.StoppedBetweenStreams || s.UnbegunShards[anew.ARN()] != 3 {
 				t.Errorf("%s is stopped for %q, status %+v", shard, s.Member.Stopped[shard], s)
 			}
 		}

@@ -175,7 +175,7 @@ func (c *Coordinator) finish(a *assignment) {
 	switch s.stage {
 	case childrenKnown:
 		if child := s.childBelow(); child != nil {
-			c.stopShard(a, StoppedBelow,
+			c.stopShard(a, StoppedChildBelowParent,
 				slog.String("child", child.ID), slog.String("start", child.First), slog.String("last", a.position.Sequence))
 			return
 		}

@@ -12,13 +12,13 @@ import (
 
 // The reasons why a shard is read no further, as status shows them.
 const (
-	StoppedAtGap    = "records were lost before they were read, and the shard is read no further (on_gap: stop)"
-	StoppedGone     = "the shard disappeared before it was read to its end, and its descendants are not read (on_gap: stop)"
-	StoppedUnbegun  = "its parent is gone and was never read to its end, and nobody knows whether records were lost (on_gap: stop)"
-	StoppedBetween  = "its stream follows one that was read, and what was written to the table between them is in neither (on_gap: stop)"
-	StoppedBroken   = "its row in the lease table is damaged"
-	StoppedBelow    = "a child shard starts at a sequence number that is not above its parent's last: newer records would pass for older ones, so the child is not read"
-	StoppedContrary = "the shard holds a sequence number below the one that it starts with: its records may be older than its parent's, so it is read no further"
+	StoppedAtGap              = "records were lost before they were read, and the shard is read no further (on_gap: stop)"
+	StoppedGone               = "the shard disappeared before it was read to its end, and its descendants are not read (on_gap: stop)"
+	StoppedUnbegun            = "its parent is gone and was never read to its end, and nobody knows whether records were lost (on_gap: stop)"
+	StoppedBetweenStreams     = "its stream follows one that was read, and what was written to the table between them is in neither (on_gap: stop)"
+	StoppedBroken             = "its row in the lease table is damaged"
+	StoppedChildBelowParent   = "a child shard starts at a sequence number that is not above its parent's last: newer records would pass for older ones, so the child is not read"
+	StoppedSequenceBelowStart = "the shard holds a sequence number below the one that it starts with: its records may be older than its parent's, so it is read no further"
 )
 
 // PassedGap is the value of Lease.Stopped while the reading of a shard continues after a gap (on_gap: continue or
@@ -265,7 +265,7 @@ func (c *Coordinator) noteShardGap(a *assignment, g record.Gap, done func()) {
 
 // noteGap stores a gap. The done function of the note is called once the gap is durable.
 func (c *Coordinator) noteGap(n *gapNote) {
-	c.emit(NoteGap{Call: newCall(c, func(e WriteResult) { n.handleResult(c, e.Err) }), Gap: n.gap, Again: n.again})
+	c.emit(NoteGap{Call: newCall(c, func(e WriteResult) { n.handleResult(c, e.Err) }), Gap: n.gap, WasNoted: n.again})
 }
 
 // handleResult continues after a gap was stored, or tries again.

@@ -94,16 +94,16 @@ func (c *Coordinator) checkHeartbeat() {
 		slog.Int("partitions", len(c.assignments)))
 	c.writes.toTake = nil
 	for a := range c.allAssignments() {
-		c.revoke(a, ErrOutOfContact)
+		c.revoke(a, ErrHeartbeatsFailed)
 	}
 }
 
 // The causes of a revoke. Logs show these texts.
 var (
-	ErrOutOfContact = revokeCauses.New("heartbeats failed: other consumers may take the leases")
-	ErrLeaseLost    = revokeCauses.New("another consumer took the lease")
-	ErrAbandoned    = revokeCauses.New("the consumer was stopped hard")
-	ErrHandedOver   = revokeCauses.New("the lease was requested, and was not drained in time")
+	ErrHeartbeatsFailed = revokeCauses.New("heartbeats failed: other consumers may take the leases")
+	ErrLeaseLost        = revokeCauses.New("another consumer took the lease")
+	ErrStoppedHard      = revokeCauses.New("the consumer was stopped hard")
+	ErrHandedOver       = revokeCauses.New("the lease was requested, and was not drained in time")
 )
 
 const revokeCauses = redact.Class("leases")

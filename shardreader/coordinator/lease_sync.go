@@ -281,7 +281,7 @@ func (s *leaseSync) planStream(c *Coordinator, l *listing) {
 		// If an operator creates a lease of the stream, the stream is read nevertheless.
 		unread := slices.Concat(s.plan.create, s.plan.unknownGap)
 		for _, lease := range unread {
-			c.unbegunShards[lease.Shard] = unbegunShard{s.stream.arn, StoppedBetween}
+			c.unbegunShards[lease.Shard] = unbegunShard{s.stream.arn, StoppedBetweenStreams}
 		}
 		s.streamDone(c, s.plan.fullyRead && len(unread) == 0) // an emptied stream does not stop the next one
 	})
@@ -301,9 +301,9 @@ func (s *leaseSync) apply(c *Coordinator) {
 		c.writeLease(&leaseWrite{reason: removeLease, row: r})
 	}
 	for _, child := range p.belowParent {
-		c.logOnce("below "+child.ID, slog.LevelError, StoppedBelow,
+		c.logOnce("below "+child.ID, slog.LevelError, StoppedChildBelowParent,
 			slog.String("stream", arn), slog.String("child", child.ID), slog.String("start", child.First))
-		c.unbegunShards[child.ID] = unbegunShard{arn, StoppedBelow}
+		c.unbegunShards[child.ID] = unbegunShard{arn, StoppedChildBelowParent}
 	}
 	for _, child := range p.unreadAncestors {
 		s.noteUnknown(c, "a shard has no lease, and its children were not begun: nobody knows whether it was read to its end",

@@ -34,7 +34,7 @@ func (c *Coordinator) receive(a *assignment, page *receivedPage) {
 	case a.wasRead(first):
 		dropRead(page.Page, a.position.Sequence)
 	case a.isBelowStart(first):
-		c.stopShard(a, StoppedContrary, slog.String("sequence", first), slog.String("start", a.row.First))
+		c.stopShard(a, StoppedSequenceBelowStart, slog.String("sequence", first), slog.String("start", a.row.First))
 		return
 	}
 

@@ -109,7 +109,7 @@ func (c *Coordinator) handleSnapshot(sent time.Duration, s leases.Snapshot) {
 	}
 	c.refresh.lastSent = sent
 	c.updateConsumers(s.Members)
-	c.updateBroken(s.Broken)
+	c.updateBroken(s.DamagedLeases)
 	for _, arn := range s.BegunStreams {
 		c.table.begunStreams[arn] = true
 	}

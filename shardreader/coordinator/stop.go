@@ -47,7 +47,7 @@ func (c *Coordinator) shutdown() {
 func (c *Coordinator) abandon() {
 	c.shutdown()
 	for a := range c.allAssignments() {
-		c.emit(Revoke{a.name, ErrAbandoned})
+		c.emit(Revoke{a.name, ErrStoppedHard})
 		a.inFlight.pages, a.inFlight.recordCount = nil, 0
 		c.save(a)
 	}

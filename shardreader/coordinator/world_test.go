@@ -176,7 +176,7 @@ func (n *node) act(a coordinator.Action) {
 			if l.Shard != n.broken {
 				return false
 			}
-			s.Broken = append(s.Broken, leases.BrokenLease{Shard: l.Shard, Reason: "checkpoint is not a number"})
+			s.DamagedLeases = append(s.DamagedLeases, leases.BrokenLease{Shard: l.Shard, Reason: "checkpoint is not a number"})
 			return true
 		})
 		n.send(coordinator.ReadTableResult{Call: a.Call, Snapshot: s, Err: n.lost(err)})

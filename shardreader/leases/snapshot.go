@@ -11,7 +11,7 @@ func (s *Snapshot) Sort() {
 	slices.SortFunc(s.Leases, func(a, b Lease) int { return strings.Compare(a.Shard, b.Shard) })
 	slices.SortFunc(s.Members, func(a, b Member) int { return strings.Compare(a.Worker, b.Worker) })
 	slices.Sort(s.BegunStreams)
-	slices.SortFunc(s.Broken, func(a, b BrokenLease) int { return strings.Compare(a.Shard, b.Shard) })
+	slices.SortFunc(s.DamagedLeases, func(a, b BrokenLease) int { return strings.Compare(a.Shard, b.Shard) })
 }
 
 // CountRead returns the number n of shards that tablewake has read, in part or to their end, and the first of these

@@ -47,10 +47,10 @@ type Table interface {
 
 // Snapshot is the content of a table.
 type Snapshot struct {
-	Leases       []Lease       // sorted by Shard
-	Members      []Member      // sorted by Worker
-	BegunStreams []string      // ARNs of the streams of all MarkBegun calls, sorted
-	Broken       []BrokenLease // rows of leases that cannot be read, sorted by Shard
+	Leases        []Lease       // sorted by Shard
+	Members       []Member      // sorted by Worker
+	BegunStreams  []string      // ARNs of the streams of all MarkBegun calls, sorted
+	DamagedLeases []BrokenLease // rows of leases that cannot be read, sorted by Shard
 }
 
 // BrokenLease is a damaged row of a lease. The shard has a lease, but the content of the lease is unknown. So no

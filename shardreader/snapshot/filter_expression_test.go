@@ -109,7 +109,7 @@ func TestExpression_SelectsWhatMatchSelects(t *testing.T) {
 			if rapid.Bool().Draw(t, "filtered") {
 				o.Filter = drawFilter(t, 3)
 			}
-			n, err := snapshot.NewNarrowing(o)
+			n, err := snapshot.NewItemSelection(o)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -61,8 +61,8 @@ type entityType struct {
 // defaultTypeAttribute is the attribute with the type of an item, unless a type names another attribute.
 const defaultTypeAttribute = "Type"
 
-// NewNarrowing returns the narrowing of o; nil if o selects all items. The error names the field of o.
-func NewNarrowing(o NarrowingOptions) (*ItemSelection, error) {
+// NewItemSelection returns the narrowing of o; nil if o selects all items. The error names the field of o.
+func NewItemSelection(o NarrowingOptions) (*ItemSelection, error) {
 	n := &ItemSelection{}
 	for _, t := range o.Types {
 		attribute, name, err := newEntityType(t)

@@ -27,7 +27,7 @@ func image(t testing.TB, doc string) item.Image {
 
 func narrowing(t testing.TB, o snapshot.NarrowingOptions) *snapshot.ItemSelection {
 	t.Helper()
-	n, err := snapshot.NewNarrowing(o)
+	n, err := snapshot.NewItemSelection(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestNewNarrowing_Refuses(t *testing.T) {
 		`KeyPrefix needs`:           {KeyPrefix: "x"},
 		`Filter: expression line 1`: {Filter: "item.Total >"},
 	} {
-		if _, err := snapshot.NewNarrowing(o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := snapshot.NewItemSelection(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v, want %s", err, want)
 		}
 	}

@@ -47,10 +47,10 @@ type CompactOptions struct {
 type CompactProgress struct {
 	Objects, Bytes    int64 // small objects that were merged, and their sizes
 	Large, LargeBytes int64 // resulting objects, and their sizes; a dry run does not know the sizes
-	// Left and LeftInClass count objects of the log that were not changed. Left are too large, or have no other object
-	// to be merged with. LeftInClass have another storage class.
-	Left, LeftInClass  int64
-	Looked, LookedSize int64 // all listed objects of the log, and their sizes
+	// Unchanged and UnchangedByClass count objects of the log that were not changed. Unchanged are too large, or have no
+	// other object to be merged with. UnchangedByClass have another storage class.
+	Unchanged, UnchangedByClass int64
+	Listed, ListedSize          int64 // all listed objects of the log, and their sizes
 }
 
 // groupCount limits the number of object names in memory.
@@ -109,14 +109,14 @@ func (c *compaction) addObject(ctx context.Context, info Info) error {
 	if !isLog {
 		return nil
 	}
-	c.progress.Looked++
-	c.progress.LookedSize += info.Size
+	c.progress.Listed++
+	c.progress.ListedSize += info.Size
 	if info.Class != "" && info.Class != c.o.Class {
-		c.progress.LeftInClass++
+		c.progress.UnchangedByClass++
 		return nil
 	}
 	if info.Size >= c.o.Small {
-		c.progress.Left++
+		c.progress.Unchanged++
 		return nil
 	}
 
@@ -159,7 +159,7 @@ func (c *compaction) mergeGroup(ctx context.Context, group *smallObjects) error 
 	infos := group.infos
 	group.infos, group.size = nil, 0
 	if len(infos) < 2 {
-		c.progress.Left += int64(len(infos))
+		c.progress.Unchanged += int64(len(infos))
 		return nil
 	}
 	sets, err := c.mergeableSets(ctx, infos)
@@ -168,7 +168,7 @@ func (c *compaction) mergeGroup(ctx context.Context, group *smallObjects) error 
 	}
 	for _, set := range sets {
 		if len(set.infos) < 2 {
-			c.progress.Left += int64(len(set.infos))
+			c.progress.Unchanged += int64(len(set.infos))
 			continue
 		}
 		if err := c.mergeSet(ctx, set); err != nil {

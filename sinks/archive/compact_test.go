@@ -86,7 +86,7 @@ func TestCompact(t *testing.T) {
 	if got := lines(t, store); !slices.Equal(got, before) {
 		t.Errorf("%d lines, want %d", len(got), len(before))
 	}
-	if again := compact(t, archive.CompactOptions{Store: tagging{memory: store}}); again.Large != 0 || again.Left != 1 {
+	if again := compact(t, archive.CompactOptions{Store: tagging{memory: store}}); again.Large != 0 || again.Unchanged != 1 {
 		t.Errorf("the next run does %+v", again)
 	}
 }
@@ -147,7 +147,7 @@ func TestCompactLeavesAlone(t *testing.T) {
 			t.Errorf("%s holds %d objects, want %d", folder, count[folder], n)
 		}
 	}
-	if done.Large != 7 || done.LeftInClass != 3 || done.Left != 1 {
+	if done.Large != 7 || done.UnchangedByClass != 3 || done.Unchanged != 1 {
 		t.Errorf("told %+v", done)
 	}
 	for _, o := range store.put[len(store.put)-2:] {

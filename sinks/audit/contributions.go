@@ -133,7 +133,7 @@ func yieldContribution(c *state.ItemContribution, digest Digest, yield func(Entr
 // yieldShares yields the part that a contribution adds to each of its groups. It returns false if the caller stopped
 // the sequence. A contribution that does not fit the aggregate adds nothing; Compare reports it.
 func (s *groupSink) yieldShares(d *digester, c *state.ItemContribution, yield func(Entry, error) bool) bool {
-	changes, err := s.aggregate.GroupsOf(c.Item, c.Contribution)
+	changes, err := s.aggregate.GroupChanges(c.Item, c.Contribution)
 	if err != nil {
 		return true
 	}

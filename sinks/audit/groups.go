@@ -160,7 +160,7 @@ func (s *groupSink) sumGroups(ctx context.Context, l state.Listing, rows []state
 		if err != nil {
 			return nil, fmt.Errorf("contributions: %w", err)
 		}
-		changes, err := s.aggregate.GroupsOf(c.Item, c.Contribution)
+		changes, err := s.aggregate.GroupChanges(c.Item, c.Contribution)
 		if err != nil {
 			continue // Compare reports it
 		}
@@ -196,8 +196,8 @@ func (s *groupSink) readGroups(ctx context.Context, rows []state.Row) ([]view.Gr
 	return reader.ReadGroups(ctx, s.target, s.aggregate.Values(), rows)
 }
 
-// WhyGroupsNotCompared returns the reason why the groups cannot be compared; "" if they can be compared.
-func (s *groupSink) WhyGroupsNotCompared() string {
+// GroupsSkippedReason returns the reason why the groups cannot be compared; "" if they can be compared.
+func (s *groupSink) GroupsSkippedReason() string {
 	if !s.keepsExpired() {
 		return ""
 	}
@@ -236,7 +236,7 @@ func (s *groupSink) sumAndCompareGroups(
 	}
 	if s.keepsExpired() {
 		for i := range groups {
-			groups[i].finding.Verdict, groups[i].finding.Reason = Skipped, s.WhyGroupsNotCompared()
+			groups[i].finding.Verdict, groups[i].finding.Reason = Skipped, s.GroupsSkippedReason()
 		}
 		return groups, nil
 	}

@@ -124,7 +124,7 @@ func (s *groupSink) repairGroup(
 		return Outcome{Result: Repaired, WriteText: writeText}, nil
 	}
 	var outcome Outcome
-	err := Patiently(ctx, l.Throttled, func() error {
+	err := RetryThrottled(ctx, l.Throttled, func() error {
 		r, err := singleResult(repairer.RepairGroups(ctx, s.target, []view.GroupRepair{repair}))
 		outcome, err = s.outcome(r, err, writeText)
 		return err

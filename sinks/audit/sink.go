@@ -56,8 +56,8 @@ type GroupSink interface {
 	// once. A group that changed meanwhile gets the verdict Busy.
 	CompareGroups(ctx context.Context, l state.Listing, places []string) ([]Finding, error)
 
-	// WhyGroupsNotCompared returns the reason why the groups cannot be compared; "" if they can be.
-	WhyGroupsNotCompared() string
+	// GroupsSkippedReason returns the reason why the groups cannot be compared; "" if they can be.
+	GroupsSkippedReason() string
 
 	// RepairGroups sets the groups of findings to the sums of their contributions. It reads all contributions once, and
 	// returns one Outcome for each finding, in the order of fs. The repair of a contribution changes its groups, so the

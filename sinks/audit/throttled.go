@@ -21,15 +21,15 @@ func IsThrottled(err error) bool {
 			return true
 		}
 	}
-	return awserr.Throttled(err)
+	return awserr.IsThrottled(err)
 }
 
 // ThrottledWait is the wait before a throttled call is made again.
 var ThrottledWait = pipeline.Backoff{Base: 100 * time.Millisecond, Max: 20 * time.Second}
 
-// Patiently repeats a call while it is throttled. It returns the error of the last call, or the cause of ctx. It calls
-// throttled, if that is not nil, before each wait.
-func Patiently(ctx context.Context, throttled func(err error, wait time.Duration), call func() error) error {
+// RetryThrottled repeats a call while it is throttled. It returns the error of the last call, or the cause of ctx. It
+// calls throttled, if that is not nil, before each wait.
+func RetryThrottled(ctx context.Context, throttled func(err error, wait time.Duration), call func() error) error {
 	for attempt := 0; ; attempt++ {
 		err := call()
 		if !IsThrottled(err) {

@@ -69,7 +69,7 @@ func (b *Bundle) refuseLostState(ctx context.Context, cfg *config.Config, db *st
 				What: fmt.Sprintf(
 					"the state table %s is missing, and %s holds %s of the sink %s: the state was deleted, and is not made",
 					cfg.State.Table.Name, sinks.Target(s), description, s.Name),
-				Way: "`tablewake adopt --create` makes an empty one, shows what is there of each sink, and accepts it where that can be right; where it can't, it says how to fill the sink again",
+				Hint: "`tablewake adopt --create` makes an empty one, shows what is there of each sink, and accepts it where that can be right; where it can't, it says how to fill the sink again",
 			})
 		}
 	}

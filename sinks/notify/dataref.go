@@ -20,9 +20,9 @@ func (m *Message) Data() []byte {
 	return data[:len(data)-1]
 }
 
-// Refer returns the event with a reference in place of its data. The CloudEvents attribute "dataref" is the reference,
-// uri. The caller must have stored Data at uri.
-func (m *Message) Refer(uri string) []byte {
+// WithDataRef returns the event with a reference in place of its data. The CloudEvents attribute "dataref" is the
+// reference, uri. The caller must have stored Data at uri.
+func (m *Message) WithDataRef(uri string) []byte {
 	head, _, ok := bytes.Cut(m.Body, []byte(dataMember))
 	if !ok {
 		return m.Body

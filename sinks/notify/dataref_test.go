@@ -22,14 +22,14 @@ func TestRefer(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := d.Ops[0].(*notify.Message)
-	whole, small := members(t, m.Body), members(t, m.Refer(uri))
+	whole, small := members(t, m.Body), members(t, m.WithDataRef(uri))
 	if string(whole["data"]) != string(m.Data()) || !json.Valid(m.Data()) {
 		t.Errorf("the data is %s, want %s", m.Data(), whole["data"])
 	}
 	if string(small["dataref"]) != `"`+uri+`"` {
 		t.Errorf("it refers to %s", small["dataref"])
 	}
-	got, err := notify.Resolve(t.Context(), m.Refer(uri), func(_ context.Context, at string) ([]byte, error) {
+	got, err := notify.Resolve(t.Context(), m.WithDataRef(uri), func(_ context.Context, at string) ([]byte, error) {
 		if at != uri {
 			t.Errorf("the data is looked for at %s", at)
 		}
@@ -60,8 +60,8 @@ func TestResolve_Whole(t *testing.T) {
 			t.Errorf("%s becomes %s", event, got)
 		}
 	}
-	if m := (&notify.Message{Body: []byte(`{"id":"1"}`)}); m.Data() != nil || string(m.Refer("s3://b/k")) != `{"id":"1"}` {
-		t.Errorf("an event without data refers to some: %s", m.Refer("s3://b/k"))
+	if m := (&notify.Message{Body: []byte(`{"id":"1"}`)}); m.Data() != nil || string(m.WithDataRef("s3://b/k")) != `{"id":"1"}` {
+		t.Errorf("an event without data refers to some: %s", m.WithDataRef("s3://b/k"))
 	}
 }
 

@@ -51,9 +51,9 @@ func (m *Message) withTrace(parent, state string) Message {
 	return sent
 }
 
-// Untraced returns the message without its trace context, for a store that cannot take it. The other bytes of Body do
-// not change.
-func (m *Message) Untraced() Message {
+// WithoutTrace returns the message without its trace context, for a store that cannot take it. The other bytes of Body
+// do not change.
+func (m *Message) WithoutTrace() Message {
 	bare := *m
 	if m.TraceParent == "" {
 		return bare

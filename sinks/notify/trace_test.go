@@ -58,7 +58,7 @@ func TestWrite_TraceContext(t *testing.T) {
 	if _, ok := whole["traceparent"]; ok || bare.TraceParent != "" || bare.TraceState != "" {
 		t.Errorf("an event outside of any span has a trace: %s", bare.Body)
 	}
-	if back := bare.Untraced(); !reflect.DeepEqual(back, bare) {
+	if back := bare.WithoutTrace(); !reflect.DeepEqual(back, bare) {
 		t.Errorf("without the trace that it has not it is %+v", back)
 	}
 	for _, state := range []string{"", "vendor=1"} {
@@ -78,10 +78,10 @@ func TestWrite_TraceContext(t *testing.T) {
 		if !reflect.DeepEqual(got, whole) || m.ID != bare.ID || m.Key != bare.Key || string(m.Data()) != string(bare.Data()) {
 			t.Errorf("besides its trace it is\n%s, want\n%s", m.Body, bare.Body)
 		}
-		if back := m.Untraced(); !reflect.DeepEqual(back, bare) {
+		if back := m.WithoutTrace(); !reflect.DeepEqual(back, bare) {
 			t.Errorf("without its trace it is\n%+v, want\n%+v", back, bare)
 		}
-		if small := m.Refer("s3://b/k"); !json.Valid(small) || string(members(t, small)["traceparent"]) != `"`+parent+`"` {
+		if small := m.WithDataRef("s3://b/k"); !json.Valid(small) || string(members(t, small)["traceparent"]) != `"`+parent+`"` {
 			t.Errorf("without its data it is %s", small)
 		}
 	}

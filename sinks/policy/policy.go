@@ -314,7 +314,7 @@ func (w *writer) deadLetters() {
 		if w.options.Redrive {
 			why += ", and brings it back"
 		}
-		w.letterFolder("DeadLetters", why, d.Bucket, sinks.Slashed(d.Prefix))
+		w.letterFolder("DeadLetters", why, d.Bucket, sinks.WithTrailingSlash(d.Prefix))
 	}
 }
 

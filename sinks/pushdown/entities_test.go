@@ -50,12 +50,12 @@ sinks:
 	}
 
 	// A Go function about orders, which the file does not name, gets those that no sink needs.
-	plan, err = pushdown.New(cfg, pushdown.Options{On: []string{"Order"}})
+	plan, err = pushdown.New(cfg, pushdown.Options{FunctionEntities: []string{"Order"}})
 	const orders = `{"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"USER#"}]},"SK":{"S":["META",{"prefix":"ORDER#"}]}}}}`
 	if err != nil || !slices.Contains(plan.Patterns, orders) {
 		t.Errorf("%v: no pattern %s in\n%s", err, orders, strings.Join(plan.Patterns, "\n"))
 	}
-	if _, err := pushdown.New(cfg, pushdown.Options{On: []string{"Odrer"}}); err == nil || !strings.Contains(err.Error(), "did you mean Order?") {
+	if _, err := pushdown.New(cfg, pushdown.Options{FunctionEntities: []string{"Odrer"}}); err == nil || !strings.Contains(err.Error(), "did you mean Order?") {
 		t.Errorf("an unknown entity: %v", err)
 	}
 }

@@ -28,9 +28,9 @@ type Options struct {
 	MatchUserIdentity bool
 	// Limit is the number of patterns that the event source mapping may have. Default: [DefaultLimit]
 	Limit int
-	// On has the entities of Go functions. The functions are not in the file; see sinks.OnEntities. The part about the
-	// sinks lets every record pass whose key belongs to one of these entities. Default: none
-	On []string
+	// FunctionEntities has the entities of Go functions. The functions are not in the file; see sinks.OnEntities. The part
+	// about the sinks lets every record pass whose key belongs to one of these entities. Default: none
+	FunctionEntities []string
 }
 
 // Plan has the patterns for Lambda.
@@ -82,7 +82,7 @@ func New(cfg *config.Config, o Options) (Plan, error) {
 		}
 	}
 	var scopes []*entity.Scope
-	for _, name := range o.On {
+	for _, name := range o.FunctionEntities {
 		scope, err := cfg.ScopeOf(name)
 		if err != nil {
 			return Plan{}, err
@@ -101,7 +101,7 @@ func filterName(f config.Filter) string { return fmt.Sprintf("filter %q", f.Name
 
 // keptBy returns the condition that is true for the changes that a filter keeps.
 func keptBy(f pipeline.Filter) pipeline.Condition {
-	if c, ok := rules.KeptBy(f); ok {
+	if c, ok := rules.KeptCondition(f); ok {
 		return c
 	}
 	return pipeline.ConditionFunc(func(c *record.Change) (bool, error) { // this condition cannot be translated

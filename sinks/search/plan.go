@@ -198,7 +198,7 @@ func (s *Sink) locateBefore(c *record.Change) (documentLocation, error) {
 	switch {
 	case c.Old.Exists():
 		return s.locateDocument(c, c.Old)
-	case c.FoundNoItem(s.o.NoTTLDeletes), c.CameAndWent():
+	case c.FoundNoItem(s.o.NoTTLDeletes), c.InsertedAndRemoved():
 		return documentLocation{reason: ReasonWhen}, nil
 	case indexDependsOnItem && c.Inserted():
 		return documentLocation{reason: ReasonWhen}, nil // the index of an expired item's document is unknown

@@ -176,7 +176,7 @@ func (in Inspection) Total() (total int) {
 type LostError struct {
 	Sink string // name of the sink; "" for all sinks
 	What string // the expected and the found state or output
-	Way  string // hint for the user; if it is "", Error names a command that helps
+	Hint string // hint for the user; if it is "", Error names a command that helps
 
 	// Flags are the flags that select the file and the stores in the command that Error names. They are "" if no flags
 	// are needed
@@ -187,7 +187,7 @@ var _ redact.Redacted = (*LostError)(nil)
 
 // Error returns a text that names what is lost and what to do.
 func (e *LostError) Error() string {
-	way := e.Way
+	way := e.Hint
 	if way == "" {
 		way = "`" + e.adoptCommand() +
 			"` shows what is there, and accepts it where that can be right; where it can't, it says how to fill the sink again"

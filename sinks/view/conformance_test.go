@@ -20,7 +20,7 @@ import (
 // is a fault of the planner, and not of a store.
 func TestConformance(t *testing.T) {
 	var folders sync.Map
-	viewtest.Run(t, viewtest.Suite{Checks: 20, Plain: plain, Open: func(_ context.Context, dir string) (viewtest.Store, error) {
+	viewtest.Run(t, viewtest.Suite{Checks: 20, CountItems: plain, Open: func(_ context.Context, dir string) (viewtest.Store, error) {
 		s, _ := folders.LoadOrStore(dir, newShelf())
 		return s.(*shelf), nil
 	}})

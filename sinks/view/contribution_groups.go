@@ -5,10 +5,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// GroupsOf returns the changes of group rows that add the contribution c of an item. Each row appears once, with its
-// shard. A row without other items has exactly the values of its change. GroupsOf does no I/O, and may be called
-// concurrently. It returns an error, which names the item, if the contribution does not fit the aggregate's values.
-func (a *Aggregate) GroupsOf(source item.Key, c state.Contribution) ([]state.GroupChange, error) {
+// GroupChanges returns the changes of group rows that add the contribution c of an item. Each row appears once, with
+// its shard. A row without other items has exactly the values of its change. GroupChanges does no I/O, and may be
+// called concurrently. It returns an error, which names the item, if the contribution does not fit the aggregate's
+// values.
+func (a *Aggregate) GroupChanges(source item.Key, c state.Contribution) ([]state.GroupChange, error) {
 	b := deltaBuilder{deltas: a.newDeltas()}
 	if err := b.build(&itemChanges{key: source, next: c, changes: []contributionChange{{to: c}}}); err != nil {
 		return nil, err

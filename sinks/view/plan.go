@@ -140,7 +140,7 @@ func (s *Sink) locationBefore(c *record.Change, buf *keyBuffer) (rowLocation, er
 	switch {
 	case c.Old.Exists():
 		return s.locateRow(c, c.Old, buf)
-	case c.FoundNoItem(s.noTTLDeletes), c.CameAndWent():
+	case c.FoundNoItem(s.noTTLDeletes), c.InsertedAndRemoved():
 		return rowLocation{reason: noItem}, nil
 	case s.fixedKey:
 		// The row may not exist, but its key is known.

@@ -53,7 +53,7 @@ func (p *process) do(a coordinator.Action) {
 	case coordinator.RemoveMember:
 		p.write(a.Call, "leave "+a.Consumer, func() error { return p.w.leave(a.Consumer) })
 	case coordinator.NoteGap:
-		if !a.Again {
+		if !a.WasNoted {
 			p.w.checkNotedOnce(p, a.Gap)
 		}
 		p.write(a.Call, "gap, "+p.reading(cmp.Or(a.Gap.Shard, a.Gap.StreamARN)), func() error { p.w.noteGap(p, a.Gap); return nil })

@@ -14,7 +14,7 @@ func (p *process) idler() bool { return p.slot.n < p.w.plan.Shape.Idlers }
 // calm yet, others come after it, and some continue.
 func (p *process) saysEnd(a coordinator.AtEnd) {
 	w := p.w
-	asked := p.born + time.Duration(float64(a.Before-p.offset)/p.rate)
+	asked := p.born + time.Duration(float64(a.ReadUpTo-p.offset)/p.rate)
 	p.ended = asked
 	w.tally.AtEnd++
 	if len(a.Stopped) > 0 {

@@ -71,7 +71,7 @@ func (o *ownShards) Step(now time.Duration, e coordinator.Event) []coordinator.A
 	case !idle:
 		o.since = now
 	case now-o.since >= enough:
-		out = append(out, coordinator.AtEnd{Before: o.since, Stopped: st.Member.Stopped})
+		out = append(out, coordinator.AtEnd{ReadUpTo: o.since, Stopped: st.Member.Stopped})
 		o.since = now
 	}
 	return out

@@ -144,9 +144,9 @@ func (w *world) consume() {
 		p := w.pipeline()
 		c, err := consumer.New(consumer.Options{
 			API: w.server, Table: table, Meter: w.meter, Pipeline: "shop",
-			Gaps:        pipeline.GapFunc(func(context.Context, record.Gap) error { return nil }),
-			Coordinator: coordinator.Options{Name: "a", Sources: []coordinator.Source{{Table: "shop"}}, OnGap: coordinator.Continue},
-			Unrepaired:  func() int64 { return 1 },
+			Gaps:           pipeline.GapFunc(func(context.Context, record.Gap) error { return nil }),
+			Coordinator:    coordinator.Options{Name: "a", Sources: []coordinator.Source{{Table: "shop"}}, OnGap: coordinator.Continue},
+			UnrepairedGaps: func() int64 { return 1 },
 		})
 		if err != nil {
 			w.t.Fatal(err)

@@ -134,7 +134,8 @@ type compacted struct {
 
 func (o *compactOptions) printProgress(s cli.Streams, p archive.CompactProgress) error {
 	if o.format == cli.FormatJSON {
-		return cli.WriteJSON(s.Out, compacted{o.dryRun, p.Objects, p.Bytes, p.Large, p.LargeBytes, p.Left, p.LeftInClass})
+		return cli.WriteJSON(s.Out, compacted{o.dryRun, p.Objects, p.Bytes, p.Large, p.LargeBytes, p.Unchanged,
+			p.UnchangedByClass})
 	}
 	verb, size := "rolled", fmt.Sprintf(" (%s bytes)", cli.Thousands(p.LargeBytes))
 	if o.dryRun {
@@ -142,8 +143,8 @@ func (o *compactOptions) printProgress(s cli.Streams, p archive.CompactProgress)
 	}
 	fmt.Fprintf(s.Out, "%s %s objects (%s bytes) into %s%s\n", verb, cli.Thousands(p.Objects), cli.Thousands(p.Bytes),
 		cli.Thousands(p.Large), size)
-	fmt.Fprintf(s.Out, "left alone: %s large enough or alone, %s of another storage class\n", cli.Thousands(p.Left),
-		cli.Thousands(p.LeftInClass))
+	fmt.Fprintf(s.Out, "left alone: %s large enough or alone, %s of another storage class\n", cli.Thousands(p.Unchanged),
+		cli.Thousands(p.UnchangedByClass))
 	return nil
 }
 

@@ -267,7 +267,7 @@ func (j *job) run(ctx context.Context, paths []string) (result, error) {
 // auditOptions returns the options of an audit that do not depend on which items and places are compared.
 func (j *job) auditOptions() run.Options {
 	o := run.Options{
-		Report: j.o.report, Sinks: j.sinks, Segments: j.o.segments, Parts: j.o.parts, MaxLooks: j.o.rounds,
+		Report: j.o.report, Sinks: j.sinks, Segments: j.o.segments, Parts: j.o.parts, MaxRounds: j.o.rounds,
 		NoWriters: !j.running && !j.live, WaitForStream: j.giveWay(), Budget: j.budget,
 		WaitForConsumers: j.waitForConsumers, OnUndecodable: j.logUndecodable, Checkpoint: j.o.saveEvery,
 	}

@@ -101,8 +101,8 @@ func (j *Job) Audit(
 		o.Items, o.Suspects = nil, suspects
 	}
 	var err error
-	if o.RequestDigest, err = run.Digest(subject, j.cfg.Name, o.Header.Stream, sinks.RoutesDigest(j.cfg), o.Header.Sinks,
-		j.o.segments); err != nil {
+	if o.RequestDigest, err = run.RequestDigest(subject, j.cfg.Name, o.Header.Stream, sinks.RoutesDigest(j.cfg),
+		o.Header.Sinks, j.o.segments); err != nil {
 		return nil, err
 	}
 	progress := cli.NewCountProgress(j.streams.Err, "comparing")

@@ -43,7 +43,7 @@ func (j *job) openSource(ctx context.Context, o *run.Options, paths []string) er
 	if err := j.selectSuspects(o); err != nil {
 		return err
 	}
-	o.RequestDigest, err = run.Digest(source, j.cfg.Name, o.Header.Stream, j.o.Local, j.o.export, j.o.tableKeys,
+	o.RequestDigest, err = run.RequestDigest(source, j.cfg.Name, o.Header.Stream, j.o.Local, j.o.export, j.o.tableKeys,
 		sinks.RoutesDigest(j.cfg), o.Header.Sinks, j.o.again, j.o.keys, j.o.narrowing.Types, j.o.narrowing.KeyPrefix,
 		j.o.narrowing.Filter, j.o.sample, j.o.segments)
 	return err

@@ -247,7 +247,7 @@ func (j *job) recordOutputs(ctx context.Context) error {
 		return err
 	}
 	opts := []sinks.Option{sinks.WithExtensions(j.streams.Extensions...), sinks.HoldCustom("backfill"),
-		sinks.AlreadyRead(before), sinks.SuppressEvents("backfill"), sinks.RecordOutputsOnly()}
+		sinks.SourceWasRead(before), sinks.SuppressEvents("backfill"), sinks.RecordOutputsOnly()}
 	_, err = sinks.Assemble(ctx, j.cfg, j.stores, opts...)
 	return err
 }

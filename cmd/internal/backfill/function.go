@@ -61,14 +61,14 @@ func (f *FunctionFlags) Check() error {
 	return nil
 }
 
-// Given reports whether one of the flags is given.
-func (f *FunctionFlags) Given() bool { return len(f.functions) > 0 || f.deployedSince != "" }
+// IsGiven reports whether one of the flags is given.
+func (f *FunctionFlags) IsGiven() bool { return len(f.functions) > 0 || f.deployedSince != "" }
 
 // CheckUnchanged returns an error if an invocation with other settings than those of cfg may still run. With --function
 // it reads from Lambda when the functions and their event source mappings were changed. With --deployed-since it uses
 // the given time. Without both flags it returns an error. It prints its findings to w.
 func (f *FunctionFlags) CheckUnchanged(ctx context.Context, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
-	if !f.Given() {
+	if !f.IsGiven() {
 		return cli.Usagef(
 			"%s has no leases, so a Lambda function reads the stream: name it with --function, and every other function of this pipeline; or say with --deployed-since TIME since when the function, its mapping and its filter criteria are those of this file", cfg.File)
 	}

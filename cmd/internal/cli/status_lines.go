@@ -27,8 +27,8 @@ type StatusLines struct {
 	partial []byte   // output above the block that has no line end yet
 }
 
-// NewBlock returns StatusLines at the end of w. It returns nil if w is not a terminal, or if the log is JSON.
-func NewBlock(w io.Writer) *StatusLines {
+// NewStatusLines returns StatusLines at the end of w. It returns nil if w is not a terminal, or if the log is JSON.
+func NewStatusLines(w io.Writer) *StatusLines {
 	f := findTerminal(w)
 	if f == nil {
 		return nil

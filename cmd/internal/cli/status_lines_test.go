@@ -76,10 +76,10 @@ func TestBlock(t *testing.T) {
 // There is no progress block if the output is not a terminal.
 func TestNewBlock_NoTerminal(t *testing.T) {
 	var w bytes.Buffer
-	if NewBlock(&w) != nil {
+	if NewStatusLines(&w) != nil {
 		t.Error("a buffer is no terminal")
 	}
-	if NewBlock(&logWriter{w: &printableWriter{w: &w}, flags: &logFlags{format: FormatText}}) != nil {
+	if NewStatusLines(&logWriter{w: &printableWriter{w: &w}, flags: &logFlags{format: FormatText}}) != nil {
 		t.Error("a log in a buffer is no terminal")
 	}
 }

@@ -149,7 +149,7 @@ func (xs *expectations) Bind(f *yamlbind.File, v *fileValue) {
 		}
 		if s.target == "" {
 			*xs = append(*xs, s.read(f, "", part, flow))
-		} else if f.Enter(part) {
+		} else if f.FollowAlias(part) {
 			*xs = append(*xs, s.readTargets(f, part, flow || isFlow(part))...)
 		}
 	}
@@ -196,7 +196,7 @@ func (s *section) read(f *yamlbind.File, name string, v *fileValue, flow bool) e
 		hasShape, empty = isList || isMapping, "[] or {}"
 	}
 	if !hasShape {
-		f.Fail(v, "none at all is written "+empty, "wants %s, not %s", s.shape, f.Found(v.Node))
+		f.Fail(v, "none at all is written "+empty, "wants %s, not %s", s.shape, f.Describe(v.Node))
 		return x
 	}
 
@@ -212,7 +212,7 @@ func (s *section) read(f *yamlbind.File, name string, v *fileValue, flow bool) e
 
 // element checks one element, and adds the default count of a drop.
 func (s *section) element(f *yamlbind.File, v value, at *fileValue) value {
-	f.Enter(at)
+	f.FollowAlias(at)
 	if v.kind == item.KindL && s == objects { // an archive object with several changes
 		for i, e := range f.Elements(at) {
 			v.elems[i] = s.element(f, v.elems[i], e)
@@ -220,7 +220,7 @@ func (s *section) element(f *yamlbind.File, v value, at *fileValue) value {
 		return v
 	}
 	if v.kind != item.KindM {
-		f.Fail(at, "", "wants a mapping, not %s", f.Found(at.Node))
+		f.Fail(at, "", "wants a mapping, not %s", f.Describe(at.Node))
 		return v
 	}
 	if s.fields != nil {

@@ -130,7 +130,7 @@ func (k *tableKeys) Bind(f *yamlbind.File, v *fileValue) {
 	r.keys = *k
 	if v.Node.Kind == yaml.MappingNode {
 		for _, m := range f.Members(v) {
-			if r.checkTable(f, m, m.Key, m.Name) && f.Enter(m) {
+			if r.checkTable(f, m, m.Key, m.Name) && f.FollowAlias(m) {
 				r.keys[m.Name] = keyList(f, m)
 			}
 		}

@@ -130,7 +130,7 @@ func (v *value) Bind(f *yamlbind.File, at *fileValue) {
 	case read.kind == item.KindNULL:
 		at.Data = value{}
 	case read.kind != item.KindM:
-		f.Fail(at, "", "an image is a mapping of attributes, not %s", f.Found(at.Node))
+		f.Fail(at, "", "an image is a mapping of attributes, not %s", f.Describe(at.Node))
 	case err != nil:
 		f.Fail(at, "", "is no item: %v", err)
 	default:

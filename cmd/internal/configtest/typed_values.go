@@ -32,7 +32,7 @@ var marks = func() map[string]item.Kind {
 // parseValue reads a value. If typed is set, a mapping with the single key $S, $N, $B, ... is a value in DynamoDB JSON.
 // Otherwise such a mapping is an ordinary mapping.
 func parseValue(f *yamlbind.File, at *fileValue, typed bool) value {
-	if !f.Enter(at) {
+	if !f.FollowAlias(at) {
 		return value{}
 	}
 	each := func(e *fileValue) value { return parseValue(f, e, typed) }
@@ -45,7 +45,7 @@ func parseValue(f *yamlbind.File, at *fileValue, typed bool) value {
 	case yaml.SequenceNode:
 		return parseNested(f, at, item.KindL, each)
 	}
-	switch yamlbind.Resolve(at.Node) {
+	switch yamlbind.TypeOf(at.Node) {
 	case yamlbind.IsText:
 		return textValue(at.Node.Value)
 	case yamlbind.IsNull:
@@ -103,7 +103,7 @@ var memberKinds = map[item.Kind]item.Kind{item.KindSS: item.KindS, item.KindNS: 
 
 // parseMarked reads the value of type k in DynamoDB JSON after a mark, such as $SS.
 func parseMarked(f *yamlbind.File, at *fileValue, k item.Kind) value {
-	if !f.Enter(at) {
+	if !f.FollowAlias(at) {
 		return value{}
 	}
 	switch k {
@@ -129,20 +129,20 @@ func parseSet(f *yamlbind.File, at *fileValue, k item.Kind) value {
 
 // parseDynamoDB reads DynamoDB JSON: a mapping with one key, which is the type.
 func parseDynamoDB(f *yamlbind.File, at *fileValue) value {
-	if !f.Enter(at) {
+	if !f.FollowAlias(at) {
 		return value{}
 	}
 	if m, kind := onlyMember(at, "$"); kind != item.Absent {
 		return parseMarked(f, m, kind)
 	}
 	f.Fail(at, "write {S: text}, {N: '1'}, ...; or leave the $ marks of the mappings around it away",
-		"wants a value in DynamoDB JSON, not %s", f.Found(at.Node))
+		"wants a value in DynamoDB JSON, not %s", f.Describe(at.Node))
 	return value{}
 }
 
 // parseScalar reads a scalar of type k, which may be quoted.
 func parseScalar(f *yamlbind.File, at *fileValue, k item.Kind) value {
-	if !f.Enter(at) {
+	if !f.FollowAlias(at) {
 		return value{}
 	}
 	v := value{kind: k, text: at.Node.Value}
@@ -161,7 +161,7 @@ func parseScalar(f *yamlbind.File, at *fileValue, k item.Kind) value {
 		v.text = ""
 		valid = valid && strings.EqualFold(at.Node.Value, "true")
 	}
-	f.FailIf(!valid || err != nil, at, "", "wants %s, not %s", wanted[k], f.Found(at.Node))
+	f.FailIf(!valid || err != nil, at, "", "wants %s, not %s", wanted[k], f.Describe(at.Node))
 	return v
 }
 

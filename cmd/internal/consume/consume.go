@@ -143,7 +143,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err := o.checkFlags(cfg); err != nil {
 		return err
 	}
-	statusLines := cli.NewBlock(s.Err)
+	statusLines := cli.NewStatusLines(s.Err)
 	if statusLines != nil {
 		s.Err = statusLines
 	}
@@ -190,7 +190,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	var noEntity atomic.Int64
 	p, err := startStep(ctx, &o.start, "opening what the sinks write to", func() (*pipeline.Pipeline, error) {
 		return o.Assemble(ctx, cfg, res.stores, o.logger(log), sinks.WithExtensions(s.Extensions...), sinks.Live(),
-			sinks.WithStopTimeout(o.stopTimeout), sinks.AlreadyRead(res.readBefore), sinks.CountNoEntity(&noEntity))
+			sinks.WithStopTimeout(o.stopTimeout), sinks.SourceWasRead(res.readBefore), sinks.CountNoEntity(&noEntity))
 	})
 	if err != nil {
 		return o.Hint(err)
@@ -203,7 +203,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	source, err := consumer.New(consumer.Options{
 		API: res.api, Table: res.table, Gaps: res.gaps, Coordinator: o.coordinatorOptions(cfg),
 		CallTimeout: stream.CallTimeout, Logger: o.logger(log), Meter: o.Telemetry.Meter, Pipeline: cfg.Name,
-		Unrepaired: repair.unrepairedCounter(),
+		UnrepairedGaps: repair.unrepairedCounter(),
 	})
 	if err != nil {
 		return err
@@ -236,7 +236,7 @@ func (o *options) coordinatorOptions(cfg *config.Config) coordinator.Options {
 		Idle:  o.exitWhenIdle, MaxIdle: cfg.Source.Polling.MaxIdle, CallsPerMonth: cfg.Source.Polling.CallsPerMonth,
 		MaxCalls: maxReadCalls,
 	}
-	if cfg.Source.OnGap.ReadsOn() {
+	if cfg.Source.OnGap.Continues() {
 		c.OnGap = coordinator.Continue
 	}
 	return c

@@ -156,7 +156,8 @@ func (c *consumerRun) healthFacts(context.Context) (health.Facts, error) {
 		return f, nil // the calls below need locks that a hanging consumer may hold
 	}
 	st := c.consumer.Status()
-	f.Contact, f.Seen, f.Leaving, f.Shards = st.HeartbeatFresh, st.TableRead, st.Member.Leaving, len(st.Partitions)
+	f.HeartbeatsSucceed, f.HasReadLeases = st.HeartbeatFresh, st.TableRead
+	f.Leaving, f.Shards = st.Member.Leaving, len(st.Partitions)
 	for _, p := range st.Partitions {
 		if p.StopReason != "" {
 			f.Stopped++

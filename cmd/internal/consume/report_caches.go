@@ -21,7 +21,7 @@ const (
 // notes of consumers and stages of sinks. Unlike `status`, a look lists no stream and counts no dead letters.
 func (o *options) newLooks(cfg *config.Config, r *resources) *page.ReportCache {
 	var heartbeats stream.HeartbeatWatch
-	return page.NewLooks(lookPause, redact.LogText, func(ctx context.Context) (*fleet.Report, error) {
+	return page.NewReportCache(lookPause, redact.LogText, func(ctx context.Context) (*fleet.Report, error) {
 		ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 		defer cancel()
 		obs := fleet.Observation{

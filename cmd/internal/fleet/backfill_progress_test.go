@@ -21,7 +21,7 @@ func TestReport_Fills(t *testing.T) {
 		"run3": {Backfill: state.Backfill{Run: "run3", Start: ago(10 * time.Minute), Parts: 5}, Done: 5, Items: 7},
 	}
 	r := obs.Report()
-	a, b, c, d := r.NotLive[0], r.NotLive[1], r.NotLive[2], r.NotLive[3]
+	a, b, c, d := r.PendingSinks[0], r.PendingSinks[1], r.PendingSinks[2], r.PendingSinks[3]
 	if *a.PartsDone != 2 || *a.Items != 6000 || *a.Rate != 10 || *a.Left != 900 {
 		t.Errorf("a is %+v", a)
 	}

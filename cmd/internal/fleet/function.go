@@ -31,9 +31,9 @@ type Function struct {
 	// age in the last iteratorAgeSpan. It is absent if there was no batch, or if it could not be read.
 	IteratorAge *float64 `json:"iterator_age_seconds,omitempty"`
 
-	// LossIn is the number of seconds until a record as old as IteratorAge is lost; absent without IteratorAge, or for
-	// Kinesis
-	LossIn *float64 `json:"seconds_until_loss,omitempty"`
+	// LossInSeconds is the number of seconds until a record as old as IteratorAge is lost; absent without IteratorAge, or
+	// for Kinesis
+	LossInSeconds *float64 `json:"seconds_until_loss,omitempty"`
 
 	unread bool // the mappings could not be read
 }

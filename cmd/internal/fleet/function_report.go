@@ -23,8 +23,8 @@ func (r *Report) addFunctions(obs *Observation) {
 		if f.IteratorAge == nil || obs.Kinesis != "" {
 			continue
 		}
-		f.LossIn = awssdk.Float64((obs.Retention - seconds(*f.IteratorAge)).Seconds())
-		if r.LossIsNear(f.LossIn) {
+		f.LossInSeconds = awssdk.Float64((obs.Retention - seconds(*f.IteratorAge)).Seconds())
+		if r.LossIsNear(f.LossInSeconds) {
 			r.addProblem(LossNear, f.Name,
 				"the log of the function says what fails or is slow; a record is lost 24 hours after it was written",
 				"%s reads records that were written %s ago", f.Name, f.AgeText())
@@ -114,7 +114,7 @@ func (f *Function) AgeText() string {
 }
 
 // LossText describes when the oldest record will be lost, or returns "-" if that is unknown.
-func (f *Function) LossText() string { return lossText(f.LossIn) }
+func (f *Function) LossText() string { return lossText(f.LossInSeconds) }
 
 // Text describes the number of batches in the bucket at a time, or returns "-" if there is no bucket.
 func (b *FailureBucket) Text(at time.Time) string {

@@ -98,7 +98,7 @@ func TestReadFunction_Denied(t *testing.T) {
 	}
 	obs = Observation{Pipeline: "shop", Unconfigured: "shop.yaml", Functions: []Function{f}, Tables: []string{"shop"}, Unknown: obs.Unknown}
 	for _, p := range obs.Report().Problems {
-		if p.Kind != NotLookedAt {
+		if p.Kind != ReadFailed {
 			t.Errorf("problem %s: %s", p.Kind, p.Text)
 		}
 	}

@@ -215,7 +215,7 @@ func (o *leasesOptions) editLeases(ctx context.Context, s cli.Streams, shards []
 func (o *leasesOptions) editLease(
 	ctx context.Context, opened openedLeases, snapshot leases.Snapshot, shard string, plan leasePlan,
 ) (leaseEdit, error) {
-	for _, b := range snapshot.Broken {
+	for _, b := range snapshot.DamagedLeases {
 		if b.Shard == shard {
 			return leaseEdit{}, fmt.Errorf(
 				"the lease of shard %s cannot be read (%s): restore the row, or correct it by hand", shard, b.Reason)
@@ -270,12 +270,12 @@ func (o *leasesOptions) list(w io.Writer, snapshot leases.Snapshot) error {
 		for _, l := range snapshot.Leases {
 			all = append(all, newLeaseJSON(l))
 		}
-		for _, b := range snapshot.Broken {
+		for _, b := range snapshot.DamagedLeases {
 			all = append(all, leaseJSON{Shard: b.Shard, Broken: b.Reason, Parents: []string{}, Children: []string{}})
 		}
 		return cli.WriteJSON(w, all)
 	}
-	if len(snapshot.Leases)+len(snapshot.Broken) == 0 {
+	if len(snapshot.Leases)+len(snapshot.DamagedLeases) == 0 {
 		_, err := fmt.Fprintln(w, "there are no leases yet")
 		return err
 	}
@@ -285,7 +285,7 @@ func (o *leasesOptions) list(w io.Writer, snapshot leases.Snapshot) error {
 		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", l.Shard, cli.If(l.Owner == "", "-", l.Owner), l.Counter, l.Checkpoint,
 			cli.If(l.Pinned == "", "-", l.Pinned))
 	}
-	for _, b := range snapshot.Broken {
+	for _, b := range snapshot.DamagedLeases {
 		fmt.Fprintf(tw, "%s\tCANNOT BE READ: %s\n", b.Shard, b.Reason)
 	}
 	return tw.Flush()

@@ -33,7 +33,7 @@ func (u uncountable) Error() string { return string(u) }
 func (o *statusOptions) countLetters(ctx context.Context, cfg *config.Config, shared *sharedStores) *Letters {
 	l := &Letters{Sinks: map[string]int{}, Keys: map[string]int{}, Reasons: map[string]int{}}
 	if cfg.DeadLetters == nil && o.Live { // a folder always has a store of dead letters
-		l.None = true
+		l.NotConfigured = true
 		return l
 	}
 	ctx, cancel := cli.WithAnswerTimeout(ctx, countTimeout)
@@ -55,7 +55,7 @@ func (o *statusOptions) countLetters(ctx context.Context, cfg *config.Config, sh
 func (l *Letters) setUnknown(ctx context.Context, lettersErr, keysErr error) {
 	timedOut := lettersErr != nil && ctx.Err() != nil
 	if errors.Is(lettersErr, errMaxLetters) || timedOut && len(l.Sinks) > 0 {
-		l.More, lettersErr = true, nil
+		l.Truncated, lettersErr = true, nil
 	}
 	if err := errors.Join(lettersErr, keysErr); err != nil {
 		l.Unknown = cli.ExplainTimeout(ctx, err).Error()

@@ -43,10 +43,10 @@ type Observation struct {
 
 // Letters counts the dead letters of a pipeline, and the keys that are quarantined because of them.
 type Letters struct {
-	None  bool           `json:"none,omitempty"` // the file names no store for dead letters
-	Sinks map[string]int `json:"sinks"`          // letters by sink; "" has those of records that could not be decoded
-	Keys  map[string]int `json:"quarantined"`    // keys by sink
-	More  bool           `json:"more,omitempty"` // there are more letters than the counted ones
+	NotConfigured bool           `json:"none,omitempty"` // the file names no store for dead letters
+	Sinks         map[string]int `json:"sinks"`          // letters by sink; "" has those of records that could not be decoded
+	Keys          map[string]int `json:"quarantined"`    // keys by sink
+	Truncated     bool           `json:"more,omitempty"` // there are more letters than the counted ones
 	// Queued is the approximate number of messages in the queue, including those of other pipelines; they are not in
 	// Sinks
 	Queued  int    `json:"queued,omitempty"`

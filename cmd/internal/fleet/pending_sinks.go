@@ -33,7 +33,7 @@ func (r *Report) addStages(obs *Observation) {
 		}
 		s := PendingSink{Sink: b.Sink, Stage: b.Stage.String(), Run: b.Run, Floor: cli.OptionalTime(b.Floor)}
 		s.addFill(obs)
-		r.NotLive = append(r.NotLive, s)
+		r.PendingSinks = append(r.PendingSinks, s)
 		if b.Stage == state.Waiting {
 			r.addProblem(WaitingSink, b.Sink,
 				"`"+target.BackfillCommand(obs.Flags, b.Sink, obs.Source)+"` fills it",
@@ -52,12 +52,12 @@ func (r *Report) addLeftOut(obs *Observation) {
 }
 
 func (r Report) writeStages(out printer) {
-	if len(r.NotLive) == 0 {
+	if len(r.PendingSinks) == 0 {
 		return
 	}
 	out.line("")
 	rows := [][]string{{"SINK", "STAGE", "FLOOR", "BACKFILL"}}
-	for _, s := range r.NotLive {
+	for _, s := range r.PendingSinks {
 		floor, run := "", s.Run
 		if s.Floor != nil {
 			floor = s.Floor.Format(time.RFC3339)

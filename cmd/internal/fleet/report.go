@@ -26,9 +26,9 @@ type Report struct {
 	Gaps              []Gap           `json:"gaps"`
 	HeldBack          []HeldBack      `json:"held_back"` // the oldest first
 
-	Sinks   []Sink        `json:"sinks"`        // failing sinks, as consumers noted them
-	NotLive []PendingSink `json:"filling"`      // sinks that are not live
-	Letters *Letters      `json:"dead_letters"` // null: they were not counted
+	Sinks        []Sink        `json:"sinks"`        // failing sinks, as consumers noted them
+	PendingSinks []PendingSink `json:"filling"`      // sinks that are not live
+	Letters      *Letters      `json:"dead_letters"` // null: they were not counted
 
 	Functions []Function `json:"functions,omitempty"` // functions that run the pipeline instead of consumers
 
@@ -55,22 +55,22 @@ type ProblemKind string
 
 // The kinds of problems.
 const (
-	StoppedShard ProblemKind = "stopped_shard" // the reading of a shard is stopped
-	SilentMember ProblemKind = "silent_member" // a consumer that has shards sends no heartbeats
-	NoOwner      ProblemKind = "no_owner"      // no consumer reads a shard that could be read
-	LossNear     ProblemKind = "loss_near"     // unread records will be lost soon
-	LostLeases   ProblemKind = "lost_leases"   // there are heartbeats, and the lease table is gone
-	NotLookedAt  ProblemKind = "not_looked_at" // a read failed, so a part of the state is unknown
-	NotListed    ProblemKind = "not_listed"    // a stream could not be listed
-	NoConsumers  ProblemKind = "no_consumers"  // no consumer reads
-	BrokenLease  ProblemKind = "broken_lease"  // a row of the lease table is damaged
-	FailingShard ProblemKind = "failing_shard" // the calls that read a shard fail
-	FailingSink  ProblemKind = "failing_sink"  // a sink fails
-	IdleMapping  ProblemKind = "idle_mapping"  // an event source mapping is disabled
-	FailingBatch ProblemKind = "failing_batch" // the last batch of an event source mapping failed
-	WaitingSink  ProblemKind = "waiting_sink"  // a sink waits for a backfill, and writes nothing
-	DeadLetters  ProblemKind = "dead_letters"  // changes are in dead letters
-	LostStore    ProblemKind = "lost_store"    // a sink's output, or its state, was deleted, restored or exchanged
+	StoppedShard   ProblemKind = "stopped_shard" // the reading of a shard is stopped
+	SilentConsumer ProblemKind = "silent_member" // a consumer that has shards sends no heartbeats
+	NoOwner        ProblemKind = "no_owner"      // no consumer reads a shard that could be read
+	LossNear       ProblemKind = "loss_near"     // unread records will be lost soon
+	LostLeases     ProblemKind = "lost_leases"   // there are heartbeats, and the lease table is gone
+	ReadFailed     ProblemKind = "not_looked_at" // a read failed, so a part of the state is unknown
+	NotListed      ProblemKind = "not_listed"    // a stream could not be listed
+	NoConsumers    ProblemKind = "no_consumers"  // no consumer reads
+	BrokenLease    ProblemKind = "broken_lease"  // a row of the lease table is damaged
+	FailingShard   ProblemKind = "failing_shard" // the calls that read a shard fail
+	FailingSink    ProblemKind = "failing_sink"  // a sink fails
+	IdleMapping    ProblemKind = "idle_mapping"  // an event source mapping is disabled
+	FailingBatch   ProblemKind = "failing_batch" // the last batch of an event source mapping failed
+	WaitingSink    ProblemKind = "waiting_sink"  // a sink waits for a backfill, and writes nothing
+	DeadLetters    ProblemKind = "dead_letters"  // changes are in dead letters
+	LostStore      ProblemKind = "lost_store"    // a sink's output, or its state, was deleted, restored or exchanged
 	// sinks miss the changes of a gap, or of a time when a process ran without them, and the repair is not finished
 	NotRepaired   ProblemKind = "not_repaired"
 	LineageBreach ProblemKind = "lineage_breach" // a shard is not read to its end, and its child was read
@@ -167,7 +167,7 @@ func (obs Observation) Report() Report {
 	obs.Urgent = cmp.Or(obs.Urgent, 4*time.Hour)
 	r := Report{LossWarning: obs.Urgent, Pipeline: obs.Pipeline, Flags: obs.Flags, At: obs.At.UTC(), Problems: []Problem{},
 		Consumers: []Consumer{}, Streams: []StreamListing{}, Shards: []Shard{}, Gaps: []Gap{}, HeldBack: []HeldBack{},
-		Sinks: []Sink{}, NotLive: []PendingSink{}}
+		Sinks: []Sink{}, PendingSinks: []PendingSink{}}
 	r.addStoreProblems(&obs)
 	for _, m := range obs.Leases.Members {
 		r.addConsumer(&obs, m)
@@ -212,7 +212,7 @@ func (r *Report) addStoreProblems(obs *Observation) {
 			"` shows what is there, and what can be done; no consumer starts before", "sink %s: %s", lost.Sink, lost.What)
 	}
 	for _, u := range obs.Unknown {
-		r.addProblem(NotLookedAt, u.What, "it is unknown, so look again once the store answers",
+		r.addProblem(ReadFailed, u.What, "it is unknown, so look again once the store answers",
 			"%s could not be looked at: %v", u.What, u.Err)
 	}
 }
@@ -222,7 +222,7 @@ func (r *Report) addStoreProblems(obs *Observation) {
 func (r *Report) addShards(obs *Observation) (unread bool) {
 	t := newTree(obs)
 	obs.unreadBefore = unreadPredecessors(obs.Streams, t)
-	for _, b := range obs.Leases.Broken {
+	for _, b := range obs.Leases.DamagedLeases {
 		r.addProblem(BrokenLease, b.Shard,
 			"restore the row, or set by hand what is wrong with it; its checkpoint is where the shard was read to, by a status or a log of before. Nobody reads the shard until then; deleting the row loses what was not read of it",
 			"the lease of %s cannot be read: %s", b.Shard, b.Reason)
@@ -267,7 +267,7 @@ func (r *Report) addNoConsumers(obs *Observation, unread bool) {
 // problemKinds are the kinds of problems. The kinds that lose records come first.
 var problemKinds = []ProblemKind{
 	LineageBreach, LostLeases, LostStore, LossNear, FailingShard, FailingBatch, FailingSink, WaitingSink, NotRepaired,
-	DeadLetters, BrokenLease, StoppedShard, IdleMapping, NoConsumers, SilentMember, NoOwner, NotListed, NotLookedAt,
+	DeadLetters, BrokenLease, StoppedShard, IdleMapping, NoConsumers, SilentConsumer, NoOwner, NotListed, ReadFailed,
 }
 
 // rank orders kinds as problemKinds does.
@@ -276,7 +276,7 @@ func (k ProblemKind) rank() int { return slices.Index(problemKinds, k) }
 // Mild reports whether a problem of the kind loses nothing by itself, or ends by itself.
 func (k ProblemKind) Mild() bool {
 	switch k {
-	case WaitingSink, NotRepaired, DeadLetters, SilentMember, NoOwner, NotListed, NotLookedAt:
+	case WaitingSink, NotRepaired, DeadLetters, SilentConsumer, NoOwner, NotListed, ReadFailed:
 		return true
 	}
 	return false
@@ -325,7 +325,7 @@ func (r *Report) addConsumer(obs *Observation, m leases.Member) {
 		CallsAMonth: m.CallsPerMonth,
 	})
 	if silent && !gone {
-		r.addProblem(SilentMember, m.Worker,
+		r.addProblem(SilentConsumer, m.Worker,
 			"others take its shards; if it still runs, look at its log: it cannot reach the state table, or hangs",
 			"consumer %s has sent no heartbeat for %s", m.Worker, FormatAge(silence))
 	}

@@ -193,13 +193,13 @@ func TestReport_Problems(t *testing.T) {
 		"shards stand in a circle":      {func(l *fleet.Observation) { l.Streams[0].Shards[0].Parent = "shard-c" }, "lineage_breach shard-c"},
 		"a lease is damaged": {func(l *fleet.Observation) {
 			l.Leases.Leases = slices.Delete(l.Leases.Leases, 1, 2)
-			l.Leases.Broken = []leases.BrokenLease{{Shard: "shard-b", Reason: "the row shard-b: leaseCounter is not a number"}}
+			l.Leases.DamagedLeases = []leases.BrokenLease{{Shard: "shard-b", Reason: "the row shard-b: leaseCounter is not a number"}}
 		}, "broken_lease shard-b"},
 		"a lease that is not listed is damaged": {func(l *fleet.Observation) {
-			l.Leases.Broken = []leases.BrokenLease{{Shard: "shard-x", Reason: "the row shard-x: checkpoint is not a string"}}
+			l.Leases.DamagedLeases = []leases.BrokenLease{{Shard: "shard-x", Reason: "the row shard-x: checkpoint is not a string"}}
 		}, "broken_lease shard-x"},
 		"what begins a stream is damaged": {func(l *fleet.Observation) {
-			l.Leases.Broken = []leases.BrokenLease{{Shard: "begun#x", Reason: "its key"}}
+			l.Leases.DamagedLeases = []leases.BrokenLease{{Shard: "begun#x", Reason: "its key"}}
 		}, "broken_lease begun#x"},
 		"urgent is what the caller thinks": {func(l *fleet.Observation) { l.Urgent = 24 * time.Hour }, "loss_near shard-b"},
 	} {
@@ -222,7 +222,7 @@ func TestReport_Problems(t *testing.T) {
 func TestReport_BrokenLease(t *testing.T) {
 	obs := healthy()
 	obs.Leases.Leases = slices.Delete(obs.Leases.Leases, 1, 2)
-	obs.Leases.Broken = []leases.BrokenLease{{Shard: "shard-b", Reason: "the row shard-b: leaseCounter is not a number"}}
+	obs.Leases.DamagedLeases = []leases.BrokenLease{{Shard: "shard-b", Reason: "the row shard-b: leaseCounter is not a number"}}
 	states := map[string]string{}
 	for _, s := range obs.Report().Shards {
 		states[s.ID] = strings.TrimSpace(string(s.State) + " " + s.StopReason)

@@ -16,7 +16,7 @@ const serveDefault = "127.0.0.1:8081"
 type PageRequest struct {
 	Addr       string
 	Everywhere bool                                   // serve also on an address other than loopback
-	Look       func(context.Context) (*Report, error) // reads all stores; not called concurrently
+	ReadReport func(context.Context) (*Report, error) // reads all stores; not called concurrently
 	Pipeline   string
 	Flags      string    // flags of every command of this pipeline
 	Log        io.Writer // receives the address
@@ -56,7 +56,7 @@ func (o *statusOptions) servePage(ctx context.Context, s cli.Streams, serve Serv
 	errs := s.Err // the names of the stores are printed once
 	return serve(ctx, PageRequest{
 		Addr: o.serve, Everywhere: o.page, Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Log: s.Err,
-		Look: func(ctx context.Context) (*Report, error) {
+		ReadReport: func(ctx context.Context) (*Report, error) {
 			r, err := o.readReport(ctx, errs)
 			errs = io.Discard
 			return &r, err

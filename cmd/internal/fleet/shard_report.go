@@ -111,7 +111,7 @@ func (obs *Observation) stoppedHint(shard, reason string) string {
 		return reset + "end --skip` continues with its children"
 	case coordinator.StoppedBroken:
 		return "it continues by itself once the row is repaired"
-	case coordinator.StoppedBelow, coordinator.StoppedContrary:
+	case coordinator.StoppedChildBelowParent, coordinator.StoppedSequenceBelowStart:
 		return "versions cannot be trusted there: hold the views against the table before anything is reset"
 	}
 	return reset + "trim_horizon` continues after what is lost"
@@ -160,9 +160,9 @@ func (obs *Observation) unleasedState(t tree, n *node) (State, string) {
 	case slices.ContainsFunc(obs.Gaps, isUnbegun):
 		return Stopped, coordinator.StoppedUnbegun
 	case t.startsBelowParent(n):
-		return Stopped, coordinator.StoppedBelow
+		return Stopped, coordinator.StoppedChildBelowParent
 	case obs.isAfterGap(n.stream):
-		return Stopped, coordinator.StoppedBetween
+		return Stopped, coordinator.StoppedBetweenStreams
 	case unreadStream != "":
 		return Waiting, "for the end of the stream " + unreadStream
 	}

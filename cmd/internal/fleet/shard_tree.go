@@ -47,7 +47,7 @@ func newTree(obs *Observation) tree {
 			t.addChild(p, n)
 		}
 	}
-	for _, b := range obs.Leases.Broken {
+	for _, b := range obs.Leases.DamagedLeases {
 		// A row with a # and without a shard of that name is not a lease. It is the note that a stream was begun.
 		isNote := t[b.Shard] == nil && strings.Contains(b.Shard, "#")
 		if !isNote {

@@ -47,7 +47,7 @@ func (r *Report) addLetters(obs *Observation) {
 		return
 	}
 	if obs.Letters.Failed {
-		r.addProblem(NotLookedAt, "dead letters", "they are unknown, so look again once their store answers, or with `"+
+		r.addProblem(ReadFailed, "dead letters", "they are unknown, so look again once their store answers, or with `"+
 			obs.command("redrive")+" --list`", "dead letters could not be counted: %s", obs.Letters.Unknown)
 	}
 	listHint := "`" + obs.command("redrive") + " --list` shows which and why; fix the cause, then run it without --list"
@@ -81,7 +81,7 @@ func BlockedText(keys int) string {
 
 // countText formats a count of dead letters.
 func (l *Letters) countText(n int) string {
-	if l.More {
+	if l.Truncated {
 		return "more than " + cli.Thousands(int64(n)) + " changes are"
 	}
 	return cli.CountWithVerb(n, "change", "is", "are")
@@ -124,10 +124,10 @@ func (r Report) writeLetters(out printer) {
 		return
 	}
 	hasLetters := l.Unknown != "" || len(l.Sinks) > 0 || l.Queued > 0
-	if l.None || hasLetters {
+	if l.NotConfigured || hasLetters {
 		out.line("")
 	}
-	if l.None {
+	if l.NotConfigured {
 		out.line("dead letters: none are configured: a change that can never be written blocks its key")
 		return
 	}
@@ -138,7 +138,7 @@ func (r Report) writeLetters(out printer) {
 		out.line("dead letters: unknown: %s", l.Unknown)
 	}
 	if len(l.Sinks) > 0 {
-		out.line("dead letters: %s%s", bySink(l.Sinks), cli.If(l.More, ", and more", ""))
+		out.line("dead letters: %s%s", bySink(l.Sinks), cli.If(l.Truncated, ", and more", ""))
 	}
 	if len(l.Keys) > 0 {
 		out.line("quarantined keys: %s", bySink(l.Keys))

@@ -60,13 +60,13 @@ func TestReport_SinksAndLetters(t *testing.T) {
 		"slow": {Observation{HeldBack: []state.HeldBack{{Consumer: "w1", Total: 1, Worst: []state.HeldBackShard{{Shard: "s", Sink: "orders", Reason: pipeline.HeldByShare, Since: at}}}}}, true,
 			[]string{"all is well"}},
 		"letters":     {Observation{Letters: &Letters{Sinks: map[string]int{"orders": 7, "": 2}, Keys: map[string]int{"orders": 1}}}, false, []string{"PROBLEM 9 changes", "7 of orders", "2 of every sink", "quarantined keys: 1 of orders", "redrive", "--list"}},
-		"many":        {Observation{Letters: &Letters{Sinks: map[string]int{"orders": 10_000}, More: true}}, false, []string{"more than 10,000"}},
+		"many":        {Observation{Letters: &Letters{Sinks: map[string]int{"orders": 10_000}, Truncated: true}}, false, []string{"more than 10,000"}},
 		"quarantined": {Observation{Letters: &Letters{Keys: map[string]int{"orders": 1}}}, false, []string{"PROBLEM 1 key is quarantined"}},
 		"a queue":     {Observation{Letters: &Letters{Unknown: "it is a queue"}}, true, []string{"dead letters: unknown: it is a queue"}},
 		"not counted": {Observation{Letters: &Letters{Unknown: "no answer", Failed: true}}, false, []string{"PROBLEM dead letters could not be counted: no answer"}},
 		"not looked":  {Observation{Unknown: []ReadFailure{{"what sinks wrote", errors.New("throttled")}}}, false, []string{"PROBLEM what sinks wrote could not be looked at: throttled"}},
 		"no leases":   {Observation{NoTable: "shop-leases", Flags: "-c shop.yaml --live"}, false, []string{"PROBLEM the lease table shop-leases is gone: 1 consumer lives", "read from source.start"}},
-		"none":        {Observation{Letters: &Letters{None: true}}, true, []string{"dead letters: none are configured"}},
+		"none":        {Observation{Letters: &Letters{NotConfigured: true}}, true, []string{"dead letters: none are configured"}},
 	} {
 		test.observed.Pipeline, test.observed.At, test.observed.Leases = "shop", at, members
 		r := test.observed.Report()
@@ -96,9 +96,9 @@ func TestLetters_SetUnknown(t *testing.T) {
 		want      Letters
 	}{
 		"all":             {t.Context(), true, nil, nil, Letters{}},
-		"many":            {t.Context(), true, errMaxLetters, nil, Letters{More: true}},
-		"many, and keys":  {t.Context(), true, errMaxLetters, broken, Letters{More: true, Unknown: broken.Error(), Failed: true}},
-		"slow":            {late, true, late.Err(), nil, Letters{More: true}},
+		"many":            {t.Context(), true, errMaxLetters, nil, Letters{Truncated: true}},
+		"many, and keys":  {t.Context(), true, errMaxLetters, broken, Letters{Truncated: true, Unknown: broken.Error(), Failed: true}},
+		"slow":            {late, true, late.Err(), nil, Letters{Truncated: true}},
 		"slow, of none":   {late, false, late.Err(), nil, Letters{Unknown: "no answer for 5s: context deadline exceeded", Failed: true}},
 		"a queue":         {t.Context(), false, uncountable("it is a queue"), nil, Letters{Unknown: "it is a queue"}},
 		"only the keys":   {t.Context(), true, nil, broken, Letters{Unknown: broken.Error(), Failed: true}},

@@ -45,14 +45,14 @@ type Job struct {
 
 // Result is the result of a repair.
 type Result struct {
-	Repair        state.GapRepair `json:"repair"`
-	Gaps          int             `json:"gaps"`                // number of gaps that got the result
-	Grew          int             `json:"grew,omitempty"`      // number of gaps that meanwhile grew or were taken over
-	Taken         int             `json:"taken,omitempty"`     // number of gaps that another process repairs
-	LeftOut       []string        `json:"left_out,omitempty"`  // sinks that were left out, and now miss nothing
-	DryRun        bool            `json:"dry_run,omitempty"`   // nothing was written
-	Report        string          `json:"report,omitempty"`    // path of the report of remaining differences
-	NotRepairable []string        `json:"not_fixed,omitempty"` // parts of the sinks that no repair can restore
+	Repair           state.GapRepair `json:"repair"`
+	Gaps             int             `json:"gaps"`                // number of gaps that got the result
+	Grew             int             `json:"grew,omitempty"`      // number of gaps that meanwhile grew or were taken over
+	RepairedByOthers int             `json:"taken,omitempty"`     // number of gaps that another process repairs
+	LeftOut          []string        `json:"left_out,omitempty"`  // sinks that were left out, and now miss nothing
+	DryRun           bool            `json:"dry_run,omitempty"`   // nothing was written
+	Report           string          `json:"report,omitempty"`    // path of the report of remaining differences
+	NotRepairable    []string        `json:"not_fixed,omitempty"` // parts of the sinks that no repair can restore
 }
 
 // Repair repairs the sinks after gaps. It takes the ownership of the gaps, so that only one of several processes works.
@@ -75,7 +75,7 @@ func Repair(ctx context.Context, j Job) (Result, error) {
 		return r, err
 	}
 	owned := owner.ownedGaps()
-	r.Taken = len(j.Gaps) - len(owned)
+	r.RepairedByOthers = len(j.Gaps) - len(owned)
 	if len(owned) == 0 {
 		err := j.repairLeftOut(ctx, &r)
 		return r, err

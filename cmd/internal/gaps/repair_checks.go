@@ -30,10 +30,10 @@ func (e *TooEarlyError) Error() string {
 		e.Until.UTC().Format(time.RFC3339))
 }
 
-// CheckAge returns a *TooEarlyError while a late process may still do one of two things. It may write records that it
-// read before the gaps were found, or acknowledge changes without the sinks of the births. Such a process is late by
-// maxDelay at most.
-func CheckAge(gaps []state.NotedGap, leftOut []state.Birth, maxDelay time.Duration) error {
+// CheckNotTooEarly returns a *TooEarlyError while a late process may still do one of two things. It may write records
+// that it read before the gaps were found, or acknowledge changes without the sinks of the births. Such a process is
+// late by maxDelay at most.
+func CheckNotTooEarly(gaps []state.NotedGap, leftOut []state.Birth, maxDelay time.Duration) error {
 	var latest time.Time
 	for _, b := range leftOut {
 		if b.LeftOut.After(latest) {
@@ -94,7 +94,7 @@ func streamStopReason(streamARN string, snapshot leases.Snapshot) string {
 	if len(snapshot.Leases) == 0 || slices.ContainsFunc(snapshot.Leases, isPassed) {
 		return ""
 	}
-	return coordinator.StoppedBetween
+	return coordinator.StoppedBetweenStreams
 }
 
 // CheckQuarantine returns an error if keys of the sinks are quarantined. Their later changes wait for a redrive of

@@ -29,7 +29,7 @@ func TestCheckStopped(t *testing.T) {
 		"it stopped at the gap":              {inShard, leases.Snapshot{Leases: []leases.Lease{lease(stream, coordinator.StoppedAtGap)}}, "reset -c shop.yaml shardId-1"},
 		"a consumer stopped it":              {inShard, leases.Snapshot{Leases: []leases.Lease{lease(stream, "")}, Members: []leases.Member{{Stopped: map[string]string{"shardId-1": "why"}}}}, "why"},
 		"the next stream is read":            {between, leases.Snapshot{Leases: []leases.Lease{lease(before, ""), lease(stream, "")}}, ""},
-		"the next stream is not read":        {between, leases.Snapshot{Leases: []leases.Lease{lease(before, "")}}, coordinator.StoppedBetween},
+		"the next stream is not read":        {between, leases.Snapshot{Leases: []leases.Lease{lease(before, "")}}, coordinator.StoppedBetweenStreams},
 		"the next stream ended, and is gone": {between, leases.Snapshot{Leases: []leases.Lease{lease(after, "")}}, ""},
 		"nothing is read":                    {between, leases.Snapshot{}, ""},
 	} {

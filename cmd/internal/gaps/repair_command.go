@@ -48,7 +48,7 @@ func (c *command) selectLeftOut(leftOut []state.Birth, openGaps []state.NotedGap
 		leftOut = slices.DeleteFunc(slices.Clone(leftOut),
 			func(b state.Birth) bool { return !slices.Contains(c.sinks, b.Sink) })
 	}
-	if len(leftOut) == 0 || !c.isOfFunction() || c.function.Given() {
+	if len(leftOut) == 0 || !c.isOfFunction() || c.function.IsGiven() {
 		return leftOut, nil
 	}
 	const how = "name the Lambda functions with --function, to see since when they have this file; or say so with --deployed-since TIME"
@@ -117,7 +117,7 @@ func (c *command) check(ctx context.Context, selected notes) error {
 	if c.isOfFunction() {
 		maxDelay = c.functionTimeout
 	}
-	if err := CheckAge(selected.gaps, selected.leftOut, maxDelay); err != nil {
+	if err := CheckNotTooEarly(selected.gaps, selected.leftOut, maxDelay); err != nil {
 		return err
 	}
 	if !c.isOfFunction() {

@@ -107,7 +107,7 @@ func repairText(r state.GapRepair) (lines []string) {
 // write prints the result for people.
 func (r *Result) write(w io.Writer) {
 	nothingRepaired := r.Repair.How == ""
-	if r.Taken > 0 && nothingRepaired {
+	if r.RepairedByOthers > 0 && nothingRepaired {
 		fmt.Fprintf(w, "another process repairs the gaps\n")
 		return
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 func TestHealthOfAConsumer(t *testing.T) {
-	facts := health.Facts{Live: true, Ready: true, Contact: true, Seen: true, Shards: 3}
+	facts := health.Facts{Live: true, Ready: true, HeartbeatsSucceed: true, HasReadLeases: true, Shards: 3}
 	for name, tt := range map[string]struct {
 		facts health.Facts
 		args  string
@@ -23,9 +23,9 @@ func TestHealthOfAConsumer(t *testing.T) {
 		says  string
 	}{
 		"idle": {facts, "", 0, "idle: 3 shards, 0 records pending\n"},
-		"stuck, which no restart fixes": {health.Facts{Live: true, Contact: true, Seen: true, Shards: 1, Reasons: []string{"calls fail"}}, "", 0,
+		"stuck, which no restart fixes": {health.Facts{Live: true, HeartbeatsSucceed: true, HasReadLeases: true, Shards: 1, Reasons: []string{"calls fail"}}, "", 0,
 			"stuck: 1 shard, 0 records pending; calls fail\n"},
-		"stuck, and asked whether it works": {health.Facts{Live: true, Contact: true, Seen: true, Shards: 1, Reasons: []string{"calls fail"}}, "--ready", 1,
+		"stuck, and asked whether it works": {health.Facts{Live: true, HeartbeatsSucceed: true, HasReadLeases: true, Shards: 1, Reasons: []string{"calls fail"}}, "--ready", 1,
 			"stuck: 1 shard, 0 records pending; calls fail\n"},
 		"dead":    {health.Facts{Reasons: []string{"its loop ended"}}, "", 1, "dead: 0 shards, 0 records pending; its loop ended\n"},
 		"as JSON": {facts, "--ready -o json", 0, `{"live":true,"ready":true,"state":"idle","reasons":[],`},

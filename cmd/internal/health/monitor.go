@@ -25,18 +25,18 @@ type Facts struct {
 	Ready   bool     // its heartbeats succeed, and it reads its shards
 	Reasons []string // reasons why it is not live or not ready
 
-	Contact  bool   // its heartbeats succeed
-	Seen     bool   // it has read the leases
-	Leaving  bool   // it drains before a stop
-	Stuck    int    // shards that it owns and cannot read
-	Shards   int    // shards that it reads
-	Stopped  int    // number of Shards that are stopped, for example at a gap
-	Unbegun  int    // shards that it does not begin because of a gap before them
-	Behind   int    // number of Shards that may have unread records
-	Pending  int64  // records read and not finished
-	Slowest  string // the sink with the most pending records
-	Finished int64  // records finished since the process started; it never decreases
-	Read     int64  // records read since the process started
+	HeartbeatsSucceed bool   // its heartbeats succeed
+	HasReadLeases     bool   // it has read the leases
+	Leaving           bool   // it drains before a stop
+	Stuck             int    // shards that it owns and cannot read
+	Shards            int    // shards that it reads
+	Stopped           int    // number of Shards that are stopped, for example at a gap
+	Unbegun           int    // shards that it does not begin because of a gap before them
+	Behind            int    // number of Shards that may have unread records
+	Pending           int64  // records read and not finished
+	Slowest           string // the sink with the most pending records
+	Finished          int64  // records finished since the process started; it never decreases
+	Read              int64  // records read since the process started
 }
 
 // State is the state of a consumer.
@@ -129,9 +129,9 @@ func (m *Monitor) Verdict(now time.Time) Verdict {
 		v.setUnready(Dead, fmt.Sprintf("it does not answer for %s", toSeconds(sinceAnswer)))
 	case f.Leaving:
 		v.setUnready(Draining, "it stops: what was read is written, then its shards are released")
-	case !f.Seen:
+	case !f.HasReadLeases:
 		v.setUnready(Starting, f.Reasons...)
-	case !f.Contact:
+	case !f.HeartbeatsSucceed:
 		v.setUnready(Isolated, f.Reasons...)
 	case f.Pending > 0 && sinceProgress > m.o.Patience:
 		v.setUnready(Stuck, fmt.Sprintf("%s pending, and none was finished for %s: look at what %s",

@@ -17,7 +17,7 @@ type step struct {
 }
 
 func TestVerdict(t *testing.T) {
-	well := health.Facts{Live: true, Ready: true, Contact: true, Seen: true, Shards: 3}
+	well := health.Facts{Live: true, Ready: true, HeartbeatsSucceed: true, HasReadLeases: true, Shards: 3}
 	with := func(change func(*health.Facts)) *health.Facts {
 		f := well
 		change(&f)
@@ -26,7 +26,9 @@ func TestVerdict(t *testing.T) {
 	pending := func(n, finished int64) *health.Facts {
 		return with(func(f *health.Facts) { f.Pending, f.Finished = n, finished })
 	}
-	apart := with(func(f *health.Facts) { f.Contact, f.Ready, f.Reasons = false, false, []string{"its beat is too old"} })
+	apart := with(func(f *health.Facts) {
+		f.HeartbeatsSucceed, f.Ready, f.Reasons = false, false, []string{"its beat is too old"}
+	})
 	slow := with(func(f *health.Facts) { f.Pending, f.Slowest = 6, "orders" })
 	starting := &health.Facts{Live: true, Reasons: []string{"nothing is read yet"}}
 	failing := with(func(f *health.Facts) { f.Stuck, f.Ready, f.Reasons = 3, false, []string{"3 of 3 shards are stuck"} })

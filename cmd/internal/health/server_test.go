@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { testmain.Run(m) }
 // The endpoints answer 200 or 503, and say why.
 func TestServer(t *testing.T) {
 	var facts atomic.Pointer[health.Facts]
-	facts.Store(&health.Facts{Live: true, Ready: true, Contact: true, Seen: true, Shards: 2, Read: 7})
+	facts.Store(&health.Facts{Live: true, Ready: true, HeartbeatsSucceed: true, HasReadLeases: true, Shards: 2, Read: 7})
 	m := health.NewMonitor(health.Options{Every: 10 * time.Millisecond})
 	asked := make(chan struct{})
 	s, err := health.Start("127.0.0.1:0", m, health.Source(func(ctx context.Context) (health.Facts, error) {
@@ -47,7 +47,7 @@ func TestServer(t *testing.T) {
 	if code, v := get(t, s, "/status"); code != 200 || v["consumer"].(map[string]any)["leases"] != 2.0 || v["shards"] != 2.0 {
 		t.Errorf("/status: %d %v", code, v)
 	}
-	facts.Store(&health.Facts{Live: true, Contact: true, Seen: true, Leaving: true})
+	facts.Store(&health.Facts{Live: true, HeartbeatsSucceed: true, HasReadLeases: true, Leaving: true})
 	<-asked
 	<-asked
 	if code, v := get(t, s, "/readyz"); code != 503 || len(v["reasons"].([]any)) != 1 {

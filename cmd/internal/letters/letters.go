@@ -57,7 +57,7 @@ func RedriveOptions(
 	if o.Mask, err = sinks.Mask(cfg); err != nil {
 		return o, err
 	}
-	if cfg.DeadLetters != nil && cfg.DeadLetters.NoHold {
+	if cfg.DeadLetters != nil && cfg.DeadLetters.NoQuarantine {
 		return o, nil
 	}
 	store, err := stores.State(ctx, cfg)

@@ -49,7 +49,7 @@ func findProblems(o Options, s Status, now time.Time) []problem {
 		}
 	}
 	if s.FleetError != "" {
-		problems = append(problems, problem{Kind: fleet.NotLookedAt, Scope: allConsumers, Tone: warn,
+		problems = append(problems, problem{Kind: fleet.ReadFailed, Scope: allConsumers, Tone: warn,
 			Text: "what all consumers share could not be read: " + s.FleetError,
 			Do:   "`tablewake status " + o.Flags + "` says more; it is tried again"})
 	}
@@ -216,7 +216,7 @@ func wellText(r *fleet.Report) string {
 	}
 	text := fmt.Sprintf("All is well: %s %s.", cli.CountWithVerb(alive, "consumer", "reads", "read"),
 		cli.Count(reading, "shard"))
-	if n := len(r.NotLive); n > 0 {
+	if n := len(r.PendingSinks); n > 0 {
 		text += " " + cli.CountWithVerb(n, "sink", "is", "are") + " being filled."
 	}
 	return text

@@ -121,7 +121,7 @@ func lettersPanel(o Options, s Status) panel {
 	switch {
 	case l == nil:
 		return p.add(noteBlock("Unknown: this page does not count what is stored. "+list, dim))
-	case l.None:
+	case l.NotConfigured:
 		return p.add(noteBlock("None are configured: a change that can never be written blocks its key.", plain))
 	case l.Unknown != "":
 		p = p.add(noteBlock("Unknown: "+l.Unknown, dim))
@@ -135,7 +135,7 @@ func lettersPanel(o Options, s Status) panel {
 	}
 	if n > 0 {
 		text := cli.Count(n, "change")
-		if l.More {
+		if l.Truncated {
 			text = "more than " + text
 		}
 		if l.Oldest != nil {
@@ -227,11 +227,11 @@ func fillsPanel(s Status) panel {
 	switch {
 	case s.Fleet == nil:
 		return p.add(noteBlock("Unknown: "+whyUnknown(s)+".", dim))
-	case len(s.Fleet.NotLive) == 0:
+	case len(s.Fleet.PendingSinks) == 0:
 		return p.add(noteBlock("Every sink is live: none is being filled.", dim))
 	}
 	t := newTable("Sinks that are not live", "Sink", "Phase", "#Parts", "#Items written", "#Rate", "#Time left", "Run")
-	for _, f := range s.Fleet.NotLive {
+	for _, f := range s.Fleet.PendingSinks {
 		parts, items, left := unknownCell(), unknownCell(), unknownCell()
 		if f.PartsDone != nil {
 			parts = cell{Text: formatCount(*f.PartsDone) + " of " + formatCount(f.Parts)}

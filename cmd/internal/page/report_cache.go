@@ -24,9 +24,9 @@ type ReportCache struct {
 	next    chan struct{} // closed when the next look ends
 }
 
-// NewLooks returns a ReportCache that makes reports with look and pauses after each call of look. problem formats an
-// error of look for the page.
-func NewLooks(
+// NewReportCache returns a ReportCache that makes reports with look and pauses after each call of look. problem formats
+// an error of look for the page.
+func NewReportCache(
 	pause time.Duration, problem func(error) string, look func(context.Context) (*fleet.Report, error),
 ) *ReportCache {
 	return &ReportCache{read: look, format: problem, pause: pause, wanted: make(chan struct{}, 1),
@@ -64,9 +64,9 @@ func (l *ReportCache) Latest() (report *fleet.Report, problem string) {
 	return l.report, l.problem
 }
 
-// Within returns the result of a look that ended at most age ago. The result is a report, or nil and a problem. If the
-// last look is older, Within waits for the next look. If ctx ends first, problem says so.
-func (l *ReportCache) Within(ctx context.Context, age time.Duration) (report *fleet.Report, problem string) {
+// Recent returns the result of a look that ended at most age ago. The result is a report, or nil and a problem. If the
+// last look is older, Recent waits for the next look. If ctx ends first, problem says so.
+func (l *ReportCache) Recent(ctx context.Context, age time.Duration) (report *fleet.Report, problem string) {
 	for {
 		l.wakeRun()
 		l.mu.Lock()

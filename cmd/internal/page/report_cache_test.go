@@ -18,7 +18,7 @@ func TestLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var looked atomic.Int64
 		var fails atomic.Bool
-		looks := page.NewLooks(5*time.Second, func(err error) string { return "failed: " + err.Error() }, func(context.Context) (*fleet.Report, error) {
+		looks := page.NewReportCache(5*time.Second, func(err error) string { return "failed: " + err.Error() }, func(context.Context) (*fleet.Report, error) {
 			looked.Add(1)
 			if fails.Load() {
 				return nil, errors.New("no answer")
@@ -66,7 +66,7 @@ func TestLooks(t *testing.T) {
 func TestLooks_Within(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fails atomic.Bool
-		looks := page.NewLooks(5*time.Second, error.Error, func(context.Context) (*fleet.Report, error) {
+		looks := page.NewReportCache(5*time.Second, error.Error, func(context.Context) (*fleet.Report, error) {
 			time.Sleep(3 * time.Second)
 			if fails.Load() {
 				return nil, errors.New("no answer")
@@ -80,19 +80,19 @@ func TestLooks_Within(t *testing.T) {
 			looks.Run(ctx)
 		}()
 		for range 3 {
-			if r, problem := looks.Within(ctx, 30*time.Second); r == nil || problem != "" || time.Since(r.At) > 30*time.Second {
+			if r, problem := looks.Recent(ctx, 30*time.Second); r == nil || problem != "" || time.Since(r.At) > 30*time.Second {
 				t.Errorf("it has %+v, %q", r, problem)
 			}
 			time.Sleep(5 * time.Minute)
 		}
 		fails.Store(true)
-		if r, problem := looks.Within(ctx, 30*time.Second); r != nil || problem != "no answer" {
+		if r, problem := looks.Recent(ctx, 30*time.Second); r != nil || problem != "no answer" {
 			t.Errorf("after a failure it has %+v, %q", r, problem)
 		}
 		time.Sleep(5 * time.Minute)
 		short, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		if r, problem := looks.Within(short, 30*time.Second); r != nil || problem != "the stores are still being read: ask again" {
+		if r, problem := looks.Recent(short, 30*time.Second); r != nil || problem != "the stores are still being read: ask again" {
 			t.Errorf("before the look ends it has %+v, %q", r, problem)
 		}
 		stop()

@@ -36,7 +36,7 @@ func ServeReports(ctx context.Context, o fleet.PageRequest) error {
 
 // serveReports serves the page on l until ctx is done.
 func serveReports(ctx context.Context, l net.Listener, o fleet.PageRequest) error {
-	looks := NewLooks(lookPause, cli.ErrorText, o.Look)
+	looks := NewReportCache(lookPause, cli.ErrorText, o.ReadReport)
 	looks.wakeRun() // prepares a report before the first request
 	p := New(Options{Pipeline: o.Pipeline, Flags: o.Flags, Source: func() (s Status) {
 		s.Fleet, s.FleetError = looks.Latest()
@@ -86,7 +86,7 @@ func writeReport(w http.ResponseWriter, r *http.Request, looks *ReportCache) {
 	control := http.NewResponseController(w) // a look takes longer than the timeouts of the server
 	_ = control.SetReadDeadline(time.Time{})
 	_ = control.SetWriteDeadline(time.Now().Add(reportWait + health.WriteTimeout))
-	report, problem := looks.Within(ctx, reportAge)
+	report, problem := looks.Recent(ctx, reportAge)
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	if report == nil {

@@ -65,7 +65,7 @@ func TestServeReports(t *testing.T) {
 	report.At = time.Now().UTC()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- page.ServeReports(ctx, fleet.PageRequest{Addr: "127.0.0.1:0", Pipeline: "shop", Flags: pagetest.Flags, Log: &log, Look: func(context.Context) (*fleet.Report, error) { return report, nil }})
+		ended <- page.ServeReports(ctx, fleet.PageRequest{Addr: "127.0.0.1:0", Pipeline: "shop", Flags: pagetest.Flags, Log: &log, ReadReport: func(context.Context) (*fleet.Report, error) { return report, nil }})
 	}()
 	var found []string
 	for found == nil {
@@ -106,7 +106,7 @@ func TestServeReports_Problem(t *testing.T) {
 	var log shown
 	ended := make(chan error, 1)
 	go func() {
-		ended <- page.ServeReports(ctx, fleet.PageRequest{Addr: "127.0.0.1:0", Log: &log, Look: func(context.Context) (*fleet.Report, error) { return nil, errors.New("no answer") }})
+		ended <- page.ServeReports(ctx, fleet.PageRequest{Addr: "127.0.0.1:0", Log: &log, ReadReport: func(context.Context) (*fleet.Report, error) { return nil, errors.New("no answer") }})
 	}()
 	var found []string
 	for found == nil {
@@ -126,7 +126,7 @@ func TestServeReports_Problem(t *testing.T) {
 func TestServeReports_Everywhere(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	o := fleet.PageRequest{Addr: "0.0.0.0:0", Log: io.Discard, Look: func(context.Context) (*fleet.Report, error) { return nil, nil }}
+	o := fleet.PageRequest{Addr: "0.0.0.0:0", Log: io.Discard, ReadReport: func(context.Context) (*fleet.Report, error) { return nil, nil }}
 	if err := page.ServeReports(ctx, o); err == nil || cli.ExitCode(err) != cli.ExitUsage || !strings.Contains(err.Error(), "--page says that this is meant") {
 		t.Errorf("it ends with %v", err)
 	}

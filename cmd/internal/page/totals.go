@@ -166,7 +166,7 @@ func firstLoss(r *fleet.Report) (first *float64) {
 		}
 	}
 	for _, f := range r.Functions {
-		losses = append(losses, f.LossIn)
+		losses = append(losses, f.LossInSeconds)
 	}
 	for _, loss := range losses {
 		if first == nil || loss != nil && *loss < *first {
@@ -225,12 +225,12 @@ func lettersTotal(s Status) total {
 	t := total{Label: "Dead letters", Scope: allConsumers, Value: unknown, Tone: dim}
 	l := fleetLetters(s)
 	switch {
-	case l != nil && l.None:
+	case l != nil && l.NotConfigured:
 		t.Value, t.Tone, t.Note = "none", plain, "none are configured"
 	case l != nil && l.Unknown == "":
 		n := fleet.Sum(l.Sinks) + l.Queued
 		t.Value, t.Tone = formatCount(n), plain
-		if l.More {
+		if l.Truncated {
 			t.Value = "more than " + t.Value
 		}
 		if n > 0 {

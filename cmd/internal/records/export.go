@@ -40,7 +40,7 @@ func (n *Narrowing) Given() bool { return len(n.Types) > 0 || n.KeyPrefix != "" 
 // Build returns the selection of the flags, for a table with this partition key. It returns nil if the flags select all
 // items.
 func (n *Narrowing) Build(cfg *config.Config, partitionKey string) (*snapshot.ItemSelection, error) {
-	narrowing, err := snapshot.NewNarrowing(snapshot.NarrowingOptions{
+	narrowing, err := snapshot.NewItemSelection(snapshot.NarrowingOptions{
 		Types: n.Types, KeyPrefix: n.KeyPrefix, PartitionKey: partitionKey, Filter: n.Filter,
 		Env: expr.Env{Attributes: cfg.Attributes},
 	})

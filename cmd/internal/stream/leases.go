@@ -88,7 +88,7 @@ func MaxSilence(t *target.Flags, cfg *config.Config) time.Duration {
 	return LeaseDuration(cfg)
 }
 
-// PriorReadEvidence reads the leases of cfg, and returns their [PriorReadText] for [sinks.AlreadyRead]. It returns ""
+// PriorReadEvidence reads the leases of cfg, and returns their [PriorReadText] for [sinks.SourceWasRead]. It returns ""
 // if a Lambda function reads the stream, because then there are no leases.
 func PriorReadEvidence(ctx context.Context, t *target.Flags, cfg *config.Config) (string, error) {
 	if t.Live && cfg.Leases == nil {

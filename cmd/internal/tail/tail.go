@@ -166,7 +166,7 @@ func printNewRecords(
 		return nil
 	case ctx.Err() != nil && isBelowLimit:
 		return cli.WithExitCode(cli.ExitInterrupted, errors.New("interrupted"))
-	case awserr.Throttled(err):
+	case awserr.IsThrottled(err):
 		return fmt.Errorf("DynamoDB throttles the readers of the stream, and a consumer of it is slowed too: a shard has "+
 			"at most two readers, and one if the table is global; run tail again when others do not read: %w", err)
 	case err == nil && (p.Limit == 0 || isBelowLimit):
@@ -193,7 +193,7 @@ func flushed(out *bufio.Writer, pages iter.Seq2[*record.Page, error]) iter.Seq2[
 // retryable is [pipeline.Retryable], except that it returns false for throttles. A throttled tail ends, so that it does
 // not slow the consumers.
 func retryable(err error) (after time.Duration, ok bool) {
-	if awserr.Throttled(err) {
+	if awserr.IsThrottled(err) {
 		return 0, false
 	}
 	return pipeline.Retryable(err)

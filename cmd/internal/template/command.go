@@ -119,8 +119,9 @@ func (o *flags) run(s cli.Streams) error {
 		return fmt.Errorf("read configuration: %w", err)
 	}
 	options := Options{
-		Pushdown: pushdown.Options{MatchUserIdentity: o.identity, Limit: o.limit, On: sinks.OnEntities(s.Extensions...)},
-		Runner:   runner, Redrive: o.redrive, Code: o.code,
+		Pushdown: pushdown.Options{MatchUserIdentity: o.identity, Limit: o.limit,
+			FunctionEntities: sinks.OnEntities(s.Extensions...)},
+		Runner: runner, Redrive: o.redrive, Code: o.code,
 		Environment: ReadEnvironment(file, cfg.Name, os.LookupEnv),
 	}
 	writers := map[string]func(io.Writer, *config.Config, Options) error{

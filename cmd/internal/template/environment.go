@@ -10,11 +10,11 @@ import (
 
 // Variable is an environment variable that a configuration uses.
 type Variable struct {
-	Name   string
-	Value  string // the value as a YAML scalar
-	Text   string // the value itself; of a secret: ssm:NAME
-	Secret bool   // the value may be a secret, so Value is ssm:NAME
-	SSM    string // of a secret: name of its SSM parameter
+	Name          string
+	Value         string // the value as a YAML scalar
+	Text          string // the value itself; of a secret: ssm:NAME
+	Secret        bool   // the value may be a secret, so Value is ssm:NAME
+	ParameterName string // of a secret: name of its SSM parameter
 }
 
 var (
@@ -41,8 +41,8 @@ func ReadEnvironment(file []byte, pipeline string, getenv func(string) (string, 
 	for i := range variables {
 		v := &variables[i]
 		if v.Secret {
-			v.SSM = "/tablewake/" + pipeline + "/" + v.Name
-			v.Text = "ssm:" + v.SSM
+			v.ParameterName = "/tablewake/" + pipeline + "/" + v.Name
+			v.Text = "ssm:" + v.ParameterName
 			v.Value = v.Text
 		}
 	}

@@ -63,9 +63,9 @@ sinks: {a: {archive: {bucket: 'b-${NAME}-$${NOT}', prefix: '${DEFAULT:-p}'}}}
 	})
 	want := []template.Variable{
 		{Name: "NAME", Value: "'it''s'", Text: "it's"},
-		{Name: "HMAC", Value: "ssm:/tablewake/shop/HMAC", Text: "ssm:/tablewake/shop/HMAC", Secret: true, SSM: "/tablewake/shop/HMAC"},
+		{Name: "HMAC", Value: "ssm:/tablewake/shop/HMAC", Text: "ssm:/tablewake/shop/HMAC", Secret: true, ParameterName: "/tablewake/shop/HMAC"},
 		{Name: "URL", Value: "'https://x'", Text: "https://x"},
-		{Name: "PASS", Value: "ssm:/tablewake/shop/PASS", Text: "ssm:/tablewake/shop/PASS", Secret: true, SSM: "/tablewake/shop/PASS"},
+		{Name: "PASS", Value: "ssm:/tablewake/shop/PASS", Text: "ssm:/tablewake/shop/PASS", Secret: true, ParameterName: "/tablewake/shop/PASS"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -94,7 +94,7 @@ func TestNoSecretIsPrinted(t *testing.T) {
 			got := template.ReadEnvironment([]byte(file+"source: {table: '${TABLE}'}\n"), "shop", func(name string) (string, bool) {
 				return map[string]string{"V": hidden, "TABLE": open, "URL": "https://me:" + hidden + "@host", "TOKEN": "https://host/?token=" + hidden}[name], true
 			})
-			if len(got) != 2 || !got[0].Secret || strings.Contains(got[0].Value, hidden) || got[0].SSM != "/tablewake/shop/"+got[0].Name {
+			if len(got) != 2 || !got[0].Secret || strings.Contains(got[0].Value, hidden) || got[0].ParameterName != "/tablewake/shop/"+got[0].Name {
 				t.Errorf("it is %+v", got)
 			}
 			if len(got) == 2 && (got[1].Secret || got[1].Value != "'"+open+"'") {

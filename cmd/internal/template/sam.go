@@ -191,7 +191,7 @@ func (t functionTemplate) Parameters() []string {
 	var names []string
 	for _, v := range t.Environment {
 		if v.Secret {
-			names = append(names, v.SSM)
+			names = append(names, v.ParameterName)
 		}
 	}
 	return names

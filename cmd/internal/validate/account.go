@@ -231,7 +231,7 @@ func (d *deniedCalls) watch(stack *middleware.Stack) error {
 		out middleware.InitializeOutput, metadata middleware.Metadata, err error,
 	) {
 		out, metadata, err = next.HandleInitialize(ctx, in)
-		if err != nil && awserr.Forbidden(err) {
+		if err != nil && awserr.IsForbidden(err) {
 			d.mu.Lock()
 			d.last = awsmiddleware.GetServiceID(ctx) + " " + awsmiddleware.GetOperationName(ctx)
 			d.mu.Unlock()

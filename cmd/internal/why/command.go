@@ -94,8 +94,9 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 		return cli.Usagef(
 			"what is sensitive of a canonical key nobody can tell: give --key as PK=...,SK=..., or name the records")
 	}
-	comparison, err := Compare(ctx, Request{Config: cfg, Stores: opened, Mask: mask, Item: item.change, From: item.source,
-		Known: item.hasImage, Extensions: s.Extensions})
+	comparison, err := Compare(ctx, Request{Config: cfg, Stores: opened, Mask: mask, Item: item.change,
+		Source:   item.source,
+		HasImage: item.hasImage, Extensions: s.Extensions})
 	if err != nil {
 		return err
 	}

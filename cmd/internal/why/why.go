@@ -27,10 +27,10 @@ type Request struct {
 	Config *config.Config
 	Stores sinks.Stores // the stores, which are only read
 
-	Mask  *mask.Mask    // masks sensitive attributes in the result
-	Item  record.Change // the item as a SNAPSHOT; or its REMOVE, with the old image if that is known
-	From  string        // where the item was read
-	Known bool          // false: only the key of the item is known
+	Mask     *mask.Mask    // masks sensitive attributes in the result
+	Item     record.Change // the item as a SNAPSHOT; or its REMOVE, with the old image if that is known
+	Source   string        // where the item was read
+	HasImage bool          // false: only the key of the item is known
 
 	Extensions []sinks.Extension // Go code that the program adds. Default: none
 }
@@ -98,7 +98,7 @@ func Compare(ctx context.Context, q Request) (Comparison, error) {
 	}
 	item := &q.Item
 	result := Comparison{
-		Key: q.Mask.Key(item), From: q.From, Compared: q.Known, There: item.New.Exists(), attributes: item.New.Len(),
+		Key: q.Mask.Key(item), From: q.Source, Compared: q.HasImage, There: item.New.Exists(), attributes: item.New.Len(),
 		Sinks: []Sink{}, Letters: []letters.LetterJSON{},
 	}
 	if item.Sequence != "0" {
@@ -158,7 +158,7 @@ func (q Request) compareSinks(ctx context.Context, plans []pipeline.RouteTrace) 
 		if isUnfilled {
 			sink.Note = fmt.Sprintf("is %s: fill it first, with tablewake backfill --sink %s", stage, s.Name)
 		}
-		if isUnfilled || !q.Known {
+		if isUnfilled || !q.HasImage {
 			sink.removeVerdicts()
 		}
 		results = append(results, sink)

@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/nearest"
 )
 
-// Maker is a struct whose method Made is called after its fields are bound.
-type Maker interface {
+// Completer is a struct whose method Made is called after its fields are bound.
+type Completer interface {
 	Made(f *File, v *Value)
 }
 
@@ -34,7 +34,7 @@ func (f *File) bind(v *Value, r *Rule, dst, outer reflect.Value) {
 	if dst.IsValid() {
 		dst = f.prepare(v, dst)
 	}
-	if !f.Enter(v) {
+	if !f.FollowAlias(v) {
 		return
 	}
 	if replacesObject := r.scalar != nil && (v.Node.Kind != yaml.MappingNode || len(r.Keys) == 0); replacesObject {
@@ -161,7 +161,7 @@ func (f *File) bindObject(v *Value, dst, outer reflect.Value) {
 	if !dst.IsValid() {
 		return
 	}
-	if m, isMaker := dst.Addr().Interface().(Maker); isMaker {
+	if m, isMaker := dst.Addr().Interface().(Completer); isMaker {
 		m.Made(f, v)
 	}
 }

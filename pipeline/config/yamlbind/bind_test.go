@@ -70,7 +70,7 @@ type tree struct {
 // sign is a type that reads its value itself.
 type sign struct{ text string }
 
-func (s *sign) Bind(f *yamlbind.File, v *yamlbind.Value) { s.text = f.Found(v.Node) }
+func (s *sign) Bind(f *yamlbind.File, v *yamlbind.Value) { s.text = f.Describe(v.Node) }
 
 const maxNodes = 200
 

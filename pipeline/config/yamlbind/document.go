@@ -125,13 +125,13 @@ func (f *File) readableLines() int {
 	return 0
 }
 
-// Resolved is the type of a scalar in YAML 1.2's core schema. That schema knows fewer forms than YAML 1.1. For example,
+// YAMLType is the type of a scalar in YAML 1.2's core schema. That schema knows fewer forms than YAML 1.1. For example,
 // yes, on, 1_000, 0b1 and 2006-01-02 are text in it.
-type Resolved uint8
+type YAMLType uint8
 
 // The types of a scalar.
 const (
-	IsText Resolved = iota
+	IsText YAMLType = iota
 	IsNull
 	IsBoolean
 	IsInteger
@@ -139,7 +139,7 @@ const (
 )
 
 // String returns the name of the type for a sentence, such as "a number".
-func (r Resolved) String() string {
+func (r YAMLType) String() string {
 	return [...]string{"text", "nothing", "a boolean", "a number", "a number"}[r]
 }
 
@@ -151,8 +151,8 @@ var (
 		`^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
 )
 
-// Resolve returns the type of a scalar.
-func Resolve(n *yaml.Node) Resolved {
+// TypeOf returns the type of a scalar.
+func TypeOf(n *yaml.Node) YAMLType {
 	const written = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 	switch {
 	case n.Style&written != 0, n.Style&yaml.TaggedStyle != 0 && n.ShortTag() == "!!str":

@@ -18,7 +18,7 @@ type Kind struct {
 	Ref       string         // name of its schema under $defs; "" if the schema is written in place
 	Wants     string         // the form in words
 	Schema    map[string]any // schema of a text without ${NAME}; nil if any text is allowed
-	Takes     []Resolved     // YAML types that it may have; nil if any scalar is allowed
+	Takes     []YAMLType     // YAML types that it may have; nil if any scalar is allowed
 	AsWritten bool           // a string field receives the text as written, even if the text is wrong
 	Braces    bool           // the text may have placeholders {NAME}
 	Read      Reader
@@ -57,7 +57,7 @@ func (ks Kinds) kindOf(t reflect.Type, tag reflect.StructTag) *Kind {
 	return ks.Types[t]
 }
 
-var isNumeric = []Resolved{IsInteger, IsFloat}
+var isNumeric = []YAMLType{IsInteger, IsFloat}
 
 // basic has the kinds that every file can use.
 var basic = func() Kinds {
@@ -71,11 +71,11 @@ var basic = func() Kinds {
 	duration.Schema, duration.units = matching(durationForm), "write Ns, Nm, Nh or Nd"
 	word := Textual("", readWord)
 	word.Schema = map[string]any{}
-	number := func(wants string, schema map[string]any, takes []Resolved, form *regexp.Regexp, read Reader) *Kind {
+	number := func(wants string, schema map[string]any, takes []YAMLType, form *regexp.Regexp, read Reader) *Kind {
 		return &Kind{Wants: wants, Schema: schema, Takes: takes, env: form, Read: read}
 	}
 	float := map[string]any{"type": "number"}
-	integer := number("a whole number", map[string]any{"type": "integer", "minimum": 1}, []Resolved{IsInteger},
+	integer := number("a whole number", map[string]any{"type": "integer", "minimum": 1}, []YAMLType{IsInteger},
 		coreInteger, readInteger)
 	return Kinds{
 		Named: map[string]*Kind{
@@ -84,7 +84,7 @@ var basic = func() Kinds {
 		},
 		Types: map[reflect.Type]*Kind{
 			reflect.TypeFor[string](): text,
-			reflect.TypeFor[bool](): number("true or false", map[string]any{"type": "boolean"}, []Resolved{IsBoolean},
+			reflect.TypeFor[bool](): number("true or false", map[string]any{"type": "boolean"}, []YAMLType{IsBoolean},
 				coreBoolean, readBoolean),
 			reflect.TypeFor[int]():             integer,
 			reflect.TypeFor[int64]():           integer,
@@ -99,7 +99,7 @@ var basic = func() Kinds {
 
 // Textual returns a kind of text.
 func Textual(wants string, read Reader) *Kind {
-	return &Kind{Wants: wants, Takes: []Resolved{IsText}, Read: read}
+	return &Kind{Wants: wants, Takes: []YAMLType{IsText}, Read: read}
 }
 
 // Like returns a kind of text. The whole text must match expression. wants describes such a text in words.

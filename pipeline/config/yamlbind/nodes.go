@@ -13,10 +13,10 @@ import (
 // maxDepth is the maximum nesting of a file.
 const maxDepth = 128
 
-// Enter prepares a value for reading. If the value is an alias, Enter replaces it by the node that the alias refers to.
-// It reports whether the value may be read. It may not if it has a YAML tag other than !!str, or if the file is too
-// large.
-func (f *File) Enter(v *Value) bool {
+// FollowAlias prepares a value for reading. If the value is an alias, FollowAlias replaces it by the node that the
+// alias refers to. It reports whether the value may be read. It may not if it has a YAML tag other than !!str, or if
+// the file is too large.
+func (f *File) FollowAlias(v *Value) bool {
 	if tooLarge := f.count(v, v.depth); tooLarge {
 		return false
 	}
@@ -52,18 +52,18 @@ func (f *File) count(v *Value, depth int) (tooLarge bool) {
 // names, repeated keys, and merge keys.
 func (f *File) Members(v *Value) []*Value {
 	if v.Node.Kind != yaml.MappingNode {
-		f.Fail(v, f.mappingHint(v), "wants a mapping, not %s", f.Found(v.Node))
+		f.Fail(v, f.mappingHint(v), "wants a mapping, not %s", f.Describe(v.Node))
 		return nil
 	}
 	var members []*Value
 	firstLines := make(map[string]int) // by key
 	for i := 0; i+1 < len(v.Node.Content); i += 2 {
 		key, node := v.Node.Content[i], v.Node.Content[i+1]
-		isMerge := key.Value == "<<" && key.Style == 0 && Resolve(key) == IsText
+		isMerge := key.Value == "<<" && key.Style == 0 && TypeOf(key) == IsText
 		firstLine, isRepeated := firstLines[key.Value]
 		switch {
 		case key.Kind != yaml.ScalarNode:
-			f.FailAt(key.Line, key.Column, v.Field, "a key is a name, not "+f.Found(key), f.quoteHint(key.Line, key.Column))
+			f.FailAt(key.Line, key.Column, v.Field, "a key is a name, not "+f.Describe(key), f.quoteHint(key.Line, key.Column))
 		case isMerge:
 			f.FailAt(key.Line, key.Column, v.Field, "YAML 1.2 has no merge keys", f.o.Words.Merge)
 		case isRepeated:
@@ -137,7 +137,7 @@ func (r *Rule) asElement(text string) string {
 // Elements returns the elements of a list. If v is no list, it notes a problem and returns nil.
 func (f *File) Elements(v *Value) []*Value {
 	if v.Node.Kind != yaml.SequenceNode {
-		f.Fail(v, f.listHint(v), "wants a list, not %s", f.Found(v.Node))
+		f.Fail(v, f.listHint(v), "wants a list, not %s", f.Describe(v.Node))
 		return nil
 	}
 	elements := make([]*Value, len(v.Node.Content))
@@ -194,7 +194,7 @@ func (f *File) expandNode(v *Value, n *yaml.Node, depth int) *yaml.Node {
 		text, hasEnv := join(parts)
 		if hasEnv || text != n.Value {
 			expanded.Value, expanded.Tag, expanded.Style = text, "!!str", yaml.DoubleQuotedStyle
-		} else if n.Style == 0 && Resolve(n) == IsText {
+		} else if n.Style == 0 && TypeOf(n) == IsText {
 			expanded.Tag = "!!str" // even if YAML 1.1 would read another type, such as a date
 		}
 	case yaml.MappingNode:
@@ -211,17 +211,17 @@ func (f *File) expandNode(v *Value, n *yaml.Node, depth int) *yaml.Node {
 	return &expanded
 }
 
-// Found describes a node for a message, such as "a list".
-func (f *File) Found(n *yaml.Node) string {
+// Describe describes a node for a message, such as "a list".
+func (f *File) Describe(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
 		return "a mapping"
 	case yaml.SequenceNode:
 		return "a list"
 	case yaml.AliasNode:
-		return f.Found(n.Alias)
+		return f.Describe(n.Alias)
 	}
-	yamlType := Resolve(n)
+	yamlType := TypeOf(n)
 	switch {
 	case yamlType == IsText:
 		return "the text " + Quoted(n.Value)

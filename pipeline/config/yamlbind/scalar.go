@@ -23,7 +23,7 @@ func (f *File) bindScalar(v *Value) {
 		return
 	}
 	if v.Node.Kind != yaml.ScalarNode {
-		f.Fail(v, "", "wants %s, not %s", v.Rule.requirement(), f.Found(v.Node))
+		f.Fail(v, "", "wants %s, not %s", v.Rule.requirement(), f.Describe(v.Node))
 		return
 	}
 	parts, problems := f.expand(v.Node.Value)
@@ -35,7 +35,7 @@ func (f *File) bindScalar(v *Value) {
 	}
 	v.Source, v.Env = join(parts)
 	v.Default = slices.ContainsFunc(parts, func(p Part) bool { return p.Default })
-	yamlType := Resolve(v.Node)
+	yamlType := TypeOf(v.Node)
 	if v.hasType(yamlType) {
 		v.Data = v.Rule.Kind.Read(f, v, parts)
 		return
@@ -46,7 +46,7 @@ func (f *File) bindScalar(v *Value) {
 	case v.Env:
 		f.Fail(v, f.misfitHint(v, yamlType), "wants %s, not what the environment gave", v.Rule.requirement())
 	default:
-		f.Fail(v, f.misfitHint(v, yamlType), "wants %s, not %s", v.Rule.requirement(), f.Found(v.Node))
+		f.Fail(v, f.misfitHint(v, yamlType), "wants %s, not %s", v.Rule.requirement(), f.Describe(v.Node))
 	}
 }
 
@@ -81,7 +81,7 @@ func (f *File) Text(v *Value) string {
 
 // hasType reports whether the scalar has a YAML type that its rule accepts. A value of the environment is text in YAML.
 // It fits if its form is right.
-func (v *Value) hasType(yamlType Resolved) bool {
+func (v *Value) hasType(yamlType YAMLType) bool {
 	k := v.Rule.Kind
 	if k.Takes == nil || slices.Contains(k.Takes, yamlType) {
 		return true
@@ -90,7 +90,7 @@ func (v *Value) hasType(yamlType Resolved) bool {
 }
 
 // misfitHint returns the hint for a scalar whose YAML type its rule does not accept.
-func (f *File) misfitHint(v *Value, yamlType Resolved) string {
+func (f *File) misfitHint(v *Value, yamlType YAMLType) string {
 	isText := yamlType == IsText
 	takesText := slices.Contains(v.Rule.Kind.Takes, IsText)
 	switch {
@@ -203,7 +203,7 @@ func readRate(f *File, v *Value, parts []Part) any {
 // readScalar returns the text of a scalar of any type except null. A number keeps its spelling, and a boolean becomes
 // true or false.
 func readScalar(f *File, v *Value, _ []Part) any {
-	text, yamlType := v.Source, Resolve(v.Node)
+	text, yamlType := v.Source, TypeOf(v.Node)
 	if v.Env {
 		yamlType = IsText
 	}

@@ -191,8 +191,8 @@ func TestDamagedRow(t *testing.T) {
 		if err != nil || len(s.Leases) != 1 || s.Leases[0].Shard != "other" || len(s.Members) != 1 {
 			t.Fatalf("%s: %+v (%v)", want, s, err)
 		}
-		if len(s.Broken) != 1 || s.Broken[0].Shard != "s" || !strings.Contains(s.Broken[0].Reason, want) {
-			t.Errorf("broken: %+v, want %q", s.Broken, want)
+		if len(s.DamagedLeases) != 1 || s.DamagedLeases[0].Shard != "s" || !strings.Contains(s.DamagedLeases[0].Reason, want) {
+			t.Errorf("broken: %+v, want %q", s.DamagedLeases, want)
 		}
 	}
 	for name, v := range map[string]types.AttributeValue{
@@ -223,7 +223,7 @@ func TestDamagedRow_OfStreams(t *testing.T) {
 	r := row(id+":shardId-1", "worker-1", "7", "somewhere")
 	r["streamName"] = text(id)
 	w.put(t, "leases", r)
-	if s, err := w.Read(t.Context()); err != nil || len(s.Broken) != 1 || s.Broken[0].Shard != "shardId-1" {
+	if s, err := w.Read(t.Context()); err != nil || len(s.DamagedLeases) != 1 || s.DamagedLeases[0].Shard != "shardId-1" {
 		t.Errorf("%+v (%v)", s, err)
 	}
 }
@@ -238,7 +238,7 @@ func TestDamagedRow_OfBegunStream(t *testing.T) {
 	r["sk"] = text("begun#%zz")
 	w.put(t, "state", r)
 	s, err := w.Read(t.Context())
-	if err != nil || len(s.BegunStreams) != 1 || len(s.Broken) != 1 || s.Broken[0].Shard != "begun#%zz" {
+	if err != nil || len(s.BegunStreams) != 1 || len(s.DamagedLeases) != 1 || s.DamagedLeases[0].Shard != "begun#%zz" {
 		t.Errorf("%+v (%v)", s, err)
 	}
 }

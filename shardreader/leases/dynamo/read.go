@@ -32,7 +32,7 @@ func (t *Table) Read(ctx context.Context) (leases.Snapshot, error) {
 		}
 	}
 	s.Leases = rows.leases
-	s.Broken = append(s.Broken, rows.broken...)
+	s.DamagedLeases = append(s.DamagedLeases, rows.broken...)
 	s.Sort()
 	return s, nil
 }

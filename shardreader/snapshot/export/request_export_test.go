@@ -139,7 +139,7 @@ func TestRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{enabled: time.Now().Add(-time.Hour), fail: []error{refusal("ThrottlingException"), refusal("InternalServerError")}}
 		o, waited := options(), 0
-		n, err := snapshot.NewNarrowing(snapshot.NarrowingOptions{Types: []string{"Order"}})
+		n, err := snapshot.NewItemSelection(snapshot.NarrowingOptions{Types: []string{"Order"}})
 		if err != nil {
 			t.Fatal(err)
 		}

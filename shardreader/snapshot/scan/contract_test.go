@@ -67,7 +67,7 @@ func TestScan_CostIsSeen(t *testing.T) {
 // The counts of a table are shared by its segments. They are unknown before DynamoDB has counted, and a narrowing makes
 // the number of items unknown.
 func TestScan_Counts(t *testing.T) {
-	n, err := snapshot.NewNarrowing(snapshot.NarrowingOptions{Types: []string{"Order"}})
+	n, err := snapshot.NewItemSelection(snapshot.NarrowingOptions{Types: []string{"Order"}})
 	if err != nil {
 		t.Fatal(err)
 	}

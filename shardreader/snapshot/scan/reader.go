@@ -85,7 +85,7 @@ func (r *reader) request(ctx context.Context) (record.ScanPage, error) {
 
 // onRetry is called before a failed request is repeated.
 func (s *Scan) onRetry(err error, wait time.Duration) {
-	if awserr.Throttled(err) {
+	if awserr.IsThrottled(err) {
 		s.limiter.pace.SlowDown()
 	}
 	s.options.OnRetry(err, wait)

@@ -278,7 +278,7 @@ func TestScan_Narrowed(t *testing.T) {
 	client := dynamotest.Open(t).Client(t.Name(), nil)
 	createTable(t, client, "shop", true)
 	all := put(t, client, "shop", docs(300)...)
-	n, err := snapshot.NewNarrowing(snapshot.NarrowingOptions{Types: []string{"Order"}, KeyPrefix: "p1", PartitionKey: "PK", Filter: `item.s != "x"`})
+	n, err := snapshot.NewItemSelection(snapshot.NarrowingOptions{Types: []string{"Order"}, KeyPrefix: "p1", PartitionKey: "PK", Filter: `item.s != "x"`})
 	if err != nil {
 		t.Fatal(err)
 	}

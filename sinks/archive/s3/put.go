@@ -75,7 +75,7 @@ func (s *Store) putObject(ctx context.Context, in *s3.PutObjectInput) error {
 	if err != nil {
 		return err
 	}
-	return awserr.Tagged(out.ETag)
+	return awserr.CheckTagged(out.ETag)
 }
 
 // writeError returns the error of a conditional write.

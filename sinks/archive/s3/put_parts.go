@@ -33,7 +33,7 @@ func (s *Store) putParts(ctx context.Context, o archive.Object) (err error) {
 		BucketKeyEnabled:     s.bucketKey(),
 	})
 	if err == nil {
-		err = awserr.Tagged(up.UploadId)
+		err = awserr.CheckTagged(up.UploadId)
 	}
 	if err != nil {
 		return s.writeError(ctx, "CreateMultipartUpload", o.Name, err)
@@ -55,7 +55,7 @@ func (s *Store) putParts(ctx context.Context, o archive.Object) (err error) {
 		MultipartUpload: &types.CompletedMultipartUpload{Parts: parts},
 	})
 	if err == nil {
-		err = awserr.Tagged(done.ETag)
+		err = awserr.CheckTagged(done.ETag)
 	}
 	return s.writeError(ctx, "CompleteMultipartUpload", o.Name, err)
 }
@@ -79,7 +79,7 @@ func (s *Store) sendParts(ctx context.Context, o archive.Object, upload *string)
 			Body: bytes.NewReader(body), ChecksumCRC32C: sum,
 		})
 		if err == nil {
-			err = awserr.Tagged(out.ETag)
+			err = awserr.CheckTagged(out.ETag)
 		}
 		if err != nil {
 			cancel(err)

@@ -143,7 +143,7 @@ func TestReadBackFromGlacier(t *testing.T) {
 		t.Fatalf("error %v, want %d objects", err, len(frozenNames))
 	}
 	done, err := archive.Compact(t.Context(), archive.CompactOptions{Store: warm})
-	if err != nil || int(done.LeftInClass) != len(frozenNames) || done.Large != 1 {
+	if err != nil || int(done.UnchangedByClass) != len(frozenNames) || done.Large != 1 {
 		t.Errorf("compacted: %+v (%v)", done, err)
 	}
 	for _, o := range frozen.Objects {

@@ -55,8 +55,8 @@ type Options struct {
 	Sample        *Sample                                   // segments to audit. Default: everything
 	// Parts is the number of parts of the table, or of segments of sinks, that are read concurrently. Default: 4.
 	Parts int
-	// MaxLooks is the number of times that a changing place is compared before its verdict is Busy. Default: 10.
-	MaxLooks int
+	// MaxRounds is the number of times that a changing place is compared before its verdict is Busy. Default: 10.
+	MaxRounds int
 	// ItemsSelected means that the caller selected items, by key or otherwise. If no item matches, nothing was
 	// compared.
 	ItemsSelected      bool
@@ -86,7 +86,7 @@ const (
 func (o *Options) setDefaults() {
 	o.Segments = cmp.Or(o.Segments, DefaultSegments)
 	o.Parts = cmp.Or(o.Parts, DefaultParts)
-	o.MaxLooks = cmp.Or(o.MaxLooks, DefaultRounds)
+	o.MaxRounds = cmp.Or(o.MaxRounds, DefaultRounds)
 	o.Checkpoint = cmp.Or(o.Checkpoint, DefaultCheckpoint)
 	if o.WaitForStream == nil {
 		o.WaitForStream = func(context.Context) {}

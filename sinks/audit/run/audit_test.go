@@ -281,7 +281,7 @@ func (s testSink) Repair(context.Context, *record.Change, audit.Finding) (audit.
 func (w *world) auditOptions(path string) Options {
 	return Options{
 		Header: Header{Pipeline: "p", Sinks: []string{"rows"}, Source: "a test"}, RequestDigest: "r", Report: path, Sinks: []audit.Sink{testSink{w}},
-		Items: w, Lookup: w, Segments: testParts, Parts: 3, MaxLooks: 4,
+		Items: w, Lookup: w, Segments: testParts, Parts: 3, MaxRounds: 4,
 		Checkpoint:       0, // save a checkpoint at each opportunity
 		WaitForConsumers: func(context.Context, time.Time) error { return nil },
 	}

@@ -81,7 +81,7 @@ func (b *Budget) setOnSlowed(onSlowed func(rate float64)) {
 
 // retryThrottled calls read until it is not throttled. It returns read's error, or the cause of ctx.
 func (b *Budget) retryThrottled(ctx context.Context, read func() error) error {
-	return audit.Patiently(ctx, b.Throttled, read)
+	return audit.RetryThrottled(ctx, b.Throttled, read)
 }
 
 // listing returns a listing that is limited by the budget.

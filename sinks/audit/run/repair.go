@@ -16,17 +16,17 @@ import (
 
 // RepairOptions configure a [Repairer].
 type RepairOptions struct {
-	Sinks  []audit.Sink
-	Lookup Lookup
-	AtOnce int     // number of concurrent repairs. Default: 16
-	Budget *Budget // limits the rate; a throttled repair lowers the rate. Default: no limit
+	Sinks       []audit.Sink
+	Lookup      Lookup
+	Concurrency int     // number of concurrent repairs. Default: 16
+	Budget      *Budget // limits the rate; a throttled repair lowers the rate. Default: no limit
 
 	// Done is called after each finding, in the order of Add, by one goroutine at a time. Required.
 	Done func(sink int, f *audit.Finding, o audit.Outcome)
 }
 
-// DefaultRepairs is the default number of concurrent repairs.
-const DefaultRepairs = 16
+// DefaultRepairConcurrency is the default number of concurrent repairs.
+const DefaultRepairConcurrency = 16
 
 const (
 	repairsInBatch = 100 // findings that are kept in memory with their items; the items are read together
@@ -67,11 +67,11 @@ type repairedFinding struct {
 
 // NewRepairer returns a Repairer without findings.
 func NewRepairer(o RepairOptions) *Repairer {
-	o.AtOnce = cmp.Or(o.AtOnce, DefaultRepairs)
+	o.Concurrency = cmp.Or(o.Concurrency, DefaultRepairConcurrency)
 	if o.Budget == nil {
 		o.Budget = NewBudget(0)
 	}
-	return &Repairer{o: o, gate: newGate(o.AtOnce)}
+	return &Repairer{o: o, gate: newGate(o.Concurrency)}
 }
 
 // Add adds a finding that differs. The finding must not be a group's. If the batch is full, Add repairs it, and blocks
@@ -94,7 +94,7 @@ func (r *Repairer) Flush(ctx context.Context) error {
 
 	queue := repairQueue{chains: relatedFindings(r.batch)}
 	var repairers sync.WaitGroup
-	for range min(r.o.AtOnce, len(queue.chains)) {
+	for range min(r.o.Concurrency, len(queue.chains)) {
 		repairers.Go(func() { r.repairChains(ctx, &queue) })
 	}
 	repairers.Wait()

@@ -89,7 +89,7 @@ func (knownItems) Read(_ context.Context, keys []item.Key) ([]Item, error) {
 // repairAll repairs findings of one sink. It returns the number and the result of each finding in the order of Done.
 func repairAll(ctx context.Context, s *repairedSink, fs []audit.Finding, items Lookup) (outcomes []string, err error) {
 	r := NewRepairer(RepairOptions{
-		Sinks: []audit.Sink{s}, Lookup: items, AtOnce: 4,
+		Sinks: []audit.Sink{s}, Lookup: items, Concurrency: 4,
 		Done: func(_ int, f *audit.Finding, o audit.Outcome) {
 			outcomes = append(outcomes, f.FoundText+" "+string(o.Result))
 		},
@@ -161,7 +161,7 @@ func numberOf(f *audit.Finding) (n int) {
 	return n
 }
 
-// A Repairer always runs as many repairs as AtOnce allows.
+// A Repairer always runs as many repairs as Concurrency allows.
 func TestRepairer_AtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &repairedSink{fail: t.Errorf, repairs: func(context.Context, int, *audit.Finding) (audit.Outcome, error) {

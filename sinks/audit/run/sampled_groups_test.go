@@ -87,8 +87,8 @@ func (s *testGroups) CompareGroups(_ context.Context, _ state.Listing, places []
 	return found, nil
 }
 
-// WhyGroupsNotCompared implements [audit.GroupSink].
-func (s *testGroups) WhyGroupsNotCompared() string { return s.why }
+// GroupsSkippedReason implements [audit.GroupSink].
+func (s *testGroups) GroupsSkippedReason() string { return s.why }
 
 // RepairGroups implements [audit.GroupSink].
 func (s *testGroups) RepairGroups(context.Context, state.Listing, []audit.Finding) ([]audit.Outcome, error) {

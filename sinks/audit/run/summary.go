@@ -115,7 +115,7 @@ func (a *auditRun) sinkSummary(i int) SinkSummary {
 		s.UpperBound = new(upperBound(t.differingEntries()-t.GroupsDiffering, t.Compared-t.Groups))
 	}
 	if groups, ok := sink.(audit.GroupSink); ok && a.o.Items != nil {
-		s.NotCompared = groups.WhyGroupsNotCompared()
+		s.NotCompared = groups.GroupsSkippedReason()
 	}
 	return s
 }

@@ -135,7 +135,7 @@ func (a *auditRun) reportCheck(check *suspectCheck, next *spool) error {
 		digest = movedDigest // equals no later digest: the findings of the next round are the first of two
 	}
 	isSettled := a.isSettled(check, digest)
-	isLastRound := a.work.Round >= a.o.MaxLooks
+	isLastRound := a.work.Round >= a.o.MaxRounds
 	if !isSettled && !isLastRound {
 		if a.work.Round == 0 {
 			a.changing++

@@ -75,8 +75,8 @@ func NewSample(n, segments int) *Sample {
 	return &Sample{Segments: chosen, Of: segments}
 }
 
-// Digest returns the hash of a request, for [Options.RequestDigest].
-func Digest(parts ...any) (string, error) {
+// RequestDigest returns the hash of a request, for [Options.RequestDigest].
+func RequestDigest(parts ...any) (string, error) {
 	b, err := json.Marshal(parts)
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:]), err

@@ -115,7 +115,7 @@ func (s *Store) put(ctx context.Context, name string, l *pipeline.DeadLetter) er
 	}
 	out, err := s.Client.PutObject(ctx, in)
 	if err == nil {
-		err = awserr.Tagged(out.ETag)
+		err = awserr.CheckTagged(out.ETag)
 	}
 	return s.failed(ctx, "PutObject", err)
 }

@@ -64,7 +64,7 @@ func NewBus(ctx context.Context, o BusOptions) (*Bus, error) {
 // checkExists returns an error if the bus does not exist.
 func (b *Bus) checkExists(ctx context.Context) error {
 	_, err := b.client.DescribeEventBus(ctx, &eventbridge.DescribeEventBusInput{Name: &b.bus}, b.region)
-	if err == nil || awserr.Forbidden(err) { // a role may have no right except PutEvents
+	if err == nil || awserr.IsForbidden(err) { // a role may have no right except PutEvents
 		return nil
 	}
 	return b.failed(ctx, "DescribeEventBus", err)

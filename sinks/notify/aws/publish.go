@@ -140,7 +140,7 @@ func (s *sending) prepare(ctx context.Context, m outgoing) (outgoing, error) {
 	if putErr != nil {
 		return m, fmt.Errorf("%w; keeping its data: %w", err, putErr)
 	}
-	small, err := s.shrinkToFit(m, func(m *notify.Message) []byte { return m.Refer(uri) })
+	small, err := s.shrinkToFit(m, func(m *notify.Message) []byte { return m.WithDataRef(uri) })
 	if err != nil {
 		return m, pipeline.Permanent(fmt.Errorf("%w, and that is without its data", err))
 	}
@@ -154,7 +154,7 @@ func (s *sending) shrinkToFit(m outgoing, body func(*notify.Message) []byte) (ou
 	if err == nil || m.TraceParent == "" {
 		return fits, err
 	}
-	m.Message = new(m.Untraced())
+	m.Message = new(m.WithoutTrace())
 	return s.measure(m, body(m.Message))
 }
 

@@ -73,7 +73,7 @@ func (q *Queue) findQueue(ctx context.Context) error {
 	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
 		QueueUrl: &q.address.URL, AttributeNames: []types.QueueAttributeName{queue.MaximumMessageSize},
 	}, q.address.InRegion)
-	if err != nil && awserr.Forbidden(err) { // a role may have no right except SendMessage
+	if err != nil && awserr.IsForbidden(err) { // a role may have no right except SendMessage
 		out, err = &sqs.GetQueueAttributesOutput{}, nil
 	}
 	if err != nil {

@@ -59,7 +59,7 @@ func NewTopic(ctx context.Context, o TopicOptions) (*Topic, error) {
 // readLimit reads the maximum size of the topic's messages. It fails if the topic does not exist.
 func (t *Topic) readLimit(ctx context.Context) error {
 	out, err := t.client.GetTopicAttributes(ctx, &sns.GetTopicAttributesInput{TopicArn: &t.arn}, t.region)
-	if err != nil && awserr.Forbidden(err) { // a role may have no right except Publish
+	if err != nil && awserr.IsForbidden(err) { // a role may have no right except Publish
 		out, err = &sns.GetTopicAttributesOutput{}, nil
 	}
 	if err != nil {

@@ -50,13 +50,13 @@ func TestPublish_TraceIsNoBurden(t *testing.T) {
 			m := &ms[i]
 			m.TraceParent, m.TraceState = parent, "vendor=1"
 			m.Body = fmt.Appendf(nil, `{"id":%q,"traceparent":%q,"tracestate":"vendor=1","data":{"text":"`, m.ID, parent)
-			bare := len(m.Untraced().Body)
+			bare := len(m.WithoutTrace().Body)
 			m.Body = append(m.Body, strings.Repeat("x", n-bare)+`"}}`...)
 		}
 		if err := open(t, f).Publish(t.Context(), ms); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		untraced := ms[1].Untraced()
+		untraced := ms[1].WithoutTrace()
 		if f.bodies["a1"] != string(ms[0].Body) || f.bodies["b1"] != string(untraced.Body) {
 			t.Errorf("%s: of %d and %d bytes %d and %d arrived, want %d of the second", name,
 				len(ms[0].Body), len(ms[1].Body), len(f.bodies["a1"]), len(f.bodies["b1"]), len(untraced.Body))

@@ -180,7 +180,7 @@ func (db *DB) Tombstones(ctx context.Context, t state.Target, rows []state.Row) 
 		if item == nil {
 			continue
 		}
-		all[i] = TombstoneOf(item)
+		all[i] = ParseTombstone(item)
 		if all[i].Expires, err = expiryOf(item); err != nil {
 			return nil, db.Damaged("a tombstone of the view "+t.View, err)
 		}
@@ -188,8 +188,8 @@ func (db *DB) Tombstones(ctx context.Context, t state.Target, rows []state.Row) 
 	return all, nil
 }
 
-// TombstoneOf returns the tombstone of a stored item, without Expires.
-func TombstoneOf(image Item) *state.Tombstone {
+// ParseTombstone returns the tombstone of a stored item, without Expires.
+func ParseTombstone(image Item) *state.Tombstone {
 	return &state.Tombstone{Version: Text(image, attrVersion), Source: item.Key(Text(image, attrItem)),
 		Void: isVoid(image)}
 }

@@ -107,7 +107,7 @@ func (w *rowWriter) handleUnmet(ctx context.Context, rows []rowWrite, unmet *dyn
 			row.addRefusal(w.refusedResult(u.Item, row.mutation))
 		} else {
 			row.tombstoneRefused = true
-			row.addRefusal(w.refusedByTombstone(dynamo.TombstoneOf(u.Item), row.mutation))
+			row.addRefusal(w.refusedByTombstone(dynamo.ParseTombstone(u.Item), row.mutation))
 		}
 	}
 

@@ -21,7 +21,7 @@ const many = 500
 // TestConformance runs the suite without faults. TestConformance_Faults runs SharedLast with faults.
 func TestConformance(t *testing.T) {
 	checks, only := few("MovesByNumber", "MovesByNumberInPlace", "SharedDeadLetter", "ElementsBySKUInParts", "ElementsByPosition")
-	viewtest.Run(t, viewtest.Suite{Checks: checks, Many: many, Only: only, TypedKeys: true, Plain: plain, Open: opener[viewtest.Store](t)})
+	viewtest.Run(t, viewtest.Suite{Checks: checks, LargestCall: many, Only: only, TypedKeys: true, CountItems: plain, Open: opener[viewtest.Store](t)})
 }
 
 func TestItemRows(t *testing.T) {

@@ -31,7 +31,7 @@ func TestConformance_Faults(t *testing.T) {
 	faults.Randomly(1, 0.1, dynamotest.Conflict(), dynamotest.Throttle(), dynamotest.Lost(), dynamotest.Cut(5),
 		dynamotest.Unprocessed(0), dynamotest.Unprocessed(1), dynamotest.Unavailable(http.StatusInternalServerError))
 	viewtest.Run(t, viewtest.Suite{
-		Checks: 1, Many: many, TypedKeys: true, Only: []string{"SharedLast", "MovesByNumber"}, Plain: plain,
+		Checks: 1, LargestCall: many, TypedKeys: true, Only: []string{"SharedLast", "MovesByNumber"}, CountItems: plain,
 		Open: func(ctx context.Context, dir string) (viewtest.Store, error) {
 			db, err := statedynamo.New(statedynamo.Options{
 				Client: server.Client(dir, &faults), Table: "state", Pipeline: "test", Attempts: 12,

@@ -28,7 +28,7 @@ func TestRepairs(t *testing.T) {
 			}
 			return &anyTable{Store: store, faults: faults, made: make(map[string]bool)}, nil
 		},
-		Hand:              hand{},
+		Editor:            hand{},
 		BeforeRepairWrite: between,
 	})
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func TestRepairs(t *testing.T) {
-	viewtest.RunRepairs(t, viewtest.RepairSuite{Open: openAs[viewtest.StateStore], Hand: hand{}})
+	viewtest.RunRepairs(t, viewtest.RepairSuite{Open: openAs[viewtest.StateStore], Editor: hand{}})
 }
 
 // hand changes table rows whose keys are texts, as a person would.

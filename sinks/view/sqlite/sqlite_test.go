@@ -27,9 +27,9 @@ func TestMain(m *testing.M) {
 
 func TestConformance(t *testing.T) {
 	viewtest.Run(t, viewtest.Suite{
-		Checks: 2, // each check opens several files and syncs every write
-		Only:   []string{"MovesByNumber", "MovesByNumberInPlace", "SharedDeadLetter", "SharedLast", "ElementsByPosition", "ElementsBySKUInParts"},
-		Plain:  plain,
+		Checks:     2, // each check opens several files and syncs every write
+		Only:       []string{"MovesByNumber", "MovesByNumberInPlace", "SharedDeadLetter", "SharedLast", "ElementsByPosition", "ElementsBySKUInParts"},
+		CountItems: plain,
 		Open: func(ctx context.Context, dir string) (viewtest.Store, error) {
 			return sqlite.Open(ctx, filepath.Join(dir, "views.db"), sqlite.Options{})
 		},

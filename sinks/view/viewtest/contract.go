@@ -40,7 +40,7 @@ func contract(t *testing.T, suite Suite) {
 			keysAreDistinct(t, s, target, suite.TypedKeys)
 		},
 		"ManyRowsInOneCall": func(t *testing.T, s Store, target view.Target) {
-			manyRows(t, s, target, cmp.Or(suite.Many, 3000))
+			manyRows(t, s, target, cmp.Or(suite.LargestCall, 3000))
 		},
 		"NothingInOneCall":  emptyCall,
 		"ReadingStopsEarly": readingStopsEarly,

@@ -143,7 +143,7 @@ func (h history) check(t *testing.T, s Store, suite Suite, target view.Target, w
 		}
 	}
 	checkEqual(t, "rows "+when, readRows(t, s, target.Table, view.Query{}), want)
-	if n, err := suite.Plain(t.Context(), s, target.Table); err != nil || !target.InPlace && n != len(want) {
+	if n, err := suite.CountItems(t.Context(), s, target.Table); err != nil || !target.InPlace && n != len(want) {
 		t.Errorf("%s a plain reader of the table finds %d items (%v), and there are %d rows", when, n, err, len(want))
 	}
 }

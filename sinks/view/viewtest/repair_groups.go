@@ -109,11 +109,11 @@ func repairsOfGroups(t *testing.T, s *repairCheck) {
 			c.Shares, c.Sums = 0, nil
 			s.writeGroups("other member", c)
 		},
-		"changed": func() { s.Hand.Set(t, s.StateStore, s.target.Table, s.testGroup(), "revenue", "1") },
-		"added":   func() { s.Hand.Set(t, s.StateStore, s.target.Table, s.testGroup(), "note", "by hand") },
-		"removed": func() { s.Hand.Remove(t, s.StateStore, s.target.Table, s.testGroup()) },
+		"changed": func() { s.Editor.Set(t, s.StateStore, s.target.Table, s.testGroup(), "revenue", "1") },
+		"added":   func() { s.Editor.Set(t, s.StateStore, s.target.Table, s.testGroup(), "note", "by hand") },
+		"removed": func() { s.Editor.Remove(t, s.StateStore, s.target.Table, s.testGroup()) },
 		"buried": func() {
-			s.Hand.Remove(t, s.StateStore, s.target.Table, s.testGroup())
+			s.Editor.Remove(t, s.StateStore, s.target.Table, s.testGroup())
 			inPlace := s.target
 			inPlace.InPlace = true
 			apply(t, s, inPlace, tombstone(t, "g", "1", 9))
@@ -227,7 +227,7 @@ func repairsOfOthersGroups(t *testing.T, s *repairCheck) {
 		for _, now := range []view.Group{s.expectedGroup("5"), {Row: s.testGroup()}} {
 			s.addShares(who, "1")
 			was := s.readGroup()
-			putBack := s.Hand.Remove(t, s.StateStore, s.target.Table, s.testGroup())
+			putBack := s.Editor.Remove(t, s.StateStore, s.target.Table, s.testGroup())
 			theirs := s.target
 			change(&theirs)
 			apply(t, s, theirs, theirRow(t, "g", "1"))

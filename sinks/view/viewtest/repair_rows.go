@@ -15,8 +15,8 @@ type RepairSuite struct {
 	// Open opens a store, as in [Suite]. Required.
 	Open Open
 
-	// Hand changes rows by hand, without the store. Required.
-	Hand RowEditor
+	// Editor changes rows by hand, without the store. Required.
+	Editor RowEditor
 
 	// BeforeRepairWrite makes the next repair of s call do between its last read and its first write. Default: nil, for
 	// a store whose repair reads and writes in one transaction.
@@ -251,7 +251,7 @@ func rowRepairsRace(t *testing.T, s *repairCheck) {
 			if !was.Exists || was.Tombstone {
 				return false
 			}
-			s.Hand.Set(t, other.StateStore, s.target.Table, groupRow(t, "a", sk), "text", "by hand")
+			s.Editor.Set(t, other.StateStore, s.target.Table, groupRow(t, "a", sk), "text", "by hand")
 			return was.Item.Len() > 2 // a store may ignore an added attribute
 		},
 	}
@@ -341,7 +341,7 @@ func repairsOfOthersRows(t *testing.T, s *repairCheck) {
 			row := groupRow(t, "a", sk)
 			isApart := was.Tombstone && !s.target.InPlace
 			if was.Exists && !isApart {
-				s.Hand.Remove(t, s.StateStore, s.target.Table, row)
+				s.Editor.Remove(t, s.StateStore, s.target.Table, row)
 			}
 			theirs := putRow(t, "a", sk, 5, "theirs")
 			apply(t, s, target, theirs)
@@ -367,7 +367,7 @@ func repairsOfWideRows(t *testing.T, s *repairCheck) {
 	}
 	apply(t, s, s.target, wide)
 	was := s.read(wide)
-	s.Hand.Set(t, s.StateStore, s.target.Table, groupRow(t, "a", "1"), "a001", "by hand")
+	s.Editor.Set(t, s.StateStore, s.target.Table, groupRow(t, "a", "1"), "a001", "by hand")
 	now := putRow(t, "a", "1", 0, "right")
 	wantLost(t, "of a row that was changed", s.repair(was, now))
 	wantDone(t, "of a row that is unchanged", s.repair(s.read(wide), now))

@@ -55,10 +55,10 @@ func repairsOfClaims(t *testing.T, s *repairCheck) {
 	inPlace := s.target
 	inPlace.InPlace = true
 	for name, damage := range map[string]func(sk string){
-		"changed": func(sk string) { s.Hand.Set(t, s.StateStore, s.target.Table, row(sk), "text", "wrong") },
-		"removed": func(sk string) { s.Hand.Remove(t, s.StateStore, s.target.Table, row(sk)) },
+		"changed": func(sk string) { s.Editor.Set(t, s.StateStore, s.target.Table, row(sk), "text", "wrong") },
+		"removed": func(sk string) { s.Editor.Remove(t, s.StateStore, s.target.Table, row(sk)) },
 		"buried": func(sk string) {
-			s.Hand.Remove(t, s.StateStore, s.target.Table, row(sk))
+			s.Editor.Remove(t, s.StateStore, s.target.Table, row(sk))
 			apply(t, s, inPlace, tombstone(t, "r", sk, 5))
 		},
 		"right": func(string) {},
@@ -92,7 +92,7 @@ func (s *repairCheck) claimRow(sk string) {
 func (s *repairCheck) repairExtraRow() {
 	extra := groupRow(s.t, "r", "extra")
 	s.claimRow("extra")
-	putBack := s.Hand.Remove(s.t, s.StateStore, s.target.Table, extra)
+	putBack := s.Editor.Remove(s.t, s.StateStore, s.target.Table, extra)
 	s.wantWrites(".", state.ItemWrite{
 		Source: "extra", Expected: version(s.t, 5), Guard: state.Guard{Version: version(s.t, 6)},
 		Rows: []state.RowClaimsWrite{{Row: extra, Expected: "r1"}},
@@ -124,7 +124,7 @@ func (s *repairCheck) repairMovedClaim() {
 func (s *repairCheck) repairForeignRow() {
 	taken := groupRow(s.t, "r", "taken")
 	s.claimRow("taken")
-	s.Hand.Remove(s.t, s.StateStore, s.target.Table, taken)
+	s.Editor.Remove(s.t, s.StateStore, s.target.Table, taken)
 	other := s.target
 	other.View = "two"
 	theirs := theirRow(s.t, "r", "taken")
@@ -176,7 +176,7 @@ func claimsAfterRepairs(t *testing.T, s *repairCheck) {
 	must(t, writeOne(t, sink, stream, 1))
 	key, at := stream.Changes[1].Key, stream.Changes[1].Version
 	r := groupRow(t, "r", "a,1")
-	s.Hand.Remove(t, s.StateStore, s.target.Table, r)
+	s.Editor.Remove(t, s.StateStore, s.target.Table, r)
 	wantDone(t, "the repair of a claim", s.settle(s.claimRepair(key, at, r, "right")))
 	for _, change := range []int{0, 1} {
 		must(t, writeOne(t, sink, stream, change))

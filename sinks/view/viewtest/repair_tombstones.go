@@ -18,7 +18,7 @@ func repairsBesideTombstones(t *testing.T, s *repairCheck) {
 			sk = fmt.Sprint(sk, newest)
 			now.SK = parseValue(t, `{"S":"`+sk+`"}`)
 			apply(t, s, s.target, putRow(t, "a", sk, 5, "wrong"))
-			putBack := s.Hand.Remove(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
+			putBack := s.Editor.Remove(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
 			apply(t, s, s.target, tombstone(t, "a", sk, newest))
 			putBack()
 			wantDone(t, what, s.repair(s.read(now), now))
@@ -41,11 +41,11 @@ func repairsOfTombstonesAtTheKey(t *testing.T, s *repairCheck) {
 			now.SK = parseValue(t, `{"S":"`+sk+`"}`)
 			apply(t, s, s.target, putRow(t, "a", sk, 5, "lost"))
 			if apart > 0 {
-				putBack := s.Hand.Remove(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
+				putBack := s.Editor.Remove(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
 				apply(t, s, s.target, tombstone(t, "a", sk, apart))
 				putBack()
 			}
-			s.Hand.ReplaceByTombstone(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
+			s.Editor.ReplaceByTombstone(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
 			was := s.read(now)
 			if !was.Tombstone || !was.InPlace || was.Version != version(t, 5) {
 				t.Fatalf("%s: read is %+v", what, was)

@@ -28,9 +28,9 @@ type Suite struct {
 	// itself, as a process does. Required.
 	Open func(ctx context.Context, dir string) (Store, error)
 
-	// Plain returns the number of items that a reader finds in a table. The reader does not know tombstones, so it
+	// CountItems returns the number of items that a reader finds in a table. The reader does not know tombstones, so it
 	// counts tombstones in place as items. Required.
-	Plain func(ctx context.Context, s Store, t view.Table) (int, error)
+	CountItems func(ctx context.Context, s Store, t view.Table) (int, error)
 
 	// TypedKeys means that each key attribute of a table has one type, and that keys cannot be empty. Default: keys may
 	// have any type, and may be empty.
@@ -39,8 +39,8 @@ type Suite struct {
 	// Checks is as in [sinktest.Suite].
 	Checks int
 
-	// Many is the number of rows in the largest call. Default: 3,000.
-	Many int
+	// LargestCall is the number of rows in the largest call. Default: 3,000.
+	LargestCall int
 
 	// Only has the names of the views to run, for stores that are slow to open. The other views differ in planning,
 	// which does not depend on the store. Default: all.
@@ -107,7 +107,7 @@ func (v *testView) state(ctx context.Context, r Store, suite Suite) (map[string]
 	if err != nil || v.inPlace {
 		return rows, err
 	}
-	n, err := suite.Plain(ctx, r, t)
+	n, err := suite.CountItems(ctx, r, t)
 	if err == nil && n != len(rows) {
 		err = fmt.Errorf("a plain reader finds %d items in the table, and there are %d rows", n, len(rows))
 	}

@@ -22,7 +22,7 @@ func TestLeases_TellOfALostState(t *testing.T) {
 	}
 	defer stores.Close()
 	const how = "leases say that the stream was read"
-	_, err = sinks.Assemble(t.Context(), cfg, stores, sinks.AlreadyRead(how))
+	_, err = sinks.Assemble(t.Context(), cfg, stores, sinks.SourceWasRead(how))
 	refused(t, "leases", err)
 	if strings.Count(err.Error(), how) != len(cfg.Sinks) {
 		t.Errorf("not each sink is refused: %v", err)
@@ -37,7 +37,7 @@ func TestLeases_TellOfALostState(t *testing.T) {
 	if err := errors.Join(err, sinks.Accept(t.Context(), cfg, stores, all)); err != nil {
 		t.Fatal(err)
 	}
-	p, err := sinks.Assemble(t.Context(), cfg, stores, sinks.AlreadyRead(how), sinks.Finite())
+	p, err := sinks.Assemble(t.Context(), cfg, stores, sinks.SourceWasRead(how), sinks.Finite())
 	if err != nil {
 		t.Fatal(err)
 	}
