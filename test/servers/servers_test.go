@@ -39,7 +39,7 @@ func TestOnlyWhatIsAskedForIsNeeded(t *testing.T) {
 		t.Errorf("got exit code %d, %v; want the command's own 7", code, err)
 	}
 	code, err = run([]string{"-only", "sqs,s3", "--", "/bin/sh", "-c", "exit 7"})
-	if code != 1 || err == nil || !strings.Contains(err.Error(), "Go 1.26 or later (no continue the PATH)") {
+	if code != 1 || err == nil || !strings.Contains(err.Error(), "Go 1.26 or later (no go on the PATH)") {
 		t.Errorf("got exit code %d, %v; want what versitygw lacks", code, err)
 	}
 }
