@@ -8,10 +8,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// freshSink is a sink with a fresh output: the sink has acknowledged no change yet that matters for the settings. A
-// change matters if it has a new image and is not a dead letter. Before freshSink acknowledges such a change, it stores
-// that the output is no longer fresh. A removal does not matter, because it adds nothing to the output under any
-// settings. It does matter if the output keeps the contributions of removed items.
+// freshSink is a sink with a fresh output. An output is fresh until the sink acknowledges the first change that has a
+// new image and is not a dead letter. Before freshSink acknowledges this change, it stores that the output is no longer
+// fresh. While the output is fresh, the settings of the sink may be changed. A removal keeps the output fresh, because
+// it adds nothing to the output under any settings. If the output keeps the contributions of removed items, a removal
+// also ends the freshness.
 type freshSink struct {
 	forwarder
 	births       state.Births

@@ -58,9 +58,9 @@ func newMask(sensitive, allowed []item.Pattern, macs *sync.Pool) *Mask {
 	return m
 }
 
-// Except returns a mask that hides the same as m, except the values that allowed matches and the values inside them. It
-// returns nil if nothing remains hidden. If allowed matches a part of a hidden map, the mask shows the names of all
-// members of the map.
+// Except returns a mask that hides what m hides, but shows the values that allowed matches and the values inside them.
+// It returns nil if the new mask would hide nothing. If allowed matches a part of a hidden map, the new mask shows the
+// names of all members of the map.
 func (m *Mask) Except(allowed []item.Pattern) *Mask {
 	if m == nil || len(allowed) == 0 {
 		return m
@@ -93,7 +93,7 @@ func (m *Mask) Hides(path string) bool {
 	return err != nil || m.root.mayHide(p.Segments())
 }
 
-// Text returns the text that replaces the S with the text s.
+// Text masks a value of type S. s is its text, and the result is the text that is shown instead.
 func (m *Mask) Text(s string) string {
 	if m == nil {
 		return s

@@ -114,8 +114,9 @@ func (s *leaseSync) sourceDone(c *Coordinator, err error) {
 	s.findStreams(c)
 }
 
-// setStreams writes the stream into the leases of another application. The stream of a lease is the stream that lists
-// the lease's shard. If no stream lists the shard, it is the newest stream.
+// setStreams writes the names of the streams into the leases of another application, one stream after the other. A
+// lease belongs to the stream that lists its shard. If no stream lists the shard, the lease belongs to the newest
+// stream.
 func (s *leaseSync) setStreams(c *Coordinator) {
 	src := s.currentSource(c)
 	if s.streamIndex == len(src.streams) || !c.hasForeignLeases(src) {
@@ -137,8 +138,8 @@ func (s *leaseSync) setStreams(c *Coordinator) {
 	})
 }
 
-// setStream writes the stream into the leases that belong to it, and continues with the next stream. The stream is
-// marked as begun before the leases name it.
+// setStream writes the name of the current stream into its leases, and continues with the next stream. It marks the
+// stream as begun before that.
 func (s *leaseSync) setStream(c *Coordinator) {
 	rows := s.unnamedRows(c)
 	if len(rows) == 0 {
@@ -151,7 +152,8 @@ func (s *leaseSync) setStream(c *Coordinator) {
 			next := r.Clone()
 			next.Stream = s.stream.arn
 			if r.Checkpoint.Kind == leases.TrimHorizon && s.listing != nil {
-				next.First = s.listing.shard(r.Shard).First // First shows a gap if the stream drops unread records
+				// If the stream drops unread records later, First shows that they are missing.
+				next.First = s.listing.shard(r.Shard).First
 			}
 			s.writesLeft++
 			c.writeLease(&leaseWrite{reason: setStream, row: r, next: next, done: func(err error) { s.writeEnded(c, err) }})
@@ -180,8 +182,8 @@ func (s *leaseSync) nextStream(c *Coordinator) {
 }
 
 // begin marks the stream as begun, and calls done once the mark is durable. The mark says that all first leases of the
-// stream exist. If a lease is missing while the stream has no mark, the consumer that created the other leases has
-// crashed, and no records are lost.
+// stream exist. A lease that is missing before the stream has its mark does not mean that records were lost: the
+// consumer that created the other leases crashed before it had created all of them.
 func (s *leaseSync) begin(c *Coordinator, done func()) {
 	if s.stream.begun {
 		done()
@@ -197,9 +199,9 @@ func (s *leaseSync) begin(c *Coordinator, done func()) {
 	}), s.stream.arn})
 }
 
-// beginWrites begins the count of a group of writes, and done is called after all of them. The count begins at 1, so
-// that it does not become 0 before all writes began. The caller calls writeEnded once more after it began the last
-// write.
+// beginWrites begins a group of writes. done is called after all of them have ended. The caller counts each write in
+// writesLeft. The count begins at 1, so that it does not become 0 before the caller has begun all writes. After the
+// last one, the caller calls writeEnded for this 1.
 func (s *leaseSync) beginWrites(done func()) { s.writesLeft, s.firstErr, s.afterWrites = 1, nil, done }
 
 // writeEnded counts a finished write. After the last write, it continues with done of beginWrites, or ends the work for

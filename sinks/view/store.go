@@ -26,10 +26,10 @@ type Target struct {
 	// id of the sink's output in the table, which each row has (state.Birth); "" if births are not recorded
 	Birth string
 
-	// RefuseOtherItem is set if the key of a row should identify the item, but another item could still have the same
-	// key. Then a row fails with a [CollisionError] if the stored row belongs to another item, whatever the versions.
-	// The row also fails if the stored tombstone belongs to another item and is newer. A tombstone is superseded if the
-	// stored row belongs to another item. Default: only one item has a row key.
+	// RefuseOtherItem protects rows whose key should identify the item, although another item could have the same key.
+	// If it is set, a write of a row fails with a [CollisionError] if the stored row belongs to another item, whatever
+	// the versions, or if the stored tombstone belongs to another item and is newer. A write of a tombstone is
+	// superseded if the stored row belongs to another item. Default: only one item can have a row's key.
 	RefuseOtherItem bool
 
 	// InPlace means that the tombstones of rows that guard themselves are at the rows' keys. Default: they are in the
@@ -175,10 +175,10 @@ type ItemStore interface {
 	RowClaims(ctx context.Context, t Target, rows []state.Row) ([]RowClaims, error)
 
 	// WriteItems applies ws in order, each of them completely or not at all, and returns one Result for each. A write
-	// is Lost if the guard (its version or Void) or the claims on a row have changed since they were read. A later
-	// write of ws may build on an earlier write of ws. It then expects the version and the revisions that the earlier
-	// write stores. If the earlier write is lost, the later write is lost too. A write that keeps the version of the
-	// guard is a repair. A repair also puts the owner's row again. A successful result is durable. The values in ws are
+	// is Lost if another writer has changed the guard (its version or Void), or the claims on a row, since they were
+	// read. A write may depend on an earlier write of the same call: it expects the version and the revisions that the
+	// earlier write stores. If the earlier write is lost, so is this one. A write that keeps the version of the guard
+	// is a repair. A repair also puts the owner's row again. A successful result is durable. The values in ws are
 	// ranges of the memory of a page. A store that keeps them longer clones them.
 	WriteItems(ctx context.Context, t Target, ws []state.ItemWrite) ([]Result, error)
 }
@@ -186,7 +186,8 @@ type ItemStore interface {
 // ClaimLister is implemented by an [ItemStore] that lists rows on which claims wait.
 type ClaimLister interface {
 	// ContestedRows yields the rows of a view on which claims wait. It may read the whole state of all sinks. If the
-	// claims on a row change during the read, the row may be missing or outdated. A pulled error ends the sequence.
+	// claims on a row change during the read, the row may be missing or outdated. The sequence ends with the first
+	// error.
 	ContestedRows(ctx context.Context, t state.Target) iter.Seq2[state.ContestedRow, error]
 }
 
@@ -228,9 +229,10 @@ type GroupStore interface {
 	Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error)
 
 	// Contribute applies ws, each of them completely or not at all, and returns one Result for each. A write is Lost if
-	// a contribution has changed since it was read: its Version, its Void or, with CompareShares, its Since or Shares.
-	// A write fails with a [ForeignRowError] if a group's row belongs to another sink. No two writes of a call have the
-	// same item, but they may have the same groups. A successful result is durable.
+	// another writer has changed a contribution since it was read. The store compares Version and Void. With
+	// CompareShares it also compares Since and Shares. A write fails with a [ForeignRowError] if a group's row belongs
+	// to another sink. No two writes of a call have the same item, but they may have the same groups. A successful
+	// result is durable.
 	Contribute(ctx context.Context, t Target, ws []state.GroupWrite) ([]Result, error)
 
 	// MaxActions returns the maximum number of actions of one GroupWrite; 0 if there is no maximum. Each item, each

@@ -9,11 +9,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// segment is one reading of a segment of a sink. A listing divides the contents of a sink into segments, to read them
-// concurrently.
+// segment is a part of a sink's contents that is listed concurrently with the others. A segment whose reading was
+// interrupted is read again, with a new number of the reading.
 type segment struct {
 	sink, number int
-	reading      int // number of this reading of the segment
+	reading      int // number of this reading, unique in the audit
 }
 
 func (s segment) name() string { return fmt.Sprintf("%d/%d", s.sink, s.number) }
@@ -28,8 +28,9 @@ type listedEntries struct {
 // entriesPerBatch is the number of listed entries that are sent together to the goroutine that spools them.
 const entriesPerBatch = 256
 
-// spoolStored spools the stored entries of the sinks. A segment whose reading was interrupted is read again from its
-// start. The join ignores the entries of the interrupted reading, since a contribution to a group must count once.
+// spoolStored spools the stored entries of the sinks. It reads a segment again from its start if the reading of the
+// segment was interrupted. The join then ignores the entries of the interrupted reading. Otherwise a contribution to a
+// group would count twice.
 func (a *auditRun) spoolStored(ctx context.Context, entries *spool) error {
 	var unread []segment
 	for sink := range a.o.Sinks {

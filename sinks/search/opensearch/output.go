@@ -24,14 +24,14 @@ func (s *Store) Output(state.OutputRef) state.Output { return output{s} }
 
 type output struct{ *Store }
 
-// Identity returns "", because the output needs no other identity. Its documents have its birth (the random id of the
-// output), and the sink's record has the UUIDs of its indexes. It returns an error if a recorded index is missing or
-// was replaced by another one. It retries as Open does.
+// Identity returns an error if an index in the sink's record is missing or was replaced by another one. The identity
+// itself is always "": each document has the birth of the output, its random id, and the record has the UUIDs of the
+// indexes. Identity retries as Open does.
 func (o output) Identity(ctx context.Context) (string, error) {
 	var r storedRecord
 	err := retryUntilReady(ctx, func() (err error) {
-		// The record is read before the indexes. So it never names an index that was created after the indexes were
-		// read.
+		// The record is read first. If the indexes were read first, the record could name an index that was created
+		// after that, and the index would seem to be missing.
 		r, err = o.readRecord(ctx, o.indexes.sink())
 		return err
 	})

@@ -114,19 +114,21 @@ func (db *DB) SetContribution(t state.Target, w *state.ContributionWrite) (Actio
 	return Put(db.table, item, unchanged), nil
 }
 
-// setGuard returns the action that replaces a guard, on condition that the stored guard has the version was and the
-// void flag wasVoid (no row could be made of the change). A guard without a row expires.
-func (db *DB) setGuard(t state.Target, source item.Key, was record.Version, wasVoid bool, now state.Guard) Action {
-	item := itemRecord(db.GuardRef(t, source), source, Item{attrRow: S(string(now.Row))})
-	if now.Row == "" {
+// setGuard returns the action that replaces a guard by next. The condition is that the stored guard has the expected
+// version and void flag. A void guard is that of a change of which no row could be made. A guard without a row expires.
+func (db *DB) setGuard(
+	t state.Target, source item.Key, expected record.Version, expectedVoid bool, next state.Guard,
+) Action {
+	item := itemRecord(db.GuardRef(t, source), source, Item{attrRow: S(string(next.Row))})
+	if next.Row == "" {
 		db.setExpiry(item)
 	}
-	setVersion(item, now.Version, now.Void)
-	return Put(db.table, item, versionUnchanged(was, wasVoid))
+	setVersion(item, next.Version, next.Void)
+	return Put(db.table, item, versionUnchanged(expected, expectedVoid))
 }
 
-// itemRecord returns the guard or contribution of an item as it is stored. If the key of the item was cut in ref, the
-// record has the whole key as an attribute. So a listing can return the key.
+// itemRecord returns the guard or contribution of an item as it is stored. Ref cuts a long key of an item. Then the
+// record has the whole key as an attribute, so that a listing can return it.
 func itemRecord(ref Ref, source item.Key, rest Item) Item {
 	image := withAttributes(ref.Key, rest)
 	if !strings.HasSuffix(Text(ref.Key, attrPK), string(source)) {
@@ -147,16 +149,16 @@ func isVoid(item Item) bool {
 	return void
 }
 
-// versionUnchanged returns the condition that the stored guard, contribution or tombstone has the version was and the
-// given void flag. If was is zero, nothing may be stored.
-func versionUnchanged(was record.Version, void bool) Condition {
-	if was.IsZero() {
+// versionUnchanged returns the condition that the stored guard, contribution or tombstone has the expected version and
+// void flag. If the expected version is zero, nothing may be stored.
+func versionUnchanged(expected record.Version, void bool) Condition {
+	if expected.IsZero() {
 		return notStored
 	}
 	c := Condition{
 		Text:   "version = :was AND attribute_not_exists(#void)",
 		Names:  map[string]string{"#void": attrVoid},
-		Values: Item{":was": S(was.String())},
+		Values: Item{":was": S(expected.String())},
 	}
 	if void {
 		c.Text = "version = :was AND attribute_exists(#void)"
@@ -194,16 +196,16 @@ func ParseTombstone(image Item) *state.Tombstone {
 		Void: isVoid(image)}
 }
 
-// SetTombstone returns the action that writes a tombstone, on condition that now replaces the stored tombstone
+// SetTombstone returns the action that writes the tombstone next, on condition that it may replace the stored one
 // ([state.Tombstone.Replaces]).
-func (db *DB) SetTombstone(t state.Target, row state.Row, now *state.Tombstone) Action {
-	return Put(db.table, db.tombstoneItem(db.TombstoneRef(t, row), now), canReplace(now))
+func (db *DB) SetTombstone(t state.Target, row state.Row, next *state.Tombstone) Action {
+	return Put(db.table, db.tombstoneItem(db.TombstoneRef(t, row), next), canReplace(next))
 }
 
 // tombstoneItem returns a tombstone as it is stored.
-func (db *DB) tombstoneItem(ref Ref, now *state.Tombstone) Item {
-	item := withAttributes(ref.Key, Item{attrVersion: S(now.Version), attrItem: S(string(now.Source))})
-	if now.Void {
+func (db *DB) tombstoneItem(ref Ref, next *state.Tombstone) Item {
+	item := withAttributes(ref.Key, Item{attrVersion: S(next.Version), attrItem: S(string(next.Source))})
+	if next.Void {
 		item[attrVoid] = Bool(true)
 	}
 	db.setExpiry(item)
@@ -211,37 +213,37 @@ func (db *DB) tombstoneItem(ref Ref, now *state.Tombstone) Item {
 }
 
 // CheckTombstone returns the action that checks the condition of SetTombstone and writes nothing.
-func (db *DB) CheckTombstone(t state.Target, row state.Row, now *state.Tombstone) Action {
-	return Check(db.TombstoneRef(t, row), canReplace(now))
+func (db *DB) CheckTombstone(t state.Target, row state.Row, next *state.Tombstone) Action {
+	return Check(db.TombstoneRef(t, row), canReplace(next))
 }
 
-// ReplaceTombstone returns the action that replaces the tombstone was of a row by now, on condition that was is still
-// stored. If was is nil, no tombstone may be stored. If now is nil, the action deletes the tombstone. If was and now
-// are the same pointer, the action only checks the condition.
-func (db *DB) ReplaceTombstone(t state.Target, row state.Row, was, now *state.Tombstone) (Action, error) {
+// ReplaceTombstone returns the action that replaces a row's tombstone by next, on condition that the expected tombstone
+// is stored. If expected is nil, no tombstone may be stored. If next is nil, the action deletes the tombstone. If
+// expected and next are the same pointer, the action only checks the condition.
+func (db *DB) ReplaceTombstone(t state.Target, row state.Row, expected, next *state.Tombstone) (Action, error) {
 	unchanged := notStored
-	if was != nil {
-		version, err := record.ParseVersion(was.Version)
+	if expected != nil {
+		version, err := record.ParseVersion(expected.Version)
 		if err != nil {
 			return Action{}, db.Damaged("a tombstone of the view "+t.View, err)
 		}
-		unchanged = versionUnchanged(version, was.Void)
+		unchanged = versionUnchanged(version, expected.Void)
 	}
 
 	ref := db.TombstoneRef(t, row)
-	if now == was {
+	if next == expected {
 		return Check(ref, unchanged), nil
 	}
-	if now == nil {
+	if next == nil {
 		return Delete(ref, unchanged), nil
 	}
-	return Put(ref.Table, db.tombstoneItem(ref, now), unchanged), nil
+	return Put(ref.Table, db.tombstoneItem(ref, next), unchanged), nil
 }
 
-// canReplace returns the condition that now replaces the stored tombstone.
-func canReplace(now *state.Tombstone) Condition {
-	c := Condition{Text: "attribute_not_exists(pk) OR version < :v", Values: Item{":v": S(now.Version)}, Old: true}
-	if !now.Void {
+// canReplace returns the condition that next may replace the stored tombstone, or that none is stored.
+func canReplace(next *state.Tombstone) Condition {
+	c := Condition{Text: "attribute_not_exists(pk) OR version < :v", Values: Item{":v": S(next.Version)}, Old: true}
+	if !next.Void {
 		c.Text += " OR (version = :v AND attribute_exists(#void))"
 		c.Names = map[string]string{"#void": attrVoid}
 	}
