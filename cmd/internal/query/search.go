@@ -114,7 +114,7 @@ func withIndexNames(ctx context.Context, store search.Reader, index string, err 
 	}
 	existing, _ := store.Indexes(ctx)
 	if len(existing) == 0 {
-		return fmt.Errorf("the folder holds no search indexes: its configuration has none")
+		return fmt.Errorf("no index %q, and there is no other: has its sink written a document yet?", index)
 	}
 	return fmt.Errorf("no index %q; there are: %s", index, strings.Join(existing, ", "))
 }
