@@ -1,0 +1,124 @@
+package initconfig
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// nameEntities sets the names of the kinds and of the variable parts of their keys.
+func nameEntities(entities []*draftEntity) {
+	taken := make(map[string]bool)
+	for _, k := range entities {
+		k.name = k.freeName(taken)
+		taken[k.name] = true
+		k.nameTokens()
+	}
+}
+
+// freeName returns a name that is not taken, from the last texts of the keys.
+func (k *draftEntity) freeName(taken map[string]bool) string {
+	partitionText, sortText, sortKeyVaries := pascal(k.key[0].lastText()), "", true
+	if len(k.key) > 1 {
+		sortText = pascal(k.key[1].lastText())
+		sortKeyVaries = slices.ContainsFunc(k.key[1].tokens, func(t token) bool { return t.text == "" })
+	}
+	base := cmp.Or(sortText, partitionText, "Item")
+	name := base
+	if partitionText != "" && !sortKeyVaries {
+		name = partitionText
+		if taken[name] {
+			name += sortText
+		}
+	}
+	if taken[name] {
+		name = partitionText + name
+	}
+	for n := 2; taken[name]; n++ {
+		name = fmt.Sprintf("%s%d", base, n)
+	}
+	return name
+}
+
+// nameTokens names the variable parts of a key, such as UserId after USER#. A name is used twice only if it always
+// binds the same value.
+func (k *draftEntity) nameTokens() {
+	named := make(map[string]token)
+	for i := range k.key {
+		p := &k.key[i]
+		if len(p.tokens) == 0 {
+			p.whole = k.takeName(named, cmp.Or(pascal(p.attribute), "Key"), token{})
+		}
+		textBefore := ""
+		for j := range p.tokens {
+			t := &p.tokens[j]
+			if t.text != "" {
+				textBefore = pascal(t.text)
+				continue
+			}
+			base := textBefore + "Id"
+			if k.all(func(m item.Image) bool { return isDate.MatchString(t.value(m)) }) {
+				base = "Date"
+			}
+			t.name = k.takeName(named, base, *t)
+		}
+	}
+}
+
+// takeName adds a name for t to named, and returns it: base, or base with a number if another value has that name.
+func (k *draftEntity) takeName(named map[string]token, base string, t token) string {
+	name := base
+	for n := 2; ; n++ {
+		other, taken := named[name]
+		if !taken || k.bindSame(t, other) {
+			named[name] = t
+			return name
+		}
+		name = fmt.Sprintf("%s%d", base, n)
+	}
+}
+
+// bindSame reports whether two names always bind the same value.
+func (k *draftEntity) bindSame(a, b token) bool {
+	return a.value != nil && b.value != nil && k.all(func(m item.Image) bool { return a.value(m) == b.value(m) })
+}
+
+func (k *draftEntity) all(holds func(item.Image) bool) bool {
+	return !slices.ContainsFunc(k.items, func(m item.Image) bool { return !holds(m) })
+}
+
+// pattern returns the pattern as the configuration writes it, such as USER#{UserId}.
+func (p keyPart) pattern() string {
+	if len(p.tokens) == 0 {
+		return "{" + p.whole + "}"
+	}
+	parts := make([]string, len(p.tokens))
+	for i, t := range p.tokens {
+		parts[i] = t.text
+		if t.text == "" {
+			parts[i] = "{" + t.name + "}"
+		}
+	}
+	return strings.Join(parts, p.separator)
+}
+
+// pascal returns a text as the name of a type, such as UserProfile for USER_PROFILE, user-profile and userProfile. It
+// returns "" for a text without letters.
+func pascal(text string) string {
+	isSeparator := func(r rune) bool {
+		isAlphanumeric := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+		return !isAlphanumeric
+	}
+	var b strings.Builder
+	for _, word := range strings.FieldsFunc(text, isSeparator) {
+		rest := word[1:]
+		if strings.ToUpper(word) == word {
+			rest = strings.ToLower(rest)
+		}
+		b.WriteString(strings.ToUpper(word[:1]) + rest)
+	}
+	return strings.TrimLeft(b.String(), "0123456789")
+}
