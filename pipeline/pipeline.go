@@ -58,7 +58,7 @@ type Options struct {
 	StopTimeout   time.Duration        // how long a soft stop lasts before it becomes hard. Default: 30s
 }
 
-// Failure describes a failure for Options.See.
+// Failure describes a failure for Options.DetailCommand.
 type Failure struct {
 	Sink   string // "" if no sink failed
 	Letter bool   // true: the change was dead-lettered; false: it is tried again
