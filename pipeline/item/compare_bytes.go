@@ -19,8 +19,11 @@ func equalAttrs(a, b *Image, i, j int) (n, end int) {
 	for i+n+1 < len(attrs) && attrs[i+n+1].NameStart() < end {
 		n++
 	}
-	if i+n < len(attrs) && ddbjson.AttrValueEnd(doc, attrs, i+n) < end { // the byte after the value is equal, too
-		n++
+	if i+n < len(attrs) {
+		_, _, _, valueEnd := ddbjson.AttrAt(doc, attrs, i+n)
+		if valueEnd < end { // the byte after the value is equal, too
+			n++
+		}
 	}
 	return n, end
 }

@@ -121,7 +121,7 @@ func (v Value) Len() int {
 	n := 0
 	switch v.kind {
 	case KindS:
-		n = ddbjson.TextLen(v.raw)
+		n = len(ddbjson.TextOf(v.raw))
 	case KindB:
 		raw := ddbjson.TextOf(v.raw)
 		n = base64.StdEncoding.DecodedLen(len(raw))

@@ -4,17 +4,8 @@ import "github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 
 // valueOf returns the value of attribute i of the item doc. attrs is the whole index of doc.
 func valueOf(doc []byte, attrs []ddbjson.Attr, i int) Value {
-	a := attrs[i]
-	from, next := a.NameStart()+a.NameLen()+a.Gap(), len(doc)
-	if i+1 < len(attrs) {
-		next = attrs[i+1].NameStart()
-	}
-	to := next - a.Tail()
-	if a.Far() {
-		ranges := a.Unpack(doc)
-		from, to = ranges.From, ranges.To
-	}
-	return Value{raw: doc[from:to:to], kind: Kind(a.Tag())}
+	_, _, from, to := ddbjson.AttrAt(doc, attrs, i)
+	return Value{raw: doc[from:to:to], kind: Kind(attrs[i].Tag())}
 }
 
 // readValue reads the value at i, such as {"S":"x"}. It returns the value and the position after it.

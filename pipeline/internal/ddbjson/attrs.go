@@ -106,18 +106,6 @@ func AttrAt(doc []byte, attrs []Attr, i int) (nameStart, nameEnd, from, to int) 
 	return nameStart, nameEnd, nameEnd + a.Gap(), to - a.Tail()
 }
 
-// AttrValueEnd is the position after the value of attribute i.
-func AttrValueEnd(doc []byte, attrs []Attr, i int) int {
-	a := attrs[i]
-	switch {
-	case a.Far():
-		return a.Unpack(doc).To
-	case i+1 < len(attrs):
-		return attrs[i+1].NameStart() - a.Tail()
-	}
-	return len(doc) - a.Tail()
-}
-
 // Unpack reads the ranges of any attribute from the item doc. It is slower than [AttrAt] for an attribute that is not
 // far.
 func (a Attr) Unpack(doc []byte) AttrRanges {

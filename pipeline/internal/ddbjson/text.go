@@ -2,7 +2,7 @@ package ddbjson
 
 import (
 	"bytes"
-	"encoding/binary"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 	"unsafe"
@@ -10,83 +10,44 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/simd"
 )
 
-// TextOf returns the checked JSON string raw without its escapes. It returns raw itself if raw has no escapes.
+// TextOf returns the checked JSON string raw without its escapes. It returns raw itself if raw has no escapes. It writes
+// U+FFFD for half a surrogate pair, which checked input does not have.
 func TextOf(raw []byte) []byte {
-	first := bytes.IndexByte(raw, '\\')
-	if first < 0 {
+	i := bytes.IndexByte(raw, '\\')
+	if i < 0 {
 		return raw
 	}
-	return AppendTextOf(append(make([]byte, 0, len(raw)), raw[:first]...), raw[first:])
-}
-
-// AppendTextOf appends raw without its escapes. It writes U+FFFD for half a surrogate pair, which checked input does
-// not have.
-func AppendTextOf(dst, raw []byte) []byte {
-	for {
-		i := bytes.IndexByte(raw, '\\')
-		if i < 0 {
-			return append(dst, raw...)
-		}
+	text := make([]byte, 0, len(raw))
+	for ; i >= 0; i = bytes.IndexByte(raw, '\\') {
 		r, size := escapedRune(raw[i:])
-		dst = utf8.AppendRune(append(dst, raw[:i]...), r)
+		text = utf8.AppendRune(append(text, raw[:i]...), r)
 		raw = raw[i+size:]
 	}
+	return append(text, raw...)
 }
 
 // escapedRune returns the rune and the length of the escape that raw starts with. Both escapes of a surrogate pair are
 // one escape here.
 func escapedRune(raw []byte) (r rune, size int) {
-	switch raw[1] {
-	case 'b':
-		return '\b', 2
-	case 'f':
-		return '\f', 2
-	case 'n':
-		return '\n', 2
-	case 'r':
-		return '\r', 2
-	case 't':
-		return '\t', 2
-	case 'u':
-		r, _ = hexRune(raw, 0)
-		if utf16.IsSurrogate(r) {
-			low, _ := hexRune(raw, 6)
-			r = utf16.DecodeRune(r, low)
-			if r != utf8.RuneError {
-				return r, 12
-			}
-		}
-		return r, 6
+	const letters, controls = "bfnrt", "\b\f\n\r\t"
+	if i := strings.IndexByte(letters, raw[1]); i >= 0 {
+		return rune(controls[i]), 2
 	}
-	return rune(raw[1]), 2
+	if raw[1] != 'u' {
+		return rune(raw[1]), 2
+	}
+	r, _ = hexRune(raw, 0)
+	if utf16.IsSurrogate(r) {
+		low, _ := hexRune(raw, 6)
+		r = utf16.DecodeRune(r, low)
+		if r != utf8.RuneError {
+			return r, 12
+		}
+	}
+	return r, 6
 }
 
-// TextLen is len(TextOf(raw)), without allocation.
-func TextLen(raw []byte) int {
-	n := len(raw)
-	for {
-		i := bytes.IndexByte(raw, '\\')
-		if i < 0 {
-			return n
-		}
-		raw = raw[i:]
-		if raw[1] != 'u' {
-			raw = raw[2:]
-			n--
-			continue
-		}
-		r, _ := hexRune(raw, 0)
-		if utf16.IsSurrogate(r) {
-			raw = raw[12:]
-			n -= 12 - 4
-			continue
-		}
-		raw = raw[6:]
-		n -= 6 - utf8.RuneLen(r)
-	}
-}
-
-// SameText reports whether two checked strings are equal after unescaping.
+// SameText reports whether two checked strings are equal after unescaping. It does not allocate.
 func SameText(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -137,21 +98,13 @@ func AppendRaw(dst []byte, text string) []byte {
 
 // IsRaw reports whether text needs no escape in a JSON string.
 func IsRaw(text string) bool {
-	i := 0
-	for b := unsafe.Slice(unsafe.StringData(text), len(text)); len(b)-i >= 8; i += 8 {
-		if simd.StopMask(binary.LittleEndian.Uint64(b[i:])) != 0 {
-			break
-		}
-	}
-	ascii := true
-	for ; i < len(text); i++ {
-		c := text[i]
+	b := unsafe.Slice(unsafe.StringData(text), len(text))
+	for _, c := range b[simd.PlainPrefix(b):] {
 		if c < ' ' || c == '"' || c == '\\' {
 			return false
 		}
-		ascii = ascii && c < utf8.RuneSelf
 	}
-	return ascii || utf8.ValidString(text)
+	return utf8.ValidString(text)
 }
 
 // AppendString appends raw as a JSON string with quotes. raw is checked and already has its escapes.
