@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"slices"
-	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
@@ -23,17 +22,10 @@ func (v Value) AppendCanonical(dst []byte) []byte {
 	case KindBOOL:
 		return append(dst, v.Raw()[0])
 	case KindM:
-		type member struct {
-			name  string
-			value Value
-		}
-		var ms []member
-		for name, e := range v.Members() {
-			ms = append(ms, member{name, e})
-		}
-		slices.SortFunc(ms, func(a, b member) int { return strings.Compare(a.name, b.name) })
-		dst = binary.AppendUvarint(dst, uint64(len(ms)))
-		for _, m := range ms {
+		members := appendMembers(nil, walk(v.raw))
+		slices.SortFunc(members, namedValue.compareName)
+		dst = binary.AppendUvarint(dst, uint64(len(members)))
+		for _, m := range members {
 			dst = m.value.AppendCanonical(appendLengthPrefixed(dst, m.name))
 		}
 	case KindL:

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"iter"
 	"strings"
-
-	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
 // DifferAt reports whether two images differ by meaning at a path that matches one of the patterns. A path that only
@@ -54,7 +52,7 @@ func (w *comparison) compareImages(segs []Segment, old, new Image) bool {
 	case NoWildcard:
 		o, _ := old.Get(seg.Name)
 		n, _ := new.Get(seg.Name)
-		return w.compareMember(seg.Name, rest, o, n)
+		return w.compareUnder(seg, rest, o, n)
 	case wholeSubtree:
 		if EqualButReplicated(old, new) {
 			return false
@@ -101,38 +99,38 @@ func (w *comparison) compareValues(segs []Segment, old, new Value) bool {
 		}
 		return false
 	case seg.Wild == AnyElement, isInside && old.kind == KindL:
-		p := differingElements(old, new)
-		for p.next() {
-			if w.compareElement(p.index, rest, p.old, p.new) {
+		restOld, restNew := elementsFrom(old), elementsFrom(new)
+		for i := 0; ; i++ {
+			o, ok := restOld.element(KindL)
+			n, otherOK := restNew.element(KindL)
+			if !ok && !otherOK {
+				return false
+			}
+			if !o.Equal(n) && w.compareUnder(Segment{Index: i}, rest, o, n) {
 				return true
 			}
 		}
-		return false
 	case seg.Wild == allInside:
 		return w.handleDifference(old, new)
 	case seg.Index >= 0:
-		return w.compareElement(seg.Index, rest, listElement(old, seg.Index), listElement(new, seg.Index))
+		return w.compareUnder(seg, rest, listElement(old, seg.Index), listElement(new, seg.Index))
 	default:
 		o, _ := old.Get(seg.Name)
 		n, _ := new.Get(seg.Name)
-		return w.compareMember(seg.Name, rest, o, n)
+		return w.compareUnder(seg, rest, o, n)
 	}
 }
 
+// compareMember compares the values under one name of two maps.
 func (w *comparison) compareMember(name string, rest []Segment, old, new Value) bool {
-	pathLen := len(w.path)
-	if w.yield != nil {
-		w.path = ddbjson.AppendMember(w.path, name)
-	}
-	stop := w.compareValues(rest, old, new)
-	w.path = w.path[:pathLen]
-	return stop
+	return w.compareUnder(Segment{Name: name, Index: -1}, rest, old, new)
 }
 
-func (w *comparison) compareElement(i int, rest []Segment, old, new Value) bool {
+// compareUnder compares the values under seg, which is a name or an index.
+func (w *comparison) compareUnder(seg Segment, rest []Segment, old, new Value) bool {
 	pathLen := len(w.path)
 	if w.yield != nil {
-		w.path = ddbjson.AppendElement(w.path, i)
+		w.path = seg.AppendTo(w.path)
 	}
 	stop := w.compareValues(rest, old, new)
 	w.path = w.path[:pathLen]

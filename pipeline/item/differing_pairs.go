@@ -7,9 +7,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// pair has the values of two maps under one name, or of two lists at one index. One of the values may be absent.
+// pair has the values of two maps under one name. One of them may be absent.
 type pair struct {
-	name     string // name in the maps; "" for lists
+	name     string
 	old, new Value
 }
 
@@ -200,35 +200,6 @@ func pairUp(old, new walker) []pair {
 		merged = append(merged, p)
 	}
 	return merged
-}
-
-// elementPairs iterates over the elements that differ by meaning between two lists, and the elements that only the
-// longer list has.
-type elementPairs struct {
-	pair
-	index int // index of the current pair in the lists
-	x, y  walker
-}
-
-// differingElements returns an iterator that is before its first pair. A value of another kind has no elements.
-func differingElements(old, new Value) elementPairs {
-	return elementPairs{index: -1, x: elementsFrom(old), y: elementsFrom(new)}
-}
-
-// next moves to the next pair. It returns false after the last pair.
-func (p *elementPairs) next() bool {
-	for {
-		var ok, otherOK bool
-		p.index++
-		p.old, ok = p.x.element(KindL)
-		p.new, otherOK = p.y.element(KindL)
-		if !ok && !otherOK {
-			return false
-		}
-		if !p.old.Equal(p.new) {
-			return true
-		}
-	}
 }
 
 // elementsFrom returns a walker before the first element of v.

@@ -15,11 +15,9 @@ func (v Value) AppendDynamoDBJSON(dst []byte) []byte {
 	case KindS, KindN, KindB:
 		dst = ddbjson.AppendString(dst, v.raw)
 	case KindM:
-		dst = appendItem(dst, v, Value.AppendDynamoDBJSON)
-	case KindL:
-		dst = appendList(dst, v, Value.AppendDynamoDBJSON)
-	case KindSS, KindNS, KindBS:
-		dst = appendList(dst, v, func(e Value, dst []byte) []byte { return ddbjson.AppendString(dst, e.raw) })
+		dst = appendItem(dst, v)
+	case KindL, KindSS, KindNS, KindBS:
+		dst = appendList(dst, v)
 	default:
 		dst = append(dst, v.raw...)
 	}
@@ -56,7 +54,7 @@ func (m Image) AppendDynamoDBJSON(dst []byte) []byte {
 	if !m.Exists() {
 		return append(dst, "null"...)
 	}
-	return appendItem(dst, m.Value(), Value.AppendDynamoDBJSON)
+	return appendItem(dst, m.Value())
 }
 
 // AppendJSON appends the item as plain JSON: {"PK":"x"}. It appends null if the image does not exist. See
@@ -77,29 +75,33 @@ func (m Image) appendPlain(dst []byte, w plainWriter) []byte {
 	return w.item(dst, m)
 }
 
-func appendItem(dst []byte, v Value, value func(Value, []byte) []byte) []byte {
+// appendItem appends the members of a map, with their names as they are written.
+func appendItem(dst []byte, v Value) []byte {
 	dst = append(dst, '{')
 	start := len(dst)
-	eachMember(v.raw, func(name []byte, m Value) bool {
+	w := walk(v.raw)
+	for name, m, ok := w.member(); ok; name, m, ok = w.member() {
 		if len(dst) > start {
 			dst = append(dst, ',')
 		}
 		dst = append(ddbjson.AppendString(dst, name), ':')
-		dst = value(m, dst)
-		return true
-	})
+		dst = m.AppendDynamoDBJSON(dst)
+	}
 	return append(dst, '}')
 }
 
-func appendList(dst []byte, v Value, value func(Value, []byte) []byte) []byte {
+// appendList appends the elements of a list or a set.
+func appendList(dst []byte, v Value) []byte {
 	dst = append(dst, '[')
-	start := len(dst)
-	eachElement(v.raw, v.kind, func(e Value) bool {
-		if len(dst) > start {
+	for i, e := range v.Elements() {
+		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = value(e, dst)
-		return true
-	})
+		if v.kind == KindL {
+			dst = e.AppendDynamoDBJSON(dst)
+		} else {
+			dst = ddbjson.AppendString(dst, e.raw)
+		}
+	}
 	return append(dst, ']')
 }

@@ -72,6 +72,9 @@ type namedValue struct {
 	value Value
 }
 
+func (m namedValue) compareName(n namedValue) int { return strings.Compare(m.name, n.name) }
+
+// appendMembers appends the rest of the members of a map.
 func appendMembers(ms []namedValue, w walker) []namedValue {
 	for name, v, ok := w.member(); ok; name, v, ok = w.member() {
 		ms = append(ms, namedValue{ddbjson.View(ddbjson.TextOf(name)), v})
@@ -120,9 +123,8 @@ func equalMaps(x, y walker) bool {
 	if len(a) != len(b) {
 		return false
 	}
-	byName := func(x, y namedValue) int { return strings.Compare(x.name, y.name) }
-	slices.SortFunc(a, byName)
-	slices.SortFunc(b, byName)
+	slices.SortFunc(a, namedValue.compareName)
+	slices.SortFunc(b, namedValue.compareName)
 	return slices.EqualFunc(a, b, func(x, y namedValue) bool { return x.name == y.name && x.value.Equal(y.value) })
 }
 
@@ -164,8 +166,7 @@ func equalSets(v, w Value) bool {
 }
 
 func appendElements(es []Value, v Value) []Value {
-	w := walk(v.raw)
-	for e, ok := w.element(v.kind); ok; e, ok = w.element(v.kind) {
+	for _, e := range v.Elements() {
 		es = append(es, e)
 	}
 	return es

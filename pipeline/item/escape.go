@@ -14,7 +14,7 @@ import (
 func AppendEscaped[T string | []byte](dst []byte, text T) []byte {
 	for start := 0; ; {
 		i := start
-		for i < len(text) && needsNoEscape(text[i]) {
+		for i < len(text) && plainBytes[text[i]] {
 			i++
 		}
 		dst = append(dst, text[start:i]...)
@@ -27,10 +27,7 @@ func AppendEscaped[T string | []byte](dst []byte, text T) []byte {
 	}
 }
 
-// needsNoEscape reports whether AppendEscaped leaves b as it is.
-func needsNoEscape(b byte) bool { return plainBytes[b] }
-
-// plainBytes has true for each byte that needs no escape.
+// plainBytes has true for each byte that AppendEscaped leaves as it is.
 var plainBytes = func() (set [256]bool) {
 	for _, b := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-") {
 		set[b] = true
@@ -41,14 +38,14 @@ var plainBytes = func() (set [256]bool) {
 // Unescape decodes text that [AppendEscaped] wrote. It also accepts the escape of a byte that needs no escape, such as
 // %2E for a dot in object keys. The error names the position of the first invalid byte, 0-based.
 func Unescape(s string) (string, error) {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r > 0x7f || !needsNoEscape(byte(r)) }) {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r > 0x7f || !plainBytes[byte(r)] }) {
 		return s, nil
 	}
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		switch {
-		case needsNoEscape(c):
+		case plainBytes[c]:
 			b = append(b, c)
 		case c == '%' && i+2 < len(s) && hexDigit(s[i+1]) >= 0 && hexDigit(s[i+2]) >= 0:
 			b = append(b, byte(hexDigit(s[i+1])<<4|hexDigit(s[i+2])))

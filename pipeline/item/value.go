@@ -130,9 +130,13 @@ func (v Value) Len() int {
 			n--
 		}
 	case KindM:
-		eachMember(v.raw, func([]byte, Value) bool { n++; return true })
+		for range v.Members() {
+			n++
+		}
 	case KindL, KindSS, KindNS, KindBS:
-		eachElement(v.raw, v.kind, func(Value) bool { n++; return true })
+		for range v.Elements() {
+			n++
+		}
 	}
 	return n
 }
@@ -189,7 +193,12 @@ func (v Value) Members() iter.Seq2[string, Value] {
 		if v.kind != KindM {
 			return
 		}
-		eachMember(v.raw, func(raw []byte, m Value) bool { return yield(ddbjson.View(ddbjson.TextOf(raw)), m) })
+		for w := walk(v.raw); ; {
+			name, m, ok := w.member()
+			if !ok || !yield(ddbjson.View(ddbjson.TextOf(name)), m) {
+				return
+			}
+		}
 	}
 }
 
@@ -200,8 +209,13 @@ func (v Value) Elements() iter.Seq2[int, Value] {
 		if !v.isList() {
 			return
 		}
-		i := -1
-		eachElement(v.raw, v.kind, func(e Value) bool { i++; return yield(i, e) })
+		w := walk(v.raw)
+		for i := 0; ; i++ {
+			e, ok := w.element(v.kind)
+			if !ok || !yield(i, e) {
+				return
+			}
+		}
 	}
 }
 

@@ -24,27 +24,6 @@ func readValue(b []byte, i int) (Value, int) {
 
 var emptyMap = []byte("{}")
 
-// eachMember calls yield for each member of a map until yield returns false. name is the member's name as it is
-// written, with escapes.
-func eachMember(b []byte, yield func(name []byte, v Value) bool) {
-	for w := walk(b); ; {
-		name, v, ok := w.member()
-		if !ok || !yield(name, v) {
-			return
-		}
-	}
-}
-
-// eachElement calls yield for each element of a list or member of a set, until yield returns false.
-func eachElement(b []byte, kind Kind, yield func(v Value) bool) {
-	for w := walk(b); ; {
-		v, ok := w.element(kind)
-		if !ok || !yield(v) {
-			return
-		}
-	}
-}
-
 // walker iterates over the content of a map, a list or a set.
 type walker struct {
 	b []byte
