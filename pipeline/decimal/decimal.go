@@ -240,15 +240,10 @@ func (d Decimal) check() error {
 		return nil
 	}
 	n := d.coefficient().digits()
-	switch magnitude := n - 1 + int(d.exp); {
-	case n > MaxDigits:
+	if n > MaxDigits {
 		return errDigits
-	case magnitude > maxMagnitude:
-		return errLarge
-	case magnitude < minMagnitude:
-		return errSmall
 	}
-	return nil
+	return checkMagnitude(n - 1 + int(d.exp))
 }
 
 func addError(err error) error { return fmt.Errorf("the sum is %w", err) }

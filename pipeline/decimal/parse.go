@@ -12,56 +12,44 @@ var (
 // does not allocate. It returns an error if the syntax is invalid, if there are more than 38 significant digits, or if
 // the magnitude is out of range. Leading and trailing zeros are not significant. The error does not show s.
 func Parse[T string | []byte](s T) (Decimal, error) {
-	var (
-		c          uint128 // coefficient, without trailing zeros
-		n          int     // significant digits in c
-		zeros      int     // zeros after these digits that are not in c yet, because another digit may follow
-		fraction   int     // digits after the point
-		hasDigits  bool    // at least one digit was read
-		hasPoint   bool    // the point was read
-		i          int
-		isNegative bool
-		isTooLong  bool
-	)
-	if i < len(s) && (s[i] == '-' || s[i] == '+') {
-		isNegative = s[i] == '-'
-		i++
+	i, isNegative := 0, false
+	if len(s) > 0 && (s[0] == '-' || s[0] == '+') {
+		i, isNegative = 1, s[0] == '-'
 	}
+	start, point := i, -1   // point is the index of the point; -1 if there is none
+	var coefficient uint128 // without leading and trailing zeros; unset if digits is above MaxDigits
+	digits, zeros := 0, 0   // digits of the coefficient, and zeros after them, which another digit makes significant
 	for ; i < len(s); i++ {
 		b := s[i]
-		if b == '.' && !hasPoint {
-			hasPoint = true
+		if b == '.' && point < 0 {
+			point = i
 			continue
 		}
-		if b < '0' || b > '9' {
+		if b-'0' > 9 {
 			break
 		}
-		hasDigits = true
-		if hasPoint {
-			fraction++
-		}
 		if b == '0' {
-			if n > 0 {
+			if digits > 0 {
 				zeros++
 			}
 			continue
 		}
-		n += zeros + 1
-		if n > MaxDigits {
-			isTooLong = true // the syntax of the rest must still be checked
-			continue
+		digits += zeros + 1
+		if zeros == 0 && digits < maxPow10 { // most numbers need only this
+			coefficient.lo = coefficient.lo*10 + uint64(b-'0')
+		} else if digits <= MaxDigits {
+			coefficient = coefficient.push(zeros, uint64(b-'0'))
 		}
-		if zeros == 0 && n < maxPow10 { // most numbers need only this
-			c.lo = c.lo*10 + uint64(b-'0')
-			continue
-		}
-		c = c.push(zeros, uint64(b-'0'))
 		zeros = 0
 	}
-	if !hasDigits {
+	scanned, exp := i-start, zeros
+	if point >= 0 {
+		scanned--
+		exp -= i - point - 1
+	}
+	if scanned == 0 {
 		return Decimal{}, errSyntax
 	}
-	exp := zeros - fraction
 	if i < len(s) {
 		e, ok := scanExponent(s[i:])
 		if !ok {
@@ -69,20 +57,27 @@ func Parse[T string | []byte](s T) (Decimal, error) {
 		}
 		exp += e
 	}
-	if isTooLong {
+	if digits > MaxDigits {
 		return Decimal{}, errDigits
 	}
-	if n == 0 {
+	if digits == 0 {
 		return Decimal{}, nil
 	}
-	magnitude := exp + n - 1
+	if err := checkMagnitude(exp + digits - 1); err != nil {
+		return Decimal{}, err
+	}
+	return Decimal{hi: coefficient.hi, lo: coefficient.lo, exp: int16(exp), neg: isNegative}, nil
+}
+
+// checkMagnitude returns an error if the exponent of a number's first digit is out of DynamoDB's range.
+func checkMagnitude(magnitude int) error {
 	if magnitude > maxMagnitude {
-		return Decimal{}, errLarge
+		return errLarge
 	}
 	if magnitude < minMagnitude {
-		return Decimal{}, errSmall
+		return errSmall
 	}
-	return Decimal{hi: c.hi, lo: c.lo, exp: int16(exp), neg: isNegative}, nil
+	return nil
 }
 
 // scanExponent reads an exponent: e or E, an optional sign, digits. It limits the exponent to a billion, because a

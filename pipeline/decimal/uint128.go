@@ -59,9 +59,6 @@ func (u uint128) timesPow10(n int) (product uint128, ok bool) {
 
 // push appends zeros zeros and then one digit to the decimal digits of u. The result must fit.
 func (u uint128) push(zeros int, digit uint64) uint128 {
-	if u.hi == 0 && zeros == 0 && u.lo < 1e18 {
-		return uint128{lo: u.lo*10 + digit}
-	}
 	u, _ = u.timesPow10(zeros + 1)
 	u, _ = u.add(uint128{lo: digit})
 	return u
