@@ -21,18 +21,20 @@ const (
 )
 
 // Patience decides whether a refused call ([Denied]) is tried again. It covers calls of one kind. If no call of that
-// kind ever worked, the configuration is wrong, and a refusal is fatal at once. Otherwise a refusal is transient at
-// first, and fatal after [DeniedFor]. The zero Patience has seen no call. A Patience is safe for concurrent use.
+// kind ever worked, the configuration is wrong, and a refusal is fatal at once. Otherwise a refusal is transient. It
+// becomes fatal when one right was refused for [DeniedFor], or when no call succeeded for that long. The zero Patience
+// has seen no call. A Patience is safe for concurrent use.
 type Patience struct {
-	mu     sync.Mutex
-	worked bool
-	// refused maps each right (see rightOf) to its period of refusals. The key "" is for all rights together. A success
-	// deletes the key "".
-	refused map[string]*refusals
+	mu        sync.Mutex
+	hasWorked bool                     // a call has succeeded, or a part of one
+	periods   map[string]refusalPeriod // by right (see rightOf)
 }
 
-// refusals is a period of refusals, from the first to the last refusal.
-type refusals struct{ since, last time.Time }
+// anyRight is the key of the period without a success. It ends with a success, whatever right that call needed.
+const anyRight = ""
+
+// refusalPeriod is the time of the first and of the last refusal in a row.
+type refusalPeriod struct{ first, last time.Time }
 
 // Take receives the result of a call, and returns the error that the caller must handle. It makes a refusal transient
 // or fatal, and returns other errors unchanged. A success ends all periods of refusals.
@@ -69,8 +71,8 @@ func (p *Patience) takeAll(batchErr error, errs []error) error {
 func (p *Patience) succeeded() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.worked = true
-	clear(p.refused)
+	p.hasWorked = true
+	clear(p.periods)
 }
 
 // partSucceeded notes that a part of a call succeeded. It keeps the periods of single rights, because the refused parts
@@ -78,20 +80,20 @@ func (p *Patience) succeeded() {
 func (p *Patience) partSucceeded() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.worked = true
-	delete(p.refused, "")
+	p.hasWorked = true
+	delete(p.periods, anyRight)
 }
 
 // noteRefusal notes a refusal, and returns it as a transient or a fatal error.
 func (p *Patience) noteRefusal(err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.worked {
+	if !p.hasWorked {
 		return err
 	}
 	now := time.Now()
-	maps.DeleteFunc(p.refused, func(_ string, r *refusals) bool { return now.Sub(r.last) > deniedApart })
-	longest := max(p.extendPeriod("", now), p.extendPeriod(rightOf(err), now))
+	maps.DeleteFunc(p.periods, func(_ string, period refusalPeriod) bool { return now.Sub(period.last) > deniedApart })
+	longest := max(p.extendPeriod(anyRight, now), p.extendPeriod(rightOf(err), now))
 	if longest >= DeniedFor {
 		return Fatal(&deniedError{longest, err})
 	}
@@ -100,16 +102,16 @@ func (p *Patience) noteRefusal(err error) error {
 
 // extendPeriod extends the period of refusals of a right, or begins one. It returns how long the period has lasted.
 func (p *Patience) extendPeriod(right string, now time.Time) time.Duration {
-	if p.refused == nil {
-		p.refused = map[string]*refusals{}
+	if p.periods == nil {
+		p.periods = map[string]refusalPeriod{}
 	}
-	period := p.refused[right]
-	if period == nil {
-		period = &refusals{since: now}
-		p.refused[right] = period
+	period, hasBegun := p.periods[right]
+	if !hasBegun {
+		period.first = now
 	}
 	period.last = now
-	return now.Sub(period.since)
+	p.periods[right] = period
+	return now.Sub(period.first)
 }
 
 // rightOf returns a text that identifies the refused right: the redacted text of the error inside [Denied]. Two
