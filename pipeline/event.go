@@ -52,10 +52,10 @@ func EventID(c *record.Change, detector string, ordinal int) string {
 		b = binary.AppendUvarint(b, uint64(len(part)))
 		b = append(b, part...)
 	}
-	if id := kinesisID(c); id != "" {
+	if c.Version.Kinesis() && c.EventID != "" {
 		b = fmt.Appendf(b, "k%016d", c.Version.Epoch()) // a version without its sequence number
-		b = binary.AppendUvarint(b, uint64(len(id)))
-		b = append(b, id...)
+		b = binary.AppendUvarint(b, uint64(len(c.EventID)))
+		b = append(b, c.EventID...)
 	} else {
 		b = c.Version.Append(b)
 	}
@@ -64,15 +64,6 @@ func EventID(c *record.Change, detector string, ordinal int) string {
 	var text [32]byte
 	hex.Encode(text[:], sum[:16])
 	return string(text[:])
-}
-
-// kinesisID returns the eventID of a change that came by Kinesis. Copies of a change have the same eventID. It returns
-// "" for other changes.
-func kinesisID(c *record.Change) string {
-	if !c.Version.Kinesis() {
-		return ""
-	}
-	return c.EventID
 }
 
 // detectorStage is a Detector with its name and its name in errors.

@@ -182,22 +182,18 @@ func (t *telemetry) observeHeldBack(p *Pipeline, k *instrument.Maker) {
 	age := k.ObservableGauge("tablewake.heldback.age", "s", "how long the first of them is held back")
 	k.Observe(func(_ context.Context, o metric.Observer) error {
 		now := time.Now()
-		n := make(map[heldGroup]int64)
-		oldest := make(map[heldGroup]time.Time)
+		groups := make(map[heldGroup][]HeldBack)
 		for _, h := range p.HeldBack() {
 			g := heldGroup{h.Sink, h.Reason}
-			n[g]++
-			if n[g] == 1 {
-				oldest[g] = h.Since
-			}
+			groups[g] = append(groups[g], h)
 		}
-		for g := range n {
+		for g, held := range groups {
 			attrs := []attribute.KeyValue{t.name, attribute.String("reason", g.reason)}
 			if g.sink != "" {
 				attrs = append(attrs, attribute.String("sink", g.sink))
 			}
-			o.ObserveInt64(partitions, n[g], metric.WithAttributes(attrs...))
-			o.ObserveFloat64(age, now.Sub(oldest[g]).Seconds(), metric.WithAttributes(attrs...))
+			o.ObserveInt64(partitions, int64(len(held)), metric.WithAttributes(attrs...))
+			o.ObserveFloat64(age, now.Sub(held[0].Since).Seconds(), metric.WithAttributes(attrs...))
 		}
 		return nil
 	}, partitions, age)

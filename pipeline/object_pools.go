@@ -2,9 +2,20 @@ package pipeline
 
 import "sync"
 
+// pool is a pool of values of one type.
+type pool[T any] struct{ sync.Pool }
+
+// get returns a value of the pool, or a new one.
+func (p *pool[T]) get() *T {
+	if v, ok := p.Get().(*T); ok {
+		return v
+	}
+	return new(T)
+}
+
 // scratchPool keeps the scratch memory of a route between runs. That matters in a Lambda function, which has a run for
 // each event.
-type scratchPool struct{ pool sync.Pool }
+type scratchPool struct{ pool[schedulerScratch] }
 
 // schedulerScratch is memory that a scheduler reuses. It holds no values between two runs.
 type schedulerScratch struct {
@@ -13,49 +24,31 @@ type schedulerScratch struct {
 	freeBatches []*batch
 }
 
-// get returns scratch memory of an earlier run, or new memory.
-func (s *scratchPool) get() schedulerScratch {
-	if scratch, ok := s.pool.Get().(*schedulerScratch); ok {
-		return *scratch
-	}
-	return schedulerScratch{}
-}
-
 // put keeps the scratch memory of a scheduler that has ended. If its lanes are not empty, as can happen after a hard
 // stop, put drops it.
 func (s *scratchPool) put(scratch schedulerScratch) {
 	if scratch.lanes.n == 0 {
-		s.pool.Put(&scratch)
+		s.Put(&scratch)
 	}
 }
 
-func (s *scheduler) newBatch() *batch {
-	last := len(s.freeBatches) - 1
+// takeFree takes the last of the free values. It makes a new one if there is none.
+func takeFree[T any](values *[]*T) *T {
+	last := len(*values) - 1
 	if last < 0 {
-		return &batch{}
+		return new(T)
 	}
-	b := s.freeBatches[last]
-	s.freeBatches = s.freeBatches[:last]
-	return b
+	v := (*values)[last]
+	*values = (*values)[:last]
+	return v
 }
 
 // newLane adds the lane of a delivery's key, which has none.
 func (s *scheduler) newLane(delivery *queuedDelivery) *lane {
-	l := s.freeLane()
+	l := takeFree(&s.freeLanes)
 	l.key, l.hash = delivery.Change.Key, delivery.hash
 	delivery.lane = l
 	s.lanes.add(l)
-	return l
-}
-
-// freeLane returns an empty lane that was dropped, or a new one.
-func (s *scheduler) freeLane() *lane {
-	last := len(s.freeLanes) - 1
-	if last < 0 {
-		return new(lane)
-	}
-	l := s.freeLanes[last]
-	s.freeLanes = s.freeLanes[:last]
 	return l
 }
 

@@ -13,7 +13,7 @@ func TestScratchIsEmpty(t *testing.T) {
 	}
 	empty := s.get()
 	empty.freeLanes = append(empty.freeLanes, &lane{})
-	s.put(empty)
+	s.put(*empty)
 	if got := s.get(); got.lanes.n > 0 { // the pool may have dropped the scratch with the idle lane
 		t.Fatalf("a run begins with the lanes %v", got.lanes)
 	}

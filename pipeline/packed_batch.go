@@ -127,7 +127,7 @@ func (s *scheduler) finishPacked(c *chunk, o Outcome) {
 	s.route.ledger.Pending -= int64(c.n)
 	s.route.ledger.addFinished(o, "", int64(c.n))
 	if o != Revoked {
-		s.route.newest.update(c.packed.newest)
+		s.route.newest = later(s.route.newest, c.packed.newest)
 	}
 	s.run.finishDeliveries(c.page, c.n)
 	s.releasePack(c)

@@ -35,14 +35,6 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// stackOf returns the stack of a panic for the log. It returns the zero attribute for other errors.
-func stackOf(err error) slog.Attr {
-	if p, ok := errors.AsType[*redact.PanicError](err); ok {
-		return slog.String("stack", string(p.Stack))
-	}
-	return slog.Attr{}
-}
-
 // failureAttrs appends the attributes of a failure for the log. These are the redacted text, the field, the command
 // that shows more, and the stack of a panic.
 func (p *Pipeline) failureAttrs(f Failure, err error, attrs ...slog.Attr) []slog.Attr {
@@ -53,8 +45,8 @@ func (p *Pipeline) failureAttrs(f Failure, err error, attrs ...slog.Attr) []slog
 	if p.options.DetailCommand != nil {
 		attrs = append(attrs, slog.String("see", p.options.DetailCommand(f)))
 	}
-	if stack := stackOf(err); stack.Key != "" {
-		attrs = append(attrs, stack)
+	if panicked, ok := errors.AsType[*redact.PanicError](err); ok {
+		attrs = append(attrs, slog.String("stack", string(panicked.Stack)))
 	}
 	return attrs
 }

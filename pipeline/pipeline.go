@@ -83,13 +83,13 @@ type Pipeline struct {
 	tel           *telemetry
 	patience      struct{ deadLetters, quarantineRead, quarantineWrite, commit Patience }
 
-	// mu guards the following fields, the ledgers of the routes, and the state of the run; see run.step.
+	// mu guards the following fields, the ledgers and newest of the routes, and the state of the run; see run.step.
 	mu     sync.Mutex
 	run    *run          // nil between runs
 	ended  chan struct{} // closed when run has returned
 	source SourceLedger
 	events map[string]int64
-	newest newestTime // newest time of the changes that were read
+	newest time.Time // newest creation time of the changes that were read; zero: none yet
 }
 
 // New checks the options and returns a pipeline.
@@ -251,5 +251,5 @@ func (p *Pipeline) countPage(page *preparedPage) {
 	s.Routed += n.Routed
 	page.drops.addTo(s.Filtered)
 	page.events.addTo(p.events)
-	p.newest.update(page.newest)
+	p.newest = later(p.newest, page.newest)
 }

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"bytes"
-	"sync"
 	"unsafe"
 )
 
@@ -32,15 +31,7 @@ const (
 )
 
 // arenaPool is the pool of empty arenas of a route.
-type arenaPool struct{ pool sync.Pool }
-
-// get returns an empty arena.
-func (s *arenaPool) get() *planArena {
-	if a, ok := s.pool.Get().(*planArena); ok {
-		return a
-	}
-	return new(planArena)
-}
+type arenaPool struct{ pool[planArena] }
 
 // growDeliveries makes memory for more deliveries, moves ds to it, and returns ds there. ds has the deliveries for the
 // first index changes of a page; the page has as many changes as changes says. The new memory is for the number of
@@ -58,7 +49,7 @@ func (a *planArena) growDeliveries(ds []queuedDelivery, index, changes int) []qu
 // put empties an arena and returns it to the pool.
 func (s *arenaPool) put(a *planArena) {
 	a.empty()
-	s.pool.Put(a)
+	s.Put(a)
 }
 
 // slab has values of one type, in pieces of slabLength values.

@@ -58,9 +58,7 @@ type pageEvaluation struct {
 // addChange adds the result of the change with that index to out. It returns an error that ends the run.
 func (e *pageEvaluation) addChange(index int) (fatal error) {
 	c := &e.page.content.Changes[index]
-	if c.Time.After(e.out.newest) {
-		e.out.newest = c.Time
-	}
+	e.out.newest = later(e.out.newest, c.Time)
 	if err := e.p.accept(c); err != nil {
 		return err
 	}

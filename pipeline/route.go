@@ -20,7 +20,7 @@ type route struct {
 	sortedWriter   SortedWriter // nil if the sink is none
 	hasDeadLetters bool         // the pipeline has DeadLetters
 	ledger         SinkLedger
-	newest         newestTime
+	newest         time.Time // newest creation time of the changes that were finished; zero: none yet
 	health         health
 	patience       Patience // patience with refused Writes and Flushes
 	tel            *sinkTelemetry

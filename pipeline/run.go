@@ -108,7 +108,7 @@ func newRun(ctx context.Context, p *Pipeline, src Source, c Committer) *run {
 	r.pauser, _ = src.(Pauser)
 	r.bounds = newBounds(p.options.MaxBytes, p.options.MaxChanges, r.pauser != nil)
 	for _, rt := range p.routes {
-		s := &scheduler{run: r, route: rt, schedulerScratch: rt.scratch.get()}
+		s := &scheduler{run: r, route: rt, schedulerScratch: *rt.scratch.get()}
 		r.schedulers = append(r.schedulers, s)
 		if s.waitsToFill() {
 			r.fillers = append(r.fillers, s)

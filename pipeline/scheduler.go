@@ -116,7 +116,7 @@ func (s *scheduler) nextBatch(now time.Time) *batch {
 	if !s.canStart(now) {
 		return nil
 	}
-	b := s.newBatch()
+	b := takeFree(&s.freeBatches)
 	hasSpace := s.takeLanes(b, now)
 	// If batches wait to be full, only the input decides which changes share a batch. So retries get their own batch.
 	onlyRetries := s.waitsToFill() && len(b.deliveries) > 0

@@ -81,27 +81,3 @@ func timeOf(nanos int64) time.Time {
 	}
 	return time.Unix(0, nanos)
 }
-
-// newestTime is the creation time of the newest change that a stage has finished.
-type newestTime struct{ nanos atomic.Int64 }
-
-func (n *newestTime) update(t time.Time) {
-	if t.IsZero() {
-		return
-	}
-	at := t.UnixNano()
-	for old := n.nanos.Load(); old < at; old = n.nanos.Load() {
-		if n.nanos.CompareAndSwap(old, at) {
-			return
-		}
-	}
-}
-
-// lagAt returns the age of the newest finished change at now. It returns false before the first change.
-func (n *newestTime) lagAt(now time.Time) (time.Duration, bool) {
-	at := n.nanos.Load()
-	if at == 0 {
-		return 0, false
-	}
-	return now.Sub(time.Unix(0, at)), true
-}

@@ -63,20 +63,15 @@ func (r *run) flush() error {
 // flushSink calls Flush until it succeeds, fails with an error that is not transient, or the run stops hard.
 func (r *run) flushSink(rt *route, flusher Flusher) error {
 	for attempt := 0; ; attempt++ {
-		err := r.callFlush(rt, flusher)
+		err := guard(rt.stage, nil, func() error { return flusher.Flush(r.hardCtx) })
+		if err == nil {
+			return nil // an empty Flush makes no call, so its success does not prove that calls are allowed
+		}
+		err = rt.patience.Take(err)
 		if !isTransient(err) || !r.waitToRetry(r.hardCtx, attempt, err) {
 			return err
 		}
 	}
-}
-
-func (r *run) callFlush(rt *route, f Flusher) error {
-	err := guard(rt.stage, nil, func() error { return f.Flush(r.hardCtx) })
-	if err == nil {
-		// A success does not count: an empty flush makes no call, so it does not prove that calls are allowed.
-		return nil
-	}
-	return rt.patience.Take(err)
 }
 
 // result returns the error of Run, after all goroutines of the run have ended.

@@ -19,22 +19,21 @@ const scope = "github.com/tablewake/tablewake/pipeline"
 // telemetry reports metrics and spans of the pipeline. The counters of records and deliveries are read from the ledgers
 // when metrics are collected. So these counters cost nothing per record, and agree with the ledgers.
 type telemetry struct {
-	tracer  trace.Tracer
-	prepare metric.Float64Histogram
-	letters metric.Int64Counter
-	name    attribute.KeyValue
-	preps   metric.MeasurementOption
+	tracer   trace.Tracer
+	prepare  metric.Float64Histogram
+	duration metric.Float64Histogram // of one Write
+	size     metric.Int64Histogram   // of one Write
+	retries  metric.Int64Counter
+	letters  metric.Int64Counter
+	name     attribute.KeyValue
+	preps    metric.MeasurementOption
 }
 
 // sinkTelemetry is the telemetry of one sink.
 type sinkTelemetry struct {
-	tracer   trace.Tracer
-	duration metric.Float64Histogram
-	size     metric.Int64Histogram
-	retries  metric.Int64Counter
-	letters  metric.Int64Counter
-	set      metric.MeasurementOption
-	attrs    []attribute.KeyValue
+	*telemetry
+	set   metric.MeasurementOption
+	attrs []attribute.KeyValue
 }
 
 func newTelemetry(p *Pipeline) (*telemetry, error) {
@@ -42,15 +41,14 @@ func newTelemetry(p *Pipeline) (*telemetry, error) {
 	t := &telemetry{tracer: p.options.Tracer.Tracer(scope), name: attribute.String("pipeline", p.options.Name)}
 	t.preps = metric.WithAttributeSet(attribute.NewSet(t.name))
 	t.prepare = k.Durations("tablewake.prepare.duration", "time to decode, filter, detect and plan one page")
-	duration := k.Durations("tablewake.write.duration", "time of one Write of a sink")
-	size := k.Sizes("tablewake.write.batch.size", "{delivery}", "deliveries of one Write")
-	retries := k.Counter("tablewake.sink.retries", "{delivery}", "deliveries that failed and are tried again")
+	t.duration = k.Durations("tablewake.write.duration", "time of one Write of a sink")
+	t.size = k.Sizes("tablewake.write.batch.size", "{delivery}", "deliveries of one Write")
+	t.retries = k.Counter("tablewake.sink.retries", "{delivery}", "deliveries that failed and are tried again")
 	t.letters = k.Counter("tablewake.sink.letters", "{delivery}",
 		"deliveries put into dead letters, by sink and class; records that cannot be decoded are of no sink")
 	for _, r := range p.routes {
 		attrs := []attribute.KeyValue{t.name, attribute.String("sink", r.Name)}
-		r.tel = &sinkTelemetry{t.tracer, duration, size, retries, t.letters,
-			metric.WithAttributeSet(attribute.NewSet(attrs...)), attrs}
+		r.tel = &sinkTelemetry{t, metric.WithAttributeSet(attribute.NewSet(attrs...)), attrs}
 	}
 	t.observeLedger(p, k)
 	t.observeFlight(p, k)
@@ -107,24 +105,28 @@ func (t *telemetry) observeFlight(p *Pipeline, k *instrument.Maker) {
 	changes := k.ObservableIntGauge("tablewake.inflight.changes", "{change}", "changes in flight")
 	lag := k.ObservableGauge("tablewake.lag", "s", "age of the newest change that a stage is done with: read, or sink")
 	name := metric.WithAttributes(t.name)
+	observeLag := func(o metric.Observer, newest time.Time, stage ...attribute.KeyValue) {
+		if !newest.IsZero() {
+			o.ObserveFloat64(lag, time.Since(newest).Seconds(), name, metric.WithAttributes(stage...))
+		}
+	}
 	k.Observe(func(_ context.Context, o metric.Observer) error {
-		var use amount
+		var used amount
+		written := make([]time.Time, len(p.routes))
 		p.mu.Lock()
 		if p.run != nil {
-			use = p.run.bounds.used
+			used = p.run.bounds.used
+		}
+		read := p.newest
+		for i, r := range p.routes {
+			written[i] = r.newest
 		}
 		p.mu.Unlock()
-		o.ObserveInt64(bytes, use.bytes, name)
-		o.ObserveInt64(changes, use.changes, name)
-		now := time.Now()
-		if d, ok := p.newest.lagAt(now); ok {
-			o.ObserveFloat64(lag, d.Seconds(), metric.WithAttributes(t.name, attribute.String("stage", "read")))
-		}
-		for _, r := range p.routes {
-			if d, ok := r.newest.lagAt(now); ok {
-				o.ObserveFloat64(lag, d.Seconds(), metric.WithAttributes(t.name, attribute.String("stage", "sink"),
-					attribute.String("sink", r.Name)))
-			}
+		o.ObserveInt64(bytes, used.bytes, name)
+		o.ObserveInt64(changes, used.changes, name)
+		observeLag(o, read, attribute.String("stage", "read"))
+		for i, r := range p.routes {
+			observeLag(o, written[i], attribute.String("stage", "sink"), attribute.String("sink", r.Name))
 		}
 		return nil
 	}, bytes, changes, lag)
