@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"iter"
-	"unsafe"
 
 	"github.com/tablewake/tablewake/pipeline/decimal"
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
@@ -242,7 +241,7 @@ func ParseValue(b []byte) (Value, error) {
 // bytes of s. So clone s if it is a text of a page and the value must outlive the page.
 func StringValue(s string) Value {
 	if ddbjson.IsRaw(s) {
-		return Value{raw: unsafe.Slice(unsafe.StringData(s), len(s)), kind: KindS}
+		return Value{raw: ddbjson.Bytes(s), kind: KindS}
 	}
 	return Value{raw: ddbjson.AppendRaw(make([]byte, 0, len(s)+8), s), kind: KindS}
 }

@@ -14,30 +14,25 @@ import (
 func (c *Change) Clone() *Change {
 	clone := *c
 	clone.Raw = bytes.Clone(c.Raw)
-	m := rangeMover{from: c.Raw, to: clone.Raw}
 	for _, text := range changeTexts(&clone) {
-		*text = m.moveText(*text)
+		*text = ddbjson.View(cloneRange(ddbjson.Bytes(*text), c.Raw, clone.Raw))
 	}
 	for _, image := range []*item.Image{&clone.Keys, &clone.Old, &clone.New} {
 		if image.Exists() {
-			*image = item.Indexed(m.bytes(image.Bytes()), slices.Clone(image.Index()))
+			*image = item.Indexed(cloneRange(image.Bytes(), c.Raw, clone.Raw), slices.Clone(image.Index()))
 		}
 	}
 	return &clone
 }
 
-// rangeMover maps ranges of the buffer from to the same ranges of its copy to.
-type rangeMover struct{ from, to []byte }
-
-// bytes returns the part of the copy that corresponds to b. If b is not a range of the original, it returns a new copy
-// of b.
-func (m rangeMover) bytes(b []byte) []byte {
-	start, ok := rangeStart(m.from, b)
+// cloneRange returns a copy of b. If b is a range of whole, the copy is the same range of its clone.
+func cloneRange(b, whole, clone []byte) []byte {
+	start, ok := rangeStart(whole, b)
 	if !ok {
 		return bytes.Clone(b)
 	}
 	end := start + len(b)
-	return m.to[start:end:end]
+	return clone[start:end:end]
 }
 
 // rangeStart returns the index in whole of the first byte of b, or false if b is empty or not a range of whole.
@@ -52,11 +47,4 @@ func rangeStart(whole, b []byte) (start int, ok bool) {
 		return 0, false
 	}
 	return int(distance), true
-}
-
-func (m rangeMover) moveText(s string) string {
-	if s == "" {
-		return ""
-	}
-	return ddbjson.View(m.bytes(unsafe.Slice(unsafe.StringData(s), len(s))))
 }

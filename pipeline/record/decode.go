@@ -70,8 +70,7 @@ func (d *Decoder) Decode(b []byte) (*Page, error) {
 	}
 	end := r.SkipSpace(next)
 	if end != len(b) {
-		r.Fail(end, ddbjson.ErrTrailing)
-		return r.page, r.framingError()
+		return r.page, r.framingErrorAt(end, ddbjson.ErrTrailing)
 	}
 	return r.page, nil
 }

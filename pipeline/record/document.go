@@ -2,7 +2,6 @@ package record
 
 import (
 	"errors"
-	"unsafe"
 
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -34,7 +33,7 @@ func (r *recordReader) document(i int) int {
 		return next
 	}
 	var e envelope
-	next = r.readEnvelope(i, &e)
+	next = r.readObject(i, func(name []byte, at int) int { return r.envelopeField(name, at, &e) })
 	if e.shard != "" && r.o.Shard == "" {
 		changes := r.page.Changes[firstChange:]
 		for n := range changes {
@@ -44,38 +43,22 @@ func (r *recordReader) document(i int) int {
 	return next
 }
 
-// readEnvelope reads {"Records":[...], ...}.
-func (r *recordReader) readEnvelope(i int, e *envelope) int {
-	if r.Peek(i) != '{' {
-		return r.Fail(i, errObject)
-	}
-	return r.readObject(i, func(name []byte, at int) int { return r.envelopeField(name, at, e) })
-}
-
 // readAnswer reads the whole input. The input is one object, the answer of a service. readAnswer calls field for each
-// member, as readObject does. Then it calls check, which returns an error if the fields do not fit together. If the
-// input is not an object, the error is notObject.
-func (r *recordReader) readAnswer(notObject error, field func(name []byte, at int) int, check func() error) error {
+// member, as readObject does. If the input is not an object, the error is notObject.
+func (r *recordReader) readAnswer(notObject error, field func(name []byte, at int) int) error {
 	start := r.SkipSpace(0)
 	if start == len(r.Input) {
-		r.ErrAt, r.Err = start, errNothing
-		return r.framingError()
+		return r.framingErrorAt(start, errNothing)
 	}
 	if r.Peek(start) != '{' {
-		r.Fail(start, notObject)
-		return r.framingError()
+		return r.framingErrorAt(start, notObject)
 	}
 	next := r.readObject(start, field)
 	if next < 0 {
 		return r.framingError()
 	}
 	if end := r.SkipSpace(next); end != len(r.Input) {
-		r.Fail(end, ddbjson.ErrTrailing)
-		return r.framingError()
-	}
-	if err := check(); err != nil {
-		r.ErrAt, r.Err = start, err
-		return r.framingError()
+		return r.framingErrorAt(end, ddbjson.ErrTrailing)
 	}
 	return nil
 }
@@ -238,7 +221,7 @@ func (r *recordReader) moveToArena(c *Change) {
 			*image = item.Indexed(image.Bytes(), arena.Keep(image.Index()))
 		}
 	}
-	c.Key = item.Key(arena.KeepKey(unsafe.Slice(unsafe.StringData(string(c.Key)), len(c.Key))))
+	c.Key = item.Key(ddbjson.View(arena.KeepBytes(ddbjson.Bytes(string(c.Key)))))
 }
 
 // readChange reads a record into c. The caller passes a zero c.
@@ -341,6 +324,8 @@ func (r *recordReader) recoverVersion(c *Change) {
 	}
 }
 
-func (r *recordReader) framingError() error {
-	return &FramingError{Offset: int64(r.ErrAt), Index: r.index(), Err: r.Err}
+func (r *recordReader) framingError() error { return r.framingErrorAt(r.ErrAt, r.Err) }
+
+func (r *recordReader) framingErrorAt(i int, err error) error {
+	return &FramingError{Offset: int64(i), Index: r.index(), Err: err}
 }

@@ -22,12 +22,10 @@ func (d *Decoder) DecodeGetRecords(b []byte) (GetRecordsPage, error) {
 	r := d.newReader(b)
 	defer d.release(r)
 	e := envelope{getRecords: true}
-	err := r.readAnswer(errObject, func(name []byte, i int) int { return r.envelopeField(name, i, &e) }, func() error {
-		if !e.hasRecords {
-			return errAnswer
-		}
-		return nil
-	})
+	err := r.readAnswer(errObject, func(name []byte, i int) int { return r.envelopeField(name, i, &e) })
+	if err == nil && !e.hasRecords {
+		err = r.framingErrorAt(r.SkipSpace(0), errAnswer)
+	}
 	if err != nil {
 		return GetRecordsPage{Page: r.page}, err
 	}

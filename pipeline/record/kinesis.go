@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -119,9 +120,7 @@ func (r *recordReader) validateKinesis(c *Change) bool {
 	if c.StreamARN != "" {
 		c.StreamARN = r.streams.parse(c.StreamARN).arn
 	}
-	if c.Table == "" {
-		c.Table = r.o.Table
-	}
+	c.Table = cmp.Or(c.Table, r.o.Table)
 	if c.Table == "" && r.o.TableInKey {
 		return r.failField("kinesis.data.tableName", errMissing)
 	}

@@ -3,7 +3,6 @@ package record
 import (
 	"encoding/binary"
 	"time"
-	"unsafe"
 
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -33,7 +32,7 @@ func AppendPacked(dst []byte, c *Change) []byte {
 		w.number(uint64(c.Time.Nanosecond()))
 	}
 	for _, text := range changeTexts(c) {
-		w.writeRange(unsafe.Slice(unsafe.StringData(*text), len(*text)))
+		w.writeRange(ddbjson.Bytes(*text))
 	}
 	for _, image := range []*item.Image{&c.Keys, &c.Old, &c.New} {
 		if !image.Exists() {

@@ -32,16 +32,14 @@ func (d *SnapshotDecoder) DecodeScan(b []byte) (ScanPage, error) {
 	defer d.decoder.release(r)
 	r.form = bareItemForm
 	a := scanAnswer{ScanPage: ScanPage{Page: r.page, CapacityUnits: -1}, count: -1}
-	field := func(name []byte, i int) int { return r.readScanField(name, i, &a) }
-	err := r.readAnswer(errScan, field, func() error {
-		switch {
-		case !a.hasItems:
-			return errScan
-		case a.count >= 0 && a.count != r.index():
-			return errItemCount
-		}
-		return nil
-	})
+	err := r.readAnswer(errScan, func(name []byte, i int) int { return r.readScanField(name, i, &a) })
+	switch {
+	case err != nil:
+	case !a.hasItems:
+		err = r.framingErrorAt(r.SkipSpace(0), errScan)
+	case a.count >= 0 && a.count != r.index():
+		err = r.framingErrorAt(r.SkipSpace(0), errItemCount)
+	}
 	if err != nil {
 		return ScanPage{Page: r.page}, err
 	}

@@ -148,6 +148,6 @@ func (r *recordReader) setKey(c *Change) bool {
 		}
 		return r.failField(string(path), err)
 	}
-	c.Key = item.Key(r.Arena.KeepKey(key))
+	c.Key = item.Key(ddbjson.View(r.Arena.KeepBytes(key)))
 	return true
 }

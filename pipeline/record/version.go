@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unsafe"
+
+	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
 // Version orders the changes of one item: by the stream's epoch, then by the sequence number, both as numbers. Versions
@@ -129,7 +130,7 @@ func trimZeros(digits string) string {
 // allDigits reports whether s has decimal digits only, and at least one.
 func allDigits(s string) bool {
 	const zeros, aboveNines, highBits = 0x3030303030303030, 0x4646464646464646, 0x8080808080808080
-	rest := unsafe.Slice(unsafe.StringData(s), len(s))
+	rest := ddbjson.Bytes(s)
 	for ; len(rest) >= 8; rest = rest[8:] {
 		// If a byte is below '0', the subtraction sets its highest bit. If it is above '9', the addition does.
 		w := binary.LittleEndian.Uint64(rest)

@@ -74,14 +74,11 @@ func (a *attrArena) Keep(attrs []Attr) []Attr {
 	return a.take(len(attrs))
 }
 
-// KeyBuffer returns free memory of the arena. The caller appends a key to this memory and calls KeepKey.
+// KeyBuffer returns free memory of the arena. The caller appends a key to this memory and calls KeepBytes.
 func (a *attrArena) KeyBuffer() []byte {
 	free := a.piece[a.used:]
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(free))), len(free)*attrBytes)[:0]
 }
-
-// KeepKey keeps a key in the arena. If the key was appended to KeyBuffer and fits, KeepKey does not copy it.
-func (a *attrArena) KeepKey(key []byte) string { return View(a.KeepBytes(key)) }
 
 // KeepBytes keeps bytes in the arena. If they were appended to KeyBuffer and fit, KeepBytes does not copy them.
 func (a *attrArena) KeepBytes(key []byte) []byte {

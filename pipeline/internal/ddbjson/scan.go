@@ -163,5 +163,8 @@ func (s *Scanner) Failure(context InputContext) error {
 // View returns b as a string, without a copy. This is safe because pages are immutable.
 func View(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
+// Bytes returns the bytes of s, without a copy. The caller must not change them.
+func Bytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
 // ErrTrailing is the error of input with more text after the document.
 var ErrTrailing = errs.New("something follows the JSON document")

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/tablewake/tablewake/pipeline/internal/simd"
 )
@@ -98,7 +97,7 @@ func AppendRaw(dst []byte, text string) []byte {
 
 // IsRaw reports whether text needs no escape in a JSON string.
 func IsRaw(text string) bool {
-	b := unsafe.Slice(unsafe.StringData(text), len(text))
+	b := Bytes(text)
 	for _, c := range b[simd.PlainPrefix(b):] {
 		if c < ' ' || c == '"' || c == '\\' {
 			return false
