@@ -64,39 +64,35 @@ func (d *imageDecoder) scalar(p *typePlan, tag ddbjson.Tag, raw []byte, dst targ
 
 // number decodes the text of a number into an integer or a float.
 func (p *typePlan) number(text string, dst target) error {
-	unusedBits := 64 - 8*p.size
+	v := dst.value(p.typ)
 	switch p.form {
 	case formInt:
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			return errInteger
 		}
-		if n<<unusedBits>>unusedBits != n {
+		if v.OverflowInt(n) {
 			return errOverflow
 		}
-		dst.setInteger(p.size, uint64(n))
+		v.SetInt(n)
 	case formUint:
 		n, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
 			return errInteger
 		}
-		if n<<unusedBits>>unusedBits != n {
+		if v.OverflowUint(n) {
 			return errOverflow
 		}
-		dst.setInteger(p.size, n)
+		v.SetUint(n)
 	default:
 		f, err := parseFloat(text)
 		if err != nil {
 			return err
 		}
-		if p.kind == reflect.Float64 {
-			*as[float64](dst) = f
-			return nil
-		}
-		if math.Abs(f) > math.MaxFloat32 {
+		if v.OverflowFloat(f) {
 			return errOverflow
 		}
-		*as[float32](dst) = float32(f)
+		v.SetFloat(f)
 	}
 	return nil
 }

@@ -41,18 +41,4 @@ func (t target) value(typ reflect.Type) reflect.Value { return reflect.NewAt(typ
 // bytes returns the bytes of an array of n bytes.
 func (t target) bytes(n int) []byte { return unsafe.Slice(as[byte](t), n) }
 
-// setInteger stores the integer n in size bytes.
-func (t target) setInteger(size uintptr, n uint64) {
-	switch size {
-	case 1:
-		*as[uint8](t) = uint8(n)
-	case 2:
-		*as[uint16](t) = uint16(n)
-	case 4:
-		*as[uint32](t) = uint32(n)
-	default:
-		*as[uint64](t) = n
-	}
-}
-
 func (t target) isNil() bool { return t.p == nil }
