@@ -242,7 +242,7 @@ func (s *scheduler) finishDelivery(delivery *queuedDelivery, o Outcome, reason s
 	}
 
 	if delivery.cloned {
-		s.run.bounds.releaseClones(page.partition.name, amount{cloneBytes(delivery), 1})
+		s.run.bounds.releaseClones(page.partition.name, cloneMemory(1, delivery.size))
 		delivery.Delivery = Delivery{} // the memory can be shared with other deliveries
 	} else {
 		s.run.unpin(page, 1)

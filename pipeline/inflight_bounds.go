@@ -285,7 +285,7 @@ func (p *preparedPage) deliveryBytes() int64 {
 	return int64(n) * int64(unsafe.Sizeof(queuedDelivery{})+unsafe.Sizeof(Op(nil))+unsafe.Sizeof(lane{}))
 }
 
-// cloneBytes returns the memory of a cloned delivery.
-func cloneBytes(delivery *queuedDelivery) int64 {
-	return 2*delivery.size + int64(unsafe.Sizeof(record.Change{}))
+// cloneMemory returns the memory of n cloned changes, whose records have that many bytes together.
+func cloneMemory(n int, bytes int64) amount {
+	return amount{2*bytes + int64(n)*int64(unsafe.Sizeof(record.Change{})), int64(n)}
 }

@@ -232,7 +232,7 @@ func TestBounds_WaitingChangePinsNoPage(t *testing.T) {
 		p := newPipeline(t, s)
 		done := make(chan error, 1)
 		page := pageOf(n, "p", 1, "bad", "a", "b", "c", "d")
-		one := cloneBytes(&queuedDelivery{size: int64(len(page.Changes[0].Raw))})
+		one := cloneMemory(1, int64(len(page.Changes[0].Raw))).bytes
 		go func() { done <- p.Run(t.Context(), endless(page), nil) }()
 		synctest.Wait()
 		if use := inFlight(p.run); use != (amount{one, 1}) {

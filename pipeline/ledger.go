@@ -106,7 +106,9 @@ func (l *SinkLedger) counterOf(o Outcome) *int64 {
 
 // reasonCounts counts the dropped changes of a page by reason. There are few reasons, so a slice costs less than a map
 // for each page.
-type reasonCounts []struct {
+type reasonCounts []reasonCount
+
+type reasonCount struct {
 	reason string
 	n      int64
 }
@@ -118,10 +120,7 @@ func (t *reasonCounts) add(reason string) {
 			return
 		}
 	}
-	*t = append(*t, struct {
-		reason string
-		n      int64
-	}{reason, 1})
+	*t = append(*t, reasonCount{reason, 1})
 }
 
 func (t reasonCounts) addTo(m map[string]int64) {

@@ -111,7 +111,7 @@ func (c *chunk) takeFillingMemory() amount {
 		return amount{}
 	}
 	if c.deliveries[0].cloned {
-		return amount{c.cloneBytes(), int64(len(c.deliveries))}
+		return cloneMemory(c.n, c.bytes)
 	}
 	allPinsFilling := c.page.fillingPins == c.page.pins
 	c.page.fillingPins = 0
@@ -119,14 +119,6 @@ func (c *chunk) takeFillingMemory() amount {
 		return amount{}
 	}
 	return amount{c.page.bytes, c.page.changes}
-}
-
-// cloneBytes returns the memory of clones of all deliveries of a chunk.
-func (c *chunk) cloneBytes() (bytes int64) {
-	for i := range c.deliveries {
-		bytes += cloneBytes(&c.deliveries[i])
-	}
-	return bytes
 }
 
 // cloningFreesMemory reports whether cloning the ready changes frees at least twice the memory that it costs.
@@ -138,7 +130,7 @@ func (s *scheduler) cloningFreesMemory() bool {
 		if !c.pinsPage() {
 			continue
 		}
-		cloned += c.cloneBytes()
+		cloned += cloneMemory(c.n, c.bytes).bytes
 		if c.page != lastPage {
 			lastPage = c.page
 			pinned += c.page.bytes

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"log/slog"
 	"time"
-	"unsafe"
 
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/redact"
@@ -223,7 +222,7 @@ func (s *scheduler) keepPacked(b *batch) {
 			s.keptPacked = append(s.keptPacked, c)
 			continue
 		}
-		s.run.bounds.takeClones(partition, c.unpackedMemory())
+		s.run.bounds.takeClones(partition, cloneMemory(c.n, c.bytes))
 		unpackable = append(unpackable, c)
 	}
 	clear(b.chunks[len(unpackable):])
@@ -257,11 +256,6 @@ func (s *scheduler) pushDue(chunks []chunk) {
 	s.dueCount += s.ready.n - before
 }
 
-// unpackedMemory returns the memory of the clones that unpackDeliveries makes of a packed chunk.
-func (c *chunk) unpackedMemory() amount {
-	return amount{2*c.bytes + int64(c.n)*int64(unsafe.Sizeof(record.Change{})), int64(c.n)}
-}
-
 // errMustUnpack means that the deliveries of a packed batch must be written by Write.
 var errMustUnpack = errs.New("some of its keys wait or are quarantined")
 
@@ -286,7 +280,7 @@ func (s *scheduler) applyPackedResult(b *batch) {
 		c := b.chunks[i]
 		if c.page.partition.state.isRevoked() {
 			if b.unpacked != nil {
-				s.run.bounds.releaseClones(c.page.partition.name, c.unpackedMemory())
+				s.run.bounds.releaseClones(c.page.partition.name, cloneMemory(c.n, c.bytes))
 			}
 			s.finishPacked(&c, Revoked)
 			continue

@@ -291,7 +291,7 @@ func TestSorted_RevokedWhileUnpacked(t *testing.T) {
 	s.packedBytes = packs.bytes
 	b := &batch{phase: unpacking, err: errMustUnpack, chunks: []chunk{{page: page, n: 2, bytes: 40, packed: &packed{pack: packs}}}}
 	s.keepPacked(b)
-	if want := 2 * cloneBytes(&queuedDelivery{size: 20}); r.bounds.used != (amount{want, 2}) || r.bounds.cloned != r.bounds.used {
+	if want := cloneMemory(2, 2*20); r.bounds.used != want || r.bounds.cloned != r.bounds.used {
 		t.Errorf("%+v is in flight before two changes are unpacked, want %d bytes", r.bounds.used, want)
 	}
 	b.unpacked = make([][]queuedDelivery, 1)

@@ -284,7 +284,7 @@ func (s *scheduler) cloneChange(delivery *queuedDelivery) {
 	if delivery.lane != nil {
 		delivery.lane.key = change.Key // the old key uses the memory of the page
 	}
-	s.run.bounds.takeClones(delivery.page.partition.name, amount{cloneBytes(delivery), 1})
+	s.run.bounds.takeClones(delivery.page.partition.name, cloneMemory(1, delivery.size))
 	s.run.unpin(delivery.page, 1)
 }
 

@@ -84,10 +84,10 @@ func (m Image) Lookup(path string) (Value, bool) {
 		return Value{}, false
 	}
 	v, ok := m.Get(seg.Name)
-	if !ok {
-		return Value{}, false
+	if !ok || rest == "" {
+		return v, ok
 	}
-	return v.lookup(rest)
+	return v.lookup(cutSegment(rest, pathSyntax))
 }
 
 // At returns the value at the path p, or false if there is none.

@@ -61,21 +61,18 @@ func (v Value) step(seg Segment) (Value, bool) {
 	return v.Get(seg.Name)
 }
 
-// lookup returns the value at rest, the segments of a path after those that lead to v. lookup stops at a segment
-// without a value, so it does not find errors after this segment.
-func (v Value) lookup(rest string) (Value, bool) {
-	for rest != "" {
-		seg, next, problem := cutSegment(rest, pathSyntax)
-		if problem != "" {
-			return Value{}, false
-		}
+// lookup returns the value at a path below v. The path is the first segment and the rest after it; problem is the error
+// of the segment. lookup stops at a segment without a value, so it does not find errors after this segment.
+func (v Value) lookup(seg Segment, rest, problem string) (Value, bool) {
+	for problem == "" {
 		child, ok := v.step(seg)
-		if !ok {
-			return Value{}, false
+		if !ok || rest == "" {
+			return child, ok
 		}
-		v, rest = child, next
+		v = child
+		seg, rest, problem = cutSegment(rest, pathSyntax)
 	}
-	return v, true
+	return Value{}, false
 }
 
 // Names returns the names of the segments, or false if a segment is the index of a list.

@@ -175,15 +175,7 @@ func (v Value) Index(i int) (Value, bool) {
 // Lookup returns the value at a path below v, such as Lines[0].sku or [0].sku. It returns false if there is no value,
 // or if the path is invalid. See [ParsePath] for the syntax.
 func (v Value) Lookup(path string) (Value, bool) {
-	seg, rest, problem := cutFirstSegment(path, pathSyntax)
-	if problem != "" {
-		return Value{}, false
-	}
-	child, ok := v.step(seg)
-	if !ok {
-		return Value{}, false
-	}
-	return child.lookup(rest)
+	return v.lookup(cutFirstSegment(path, pathSyntax))
 }
 
 // Members iterates over the members of an M, in the order of the page. Any other kind has none.

@@ -89,31 +89,28 @@ func PlainChange(t testing.TB, old, new string) *record.Change {
 // MustPath parses a path.
 func MustPath(t testing.TB, s string) item.Path {
 	t.Helper()
-	p, err := item.ParsePath(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return mustParse(t, item.ParsePath, s)
 }
 
 // MustPattern parses a pattern.
 func MustPattern(t testing.TB, s string) item.Pattern {
 	t.Helper()
-	p, err := item.ParsePattern(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return mustParse(t, item.ParsePattern, s)
 }
 
 // MustDecimal parses a number.
 func MustDecimal(t testing.TB, s string) decimal.Decimal {
 	t.Helper()
-	d, err := decimal.Parse(s)
+	return mustParse(t, decimal.Parse[string], s)
+}
+
+func mustParse[T any](t testing.TB, parse func(string) (T, error), s string) T {
+	t.Helper()
+	v, err := parse(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d
+	return v
 }
 
 // Matches evaluates a condition. It fails the test on an error.
