@@ -15,23 +15,24 @@ type Path struct {
 	text string
 }
 
-// PathError is the error of an invalid path.
+// PathError is the error of an invalid path or pattern.
 type PathError struct {
+	Kind    string // path or pattern
 	Path    string
 	Column  int // 1-based, in bytes
 	Message string
 }
 
-// Error names the path, the column and the problem.
+// Error names the path or the pattern, the column and the problem.
 func (e *PathError) Error() string {
-	return fmt.Sprintf("path %q, column %d: %s", e.Path, e.Column, e.Message)
+	return fmt.Sprintf("%s %q, column %d: %s", e.Kind, e.Path, e.Column, e.Message)
 }
 
 // ParsePath reads a path. The error is a *PathError.
 func ParsePath(s string) (Path, error) {
-	segs, column, problem := parseSegments(s, pathSyntax)
-	if problem != "" {
-		return Path{}, &PathError{Path: s, Column: column, Message: problem}
+	segs, err := parseSegments(s, pathSyntax)
+	if err != nil {
+		return Path{}, err
 	}
 	return Path{segs: segs, text: s}, nil
 }

@@ -8,36 +8,40 @@ import (
 )
 
 // syntax is the syntax of a path, or of a pattern, which can have wildcards.
-type syntax uint8
+type syntax string
 
 const (
-	pathSyntax syntax = iota
-	patternSyntax
+	pathSyntax    syntax = "path"
+	patternSyntax syntax = "pattern"
 )
 
-// parseSegments reads a path or a pattern. problem describes an error; it is "" if there is none. column is the 1-based
-// position of the error, in bytes. In a path, it is the first byte of the segment with the error.
-func parseSegments(s string, syntax syntax) (segs []Segment, column int, problem string) {
+// parseSegments reads a path or a pattern. The error is a *PathError. Its column is that of the byte with the error in
+// a pattern, and that of the first byte of the segment with the error in a path.
+func parseSegments(s string, syntax syntax) ([]Segment, error) {
+	fail := func(rest, problem string) ([]Segment, error) {
+		return nil, &PathError{string(syntax), s, len(s) - len(rest) + 1, problem}
+	}
 	seg, rest, problem := cutFirstSegment(s, syntax)
 	if problem == "" && seg.IsElement() {
-		return nil, 1, "an item is no list: start with a name"
+		return fail(s, "an item is no list: start with a name")
 	}
 	start := s // of the segment that was cut last
+	var segs []Segment
 	for problem == "" {
 		segs = append(segs, seg)
 		if rest == "" {
-			return segs, 0, ""
+			return segs, nil
 		}
 		start = rest
 		if seg.Wild == wholeSubtree {
-			return nil, len(s) - len(start) + 1, "** takes in everything below: nothing may follow it"
+			return fail(start, "** takes in everything below: nothing may follow it")
 		}
 		seg, rest, problem = cutSegment(start, syntax)
 	}
 	if syntax == patternSyntax {
 		start = rest
 	}
-	return nil, len(s) - len(start) + 1, problem
+	return fail(start, problem)
 }
 
 // cutFirstSegment cuts the first segment off a path or a pattern. problem describes an error; it is "" if there is

@@ -1,10 +1,6 @@
 package item
 
-import (
-	"fmt"
-
-	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
-)
+import "github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 
 // Pattern is a path with wildcards. It matches paths of an item:
 //
@@ -55,23 +51,11 @@ func (s Segment) AppendTo(path []byte) []byte {
 	return ddbjson.AppendMember(path, s.Name)
 }
 
-// PatternError is the error of an invalid pattern.
-type PatternError struct {
-	Pattern string
-	Column  int // 1-based, in bytes
-	Message string
-}
-
-// Error names the pattern, the column and the problem.
-func (e *PatternError) Error() string {
-	return fmt.Sprintf("pattern %q, column %d: %s", e.Pattern, e.Column, e.Message)
-}
-
-// ParsePattern reads a pattern. The error is a *PatternError.
+// ParsePattern reads a pattern. The error is a *PathError.
 func ParsePattern(s string) (Pattern, error) {
-	segs, column, problem := parseSegments(s, patternSyntax)
-	if problem != "" {
-		return Pattern{}, &PatternError{Pattern: s, Column: column, Message: problem}
+	segs, err := parseSegments(s, patternSyntax)
+	if err != nil {
+		return Pattern{}, err
 	}
 	return Pattern{segs: segs, text: s}, nil
 }

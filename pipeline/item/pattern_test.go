@@ -29,7 +29,7 @@ func TestParsePattern_Errors(t *testing.T) {
 		`["a`: 2, `[""]`: 2, `["a"`: 5, "a***": 2, "a.***": 5, "1a": 1, "a[99999999999999999999]": 3, "first-name": 6, "a]": 2,
 	} {
 		p, err := item.ParsePattern(text)
-		e, ok := errors.AsType[*item.PatternError](err)
+		e, ok := errors.AsType[*item.PathError](err)
 		if !ok || e.Column != column || !p.IsZero() {
 			t.Errorf("%q: %v, want column %d", text, err, column)
 		}
@@ -45,7 +45,7 @@ func FuzzParsePattern(f *testing.F) {
 		if err == nil && (p.String() != s || p.IsZero()) {
 			t.Fatalf("%q became %q", s, p)
 		}
-		if e, ok := errors.AsType[*item.PatternError](err); err != nil && (!ok || e.Column < 1 || e.Column > len(s)+1) {
+		if e, ok := errors.AsType[*item.PathError](err); err != nil && (!ok || e.Column < 1 || e.Column > len(s)+1) {
 			t.Fatalf("%q: %v", s, err)
 		}
 	})

@@ -129,8 +129,6 @@ func Parsed[T any](parse func(string) (T, error)) Reader {
 		}
 		if e, ok := errors.AsType[*item.PathError](err); ok {
 			f.failAtByte(v, e.Column, e.Message)
-		} else if e, ok := errors.AsType[*item.PatternError](err); ok {
-			f.failAtByte(v, e.Column, e.Message)
 		} else {
 			f.Fail(v, "", "%v", err)
 		}

@@ -17,7 +17,7 @@ func AppendPicked(dst []byte, index []Attr, doc []byte, attrs []Attr, picks []in
 		end = AfterBrace(doc, end)
 		shift := len(dst) + 1 - start - nameStart
 		dst = append(dst, doc[nameStart-1:end]...)
-		r := AttrRanges{nameStart + shift, nameEnd + shift, from + shift, to + shift, attrs[i].Tag(), attrs[i].escaped()}
+		r := attrRanges{nameStart + shift, nameEnd + shift, from + shift, to + shift, attrs[i].Tag(), attrs[i].escaped()}
 		next := len(dst) - start + 1 // the closing brace
 		if n+1 < len(picks) {
 			next++ // the comma and the quote

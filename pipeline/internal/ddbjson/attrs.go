@@ -9,7 +9,7 @@ type Attr uint64
 
 const (
 	attrEscaped = 1 << iota // the name has an escape
-	attrFar                 // a length or a distance does not fit into its byte; Unpack reads it from the item
+	attrFar                 // a length or a distance does not fit into its byte; unpack reads it from the item
 
 	attrTag     = 4  // shift of the value's tag, 4 bits
 	attrTail    = 8  // shift of the distance from the value's end to the next name or the item's end, 8 bits
@@ -18,21 +18,21 @@ const (
 	attrName    = 32 // shift of the position of the name, 32 bits
 )
 
-// AttrRanges is an unpacked [Attr]: ranges of the item's bytes.
-type AttrRanges struct {
-	nameStart, NameEnd int // without quotes
-	From, To           int // range of the value's content; for an S, an N or a B, without the quotes
+// attrRanges is an unpacked [Attr]: ranges of the item's bytes.
+type attrRanges struct {
+	nameStart, nameEnd int // without quotes
+	from, to           int // range of the value's content; for an S, an N or a B, without the quotes
 	tag                Tag
 	escaped            bool // the name has an escape
 }
 
 // pack returns r as an Attr. next is the position of the next name, or the end of the item.
-func (r AttrRanges) pack(next int) Attr {
+func (r attrRanges) pack(next int) Attr {
 	a := Attr(r.nameStart)<<attrName | Attr(r.tag)<<attrTag
 	if r.escaped {
 		a |= attrEscaped
 	}
-	length, gap, tail := r.NameEnd-r.nameStart, r.From-r.NameEnd, next-r.To
+	length, gap, tail := r.nameEnd-r.nameStart, r.from-r.nameEnd, next-r.to
 	if (length|gap|tail)>>8 != 0 {
 		return a | attrFar
 	}
@@ -64,7 +64,7 @@ func (a Attr) Tail() int { return int(a >> attrTail & 0xff) }
 // Tag is the type tag of the value.
 func (a Attr) Tag() Tag { return Tag(a >> attrTag & 0xf) }
 
-// Far reports whether the name's length or a distance does not fit into its byte. [Attr.Unpack] returns the ranges of a
+// Far reports whether the name's length or a distance does not fit into its byte. [Attr.unpack] returns the ranges of a
 // far attribute.
 func (a Attr) Far() bool { return a&attrFar != 0 }
 
@@ -91,12 +91,12 @@ func (a Attr) Text(doc []byte) string {
 }
 
 // AttrAt returns the ranges of attribute i. attrs is the whole index of the item doc. The results are the fields of an
-// [AttrRanges]. They are separate results, because the compiler keeps separate results in registers.
+// [attrRanges]. They are separate results, because the compiler keeps separate results in registers.
 func AttrAt(doc []byte, attrs []Attr, i int) (nameStart, nameEnd, from, to int) {
 	a := attrs[i]
 	if a.Far() {
-		r := a.Unpack(doc)
-		return r.nameStart, r.NameEnd, r.From, r.To
+		r := a.unpack(doc)
+		return r.nameStart, r.nameEnd, r.from, r.to
 	}
 	nameStart, to = a.NameStart(), len(doc)
 	if i+1 < len(attrs) {
@@ -106,20 +106,20 @@ func AttrAt(doc []byte, attrs []Attr, i int) (nameStart, nameEnd, from, to int) 
 	return nameStart, nameEnd, nameEnd + a.Gap(), to - a.Tail()
 }
 
-// Unpack reads the ranges of any attribute from the item doc. It is slower than [AttrAt] for an attribute that is not
+// unpack reads the ranges of any attribute from the item doc. It is slower than [AttrAt] for an attribute that is not
 // far.
-func (a Attr) Unpack(doc []byte) AttrRanges {
-	r := AttrRanges{nameStart: a.NameStart(), tag: a.Tag(), escaped: a.escaped()}
+func (a Attr) unpack(doc []byte) attrRanges {
+	r := attrRanges{nameStart: a.NameStart(), tag: a.Tag(), escaped: a.escaped()}
 	_, nameEnd, value := MemberName(doc, r.nameStart-1)
-	r.NameEnd = nameEnd
+	r.nameEnd = nameEnd
 	tag, content := TagAt(doc, value)
 	if tag == NoTag { // {}
-		r.From, r.To = value, content
+		r.from, r.to = value, content
 		return r
 	}
-	r.From, r.To = content, ContentEnd(doc, tag, content)
+	r.from, r.to = content, ContentEnd(doc, tag, content)
 	if tag <= TagB {
-		r.From, r.To = r.From+1, r.To-1
+		r.from, r.to = r.from+1, r.to-1
 	}
 	return r
 }

@@ -79,7 +79,7 @@ func (s *Scanner) members(i, depth int) int {
 		if uint64(nextName-origin) > math.MaxUint32 {
 			return s.Fail(origin, errHuge)
 		}
-		s.stack = append(s.stack, AttrRanges{nameStart - origin, nameEnd - origin, from - origin, to - origin,
+		s.stack = append(s.stack, attrRanges{nameStart - origin, nameEnd - origin, from - origin, to - origin,
 			tag &^ emptyMap, escaped}.pack(nextName-origin))
 	}
 	if depth == 0 && s.previous.ordered {

@@ -78,18 +78,18 @@ func TagAt(b []byte, i int) (tag Tag, content int) {
 func MemberAt(b []byte, i int) (from, to, value int, tag Tag, content int) {
 	from = i + 1
 	to = StringEnd(b, from)
-	tag = CompactTagAt(b, to)
+	tag = compactTagAt(b, to)
 	if tag != NoTag {
-		return from, to, to + 2, tag, to + CompactTagLen
+		return from, to, to + 2, tag, to + compactTagLen
 	}
 	from, to, value = MemberName(b, i)
 	tag, content = TagAt(b, value)
 	return from, to, value, tag, content
 }
 
-// CompactTagAt returns the tag of a member whose name ends before the position quote. The member must have compact JSON
-// such as ":{"S": at quote, and no white space may follow. Otherwise CompactTagAt returns NoTag.
-func CompactTagAt(b []byte, quote int) Tag {
+// compactTagAt returns the tag of a member whose name ends before the position quote. The member must have compact JSON
+// such as ":{"S": at quote, and no white space may follow. Otherwise compactTagAt returns NoTag.
+func compactTagAt(b []byte, quote int) Tag {
 	if quote+8 > len(b) {
 		return NoTag
 	}
@@ -100,8 +100,8 @@ func CompactTagAt(b []byte, quote int) Tag {
 	return shortTags[byte(w>>32)]
 }
 
-// CompactTagLen is the distance from the quote after the name to the content, in the JSON that [CompactTagAt] accepts.
-const CompactTagLen = len(`":{"S":`)
+// compactTagLen is the distance from the quote after the name to the content, in the JSON that [compactTagAt] accepts.
+const compactTagLen = len(`":{"S":`)
 
 // ContentEnd returns the position after the content at i. tag is the tag of the content's value.
 func ContentEnd(b []byte, tag Tag, i int) int {
