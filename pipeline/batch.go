@@ -186,7 +186,7 @@ func (b *batch) call(rt *route, r *run) {
 	case sorting:
 		b.err = rt.writeSorted(r, b)
 	case unpacking:
-		b.unpacked, b.err = r.unpackDeliveries(rt, b.chunks)
+		b.unpacked, b.err = r.unpackDeliveries(b.chunks)
 	}
 }
 

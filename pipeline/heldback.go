@@ -172,25 +172,15 @@ func lastsLong(began, now time.Time) bool {
 
 // mainSink returns the name of the sink with most deliveries of a partition. If no sink has a delivery of it, mainSink
 // returns the sink with most deliveries of all partitions.
-func (h *heldBackScan) mainSink(part *partition) string {
-	sink := h.sinkWithMost(func(w *schedulerWaits) int64 {
-		if waits := w.byPartition[part]; waits != nil {
-			return waits.n
+func (h *heldBackScan) mainSink(part *partition) (sink string) {
+	var most, mostPending int64
+	for i, w := range h.schedulers {
+		name := h.run.schedulers[i].route.Name
+		if waits := w.byPartition[part]; waits != nil && waits.n > most {
+			sink, most = name, waits.n
 		}
-		return 0
-	})
-	if sink == "" {
-		sink = h.sinkWithMost(func(w *schedulerWaits) int64 { return w.pending })
-	}
-	return sink
-}
-
-// sinkWithMost returns the name of the first sink with the largest count. It returns "" if all counts are 0.
-func (h *heldBackScan) sinkWithMost(count func(*schedulerWaits) int64) (sink string) {
-	var most int64
-	for i := range h.schedulers {
-		if n := count(&h.schedulers[i]); n > most {
-			sink, most = h.run.schedulers[i].route.Name, n
+		if most == 0 && w.pending > mostPending {
+			sink, mostPending = name, w.pending
 		}
 	}
 	return sink

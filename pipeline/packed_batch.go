@@ -296,7 +296,7 @@ func (s *scheduler) applyPackedResult(b *batch) {
 
 // unpackDeliveries recreates the deliveries of packed chunks. The result has a slice for each chunk. The deliveries own
 // their bytes.
-func (r *run) unpackDeliveries(rt *route, chunks []chunk) ([][]queuedDelivery, error) {
+func (r *run) unpackDeliveries(chunks []chunk) ([][]queuedDelivery, error) {
 	unpacked := make([][]queuedDelivery, len(chunks))
 	for i, c := range chunks {
 		unpacked[i] = make([]queuedDelivery, c.n)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"strconv"
 )
 
@@ -155,15 +156,8 @@ func (d Decimal) Float64() float64 {
 		}
 		return float64(d.lo)
 	}
-	var buf [48]byte
-	b := buf[:0]
-	if d.neg {
-		b = append(b, '-')
-	}
-	b = d.coefficient().append(b)
-	b = append(b, 'e')
-	b = strconv.AppendInt(b, int64(d.exp), 10)
-	f, _ := strconv.ParseFloat(string(b), 64) // no error: the range of float64 is larger
+	var buf [64]byte
+	f, _ := strconv.ParseFloat(string(d.Append(buf[:0])), 64) // no error: the range of float64 is larger
 	return f
 }
 
@@ -189,10 +183,7 @@ func (d Decimal) Append(dst []byte) []byte {
 		return c.append(appendZeros(dst, -digitsBeforePoint))
 	}
 	point := len(dst) + digitsBeforePoint
-	dst = append(c.append(dst), 0)
-	copy(dst[point+1:], dst[point:])
-	dst[point] = '.'
-	return dst
+	return slices.Insert(c.append(dst), point, '.')
 }
 
 // Digits returns the digits and the exponent of d. The absolute value of d is 0.DIGITS × 10^exponent. Neither the first

@@ -1,6 +1,6 @@
 package decimal
 
-import "strings"
+import "strconv"
 
 // The first byte of a sortable text is the sign of the number.
 const (
@@ -78,15 +78,6 @@ func ParseSortable(text string) (Decimal, error) {
 			return Decimal{}, errNotSortable
 		}
 	}
-	e := int(magnitude[0]-'0')*100 + int(magnitude[1]-'0')*10 + int(magnitude[2]-'0') - exponentBias
-	digits := string(magnitude[exponentDigits:])
-	switch {
-	case e <= 0:
-		digits = "0." + strings.Repeat("0", -e) + digits
-	case e >= len(digits):
-		digits += strings.Repeat("0", e-len(digits))
-	default:
-		digits = digits[:e] + "." + digits[e:]
-	}
-	return Parse(sign + digits)
+	biased, _ := strconv.Atoi(string(magnitude[:exponentDigits]))
+	return Parse(sign + "0." + string(magnitude[exponentDigits:]) + "e" + strconv.Itoa(biased-exponentBias))
 }
