@@ -10,7 +10,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// The reasons why a shard is read no further, as status shows them.
+// The reasons why a shard is read no further, as status shows them. Leases and heartbeats store these texts, and
+// consumers compare them. They never change, because a consumer of this version reads what an earlier version stored.
 const (
 	StoppedAtGap              = "records were lost before they were read, and the shard is read no further (on_gap: stop)"
 	StoppedGone               = "the shard disappeared before it was read to its end, and its descendants are not read (on_gap: stop)"
@@ -23,8 +24,8 @@ const (
 
 // PassedGap is the value of Lease.Stopped while the reading of a shard continues after a gap (on_gap: continue or
 // repair). It stays until a record after the gap is found. The value shows the next reader of the shard that the gap is
-// already noted and logged.
-const PassedGap = "records were lost before they were read, and reading continues after them (on_gap: continue or repair)"
+// already noted and logged. Like the reasons above, the text never changes.
+const PassedGap = "records were lost before they were read, and reading goes on behind them (on_gap: continue or repair)"
 
 // handleTrimmed handles a position that the stream refuses as older than its oldest record. at is the time of the
 // result.

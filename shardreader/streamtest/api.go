@@ -84,8 +84,8 @@ func execute[T any](
 	default:
 		e.Err = pipeline.Transient(f)
 	}
-	bodyIsBroken := fault.Body != nil && !json.Valid(fault.change(bodyOf(wireFailure(f))).bytes())
-	if fault.Cut != nil || bodyIsBroken {
+	bodyIsBroken := fault.Cut != nil || fault.Body != nil && !json.Valid(fault.change(bodyOf(wireFailure(f))).bytes())
+	if bodyIsBroken {
 		e.Kind, e.Err = nil, pipeline.Transient(errBroken) // the error is unreadable
 	}
 	return out, fault, e
