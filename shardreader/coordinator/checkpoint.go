@@ -136,6 +136,6 @@ func (c *Coordinator) saveIdleLoads() {
 		next := r.Clone()
 		next.Load = a.load.rate
 		a.acked.savedAt = c.now
-		c.writeLease(&leaseWrite{reason: saveLoad, row: r, next: next})
+		c.writeLease(&leaseWrite{reason: updateLoad, row: r, next: next})
 	}
 }

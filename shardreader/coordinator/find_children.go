@@ -30,14 +30,12 @@ const (
 // childSearch finds the children of a shard that ended, and creates their leases.
 type childSearch struct {
 	*assignment
-	stage        childStage
-	began        time.Duration
-	endedFor     time.Duration // time between the end of the shard and the start of the listing
-	tries        tries
-	children     []shardreader.Shard
-	severed      []shardreader.Shard // result of severedShards for the last listing, if the shard is gone
-	createsLeft  int                 // number of leases that are being created
-	createFailed bool                // a lease could not be created
+	stage    childStage
+	began    time.Duration
+	endedFor time.Duration // time between the end of the shard and the start of the listing
+	tries    tries
+	children []shardreader.Shard
+	severed  []shardreader.Shard // result of severedShards for the last listing, if the shard is gone
 }
 
 // childStage is the progress of a childSearch.
@@ -228,11 +226,11 @@ func (s *childSearch) childBelow() *shardreader.Shard {
 	return nil
 }
 
-// createLeases creates the leases of the children. createsLeft begins at 1, so that it does not become 0 before all
-// creations began.
+// createLeases creates the leases of the children.
 func (s *childSearch) createLeases(c *Coordinator) {
 	a := s.assignment
-	s.stage, s.createsLeft, s.createFailed = creatingLeases, 1, false
+	s.stage = creatingLeases
+	creations := newWriteGroup(func(err error) { s.created(c, err) })
 	for _, child := range s.children {
 		childWasRead := c.table.rows.hasChild(child.ID)
 		if childWasRead {
@@ -245,23 +243,18 @@ func (s *childSearch) createLeases(c *Coordinator) {
 		if a.keepsLease() && c.heartbeatFresh() {
 			l.Owner = c.options.ID
 		}
-		s.createsLeft++
-		c.createLease(&leaseWrite{reason: makeLease, next: l, assignment: a, done: func(err error) { s.createEnded(c, err) }})
+		c.createLease(&leaseCreation{lease: l, parent: a, done: creations.add()})
 	}
-	s.createEnded(c, nil)
+	creations.end(nil)
 }
 
-// createEnded counts a finished creation of a child's lease; err is nil if the creation succeeded. After the last one,
-// the shard's lease may end, or the failed creations are tried again.
-func (s *childSearch) createEnded(c *Coordinator, err error) {
-	if err != nil {
-		s.createFailed = true
-	}
-	s.createsLeft--
-	if s.createsLeft > 0 || !s.isOpen() {
+// created continues after the leases of the children were created: the shard's lease may end. If some creations failed,
+// they are tried again.
+func (s *childSearch) created(c *Coordinator, err error) {
+	if !s.isOpen() {
 		return
 	}
-	if !s.createFailed {
+	if err == nil {
 		s.stage = childrenLeased
 		c.save(s.assignment)
 		return

@@ -13,29 +13,30 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// followEvery is the time between two listings of the streams of a source whose leases have all ended. A new stream may
-// then replace the stream that was read to its end.
-const followEvery = 15 * time.Second
+// newStreamEvery is the time between two listings of the streams of a source whose leases have all ended. A new stream
+// may then replace the stream that was read to its end.
+const newStreamEvery = 15 * time.Second
 
 // leaseSync compares the leases with the listed streams, one source after the other. Only the leading consumer runs a
-// leaseSync. For each source it takes three steps:
-//   - It lists the streams, and reads from the lease table which streams were begun.
-//   - It writes the stream into leases of another application, because such leases name no stream.
-//   - It lists each stream, beginning with the first stream that is read. It then reads the lease table again, because
-//     other consumers may have made leases since, and writes the plan.
+// leaseSync. Each step makes a call, and the step for the answer follows. The steps for a source:
+//   - beginSource lists the streams, and noteBegun reads from the lease table which streams were begun.
+//   - nameStream lists each stream, and nameLeases writes the stream into its leases of another application, because
+//     such leases name no stream.
+//   - listStream lists each stream once more, beginning with the first stream that is read. It then reads the lease
+//     table again, because other consumers may have made leases since. planStream plans the leases, and apply writes
+//     the plan.
+//   - endSource continues with the next source.
 //
 // A stream is begun only after the stream before it was read to its end. So the changes of an item keep their order if
 // the table's stream is switched off and on.
 type leaseSync struct {
+	c           *Coordinator
 	sourceIndex int // index in Coordinator.sources
+	source      *source
 	streamIndex int // index in the source's streams
 	stream      *stream
 	start       Start // start of the stream
-	listing     *listing
 	plan        leasePlan
-	writesLeft  int           // writes in flight
-	firstErr    error         // error of the first write that failed
-	afterWrites func()        // continues after all writes succeeded
 	nextIn      time.Duration // time from this leaseSync to the next one
 	failed      bool
 }
@@ -64,39 +65,34 @@ func (c *Coordinator) beginSync() {
 		return
 	}
 	c.syncs.begun = true
-	c.syncs.running = &leaseSync{nextIn: c.options.SyncEvery}
-	c.syncs.running.findStreams(c)
+	c.syncs.running = &leaseSync{c: c, nextIn: c.options.SyncEvery}
+	c.syncs.running.beginSource()
 }
 
-// findStreams begins the work for the next source, or ends the leaseSync after the last one.
-func (s *leaseSync) findStreams(c *Coordinator) {
+// beginSource begins the work for the next source, or ends the leaseSync after the last one.
+func (s *leaseSync) beginSource() {
+	c := s.c
 	if s.sourceIndex == len(c.sources) {
 		c.syncs.running = nil
 		c.syncs.succeeded = c.syncs.succeeded || !s.failed
 		c.syncIn(s.nextIn)
 		return
 	}
-	c.findStreams(s.currentSource(c), func(err error) {
+	s.source = c.sources[s.sourceIndex]
+	c.findStreams(s.source, func(err error) {
 		if err != nil {
-			s.sourceDone(c, err)
+			s.endSource(err)
 			return
 		}
 		// The begun streams are read before their leases, so that a stream that counts as begun has leases, or had
 		// leases.
-		c.afterRefresh(func() {
-			for _, st := range s.currentSource(c).streams {
-				st.begun = c.table.begunStreams[st.arn]
-			}
-			s.streamIndex = 0
-			s.setStreams(c)
-		})
+		c.afterRefresh(s.noteBegun)
 	})
 }
 
-func (s *leaseSync) currentSource(c *Coordinator) *source { return c.sources[s.sourceIndex] }
-
-// sourceDone ends the work for a source.
-func (s *leaseSync) sourceDone(c *Coordinator, err error) {
+// endSource ends the work for a source, and begins the next source. err is nil if the work is complete.
+func (s *leaseSync) endSource(err error) {
+	c := s.c
 	if err != nil {
 		s.failed = true
 		c.logOnce("sync", slog.LevelWarn, "a stream cannot be listed and is tried again", errAttr(err))
@@ -105,93 +101,99 @@ func (s *leaseSync) sourceDone(c *Coordinator, err error) {
 	} else {
 		delete(c.logged, "sync")
 	}
-	src := s.currentSource(c)
-	hasUnended := c.table.rows.any(func(r *row) bool { return !r.Ended() && c.belongs(r, src) })
+	hasUnended := c.table.rows.any(func(r *row) bool { return !r.Ended() && c.belongs(r, s.source) })
 	if !hasUnended {
-		s.nextIn = min(s.nextIn, followEvery)
+		s.nextIn = min(s.nextIn, newStreamEvery)
 	}
 	s.sourceIndex++
-	s.findStreams(c)
+	s.beginSource()
 }
 
-// setStreams writes the names of the streams into the leases of another application, one stream after the other. A
-// lease belongs to the stream that lists its shard. If no stream lists the shard, the lease belongs to the newest
-// stream.
-func (s *leaseSync) setStreams(c *Coordinator) {
-	src := s.currentSource(c)
-	if s.streamIndex == len(src.streams) || !c.hasForeignLeases(src) {
-		s.firstStream(c)
+// noteBegun notes which streams are begun, as the lease table says.
+func (s *leaseSync) noteBegun() {
+	for _, st := range s.source.streams {
+		st.begun = s.c.table.begunStreams[st.arn]
+	}
+	s.nameStream(0)
+}
+
+// nameStream lists the stream with an index, so that its name can be written into the leases of another application.
+// After the last stream, or if no lease lacks the name of its stream, the leases are planned.
+func (s *leaseSync) nameStream(index int) {
+	c := s.c
+	s.streamIndex = index
+	if index == len(s.source.streams) || !c.hasForeignLeases(s.source) {
+		s.planFirstStream()
 		return
 	}
-	s.stream, s.listing = src.streams[s.streamIndex], nil
+	s.stream = s.source.streams[index]
 	if s.stream.unlisted {
-		s.setStream(c)
+		s.nameLeases(nil)
 		return
 	}
 	c.list(s.stream.arn, c.isRunning, func(l *listing, err error) {
-		s.listing = l
 		if err != nil && !errors.Is(err, shardreader.ErrNotFound) {
-			s.sourceDone(c, err)
+			s.endSource(err)
 			return
 		}
-		s.setStream(c)
+		s.nameLeases(l)
 	})
 }
 
-// setStream writes the name of the current stream into its leases, and continues with the next stream. It marks the
-// stream as begun before that.
-func (s *leaseSync) setStream(c *Coordinator) {
-	rows := s.unnamedRows(c)
+// nameLeases writes the name of the stream into its leases. It marks the stream as begun before that. l is nil if the
+// stream is not listed.
+func (s *leaseSync) nameLeases(l *listing) {
+	c := s.c
+	rows := s.unnamedRows(l)
 	if len(rows) == 0 {
-		s.nextStream(c)
+		s.nameStream(s.streamIndex + 1)
 		return
 	}
-	s.begin(c, func() {
-		s.beginWrites(func() { s.nextStream(c) })
+	s.markBegun(func() {
+		writes := newWriteGroup(func(err error) {
+			if err != nil {
+				s.endSource(err)
+				return
+			}
+			s.nameStream(s.streamIndex + 1)
+		})
 		for _, r := range rows {
 			next := r.Clone()
 			next.Stream = s.stream.arn
-			if r.Checkpoint.Kind == leases.TrimHorizon && s.listing != nil {
+			if r.Checkpoint.Kind == leases.TrimHorizon && l != nil {
 				// If the stream drops unread records later, First shows that they are missing.
-				next.First = s.listing.shard(r.Shard).First
+				next.First = l.shard(r.Shard).First
 			}
-			s.writesLeft++
-			c.writeLease(&leaseWrite{reason: setStream, row: r, next: next, done: func(err error) { s.writeEnded(c, err) }})
+			c.writeLease(&leaseWrite{reason: nameStream, row: r, next: next, done: writes.add()})
 		}
-		s.writeEnded(c, nil)
+		writes.end(nil)
 	})
 }
 
-// unnamedRows returns the leases that name no stream and belong to the current stream.
-func (s *leaseSync) unnamedRows(c *Coordinator) (rows []*row) {
-	src := s.currentSource(c)
-	isNewest := s.streamIndex == len(src.streams)-1
-	for _, r := range c.table.rows.all() {
-		isOfStream := s.listing.has(r.Shard) || isNewest && !r.Ended()
-		if r.Stream == "" && isOfStream && c.belongs(r, src) && !r.busy {
+// unnamedRows returns the leases that name no stream and belong to the stream. A lease belongs to the stream that lists
+// its shard. If no stream lists the shard, the lease belongs to the newest stream.
+func (s *leaseSync) unnamedRows(l *listing) (rows []*row) {
+	isNewest := s.streamIndex == len(s.source.streams)-1
+	for _, r := range s.c.table.rows.all() {
+		isOfStream := l.has(r.Shard) || isNewest && !r.Ended()
+		if r.Stream == "" && isOfStream && s.c.belongs(r, s.source) && !r.busy {
 			rows = append(rows, r)
 		}
 	}
 	return rows
 }
 
-// nextStream continues setStreams with the next stream.
-func (s *leaseSync) nextStream(c *Coordinator) {
-	s.streamIndex++
-	s.setStreams(c)
-}
-
-// begin marks the stream as begun, and calls done once the mark is durable. The mark says that all first leases of the
-// stream exist. A lease that is missing before the stream has its mark does not mean that records were lost: the
+// markBegun marks the stream as begun, and calls done once the mark is durable. The mark says that all first leases of
+// the stream exist. A lease that is missing before the stream has its mark does not mean that records were lost: the
 // consumer that created the other leases crashed before it had created all of them.
-func (s *leaseSync) begin(c *Coordinator, done func()) {
+func (s *leaseSync) markBegun(done func()) {
 	if s.stream.begun {
 		done()
 		return
 	}
-	c.emit(MarkBegun{newCall(c, func(e WriteResult) {
+	s.c.emit(MarkBegun{newCall(s.c, func(e WriteResult) {
 		if e.Err != nil {
-			s.sourceDone(c, e.Err)
+			s.endSource(e.Err)
 			return
 		}
 		s.stream.begun = true
@@ -199,85 +201,67 @@ func (s *leaseSync) begin(c *Coordinator, done func()) {
 	}), s.stream.arn})
 }
 
-// beginWrites begins a group of writes. done is called after all of them have ended. The caller counts each write in
-// writesLeft. The count begins at 1, so that it does not become 0 before the caller has begun all writes. After the
-// last one, the caller calls writeEnded for this 1.
-func (s *leaseSync) beginWrites(done func()) { s.writesLeft, s.firstErr, s.afterWrites = 1, nil, done }
-
-// writeEnded counts a finished write. After the last write, it continues with done of beginWrites, or ends the work for
-// the source with the first error.
-func (s *leaseSync) writeEnded(c *Coordinator, err error) {
-	s.firstErr = cmp.Or(s.firstErr, err)
-	s.writesLeft--
-	switch {
-	case s.writesLeft > 0:
-	case s.firstErr != nil:
-		s.sourceDone(c, s.firstErr)
-	default:
-		s.afterWrites()
-	}
-}
-
-// firstStream continues with the first stream that is read.
-func (s *leaseSync) firstStream(c *Coordinator) {
-	src := s.currentSource(c)
-	s.streamIndex, s.start = c.firstBegun(src), c.options.Start
-	if src.streams[s.streamIndex].begun {
+// planFirstStream continues with the first stream that is read.
+func (s *leaseSync) planFirstStream() {
+	s.streamIndex, s.start = s.c.firstBegun(s.source), s.c.options.Start
+	if s.source.streams[s.streamIndex].begun {
 		s.start = Start{}
 	}
-	s.listStream(c)
+	s.listStream()
 }
 
-// streamDone continues with the next stream if this stream was read to its end, as fullyRead reports.
-func (s *leaseSync) streamDone(c *Coordinator, fullyRead bool) {
+// endStream ends the work for a stream. Only if the stream was read to its end, as fullyRead reports, the next stream
+// follows.
+func (s *leaseSync) endStream(fullyRead bool) {
 	if !fullyRead {
-		s.sourceDone(c, nil)
+		s.endSource(nil)
 		return
 	}
 	s.streamIndex++
 	s.start = Start{}
-	s.listStream(c)
+	s.listStream()
 }
 
-// listStream lists the current stream and plans its leases. An unlisted stream has no new shards.
-func (s *leaseSync) listStream(c *Coordinator) {
-	src := s.currentSource(c)
-	if s.streamIndex == len(src.streams) {
-		s.sourceDone(c, nil)
+// listStream lists the stream and plans its leases. An unlisted stream has no new shards.
+func (s *leaseSync) listStream() {
+	c := s.c
+	if s.streamIndex == len(s.source.streams) {
+		s.endSource(nil)
 		return
 	}
-	if c.followsReadStream(src, s.streamIndex) {
+	if c.followsReadStream(s.source, s.streamIndex) {
 		s.start = Start{following: true}
 	}
-	s.stream = src.streams[s.streamIndex]
+	s.stream = s.source.streams[s.streamIndex]
 	if s.stream.unlisted {
-		s.streamDone(c, c.allRead(s.stream))
+		s.endStream(c.allRead(s.stream))
 		return
 	}
 	c.list(s.stream.arn, c.isRunning, func(l *listing, err error) {
 		switch {
 		case errors.Is(err, shardreader.ErrNotFound):
 			s.stream.unlisted = true
-			s.streamDone(c, c.allRead(s.stream))
+			s.endStream(c.allRead(s.stream))
 		case err != nil:
-			s.sourceDone(c, err)
+			s.endSource(err)
 		default:
-			c.afterRefresh(func() { s.planStream(c, l) })
+			c.afterRefresh(func() { s.planStream(l) })
 		}
 	})
 }
 
 // planStream plans the leases of a listed stream, and writes the plan once the gap before the stream is noted.
-func (s *leaseSync) planStream(c *Coordinator, l *listing) {
+func (s *leaseSync) planStream(l *listing) {
+	c := s.c
 	s.plan = c.planLeases(s.stream.arn, l, !s.stream.begun, s.start)
 	if !s.start.following || c.isBegun(s.stream) {
-		s.apply(c)
+		s.apply()
 		return
 	}
 	const text = "a stream follows one that was read: what was written to the table between them is in neither, and nobody knows what"
-	s.noteUnknown(c, text, c.gapBetween(s.stream), func() {
+	c.noteUnknown(text, c.gapBetween(s.stream), func() {
 		if c.options.OnGap == Continue {
-			s.apply(c)
+			s.apply()
 			return
 		}
 		// If an operator creates a lease of the stream, the stream is read nevertheless.
@@ -285,20 +269,14 @@ func (s *leaseSync) planStream(c *Coordinator, l *listing) {
 		for _, lease := range unread {
 			c.unbegunShards[lease.Shard] = unbegunShard{s.stream.arn, StoppedBetweenStreams}
 		}
-		s.streamDone(c, s.plan.fullyRead && len(unread) == 0) // an emptied stream does not stop the next one
+		s.endStream(s.plan.fullyRead && len(unread) == 0) // an emptied stream does not stop the next one
 	})
 }
 
 // apply writes the plan: it creates missing leases, and removes leases that are no longer needed.
-func (s *leaseSync) apply(c *Coordinator) {
-	p, arn := s.plan, s.stream.arn
+func (s *leaseSync) apply() {
+	c, p, arn := s.c, s.plan, s.stream.arn
 	ownsCreated := len(c.liveConsumers()) == 1 && c.heartbeatFresh()
-	s.beginWrites(func() {
-		if len(p.create) > 0 {
-			c.refreshLeases()
-		}
-		s.begin(c, func() { s.streamDone(c, p.fullyRead) })
-	})
 	for _, r := range p.remove {
 		c.writeLease(&leaseWrite{reason: removeLease, row: r})
 	}
@@ -308,38 +286,50 @@ func (s *leaseSync) apply(c *Coordinator) {
 		c.unbegunShards[child.ID] = unbegunShard{arn, StoppedChildBelowParent}
 	}
 	for _, child := range p.unreadAncestors {
-		s.noteUnknown(c, "a shard has no lease, and its children were not begun: nobody knows whether it was read to its end",
+		c.noteUnknown("a shard has no lease, and its children were not begun: nobody knows whether it was read to its end",
 			unknownIn(arn, child.ID), func() {}) // the sync does not wait until the gap is stored
 	}
+	creations := newWriteGroup(s.created)
 	for _, l := range p.create {
 		if ownsCreated {
 			l.Owner = c.options.ID
 		}
-		s.writesLeft++
-		c.createLease(&leaseWrite{reason: makeLease, next: l, done: func(err error) { s.writeEnded(c, err) }})
+		c.createLease(&leaseCreation{lease: l, done: creations.add()})
 	}
 	for _, l := range p.unknownGap {
-		s.writesLeft++
-		s.createAfterUnknownGap(c, l)
+		s.createAfterUnknownGap(l, creations.add())
 	}
-	s.writeEnded(c, nil)
+	creations.end(nil)
+}
+
+// created continues after the missing leases were created. err is nil if all of them exist now.
+func (s *leaseSync) created(err error) {
+	if err != nil {
+		s.endSource(err)
+		return
+	}
+	if len(s.plan.create) > 0 {
+		s.c.refreshLeases()
+	}
+	s.markBegun(func() { s.endStream(s.plan.fullyRead) })
 }
 
 // createAfterUnknownGap notes that records before a shard may be lost, and then creates its lease, unless gaps stop the
 // reading.
-func (s *leaseSync) createAfterUnknownGap(c *Coordinator, l leases.Lease) {
+func (s *leaseSync) createAfterUnknownGap(l leases.Lease, done func(error)) {
+	c := s.c
 	g := unknownIn(s.stream.arn, l.Shard)
 	if created, ok := shardreader.ShardTime(l.Shard); ok && !l.From.IsZero() {
 		g.From, g.To = l.From, second(created)
 	}
 	const text = "a shard has no lease, and its parent is gone and was never read to its end: nobody knows whether records were lost"
-	s.noteUnknown(c, text, g, func() {
+	c.noteUnknown(text, g, func() {
 		if c.options.OnGap == Stop {
 			c.unbegunShards[l.Shard] = unbegunShard{g.StreamARN, StoppedUnbegun}
-			s.writeEnded(c, nil)
+			done(nil)
 			return
 		}
-		c.createLease(&leaseWrite{reason: makeLease, next: l, done: func(err error) { s.writeEnded(c, err) }})
+		c.createLease(&leaseCreation{lease: l, done: done})
 	})
 }
 
@@ -370,7 +360,7 @@ func (c *Coordinator) gapBetween(st *stream) record.Gap {
 
 // noteUnknown notes and logs that records may be lost, before a shard or between two streams. It does so once for each
 // shard or stream. Then it calls done.
-func (s *leaseSync) noteUnknown(c *Coordinator, text string, g record.Gap, done func()) {
+func (c *Coordinator) noteUnknown(text string, g record.Gap, done func()) {
 	topic := "unknown " + cmp.Or(g.Shard, g.StreamARN)
 	if c.logged[topic] {
 		done()

@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
@@ -22,26 +21,25 @@ const (
 	requestLease                      // this consumer requests the lease from its owner
 	declineRequest                    // this consumer is the owner and removes the request of another consumer
 	releaseLease                      // this consumer hands the lease over
-	saveLoad
+	updateLoad                        // the shard became idle
 	saveCheckpoint
 	saveFirst   // the first record of the shard was found
 	saveEnd     // the shard was read to its end
-	setStream   // another application created the lease, and named no stream
-	makeLease   // the lease is missing
+	nameStream  // another application created the lease, and named no stream
 	removeLease // the lease is no longer needed
 )
 
-// leaseWrite is a write of a lease.
+// leaseWrite is a write of a lease that exists.
 //
 // If the result of a write is lost, it is unknown whether the write happened. If mustRetry returns true, the write is
 // sent again until its result is known. A conflict with a row that already has the new content means that an earlier
 // try has succeeded.
 type leaseWrite struct {
 	reason     writeReason
-	row        *row          // nil for makeLease
-	assignment *assignment   // for saveCheckpoint, saveFirst, saveEnd; for makeLease of a child: the parent's; else nil
+	row        *row
+	assignment *assignment   // for saveCheckpoint, saveFirst and saveEnd; else nil
 	page       *receivedPage // for saveFirst: the page that waits for the write
-	done       func(error)   // for makeLease and setStream: receives nil if the write happened
+	done       func(error)   // for nameStream: receives nil if the write happened
 	old, next  leases.Lease
 	tries      tries
 }
@@ -51,28 +49,13 @@ type leaseWrites struct {
 	toTake    []*row          // leases to take
 	taking    int             // writes that take a lease and have not ended
 	inFlight  int             // at most maxWrites
-	queued    []*leaseWrite   // writes that wait because maxWrites are in flight
+	queued    []sendable      // writes that wait because maxWrites are in flight
 	creating  map[string]bool // leases that are being created, by shard
 	lastEnded time.Duration   // when the last write ended, with or without success
 }
 
-var (
-	errNotWanted = errs.New("the lease is not wanted any more")
-	errBeingMade = pipeline.Transient(errs.New("the lease is being made"))
-)
-
-// createLease begins to add a lease, unless it exists.
-func (c *Coordinator) createLease(op *leaseWrite) {
-	switch shard := op.next.Shard; {
-	case c.table.rows.get(shard) != nil:
-		op.done(nil)
-	case c.writes.creating[shard]:
-		op.done(errBeingMade)
-	default:
-		c.writes.creating[shard] = true
-		c.sendWrite(op)
-	}
-}
+// sendable is a *leaseWrite or a *leaseCreation.
+type sendable interface{ send(c *Coordinator) }
 
 // writeLease begins to change a lease, or to remove it.
 func (c *Coordinator) writeLease(op *leaseWrite) {
@@ -82,7 +65,7 @@ func (c *Coordinator) writeLease(op *leaseWrite) {
 }
 
 // sendWrite sends a write, or queues it if maxWrites are in flight.
-func (c *Coordinator) sendWrite(op *leaseWrite) {
+func (c *Coordinator) sendWrite(op sendable) {
 	if c.writes.inFlight == maxWrites {
 		c.writes.queued = append(c.writes.queued, op)
 		return
@@ -102,19 +85,13 @@ func (c *Coordinator) writeEnded() {
 	c.sendWrite(next)
 }
 
-// send emits the action of a write. A creation that is no longer wanted ends instead.
+// send emits the action of a write.
 func (op *leaseWrite) send(c *Coordinator) {
 	handle := func(e WriteResult) { op.handleResult(c, e.Err) }
-	switch {
-	case op.reason == removeLease:
+	if op.reason == removeLease {
 		c.emit(DeleteLease{newCall(c, handle), op.old})
-	case op.reason != makeLease:
+	} else {
 		c.emit(SwapLease{newCall(c, handle), op.old, op.next})
-	case op.mustRetry(c):
-		c.emit(CreateLease{newCall(c, handle), op.next})
-	default:
-		c.writeEnded()
-		op.createEnded(c, errNotWanted)
 	}
 }
 
@@ -127,22 +104,13 @@ func (op *leaseWrite) mustRetry(c *Coordinator) bool {
 		return op.assignment.isOpen()
 	case saveFirst:
 		return op.assignment.keepsLease()
-	case makeLease:
-		if op.assignment != nil {
-			return op.assignment.keepsLease()
-		}
-		return c.isRunning() && c.heartbeatFresh()
 	}
 	return false
 }
 
-// handleResult continues after a write, or tries it again.
+// handleResult continues after a write. If its result is unknown, it may be sent again.
 func (op *leaseWrite) handleResult(c *Coordinator, err error) {
 	c.writeEnded()
-	if op.reason == makeLease {
-		op.handleCreateResult(c, err)
-		return
-	}
 	conflict, refused := leases.AsConflict(err)
 	alreadyWritten := refused && op.reason != removeLease && conflict.AlreadyWritten(op.next)
 	switch {
@@ -150,49 +118,20 @@ func (op *leaseWrite) handleResult(c *Coordinator, err error) {
 		op.succeeded(c)
 		op.finish(c, nil)
 	case !refused && op.mustRetry(c):
-		op.retry(c, err)
+		c.tableOutage.err = err
+		shard := op.next.Shard
+		c.logOnce("swap "+shard, slog.LevelWarn, "a lease cannot be written and is tried again", shardAttr(shard),
+			errAttr(err))
+		c.after(op.tries.nextBackoff(c, maxWriteBackoff, err), func() {
+			if op.mustRetry(c) {
+				c.sendWrite(op)
+			} else {
+				op.finish(c, err)
+			}
+		})
 	default:
 		op.finish(c, err)
 	}
-}
-
-// handleCreateResult continues after the creation of a lease, or tries it again.
-func (op *leaseWrite) handleCreateResult(c *Coordinator, err error) {
-	conflict, refused := leases.AsConflict(err)
-	switch {
-	case err == nil:
-		wasKnown := c.table.rows.get(op.next.Shard) != nil
-		r := c.ensureRow(op.next)
-		if !wasKnown && op.next.Checkpoint.Kind == leases.Latest {
-			r.mayStartAtLatest = true
-			c.after(5*time.Second, func() { r.mayStartAtLatest = false })
-		}
-		op.leaseExists(c, r)
-	case refused && !conflict.Missing:
-		op.leaseExists(c, c.ensureRow(conflict.Current))
-	case op.mustRetry(c):
-		op.retry(c, err)
-	default:
-		op.createEnded(c, err)
-	}
-}
-
-// retry sends the write once more after a backoff.
-func (op *leaseWrite) retry(c *Coordinator, err error) {
-	shard := op.next.Shard
-	topic, text := "swap ", "a lease cannot be written and is tried again"
-	if op.reason == makeLease {
-		topic, text = "create ", "a lease cannot be created and is tried again"
-	}
-	c.tableOutage.err = err
-	c.logOnce(topic+shard, slog.LevelWarn, text, shardAttr(shard), errAttr(err))
-	c.after(op.tries.nextBackoff(c, maxWriteBackoff, err), func() {
-		if op.reason == makeLease || op.mustRetry(c) {
-			c.sendWrite(op)
-			return
-		}
-		op.finish(c, err)
-	})
 }
 
 // succeeded updates the row to the written lease.
@@ -223,7 +162,7 @@ func (op *leaseWrite) finish(c *Coordinator, err error) {
 		c.takeNext()
 	case saveCheckpoint:
 		a.acked.savedAt = c.now
-	case setStream:
+	case nameStream:
 		op.done(err)
 	}
 	switch {
@@ -272,30 +211,4 @@ func (c *Coordinator) handleConflict(r *row, err error) {
 	if r.assignment != nil {
 		c.loseLease(r.assignment)
 	}
-}
-
-// ensureRow returns the row of a lease that exists. It adds the row if the lease was not known.
-func (c *Coordinator) ensureRow(existing leases.Lease) *row {
-	r := c.table.rows.get(existing.Shard)
-	if r == nil {
-		r = c.addRow(existing)
-		r.writtenAt, r.knownAt, r.confirmedAt = c.now, c.now, c.now
-	}
-	return r
-}
-
-// leaseExists ends the creation of a lease that exists now.
-func (op *leaseWrite) leaseExists(c *Coordinator, r *row) {
-	op.createEnded(c, nil)
-	c.tryOpen(r)
-	if !c.isRunning() {
-		c.releaseIfUnassigned(r)
-	}
-}
-
-// createEnded ends the creation of a lease.
-func (op *leaseWrite) createEnded(c *Coordinator, err error) {
-	delete(c.writes.creating, op.next.Shard)
-	c.writes.lastEnded = c.now
-	op.done(err)
 }
