@@ -35,7 +35,7 @@ func (c *Consumer) Close(ctx context.Context) error {
 	}
 	c.closed = true
 	c.leave()
-	c.startOnce.Do(c.markStopped) // if the loop never started, it cannot start any more
+	c.startOnce.Do(c.stop) // if the loop never started, it cannot start any more
 	err := c.waitStopped(ctx)
 	c.cancel(errClosed)
 	if !c.waitGoroutines() {

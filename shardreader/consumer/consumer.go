@@ -32,6 +32,7 @@ type Consumer struct {
 	cancel     context.CancelCauseFunc
 	startOnce  sync.Once
 	stopped    chan struct{} // closed when the coordinator has released everything
+	stop       func()        // closes stopped, once
 	goroutines sync.WaitGroup
 	idleCalls  chan func() // hands a call to an idle goroutine of the pool
 	closeMu    sync.Mutex
@@ -50,14 +51,13 @@ type Consumer struct {
 
 	forgets []coordinator.Action // Forget actions that wait for the next Read: the pipeline then has all earlier pages
 
-	control       pipeline.Control   // nil while there is no run
-	readCtx       context.Context    // the context of the last Read
-	leaving       bool               // Read returns no more pages
-	fatal         error              // the error that ended reading
-	atEnd         *coordinator.AtEnd // the last AtEnd action; nil before the first
-	workedCalls   map[string]bool    // names of calls that have succeeded at least once
-	failures      map[callKey]deniedSpan
-	stoppedClosed bool // stopped is closed
+	control     pipeline.Control   // nil while there is no run
+	readCtx     context.Context    // the context of the last Read
+	leaving     bool               // Read returns no more pages
+	fatal       error              // the error that ended reading
+	atEnd       *coordinator.AtEnd // the last AtEnd action; nil before the first
+	workedCalls map[string]bool    // names of calls that have succeeded at least once
+	failures    map[callKey]deniedSpan
 }
 
 var (
@@ -88,6 +88,7 @@ func New(o Options) (*Consumer, error) {
 		workedCalls: make(map[string]bool),
 		failures:    make(map[callKey]deniedSpan),
 	}
+	c.stop = sync.OnceFunc(func() { close(c.stopped) })
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.tel, err = newTelemetry(c)
 	if err != nil {
@@ -112,14 +113,6 @@ func (c *Consumer) AtEnd() (coordinator.AtEnd, bool) {
 func (c *Consumer) ID() string { return c.options.Coordinator.ID }
 
 func (c *Consumer) now() time.Duration { return time.Since(c.started) }
-
-// startLoop starts the loop, once.
-func (c *Consumer) startLoop() {
-	c.startOnce.Do(func() {
-		c.sendEvent(coordinator.Tick{})
-		c.goroutines.Go(c.loop)
-	})
-}
 
 // sendEvent queues an event for the loop. It does not block for long, because inMu is never held during a step.
 func (c *Consumer) sendEvent(e coordinator.Event) {
@@ -192,15 +185,5 @@ func (c *Consumer) step(e coordinator.Event) {
 		default:
 			c.actions = append(c.actions, a)
 		}
-	}
-}
-
-// markStopped reports to Close that the coordinator has stopped.
-func (c *Consumer) markStopped() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.stoppedClosed {
-		c.stoppedClosed = true
-		close(c.stopped)
 	}
 }

@@ -26,7 +26,7 @@ func (c *Consumer) perform(actions []coordinator.Action) {
 			c.atEnd = &a
 			c.mu.Unlock()
 		case coordinator.Stopped:
-			c.markStopped()
+			c.stop()
 		default:
 			c.makeCall(a)
 		}

@@ -35,7 +35,10 @@ func (c *Consumer) startReading(ctx context.Context) {
 		return
 	}
 	context.AfterFunc(ctx, c.leave)
-	c.startLoop()
+	c.startOnce.Do(func() {
+		c.sendEvent(coordinator.Tick{})
+		c.goroutines.Go(c.loop)
+	})
 }
 
 // nextPage takes the oldest page from the queue and returns it; nil if there is none. It reports the taken page to the

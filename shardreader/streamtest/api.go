@@ -58,10 +58,8 @@ func execute[T any](
 			out, f = do()
 		}
 	}()
-	if fault.Delay > 0 {
-		if err := s.options.Sleep(ctx, fault.Delay); err != nil {
-			return out, fault, c.errorOf(err)
-		}
+	if err := s.delay(ctx, fault.Delay); err != nil {
+		return out, fault, c.errorOf(err)
 	}
 	switch {
 	case fault.Err != nil:

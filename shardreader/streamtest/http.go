@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"strconv"
@@ -32,7 +33,7 @@ func (s *Server) roundTrip(req *http.Request, name string) (*http.Response, erro
 		_ = req.Body.Close()
 	}
 	status, b, fault := s.answer(req, name, in)
-	if err := s.delay(req.Context(), fault); err != nil {
+	if err := s.delay(req.Context(), fault.Delay); err != nil {
 		return nil, err
 	}
 	if fault.Err != nil {
@@ -46,7 +47,7 @@ func (s *Server) roundTrip(req *http.Request, name string) (*http.Response, erro
 		ProtoMajor:    1,
 		ProtoMinor:    1,
 		Header:        http.Header{"Content-Type": {"application/x-amz-json-1.0"}, "X-Amzn-Requestid": {"TEST"}},
-		Body:          &reader{parts: b, err: fault.Cut},
+		Body:          b.reader(fault.Cut),
 		ContentLength: int64(b.size()),
 		Request:       req,
 	}
@@ -58,29 +59,16 @@ func (s *Server) roundTrip(req *http.Request, name string) (*http.Response, erro
 
 // ServeHTTP implements [http.Handler]. If the fault of a call has Err, ServeHTTP closes the connection.
 func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	in, err := io.ReadAll(req.Body)
+	resp, err := s.roundTrip(req, accessKey(req))
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	status, b, fault := s.answer(req, accessKey(req), in)
-	if err := s.delay(req.Context(), fault); err != nil || fault.Err != nil {
-		panic(http.ErrAbortHandler)
+	maps.Copy(w.Header(), resp.Header)
+	if resp.ContentLength >= 0 {
+		w.Header().Set("Content-Length", strconv.FormatInt(resp.ContentLength, 10))
 	}
-	b = fault.change(b)
-	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-	w.Header().Set("X-Amzn-Requestid", "TEST")
-	length := b.size()
-	if fault.Cut != nil {
-		length++
-	}
-	w.Header().Set("Content-Length", strconv.Itoa(length))
-	w.WriteHeader(status)
-	for _, part := range b {
-		if _, err := w.Write(part); err != nil {
-			panic(http.ErrAbortHandler)
-		}
-	}
-	if fault.Cut != nil {
+	w.WriteHeader(resp.StatusCode)
+	if _, err := io.Copy(w, resp.Body); err != nil {
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -92,11 +80,12 @@ func accessKey(req *http.Request) string {
 	return key
 }
 
-func (s *Server) delay(ctx context.Context, f Fault) error {
-	if f.Delay <= 0 {
+// delay waits for d, unless d is 0.
+func (s *Server) delay(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
 		return nil
 	}
-	return s.options.Sleep(ctx, f.Delay)
+	return s.options.Sleep(ctx, d)
 }
 
 // answer executes a request. It returns the status, the body and the fault of the call.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"net"
+	"testing/iotest"
 
 	"github.com/tablewake/tablewake/shardreader"
 )
@@ -112,30 +114,14 @@ func (b body) size() int {
 // bytes returns the body with its parts joined.
 func (b body) bytes() []byte { return bytes.Join(b, nil) }
 
-// reader reads a body. At the end it returns err, or io.EOF if err is nil.
-type reader struct {
-	parts body
-	err   error
-}
-
-func (r *reader) Read(p []byte) (n int, err error) {
-	for len(r.parts) > 0 && n < len(p) {
-		k := copy(p[n:], r.parts[0])
-		n += k
-		if r.parts[0] = r.parts[0][k:]; len(r.parts[0]) == 0 {
-			r.parts = r.parts[1:]
-		}
+// reader returns a reader of the body. After the last byte it returns err, or io.EOF if err is nil.
+func (b body) reader(err error) io.ReadCloser {
+	parts := net.Buffers(b)
+	if err == nil {
+		return io.NopCloser(&parts)
 	}
-	switch {
-	case len(r.parts) > 0:
-		return n, nil
-	case r.err != nil:
-		return n, r.err
-	}
-	return n, io.EOF
+	return io.NopCloser(io.MultiReader(&parts, iotest.ErrReader(err)))
 }
-
-func (r *reader) Close() error { return nil }
 
 // quote appends a text as a JSON string.
 func quote(dst []byte, text string) []byte {

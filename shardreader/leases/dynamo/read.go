@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -17,75 +18,65 @@ const (
 )
 
 // Read implements [leases.Table]. Each read of a row is consistent, but rows are read at different times. A damaged row
-// is reported in Snapshot.Broken and does not fail the Read.
+// is reported in Snapshot.DamagedLeases and does not fail the Read.
 func (t *Table) Read(ctx context.Context) (leases.Snapshot, error) {
 	var s leases.Snapshot
 	var leasesErr, membersErr error
 	var wg sync.WaitGroup
-	var rows segmentRows
-	wg.Go(func() { rows, leasesErr = t.scanLeases(ctx) })
+	var rows scannedRows
+	wg.Go(func() { leasesErr = t.scanLeases(ctx, &rows) })
 	wg.Go(func() { membersErr = t.readMembers(ctx, &s) })
 	wg.Wait()
-	for _, err := range []error{leasesErr, membersErr} {
-		if err != nil {
-			return leases.Snapshot{}, err
-		}
+	if err := cmp.Or(leasesErr, membersErr); err != nil {
+		return leases.Snapshot{}, err
 	}
 	s.Leases = rows.leases
-	s.DamagedLeases = append(s.DamagedLeases, rows.broken...)
+	s.DamagedLeases = append(s.DamagedLeases, rows.damaged...)
 	s.Sort()
 	return s, nil
 }
 
-// scanLeases scans the lease table, and stores the row format that the rows show.
-func (t *Table) scanLeases(ctx context.Context) (all segmentRows, err error) {
+// scanLeases adds the rows of the lease table to rows, and stores the row format that they show.
+func (t *Table) scanLeases(ctx context.Context, rows *scannedRows) error {
 	t.mu.Lock()
 	segmentCount := min(max(t.rows/rowsPerSegment, 1), maxSegments)
 	t.mu.Unlock()
-	segments := make([]segmentRows, segmentCount)
+	errs := make([]error, segmentCount)
 	var wg sync.WaitGroup
-	for i := range segments {
-		wg.Go(func() { segments[i].err = t.scan(ctx, &segments[i], i, segmentCount) })
+	for i := range errs {
+		wg.Go(func() { errs[i] = t.scanSegment(ctx, rows, i, segmentCount) })
 	}
 	wg.Wait()
-	for _, s := range segments {
-		if s.err != nil {
-			return segmentRows{}, s.err
-		}
-		all.leases = append(all.leases, s.leases...)
-		all.broken = append(all.broken, s.broken...)
-		all.signs.merge(s.signs)
-		all.rows += s.rows
+	if err := cmp.Or(errs...); err != nil {
+		return err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.rows, t.formKnown, t.form = all.rows, true, all.signs.form(t.form)
-	return all, nil
+	t.rows, t.formKnown, t.form = rows.count, true, rows.signs.form(t.form)
+	return nil
 }
 
-// segmentRows has the rows of one segment, or of all segments.
-type segmentRows struct {
-	leases []leases.Lease
-	broken []leases.BrokenLease
-	signs  formSigns
-	rows   int
-	err    error
+// scannedRows has the rows of the lease table. The segments are added concurrently.
+type scannedRows struct {
+	mu      sync.Mutex
+	count   int
+	leases  []leases.Lease
+	damaged []leases.BrokenLease
+	signs   formSigns
 }
 
-// scan adds the rows of a segment to s.
-func (t *Table) scan(ctx context.Context, s *segmentRows, segment, segmentCount int) error {
+// scanSegment adds the rows of a segment to rows.
+func (t *Table) scanSegment(ctx context.Context, rows *scannedRows, index, segmentCount int) error {
 	in := &dynamodb.ScanInput{TableName: &t.options.Table, ConsistentRead: aws.Bool(true)}
 	if segmentCount > 1 {
-		in.Segment, in.TotalSegments = aws.Int32(int32(segment)), aws.Int32(int32(segmentCount))
+		in.Segment, in.TotalSegments = aws.Int32(int32(index)), aws.Int32(int32(segmentCount))
 	}
 	for {
 		out, err := send(ctx, t, t.options.Client.Scan, in, sdkRetries)
 		if err != nil {
 			return callError(ctx, "Scan", t.options.Table, err)
 		}
-		for _, row := range out.Items {
-			s.add(row)
-		}
+		rows.add(out.Items)
 		in.ExclusiveStartKey = out.LastEvaluatedKey
 		if len(in.ExclusiveStartKey) == 0 {
 			return nil
@@ -93,17 +84,21 @@ func (t *Table) scan(ctx context.Context, s *segmentRows, segment, segmentCount 
 	}
 }
 
-// add adds a row, which may not be a lease.
-func (s *segmentRows) add(row Item) {
-	s.rows++
-	s.signs.note(row)
-	if !isLease(row) {
-		return
+// add adds the rows of a page. Some of them may not be leases.
+func (s *scannedRows) add(page []Item) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count += len(page)
+	for _, row := range page {
+		s.signs.note(row)
+		if !isLease(row) {
+			continue
+		}
+		l, err := decode(row)
+		if err != nil {
+			s.damaged = append(s.damaged, leases.BrokenLease{Shard: shardFromRow(row), Reason: err.Error()})
+			continue
+		}
+		s.leases = append(s.leases, l)
 	}
-	l, err := decode(row)
-	if err != nil {
-		s.broken = append(s.broken, leases.BrokenLease{Shard: shardFromRow(row), Reason: err.Error()})
-		return
-	}
-	s.leases = append(s.leases, l)
 }

@@ -54,14 +54,6 @@ func (s *formSigns) note(row Item) {
 	}
 }
 
-// merge adds what the rows of another segment show.
-func (s *formSigns) merge(other formSigns) {
-	s.leases += other.leases
-	s.hasEntityType = s.hasEntityType || other.hasEntityType
-	s.hasHashKeys = s.hasHashKeys || other.hasHashKeys
-	s.hasStreamName = s.hasStreamName || other.hasStreamName
-}
-
 // form returns the format that the rows show. Without leases it returns known, the format known so far, unless a row
 // has an entityType, which shows KCL 3.5.
 func (s formSigns) form(known RowFormat) RowFormat {

@@ -158,7 +158,7 @@ func (t *Table) knownForm(ctx context.Context) (RowFormat, error) {
 	if isKnown {
 		return form, nil
 	}
-	_, err := t.scanLeases(ctx)
+	err := t.scanLeases(ctx, new(scannedRows))
 	return t.Form(), err
 }
 

@@ -45,18 +45,14 @@ func lostDelete(t *testing.T, table leases.Table, lose func()) {
 	l := create(t, table, fullLease("s"))
 	lose()
 	requireTransient(t, table.Delete(t.Context(), l))
-	if err := table.Delete(t.Context(), l); err != nil {
-		t.Error(err)
-	}
+	requireNoError(t, table.Delete(t.Context(), l))
 }
 
 func lostHeartbeat(t *testing.T, table leases.Table, lose func()) {
 	m := leases.Member{Worker: "a", Heartbeat: 1}
 	lose()
 	requireTransient(t, table.Heartbeat(t.Context(), m))
-	if err := table.Heartbeat(t.Context(), m); err != nil {
-		t.Error(err)
-	}
+	requireNoError(t, table.Heartbeat(t.Context(), m))
 	if s := read(t, table); len(s.Members) != 1 || !s.Members[0].Equal(m) {
 		t.Errorf("members %+v", s.Members)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/tablewake/tablewake/shardreader/leases"
@@ -15,13 +14,20 @@ const (
 	rounds = 8
 )
 
-// race runs f in several goroutines concurrently.
-func race(f func(i int)) {
+// race runs f in several goroutines concurrently. It returns the goroutines for which f returned true.
+func race(f func(i int) (wins bool)) (winners []int) {
+	var wins [racers]bool
 	var wg sync.WaitGroup
 	for i := range racers {
-		wg.Go(func() { f(i) })
+		wg.Go(func() { wins[i] = f(i) })
 	}
 	wg.Wait()
+	for i, won := range wins {
+		if won {
+			winners = append(winners, i)
+		}
+	}
+	return winners
 }
 
 // oneSwapWins checks that one caller wins if several callers swap the same row concurrently. The other callers get a
@@ -29,26 +35,21 @@ func race(f func(i int)) {
 func oneSwapWins(t *testing.T, table leases.Table) {
 	l := create(t, table, leases.Lease{Shard: "s"})
 	for range rounds {
-		var winner atomic.Int64
-		var wins atomic.Int32
 		conflicts := make([]*leases.Conflict, racers)
-		race(func(i int) {
+		winners := race(func(i int) bool {
 			next := l
 			next.Owner, next.Counter = fmt.Sprint("w", i), l.Counter+1
 			err := table.Swap(t.Context(), l, next)
-			if err == nil {
-				wins.Add(1)
-				winner.Store(int64(i))
-				return
-			}
-			var ok bool
-			if conflicts[i], ok = leases.AsConflict(err); !ok {
+			conflict, refused := leases.AsConflict(err)
+			if err != nil && !refused {
 				t.Error(err)
 			}
+			conflicts[i] = conflict
+			return err == nil
 		})
 		got := readLease(t, table, "s")
-		if wins.Load() != 1 || got.Owner != fmt.Sprint("w", winner.Load()) || got.Counter != l.Counter+1 {
-			t.Fatalf("%d won, the last of them w%d, and the lease is %+v", wins.Load(), winner.Load(), got)
+		if len(winners) != 1 || got.Owner != fmt.Sprint("w", winners[0]) || got.Counter != l.Counter+1 {
+			t.Fatalf("%v won, and the lease is %+v", winners, got)
 		}
 		for _, c := range conflicts {
 			if c != nil && !c.Current.Equal(got) {
@@ -61,35 +62,30 @@ func oneSwapWins(t *testing.T, table leases.Table) {
 
 func oneReserveWins(t *testing.T, table leases.Table) {
 	for seen := range int64(rounds) {
-		var wins atomic.Int32
-		race(func(int) {
+		winners := race(func(int) bool {
 			count, ok, err := table.ReserveCall(t.Context(), "q", seen)
 			if err != nil || count != seen+1 {
 				t.Errorf("from %d: %d (%v)", seen, count, err)
 			}
-			if ok {
-				wins.Add(1)
-			}
+			return ok
 		})
-		if wins.Load() != 1 {
-			t.Fatalf("%d calls took %d", wins.Load(), seen+1)
+		if len(winners) != 1 {
+			t.Fatalf("the calls %v took %d", winners, seen+1)
 		}
 	}
 }
 
 func oneCreateWins(t *testing.T, table leases.Table) {
 	for round := range rounds {
-		var wins atomic.Int32
-		race(func(i int) {
+		winners := race(func(i int) bool {
 			err := table.Create(t.Context(), leases.Lease{Shard: fmt.Sprint("s", round), Owner: fmt.Sprint("w", i)})
-			if err == nil {
-				wins.Add(1)
-			} else if _, ok := leases.AsConflict(err); !ok {
+			if _, refused := leases.AsConflict(err); err != nil && !refused {
 				t.Error(err)
 			}
+			return err == nil
 		})
-		if wins.Load() != 1 {
-			t.Fatalf("%d created the lease", wins.Load())
+		if len(winners) != 1 {
+			t.Fatalf("%v created the lease", winners)
 		}
 	}
 	if s := read(t, table); len(s.Leases) != rounds {
@@ -127,10 +123,12 @@ func writeOwnLease(ctx context.Context, table leases.Table, name string) error {
 
 // Writers of different leases do not disturb each other or readers.
 func writersDoNotDisturb(t *testing.T, table leases.Table) {
-	race(func(i int) {
-		if err := writeOwnLease(t.Context(), table, fmt.Sprint("s", i)); err != nil {
+	race(func(i int) bool {
+		err := writeOwnLease(t.Context(), table, fmt.Sprint("s", i))
+		if err != nil {
 			t.Error(err)
 		}
+		return err == nil
 	})
 	s := read(t, table)
 	if len(s.Leases) != racers || len(s.Members) != racers {
