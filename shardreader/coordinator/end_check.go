@@ -24,6 +24,7 @@ const (
 // The calls are listings of the streams, reads of the lease table, and reads of pages. The empty pages of a shard count
 // no matter which consumer reads the shard.
 type endCheck struct {
+	c          *Coordinator
 	began      time.Duration
 	tableRead  time.Duration    // when the read of the lease table that returned heartbeats was sent
 	heartbeats map[string]int64 // last heartbeat of each consumer
@@ -133,7 +134,7 @@ func (c *Coordinator) checkEnd() {
 		return
 	}
 	if e.heartbeats == nil {
-		e.noteHeartbeats(c)
+		e.noteHeartbeats()
 	}
 	c.flushIdle()
 	s := c.newUnreadSearch(e)
@@ -145,15 +146,15 @@ func (c *Coordinator) checkEnd() {
 		c.endCheck, c.nextEndCheck = nil, c.now+c.options.Idle
 		c.emit(AtEnd{ReadUpTo: e.began, Stopped: s.stopped})
 	case c.now-e.listedAt >= relistAfter:
-		e.list(c)
+		e.list()
 	}
 }
 
 // noteHeartbeats notes the last heartbeat of each consumer, as the last refresh found it.
-func (e *endCheck) noteHeartbeats(c *Coordinator) {
-	e.tableRead = c.refresh.lastSent
-	e.heartbeats = make(map[string]int64, len(c.table.consumers))
-	for id, consumer := range c.table.consumers {
+func (e *endCheck) noteHeartbeats() {
+	e.tableRead = e.c.refresh.lastSent
+	e.heartbeats = make(map[string]int64, len(e.c.table.consumers))
+	for id, consumer := range e.c.table.consumers {
 		e.heartbeats[id] = consumer.Heartbeat
 	}
 }
@@ -184,74 +185,74 @@ func (c *Coordinator) flushIdle() {
 
 // beginEndCheck begins an endCheck. Only requests that are sent from now on count.
 func (c *Coordinator) beginEndCheck() {
-	c.endCheck = &endCheck{began: c.nonZeroNow()}
+	c.endCheck = &endCheck{c: c, began: c.nonZeroNow()}
 	for a := range c.allAssignments() {
 		if a.poll == pollScheduled {
 			c.pollNow(a) // the check does not wait for the timer
 		}
 	}
-	c.endCheck.list(c)
+	c.endCheck.list()
 }
 
 // list lists the streams, then reads the lease table.
-func (e *endCheck) list(c *Coordinator) {
+func (e *endCheck) list() {
 	if e.listings != nil {
 		return
 	}
 	e.listings = make(map[string]*listing)
-	e.listSource(c, 0)
+	e.listSource(0)
 }
 
 // isWanted reports whether e is still the running check.
-func (e *endCheck) isWanted(c *Coordinator) bool { return c.endCheck == e && c.isRunning() }
+func (e *endCheck) isWanted() bool { return e.c.endCheck == e && e.c.isRunning() }
 
 // listSource lists the streams of a source and of the sources after it.
-func (e *endCheck) listSource(c *Coordinator, sourceIndex int) {
-	if sourceIndex == len(c.sources) {
-		c.afterRefresh(func() {
-			if e.isWanted(c) {
-				e.streams, e.listedAt, e.listings = e.listings, c.nonZeroNow(), nil
+func (e *endCheck) listSource(sourceIndex int) {
+	if sourceIndex == len(e.c.sources) {
+		e.c.afterRefresh(func() {
+			if e.isWanted() {
+				e.streams, e.listedAt, e.listings = e.listings, e.c.nonZeroNow(), nil
 			}
 		})
 		return
 	}
-	c.findStreams(c.sources[sourceIndex], func(err error) {
+	e.c.findStreams(e.c.sources[sourceIndex], func(err error) {
 		if err != nil {
-			e.fail(c, err)
+			e.fail(err)
 			return
 		}
-		e.listStream(c, sourceIndex, 0)
+		e.listStream(sourceIndex, 0)
 	})
 }
 
 // listStream lists the streams of a source from streamIndex on, and then the streams of the later sources.
-func (e *endCheck) listStream(c *Coordinator, sourceIndex, streamIndex int) {
-	if !e.isWanted(c) {
+func (e *endCheck) listStream(sourceIndex, streamIndex int) {
+	if !e.isWanted() {
 		return
 	}
-	streams := c.sources[sourceIndex].streams
+	streams := e.c.sources[sourceIndex].streams
 	for streamIndex < len(streams) && streams[streamIndex].unlisted {
 		streamIndex++
 	}
 	if streamIndex == len(streams) {
-		e.listSource(c, sourceIndex+1)
+		e.listSource(sourceIndex + 1)
 		return
 	}
 	arn := streams[streamIndex].arn
-	c.list(arn, func() bool { return e.isWanted(c) }, func(l *listing, err error) {
+	e.c.list(arn, e.isWanted, func(l *listing, err error) {
 		if err != nil {
-			e.fail(c, err)
+			e.fail(err)
 			return
 		}
 		e.listings[arn] = l
-		e.listStream(c, sourceIndex, streamIndex+1)
+		e.listStream(sourceIndex, streamIndex+1)
 	})
 }
 
 // fail ends the check, and begins another one later.
-func (e *endCheck) fail(c *Coordinator, err error) {
-	if c.endCheck == e {
-		c.endCheck, c.nextEndCheck = nil, c.now+endRetry
-		c.unreadReason = "a stream cannot be listed: " + redact.LogText(err)
+func (e *endCheck) fail(err error) {
+	if e.c.endCheck == e {
+		e.c.endCheck, e.c.nextEndCheck = nil, e.c.now+endRetry
+		e.c.unreadReason = "a stream cannot be listed: " + redact.LogText(err)
 	}
 }

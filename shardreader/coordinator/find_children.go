@@ -30,6 +30,7 @@ const (
 // childSearch finds the children of a shard that ended, and creates their leases.
 type childSearch struct {
 	*assignment
+	c        *Coordinator
 	stage    childStage
 	began    time.Duration
 	endedFor time.Duration // time between the end of the shard and the start of the listing
@@ -49,54 +50,54 @@ const (
 )
 
 // begin requests the children of the shard.
-func (s *childSearch) begin(c *Coordinator) {
-	if len(c.quota.queue) > max(fewDescribes, c.table.rows.len()/shardsPerPage) {
-		s.list(c)
+func (s *childSearch) begin() {
+	if len(s.c.quota.queue) > max(fewDescribes, s.c.table.rows.len()/shardsPerPage) {
+		s.list()
 		return
 	}
-	c.queueDescribe(shardreader.DescribeQuery{StreamARN: s.row.Stream, ChildrenOf: s.row.Shard}, s.isOpen,
-		func(d shardreader.StreamDescription, err error) { s.handleDescription(c, d, err) })
+	s.c.queueDescribe(shardreader.DescribeQuery{StreamARN: s.row.Stream, ChildrenOf: s.row.Shard}, s.isOpen,
+		s.handleDescription)
 }
 
 // handleDescription handles the result of the call for the children of this shard.
-func (s *childSearch) handleDescription(c *Coordinator, d shardreader.StreamDescription, err error) {
+func (s *childSearch) handleDescription(d shardreader.StreamDescription, err error) {
 	if !s.isOpen() {
 		return
 	}
 	switch {
 	case errors.Is(err, shardreader.ErrNotFound):
-		s.shardGone(c) // the stream is gone
+		s.shardGone() // the stream is gone
 		return
 	case err != nil && transient(err):
-		s.retry(c, err)
+		s.retry(err)
 		return
 	case err != nil:
-		s.list(c)
+		s.list()
 		return
 	}
 	isOther := func(shard shardreader.Shard) bool { return shard.Parent != s.row.Shard }
 	children := slices.DeleteFunc(slices.Clone(d.Shards), isOther)
 	if len(children) == 0 || d.After != "" {
-		s.list(c)
+		s.list()
 		return
 	}
-	s.setChildren(c, children)
+	s.setChildren(children)
 }
 
 // list lists the whole stream, because some servers do not filter by parent.
-func (s *childSearch) list(c *Coordinator) {
-	s.endedFor = c.now - s.began // taken here, because the listing may take long
-	c.list(s.row.Stream, s.isOpen, func(l *listing, err error) { s.handleListing(c, l, err) })
+func (s *childSearch) list() {
+	s.endedFor = s.c.now - s.began // taken here, because the listing may take long
+	s.c.list(s.row.Stream, s.isOpen, s.handleListing)
 }
 
 // handleListing handles the result of a listing of the whole stream.
-func (s *childSearch) handleListing(c *Coordinator, l *listing, err error) {
+func (s *childSearch) handleListing(l *listing, err error) {
 	if errors.Is(err, shardreader.ErrNotFound) {
-		s.shardGone(c)
+		s.shardGone()
 		return
 	}
 	if err != nil {
-		s.retry(c, err)
+		s.retry(err)
 		return
 	}
 	shard := s.row.Shard
@@ -107,27 +108,27 @@ func (s *childSearch) handleListing(c *Coordinator, l *listing, err error) {
 	}
 	switch children := l.children[shard]; {
 	case len(children) > 0:
-		s.setChildren(c, children)
+		s.setChildren(children)
 	case s.endedFor <= searchFor:
-		s.retry(c, nil)
+		s.retry(nil)
 	case !l.has(shard):
-		s.severed = c.severedShards(l)
-		s.shardGone(c)
+		s.severed = s.c.severedShards(l)
+		s.shardGone()
 	case isDisabled:
-		s.setChildren(c, nil)
+		s.setChildren(nil)
 	default:
-		c.log(slog.LevelWarn, "a shard ended, and no child of it is listed", shardAttr(shard))
-		s.setChildren(c, nil)
+		s.c.log(slog.LevelWarn, "a shard ended, and no child of it is listed", shardAttr(shard))
+		s.setChildren(nil)
 	}
 }
 
 // shardGone handles a shard that disappeared before its children were known. The records of the children may be lost.
-func (s *childSearch) shardGone(c *Coordinator) {
+func (s *childSearch) shardGone() {
 	switch {
-	case c.descendantWasRead(s.row.Shard):
-		s.setChildren(c, nil)
+	case s.c.descendantWasRead(s.row.Shard):
+		s.setChildren(nil)
 	case s.keepsLease():
-		c.noteGone(s.assignment)
+		s.c.noteGone(s.assignment)
 	}
 }
 
@@ -152,18 +153,18 @@ func (c *Coordinator) hasRow(shard string) bool {
 }
 
 // retry begins the search again after a backoff.
-func (s *childSearch) retry(c *Coordinator, err error) {
-	c.after(s.tries.nextBackoff(c, maxBackoff, err), func() {
+func (s *childSearch) retry(err error) {
+	s.c.after(s.tries.nextBackoff(s.c, maxBackoff, err), func() {
 		if s.keepsLease() {
-			s.begin(c)
+			s.begin()
 		}
 	})
 }
 
 // setChildren ends the search.
-func (s *childSearch) setChildren(c *Coordinator, children []shardreader.Shard) {
+func (s *childSearch) setChildren(children []shardreader.Shard) {
 	s.stage, s.children = childrenKnown, children
-	c.save(s.assignment)
+	s.c.save(s.assignment)
 }
 
 // finish ends a shard whose records are all acknowledged. It creates the leases of the children first, so that a crash
@@ -177,7 +178,7 @@ func (c *Coordinator) finish(a *assignment) {
 				slog.String("child", child.ID), slog.String("start", child.First), slog.String("last", a.position.Sequence))
 			return
 		}
-		s.createLeases(c)
+		s.createLeases()
 	case childrenLeased:
 		a.acked.unsavedSince = c.nonZeroNow()
 		c.writeLease(&leaseWrite{reason: saveEnd, row: a.row, next: s.endedLease(c.currentLease(a)), assignment: a})
@@ -227,12 +228,12 @@ func (s *childSearch) childBelow() *shardreader.Shard {
 }
 
 // createLeases creates the leases of the children.
-func (s *childSearch) createLeases(c *Coordinator) {
+func (s *childSearch) createLeases() {
 	a := s.assignment
 	s.stage = creatingLeases
-	creations := newWriteGroup(func(err error) { s.created(c, err) })
+	creations := newWriteGroup(s.created)
 	for _, child := range s.children {
-		childWasRead := c.table.rows.hasChild(child.ID)
+		childWasRead := s.c.table.rows.hasChild(child.ID)
 		if childWasRead {
 			continue
 		}
@@ -240,30 +241,30 @@ func (s *childSearch) createLeases(c *Coordinator) {
 		if !a.start.reached && a.row.Checkpoint.Kind != leases.Latest {
 			l.From = a.row.From
 		}
-		if a.keepsLease() && c.heartbeatFresh() {
-			l.Owner = c.options.ID
+		if a.keepsLease() && s.c.heartbeatFresh() {
+			l.Owner = s.c.options.ID
 		}
-		c.createLease(&leaseCreation{lease: l, parent: a, done: creations.add()})
+		s.c.createLease(&leaseCreation{lease: l, parent: a, done: creations.add()})
 	}
 	creations.end(nil)
 }
 
 // created continues after the leases of the children were created: the shard's lease may end. If some creations failed,
 // they are tried again.
-func (s *childSearch) created(c *Coordinator, err error) {
+func (s *childSearch) created(err error) {
 	if !s.isOpen() {
 		return
 	}
 	if err == nil {
 		s.stage = childrenLeased
-		c.save(s.assignment)
+		s.c.save(s.assignment)
 		return
 	}
 	// A creation fails while a write for a former assignment of this shard still creates the lease.
 	s.stage = childrenKnown
-	c.after(c.jitter(time.Second), func() {
+	s.c.after(s.c.jitter(time.Second), func() {
 		if s.keepsLease() {
-			c.save(s.assignment)
+			s.c.save(s.assignment)
 		}
 	})
 }

@@ -38,6 +38,7 @@ func newStream(arn string) *stream {
 
 // streamSearch lists the streams of a table.
 type streamSearch struct {
+	c      *Coordinator
 	source *source
 	done   func(err error)
 	after  string // start of the requested page; "" for the first page
@@ -55,27 +56,27 @@ func (c *Coordinator) findStreams(s *source, done func(err error)) {
 		s.waiting = append(s.waiting, done)
 	default:
 		s.searching = true
-		op := &streamSearch{source: s, done: done, listed: make(map[string]bool), tries: initialTries}
-		op.send(c)
+		op := &streamSearch{c: c, source: s, done: done, listed: make(map[string]bool), tries: initialTries}
+		op.send()
 	}
 }
 
 // send requests the next page of the list.
-func (op *streamSearch) send(c *Coordinator) {
-	c.emit(ListStreams{newCall(c, func(e ListStreamsResult) { op.handleResult(c, e) }), op.source.Table, op.after})
+func (op *streamSearch) send() {
+	op.c.emit(ListStreams{newCall(op.c, op.handleResult), op.source.Table, op.after})
 }
 
 // handleResult adds the streams of a page, and requests the next page.
-func (op *streamSearch) handleResult(c *Coordinator, e ListStreamsResult) {
+func (op *streamSearch) handleResult(e ListStreamsResult) {
 	err := e.Err
 	if err == nil && e.Page.After != "" && e.Page.After == op.after {
 		err = errs.New("ListStreams names the same page twice")
 	}
 	if err != nil {
 		if transient(err) && op.tries < initialTries+listRetries {
-			c.after(op.tries.nextBackoff(c, maxBackoff, err), func() { op.send(c) })
+			op.c.after(op.tries.nextBackoff(op.c, maxBackoff, err), op.send)
 		} else {
-			op.finish(c, err)
+			op.finish(err)
 		}
 		return
 	}
@@ -87,22 +88,22 @@ func (op *streamSearch) handleResult(c *Coordinator, e ListStreamsResult) {
 	}
 	op.after = e.Page.After
 	if op.after != "" {
-		op.send(c)
+		op.send()
 		return
 	}
-	op.finish(c, op.complete(c))
+	op.finish(op.complete())
 }
 
 // complete updates the streams of the source after its complete list was read. It returns an error if the source has no
 // streams.
-func (op *streamSearch) complete(c *Coordinator) error {
+func (op *streamSearch) complete() error {
 	s := op.source
 	for _, st := range s.streams {
 		st.unlisted = !op.listed[st.arn]
 	}
 	// A stream that is no longer listed may still have leases.
-	for _, r := range c.table.rows.all() {
-		if r.Stream != "" && c.belongs(r, s) && !op.listed[r.Stream] {
+	for _, r := range op.c.table.rows.all() {
+		if r.Stream != "" && op.c.belongs(r, s) && !op.listed[r.Stream] {
 			s.add(shardreader.StreamRef{ARN: r.Stream}).unlisted = true
 		}
 	}
@@ -116,12 +117,12 @@ func (op *streamSearch) complete(c *Coordinator) error {
 }
 
 // finish ends the search, and begins the next one if callers wait for it.
-func (op *streamSearch) finish(c *Coordinator, err error) {
+func (op *streamSearch) finish(err error) {
 	s := op.source
 	waiting := s.waiting
 	s.searching, s.waiting = false, nil
 	for _, done := range waiting {
-		c.findStreams(s, done)
+		op.c.findStreams(s, done)
 	}
 	op.done(err)
 }

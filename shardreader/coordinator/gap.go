@@ -243,7 +243,7 @@ func (c *Coordinator) endWithoutPage(a *assignment) {
 	case a.phase == draining:
 	case a.childSearch != nil: // the last page is delivered, and the search for children has run
 		a.enter(ended)
-		a.childSearch.setChildren(c, a.childSearch.severed)
+		a.childSearch.setChildren(a.childSearch.severed)
 	default:
 		c.deliverLast(a, &record.Page{})
 	}

@@ -72,6 +72,7 @@ type listRequest struct {
 
 // streamLister lists one stream. Requests that come during a listing share the next one.
 type streamLister struct {
+	c       *Coordinator
 	stream  string
 	running bool
 	waiting []listRequest // requests that wait for the listing in flight
@@ -100,88 +101,86 @@ const (
 func (c *Coordinator) list(stream string, wanted func() bool, done func(*listing, error)) {
 	l := c.listers[stream]
 	if l == nil {
-		l = &streamLister{stream: stream}
+		l = &streamLister{c: c, stream: stream}
 		c.listers[stream] = l
 	}
 	l.later = append(l.later, listRequest{wanted, done})
 	if !l.running {
-		l.begin(c)
+		l.begin()
 	}
 }
 
 // begin begins a listing for the requests of later.
-func (l *streamLister) begin(c *Coordinator) {
+func (l *streamLister) begin() {
 	l.running = true
 	l.waiting, l.later = l.later, nil
-	l.sent, l.requestedPages, l.tries = c.now, make(map[string]bool), initialTries
-	l.requestPage(c, "")
+	l.sent, l.requestedPages, l.tries = l.c.now, make(map[string]bool), initialTries
+	l.requestPage("")
 }
 
 // requestPage requests a page of the listing.
-func (l *streamLister) requestPage(c *Coordinator, after string) {
+func (l *streamLister) requestPage(after string) {
 	l.after = after
-	c.queueDescribe(shardreader.DescribeQuery{StreamARN: l.stream, After: after},
-		func() bool { return l.isWanted(c) },
-		func(d shardreader.StreamDescription, err error) { l.handleDescription(c, d, err) })
+	l.c.queueDescribe(shardreader.DescribeQuery{StreamARN: l.stream, After: after}, l.isWanted, l.handleDescription)
 }
 
 // isWanted reports whether a waiter still wants the listing. If no waiter does, isWanted ends the listing.
-func (l *streamLister) isWanted(c *Coordinator) bool {
+func (l *streamLister) isWanted() bool {
 	if slices.ContainsFunc(l.waiting, func(r listRequest) bool { return r.wanted() }) {
 		return true
 	}
-	l.endListing(c)
+	l.endListing()
 	return false
 }
 
 // endListing ends a listing, and begins the next one if there are requests. It returns the requests that waited for the
 // ended listing.
-func (l *streamLister) endListing(c *Coordinator) []listRequest {
+func (l *streamLister) endListing() []listRequest {
 	waiting := l.waiting
 	l.running, l.waiting, l.shards = false, nil, nil
 	if len(l.later) > 0 {
-		l.begin(c)
+		l.begin()
 	}
 	return waiting
 }
 
 // handleDescription handles a page of the listing, and requests the next page.
-func (l *streamLister) handleDescription(c *Coordinator, d shardreader.StreamDescription, err error) {
+func (l *streamLister) handleDescription(d shardreader.StreamDescription, err error) {
 	if err == nil && d.After != "" && l.requestedPages[d.After] {
 		err = errs.New("DescribeStream names the same page of shards twice")
 	}
 	if err != nil {
-		l.handleError(c, err)
+		l.handleError(err)
 		return
 	}
 	l.shards = append(l.shards, d.Shards...)
 	if d.After != "" {
 		l.tries = initialTries
 		l.requestedPages[d.After] = true
-		l.requestPage(c, d.After)
+		l.requestPage(d.After)
 		return
 	}
 	l.noteLacked()
-	l.finish(c, newListing(d.Status, l.shards), nil)
+	l.finish(newListing(d.Status, l.shards), nil)
 }
 
 // handleError requests the page again after a transient error. After too many tries, or after another error, the
 // listing fails.
-func (l *streamLister) handleError(c *Coordinator, err error) {
+func (l *streamLister) handleError(err error) {
 	if !transient(err) || l.tries >= initialTries+listRetries {
-		l.finish(c, nil, err)
+		l.finish(nil, err)
 		return
 	}
-	c.after(l.tries.nextBackoff(c, maxBackoff, err), func() {
-		if l.isWanted(c) {
-			l.requestPage(c, l.after)
+	l.c.after(l.tries.nextBackoff(l.c, maxBackoff, err), func() {
+		if l.isWanted() {
+			l.requestPage(l.after)
 		}
 	})
 }
 
 // finish ends the listing, and gives its result to the requests that waited for it.
-func (l *streamLister) finish(c *Coordinator, result *listing, err error) {
-	for _, request := range l.endListing(c) {
+func (l *streamLister) finish(result *listing, err error) {
+	for _, request := range l.endListing() {
 		if request.wanted() {
 			request.done(result, err)
 		}

@@ -205,8 +205,8 @@ func (c *Coordinator) deliverLast(a *assignment, page *record.Page) {
 	c.deliver(a, page, endPosition)
 	// The children wait for the end of this shard, so its last records must not wait for a full batch.
 	c.emit(Drain{a.name})
-	a.childSearch = &childSearch{assignment: a, began: c.now}
-	a.childSearch.begin(c)
+	a.childSearch = &childSearch{assignment: a, c: c, began: c.now}
+	a.childSearch.begin()
 }
 
 // newPosition returns a position for the next page to deliver. It differs from the positions of all earlier pages. If

@@ -161,7 +161,7 @@ func (s *Source) openNext() {
 	s.filesOpened.Add(1)
 	raw, closeRaw, err := s.openRaw(in)
 	if err == nil {
-		s.file, err = openFile(in, &countingReader{raw, &s.bytesRead}, closeRaw, s.interruptibleReader, s.options.BlockBytes,
+		s.file, err = openFile(in, &inputs.CountingReader{Reader: raw, N: &s.bytesRead}, closeRaw, s.interruptibleReader, s.options.BlockBytes,
 			s.maxRecord, from)
 	}
 	if err != nil && !errors.Is(err, errInterrupted) {
@@ -244,15 +244,3 @@ func (s *Source) interruptibleReader(r io.Reader) io.Reader {
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
-// countingReader adds the number of bytes read to n.
-type countingReader struct {
-	io.Reader
-	n *atomic.Int64
-}
-
-func (c *countingReader) Read(p []byte) (int, error) {
-	n, err := c.Reader.Read(p)
-	c.n.Add(int64(n))
-	return n, err
-}

@@ -41,14 +41,15 @@ func (s *streamNames) check(p *record.Page, location func(c *record.Change) stri
 	defer s.mu.Unlock()
 	for i := range p.Changes {
 		c := &p.Changes[i]
-		first := &s.named
-		if c.Version.Epoch() == 0 {
-			first = &s.unnamed
-		}
-		if *first != "" {
+		namesStream := c.Version.Epoch() != 0
+		switch {
+		case namesStream && s.named == "":
+			s.named = location(c)
+		case !namesStream && s.unnamed == "":
+			s.unnamed = location(c)
+		default:
 			continue
 		}
-		*first = location(c)
 		if s.unnamed != "" && s.named != "" {
 			return &StreamError{Unnamed: s.unnamed, Named: s.named}
 		}

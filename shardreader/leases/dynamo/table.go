@@ -172,8 +172,9 @@ func (t *Table) writeError(ctx context.Context, op string, l leases.Lease, err e
 		return &leases.Conflict{Missing: true}
 	}
 	current, err := decode(row)
-	if err != nil {
-		return t.damagedRowError(op, err)
+	if err != nil { // the error is transient, because an operator can repair the row
+		return pipeline.Transient(&state.Error{Op: op, Table: t.options.Table, Action: -1, Detail: err.Error(),
+			Hint: "repair the row; whoever deletes it loses what was not read of its shard"})
 	}
 	return &leases.Conflict{Current: current}
 }
@@ -188,18 +189,13 @@ func (t *Table) refusal(ctx context.Context, op, table string, key Item, err err
 	if len(failedCheck.Item) > 0 {
 		return failedCheck.Item, true, nil
 	}
-	row, err = t.get(ctx, table, key) // there is no row, or the server does not return it
-	return row, true, err
-}
-
-// get returns a row from a consistent read; nil if there is none.
-func (t *Table) get(ctx context.Context, table string, key Item) (Item, error) {
-	out, err := send(ctx, t, t.options.Client.GetItem, &dynamodb.GetItemInput{TableName: &table, Key: key,
-		ConsistentRead: aws.Bool(true)}, sdkRetries)
+	// There is no row, or the server does not return it.
+	in := &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: aws.Bool(true)}
+	out, err := send(ctx, t, t.options.Client.GetItem, in, sdkRetries)
 	if err != nil {
-		return nil, callError(ctx, "GetItem", table, err)
+		return nil, true, callError(ctx, "GetItem", table, err)
 	}
-	return out.Item, nil
+	return out.Item, true, nil
 }
 
 // send makes a call of the client, limited by Options.Timeout.
@@ -233,10 +229,3 @@ func noRetries(o *dynamodb.Options) {
 // sdkRetries keeps the client's own retries. It makes the client reject an answer that comes from a proxy and not from
 // the service.
 func sdkRetries(o *dynamodb.Options) { o.HTTPClient = awshttp.Verify(awshttp.KeepBody(o.HTTPClient)) }
-
-// damagedRowError returns the error of a write to a damaged row. The error is transient, because an operator can repair
-// the row.
-func (t *Table) damagedRowError(op string, err error) error {
-	return pipeline.Transient(&state.Error{Op: op, Table: t.options.Table, Action: -1, Detail: err.Error(),
-		Hint: "repair the row; whoever deletes it loses what was not read of its shard"})
-}

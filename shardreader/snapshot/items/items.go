@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -168,13 +169,12 @@ func (s *Snapshot) Open(_ context.Context, id string, from pipeline.Position) (s
 	if !about.ModTime().Equal(s.changed[id]) {
 		return nil, errors.Join(changedError(id), f.Close())
 	}
-	counted := &countingReader{r: f}
-	plain, free, err := inputs.Decompress(counted)
+	r := &reader{snapshot: s, file: id, f: f, items: skip}
+	plain, free, err := inputs.Decompress(&inputs.CountingReader{Reader: f, N: &r.storedBytes})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", id, err), f.Close())
 	}
-	r := &reader{snapshot: s, file: id, f: f, stored: counted, free: free,
-		lines: lines.New(plain, s.options.BlockBytes, skip), items: skip}
+	r.free, r.lines = free, lines.New(plain, s.options.BlockBytes, skip)
 	r.lines.Expect(sum)
 	return r, nil
 }
@@ -203,13 +203,13 @@ var _ snapshot.ByteCounter = (*reader)(nil)
 
 // reader reads one file.
 type reader struct {
-	snapshot *Snapshot
-	file     string
-	f        *os.File
-	stored   *countingReader
-	free     func()
-	lines    *lines.Reader
-	items    int64 // number of items before the next block
+	snapshot    *Snapshot
+	file        string
+	f           *os.File
+	storedBytes atomic.Int64
+	free        func()
+	lines       *lines.Reader
+	items       int64 // number of items before the next block
 }
 
 // Read implements [snapshot.Reader].
@@ -263,19 +263,7 @@ func (r *reader) checkFormat(b lines.Block) error {
 }
 
 // StoredBytes implements [snapshot.ByteCounter].
-func (r *reader) StoredBytes() int64 { return r.stored.n }
-
-// countingReader counts the bytes that it reads.
-type countingReader struct {
-	r io.Reader
-	n int64
-}
-
-func (c *countingReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	return n, err
-}
+func (r *reader) StoredBytes() int64 { return r.storedBytes.Load() }
 
 // Close implements [snapshot.Reader].
 func (r *reader) Close() error {
