@@ -34,7 +34,7 @@ func (c *Coordinator) isFree(r *row) bool {
 	case r.Owner == "":
 		return !c.table.foreignActive && !c.isRequested(r)
 	case c.isOwn(r):
-		return false // openOwned opens it
+		return false // handleSnapshot opens it
 	case c.table.consumers[r.Owner] != nil:
 		return !c.alive(r.Owner)
 	case c.table.departed[r.Owner]:
@@ -83,13 +83,6 @@ func (c *Coordinator) takeNext() {
 		next.Counter++
 		c.writes.taking++
 		c.writeLease(&leaseWrite{reason: takeLease, row: r, next: next})
-	}
-}
-
-// openOwned opens the leases that this consumer owns and does not read.
-func (c *Coordinator) openOwned() {
-	for _, r := range c.table.rows.all() {
-		c.tryOpen(r)
 	}
 }
 

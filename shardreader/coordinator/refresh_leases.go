@@ -120,7 +120,9 @@ func (c *Coordinator) handleSnapshot(sent time.Duration, s leases.Snapshot) {
 	}
 	c.callWaiters(sent)
 	c.detectForeign()
-	c.openOwned()
+	for _, r := range c.table.rows.all() {
+		c.tryOpen(r)
+	}
 	c.handOver()
 	c.saveIdleLoads()
 	c.balance()

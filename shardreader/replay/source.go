@@ -161,8 +161,8 @@ func (s *Source) openNext() {
 	s.filesOpened.Add(1)
 	raw, closeRaw, err := s.openRaw(in)
 	if err == nil {
-		s.file, err = openFile(in, &inputs.CountingReader{Reader: raw, N: &s.bytesRead}, closeRaw, s.interruptibleReader, s.options.BlockBytes,
-			s.maxRecord, from)
+		counted := &inputs.CountingReader{Reader: raw, N: &s.bytesRead}
+		s.file, err = openFile(in, counted, closeRaw, s.interruptibleReader, s.options.BlockBytes, s.maxRecord, from)
 	}
 	if err != nil && !errors.Is(err, errInterrupted) {
 		s.broken = append(s.broken, &FileError{File: in.Path, Offset: from.Offset, Line: from.Line, Err: err})

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -153,4 +154,17 @@ func (r *rawReader) unpackError(format string, err error) error {
 		return errs.Errorf("the %s data is cut short: copy the file again, and read it again", redact.Safe(format))
 	}
 	return errs.Errorf("the %s data is damaged: %w: copy the file again, and read it again", redact.Safe(format), err)
+}
+
+// CountingReader adds the number of bytes that it reads to N.
+type CountingReader struct {
+	io.Reader
+	N *atomic.Int64
+}
+
+// Read implements io.Reader.
+func (c *CountingReader) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.N.Add(int64(n))
+	return n, err
 }

@@ -17,6 +17,16 @@ import (
 	state "github.com/tablewake/tablewake/sinks/state/dynamo"
 )
 
+// Client has the methods of *dynamodb.Client that this package calls. Only [Table.CreateTables] needs the rights for
+// CreateTable, UpdateTimeToLive and DescribeTimeToLive.
+type Client interface {
+	state.Client
+
+	GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+}
+
+var _ Client = (*dynamodb.Client)(nil)
+
 // Options configure a Table.
 type Options struct {
 	Client     Client // Required.
