@@ -125,24 +125,26 @@ type tableLag struct {
 }
 
 // lagByTable returns the lag of each table, by table name.
-func lagByTable(s coordinator.Status, now time.Time, retention time.Duration) map[string]tableLag {
-	tables := make(map[string]tableLag)
+func lagByTable(s coordinator.Status, now time.Time, retention time.Duration) map[string]*tableLag {
+	tables := make(map[string]*tableLag)
+	tableOf := func(stream string) *tableLag {
+		table := shardreader.StreamFromARN(stream).Table
+		if tables[table] == nil {
+			tables[table] = new(tableLag)
+		}
+		return tables[table]
+	}
 	for _, p := range s.Partitions {
-		table := shardreader.StreamFromARN(p.Stream).Table
-		worst := tables[table]
+		worst := tableOf(p.Stream)
 		worst.leases++
 		if p.StopReason != "" {
 			worst.stopped++
 		}
 		worst.lag = max(worst.lag, lagOf(p, now, retention))
 		worst.age = max(worst.age, ageOf(p, now, retention))
-		tables[table] = worst
 	}
 	for stream, unbegun := range s.UnbegunShards {
-		table := shardreader.StreamFromARN(stream).Table
-		worst := tables[table]
-		worst.stopped += int64(unbegun)
-		tables[table] = worst
+		tableOf(stream).stopped += int64(unbegun)
 	}
 	return tables
 }

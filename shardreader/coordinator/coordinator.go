@@ -82,9 +82,12 @@ func New(o Options) (*Coordinator, error) {
 		o.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	}
 	c := &Coordinator{
-		options:       o,
-		calls:         make(map[Call]any),
-		table:         newTableView(o.ID),
+		options: o,
+		calls:   make(map[Call]any),
+		table: tableView{
+			rows:         rows{owner: o.ID, byShard: make(map[string]*row), children: make(map[string][]*row)},
+			begunStreams: make(map[string]bool), consumers: make(map[string]*knownConsumer), departed: make(map[string]bool),
+		},
 		unbegunShards: make(map[string]unbegunShard),
 		writes:        leaseWrites{creating: make(map[string]bool)},
 		assignments:   make(map[string]*assignment),

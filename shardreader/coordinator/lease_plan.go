@@ -279,34 +279,28 @@ func (pl *planner) isUnneeded(r *row) bool {
 // ancestors returns the shards that have a descendant with a lease for which matches is true, or with a damaged row.
 // Parents are known from leases and, if l is not nil, from the listing.
 func (c *Coordinator) ancestors(l *listing, matches func(*row) bool) map[string]bool {
-	found := make(map[string]bool)
+	var toAdd []string // may contain "", and shards that are found already
 	for _, r := range c.table.rows.all() {
 		if matches(r) {
-			c.addParents(found, l, r)
-			c.addWithAncestors(found, l, l.parent(r.Shard))
+			toAdd = append(append(toAdd, r.Parents...), l.parent(r.Shard))
 		}
 	}
 	for shard := range c.table.broken {
-		c.addWithAncestors(found, l, l.parent(shard))
+		toAdd = append(toAdd, l.parent(shard))
 	}
-	return found
-}
-
-// addWithAncestors adds a shard and its ancestors to found. The shard may be "".
-func (c *Coordinator) addWithAncestors(found map[string]bool, l *listing, shard string) {
-	for ; shard != "" && !found[shard]; shard = l.parent(shard) {
+	found := make(map[string]bool)
+	for i := 0; i < len(toAdd); i++ {
+		shard := toAdd[i]
+		if shard == "" || found[shard] {
+			continue
+		}
 		found[shard] = true
+		toAdd = append(toAdd, l.parent(shard))
 		if r := c.table.rows.get(shard); r != nil {
-			c.addParents(found, l, r)
+			toAdd = append(toAdd, r.Parents...)
 		}
 	}
-}
-
-// addParents adds the parents that a lease names, and their ancestors, to found.
-func (c *Coordinator) addParents(found map[string]bool, l *listing, r *row) {
-	for _, parent := range r.Parents {
-		c.addWithAncestors(found, l, parent)
-	}
+	return found
 }
 
 func anyLease(*row) bool { return true }

@@ -20,15 +20,6 @@ type tableView struct {
 	foreignActive bool            // another application uses the table
 }
 
-func newTableView(consumer string) tableView {
-	return tableView{
-		rows:         rows{owner: consumer, byShard: make(map[string]*row), children: make(map[string][]*row)},
-		begunStreams: make(map[string]bool),
-		consumers:    make(map[string]*knownConsumer),
-		departed:     make(map[string]bool),
-	}
-}
-
 // refresh is the repeated reading of the lease table. One read is called a refresh.
 type refresh struct {
 	timer        resettableTimer // timer of the next refresh

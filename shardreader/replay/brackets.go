@@ -19,19 +19,16 @@ func (d *documents) noteUnclosed() {
 func (d *documents) addUnclosed(indexes ...int) {
 	for _, i := range indexes {
 		if d.unclosed == nil {
-			d.unclosed = make(map[int64]struct{})
+			d.unclosed = make(map[int64]bool)
 		}
 		offset := d.w.offset + int64(i)
-		d.unclosed[offset] = struct{}{}
+		d.unclosed[offset] = true
 		d.lastUnclosed = max(d.lastUnclosed, offset)
 	}
 }
 
 // isUnclosed reports whether the bracket at i is known to be never closed.
-func (d *documents) isUnclosed(i int) bool {
-	_, isUnclosed := d.unclosed[d.w.offset+int64(i)]
-	return isUnclosed
-}
+func (d *documents) isUnclosed(i int) bool { return d.unclosed[d.w.offset+int64(i)] }
 
 // opensRecords reports whether b ends with the opening bracket of an event's Records.
 func opensRecords(b []byte) bool {
@@ -49,6 +46,11 @@ func (d *documents) checkClosed(end int) error {
 	if isOwnDocument || !hasBrackets || d.classify(0, end) != containsRecords {
 		return nil
 	}
+	return d.openError()
+}
+
+// openError returns the error of the bracket at the present position, which nothing closes, and notes it as failedAt.
+func (d *documents) openError() error {
 	d.failedAt = 0
 	return errOpen
 }

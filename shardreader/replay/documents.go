@@ -16,9 +16,9 @@ type documents struct {
 	scan         scanner
 	nesting      nesting
 	expect       expectation
-	number       int64              // number of the last record in its array or event
-	unclosed     map[int64]struct{} // offsets of brackets that are never closed
-	lastUnclosed int64              // the largest offset in unclosed
+	number       int64          // number of the last record in its array or event
+	unclosed     map[int64]bool // offsets of brackets that are never closed
+	lastUnclosed int64          // the largest offset in unclosed
 	faults       []*fault
 	uncertain    bool // nesting is a guess, because brackets were missing
 
@@ -122,8 +122,7 @@ func (d *documents) step(c byte) (r savedRecord, found bool, err error) {
 		return savedRecord{}, false, d.syntaxError(0)
 	}
 	if d.isUnclosed(0) {
-		d.failedAt = 0
-		return savedRecord{}, false, errOpen
+		return savedRecord{}, false, d.openError()
 	}
 	end, err := d.scanValue(0)
 	if err == nil {
@@ -185,8 +184,7 @@ func (d *documents) endInput() error {
 // up to its first record.
 func (d *documents) readObject() (r savedRecord, found bool, err error) {
 	if d.isUnclosed(0) {
-		d.failedAt = 0
-		return savedRecord{}, false, errOpen
+		return savedRecord{}, false, d.openError()
 	}
 	end, isEvent, err := d.scanObject(0)
 	if err == nil && !isEvent {

@@ -29,31 +29,25 @@ func (st *Stream) Open() []string {
 
 // Hide removes shards from DescribeStream until [Stream.Show]. They can still be read by id, as if the listing were
 // late.
-func (st *Stream) Hide(shardIDs ...string) {
-	st.server.mu.Lock()
-	defer st.server.mu.Unlock()
-	for _, id := range shardIDs {
-		st.mustFind(id).hidden = true
-	}
-}
+func (st *Stream) Hide(shardIDs ...string) { st.change(shardIDs, func(sh *shard) { sh.hidden = true }) }
 
 // Show lists shards again, even if their [Options.ListDelay] is not over.
 func (st *Stream) Show(shardIDs ...string) {
-	st.server.mu.Lock()
-	defer st.server.mu.Unlock()
-	for _, id := range shardIDs {
-		sh := st.mustFind(id)
-		sh.hidden, sh.listedFrom = false, time.Time{}
-	}
+	st.change(shardIDs, func(sh *shard) { sh.hidden, sh.listedFrom = false, time.Time{} })
 }
 
 // ListOpen with open true lists shards as open, even if they are closed, until it is called with false. The service
 // lists a parent as open for some time after its child is listed.
 func (st *Stream) ListOpen(open bool, shardIDs ...string) {
+	st.change(shardIDs, func(sh *shard) { sh.listedOpen = open })
+}
+
+// change changes each of some shards.
+func (st *Stream) change(shardIDs []string, change func(*shard)) {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
 	for _, id := range shardIDs {
-		st.mustFind(id).listedOpen = open
+		change(st.mustFind(id))
 	}
 }
 

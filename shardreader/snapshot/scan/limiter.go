@@ -94,10 +94,3 @@ func (l *limiter) addUnits() float64 {
 	l.balanceAt = now
 	return rate
 }
-
-// spentUnits returns the units that all requests have cost.
-func (l *limiter) spentUnits() float64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.spent
-}

@@ -106,7 +106,11 @@ func New(ctx context.Context, o Options) (*Scan, error) {
 }
 
 // Units returns the read units that all requests have cost so far.
-func (s *Scan) Units() float64 { return s.limiter.spentUnits() }
+func (s *Scan) Units() float64 {
+	s.limiter.mu.Lock()
+	defer s.limiter.mu.Unlock()
+	return s.limiter.spent
+}
 
 func (o *Options) validate() error {
 	switch {
