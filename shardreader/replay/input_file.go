@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/internal/inputs"
@@ -59,27 +60,27 @@ func (b *block) add(r savedRecord) {
 	b.bytes = append(b.bytes, '0')
 }
 
-// openFile returns a file that reads in, beginning at from. r is the content on disk. Closing the file calls closeRaw
-// to close r. If openFile fails, it calls closeRaw itself.
-func openFile(
-	in inputs.File, r io.Reader, closeRaw func(), interruptible func(io.Reader) io.Reader, blockBytes, maxRecord int,
-	from inputPosition,
-) (*file, error) {
-	plain, closeUnpacker, err := inputs.Decompress(r)
+// openFile opens an input at a position.
+func (s *Source) openFile(in inputs.File, from inputPosition) (*file, error) {
+	raw, err := s.openRaw(in)
 	if err != nil {
-		closeRaw()
 		return nil, err
 	}
-	plain = interruptible(plain)
-	memory := blockBytes
+	plain, free, err := inputs.Decompress(&inputs.CountingReader{Reader: raw, N: &s.bytesRead})
+	if err != nil {
+		_ = raw.Close()
+		return nil, err
+	}
+	plain = s.interruptibleReader(plain)
+	memory := s.options.BlockBytes
 	if in.Size > 0 {
-		memory = int(min(int64(blockBytes), in.Size+1)) // the window grows if the content was compressed
+		memory = int(min(int64(memory), in.Size+1)) // the window grows if the content was compressed
 	}
 	f := &file{
 		File:       in,
-		blockBytes: blockBytes,
-		w:          &window{r: plain, blockBytes: memory, maxRecord: maxRecord, offset: from.Offset, line: from.Line},
-		close:      func() { closeUnpacker(); closeRaw() },
+		blockBytes: s.options.BlockBytes,
+		w:          &window{r: plain, blockBytes: memory, maxRecord: s.maxRecord, offset: from.Offset, line: from.Line},
+		close:      func() { free(); _ = raw.Close() },
 	}
 	f.docs = documents{w: f.w, nesting: from.Within, number: from.Record}
 	if from.Offset > 0 {
@@ -94,6 +95,15 @@ func openFile(
 		return nil, fmt.Errorf("going to byte %d, where reading continued last time: %w", from.Offset, err)
 	}
 	return f, nil
+}
+
+// openRaw opens the content of a file on disk, or standard input, which stays open.
+func (s *Source) openRaw(in inputs.File) (io.ReadCloser, error) {
+	if in.Path == "-" {
+		read := func(p []byte) (int, error) { return s.stdin.read(s.readCtx, p) }
+		return io.NopCloser(readerFunc(read)), nil
+	}
+	return os.Open(in.Path)
 }
 
 // next returns the next block, and io.EOF at the end. A *fault means that the file was refused, and nothing was read.

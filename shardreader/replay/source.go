@@ -159,26 +159,11 @@ func (s *Source) openNext() {
 	in, from := s.inputs[0], s.startPosition
 	s.inputs, s.startPosition = s.inputs[1:], inputPosition{Line: 1}
 	s.filesOpened.Add(1)
-	raw, closeRaw, err := s.openRaw(in)
-	if err == nil {
-		counted := &inputs.CountingReader{Reader: raw, N: &s.bytesRead}
-		s.file, err = openFile(in, counted, closeRaw, s.interruptibleReader, s.options.BlockBytes, s.maxRecord, from)
-	}
+	var err error
+	s.file, err = s.openFile(in, from)
 	if err != nil && !errors.Is(err, errInterrupted) {
 		s.broken = append(s.broken, &FileError{File: in.Path, Offset: from.Offset, Line: from.Line, Err: err})
 	}
-}
-
-// openRaw opens the content of a file on disk, or standard input. The function closes it.
-func (s *Source) openRaw(in inputs.File) (io.Reader, func(), error) {
-	if in.Path == "-" {
-		return readerFunc(func(p []byte) (int, error) { return s.stdin.read(s.readCtx, p) }), func() {}, nil
-	}
-	f, err := os.Open(in.Path)
-	if err != nil {
-		return nil, nil, err
-	}
-	return f, func() { _ = f.Close() }, nil
 }
 
 // endFile closes the current file and notes its faults. err is the error that ended it.
