@@ -11,9 +11,7 @@ func hintedMutations(b *batch[*Op], attempts []attempt[*Op]) []Mutation {
 	b.mutations = b.mutations[:0]
 	for _, a := range attempts {
 		m := a.op.Mutation
-		if !m.Tombstone && mayBeMissing(b, a.key) {
-			m.LikelyNew = true
-		}
+		m.LikelyNew = m.LikelyNew || !m.Tombstone && mayBeMissing(b, a.key)
 		m.WithPrevious = a.joined
 		b.mutations = append(b.mutations, m)
 	}

@@ -147,7 +147,9 @@ func (c *groupWriter) tryOnce(ctx context.Context, items []dynamo.Action) (tryRe
 		return c.noteUnmet(len(items), groupEnds, unmet), nil
 	}
 	if len(unread) > 0 && maybeAddFailed(err) {
-		_ = c.readRows(ctx, unread) // if it fails, the rows are still unread, and the next try fails in the same way
+		if err := c.readRows(ctx, unread); err != nil {
+			return tryEnded, err
+		}
 		return tryAgain, nil
 	}
 	return tryEnded, err

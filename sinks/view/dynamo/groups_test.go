@@ -1,6 +1,7 @@
 package dynamo_test
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"strings"
@@ -180,5 +181,21 @@ func TestAddingIsDoneWhereItIsExact(t *testing.T) {
 	add("1", 0)
 	if got, want := rowsOf(t, s), `{"PK":{"S":"g"},"SK":{"S":"1"},"n":{"N":"5"},"sum":{"N":"5000000000000000001.099999999999999999"}}`; len(got) != 1 || got[0] != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// If DynamoDB refuses an addition, the row is read. The error of this read is the result of the write.
+func TestRefusedAddition_ReadFails(t *testing.T) {
+	faults := new(dynamotest.Faults)
+	s, _ := withViews(t, faults)
+	contribute(t, s, state.GroupWrite{Groups: []state.GroupChange{change(t, "1", 1, "1")}})
+	faults.Next("TransactWriteItems", dynamotest.Refuse(400, "ValidationException", "an operand has the wrong type"))
+	faults.Next("BatchGetItem", dynamotest.Refuse(400, "AccessDeniedException", "not authorized"))
+	rs, err := s.Contribute(t.Context(), sums, []state.GroupWrite{{Groups: []state.GroupChange{change(t, "1", 1, "1")}}})
+	if err == nil && len(rs) == 1 {
+		err = rs[0].Err
+	}
+	if !errors.Is(err, statedynamo.ErrDenied) {
+		t.Errorf("got %+v, %v, want the error of the read", rs, err)
 	}
 }

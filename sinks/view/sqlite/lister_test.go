@@ -71,6 +71,11 @@ func TestListers_ChangedByHand(t *testing.T) {
 		rows = append(rows, fmt.Sprint(id, " ", r.Version.IsZero()))
 	}
 	want("rows", rows, "added false", "changed true", "whole false")
+	for r, err := range s.Rows(t.Context(), sums.Table, view.Query{PK: item.StringValue("changed")}) {
+		if err == nil || r.Source != "" || r.View != "" || r.PK.Exists() || r.Item.Exists() {
+			t.Errorf("the changed row is read as %+v with the error %v, want an error alone", r, err)
+		}
+	}
 	for g, err := range s.ListGroups(t.Context(), sums, []view.Value{{Name: "n", Of: "count"}}, state.Listing{}) {
 		if err != nil {
 			t.Fatal(err)

@@ -110,9 +110,12 @@ func (s *Store) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[
 		query, args := selection(t.Name, q)
 		rows := seq.Map(sqlite.Read(ctx, s.DB, query, args, scanRow), func(stored storedRow) (view.Row, bool, error) {
 			version, image, err := s.parseRow(&stored)
+			if err != nil {
+				return view.Row{}, false, err
+			}
 			r := view.Row{Version: version, Source: item.Key(stored.source), View: stored.view, Birth: stored.birth}
 			setItem(&r, t, image)
-			return r, true, err
+			return r, true, nil
 		})
 		rows(yield)
 	}
