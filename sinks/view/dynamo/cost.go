@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
@@ -42,66 +44,9 @@ func CostOf(c *record.Change, ops []pipeline.Op) (Cost, bool) {
 	case *view.ItemRowsOp:
 		return costOfItemRows(c, op), true
 	case *view.GroupOp:
-		return costOfGroups(withBirth(op.Target()), c, ops), true
+		return costOfGroups(op.Target(), c, ops), true
 	}
 	return Cost{}, false
-}
-
-// costOfRows returns the cost of rows that guard themselves. Why also names the cost for the other value of
-// `tombstones`.
-func costOfRows(c *record.Change, ops []pipeline.Op) Cost {
-	t := withBirth(*ops[0].(*view.Op).Target)
-	var rows []plannedRow
-	for _, o := range ops {
-		op := o.(*view.Op)
-		row := plannedRow{next: &op.Mutation}
-		if stored, ok := op.Before(c); ok {
-			row.stored = &stored
-		}
-		rows = append(rows, row)
-	}
-
-	inPlace := 0.0
-	for _, row := range rows {
-		inPlace += writeUnits(max(rowSize(t, row.next), rowSize(t, row.stored)))
-	}
-	apart, err := apartUnits(t, rows)
-	if err != nil {
-		return refusedCost(err)
-	}
-
-	size := 0 // size of what is put into the table of rows
-	for _, row := range rows {
-		if t.InPlace || !row.next.Tombstone { // otherwise the tombstone is in the state table
-			size += rowSize(t, row.next)
-		}
-	}
-	if t.InPlace {
-		return Cost{WriteUnits: inPlace, OtherTombstones: apart,
-			Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: apart", plural(len(ops), "conditional put"), size,
-				FormatUnits(apart))}
-	}
-	return Cost{WriteUnits: apart, OtherTombstones: inPlace,
-		Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: in_place", requestsApart(rows), size, FormatUnits(inPlace))}
-}
-
-// plannedRow is a planned mutation with the row that it replaces.
-type plannedRow struct {
-	next   *view.Mutation
-	stored *view.Mutation // nil if nothing is stored
-}
-
-// isUpdate reports whether a row alone is written by one conditional put if tombstones are apart.
-func isUpdate(rows []plannedRow) bool {
-	return len(rows) == 1 && !rows[0].next.Tombstone && !rows[0].next.LikelyNew
-}
-
-// rowSize returns the size of a row, or of a tombstone in place, in bytes; 0 if m is nil.
-func rowSize(t view.Target, m *view.Mutation) int {
-	if m == nil {
-		return 0
-	}
-	return dynamo.SizeOfItem(tableItem(t, m, m.Version.String(), someTime))
 }
 
 // refusedCost returns the cost of a change that can never be written. err is the error of the change.
@@ -109,112 +54,138 @@ func refusedCost(err error) Cost {
 	return Cost{Why: "the change goes to dead letters: " + err.Error()}
 }
 
-// apartUnits returns the write units of rows if tombstones are apart.
-func apartUnits(t view.Target, rows []plannedRow) (float64, error) {
-	w := newRowWriter(offlineDB(), t)
-	storedSizes := make(sizes)
-	for _, row := range rows {
-		stored := rowWrite{mutation: row.stored}
-		if row.stored != nil && w.setActions(&stored) == nil { // if there is an error, the row was never stored
-			storedSizes.addPuts(t.Table, stored.actions[:1])
-		}
-	}
-
-	var actions []dynamo.Action
-	for _, row := range rows {
-		next := rowWrite{mutation: row.next}
-		if err := w.setActions(&next); err != nil {
-			return 0, err
-		}
-		actions = append(actions, next.actions[:]...)
-	}
-	if isUpdate(rows) {
-		return storedSizes.transactionUnits(t.Table, actions[:1]) / 2, nil
-	}
-	return storedSizes.transactionUnits(t.Table, actions), nil
-}
-
-// requestsApart describes the requests that write rows if tombstones are apart.
-func requestsApart(rows []plannedRow) string {
-	switch {
-	case isUpdate(rows):
-		return "1 conditional put"
-	case len(rows) > 1:
-		return "a transaction of both rows, a check and a tombstone"
-	case rows[0].next.Tombstone:
-		return "a transaction that deletes the row and puts its tombstone"
-	default:
-		return "a transaction of the row and a check of its tombstone"
-	}
-}
-
 // FormatUnits formats a number of units with as few digits as possible.
 func FormatUnits(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
-// withBirth returns the target with a placeholder for its birth. All births have the same size.
-func withBirth(t view.Target) view.Target {
-	t.Birth = someBirth
-	return t
+// costOfRows returns the cost of rows that guard themselves. Why also names the cost for the other value of
+// `tombstones`.
+func costOfRows(c *record.Change, ops []pipeline.Op) Cost {
+	e := newEstimate(*ops[0].(*view.Op).Target)
+	var rows []*view.Mutation
+	inPlace, size := 0.0, 0 // units with tombstones in place; size of what is put into the table of rows
+	for _, o := range ops {
+		op := o.(*view.Op)
+		rowSize, storedSize := e.rowSize(&op.Mutation), 0
+		if stored, ok := op.Before(c); ok {
+			storedSize = e.rowSize(&stored)
+			e.addStoredRow(&stored)
+		}
+		inPlace += writeUnits(max(rowSize, storedSize))
+		if e.target.InPlace || !op.Mutation.Tombstone { // otherwise the tombstone is in the state table
+			size += rowSize
+		}
+		rows = append(rows, &op.Mutation)
+	}
+	apart, requests, err := e.costApart(rows)
+	if err != nil {
+		return refusedCost(err)
+	}
+	if e.target.InPlace {
+		return Cost{WriteUnits: inPlace, OtherTombstones: apart,
+			Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: apart", plural(len(ops), "conditional put"), size,
+				FormatUnits(apart))}
+	}
+	return Cost{WriteUnits: apart, OtherTombstones: inPlace,
+		Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: in_place", requests, size, FormatUnits(inPlace))}
 }
 
-const someBirth = "birthbirthbirths"
+// rowSize returns the size of a row, or of a tombstone in place, in bytes.
+func (e *estimate) rowSize(m *view.Mutation) int {
+	return dynamo.SizeOfItem(tableItem(e.target, m, m.Version.String(), someTime))
+}
 
-// someRevision is a placeholder for a revision of the claims on a row. All revisions have the same size.
-const someRevision = "revisionrevisionrevisionrevision"
+// addStoredRow notes that a row is stored before the change.
+func (e *estimate) addStoredRow(m *view.Mutation) {
+	row := rowWrite{mutation: m}
+	if newRowWriter(e.db, e.target).setActions(&row) == nil { // if there is an error, the row was never stored
+		e.addStored(row.actions[0])
+	}
+}
 
-// someTime is a placeholder for the expiry of a tombstone. All possible times have the same size.
-const someTime = 1_767_323_045
+// costApart returns the write units of rows if tombstones are apart, and describes the requests.
+func (e *estimate) costApart(rows []*view.Mutation) (units float64, requests string, err error) {
+	w := newRowWriter(e.db, e.target)
+	var actions []dynamo.Action
+	for _, m := range rows {
+		row := rowWrite{mutation: m}
+		if err := w.setActions(&row); err != nil {
+			return 0, "", err
+		}
+		actions = append(actions, row.actions[:]...)
+	}
+	units = e.transactionUnits(actions)
+	switch {
+	case len(rows) > 1:
+		return units, "a transaction of both rows, a check and a tombstone", nil
+	case rows[0].Tombstone:
+		return units, "a transaction that deletes the row and puts its tombstone", nil
+	case rows[0].LikelyNew:
+		return units, "a transaction of the row and a check of its tombstone", nil
+	default: // an update is one put, without a transaction
+		return e.transactionUnits(actions[:1]) / 2, "1 conditional put", nil
+	}
+}
 
 // costOfClaim returns the cost of a claim on a row that no other item claims.
 func costOfClaim(c *record.Change, op *view.ClaimOp) Cost {
 	if op.Idle() {
 		return Cost{ReadUnits: 1, Why: "the guard is read; nothing is written unless the item had a row"}
 	}
-	t := withBirth(*op.Target)
-	storedSizes := make(sizes)
+	e := newEstimate(*op.Target)
 	cost := Cost{ReadUnits: 1} // for the guard
-	oldRow, oldActions := oldClaim(t, c, op)
+	oldRow, oldActions := e.oldClaim(c, op)
 	if oldRow != "" {
-		storedSizes.addPuts(t.Table, oldActions)
+		e.addStored(oldActions...)
 		ownerRecord, claimItem := oldActions[1].Put.Item, oldActions[2].Put.Item // oldActions[0] puts the guard
 		cost.ReadUnits += 1 + readUnits(dynamo.SizeOfItem(ownerRecord)+dynamo.SizeOfItem(claimItem))
 	}
 
-	write := state.ItemWrite{Source: op.Claim.Source, Guard: state.Guard{Version: op.Claim.Version, Row: op.Row}}
+	var rows []state.RowClaimsWrite
 	if oldRow != "" && oldRow != op.Row {
-		write.Rows = append(write.Rows, state.RowClaimsWrite{Row: oldRow})
+		rows = append(rows, state.RowClaimsWrite{Row: oldRow})
 	}
 	if op.Row != "" {
-		write.Rows = append(write.Rows, state.RowClaimsWrite{Row: op.Row, Revision: someRevision, Claim: op.Claim,
-			Owner: op.Claim})
+		rows = append(rows, ownedRow(op.Row, op.Claim))
 	}
 	if op.Row != "" && op.Row != oldRow {
-		cost.ReadUnits += 2
+		cost.ReadUnits += 2 // for the row, which no item claims, and for its claims
 	}
-	actions, err := itemActions(t, &write)
+	actions, err := e.itemActions(op.Row, op.Claim, rows...)
 	if err != nil {
 		return refusedCost(err)
 	}
-	cost.WriteUnits = storedSizes.transactionUnits(t.Table, actions)
+	cost.WriteUnits = e.transactionUnits(actions)
 	cost.Why = "a transaction of the guard" + claimedItems(oldRow, op.Row) + ", read before"
 	return cost
 }
 
 // oldClaim returns the row that the item claimed before the change, and the actions that stored the claim. The row is
 // "" if the item claimed none.
-func oldClaim(t view.Target, c *record.Change, op *view.ClaimOp) (state.Row, []dynamo.Action) {
+func (e *estimate) oldClaim(c *record.Change, op *view.ClaimOp) (state.Row, []dynamo.Action) {
 	row, claim, ok := op.Before(c)
 	if !ok {
 		return "", nil
 	}
-	actions, err := itemActions(t, &state.ItemWrite{
-		Source: claim.Source, Guard: state.Guard{Version: claim.Version, Row: row},
-		Rows: []state.RowClaimsWrite{{Row: row, Revision: someRevision, Claim: claim, Owner: claim}},
-	})
+	actions, err := e.itemActions(row, claim, ownedRow(row, claim))
 	if err != nil { // the claim was never stored
 		return "", nil
 	}
 	return row, actions
+}
+
+// ownedRow returns the write of a row that no other item claims.
+func ownedRow(row state.Row, claim state.Claim) state.RowClaimsWrite {
+	return state.RowClaimsWrite{Row: row, Revision: someRevision, Claim: claim, Owner: claim}
+}
+
+// itemActions returns the actions that write the guard of a claim's item, and rows. row is the row of the guard.
+func (e *estimate) itemActions(
+	row state.Row, claim state.Claim, rows ...state.RowClaimsWrite,
+) ([]dynamo.Action, error) {
+	m := e.db.NewMergedWrite(e.target.State())
+	m.Add(&state.ItemWrite{Source: claim.Source, Guard: state.Guard{Version: claim.Version, Row: row}, Rows: rows})
+	actions, _, err := claimActions(e.target, m)
+	return actions, err
 }
 
 // claimedItems describes the items that a claim writes besides the guard. oldRow is the row that the item claimed
@@ -232,52 +203,40 @@ func claimedItems(oldRow, newRow state.Row) string {
 	}
 }
 
-// itemActions returns the actions of an item's write.
-func itemActions(t view.Target, w *state.ItemWrite) ([]dynamo.Action, error) {
-	m := offlineDB().NewMergedWrite(t.State())
-	m.Add(w)
-	actions, _, err := claimActions(t, m)
-	return actions, err
-}
-
 // costOfGroups returns the cost of updating the groups of an item.
 func costOfGroups(t view.Target, c *record.Change, ops []pipeline.Op) Cost {
 	write, oldContribution, ok := view.PlannedWrite(c, ops)
 	if !ok {
 		return Cost{ReadUnits: 1, Why: "the contribution is read; nothing is written unless the item counted before"}
 	}
-	cost := Cost{ReadUnits: 1}
-	writer := groupWriter{Store: &Store{DB: offlineDB()}, target: t, stateTarget: t.State(), write: &write}
-	storedSizes := make(sizes)
+	e := newEstimate(t)
+	stateTarget := e.target.State()
+	cost := Cost{ReadUnits: 1} // for the contribution
 	if len(oldContribution.Shares) > 0 {
 		oldContribution.Version = c.Version // all versions have the same size
 		oldWrite := state.ContributionWrite{Source: c.Key, Next: oldContribution}
-		if action, err := writer.SetContribution(writer.stateTarget, &oldWrite); err == nil {
-			storedSizes.addPuts(t.Table, []dynamo.Action{action})
-			cost.ReadUnits = readUnits(dynamo.SizeOfItem(action.Put.Item))
+		if put, err := e.db.SetContribution(stateTarget, &oldWrite); err == nil {
+			e.addStored(put)
+			cost.ReadUnits = readUnits(dynamo.SizeOfItem(put.Put.Item))
 		}
 	}
 
-	var actions []dynamo.Action
-	for i := range write.Items {
-		action, err := writer.SetContribution(writer.stateTarget, &write.Items[i])
-		if err != nil {
-			return refusedCost(err)
-		}
-		actions = append(actions, action)
+	contribution, err := e.db.SetContribution(stateTarget, &write.Items[0])
+	if err != nil {
+		return refusedCost(err)
 	}
-	members := 0
+	actions, members := []dynamo.Action{contribution}, 0
 	for i := range write.Groups {
-		row := groupRowWrite{GroupChange: &write.Groups[i]}
-		put, err := writer.newRow(&row)
+		group := groupRowWrite{GroupChange: &write.Groups[i]}
+		put, err := e.putOnlyMember(&group)
 		if err != nil {
 			return refusedCost(err)
 		}
 		actions = append(actions, put)
-		cost.ReadUnits += groupReadUnits(&row)
-		members += len(row.Members)
+		cost.ReadUnits += groupReadUnits(&group)
+		members += len(group.Members)
 	}
-	cost.WriteUnits = storedSizes.transactionUnits(t.Table, actions) + 2*float64(members)
+	cost.WriteUnits = e.transactionUnits(actions) + 2*float64(members)
 	cost.Why = "a transaction of the contribution, read before, and " + plural(len(write.Groups), "group row")
 	if members > 0 {
 		cost.Why += " and " + plural(members, "member") + " of what is a min, a max or a distinct"
@@ -299,10 +258,10 @@ func groupReadUnits(g *groupRowWrite) (units float64) {
 	return units
 }
 
-// newRow returns the put of a group's row that has only the change of g.
-func (c *groupWriter) newRow(g *groupRowWrite) (dynamo.Action, error) {
+// putOnlyMember returns the put of a group's row in which only the item of the change counts.
+func (e *estimate) putOnlyMember(g *groupRowWrite) (dynamo.Action, error) {
 	var err error
-	if g.ref, err = refOf(c.target.Table, g.Row); err != nil {
+	if g.ref, err = refOf(e.target.Table, g.Row); err != nil {
 		return dynamo.Action{}, err
 	}
 	row := &groupRow{values: make(dynamo.Item)}
@@ -311,62 +270,76 @@ func (c *groupWriter) newRow(g *groupRowWrite) (dynamo.Action, error) {
 	}
 	for _, m := range g.Members {
 		row.epoch = someEpoch
-		row.values[m.Name] = dynamo.N("1") // the value of a distinct
-		if v, err := state.ParseSortable(m.Value); err == nil && m.Kind != state.Distinct {
-			row.values[m.Name] = sdkvalue.Of(v)
+		value, err := state.ParseSortable(m.Value)
+		if err == nil && m.Kind != state.Distinct {
+			row.values[m.Name] = sdkvalue.Of(value)
+		} else {
+			row.values[m.Name] = dynamo.N("1") // the number of different values
 		}
 	}
-	return c.putAction(g, row, g.Shares), nil
+	w := groupWriter{target: e.target}
+	return w.putAction(g, row, g.Shares), nil
 }
 
-const someEpoch = "EPOCHEPOCH"
+// Placeholders for texts that are not known yet. All texts of a kind have the same size.
+const (
+	someBirth    = "birthbirthbirths"
+	someRevision = "revisionrevisionrevisionrevision" // revision of the claims on a row
+	someEpoch    = "EPOCHEPOCH"
+	someTime     = 1_767_323_045 // expiry of a tombstone
+)
 
-// offlineDB returns a DB that builds actions. It makes no requests.
-func offlineDB() *dynamo.DB {
+// estimate computes the cost of writes to a view table.
+type estimate struct {
+	db     *dynamo.DB // builds actions; it makes no requests
+	target view.Target
+	// sizes of the items that are stored before the change, in bytes, by [dynamo.Ref.ID]
+	storedSizes map[string]int
+}
+
+func newEstimate(t view.Target) *estimate {
 	db, err := dynamo.New(dynamo.Options{Client: noClient{}, Table: "tablewake-state", Pipeline: "p"})
 	if err != nil {
 		panic(err) // the options are valid
 	}
-	return db
+	t.Birth = someBirth
+	return &estimate{db, t, make(map[string]int)}
 }
 
 type noClient struct{ dynamo.Client }
 
-// sizes has the sizes of the stored items in bytes, by [dynamo.Ref.ID].
-type sizes map[string]int
-
-// refOfItem returns the reference to an item of the table of rows or of the state table.
-func refOfItem(t view.Table, table string, item dynamo.Item) dynamo.Ref {
-	if table != t.Name {
-		return offlineDB().RefOf(item)
+// refOf returns the reference to the item that a put writes.
+func (e *estimate) refOf(put *types.Put) dynamo.Ref {
+	if *put.TableName != e.target.Name {
+		return e.db.RefOf(put.Item)
 	}
-	ref := dynamo.Ref{Table: table, Key: dynamo.Item{t.PK: item[t.PK]}}
-	if t.SK != "" {
-		ref.Key[t.SK] = item[t.SK]
+	ref := dynamo.Ref{Table: *put.TableName, Key: dynamo.Item{e.target.PK: put.Item[e.target.PK]}}
+	if e.target.SK != "" {
+		ref.Key[e.target.SK] = put.Item[e.target.SK]
 	}
 	return ref
 }
 
-// addPuts adds the items that the puts of actions store.
-func (s sizes) addPuts(t view.Table, actions []dynamo.Action) {
-	for i := range actions {
-		if put := actions[i].Put; put != nil {
-			s[refOfItem(t, *put.TableName, put.Item).ID()] = dynamo.SizeOfItem(put.Item)
+// addStored notes that the items of puts are stored before the change. It ignores other actions.
+func (e *estimate) addStored(actions ...dynamo.Action) {
+	for _, a := range actions {
+		if a.Put != nil {
+			e.storedSizes[e.refOf(a.Put).ID()] = dynamo.SizeOfItem(a.Put.Item)
 		}
 	}
 }
 
 // transactionUnits returns the write units of a transaction of puts, deletes and checks. Each action costs the units of
 // the larger of the stored and the new item.
-func (s sizes) transactionUnits(t view.Table, actions []dynamo.Action) float64 {
+func (e *estimate) transactionUnits(actions []dynamo.Action) float64 {
 	units := 0.0
-	for i := range actions {
+	for _, a := range actions {
 		size := 0
-		switch a := &actions[i]; {
+		switch {
 		case a.Put != nil:
-			size = max(dynamo.SizeOfItem(a.Put.Item), s[refOfItem(t, *a.Put.TableName, a.Put.Item).ID()])
+			size = max(dynamo.SizeOfItem(a.Put.Item), e.storedSizes[e.refOf(a.Put).ID()])
 		case a.Delete != nil:
-			size = s[dynamo.Ref{Table: *a.Delete.TableName, Key: a.Delete.Key}.ID()]
+			size = e.storedSizes[dynamo.Ref{Table: *a.Delete.TableName, Key: a.Delete.Key}.ID()]
 		}
 		units += 2 * writeUnits(size)
 	}

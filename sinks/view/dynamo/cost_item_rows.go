@@ -15,31 +15,30 @@ func costOfItemRows(c *record.Change, op *view.ItemRowsOp) Cost {
 	if op.Idle() {
 		return Cost{ReadUnits: 1, Why: "the contribution is read; nothing is written unless the item had rows"}
 	}
-	t := withBirth(*op.Target)
-	storedSizes := make(sizes)
-	cost := Cost{ReadUnits: 1}
+	e := newEstimate(*op.Target)
+	cost := Cost{ReadUnits: 1} // for the contribution
 	var stored state.Contribution
-	oldOp := view.ItemRowsOp{Target: &t, Source: c.Key, Version: c.Version, Rows: op.Before()}
+	oldOp := view.ItemRowsOp{Target: &e.target, Source: c.Key, Version: c.Version, Rows: op.Before()}
 	if len(oldOp.Rows) > 0 {
 		oldWrite := oldOp.WholeWrite(state.Contribution{})
-		if actions, err := itemRowsActions(t, &oldWrite); err == nil { // otherwise the rows were never stored
-			storedSizes.addPuts(t.Table, actions)
+		if actions, err := e.itemRowsActions(&oldWrite); err == nil { // otherwise the rows were never stored
+			e.addStored(actions...)
 			stored = oldWrite.Next
 			cost.ReadUnits = readUnits(dynamo.SizeOfItem(actions[0].Put.Item))
 		}
 	}
 
 	planned := *op
-	planned.Target = &t
+	planned.Target = &e.target
 	write := planned.WholeWrite(stored)
-	actions, err := itemRowsActions(t, &write)
+	actions, err := e.itemRowsActions(&write)
 	if err != nil {
 		return refusedCost(err)
 	}
 	const rowsInPart = dynamo.MaxActions - 1 // one action of each transaction writes the contribution
 	rows := len(actions) - 1
 	parts := (rows + rowsInPart - 1) / rowsInPart
-	cost.WriteUnits = storedSizes.transactionUnits(t.Table, actions)
+	cost.WriteUnits = e.transactionUnits(actions)
 	switch {
 	case rows == 0:
 		cost.WriteUnits /= 2
@@ -56,7 +55,7 @@ func costOfItemRows(c *record.Change, op *view.ItemRowsOp) Cost {
 }
 
 // itemRowsActions returns the actions of one item's write, as if they fitted into one transaction.
-func itemRowsActions(t view.Target, w *state.ItemRowsWrite) ([]dynamo.Action, error) {
-	writer := itemRowsWriter{DB: offlineDB(), target: t, write: w}
+func (e *estimate) itemRowsActions(w *state.ItemRowsWrite) ([]dynamo.Action, error) {
+	writer := itemRowsWriter{DB: e.db, target: e.target, write: w}
 	return writer.actions()
 }
