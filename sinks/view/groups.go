@@ -54,7 +54,7 @@ func (g GroupRows) All(ctx context.Context, r Reader, q Query) iter.Seq2[Row, er
 	rows := seq.Map(MergedRows(ctx, r, g.Table, q, g), func(row Row) (Row, bool, error) {
 		return row, row.View == g.Aggregate, nil
 	})
-	return limitRows(rows, limit)
+	return seq.Limit(rows, limit)
 }
 
 // MergedRows reads a table as [Reader.Rows] does, but yields one row for each group of the aggregates gs. It does not

@@ -38,7 +38,7 @@ func (r *groupReader) readRows(ctx context.Context) iter.Seq2[Row, error] {
 		others, stop := iter.Pull2(r.otherRows(ctx))
 		defer stop()
 		rows := mergeRows([]pullRows{others, pullSlice(groups)}, byKey, r.query.Reverse)
-		limitRows(rows, r.query.Limit)(yield)
+		seq.Limit(rows, r.query.Limit)(yield)
 	}
 }
 

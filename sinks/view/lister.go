@@ -69,3 +69,13 @@ type Group struct {
 	// false.
 	Members []state.Member
 }
+
+// AddTotal adds the stored value of a count or a sum to Counts or Sums.
+func (g *Group) AddTotal(v Value, total state.Number) {
+	amount := state.Increment{Name: v.Name, Amount: total}
+	if v.Of == kindNames[countKind] {
+		g.Counts = append(g.Counts, amount)
+	} else {
+		g.Sums = append(g.Sums, amount)
+	}
+}

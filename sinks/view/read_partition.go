@@ -11,6 +11,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -128,7 +129,7 @@ func (p Partition) Rows(ctx context.Context, r Reader, q PartitionQuery) iter.Se
 		for i := range shards {
 			sources[i] = func() (Row, error, bool) { return shards[i].next(ctx) }
 		}
-		limitRows(mergeRows(sources, bySortKey, q.Reverse), q.Limit)(yield)
+		seq.Limit(mergeRows(sources, bySortKey, q.Reverse), q.Limit)(yield)
 	}
 }
 

@@ -117,22 +117,6 @@ func pullSlice(rows []Row) pullRows {
 	}
 }
 
-// limitRows yields the first rows of a sequence, up to limit. It yields all rows if limit is 0.
-func limitRows(rows iter.Seq2[Row, error], limit int) iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
-		yielded := 0
-		for row, err := range rows {
-			if !yield(row, err) {
-				return
-			}
-			yielded++
-			if yielded == limit {
-				return
-			}
-		}
-	}
-}
-
 // maxParallelReads is the maximum number of shards that are read at the same time.
 const maxParallelReads = 16
 

@@ -24,6 +24,19 @@ func Map[T, U any](values iter.Seq2[T, error], change func(T) (u U, keep bool, e
 	}
 }
 
+// Limit yields the first n values; all values if n is 0. An error ends the sequence.
+func Limit[T any](values iter.Seq2[T, error], n int) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		yielded := 0
+		for v, err := range values {
+			yielded++
+			if !yield(v, err) || err != nil || yielded == n {
+				return
+			}
+		}
+	}
+}
+
 // Concat yields the values of all parts, one part after the other. An error ends the sequence.
 func Concat[T any](parts ...iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {

@@ -54,6 +54,8 @@ func TestSequences(t *testing.T) {
 		"10 30 end":       text(seq.Map(numbers(4), odd), 9),
 		"10 30 five":      text(seq.Map(numbers(9), odd), 9),
 		"10 ":             text(seq.Map(numbers(9), odd), 1),
+		"10 30 ":          text(seq.Limit(seq.Map(numbers(9), odd), 2), 9),
+		"0 1 2 ":          text(seq.Limit(whole, 0), 9),
 		"0 1 end":         text(seq.Concat(numbers(2), numbers(3)), 9),
 		"0 ":              text(seq.Concat(numbers(2), numbers(3)), 1),
 		"[0 1] [2 3] end": text(seq.Chunk(numbers(5), 2), 9),

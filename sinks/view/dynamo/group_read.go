@@ -23,19 +23,41 @@ var (
 // groupChunk is the number of groups whose members are read at the same time.
 const groupChunk = 16
 
+// groupReader reads groups of an aggregate.
+type groupReader struct {
+	*Store
+	target view.Target
+	values []view.Value
+}
+
+// storedGroup is a group with the data that is needed to read its members.
+type storedGroup struct {
+	view.Group
+	index      int    // index of the group's row in the call
+	epoch      string // text that identifies the members of this row; "" if it never had members
+	hasMembers bool   // the state table has members of the group
+}
+
 // ListGroups scans the table of rows. For each row it queries the members of each min, max and distinct in the state
 // table. If members are written during the listing, they may not match the row.
 func (s *Store) ListGroups(
 	ctx context.Context, t view.Target, values []view.Value, l state.Listing,
 ) iter.Seq2[view.Group, error] {
+	r := groupReader{s, t, values}
 	groups := seq.Map(s.list(ctx, t, l), func(image dynamo.Item) (storedGroup, bool, error) {
-		g, err := groupOf(t, values, image)
+		g, err := r.parseRow(image)
 		return g, true, err
 	})
-	withMembers := seq.MapChunks(groups, groupChunk, func(chunk []storedGroup) ([]storedGroup, error) {
-		return chunk, s.readMembers(ctx, t, values, chunk, l)
+	return seq.MapChunks(groups, groupChunk, func(chunk []storedGroup) ([]view.Group, error) {
+		if err := r.readMembers(ctx, chunk, l); err != nil {
+			return nil, err
+		}
+		withMembers := make([]view.Group, len(chunk))
+		for i := range chunk {
+			withMembers[i] = chunk[i].Group
+		}
+		return withMembers, nil
 	})
-	return seq.Map(withMembers, func(g storedGroup) (view.Group, bool, error) { return g.Group, true, nil })
 }
 
 // ReadGroups reads the rows, then their members, and then the rows with members again. If the revision of a row is
@@ -47,7 +69,8 @@ func (s *Store) ReadGroups(
 	if err != nil {
 		return nil, err
 	}
-	remaining, err := s.storedGroups(ctx, t, values, refs)
+	r := groupReader{s, t, values}
+	remaining, err := r.readRows(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -58,13 +81,13 @@ func (s *Store) ReadGroups(
 			return nil, pipeline.Transient(
 				errs.Errorf("dynamodb: other workers change a group's row in table %s faster than it is read", redact.Safe(t.Name)))
 		}
-		if err := s.readMembers(ctx, t, values, remaining, state.Listing{}); err != nil {
+		if err := r.readMembers(ctx, remaining, state.Listing{}); err != nil {
 			return nil, err
 		}
 		for _, g := range remaining {
 			groups[g.index] = g.Group
 		}
-		if remaining, err = s.rereadChanged(ctx, t, values, refs, remaining); err != nil {
+		if remaining, err = r.rereadChanged(ctx, refs, remaining); err != nil {
 			return nil, err
 		}
 	}
@@ -73,8 +96,8 @@ func (s *Store) ReadGroups(
 
 // rereadChanged reads the rows with members again. before are rows as they were read before. It returns the rows that
 // have changed since.
-func (s *Store) rereadChanged(
-	ctx context.Context, t view.Target, values []view.Value, refs []dynamo.Ref, before []storedGroup,
+func (r *groupReader) rereadChanged(
+	ctx context.Context, refs []dynamo.Ref, before []storedGroup,
 ) (changed []storedGroup, err error) {
 	var checked []storedGroup
 	var checkedRefs []dynamo.Ref
@@ -83,7 +106,7 @@ func (s *Store) rereadChanged(
 			checked, checkedRefs = append(checked, g), append(checkedRefs, refs[g.index])
 		}
 	}
-	reread, err := s.storedGroups(ctx, t, values, checkedRefs)
+	reread, err := r.readRows(ctx, checkedRefs)
 	if err != nil {
 		return nil, err
 	}
@@ -96,21 +119,19 @@ func (s *Store) rereadChanged(
 	return changed, nil
 }
 
-// storedGroups reads the rows of groups without their members. The result has the zero Group for a row that is missing
-// or belongs to another sink.
-func (s *Store) storedGroups(
-	ctx context.Context, t view.Target, values []view.Value, refs []dynamo.Ref,
-) ([]storedGroup, error) {
-	images, err := s.views.Get(ctx, refs)
+// readRows reads the rows of groups without their members. The result has the zero Group for a row that is missing or
+// belongs to another sink.
+func (r *groupReader) readRows(ctx context.Context, refs []dynamo.Ref) ([]storedGroup, error) {
+	images, err := r.views.Get(ctx, refs)
 	if err != nil {
-		return nil, tableError(t.Table, err)
+		return nil, tableError(r.target.Table, err)
 	}
 	groups := make([]storedGroup, len(images))
 	for i, image := range images {
 		meta, ok := metaOf(image)
 		_, isTombstone := image[expiresAttribute]
-		if isOwn := ok && meta.sameSink(t); isOwn && !isTombstone {
-			if groups[i], err = groupOf(t, values, maps.Clone(image)); err != nil {
+		if isOwn := ok && meta.sameSink(r.target); isOwn && !isTombstone {
+			if groups[i], err = r.parseRow(maps.Clone(image)); err != nil {
 				return nil, err
 			}
 		}
@@ -119,22 +140,14 @@ func (s *Store) storedGroups(
 	return groups, nil
 }
 
-// storedGroup is a group with the data that is needed to read its members.
-type storedGroup struct {
-	view.Group
-	index      int    // index of the group's row in the call
-	epoch      string // text that identifies the members of this row; "" if it never had members
-	hasMembers bool   // the state table has members of the group
-}
-
-// groupOf parses the row of a group. It leaves out values that were damaged by hand. It removes the store's attributes
+// parseRow parses the row of a group. It leaves out values that were damaged by hand. It removes the store's attributes
 // from image.
-func groupOf(t view.Target, values []view.Value, image dynamo.Item) (storedGroup, error) {
+func (r *groupReader) parseRow(image dynamo.Item) (storedGroup, error) {
 	meta, _ := metaOf(image)
 	g := storedGroup{epoch: dynamo.Text(image, epochAttribute)}
 	g.Revision = meta.revision
 	g.Shares, _ = dynamo.ParseInteger(dynamo.Digits(image, sharesAttribute))
-	row, _, err := readerRow(t.Table, image)
+	row, _, err := readerRow(r.target.Table, image)
 	if err != nil && !errors.Is(err, errNoVersion) {
 		return g, err
 	}
@@ -143,55 +156,44 @@ func groupOf(t view.Target, values []view.Value, image dynamo.Item) (storedGroup
 		return g, err
 	}
 
-	for _, v := range values {
+	for _, v := range r.values {
 		if _, ok := v.MemberKind(); ok {
 			g.hasMembers = g.epoch != ""
 			continue
 		}
-		n, err := numberOf(image[v.Name])
-		if err != nil || image[v.Name] == nil {
-			continue
-		}
-		amount := state.Increment{Name: v.Name, Amount: n}
-		if v.Of == "count" {
-			g.Counts = append(g.Counts, amount)
-		} else {
-			g.Sums = append(g.Sums, amount)
+		if n, err := numberOf(image[v.Name]); err == nil && image[v.Name] != nil {
+			g.AddTotal(v, n)
 		}
 	}
 	return g, nil
 }
 
 // readMembers sets the members of groups. It reads several groups at the same time.
-func (s *Store) readMembers(
-	ctx context.Context, t view.Target, values []view.Value, groups []storedGroup, l state.Listing,
-) error {
+func (r *groupReader) readMembers(ctx context.Context, groups []storedGroup, l state.Listing) error {
 	failed := make([]error, len(groups))
-	s.Each(len(groups), func(i int) {
+	r.Each(len(groups), func(i int) {
 		groups[i].Members = nil
 		if groups[i].hasMembers {
-			groups[i].Members, failed[i] = s.membersOf(ctx, t, values, &groups[i], l)
+			groups[i].Members, failed[i] = r.membersOf(ctx, &groups[i], l)
 		}
 	})
 	return cmp.Or(failed...)
 }
 
 // membersOf reads the members of all values of a group.
-func (s *Store) membersOf(
-	ctx context.Context, t view.Target, values []view.Value, g *storedGroup, l state.Listing,
-) (members []state.Member, err error) {
-	target := t.State()
+func (r *groupReader) membersOf(ctx context.Context, g *storedGroup, l state.Listing) (all []state.Member, err error) {
+	target := r.target.State()
 	target.Birth = g.Birth
-	for _, v := range values {
+	for _, v := range r.values {
 		kind, ok := v.MemberKind()
 		if !ok {
 			continue
 		}
-		ofValue, err := s.Members(ctx, target, g.Row, g.epoch, v.Name, kind, l)
+		members, err := r.Members(ctx, target, g.Row, g.epoch, v.Name, kind, l)
 		if err != nil {
 			return nil, err
 		}
-		members = append(members, ofValue...)
+		all = append(all, members...)
 	}
-	return members, nil
+	return all, nil
 }

@@ -54,13 +54,8 @@ func (r *Reader) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2
 		if q.PK.Exists() {
 			rows = r.query(ctx, t, q)
 		}
-		yielded := 0
-		for row, err := range rows {
-			if !yield(row, tableError(t, err)) || err != nil {
-				return
-			}
-			yielded++
-			if yielded == q.Limit {
+		for row, err := range seq.Limit(rows, q.Limit) {
+			if !yield(row, tableError(t, err)) {
 				return
 			}
 		}

@@ -50,16 +50,14 @@ func (s *Store) listGroups(
 func (s *Store) ReadGroups(
 	ctx context.Context, t view.Target, values []view.Value, rows []state.Row,
 ) ([]view.Group, error) {
-	groups := make([]view.Group, len(rows))
+	r := groupReader{Store: s, target: t, rows: rows, groups: make([]view.Group, len(rows))}
 	err := s.Snapshot(ctx, func(tx *sql.Tx) error {
-		byBirth, err := s.readGroupRows(ctx, tx, t, rows, groups)
+		byBirth, err := r.readRows(ctx, tx)
 		if err != nil {
 			return err
 		}
 		for birth, indexes := range byBirth {
-			target := t.State()
-			target.Birth = birth
-			if err := s.readGroupStates(ctx, tx, target, values, rows, indexes, groups); err != nil {
+			if err := r.readStates(ctx, tx, values, birth, indexes); err != nil {
 				return err
 			}
 		}
@@ -68,80 +66,88 @@ func (s *Store) ReadGroups(
 	if err != nil {
 		return nil, err
 	}
-	return groups, nil
+	return r.groups, nil
 }
 
-// readGroupStates sets what the state has of the groups at indexes, whose rows have the birth of the target.
-func (s *Store) readGroupStates(
-	ctx context.Context, tx *sql.Tx, t state.Target, values []view.Value, rows []state.Row, indexes []int,
-	groups []view.Group,
+// groupReader reads groups in one transaction.
+type groupReader struct {
+	*Store
+	target view.Target
+	rows   []state.Row
+	groups []view.Group // result; the groups of rows
+}
+
+// readStates sets what the state has of the groups at indexes, whose rows have the given birth.
+func (r *groupReader) readStates(
+	ctx context.Context, tx *sql.Tx, values []view.Value, birth string, indexes []int,
 ) error {
-	birthRows := make([]state.Row, len(indexes))
+	rows := make([]state.Row, len(indexes))
 	for n, i := range indexes {
-		birthRows[n] = rows[i]
+		rows[n] = r.rows[i]
 	}
-	stored, err := s.DB.ReadGroups(ctx, tx, t, birthRows)
+	target := r.target.State()
+	target.Birth = birth
+	stored, err := r.DB.ReadGroups(ctx, tx, target, rows)
 	if err != nil {
 		return err
 	}
 	for n, i := range indexes {
 		if stored[n] != nil {
-			groups[i].Row, groups[i].Birth = rows[i], t.Birth
-			setGroup(&groups[i], values, stored[n])
+			r.groups[i].Row, r.groups[i].Birth = rows[n], birth
+			setGroup(&r.groups[i], values, stored[n])
 		}
 	}
 	return nil
 }
 
-// readGroupRows sets Row, Birth and Item of the groups whose rows are in the table. It returns the indexes of the
-// groups by the birth of their rows, the recorded identity of an output. A missing row is listed under the birth of t.
-// A row of another sink is left out.
-func (s *Store) readGroupRows(
-	ctx context.Context, tx *sql.Tx, t view.Target, rows []state.Row, groups []view.Group,
-) (byBirth map[string][]int, err error) {
+// readRows sets Row, Birth and Item of the groups whose rows are in the table. It returns the indexes of the groups by
+// the birth of their rows, the recorded identity of an output. A missing row is listed under the birth of the target. A
+// row of another sink is left out.
+func (r *groupReader) readRows(ctx context.Context, tx *sql.Tx) (byBirth map[string][]int, err error) {
+	t := r.target
 	table, err := tx.PrepareContext(ctx, "SELECT pipeline, view, birth, item, attributes FROM "+quote(tablePrefix+t.Name)+
 		" WHERE pk = ? AND sk = ?")
 	if err != nil {
-		if _, noTable := s.existingTable(ctx, t.Name); errors.Is(noTable, view.ErrNoTable) {
+		if _, noTable := r.existingTable(ctx, t.Name); errors.Is(noTable, view.ErrNoTable) {
 			return nil, noTable
 		}
-		return nil, s.WrapError("read", err)
+		return nil, r.WrapError("read", err)
 	}
 	defer table.Close()
 
 	byBirth = make(map[string][]int)
 	derived := derivedChecker{table: t.Table}
-	for i, row := range rows {
+	for i, row := range r.rows {
 		pk, sk, err := row.Decode()
 		if err != nil {
 			return nil, err
 		}
-		var r storedRow
-		err = table.QueryRowContext(ctx, keyColumn(pk), keyColumn(sk)).Scan(&r.pipeline, &r.view, &r.birth, &r.item,
-			&r.attributes)
+		var stored storedRow
+		err = table.QueryRowContext(ctx, keyColumn(pk), keyColumn(sk)).Scan(&stored.pipeline, &stored.view, &stored.birth,
+			&stored.item, &stored.attributes)
 		if errors.Is(err, sql.ErrNoRows) {
 			byBirth[t.Birth] = append(byBirth[t.Birth], i)
 			continue
 		}
 		if err != nil {
-			return nil, s.WrapError("read", err)
+			return nil, r.WrapError("read", err)
 		}
-		isOwn := r.pipeline == t.Pipeline && r.view == t.View
+		isOwn := stored.pipeline == t.Pipeline && stored.view == t.View
 		if !isOwn {
 			continue
 		}
-		byBirth[r.birth] = append(byBirth[r.birth], i)
+		byBirth[stored.birth] = append(byBirth[stored.birth], i)
 
-		isTombstone := r.item == nil
+		isTombstone := stored.item == nil
 		if isTombstone {
 			continue
 		}
-		g := &groups[i]
-		g.Row, g.Birth = row, r.birth
-		if g.Item, err = item.Parse(r.item); err != nil {
-			return nil, s.Damaged("a row of the table "+t.Name, err)
+		g := &r.groups[i]
+		g.Row, g.Birth = row, stored.birth
+		if g.Item, err = item.Parse(stored.item); err != nil {
+			return nil, r.Damaged("a row of the table "+t.Name, err)
 		}
-		g.Derived = derived.check(g.Item, r.attributes)
+		g.Derived = derived.check(g.Item, stored.attributes)
 	}
 	return byBirth, nil
 }
@@ -152,17 +158,8 @@ func setGroup(g *view.Group, values []view.Value, stored *sqlite.StoredGroup) {
 	for _, v := range values {
 		if _, ok := v.MemberKind(); ok {
 			g.Members = append(g.Members, stored.Members[v.Name]...)
-			continue
-		}
-		total, ok := stored.Totals[v.Name]
-		if !ok {
-			continue
-		}
-		amount := state.Increment{Name: v.Name, Amount: total}
-		if v.Of == "count" {
-			g.Counts = append(g.Counts, amount)
-		} else {
-			g.Sums = append(g.Sums, amount)
+		} else if total, ok := stored.Totals[v.Name]; ok {
+			g.AddTotal(v, total)
 		}
 	}
 }
