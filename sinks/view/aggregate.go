@@ -118,13 +118,9 @@ func (v Value) MemberKind() (state.MemberKind, bool) {
 }
 
 var (
-	_ pipeline.Sink       = (*Aggregate)(nil)
-	_ pipeline.Planner    = (*Aggregate)(nil)
-	_ pipeline.Requirer   = (*Aggregate)(nil)
-	_ pipeline.KeyOrderer = (*Aggregate)(nil)
-	_ pipeline.Guarded    = (*Aggregate)(nil)
-
-	_ pipeline.EventIgnorer = (*Aggregate)(nil)
+	_ pipeline.Sink     = (*Aggregate)(nil)
+	_ pipeline.Planner  = (*Aggregate)(nil)
+	_ pipeline.Requirer = (*Aggregate)(nil)
 )
 
 // NewAggregate returns the sink of an aggregate. The error names the wrong option.

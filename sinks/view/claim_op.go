@@ -22,15 +22,46 @@ type ClaimOp struct {
 	sink          *Sink    // the sink that planned the op; nil in tests
 	displayKey    string   // key of the row for people, if parts of it are masked; else ""
 	displaySource item.Key // key of the item for people
-	reason        string   // why Row is "": ReasonWhen, ReasonSparse, ReasonRemoved or void; "" if Row is set
-	idle          bool     // the item requests no row, and its old image requested no row
+	noRow
+}
+
+// noRow says why the item of an op has no row, or no rows, after the change. It is zero if the item has a row.
+type noRow struct {
+	reason string // ReasonWhen, ReasonSparse, ReasonRemoved or void
+	idle   bool   // the item had no row before the change either, by the old image
 	// changeErr is the error if no row can be made of the new image; else nil. The change fails with changeErr after
-	// the claim is durable.
+	// the write is durable.
 	changeErr error
 }
 
 // void is the reason for no row if no row can be made of the new image.
 const void = "void"
+
+// Err returns the error if no row can be made of the item; else nil. The change fails with the error after the write is
+// durable.
+func (r *noRow) Err() error { return r.changeErr }
+
+// Idle reports whether the item has no row and had none before, by the old image. Such a change is only written if the
+// item has a guard or a contribution.
+func (r *noRow) Idle() bool { return r.idle }
+
+func (r *noRow) noEffect() bool         { return r.idle }
+func (r *noRow) errAfterWrite() error   { return r.changeErr }
+func (r *noRow) noEffectReason() string { return r.reason }
+
+// text returns the reason for people. sparse is the text for [ReasonSparse].
+func (r *noRow) text(sparse string) string {
+	switch r.reason {
+	case ReasonSparse:
+		return sparse
+	case noItem:
+		return "item removed"
+	case void:
+		return "the change goes to dead letters: " + r.changeErr.Error()
+	default:
+		return "the condition is not met"
+	}
+}
 
 var _ pipeline.Op = (*ClaimOp)(nil)
 
@@ -40,7 +71,7 @@ func (o *ClaimOp) String() string {
 	b := make([]byte, 0, 128)
 	if o.Row == "" {
 		b = append(b, "claim no row ("...)
-		b = append(b, o.reasonText()...)
+		b = append(b, o.text("a value of its key is missing")...)
 		b = append(b, "; "...)
 	} else {
 		b = append(b, "claim row "...)
@@ -63,37 +94,8 @@ func (o *ClaimOp) KeyText() string {
 	return string(o.Target.appendKey(nil, o.PK, o.SK))
 }
 
-// Err returns the error if no row can be made of the item; else nil. The change fails with the error after the claim is
-// durable.
-func (o *ClaimOp) Err() error { return o.changeErr }
-
-// Idle reports whether the item requests no row and its old image requested no row. Such a change is only written if
-// the item has a guard.
-func (o *ClaimOp) Idle() bool { return o.idle }
-
-func (o *ClaimOp) reasonText() string {
-	return noRowText(o.reason, "a value of its key is missing", o.changeErr)
-}
-
-// noRowText returns the text for the reason why an item has no row. sparse is the text for [ReasonSparse].
-func noRowText(reason, sparse string, changeErr error) string {
-	switch reason {
-	case ReasonSparse:
-		return sparse
-	case noItem:
-		return "item removed"
-	case void:
-		return "the change goes to dead letters: " + changeErr.Error()
-	default:
-		return "the condition is not met"
-	}
-}
-
 func (o *ClaimOp) orderKey() string        { return string(o.Claim.Source) }
 func (o *ClaimOp) version() record.Version { return o.Claim.Version }
-func (o *ClaimOp) noEffect() bool          { return o.idle }
-func (o *ClaimOp) errAfterWrite() error    { return o.changeErr }
-func (o *ClaimOp) noEffectReason() string  { return o.reason }
 
 // removalOp returns the op that requests no row instead. It is written if the store refuses the claim permanently.
 // removalOp returns nil if the claim requests no row already.
@@ -101,10 +103,9 @@ func (o *ClaimOp) removalOp(cause error) *ClaimOp {
 	if o.Row == "" {
 		return nil
 	}
-	removal := &ClaimOp{Target: o.Target, GuardMode: o.GuardMode, displaySource: o.displaySource, reason: void,
-		changeErr: cause}
-	removal.Claim.Source, removal.Claim.Version, removal.Claim.Time = o.Claim.Source, o.Claim.Version, o.Claim.Time
-	return removal
+	claim := state.Claim{Source: o.Claim.Source, Version: o.Claim.Version, Time: o.Claim.Time}
+	return &ClaimOp{Target: o.Target, Claim: claim, GuardMode: o.GuardMode, displaySource: o.displaySource,
+		noRow: noRow{reason: void, changeErr: cause}}
 }
 
 // planClaim adds an op with the row that the new image requests to d.Ops. Each change has an op, because only the guard

@@ -52,6 +52,9 @@ func (s *Sink) writeClaims(ctx context.Context, ds []pipeline.Delivery, failed *
 	return nil
 }
 
+// claimAttempt is a claim that is written next.
+type claimAttempt = attempt[*ClaimOp]
+
 // claimWrite is one call of Write for rows that are guarded by item.
 type claimWrite struct {
 	sink      *Sink
@@ -66,7 +69,7 @@ type claimWrite struct {
 
 // onLost makes this Write the only one of the process after its first lost round, because the winner is most likely
 // another Write of this process. After too many lost rounds it fails the lost attempts.
-func (w *claimWrite) onLost(lost []attempt[*ClaimOp], lostRounds int) {
+func (w *claimWrite) onLost(lost []claimAttempt, lostRounds int) {
 	if !w.exclusive {
 		w.sink.claimMu.RUnlock()
 		w.sink.claimMu.Lock()
@@ -86,20 +89,18 @@ func (w *claimWrite) unlock() {
 // durableClaim is a claim that is stored, and that requests a row. Its result is set after the whole batch is stored,
 // because only then it is known whether the item owns the row.
 type durableClaim struct {
-	attempt attempt[*ClaimOp]
+	attempt claimAttempt
 	row     state.Row
 }
 
 // guardedClaim is a claim that is not stored yet, with the stored guard of its item.
 type guardedClaim struct {
-	attempt attempt[*ClaimOp]
+	attempt claimAttempt
 	guard   state.Guard
 }
 
 // writeRound tries each attempt once. It returns the attempts that were lost to other writers.
-func (w *claimWrite) writeRound(
-	ctx context.Context, attempts []attempt[*ClaimOp],
-) (lost []attempt[*ClaimOp], err error) {
+func (w *claimWrite) writeRound(ctx context.Context, attempts []claimAttempt) (lost []claimAttempt, err error) {
 	claims, err := w.compareWithGuards(ctx, attempts)
 	if err != nil {
 		return nil, err
@@ -113,7 +114,7 @@ func (w *claimWrite) writeRound(
 	}
 
 	var ws []state.ItemWrite
-	var writing []attempt[*ClaimOp] // attempts of ws
+	var writing []claimAttempt // attempts of ws
 	for _, c := range claims {
 		op := c.attempt.op
 		if op.Row != "" && w.rowClaims[op.Row].Foreign != nil {
@@ -128,8 +129,8 @@ func (w *claimWrite) writeRound(
 
 // compareWithGuards reads the guards of the attempts' items. It returns the claims that change their guards, and
 // handles all other attempts.
-func (w *claimWrite) compareWithGuards(ctx context.Context, attempts []attempt[*ClaimOp]) ([]guardedClaim, error) {
-	items := keysOf(attempts, func(a attempt[*ClaimOp]) item.Key { return a.op.Claim.Source })
+func (w *claimWrite) compareWithGuards(ctx context.Context, attempts []claimAttempt) ([]guardedClaim, error) {
+	items := keysOf(attempts, func(a claimAttempt) item.Key { return a.op.Claim.Source })
 	guards, err := w.store.Guards(ctx, w.sink.target.State(), items)
 	if err = checkCount(err, len(guards), len(items), "guards"); err != nil {
 		return nil, err
@@ -155,8 +156,8 @@ func (w *claimWrite) compareWithGuards(ctx context.Context, attempts []attempt[*
 
 // commit writes the claims that were applied in memory. It returns the attempts that were lost to other writers.
 func (w *claimWrite) commit(
-	ctx context.Context, ws []state.ItemWrite, attempts []attempt[*ClaimOp],
-) (lost []attempt[*ClaimOp], err error) {
+	ctx context.Context, ws []state.ItemWrite, attempts []claimAttempt,
+) (lost []claimAttempt, err error) {
 	if len(ws) == 0 {
 		return nil, nil
 	}
@@ -171,16 +172,16 @@ func (w *claimWrite) commit(
 		}
 	}
 	return handleResults(attempts, rs, err, "writes", w.onError,
-		func(a attempt[*ClaimOp], _ Result) { w.setDurable(a, a.op.Row) })
+		func(a claimAttempt, _ Result) { w.setDurable(a, a.op.Row) })
 }
 
-func (w *claimWrite) onError(a attempt[*ClaimOp], err error) {
+func (w *claimWrite) onError(a claimAttempt, err error) {
 	failOrRemove(w.batch, a.key, showForeignRow(err, w.sink.mask, a.op))
 }
 
 // setDurable handles an attempt whose claim is stored. It sets the result of a claim that requests no row.
 // settleDurable later sets the result of a claim on a row.
-func (w *claimWrite) setDurable(a attempt[*ClaimOp], row state.Row) {
+func (w *claimWrite) setDurable(a claimAttempt, row state.Row) {
 	if row == "" {
 		w.batch.settle(a.key, written, nil)
 		return

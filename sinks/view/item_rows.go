@@ -54,11 +54,7 @@ type ItemRowsOp struct {
 
 	sink   *Sink          // the sink that planned the op; nil in tests
 	change *record.Change // the planned change; valid until its page is released
-	reason string         // why Rows is empty: ReasonWhen, ReasonSparse, ReasonRemoved or void; else ""
-	idle   bool           // the op has no rows, and the old image had no rows
-	// changeErr is the error if no rows can be made of the new image; else nil. The change fails with changeErr after
-	// the write is durable.
-	changeErr error
+	noRow
 }
 
 // ElementRowOp is the row of one element. Its [ItemRowsOp] writes the row if it differs from the stored row.
@@ -120,7 +116,7 @@ func (o *ItemRowsOp) String() string {
 	}
 	b.WriteString(" (")
 	if len(o.Rows) == 0 {
-		b.WriteString(o.reasonText() + "; ")
+		b.WriteString(o.text("it has no element with a whole key") + "; ")
 	}
 	b.WriteString("guarded by item: " + rowsOfElements.Why + ")")
 	return b.String()
@@ -164,23 +160,8 @@ func (o *ItemRowsOp) Shares() []state.Share {
 	return shares
 }
 
-// Err returns the error if no rows can be made of the item; else nil. The change fails with the error after the write
-// is durable.
-func (o *ItemRowsOp) Err() error { return o.changeErr }
-
-// Idle reports whether the item has no rows and had none before, by the old image. Such a change is only written if the
-// item has a contribution.
-func (o *ItemRowsOp) Idle() bool { return o.idle }
-
-func (o *ItemRowsOp) reasonText() string {
-	return noRowText(o.reason, "it has no element with a whole key", o.changeErr)
-}
-
 func (o *ItemRowsOp) orderKey() string        { return string(o.Source) }
 func (o *ItemRowsOp) version() record.Version { return o.Version }
-func (o *ItemRowsOp) noEffect() bool          { return o.idle }
-func (o *ItemRowsOp) errAfterWrite() error    { return o.changeErr }
-func (o *ItemRowsOp) noEffectReason() string  { return o.reason }
 
 // removalOp returns the op that removes all rows of the item. It is written if the store refuses the rows permanently.
 // removalOp returns nil if the op has no rows already.
@@ -188,5 +169,6 @@ func (o *ItemRowsOp) removalOp(cause error) *ItemRowsOp {
 	if len(o.Rows) == 0 {
 		return nil
 	}
-	return &ItemRowsOp{Target: o.Target, Source: o.Source, Version: o.Version, reason: void, changeErr: cause}
+	return &ItemRowsOp{Target: o.Target, Source: o.Source, Version: o.Version,
+		noRow: noRow{reason: void, changeErr: cause}}
 }

@@ -31,6 +31,9 @@ func (s *Sink) writeItemRows(ctx context.Context, ds []pipeline.Delivery, failed
 	return nil
 }
 
+// itemRowsAttempt is the rows of an item that are written next.
+type itemRowsAttempt = attempt[*ItemRowsOp]
+
 // itemRowsWrite is one call of Write for a view with ForEach.
 type itemRowsWrite struct {
 	sink  *Sink
@@ -39,17 +42,15 @@ type itemRowsWrite struct {
 }
 
 // writeRound writes one transaction for each attempt. It returns the attempts that were lost to other writers.
-func (w *itemRowsWrite) writeRound(
-	ctx context.Context, attempts []attempt[*ItemRowsOp],
-) (lost []attempt[*ItemRowsOp], err error) {
-	items := keysOf(attempts, func(a attempt[*ItemRowsOp]) item.Key { return a.op.Source })
+func (w *itemRowsWrite) writeRound(ctx context.Context, attempts []itemRowsAttempt) (lost []itemRowsAttempt, _ error) {
+	items := keysOf(attempts, func(a itemRowsAttempt) item.Key { return a.op.Source })
 	stored, err := w.store.Contributions(ctx, w.sink.target.State(), items)
 	if err = checkCount(err, len(stored), len(items), "items"); err != nil {
 		return nil, err
 	}
 
 	var ws []state.ItemRowsWrite
-	var writing []attempt[*ItemRowsOp] // attempts of ws
+	var writing []itemRowsAttempt // attempts of ws
 	for i, a := range attempts {
 		switch a.op.compareWithContribution(&stored[i], w.batch.allNoEffect(a.key)) {
 		case guardIsNewer:
@@ -72,12 +73,12 @@ func (w *itemRowsWrite) writeRound(
 	return handleResults(writing, rs, err, "writes", w.onError, w.onSuccess)
 }
 
-func (w *itemRowsWrite) onError(a attempt[*ItemRowsOp], err error) {
+func (w *itemRowsWrite) onError(a itemRowsAttempt, err error) {
 	failOrRemove(w.batch, a.key, w.sink.showItemRows(err, a.op))
 }
 
 // onSuccess settles an attempt whose last transaction is stored. After any other transaction, the next round continues.
-func (w *itemRowsWrite) onSuccess(a attempt[*ItemRowsOp], _ Result) {
+func (w *itemRowsWrite) onSuccess(a itemRowsAttempt, _ Result) {
 	if a.last {
 		w.batch.settle(a.key, written, nil)
 	}
@@ -85,19 +86,14 @@ func (w *itemRowsWrite) onSuccess(a attempt[*ItemRowsOp], _ Result) {
 
 // showItemRows sets the display key of the row in an error of the store, and masks the keys of items. It returns err.
 func (s *Sink) showItemRows(err error, op *ItemRowsOp) error {
-	e, ok := errors.AsType[*CollisionError](err)
-	if !ok {
-		return showForeignRow(err, s.mask, op.Rows...)
-	}
-	i := slices.IndexFunc(op.Rows, func(r *ElementRowOp) bool { return r.Row == e.RowKey })
-	if i < 0 {
+	if e, ok := errors.AsType[*CollisionError](err); ok {
+		i := slices.IndexFunc(op.Rows, func(r *ElementRowOp) bool { return r.Row == e.RowKey })
+		if i >= 0 {
+			s.showCollision(e, op.Rows[i].KeyText(), op.Rows[i].displayKey)
+		}
 		return err
 	}
-	e.Row = op.Rows[i].KeyText()
-	if op.Rows[i].displayKey != "" {
-		e.Owner, e.Source = s.maskKey(e.Owner), s.maskKey(e.Source)
-	}
-	return err
+	return showForeignRow(err, s.mask, op.Rows...)
 }
 
 // RepairItemRows writes the rows of the op. stored is the item's contribution at the time when it was compared with the

@@ -23,6 +23,12 @@ type base struct {
 	noTTLDeletes bool // the sink receives no TTL deletes
 }
 
+var (
+	_ pipeline.KeyOrderer   = (*base)(nil)
+	_ pipeline.EventIgnorer = (*base)(nil)
+	_ pipeline.Guarded      = (*base)(nil)
+)
+
 // Target returns the sink's description for its store.
 func (b *base) Target() Target { return b.target }
 

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -39,13 +40,9 @@ type Sink struct {
 }
 
 var (
-	_ pipeline.Sink       = (*Sink)(nil)
-	_ pipeline.Planner    = (*Sink)(nil)
-	_ pipeline.Requirer   = (*Sink)(nil)
-	_ pipeline.KeyOrderer = (*Sink)(nil)
-	_ pipeline.Guarded    = (*Sink)(nil)
-
-	_ pipeline.EventIgnorer = (*Sink)(nil)
+	_ pipeline.Sink     = (*Sink)(nil)
+	_ pipeline.Planner  = (*Sink)(nil)
+	_ pipeline.Requirer = (*Sink)(nil)
 )
 
 // New returns the sink of a view. The error names the wrong option.
@@ -163,7 +160,10 @@ func (w *rowsWrite) writeRound(ctx context.Context, attempts []attempt[*Op]) (lo
 }
 
 func (w *rowsWrite) onError(a attempt[*Op], err error) {
-	failOrRemove(w.batch, a.key, w.sink.showCollision(showForeignRow(err, w.sink.mask, a.op), a.op))
+	if e, ok := errors.AsType[*CollisionError](err); ok {
+		w.sink.showCollision(e, a.op.KeyText(), a.op.displayKey)
+	}
+	failOrRemove(w.batch, a.key, showForeignRow(err, w.sink.mask, a.op))
 }
 
 func (w *rowsWrite) onSuccess(a attempt[*Op], r Result) {

@@ -1,7 +1,5 @@
 package view
 
-import "errors"
-
 // oneItemPerRow returns one attempt for each row: the one with the lowest version. If other items have an attempt on
 // the same row, these attempts follow in the next rounds.
 func oneItemPerRow(attempts []attempt[*Op]) []attempt[*Op] {
@@ -25,16 +23,11 @@ func oneItemPerRow(attempts []attempt[*Op]) []attempt[*Op] {
 	return kept
 }
 
-// showCollision sets the display key of the row in a CollisionError of the store, and masks the keys of the items. It
-// returns err.
-func (s *Sink) showCollision(err error, op *Op) error {
-	e, ok := errors.AsType[*CollisionError](err)
-	if !ok {
-		return err
-	}
-	e.Row = op.KeyText()
-	if op.displayKey != "" {
+// showCollision sets the display key of the row in a CollisionError of the store. If parts of the key are masked, so
+// that masked is not "", it masks the keys of the items too.
+func (s *Sink) showCollision(e *CollisionError, key, masked string) {
+	e.Row = key
+	if masked != "" {
 		e.Owner, e.Source = s.maskKey(e.Owner), s.maskKey(e.Source)
 	}
-	return err
 }
