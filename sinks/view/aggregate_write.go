@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -93,13 +94,7 @@ func (w *aggregateWrite) groupByItem() error {
 
 // openItems returns the items with deliveries that have no outcome yet.
 func (w *aggregateWrite) openItems() []*itemChanges {
-	var open []*itemChanges
-	for _, c := range w.items {
-		if len(c.deliveries) > 0 {
-			open = append(open, c)
-		}
-	}
-	return open
+	return slices.DeleteFunc(slices.Clone(w.items), func(c *itemChanges) bool { return len(c.deliveries) == 0 })
 }
 
 // onLost halves the number of items in a write, so that fewer items are lost together. After too many lost rounds it

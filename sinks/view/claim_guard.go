@@ -46,24 +46,16 @@ type guardComparison struct {
 
 // outcome returns the effect of the change.
 func (c guardComparison) outcome() guardOutcome {
-	isStored, order := !c.storedVersion.IsZero(), c.version.Compare(c.storedVersion)
-	if isStored && order < 0 {
-		return guardIsNewer
-	}
-	if isStored && order == 0 {
-		return c.sameVersionOutcome()
-	}
-
+	order := c.version.Compare(c.storedVersion)
+	isNewer := c.storedVersion.IsZero() || order > 0
 	concernsRows := c.requestsRows || c.storedRows || !c.idle
-	if concernsRows || c.storedVoid {
-		return guardChanges
-	}
-	return guardNotNeeded
-}
-
-// sameVersionOutcome returns the effect of a change whose version is stored.
-func (c guardComparison) sameVersionOutcome() guardOutcome {
 	switch {
+	case isNewer && (concernsRows || c.storedVoid):
+		return guardChanges
+	case isNewer:
+		return guardNotNeeded
+	case order < 0:
+		return guardIsNewer
 	case c.replacesSameVersion:
 		return guardChanges
 	case c.storedRows:

@@ -76,7 +76,12 @@ func PlannedWrite(c *record.Change, ops []pipeline.Op) (w state.GroupWrite, befo
 	if !ok {
 		return w, before, false
 	}
-	before.Shares = op.aggregate.sharesBefore(c)
+	if c.Old.Exists() {
+		shares, _, _ := op.aggregate.sharesOf(c, c.Old) // none if the image could not be counted
+		for i := range shares {
+			before.Shares = append(before.Shares, shares[i].Share)
+		}
+	}
 
 	changes := itemChanges{key: c.Key, deliveries: []int{0}}
 	changes.advance([]pipeline.Delivery{{Change: c, Ops: ops}}, before)
@@ -89,20 +94,4 @@ func PlannedWrite(c *record.Change, ops []pipeline.Op) (w state.GroupWrite, befo
 	}
 	w.Items, w.Groups = []state.ContributionWrite{changes.contributionWrite()}, builder.groupChanges()
 	return w, before, true
-}
-
-// sharesBefore returns the shares of the old image; nil if there are none, or if the image could not be counted.
-func (a *Aggregate) sharesBefore(c *record.Change) []state.Share {
-	if !c.Old.Exists() {
-		return nil
-	}
-	planned, _, err := a.sharesOf(c, c.Old)
-	if err != nil {
-		return nil
-	}
-	var shares []state.Share
-	for i := range planned {
-		shares = append(shares, planned[i].Share)
-	}
-	return shares
 }

@@ -55,8 +55,8 @@ type Mutation struct {
 	Attributes []state.Column // attributes without the key; empty for a tombstone
 
 	// Hints with which a store needs fewer writes. Wrong hints do not change the result.
-	LikelyNew    bool // the row is probably not stored
-	WithPrevious bool // the mutation removes the old row of a move; the mutation before it puts the new row
+	LikelyNew bool // the row is probably not stored
+	EndsMove  bool // the mutation removes the old row of a move; the mutation before it puts the new row
 }
 
 // TombstoneAt returns the tombstone of the row with version v, in the form that is stored apart from the row.

@@ -12,7 +12,7 @@ func hintedMutations(b *batch[*Op], attempts []attempt[*Op]) []Mutation {
 	for _, a := range attempts {
 		m := a.op.Mutation
 		m.LikelyNew = m.LikelyNew || !m.Tombstone && mayBeMissing(b, a.key)
-		m.WithPrevious = a.joined
+		m.EndsMove = a.joined
 		b.mutations = append(b.mutations, m)
 	}
 	return b.mutations

@@ -26,7 +26,7 @@ func (h *hints) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([
 			pk = "new " + pk
 		}
 		if b.Len() > 0 {
-			b.WriteString(map[bool]string{true: " with ", false: ", "}[m.WithPrevious])
+			b.WriteString(map[bool]string{true: " with ", false: ", "}[m.EndsMove])
 		}
 		b.WriteString(strings.ReplaceAll(pk, "STATUS#", ""))
 	}

@@ -95,7 +95,7 @@ func joinedStarts(ms []view.Mutation) []int {
 	starts := make([]int, 0, len(ms)+1)
 	for i := 0; i < len(ms); i++ {
 		starts = append(starts, i)
-		if i+1 < len(ms) && ms[i+1].WithPrevious {
+		if i+1 < len(ms) && ms[i+1].EndsMove {
 			i++
 		}
 	}

@@ -92,7 +92,7 @@ func TestWhatNoItemCanHold(t *testing.T) {
 	for i, bad := range []view.Mutation{large, number} { // a move to an impossible row still removes the old row
 		apply(t, s, orders, put("1", 2*i+2))
 		old := put("1", 2*i+3)
-		old.Tombstone, old.WithPrevious = true, true
+		old.Tombstone, old.EndsMove = true, true
 		bad.Version, bad.LikelyNew = old.Version, true
 		if bad.SK.Equal(old.SK) {
 			bad.SK = item.StringValue("2")

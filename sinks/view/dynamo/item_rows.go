@@ -109,8 +109,11 @@ func (w *itemRowsWriter) withoutForeign(
 		isPut := actions[u.ActionIndex].Put != nil
 		isOtherBirth := ok && stored.sameSink(w.target) && !stored.belongsTo(w.target)
 		switch {
+		case isPut && stored.belongsTo(w.target):
+			return nil, &view.CollisionError{View: w.target.View, Owner: item.Key(stored.source), Source: w.write.Source,
+				NotIdentified: true, RowKey: w.write.Puts[u.ActionIndex-1].Row}
 		case isPut:
-			return nil, w.refusedPut(w.write.Puts[u.ActionIndex-1].Row, stored)
+			return nil, notOwned(w.target, w.write.Puts[u.ActionIndex-1].Row, stored)
 		case isOtherBirth:
 			return nil, notOwned(w.target, "", stored)
 		}
@@ -124,13 +127,4 @@ func (w *itemRowsWriter) withoutForeign(
 		}
 	}
 	return rest, nil
-}
-
-// refusedPut returns the error of the put of a row that belongs to another item, another sink or another birth.
-func (w *itemRowsWriter) refusedPut(row state.Row, stored rowMeta) error {
-	if stored.belongsTo(w.target) {
-		return &view.CollisionError{View: w.target.View, Owner: item.Key(stored.source), Source: w.write.Source,
-			NotIdentified: true, RowKey: row}
-	}
-	return notOwned(w.target, row, stored)
 }

@@ -90,15 +90,13 @@ func (f *faultyGroups) MaxActions() int { return f.maxActions }
 func (f *faultyGroups) Contributions(
 	ctx context.Context, t state.Target, items []item.Key,
 ) ([]state.Contribution, error) {
-	return injectFaults(f.faults, 1, func(int) ([]state.Contribution, error) {
+	return readWithFaults(f.faults, func() ([]state.Contribution, error) {
 		return f.GroupStore.Contributions(ctx, t, items)
 	})
 }
 
 func (f *faultyGroups) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) ([]view.Result, error) {
-	return injectFaults(f.faults, len(ws), func(n int) ([]view.Result, error) {
-		return refuseSome(ws[:n], refusesShares, func(ws []state.GroupWrite) ([]view.Result, error) {
-			return f.GroupStore.Contribute(ctx, t, ws)
-		})
+	return writeWithFaults(f.faults, ws, refusesShares, func(ws []state.GroupWrite) ([]view.Result, error) {
+		return f.GroupStore.Contribute(ctx, t, ws)
 	})
 }

@@ -127,15 +127,40 @@ func readRows(t *testing.T, s Store, table view.Table, q view.Query) []string {
 }
 
 // wantRows checks the rows of a table, which all have the partition key a. want has the sort key and the attribute text
-// of each row, such as "1 five".
-func wantRows(t *testing.T, what string, s Store, target view.Target, want ...string) {
+// of each row, such as "1 five, 2 seven".
+func wantRows(t *testing.T, what string, s Store, target view.Target, want string) {
 	t.Helper()
 	var rows []string
-	for _, w := range want {
-		sk, text, _ := strings.Cut(w, " ")
+	for _, row := range strings.FieldsFunc(want, func(r rune) bool { return r == ',' }) {
+		sk, text, _ := strings.Cut(strings.TrimSpace(row), " ")
 		rows = append(rows, fmt.Sprintf(`{"PK":{"S":"a"},"SK":{"S":"%s"},"text":{"S":"%s"}}`, sk, text))
 	}
 	checkEqual(t, "rows after "+what, readRows(t, s, target.Table, view.Query{}), rows)
+}
+
+// step is the write of one mutation, its result, and the rows after it, as in wantRows.
+type step struct {
+	what     string
+	mutation view.Mutation
+	result   stepResult
+	rows     string
+}
+
+// stepResult is whether a mutation is superseded.
+type stepResult bool
+
+const (
+	applied    stepResult = false
+	superseded stepResult = true
+)
+
+// runSteps makes the steps one after the other.
+func runSteps(t *testing.T, s Store, target view.Target, steps ...step) {
+	t.Helper()
+	for _, st := range steps {
+		checkEqual(t, st.what, apply(t, s, target, st.mutation), []bool{bool(st.result)})
+		wantRows(t, st.what, s, target, st.rows)
+	}
 }
 
 // checkEqual fails the test if got and want differ.
@@ -147,22 +172,20 @@ func checkEqual[T comparable](t *testing.T, what string, got, want []T) {
 }
 
 func higherVersionWins(t *testing.T, s Store, target view.Target) {
-	wantApplied(t, "a new row", s, target, putRow(t, "a", "1", 5, "five"))
-	wantApplied(t, "the same again", s, target, putRow(t, "a", "1", 5, "five"))
-	wantSuperseded(t, "an older one", s, target, putRow(t, "a", "1", 4, "four"))
-	wantApplied(t, "a newer one", s, target, putRow(t, "a", "1", 10, "ten"))
-	wantRows(t, "rows", s, target, "1 ten")
+	runSteps(t, s, target,
+		step{"a new row", putRow(t, "a", "1", 5, "five"), applied, "1 five"},
+		step{"the same again", putRow(t, "a", "1", 5, "five"), applied, "1 five"},
+		step{"an older one", putRow(t, "a", "1", 4, "four"), superseded, "1 five"},
+		step{"a newer one", putRow(t, "a", "1", 10, "ten"), applied, "1 ten"})
 }
 
 func tombstones(t *testing.T, s Store, target view.Target) {
-	wantApplied(t, "a tombstone of no row", s, target, tombstone(t, "a", "1", 5))
-	wantSuperseded(t, "a row older than it", s, target, putRow(t, "a", "1", 4, "four"))
-	wantRows(t, "rows", s, target)
-	wantApplied(t, "a row newer than it", s, target, putRow(t, "a", "1", 6, "six"))
-	wantSuperseded(t, "the tombstone again", s, target, tombstone(t, "a", "1", 5))
-	wantRows(t, "rows", s, target, "1 six")
-	wantApplied(t, "a newer tombstone", s, target, tombstone(t, "a", "1", 7))
-	wantRows(t, "rows", s, target)
+	runSteps(t, s, target,
+		step{"a tombstone of no row", tombstone(t, "a", "1", 5), applied, ""},
+		step{"a row older than it", putRow(t, "a", "1", 4, "four"), superseded, ""},
+		step{"a row newer than it", putRow(t, "a", "1", 6, "six"), applied, "1 six"},
+		step{"the tombstone again", tombstone(t, "a", "1", 5), superseded, "1 six"},
+		step{"a newer tombstone", tombstone(t, "a", "1", 7), applied, ""})
 }
 
 // Fact 44: a repeated write of a stored version changes nothing, unless the stored version is void. A void tombstone is
@@ -170,61 +193,50 @@ func tombstones(t *testing.T, s Store, target view.Target) {
 // tombstone.
 func voidTombstones(t *testing.T, s Store, target view.Target) {
 	void := func(sk string, sequence int) view.Mutation { return asVoid(tombstone(t, "a", sk, sequence)) }
-	apply(t, s, target, putRow(t, "a", "1", 4, "four"))
-	wantApplied(t, "a void", s, target, void("1", 5))
-	wantRows(t, "a void", s, target)
-	wantApplied(t, "the void again", s, target, void("1", 5))
-	wantSuperseded(t, "an older row", s, target, putRow(t, "a", "1", 4, "four"))
-	wantRows(t, "an older row", s, target)
-	wantApplied(t, "the row of its version", s, target, putRow(t, "a", "1", 5, "five"))
-	wantRows(t, "the row of its version", s, target, "1 five")
-	wantApplied(t, "the void once more", s, target, void("1", 5))
-	wantRows(t, "the void once more", s, target, "1 five")
+	likelyNew := putRow(t, "a", "3", 5, "five")
+	likelyNew.LikelyNew = true
+	runSteps(t, s, target,
+		step{"a row", putRow(t, "a", "1", 4, "four"), applied, "1 four"},
+		step{"a void", void("1", 5), applied, ""},
+		step{"the void again", void("1", 5), applied, ""},
+		step{"an older row", putRow(t, "a", "1", 4, "four"), superseded, ""},
+		step{"the row of its version", putRow(t, "a", "1", 5, "five"), applied, "1 five"},
+		step{"the void once more", void("1", 5), applied, "1 five"},
 
-	wantApplied(t, "another void", s, target, void("2", 5))
-	wantApplied(t, "its tombstone", s, target, tombstone(t, "a", "2", 5))
-	wantApplied(t, "a row of the tombstone's version", s, target, putRow(t, "a", "2", 5, "x"))
-	wantRows(t, "a row of the tombstone's version", s, target, "1 five")
-	wantApplied(t, "a newer void", s, target, void("2", 6))
-	wantApplied(t, "a newer row", s, target, putRow(t, "a", "2", 7, "seven"))
-	wantSuperseded(t, "the row of the void's version", s, target, putRow(t, "a", "2", 6, "six"))
-	wantRows(t, "a newer row", s, target, "1 five", "2 seven")
+		step{"another void", void("2", 5), applied, "1 five"},
+		step{"its tombstone", tombstone(t, "a", "2", 5), applied, "1 five"},
+		step{"a row of the tombstone's version", putRow(t, "a", "2", 5, "x"), applied, "1 five"},
+		step{"a newer void", void("2", 6), applied, "1 five"},
+		step{"a newer row", putRow(t, "a", "2", 7, "seven"), applied, "1 five, 2 seven"},
+		step{"the row of the void's version", putRow(t, "a", "2", 6, "six"), superseded, "1 five, 2 seven"},
 
-	newRow := putRow(t, "a", "3", 5, "five")
-	newRow.LikelyNew = true
-	wantApplied(t, "a third void", s, target, void("3", 5))
-	wantApplied(t, "a row that is likely new", s, target, newRow)
-	wantApplied(t, "the third void again", s, target, void("3", 5))
-	wantRows(t, "a row that is likely new", s, target, "1 five", "2 seven", "3 five")
+		step{"a third void", void("3", 5), applied, "1 five, 2 seven"},
+		step{"a row that is likely new", likelyNew, applied, "1 five, 2 seven, 3 five"},
+		step{"the third void again", void("3", 5), applied, "1 five, 2 seven, 3 five"})
 }
 
 // The new row of a move and the tombstone of its old row are written together. Each of them depends only on the version
 // that is stored at its key.
 func movedRows(t *testing.T, s Store, target view.Target) {
-	// wantMove makes a move. superseded names the rows whose mutations must be superseded: "new", "old" or "new old".
-	wantMove := func(what, from, to string, sequence int, superseded string) {
+	move := func(what, from, to string, sequence int, newRowResult, oldRowResult stepResult, rows string) {
 		t.Helper()
 		oldRow := tombstone(t, "a", from, sequence)
-		oldRow.WithPrevious = true
+		oldRow.EndsMove = true
 		newRow := putRow(t, "a", to, sequence, fmt.Sprint(sequence))
 		newRow.LikelyNew = true
-		want := []bool{strings.Contains(superseded, "new"), strings.Contains(superseded, "old")}
+		want := []bool{bool(newRowResult), bool(oldRowResult)}
 		checkEqual(t, what, apply(t, s, target, newRow, oldRow), want)
+		wantRows(t, what, s, target, rows)
 	}
 	apply(t, s, target, putRow(t, "a", "1", 1, "1"))
-	wantMove("a move", "1", "2", 2, "")
-	wantMove("the move again", "1", "2", 2, "")
-	wantRows(t, "a move", s, target, "2 2")
+	move("a move", "1", "2", 2, applied, applied, "2 2")
+	move("the move again", "1", "2", 2, applied, applied, "2 2")
 	apply(t, s, target, putRow(t, "a", "3", 9, "9"))
-	wantMove("to a newer row", "2", "3", 4, "new")
-	wantRows(t, "a move to a newer row", s, target, "3 9")
-	wantMove("from a newer row", "3", "4", 5, "old")
-	wantRows(t, "a move from a newer row", s, target, "3 9", "4 5")
+	move("a move to a newer row", "2", "3", 4, superseded, applied, "3 9")
+	move("a move from a newer row", "3", "4", 5, applied, superseded, "3 9, 4 5")
 	wantApplied(t, "a tombstone", s, target, tombstone(t, "a", "5", 8))
-	wantMove("to a newer tombstone", "4", "5", 6, "new")
-	wantRows(t, "a move to a newer tombstone", s, target, "3 9")
-	wantMove("both newer", "3", "5", 7, "new old")
-	wantRows(t, "a move between newer ones", s, target, "3 9")
+	move("a move to a newer tombstone", "4", "5", 6, superseded, applied, "3 9")
+	move("a move between newer ones", "3", "5", 7, superseded, superseded, "3 9")
 }
 
 // A row belongs to the view and the pipeline that first wrote it, and no other sink can write it. A tombstone in place
@@ -273,7 +285,7 @@ func manyRows(t *testing.T, s Store, target view.Target, n int) {
 	for i := range n {
 		ms = append(ms, putRow(t, "p", fmt.Sprintf("%06d", i), 1, "x"))
 	}
-	checkEqual(t, "the first call", apply(t, s, target, ms...), make([]bool, len(ms)))
+	wantApplied(t, "the first call", s, target, ms...)
 	if got := len(readRows(t, s, target.Table, view.Query{})); got != len(ms) {
 		t.Errorf("%d rows of %d", got, len(ms))
 	}

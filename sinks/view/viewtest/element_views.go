@@ -80,7 +80,7 @@ var errNoItemRows = errors.New("the store does not implement ItemRowsStore")
 func (f *faultyStore) Contributions(
 	ctx context.Context, t state.Target, items []item.Key,
 ) ([]state.Contribution, error) {
-	return injectFaults(f.faults, 0, func(int) ([]state.Contribution, error) {
+	return readWithFaults(f.faults, func() ([]state.Contribution, error) {
 		s, ok := f.Store.(view.ItemRowsStore)
 		if !ok {
 			return nil, errNoItemRows
@@ -93,10 +93,8 @@ func (f *faultyStore) Contributions(
 func (f *faultyStore) ReplaceItemRows(
 	ctx context.Context, t view.Target, ws []state.ItemRowsWrite,
 ) ([]view.Result, error) {
-	return injectFaults(f.faults, len(ws), func(n int) ([]view.Result, error) {
-		return refuseSome(ws[:n], refusesItemRows, func(ws []state.ItemRowsWrite) ([]view.Result, error) {
-			return f.Store.(view.ItemRowsStore).ReplaceItemRows(ctx, t, ws)
-		})
+	return writeWithFaults(f.faults, ws, refusesItemRows, func(ws []state.ItemRowsWrite) ([]view.Result, error) {
+		return f.Store.(view.ItemRowsStore).ReplaceItemRows(ctx, t, ws)
 	})
 }
 

@@ -61,6 +61,18 @@ func failingCondition(when func(item.Image) (bool, error), attributes []string) 
 	}
 }
 
+// writeWithFaults makes a call that writes ws. The suite can make it fail, including between two writes. The writes for
+// which refused returns true fail permanently.
+func writeWithFaults[W any](
+	f *sinktest.Faults, ws []W, refused func(*W) bool, write func([]W) ([]view.Result, error),
+) (rs []view.Result, err error) {
+	err = f.Call(len(ws), func(n int) error {
+		rs, err = refuseSome(ws[:n], refused, write)
+		return err
+	})
+	return rs, err
+}
+
 // refuseSome writes those of ws for which refused returns false. The other writes fail permanently.
 func refuseSome[W any](ws []W, refused func(*W) bool, write func([]W) ([]view.Result, error)) ([]view.Result, error) {
 	rs := make([]view.Result, len(ws))

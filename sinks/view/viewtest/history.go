@@ -33,7 +33,7 @@ func newHistory(t *testing.T, random *rand.Rand) history {
 		case 0:
 			change = []view.Mutation{gone}
 		case 1: // a move
-			gone.WithPrevious = true
+			gone.EndsMove = true
 			change = []view.Mutation{put, gone}
 		default:
 			change = []view.Mutation{put}
@@ -90,7 +90,7 @@ func (h history) deliver(t *testing.T, s Store, target view.Target, part int, ra
 				call = nil
 			}
 			newRowInCall := len(call) > 0 && call[len(call)-1].Version == m.Version
-			m.WithPrevious = m.WithPrevious && newRowInCall
+			m.EndsMove = m.EndsMove && newRowInCall
 			call = append(call, m)
 		}
 	}

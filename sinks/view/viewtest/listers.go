@@ -177,11 +177,8 @@ func listsGuards(t *testing.T, c *listerCheck) {
 		c.withTarget(target).wantWrites(strings.Repeat(".", len(ws)), ws...)
 	}
 	claim := func(key item.Key, sk string) state.ItemWrite {
-		row, claim := groupRow(t, "r", sk), claimOf(t, key, 1, "text")
-		return state.ItemWrite{
-			Source: key, Guard: state.Guard{Version: version(t, 1), Row: row},
-			Rows: []state.RowClaimsWrite{{Row: row, Revision: "one" + sk, Claim: claim, Owner: claim}},
-		}
+		c := claimOf(t, key, 1, "text")
+		return itemWrite(t, key, 0, 1, sk, claimsWrite(t, sk, "", "one"+sk, c, c))
 	}
 
 	// Items that own a row.

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -162,24 +163,25 @@ func storedText(exists, tombstone bool, v record.Version, text string) string {
 	}
 }
 
-// storedKinds are the kinds of rows that a repair may find. If the row is extra or wrong, the repair finds a row. If
-// the row is missing, the repair finds nothing or a tombstone.
-var storedKinds = map[string]func(t *testing.T, sk string) *view.Mutation{
-	"nothing": func(*testing.T, string) *view.Mutation { return nil },
-	"row":     func(t *testing.T, sk string) *view.Mutation { m := putRow(t, "a", sk, 5, "wrong"); return &m },
-	"bare row": func(t *testing.T, sk string) *view.Mutation {
-		m := withoutAttributes(putRow(t, "a", sk, 5, ""))
-		return &m
-	},
-	"tombstone": func(t *testing.T, sk string) *view.Mutation { m := tombstone(t, "a", sk, 5); return &m },
-	"void":      func(t *testing.T, sk string) *view.Mutation { m := asVoid(tombstone(t, "a", sk, 5)); return &m },
+// storedKinds returns the kinds of rows that a repair may find, without their sort keys. If the row is extra or wrong,
+// the repair finds a row. If the row is missing, the repair finds nothing or a tombstone.
+func storedKinds(t *testing.T) map[string]view.Mutation {
+	return map[string]view.Mutation{
+		"nothing":   {},
+		"row":       putRow(t, "a", "", 5, "wrong"),
+		"bare row":  withoutAttributes(putRow(t, "a", "", 5, "")),
+		"tombstone": tombstone(t, "a", "", 5),
+		"void":      asVoid(tombstone(t, "a", "", 5)),
+	}
 }
 
-// repairedKinds are the kinds of rows that a repair may store.
-var repairedKinds = map[string]func(t *testing.T, sk string) view.Mutation{
-	"row":       func(t *testing.T, sk string) view.Mutation { return putRow(t, "a", sk, 0, "right") },
-	"bare row":  func(t *testing.T, sk string) view.Mutation { return withoutAttributes(putRow(t, "a", sk, 0, "")) },
-	"tombstone": func(t *testing.T, sk string) view.Mutation { return tombstone(t, "a", sk, 0) },
+// repairedKinds returns the kinds of rows that a repair may store, without their sort keys.
+func repairedKinds(t *testing.T) map[string]view.Mutation {
+	return map[string]view.Mutation{
+		"row":       putRow(t, "a", "", 0, "right"),
+		"bare row":  withoutAttributes(putRow(t, "a", "", 0, "")),
+		"tombstone": tombstone(t, "a", "", 0),
+	}
 }
 
 // eachRepair calls check with every pair of a stored kind and a repaired kind. Each pair has a key of its own that
@@ -190,13 +192,14 @@ func (s *repairCheck) eachRepair(
 ) {
 	s.t.Helper()
 	apply(s.t, s, s.target, putRow(s.t, "b", "1", 1, "another row")) // creates the table
-	for wasName, wasOf := range storedKinds {
-		for nowName, nowOf := range repairedKinds {
-			sk := name + ", " + wasName + ", " + nowName
-			now, v := nowOf(s.t, sk), backfillVersion(s.t)
-			if m := wasOf(s.t, sk); m != nil {
+	for wasName, was := range storedKinds(s.t) {
+		for nowName, now := range repairedKinds(s.t) {
+			sk := item.StringValue(name + ", " + wasName + ", " + nowName)
+			was.SK, now.SK = sk, sk
+			v := backfillVersion(s.t)
+			if wasName != "nothing" {
 				v = version(s.t, 5)
-				apply(s.t, s, s.target, *m)
+				apply(s.t, s, s.target, was)
 			}
 			check(wasName+" becomes a "+nowName, s.read(now), now, v)
 		}

@@ -40,14 +40,6 @@ func (s *repairCheck) settle(w state.ItemWrite) view.Result {
 	return s.onlyResult(s.WriteItems(s.t.Context(), s.target, []state.ItemWrite{w}))
 }
 
-// firstClaim returns the first write of an item. No other item claims the row.
-func firstClaim(c state.Claim, r state.Row) state.ItemWrite {
-	return state.ItemWrite{
-		Source: c.Source, Guard: state.Guard{Version: c.Version, Row: r},
-		Rows: []state.RowClaimsWrite{{Row: r, Revision: "r1", Claim: c, Owner: c}},
-	}
-}
-
 // Claims are repaired by a write that keeps the version of the guard. The write corrects the row, whatever a person did
 // to the row.
 func repairsOfClaims(t *testing.T, s *repairCheck) {
@@ -63,7 +55,7 @@ func repairsOfClaims(t *testing.T, s *repairCheck) {
 		},
 		"right": func(string) {},
 	} {
-		s.claimRow(name)
+		s.claimRow(name, "right")
 		damage(name)
 		repair := s.claimRepair(item.Key(name), version(t, 5), row(name), "right")
 		wantDone(t, name, s.settle(repair))
@@ -82,16 +74,17 @@ func repairsOfClaims(t *testing.T, s *repairCheck) {
 	s.repairForeignRow()
 }
 
-// claimRow writes an item that claims the row at its sort key. The key of the item is the sort key.
-func (s *repairCheck) claimRow(sk string) {
+// claimRow writes an item that claims the row at sk, which no other item claims. The key of the item is sk.
+func (s *repairCheck) claimRow(sk, text string) {
 	s.t.Helper()
-	s.wantWrites(".", firstClaim(claimOf(s.t, item.Key(sk), 5, "right"), groupRow(s.t, "r", sk)))
+	c := claimOf(s.t, item.Key(sk), 5, text)
+	s.wantWrites(".", itemWrite(s.t, c.Source, 0, 5, sk, claimsWrite(s.t, sk, "", "r1", c, c)))
 }
 
 // repairExtraRow checks that a row without a claim, which remained by damage, is deleted.
 func (s *repairCheck) repairExtraRow() {
 	extra := groupRow(s.t, "r", "extra")
-	s.claimRow("extra")
+	s.claimRow("extra", "right")
 	putBack := s.Editor.Remove(s.t, s.StateStore, s.target.Table, extra)
 	s.wantWrites(".", state.ItemWrite{
 		Source: "extra", Expected: version(s.t, 5), Guard: state.Guard{Version: version(s.t, 6)},
@@ -110,7 +103,7 @@ func (s *repairCheck) repairExtraRow() {
 // repairMovedClaim checks that a claim on the wrong row moves.
 func (s *repairCheck) repairMovedClaim() {
 	from, to := groupRow(s.t, "r", "from"), groupRow(s.t, "r", "to")
-	s.claimRow("from")
+	s.claimRow("from", "right")
 	moved := s.claimRepair("from", version(s.t, 5), to, "right")
 	moved.Rows = append(moved.Rows, state.RowClaimsWrite{Row: from, Expected: "r1"})
 	s.wantWrites(".", moved)
@@ -123,7 +116,7 @@ func (s *repairCheck) repairMovedClaim() {
 // repairForeignRow checks that a repair fails with the name of the owner if the row belongs to another sink by now.
 func (s *repairCheck) repairForeignRow() {
 	taken := groupRow(s.t, "r", "taken")
-	s.claimRow("taken")
+	s.claimRow("taken", "right")
 	s.Editor.Remove(s.t, s.StateStore, s.target.Table, taken)
 	other := s.target
 	other.View = "two"
@@ -148,23 +141,20 @@ func claimRepairsRace(t *testing.T, s *repairCheck) {
 			"another repair": func(w state.ItemWrite) state.ItemWrite { return w },
 		} {
 			sk := moment + " " + name
-			r := groupRow(t, "r", sk)
-			c := claimOf(t, item.Key(sk), 5, "wrong")
-			s.wantWrites(".", firstClaim(c, r))
-			repair := s.claimRepair(c.Source, c.Version, r, "right")
-			first := event(s.claimRepair(c.Source, c.Version, r, "first"))
+			key, r := item.Key(sk), groupRow(t, "r", sk)
+			s.claimRow(sk, "wrong")
+			repair := s.claimRepair(key, version(t, 5), r, "right")
+			first := event(s.claimRepair(key, version(t, 5), r, "first"))
 			at(func() { other.wantWrites(".", first) })
 			wantLost(t, sk, s.settle(repair))
-			s.wantGuards([]item.Key{c.Source}, first.Guard)
+			s.wantGuards([]item.Key{key}, first.Guard)
 			if got := rowText(s.readRow(r)); got != storedText(true, false, version(t, 5), `{"S":"first"}`) {
 				t.Errorf("%s: stored is %s", sk, got)
 			}
 		}
 	}
-	c := claimOf(t, "parallel", 5, "wrong")
-	r := groupRow(t, "r", "parallel")
-	s.wantWrites(".", firstClaim(c, r))
-	repair := s.claimRepair(c.Source, c.Version, r, "right")
+	s.claimRow("parallel", "wrong")
+	repair := s.claimRepair("parallel", version(t, 5), groupRow(t, "r", "parallel"), "right")
 	wantOneDone(t, "in parallel", func(i int) view.Result { return []*repairCheck{s, other}[i%2].settle(repair) })
 }
 
@@ -241,16 +231,16 @@ func replaceAmount(t *testing.T, key item.Key, was, now string) state.GroupChang
 	return c
 }
 
-// groupJSON returns the row of the group g 1 with these amounts. amounts must be sorted, the least first.
-func groupJSON(amounts ...int) string {
-	total, different := 0, make(map[int]bool)
+// groupJSON returns the row of the group g 1 with these amounts. amounts must be different and sorted, the least first.
+func groupJSON(t *testing.T, amounts ...string) string {
+	t.Helper()
+	total := number(t, "0")
 	for _, a := range amounts {
-		total += a
-		different[a] = true
+		total = total.Add(number(t, a))
 	}
 	return fmt.Sprintf(
-		`{"PK":{"S":"g"},"SK":{"S":"1"},"different":{"N":"%d"},"hi":{"N":"%d"},"lo":{"N":"%d"},"revenue":{"N":"%d"}}`,
-		len(different), amounts[len(amounts)-1], amounts[0], total)
+		`{"PK":{"S":"g"},"SK":{"S":"1"},"different":{"N":"%d"},"hi":{"N":"%s"},"lo":{"N":"%s"},"revenue":%s}`,
+		len(amounts), amounts[len(amounts)-1], amounts[0], total.Value().AppendDynamoDBJSON(nil))
 }
 
 // A repair of a contribution keeps the version. If two repairs read the same shares, the second one is lost.
@@ -260,13 +250,13 @@ func repairsOfContributions(t *testing.T, s *repairCheck) {
 	s.mustWrite("the wrong amount", groupWrite(state.ContributionWrite{Source: "a",
 		Next: state.Contribution{Version: version(t, 5), Since: version(t, 1), Shares: oneShare(t, wrongShare)}},
 		replaceAmount(t, "a", "", wrongShare)))
-	s.wantRows(groupJSON(8, 10))
+	s.wantRows(groupJSON(t, "8", "10"))
 
 	repair := amountRepair(t, version(t, 5))
 	s.mustWrite("the repair", repair)
-	s.wantRows(groupJSON(7, 8))
+	s.wantRows(groupJSON(t, "7", "8"))
 	wantLost(t, "the repair again", s.write(repair))
-	s.wantRows(groupJSON(7, 8))
+	s.wantRows(groupJSON(t, "7", "8"))
 	if c := s.contribution("a"); c.Version != version(t, 5) || len(c.Shares) != 1 ||
 		!c.Shares[0].Equal(oneShare(t, rightShare)[0]) {
 		t.Errorf("the contribution is %+v", c)
@@ -274,7 +264,7 @@ func repairsOfContributions(t *testing.T, s *repairCheck) {
 
 	gone := contributionRepair(t, "a", version(t, 5), oneShare(t, rightShare), nil, replaceAmount(t, "a", rightShare, ""))
 	s.mustWrite("an extra item", gone)
-	s.wantRows(groupJSON(8))
+	s.wantRows(groupJSON(t, "8"))
 	wantLost(t, "the extra item again", s.write(gone))
 	back := contributionRepair(t, "a", version(t, 5), nil, oneShare(t, rightShare), replaceAmount(t, "a", "", rightShare))
 	s.mustWrite("a missing item of which the removal is known", back)
@@ -284,11 +274,11 @@ func repairsOfContributions(t *testing.T, s *repairCheck) {
 	unknown.Items[0].Next.Version = backfillVersion(t)
 	s.mustWrite("an item that is not known", unknown)
 	wantLost(t, "the unknown item again", s.write(unknown))
-	s.wantRows(groupJSON(7, 8, 9))
+	s.wantRows(groupJSON(t, "7", "8", "9"))
 	s.mustWrite("a newer change", groupWrite(state.ContributionWrite{Source: "c",
 		Expected: state.Contribution{Version: backfillVersion(t)},
 		Next:     state.Contribution{Version: version(t, 6), Shares: oneShare(t, "11")}}, replaceAmount(t, "c", "9", "11")))
-	s.wantRows(groupJSON(7, 8, 11))
+	s.wantRows(groupJSON(t, "7", "8", "11"))
 }
 
 // A repair of a contribution is lost if a newer change or another repair comes first. Then the repair changes nothing.
@@ -311,11 +301,11 @@ func contributionRepairsRace(t *testing.T, s *repairCheck) {
 			sequence += versionsAhead
 			runEvent(func() { store(name, other, version(t, sequence), "12") })
 			wantLost(t, fmt.Sprintf("%s %s", name, moment), s.write(repair))
-			s.wantRows(groupJSON(12))
+			s.wantRows(groupJSON(t, "12"))
 		}
 	}
 	store("the wrong amount", s, version(t, sequence+1), wrongShare)
 	repair := amountRepair(t, storedVersion)
 	wantOneDone(t, "in parallel", func(i int) view.Result { return []*repairCheck{s, other}[i%2].write(repair) })
-	s.wantRows(groupJSON(7))
+	s.wantRows(groupJSON(t, "7"))
 }

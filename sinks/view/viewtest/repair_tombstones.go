@@ -4,23 +4,19 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
 // A table that was restored from a backup may have a row that is older than its tombstone. A repair of the row gives it
 // the version of the tombstone. So a change that the tombstone refused does not replace the repaired row.
 func repairsBesideTombstones(t *testing.T, s *repairCheck) {
-	for what, now := range map[string]view.Mutation{"a row": putRow(t, "a", "1", 0, "right"),
-		"a tombstone": tombstone(t, "a", "2", 0)} {
+	for what, now := range map[string]view.Mutation{"a row": putRow(t, "a", "", 0, "right"),
+		"a tombstone": tombstone(t, "a", "", 0)} {
 		for _, newest := range []int{5, 7} {
-			sk, _ := now.SK.Text()
-			now := now
-			sk = fmt.Sprint(sk, newest)
-			now.SK = parseValue(t, `{"S":"`+sk+`"}`)
-			apply(t, s, s.target, putRow(t, "a", sk, 5, "wrong"))
-			putBack := s.Editor.Remove(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
-			apply(t, s, s.target, tombstone(t, "a", sk, newest))
-			putBack()
+			sk := fmt.Sprint(what, newest)
+			now.SK = item.StringValue(sk)
+			s.putOverTombstone(sk, newest)
 			wantDone(t, what, s.repair(s.read(now), now))
 			s.wantStored(what, now, now, version(t, newest))
 			s.wantOrder(what, sk, now, newest)
@@ -28,22 +24,28 @@ func repairsBesideTombstones(t *testing.T, s *repairCheck) {
 	}
 }
 
+// putOverTombstone stores a row of version 5 whose tombstone apart has the version apart.
+func (s *repairCheck) putOverTombstone(sk string, apart int) {
+	apply(s.t, s, s.target, putRow(s.t, "a", sk, 5, "wrong"))
+	putBack := s.Editor.Remove(s.t, s.StateStore, s.target.Table, groupRow(s.t, "a", sk))
+	apply(s.t, s, s.target, tombstone(s.t, "a", sk, apart))
+	putBack()
+}
+
 // Tombstones are apart, but a person put a tombstone at the row's key. A repair writes the row, or moves the tombstone
 // to the state. The state may have a tombstone already.
 func repairsOfTombstonesAtTheKey(t *testing.T, s *repairCheck) {
 	for _, apart := range []int{0, 4, 5, 7} {
 		for what, now := range map[string]view.Mutation{
-			"a row": putRow(t, "a", "row", 0, "right"), "a tombstone": tombstone(t, "a", "tombstone", 0),
+			"a row": putRow(t, "a", "", 0, "right"), "a tombstone": tombstone(t, "a", "", 0),
 		} {
+			sk := fmt.Sprint(what, apart)
 			what = fmt.Sprintf("%s, with a tombstone of %d apart", what, apart)
-			sk, _ := now.SK.Text()
-			sk = fmt.Sprint(sk, apart)
-			now.SK = parseValue(t, `{"S":"`+sk+`"}`)
-			apply(t, s, s.target, putRow(t, "a", sk, 5, "lost"))
+			now.SK = item.StringValue(sk)
 			if apart > 0 {
-				putBack := s.Editor.Remove(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
-				apply(t, s, s.target, tombstone(t, "a", sk, apart))
-				putBack()
+				s.putOverTombstone(sk, apart)
+			} else {
+				apply(t, s, s.target, putRow(t, "a", sk, 5, "wrong"))
 			}
 			s.Editor.ReplaceByTombstone(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
 			was := s.read(now)

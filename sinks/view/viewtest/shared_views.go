@@ -137,19 +137,17 @@ func (f *faultyStore) itemStore() view.ItemStore { return f.Store.(view.ItemStor
 
 // Guards reads guards, unless the suite makes the call fail.
 func (f *faultyStore) Guards(ctx context.Context, t state.Target, items []item.Key) ([]state.Guard, error) {
-	return injectFaults(f.faults, 0, func(int) ([]state.Guard, error) { return f.itemStore().Guards(ctx, t, items) })
+	return readWithFaults(f.faults, func() ([]state.Guard, error) { return f.itemStore().Guards(ctx, t, items) })
 }
 
 // RowClaims reads claims, unless the suite makes the call fail.
 func (f *faultyStore) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
-	return injectFaults(f.faults, 0, func(int) ([]view.RowClaims, error) { return f.itemStore().RowClaims(ctx, t, rows) })
+	return readWithFaults(f.faults, func() ([]view.RowClaims, error) { return f.itemStore().RowClaims(ctx, t, rows) })
 }
 
 // WriteItems writes claims. The suite can make the call fail between any two writes.
 func (f *faultyStore) WriteItems(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
-	return injectFaults(f.faults, len(ws), func(n int) ([]view.Result, error) {
-		return refuseSome(ws[:n], refusesClaim, func(ws []state.ItemWrite) ([]view.Result, error) {
-			return f.itemStore().WriteItems(ctx, t, ws)
-		})
+	return writeWithFaults(f.faults, ws, refusesClaim, func(ws []state.ItemWrite) ([]view.Result, error) {
+		return f.itemStore().WriteItems(ctx, t, ws)
 	})
 }

@@ -150,57 +150,48 @@ func openStore[S io.Closer](
 	open func() (S, error), sink, flawed func(S, *sinktest.Faults) (pipeline.Sink, error),
 	state func(S) (map[string]string, error),
 ) (sinktest.Store, error) {
-	p := &openStores[S]{open: open}
-	reader, err := p.store()
+	var mu sync.Mutex
+	var stores []S
+	openNext := func() (S, error) {
+		s, err := open()
+		if err == nil {
+			mu.Lock()
+			defer mu.Unlock()
+			stores = append(stores, s)
+		}
+		return s, err
+	}
+	reader, err := openNext()
 	if err != nil {
 		return sinktest.Store{}, err
 	}
 	opener := func(sink func(S, *sinktest.Faults) (pipeline.Sink, error)) func(*sinktest.Faults) (pipeline.Sink, error) {
 		return func(f *sinktest.Faults) (pipeline.Sink, error) {
-			s, err := p.store()
+			s, err := openNext()
 			if err != nil {
 				return nil, err
 			}
 			return sink(s, f)
 		}
 	}
+	closeAll := func() error {
+		mu.Lock()
+		defer mu.Unlock()
+		var errs []error
+		for _, s := range stores {
+			errs = append(errs, s.Close())
+		}
+		stores = nil
+		return errors.Join(errs...)
+	}
 	read := func() (map[string]string, error) { return state(reader) }
-	return sinktest.Store{Sink: opener(sink), Flawed: opener(flawed), State: read, Close: p.close}, nil
+	return sinktest.Store{Sink: opener(sink), Flawed: opener(flawed), State: read, Close: closeAll}, nil
 }
 
-// openStores has the open stores: one for each worker, and one for reading.
-type openStores[S io.Closer] struct {
-	open func() (S, error)
-	mu   sync.Mutex
-	all  []S
-}
-
-func (p *openStores[S]) store() (S, error) {
-	s, err := p.open()
-	if err != nil {
-		return s, err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.all = append(p.all, s)
-	return s, nil
-}
-
-func (p *openStores[S]) close() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var errs []error
-	for _, s := range p.all {
-		errs = append(errs, s.Close())
-	}
-	p.all = nil
-	return errors.Join(errs...)
-}
-
-// injectFaults makes a call of n writes. The suite can make it fail, including between two of the writes.
-func injectFaults[R any](f *sinktest.Faults, n int, call func(n int) (R, error)) (r R, err error) {
-	err = f.Call(n, func(n int) error {
-		r, err = call(n)
+// readWithFaults makes a call that reads. The suite can make it fail.
+func readWithFaults[R any](f *sinktest.Faults, read func() (R, error)) (r R, err error) {
+	err = f.Call(0, func(int) error {
+		r, err = read()
 		return err
 	})
 	return r, err
@@ -214,9 +205,7 @@ type faultyStore struct {
 }
 
 func (f *faultyStore) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {
-	return injectFaults(f.faults, len(ms), func(n int) ([]view.Result, error) {
-		return refuseSome(ms[:n], refusesRow, func(ms []view.Mutation) ([]view.Result, error) {
-			return f.Store.Apply(ctx, t, ms)
-		})
+	return writeWithFaults(f.faults, ms, refusesRow, func(ms []view.Mutation) ([]view.Result, error) {
+		return f.Store.Apply(ctx, t, ms)
 	})
 }

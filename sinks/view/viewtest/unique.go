@@ -22,49 +22,55 @@ func rowsOfOneItem(t *testing.T, s Store, target view.Target) {
 		m.Source = source
 		return m
 	}
-	// Each collision is in a call with a row of another partition, which must be written.
-	wantCollision := func(what string, owner item.Key, m view.Mutation) {
-		t.Helper()
-		beside := putRow(t, "beside", what, 1, what)
+	likelyNew := put("two", 6, "two")
+	likelyNew.LikelyNew = true
+	for _, step := range []struct {
+		what    string
+		m       view.Mutation
+		want    string // result of the mutation
+		rowText string // text of the row after it; "" if there is none
+	}{
+		{"the first item", put("one", 5, "one"), "applied", "one"},
+		{"a newer row of another item", put("two", 6, "two"), "collides with one", "one"},
+		{"an older row of another item", put("two", 4, "two"), "collides with one", "one"},
+		{"a row that should not be stored", likelyNew, "collides with one", "one"},
+		{"a newer tombstone of another item", remove("two", 7), "superseded", "one"},
+		{"its next row", put("one", 8, "once more"), "applied", "once more"},
+		{"its older row", put("one", 7, "late"), "superseded", "once more"},
+
+		{"the first item leaves", remove("one", 10), "applied", ""},
+		{"a row of another item that is older than the tombstone", put("two", 9, "two"), "collides with one", ""},
+		{"its own older row", put("one", 9, "late"), "superseded", ""},
+		{"a newer row of another item", put("two", 11, "two"), "applied", "two"},
+		{"a late row of the first item", put("one", 5, "late"), "collides with two", "two"},
+		{"a late tombstone of the first item", remove("one", 10), "superseded", "two"},
+		{"a newer tombstone of the first item", remove("one", 12), "superseded", "two"},
+		{"the second item leaves", remove("two", 13), "applied", ""},
+	} {
+		// Each mutation is in a call with a row of another partition, which must be written.
+		beside := putRow(t, "beside", step.what, 1, step.what)
 		beside.Source = "beside"
-		rs, err := s.Apply(t.Context(), target, []view.Mutation{m, beside})
+		rs, err := s.Apply(t.Context(), target, []view.Mutation{step.m, beside})
 		must(t, err)
-		e, ok := errors.AsType[*view.CollisionError](rs[0].Err)
-		if !ok || e.Owner != owner || e.Source != m.Source || !e.NotIdentified || rs[1].Err != nil {
-			t.Fatalf("%s: got %v, and beside it %v; want a collision with %s", what, rs[0].Err, rs[1].Err, owner)
+		got := "applied"
+		collision, collides := errors.AsType[*view.CollisionError](rs[0].Err)
+		switch {
+		case collides && collision.Source == step.m.Source && collision.NotIdentified:
+			checkPermanent(t, step.what, rs[0].Err)
+			got = "collides with " + string(collision.Owner)
+		case rs[0].Err != nil:
+			got = rs[0].Err.Error()
+		case rs[0].Superseded:
+			got = "superseded"
 		}
-		checkPermanent(t, what, rs[0].Err)
-	}
-	wantRow := func(what string, texts ...string) {
-		t.Helper()
+		if got != step.want || rs[0].Lost {
+			t.Errorf("%s: got %+v, want: %s", step.what, rs[0], step.want)
+		}
+		wantDone(t, "a row beside "+step.what, rs[1])
 		var want []string
-		for _, text := range texts {
-			want = append(want, `{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"`+text+`"}}`)
+		if step.rowText != "" {
+			want = []string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"` + step.rowText + `"}}`}
 		}
-		checkEqual(t, what, readRows(t, s, target.Table, view.Query{PKPrefix: "a"}), want)
+		checkEqual(t, "rows after "+step.what, readRows(t, s, target.Table, view.Query{PKPrefix: "a"}), want)
 	}
-
-	wantApplied(t, "the first item", s, target, put("one", 5, "one"))
-	wantCollision("a newer row of another item", "one", put("two", 6, "two"))
-	wantCollision("an older row of another item", "one", put("two", 4, "two"))
-	newRow := put("two", 6, "two")
-	newRow.LikelyNew = true
-	wantCollision("a row that should not be stored", "one", newRow)
-	wantSuperseded(t, "a newer tombstone of another item", s, target, remove("two", 7))
-	wantRow("the row of the first item", "one")
-	wantApplied(t, "its next row", s, target, put("one", 8, "once more"))
-	wantSuperseded(t, "its older row", s, target, put("one", 7, "late"))
-	wantRow("the row of the first item", "once more")
-
-	wantApplied(t, "the first item leaves", s, target, remove("one", 10))
-	wantCollision("a row of another item that is older than the tombstone", "one", put("two", 9, "two"))
-	wantRow("nothing")
-	wantSuperseded(t, "its own older row", s, target, put("one", 9, "late"))
-	wantApplied(t, "a newer row of another item", s, target, put("two", 11, "two"))
-	wantCollision("a late row of the first item", "two", put("one", 5, "late"))
-	wantSuperseded(t, "a late tombstone of the first item", s, target, remove("one", 10))
-	wantSuperseded(t, "a newer tombstone of the first item", s, target, remove("one", 12))
-	wantRow("the row of the second item", "two")
-	wantApplied(t, "the second item leaves", s, target, remove("two", 13))
-	wantRow("nothing")
 }
