@@ -129,10 +129,10 @@ func (s *rowSink) compareGuard(c *record.Change, guard state.Guard, rows []plann
 	}
 
 	switch {
+	case !hasGuard && want != "":
+		f.Verdict = Missing
 	case guard.Row == want:
 		f.Verdict = Equal
-	case !hasGuard:
-		f.Verdict = Missing
 	case want == "":
 		f.Verdict = Extra
 	default:

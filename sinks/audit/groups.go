@@ -69,48 +69,33 @@ func visibleAttributes(g *view.Group) map[string]item.Value {
 	for _, increment := range slices.Concat(g.Counts, g.Sums) {
 		attributes[increment.Name] = increment.Amount.Value()
 	}
-	addExtremes(attributes, g.Members)
-	addDistinctCounts(attributes, g.Members)
+	addMemberValues(attributes, g.Members)
 	return attributes
 }
 
-// addExtremes adds the least value of the members of each min, and the greatest value of the members of each max.
-func addExtremes(attributes map[string]item.Value, members []state.Member) {
-	extremes := make(map[string]string)
+// addMemberValues adds the least value of the members of each min, the greatest value of the members of each max, and
+// the number of different values of the members of each distinct. A value that does not parse counts as absent, so that
+// it differs.
+func addMemberValues(attributes map[string]item.Value, members []state.Member) {
+	type column struct {
+		name string
+		kind state.MemberKind
+	}
+	values := make(map[column][]string)
 	for i := range members {
-		m := &members[i]
-		if m.Kind == state.Distinct {
-			continue
-		}
-		extreme, known := extremes[m.Name]
-		isBeyond := m.Value > extreme
-		if m.Kind == state.Min {
-			isBeyond = m.Value < extreme
-		}
-		if !known || isBeyond {
-			extremes[m.Name] = m.Value
-		}
+		c := column{members[i].Name, members[i].Kind}
+		values[c] = append(values[c], members[i].Value)
 	}
-	for name, text := range extremes {
-		attributes[name], _ = state.ParseSortable(text) // a text that does not parse counts as absent, so it differs
-	}
-}
-
-// addDistinctCounts adds the number of different values of the members of each distinct.
-func addDistinctCounts(attributes map[string]item.Value, members []state.Member) {
-	values := make(map[string]map[string]bool) // by name
-	for i := range members {
-		m := &members[i]
-		if m.Kind != state.Distinct {
-			continue
+	for c, texts := range values {
+		switch c.kind {
+		case state.Min:
+			attributes[c.name], _ = state.ParseSortable(slices.Min(texts))
+		case state.Max:
+			attributes[c.name], _ = state.ParseSortable(slices.Max(texts))
+		case state.Distinct:
+			slices.Sort(texts)
+			attributes[c.name] = item.NumberValue(decimal.Of(int64(len(slices.Compact(texts)))))
 		}
-		if values[m.Name] == nil {
-			values[m.Name] = make(map[string]bool)
-		}
-		values[m.Name][m.Value] = true
-	}
-	for name, distinct := range values {
-		attributes[name] = item.NumberValue(decimal.Of(int64(len(distinct))))
 	}
 }
 

@@ -52,7 +52,7 @@ func singleResult(rs []view.Result, err error) (view.Result, error) {
 	return rs[0], nil
 }
 
-// errForeign refuses the repair of a row that another sink writeText.
+// errForeign refuses the repair of a row that another sink wrote.
 var errForeign = errs.New("the row belongs to another sink")
 
 // refusedRepair returns the outcome Refused, with the reason.

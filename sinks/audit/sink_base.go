@@ -98,8 +98,7 @@ func (b *base) hidesKeys(c *record.Change) bool {
 // rowText returns the key of an unplanned row for people. It is unknown which attributes of the item the key contains.
 // So the whole key is masked if the sink may hold sensitive attributes.
 func (b *base) rowText(c *record.Change, t view.Table, row state.Row) string {
-	mayBeSensitive := b.hidesKeys(c) || len(b.spec.AllowSensitive) > 0
-	if b.mask != nil && mayBeSensitive {
+	if b.mask != nil && (len(b.spec.AllowSensitive) > 0 || b.hidesKeys(c)) {
 		return b.mask.Text(string(row))
 	}
 	pk, sk, err := row.Decode()
