@@ -31,18 +31,15 @@ func Coalesce(mutations []Mutation) Coalesced {
 		d := document{mutations[i].Index, mutations[i].ID}
 		n, seen := positions[d]
 		if !seen {
-			positions[d] = len(c.Newest)
+			n = len(c.Newest)
+			positions[d] = n
 			c.Newest = append(c.Newest, i)
-			continue
-		}
-		newest := &mutations[c.Newest[n]]
-		if mutations[i].Replaces(newest.Version, newest.Void) {
+		} else if newest := &mutations[c.Newest[n]]; mutations[i].Replaces(newest.Version, newest.Void) {
 			c.Newest[n] = i
 		}
+		c.writtenBy[i] = n
 	}
-
-	for i := range mutations {
-		n := positions[document{mutations[i].Index, mutations[i].ID}]
+	for i, n := range c.writtenBy {
 		c.writtenBy[i] = c.Newest[n]
 	}
 	return c

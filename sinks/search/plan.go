@@ -194,19 +194,18 @@ func (s *Sink) locateDocument(c *record.Change, item item.Image) (documentLocati
 // locateBefore returns the location that the item's document had before the change. Its results are those of
 // locateDocument.
 func (s *Sink) locateBefore(c *record.Change) (documentLocation, error) {
-	indexDependsOnItem := len(s.o.Index.Paths()) > 0
 	switch {
 	case c.Old.Exists():
 		return s.locateDocument(c, c.Old)
 	case c.FoundNoItem(s.o.NoTTLDeletes), c.InsertedAndRemoved():
 		return documentLocation{reason: ReasonWhen}, nil
-	case indexDependsOnItem && c.Inserted():
-		return documentLocation{reason: ReasonWhen}, nil // the index of an expired item's document is unknown
-	case indexDependsOnItem:
-		return documentLocation{}, errs.Errorf("search: a %s without an old image: the index %q depends on it",
-			redact.Safe(c.Op.String()), s.o.Index)
+	case !s.indexDependsOnItem():
+		return s.indexOf(c, c.Keys)
+	case c.Inserted(): // the index of an expired item's document is unknown
+		return documentLocation{reason: ReasonWhen}, nil
 	}
-	return s.indexOf(c, c.Keys)
+	return documentLocation{}, errs.Errorf("search: a %s without an old image: the index %q depends on it",
+		redact.Safe(c.Op.String()), s.o.Index)
 }
 
 // indexOf returns the location that the template of the index name gives for an item.

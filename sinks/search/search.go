@@ -161,9 +161,11 @@ func New(o Options) (*Sink, error) {
 // on the item, because a move must find the old index. It also includes the old image with ForEach, because only the
 // old image shows which elements left.
 func (s *Sink) Requires() pipeline.Needs {
-	indexDependsOnItem := len(s.o.Index.Paths()) > 0
-	return pipeline.Needs{New: true, Old: indexDependsOnItem || s.o.ForEach != nil}
+	return pipeline.Needs{New: true, Old: s.indexDependsOnItem() || s.o.ForEach != nil}
 }
+
+// indexDependsOnItem reports whether the name of the index has values of the item.
+func (s *Sink) indexDependsOnItem() bool { return len(s.o.Index.Paths()) > 0 }
 
 // KeepsKeyOrder returns true: the store orders mutations by their versions.
 func (s *Sink) KeepsKeyOrder() bool { return true }

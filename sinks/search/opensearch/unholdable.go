@@ -126,9 +126,8 @@ func unholdableName(top map[string]any) []string {
 		if name == "" || isInsideObject && isBlank(name) {
 			return true
 		}
-		hasDots := strings.Contains(name, ".")
-		parts := strings.Split(strings.TrimRight(name, "."), ".")
-		return hasDots && slices.ContainsFunc(parts, isBlank)
+		return strings.Contains(name, ".") &&
+			slices.ContainsFunc(strings.Split(strings.TrimRight(name, "."), "."), isBlank)
 	})
 }
 
