@@ -32,8 +32,10 @@ func (s *Store) Search(ctx context.Context, index, query string, limit int) (sea
 	if query != "" && query != "*" {
 		find = map[string]any{"query_string": map[string]any{"query": query, "lenient": true}}
 	}
-	found, err := s.searchRefreshed(ctx, index,
-		map[string]any{"query": find, "size": cmp.Or(limit, 10), "track_total_hits": true})
+	if err := s.refresh(ctx, index); err != nil {
+		return search.Hits{}, err
+	}
+	found, err := s.search(ctx, index, map[string]any{"query": find, "size": cmp.Or(limit, 10), "track_total_hits": true})
 	if err != nil {
 		return search.Hits{}, err
 	}
@@ -77,9 +79,13 @@ func hitsOf(pages iter.Seq2[[]hit, error]) iter.Seq2[*hit, error] {
 // pages.
 func (s *Store) pagesByID(ctx context.Context, index string) iter.Seq2[[]hit, error] {
 	return func(yield func([]hit, error) bool) {
+		if err := s.refresh(ctx, index); err != nil {
+			yield(nil, err)
+			return
+		}
 		page := map[string]any{"size": readPage, "sort": []any{map[string]string{"_id": "asc"}}, "track_total_hits": false}
-		for search := s.searchRefreshed; ; search = s.search { // only the first page needs a refresh
-			found, err := search(ctx, index, page)
+		for {
+			found, err := s.search(ctx, index, page)
 			if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusBadRequest {
 				e.Hint = "documents are read in the order of _id: allow that by the cluster setting indices.id_field_data.enabled"
 			}
@@ -94,14 +100,6 @@ func (s *Store) pagesByID(ctx context.Context, index string) iter.Seq2[[]hit, er
 			page["search_after"] = []string{found.Hits[len(found.Hits)-1].ID}
 		}
 	}
-}
-
-// searchRefreshed is search after a refresh of the index.
-func (s *Store) searchRefreshed(ctx context.Context, index string, query map[string]any) (*hits, error) {
-	if err := s.refresh(ctx, index); err != nil {
-		return nil, err
-	}
-	return s.search(ctx, index, query)
 }
 
 // search queries an index through its alias, whose filter hides tombstones.

@@ -3,6 +3,7 @@ package opensearch_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -156,5 +157,22 @@ func TestRouting(t *testing.T) {
 	}
 	if ids := documents(t, s, w.pipeline); len(ids) != 20 {
 		t.Errorf("there are %d documents", len(ids))
+	}
+}
+
+// The hint about the order of documents belongs to a refused search. A refused refresh has another reason.
+func TestDocumentsHint(t *testing.T) {
+	for refused, hasHint := range map[string]bool{"_refresh": false, "_search": true} {
+		s := open(t, opensearch.Options{URL: "http://127.0.0.1:1", Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			if !strings.HasSuffix(r.URL.Path, refused) {
+				return answer(200, `{}`), nil
+			}
+			return answer(400, `{"error":{"type":"illegal_argument_exception","reason":"no"},"status":400}`), nil
+		})})
+		for _, err := range s.Documents(t.Context(), "x") {
+			if err == nil || strings.Contains(err.Error(), "indices.id_field_data") != hasHint {
+				t.Errorf("the request %s is refused: %v, want the hint: %t", refused, err, hasHint)
+			}
+		}
 	}
 }
