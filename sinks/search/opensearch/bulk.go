@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/search"
@@ -16,9 +15,8 @@ import (
 // mutation of each document. If the server refuses a whole request, Apply sends the two halves, and so on, down to the
 // single document that the server refuses.
 //
-// Apply sends a document that does not fit the index's fields again, alone. The document may have lost a race: a
-// concurrent request created a field with another type. Each such race decides the type of one more field. So Apply
-// sends the document again until it fails for a field whose type was already decided.
+// Apply sends a document that does not fit the index's fields again, alone, because it may have lost a race: a
+// concurrent request created a field with another type. See sendUnfitAlone.
 func (s *Store) Apply(ctx context.Context, mutations []search.Mutation) ([]search.Result, error) {
 	coalesced := search.Coalesce(mutations)
 	b := &bulk{store: s, mutations: mutations, results: make([]search.Result, len(mutations))}
@@ -34,19 +32,6 @@ func (s *Store) Apply(ctx context.Context, mutations []search.Mutation) ([]searc
 	return b.results, nil
 }
 
-// sendUnfitAlone sends a mutation alone until it is written, or fails for a field whose type was already decided.
-func (b *bulk) sendUnfitAlone(ctx context.Context, u *unfitMutation) error {
-	b.alone = u
-	b.again = true
-	for b.again {
-		b.again = false
-		if err := b.sendAll(ctx, []int{u.position}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // bulk is one call of Apply.
 type bulk struct {
 	store     *Store
@@ -60,23 +45,6 @@ type bulk struct {
 	again bool // alone is to be sent once more
 
 	stop error // error after which nothing more is sent
-}
-
-// unfitMutation is a mutation that did not fit the index's fields.
-type unfitMutation struct {
-	position int // index of the mutation in bulk.mutations
-	// decided has the fields whose types other documents decided. The mutation cannot lose the race for one of these
-	// fields twice
-	decided []string
-}
-
-// lostField returns the field whose type another document decided at the same time, so that this document does not fit.
-// It returns "" if the document failed for another reason.
-func (f *failure) lostField() string {
-	if !f.reasonContains("cannot be changed from type") {
-		return ""
-	}
-	return f.field()
 }
 
 // maxRounds bounds how often sendAll sends a document. A document is sent again if it lost a race with another writer,
@@ -256,9 +224,7 @@ func (b *bulk) items(ctx context.Context, positions []int, body []byte) (sendAga
 			sendAgainNow = append(sendAgainNow, i)
 		case sendAlone:
 			u := unfitMutation{position: i}
-			if field := it.lostField(); field != "" {
-				u.decided = []string{field}
-			}
+			u.lostRace(&it.failure, b.mutations[i].Doc)
 			b.unfit = append(b.unfit, u)
 		}
 	})
@@ -318,12 +284,8 @@ func (b *bulk) setResult(i int, it *bulkItem, size int) nextStep {
 		return sendAlone
 	}
 
-	field := it.lostField()
-	lostNewRace := field != "" && !slices.Contains(b.alone.decided, field)
-	if lostNewRace {
-		b.alone.decided = append(b.alone.decided, field)
-		b.again = true
-	} else {
+	b.again = b.alone.lostRace(&it.failure, m.Doc)
+	if !b.again {
 		b.store.setUnholdableHint(e, &it.failure, m.Doc)
 	}
 	return settled

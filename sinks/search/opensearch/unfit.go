@@ -1,0 +1,97 @@
+package opensearch
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config/indexmap"
+)
+
+// unfitMutation is a mutation that did not fit the index's fields.
+type unfitMutation struct {
+	position int      // index of the mutation in bulk.mutations
+	decided  []string // fields whose types other documents decided
+	lags     int      // how often the mutation did not fit a field in decided, although it can
+}
+
+// maxLags bounds how often an unfit mutation is sent again for the same fields, and lagPause is the wait before.
+const maxLags = 8
+
+var lagPause = pipeline.Backoff{Max: 2 * time.Second}
+
+// sendUnfitAlone sends a mutation alone until it is written, or cannot be written. Each lost race decides the type of
+// one more field, and the document fits that type. But a busy server may write with an older mapping for a moment, and
+// then the document loses the race for the same field again. So sendUnfitAlone waits before it repeats a field.
+func (b *bulk) sendUnfitAlone(ctx context.Context, u *unfitMutation) error {
+	b.alone = u
+	for b.again = true; b.again; {
+		b.again = false
+		if u.lags > 0 {
+			if err := pipeline.Sleep(ctx, lagPause.Delay(u.lags-1, 0)); err != nil {
+				return pipeline.Transient(err)
+			}
+		}
+		if err := b.sendAll(ctx, []int{u.position}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lostRace notes a failure of the mutation with the document doc. It reports whether the next try may succeed, because
+// another document decided the type of a field at the same time.
+func (u *unfitMutation) lostRace(f *failure, doc []byte) bool {
+	field := f.field()
+	if field == "" || !f.reasonContains("cannot be changed from type") {
+		return false
+	}
+	if !slices.Contains(u.decided, field) {
+		u.decided = append(u.decided, field)
+		return true
+	}
+	if u.lags == maxLags || !hasOneType(doc, field) {
+		return false
+	}
+	u.lags++
+	return true
+}
+
+// hasOneType reports whether all values of a field have the same type. A document with several types in one new field,
+// such as [1, 2.5], fails by itself, and not because of another document.
+func hasOneType(doc []byte, field string) bool {
+	fields, err := indexmap.Decode(doc)
+	types := make(map[string]bool)
+	addTypes(types, fields, "", field)
+	return err == nil && len(types) == 1
+}
+
+// addTypes adds the types of the values that v has at the path field. path is the path of v.
+func addTypes(types map[string]bool, v any, path, field string) {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			innerPath := strings.TrimPrefix(path+"."+name, ".")
+			if innerPath == field || strings.HasPrefix(field, innerPath+".") {
+				addTypes(types, inner, innerPath, field)
+			}
+		}
+	case []any:
+		for _, element := range v {
+			addTypes(types, element, path, field)
+		}
+	case json.Number:
+		if strings.ContainsAny(string(v), ".eE") {
+			types["decimal"] = true
+		} else {
+			types["integer"] = true
+		}
+	case bool:
+		types["boolean"] = true
+	case string:
+		types["text "+v] = true // some texts are dates
+	}
+}
