@@ -28,9 +28,10 @@ func (s *freshSink) Plan(d *pipeline.Delivery) error {
 	if err := s.forwarder.Plan(d); err != nil {
 		return err
 	}
-	if d.Outcome == pipeline.NoEffect && s.endsFreshness(d) && s.isFresh() {
-		d.Ops, d.Outcome, d.Reason = append(d.Ops[:0], withoutEffect{d.Reason}), pipeline.Written, ""
+	if d.Outcome != pipeline.NoEffect || !s.endsFreshness(d) || !s.isFresh() {
+		return nil
 	}
+	d.Ops, d.Outcome, d.Reason = append(d.Ops[:0], withoutEffect{d.Reason}), pipeline.Written, ""
 	return nil
 }
 
@@ -42,7 +43,15 @@ func (w withoutEffect) String() string { return "no effect: " + w.reason }
 
 // Write writes the deliveries that have an effect, and then stores that the output is not fresh if one of ds ends that.
 func (s *freshSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
-	writeErr := s.writeSome(ctx, ds, hasEffect)
+	var selected []int
+	for i := range ds {
+		if op, ok := firstOp[withoutEffect](&ds[i]); ok {
+			ds[i].Outcome, ds[i].Reason = pipeline.NoEffect, op.reason
+		} else {
+			selected = append(selected, i)
+		}
+	}
+	writeErr := s.writeSelected(ctx, ds, selected, pipeline.BatchError{})
 	failed, err := pipeline.FailuresOf(writeErr, len(ds))
 	if err != nil {
 		return err
@@ -56,20 +65,6 @@ func (s *freshSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 		}
 	}
 	return writeErr
-}
-
-// hasEffect reports whether a delivery is to be written. If Plan found that it has no effect, hasEffect sets this
-// outcome.
-func hasEffect(d *pipeline.Delivery) (bool, error) {
-	if len(d.Ops) == 0 {
-		return true, nil
-	}
-	op, ok := d.Ops[0].(withoutEffect)
-	if !ok {
-		return true, nil
-	}
-	d.Outcome, d.Reason = pipeline.NoEffect, op.reason
-	return false, nil
 }
 
 // endsFreshness reports whether the output is no longer fresh once the change is acknowledged.

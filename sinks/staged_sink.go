@@ -96,39 +96,38 @@ func (s *stagedSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if err != nil {
 		return err
 	}
-	return s.writeSome(ctx, ds, func(d *pipeline.Delivery) (bool, error) { return s.isWritten(birth, d) })
-}
-
-// writeSome writes the deliveries for which admit returns true. If admit returns false, it has set the outcome of the
-// delivery, or it returns the error that the delivery fails with.
-func (f forwarder) writeSome(
-	ctx context.Context, ds []pipeline.Delivery, admit func(*pipeline.Delivery) (bool, error),
-) error {
 	var failed pipeline.BatchError
-	var indexes []int // indexes of the deliveries to write
+	var selected []int
 	for i := range ds {
-		write, err := admit(&ds[i])
+		write, err := s.isWritten(birth, &ds[i])
 		failed.Add(i, err)
 		if write {
-			indexes = append(indexes, i)
+			selected = append(selected, i)
 		}
 	}
-	switch {
-	case len(indexes) == len(ds):
+	return s.writeSelected(ctx, ds, selected, failed)
+}
+
+// writeSelected writes some of the deliveries ds. selected has their indexes, and failed the errors of the others.
+func (f forwarder) writeSelected(
+	ctx context.Context, ds []pipeline.Delivery, selected []int, failed pipeline.BatchError,
+) error {
+	switch len(selected) {
+	case len(ds):
 		return f.Write(ctx, ds)
-	case len(indexes) == 0:
+	case 0:
 		return failed.OrNil()
 	}
-	selected := make([]pipeline.Delivery, len(indexes))
-	for n, i := range indexes {
-		selected[n] = ds[i]
+	written := make([]pipeline.Delivery, len(selected))
+	for n, i := range selected {
+		written[n] = ds[i]
 	}
-	writeFailed, err := pipeline.FailuresOf(f.Write(ctx, selected), len(selected))
+	writeFailed, err := pipeline.FailuresOf(f.Write(ctx, written), len(written))
 	if err != nil {
 		return err // all fail, and the pipeline writes each of them again
 	}
-	for n, i := range indexes {
-		ds[i].Outcome, ds[i].Reason = selected[n].Outcome, selected[n].Reason
+	for n, i := range selected {
+		ds[i].Outcome, ds[i].Reason = written[n].Outcome, written[n].Reason
 		failed.Add(i, writeFailed[n])
 	}
 	return failed.OrNil()
@@ -148,11 +147,15 @@ func (s *stagedSink) isWritten(birth state.Birth, d *pipeline.Delivery) (bool, e
 	case isBeforeFloor:
 		d.Outcome, d.Reason = pipeline.NoEffect, ReasonBeforeFloor
 		return false, nil
-	case len(d.Ops) == 0:
-		return true, nil
 	}
-	if op, ok := d.Ops[0].(unplanned); ok {
-		return false, op.err
+	op, isUnplanned := firstOp[unplanned](d)
+	return !isUnplanned, op.err
+}
+
+// firstOp returns the first op of a delivery as a T. ok is false if it is another op, or if there is none.
+func firstOp[T pipeline.Op](d *pipeline.Delivery) (op T, ok bool) {
+	if len(d.Ops) > 0 {
+		op, ok = d.Ops[0].(T)
 	}
-	return true, nil
+	return op, ok
 }

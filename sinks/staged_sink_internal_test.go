@@ -9,7 +9,7 @@ import (
 )
 
 // If the BatchError of the inner sink is invalid, the affected deliveries fail and do not count as written.
-func TestWriteSome_InnerSinkBreaksTheContract(t *testing.T) {
+func TestWriteSelected_InnerSinkBreaksTheContract(t *testing.T) {
 	for name, tt := range map[string]struct {
 		failed    map[int]error
 		batchFail bool // all deliveries fail
@@ -20,7 +20,7 @@ func TestWriteSome_InnerSinkBreaksTheContract(t *testing.T) {
 	} {
 		inner := pipeline.SinkFunc(func(context.Context, []pipeline.Delivery) error { return &pipeline.BatchError{Failed: tt.failed} })
 		ds := make([]pipeline.Delivery, 2)
-		err := forwarder{inner}.writeSome(t.Context(), ds, func(d *pipeline.Delivery) (bool, error) { return d == &ds[1], nil })
+		err := forwarder{inner}.writeSelected(t.Context(), ds, []int{1}, pipeline.BatchError{})
 		batch, isBatch := errors.AsType[*pipeline.BatchError](err)
 		if err == nil || isBatch == tt.batchFail {
 			t.Errorf("%s: %v, want an error, of all deliveries: %v", name, err, tt.batchFail)

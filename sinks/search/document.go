@@ -110,8 +110,13 @@ func (s *Sink) appendMembers(
 	for name, value := range members {
 		inner := f.childNamed(name)
 		inside := inner.scopeBelow(outer)
-		if outer.element != nil {
-			value, inside.element = outer.element.replace(name, value)
+		inside.element = nil
+		if e := outer.element; e != nil && name == e.path[0] {
+			if len(e.path) == 1 {
+				value = e.value
+			} else {
+				inside.element = &shownElement{e.path[1:], e.value}
+			}
 		}
 		if !inside.takes(value, inner) {
 			continue

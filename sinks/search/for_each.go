@@ -49,18 +49,6 @@ type shownElement struct {
 	value item.Value // the element without its hidden attributes; absent if it is hidden as a whole
 }
 
-// replace returns the value of the attribute name in the document. The second result is not nil if the list, set or map
-// to replace is inside that value.
-func (e *shownElement) replace(name string, v item.Value) (item.Value, *shownElement) {
-	switch {
-	case name != e.path[0]:
-		return v, nil
-	case len(e.path) == 1:
-		return e.value, nil
-	}
-	return v, &shownElement{e.path[1:], e.value}
-}
-
 // elementDocument is a document of an element.
 type elementDocument struct {
 	id       string
@@ -152,12 +140,12 @@ func (ds *elementDocuments) ids() map[string]bool {
 	return ids
 }
 
-// locateElements returns the documents of an image's elements, without their JSON. With an error none can be made, and
-// the result has the documents that may exist.
+// locateElements returns the documents of an image's elements, without their JSON. If an error says that the image has
+// no documents, the result has those that another image of the item may have.
 func (s *Sink) locateElements(c *record.Change, image item.Image, spec *elements.Spec) (elementDocuments, error) {
 	location, imageErr := s.locateDocument(c, image)
 	located := elementDocuments{documentLocation: location}
-	if location.index == "" {
+	if located.index == "" {
 		return located, imageErr
 	}
 
@@ -174,8 +162,8 @@ func (s *Sink) locateElements(c *record.Change, image item.Image, spec *elements
 		if e.ID == "" {
 			continue
 		}
-		mayMatch, err := s.matchElement(image, e)
-		if !mayMatch {
+		matches, err := s.matchElement(image, e)
+		if err == nil && !matches {
 			located.reason = ReasonWhen
 			continue
 		}
@@ -188,16 +176,16 @@ func (s *Sink) locateElements(c *record.Change, image item.Image, spec *elements
 	return located, imageErr
 }
 
-// matchElement reports whether an element may match its condition. With an error, which is about the element, it may.
-func (s *Sink) matchElement(image item.Image, e *elements.Element) (mayMatch bool, err error) {
+// matchElement reports whether an element matches its condition.
+func (s *Sink) matchElement(image item.Image, e *elements.Element) (bool, error) {
 	if s.whenElement == nil {
 		return true, nil
 	}
 	matches, err := s.whenElement.MatchElement(image, e.Value)
 	if err != nil {
-		return true, s.elementError(e.Position, fmt.Errorf("when: %w", err))
+		err = s.elementError(e.Position, fmt.Errorf("when: %w", err))
 	}
-	return matches, nil
+	return matches, err
 }
 
 // elementError adds the position of the element to its error.

@@ -25,8 +25,8 @@ type placeID struct {
 type comparison struct {
 	expected, stored []sideEntry
 	shares           audit.Digest // for a group: the sum of the digests of its parts
-	isGroup          bool
-	first            [2]sideEntry // memory for the first entry of each side
+
+	firstExpected, firstStored [1]sideEntry // memory of expected and stored; most places need no more
 }
 
 // sideEntry is the part of an entry that a comparison needs.
@@ -66,10 +66,9 @@ func (j *joiner) join(entries *spool, file, depth int) error {
 			return err
 		}
 		if e.suspect {
-			return j.addWithoutComparison(&e)
+			return j.addUnjoined(&e)
 		}
-		isUnfinished := e.stored && !j.finished[e.reading]
-		if !isUnfinished {
+		if !e.stored || j.finished[e.reading] {
 			all.add(&e)
 		}
 		return nil
@@ -79,7 +78,7 @@ func (j *joiner) join(entries *spool, file, depth int) error {
 	}
 	for id, c := range all.byPlace {
 		j.run.work.Tally.Sinks[id.sink].Compared++
-		if c.isEqual() {
+		if c.isEqual(id.kind) {
 			continue
 		}
 		if err := j.addSuspects(id, c); err != nil {
@@ -95,26 +94,14 @@ type comparisons struct {
 	next    []comparison
 }
 
-// comparisonOf returns the comparison of an entry's place.
-func (cs *comparisons) comparisonOf(e *spooledEntry) *comparison {
-	id := placeID{e.sink, e.Kind, e.Place}
-	if c := cs.byPlace[id]; c != nil {
-		return c
-	}
-	if len(cs.next) == 0 {
-		cs.next = make([]comparison, 256)
-	}
-	c := &cs.next[0]
-	cs.next = cs.next[1:]
-	c.isGroup = e.Kind == audit.Group
-	c.expected, c.stored = c.first[:0:1], c.first[1:1:2]
-	cs.byPlace[id] = c
-	return c
-}
-
 // add adds an entry to the comparison of its place.
 func (cs *comparisons) add(e *spooledEntry) {
-	c := cs.comparisonOf(e)
+	id := placeID{e.sink, e.Kind, e.Place}
+	c := cs.byPlace[id]
+	if c == nil {
+		c = cs.newComparison()
+		cs.byPlace[id] = c
+	}
 	side := sideEntry{e.Item, e.Digest, e.Claimed}
 	switch {
 	case e.Share:
@@ -126,76 +113,77 @@ func (cs *comparisons) add(e *spooledEntry) {
 	}
 }
 
-// addWithoutComparison adds the suspect of an entry that is not joined. A sample has the groups that it lists, and
-// those that its contributions count in, but no other places of unknown items.
-func (j *joiner) addWithoutComparison(e *spooledEntry) error {
-	isSample := j.run.o.Sample != nil
-	if isSample && e.Kind == audit.Group {
-		return j.addSampledGroup(e)
+// newComparison returns a comparison without entries.
+func (cs *comparisons) newComparison() *comparison {
+	if len(cs.next) == 0 {
+		cs.next = make([]comparison, 256)
 	}
-	if isSample && e.Item == "" {
-		return nil
-	}
-	s := suspect{sink: e.sink, item: e.Item}
-	isGiven := j.run.o.Items == nil
-	if e.Place != "" && (e.stored || isGiven) { // the plan of the item gives a required place
-		s.places = []audit.Entry{{Kind: e.Kind, Place: e.Place}}
-	}
-	return j.add(s)
+	c := &cs.next[0]
+	cs.next = cs.next[1:]
+	c.expected, c.stored = c.firstExpected[:0], c.firstStored[:0]
+	return c
 }
 
-// addSampledGroup adds the group of an entry, unless it is added already.
-func (j *joiner) addSampledGroup(e *spooledEntry) error {
-	id := placeID{e.sink, e.Kind, e.Place}
-	if j.sampledGroups[id] {
+// addUnjoined adds the suspect of an entry that is not joined: all entries are suspects in the audit of a sample, and in
+// one of given suspects. A sample has no places of unknown items, except groups.
+func (j *joiner) addUnjoined(e *spooledEntry) error {
+	isSample, isGiven := j.run.o.Sample != nil, j.run.o.Items == nil
+	places := []audit.Entry{{Kind: e.Kind, Place: e.Place}}
+	switch {
+	case isSample && e.Kind == audit.Group:
+		id := placeID{e.sink, e.Kind, e.Place}
+		if j.sampledGroups[id] {
+			return nil
+		}
+		j.sampledGroups[id] = true
+		return j.add(suspect{sink: e.sink, places: places})
+	case isSample && e.Item == "":
 		return nil
+	case e.Place == "", !e.stored && !isGiven: // the recheck finds a required place by the plan of the item
+		return j.add(suspect{sink: e.sink, item: e.Item})
 	}
-	j.sampledGroups[id] = true
-	return j.add(suspect{sink: e.sink, places: []audit.Entry{{Kind: e.Kind, Place: e.Place}}})
+	return j.add(suspect{sink: e.sink, item: e.Item, places: places})
 }
 
 // addSuspects adds the items to compare again because of a place that is not equal.
 func (j *joiner) addSuspects(id placeID, c *comparison) error {
 	places := []audit.Entry{{Kind: id.kind, Place: id.place}}
-	if c.isGroup {
+	if id.kind == audit.Group {
 		return j.add(suspect{sink: id.sink, places: places})
 	}
+	var suspects []suspect
 	owner := c.owner()
 	if owner != nil {
-		if err := j.add(suspect{sink: id.sink, item: owner.item}); err != nil {
-			return err
-		}
+		suspects = append(suspects, suspect{sink: id.sink, item: owner.item})
 	}
 	for _, e := range c.expected {
-		if e.claimed || e.item == owner.item {
-			continue // a waiting claim does not have to own the place
-		}
-		if err := j.add(suspect{sink: id.sink, item: e.item}); err != nil {
-			return err
+		if !e.claimed && e.item != owner.item { // a claim may wait for the place
+			suspects = append(suspects, suspect{sink: id.sink, item: e.item})
 		}
 	}
 	for _, stored := range c.stored {
-		if owner != nil && c.isRepairedByOwner(id.kind, owner, stored.item) {
-			continue // the recheck compares the place with the item that should own it
+		if owner == nil || !c.ownerReplaces(id.kind, owner, stored.item) {
+			suspects = append(suspects, suspect{sink: id.sink, item: stored.item, places: places})
 		}
-		if err := j.add(suspect{sink: id.sink, item: stored.item, places: places}); err != nil {
+	}
+	for i := range suspects {
+		if err := j.add(suspects[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// isRepairedByOwner reports whether the write that repairs a place for its owner also removes the entry that another
-// item, or an unknown one, has there.
-func (c *comparison) isRepairedByOwner(kind audit.Kind, owner *sideEntry, stored item.Key) bool {
-	if stored == "" {
+// ownerReplaces reports whether the repair of a place for its owner also removes the entry that an item has there now.
+func (c *comparison) ownerReplaces(kind audit.Kind, owner *sideEntry, stored item.Key) bool {
+	if stored == "" { // the item is unknown
 		return true
 	}
-	if !owner.claimed && stored != owner.item {
-		return true
+	if !owner.claimed {
+		return stored != owner.item
 	}
-	requiresPlace := slices.ContainsFunc(c.expected, func(e sideEntry) bool { return e.item == stored })
-	return kind == audit.Row && !requiresPlace
+	mayClaim := slices.ContainsFunc(c.expected, func(e sideEntry) bool { return e.item == stored })
+	return kind == audit.Row && !mayClaim
 }
 
 // owner returns the entry of the item that should own the place; nil if there is none. Of several claims, the smallest
@@ -218,24 +206,27 @@ func (c *comparison) owner() *sideEntry {
 }
 
 // isEqual reports whether the place holds the required entry.
-func (c *comparison) isEqual() bool {
-	if c.isGroup {
-		var stored audit.Digest
+func (c *comparison) isEqual(kind audit.Kind) bool {
+	if kind == audit.Group {
+		var stored audit.Digest // zero: no group is stored
 		if n := len(c.stored); n > 0 {
 			stored = c.stored[n-1].digest
 		}
 		return stored == c.shares
 	}
-	owner := c.owner()
-	if owner == nil || len(c.stored) == 0 {
-		return owner == nil && len(c.stored) == 0
+	if len(c.expected) == 0 || len(c.stored) == 0 {
+		return len(c.expected) == len(c.stored)
 	}
+	owner := c.owner()
+	isStored := false
 	for _, e := range c.expected {
-		if !e.claimed && e.item != owner.item {
-			return false // two items require the place without a claim, and the other one cannot have it
+		if e.item == owner.item {
+			isStored = isStored || c.stores(e.digest)
+		} else if !e.claimed {
+			return false // two items require the place, and only one can have it
 		}
 	}
-	return slices.ContainsFunc(c.expected, func(e sideEntry) bool { return e.item == owner.item && c.stores(e.digest) })
+	return isStored
 }
 
 // stores reports whether a stored entry has the digest.
