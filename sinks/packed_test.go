@@ -29,10 +29,19 @@ func (h *heldObjects) Put(ctx context.Context, o archive.Object) error {
 	return h.objectNames.Put(ctx, o)
 }
 
+// look measures the memory in use. What others allocate during a collection counts as in use, even if it is garbage by
+// then. So look collects again until that is little.
 func (h *heldObjects) look() {
-	runtime.GC()
 	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
+	for range 10 {
+		runtime.ReadMemStats(&m)
+		before := m.TotalAlloc
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		if m.TotalAlloc-before < 1<<20 {
+			break
+		}
+	}
 	if m.HeapAlloc > h.peak.Load() {
 		h.peak.Store(m.HeapAlloc)
 	}
