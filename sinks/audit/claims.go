@@ -43,7 +43,13 @@ func (s *rowSink) compareGuardAndClaims(ctx context.Context, c *record.Change, r
 		if rc != nil {
 			f.Revision = rc.Revision
 			s.adjustToClaims(c, f, rc)
-			findings = append(findings, s.compareClaimAndOwner(c, &rows[i], rc, guard.Version)...)
+			claim := s.compareClaim(c, &rows[i], rc, guard.Version)
+			owner := s.compareOwner(c, &rows[i], rc, guard.Version)
+			for _, found := range []Finding{claim, owner} {
+				if found.Expected || found.Verdict != Equal {
+					findings = append(findings, found)
+				}
+			}
 		}
 		f.markStale(guard.Version)
 	}
@@ -54,33 +60,27 @@ func (s *rowSink) compareGuardAndClaims(ctx context.Context, c *record.Change, r
 // caller then compares only the row.
 func (s *rowSink) readClaims(ctx context.Context, items view.ItemStore, rows []state.Row) ([]*view.RowClaims, error) {
 	claims := make([]*view.RowClaims, len(rows))
-	all, err := items.RowClaims(ctx, s.target, rows)
+	read, err := items.RowClaims(ctx, s.target, rows)
 	if err == nil {
-		for i := range all {
-			claims[i] = &all[i]
+		for i := range read {
+			claims[i] = &read[i]
 		}
 		return claims, nil
 	}
-	if !isOfOtherOutput(err) {
+	if _, isOfOtherOutput := errors.AsType[*state.LostError](err); !isOfOtherOutput {
 		return nil, err
 	}
-
-	// one of the rows is of another output: read each row alone
-	for i := range rows {
-		one, err := items.RowClaims(ctx, s.target, rows[i:i+1])
-		if err == nil {
-			claims[i] = &one[0]
-		} else if !isOfOtherOutput(err) {
+	if len(rows) == 1 {
+		return claims, nil
+	}
+	for i := range rows { // one of the rows is of another output: read each row alone
+		one, err := s.readClaims(ctx, items, rows[i:i+1])
+		if err != nil {
 			return nil, err
 		}
+		claims[i] = one[0]
 	}
 	return claims, nil
-}
-
-// isOfOtherOutput reports whether a read failed because an entry was written to another output of the sink.
-func isOfOtherOutput(err error) bool {
-	_, ok := errors.AsType[*state.LostError](err)
-	return ok
 }
 
 // claimOf returns the claim of an item; nil if it has none.
@@ -183,15 +183,6 @@ func (s *rowSink) firstClaim(rc *view.RowClaims) *state.Claim {
 		}
 	}
 	return first
-}
-
-// compareClaimAndOwner returns the findings of an item's claim on a row and of the owner of the row. It leaves out an
-// equal finding of an entry that is not planned.
-func (s *rowSink) compareClaimAndOwner(
-	c *record.Change, p *plannedRow, rc *view.RowClaims, guard record.Version,
-) []Finding {
-	findings := []Finding{s.compareClaim(c, p, rc, guard), s.compareOwner(c, p, rc, guard)}
-	return slices.DeleteFunc(findings, func(f Finding) bool { return f.Verdict == Equal && !f.Expected })
 }
 
 // compareClaim compares the claim of an item on a row. The verdict is Equal if there is no claim and none is planned.

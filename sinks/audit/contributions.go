@@ -12,6 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -75,76 +76,48 @@ func plannedShares(ops []pipeline.Op) ([]state.Share, error) {
 // groups, and the groups. For an aggregate that keeps expired items it yields only the contributions. The groups of
 // such an aggregate include the contributions of expired items, which are not stored any more.
 func (s *groupSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		d := digesters.Get().(*digester)
-		defer digesters.Put(d)
-		for c, err := range s.contributions(ctx, s.store, s.target, l) {
-			if err != nil {
-				yield(Entry{}, err)
-				return
-			}
-			if !yieldContribution(&c, d.contributionDigest(c.Shares), yield) {
-				return
-			}
-			if !s.keepsExpired() && !s.yieldShares(d, &c, yield) {
-				return
-			}
-		}
-		if !s.keepsExpired() {
-			s.storedGroups(ctx, d, l, yield)
-		}
+	lister, err := storeAs[view.ContributionLister](&s.base, s.store, "list the contributions of items")
+	if err != nil {
+		return noEntries(err)
 	}
-}
-
-// contributions yields the stored contributions of a view or an aggregate. The sequence ends after the first error.
-func (b *base) contributions(
-	ctx context.Context, store any, t view.Target, l state.Listing,
-) iter.Seq2[state.ItemContribution, error] {
-	return func(yield func(state.ItemContribution, error) bool) {
-		lister, err := storeAs[view.ContributionLister](b, store, "list the contributions of items")
-		if err != nil {
-			yield(state.ItemContribution{}, err)
-			return
-		}
-		for c, err := range lister.ListContributions(ctx, t.State(), l) {
-			if err != nil {
-				yield(state.ItemContribution{}, fmt.Errorf("%s: contributions: %w", b.spec.Name, err))
-				return
+	d := new(digester)
+	contributions := storedEntries(s.spec.Name+": contributions", lister.ListContributions(ctx, s.target.State(), l),
+		func(c *state.ItemContribution, yield func(Entry)) error {
+			yieldContribution(c, d.contributionDigest(c.Shares), yield)
+			if !s.keepsExpired() {
+				s.yieldShares(d, c, yield)
 			}
-			if !yield(c, nil) {
-				return
-			}
-		}
+			return nil
+		})
+	if s.keepsExpired() {
+		return contributions
 	}
+	return seq.Concat(contributions, s.storedGroups(ctx, d, l))
 }
 
 // keepsExpired reports whether expired items still count in their groups, although they have no contribution any more.
 func (s *groupSink) keepsExpired() bool { return s.spec.Aggregate.KeepOnTTL }
 
 // yieldContribution yields a contribution. It leaves out a contribution whose item is only known by its hash, because
-// Compare finds that one by the item. It returns false if the caller stopped the sequence.
-func yieldContribution(c *state.ItemContribution, digest Digest, yield func(Entry, error) bool) bool {
-	if c.Item == "" {
-		return true
+// Compare finds that one by the item.
+func yieldContribution(c *state.ItemContribution, digest Digest, yield func(Entry)) {
+	if c.Item != "" {
+		yield(Entry{Kind: Contribution, Place: string(c.Item), Item: c.Item, Version: c.Version, Digest: digest})
 	}
-	return yield(Entry{Kind: Contribution, Place: string(c.Item), Item: c.Item, Version: c.Version, Digest: digest}, nil)
 }
 
-// yieldShares yields the part that a contribution adds to each of its groups. It returns false if the caller stopped
-// the sequence. A contribution that does not fit the aggregate adds nothing; Compare reports it.
-func (s *groupSink) yieldShares(d *digester, c *state.ItemContribution, yield func(Entry, error) bool) bool {
+// yieldShares yields the part that a contribution adds to each of its groups. A contribution that does not fit the
+// aggregate adds nothing; Compare reports it.
+func (s *groupSink) yieldShares(d *digester, c *state.ItemContribution, yield func(Entry)) {
 	changes, err := s.aggregate.GroupChanges(c.Item, c.Contribution)
 	if err != nil {
-		return true
+		return
 	}
 	for i := range changes {
 		change := &changes[i]
 		digest := d.groupHalves(change.Shares, change.Counts, change.Sums, change.Members).digest()
-		if !yield(Entry{Kind: Group, Place: string(change.Row), Share: true, Digest: digest}, nil) {
-			return false
-		}
+		yield(Entry{Kind: Group, Place: string(change.Row), Share: true, Digest: digest})
 	}
-	return true
 }
 
 // Compare compares the contribution of an item. It ignores the groups at places, which CompareGroups compares.

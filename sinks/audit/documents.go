@@ -88,20 +88,24 @@ func expectedDocuments(c *record.Change, ops []pipeline.Op, yield func(Entry)) e
 // StoredEntries yields the documents of all indexes of the sink. Entry.Item is "" if the id of a document does not
 // contain the item's key, because the key is hashed, masked or too long.
 func (s *documentSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
+	lister, err := storeAs[search.Lister](&s.base, s.store, "list documents")
+	if err != nil {
+		return noEntries(err)
+	}
 	return func(yield func(Entry, error) bool) {
-		lister, err := storeAs[search.Lister](&s.base, s.store, "list documents")
-		if err != nil {
-			yield(Entry{}, err)
-			return
-		}
 		indexes, err := s.indexes(ctx)
 		if err != nil {
 			yield(Entry{}, err)
 			return
 		}
 		for _, index := range indexes {
-			if !s.storedDocuments(ctx, lister, index, l, yield) {
-				return
+			for e, err := range s.storedDocuments(index, lister.ListDocuments(ctx, index, l)) {
+				if errors.Is(err, search.ErrNoIndex) {
+					break // a missing index has no documents yet
+				}
+				if !yield(e, err) || err != nil {
+					return
+				}
 			}
 		}
 	}
@@ -119,35 +123,24 @@ func (s *documentSink) indexes(ctx context.Context) ([]string, error) {
 	return reader.Indexes(ctx)
 }
 
-// storedDocuments yields the documents of one index. It returns false if the caller stopped the sequence, or after an
-// error.
+// storedDocuments yields the entries of listed documents of an index.
 func (s *documentSink) storedDocuments(
-	ctx context.Context, lister search.Lister, index string, l state.Listing, yield func(Entry, error) bool,
-) bool {
-	d := digesters.Get().(*digester)
-	defer digesters.Put(d)
-	for doc, err := range lister.ListDocuments(ctx, index, l) {
-		if errors.Is(err, search.ErrNoIndex) {
-			return true // a missing index has no documents yet
-		}
-		var digest Digest
-		if err == nil {
-			digest, err = d.documentDigest(doc.Doc, s.foreignDocument(doc.Doc)+doc.Derived)
-		}
+	index string, listed iter.Seq2[search.ListedDocument, error],
+) iter.Seq2[Entry, error] {
+	d := new(digester)
+	return storedEntries(s.spec.Name+": index "+index, listed, func(doc *search.ListedDocument, yield func(Entry)) error {
+		digest, err := d.documentDigest(doc.Doc, s.foreignDocument(doc.Doc)+doc.Derived)
 		if err != nil {
-			yield(Entry{}, fmt.Errorf("%s: index %s: %w", s.spec.Name, index, err))
-			return false
+			return err
 		}
 		e := Entry{Kind: Document, Place: documentPlace(index, doc.Routing, doc.ID), Version: doc.Version, Digest: digest}
 		isMaskedKey := s.mask != nil && strings.Contains(string(doc.Item), maskedPrefix)
 		if !isMaskedKey {
 			e.Item = doc.Item
 		}
-		if !yield(e, nil) {
-			return false
-		}
-	}
-	return true
+		yield(e)
+		return nil
+	})
 }
 
 // foreignDocument describes the birth, the recorded identity of an output, in a document that was written to another
@@ -186,8 +179,8 @@ func (s *documentSink) Compare(ctx context.Context, c *record.Change, places []E
 		return s.unplannable(ctx, c, err)
 	}
 	for _, e := range places {
-		isPlanned := slices.ContainsFunc(docs, func(d plannedDocument) bool { return d.place() == e.Place })
-		if e.Kind != Document || isPlanned {
+		isPlanned := func(d plannedDocument) bool { return d.place() == e.Place }
+		if e.Kind != Document || slices.ContainsFunc(docs, isPlanned) {
 			continue
 		}
 		index, routing, id, err := parseDocumentPlace(e.Place)
@@ -241,13 +234,18 @@ func (s *documentSink) plannedDocuments(c *record.Change) ([]plannedDocument, er
 	return docs, nil
 }
 
-// compareDocument compares a stored document with the planned document.
-func (s *documentSink) compareDocument(ctx context.Context, p *plannedDocument) (Finding, error) {
+// readStored reads what is stored at the place of a document.
+func (s *documentSink) readStored(ctx context.Context, index, routing, id string) (search.StoredDocument, error) {
 	inspector, err := storeAs[search.Inspector](&s.base, s.store, "read single documents")
 	if err != nil {
-		return Finding{}, err
+		return search.StoredDocument{}, err
 	}
-	stored, err := inspector.ReadStored(ctx, p.index, p.id, p.routing)
+	return inspector.ReadStored(ctx, index, id, routing)
+}
+
+// compareDocument compares a stored document with the planned document.
+func (s *documentSink) compareDocument(ctx context.Context, p *plannedDocument) (Finding, error) {
+	stored, err := s.readStored(ctx, p.index, p.routing, p.id)
 	if err != nil {
 		return Finding{}, err
 	}

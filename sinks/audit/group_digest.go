@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"math/bits"
 	"strconv"
@@ -84,9 +83,7 @@ func (d *digester) hashHalves(texts ...string) halves {
 	for _, t := range texts {
 		b = appendSized(b, t)
 	}
-	d.bytes = b[:0]
-	sum := sha256.Sum256(b)
-	return halvesOf(Digest(sum[:16]))
+	return halvesOf(d.end(b))
 }
 
 // addNumber adds a number to the digest, times the factor of its kind and name. text is the text of a state.Number.

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -14,22 +15,17 @@ import (
 )
 
 // storedGroups yields the stored groups.
-func (s *groupSink) storedGroups(ctx context.Context, d *digester, l state.Listing, yield func(Entry, error) bool) {
+func (s *groupSink) storedGroups(ctx context.Context, d *digester, l state.Listing) iter.Seq2[Entry, error] {
 	lister, err := storeAs[view.GroupLister](&s.base, s.store, "list groups")
 	if err != nil {
-		yield(Entry{}, err)
-		return
+		return noEntries(err)
 	}
-	for g, err := range lister.ListGroups(ctx, s.target, s.aggregate.Values(), l) {
-		if err != nil {
-			yield(Entry{}, fmt.Errorf("%s: groups: %w", s.spec.Name, err))
-			return
-		}
-		entry := Entry{Kind: Group, Place: string(g.Row), Version: g.Version, Digest: d.group(&g, s.unexpectedParts(&g))}
-		if !yield(entry, nil) {
-			return
-		}
-	}
+	return storedEntries(s.spec.Name+": groups", lister.ListGroups(ctx, s.target, s.aggregate.Values(), l),
+		func(g *view.Group, yield func(Entry)) error {
+			digest := d.group(g, s.unexpectedParts(g))
+			yield(Entry{Kind: Group, Place: string(g.Row), Version: g.Version, Digest: digest})
+			return nil
+		})
 }
 
 // unexpectedParts describes the parts of a stored group that no group of the sink should have, whatever items count in

@@ -10,6 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -116,22 +117,17 @@ func (s *itemRowsSink) comparableShares(shares []state.Share) []state.Share {
 
 // StoredEntries yields the rows of the view, and the contributions of its items.
 func (s *itemRowsSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		if !s.storedRows(ctx, l, yield) {
-			return
-		}
-		d := digesters.Get().(*digester)
-		defer digesters.Put(d)
-		for c, err := range s.contributions(ctx, s.store, s.target, l) {
-			if err != nil {
-				yield(Entry{}, err)
-				return
-			}
-			if !yieldContribution(&c, d.contributionDigest(s.comparableShares(c.Shares)), yield) {
-				return
-			}
-		}
+	lister, err := storeAs[view.ContributionLister](&s.base, s.store, "list the contributions of items")
+	if err != nil {
+		return noEntries(err)
 	}
+	d := new(digester)
+	contributions := storedEntries(s.spec.Name+": contributions", lister.ListContributions(ctx, s.target.State(), l),
+		func(c *state.ItemContribution, yield func(Entry)) error {
+			yieldContribution(c, d.contributionDigest(s.comparableShares(c.Shares)), yield)
+			return nil
+		})
+	return seq.Concat(s.storedRows(ctx, l), contributions)
 }
 
 // Compare compares the contribution of an item, and its rows. It compares a row if it is planned, in the contribution,

@@ -52,7 +52,7 @@ func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores, o Option
 			return nil, fmt.Errorf("%s:%d: sinks.%s: %w", cfg.File, spec.Line, spec.Name, err)
 		}
 	}
-	if !o.AllowUnfilled {
+	if stateStore != nil && !o.AllowUnfilled { // without a state store there are no records of outputs
 		if err := checkOutputs(ctx, cfg, stores, specs); err != nil {
 			return nil, err
 		}
@@ -63,10 +63,6 @@ func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores, o Option
 // checkOutputs returns an error if a sink is not filled, has never started, or was written with other settings. The
 // contents of such a sink do not match the plans of this file.
 func checkOutputs(ctx context.Context, cfg *config.Config, stores sinks.Stores, specs []config.Sink) error {
-	stateStore, err := stores.State(ctx, cfg)
-	if err != nil || stateStore == nil {
-		return err // without a state store there are no records of outputs
-	}
 	names := make([]string, len(specs))
 	for i, s := range specs {
 		names[i] = s.Name

@@ -19,11 +19,7 @@ func (s *documentSink) Repair(ctx context.Context, c *record.Change, f Finding) 
 	if err != nil {
 		return Outcome{}, err
 	}
-	inspector, err := storeAs[search.Inspector](&s.base, s.store, "read single documents")
-	if err != nil {
-		return Outcome{}, err
-	}
-	stored, err := inspector.ReadStored(ctx, index, id, routing)
+	stored, err := s.readStored(ctx, index, routing, id)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("%s: document %s: %w", s.spec.Name, present.PlaceText, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -124,72 +125,55 @@ func (s *rowSink) compares(name string) bool {
 // StoredEntries yields the rows of the view. If rows are guarded by item, it also yields the guards, the claims and the
 // owners.
 func (s *rowSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		if s.storedRows(ctx, l, yield) && s.byItem {
-			s.storedGuards(ctx, l, yield)
-		}
+	if !s.byItem {
+		return s.storedRows(ctx, l)
 	}
+	return seq.Concat(s.storedRows(ctx, l), s.storedGuards(ctx, l))
 }
 
-// storedRows yields the rows. It returns false if the caller stopped the sequence, or after an error.
-func (s *rowSink) storedRows(ctx context.Context, l state.Listing, yield func(Entry, error) bool) bool {
+// storedRows yields the rows of the view.
+func (s *rowSink) storedRows(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
 	lister, err := storeAs[view.Lister](&s.base, s.store, "list rows")
 	if err != nil {
-		yield(Entry{}, err)
-		return false
+		return noEntries(err)
 	}
-	d := digesters.Get().(*digester)
-	defer digesters.Put(d)
-	for r, err := range lister.ListRows(ctx, s.target, l) {
-		var row state.Row
-		if err == nil {
-			row, err = state.MakeRow(r.PK, r.SK)
-		}
+	d := new(digester)
+	return storedEntries(s.spec.Name, lister.ListRows(ctx, s.target, l), func(r *view.Row, yield func(Entry)) error {
+		row, err := state.MakeRow(r.PK, r.SK)
 		if err != nil {
-			yield(Entry{}, fmt.Errorf("%s: %w", s.spec.Name, err))
-			return false
+			return err
 		}
 		digest := s.storedDigest(d, r.Source, r.Item, s.foreignBirth(r.Birth)+r.Derived)
-		if !yield(Entry{Kind: Row, Place: string(row), Item: r.Source, Version: r.Version, Digest: digest}, nil) {
-			return false
-		}
-	}
-	return true
+		yield(Entry{Kind: Row, Place: string(row), Item: r.Source, Version: r.Version, Digest: digest})
+		return nil
+	})
 }
 
 // storedGuards yields the guards that have a row, the claims and the owners. It leaves out a guard whose item is known
 // only by its hash; Compare finds that guard by its item. It also leaves out a claim or an owner whose row is known
 // only by its hash.
-func (s *rowSink) storedGuards(ctx context.Context, l state.Listing, yield func(Entry, error) bool) {
+func (s *rowSink) storedGuards(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
 	lister, err := storeAs[view.GuardLister](&s.base, s.store, "list the guards of items")
 	if err != nil {
-		yield(Entry{}, err)
-		return
+		return noEntries(err)
 	}
-	d := digesters.Get().(*digester)
-	defer digesters.Put(d)
-	for g, err := range lister.ListGuards(ctx, s.target.State(), l) {
-		if err != nil {
-			yield(Entry{}, fmt.Errorf("%s: guards: %w", s.spec.Name, err))
-			return
-		}
+	d := new(digester)
+	guards := lister.ListGuards(ctx, s.target.State(), l)
+	return storedEntries(s.spec.Name+": guards", guards, func(g *state.ItemGuard, yield func(Entry)) error {
 		if g.Item == "" || g.Row == "" {
-			continue
+			return nil
 		}
-		var e Entry
 		switch claim := g.Claim; {
 		case g.Owns:
-			e = Entry{Kind: Owner, Place: string(g.Row), Item: g.Item, Digest: d.ownerDigest(g.Item)}
+			yield(Entry{Kind: Owner, Place: string(g.Row), Item: g.Item, Digest: d.ownerDigest(g.Item)})
 		case claim != nil:
-			e = Entry{Kind: Claim, Place: claimPlace(g.Row, g.Item), Item: g.Item, Version: claim.Version,
-				Digest: s.plannedDigest(d, claim.Source, claim.Attributes)}
+			yield(Entry{Kind: Claim, Place: claimPlace(g.Row, g.Item), Item: g.Item, Version: claim.Version,
+				Digest: s.plannedDigest(d, claim.Source, claim.Attributes)})
 		default:
-			e = Entry{Kind: Guard, Place: string(g.Item), Item: g.Item, Version: g.Version, Digest: d.guardDigest(g.Row)}
+			yield(Entry{Kind: Guard, Place: string(g.Item), Item: g.Item, Version: g.Version, Digest: d.guardDigest(g.Row)})
 		}
-		if !yield(e, nil) {
-			return
-		}
-	}
+		return nil
+	})
 }
 
 // Compare compares the rows, the guard and the claims of an item with the plan.

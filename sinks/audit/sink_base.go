@@ -2,6 +2,8 @@ package audit
 
 import (
 	"context"
+	"fmt"
+	"iter"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -39,6 +41,33 @@ func storeAs[T any](b *base, store any, action string) (T, error) {
 		return t, errs.Errorf("the store of the sink %s (%T) cannot %s", redact.Safe(b.spec.Name), store, redact.Safe(action))
 	}
 	return t, nil
+}
+
+// storedEntries yields the entries of stored values. entriesOf yields the entries of one value. An error of values or
+// of entriesOf gets the prefix what, and ends the sequence.
+func storedEntries[T any](
+	what string, values iter.Seq2[T, error], entriesOf func(v *T, yield func(Entry)) error,
+) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		more := true
+		yieldEntry := func(e Entry) { more = more && yield(e, nil) }
+		for v, err := range values {
+			if err == nil {
+				err = entriesOf(&v, yieldEntry)
+			}
+			if more && err != nil {
+				yield(Entry{}, fmt.Errorf("%s: %w", what, err))
+			}
+			if !more || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// noEntries yields an error.
+func noEntries(err error) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) { yield(Entry{}, err) }
 }
 
 // foreignBirth describes the birth of a stored entry that was written to another output of the sink. It returns "" for

@@ -109,7 +109,7 @@ func lateWriteAfterDelete(t *testing.T, s Suite) {
 	records[2].Second++
 	runFixed(t, s, func(st *stage) {
 		st.must(st.worker(nil).all(st, st.stream.Changes, 1))
-		st.close(st.store.Close)
+		closeWith(st.tb, st.store.Close)
 		st.open()
 		late := st.worker(nil)
 		st.must(late.deliver(st.ctx, st.stream.Changes[:1]))

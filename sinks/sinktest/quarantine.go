@@ -105,7 +105,7 @@ func (h *holding) runProcess(death ...Fault) {
 	if d.faults.crashed() && m.Kill != nil {
 		closeStore = m.Kill
 	}
-	h.close(closeStore)
+	closeWith(h.rt, closeStore)
 }
 
 func (h *holding) pipeline(d *dying) *pipeline.Pipeline {
@@ -122,16 +122,6 @@ func (h *holding) pipeline(d *dying) *pipeline.Pipeline {
 		h.rt.Fatal(err)
 	}
 	return p
-}
-
-func (h *holding) close(closeStore func() error) {
-	h.rt.Helper()
-	if closeStore == nil {
-		return
-	}
-	if err := closeStore(); err != nil {
-		h.rt.Fatalf("close: %v", err)
-	}
 }
 
 // redriveBeside redrives again and again until it fails or stop is called.
@@ -221,7 +211,7 @@ func (h *holding) end() {
 	for mark, err := range m.Quarantine.Marks(h.ctx, "") {
 		h.rt.Fatalf("a mark is left: %s (%v)", mark.Key, err)
 	}
-	h.close(m.Close)
+	closeWith(h.rt, m.Close)
 }
 
 func nameOf(c *record.Change) string { return fmt.Sprintf("%s at %s", c.Key, c.Version) }

@@ -14,7 +14,7 @@ func onePass(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
 		st.run(st.worker(nil), drawBatches(rt, st.stream.Changes))
 		st.compareWithModel("one pass")
-		st.close(st.store.Close)
+		closeWith(st.tb, st.store.Close)
 		st.open()
 		st.compareWithModel("the store was opened again")
 	})

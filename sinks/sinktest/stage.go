@@ -73,7 +73,7 @@ func runStage(ctx context.Context, tb tb, s Suite, dir string, stream *Stream, p
 	tb.Helper()
 	st := &stage{suite: s, tb: tb, ctx: ctx, dir: dir, stream: stream}
 	st.open()
-	defer func() { st.close(st.store.Close) }()
+	defer func() { closeWith(tb, st.store.Close) }()
 	property(st)
 }
 
@@ -89,13 +89,14 @@ func (st *stage) open() {
 	st.store = store
 }
 
-func (st *stage) close(closeStore func() error) {
-	st.tb.Helper()
+// closeWith closes a store. If closeStore is nil, there is nothing to close.
+func closeWith(tb tb, closeStore func() error) {
+	tb.Helper()
 	if closeStore == nil {
 		return
 	}
 	if err := closeStore(); err != nil {
-		st.tb.Fatalf("close: %v", err)
+		tb.Fatalf("close: %v", err)
 	}
 }
 
@@ -106,7 +107,7 @@ func (st *stage) crash() {
 	if closeStore == nil {
 		closeStore = st.store.Close
 	}
-	st.close(closeStore)
+	closeWith(st.tb, closeStore)
 	st.open()
 }
 

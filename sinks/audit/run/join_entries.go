@@ -124,8 +124,8 @@ func (cs *comparisons) newComparison() *comparison {
 	return c
 }
 
-// addUnjoined adds the suspect of an entry that is not joined: all entries are suspects in the audit of a sample, and in
-// one of given suspects. A sample has no places of unknown items, except groups.
+// addUnjoined adds the suspect of an entry that is not joined. In the audit of a sample, and in one of given suspects,
+// all entries are suspects. A sample has no places of unknown items, except groups.
 func (j *joiner) addUnjoined(e *spooledEntry) error {
 	isSample, isGiven := j.run.o.Sample != nil, j.run.o.Items == nil
 	places := []audit.Entry{{Kind: e.Kind, Place: e.Place}}

@@ -241,59 +241,31 @@ func (r *Repairer) isEqual(ctx context.Context, b *repairedFinding, current *Ite
 	return !differs, nil
 }
 
-// subject is an item or a place of a sink that findings are about.
-type subject struct {
-	sink       int
-	kind, name string
-}
-
-// subjects returns the place of a finding, and its item if that is known.
-func (b *repairedFinding) subjects() []subject {
-	place := subject{b.sink, "place " + placeKind(b.finding.Kind), placeOf(&b.finding)}
-	if b.finding.Item == "" {
-		return []subject{place}
-	}
-	return []subject{place, {b.sink, "item", string(b.finding.Item)}}
+// isRelated reports whether two findings of a sink are about the same item or the same place.
+func (b *repairedFinding) isRelated(other *repairedFinding) bool {
+	f, g := &b.finding, &other.finding
+	sameItem := f.Item != "" && f.Item == g.Item
+	samePlace := placeKind(f.Kind) == placeKind(g.Kind) && placeOf(f) == placeOf(g)
+	return b.sink == other.sink && (sameItem || samePlace)
 }
 
 // relatedFindings groups the findings of a batch into chains, and returns the indexes of each chain's findings. The
 // findings of a chain are repaired one after the other. No item and no place of a sink is in two chains.
-func relatedFindings(batch []repairedFinding) [][]int {
-	earlier := make(earlierFindings, len(batch))
-	last := make(map[subject]int) // index of the last finding about each subject
+func relatedFindings(batch []repairedFinding) (chains [][]int) {
 	for i := range batch {
-		earlier[i] = i
-		for _, s := range batch[i].subjects() {
-			if related, known := last[s]; known {
-				earlier.join(i, related)
+		related := []int{i}
+		chains = slices.DeleteFunc(chains, func(chain []int) bool {
+			isRelated := slices.ContainsFunc(chain, func(k int) bool { return batch[i].isRelated(&batch[k]) })
+			if isRelated {
+				related = append(related, chain...)
 			}
-			last[s] = i
-		}
+			return isRelated
+		})
+		slices.Sort(related)
+		chains = append(chains, related)
 	}
-	chains := make([][]int, len(batch)) // chains by the index of their first finding
-	for i := range batch {
-		first := earlier.first(i)
-		chains[first] = append(chains[first], i)
-	}
-	return slices.DeleteFunc(chains, func(chain []int) bool { return len(chain) == 0 })
-}
-
-// earlierFindings has, for each finding, the index of an earlier related finding, or its own index if it is the first
-// of its chain.
-type earlierFindings []int
-
-// first returns the first finding of the chain of finding i.
-func (e earlierFindings) first(i int) int {
-	for e[i] != i {
-		i = e[i]
-	}
-	return i
-}
-
-// join makes one chain of the chains of two findings.
-func (e earlierFindings) join(i, j int) {
-	first, second := e.first(i), e.first(j)
-	e[max(first, second)] = min(first, second)
+	slices.SortFunc(chains, func(a, b []int) int { return a[0] - b[0] })
+	return chains
 }
 
 // placeKind returns a name for the kind of an entry. All kinds of entries about a row have the same name.

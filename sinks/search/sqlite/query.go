@@ -71,10 +71,10 @@ func parse(query string) ([]clause, error) {
 	}
 
 	findsAll := slices.ContainsFunc(clauses, func(c clause) bool { return c.words == "*" })
-	if !findsAll {
+	switch {
+	case !findsAll:
 		return clauses, nil
-	}
-	if len(clauses) > 1 {
+	case len(clauses) > 1:
 		return nil, p.fail(0, "* alone finds everything: leave the other parts out, or it")
 	}
 	return nil, nil
@@ -112,7 +112,7 @@ func (p *parser) readClause() (c clause, err error) {
 	}
 
 	start := p.at
-	t, err := p.readText(colonEnds)
+	t, err := p.readText(":")
 	if err != nil {
 		return c, err
 	}
@@ -145,7 +145,7 @@ func (p *parser) parseField(c *clause, start int, name text) error {
 		return p.readBound(c)
 	}
 	start = p.at
-	t, err := p.readText(colonIsText)
+	t, err := p.readText("")
 	if err != nil {
 		return err
 	}
@@ -180,19 +180,11 @@ func (t text) withoutLiterals() string {
 	return b.String()
 }
 
-// colonMeaning is the meaning of a colon that is not literal.
-type colonMeaning uint8
-
-const (
-	colonIsText colonMeaning = iota
-	colonEnds                // the text before it is the name of a field
-)
-
-// readText reads up to the next space that is not literal, or up to a colon if that ends the text.
-func (p *parser) readText(colon colonMeaning) (t text, err error) {
+// readText reads up to the next space or the next of the runes in ends, whichever is first and not literal.
+func (p *parser) readText(ends string) (t text, err error) {
 	for !p.atWordEnd() {
 		switch r := p.runes[p.at]; {
-		case r == ':' && colon == colonEnds:
+		case strings.ContainsRune(ends, r):
 			return t, nil
 		case r == '\\':
 			p.at++
@@ -243,7 +235,7 @@ func (p *parser) readBound(c *clause) error {
 	operator := string(p.runes[start:p.at])
 
 	start = p.at
-	t, err := p.readText(colonIsText)
+	t, err := p.readText("")
 	if err != nil {
 		return err
 	}
