@@ -142,11 +142,19 @@ func (m *birthRecords) compareOutput(
 	case err != nil:
 		return c, err
 	case f.hasPrint:
-		if changed := compareSettings(f.print, fingerprintOf(cfg, s)); changed != nil {
-			err := c.setChanged(ctx, cfg, s, store, f, changed)
-			return c, err
+		changed := compareSettings(f.print, fingerprintOf(cfg, s))
+		if changed == nil {
+			c.Kind = Unchanged
+			break
 		}
-		c.Kind = Unchanged
+		c.Kind = Changed
+		for _, name := range changed.Settings {
+			c.Settings = append(c.Settings, SettingChange{Name: name, Old: changed.Old[name], New: changed.New[name]})
+		}
+		needsBackfill := missedChanges(s, f, changed.Settings) || c.Birth.Stage == state.Waiting
+		c.TakesSettings, err = takesSettings(ctx, cfg, s, store, f, changed.Settings)
+		c.WaitsForBackfill = c.TakesSettings && needsBackfill
+		return c, err
 	case f.hasBirth && f.birth.Begun:
 		c.Kind = Unchanged
 	}
@@ -155,20 +163,6 @@ func (m *birthRecords) compareOutput(
 		c.LeftThere = m.leftAt(cfg, c.Target)
 	}
 	return c, nil
-}
-
-// setChanged describes an output that was written under other settings.
-func (c *OutputChange) setChanged(
-	ctx context.Context, cfg *config.Config, s config.Sink, store any, f foundOutput, changed *ChangedError,
-) (err error) {
-	c.Kind = Changed
-	for _, name := range changed.Settings {
-		c.Settings = append(c.Settings, SettingChange{Name: name, Old: changed.Old[name], New: changed.New[name]})
-	}
-	c.TakesSettings, err = takesSettings(ctx, cfg, s, store, f, changed.Settings)
-	needsBackfill := missedChanges(s, f, changed.Settings) || c.Birth.Stage == state.Waiting
-	c.WaitsForBackfill = c.TakesSettings && needsBackfill
-	return err
 }
 
 // leftAt returns the names of the sinks that have written to a target and that no longer have this target in the file.

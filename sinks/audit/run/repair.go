@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/internal/parallel"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -84,21 +85,30 @@ func (r *Repairer) Add(ctx context.Context, sink int, f *audit.Finding) error {
 	return r.Flush(ctx)
 }
 
-// Flush repairs the remaining findings. It returns after all repairs have ended. Its error is the first error of a
-// repair, or the cause of ctx.
+// Flush repairs the remaining findings. It returns after all repairs have ended. Its error is that of a repair, or the
+// cause of ctx. After an error no repair begins.
 func (r *Repairer) Flush(ctx context.Context) error {
 	defer func() { r.batch = r.batch[:0] }()
 	if err := r.readItems(ctx); err != nil {
 		return fmt.Errorf("read items: %w", err)
 	}
 
-	queue := repairQueue{chains: relatedFindings(r.batch)}
-	var repairers sync.WaitGroup
-	for range min(r.o.Concurrency, len(queue.chains)) {
-		repairers.Go(func() { r.repairChains(ctx, &queue) })
-	}
-	repairers.Wait()
-	err := cmp.Or(queue.err, context.Cause(ctx))
+	chains := relatedFindings(r.batch)
+	var failed atomic.Bool
+	errs := parallel.Each(len(chains), r.o.Concurrency, func(n int) error {
+		for _, i := range chains[n] {
+			if failed.Load() {
+				return nil
+			}
+			if err := r.repairFinding(ctx, &r.batch[i]); err != nil {
+				failed.Store(true)
+				return err
+			}
+			r.batch[i].done = true
+		}
+		return nil
+	})
+	err := cmp.Or(cmp.Or(errs...), context.Cause(ctx))
 	if err == nil {
 		err = r.findChanged(ctx)
 	}
@@ -109,47 +119,6 @@ func (r *Repairer) Flush(ctx context.Context) error {
 		}
 	}
 	return err
-}
-
-// repairChains repairs the findings of one chain after the other, until the queue is empty or a repair failed.
-func (r *Repairer) repairChains(ctx context.Context, queue *repairQueue) {
-	for chain := queue.next(); chain != nil; chain = queue.next() {
-		for _, i := range chain {
-			b := &r.batch[i]
-			err := r.repairFinding(ctx, b)
-			if mayContinue := queue.end(b, err); !mayContinue {
-				return
-			}
-		}
-	}
-}
-
-// repairQueue has the chains of related findings that no goroutine repairs yet.
-type repairQueue struct {
-	mu     sync.Mutex // guards the following fields, and done of each finding
-	chains [][]int
-	err    error // the first error
-}
-
-// next returns the chain to repair next. It returns nil after the last one, and after an error.
-func (q *repairQueue) next() []int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.chains) == 0 || q.err != nil {
-		return nil
-	}
-	chain := q.chains[0]
-	q.chains = q.chains[1:]
-	return chain
-}
-
-// end notes that the repair of b ended with err. It returns whether other repairs may begin.
-func (q *repairQueue) end(b *repairedFinding, err error) (mayContinue bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.err = cmp.Or(q.err, err)
-	b.done = err == nil
-	return q.err == nil
 }
 
 // readItems sets the items of the batch.

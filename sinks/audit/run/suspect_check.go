@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/internal/parallel"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -46,20 +46,10 @@ func (c *suspectCheck) keepDifferences() {
 
 // runChecks compares several suspects concurrently.
 func (a *auditRun) runChecks(ctx context.Context, checks []suspectCheck) {
-	var workers sync.WaitGroup
-	queue := make(chan *suspectCheck, len(checks))
-	for i := range checks {
-		queue <- &checks[i]
-	}
-	close(queue)
-	for range min(a.o.Parts*4, len(checks)) {
-		workers.Go(func() {
-			for check := range queue {
-				a.runCheck(ctx, check)
-			}
-		})
-	}
-	workers.Wait()
+	parallel.Each(len(checks), a.o.Parts*4, func(i int) error {
+		a.runCheck(ctx, &checks[i])
+		return nil
+	})
 }
 
 // runCheck compares a suspect with its item, and sets the findings or the error of the check.

@@ -40,16 +40,11 @@ func (s *Store) ensureScript(ctx context.Context) error {
 	}
 
 	found, err := s.readScript(ctx)
-	if err != nil {
-		return err
+	if err == nil && !found {
+		err = s.installScript(ctx)
 	}
-	if !found {
-		if err := s.installScript(ctx); err != nil {
-			return err
-		}
-	}
-	s.installed.Store(true)
-	return nil
+	s.installed.Store(err == nil)
+	return err
 }
 
 // installScript installs the script, and reads it back.
