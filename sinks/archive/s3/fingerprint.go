@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 
 	"github.com/tablewake/tablewake/pipeline/awserr"
@@ -14,10 +15,13 @@ import (
 )
 
 // Fingerprint reads the fingerprint of a sink. The bool is false if there is no fingerprint, or no bucket.
-func (s *Store) Fingerprint(ctx context.Context, pipeline, sink string) (state.Fingerprint, bool, error) {
-	print, err := s.readFingerprint(ctx, s.fingerprint(pipeline, sink))
+func (s *Store) Fingerprint(ctx context.Context, pipeline, sink string) (print state.Fingerprint, ok bool, err error) {
+	r, err := s.Get(ctx, s.fingerprint(pipeline, sink))
 	if errors.Is(err, archive.ErrNoObject) || awserr.Code(err) == "NoSuchBucket" {
 		return state.Fingerprint{}, false, nil
+	}
+	if err == nil {
+		print, err = readFingerprint(r)
 	}
 	if err != nil {
 		return state.Fingerprint{}, false, fmt.Errorf("fingerprint of sink %s: %w", sink, err)
@@ -25,14 +29,10 @@ func (s *Store) Fingerprint(ctx context.Context, pipeline, sink string) (state.F
 	return print, true, nil
 }
 
-// readFingerprint reads the fingerprint in the named object.
-func (s *Store) readFingerprint(ctx context.Context, name string) (print state.Fingerprint, err error) {
-	r, err := s.Get(ctx, name)
-	if err != nil {
-		return state.Fingerprint{}, err
-	}
-	b, err := bounded.ReadAll(r, bounded.Object)
-	if err := errors.Join(err, r.Close()); err != nil {
+// readFingerprint reads a fingerprint from the body of its object, and closes the body.
+func readFingerprint(body io.ReadCloser) (print state.Fingerprint, err error) {
+	b, err := bounded.ReadAll(body, bounded.Object)
+	if err := errors.Join(err, body.Close()); err != nil {
 		return state.Fingerprint{}, err
 	}
 	err = json.Unmarshal(b, &print)

@@ -1,6 +1,7 @@
 package s3_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/archive/s3"
 )
 
@@ -44,5 +46,24 @@ func TestList_AnEmptyAnswer(t *testing.T) {
 	s := open(t, s3.Options{Client: clientOf(t, flaky.URL, nil), Bucket: "b"})
 	if got := names(t, s, ""); len(got) != 1 || calls.Load() != 3 {
 		t.Errorf("%d calls list %v", calls.Load(), got)
+	}
+}
+
+// A fingerprint that vanishes while it is read is an error. It does not mean that the sink has none.
+func TestFingerprint_ThatVanishesMeanwhile(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	vanishing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if calls.Add(1) > 1 {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		w.Header().Set("Content-Length", "100")
+		_, _ = io.WriteString(w, `{"pipeline":`)
+	}))
+	defer vanishing.Close()
+	s := open(t, s3.Options{Client: clientOf(t, vanishing.URL, nil), Bucket: "b"})
+	if _, ok, err := s.Fingerprint(t.Context(), "shop", "history"); ok || !errors.Is(err, archive.ErrNoObject) {
+		t.Errorf("there is one: %v (%v)", ok, err)
 	}
 }
