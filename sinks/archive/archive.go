@@ -130,19 +130,9 @@ func New(o Options) (*Sink, error) {
 	}
 	s := &Sink{o: o, compressors: compressorPool{format: o.Format}}
 	s.newestOnly = o.Layout == PerItem && !o.Key.HasVersion()
-	if err := errors.Join(s.checkNames(), s.checkNewest()); err != nil {
+	namesErr := errors.Join(s.checkNames(), s.checkNewest())
+	if err := cmp.Or(namesErr, checkTags(o.Tags, o.Layout), checkColumns(o.Columns), checkKinds(o.Kinds)); err != nil {
 		return nil, err
-	}
-	if err := checkTags(o.Tags, o.Layout); err != nil {
-		return nil, err
-	}
-	if err := checkColumns(o.Columns); err != nil {
-		return nil, err
-	}
-	for _, k := range o.Kinds {
-		if k != TTLDelete && k != UserDelete && k != AnyChange {
-			return nil, fmt.Errorf("archive: Kinds holds %q: give some of %q, %q and %q", k, TTLDelete, UserDelete, AnyChange)
-		}
 	}
 	tagNamesTable := func(t TagTemplate) bool { return len(t.Value.Literals()) > 1 } // its only placeholder is {@table}
 	s.splitByTable = o.Layout == Log && slices.ContainsFunc(o.Tags, tagNamesTable)

@@ -50,7 +50,6 @@ type CompactProgress struct {
 	// Unchanged and UnchangedByClass count objects of the log that were not changed. Unchanged are too large, or have no
 	// other object to be merged with. UnchangedByClass have another storage class.
 	Unchanged, UnchangedByClass int64
-	Listed, ListedSize          int64 // all listed objects of the log, and their sizes
 }
 
 // groupCount limits the number of object names in memory.
@@ -109,8 +108,6 @@ func (c *compaction) addObject(ctx context.Context, info Info) error {
 	if !isLog {
 		return nil
 	}
-	c.progress.Listed++
-	c.progress.ListedSize += info.Size
 	if info.Class != "" && info.Class != c.o.Class {
 		c.progress.UnchangedByClass++
 		return nil
@@ -262,7 +259,6 @@ type lineWriter interface {
 	add(line []byte, v record.Version) error
 	finish(o *Object, folder string) error
 	sum() []byte
-	free()
 }
 
 // newBody returns an empty object for the lines of the set.
@@ -280,7 +276,6 @@ func (c *compaction) largeObject(ctx context.Context, set *objectSet) (o Object,
 	if err != nil {
 		return Object{}, nil, err
 	}
-	defer body.free()
 	infos := func(yield func(Info, error) bool) {
 		for _, info := range set.infos {
 			if !yield(info, nil) {

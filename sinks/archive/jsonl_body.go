@@ -41,7 +41,7 @@ func (r *versionRange) name(folder string, digest []byte, f Format) string {
 	return fmt.Sprintf("%s%s-%s-%s%s", folder, r.first, r.latest, hex.EncodeToString(digest[:16]), f.suffix())
 }
 
-// newJSONLBody returns an empty body. The caller must call free.
+// newJSONLBody returns an empty body.
 func newJSONLBody(pool *compressorPool) (*jsonlBody, error) {
 	b := &jsonlBody{pool: pool, digest: sha256.New()}
 	var err error
@@ -54,8 +54,6 @@ func newJSONLBody(pool *compressorPool) (*jsonlBody, error) {
 
 // sum returns the digest of the lines so far.
 func (b *jsonlBody) sum() []byte { return b.digest.Sum(nil) }
-
-func (b *jsonlBody) free() { b.pool.put(b.compressor) }
 
 var newline = []byte{'\n'}
 
@@ -78,6 +76,7 @@ func (b *jsonlBody) finish(o *Object, folder string) error {
 	if err := b.compressor.Close(); err != nil {
 		return fmt.Errorf("archive: compress: %w", err)
 	}
+	b.pool.put(b.compressor) // after an error, the garbage collector takes it
 	f := b.pool.format
 	o.Name = b.name(folder, b.digest.Sum(nil), f)
 	o.Body, o.ContentType = b.out.Bytes(), f.contentType()

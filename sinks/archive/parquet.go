@@ -30,8 +30,6 @@ func newParquetBody(columns []Column, images LineFormat) *parquetBody {
 	return b
 }
 
-func (b *parquetBody) free() {}
-
 // add adds the row of a change, with the values of the configured columns.
 func (b *parquetBody) add(c *record.Change, columns []item.Value) error {
 	b.include(c.Version)

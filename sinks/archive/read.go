@@ -143,10 +143,7 @@ func (o ReadOptions) includesEntry(e Entry) (bool, error) {
 
 // tooOld reports whether an object was written before From. Such an object has no change to return.
 func (o ReadOptions) tooOld(info Info) bool {
-	if o.From.IsZero() || info.Modified.IsZero() {
-		return false
-	}
-	return info.Modified.Before(o.From.Add(-skew))
+	return !o.From.IsZero() && !info.Modified.IsZero() && info.Modified.Before(o.From.Add(-skew))
 }
 
 // check returns an error if From is not before To.

@@ -104,7 +104,6 @@ func (s *Sink) buildObject(folder string, ds []pipeline.Delivery, indexes []int)
 	if err != nil {
 		return Object{}, err
 	}
-	defer body.free()
 	var last *record.Change
 	for _, i := range sorted {
 		c := ds[i].Change
@@ -120,11 +119,10 @@ func (s *Sink) buildObject(folder string, ds []pipeline.Delivery, indexes []int)
 	return o, body.finish(&o, folder)
 }
 
-// objectWriter builds an object of a log, change by change. The caller must call free at the end.
+// objectWriter builds an object of a log, change by change.
 type objectWriter interface {
 	add(c *record.Change, columns []item.Value) error
 	finish(o *Object, folder string) error
-	free()
 }
 
 func (s *Sink) newObject() (objectWriter, error) {

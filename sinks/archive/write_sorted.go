@@ -40,34 +40,24 @@ func (s *Sink) WriteSorted(ctx context.Context, all iter.Seq2[*pipeline.Delivery
 	}
 	written := make(map[objectGroup]bool)
 	for range maxPasses {
-		hasMore, err := s.writeGroups(ctx, all, written)
-		if err != nil || !hasMore {
+		pass := sortedPass{sink: s, written: written, open: make(map[objectGroup]*sortedObject),
+			postponed: make(map[objectGroup]bool)}
+		for d, err := range all {
+			if err == nil {
+				err = pass.add(d)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if err := pass.write(ctx); err != nil || len(pass.postponed) == 0 {
 			return err
 		}
 	}
 	return errTooManyGroups
 }
 
-// writeGroups writes the objects of up to maxOpenObjects groups that are not in written, in the order of their first
-// changes, and adds the groups to written. hasMore reports whether there are more.
-func (s *Sink) writeGroups(
-	ctx context.Context, all iter.Seq2[*pipeline.Delivery, error], written map[objectGroup]bool,
-) (hasMore bool, err error) {
-	pass := sortedPass{sink: s, written: written, open: make(map[objectGroup]*sortedObject),
-		postponed: make(map[objectGroup]bool)}
-	defer pass.free()
-	for d, err := range all {
-		if err == nil {
-			err = pass.add(d)
-		}
-		if err != nil {
-			return false, err
-		}
-	}
-	return len(pass.postponed) > 0, pass.write(ctx)
-}
-
-// sortedPass is one pass over sorted changes. It builds some of the objects.
+// sortedPass is one pass over sorted changes. It builds the objects of up to maxOpenObjects groups.
 type sortedPass struct {
 	sink      *Sink
 	written   map[objectGroup]bool // groups that are finished
@@ -113,7 +103,7 @@ func (p *sortedPass) add(d *pipeline.Delivery) error {
 	return o.add(p.sink.o.Mask.Change(d.Change), put.Columns)
 }
 
-// write writes the open objects.
+// write writes the open objects, and adds their groups to written.
 func (p *sortedPass) write(ctx context.Context) error {
 	for _, group := range p.order {
 		o := p.open[group]
@@ -123,18 +113,10 @@ func (p *sortedPass) write(ctx context.Context) error {
 		if err := putUnlessExists(ctx, p.sink.o.Store, o.Object); err != nil {
 			return err
 		}
-		o.free()
 		delete(p.open, group)
 		p.written[group] = true
 	}
 	return nil
-}
-
-// free frees the open objects.
-func (p *sortedPass) free() {
-	for _, o := range p.open {
-		o.free()
-	}
 }
 
 // openSorted returns a new object for the group of d.
