@@ -38,76 +38,44 @@ func Run(t *testing.T, store Store) {
 		}
 		return tmpl
 	}
-	run := func(name string, archive func(t *testing.T)) {
-		if len(store.Only) == 0 || slices.Contains(store.Only, name) {
-			t.Run(name, archive)
-		}
-	}
-	all := func(sinktest.Record) bool { return true }
-	run("Log", func(t *testing.T) {
-		t.Parallel()
-		s := suite(store, archive.Options{Prefix: "changes/", Partition: parse("dt={CreatedAt|date:2006-01-02}")}, all)
-		s.Stream.Snapshots = true
-		sinktest.Run(t, s)
-	})
-	run("LogGzip", func(t *testing.T) {
-		t.Parallel()
-		sinktest.Run(t, suite(store, archive.Options{Format: archive.JSONLGzip}, all))
-	})
-	run("LogPlain", func(t *testing.T) {
-		t.Parallel()
-		sinktest.Run(t, suite(store, archive.Options{Images: archive.PlainJSON}, all))
-	})
-	run("Parquet", func(t *testing.T) {
-		t.Parallel()
-		o := archive.Options{Format: archive.Parquet, Partition: parse("dt={CreatedAt|date:2006-01-02}"),
-			Columns: []archive.Column{{Name: "status", Value: parse("{Status?}")}}}
-		s := suite(store, o, all)
-		s.Stream.Snapshots = true
-		s.Stream.Keys = map[string]string{"PK": "B", "SK": "N"}
-		sinktest.Run(t, s)
-	})
-	run("ParquetPlain", func(t *testing.T) {
-		t.Parallel()
-		sinktest.Run(t, suite(store, archive.Options{Format: archive.Parquet, Images: archive.PlainJSON}, all))
-	})
-	removed := func(r sinktest.Record) bool { return r.Removed() }
+	byDay := parse("dt={CreatedAt|date:2006-01-02}")
 	deletes := []archive.Kind{archive.UserDelete, archive.TTLDelete}
-	run("PerItem", func(t *testing.T) {
-		t.Parallel()
-		o := archive.Options{Layout: archive.PerItem, Kinds: deletes, Key: parse("archive/{Type}/{PK}/{SK}/{@version}.json"),
-			Tags: []archive.TagTemplate{{Key: "type", Value: parse("{Type}")}}}
-		s := suite(store, o, removed)
-		s.Stream.Keys = map[string]string{"PK": "B", "SK": "N"}
-		sinktest.Run(t, s)
-	})
-	run("Newest", func(t *testing.T) {
-		t.Parallel()
-		o := archive.Options{
-			Layout: archive.PerItem, Key: parse("archive/{PK}/{SK}.json"), RawNames: true,
-			Tags: []archive.TagTemplate{{Key: "type", Value: parse("{Type}")}},
+	typeTag := []archive.TagTemplate{{Key: "type", Value: parse("{Type}")}}
+	for name, tt := range map[string]struct {
+		o         archive.Options
+		snapshots bool              // the stream has snapshots
+		keys      map[string]string // types of the key attributes. Default: texts
+	}{
+		"Log":      {o: archive.Options{Prefix: "changes/", Partition: byDay}, snapshots: true},
+		"LogGzip":  {o: archive.Options{Format: archive.JSONLGzip}},
+		"LogPlain": {o: archive.Options{Images: archive.PlainJSON}},
+		"Parquet": {o: archive.Options{Format: archive.Parquet, Partition: byDay,
+			Columns: []archive.Column{{Name: "status", Value: parse("{Status?}")}}},
+			snapshots: true, keys: map[string]string{"PK": "B", "SK": "N"}},
+		"ParquetPlain": {o: archive.Options{Format: archive.Parquet, Images: archive.PlainJSON}},
+		"PerItem": {o: archive.Options{Layout: archive.PerItem, Kinds: deletes, Tags: typeTag,
+			Key: parse("archive/{Type}/{PK}/{SK}/{@version}.json")}, keys: map[string]string{"PK": "B", "SK": "N"}},
+		"Newest": {o: archive.Options{Layout: archive.PerItem, RawNames: true, Tags: typeTag,
+			Key: parse("archive/{PK}/{SK}.json")}, keys: map[string]string{"PK": "N", "SK": "N"}},
+		"NewestPlain": {o: archive.Options{Layout: archive.PerItem, Images: archive.PlainJSON, Kinds: deletes,
+			Key: parse("{@key}.json")}},
+		"PerItemPlain": {o: archive.Options{Layout: archive.PerItem, Images: archive.PlainJSON,
+			Key: parse("{@key}/{@version}")}},
+	} {
+		if len(store.Only) > 0 && !slices.Contains(store.Only, name) {
+			continue
 		}
-		s := suite(store, o, all)
-		s.Model = func(s *sinktest.Stream) map[string]string { return newestOf(s, o, all) }
-		s.Stream.Keys = map[string]string{"PK": "N", "SK": "N"}
-		sinktest.Run(t, s)
-	})
-	run("NewestPlain", func(t *testing.T) {
-		t.Parallel()
-		o := archive.Options{Layout: archive.PerItem, Images: archive.PlainJSON, Kinds: deletes, Key: parse("{@key}.json")}
-		s := suite(store, o, removed)
-		s.Model = func(s *sinktest.Stream) map[string]string { return newestOf(s, o, removed) }
-		sinktest.Run(t, s)
-	})
-	run("PerItemPlain", func(t *testing.T) {
-		t.Parallel()
-		sinktest.Run(t, suite(store, archive.Options{Layout: archive.PerItem, Images: archive.PlainJSON,
-			Key: parse("{@key}/{@version}")}, all))
-	})
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := suite(store, tt.o)
+			s.Stream.Snapshots, s.Stream.Keys = tt.snapshots, tt.keys
+			sinktest.Run(t, s)
+		})
+	}
 }
 
-// suite returns the suite of an archive. kept reports whether the archive stores a record.
-func suite(tested Store, o archive.Options, kept func(sinktest.Record) bool) sinktest.Suite {
+// suite returns the suite of an archive.
+func suite(tested Store, o archive.Options) sinktest.Suite {
 	return sinktest.Suite{
 		Checks: tested.Checks,
 		Open: func(path string) (sinktest.Store, error) {
@@ -124,33 +92,28 @@ func suite(tested Store, o archive.Options, kept func(sinktest.Record) bool) sin
 				State: func() (map[string]string, error) { return state(store, o.Images) },
 			}, nil
 		},
-		Model: func(s *sinktest.Stream) map[string]string {
-			want := make(map[string]string)
-			for i, r := range s.Records {
-				if kept(r) {
-					c := s.Changes[i]
-					want[changeName(c.Key, c.Version)] = recordText(r, o.Images)
-				}
-			}
-			return want
-		},
+		Model: func(s *sinktest.Stream) map[string]string { return model(s, o) },
 	}
 }
 
-// newestOf returns the expected state of an archive that has only the newest change of each item.
-func newestOf(s *sinktest.Stream, o archive.Options, kept func(sinktest.Record) bool) map[string]string {
-	last := make(map[item.Key]int)
+// model returns the expected state of an archive. Without a version in its key, it has only the newest change of each
+// item.
+func model(s *sinktest.Stream, o archive.Options) map[string]string {
+	newestOnly := o.Key != nil && !o.Key.HasVersion()
+	newest := make(map[item.Key]record.Version)
+	want := make(map[string]string)
 	for i, r := range s.Records {
 		c := s.Changes[i]
-		known, ok := last[c.Key]
-		isNewer := !ok || s.Changes[known].Version.Compare(c.Version) < 0
-		if kept(r) && isNewer {
-			last[c.Key] = i
+		isKept := len(o.Kinds) == 0 || r.Removed()
+		isOlder := newestOnly && c.Version.Compare(newest[c.Key]) <= 0
+		if !isKept || isOlder {
+			continue
 		}
-	}
-	want := make(map[string]string)
-	for k, i := range last {
-		want[changeName(k, s.Changes[i].Version)] = recordText(s.Records[i], o.Images)
+		if newestOnly {
+			delete(want, changeName(c.Key, newest[c.Key]))
+			newest[c.Key] = c.Version
+		}
+		want[changeName(c.Key, c.Version)] = recordText(r, o.Images)
 	}
 	return want
 }
