@@ -113,12 +113,12 @@ func (o *costOptions) run(ctx context.Context, s cli.Streams, paths []string) er
 func newCosts(cfg *config.Config) costs {
 	c := costs{Sinks: []sinkCost{}, indexes: make(map[string]int)}
 	for _, sink := range cfg.Sinks {
-		rule := costRule(sink)
-		if rule == "" {
-			continue
+		if rule := costRule(sink); rule != "" {
+			c.indexes[sink.Name] = len(c.Sinks)
+			c.Sinks = append(c.Sinks, sinkCost{
+				Sink: sink.Name, Rule: rule, inPlace: sink.View != nil && sink.View.InPlace, idle: make(idleChanges),
+			})
 		}
-		c.indexes[sink.Name] = len(c.Sinks)
-		c.Sinks = append(c.Sinks, sinkCost{Sink: sink.Name, Rule: rule, inPlace: sink.View != nil && sink.View.InPlace})
 	}
 	return c
 }

@@ -13,10 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
 
-// idleChanges counts, by key prefix, the changes that cost a sink a read but no write.
-type idleChanges struct {
-	attributes map[string]prefixes
-}
+// idleChanges counts, by key attribute and prefix, the changes that cost a sink a read but no write.
+type idleChanges map[string]prefixes
 
 // prefixes has the counts of one key attribute.
 type prefixes struct {
@@ -54,15 +52,12 @@ func prefixOf(v item.Value) string {
 }
 
 // add counts a change with its cost at the sink.
-func (c *idleChanges) add(keys item.Image, cost dynamo.Cost) {
-	if c.attributes == nil {
-		c.attributes = make(map[string]prefixes)
-	}
+func (c idleChanges) add(keys item.Image, cost dynamo.Cost) {
 	for name, v := range keys.All() {
-		p, known := c.attributes[name]
+		p, known := c[name]
 		if !known {
 			p = prefixes{make(map[string]float64), make(map[string]bool)}
-			c.attributes[name] = p
+			c[name] = p
 		}
 		isIdle := cost.WriteUnits == 0
 		if isIdle {
@@ -75,9 +70,9 @@ func (c *idleChanges) add(keys item.Image, cost dynamo.Cost) {
 
 // filter returns the filter that drops the most read units of idle changes and no written change. It also returns the
 // read units that the filter saves. It returns "" if no filter saves any.
-func (c *idleChanges) filter() (filter string, saved float64) {
-	for _, name := range slices.Sorted(maps.Keys(c.attributes)) {
-		p := c.attributes[name]
+func (c idleChanges) filter() (filter string, saved float64) {
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		p := c[name]
 		fitsFilter := len(p.written) > 0 && len(p.written) <= maxPrefixes && !p.written[""]
 		units := p.droppedReads()
 		if fitsFilter && units > saved {

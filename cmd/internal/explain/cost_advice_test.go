@@ -31,7 +31,7 @@ func TestIdleChanges(t *testing.T) {
 		{"written without a prefix", []change{{named, false, 1}, {user, true, 2}}, "", 0},
 		{"idle with the prefix", []change{{order, false, 1}, {order, true, 2}}, "", 0},
 	} {
-		var c idleChanges
+		c := make(idleChanges)
 		for _, change := range tt.changes {
 			keys, err := item.Parse([]byte(change.keys))
 			if err != nil {

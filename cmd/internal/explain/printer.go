@@ -78,7 +78,12 @@ func (p Printer) explanations(page *record.Page, before int64) iter.Seq[explanat
 			}
 			c := &changes[0]
 			changes = changes[1:]
-			if p.Selects(c) && !yield(p.explainChange(before, c)) {
+			if !p.Selects(c) {
+				continue
+			}
+			x := newExplanation(before+int64(c.Index)+1, p.Mask.Explanation(p.Explain(c)))
+			x.Entity = p.entityOf(c)
+			if !yield(x) {
 				return
 			}
 		}
@@ -92,13 +97,6 @@ func (p Printer) explainUndecodable(before int64, e *record.RecordError) explana
 		Record: before + int64(e.Index) + 1, Op: "UNDECODABLE", Key: e.Key, Sequence: e.Sequence,
 		Error: &decodeErrorJSON{e.Path, records.ErrorText(e)},
 	}
-}
-
-// explainChange explains a change.
-func (p Printer) explainChange(before int64, c *record.Change) explanation {
-	x := newExplanation(before+int64(c.Index)+1, p.Mask.Explanation(p.Explain(c)))
-	x.Entity = p.entityOf(c)
-	return x
 }
 
 // entityOf returns the entity of a change's item, by the rules of {@entity}. It returns nil if the file has no

@@ -173,7 +173,7 @@ func (c *cost) scale(total int64, reader *sampleReader) error {
 		return cli.Usagef("--total %d is less than the %d items of --items", total, c.Sampled)
 	}
 	if c.Table != nil {
-		c.Table.SampleUnits = reader.readUnits()
+		c.Table.SampleUnits = reader.table.Units()
 		if total == 0 && !reader.allRead {
 			total = c.Table.Items
 		}

@@ -42,12 +42,12 @@ const (
 	sampleTime     = 2 * time.Minute
 )
 
-// sampleReader reads items of a snapshot, up to maxItems.
+// sampleReader reads all items of files, or some items of a table.
 type sampleReader struct {
 	snapshot.Snapshot
-	maxItems int        // maximum number of items; 0: all
-	table    *scan.Scan // nil: the snapshot is not a table
-	allRead  bool       // the snapshot was read to its end
+	table    *scan.Scan // nil: the items are in files
+	maxItems int        // maximum number of items of the table
+	allRead  bool       // the table was read to its end
 }
 
 // openTable opens the source table and sets c.Table. If the table cannot be read, it sets c.Unknown and returns nil.
@@ -77,42 +77,26 @@ func unknownCost(err error) string {
 		"%v; `tablewake template -o policies --for backfill` prints the rights; or name some items of the table with --items FILE --keys PK,SK", err)
 }
 
-// readUnits returns the read units that reading the table has consumed; 0 without a table.
-func (s *sampleReader) readUnits() float64 {
-	if s.table == nil {
-		return 0
-	}
-	return s.table.Units()
-}
-
-// pages yields the decoded pages of the sample. From a table it takes a page of each segment in turn. It reads files
-// one after the other. An error ends the sequence.
+// pages yields the decoded pages of the sample. It reads all items of files, one file after the other. From a table it
+// takes a page of each segment in turn, up to maxItems and sampleBytes. An error ends the sequence.
 func (s *sampleReader) pages(ctx context.Context) iter.Seq2[*record.Page, error] {
+	if s.table == nil {
+		return sample.Pages(ctx, s, 1)
+	}
 	return func(yield func(*record.Page, error) bool) {
-		width := 1
-		if s.table != nil {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeoutCause(ctx, sampleTime, fmt.Errorf("the table did not answer within %s", sampleTime))
-			defer cancel()
-			width = sampleSegments
-		}
+		ctx, cancel := context.WithTimeoutCause(ctx, sampleTime,
+			fmt.Errorf("the table did not answer within %s", sampleTime))
+		defer cancel()
 		itemsRead, bytesRead := 0, 0
-		for page, err := range sample.Pages(ctx, s, width) {
+		for page, err := range sample.Pages(ctx, s, sampleSegments) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			isLimited := s.maxItems > 0
-			if isLimited {
-				page.Changes = page.Changes[:min(len(page.Changes), s.maxItems-itemsRead)]
-			}
+			page.Changes = page.Changes[:min(len(page.Changes), s.maxItems-itemsRead)]
 			itemsRead += len(page.Changes)
 			bytesRead += page.Bytes
-			if !yield(page, nil) {
-				return
-			}
-			isFull := itemsRead == s.maxItems || bytesRead >= sampleBytes
-			if isLimited && isFull {
+			if !yield(page, nil) || itemsRead == s.maxItems || bytesRead >= sampleBytes {
 				return
 			}
 		}
