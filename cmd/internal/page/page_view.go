@@ -199,11 +199,8 @@ func rateCell(perSecond *float64) cell {
 	return cell{Text: formatRate(*perSecond)}
 }
 
-// formatAge formats a duration in its two largest units.
-func formatAge(d time.Duration) string { return fleet.FormatAge(d) }
-
 func formatAgeSeconds(seconds float64) string {
-	return formatAge(time.Duration(seconds * float64(time.Second)))
+	return fleet.FormatAge(time.Duration(seconds * float64(time.Second)))
 }
 
 // durationSince formats the time from at to now. If at is nil, it returns "unknown".
@@ -211,5 +208,5 @@ func durationSince(at *time.Time, now time.Time) string {
 	if at == nil {
 		return unknown
 	}
-	return formatAge(max(now.Sub(*at), 0))
+	return fleet.FormatAge(max(now.Sub(*at), 0))
 }

@@ -149,21 +149,30 @@ func Scan(ctx context.Context, s cli.Streams, name string) (*Sample, error) {
 // part is opened when one ends. An error ends the sequence.
 func Pages(ctx context.Context, snap snapshot.Snapshot, width int) iter.Seq2[*record.Page, error] {
 	return func(yield func(*record.Page, error) bool) {
-		parts := openParts{unopened: snap.Parts()}
-		defer parts.closeAll()
+		var open []snapshot.Reader // the parts that are read in turn
+		unopened := snap.Parts()
+		defer func() {
+			for _, part := range open {
+				_ = part.Close()
+			}
+		}()
 		for turn := 0; ; turn++ {
-			if err := parts.openUpTo(ctx, snap, width); err != nil {
-				yield(nil, err)
+			for len(open) < width && len(unopened) > 0 {
+				part, err := snap.Open(ctx, unopened[0].ID, "")
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				open, unopened = append(open, part), unopened[1:]
+			}
+			if len(open) == 0 {
 				return
 			}
-			if len(parts.open) == 0 {
-				return
-			}
-			i := turn % len(parts.open)
-			page, err := parts.open[i].Read(ctx)
+			i := turn % len(open)
+			page, err := open[i].Read(ctx)
 			if pipeline.IsEnd(err) {
-				_ = parts.open[i].Close()
-				parts.open = slices.Delete(parts.open, i, i+1)
+				_ = open[i].Close()
+				open = slices.Delete(open, i, i+1)
 				continue
 			}
 			if err != nil {
@@ -175,30 +184,5 @@ func Pages(ctx context.Context, snap snapshot.Snapshot, width int) iter.Seq2[*re
 				return
 			}
 		}
-	}
-}
-
-// openParts are the parts of a snapshot that are read in turn, and those that follow.
-type openParts struct {
-	open     []snapshot.Reader
-	unopened []snapshot.Part
-}
-
-// openUpTo opens parts until width parts are open.
-func (p *openParts) openUpTo(ctx context.Context, snap snapshot.Snapshot, width int) error {
-	for len(p.open) < width && len(p.unopened) > 0 {
-		part, err := snap.Open(ctx, p.unopened[0].ID, "")
-		if err != nil {
-			return err
-		}
-		p.open = append(p.open, part)
-		p.unopened = p.unopened[1:]
-	}
-	return nil
-}
-
-func (p *openParts) closeAll() {
-	for _, part := range p.open {
-		_ = part.Close()
 	}
 }

@@ -48,21 +48,19 @@ func claimLocal(dir string, cfg *config.Config, fresh bool) error {
 		return err
 	}
 	previous, err := ReadOwner(dir)
-	hasOwner := err == nil
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if hasOwner && !fresh {
-		return previous.check(dir, cfg)
-	}
-	if hasOwner {
-		if err := emptyFolder(dir, entries); err != nil {
-			return err
-		}
-	} else {
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // the folder has no owner
 		isForeign := func(e fs.DirEntry) bool { return e.Name() != local.LockFile && e.Name() != "."+ownerFile }
 		if slices.ContainsFunc(entries, isForeign) {
 			return fmt.Errorf("%s holds files that tablewake did not write; give --local an empty or a new folder", dir)
+		}
+	case err != nil:
+		return err
+	case !fresh:
+		return previous.check(dir, cfg)
+	default:
+		if err := emptyFolder(dir, entries); err != nil {
+			return err
 		}
 	}
 	b, err := json.Marshal(newOwner(cfg))
@@ -86,11 +84,15 @@ func (o owner) check(dir string, cfg *config.Config) error {
 	return nil
 }
 
-// emptyFolder removes the entries of a folder if tablewake wrote all of them. The lock stays, and also the owner file,
-// so that an interrupted --fresh can be repeated.
+// emptyFolder removes the entries of a folder. It returns an error that names an entry if tablewake did not write it.
+// The lock stays, and also the owner file, so that an interrupted --fresh can be repeated.
 func emptyFolder(dir string, entries []fs.DirEntry) error {
-	if err := checkOwn(dir, entries); err != nil {
-		return err
+	for _, e := range entries {
+		if !ownNames.MatchString(e.Name()) {
+			return fmt.Errorf(
+				"%s holds %s, which tablewake did not write, and --fresh empties the folder: move it elsewhere first", dir,
+				e.Name())
+		}
 	}
 	for _, e := range entries {
 		if e.Name() == local.LockFile || e.Name() == ownerFile {
@@ -106,15 +108,3 @@ func emptyFolder(dir string, entries []fs.DirEntry) error {
 // ownNames match the names of tablewake's files in a --local folder. Folders of older formats have search.
 var ownNames = regexp.MustCompile(
 	`^(\.lock|\.?pipeline\.json|views\.(db|witness).*|\.?leases\.json.*|archive|events|dead|search)$`)
-
-// checkOwn returns an error if tablewake did not write one of the entries of the folder. The error names the entry.
-func checkOwn(dir string, entries []fs.DirEntry) error {
-	for _, e := range entries {
-		if !ownNames.MatchString(e.Name()) {
-			return fmt.Errorf(
-				"%s holds %s, which tablewake did not write, and --fresh empties the folder: move it elsewhere first", dir,
-				e.Name())
-		}
-	}
-	return nil
-}

@@ -25,10 +25,7 @@ const arn = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-0
 
 func ago(d time.Duration) time.Time { return Now.Add(-d) }
 
-func at(d time.Duration) *time.Time {
-	t := ago(d)
-	return &t
-}
+func at(d time.Duration) *time.Time { return new(ago(d)) }
 
 // States returns the states by name.
 func States() map[string]page.Status {
