@@ -75,16 +75,13 @@ func shortenList(problems []problem) (list []problem) {
 		if len(list) == maxProblems {
 			break
 		}
-		if p.Kind == "" {
-			list = append(list, p)
-			continue
-		}
-		if listed[p.Kind] == maxAlike {
+		hasKind := p.Kind != ""
+		if hasKind && listed[p.Kind] == maxAlike {
 			continue
 		}
 		listed[p.Kind]++
 		unlisted := total[p.Kind] - maxAlike
-		if listed[p.Kind] == maxAlike && unlisted > 0 {
+		if hasKind && listed[p.Kind] == maxAlike && unlisted > 0 {
 			p.More = "and " + formatCount(unlisted) + " more like this"
 		}
 		list = append(list, p)

@@ -93,20 +93,17 @@ func shardTone(r *fleet.Report, sh *fleet.Shard) tone {
 func lineageBlocks(r *fleet.Report) (blocks []block) {
 	folds := 0 // of all streams
 	for _, stream := range r.AllStreams() {
-		lineage := streamLineage(r, stream, folds)
-		for _, b := range lineage {
-			if b.Fold != "" {
-				folds++
-			}
-		}
+		var lineage []block
+		lineage, folds = streamLineage(r, stream, folds)
 		blocks = append(blocks, lineage...)
 	}
 	return blocks
 }
 
 // streamLineage returns the lineage of a stream: its shards as a tree, in folds. It leaves out the shards that are read
-// to their end. folds is the number of folds of the streams before.
-func streamLineage(r *fleet.Report, stream fleet.StreamListing, folds int) []block {
+// to their end. foldsBefore is the number of folds of the streams before, and folds includes those of the stream.
+func streamLineage(r *fleet.Report, stream fleet.StreamListing, foldsBefore int) (blocks []block, folds int) {
+	folds = foldsBefore
 	var shards []*fleet.Shard
 	states := make(fleet.StateCounts)
 	for i := range r.Shards {
@@ -123,7 +120,7 @@ func streamLineage(r *fleet.Report, stream fleet.StreamListing, folds int) []blo
 	if stream.Status != "" {
 		head += ", " + strings.ToLower(string(stream.Status))
 	}
-	blocks := []block{{Scope: allConsumers, Text: head + ": " + cmp.Or(states.Text(""), "no shards") + "."}}
+	blocks = []block{{Scope: allConsumers, Text: head + ": " + cmp.Or(states.Text(""), "no shards") + "."}}
 	if stream.Error != "" {
 		blocks = append(blocks, block{Text: "It cannot be listed: " + stream.Error, Tone: warn})
 	}
@@ -144,7 +141,7 @@ func streamLineage(r *fleet.Report, stream fleet.StreamListing, folds int) []blo
 		b.Open, b.ID = len(shards) <= openBelow, fmt.Sprintf("lineage-%d", folds)
 		blocks = append(blocks, b)
 	}
-	return blocks
+	return blocks, folds
 }
 
 // lineageFold returns a fold of shards. It adds their depths to those of the shards before.

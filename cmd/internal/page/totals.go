@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/fleet"
@@ -10,22 +11,21 @@ import (
 // totals returns the numbers at the top of the page.
 func totals(s Status) []total {
 	hasLeases := s.Fleet != nil && len(s.Fleet.Functions) == 0 // functions have no consumers and no leases
-	var out []total
+	var list []total
 	switch {
 	case s.Consumer != nil:
-		out = append(out, processLag(s.Consumer), lossTotal(s), readTotal(s.Consumer), processPending(s.Consumer))
+		list = []total{processLag(s.Consumer), lossTotal(s), readTotal(s.Consumer), processPending(s.Consumer)}
+	case hasLeases:
+		list = []total{fleetLag(s.Fleet), lossTotal(s), pendingTotal(s.Fleet)}
 	case s.Fleet != nil:
-		out = append(out, fleetLag(s.Fleet), lossTotal(s))
+		list = []total{functionLag(s.Fleet), lossTotal(s)}
 	default:
-		out = append(out, lossTotal(s))
+		list = []total{lossTotal(s)}
 	}
 	if hasLeases {
-		if s.Consumer == nil {
-			out = append(out, pendingTotal(s.Fleet))
-		}
-		out = append(out, shardsTotal(s.Fleet), consumersTotal(s.Fleet))
+		list = append(list, shardsTotal(s.Fleet), consumersTotal(s.Fleet))
 	}
-	return append(out, lettersTotal(s), gapsTotal(s))
+	return append(list, lettersTotal(s), gapsTotal(s))
 }
 
 func processLag(c *fleet.Process) total {
@@ -75,21 +75,16 @@ func fleetTotal(r *fleet.Report, t total) total {
 // fleetLag returns how far all consumers are behind. For each shard with unread records it takes the age of the last
 // change that is durable in all sinks, and returns the largest age.
 func fleetLag(r *fleet.Report) total {
-	if len(r.Functions) > 0 {
-		return functionLag(r)
-	}
 	t := total{Label: "Behind by", Scope: allConsumers, Note: "age of the last change that is everywhere, of the worst shard"}
 	var worst float64
 	uncertain := 0
 	for i := range r.Shards {
 		sh := &r.Shards[i]
-		unread := hasUnread(sh)
-		if sh.State == fleet.Done || sh.State == fleet.Waiting || unread == no {
-			continue
-		}
-		if unread == yes && sh.AgeSeconds != nil {
+		switch {
+		case !mayHaveUnread(sh):
+		case hasUnread(sh) == yes && sh.AgeSeconds != nil:
 			worst = max(worst, *sh.AgeSeconds)
-		} else {
+		default:
 			uncertain++
 		}
 	}
@@ -130,6 +125,12 @@ func hasUnread(sh *fleet.Shard) certainty {
 	return maybe
 }
 
+// mayHaveUnread reports whether a shard may have unread records that consumers can read now. The parents of a waiting
+// shard come first.
+func mayHaveUnread(sh *fleet.Shard) bool {
+	return sh.State != fleet.Done && sh.State != fleet.Waiting && hasUnread(sh) != no
+}
+
 // lossTotal returns the time until the stream drops a record that is not durable in all sinks.
 func lossTotal(s Status) total {
 	r := s.Fleet
@@ -157,31 +158,28 @@ func lossTotal(s Status) total {
 }
 
 // firstLoss returns the seconds until the first unread record is lost; nil if no time is known.
-func firstLoss(r *fleet.Report) (first *float64) {
-	var losses []*float64
+func firstLoss(r *fleet.Report) *float64 {
+	var known []float64
 	for i := range r.Shards {
-		sh := &r.Shards[i]
-		if sh.State != fleet.Done && sh.State != fleet.Waiting {
-			losses = append(losses, sh.LossInSeconds)
+		if sh := &r.Shards[i]; mayHaveUnread(sh) && sh.LossInSeconds != nil {
+			known = append(known, *sh.LossInSeconds)
 		}
 	}
 	for _, f := range r.Functions {
-		losses = append(losses, f.LossInSeconds)
-	}
-	for _, loss := range losses {
-		if first == nil || loss != nil && *loss < *first {
-			first = loss
+		if f.LossInSeconds != nil {
+			known = append(known, *f.LossInSeconds)
 		}
 	}
-	return first
+	if len(known) == 0 {
+		return nil
+	}
+	return new(slices.Min(known))
 }
 
 // countUncertain returns the number of shards for which it is unknown whether and when an unread record is lost.
 func countUncertain(r *fleet.Report) (n int) {
 	for i := range r.Shards {
-		sh := &r.Shards[i]
-		isDone := sh.State == fleet.Done || sh.State == fleet.Waiting || hasUnread(sh) == no
-		if !isDone && sh.LossInSeconds == nil {
+		if sh := &r.Shards[i]; mayHaveUnread(sh) && sh.LossInSeconds == nil {
 			n++
 		}
 	}
