@@ -178,10 +178,15 @@ func (l liveStores) showQueues(ctx context.Context, args []string, out *cli.Resu
 		if !slices.Contains(names, s.Name) {
 			continue
 		}
-		c, err := countQueue(ctx, client, s)
+		q, err := notifyaws.NewQueue(ctx, notifyaws.QueueOptions{Client: client, Queue: s.Notify.Queue})
 		if err != nil {
 			return err
 		}
+		n, err := q.Waiting(ctx)
+		if err != nil {
+			return err
+		}
+		c := queueCount{Sink: s.Name, Queue: s.Notify.Queue, Messages: n.Visible, InFlight: n.InFlight}
 		if err := out.Add(c, c.String); err != nil {
 			return err
 		}
@@ -205,13 +210,4 @@ func (l liveStores) queueSinks(args []string) ([]string, error) {
 	}
 	name, err := choose(args, names, "", "sink with a queue", "")
 	return []string{name}, err
-}
-
-func countQueue(ctx context.Context, client *sqs.Client, s config.Sink) (queueCount, error) {
-	q, err := notifyaws.NewQueue(ctx, notifyaws.QueueOptions{Client: client, Queue: s.Notify.Queue})
-	if err != nil {
-		return queueCount{}, err
-	}
-	n, err := q.Waiting(ctx)
-	return queueCount{Sink: s.Name, Queue: s.Notify.Queue, Messages: n.Visible, InFlight: n.InFlight}, err
 }

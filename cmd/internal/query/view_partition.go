@@ -209,12 +209,14 @@ func (q viewQuery) partitionKeys(t view.Table, s shards) (keys []item.Value, err
 	return keys, nil
 }
 
-// mergedReader reads one row for each group.
+// mergedReader is a Reader that returns each group of an aggregate as one row. The stored rows of a group are spread
+// over shards.
 type mergedReader struct {
 	view.Reader
 	groups []view.GroupRows
 }
 
+// Rows implements [view.Reader].
 func (r mergedReader) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
 	return view.MergedRows(ctx, r.Reader, t, q, r.groups...)
 }
