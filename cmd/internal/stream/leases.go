@@ -91,27 +91,23 @@ func MaxSilence(t *target.Flags, cfg *config.Config) time.Duration {
 // PriorReadEvidence reads the leases of cfg, and returns their [PriorReadText] for [sinks.SourceWasRead]. It returns ""
 // if a Lambda function reads the stream, because then there are no leases.
 func PriorReadEvidence(ctx context.Context, t *target.Flags, cfg *config.Config) (string, error) {
-	if t.Live && cfg.Leases == nil {
+	if t.LambdaReads(cfg) {
 		return "", nil
 	}
 	path, err := LeaseFile(t, cfg)
 	if err != nil {
 		return "", err
 	}
-	if path != "" {
-		seen, _, err := leasesfile.ReadUnlocked(path)
-		return PriorReadText(seen, path), err
+	var sdk awssdk.Config
+	where := path
+	if path == "" {
+		where = "table " + cfg.Leases.Table.Name
+		if sdk, err = target.LoadAWS(ctx); err != nil {
+			return "", err
+		}
 	}
-	sdk, err := target.LoadAWS(ctx)
-	if err != nil {
-		return "", err
-	}
-	table, err := OpenLeaseTable(ctx, sdk, cfg, false)
-	if err != nil {
-		return "", err
-	}
-	seen, err := Retry(ctx, func() (leases.Snapshot, error) { return table.Read(ctx) })
-	return PriorReadText(seen, "table "+cfg.Leases.Table.Name), err
+	snapshot, err := readLeases(ctx, path, cfg, sdk)
+	return PriorReadText(snapshot, where), err
 }
 
 // PriorReadText returns the text of an error for the case that the state is empty and the leases prove that the stream
@@ -130,18 +126,26 @@ func PriorReadText(seen leases.Snapshot, where string) string {
 // missing, because no consumer has begun then.
 func ReadLeases(ctx context.Context, t *target.Flags, cfg *config.Config, sdk awssdk.Config) (leases.Snapshot, error) {
 	path, err := LeaseFile(t, cfg)
-	switch {
-	case err != nil:
+	if err != nil {
 		return leases.Snapshot{}, err
-	case path != "":
-		seen, _, err := leasesfile.ReadUnlocked(path)
-		return seen, err
+	}
+	snapshot, err := readLeases(ctx, path, cfg, sdk)
+	if path == "" && IsNoLeaseTable(err, cfg) {
+		return leases.Snapshot{}, nil // no consumer has begun
+	}
+	return snapshot, err
+}
+
+// readLeases reads the leases from the file at path. If path is "", it reads them from the lease table.
+func readLeases(
+	ctx context.Context, path string, cfg *config.Config, sdk awssdk.Config,
+) (leases.Snapshot, error) {
+	if path != "" {
+		snapshot, _, err := leasesfile.ReadUnlocked(path)
+		return snapshot, err
 	}
 	table, err := OpenLeaseTable(ctx, sdk, cfg, false)
-	switch {
-	case IsNoLeaseTable(err, cfg):
-		return leases.Snapshot{}, nil // no consumer has begun
-	case err != nil:
+	if err != nil {
 		return leases.Snapshot{}, err
 	}
 	return Retry(ctx, func() (leases.Snapshot, error) { return table.Read(ctx) })
