@@ -157,7 +157,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, stores.Close()) }()
-	j := &job{o: o, streams: s, cfg: cfg, stores: stores, live: o.Live, running: o.Live}
+	j := &job{o: o, streams: s, cfg: cfg, live: o.Live, running: o.Live}
 	if o.Live || target.IsS3(o.export) {
 		if j.aws, err = target.LoadAWS(ctx); err != nil {
 			return err
@@ -172,11 +172,8 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	}
 
 	outcome, err := j.run(ctx, paths)
-	if err != nil && ctx.Err() != nil {
-		return cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command continues: %w", err))
-	}
 	if err != nil {
-		return err
+		return cli.Interrupted(ctx, err)
 	}
 	if err := cli.Print(s.Out, o.format, outcome, outcome.Write); err != nil {
 		return err
@@ -226,7 +223,6 @@ type job struct {
 	o           *options
 	streams     cli.Streams
 	cfg         *config.Config
-	stores      *target.Stores
 	aws         awssdk.Config // with --live, or with an export in S3
 	live        bool          // items are read from the table, not from saved records
 	running     bool          // consumers or a function may write to the sinks meanwhile
@@ -279,17 +275,14 @@ func (j *job) auditOptions() run.Options {
 	}
 	o.Header.Pipeline = j.cfg.Name
 	if j.trustsLag() {
-		reader := "the Lambda function is"
-		if j.cfg.Leases != nil {
-			reader = "the consumers are"
-		}
+		reader := cli.If(j.cfg.Leases == nil, "the Lambda function is", "the consumers are")
 		o.Header.Assumed = fmt.Sprintf("%s never more than %s behind the stream", reader, j.o.lag)
 	}
 	return o
 }
 
 // trustsLag reports whether the audit waits for --lag and ignores the leases.
-func (j *job) trustsLag() bool { return j.o.Live && (j.cfg.Leases == nil || j.o.trustLag) }
+func (j *job) trustsLag() bool { return j.o.LambdaReads(j.cfg) || j.o.Live && j.o.trustLag }
 
 // giveWay returns a function that blocks while consumers are further behind the stream than --max-lag. The function
 // does not block if the leases are not read, or if --max-lag is 0.

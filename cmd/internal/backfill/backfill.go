@@ -128,10 +128,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 	if o.dryRun {
 		err = j.describe(ctx)
 	} else {
-		err = j.openAndRun(ctx)
-	}
-	if err != nil && ctx.Err() != nil && !o.dryRun {
-		err = cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command continues: %w", err))
+		err = cli.Interrupted(ctx, j.openAndRun(ctx))
 	}
 	if errors.Is(err, errNothingToFill) {
 		fmt.Fprintln(s.Err, err)

@@ -87,8 +87,7 @@ func (j *job) checkFloor() error {
 
 // checkLag returns an error if nothing shows how far the stream is read: there are no leases, and --lag is not given.
 func (j *job) checkLag() error {
-	isOfFunction := j.o.Live && j.cfg.Leases == nil
-	if isOfFunction && j.o.assumedLag == 0 && !j.o.prepare {
+	if j.o.LambdaReads(j.cfg) && j.o.assumedLag == 0 && !j.o.prepare {
 		return cli.Usagef(
 			"%s has no leases, so a Lambda function reads the stream, and nobody here can see how far: give --lag, the time that it is behind at most", j.cfg.File)
 	}

@@ -202,7 +202,7 @@ func (j *job) addSource(ctx context.Context, r *plannedRun) error {
 	if !info.Time.IsZero() {
 		r.SourceTime = &info.Time
 	}
-	for err := range j.problemsOf(ctx, snap) {
+	for _, err := range j.problemsOf(ctx, snap) {
 		r.addProblem(err)
 	}
 	return nil

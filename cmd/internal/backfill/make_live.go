@@ -64,7 +64,7 @@ func deleteEndedBackfills(ctx context.Context, store state.Store, births []state
 // lagAssumption returns what [job.waitUntilRead] assumes about the lag of Lambda. It returns "" if nothing is assumed:
 // the leases prove the position, or the backfill is of a --local folder.
 func (j *job) lagAssumption() string {
-	if !j.o.Live || j.cfg.Leases != nil {
+	if !j.o.LambdaReads(j.cfg) {
 		return ""
 	}
 	return fmt.Sprintf("the Lambda function is never more than %s behind the stream", j.o.assumedLag)

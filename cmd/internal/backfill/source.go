@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,8 +100,8 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 	}
 	info := snap.Info()
 	j.asOf = info.Time
-	for err := range j.problemsOf(ctx, snap) {
-		return nil, err
+	if problems := j.problemsOf(ctx, snap); len(problems) > 0 {
+		return nil, problems[0]
 	}
 	j.warnOfArchives(info.Time)
 
@@ -157,21 +157,11 @@ func (j *job) checkStored(ctx context.Context, stored state.Backfill, source str
 	return j.checkAge(ctx, stored)
 }
 
-// problemsOf yields the reasons why a snapshot cannot be read into the sinks.
-func (j *job) problemsOf(ctx context.Context, snap snapshot.Snapshot) iter.Seq[error] {
+// problemsOf returns the reasons why a snapshot cannot be read into the sinks.
+func (j *job) problemsOf(ctx context.Context, snap snapshot.Snapshot) []error {
 	info := snap.Info()
-	return func(yield func(error) bool) {
-		for _, check := range []func() error{
-			func() error { return j.checkTable(info) },
-			func() error { return j.checkTime(info.Time) },
-			func() error { return j.checkView(ctx, info) },
-			func() error { return j.checkKeys(ctx, snap) },
-		} {
-			if err := check(); err != nil && !yield(err) {
-				return
-			}
-		}
-	}
+	checked := []error{j.checkTable(info), j.checkTime(info.Time), j.checkView(ctx, info), j.checkKeys(ctx, snap)}
+	return slices.DeleteFunc(checked, func(err error) bool { return err == nil })
 }
 
 // checkTable returns an error if the snapshot belongs to another table than that of the file.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -46,6 +47,15 @@ type ExitError struct {
 // WithExitCode returns an error that ends the process with code. If err is nil, [Run] prints no message: the command
 // has printed its result.
 func WithExitCode(code int, err error) error { return &ExitError{code, err} }
+
+// Interrupted returns err. If ctx has ended, the result also says that the same command continues, and has
+// [ExitInterrupted].
+func Interrupted(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	return WithExitCode(ExitInterrupted, fmt.Errorf("interrupted: the same command continues: %w", err))
+}
 
 // Error returns the text of the cause, or "" if there is no cause.
 func (e *ExitError) Error() string {

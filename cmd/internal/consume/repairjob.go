@@ -75,7 +75,7 @@ func (j *repairJob) run(ctx context.Context, due []state.NotedGap) (err error) {
 	}
 	defer func() { err = errors.Join(err, job.Close()) }()
 	result, err := gaps.Repair(ctx, gaps.Job{Config: j.cfg, Store: j.res.gaps, Gaps: passed, Audit: job,
-		Streams: j.streams, Owner: j.repair.owner, Check: check})
+		Owner: j.repair.owner, Check: check})
 	if err != nil {
 		return err
 	}

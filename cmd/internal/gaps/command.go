@@ -76,7 +76,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 
 // openStores opens the stores that the command uses. Only a repair that writes locks the lease file.
 func (c *command) openStores(ctx context.Context) (err error) {
-	if !c.isOfFunction() {
+	if !c.LambdaReads(c.cfg) {
 		if c.leaseFile, err = stream.LeaseFile(&c.Flags, c.cfg); err != nil {
 			return err
 		}
@@ -112,9 +112,6 @@ func (c *command) openStores(ctx context.Context) (err error) {
 	c.store = table
 	return nil
 }
-
-// isOfFunction reports whether Lambda functions read the stream.
-func (c *command) isOfFunction() bool { return c.Live && c.cfg.Leases == nil }
 
 func (c *command) readNotes(ctx context.Context) (noted notes, err error) {
 	if noted.gaps, err = c.readGaps(ctx); err != nil {

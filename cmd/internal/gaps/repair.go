@@ -12,7 +12,6 @@ import (
 	"time"
 
 	auditor "github.com/tablewake/tablewake/cmd/internal/audit"
-	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks"
@@ -35,7 +34,6 @@ type Job struct {
 	Owner   string   // owner of the gaps during the repair, for status. Default: a random text
 	Report  string   // path of the report of remaining differences. Default: no report is kept
 	DryRun  bool     // write nothing, and take no gap
-	Streams cli.Streams
 
 	// Check is called before each repair of the sinks. Its error ends the repair. Default: no check.
 	Check func(ctx context.Context) error

@@ -29,10 +29,7 @@ func (c *command) repairNoted(ctx context.Context, noted notes) (*Result, error)
 		return nil, nil
 	}
 	result, err := c.repairSelected(ctx, notes{openGaps, leftOut})
-	if err != nil && ctx.Err() != nil {
-		err = cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command continues: %w", err))
-	}
-	return &result, err
+	return &result, cli.Interrupted(ctx, err)
 }
 
 // selectLeftOut returns the births of left-out sinks that this command can repair. Only an audit of everything finds
@@ -48,7 +45,7 @@ func (c *command) selectLeftOut(leftOut []state.Birth, openGaps []state.NotedGap
 		leftOut = slices.DeleteFunc(slices.Clone(leftOut),
 			func(b state.Birth) bool { return !slices.Contains(c.sinks, b.Sink) })
 	}
-	if len(leftOut) == 0 || !c.isOfFunction() || c.function.IsGiven() {
+	if len(leftOut) == 0 || !c.LambdaReads(c.cfg) || c.function.IsGiven() {
 		return leftOut, nil
 	}
 	const how = "name the Lambda functions with --function, to see since when they have this file; or say so with --deployed-since TIME"
@@ -97,7 +94,7 @@ func (c *command) repairSelected(ctx context.Context, selected notes) (_ Result,
 	return Repair(ctx, Job{
 		Check:  func(ctx context.Context) error { return c.check(ctx, selected) },
 		Config: c.cfg, Store: c.store, Gaps: selected.gaps, Births: births, LeftOut: selected.leftOut, Audit: job,
-		Exports: exports, Report: c.report, DryRun: c.dryRun, Streams: c.streams,
+		Exports: exports, Report: c.report, DryRun: c.dryRun,
 	})
 }
 
@@ -114,13 +111,13 @@ func (c *command) newAuditJob(ctx context.Context) (*auditor.Job, error) {
 // check returns an error if a repair of the selected notes is too early.
 func (c *command) check(ctx context.Context, selected notes) error {
 	maxDelay := stream.LeaseDuration(c.cfg)
-	if c.isOfFunction() {
+	if c.LambdaReads(c.cfg) {
 		maxDelay = c.functionTimeout
 	}
 	if err := CheckNotTooEarly(selected.gaps, selected.leftOut, maxDelay); err != nil {
 		return err
 	}
-	if !c.isOfFunction() {
+	if !c.LambdaReads(c.cfg) {
 		snapshot, err := c.readLeases(ctx)
 		if err != nil {
 			return err
@@ -143,7 +140,7 @@ func (c *command) check(ctx context.Context, selected notes) error {
 // checkQueue returns an error if the function's on-failure queue is not empty. It warns if the queue is unknown.
 func (c *command) checkQueue(ctx context.Context) error {
 	if c.queue == "" {
-		if c.isOfFunction() && !c.noQueue {
+		if c.LambdaReads(c.cfg) && !c.noQueue {
 			fmt.Fprintln(c.streams.Err, cli.Warning+"a batch that comes back from the function's on-failure queue may undo a repair: "+
 				"name the queue with --queue URL, or say that there is none with --no-queue")
 		}
@@ -158,7 +155,7 @@ func (c *command) checkQueue(ctx context.Context) error {
 
 // checkRoutes returns an error unless every live process that reads the stream has the sinks of this file.
 func (c *command) checkRoutes(ctx context.Context) error {
-	if !c.isOfFunction() {
+	if !c.LambdaReads(c.cfg) {
 		return stream.CheckRoutes(ctx, c.readLeases, stream.MaxSilence(&c.Flags, c.cfg), c.cfg, c.streams.Err)
 	}
 	sdk, err := target.LoadAWS(ctx)

@@ -86,6 +86,9 @@ func (t *Flags) CommandLine(cfg *config.Config) string {
 	return "-c " + cfg.File + " " + cli.If(t.Live, "--live", "--local "+t.Local)
 }
 
+// LambdaReads reports whether Lambda functions read the stream: the stores are real, and the file has no leases.
+func (t *Flags) LambdaReads(cfg *config.Config) bool { return t.Live && cfg.Leases == nil }
+
 // BackfillSource returns the flags that name a source of a backfill, for the commands that messages suggest. The source
 // is a scan if there is only one real table, otherwise an archive. Without leases a Lambda function reads the stream,
 // so the flags also name the function.
@@ -94,7 +97,7 @@ func (t *Flags) BackfillSource(cfg *config.Config) string {
 	if t.Live && len(cfg.Source.Tables) <= 1 {
 		source = "--scan"
 	}
-	if t.Live && cfg.Leases == nil {
+	if t.LambdaReads(cfg) {
 		source += " --function NAME --lag TIME"
 	}
 	return source
