@@ -46,7 +46,7 @@ conditions that Lambda cannot check, with the reason. It makes no connections.`,
   tablewake template -c config/tablewake.yaml -o terraform > tablewake.tf`,
 		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := o.checkFlags(c.Flags().Changed); err != nil {
+			if err := o.checkFlags(c); err != nil {
 				return err
 			}
 			return o.run(s)
@@ -69,9 +69,8 @@ conditions that Lambda cannot check, with the reason. It makes no connections.`,
 	return c
 }
 
-// checkFlags returns an error if a given flag has no effect on the output. isGiven reports whether the user gave a
-// flag.
-func (o *flags) checkFlags(isGiven func(flag string) bool) error {
+// checkFlags returns an error if a flag of the command line has no effect on the output.
+func (o *flags) checkFlags(c *cobra.Command) error {
 	for _, f := range []struct {
 		name    string
 		outputs []string
@@ -82,7 +81,7 @@ func (o *flags) checkFlags(isGiven func(flag string) bool) error {
 		{"match-user-identity", []string{"filters", "sam", "terraform"}},
 		{"patterns", []string{"filters", "sam", "terraform"}},
 	} {
-		if isGiven(f.name) && !slices.Contains(f.outputs, o.output) {
+		if c.Flags().Changed(f.name) && !slices.Contains(f.outputs, o.output) {
 			return cli.Usagef("--%s goes with -o %s; this is -o %s", f.name, strings.Join(f.outputs, " or "), o.output)
 		}
 	}

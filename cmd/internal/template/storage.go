@@ -21,14 +21,10 @@ var storageText string
 // storage has the tables, buckets, queues, topics and buses in which a pipeline stores. They are as --create would make
 // them. The source tables are not among them, because they exist.
 type storage struct {
-	Config  *config.Config
-	Tables  []storedTable
-	Buckets []storedBucket
-	Queues  []channel
-	Topics  []channel
-	Buses   []channel
-	Left    []string // resources that the stack leaves out, with the reasons
-	ids     logicalIDs
+	Config                                 *config.Config
+	Tables, Buckets, Queues, Topics, Buses []resource
+	Left                                   []string // resources that the stack leaves out, with the reasons
+	ids                                    logicalIDs
 }
 
 // logicalIDs are the logical ids of a stack that are in use.
@@ -72,28 +68,18 @@ func (o owner) HCL() string {
 		`data.aws_region.current.region == %q`, o.Account, o.Region)
 }
 
-// storedTable is a DynamoDB table whose key attributes are strings.
-type storedTable struct {
+// resource is a table, a bucket, a queue, a topic or a bus of a storage.
+type resource struct {
 	owner
 	ID, Name, What string
-	Key            []string // name of the partition key, then that of the sort key if there is one
-	TTL            string   // TTL attribute; "": none
-}
 
-// storedBucket is an S3 bucket.
-type storedBucket struct {
-	ID, Name, What string
-	Letters        bool // all objects are dead letters, which expire
-}
-
-// channel is a queue, a topic or a bus.
-type channel struct {
-	owner
-	ID, Name, What string
+	Key     []string // of a table: name of the partition key, then that of the sort key if there is one; both are strings
+	TTL     string   // of a table: TTL attribute; "": none
+	Letters bool     // of a bucket: all objects are dead letters, which expire
 }
 
 // FIFO reports whether the queue or topic is a FIFO one.
-func (c channel) FIFO() bool { return strings.HasSuffix(c.Name, ".fifo") }
+func (r resource) FIFO() bool { return strings.HasSuffix(r.Name, ".fifo") }
 
 // CloudFormation prints a stack with the tables, buckets, queues, topics and buses of the configuration. If o.Runner is
 // policy.Consumer, the stack also has the lease table.
@@ -144,23 +130,24 @@ func newStorage(cfg *config.Config) *storage {
 			s.Left = append(s.Left,
 				fmt.Sprintf("the domain of %s: OpenSearch domains and serverless collections have a life of their own", sink.Name))
 		case sink.Archive != nil && sink.Archive.Bucket != "":
-			s.addBucket(sink.Archive.Bucket, purpose, false)
+			s.Buckets = s.add(s.Buckets, "Bucket", resource{Name: sink.Archive.Bucket, What: purpose})
 		case sink.Notify != nil && sink.Notify.Queue != "":
-			s.Queues = s.addChannel(s.Queues, "Queue", sink.Notify.Queue, purpose)
+			s.Queues = s.add(s.Queues, "Queue", newChannel(sink.Notify.Queue, purpose))
 		case sink.Notify != nil && sink.Notify.Topic != "":
-			s.Topics = s.addChannel(s.Topics, "Topic", sink.Notify.Topic, purpose)
+			s.Topics = s.add(s.Topics, "Topic", newChannel(sink.Notify.Topic, purpose))
 		case sink.Notify != nil && sink.Notify.Bus != "" && sink.Notify.Bus != "default":
-			s.Buses = s.addChannel(s.Buses, "Bus", sink.Notify.Bus, purpose)
+			s.Buses = s.add(s.Buses, "Bus", newChannel(sink.Notify.Bus, purpose))
 		}
 	}
 	if cfg.State != nil {
 		s.addTable(cfg.State.Table, "of what the sinks remember of items", []string{"pk", "sk"}, "expires")
 	}
 	if d := cfg.DeadLetters; d != nil && d.Bucket != "" {
-		s.addBucket(d.Bucket, "of dead letters", true)
+		// If an archive also uses the bucket, the objects do not expire, because archives are added first.
+		s.Buckets = s.add(s.Buckets, "Bucket", resource{Name: d.Bucket, What: "of dead letters", Letters: true})
 	}
 	if d := cfg.DeadLetters; d != nil && d.Queue != "" {
-		s.Queues = s.addChannel(s.Queues, "Queue", d.Queue, "of dead letters")
+		s.Queues = s.add(s.Queues, "Queue", newChannel(d.Queue, "of dead letters"))
 	}
 	return s
 }
@@ -184,35 +171,25 @@ func columnNames(columns []config.Column) []string {
 
 func (s *storage) addTable(t config.Table, description string, key []string, ttl string) {
 	o, _ := parseAddress(t.ARN)
-	isSame := func(known storedTable) bool { return known.owner == o && known.Name == t.Name }
-	if i := slices.IndexFunc(s.Tables, isSame); i >= 0 {
-		s.Tables[i].What = joinDescriptions(s.Tables[i].What, description)
-		return
-	}
-	s.Tables = append(s.Tables, storedTable{owner: o, ID: s.ids.add("Table", t.Name), Name: t.Name, What: description, Key: key,
-		TTL: ttl})
+	s.Tables = s.add(s.Tables, "Table", resource{owner: o, Name: t.Name, What: description, Key: key, TTL: ttl})
 }
 
-// addBucket adds a bucket, or extends the description of a known one. If an archive also uses the bucket of dead
-// letters, the objects do not expire, because archives are added first.
-func (s *storage) addBucket(name, description string, letters bool) {
-	if i := slices.IndexFunc(s.Buckets, func(known storedBucket) bool { return known.Name == name }); i >= 0 {
-		s.Buckets[i].What = joinDescriptions(s.Buckets[i].What, description)
-		return
-	}
-	s.Buckets = append(s.Buckets, storedBucket{ID: s.ids.add("Bucket", name), Name: name, What: description, Letters: letters})
-}
-
-// addChannel returns channels with an additional queue, topic or bus. If channels has it already, addChannel extends
-// its description. address is a name, a URL or an ARN.
-func (s *storage) addChannel(channels []channel, kind, address, description string) []channel {
+// newChannel returns a queue, a topic or a bus. address is a name, a URL or an ARN.
+func newChannel(address, description string) resource {
 	o, name := parseAddress(address)
-	isSame := func(known channel) bool { return known.owner == o && known.Name == name }
-	if i := slices.IndexFunc(channels, isSame); i >= 0 {
-		channels[i].What = joinDescriptions(channels[i].What, description)
-		return channels
+	return resource{owner: o, Name: name, What: description}
+}
+
+// add returns known with an additional resource. If known has the resource already, because two parts of the
+// configuration use it, add extends the description of the known one.
+func (s *storage) add(known []resource, kind string, r resource) []resource {
+	isSame := func(k resource) bool { return k.owner == r.owner && k.Name == r.Name }
+	if i := slices.IndexFunc(known, isSame); i >= 0 {
+		known[i].What += ", " + strings.TrimPrefix(r.What, "of ")
+		return known
 	}
-	return append(channels, channel{o, s.ids.add(kind, name), name, description})
+	r.ID = s.ids.add(kind, r.Name)
+	return append(known, r)
 }
 
 // parseAddress returns the owner and the name of a resource. address is an ARN, the URL of a queue, or a name, which
@@ -253,21 +230,11 @@ func queueRegion(host string) string {
 
 // Owners returns the owners of all resources, except the zero owner. Each needs a condition.
 func (s *storage) Owners() []owner {
-	var all []owner
-	for _, t := range s.Tables {
-		all = append(all, t.owner)
-	}
-	for _, c := range slices.Concat(s.Queues, s.Topics, s.Buses) {
-		all = append(all, c.owner)
-	}
 	var distinct []owner
-	for _, o := range all {
-		if o.Account != "" && !slices.Contains(distinct, o) {
-			distinct = append(distinct, o)
+	for _, r := range slices.Concat(s.Tables, s.Queues, s.Topics, s.Buses) {
+		if r.Account != "" && !slices.Contains(distinct, r.owner) {
+			distinct = append(distinct, r.owner)
 		}
 	}
 	return distinct
 }
-
-// joinDescriptions returns the description of a resource that two parts of the configuration use.
-func joinDescriptions(a, b string) string { return a + ", " + strings.TrimPrefix(b, "of ") }

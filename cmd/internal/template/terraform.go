@@ -3,12 +3,12 @@ package template
 import (
 	"crypto/sha256"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"text/template"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks/policy"
 )
@@ -40,12 +40,7 @@ type bucket struct {
 }
 
 // Ref returns the Terraform reference to the bucket.
-func (b bucket) Ref() string {
-	if b.Counted {
-		return "aws_s3_bucket." + b.ID + "[0]"
-	}
-	return "aws_s3_bucket." + b.ID
-}
+func (b bucket) Ref() string { return "aws_s3_bucket." + b.ID + cli.If(b.Counted, "[0]", "") }
 
 // Name returns the Terraform expression for the function's name.
 func (f function) Name() string {
@@ -165,17 +160,14 @@ func (t terraform) Resource(id string) string {
 // hclText quotes a text for HCL. It escapes references, so that Terraform takes them as text.
 func hclText(s string) string {
 	var b strings.Builder
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(s) // a string always encodes
+	_ = cli.WriteJSON(&b, s) // a string always encodes
 	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(strings.TrimSpace(b.String()))
 }
 
 // hclList formats names and ARNs as an HCL list. References in them stay references.
 func hclList(texts []string) string {
-	quoted := make([]string, len(texts))
-	for i, s := range texts {
-		quoted[i] = `"` + s + `"`
+	if len(texts) == 0 {
+		return "[]"
 	}
-	return "[" + strings.Join(quoted, ", ") + "]"
+	return `["` + strings.Join(texts, `", "`) + `"]`
 }
