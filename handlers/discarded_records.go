@@ -321,7 +321,6 @@ type lostRecords struct {
 }
 
 // gap returns the gap that the lost records leave in their shard.
-
 func (l lostRecords) gap() record.Gap {
 	return record.Gap{
 		StreamARN: l.info.StreamARN, Shard: l.info.ShardID, After: addToSequence(l.first, -1),

@@ -101,9 +101,10 @@ func (h *handler) answer(
 	ctx context.Context, due deadlines, now time.Time, info eventInfo, payload []byte,
 ) (answer, error) {
 	if err := h.accepts(info); err != nil {
-		_, syntaxErr := h.decoder.Decode(bytes.Clone(payload))
-		if info.origin == "" && syntaxErr != nil {
-			return answer{}, syntaxErr // it is more helpful if the event is not JSON
+		if info.origin == "" {
+			if _, syntaxErr := h.decoder.Decode(bytes.Clone(payload)); syntaxErr != nil {
+				return answer{}, syntaxErr // it is more helpful if the event is not JSON
+			}
 		}
 		return answer{}, err
 	}

@@ -146,7 +146,7 @@ func (j *job) readRecords(ctx context.Context, paths []string, do func(*record.P
 		}
 		printSkipped(path, reason)
 	}
-	src, err := records.Open(ctx, source, records.Period{})
+	src, err := records.Open(ctx, source, records.Period{}, j.streams.Err)
 	if err != nil {
 		return err
 	}

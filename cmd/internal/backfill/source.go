@@ -282,7 +282,7 @@ func (j *job) openArchive(ctx context.Context) (source, error) {
 			return nil, err
 		}
 	}
-	opened, err := records.Open(ctx, j.o.Source(j.cfg, j.streams, j.o.archive), records.Period{})
+	opened, err := records.Open(ctx, j.o.Source(j.cfg, j.streams, j.o.archive), records.Period{}, j.streams.Err)
 	if err != nil {
 		return nil, err
 	}

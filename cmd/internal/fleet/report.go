@@ -316,9 +316,8 @@ func (r *Report) countUnowned() (n int) {
 
 func (r *Report) addConsumer(obs *Observation, m leases.Member) {
 	silence, silent := obs.Silent[m.Worker]
-	ownsShard := slices.ContainsFunc(obs.Leases.Leases,
-		func(lease leases.Lease) bool { return lease.Owner == m.Worker && !lease.Ended() })
-	gone := silent && !ownsShard
+	ownsShard := func(lease leases.Lease) bool { return lease.Owner == m.Worker && !lease.Ended() }
+	gone := silent && !slices.ContainsFunc(obs.Leases.Leases, ownsShard)
 	r.Consumers = append(r.Consumers, Consumer{
 		Worker: m.Worker, Name: cmp.Or(m.Name, m.Worker), Alive: !silent, SilentSeconds: silence.Seconds(), Gone: gone,
 		Leaving: m.Leaving, Shards: m.LeaseCount, Behind: len(m.Behind), Pending: m.Pending, BytesASecond: m.Load,

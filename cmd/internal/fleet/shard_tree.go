@@ -129,8 +129,8 @@ func (t tree) sorted() []*node {
 
 // appendPlaceable appends n and its descendants, except the nodes with a parent that is not placed.
 func (t tree) appendPlaceable(ordered []*node, placed map[string]bool, n *node) []*node {
-	waitsForParent := slices.ContainsFunc(n.parents, func(p string) bool { return !placed[p] })
-	if placed[n.id] || waitsForParent {
+	isUnplaced := func(parent string) bool { return !placed[parent] }
+	if placed[n.id] || slices.ContainsFunc(n.parents, isUnplaced) {
 		return ordered
 	}
 	placed[n.id] = true

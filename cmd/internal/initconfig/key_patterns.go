@@ -169,8 +169,7 @@ func findEntities(items []item.Image, keys []string) (entities, omitted []*draft
 	for i, k := range entities {
 		k.setEntity()
 		for _, earlier := range entities[:i] {
-			overlaps := entity.Compare(earlier.entity, k.entity).Overlap != entity.Disjoint
-			if overlaps && earlier.overlap == "" {
+			if earlier.overlap == "" && entity.Compare(earlier.entity, k.entity).Overlap != entity.Disjoint {
 				k.overlap = earlier.name
 			}
 		}

@@ -64,8 +64,9 @@ func parseTime(flag, text string) (time.Time, error) {
 }
 
 // Open returns a source that reads o.Paths in their order. A path is a file, a folder, - for o.Stdin, or an archive
-// s3://BUCKET/PREFIX. Of an archive, only the changes in the period are read.
-func Open(ctx context.Context, o replay.Options, p Period) (Source, error) {
+// s3://BUCKET/PREFIX. Of an archive, only the changes in the period are read. Open prints to w which reads of an archive
+// are repeated.
+func Open(ctx context.Context, o replay.Options, p Period, w io.Writer) (Source, error) {
 	from, to, err := p.bounds()
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func Open(ctx context.Context, o replay.Options, p Period) (Source, error) {
 	for _, paths := range splitAtArchives(o.Paths) {
 		var src Source
 		if target.IsS3(paths[0]) {
-			src, err = openArchive(ctx, paths[0], o.Decoder, from, to)
+			src, err = openArchive(ctx, paths[0], o.Decoder, from, to, w)
 		} else {
 			o.Paths = paths
 			src, err = replay.Open(o)
@@ -119,8 +120,10 @@ func (r archiveRecords) Progress() replay.Progress {
 }
 
 // openArchive opens an archive in S3 as a source.
-func openArchive(ctx context.Context, url string, d record.DecoderOptions, from, to time.Time) (Source, error) {
-	store, prefix, err := target.OpenS3(ctx, url, target.S3Options{})
+func openArchive(
+	ctx context.Context, url string, d record.DecoderOptions, from, to time.Time, w io.Writer,
+) (Source, error) {
+	store, prefix, err := target.OpenS3(ctx, url, target.S3Options{OnRetry: RetryPrinter(w, "a request to S3")})
 	if err != nil {
 		return nil, err
 	}

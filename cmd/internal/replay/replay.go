@@ -93,7 +93,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	if err != nil {
 		return err
 	}
-	src, err := records.Open(ctx, o.Source(cfg, s, paths), o.Period)
+	src, err := records.Open(ctx, o.Source(cfg, s, paths), o.Period, s.Err)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -118,6 +119,7 @@ func Scan(ctx context.Context, s cli.Streams, name string) (*Sample, error) {
 	table, err := scan.New(ctx, scan.Options{
 		Client: dynamodb.NewFromConfig(sdk), Table: name, Time: time.Now(), Segments: scanSegments, PageItems: scanPage,
 		Decoder: record.SnapshotOptions{DecoderOptions: record.DecoderOptions{EpochZero: true}},
+		OnRetry: records.RetryPrinter(s.Err, "a request of the scan"),
 	})
 	if err != nil {
 		return nil, err

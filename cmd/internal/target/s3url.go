@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"strings"
+	"time"
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
@@ -15,8 +16,12 @@ import (
 // IsS3 reports whether a command's argument is an s3:// URL.
 func IsS3(arg string) bool { return strings.HasPrefix(arg, "s3://") }
 
-// S3Options are the storage class and the KMS key of new objects. Default of both: that of the bucket.
-type S3Options struct{ StorageClass, KMSKey string }
+// S3Options are the storage class and the KMS key of new objects, and what is called before a read is repeated. Default
+// of the first two: that of the bucket.
+type S3Options struct {
+	StorageClass, KMSKey string
+	OnRetry              func(err error, wait time.Duration)
+}
 
 // S3 returns a client of S3. If AWS_ENDPOINT_URL_S3 is set, the client puts bucket names into the path, because servers
 // other than AWS have no host name for each bucket.
@@ -37,6 +42,6 @@ func OpenS3(ctx context.Context, url string, opts S3Options) (store *s3.Store, p
 	}
 	folder, _ := path.Split(prefix)
 	store, err = s3.New(s3.Options{Client: S3(sdk), Bucket: bucket, Folder: folder, StorageClass: opts.StorageClass,
-		KMSKey: opts.KMSKey})
+		KMSKey: opts.KMSKey, OnRetry: opts.OnRetry})
 	return store, prefix, err
 }

@@ -136,6 +136,11 @@ func (b *body) Read(p []byte) (int, error) {
 			return 0, pipeline.Transient(errs.Errorf("archive: read %s: broken off at byte %d of %d, %d times in a row", b.name,
 				b.next, b.end, b.failures))
 		}
+		wait := pipeline.Backoff{}.Delay(b.failures-1, 0)
+		b.store.o.OnRetry(errs.Errorf("archive: read %s: broken off at byte %d of %d", b.name, b.next, b.end), wait)
+		if err := pipeline.Sleep(b.ctx, wait); err != nil {
+			return 0, err
+		}
 	}
 }
 
@@ -152,13 +157,10 @@ func (b *body) readAfterEnd(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// resume opens the rest of the object if no connection is open. It waits for a backoff first.
+// resume opens the rest of the object if no connection is open.
 func (b *body) resume() error {
 	if b.stream != nil {
 		return nil
-	}
-	if err := pipeline.Sleep(b.ctx, pipeline.Backoff{}.Delay(b.failures-1, 0)); err != nil {
-		return err
 	}
 	next, end := b.next, b.end
 	_, err := b.requestRange(fmt.Sprintf("bytes=%d-%d", next, end-1))

@@ -76,14 +76,15 @@ func TestABodyThatBreaksOff(t *testing.T) {
 		t.Run(server, func(t *testing.T) {
 			var cuts atomic.Int64
 			client := clientOf(t, endpoint, cutting(30_000, &cuts, io.ErrUnexpectedEOF))
-			s := open(t, s3.Options{Client: client, Bucket: newBucket(t, client)})
+			retries := 0
+			s := open(t, s3.Options{Client: client, Bucket: newBucket(t, client), OnRetry: func(error, time.Duration) { retries++ }})
 			put(t, s, "a.json", string(whole))
 			cuts.Store(3)
 			if got := get(t, s, "a.json"); got != string(whole) {
 				t.Errorf("%d bytes, of other content or length", len(got))
 			}
-			if cuts.Load() != -1 {
-				t.Errorf("%d requests, want 4", 3-cuts.Load())
+			if cuts.Load() != -1 || retries != 3 {
+				t.Errorf("%d requests, want 4; %d retries", 3-cuts.Load(), retries)
 			}
 			cuts.Store(1)
 			r, _, err := s.GetRange(t.Context(), "a.json", 1000, 50_000)

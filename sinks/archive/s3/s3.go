@@ -49,6 +49,10 @@ type Options struct {
 	PartBytes int64
 	Parallel  int           // number of concurrent parts of an object. Default: 4
 	Stalled   time.Duration // time without a byte after which a read opens a new connection. Default: 30s
+
+	// OnRetry is called when a read broke off with err and continues after wait. It may be called concurrently.
+	// Default: not called
+	OnRetry func(err error, wait time.Duration)
 }
 
 // Store implements [archive.Lister] for a bucket. It is safe for concurrent use, also by several processes.
@@ -77,6 +81,9 @@ func New(o Options) (*Store, error) {
 	o.PartBytes = cmp.Or(o.PartBytes, 16<<20)
 	o.Parallel = cmp.Or(o.Parallel, 4)
 	o.Stalled = cmp.Or(o.Stalled, 30*time.Second)
+	if o.OnRetry == nil {
+		o.OnRetry = func(error, time.Duration) {}
+	}
 	switch {
 	case o.Client == nil:
 		return nil, errors.New("archive: Client is nil: give an S3 client")
