@@ -55,12 +55,10 @@ func resumeText(l leases.Lease) string {
 	switch l.Checkpoint.Kind {
 	case leases.TrimHorizon:
 		return "from the oldest record"
-	case leases.Latest:
-		if !l.From.IsZero() {
-			return "from the first record of " + l.From.UTC().Format(time.RFC3339) + " or later"
+	case leases.Latest, leases.AtTime:
+		if l.From.IsZero() { // only of Latest
+			return "from the newest record"
 		}
-		return "from the newest record"
-	case leases.AtTime:
 		return "from the first record of " + l.From.UTC().Format(time.RFC3339) + " or later"
 	case leases.ShardEnd:
 		return "nowhere: the shard is at its end"

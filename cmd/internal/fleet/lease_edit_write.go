@@ -16,14 +16,14 @@ import (
 
 // createLease plans and creates the lease of a shard that has none.
 func (o *leasesOptions) createLease(
-	ctx context.Context, opened openedLeases, shard string, snapshot leases.Snapshot, plan leasePlan,
+	ctx context.Context, shared *sharedStores, shard string, snapshot leases.Snapshot, plan leasePlan,
 ) (leaseEdit, error) {
-	api, err := opened.openStreams()
+	api, err := shared.openStreams()
 	if err != nil {
 		return leaseEdit{}, err
 	}
 	var refs []shardreader.StreamRef
-	for _, t := range opened.cfg.Source.Tables {
+	for _, t := range shared.cfg.Source.Tables {
 		found, err := shardreader.FindStreams(ctx, api, cmp.Or(t.StreamARN, t.Name))
 		if err != nil {
 			return leaseEdit{}, err
@@ -48,7 +48,7 @@ func (o *leasesOptions) createLease(
 		if err != nil || o.dryRun {
 			return e, err
 		}
-		return e, writeEdit(ctx, opened.sharedStores, e, opened.table.Create)
+		return e, writeEdit(ctx, shared, e, shared.table.Create)
 	}
 	return leaseEdit{}, fmt.Errorf("shard %s has no lease, and no stream lists it", shard)
 }

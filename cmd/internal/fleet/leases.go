@@ -13,7 +13,6 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/target"
-	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
@@ -68,12 +67,12 @@ func (o *leasesOptions) newList(s cli.Streams) *cobra.Command {
 		Example: "  tablewake leases list -c tablewake.yaml --live -o json",
 		Args:    cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
-			opened, err := o.open(c.Context(), s, inspectLeases)
+			shared, err := o.open(c.Context(), s, inspectLeases)
 			if err != nil {
 				return err
 			}
-			defer func() { err = errors.Join(err, opened.Close()) }()
-			snapshot, err := opened.readLeases(c.Context())
+			defer func() { err = errors.Join(err, shared.Close()) }()
+			snapshot, err := shared.readLeases(c.Context())
 			if err != nil {
 				return err
 			}
@@ -171,20 +170,13 @@ func shardArguments(hint string) cobra.PositionalArgs {
 	}
 }
 
-// openedLeases are a configuration and the open stores of its leases.
-type openedLeases struct {
-	*sharedStores
-	cfg *config.Config
-}
-
-func (o *leasesOptions) open(ctx context.Context, s cli.Streams, access leaseAccess) (openedLeases, error) {
+func (o *leasesOptions) open(ctx context.Context, s cli.Streams, access leaseAccess) (*sharedStores, error) {
 	cfg, err := o.Load(o.config)
 	if err != nil {
-		return openedLeases{}, err
+		return nil, err
 	}
 	o.ReadOnly = true
-	shared, err := openStores(ctx, &o.Flags, cfg, s.Err, access)
-	return openedLeases{shared, cfg}, err
+	return openStores(ctx, &o.Flags, cfg, s.Err, access)
 }
 
 // leasePlan returns the edit of a lease.
@@ -192,17 +184,17 @@ type leasePlan func(leases.Lease) (leaseEdit, error)
 
 // editLeases plans and writes the changes of the shards' leases, one after the other. It stops at the first error.
 func (o *leasesOptions) editLeases(ctx context.Context, s cli.Streams, shards []string, plan leasePlan) (err error) {
-	opened, err := o.open(ctx, s, cli.If(o.dryRun, inspectLeases, changeLeases))
+	shared, err := o.open(ctx, s, cli.If(o.dryRun, inspectLeases, changeLeases))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, opened.Close()) }()
-	snapshot, err := opened.readLeases(ctx)
+	defer func() { err = errors.Join(err, shared.Close()) }()
+	snapshot, err := shared.readLeases(ctx)
 	if err != nil {
 		return err
 	}
 	for _, shard := range shards {
-		edit, err := o.editLease(ctx, opened, snapshot, shard, plan)
+		edit, err := o.editLease(ctx, shared, snapshot, shard, plan)
 		if err != nil {
 			return err
 		}
@@ -213,7 +205,7 @@ func (o *leasesOptions) editLeases(ctx context.Context, s cli.Streams, shards []
 
 // editLease plans and writes the change of one shard's lease. Only a reset creates a lease that does not exist.
 func (o *leasesOptions) editLease(
-	ctx context.Context, opened openedLeases, snapshot leases.Snapshot, shard string, plan leasePlan,
+	ctx context.Context, shared *sharedStores, snapshot leases.Snapshot, shard string, plan leasePlan,
 ) (leaseEdit, error) {
 	for _, b := range snapshot.DamagedLeases {
 		if b.Shard == shard {
@@ -223,14 +215,14 @@ func (o *leasesOptions) editLease(
 	}
 	for _, l := range snapshot.Leases {
 		if l.Shard == shard {
-			return o.swapLease(ctx, opened.sharedStores, l, plan)
+			return o.swapLease(ctx, shared, l, plan)
 		}
 	}
 	if isReset := o.to != ""; isReset {
-		return o.createLease(ctx, opened, shard, snapshot, plan)
+		return o.createLease(ctx, shared, shard, snapshot, plan)
 	}
 	return leaseEdit{}, fmt.Errorf("shard %s has no lease: `tablewake leases list %s` shows those that there are", shard,
-		o.CommandLine(opened.cfg))
+		o.CommandLine(shared.cfg))
 }
 
 // printEdit prints the change of a lease and its effects.
@@ -268,7 +260,11 @@ func (o *leasesOptions) list(w io.Writer, snapshot leases.Snapshot) error {
 	if o.format == cli.FormatJSON {
 		all := []leaseJSON{}
 		for _, l := range snapshot.Leases {
-			all = append(all, newLeaseJSON(l))
+			all = append(all, leaseJSON{
+				Shard: l.Shard, Stream: l.Stream, Owner: l.Owner, Counter: l.Counter, Checkpoint: l.Checkpoint.String(),
+				Parents: append([]string{}, l.Parents...), Children: append([]string{}, l.Children...), Wanted: l.RequestedBy,
+				Pinned: l.Pinned, Stopped: l.Stopped, From: cli.OptionalTime(l.From), LastRecord: cli.OptionalTime(l.Time),
+			})
 		}
 		for _, b := range snapshot.DamagedLeases {
 			all = append(all, leaseJSON{Shard: b.Shard, Broken: b.Reason, Parents: []string{}, Children: []string{}})
@@ -307,12 +303,4 @@ type leaseJSON struct {
 	Stopped    string     `json:"stopped,omitempty"` // reason why the reading of the shard is stopped
 	// Broken is the reason why the row cannot be read. In that case all other fields except shard are empty
 	Broken string `json:"broken,omitempty"`
-}
-
-func newLeaseJSON(l leases.Lease) leaseJSON {
-	return leaseJSON{
-		Shard: l.Shard, Stream: l.Stream, Owner: l.Owner, Counter: l.Counter, Checkpoint: l.Checkpoint.String(),
-		Parents: append([]string{}, l.Parents...), Children: append([]string{}, l.Children...), Wanted: l.RequestedBy,
-		Pinned: l.Pinned, Stopped: l.Stopped, From: cli.OptionalTime(l.From), LastRecord: cli.OptionalTime(l.Time),
-	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
@@ -30,9 +29,9 @@ func (u uncountable) Error() string { return string(u) }
 
 // countLetters counts the dead letters and the quarantined keys of a pipeline, if that is cheap and changes nothing.
 // For a queue it reads the number of messages, because reading messages hides them from other readers.
-func (o *statusOptions) countLetters(ctx context.Context, cfg *config.Config, shared *sharedStores) *Letters {
+func (o *statusOptions) countLetters(ctx context.Context, shared *sharedStores) *Letters {
 	l := &Letters{Sinks: map[string]int{}, Keys: map[string]int{}, Reasons: map[string]int{}}
-	if cfg.DeadLetters == nil && o.Live { // a folder always has a store of dead letters
+	if shared.cfg.DeadLetters == nil && o.Live { // a folder always has a store of dead letters
 		l.NotConfigured = true
 		return l
 	}
@@ -40,11 +39,12 @@ func (o *statusOptions) countLetters(ctx context.Context, cfg *config.Config, sh
 	defer cancel()
 	var lettersErr, keysErr error // they ended the counts
 	if o.Live {
-		lettersErr = l.countLive(ctx, cfg, shared)
+		lettersErr = l.countLive(ctx, shared)
 	} else {
 		folder := local.Dir(o.Local)
 		lettersErr = target.EachLetter(ctx, folder, slog.New(slog.DiscardHandler), l.add)
-		keysErr = target.ReadState(ctx, folder, cfg.Name, func(store *sqlite.State) error { return l.countKeys(ctx, store) })
+		keysErr = target.ReadState(ctx, folder, shared.cfg.Name,
+			func(store *sqlite.State) error { return l.countKeys(ctx, store) })
 	}
 	l.setUnknown(ctx, lettersErr, keysErr)
 	return l
@@ -78,11 +78,11 @@ func (l *Letters) add(d pipeline.DeadLetter) error {
 }
 
 // countLive counts the letters and the quarantined keys in the stores of AWS.
-func (l *Letters) countLive(ctx context.Context, cfg *config.Config, shared *sharedStores) error {
+func (l *Letters) countLive(ctx context.Context, shared *sharedStores) error {
 	if shared.stores == nil {
 		return uncountable("leases are in a file: `tablewake redrive --list` shows the letters")
 	}
-	stateStore, err := shared.stores.State(ctx, cfg)
+	stateStore, err := shared.stores.State(ctx, shared.cfg)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (l *Letters) countLive(ctx context.Context, cfg *config.Config, shared *sha
 			return err
 		}
 	}
-	letterStore, err := letters.Open(ctx, cfg, shared.stores)
+	letterStore, err := letters.Open(ctx, shared.cfg, shared.stores)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (l *Letters) countLive(ctx context.Context, cfg *config.Config, shared *sha
 		}
 		return err
 	}
-	return letters.Each(ctx, cfg, letterStore, l.add)
+	return letters.Each(ctx, shared.cfg, letterStore, l.add)
 }
 
 // letterQueue is implemented by a store of dead letters that is a queue. Count returns false if the number is unknown.

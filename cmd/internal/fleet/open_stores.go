@@ -26,6 +26,7 @@ import (
 
 // sharedStores are the open stores that consumers share, for a command that inspects or changes them.
 type sharedStores struct {
+	cfg         *config.Config
 	readLeases  func(context.Context) (leases.Snapshot, error)
 	table       leases.Table                    // nil if leases are only read
 	openStreams func() (shardreader.API, error) // nil if the command does not read the stream
@@ -84,7 +85,7 @@ func openStores(
 			return nil, err
 		}
 	}
-	shared := &sharedStores{maxSilence: stream.MaxSilence(t, cfg), openStreams: func() (shardreader.API, error) {
+	shared := &sharedStores{cfg: cfg, maxSilence: stream.MaxSilence(t, cfg), openStreams: func() (shardreader.API, error) {
 		sdk, err := target.LoadAWS(ctx)
 		return stream.OpenRateLimited(sdk, cfg, 2), err
 	}}
@@ -194,7 +195,7 @@ func openGaps(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Wri
 		return nil, err
 	}
 	target.Announce(ctx, sdk, cfg, w)
-	shared := &sharedStores{readLeases: func(context.Context) (leases.Snapshot, error) { return leases.Snapshot{}, nil }}
+	shared := &sharedStores{cfg: cfg, readLeases: func(context.Context) (leases.Snapshot, error) { return leases.Snapshot{}, nil }}
 	if err := shared.openState(ctx, t, sdk, cfg, w); err != nil {
 		return nil, errors.Join(err, shared.Close())
 	}

@@ -37,7 +37,7 @@ func (r *Report) newShard(obs *Observation, t tree, n *node) Shard {
 		s.setUnread(obs, n, owner)
 	case Stopped, Unowned, Unclaimed:
 		if n.lease != nil && !n.readToLast() {
-			s.setLossIn(obs, laterOf(n.lease.Time, n.lease.From))
+			s.setLossIn(obs, slices.MaxFunc([]time.Time{n.lease.Time, n.lease.From}, time.Time.Compare))
 		}
 	}
 	r.addShardProblems(obs, t, n, &s)
@@ -209,11 +209,4 @@ func (s *Shard) setLossIn(obs *Observation, last time.Time) {
 	if !last.IsZero() {
 		s.LossInSeconds = new((obs.Retention - obs.At.Sub(last)).Seconds())
 	}
-}
-
-func laterOf(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

@@ -95,7 +95,8 @@ loopback address, it needs --page: everybody who reaches the address can read th
 	f.BoolVar(&o.noStream, "no-stream", false, "do not list the stream; use only the leases")
 	f.BoolVar(&o.noWatch, "no-watch", false, "do not wait for heartbeats: every consumer counts as alive")
 	f.BoolVar(&o.all, "all", false, "also show shards that are read to their ends")
-	o.addWatch(c)
+	f.Var(&o.watch, "watch", "repeat with this pause (5s) until you interrupt it")
+	f.Lookup("watch").NoOptDefVal = defaultWatchInterval.String()
 	if serve != nil {
 		f.StringVar(&o.serve, "serve", "", "serve the report as a page for browsers at this address ("+serveDefault+
 			"), until it is interrupted")
@@ -187,14 +188,14 @@ func (o *statusOptions) readReport(ctx context.Context, w io.Writer) (_ Report, 
 	}
 	defer func() { err = errors.Join(err, shared.Close()) }()
 
-	if err := o.observe(ctx, cfg, shared, &obs); err != nil {
+	if err := o.observe(ctx, shared, &obs); err != nil {
 		return Report{}, err
 	}
 	if err := o.observeFunctions(ctx, cfg, &obs); err != nil {
 		return Report{}, err
 	}
-	observeOutputs(ctx, cfg, shared, &obs)
-	obs.Letters = o.countLetters(ctx, cfg, shared)
+	observeOutputs(ctx, shared, &obs)
+	obs.Letters = o.countLetters(ctx, shared)
 	if ctx.Err() != nil {
 		return Report{}, context.Cause(ctx)
 	}
@@ -202,17 +203,17 @@ func (o *statusOptions) readReport(ctx context.Context, w io.Writer) (_ Report, 
 }
 
 // observeOutputs reads the identities and the backfills of the sinks' outputs into obs. It adds failed reads to obs.
-func observeOutputs(ctx context.Context, cfg *config.Config, shared *sharedStores, obs *Observation) {
+func observeOutputs(ctx context.Context, shared *sharedStores, obs *Observation) {
 	var err error
 	obs.Lost, err = withTimeout(ctx, func(ctx context.Context) ([]LostOutput, error) {
-		return lostStores(ctx, cfg, shared, obs.Leases)
+		return lostStores(ctx, shared, obs.Leases)
 	})
 	obs.AddReadFailure("what sinks wrote", err)
 	shared.readState(ctx, obs, "the stages of sinks", func(ctx context.Context, store outputState) (err error) {
 		obs.Births, err = stream.Collect(store.Births(ctx))
 		return err
 	})
-	obs.LeftOut = sinks.LeftOut(cfg, obs.Births)
+	obs.LeftOut = sinks.LeftOut(shared.cfg, obs.Births)
 	shared.readState(ctx, obs, "how far backfills are", func(ctx context.Context, store outputState) (err error) {
 		obs.Fills, err = ReadFills(ctx, store, obs.Births)
 		return err
@@ -259,13 +260,11 @@ func (o *statusOptions) openMembers(ctx context.Context, cfg *config.Config) (*s
 }
 
 // lostStores returns the sinks whose output does not belong to the state.
-func lostStores(
-	ctx context.Context, cfg *config.Config, shared *sharedStores, snapshot leases.Snapshot,
-) ([]LostOutput, error) {
+func lostStores(ctx context.Context, shared *sharedStores, snapshot leases.Snapshot) ([]LostOutput, error) {
 	if shared.stores == nil {
 		return nil, nil
 	}
-	all, err := sinks.Adopt(ctx, cfg, shared.stores, stream.PriorReadText(snapshot, "the lease table"))
+	all, err := sinks.Adopt(ctx, shared.cfg, shared.stores, stream.PriorReadText(snapshot, "the lease table"))
 	lost := make([]LostOutput, len(all))
 	for i := range all {
 		lost[i] = LostOutput{Sink: all[i].Sink, What: all[i].Problem}
@@ -274,7 +273,7 @@ func lostStores(
 }
 
 // observe reads leases, streams, gaps and the notes of consumers into obs, and then watches the heartbeats.
-func (o *statusOptions) observe(ctx context.Context, cfg *config.Config, shared *sharedStores, obs *Observation) error {
+func (o *statusOptions) observe(ctx context.Context, shared *sharedStores, obs *Observation) error {
 	read := func(ctx context.Context) (leases.Snapshot, error) { return withTimeout(ctx, shared.readLeases) }
 	first, err := read(ctx)
 	if err != nil {
@@ -285,7 +284,7 @@ func (o *statusOptions) observe(ctx context.Context, cfg *config.Config, shared 
 		if err != nil {
 			return fmt.Errorf("%w (--no-stream does without the stream)", err)
 		}
-		obs.Streams = listStreams(ctx, api, cfg, first)
+		obs.Streams = listStreams(ctx, api, shared.cfg, first)
 	}
 	obs.Gaps, err = withTimeout(ctx, shared.readGaps)
 	obs.AddReadFailure("gaps", err)

@@ -8,8 +8,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 )
@@ -43,12 +41,6 @@ func (w *watchInterval) Set(s string) error {
 	}
 	*w = watchInterval(d)
 	return nil
-}
-
-// addWatch adds --watch.
-func (o *statusOptions) addWatch(c *cobra.Command) {
-	c.Flags().Var(&o.watch, "watch", "repeat with this pause (5s) until you interrupt it")
-	c.Flags().Lookup("watch").NoOptDefVal = defaultWatchInterval.String()
 }
 
 // watchReports prints a report at each interval until ctx is done. On a terminal each report replaces the report before
