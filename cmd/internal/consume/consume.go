@@ -196,15 +196,16 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		return o.Hint(err)
 	}
 
+	sourceOptions := consumer.Options{
+		API: res.api, Table: res.table, Gaps: res.gaps, Coordinator: o.coordinatorOptions(cfg),
+		CallTimeout: stream.CallTimeout, Logger: o.logger(log), Meter: o.Telemetry.Meter, Pipeline: cfg.Name,
+	}
 	var repair *gapRepair
 	if cfg.Source.OnGap == config.OnGapRepair {
 		repair = o.newGapRepair(cfg, res, s.Extensions, log)
+		sourceOptions.UnrepairedGaps = repair.unrepaired.Load
 	}
-	source, err := consumer.New(consumer.Options{
-		API: res.api, Table: res.table, Gaps: res.gaps, Coordinator: o.coordinatorOptions(cfg),
-		CallTimeout: stream.CallTimeout, Logger: o.logger(log), Meter: o.Telemetry.Meter, Pipeline: cfg.Name,
-		UnrepairedGaps: repair.unrepairedCounter(),
-	})
+	source, err := consumer.New(sourceOptions)
 	if err != nil {
 		return err
 	}

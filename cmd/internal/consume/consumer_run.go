@@ -35,7 +35,7 @@ type consumerRun struct {
 	stop           *stopper
 	log            io.Writer
 	statusLines    *cli.StatusLines  // the lines at the end of the terminal; nil: no progress is shown there
-	noEntityCount  *atomic.Int64     // changes whose item belongs to no entity; nil: they are not counted
+	noEntityCount  *atomic.Int64     // changes whose item belongs to no entity
 	looks          *page.ReportCache // reports on the stores that all consumers share; nil: the page is not served
 	rates          rates
 	statusRequests chan struct{} // has an element for each waiting call of statusWithin
@@ -61,9 +61,7 @@ func (c *consumerRun) run(ctx context.Context, s cli.Streams) error {
 	runErr := c.runPipeline(ctx)
 	redriveErr := auto.Finish(ctx)
 	sum := replay.Summarize(c.cfg.Name, c.pipeline.Ledger(), time.Since(start))
-	if c.noEntityCount != nil {
-		sum.NoEntity = c.noEntityCount.Load()
-	}
+	sum.NoEntity = c.noEntityCount.Load()
 	err = cmp.Or(runErr, redriveErr)
 	if printErr := sum.Print(s, c.o.format, c.cfg, &c.o.Flags); printErr != nil {
 		err = errors.Join(err, printErr)
@@ -244,20 +242,15 @@ func (c *consumerRun) exitError(sum replay.Summary, err error) error {
 	case len(stopped) > 0:
 		first := slices.Min(slices.Collect(maps.Keys(stopped)))
 		others := ""
-		if n := len(stopped) - 1; n > 0 {
-			others = ", and so " + othersText(n)
+		switch n := len(stopped) - 1; {
+		case n == 1:
+			others = ", and so is another one"
+		case n > 1:
+			others = fmt.Sprintf(", and so are %s others", cli.Thousands(int64(n)))
 		}
 		return cli.WithExitCode(cli.ExitUnhealthy, fmt.Errorf(
 			"shard %s is read no further (%s)%s: `tablewake status %s` shows what to do", first, stopped[first], others,
 			c.o.CommandLine(c.cfg)))
 	}
 	return nil
-}
-
-// othersText returns "is another one" or "are 3 others", for a sentence that names the first shard.
-func othersText(n int) string {
-	if n == 1 {
-		return "is another one"
-	}
-	return fmt.Sprintf("are %s others", cli.Thousands(int64(n)))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,7 +61,7 @@ func TestConsume_EndsWhereLeasesAreDenied(t *testing.T) {
 	}
 	stop := newStopper(t.Context(), o.stopTimeout)
 	defer stop.close()
-	c := &consumerRun{o: o, cfg: cfg, pipeline: p, consumer: source, stop: stop, log: log, stores: st}
+	c := &consumerRun{o: o, cfg: cfg, pipeline: p, consumer: source, stop: stop, log: log, stores: st, noEntityCount: new(atomic.Int64)}
 	ended := make(chan error, 1)
 	go func() { ended <- c.run(t.Context(), cli.Streams{Out: io.Discard, Err: log}) }()
 	select {

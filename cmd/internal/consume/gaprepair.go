@@ -126,14 +126,6 @@ func (r *gapRepair) isDue(g state.NotedGap, now time.Time) bool {
 	return !now.Before(g.Repair.At.Add(pause))
 }
 
-// unrepairedCounter returns the function that counts the unrepaired gaps, or nil if r is nil.
-func (r *gapRepair) unrepairedCounter() func() int64 {
-	if r == nil {
-		return nil
-	}
-	return r.unrepaired.Load
-}
-
 // printRepairCommand prints the command that repairs the remaining gaps.
 func (r *gapRepair) printRepairCommand(w io.Writer, command string) {
 	if n := r.unrepaired.Load(); n > 0 {

@@ -1,7 +1,6 @@
 package consume
 
 import (
-	"maps"
 	"sync"
 	"time"
 
@@ -63,11 +62,11 @@ func (r *rates) measure(now time.Time, l pipeline.Ledger) {
 	if r.sinks == nil {
 		r.sinks = make(map[string]*rateMeter)
 	}
-	for name := range maps.Keys(l.Sinks) {
+	for name, sink := range l.Sinks {
 		if r.sinks[name] == nil {
 			r.sinks[name] = &rateMeter{}
 		}
-		next.written[name] = r.sinks[name].add(now, l.Sinks[name].Written)
+		next.written[name] = r.sinks[name].add(now, sink.Written)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
