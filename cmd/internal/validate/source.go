@@ -126,10 +126,7 @@ func (a *account) checkKinesis(ctx context.Context, p part, t config.Table) (str
 	in := &dynamodb.DescribeKinesisStreamingDestinationInput{TableName: awssdk.String(tableName(t))}
 	out, err := a.tables.DescribeKinesisStreamingDestination(ctx, in)
 	if err != nil {
-		if awserr.KindOf(err) == awserr.Denied {
-			return "", nil
-		}
-		return "", awserr.CallError(ctx, "DescribeKinesisStreamingDestination of "+t.Name, err, nil)
+		return "", unlessDenied(ctx, "DescribeKinesisStreamingDestination of "+t.Name, err)
 	}
 	for _, d := range out.KinesisDataStreamDestinations {
 		if awssdk.ToString(d.StreamArn) == a.cfg.Source.Kinesis && d.DestinationStatus == types.DestinationStatusActive {
@@ -142,15 +139,20 @@ func (a *account) checkKinesis(ctx context.Context, p part, t config.Table) (str
 	return "", nil
 }
 
+// unlessDenied returns the error of a call, or nil if the call was denied: [account.check] notes that.
+func unlessDenied(ctx context.Context, call string, err error) error {
+	if awserr.KindOf(err) == awserr.Denied {
+		return nil
+	}
+	return awserr.CallError(ctx, call, err, nil)
+}
+
 // checkTTL checks that the table has TTL, with the attribute that the file names. It notes a problem itself.
 func (a *account) checkTTL(ctx context.Context, p part, t config.Table) (string, error) {
 	fileAttribute := a.cfg.Source.TTLAttribute
 	out, err := a.tables.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: awssdk.String(tableName(t))})
 	if err != nil {
-		if awserr.KindOf(err) == awserr.Denied {
-			return "", nil
-		}
-		return "", awserr.CallError(ctx, "DescribeTimeToLive of "+t.Name, err, nil)
+		return "", unlessDenied(ctx, "DescribeTimeToLive of "+t.Name, err)
 	}
 	d := cmp.Or(out.TimeToLiveDescription, &types.TimeToLiveDescription{})
 	tableAttribute := awssdk.ToString(d.AttributeName)
