@@ -72,6 +72,10 @@ type rangeFetch struct {
 	fetched      int    // number of fetched records
 	lastSequence string // sequence number of the newest fetched record
 
+	at            shardreader.ShardPosition // of the next iterator
+	iterator      string                    // of the next page; "" if it must be requested
+	iteratorCount int                       // number of requested iterators
+
 	mayBeTrimmed bool        // the stream trimmed records, so records of the range before the next page may be lost
 	lostRanges   []lostRange // lost ranges found so far, in order
 	shardEnds    bool        // the shard has no record after lastSequence
@@ -96,32 +100,24 @@ const (
 	maxAge = 25 * time.Hour
 )
 
-// pageReader reads the pages of a shard for a fetch.
-type pageReader struct {
-	*rangeFetch
-	at            shardreader.ShardPosition // of the next iterator
-	iterator      string                    // "" if it must be requested
-	iteratorCount int
-}
-
 // next returns the next page. The error wraps [shardreader.ErrNotFound] if the shard or the stream does not exist any
 // more.
-func (r *pageReader) next(ctx context.Context) (record.GetRecordsPage, error) {
+func (f *rangeFetch) next(ctx context.Context) (record.GetRecordsPage, error) {
 	for {
-		page, err := r.requestPage(ctx)
-		mayReplaceIterator := r.iteratorCount < maxIterators
+		page, err := f.requestPage(ctx)
+		mayReplaceIterator := f.iteratorCount < maxIterators
 		switch {
 		case err == nil:
-			r.iterator = page.NextIterator
+			f.iterator = page.NextIterator
 			return page, nil
 		case mayReplaceIterator && errors.Is(err, shardreader.ErrTrimmed):
-			r.mayBeTrimmed = true
-			r.iterator = ""
-			r.at.Type, r.at.Sequence = shardreader.TrimHorizon, ""
+			f.mayBeTrimmed = true
+			f.iterator = ""
+			f.at.Type, f.at.Sequence = shardreader.TrimHorizon, ""
 		case mayReplaceIterator && errors.Is(err, shardreader.ErrExpiredIterator):
-			r.iterator = ""
-			if r.lastSequence != "" {
-				r.at.Type, r.at.Sequence = shardreader.AfterSequence, r.lastSequence
+			f.iterator = ""
+			if f.lastSequence != "" {
+				f.at.Type, f.at.Sequence = shardreader.AfterSequence, f.lastSequence
 			}
 		default:
 			return page, err
@@ -130,25 +126,25 @@ func (r *pageReader) next(ctx context.Context) (record.GetRecordsPage, error) {
 }
 
 // requestPage requests a page, and before it an iterator if there is none.
-func (r *pageReader) requestPage(ctx context.Context) (page record.GetRecordsPage, err error) {
-	if r.iterator == "" {
-		r.iteratorCount++
-		r.iterator, err = r.api.GetShardIterator(ctx, r.at)
+func (f *rangeFetch) requestPage(ctx context.Context) (page record.GetRecordsPage, err error) {
+	if f.iterator == "" {
+		f.iteratorCount++
+		f.iterator, err = f.api.GetShardIterator(ctx, f.at)
 		if err != nil {
 			return page, err
 		}
 	}
-	query := shardreader.RecordsQuery{Iterator: r.iterator, StreamARN: r.at.StreamARN, Shard: r.at.Shard}
-	return r.api.GetRecords(ctx, query)
+	query := shardreader.RecordsQuery{Iterator: f.iterator, StreamARN: f.at.StreamARN, Shard: f.at.Shard}
+	return f.api.GetRecords(ctx, query)
 }
 
 // readRange reads until the end of the range or of the shard.
 func (f *rangeFetch) readRange(ctx context.Context) error {
-	r := pageReader{rangeFetch: f, at: shardreader.ShardPosition{StreamARN: f.info.StreamARN, Shard: f.info.ShardID,
-		Type: shardreader.AtSequence, Sequence: f.info.First}}
+	f.at = shardreader.ShardPosition{StreamARN: f.info.StreamARN, Shard: f.info.ShardID,
+		Type: shardreader.AtSequence, Sequence: f.info.First}
 	emptyPages := 0
 	for {
-		page, err := r.next(ctx)
+		page, err := f.next(ctx)
 		if errors.Is(err, shardreader.ErrNotFound) {
 			f.shardEnds = true
 			return nil

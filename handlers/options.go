@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -36,20 +37,12 @@ func newOptions(opts []Option) options {
 
 // WithLogger sets the handler's logger. The handler logs no keys and no values. Default: no log.
 func WithLogger(l *slog.Logger) Option {
-	return func(o *options) {
-		if l != nil {
-			o.log = l
-		}
-	}
+	return func(o *options) { o.log = cmp.Or(l, o.log) }
 }
 
 // WithMeter sets the provider of the metrics tablewake.handler.*. Default: no metrics.
 func WithMeter(m metric.MeterProvider) Option {
-	return func(o *options) {
-		if m != nil {
-			o.meter = m
-		}
-	}
+	return func(o *options) { o.meter = cmp.Or(m, o.meter) }
 }
 
 // WithReserve sets the reserve, the time before an invocation's deadline in which the handler starts no Writes. Default

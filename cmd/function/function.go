@@ -116,12 +116,12 @@ func stateOptions(
 		opts = append(opts, handlers.WithGaps(store))
 	}
 	if d := cfg.DeadLetters; d != nil && d.AutoRedrive {
-		redriveOutage, err := patience.Retry(ctx, log, "opening the dead letters", nil,
-			func() (func(context.Context) error, error) { return newOutageRedriver(ctx, cfg, stores, p, log) })
+		redrive, err := patience.Retry(ctx, log, "opening the dead letters", nil,
+			func() (func(context.Context) error, error) { return newRedriver(ctx, cfg, stores, p, log) })
 		if err != nil {
 			return nil, err
 		}
-		opts = append(opts, handlers.WithRedrive(redriveOutage))
+		opts = append(opts, handlers.WithRedrive(redrive))
 	}
 	return opts, nil
 }

@@ -19,9 +19,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
 
-// newOutageRedriver returns the function for the event {"tablewake":"redrive"}. That function tries once to deliver
+// newRedriver returns the function for the event {"tablewake":"redrive"}. That function tries once to deliver
 // each dead letter of an outage. It cannot wait and retry, because a Lambda function runs nothing between invocations.
-func newOutageRedriver(
+func newRedriver(
 	ctx context.Context, cfg *config.Config, stores sinks.Stores, p *pipeline.Pipeline, log *slog.Logger,
 ) (func(context.Context) error, error) {
 	kept, err := letters.Open(ctx, cfg, stores)
