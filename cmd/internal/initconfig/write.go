@@ -34,6 +34,8 @@ type draft struct {
 	all      *entity.Sampled
 
 	module bool // the file has the sink whose code is in the Go module
+
+	text strings.Builder // the lines that are written
 }
 
 // newDraft returns the draft for a sample. The Keys of the sample must be set.
@@ -46,16 +48,17 @@ func newDraft(s *sample.Sample) *draft {
 	return d
 }
 
+// line writes a line.
+func (d *draft) line(format string, args ...any) { fmt.Fprintf(&d.text, format+"\n", args...) }
+
 // write returns the text of the configuration.
 func (d *draft) write() string {
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	table := d.table
-	line("# Written by `tablewake init`. `tablewake validate --schema` describes every key.")
-	line("version: 1")
-	line("name: %s", pipelineName(table))
+	d.line("# Written by `tablewake init`. `tablewake validate --schema` describes every key.")
+	d.line("version: 1")
+	d.line("name: %s", pipelineName(table))
 	if table == "" {
-		line("# Write the name of your table here.")
+		d.line("# Write the name of your table here.")
 		table = placeholderTable
 	}
 	source := "table: " + yamlScalar(table)
@@ -63,48 +66,48 @@ func (d *draft) write() string {
 	if ttl != "" {
 		source += ", ttl_attribute: " + yamlScalar(ttl)
 	}
-	line("source: {%s}", source)
-	line("state: {table: %s}   # what sinks remember of items", yamlScalar(table+"-state"))
+	d.line("source: {%s}", source)
+	d.line("state: {table: %s}   # what sinks remember of items", yamlScalar(table+"-state"))
 	if paths := sensitivePaths(d.all, d.keys); len(paths) > 0 {
-		line("")
-		line("# What looks sensitive by its name: it is masked where people look, and reaches only sinks that name it.")
-		line("hmac_key: '${TABLEWAKE_HMAC_KEY:-no secret, for saved records only}'")
+		d.line("")
+		d.line("# What looks sensitive by its name: it is masked where people look, and reaches only sinks that name it.")
+		d.line("hmac_key: '${TABLEWAKE_HMAC_KEY:-no secret, for saved records only}'")
 		for i, p := range paths {
 			paths[i] = yamlScalar(p)
 		}
-		line("sensitive: [%s]", strings.Join(paths, ", "))
+		d.line("sensitive: [%s]", strings.Join(paths, ", "))
 	}
-	line("")
-	line("# The kinds of items, by their keys, and the attributes that the sample has. Correct what it does not show.")
-	line("entities:")
+	d.line("")
+	d.line("# The kinds of items, by their keys, and the attributes that the sample has. Correct what it does not show.")
+	d.line("entities:")
 	for i, k := range d.entities {
-		d.writeEntity(line, k, d.sampled[i])
+		d.writeEntity(k, d.sampled[i])
 	}
 	if n := len(d.omitted); n > 0 {
 		items := 0
 		for _, k := range d.omitted {
 			items += len(k.items)
 		}
-		line("  # %s with fewer items, %s of the sample in all, left out: add those that you need.", cli.Count(n, "kind"),
+		d.line("  # %s with fewer items, %s of the sample in all, left out: add those that you need.", cli.Count(n, "kind"),
 			cli.Count(items, "item"))
 	}
-	d.writeSinks(line, table)
-	return b.String()
+	d.writeSinks(table)
+	return d.text.String()
 }
 
-func (d *draft) writeEntity(line func(string, ...any), k *draftEntity, s *entity.Sampled) {
+func (d *draft) writeEntity(k *draftEntity, s *entity.Sampled) {
 	comment := ""
 	if k.overlap != "" {
-		line("  # Keys of %s are also keys of %s: change the patterns, or give both a `when`, as in item.Type == \"%[1]s\".",
+		d.line("  # Keys of %s are also keys of %s: change the patterns, or give both a `when`, as in item.Type == \"%[1]s\".",
 			k.name, k.overlap)
 		comment = "# "
 	}
-	line("  %s%s:", comment, k.name)
-	line("  %s  key: {%s}", comment, d.keyPatterns(k.entity))
+	d.line("  %s%s:", comment, k.name)
+	d.line("  %s  key: {%s}", comment, d.keyPatterns(k.entity))
 	// With more than maxAttributes names, s is incomplete. A file that declared only some attributes would make the
 	// other ones errors.
 	if declared := declaredMembers(s, d.keys...); declared != "{}" && len(s.Members) <= maxAttributes {
-		line("  %s  attributes: %s", comment, declared)
+		d.line("  %s  attributes: %s", comment, declared)
 	}
 }
 
@@ -124,41 +127,41 @@ func (d *draft) keyPatterns(e *entity.Entity) string {
 }
 
 // writeSinks writes one view, and the other sinks as comments.
-func (d *draft) writeSinks(line func(string, ...any), table string) {
+func (d *draft) writeSinks(table string) {
 	k, attribute := d.viewedEntity()
-	line("")
-	line("sinks:")
+	d.line("")
+	d.line("sinks:")
 	if attribute == "" {
-		line("  %s_items:", strings.ToLower(k.name))
-		line("    view: {of: %s, table: %s, key: {PK: '%s', SK: '{@key}'}, attributes: all}", k.name, yamlScalar(table+"-views"),
+		d.line("  %s_items:", strings.ToLower(k.name))
+		d.line("    view: {of: %s, table: %s, key: {PK: '%s', SK: '{@key}'}, attributes: all}", k.name, yamlScalar(table+"-views"),
 			strings.ToUpper(k.name))
 	} else {
-		line("  # The items of %s by %s. `tablewake query view --local DIR` shows the rows.", k.name,
+		d.line("  # The items of %s by %s. `tablewake query view --local DIR` shows the rows.", k.name,
 			item.PathText([]string{attribute}))
-		line("  %s_by_%s:", strings.ToLower(k.name), strings.ToLower(notName.ReplaceAllString(attribute, "_")))
-		line("    view: {of: %s, table: %s, key: {PK: %s, SK: '{@key}'}, attributes: all}",
+		d.line("  %s_by_%s:", strings.ToLower(k.name), strings.ToLower(notName.ReplaceAllString(attribute, "_")))
+		d.line("    view: {of: %s, table: %s, key: {PK: %s, SK: '{@key}'}, attributes: all}",
 			k.name, yamlScalar(table+"-views"), yamlScalar(strings.ToUpper(notName.ReplaceAllString(attribute, "_"))+"#{"+
 				item.PathText([]string{attribute})+"}"))
 	}
 	if d.module {
-		line("  # Go code of your own, in extensions. `go run . replay` runs it with --custom %s.", moduleSink)
-		line("  %s:", moduleSink)
-		line("    custom: {name: log}")
+		d.line("  # Go code of your own, in extensions. `go run . replay` runs it with --custom %s.", moduleSink)
+		d.line("  %s:", moduleSink)
+		d.line("    custom: {name: log}")
 	}
-	line("")
-	line("  # Other sinks: remove the # of those that you want.")
-	line("  # counts:")
-	line("  #   aggregate: {of: %s, table: %s-counts, group: {PK: COUNT, SK: %[1]s}, values: {items: count}, on_ttl_delete: keep}", k.name, table)
-	line("  # history:")
-	line("  #   archive: {bucket: %s-archive, partition: 'dt={@time|date:2006-01-02}'%s}", bucketName(table), d.masked())
-	line("  # documents:")
-	line("  #   search: {of: %s, connection: os, index: %s, create: on_start}   # and: connections: {os: {opensearch: 'https://...'}}", k.name, bucketName(k.name))
-	line("  # mail:")
-	line("  #   notify: {queue: %s-events, events: [created]}   # and: detect: {created: {of: %s, op: [INSERT]}}", table,
+	d.line("")
+	d.line("  # Other sinks: remove the # of those that you want.")
+	d.line("  # counts:")
+	d.line("  #   aggregate: {of: %s, table: %s-counts, group: {PK: COUNT, SK: %[1]s}, values: {items: count}, on_ttl_delete: keep}", k.name, table)
+	d.line("  # history:")
+	d.line("  #   archive: {bucket: %s-archive, partition: 'dt={@time|date:2006-01-02}'%s}", bucketName(table), d.masked())
+	d.line("  # documents:")
+	d.line("  #   search: {of: %s, connection: os, index: %s, create: on_start}   # and: connections: {os: {opensearch: 'https://...'}}", k.name, bucketName(k.name))
+	d.line("  # mail:")
+	d.line("  #   notify: {queue: %s-events, events: [created]}   # and: detect: {created: {of: %s, op: [INSERT]}}", table,
 		k.name)
-	line("")
-	line("# Where changes go that cannot be delivered.")
-	line("# dead_letters: {bucket: %s-dead}", bucketName(table))
+	d.line("")
+	d.line("# Where changes go that cannot be delivered.")
+	d.line("# dead_letters: {bucket: %s-dead}", bucketName(table))
 }
 
 // viewedEntity returns the kind that the view shows, and the attribute that selects its rows. It returns the first kind
