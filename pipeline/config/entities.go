@@ -169,20 +169,21 @@ func readEntityName(f *yamlbind.File, v *yamlbind.Value, _ []yamlbind.Part) any 
 	c := yamlbind.Context[*checker](f)
 	names := texts(c.cfg.Entities, func(e Entity) string { return e.Name })
 	object := objectPath(v.Field, ".of[")
-	if !slices.Contains(names, v.Source) {
+	isKnown := slices.Contains(names, v.Source)
+	if !isKnown {
 		c.wrongOfFields[object] = true
-		switch {
-		case len(names) == 0:
-			f.Fail(v, fmt.Sprintf("add entities: {%s: {key: {PK: 'PATTERN'}}} at the top", v.Source),
-				"the file has no entities")
-		case strings.Contains(v.Source, ","):
-			f.Fail(v, "write ["+v.Source+"]", "several entities are a list")
-		default:
-			f.Fail(v, yamlbind.Hint(v.Source, names, "entities has"), "no entity is named %s", yamlbind.Quoted(v.Source))
-		}
-		return nil
 	}
-	if slices.Contains(c.ofNames[object], v.Source) {
+	switch {
+	case len(names) == 0:
+		f.Fail(v, fmt.Sprintf("add entities: {%s: {key: {PK: 'PATTERN'}}} at the top", v.Source), "the file has no entities")
+		return nil
+	case strings.Contains(v.Source, ","): // even if an entity has this name
+		f.Fail(v, "write ["+v.Source+"]", "several entities are a list")
+		return nil
+	case !isKnown:
+		f.Fail(v, yamlbind.Hint(v.Source, names, "entities has"), "no entity is named %s", yamlbind.Quoted(v.Source))
+		return nil
+	case slices.Contains(c.ofNames[object], v.Source):
 		f.Fail(v, "remove one of them", "%s stands twice", yamlbind.Quoted(v.Source))
 		return nil
 	}
