@@ -177,12 +177,8 @@ func (c *checker) shapeOf(e *entity.Entity) *entity.Shape {
 // addMissing adds a member to the shape of a map, unless the name is "" or the shape has a member of this name.
 func addMissing(s *entity.Shape, name string, kind item.Kind) {
 	if name != "" && s.Member(name) == nil {
-		s.Members = append(s.Members, memberOf(name, kind))
+		s.Members = append(s.Members, entity.Member{Name: name, Shape: &entity.Shape{Kind: kind}})
 	}
-}
-
-func memberOf(name string, kind item.Kind) entity.Member {
-	return entity.Member{Name: name, Shape: &entity.Shape{Kind: kind}}
 }
 
 // isBroken reports whether an entity is broken: there is no entity with this name, or its key or its attributes could

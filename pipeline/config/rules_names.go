@@ -91,16 +91,16 @@ func (c *checker) knownShapes(sc *entity.Scope) []*entity.Shape {
 		return nil
 	}
 	entities := c.entitySet().All()
-	top := &entity.Shape{Kind: item.KindM}
+	top := &entity.Shape{Kind: item.KindM, Members: []entity.Member{}} // not nil, which allows any members
 	for _, name := range slices.Sorted(maps.Keys(c.cfg.Attributes)) {
-		top.Members = append(top.Members, memberOf(name, c.cfg.Attributes[name]))
+		addMissing(top, name, c.cfg.Attributes[name])
 	}
 	if len(entities) == 0 { // without entities, only key_prefix names the key attributes
 		for _, name := range c.keyPrefixes(c.ValueOf(&c.cfg.Filters), nil) {
-			top.Members = append(top.Members, memberOf(name, item.KindS))
+			addMissing(top, name, item.KindS)
 		}
 	}
-	top.Members = append(top.Members, memberOf(c.cfg.Source.TTLAttribute, item.KindN))
+	addMissing(top, c.cfg.Source.TTLAttribute, item.KindN)
 	shapes := []*entity.Shape{top}
 	for _, e := range entities {
 		shapes = append(shapes, c.shapeOf(e))

@@ -40,8 +40,8 @@ func (c *checker) checkOverlap(first, second *Entity) {
 // areExclusive reports whether two expressions certainly are never both true for one item, because they contain clauses
 // that contradict each other.
 func areExclusive(a, b expr.Clause) bool {
-	for _, x := range requiredClauses(a) {
-		for _, y := range requiredClauses(b) {
+	for _, x := range a.Conjuncts() {
+		for _, y := range b.Conjuncts() {
 			if contradict(x, y) {
 				return true
 			}
@@ -62,16 +62,4 @@ func contradict(a, b expr.Clause) bool {
 		return a.Flag != b.Flag
 	}
 	return false
-}
-
-// requiredClauses splits c into the clauses that must all be true for c to be true.
-func requiredClauses(c expr.Clause) []expr.Clause {
-	if c.Kind != expr.AllOf {
-		return []expr.Clause{c}
-	}
-	var required []expr.Clause
-	for _, part := range c.Parts {
-		required = append(required, requiredClauses(part)...)
-	}
-	return required
 }

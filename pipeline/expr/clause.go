@@ -34,6 +34,18 @@ const (
 	OperationIn // op is one of the texts
 )
 
+// Conjuncts returns clauses that are all true exactly if c is true. It splits AllOf into its parts, at any depth.
+func (c Clause) Conjuncts() []Clause {
+	if c.Kind != AllOf {
+		return []Clause{c}
+	}
+	var conjuncts []Clause
+	for _, part := range c.Parts {
+		conjuncts = append(conjuncts, part.Conjuncts()...)
+	}
+	return conjuncts
+}
+
 // Clause returns the structure of the expression.
 func (c *compiled) Clause() Clause { return c.clause }
 

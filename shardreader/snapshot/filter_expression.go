@@ -37,7 +37,7 @@ func (n *ItemSelection) Expression() Expression {
 		parts = append(parts, n.typeClause())
 	}
 	if n.filter != nil {
-		parts = append(parts, conjuncts(n.filter.Clause())...)
+		parts = append(parts, n.filter.Clause().Conjuncts()...)
 	}
 	w := &expressionWriter{expression: Expression{Names: map[string]string{}, Values: map[string]item.Value{}},
 		names: map[string]string{}}
@@ -60,18 +60,6 @@ func (n *ItemSelection) typeClause() expr.Clause {
 		types.Parts = append(types.Parts, expr.Clause{Kind: expr.TextIn, Attribute: t.attribute, Texts: t.names})
 	}
 	return types
-}
-
-// conjuncts returns clauses that are all true exactly if c is true.
-func conjuncts(c expr.Clause) []expr.Clause {
-	if c.Kind != expr.AllOf {
-		return []expr.Clause{c}
-	}
-	var parts []expr.Clause
-	for _, p := range c.Parts {
-		parts = append(parts, conjuncts(p)...)
-	}
-	return parts
 }
 
 // expressionWriter writes the text of an expression. The text "" is true for every item.
