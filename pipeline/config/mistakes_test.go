@@ -46,6 +46,7 @@ func messages(t *testing.T, text string) config.Problems {
 
 // mistakes lists common mistakes.
 var mistakes = []struct{ name, right, wrong, want string }{
+	{"no guards", `state: {table: hotel-state}`, `state: {table: hotel-state, guard_retention: 0s}`, `state.guard_retention: a stream keeps records for 24 h`},
 	{"bad date layout", `date:2006-01-02}#{BookingId}`, `date:YYYY-MM-DD}#{BookingId}`, `a Go layout shows the time`},
 	{"typo attribute in template", `{amount: '{Price}'`, `{amount: '{Prise}'`, `did you mean Price?`},
 	{"typo bound name in template", `'HOTEL#{HotelId}', SK: '{Arrival`, `'HOTEL#{HotlId}', SK: '{Arrival`, `did you mean HotelId?`},

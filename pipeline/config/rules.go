@@ -81,9 +81,8 @@ func (c *checker) checkCommonFilters() {
 
 // checkLinger refuses a linger above MaxLinger, because a waiting change delays the checkpoint.
 func (c *checker) checkLinger(linger *time.Duration) {
-	v := c.ValueOf(linger)
-	c.FailIf(yamlbind.As[time.Duration](v) > pipeline.MaxLinger, v, "write 1h or less",
-		"%s is longer than an hour, and a change that waits holds the checkpoint back: after a crash the stream may have dropped it", v.Written())
+	c.FailIf(*linger > pipeline.MaxLinger, linger, "write 1h or less",
+		"%s is longer than an hour, and a change that waits holds the checkpoint back: after a crash the stream may have dropped it", c.ValueOf(linger).Written())
 }
 
 // checkNotify checks the target of the events.

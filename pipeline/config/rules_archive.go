@@ -6,7 +6,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -40,8 +39,8 @@ func (c *checker) checkArchive(a *Archive) {
 		c.FailIf(!isFixed && !isColumnName(e.Name), e, "write 1 to 255 lowercase letters, digits and _",
 			"%s is no name of a column that query engines take as it is", yamlbind.Quoted(e.Name))
 	}
-	age := c.ValueOf(&a.Roll.Age)
-	c.FailIf(c.Sound(age) && yamlbind.As[time.Duration](age) == 0, age, "write 1s to 1h, or remove the key for 5m",
+	age := &a.Roll.Age
+	c.FailIf(c.Sound(age) && *age == 0, age, "write 1s to 1h, or remove the key for 5m",
 		"an object gathers changes for some time")
 	if a.PerItem {
 		c.checkPerItemLayout(a)

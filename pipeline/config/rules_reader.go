@@ -20,13 +20,11 @@ const maxIdle = 5 * time.Minute
 
 // checkConsumer checks the keys of the consumer: polling and leases.
 func (c *checker) checkConsumer() {
-	if idle := &c.cfg.Source.Polling.MaxIdle; c.Sound(idle) {
-		written := yamlbind.As[time.Duration](c.ValueOf(idle)) // *idle has the default in place of 0s
-		c.FailIf(written <= 0, idle, "write a duration such as 5s; 50ms polls eagerly",
-			"an idle shard is asked after a pause")
-		c.FailIf(written > maxIdle, idle, "write 5m or less",
-			"a shard that is looked at less often may split unseen, and its iterator expires after 15 minutes")
-	}
+	idle := &c.cfg.Source.Polling.MaxIdle
+	c.FailIf(c.Sound(idle) && *idle <= 0, idle, "write a duration such as 5s; 50ms polls eagerly",
+		"an idle shard is asked after a pause")
+	c.FailIf(*idle > maxIdle, idle, "write 5m or less",
+		"a shard that is looked at less often may split unseen, and its iterator expires after 15 minutes")
 	c.checkGapRepair()
 	if c.cfg.Leases != nil {
 		c.checkLeases(c.cfg.Leases)
@@ -37,11 +35,9 @@ func (c *checker) checkConsumer() {
 func (c *checker) checkLeases(l *Leases) {
 	c.refuseRows(&l.Table, "leases")
 	c.checkTableNameLength(&l.Table)
-	if c.Sound(&l.Duration) {
-		written := yamlbind.As[time.Duration](c.ValueOf(&l.Duration)) // the field has the default in place of 0s
-		c.FailIf(written < minLease || written > maxLease, &l.Duration, "write 3s to 5m; 6s is the default",
-			"a consumer must be able to show within it that it lives, and what dies is replaced only after it")
-	}
+	isAllowed := minLease <= l.Duration && l.Duration <= maxLease
+	c.FailIf(c.Sound(&l.Duration) && !isAllowed, &l.Duration, "write 3s to 5m; 6s is the default",
+		"a consumer must be able to show within it that it lives, and what dies is replaced only after it")
 	if l.Table.Name == "" {
 		return
 	}

@@ -102,18 +102,10 @@ func (c *checker) checkDeadLetters() {
 	c.WarnIf(letters.Dir != "" && hasLeaseTable, &letters.Dir,
 		"give dead_letters a bucket or a queue; or write leases: {file: PATH} where one consumer is all",
 		"leases in a table are for consumers on several hosts, and a folder is one host's: each would keep letters that the others, and a redrive there, do not see")
-	c.checkMaxHold(&letters.MaxHold)
-}
-
-// checkMaxHold checks that max_hold is above 0 and below the time that a stream keeps records.
-func (c *checker) checkMaxHold(maxHold *time.Duration) {
-	if !c.Sound(maxHold) {
-		return
-	}
-	written := yamlbind.As[time.Duration](c.ValueOf(maxHold)) // *maxHold has the default in place of 0s
-	c.FailIf(written <= 0, maxHold, "write a duration such as 12h",
+	maxHold := &letters.MaxHold
+	c.FailIf(c.Sound(maxHold) && *maxHold <= 0, maxHold, "write a duration such as 12h",
 		"a change must be tried for some time before it is given up")
-	c.FailIf(written >= streamRetention, maxHold,
+	c.FailIf(*maxHold >= streamRetention, maxHold,
 		"write less, so that time is left for what waits behind it: 12h is the default",
 		"a stream keeps records for 24 h: what is held that long is lost before it is given up")
 }

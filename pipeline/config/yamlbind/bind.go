@@ -89,22 +89,21 @@ func fieldOf(dst reflect.Value, field []int) reflect.Value {
 	return dst.FieldByIndex(field)
 }
 
-// store stores the scalar in a field. A zero value does not replace the default.
+// store stores the scalar in a field.
 func (v *Value) store(dst reflect.Value) {
 	if !dst.IsValid() {
 		return
 	}
-	data := reflect.ValueOf(v.Data)
-	switch text := v.Text(); {
+	switch {
 	case v.Rule.Kind.AsWritten && dst.Kind() == reflect.String:
 		dst.SetString(v.Source) // even if the text is wrong
-	case v.Data == nil || data.IsZero():
+	case v.Data == nil:
 	case dst.Kind() == reflect.Bool && v.Rule.Words != nil:
-		dst.SetBool(text == v.Rule.trueWord)
+		dst.SetBool(v.Text() == v.Rule.trueWord)
 	case dst.Kind() == reflect.Uint8: // a word
-		dst.SetUint(uint64(1 + slices.Index(v.Rule.Words, text)))
+		dst.SetUint(uint64(1 + slices.Index(v.Rule.Words, v.Text())))
 	default:
-		dst.Set(data.Convert(dst.Type()))
+		dst.Set(reflect.ValueOf(v.Data).Convert(dst.Type()))
 	}
 }
 
