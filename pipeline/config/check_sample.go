@@ -27,9 +27,12 @@ func (cfg *Config) CheckSample(items []item.Image) Problems {
 	c.checkNamesInSample(sample)
 	c.checkTTLInSample(sample)
 	c.checkConstants(sample.shapesOf)
-	c.checkKeyPrefixes(c.ValueOf(&cfg.Filters), items)
+	prefixes := keyPrefixes(c.ValueOf(&cfg.Filters))
 	for _, s := range c.sinks {
-		c.checkKeyPrefixes(c.ValueOf(&s.Filters), items)
+		prefixes = append(prefixes, keyPrefixes(c.ValueOf(&s.Filters))...)
+	}
+	for _, prefix := range prefixes {
+		c.checkKeyPrefix(prefix, items)
 	}
 
 	found := slices.Clone(c.Warnings[before:])
@@ -57,32 +60,15 @@ func (c *checker) checkNamesInSample(sample sampleShapes) {
 
 // checkTTLInSample warns if no item of the sample has the TTL attribute.
 func (c *checker) checkTTLInSample(sample sampleShapes) {
-	ttl := c.cfg.Source.TTLAttribute
-	if ttl == "" || sample.anyItem == nil {
+	ttl, shapes := c.cfg.Source.TTLAttribute, sample.shapesOf(nil)
+	if ttl == "" || shapes == nil || entity.Find(shapes, []item.Segment{{Name: ttl, Index: -1}}) == nil {
 		return
 	}
-	path := []item.Segment{{Name: ttl, Index: -1}}
-	if isInSample := entity.Find([]*entity.Shape{sample.anyItem}, path) == nil; isInSample {
-		return
-	}
-	message, hint := notInSample(&entity.Undeclared{Name: ttl, Known: sample.anyItem.Names()}, nil)
+	message, hint := notInSample(&entity.Undeclared{Name: ttl, Known: shapes[0].Names()}, nil)
 	c.Warn(&c.cfg.Source.TTLAttribute, hint, "%s", message)
 }
 
-// checkKeyPrefixes warns of each key_prefix inside v, a list of filters, with which no key of the sample begins.
-func (c *checker) checkKeyPrefixes(v *value, items []item.Image) {
-	for _, e := range v.All() {
-		if e.Name != "key_prefix" {
-			c.checkKeyPrefixes(e, items)
-			continue
-		}
-		for _, prefix := range e.All() {
-			c.checkKeyPrefix(prefix, items)
-		}
-	}
-}
-
-// checkKeyPrefix warns of a key prefix. Its name is that of the key attribute.
+// checkKeyPrefix warns of a key prefix with which no key of the sample begins. Its name is that of the key attribute.
 func (c *checker) checkKeyPrefix(v *value, items []item.Image) {
 	hasPrefix := func(m item.Image) bool {
 		attribute, _ := m.Get(v.Name)
@@ -119,50 +105,41 @@ func (c *checker) keyTexts(attribute, prefix string) (texts []string, possible b
 	return texts, possible
 }
 
-// sampleShapes has the shapes of a sample's items: their attributes with types. byEntity has the shape for the name of
-// each entity.
+// sampleShapes has the items of a sample, for the shapes that they have: attributes with types.
 type sampleShapes struct {
-	anyItem  *entity.Shape // shape that all items have together; nil if the sample is empty
-	byEntity map[string]*entity.Shape
+	all      entity.Sampled
+	byEntity map[string]*entity.Sampled // items of each entity, by its name
 }
 
 // sampleShapesOf returns the shapes of the items. entities may be nil.
 func sampleShapesOf(entities *entity.Set, items []item.Image) sampleShapes {
-	s := sampleShapes{byEntity: make(map[string]*entity.Shape)}
-	var all entity.Sampled
-	byEntity := make(map[string]*entity.Sampled)
+	s := sampleShapes{byEntity: make(map[string]*entity.Sampled)}
 	for _, m := range items {
-		all.Add(m.Value())
+		s.all.Add(m.Value())
 		e, err := entities.Of(m)
 		if e == nil || err != nil {
 			continue
 		}
-		if byEntity[e.Name] == nil {
-			byEntity[e.Name] = &entity.Sampled{}
+		if s.byEntity[e.Name] == nil {
+			s.byEntity[e.Name] = &entity.Sampled{}
 		}
-		byEntity[e.Name].Add(m.Value())
-	}
-	if len(items) > 0 {
-		s.anyItem = all.Shape()
-	}
-	for name, sampled := range byEntity {
-		s.byEntity[name] = sampled.Shape()
+		s.byEntity[e.Name].Add(m.Value())
 	}
 	return s
 }
 
 // shapesOf returns the shapes of the items of a scope, one for each entity of the scope. For a nil scope it returns the
-// shape of all items. It returns nil if the sample has no items of one of the entities.
+// shape that all items have together. It returns nil if the sample has no items of one of the entities.
 func (s sampleShapes) shapesOf(sc *entity.Scope) []*entity.Shape {
-	if sc == nil && s.anyItem != nil {
-		return []*entity.Shape{s.anyItem}
+	if sc == nil && s.all.Count() > 0 {
+		return []*entity.Shape{s.all.Shape()}
 	}
 	var shapes []*entity.Shape
 	for _, e := range sc.Entities() {
 		if s.byEntity[e.Name] == nil {
 			return nil
 		}
-		shapes = append(shapes, s.byEntity[e.Name])
+		shapes = append(shapes, s.byEntity[e.Name].Shape())
 	}
 	return shapes
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
@@ -65,6 +66,11 @@ func (c *checker) failOnServersIf(holds bool, field any, hint, format string, ar
 	if holds {
 		c.failOnServers(field, hint, format, args...)
 	}
+}
+
+// firstWritten returns the first of the fields that the file has. The file must have one of them.
+func (c *checker) firstWritten(fields ...any) any {
+	return fields[slices.IndexFunc(fields, c.Has)]
 }
 
 // hasAllEntries reports whether the file has the field, which is a map, and all entries of the map could be read. n is

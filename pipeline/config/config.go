@@ -230,10 +230,7 @@ func Parse(name string, b []byte, getenv func(string) (string, bool)) (*Config, 
 func isRecords(b []byte) bool {
 	line, _, _ := bytes.Cut(bytes.TrimSpace(b), []byte("\n"))
 	var first map[string]json.RawMessage
-	if json.Unmarshal(line, &first) != nil {
-		return false
-	}
-	if first["version"] != nil {
+	if json.Unmarshal(line, &first) != nil || first["version"] != nil {
 		return false
 	}
 	for _, name := range []string{"eventName", "dynamodb", "Records", "Item", "NewImage"} {

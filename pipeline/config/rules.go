@@ -16,10 +16,12 @@ func (c *checker) checkRules() {
 	c.checkEntities()
 	c.checkNames()
 	c.checkConstants(c.declaredShapes)
-	c.checkComparedTexts()
+	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
+		c.checkCompared(d)
+		c.checkThreshold(d)
+		c.checkMembers(d)
+	}
 	c.checkPatterns()
-	c.checkThresholds()
-	c.checkMembers()
 	c.checkDates()
 	for _, s := range c.sinks {
 		c.checkSink(s)

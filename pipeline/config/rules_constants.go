@@ -183,22 +183,14 @@ func misreadName(p *entity.Pattern, name string, forms misreadForms) (text, corr
 	}
 	for _, candidate := range candidates {
 		before, after, found := strings.Cut(p.String(), candidate)
-		isPartOfWord := endsInWord(before) || startsWithWord(after) || strings.HasSuffix(before, "{")
+		last, _ := utf8.DecodeLastRuneInString(before)
+		first, _ := utf8.DecodeRuneInString(after)
+		isPartOfWord := isWordRune(last) || isWordRune(first) || last == '{'
 		if found && !isPartOfWord {
 			return candidate, before + "{" + name + "}" + after
 		}
 	}
 	return "", ""
-}
-
-func endsInWord(text string) bool {
-	last, _ := utf8.DecodeLastRuneInString(text)
-	return isWordRune(last)
-}
-
-func startsWithWord(text string) bool {
-	first, _ := utf8.DecodeRuneInString(text)
-	return isWordRune(first)
 }
 
 func isWordRune(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
@@ -222,23 +214,18 @@ func (c *checker) checkPatterns() {
 	}
 }
 
-// checkComparedTexts warns of detectors whose from or to is a text that looks like a list or a template. Detectors
-// compare with the text as it is.
-func (c *checker) checkComparedTexts() {
-	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
-		for _, name := range []string{"from", "to"} {
-			compared := d.Get(name)
-			c.checkComparedType(d, compared)
-			text := compared.Text()
-			if isList := strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]"); isList {
-				c.Warn(compared, "write one value, or a detector with when: 'new.A in [\"X\", \"Y\"]'",
-					"the detector compares with the text %s, and reads no list", yamlbind.Quoted(text))
-			}
-			if inBraces.MatchString(text) {
-				c.Warn(compared, "write the value, or when: 'new.A == old.B' for two attributes",
-					"the detector compares with the text %s, and reads no template", yamlbind.Quoted(text))
-			}
-		}
+// checkCompared checks the texts from and to of a detector. It warns of a text that looks like a list or a template,
+// because a detector compares with the text as it is.
+func (c *checker) checkCompared(detector *value) {
+	for _, name := range []string{"from", "to"} {
+		compared := detector.Get(name)
+		c.checkComparedType(detector, compared)
+		text := compared.Text()
+		c.WarnIf(strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]"), compared,
+			"write one value, or a detector with when: 'new.A in [\"X\", \"Y\"]'",
+			"the detector compares with the text %s, and reads no list", yamlbind.Quoted(text))
+		c.WarnIf(inBraces.MatchString(text), compared, "write the value, or when: 'new.A == old.B' for two attributes",
+			"the detector compares with the text %s, and reads no template", yamlbind.Quoted(text))
 	}
 }
 
@@ -297,37 +284,29 @@ func (c *checker) checkDatesIn(v *value, sc *entity.Scope) {
 	}
 }
 
-// checkMembers refuses detectors of set members (added, removed) if the declared type of the attribute is not a set.
+// checkMembers refuses a detector of set members (added, removed) if the declared type of the attribute is not a set.
 // Such a detector never raises an event.
-func (c *checker) checkMembers() {
-	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
-		for _, name := range []string{"added", "removed"} {
-			attribute := d.Get(name)
-			if attribute == nil {
-				continue
-			}
-			path := yamlbind.As[item.Path](attribute)
-			switch kind := c.detectedKind(d, path); kind {
-			case item.Absent, item.KindSS, item.KindNS, item.KindBS:
-			default:
-				c.Fail(attribute, "name a set, or write changed: PATH", "members are of sets, and %s is declared %s", path, kind)
-			}
+func (c *checker) checkMembers(detector *value) {
+	for _, name := range []string{"added", "removed"} {
+		attribute := detector.Get(name)
+		if attribute == nil {
+			continue
+		}
+		path := yamlbind.As[item.Path](attribute)
+		switch kind := c.detectedKind(detector, path); kind {
+		case item.Absent, item.KindSS, item.KindNS, item.KindBS:
+		default:
+			c.Fail(attribute, "name a set, or write changed: PATH", "members are of sets, and %s is declared %s", path, kind)
 		}
 	}
 }
 
-// checkThresholds refuses thresholds (below, above) on attributes whose declared type is not N. Such a threshold is
+// checkThreshold refuses a threshold (below, above) on an attribute whose declared type is not N. Such a threshold is
 // never crossed.
-func (c *checker) checkThresholds() {
-	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
-		hasThreshold := d.Get("below") != nil || d.Get("above") != nil
-		if !hasThreshold {
-			continue
-		}
-		path := yamlbind.As[item.Path](d.Get("attribute"))
-		if kind := c.detectedKind(d, path); kind != item.Absent && kind != item.KindN {
-			c.Fail(d.Get("attribute"), "name an N, or declare it so", "a threshold is of numbers, and %s is declared %s", path,
-				kind)
-		}
-	}
+func (c *checker) checkThreshold(detector *value) {
+	path := yamlbind.As[item.Path](detector.Get("attribute"))
+	kind := c.detectedKind(detector, path)
+	hasThreshold := detector.Get("below") != nil || detector.Get("above") != nil
+	c.FailIf(hasThreshold && kind != item.Absent && kind != item.KindN, detector.Get("attribute"),
+		"name an N, or declare it so", "a threshold is of numbers, and %s is declared %s", path, kind)
 }

@@ -96,8 +96,8 @@ func (c *checker) knownShapes(sc *entity.Scope) []*entity.Shape {
 		addMissing(top, name, c.cfg.Attributes[name])
 	}
 	if len(entities) == 0 { // without entities, only key_prefix names the key attributes
-		for _, name := range c.keyPrefixes(c.ValueOf(&c.cfg.Filters), nil) {
-			addMissing(top, name, item.KindS)
+		for _, prefix := range keyPrefixes(c.ValueOf(&c.cfg.Filters)) {
+			addMissing(top, prefix.Name, item.KindS)
 		}
 	}
 	addMissing(top, c.cfg.Source.TTLAttribute, item.KindN)
@@ -128,15 +128,16 @@ func (c *checker) declaredShapes(sc *entity.Scope) []*entity.Shape {
 	return c.knownShapes(sc)
 }
 
-// keyPrefixes appends to names the key attributes that key_prefix conditions inside v name.
-func (c *checker) keyPrefixes(v *value, names []string) []string {
+// keyPrefixes returns the entries of the key_prefix conditions inside v, each with the name of a key attribute.
+func keyPrefixes(v *value) (prefixes []*value) {
 	for _, e := range v.All() {
 		if e.Name == "key_prefix" {
-			names = append(names, texts(e.All(), func(key *value) string { return key.Name })...)
+			prefixes = append(prefixes, e.All()...)
+		} else {
+			prefixes = append(prefixes, keyPrefixes(e)...)
 		}
-		names = c.keyPrefixes(e, names)
 	}
-	return names
+	return prefixes
 }
 
 // checkTTLName warns if the TTL attribute is not declared but similar to a declared attribute: it is probably

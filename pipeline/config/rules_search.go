@@ -60,13 +60,8 @@ func (c *checker) checkIndex(sink *Sink) {
 func (c *checker) checkIndexTemplate(s *Search) {
 	c.FailIf(!s.Index.Stable(), &s.Index, "make it of the item, {@key} and {@table}",
 		"it differs from change to change of an item, and the document of an older one could not be found again")
-	if !s.OnDemand {
-		var field any = &s.OnDemand
-		if !c.Has(field) {
-			field = &s.Index
-		}
-		c.Fail(field, "write create: on_demand", "which indexes there are, only the items tell: none can be made on start")
-	}
+	c.FailIf(!s.OnDemand, c.firstWritten(&s.OnDemand, &s.Index), "write create: on_demand",
+		"which indexes there are, only the items tell: none can be made on start")
 	c.WarnIf(s.MaxIndexes == 0, &s.Index, "write max_indexes: 500",
 		"a new value makes a new index, and nothing bounds how many")
 	exampleName := strings.Join(s.Index.Literals(), "x") // x is in place of any value
@@ -234,19 +229,12 @@ func memberNames(path string) []string {
 	return names
 }
 
-// fieldNames returns the names that a path consists of. It returns nil if the path is wrong. If the path goes through
-// one element of a list, fieldNames notes a problem and returns nil. A field of a document always covers all elements
-// of a list.
+// fieldNames does the same as memberNames. If the path goes through one element of a list, fieldNames notes a problem. A
+// field of a document always covers all elements of a list.
 func (c *checker) fieldNames(v *value, path string) []string {
-	p, err := item.ParsePath(path)
-	if err != nil {
-		return nil // the binding has reported it
-	}
-	names, ok := p.Names()
-	if !ok {
-		c.Fail(v, "write the path without the index: all elements of the list are meant", "%s names one element of a list",
-			path)
-		return nil
-	}
+	names := memberNames(path)
+	_, err := item.ParsePath(path) // the binding has reported an error
+	c.FailIf(names == nil && err == nil, v, "write the path without the index: all elements of the list are meant",
+		"%s names one element of a list", path)
 	return names
 }

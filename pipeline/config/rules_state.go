@@ -146,27 +146,19 @@ const inPlaceHint = "write tombstones: in_place, for readers that leave tombston
 // themselves, this depends on the source table.
 func (v *View) hasSeparateTombstones() bool { return v.RowsMayGuardThemselves() && !v.InPlace }
 
-// tombstonesField returns the place for a problem about tombstones: the key, or the view if it does not have the key.
-func (c *checker) tombstonesField(v *View) any {
-	if c.Has(&v.InPlace) {
-		return &v.InPlace
-	}
-	return v
-}
-
 // checkViewWithoutState checks that a view needs no state table.
 func (c *checker) checkViewWithoutState(s *Sink) {
 	v := s.View
-	needsNone := v.InPlace && v.RowsGuardThemselves()
+	field := c.firstWritten(&v.InPlace, v)
 	switch {
 	case v.ForEach != nil:
 		c.reportMissingState(s, v, "add state: {table: NAME}",
 			"which rows an item has is in the state table, and the file names none")
 	case v.hasSeparateTombstones():
-		c.reportMissingState(s, c.tombstonesField(v), "add state: {table: NAME}, or "+inPlaceHint,
+		c.reportMissingState(s, field, "add state: {table: NAME}, or "+inPlaceHint,
 			"the tombstones of its rows are in the state table, and the file names none")
-	case !needsNone:
-		c.reportMissingState(s, c.tombstonesField(v),
+	case !v.InPlace || !v.RowsGuardThemselves():
+		c.reportMissingState(s, field,
 			"add state: {table: NAME}, or put {@key} into the row's key and "+inPlaceHint,
 			"its rows are guarded by item, or may be, in the state table, and the file names none")
 	}
@@ -181,7 +173,7 @@ func (c *checker) checkTransactionReach(v *View) {
 	}
 	switch {
 	case v.hasSeparateTombstones():
-		c.Fail(c.tombstonesField(v), "give both tables one account and one Region, or "+inPlaceHint,
+		c.Fail(c.firstWritten(&v.InPlace, v), "give both tables one account and one Region, or "+inPlaceHint,
 			"the tombstones of its rows would be in another account or Region than the rows (%s and %s), and no transaction reaches both", statePlace, rowsPlace)
 	case v.ForEach != nil:
 		c.Fail(&v.Table, "give both tables one account and one Region",

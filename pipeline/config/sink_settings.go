@@ -33,14 +33,15 @@ func (c *checker) settings(s *Sink) map[string]string {
 	}
 	m.set("filters", c.canonicalFilters(c.cfg.Filters))
 	m.set(kind.Name+".filters", c.canonicalFilters(s.Filters))
-	m.addDetectors(s, c.ValueOf(&c.cfg.Detectors))
+	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
+		if s.receivesEvents(d.Name) {
+			m.set(yamlbind.Join("detect", d.Name), canonicalValue(d))
+		}
+	}
 	m.addSensitive(c.cfg, s)
 	m.addEntities(c, s)
 	switch {
 	case s.View != nil:
-		if s.View.AllAttributes {
-			m.addSensitiveRows(c.cfg, s)
-		}
 		m.setForEach("view", s.View.ForEach)
 		m["view.tombstones"] = "apart" // even if the file leaves it out
 		if s.View.InPlace {
@@ -50,8 +51,8 @@ func (c *checker) settings(s *Sink) map[string]string {
 		m.set("search.fields.include", joinSet(texts(s.Search.Fields.Include, canonicalPath)))
 		m.set("search.mapping", mappingDigest(s.Search.Mapping))
 		m.setForEach("search", s.Search.ForEach)
-	case s.Archive != nil:
-		m.removeAllKinds(s.Archive.Kinds)
+	case m["archive.kinds"] == "change, ttl_delete, user_delete":
+		delete(m, "archive.kinds") // all kinds, as in a file without the key
 	}
 	return m
 }
@@ -131,15 +132,6 @@ func (s *Sink) receivesEvents(detector string) bool {
 	return s.Custom != nil || s.Notify != nil && slices.Contains(s.Notify.Events, detector)
 }
 
-// addDetectors adds the detectors whose events the sink receives.
-func (m settings) addDetectors(s *Sink, detect *value) {
-	for _, d := range detect.All() {
-		if s.receivesEvents(d.Name) {
-			m.set(yamlbind.Join("detect", d.Name), canonicalValue(d))
-		}
-	}
-}
-
 // addEntities adds the entities that decide which items the sink receives and how its rows are guarded (protected from
 // older versions).
 func (m settings) addEntities(c *checker, s *Sink) {
@@ -177,26 +169,25 @@ func (c *checker) readsEntity(v *value) bool {
 	return t != nil && t.ReadsEntity() || slices.ContainsFunc(v.All(), c.readsEntity)
 }
 
-// addSensitive adds the sensitive paths that are hidden from the sink, if they affect its output. They do not affect a
-// view or an aggregate, which read no hidden path.
+// addSensitive adds the sensitive paths that are hidden from the sink, if they affect its output: a view with
+// attributes: all leaves them out of its rows. They do not affect any other view or an aggregate, which read no hidden
+// path.
 func (m settings) addSensitive(cfg *Config, s *Sink) {
 	needsSecret := s.Search != nil && (s.Search.HashID || len(s.Search.Fields.Hash) > 0)
 	mask, err := mask.New(cfg.Sensitive, []byte("any"))
-	if err == nil && s.View == nil && s.Aggregate == nil {
-		m.set("sensitive", hiddenText(mask.Except(s.AllowSensitive), s))
+	hidden := mask.Except(s.AllowSensitive)
+	switch {
+	case err != nil, s.Aggregate != nil:
+	case s.View == nil:
+		m.set("sensitive", hiddenText(hidden, s))
 		isMasked := m["sensitive"] != "" && s.Search == nil // a document leaves hidden values out
 		needsSecret = needsSecret || isMasked
+	case s.View.AllAttributes:
+		m.set("sensitive", joinSet(texts(hidden.Patterns(), canonicalPattern)))
 	}
 	if needsSecret && cfg.HMACKey != "" {
 		sum := sha256.Sum256([]byte("tablewake hmac_key\x00" + cfg.HMACKey))
 		m["hmac_key"] = shortDigest(sum[:])
-	}
-}
-
-// addSensitiveRows adds the sensitive paths that a view with attributes: all leaves out of its rows.
-func (m settings) addSensitiveRows(cfg *Config, s *Sink) {
-	if mask, err := mask.New(cfg.Sensitive, []byte("any")); err == nil {
-		m.set("sensitive", joinSet(texts(mask.Except(s.AllowSensitive).Patterns(), canonicalPattern)))
 	}
 }
 
@@ -232,16 +223,6 @@ func (f *Fields) isUnaffectedBy(hidden item.Pattern) bool {
 	}
 	m, err := mask.New([]item.Pattern{hidden}, []byte("any"))
 	return err == nil && !slices.ContainsFunc(f.Include, m.Hides)
-}
-
-// removeAllKinds removes archive.kinds if it lists all kinds, as the default does.
-func (m settings) removeAllKinds(listed []string) {
-	for _, kind := range []string{"ttl_delete", "user_delete", "change"} {
-		if !slices.Contains(listed, kind) {
-			return
-		}
-	}
-	delete(m, "archive.kinds")
 }
 
 // mappingDigest returns a digest of a mapping that does not depend on the order of names. It returns "" if there is no

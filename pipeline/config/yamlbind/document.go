@@ -92,25 +92,27 @@ func (f *File) findMistake(line int) mistake {
 			return mistake{l, f.indent(l) + 1, "a comment begins with #"}
 		}
 	}
-	if column, hint := f.findUnquoted(line); hint != "" {
-		return mistake{line, column, hint}
+	found := f.mistakeIn(line)
+	if found.hint == "" {
+		found = mistake{line, f.indent(line) + 1, f.indentHint(line)}
 	}
-	column, hint := f.explainLayout(line)
-	if hint != "" {
-		return mistake{line, column, hint}
-	}
-
 	depth := f.openedBraces(line)
-	for l := line + 1; depth > 0 && l <= len(f.lines); l++ {
-		if insideColumn, insideHint := f.findUnquoted(l); insideHint != "" {
-			return mistake{l, insideColumn, insideHint}
-		}
-		if colon := f.colonInText(l); colon > 0 {
-			return mistake{l, colon, f.colonHint(l, colon)}
+	for l := line + 1; found.hint == "" && depth > 0 && l <= len(f.lines); l++ {
+		if inside := f.mistakeIn(l); inside.hint != "" {
+			return inside
 		}
 		depth += f.openedBraces(l)
 	}
-	return mistake{line, column, ""}
+	return found
+}
+
+// mistakeIn returns the mistake in the text of a line. The hint is "" if there is none.
+func (f *File) mistakeIn(line int) mistake {
+	column, hint := f.findUnquoted(line)
+	if colon := f.colonInText(line); hint == "" && colon > 0 {
+		column, hint = colon, "quote a text that has a colon: "+Quoted(f.likelyText(line, colon))
+	}
+	return mistake{line, column, hint}
 }
 
 // readableLines returns the number of lines of the longest beginning of the file that is YAML. It does not count the

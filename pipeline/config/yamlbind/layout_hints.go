@@ -6,15 +6,6 @@ import (
 	"strings"
 )
 
-// explainLayout looks for the reason why a line is not YAML in its colons and its indentation. It returns a hint and a
-// 1-based column. The hint is "" if it finds no reason.
-func (f *File) explainLayout(line int) (column int, hint string) {
-	if column := f.colonInText(line); column > 0 {
-		return column, f.colonHint(line, column)
-	}
-	return f.indent(line) + 1, f.indentHint(line)
-}
-
 // indentHint returns the hint for a line that does not continue the lines above it, or "".
 func (f *File) indentHint(line int) string {
 	above := f.lineAbove(line)
@@ -63,11 +54,6 @@ func (f *File) columns(opened []int, indent int) string {
 		near = append(near, fmt.Sprintf("column %d, as line %d", f.indent(line)+1, line))
 	}
 	return strings.Join(near, ", or ")
-}
-
-// colonHint returns the hint to quote the text at a 1-based line and column.
-func (f *File) colonHint(line, column int) string {
-	return "quote a text that has a colon: " + Quoted(f.likelyText(line, column))
 }
 
 // openedBraces returns the number of braces and brackets that a line opens, minus the number that it closes.

@@ -28,7 +28,13 @@ func (f *File) bindScalar(v *Value) {
 	}
 	parts, problems := f.expand(v.Node.Value)
 	for _, p := range problems {
-		f.failReference(v, p)
+		if v.Rule.Kind.secret && strings.HasSuffix(p.message, "is not set") {
+			p.hint = "set it; a default would be in the file"
+		}
+		if v.Rule.Kind.Braces {
+			p.hint += "; for a placeholder, write " + Quoted(strings.ReplaceAll(v.Node.Value, "${", "{"))
+		}
+		f.Fail(v, p.hint, "%s", p.message)
 	}
 	if len(problems) > 0 {
 		return
@@ -48,18 +54,6 @@ func (f *File) bindScalar(v *Value) {
 	default:
 		f.Fail(v, f.misfitHint(v, yamlType), "wants %s, not %s", v.Rule.requirement(), f.Describe(v.Node))
 	}
-}
-
-// failReference reports a ${NAME} of the scalar that cannot be read.
-func (f *File) failReference(v *Value, p envProblem) {
-	hint := p.hint
-	if v.Rule.Kind.secret && strings.HasSuffix(p.message, "is not set") {
-		hint = "set it; a default would be in the file"
-	}
-	if v.Rule.Kind.Braces {
-		hint += "; for a placeholder, write " + Quoted(strings.ReplaceAll(v.Node.Value, "${", "{"))
-	}
-	f.Fail(v, hint, "%s", p.message)
 }
 
 // failMisread reports a text that YAML read as something else. The message and the hint of a secret show nothing of it.

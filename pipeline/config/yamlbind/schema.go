@@ -10,18 +10,16 @@ import (
 
 // Schema returns the JSON Schema (draft 2020-12) of the files that rule r describes.
 func Schema(r *Rule, title, description string) []byte {
-	s := schemer{defs: map[string]any{
-		"env": map[string]any{
-			"type":        "string",
-			"pattern":     `\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}`,
-			"description": "${NAME} or ${NAME:-default}: the value of an environment variable, as text.",
-		},
+	s := schemer{"env": map[string]any{
+		"type":        "string",
+		"pattern":     `\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}`,
+		"description": "${NAME} or ${NAME:-default}: the value of an environment variable, as text.",
 	}}
 	root := s.rule(r)
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = title
 	root["description"] = description
-	root["$defs"] = s.defs
+	root["$defs"] = s
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -32,19 +30,17 @@ func Schema(r *Rule, title, description string) []byte {
 	return b.Bytes()
 }
 
-// schemer makes a schema. defs has the schemas under $defs: those of rules that are used in several places.
-type schemer struct {
-	defs map[string]any
-}
+// schemer makes a schema. It has the schemas under $defs: those of rules that are used in several places.
+type schemer map[string]any
 
 // rule returns the schema of a rule, or a reference to it.
 func (s schemer) rule(r *Rule) map[string]any {
 	if r.ref == "" {
 		return s.inlineSchema(r)
 	}
-	if _, known := s.defs[r.ref]; !known {
-		s.defs[r.ref] = true // ends the recursion, because a rule may contain itself
-		s.defs[r.ref] = s.inlineSchema(r)
+	if _, known := s[r.ref]; !known {
+		s[r.ref] = true // ends the recursion, because a rule may contain itself
+		s[r.ref] = s.inlineSchema(r)
 	}
 	return map[string]any{"$ref": "#/$defs/" + r.ref}
 }

@@ -130,21 +130,20 @@ func (rs rules) ruleOf(t reflect.Type, tag reflect.StructTag) *Rule {
 	return rs.collectionRule(t, tag)
 }
 
-// keyOptions returns the options of a field's key, separated by commas.
-func keyOptions(tag reflect.StructTag) string {
+// hasOption reports whether the key of a field has an option.
+func hasOption(tag reflect.StructTag, option string) bool {
 	_, options, _ := strings.Cut(tag.Get("key"), ",")
-	return options
+	return strings.Contains(options, option)
 }
 
 func scalarRule(kind *Kind, tag reflect.StructTag) *Rule {
-	options := keyOptions(tag)
-	r := &Rule{Kind: kind, ref: kind.Ref, trueWord: tag.Get("yes"), Each: strings.Contains(options, "each"),
-		Shard: strings.Contains(options, "shard")}
+	r := &Rule{Kind: kind, ref: kind.Ref, trueWord: tag.Get("yes"), Each: hasOption(tag, "each"),
+		Shard: hasOption(tag, "shard")}
 	if words := tag.Get("words"); words != "" {
 		r.Words = strings.Split(words, ",")
 	}
 	r.max, _ = strconv.ParseInt(tag.Get("max"), 10, 64)
-	if !strings.Contains(options, "late") {
+	if !hasOption(tag, "late") {
 		r.defaultText = tag.Get("def")
 	}
 	return r
@@ -152,20 +151,18 @@ func scalarRule(kind *Kind, tag reflect.StructTag) *Rule {
 
 // collectionRule makes the rule of a slice or a map.
 func (rs rules) collectionRule(t reflect.Type, tag reflect.StructTag) *Rule {
-	options, elem := keyOptions(tag), rs.ruleOf(t.Elem(), tag)
-	r := &Rule{Shape: ListShape, ref: tag.Get("ref"), elem: elem, Ordered: strings.Contains(options, "ordered"),
-		mayBeEmpty: strings.Contains(options, "empty"), mayBeSingle: strings.Contains(options, "single"),
-		word: tag.Get("or")}
+	elem := rs.ruleOf(t.Elem(), tag)
+	r := &Rule{Shape: ListShape, ref: tag.Get("ref"), elem: elem, Ordered: hasOption(tag, "ordered"),
+		mayBeEmpty: hasOption(tag, "empty"), mayBeSingle: hasOption(tag, "single"), word: tag.Get("or")}
 	if t.Kind() == reflect.Map || elem.nameField != nil {
 		r.Shape, r.Name = MapShape, elem.Name
 	}
 	if names := tag.Get("names"); names != "" {
 		r.Name = &Rule{Kind: rs.kinds.Named[names]}
 	}
-	each, shard := strings.Contains(options, "each"), strings.Contains(options, "shard")
-	if each || shard { // other collections share elem, so it is copied
+	if hasOption(tag, "each") || hasOption(tag, "shard") { // other collections share elem, so it is copied
 		copied, scalar := *elem, *elem.scalar
-		scalar.Each, scalar.Shard = each, shard
+		scalar.Each, scalar.Shard = hasOption(tag, "each"), hasOption(tag, "shard")
 		copied.scalar = &scalar
 		r.elem = &copied
 	}
@@ -225,9 +222,8 @@ func (rs rules) addFields(r *Rule, t reflect.Type) {
 
 // keyOf makes the key that a field describes.
 func (rs rules) keyOf(f reflect.StructField, name string) Key {
-	options := keyOptions(f.Tag)
 	k := Key{Name: name, Rule: rs.ruleOf(f.Type, f.Tag), Doc: f.Tag.Get("doc"), Def: f.Tag.Get("def"),
-		Apart: strings.Contains(options, "apart"), required: strings.Contains(options, "required"),
+		Apart: hasOption(f.Tag, "apart"), required: hasOption(f.Tag, "required"),
 		addHint: f.Tag.Get("add"), form: f.Tag.Get("form")}
 	if k.Rule.Shape == MapShape {
 		k.Rule.form = k.form
@@ -247,7 +243,7 @@ func (r *Rule) addBelow(k Key, parents []string, tag reflect.StructTag) {
 			continue
 		}
 		position := len(parent.Rule.Keys)
-		if strings.Contains(keyOptions(tag), "first") {
+		if hasOption(tag, "first") {
 			position = 0
 		}
 		parent.Rule.Keys = slices.Insert(parent.Rule.Keys, position, k)
