@@ -57,20 +57,18 @@ func (e *Error) Error() string {
 // Redacted returns Error: the text holds no data of an item.
 func (e *Error) Redacted() string { return e.Error() }
 
-// Describe returns the class for logs. field is always "".
+// Describe returns the class for logs: that of the service's code, or else that of the cause. field is always "".
 func (e *Error) Describe() (class, field string) {
 	if e.Err != nil && IsClockSkewed(e.Err) {
 		return "clock", ""
 	}
-	kind, known := KindOfCode(e.Code)
-	if !known && e.Err != nil {
-		causeClass := redact.ErrorClass(e.Err)
-		if e.Code == "" && causeClass != "unknown" && causeClass != "service" {
-			return causeClass, ""
-		}
-		kind = KindOf(e.Err)
+	if kind, isKnown := KindOfCode(e.Code); isKnown || e.Err == nil {
+		return kindClasses[kind], ""
 	}
-	return kindClasses[kind], ""
+	if class := redact.ErrorClass(e.Err); e.Code == "" && class != "unknown" && class != "service" {
+		return class, "" // it says more than the kind
+	}
+	return kindClasses[KindOf(e.Err)], ""
 }
 
 // kindClasses has the class for logs of each kind.
@@ -219,21 +217,21 @@ func IsForbidden(err error) bool {
 
 // Code returns the service's code of err, or "".
 func Code(err error) string {
-	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() != unknown && !codeFromStatus(err, api) {
-		return withoutNamespace(api.ErrorCode())
+	api, ok := errors.AsType[smithy.APIError](err)
+	if !ok || api.ErrorCode() == unknown || isMadeFromStatus(err, api) {
+		return ""
 	}
-	return ""
+	return withoutNamespace(api.ErrorCode())
 }
 
-// codeFromStatus reports whether the SDK derived a code of S3 from the HTTP status, such as NotFound from 404. It
-// returns false for HEAD: its answers have no body, so a derived code is the only one.
-func codeFromStatus(err error, api smithy.APIError) bool {
+// isMadeFromStatus reports whether S3 gave no code, and the SDK made one from the HTTP status, such as NotFound from
+// 404. The code of a HEAD does not count as made, although the SDK makes it: its answers have no body, so no other code
+// exists.
+func isMadeFromStatus(err error, api smithy.APIError) bool {
 	op, ok := errors.AsType[*smithy.OperationError](err)
-	if !ok || op.ServiceID != "S3" || strings.HasPrefix(op.OperationName, "Head") {
-		return false
-	}
+	isOtherCall := !ok || op.ServiceID != "S3" || strings.HasPrefix(op.OperationName, "Head")
 	text := http.StatusText(Status(err))
-	return api.ErrorMessage() == text && api.ErrorCode() == strings.ReplaceAll(text, " ", "")
+	return !isOtherCall && api.ErrorMessage() == text && api.ErrorCode() == strings.ReplaceAll(text, " ", "")
 }
 
 // unknown is the code that the SDK uses if it finds no code in the answer.

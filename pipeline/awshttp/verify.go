@@ -54,19 +54,15 @@ func (v verifier) Do(req *http.Request) (*http.Response, error) {
 	if !isSuccess || check == nil {
 		return resp, nil
 	}
-	var body bytes.Buffer
-	if n := resp.ContentLength; n > 0 && n < v.maxBytes {
-		body.Grow(int(n) + bytes.MinRead)
-	}
-	_, err = body.ReadFrom(bounded.Reader(resp.Body, v.maxBytes))
+	body, err := readWhole(resp, v.maxBytes)
 	_ = resp.Body.Close() // the body was read
 	if err != nil {
 		return nil, &Error{resp.StatusCode, fmt.Errorf("reading it: %w", err)}
 	}
-	if err := check(body.Bytes()); err != nil {
+	if err := check(body); err != nil {
 		return nil, &Error{resp.StatusCode, err}
 	}
-	resp.Body = io.NopCloser(&body)
+	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
 }
 

@@ -28,7 +28,7 @@ type Sink struct {
 	Notify    *Notify    `key:"notify" doc:"Detected events as CloudEvents."`
 	Custom    *Custom    `key:"custom" doc:"A Go sink given to sinks.Assemble."`
 
-	// Of is empty if the sink takes every item.
+	// Of has the names of the entities whose items the sink takes. It is empty if the sink takes every item.
 	Of      []string `key:"of,single,first" is:"entity" below:"view,aggregate,search,archive,notify,custom" doc:"Only items of these entities."`
 	Filters []Filter `key:"filters,apart" ref:"filters" below:"view,aggregate,search,archive,notify,custom" doc:"What to drop before this sink alone."`
 	// WhenItem is nil if `when` is not set, or if the sink keeps no state.

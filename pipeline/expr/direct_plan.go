@@ -173,12 +173,18 @@ func (p directPlan) order(a, b ast.Expr, accepts orders) direct {
 	if d := p.timeOrSize(a, b, accepts); d.form != formUnknown {
 		return d
 	}
+	d := p.binary(formOrder, a, b)
+	d.accepts = accepts
+	return d
+}
+
+// binary returns a form whose operands are the path a, and b, a path or a literal.
+func (p directPlan) binary(f form, a, b ast.Expr) direct {
 	path, values, otherPath := p.pathOf(a), literalOf(b), p.pathOf(b)
-	hasForm := path != nil && (values != nil || otherPath != nil)
-	if !hasForm {
+	if path == nil || values == nil && otherPath == nil {
 		return direct{}
 	}
-	return direct{form: formOrder, operand: path, other: otherPath, values: values, accepts: accepts}
+	return direct{form: f, operand: path, other: otherPath, values: values}
 }
 
 // timeOrSize returns the form of a comparison in which a is the time or a size.
@@ -262,12 +268,9 @@ func operationIn(texts []scalar) direct {
 
 // textForm returns the form of a function of two texts.
 func (p directPlan) textForm(c ast.CallExpr, holds func(s, part string) bool) direct {
-	path, values, otherPath := p.pathOf(c.Target()), literalOf(c.Args()[0]), p.pathOf(c.Args()[0])
-	hasForm := path != nil && (values != nil || otherPath != nil)
-	if !hasForm {
-		return direct{}
-	}
-	return direct{form: formText, operand: path, other: otherPath, values: values, text: holds}
+	d := p.binary(formText, c.Target(), c.Args()[0])
+	d.text = holds
+	return d
 }
 
 // quantifier returns the form of x.all(v, ...) or x.exists(v, ...). There is no such form inside another loop.

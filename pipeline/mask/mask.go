@@ -65,9 +65,10 @@ func (m *Mask) Except(allowed []item.Pattern) *Mask {
 	if m == nil || len(allowed) == 0 {
 		return m
 	}
-	remaining := slices.DeleteFunc(slices.Clone(m.sensitive), func(p item.Pattern) bool {
+	isAllowed := func(p item.Pattern) bool {
 		return slices.ContainsFunc(allowed, func(a item.Pattern) bool { return includes(a.Segments(), p.Segments()) })
-	})
+	}
+	remaining := slices.DeleteFunc(slices.Clone(m.sensitive), isAllowed)
 	if len(remaining) == 0 {
 		return nil
 	}
@@ -101,8 +102,8 @@ func (m *Mask) Text(s string) string {
 	return m.maskText(item.StringValue(s))
 }
 
-// Value returns v with its hidden parts masked. v is the value at path, or a member of the set at path. If path is
-// invalid or "", Value masks v as a whole, because v may come from a hidden value.
+// Value does the same as [Mask.ValueAt], for the text of a path. If path is invalid or "", Value masks v as a whole,
+// because v may come from a hidden value.
 func (m *Mask) Value(path string, v item.Value) item.Value {
 	if m == nil || !v.Exists() {
 		return v
@@ -115,12 +116,14 @@ func (m *Mask) Value(path string, v item.Value) item.Value {
 	return v
 }
 
-// ValueAt does the same as [Mask.Value], for a parsed path. hidden reports whether any part of v is hidden.
+// ValueAt returns v with its hidden parts masked. v is the value at p, or a member of the set at p. hidden reports
+// whether any part of v is hidden.
 func (m *Mask) ValueAt(p item.Path, v item.Value) (masked item.Value, hidden bool) {
 	if m == nil || !v.Exists() {
 		return v, false
 	}
-	if !slices.ContainsFunc(m.root.sensitive, func(pattern []item.Segment) bool { return patternReaches(pattern, p, v) }) {
+	reachesValue := func(pattern []item.Segment) bool { return patternReaches(pattern, p, v) }
+	if !slices.ContainsFunc(m.root.sensitive, reachesValue) {
 		return v, false // most values return here, without an allocation
 	}
 	s := m.root

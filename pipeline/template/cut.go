@@ -54,30 +54,26 @@ func (t *Template) cuttableIndexes() []int {
 }
 
 // HasKey reports whether the template has a {@key} that can be cut out of a result.
-func (t *Template) HasKey() bool { return t.canCut(fromKey) }
+func (t *Template) HasKey() bool { return t.cuttableNames(fromKey) != nil }
 
 // HasIdentity reports whether the template has an {@each} that can be cut out of a result.
-func (t *Template) HasIdentity() bool { return t.canCut(fromIdentity) }
-
-func (t *Template) canCut(from source) bool {
-	return slices.ContainsFunc(t.cuttableIndexes(), func(i int) bool { return t.placeholders[i].source == from })
-}
+func (t *Template) HasIdentity() bool { return t.cuttableNames(fromIdentity) != nil }
 
 // ReadsIdentity reports whether the template reads {@each}.
-func (t *Template) ReadsIdentity() bool {
-	return slices.ContainsFunc(t.placeholders, func(h placeholder) bool { return h.source == fromIdentity })
-}
+func (t *Template) ReadsIdentity() bool { return t.reads(fromIdentity) }
 
 // EscPaths returns the item paths whose values can be cut out of a result. A path with |esc is one of them if the end
 // of its text is certain. The path of a template that is exactly one {path} is one, too.
-func (t *Template) EscPaths() []string {
-	var paths []string
+func (t *Template) EscPaths() []string { return t.cuttableNames(fromItem) }
+
+// cuttableNames returns the names of the placeholders with a source whose values can be cut out of a result.
+func (t *Template) cuttableNames(from source) (names []string) {
 	for _, i := range t.cuttableIndexes() {
-		if t.placeholders[i].source == fromItem {
-			paths = append(paths, t.placeholders[i].name)
+		if t.placeholders[i].source == from {
+			names = append(names, t.placeholders[i].name)
 		}
 	}
-	return paths
+	return names
 }
 
 // Cut reverses AppendText. It returns the text of each path that EscPaths returns. It also returns the canonical key as

@@ -196,8 +196,11 @@ func (t *Template) KeyPaths() []string {
 }
 
 // ReadsEntity reports whether the template has {@entity}.
-func (t *Template) ReadsEntity() bool {
-	return slices.ContainsFunc(t.placeholders, func(h placeholder) bool { return h.source == fromEntity })
+func (t *Template) ReadsEntity() bool { return t.reads(fromEntity) }
+
+// reads reports whether the template has a placeholder with one of the sources.
+func (t *Template) reads(sources ...source) bool {
+	return slices.ContainsFunc(t.placeholders, func(h placeholder) bool { return slices.Contains(sources, h.source) })
 }
 
 // DatePaths returns the item paths whose values become dates, in order.
@@ -235,15 +238,7 @@ func (t *Template) Prefix() (text string, fixed bool) {
 
 // Stable reports whether all changes with equal items have the same result. It returns true if the template reads
 // neither {@version}, {@seq}, {@time} nor {@op}.
-func (t *Template) Stable() bool {
-	for _, h := range t.placeholders {
-		switch h.source {
-		case fromVersion, fromSequence, fromTime, fromOperation:
-			return false
-		}
-	}
-	return true
-}
+func (t *Template) Stable() bool { return !t.reads(fromVersion, fromSequence, fromTime, fromOperation) }
 
 // HasVersion reports whether the template has {@version} without functions. Each change of an item then has a different
 // result.
@@ -254,11 +249,7 @@ func (t *Template) HasVersion() bool {
 }
 
 // NamesItem reports whether the result depends on the item, because the template reads a path, a bound name or {@key}.
-func (t *Template) NamesItem() bool {
-	return slices.ContainsFunc(t.placeholders, func(h placeholder) bool {
-		return h.source == fromItem || h.source == fromBound || h.source == fromKey
-	})
-}
+func (t *Template) NamesItem() bool { return t.reads(fromItem, fromBound, fromKey) }
 
 // OfTable reports whether all changes of a table have the same result. It returns true if the template reads only
 // {@table}.
@@ -267,9 +258,7 @@ func (t *Template) OfTable() bool {
 }
 
 // HasShard reports whether the template reads {@shard}.
-func (t *Template) HasShard() bool {
-	return slices.ContainsFunc(t.placeholders, func(h placeholder) bool { return h.source == fromShard })
-}
+func (t *Template) HasShard() bool { return t.reads(fromShard) }
 
 // Placeholder describes a placeholder to code that translates a template into another language.
 type Placeholder struct {
