@@ -1,6 +1,7 @@
 package config
 
 import (
+	_ "embed"
 	"reflect"
 	"slices"
 	"sync"
@@ -78,3 +79,9 @@ func (c *checker) firstWritten(fields ...any) any {
 func (c *checker) hasAllEntries(field any, n int) bool {
 	return n > 0 && len(c.ValueOf(field).All()) == n
 }
+
+//go:embed README.md
+var reference string
+
+// Reference returns the reference of the file's keys as Markdown.
+func Reference() string { return reference }

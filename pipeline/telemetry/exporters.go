@@ -2,8 +2,12 @@ package telemetry
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
+	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
@@ -12,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/exporters/stdout/stdoutmetric"
 	"go.opentelemetry.io/otel/exporters/stdout/stdouttrace"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -109,4 +114,108 @@ func (e exporters) protocol(signal string) (string, error) {
 		}
 	}
 	return "http/protobuf", nil
+}
+
+// logEvery is the shortest time between two log lines about the same signal, spans or metrics.
+const logEvery = time.Minute
+
+// failureLog logs failed exports, at most one line in logEvery. The exporters below then return nil, because a pipeline
+// must also run without its collector.
+type failureLog struct {
+	log      *slog.Logger
+	exporter string
+
+	mu     sync.Mutex
+	last   time.Time
+	failed int // failures since the last line, including those that are not logged
+}
+
+func (c *failureLog) logFailure(ctx context.Context, err error) {
+	if err == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failed++
+	if !c.last.IsZero() && time.Since(c.last) < logEvery {
+		return
+	}
+	c.log.WarnContext(ctx, c.exporter+" are not exported", "exports", c.failed, "error", err)
+	c.last, c.failed = time.Now(), 0
+}
+
+type loggedSpans struct {
+	sdktrace.SpanExporter
+	*failureLog
+}
+
+func (l loggedSpans) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	l.logFailure(ctx, l.SpanExporter.ExportSpans(ctx, spans))
+	return nil
+}
+
+type loggedMetrics struct {
+	sdkmetric.Exporter
+	*failureLog
+}
+
+func (l loggedMetrics) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
+	l.logFailure(ctx, l.Exporter.Export(ctx, rm))
+	return nil
+}
+
+// flushableReader is a reader of metrics that can export at once.
+type flushableReader interface {
+	sdkmetric.Reader
+	flush(context.Context) error
+}
+
+// periodicReader exports once in each OTEL_METRIC_EXPORT_INTERVAL (60 s by default), and in flush.
+type periodicReader struct{ *sdkmetric.PeriodicReader }
+
+func (p periodicReader) flush(ctx context.Context) error { return p.ForceFlush(ctx) }
+
+// manualReader exports only in flush and Shutdown. It has no timer, because Lambda freezes the process, and a timer in
+// a frozen process fires at the wrong time or never.
+type manualReader struct {
+	*sdkmetric.ManualReader
+	exporter sdkmetric.Exporter
+
+	mu   sync.Mutex
+	data metricdata.ResourceMetrics // reused memory
+}
+
+func newManual(x sdkmetric.Exporter) *manualReader {
+	return &manualReader{exporter: x, ManualReader: sdkmetric.NewManualReader(
+		sdkmetric.WithTemporalitySelector(x.Temporality), sdkmetric.WithAggregationSelector(x.Aggregation))}
+}
+
+// flush exports the metrics. If ctx is done, flush collects nothing, so that the next flush exports everything.
+//
+// If an export fails, the exporter's temporality decides what is lost. OTLP is cumulative by default: the SDK keeps the
+// totals, so the next successful export includes the values of the failed one. If
+// OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE is delta, OTLP's client retries within ctx, and a failed export is
+// lost after that. flush does not send it again, because values that did arrive would count twice. EMF is delta, too,
+// but its exporter writes even if ctx is done.
+func (m *manualReader) flush(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return m.export(ctx)
+}
+
+func (m *manualReader) export(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.data.ScopeMetrics = m.data.ScopeMetrics[:0]
+	err := m.Collect(context.WithoutCancel(ctx), &m.data)
+	if err != nil && len(m.data.ScopeMetrics) == 0 {
+		return err
+	}
+	return errors.Join(err, m.exporter.Export(ctx, &m.data)) // if a callback failed, other metrics are still exported
+}
+
+// Shutdown exports the metrics even if ctx is done, because no other export follows. It also stops the exporter.
+func (m *manualReader) Shutdown(ctx context.Context) error {
+	return errors.Join(m.export(ctx), m.ManualReader.Shutdown(ctx), m.exporter.Shutdown(ctx))
 }

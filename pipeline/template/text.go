@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -141,4 +142,23 @@ func appendValue(dst []byte, v item.Value, name string) ([]byte, error) {
 	}
 	return dst, errs.Errorf("%s is of type %s, and text is made of S, N, BOOL and B only: name a path inside it",
 		redact.Field(name), redact.Safe(v.Kind().String()))
+}
+
+// Recent caches the last text of a template. It is for templates with the same text for many successive changes, such
+// as the name of an index or of an hour's folder. A cached text is neither allocated nor checked again. The zero Recent
+// is ready for use. A Recent is safe for concurrent use.
+type Recent struct{ last atomic.Pointer[string] }
+
+// Text returns text as a string. It keeps no reference to text. If text differs from the last text, it calls check and
+// returns its error.
+func (r *Recent) Text(text []byte, check func(string) error) (string, error) {
+	if last := r.last.Load(); last != nil && *last == string(text) {
+		return *last, nil
+	}
+	s := string(text)
+	if err := check(s); err != nil {
+		return "", err
+	}
+	r.last.Store(&s)
+	return s, nil
 }

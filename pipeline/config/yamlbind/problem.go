@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/tablewake/tablewake/pipeline/internal/nearest"
 )
 
@@ -83,4 +85,77 @@ func Enumerate(names []string, last string) string {
 		return strings.Join(names, "")
 	}
 	return strings.Join(names[:len(names)-1], ", ") + " " + last + " " + names[len(names)-1]
+}
+
+// FailWithin notes a problem at a line and column of a scalar's text, both 1-based.
+func (f *File) FailWithin(v *Value, line, column int, message, hint string) {
+	line, column = f.positionInFile(v.Node, line, column)
+	f.FailAt(line, column, v.Field, message, hint)
+}
+
+// WarnWithin notes a warning at a line and column of a scalar's text, both 1-based.
+func (f *File) WarnWithin(v *Value, line, column int, message, hint string) {
+	line, column = f.positionInFile(v.Node, line, column)
+	f.Warnings = append(f.Warnings, Problem{f.name, line, column, v.Field, message, hint})
+}
+
+// positionInFile maps a line and a column of a scalar's text to a line and a column of the file, all 1-based. If the
+// file spells the text differently (an escape, ${NAME}, folded lines), it returns the beginning of the scalar.
+func (f *File) positionInFile(n *yaml.Node, line, column int) (int, int) {
+	if n.Style&yaml.LiteralStyle != 0 {
+		return f.positionInLiteral(n, line, column)
+	}
+	isOneLine := line == 1 && n.Style&yaml.FoldedStyle == 0
+	if !isOneLine || column < 1 {
+		return n.Line, n.Column
+	}
+	columns, text := f.sourceText(n)
+	isAsWritten := text == n.Value && !strings.Contains(n.Value, "${")
+	if !isAsWritten || len(columns) == 0 {
+		return n.Line, n.Column
+	}
+	if column > len(columns) {
+		return n.Line, columns[len(columns)-1] + 1
+	}
+	return n.Line, columns[column-1]
+}
+
+// sourceText reads a scalar of one line from the text of the file. It returns the scalar's text, and the 1-based column
+// of each of its characters.
+func (f *File) sourceText(n *yaml.Node) (columns []int, text string) {
+	source := runesFrom([]rune(f.line(n.Line)), n.Column-1)
+	isQuoted := n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0
+	if !isQuoted {
+		source = source[:min(len(source), len([]rune(n.Value)))]
+		for i := range source {
+			columns = append(columns, n.Column+i)
+		}
+		return columns, string(source)
+	}
+	quote, escapes := '"', []string{`\"`, `\\`, `\/`}
+	if n.Style&yaml.SingleQuotedStyle != 0 {
+		quote, escapes = '\'', []string{"''"}
+	}
+	var b strings.Builder
+	for i := 1; i < len(source); i++ {
+		if isEscape := i+1 < len(source) && slices.Contains(escapes, string(source[i:i+2])); isEscape {
+			i++
+		} else if source[i] == quote {
+			break
+		}
+		columns = append(columns, n.Column+i)
+		b.WriteRune(source[i])
+	}
+	return columns, b.String()
+}
+
+// positionInLiteral does the same as positionInFile for a literal block scalar (|). The text of such a scalar begins in
+// the next line, after the indentation.
+func (f *File) positionInLiteral(n *yaml.Node, line, column int) (int, int) {
+	for l := n.Line + 1; l <= len(f.lines); l++ {
+		if text := strings.TrimLeft(f.line(l), " "); text != "" {
+			return n.Line + line, len(f.line(l)) - len(text) + column
+		}
+	}
+	return n.Line, n.Column
 }
