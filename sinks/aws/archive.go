@@ -24,7 +24,7 @@ func (b *Bundle) Archive(ctx context.Context, cfg *config.Config, s config.Sink)
 	}
 	// If output was recorded, a missing bucket is lost, and is not created again.
 	mayCreate := b.createMissing && !b.lookOnly && !hasWritten
-	return openstores.Open(b.opened, "archive "+s.Name, func() (*s3.Store, error) {
+	return openstores.Open(b.opened, "archive "+s.Name, func() (archive.Store, error) {
 		store, err := s3.New(s3.Options{Client: b.s3, Bucket: a.Bucket, Folder: archive.Folder(a.Prefix, a.Key),
 			StorageClass: a.StorageClass, KMSKey: a.KMSKey})
 		if err != nil || !mayCreate {

@@ -79,7 +79,7 @@ func (b *Bundle) refuseLostState(ctx context.Context, cfg *config.Config, db *st
 // leftOutput describes the output of a sink that exists; "" if there is no output.
 func (b *Bundle) leftOutput(
 	ctx context.Context, cfg *config.Config, s config.Sink, db *statedynamo.DB,
-) (description string, err error) {
+) (string, error) {
 	switch {
 	case s.View != nil, s.Aggregate != nil:
 		return b.leftRows(ctx, cfg, s, db)
@@ -92,8 +92,8 @@ func (b *Bundle) leftOutput(
 		if err != nil {
 			return "", err
 		}
-		defer func() { err = errors.Join(err, store.Close()) }()
-		return recordedBirth(ctx, cfg, s, store)
+		description, err := recordedBirth(ctx, cfg, s, store)
+		return description, errors.Join(err, store.Close())
 	case s.Archive != nil && s.Archive.Bucket != "":
 		store, err := s3.New(s3.Options{Client: b.s3, Bucket: s.Archive.Bucket,
 			Folder: archive.Folder(s.Archive.Prefix, s.Archive.Key)})

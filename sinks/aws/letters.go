@@ -30,14 +30,14 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 		return b.openLetterBucket(ctx, cfg, d.Bucket, d.Prefix)
 	case d.Dir != "":
 		return openstores.Open(b.opened, "dead letters "+d.Dir,
-			func() (*dir.Store, error) { return dir.New(dir.Options{Dir: d.Dir, Logger: b.logger}) })
+			func() (pipeline.DeadLetters, error) { return dir.New(dir.Options{Dir: d.Dir, Logger: b.logger}) })
 	}
 	return nil, nil
 }
 
 // openLetterQueue opens the dead letters in a queue, and the store of the letters that are too large for a message.
 // With Create it creates the queue.
-func (b *Bundle) openLetterQueue(ctx context.Context, cfg *config.Config, queue string) (*sqs.Store, error) {
+func (b *Bundle) openLetterQueue(ctx context.Context, cfg *config.Config, queue string) (deadletter.Store, error) {
 	var large deadletter.Store
 	if bucket, folder := sinks.LargeLetters(cfg); bucket != "" {
 		var err error
@@ -45,7 +45,7 @@ func (b *Bundle) openLetterQueue(ctx context.Context, cfg *config.Config, queue 
 			return nil, err
 		}
 	}
-	return openstores.Open(b.opened, "dead letters in the queue "+queue, func() (*sqs.Store, error) {
+	return openstores.Open(b.opened, "dead letters in the queue "+queue, func() (deadletter.Store, error) {
 		return sqs.New(ctx, sqs.Options{
 			Client: b.sqs, Queue: queue, Pipeline: cfg.Name, Large: large,
 			Create: b.createMissing && !b.lookOnly, Logger: b.logger,
@@ -54,9 +54,11 @@ func (b *Bundle) openLetterQueue(ctx context.Context, cfg *config.Config, queue 
 }
 
 // openLetterBucket opens the dead letters in a bucket. With Create it creates the bucket.
-func (b *Bundle) openLetterBucket(ctx context.Context, cfg *config.Config, bucket, prefix string) (*s3.Store, error) {
+func (b *Bundle) openLetterBucket(
+	ctx context.Context, cfg *config.Config, bucket, prefix string,
+) (deadletter.Store, error) {
 	return openstores.Open(b.opened, fmt.Sprintf("dead letters in the bucket %s %s", bucket, prefix),
-		func() (*s3.Store, error) {
+		func() (deadletter.Store, error) {
 			if b.createMissing && !b.lookOnly {
 				if err := b.createLetterBucket(ctx, cfg, bucket); err != nil {
 					return nil, err

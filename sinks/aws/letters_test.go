@@ -116,8 +116,8 @@ func TestDeadLetters_LookOnlyCreatesNone(t *testing.T) {
 	name := fmt.Sprintf("looked%d", rand.Uint64())
 	stores := aws.Stores(cfg, aws.Create(), aws.LookOnly())
 	file := parse(t, fmt.Sprintf("sinks:\n  log: {archive: {bucket: %s-archive}}\ndead_letters: {bucket: %[1]s}\n", name))
-	if _, err := stores.DeadLetters(t.Context(), file); err == nil {
-		t.Error("a missing bucket is no error")
+	if store, err := stores.DeadLetters(t.Context(), file); err == nil || store != nil {
+		t.Errorf("of a missing bucket there is the store %v (%v)", store, err)
 	}
 	if _, err := client.HeadBucket(t.Context(), &s3.HeadBucketInput{Bucket: &name}); err == nil {
 		t.Error("the bucket was created")

@@ -26,7 +26,7 @@ func (b *Bundle) Search(ctx context.Context, cfg *config.Config, s config.Sink) 
 	if o.Indexes.WroteDocuments, err = b.hasWritten(ctx, cfg, s); err != nil {
 		return nil, err
 	}
-	return openstores.Open(b.opened, "search "+s.Name, func() (*opensearch.Store, error) {
+	return openstores.Open(b.opened, "search "+s.Name, func() (search.Store, error) {
 		store, err := opensearch.New(o)
 		if err != nil || b.lookOnly {
 			return store, err

@@ -145,7 +145,7 @@ func (b *Bundle) selfGuardedRows(ctx context.Context, cfg *config.Config, t rowT
 	}
 	name := fmt.Sprint("rows in place of ", cfg.Name, " ", t.ARN, table, keyTypes)
 	if db == nil {
-		return openstores.Open(b.opened, name, func() (*dynamo.Rows, error) {
+		return openstores.Open(b.opened, name, func() (view.Store, error) {
 			store, err := dynamo.NewRows(rows)
 			if err != nil {
 				return nil, err
@@ -153,7 +153,7 @@ func (b *Bundle) selfGuardedRows(ctx context.Context, cfg *config.Config, t rowT
 			return store, b.makeTable(ctx, store, table, keyTypes)
 		})
 	}
-	return openstores.Open(b.opened, name, func() (*dynamo.Store, error) {
+	return openstores.Open(b.opened, name, func() (view.Store, error) {
 		store, err := dynamo.NewAt(db, rows)
 		if err != nil {
 			return nil, err

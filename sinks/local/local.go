@@ -121,7 +121,7 @@ func (s *Stores) Search(ctx context.Context, cfg *config.Config, spec config.Sin
 // Archive opens the folder of the sink's bucket.
 func (s *Stores) Archive(_ context.Context, _ *config.Config, spec config.Sink) (archive.Store, error) {
 	path := s.dir.Archive(cmp.Or(spec.Archive.Bucket, spec.Name))
-	return openstores.Open(s.opened, path, func() (*archivedir.Store, error) {
+	return openstores.Open(s.opened, path, func() (archive.Store, error) {
 		return archivedir.New(archivedir.Options{Dir: path})
 	})
 }
@@ -129,7 +129,7 @@ func (s *Stores) Archive(_ context.Context, _ *config.Config, spec config.Sink) 
 // Notify opens the file of the sink's events. The events always go there, whatever queue, topic or bus the sink names.
 func (s *Stores) Notify(_ context.Context, _ *config.Config, spec config.Sink) (notify.Store, error) {
 	path := s.dir.Events(spec.Name)
-	return openstores.Open(s.opened, path, func() (*jsonl.Store, error) {
+	return openstores.Open(s.opened, path, func() (notify.Store, error) {
 		return jsonl.New(jsonl.Options{Path: path, Logger: s.logger})
 	})
 }
@@ -137,7 +137,7 @@ func (s *Stores) Notify(_ context.Context, _ *config.Config, spec config.Sink) (
 // DeadLetters opens the folder of dead letters. It ignores the setting dead_letters.
 func (s *Stores) DeadLetters(context.Context, *config.Config) (pipeline.DeadLetters, error) {
 	path := s.dir.DeadLetters()
-	return openstores.Open(s.opened, path, func() (*deaddir.Store, error) {
+	return openstores.Open(s.opened, path, func() (pipeline.DeadLetters, error) {
 		return deaddir.New(deaddir.Options{Dir: path, Logger: s.logger})
 	})
 }

@@ -28,7 +28,7 @@ type BusOptions struct {
 }
 
 // Bus puts events on an EventBridge bus. The detail of an entry is the CloudEvent. The detail-type is the event's type,
-// and the source is its source. EventBridge refused integers beyond 64 bits, so the data of an event with such an
+// and the source is its source. EventBridge refuses integers beyond 64 bits, so the data of an event with such an
 // integer goes to Overflow.
 //
 // The trace context is only in the CloudEvent, since the TraceHeader of an entry has the format of X-Ray. A Bus is safe
