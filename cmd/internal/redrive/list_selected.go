@@ -49,7 +49,7 @@ func (o *options) printSelected(
 	case o.show != "":
 		return fmt.Errorf("no dead letter has the ID %s: --list shows those that are there", o.show)
 	case out.Written == 0 && o.format == cli.FormatText:
-		fmt.Fprintln(s.Out, "there are no such dead letters")
+		o.writeNone(s.Out)
 	}
 	return nil
 }

@@ -24,10 +24,21 @@ func (o *options) printReport(s cli.Streams, r redrive.Report) error {
 	return cli.Print(s.Out, o.format, reportJSON{r, o.dryRun, r.Left()}, func(w io.Writer) { o.write(w, r) })
 }
 
+// writeNone says that no letter is selected, and how to find those that there are.
+func (o *options) writeNone(w io.Writer) {
+	fmt.Fprintln(w, "there are no such dead letters")
+	if len(o.classes) > 0 {
+		fmt.Fprintln(w, "the usual classes of --class are "+classes+"; --list without it shows each letter's class")
+	}
+	if o.key != "" {
+		fmt.Fprintln(w, "--key takes the whole key of an item; --list --unmasked without it shows each letter's key")
+	}
+}
+
 // write prints the report for people. It leaves out columns that are zero for all sinks.
 func (o *options) write(w io.Writer, r redrive.Report) {
 	if r.Empty() {
-		fmt.Fprintln(w, "there are no such dead letters")
+		o.writeNone(w)
 		return
 	}
 	if len(r.Sinks) > 0 {
