@@ -50,3 +50,6 @@ func Full(dir string) bool {
 	}
 	return isFull(errors.Join(err, f.Close(), os.Remove(f.Name())))
 }
+
+// errs creates the errors of this package. They carry a redacted text, which logs may contain.
+const errs = redact.Class("disk")

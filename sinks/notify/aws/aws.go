@@ -21,11 +21,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/awserr"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/sinks/notify"
 )
 
 // errs makes the errors of this package. Their redacted text holds no data.
@@ -64,4 +66,21 @@ func regionOf(arn string) string {
 		return ""
 	}
 	return parts[3]
+}
+
+// stringType is the type of text attributes. SQS and SNS count its bytes in the message size, like the bytes of an
+// attribute's name and value.
+const stringType = "String"
+
+// traceAttributes yields the message attributes of the trace context. Receivers use them to continue a trace without
+// parsing the body.
+func traceAttributes(m *notify.Message) iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		if m.TraceParent != "" && !yield(notify.TraceParent, m.TraceParent) {
+			return
+		}
+		if m.TraceState != "" {
+			yield(notify.TraceState, m.TraceState)
+		}
+	}
 }

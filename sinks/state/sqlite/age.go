@@ -21,3 +21,33 @@ func (db *DB) StoreAge(ctx context.Context) (state.StoreAge, error) {
 		})
 	return age, err
 }
+
+var _ state.Purger = (*DB)(nil)
+
+// Purge deletes the state that only refuses late changes and was written before a time, in one transaction. That is
+// tombstones, guards without a row, and contributions without shares.
+func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
+	total := int64(0)
+	err := db.transact(ctx, func(ctx context.Context, w *Writer) error {
+		if err := w.Exec(ctx, `UPDATE "_tws_memory" SET forgets = 1`); err != nil {
+			return err
+		}
+		for _, q := range []string{
+			// written is NULL while the guard has a row, or the contribution has shares
+			`DELETE FROM "_tws_guards" WHERE written < ?`,
+			`DELETE FROM "_tws_contributions" WHERE written < ?`,
+			`DELETE FROM "_tws_tombstones" WHERE written < ?`,
+		} {
+			n, err := w.ExecCount(ctx, q, before.UnixNano())
+			if err != nil {
+				return err
+			}
+			total += n
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return int(total), nil
+}

@@ -120,3 +120,99 @@ func (g *Group) add(ctx context.Context, c *state.GroupChange) error {
 	g.version = max(g.version, c.Version.String())
 	return nil
 }
+
+const readGroupRevision = `SELECT id, revision FROM "_tws_groups" WHERE target = ? AND row = ?`
+
+// ReplaceGroup deletes the stored group of a row and creates a new one by the change c, within a transaction. It does
+// not read the stored group, which may be damaged. was is the expected revision of the stored group, or "" if no group
+// is stored. If the revision differs, ReplaceGroup returns false and changes nothing. The other results are those of
+// [Group.Change].
+func (w *Writer) ReplaceGroup(
+	ctx context.Context, target int64, was string, c *state.GroupChange,
+) (replaced bool, version record.Version, columns []state.Column, exists bool, err error) {
+	var id int64
+	var revision string
+	_, err = w.QueryRow(ctx, readGroupRevision, []any{target, string(c.Row)}, &id, &revision)
+	if err != nil || revision != was {
+		return false, version, nil, false, err
+	}
+	if err := w.deleteGroup(ctx, id); err != nil {
+		return false, version, nil, false, err
+	}
+
+	g := &Group{writer: w, target: target, row: c.Row}
+	version, columns, exists, err = g.Change(ctx, c)
+	return true, version, columns, exists, err
+}
+
+const (
+	addMember = `INSERT INTO "_tws_members" ("group", name, value, id) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`
+
+	removeMember = `DELETE FROM "_tws_members" WHERE "group" = ? AND name = ? AND value = ? AND id = ?`
+
+	removeMembers = `DELETE FROM "_tws_members" WHERE "group" = ?`
+
+	// countMembers counts the members with one value. A distinct changes only with the first and the last of them, so
+	// counting stops at two.
+	countMembers = `SELECT count(*) FROM (SELECT 1 FROM "_tws_members" WHERE "group" = ? AND name = ? AND value = ? LIMIT 2)`
+
+	leastMember    = `SELECT value FROM "_tws_members" WHERE "group" = ? AND name = ? ORDER BY value LIMIT 1`
+	greatestMember = `SELECT value FROM "_tws_members" WHERE "group" = ? AND name = ? ORDER BY value DESC LIMIT 1`
+)
+
+// changeMember adds or removes a member, and updates the total of the min, max or distinct. It costs one or two index
+// reads, however many members there are.
+func (g *Group) changeMember(ctx context.Context, m *state.Member) error {
+	query := addMember
+	if m.Remove {
+		query = removeMember
+	}
+	value := []byte(m.Value)
+	n, err := g.writer.ExecCount(ctx, query, g.id, m.Name, value, m.ID)
+	if err != nil || n == 0 {
+		return err // n is 0 if the member to add exists already, or if the member to remove does not exist
+	}
+
+	t := g.totals.find(m.Name, m.Kind)
+	if m.Kind == state.Distinct {
+		return g.updateDistinct(ctx, t, m, value)
+	}
+	if m.Remove {
+		if m.Value != t.Text {
+			return nil // the min or max is another member
+		}
+		return g.readExtreme(ctx, t)
+	}
+	if m.Kind.IsBeyond(m.Value, t.Text) {
+		t.Text = m.Value
+	}
+	return nil
+}
+
+// updateDistinct adds one to the total when the first member of a value was added. It subtracts one when the last
+// member of a value was removed.
+func (g *Group) updateDistinct(ctx context.Context, t *total, m *state.Member, value []byte) error {
+	var members int
+	if _, err := g.writer.QueryRow(ctx, countMembers, []any{g.id, m.Name, value}, &members); err != nil {
+		return err
+	}
+	switch {
+	case m.Remove && members == 0:
+		return t.count(-1)
+	case !m.Remove && members == 1:
+		return t.count(+1)
+	}
+	return nil
+}
+
+// readExtreme sets a min or a max to the least or greatest remaining member.
+func (g *Group) readExtreme(ctx context.Context, t *total) error {
+	query := leastMember
+	if t.Kind == state.Max {
+		query = greatestMember
+	}
+	var value []byte
+	_, err := g.writer.QueryRow(ctx, query, []any{g.id, t.Name}, &value)
+	t.Text = string(value)
+	return err
+}
