@@ -1,4 +1,4 @@
-// Package seq maps, joins and divides sequences of values with errors. The first error ends a sequence.
+// Package seq maps, collects, joins and divides sequences of values with errors. The first error ends a sequence.
 package seq
 
 import "iter"
@@ -35,6 +35,17 @@ func Limit[T any](values iter.Seq2[T, error], n int) iter.Seq2[T, error] {
 			}
 		}
 	}
+}
+
+// Collect returns the values of a sequence, or its error.
+func Collect[T any](values iter.Seq2[T, error]) (all []T, err error) {
+	for v, err := range values {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, nil
 }
 
 // Concat yields the values of all parts, one part after the other. An error ends the sequence.

@@ -22,11 +22,11 @@ const attrRepair = "repair"
 // first, AddGap reads it again and repeats its write.
 func (s *State) AddGap(ctx context.Context, g record.Gap) error {
 	for {
-		stored, err := s.readGap(ctx, g)
+		stored, image, err := s.readGap(ctx, g)
 		if err != nil {
 			return err
 		}
-		written, err := s.replaceGap(ctx, stored.image, stored.NotedAgain(g, s.db.now()))
+		written, err := s.replaceGap(ctx, image, stored.NotedAgain(g, s.db.now()))
 		if written || err != nil {
 			return err
 		}
@@ -35,7 +35,7 @@ func (s *State) AddGap(ctx context.Context, g record.Gap) error {
 
 // SetGapRepair makes one write, on condition that the stored record is still the one that it read.
 func (s *State) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepair) (bool, error) {
-	stored, err := s.readGap(ctx, g)
+	stored, image, err := s.readGap(ctx, g)
 	if err != nil {
 		return false, err
 	}
@@ -43,30 +43,24 @@ func (s *State) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepai
 	if !isCurrent {
 		return false, nil
 	}
-	if written, err := s.replaceGap(ctx, stored.image, next); written || err != nil {
+	if written, err := s.replaceGap(ctx, image, next); written || err != nil {
 		return written, err
 	}
 
 	// If the answer to a first write was lost, the repeated write finds the record of the first one, and its condition
 	// is not met.
-	image, err := s.db.getOne(ctx, s.gapRef(g))
+	image, err = s.db.getOne(ctx, s.gapRef(g))
 	return err == nil && Text(image, attrRepair) == next.Repair.Text(), err
 }
 
-// storedGap is the record of a gap with its stored form. It is zero if no record is stored.
-type storedGap struct {
-	state.NotedGap
-	image Item
-}
-
-// readGap reads the record of the gap with the beginning of g.
-func (s *State) readGap(ctx context.Context, g record.Gap) (storedGap, error) {
-	image, err := s.db.getOne(ctx, s.gapRef(g))
-	if err != nil || image == nil {
-		return storedGap{}, err
+// readGap reads the record of the gap with the beginning of g. image is the record as it is stored. Both are zero if no
+// record is stored.
+func (s *State) readGap(ctx context.Context, g record.Gap) (stored state.NotedGap, image Item, err error) {
+	image, err = s.db.getOne(ctx, s.gapRef(g))
+	if err == nil && image != nil {
+		stored, err = s.gap(image)
 	}
-	noted, err := s.gap(image)
-	return storedGap{noted, image}, err
+	return stored, image, err
 }
 
 // replaceGap writes the record of a gap on condition that the stored record is still was. If was is nil, no record may

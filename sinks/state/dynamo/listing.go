@@ -139,17 +139,13 @@ func (db *DB) Members(
 	in.KeyConditionExpression = aws.String("pk = :pk AND begins_with(sk, :sk)")
 	in.ExpressionAttributeValues[":sk"] = S(valuePrefix(epoch))
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-	var all []state.Member
-	for found, err := range itemsOf(db.query(ctx, *in, l)) {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, memberOf(found, epoch, name, kind))
-	}
+	all, err := seq.Collect(parsed(itemsOf(db.query(ctx, *in, l)), func(found Item) (state.Member, error) {
+		return memberOf(found, epoch, name, kind), nil
+	}))
 	slices.SortFunc(all, func(a, b state.Member) int {
 		return cmp.Or(strings.Compare(a.Value, b.Value), strings.Compare(a.ID, b.ID))
 	})
-	return all, nil
+	return all, err
 }
 
 // memberOf returns the member of a stored item.

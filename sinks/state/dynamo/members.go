@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -96,15 +97,11 @@ func (db *DB) PutMembers(
 func (db *DB) DropMembers(ctx context.Context, t state.Target, row state.Row, epoch string, names []string) error {
 	for _, name := range names {
 		v := valueMembers{DB: db, partition: db.MemberPartition(t, row, name), epoch: epoch}
-		var keys []string
-		for key, err := range v.keys(ctx, valuePrefix(epoch), dropPageSize) {
-			if err != nil {
-				return err
-			}
-			keys = append(keys, key)
+		keys, err := seq.Collect(v.keys(ctx, valuePrefix(epoch), dropPageSize))
+		if err != nil {
+			return err
 		}
-
-		err := db.each(ctx, len(keys), func(i int) error {
+		err = db.each(ctx, len(keys), func(i int) error {
 			return db.Write(ctx, Delete(db.ref(v.partition, keys[i]), Condition{}))
 		})
 		if err != nil {

@@ -102,15 +102,12 @@ func readNotes[T any](ctx context.Context, s *State, kind string, parse func(Ite
 // that error.
 func sorted[T any](values iter.Seq2[T, error], order func(a, b T) int) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		var all []T
-		for v, err := range values {
-			if err != nil {
-				yield(v, err)
-				return
-			}
-			all = append(all, v)
+		all, err := seq.Collect(values)
+		if err != nil {
+			var none T
+			yield(none, err)
+			return
 		}
-
 		slices.SortFunc(all, order)
 		for _, v := range all {
 			if !yield(v, nil) {

@@ -41,25 +41,25 @@ func (w *Writer) RowClaims(ctx context.Context, target int64, rows []state.Row) 
 		all[i].Row = row
 	}
 	err := w.QueryRows(ctx, readRowClaims, []any{JSONArray(rows), target}, func(r *sql.Rows) error {
-		var i int
+		var position int // of the row in rows
 		var ns int64
 		var revision, owner, source, version, attributes string
-		if err := r.Scan(&i, &revision, &owner, &source, &version, &ns, &attributes); err != nil {
+		if err := r.Scan(&position, &revision, &owner, &source, &version, &ns, &attributes); err != nil {
 			return w.db.WrapError("read", err)
 		}
-		all[i].Revision = revision
+		row := &all[position]
+		row.Revision = revision
 		if source == "" {
-			return nil // the row has no claims
+			return nil // the row has an owner record and no claims
 		}
-
-		c, err := parseClaim(source, version, ns, attributes)
+		claim, err := parseClaim(source, version, ns, attributes)
 		if err != nil {
-			return w.db.Damaged("a claim on the row "+string(rows[i]), err)
+			return w.db.Damaged("a claim on the row "+string(row.Row), err)
 		}
-		if string(c.Source) == owner {
-			all[i].Owner = c
+		if source == owner {
+			row.Owner = claim
 		} else {
-			all[i].Waiting = append(all[i].Waiting, c)
+			row.Waiting = append(row.Waiting, claim)
 		}
 		return nil
 	})
@@ -152,15 +152,16 @@ func columnsJSON(columns []state.Column) string {
 }
 
 // parseClaim returns a claim from its stored columns. ns is its time in Unix nanoseconds.
-func parseClaim(source, version string, ns int64, attributes string) (c state.Claim, err error) {
-	c = state.Claim{Source: item.Key(source), Time: time.Unix(0, ns).UTC()}
-	if c.Version, err = record.ParseVersion(version); err != nil {
+func parseClaim(source, version string, ns int64, attributes string) (state.Claim, error) {
+	v, err := record.ParseVersion(version)
+	if err != nil {
 		return state.Claim{}, err
 	}
-	if c.Attributes, err = parseColumns(attributes); err != nil {
+	columns, err := parseColumns(attributes)
+	if err != nil {
 		return state.Claim{}, err
 	}
-	return c, nil
+	return state.Claim{Source: item.Key(source), Version: v, Time: time.Unix(0, ns).UTC(), Attributes: columns}, nil
 }
 
 func parseColumns(text string) (columns []state.Column, err error) {

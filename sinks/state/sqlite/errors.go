@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -31,10 +32,6 @@ func (db *DB) WrapError(op string, err error) error {
 		return nil
 	}
 	wrapped := errs.Errorf("sqlite: %s %s: %w", redact.Safe(op), redact.Safe(db.path), withCode(err))
-	withHint := func(hint string) error {
-		return errs.Errorf("sqlite: %s %s: %w: %s", redact.Safe(op), redact.Safe(db.path), withCode(err), redact.Safe(hint))
-	}
-
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return pipeline.Transient(wrapped)
 	}
@@ -44,23 +41,36 @@ func (db *DB) WrapError(op string, err error) error {
 	if isFileError && disk.Full(filepath.Dir(db.path)) {
 		result = lib.SQLITE_FULL
 	}
-	switch result {
-	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
-		return pipeline.Transient(withHint("another process is writing to it"))
-	case lib.SQLITE_INTERRUPT:
-		return pipeline.Transient(withHint("it was interrupted"))
-	case lib.SQLITE_TOOBIG:
-		return withHint("it is larger than the file can take")
-	case lib.SQLITE_FULL:
-		return pipeline.Fatal(withHint(disk.FullHint))
-	case lib.SQLITE_IOERR:
-		return pipeline.Fatal(withHint("the disk is full or failed: check it and start again, it continues where it stopped"))
-	case lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_CANTOPEN, lib.SQLITE_AUTH:
-		return pipeline.Fatal(withHint("check that the file and its folder may be read and written"))
-	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
-		return pipeline.Fatal(withHint("it is damaged or no SQLite file: move it away and replay"))
+	known, isKnown := resultCodes[result]
+	if !isKnown {
+		return pipeline.Fatal(wrapped)
 	}
-	return pipeline.Fatal(wrapped)
+	return known.mark(errs.Errorf("sqlite: %s %s: %w: %s", redact.Safe(op), redact.Safe(db.path), withCode(err),
+		redact.Safe(known.hint)))
+}
+
+// resultCode describes a result code of SQLite.
+type resultCode struct {
+	class string // of codedError.Describe
+	hint  string
+	mark  func(error) error // marks the error as transient, fatal or permanent
+}
+
+var (
+	locked  = resultCode{"locked", "another process is writing to it", pipeline.Transient}
+	denied  = resultCode{"permission", "check that the file and its folder may be read and written", pipeline.Fatal}
+	damaged = resultCode{"damaged", "it is damaged or no SQLite file: move it away and replay", pipeline.Fatal}
+)
+
+var resultCodes = map[int]resultCode{
+	lib.SQLITE_BUSY: locked, lib.SQLITE_LOCKED: locked,
+	lib.SQLITE_INTERRUPT: {"sqlite", "it was interrupted", pipeline.Transient},
+	lib.SQLITE_TOOBIG:    {"too_large", "it is larger than the file can take", pipeline.Permanent},
+	lib.SQLITE_FULL:      {"disk_full", disk.FullHint, pipeline.Fatal},
+	lib.SQLITE_IOERR: {"disk", "the disk is full or failed: check it and start again, it continues where it stopped",
+		pipeline.Fatal},
+	lib.SQLITE_READONLY: denied, lib.SQLITE_PERM: denied, lib.SQLITE_CANTOPEN: denied, lib.SQLITE_AUTH: denied,
+	lib.SQLITE_CORRUPT: damaged, lib.SQLITE_NOTADB: damaged,
 }
 
 // Damaged returns the error of an entry of the file that cannot be read. what describes the entry.
@@ -103,21 +113,7 @@ func withCode(err error) error {
 
 // Describe returns the class of the code.
 func (e codedError) Describe() (class, field string) {
-	switch code(e.error) {
-	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
-		return "locked", ""
-	case lib.SQLITE_FULL:
-		return "disk_full", ""
-	case lib.SQLITE_IOERR:
-		return "disk", ""
-	case lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_CANTOPEN, lib.SQLITE_AUTH:
-		return "permission", ""
-	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
-		return "damaged", ""
-	case lib.SQLITE_TOOBIG:
-		return "too_large", ""
-	}
-	return "sqlite", ""
+	return cmp.Or(resultCodes[code(e.error)].class, "sqlite"), ""
 }
 
 // Redacted returns the text of the result code.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"iter"
 	"sync"
+
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 )
 
 // reader is the pool of reading connections, with the statements that are prepared on them.
@@ -72,14 +74,8 @@ func Read[T any](
 // ReadAll returns the result of scan for each row of a query. All rows are from one state of the file.
 func ReadAll[T any](
 	ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error),
-) (all []T, err error) {
-	for v, err := range Read(ctx, db, query, args, scan) {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, v)
-	}
-	return all, nil
+) ([]T, error) {
+	return seq.Collect(Read(ctx, db, query, args, scan))
 }
 
 // ReadFirst returns the result of scan for the first row of a query. It returns false if the query has no row.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -167,11 +168,9 @@ func must(t *testing.T, err error) {
 }
 
 // collect returns the values of a sequence, and ends the test on an error.
-func collect[T any](t *testing.T, seq iter.Seq2[T, error]) (vs []T) {
+func collect[T any](t *testing.T, values iter.Seq2[T, error]) []T {
 	t.Helper()
-	for v, err := range seq {
-		must(t, err)
-		vs = append(vs, v)
-	}
-	return vs
+	all, err := seq.Collect(values)
+	must(t, err)
+	return all
 }
