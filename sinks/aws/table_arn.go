@@ -3,11 +3,12 @@ package aws
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/middleware"
 
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 )
@@ -30,89 +31,62 @@ func (b *Bundle) tableClient(t rowTable) statedynamo.Client {
 	if err != nil {
 		return b.dynamodb
 	}
-	c := dynamodb.NewFromConfig(b.sdk, func(o *dynamodb.Options) { o.RetryMaxAttempts, o.Region = attempts, a.Region })
-	return &arnClient{c, t.Name, t.ARN}
+	return dynamodb.NewFromConfig(b.sdk, func(o *dynamodb.Options) {
+		o.RetryMaxAttempts, o.Region = attempts, a.Region
+		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+			return stack.Initialize.Add(&arnNames{t.Name, t.ARN}, middleware.Before)
+		})
+	})
 }
 
-// arnClient replaces the name of a table by its ARN, in the calls for rows whose tombstones are in place. CreateTable
+// arnNames replaces the name of a table by its ARN, in the calls for rows whose tombstones are in place. CreateTable
 // keeps the name, because an account can create only its own tables.
-type arnClient struct {
-	statedynamo.Client
-	name, arn string
+type arnNames struct{ name, arn string }
+
+// ID returns the name of the step.
+func (n *arnNames) ID() string { return "TableARN" }
+
+// HandleInitialize replaces the name in a request. The answer has the name again.
+func (n *arnNames) HandleInitialize(
+	ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+) (middleware.InitializeOutput, middleware.Metadata, error) {
+	switch p := in.Parameters.(type) {
+	case *dynamodb.PutItemInput:
+		n.replace(&p.TableName)
+	case *dynamodb.QueryInput:
+		n.replace(&p.TableName)
+	case *dynamodb.ScanInput:
+		n.replace(&p.TableName)
+	case *dynamodb.DescribeTableInput:
+		n.replace(&p.TableName)
+	case *dynamodb.DescribeTimeToLiveInput:
+		n.replace(&p.TableName)
+	case *dynamodb.UpdateTimeToLiveInput:
+		n.replace(&p.TableName)
+	case *dynamodb.BatchGetItemInput:
+		request := *p
+		request.RequestItems = maps.Clone(p.RequestItems)
+		rename(request.RequestItems, n.name, n.arn)
+		in.Parameters = &request
+	}
+	out, metadata, err := next.HandleInitialize(ctx, in)
+	if answer, ok := out.Result.(*dynamodb.BatchGetItemOutput); ok && err == nil {
+		rename(answer.Responses, n.arn, n.name)
+		rename(answer.UnprocessedKeys, n.arn, n.name)
+	}
+	return out, metadata, err
 }
 
-// replaceName replaces the name of the table in a request.
-func (c *arnClient) replaceName(name **string) {
-	if *name != nil && **name == c.name {
-		*name = &c.arn
+func (n *arnNames) replace(table **string) {
+	if *table != nil && **table == n.name {
+		*table = &n.arn
 	}
 }
 
-func (c *arnClient) PutItem(
-	ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options),
-) (*dynamodb.PutItemOutput, error) {
-	c.replaceName(&in.TableName)
-	return c.Client.PutItem(ctx, in, o...)
-}
-
-func (c *arnClient) Query(
-	ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options),
-) (*dynamodb.QueryOutput, error) {
-	c.replaceName(&in.TableName)
-	return c.Client.Query(ctx, in, o...)
-}
-
-func (c *arnClient) Scan(
-	ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options),
-) (*dynamodb.ScanOutput, error) {
-	c.replaceName(&in.TableName)
-	return c.Client.Scan(ctx, in, o...)
-}
-
-func (c *arnClient) DescribeTable(
-	ctx context.Context, in *dynamodb.DescribeTableInput, o ...func(*dynamodb.Options),
-) (*dynamodb.DescribeTableOutput, error) {
-	c.replaceName(&in.TableName)
-	return c.Client.DescribeTable(ctx, in, o...)
-}
-
-func (c *arnClient) DescribeTimeToLive(
-	ctx context.Context, in *dynamodb.DescribeTimeToLiveInput, o ...func(*dynamodb.Options),
-) (*dynamodb.DescribeTimeToLiveOutput, error) {
-	c.replaceName(&in.TableName)
-	return c.Client.DescribeTimeToLive(ctx, in, o...)
-}
-
-func (c *arnClient) UpdateTimeToLive(
-	ctx context.Context, in *dynamodb.UpdateTimeToLiveInput, o ...func(*dynamodb.Options),
-) (*dynamodb.UpdateTimeToLiveOutput, error) {
-	c.replaceName(&in.TableName)
-	return c.Client.UpdateTimeToLive(ctx, in, o...)
-}
-
-// BatchGetItem replaces the name of the table in the request, and restores it in the answer.
-func (c *arnClient) BatchGetItem(
-	ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options),
-) (*dynamodb.BatchGetItemOutput, error) {
-	renamed := *in
-	renamed.RequestItems = map[string]types.KeysAndAttributes{}
-	for name, keys := range in.RequestItems {
-		if name == c.name {
-			name = c.arn
-		}
-		renamed.RequestItems[name] = keys
+// rename moves the value of a table to its other name.
+func rename[V any](byTable map[string]V, from, to string) {
+	if value, ok := byTable[from]; ok {
+		delete(byTable, from)
+		byTable[to] = value
 	}
-	out, err := c.Client.BatchGetItem(ctx, &renamed, o...)
-	if err != nil {
-		return out, err
-	}
-	if items, ok := out.Responses[c.arn]; ok {
-		delete(out.Responses, c.arn)
-		out.Responses[c.name] = items
-	}
-	if keys, ok := out.UnprocessedKeys[c.arn]; ok {
-		delete(out.UnprocessedKeys, c.arn)
-		out.UnprocessedKeys[c.name] = keys
-	}
-	return out, nil
 }

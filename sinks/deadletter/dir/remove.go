@@ -86,21 +86,24 @@ func (s *Store) deleteOldFiles() error {
 		return fmt.Errorf("deadletter: %w", err)
 	}
 	defer end()
-	files, _, lines := s.log.Files()
-	for i, path := range files {
-		allRemoved, err := s.allRemoved(path)
+	files, _, linesOfLast := s.log.Files()
+	for len(files) > 0 {
+		oldest := files[0]
+		files = files[1:]
+		allRemoved, err := s.allRemoved(oldest)
 		if err != nil || !allRemoved {
 			return err
 		}
-		if isLast := i == len(files)-1; isLast {
-			if lines == 0 {
-				return nil
-			}
-			if err := s.log.Rotate(); err != nil {
-				return fmt.Errorf("deadletter: %w", err)
-			}
+		if len(files) == 0 && linesOfLast == 0 {
+			return nil // the next letters go into this empty file
 		}
-		if err := errors.Join(os.Remove(path), linefile.SyncDir(s.dir)); err != nil {
+		if len(files) == 0 {
+			err = s.log.Rotate() // the log must not append to a deleted file
+		}
+		if err == nil {
+			err = errors.Join(os.Remove(oldest), linefile.SyncDir(s.dir))
+		}
+		if err != nil {
 			return fmt.Errorf("deadletter: %w", err)
 		}
 	}

@@ -173,12 +173,12 @@ func (s *Store) addMessage(r *reader, m types.Message) error {
 		letter, id, err = deadletter.Parse(line)
 	}
 	if err != nil {
-		return errors.Join(r.addForeign(h), s.messageError(h, err))
+		return errors.Join(r.add(h, "", nil), s.messageError(h, err))
 	}
 	if letter.Pipeline != s.Pipeline {
-		return s.messageError(h, r.addForeign(h))
+		id = ""
 	}
-	return s.messageError(h, r.addLetter(h, id, line))
+	return s.messageError(h, r.add(h, id, line))
 }
 
 // messageError adds the names of a message and the queue to an error; nil stays nil.

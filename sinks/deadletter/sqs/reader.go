@@ -58,26 +58,19 @@ func newReader() (*reader, error) {
 	return &reader{file: file, byID: map[string]*receivedLetter{}}, nil
 }
 
-// addForeign adds a message that is not a letter of this pipeline.
-func (r *reader) addForeign(h handle) error {
+// add adds a message. id and line are the ID and the JSON of its letter. id is "" if the message is not a letter of this
+// pipeline.
+func (r *reader) add(h handle, id string, line []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return errReleased
 	}
 	r.count++
-	r.foreign = append(r.foreign, h)
-	return nil
-}
-
-// addLetter adds a message with a letter of this pipeline. line is the JSON of the letter.
-func (r *reader) addLetter(h handle, id string, line []byte) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		return errReleased
+	if id == "" {
+		r.foreign = append(r.foreign, h)
+		return nil
 	}
-	r.count++
 	letter := r.byID[id]
 	if letter == nil {
 		if _, err := r.file.WriteAt(line, r.size); err != nil {

@@ -149,14 +149,14 @@ func (l *Log) takeLine(position Position, line []byte) (stays bool) {
 
 // openFile makes the file at path the last file of the log.
 func (l *Log) openFile(path string) error {
-	previous := l.file
-	f, err := openFile(path)
+	opened, err := openFile(path)
 	if err != nil {
 		return err
 	}
-	l.file = f
-	if previous != nil {
-		return previous.f.Close()
+	replaced := l.file
+	l.file = opened
+	if replaced != nil {
+		return replaced.f.Close()
 	}
 	return nil
 }

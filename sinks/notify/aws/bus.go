@@ -124,16 +124,16 @@ func (b *Bus) send(ctx context.Context, ms []outgoing) ([]error, error) {
 	if err != nil {
 		return nil, b.failed(ctx, "PutEvents", err)
 	}
-	errs := newAnswers(len(ms)).errs
+	answers := newAnswers(len(ms))
 	for i, entry := range out.Entries[:min(len(ms), len(out.Entries))] {
 		switch {
 		case entry.ErrorCode != nil:
-			errs[i] = awserr.EntryError(b.op("PutEvents"), *entry.ErrorCode, false, hints(b.name, "events:PutEvents"))
+			answers[i] = awserr.EntryError(b.op("PutEvents"), *entry.ErrorCode, false, hints(b.name, "events:PutEvents"))
 		case aws.ToString(entry.EventId) != "":
-			errs[i] = nil
+			answers[i] = nil
 		}
 	}
-	return errs, nil
+	return answers, nil
 }
 
 // hasLongInteger reports whether a JSON text contains an integer that does not fit into an int64.

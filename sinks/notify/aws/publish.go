@@ -213,14 +213,14 @@ func (s *sending) deliver(ctx context.Context, batch []outgoing) (outage error) 
 	return outage
 }
 
-// answers collects the result of each entry of a call. An entry without an answer has failed.
-type answers struct{ errs []error }
+// answers has the result of each entry of a call. An entry without an answer has failed.
+type answers []error
 
-func newAnswers(n int) answers { return answers{slices.Repeat([]error{errNoAnswer}, n)} }
+func newAnswers(n int) answers { return slices.Repeat([]error{errNoAnswer}, n) }
 
 // set sets the result of the entry with this id.
 func (a answers) set(id *string, err error) {
-	if i := queue.EntryIndex(id); i >= 0 && i < len(a.errs) {
-		a.errs[i] = err
+	if i := queue.EntryIndex(id); i >= 0 && i < len(a) {
+		a[i] = err
 	}
 }

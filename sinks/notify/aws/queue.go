@@ -141,5 +141,5 @@ func (q *Queue) send(ctx context.Context, ms []outgoing) ([]error, error) {
 		answers.set(f.Id, awserr.EntryError(q.op("SendMessageBatch"), aws.ToString(f.Code), !f.SenderFault,
 			hints(q.name, "sqs:SendMessage")))
 	}
-	return answers.errs, nil
+	return answers, nil
 }

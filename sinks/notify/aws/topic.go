@@ -130,5 +130,5 @@ func (t *Topic) send(ctx context.Context, ms []outgoing) ([]error, error) {
 		answers.set(f.Id, awserr.EntryError(t.op("PublishBatch"), aws.ToString(f.Code), !f.SenderFault,
 			hints(t.name, "sns:Publish")))
 	}
-	return answers.errs, nil
+	return answers, nil
 }
