@@ -25,6 +25,11 @@ var (
 	ErrDenied = errs.New("access denied")
 )
 
+// classes are the classes of the kinds.
+var classes = map[error]string{
+	ErrExpiredIterator: "expired", ErrTrimmed: "trimmed", ErrNotFound: "missing", ErrDenied: "denied",
+}
+
 // Error is a failed call of the Streams API. [pipeline.Retryable] reports whether it is transient.
 type Error struct {
 	Op      string // ListStreams, DescribeStream, GetShardIterator, GetRecords
@@ -55,15 +60,10 @@ func (e *Error) Redacted() string {
 
 // Describe returns the class of Kind, or the class of the cause if Kind has none. field is always "".
 func (e *Error) Describe() (class, field string) {
-	switch {
-	case errors.Is(e.Kind, ErrExpiredIterator):
-		return "expired", ""
-	case errors.Is(e.Kind, ErrTrimmed):
-		return "trimmed", ""
-	case errors.Is(e.Kind, ErrNotFound):
-		return "missing", ""
-	case errors.Is(e.Kind, ErrDenied):
-		return "denied", ""
+	for kind, class := range classes {
+		if errors.Is(e.Kind, kind) {
+			return class, ""
+		}
 	}
 	if e.Err == nil {
 		return "stream", ""

@@ -61,27 +61,19 @@ func (s *childSearch) begin() {
 
 // handleDescription handles the result of the call for the children of this shard.
 func (s *childSearch) handleDescription(d shardreader.StreamDescription, err error) {
-	if !s.isOpen() {
-		return
-	}
-	switch {
-	case errors.Is(err, shardreader.ErrNotFound):
-		s.shardGone() // the stream is gone
-		return
-	case err != nil && transient(err):
-		s.retry(err)
-		return
-	case err != nil:
-		s.list()
-		return
-	}
 	isOther := func(shard shardreader.Shard) bool { return shard.Parent != s.row.Shard }
 	children := slices.DeleteFunc(slices.Clone(d.Shards), isOther)
-	if len(children) == 0 || d.After != "" {
+	switch {
+	case !s.isOpen():
+	case errors.Is(err, shardreader.ErrNotFound):
+		s.shardGone() // the stream is gone
+	case err != nil && transient(err):
+		s.retry(err)
+	case err != nil || len(children) == 0 || d.After != "":
 		s.list()
-		return
+	default:
+		s.setChildren(children)
 	}
-	s.setChildren(children)
 }
 
 // list lists the whole stream, because some servers do not filter by parent.
@@ -92,11 +84,11 @@ func (s *childSearch) list() {
 
 // handleListing handles the result of a listing of the whole stream.
 func (s *childSearch) handleListing(l *listing, err error) {
-	if errors.Is(err, shardreader.ErrNotFound) {
+	switch {
+	case errors.Is(err, shardreader.ErrNotFound):
 		s.shardGone()
 		return
-	}
-	if err != nil {
+	case err != nil:
 		s.retry(err)
 		return
 	}

@@ -265,11 +265,9 @@ func (pl *planner) isUnneeded(r *row) bool {
 	}
 	for _, id := range children {
 		child := rows.get(id)
-		if child != nil && !wasRead(child) {
-			return false
-		}
-		mayNeedLease := pl.listing.has(id) && !pl.ancestors[id]
-		if child == nil && mayNeedLease {
+		isUnread := child != nil && !wasRead(child)
+		mayNeedLease := child == nil && pl.listing.has(id) && !pl.ancestors[id]
+		if isUnread || mayNeedLease {
 			return false
 		}
 	}

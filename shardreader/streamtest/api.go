@@ -41,6 +41,14 @@ func call[T any](
 	return out, nil
 }
 
+// kinds are the kinds of errors, by error code.
+var kinds = map[string]error{
+	"ExpiredIteratorException":   shardreader.ErrExpiredIterator,
+	"TrimmedDataAccessException": shardreader.ErrTrimmed,
+	"ResourceNotFoundException":  shardreader.ErrNotFound,
+	"AccessDeniedException":      shardreader.ErrDenied,
+}
+
 // execute runs an operation. A fault may replace the operation.
 func execute[T any](
 	ctx context.Context, s *Server, c describedCall, do func() (T, *failure),
@@ -68,18 +76,9 @@ func execute[T any](
 		return out, fault, nil
 	}
 	e := c.errorOf(f)
-	switch code := f.code; {
-	case f == errNoTimestamps: // permanent, as in package sdk
-	case code == "ExpiredIteratorException":
-		e.Kind = shardreader.ErrExpiredIterator
-	case code == "TrimmedDataAccessException":
-		e.Kind = shardreader.ErrTrimmed
-	case code == "ResourceNotFoundException":
-		e.Kind = shardreader.ErrNotFound
-	case code == "AccessDeniedException":
-		e.Kind = shardreader.ErrDenied
-	case code == "ValidationException":
-	default:
+	e.Kind = kinds[f.code]
+	isPermanent := e.Kind != nil || f.code == "ValidationException" || f == errNoTimestamps // as in package sdk
+	if !isPermanent {
 		e.Err = pipeline.Transient(f)
 	}
 	bodyIsBroken := fault.Cut != nil || fault.Body != nil && !json.Valid(fault.change(bodyOf(wireFailure(f))).bytes())

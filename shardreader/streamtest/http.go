@@ -63,6 +63,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
+	defer resp.Body.Close()
 	maps.Copy(w.Header(), resp.Header)
 	if resp.ContentLength >= 0 {
 		w.Header().Set("Content-Length", strconv.FormatInt(resp.ContentLength, 10))
