@@ -51,13 +51,10 @@ func (c *Consumer) Close(ctx context.Context) error {
 func (c *Consumer) waitStopped(ctx context.Context) error {
 	select {
 	case <-c.stopped:
-		return nil
-	default:
-	}
-	select {
-	case <-c.stopped:
-		return nil
 	case <-ctx.Done():
+	}
+	if c.isStopped() {
+		return nil
 	}
 	c.sendEvent(coordinator.PipelineEnded{})
 	t := time.NewTimer(min(c.options.Coordinator.Lease/3, maxHardStop))

@@ -21,21 +21,10 @@ func (r Record) append(dst []byte, n sequence, second int64, view record.ViewTyp
 	if r.Raw != "" {
 		return append(dst, r.Raw...)
 	}
-	event := r.Event
-	if event == "" {
-		switch {
-		case r.Old == "":
-			event = "INSERT"
-		case r.New == "":
-			event = "REMOVE"
-		default:
-			event = "MODIFY"
-		}
-	}
 	dst = append(dst, `{"awsRegion":"eu-central-1","eventID":"`...)
 	dst = appendID(dst, n)
 	dst = append(dst, `","eventName":`...)
-	dst = quote(dst, event)
+	dst = quote(dst, cmp.Or(r.Event, eventName(r.Old, r.New)))
 	dst = append(dst, `,"eventSource":"aws:dynamodb","eventVersion":"1.1","dynamodb":{"ApproximateCreationDateTime":`...)
 	dst = strconv.AppendInt(dst, second, 10)
 	dst = append(append(dst, `,"Keys":`...), cmp.Or(r.Keys, "{}")...)
@@ -60,6 +49,17 @@ func (r Record) append(dst []byte, n sequence, second int64, view record.ViewTyp
 		dst = append(dst, `,"Type":"Service"}`...)
 	}
 	return append(dst, '}')
+}
+
+// eventName returns the event of a write that changed an item from before to after; "" if there is no item.
+func eventName(before, after string) string {
+	switch {
+	case before == "":
+		return "INSERT"
+	case after == "":
+		return "REMOVE"
+	}
+	return "MODIFY"
 }
 
 // appendID appends an event id: 32 hexadecimal digits that are unique to the record.

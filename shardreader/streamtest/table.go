@@ -122,24 +122,17 @@ func (t *Table) write(key, item, principal string) Written {
 	if old == item {
 		return Written{}
 	}
-	w := Written{Event: "MODIFY"}
-	switch {
-	case item == "":
-		w.Event = "REMOVE"
+	if item == "" {
 		delete(t.items, key)
-	case old == "":
-		w.Event = "INSERT"
-		t.items[key] = item
-	default:
+	} else {
 		t.items[key] = item
 	}
 	if t.stream == nil {
 		return Written{}
 	}
 	sh := t.stream.openShardOf(key)
-	w.Shard = sh.id
-	w.Sequence = t.stream.append(sh, Record{Event: w.Event, Keys: key, Old: old, New: item, Principal: principal}).text()
-	return w
+	n := t.stream.append(sh, Record{Keys: key, Old: old, New: item, Principal: principal})
+	return Written{Shard: sh.id, Sequence: n.text(), Event: eventName(old, item)}
 }
 
 // parse decodes an item, and returns its key as DynamoDB JSON.
