@@ -144,17 +144,14 @@ func (b *Bundle) selfGuardedRows(ctx context.Context, cfg *config.Config, t rowT
 		return nil, err
 	}
 	name := fmt.Sprint("rows in place of ", cfg.Name, " ", t.ARN, table, keyTypes)
-	if db == nil {
-		return openstores.Open(b.opened, name, func() (view.Store, error) {
-			store, err := dynamo.NewRows(rows)
-			if err != nil {
-				return nil, err
-			}
-			return store, b.makeTable(ctx, store, table, keyTypes)
-		})
-	}
 	return openstores.Open(b.opened, name, func() (view.Store, error) {
-		store, err := dynamo.NewAt(db, rows)
+		var store tableMaker
+		var err error
+		if db == nil {
+			store, err = dynamo.NewRows(rows)
+		} else {
+			store, err = dynamo.NewAt(db, rows)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -164,6 +161,7 @@ func (b *Bundle) selfGuardedRows(ctx context.Context, cfg *config.Config, t rowT
 
 // tableMaker is a store of rows that can create and check its tables.
 type tableMaker interface {
+	view.Store
 	Create(ctx context.Context, t view.Table, k dynamo.KeyTypes) error
 	Check(ctx context.Context, t view.Table, k dynamo.KeyTypes) error
 }

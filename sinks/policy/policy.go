@@ -111,11 +111,6 @@ func (w *writer) setConditions(conditions ...Condition) {
 
 func (w *writer) name(name string) string { return cmp.Or(w.options.Names[name], name) }
 
-// pipelineFolder returns the folder of the pipeline's dead letters in a bucket.
-func (w *writer) pipelineFolder() string {
-	return cmp.Or(w.options.Pipeline, url.PathEscape(w.cfg.Name))
-}
-
 func (w *writer) arn(service, rest string) string {
 	return fmt.Sprintf("arn:%s:%s:%s:%s:%s", w.options.Partition, service, w.options.Region, w.options.Account, rest)
 }
@@ -344,7 +339,8 @@ func (w *writer) letterFolder(sid, why, bucket, prefix string) {
 	case w.options.Redrive:
 		allowedActions = actions(letterActions, redriveActions)
 	}
-	w.allow(sid, why, allowedActions, w.bucket(bucket, "/"+prefix+w.pipelineFolder()+"/*"))
+	folder := prefix + cmp.Or(w.options.Pipeline, url.PathEscape(w.cfg.Name))
+	w.allow(sid, why, allowedActions, w.bucket(bucket, "/"+folder+"/*"))
 	w.allow(sid+"Bucket", "the bucket is looked for at the start, and letters are listed", []string{"s3:ListBucket"},
 		w.bucket(bucket, ""))
 }

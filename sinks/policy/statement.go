@@ -31,22 +31,14 @@ func leadingKeys(like ...string) []Condition {
 
 // sid joins words to one name of letters and digits: orders_by_status becomes OrdersByStatus.
 func sid(words ...string) string {
-	var b strings.Builder
-	for _, w := range words {
-		upper := true
-		for _, r := range w {
-			switch {
-			case r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r):
-				upper = true
-			case upper:
-				b.WriteRune(unicode.ToUpper(r))
-				upper = false
-			default:
-				b.WriteRune(r)
-			}
-		}
+	isSeparator := func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	}
-	return b.String()
+	var name strings.Builder
+	for _, word := range strings.FieldsFunc(strings.Join(words, " "), isSeparator) {
+		name.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return name.String()
 }
 
 func actions(lists ...[]string) []string {

@@ -115,13 +115,13 @@ func (a *auto) check(ctx context.Context, info pipeline.RouteInfo) error {
 		a.sinks[info.Name] = s
 	}
 	now := time.Now()
-	if info.Healthy() && info.Failed.After(s.ended) {
-		s.attempt, s.next = 0, now // the sink failed after the last redrive, and is well again
-	}
-	if now.Before(s.next) {
+	becameHealthy := info.Healthy() && info.Failed.After(s.ended) // it failed after the last redrive
+	if becameHealthy {
+		s.attempt = 0
+	} else if now.Before(s.next) {
 		return nil
 	}
-	s.next = now.Add(a.Every)
+
 	hasLetters, err := a.mayHaveLetters(ctx, info.Name)
 	if err == nil && hasLetters {
 		hasLetters, err = a.redrive(ctx, info.Name)
@@ -140,17 +140,16 @@ func (a *auto) check(ctx context.Context, info pipeline.RouteInfo) error {
 		a.Logger.LogAttrs(ctx, slog.LevelError, "dead letters are not redriven; it comes again",
 			slog.String("sink", info.Name), slog.String("error", redact.LogText(err)))
 	}
-	if s.refused {
+	switch {
+	case s.refused:
 		s.next = now // the next read decides whether the refusal lasts
-		return nil
+	case err == nil && !hasLetters:
+		s.attempt, s.next = 0, now.Add(a.Every)
+	default:
+		after, _ := pipeline.Retryable(err)
+		s.next = time.Now().Add(max(a.Every, a.Wait.Delay(s.attempt, after)))
+		s.attempt++
 	}
-	if err == nil && !hasLetters {
-		s.attempt = 0
-		return nil
-	}
-	s.attempt++
-	after, _ := pipeline.Retryable(err)
-	s.next = time.Now().Add(max(a.Every, a.Wait.Delay(s.attempt-1, after)))
 	return nil
 }
 

@@ -156,21 +156,13 @@ func (r *reader) readShare() Share {
 // readCount reads a length. It fails if the length is greater than the number of remaining bytes, because each element
 // takes at least one byte.
 func (r *reader) readCount() int {
-	n := uint64(0)
-	for shift := 0; shift < 64; shift += 7 {
-		b := r.readByte()
-		n |= uint64(b&0x7f) << shift
-		hasMore := b >= 0x80
-		if hasMore {
-			continue
-		}
-		if n > uint64(len(r.rest)) {
-			break
-		}
-		return int(n)
+	count, size := binary.Uvarint([]byte(r.rest[:min(len(r.rest), binary.MaxVarintLen64)]))
+	r.rest = r.rest[max(size, 0):]
+	if size <= 0 || count > uint64(len(r.rest)) {
+		r.failed = true
+		return 0
 	}
-	r.failed = true
-	return 0
+	return int(count)
 }
 
 func (r *reader) readText() string { return r.readBytes(r.readCount()) }

@@ -115,7 +115,7 @@ var allowed = map[string][]string{
 	"sinks/local": {"pipeline", "pipeline/private", "pipeline/filelock", "pipeline/config", "sinks", "sinks/view", "sinks/view/sqlite", "sinks/search", "sinks/search/sqlite",
 		"sinks/archive", "sinks/archive/dir", "sinks/notify", "sinks/notify/jsonl", "sinks/deadletter", "sinks/deadletter/dir", "sinks/state"},
 	"sinks/aws": {"pipeline", "pipeline/awserr", "pipeline/item", "pipeline/bounded", "pipeline/config", "pipeline/template", "sinks", "sinks/view", "sinks/view/dynamo", "sinks/search", "sinks/search/opensearch",
-		"sinks/archive", "sinks/archive/s3", "sinks/notify", "sinks/notify/aws", "sinks/deadletter", "sinks/deadletter/dir", "sinks/deadletter/s3", "sinks/deadletter/sqs", "sinks/state", "sinks/state/dynamo", "github.com/aws/aws-sdk-go-v2"},
+		"sinks/archive", "sinks/archive/s3", "sinks/notify", "sinks/notify/aws", "sinks/deadletter", "sinks/deadletter/dir", "sinks/deadletter/s3", "sinks/deadletter/sqs", "sinks/state", "sinks/state/dynamo", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go/middleware"},
 	"sinks/sinktest": {"pipeline", "pipeline/elements", "pipeline/item", "pipeline/mask", "pipeline/record", "go.opentelemetry.io/otel/metric/noop", "pgregory.net/rapid", "sinks/deadletter", "sinks/redrive", "sinks/state"},
 
 	"sinks/view/dynamo":             {"pipeline", "pipeline/decimal", "pipeline/item", "pipeline/record", "pipeline/redact", "pipeline/sdkvalue", "sinks/view", "sinks/internal/rowqueue", "sinks/state", "sinks/state/dynamo", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb"},

@@ -206,10 +206,10 @@ func (s *Store) readFile(
 			return fail(err)
 		}
 		letter, id, ok := parseLetter(line)
-		if !ok || s.isRemoved(id, position) {
-			continue
-		}
-		if !yield(letter, nil) {
+		s.mu.Lock()
+		isRemoved := s.hasLaterRemoval(id, position)
+		s.mu.Unlock()
+		if ok && !isRemoved && !yield(letter, nil) {
 			return false
 		}
 	}

@@ -65,13 +65,7 @@ func (s *Store) forget(ids []string, removal linefile.Position) {
 	}
 }
 
-// isRemoved reports whether the letter at a position is removed by a later line. It locks the store.
-func (s *Store) isRemoved(id string, letter linefile.Position) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.hasLaterRemoval(id, letter)
-}
-
+// hasLaterRemoval reports whether the letter at a position is removed by a later line.
 func (s *Store) hasLaterRemoval(id string, letter linefile.Position) bool {
 	removal, ok := s.removedAt[id]
 	return ok && letter.Compare(removal) < 0

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -147,19 +148,13 @@ func encode(l *pipeline.DeadLetter, maxBytes int) (string, error) {
 	if len(line) <= maxBytes && !bytes.ContainsAny(line, "\ufffe\uffff") {
 		return string(line), nil
 	}
-	var body strings.Builder
-	encoder := base64.NewEncoder(base64.StdEncoding, &body)
-	zip := gzip.NewWriter(encoder)
-	if _, err := zip.Write(line); err != nil {
+	var zipped bytes.Buffer
+	zip := gzip.NewWriter(&zipped)
+	_, err = zip.Write(line)
+	if err := errors.Join(err, zip.Close()); err != nil {
 		return "", err
 	}
-	if err := zip.Close(); err != nil {
-		return "", err
-	}
-	if err := encoder.Close(); err != nil {
-		return "", err
-	}
-	return body.String(), nil
+	return base64.StdEncoding.EncodeToString(zipped.Bytes()), nil
 }
 
 // decode returns the JSON of a letter from a message body.

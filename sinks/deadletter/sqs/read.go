@@ -18,6 +18,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/awshttp"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/internal/queue"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 )
 
 // Read yields each letter once. Like SQS, it promises no exact order. It receives messages until the queue is empty. A
@@ -26,21 +27,10 @@ import (
 // If another reader has messages, Read could not see all letters. So it waits up to Options.Settle for them, and then
 // returns a transient error. The sequence ends after the first error.
 func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
-	return func(yield func(pipeline.DeadLetter, error) bool) {
-		for l, err := range s.readMessages(ctx) {
-			if !yield(l, err) || err != nil {
-				return
-			}
-		}
-		if s.Large == nil {
-			return
-		}
-		for l, err := range s.Large.Read(ctx) {
-			if !yield(l, err) {
-				return
-			}
-		}
+	if s.Large == nil {
+		return s.readMessages(ctx)
 	}
+	return seq.Concat(s.readMessages(ctx), s.Large.Read(ctx))
 }
 
 // readMessages yields the letters of the queue's messages.

@@ -58,8 +58,8 @@ func newReader() (*reader, error) {
 	return &reader{file: file, byID: map[string]*receivedLetter{}}, nil
 }
 
-// add adds a message. id and line are the ID and the JSON of its letter. id is "" if the message is not a letter of this
-// pipeline.
+// add adds a message. id and line are the ID and the JSON of its letter. id is "" if the message is not a letter of
+// this pipeline.
 func (r *reader) add(h handle, id string, line []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -82,10 +83,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		var err error
 		body, err = io.ReadAll(r.Body)
-		if closed := r.Body.Close(); err == nil {
-			err = closed
-		}
-		if err != nil {
+		if err := errors.Join(err, r.Body.Close()); err != nil {
 			return nil, err
 		}
 	}

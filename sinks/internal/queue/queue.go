@@ -177,7 +177,7 @@ const (
 )
 
 // Ensure calls find, which finds a queue, a topic or a bus. If find reports that it is missing and mayCreate is set,
-// Ensure calls create. Then it calls find again until find succeeds.
+// Ensure calls create. Then it calls find again until it is no longer missing, for at most 15 seconds.
 func Ensure(ctx context.Context, mayCreate bool, find, create func(context.Context) error) error {
 	err := find(ctx)
 	if !mayCreate || !IsMissing(err) {
@@ -186,20 +186,13 @@ func Ensure(ctx context.Context, mayCreate bool, find, create func(context.Conte
 	if err := create(ctx); err != nil {
 		return err
 	}
-	return awaitVisible(ctx, find)
-}
-
-// awaitVisible calls find until its error no longer says that something is missing, for at most 15 seconds.
-func awaitVisible(ctx context.Context, find func(context.Context) error) error {
-	err := find(ctx)
 	for range visibleTries {
-		if !IsMissing(err) {
+		if err = find(ctx); !IsMissing(err) {
 			return err
 		}
 		if stopped := pipeline.Sleep(ctx, visiblePause); stopped != nil {
 			return errors.Join(err, stopped)
 		}
-		err = find(ctx)
 	}
-	return err
+	return find(ctx)
 }

@@ -8,8 +8,6 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -105,10 +103,4 @@ func (s *State) gap(item Item) (g state.NotedGap, err error) {
 	fieldErr := parseFields(item, gapFields(&g.Gap))
 	g.Repair, err = state.ParseGapRepair(Text(item, attrRepair))
 	return g, s.db.damagedIf(cmp.Or(fieldErr, err), "a gap of the shard "+g.Shard)
-}
-
-// isTrue reports whether an attribute is BOOL true.
-func isTrue(item Item, name string) bool {
-	b, ok := item[name].(*types.AttributeValueMemberBOOL)
-	return ok && b.Value
 }

@@ -59,7 +59,8 @@ func (f field) parse(item Item) (err error) {
 	case isTime:
 		*t, err = timeAt(item, f.name)
 	case v.Kind() == reflect.Bool:
-		v.SetBool(isTrue(item, f.name))
+		b, isBool := item[f.name].(*types.AttributeValueMemberBOOL)
+		v.SetBool(isBool && b.Value)
 	case v.CanInt():
 		var n int64
 		n, err = strconv.ParseInt(Digits(item, f.name), 10, 64)

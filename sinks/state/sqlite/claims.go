@@ -157,17 +157,13 @@ func parseClaim(source, version string, ns int64, attributes string) (state.Clai
 	if err != nil {
 		return state.Claim{}, err
 	}
-	columns, err := parseColumns(attributes)
+	image, err := item.Parse([]byte(attributes))
 	if err != nil {
 		return state.Claim{}, err
 	}
-	return state.Claim{Source: item.Key(source), Version: v, Time: time.Unix(0, ns).UTC(), Attributes: columns}, nil
-}
-
-func parseColumns(text string) (columns []state.Column, err error) {
-	image, err := item.Parse([]byte(text))
-	for name, v := range image.All() {
-		columns = append(columns, state.Column{Name: name, Value: v})
+	claim := state.Claim{Source: item.Key(source), Version: v, Time: time.Unix(0, ns).UTC()}
+	for name, value := range image.All() {
+		claim.Attributes = append(claim.Attributes, state.Column{Name: name, Value: value})
 	}
-	return columns, err
+	return claim, nil
 }

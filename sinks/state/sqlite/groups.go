@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -70,11 +71,11 @@ func (g *Group) Change(
 		return version, nil, false, g.writer.deleteGroup(ctx, g.id)
 	}
 
-	text, err := g.totals.marshal()
+	text, err := json.Marshal(g.totals)
 	if err != nil {
 		return version, nil, true, err
 	}
-	if err := g.writer.Exec(ctx, writeGroup, g.shares, state.NewID(), g.version, text, g.id); err != nil {
+	if err := g.writer.Exec(ctx, writeGroup, g.shares, state.NewID(), g.version, string(text), g.id); err != nil {
 		return version, nil, true, err
 	}
 	if version, err = record.ParseVersion(g.version); err != nil {

@@ -26,11 +26,6 @@ func parseTotals(text string) (totals, error) {
 	return ts, err
 }
 
-func (ts totals) marshal() (string, error) {
-	b, err := json.Marshal(ts)
-	return string(b), err
-}
-
 // find returns the total with a name. It inserts the total if it is missing.
 func (ts *totals) find(name string, kind state.MemberKind) *total {
 	i, ok := slices.BinarySearchFunc(*ts, name, func(t total, name string) int { return strings.Compare(t.Name, name) })
