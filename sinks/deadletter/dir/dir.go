@@ -176,44 +176,43 @@ func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] 
 			if isLast := i == len(files)-1; isLast {
 				limit = size // a line after size may be incomplete
 			}
-			if !s.readFile(ctx, path, limit, yield) {
-				return
+			for letter, err := range s.readFile(ctx, path, limit) {
+				if !yield(letter, err) || err != nil {
+					return
+				}
 			}
 		}
 	}
 }
 
-// readFile yields the letters in the first limit bytes of a file. more is false if the sequence ended.
-func (s *Store) readFile(
-	ctx context.Context, path string, limit int64, yield func(pipeline.DeadLetter, error) bool,
-) (more bool) {
-	fail := func(err error) bool {
-		yield(pipeline.DeadLetter{}, fmt.Errorf("deadletter: %w", err))
-		return false
-	}
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return true // the file was deleted because all its letters were removed
-	}
-	if err != nil {
-		return fail(err)
-	}
-	defer f.Close()
-	position := linefile.Position{File: path}
-	for line, err := range linefile.Lines(io.LimitReader(f, limit)) {
-		position.Line++
-		if err := cmp.Or(err, ctx.Err()); err != nil {
-			return fail(err)
+// readFile yields the letters in the first limit bytes of a file. An error ends the sequence.
+func (s *Store) readFile(ctx context.Context, path string, limit int64) iter.Seq2[pipeline.DeadLetter, error] {
+	return func(yield func(pipeline.DeadLetter, error) bool) {
+		f, err := os.Open(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return // the file was deleted because all its letters were removed
 		}
-		letter, id, ok := parseLetter(line)
-		s.mu.Lock()
-		isRemoved := s.hasLaterRemoval(id, position)
-		s.mu.Unlock()
-		if ok && !isRemoved && !yield(letter, nil) {
-			return false
+		if err != nil {
+			yield(pipeline.DeadLetter{}, fmt.Errorf("deadletter: %w", err))
+			return
+		}
+		defer f.Close()
+		position := linefile.Position{File: path}
+		for line, err := range linefile.Lines(io.LimitReader(f, limit)) {
+			position.Line++
+			if err := cmp.Or(err, ctx.Err()); err != nil {
+				yield(pipeline.DeadLetter{}, fmt.Errorf("deadletter: %w", err))
+				return
+			}
+			letter, id, ok := parseLetter(line)
+			s.mu.Lock()
+			isRemoved := s.hasLaterRemoval(id, position)
+			s.mu.Unlock()
+			if ok && !isRemoved && !yield(letter, nil) {
+				return
+			}
 		}
 	}
-	return true
 }
 
 // parseLetter returns the letter of a line. ok is false for a removal and for a broken line, which noteLine reports.

@@ -16,6 +16,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/awshttp"
 	"github.com/tablewake/tablewake/pipeline/bounded"
 	"github.com/tablewake/tablewake/sinks/deadletter"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 )
 
 // object is a letter in a listing.
@@ -28,47 +29,35 @@ type object struct {
 // ends after the first error.
 func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
 	return func(yield func(pipeline.DeadLetter, error) bool) {
-		seen := make(map[letterID]struct{})
-		for page, err := range s.pages(ctx) {
-			if err != nil {
-				yield(pipeline.DeadLetter{}, err)
-				return
-			}
-			for chunk := range slices.Chunk(page, s.Concurrency) {
-				if !s.read(ctx, chunk, seen, yield) {
-					return
-				}
-			}
-		}
+		seen := make(map[letterID]bool)
+		letters := seq.MapChunks(s.objects(ctx), s.Concurrency, func(chunk []object) ([]pipeline.DeadLetter, error) {
+			return s.getNew(ctx, chunk, seen)
+		})
+		letters(yield)
 	}
 }
 
-// read gets the letters of a chunk concurrently, and yields them. more is false if the sequence ended.
-func (s *Store) read(
-	ctx context.Context, chunk []object, seen map[letterID]struct{}, yield func(pipeline.DeadLetter, error) bool,
-) (more bool) {
-	letters, found := make([]pipeline.DeadLetter, len(chunk)), make([]bool, len(chunk))
-	err := s.each(ctx, "GetObject", len(chunk), func(i int) (err error) {
-		if _, wasSeen := seen[chunk[i].id]; !wasSeen {
-			letters[i], found[i], err = s.get(ctx, chunk[i].key)
+// getNew gets the letters of a chunk concurrently, except for those that were seen. It adds the letters to seen.
+func (s *Store) getNew(
+	ctx context.Context, chunk []object, seen map[letterID]bool,
+) (letters []pipeline.DeadLetter, err error) {
+	got, found := make([]pipeline.DeadLetter, len(chunk)), make([]bool, len(chunk))
+	err = s.each(ctx, "GetObject", len(chunk), func(i int) (err error) {
+		if !seen[chunk[i].id] {
+			got[i], found[i], err = s.get(ctx, chunk[i].key)
 		}
 		return err
 	})
 	if err != nil {
-		yield(pipeline.DeadLetter{}, err)
-		return false
+		return nil, err
 	}
-	for i, letter := range letters {
-		id := chunk[i].id
-		if _, wasSeen := seen[id]; wasSeen || !found[i] {
-			continue
-		}
-		seen[id] = struct{}{}
-		if !yield(letter, nil) {
-			return false
+	for i, letter := range got {
+		if id := chunk[i].id; found[i] && !seen[id] { // a letter can be in a chunk twice
+			seen[id] = true
+			letters = append(letters, letter)
 		}
 	}
-	return true
+	return letters, nil
 }
 
 // get reads a letter. found is false if the letter was removed meanwhile.
@@ -94,19 +83,20 @@ func (s *Store) get(ctx context.Context, key string) (l pipeline.DeadLetter, fou
 // verifyAnswer makes the SDK accept only S3's whole answer: without it an empty answer would be an empty listing.
 func verifyAnswer(o *s3.Options) { o.HTTPClient = awshttp.VerifyS3(o.HTTPClient) }
 
-// pages lists the letters by name, one page at a time, and remembers their names for Remove. It skips other objects.
-func (s *Store) pages(ctx context.Context) iter.Seq2[[]object, error] {
-	return func(yield func([]object, error) bool) {
+// objects lists the letters by name, and remembers their names for Remove. It skips other objects.
+func (s *Store) objects(ctx context.Context) iter.Seq2[object, error] {
+	return func(yield func(object, error) bool) {
 		p := s3.NewListObjectsV2Paginator(s.Client, &s3.ListObjectsV2Input{Bucket: &s.Bucket, Prefix: &s.Prefix})
 		for p.HasMorePages() {
 			out, err := p.NextPage(ctx, verifyAnswer)
 			if err != nil {
-				yield(nil, s.failed(ctx, "ListObjectsV2", err))
+				yield(object{}, s.failed(ctx, "ListObjectsV2", err))
 				return
 			}
-			page := s.remember(out.Contents)
-			if !yield(page, nil) {
-				return
+			for _, o := range s.remember(out.Contents) {
+				if !yield(o, nil) {
+					return
+				}
 			}
 		}
 	}
@@ -139,7 +129,7 @@ const maxDeleted = 1000
 func (s *Store) Remove(ctx context.Context, ids []string) error {
 	keys, allKnown := s.objectKeys(ids)
 	if !allKnown {
-		for _, err := range s.pages(ctx) {
+		for _, err := range s.objects(ctx) {
 			if err != nil {
 				return err
 			}
