@@ -161,7 +161,7 @@ func (r *run) decodeWindow(info pipeline.RouteInfo, w *window) (changes []*recor
 		letter, found := r.loaded[ref.id]
 		if !found { // another redrive removed it
 			ref.state = delivered
-			r.report.updateSink(info.Name, func(s *SinkReport) { s.Letters-- })
+			r.sink(info.Name).Letters--
 			continue
 		}
 		if w.keys[i].blocked {
@@ -210,14 +210,12 @@ func (r *run) removeSettled(ctx context.Context, sink string, w *window) error {
 	if err := r.Letters.Remove(context.WithoutCancel(ctx), w.settled); err != nil {
 		return err
 	}
-	r.report.updateSink(sink, func(s *SinkReport) {
-		if r.Discard {
-			s.Discarded += len(w.settled)
-		} else {
-			s.Delivered += len(w.settled) - w.superseded
-			s.Superseded += w.superseded
-		}
-	})
+	if r.Discard {
+		r.sink(sink).Discarded += len(w.settled)
+		return nil
+	}
+	r.sink(sink).Delivered += len(w.settled) - w.superseded
+	r.sink(sink).Superseded += w.superseded
 	return nil
 }
 
@@ -246,8 +244,10 @@ func (r *run) releaseKeys(
 	ctx context.Context, info pipeline.RouteInfo, keys []*keyLetters,
 ) (hasNewLetters bool, err error) {
 	for _, key := range keys {
+		counts := r.sink(info.Name)
 		failures, waiting := key.countStaying()
-		r.report.updateSink(info.Name, func(s *SinkReport) { s.Failed, s.Waiting = s.Failed+failures, s.Waiting+waiting })
+		counts.Failed += failures
+		counts.Waiting += waiting
 		if !key.marked || key.barrier != nil || key.needsMark(info.Guarded) {
 			continue
 		}
@@ -259,7 +259,8 @@ func (r *run) releaseKeys(
 			hasNewLetters = true
 			continue
 		}
-		r.report.updateSink(info.Name, func(s *SinkReport) { s.Held, s.Released = s.Held-1, s.Released+1 })
+		counts.Held--
+		counts.Released++
 	}
 	return hasNewLetters, nil
 }

@@ -144,7 +144,7 @@ func (r *run) sort(ctx context.Context, marks map[sinkKey]state.Mark) (map[strin
 		key.mark, key.marked = mark, true
 	}
 
-	r.report.startPass()
+	r.startPass()
 	keysBySink := map[string][]*keyLetters{}
 	for _, id := range slices.SortedFunc(maps.Keys(index.letters), sinkKey.compare) {
 		key := index.letters[id]
@@ -197,14 +197,13 @@ func (r *run) indexLetter(index *letterIndex, letter *pipeline.DeadLetter, arriv
 
 // countFound adds the selected letters of a key and its mark to the report.
 func (r *run) countFound(sink string, key *keyLetters) {
-	r.report.updateSink(sink, func(s *SinkReport) {
-		for _, ref := range key.refs {
-			if ref.selected {
-				s.Letters++
-			}
+	counts := r.sink(sink)
+	for _, ref := range key.refs {
+		if ref.selected {
+			counts.Letters++
 		}
-		if key.marked {
-			s.Held++
-		}
-	})
+	}
+	if key.marked {
+		counts.Held++
+	}
 }

@@ -81,7 +81,8 @@ const batchSize = 500
 // run is a running redrive.
 type run struct {
 	Options
-	report   Report
+	report   Report                 // without Sinks; see result
+	sinks    map[string]*SinkReport // by name
 	routes   map[string]pipeline.RouteInfo
 	decoders map[source]*record.Decoder
 	readIDs  map[string]bool                // IDs of the letters that sort has read in this pass
@@ -108,7 +109,7 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	o.Bytes = cmp.Or(o.Bytes, 32<<20)
 	r := &run{
 		Options: o, routes: map[string]pipeline.RouteInfo{},
-		decoders: map[source]*record.Decoder{}, failed: map[string]bool{},
+		decoders: map[source]*record.Decoder{}, failed: map[string]bool{}, sinks: map[string]*SinkReport{},
 	}
 	if o.To != "" {
 		r.moved = o.Sink
@@ -126,15 +127,15 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	}()
 	if o.To != "" && !o.DryRun {
 		if err := r.move(ctx); err != nil {
-			return r.report, fmt.Errorf("redrive: %w", err)
+			return r.result(), fmt.Errorf("redrive: %w", err)
 		}
 	}
 	for repeat := true; repeat; {
 		if repeat, err = r.runPass(ctx); err != nil {
-			return r.report, fmt.Errorf("redrive: %w", err)
+			return r.result(), fmt.Errorf("redrive: %w", err)
 		}
 	}
-	return r.report, nil
+	return r.result(), nil
 }
 
 // release ends the store's reservation of letters for this reader, even if ctx is done.

@@ -1,10 +1,6 @@
 package redrive
 
-import (
-	"maps"
-
-	"github.com/tablewake/tablewake/pipeline/item"
-)
+import "github.com/tablewake/tablewake/pipeline/item"
 
 // Report is the result of a redrive. Its letters are dead letters.
 type Report struct {
@@ -61,23 +57,29 @@ func (r Report) Delivered() int {
 	return n
 }
 
-// updateSink changes the part of one sink.
-func (r *Report) updateSink(name string, change func(*SinkReport)) {
-	if r.Sinks == nil {
-		r.Sinks = map[string]SinkReport{}
+// sink returns the counts of one sink, which the caller may change.
+func (r *run) sink(name string) *SinkReport {
+	if r.sinks[name] == nil {
+		r.sinks[name] = &SinkReport{}
 	}
-	s := r.Sinks[name]
-	change(&s)
-	r.Sinks[name] = s
+	return r.sinks[name]
 }
 
 // startPass resets the counts of letters that stay, for another pass.
-func (r *Report) startPass() {
-	for name := range r.Sinks {
-		r.updateSink(name, func(s *SinkReport) {
-			s.Letters, s.Failed, s.Waiting, s.Held = s.Delivered+s.Superseded+s.Discarded, 0, 0, 0
-		})
+func (r *run) startPass() {
+	for _, s := range r.sinks {
+		s.Letters, s.Failed, s.Waiting, s.Held = s.Delivered+s.Superseded+s.Discarded, 0, 0, 0
 	}
+}
+
+// result returns the report with the present counts of the sinks.
+func (r *run) result() Report {
+	report := r.report
+	report.Sinks = map[string]SinkReport{}
+	for name, s := range r.sinks {
+		report.Sinks[name] = *s
+	}
+	return report
 }
 
 func (r *Report) addFailure(f Failure) {
@@ -89,9 +91,7 @@ func (r *Report) addFailure(f Failure) {
 // reportProgress calls Options.Progress.
 func (r *run) reportProgress() {
 	if r.Progress != nil {
-		now := r.report
-		now.Sinks = maps.Clone(now.Sinks)
-		r.Progress(now)
+		r.Progress(r.result())
 	}
 }
 

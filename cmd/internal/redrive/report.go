@@ -18,9 +18,6 @@ type reportJSON struct {
 
 func (o *options) printReport(s cli.Streams, r redrive.Report) error {
 	r.Failures = append([]redrive.Failure{}, r.Failures...) // not nil, so that JSON has []
-	if r.Sinks == nil {
-		r.Sinks = map[string]redrive.SinkReport{}
-	}
 	return cli.Print(s.Out, o.format, reportJSON{r, o.dryRun, r.Left()}, func(w io.Writer) { o.write(w, r) })
 }
 
