@@ -39,8 +39,7 @@ type batch struct {
 	err           error      // the error of the last call
 	isolatedIndex int        // index of the delivery that is written alone
 	sendCtx       context.Context
-	sendBegan     time.Time                            // when the first call of the sink began
-	endSpan       func(took time.Duration, failed int) // ends the span of the sink's calls; nil before the first call
+	endSpan       func(ended time.Time, failed int) // ends the span of the sink's calls; nil before the first call
 }
 
 // phase is the call that the writer of a batch makes without the lock. Its result is a step, which chooses the next.
@@ -175,7 +174,7 @@ func (b *batch) call(rt *route, r *run) {
 		for _, delivery := range b.deliveries[:b.n] {
 			b.sinkDeliveries = append(b.sinkDeliveries, delivery.Delivery)
 		}
-		b.beginSend(rt)
+		b.sendCtx, b.endSpan = rt.tel.write(b.ctx, b)
 		b.err = rt.callWrite(b.sendCtx, b.sinkDeliveries, b.errs[:b.n])
 	case isolating:
 		i := b.isolatedIndex
@@ -188,12 +187,6 @@ func (b *batch) call(rt *route, r *run) {
 	case unpacking:
 		b.unpacked, b.err = r.unpackDeliveries(b.chunks)
 	}
-}
-
-// beginSend begins the span of the calls of the sink.
-func (b *batch) beginSend(rt *route) {
-	b.sendCtx, b.endSpan = rt.tel.write(b.ctx, b)
-	b.sendBegan = time.Now()
 }
 
 // afterCall handles the result of a call. It returns the batch of the next call: b itself, or the next batch if b is
@@ -215,8 +208,8 @@ func (s *scheduler) afterCall(b *batch, now time.Time) *batch {
 		return b
 	}
 	s.run.checkPressure = true
-	if b.endSpan != nil {
-		s.endBatchSpan(b, now)
+	if endSpan, failed := b.endSpan, b.failedCount(); endSpan != nil {
+		s.run.addEffect(func() { endSpan(now, failed) })
 	}
 	s.endWrite(b)
 	if b.chunks != nil {
@@ -236,12 +229,6 @@ func (s *scheduler) endWrite(b *batch) {
 	}
 	i := slices.Index(s.writing, b)
 	s.writing = slices.Delete(s.writing, i, i+1)
-}
-
-// endBatchSpan ends the span of the calls of the sink.
-func (s *scheduler) endBatchSpan(b *batch, now time.Time) {
-	endSpan, took, failed := b.endSpan, now.Sub(b.sendBegan), b.failedCount()
-	s.run.effects.logs = append(s.run.effects.logs, func() { endSpan(took, failed) })
 }
 
 // failedCount returns the number of deliveries that the sink received and that failed.

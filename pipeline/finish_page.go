@@ -24,7 +24,7 @@ func (r *run) finishDeliveries(page *inflightPage, n int) {
 func (r *run) endPage(page *inflightPage) {
 	r.unfinished--
 	page.partition.unfinished--
-	r.effects.endedPages = append(r.effects.endedPages, page)
+	r.addEffect(func() { page.span.End() })
 	r.dropFinished(page.partition)
 }
 

@@ -118,7 +118,7 @@ func (c *chunk) takeFillingMemory() amount {
 	if !allPinsFilling {
 		return amount{}
 	}
-	return amount{c.page.bytes, c.page.changes}
+	return c.page.used
 }
 
 // cloningFreesMemory reports whether cloning the ready changes frees at least twice the memory that it costs.
@@ -133,7 +133,7 @@ func (s *scheduler) cloningFreesMemory() bool {
 		cloned += cloneMemory(c.n, c.bytes).bytes
 		if c.page != lastPage {
 			lastPage = c.page
-			pinned += c.page.bytes
+			pinned += c.page.used.bytes
 		}
 	}
 	return cloned > 0 && cloned*2 <= pinned

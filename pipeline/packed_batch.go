@@ -323,7 +323,7 @@ func (r *route) writeSorted(run *run, b *batch) error {
 	if err := run.refuseQuarantined(r, b); err != nil {
 		return err
 	}
-	b.beginSend(r)
+	b.sendCtx, b.endSpan = r.tel.write(b.ctx, b)
 	var outcomeErr error
 	err := guard(r.stage, nil, func() error {
 		return r.sortedWriter.WriteSorted(b.sendCtx, r.sortedDeliveries(b, &outcomeErr))

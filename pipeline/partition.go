@@ -153,10 +153,18 @@ func (r *run) unpin(page *inflightPage, n int) {
 
 // releasePage subtracts a page from the memory in flight, and has its arenas (memory of plans) returned to their pools.
 func (r *run) releasePage(page *inflightPage) {
-	r.bounds.release(page.partition.name, amount{page.bytes, page.changes})
-	if page.arenas != nil {
-		r.effects.freedPages = append(r.effects.freedPages, page)
+	r.bounds.release(page.partition.name, page.used)
+	if page.arenas == nil {
+		return
 	}
+	r.addEffect(func() {
+		for i, arena := range page.arenas {
+			if arena != nil {
+				r.p.routes[i].arenas.put(arena)
+			}
+		}
+		page.arenas = nil
+	})
 }
 
 // checkEnd ends the wait for full batches once all pages are handed over. It closes allFinished once all pages are

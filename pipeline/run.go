@@ -39,7 +39,7 @@ type run struct {
 	allFinished chan struct{} // closed when all read pages are finished
 
 	// Pipeline.mu guards the following fields and the schedulers; see step.
-	effects       effects
+	effects       []func() // work of this step that must not hold the lock
 	bounds        *bounds
 	partitions    map[string]*partition
 	readOrder     []*inflightPage // pages in the order of reading; the first is not prepared yet
@@ -71,8 +71,7 @@ type inflightPage struct {
 	content   *Page         // nil after the page was handed over
 	result    *preparedPage // nil after the page was handed over
 	err       error         // error of Decode
-	bytes     int64         // the bytes that bounds counts for the page
-	changes   int64         // the changes that bounds counts for the page
+	used      amount        // the memory that bounds counts for the page
 	span      trace.Span
 	tracker   *Tracker // nil: the source does not track single records
 
@@ -241,8 +240,8 @@ func (r *run) callRead() (content *Page, err error) {
 
 // addPage counts a page that was read.
 func (r *run) addPage(content *Page) *inflightPage {
-	page := &inflightPage{content: content, bytes: pinnedBytes(content), changes: int64(len(content.Changes)),
-		tracker: content.Tracker}
+	page := &inflightPage{content: content, tracker: content.Tracker,
+		used: amount{pinnedBytes(content), int64(len(content.Changes))}}
 	r.step(func(now time.Time) {
 		page.partition = r.partition(content.Partition)
 		page.partition.unfinished++
@@ -253,7 +252,7 @@ func (r *run) addPage(content *Page) *inflightPage {
 		if r.heldBackAt.IsZero() {
 			r.heldBackAt = now.Add(heldBackInterval)
 		}
-		r.bounds.acquire(content.Partition, amount{page.bytes, page.changes})
+		r.bounds.acquire(content.Partition, page.used)
 	})
 	return page
 }
@@ -310,10 +309,9 @@ func (r *run) pagePrepared(page *inflightPage, now time.Time) {
 
 // countDecoded adds the memory that a page has needed since it was read, for its decoded changes and its deliveries.
 func (r *run) countDecoded(page *inflightPage) {
-	bytes := pinnedBytes(page.content) + page.result.deliveryBytes()
-	changes := int64(len(page.content.Changes))
-	r.bounds.acquire(page.partition.name, amount{bytes - page.bytes, changes - page.changes})
-	page.bytes, page.changes = bytes, changes
+	used := amount{pinnedBytes(page.content) + page.result.deliveryBytes(), int64(len(page.content.Changes))}
+	r.bounds.acquire(page.partition.name, used.minus(page.used))
+	page.used = used
 }
 
 // decode returns a copy of a page with its decoded content. After an error or a panic, the copy has the records that

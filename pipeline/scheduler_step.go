@@ -11,14 +11,6 @@ import (
 // letters, the quarantine and the committer run in goroutines, and the result of each call is a step again. All other
 // work that must not hold the lock is an effect.
 
-// effects is work that a step leaves for later: the same goroutine does it after the lock is free.
-type effects struct {
-	logs       []func()        // lines of the log
-	endedPages []*inflightPage // finished pages, whose spans end
-	freedPages []*inflightPage // pages whose arenas (memory of plans) return to their pools
-	callPause  bool            // this goroutine makes the calls of Pause
-}
-
 // step takes the lock, runs f, starts the calls that can start after f, frees the lock, and performs the effects.
 func (r *run) step(f func(now time.Time)) {
 	r.p.mu.Lock()
@@ -32,34 +24,19 @@ func (r *run) step(f func(now time.Time)) {
 	}
 	r.setTimer(now)
 	if len(r.bounds.pauseCalls) > 0 && !r.pausing {
-		r.pausing, r.effects.callPause = true, true
+		r.pausing = true
+		r.addEffect(r.callPause)
 	}
-	todo := r.effects
-	r.effects = effects{}
+	effects := r.effects
+	r.effects = nil
 	r.p.mu.Unlock()
-	r.perform(&todo)
+	for _, effect := range effects {
+		effect()
+	}
 }
 
-// perform does the work of effects, without the lock.
-func (r *run) perform(e *effects) {
-	for _, page := range e.endedPages {
-		page.span.End()
-	}
-	for _, page := range e.freedPages {
-		for i, arena := range page.arenas {
-			if arena != nil {
-				r.p.routes[i].arenas.put(arena)
-			}
-		}
-		page.arenas = nil
-	}
-	for _, log := range e.logs {
-		log()
-	}
-	if e.callPause {
-		r.callPause()
-	}
-}
+// addEffect leaves work for later: the same goroutine does it after the lock is free.
+func (r *run) addEffect(effect func()) { r.effects = append(r.effects, effect) }
 
 // callPause makes the calls of Pause in order, including calls that are added meanwhile. Only one goroutine at a time
 // runs it.
@@ -81,7 +58,7 @@ func (r *run) callPause() {
 
 // log adds a line of the log to the effects. attrs is called without the lock.
 func (r *run) log(level slog.Level, text string, attrs func() []slog.Attr) {
-	r.effects.logs = append(r.effects.logs, func() { r.p.log.LogAttrs(r.hardCtx, level, text, attrs()...) })
+	r.addEffect(func() { r.p.log.LogAttrs(r.hardCtx, level, text, attrs()...) })
 }
 
 // addMoving adds n to moving. When moving is 0, only the passing of time, a retry or relievePressure can make progress.

@@ -144,15 +144,14 @@ func (t *telemetry) countUndecodable(ctx context.Context, n int) {
 	t.letters.Add(ctx, int64(n), metric.WithAttributes(t.name, attribute.String("class", record.ClassUndecodable)))
 }
 
-// write starts the span of a Write, linked to the spans of its pages. done ends it.
-func (t *sinkTelemetry) write(
-	ctx context.Context, b *batch,
-) (_ context.Context, done func(took time.Duration, failed int)) {
+// write starts the span of a Write, linked to the spans of its pages. The returned function ends it.
+func (t *sinkTelemetry) write(ctx context.Context, b *batch) (context.Context, func(ended time.Time, failed int)) {
 	deliveries := int64(b.n)
 	ctx, span := t.tracer.Start(ctx, "tablewake.write", trace.WithLinks(b.pageLinks()...),
 		trace.WithAttributes(t.attrs...), trace.WithAttributes(attribute.Int64("deliveries", deliveries)))
-	return ctx, func(took time.Duration, failed int) {
-		t.duration.Record(ctx, took.Seconds(), t.set)
+	began := time.Now()
+	return ctx, func(ended time.Time, failed int) {
+		t.duration.Record(ctx, ended.Sub(began).Seconds(), t.set)
 		t.size.Record(ctx, deliveries, t.set)
 		if failed > 0 {
 			span.SetAttributes(attribute.Int("failed", failed))
