@@ -153,8 +153,11 @@ func (s *scheduler) setNextState(lane *lane, now time.Time) {
 		s.quarantineRest(lane)
 	}
 	switch {
-	case lane.state == nacked: // the lane stays, for later changes of the key
-		s.nackQueue(lane)
+	case lane.state == nacked: // its queue returns to the source; the lane stays, for later changes of the key
+		for delivery := range lane.queue.all() {
+			s.finishDelivery(delivery, Revoked, "")
+		}
+		lane.queue = deliveryList{}
 	case lane.letters > 0:
 		lane.enter(deadLettering)
 		if s.deadLetters.failing {
@@ -206,14 +209,6 @@ func (s *scheduler) cloneQueue(lane *lane) { lane.queue.replaceEach(s.clone) }
 // and the source acknowledges single records.
 func (s *scheduler) nacks(delivery *queuedDelivery) bool {
 	return s.run.p.options.DeadLetters == nil && delivery.page.tracker != nil
-}
-
-// nackQueue returns the waiting changes of a lane to their source.
-func (s *scheduler) nackQueue(lane *lane) {
-	for delivery := range lane.queue.all() {
-		s.finishDelivery(delivery, Revoked, "")
-	}
-	lane.queue = deliveryList{}
 }
 
 // blocks reports whether a delivery that failed with err blocks its key. It does if it can never be written, there are

@@ -18,7 +18,7 @@ type pair struct {
 // the aws:rep:* attributes, which replication adds.
 type pairs struct {
 	from, to  Image
-	added     bool // second round: from is the new image, and only attributes that the old one lacks are yielded
+	added     bool // from is the new image, and only attributes that the old one lacks are yielded
 	fromIndex int  // index in from of the current pair's attribute
 	toIndex   int  // index in to of the current pair's attribute, or -1
 	expected  int  // index in to at which the next attribute of from is expected

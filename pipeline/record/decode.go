@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"sync"
@@ -108,10 +109,7 @@ func (d *Decoder) release(r *recordReader) {
 
 // byteOrderMark returns the length of the byte order mark at the start of b, or 0.
 func byteOrderMark(b []byte) int {
-	if len(b) >= 3 && string(b[:3]) == "\xef\xbb\xbf" {
-		return 3
-	}
-	return 0
+	return len(b) - len(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")))
 }
 
 // Page has the records of one input, in order.

@@ -76,8 +76,8 @@ func (a *attrArena) Keep(attrs []Attr) []Attr {
 
 // KeyBuffer returns free memory of the arena. The caller appends a key to this memory and calls KeepBytes.
 func (a *attrArena) KeyBuffer() []byte {
-	free := a.piece[a.used:]
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(free))), len(free)*attrBytes)[:0]
+	unused := a.piece[a.used:]
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(unused))), len(unused)*attrBytes)[:0]
 }
 
 // KeepBytes keeps bytes in the arena. If they were appended to KeyBuffer and fit, KeepBytes does not copy them.
@@ -86,13 +86,10 @@ func (a *attrArena) KeepBytes(key []byte) []byte {
 	if need > len(a.piece)-a.used {
 		a.grow(need)
 	}
-	free := a.KeyBuffer()[:len(key)]
-	isInArena := unsafe.SliceData(free) == unsafe.SliceData(key)
-	if !isInArena {
-		copy(free, key)
-	}
+	kept := a.KeyBuffer()[:len(key)]
+	copy(kept, key) // onto itself if it was appended to KeyBuffer
 	a.take(need)
-	return free[:len(key):len(key)]
+	return kept[:len(key):len(key)]
 }
 
 // ExpectedRecords predicts the number of records that follow in the page. Often each page has the number of records

@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/simd"
 )
 
-// TextOf returns the checked JSON string raw without its escapes. It returns raw itself if raw has no escapes. It writes
-// U+FFFD for half a surrogate pair, which checked input does not have.
+// TextOf returns the checked JSON string raw without its escapes. It returns raw itself if raw has no escapes. It
+// writes U+FFFD for half a surrogate pair, which checked input does not have.
 func TextOf(raw []byte) []byte {
 	i := bytes.IndexByte(raw, '\\')
 	if i < 0 {
