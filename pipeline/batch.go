@@ -298,8 +298,7 @@ func oneMayBeCause(err error, n int) bool {
 	if _, panicked := errors.AsType[*redact.PanicError](err); panicked {
 		return true
 	}
-	_, transient := Retryable(err)
-	isPermanent := !transient && !IsFatal(err)
+	isPermanent := !isTransient(err) && !IsFatal(err)
 	return isPermanent && n > 1
 }
 

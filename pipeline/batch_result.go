@@ -29,7 +29,6 @@ func (s *scheduler) fateOf(b *batch, i int) fate {
 	if err == nil {
 		return fateDone
 	}
-	_, transient := Retryable(err)
 	earlierIsRetried := delivery.lane.retries.first != nil
 	switch {
 	case delivery.page.partition.state.isRevoked():
@@ -40,7 +39,7 @@ func (s *scheduler) fateOf(b *batch, i int) fate {
 		return fateUntried
 	case delivery.fail != nil:
 		return fateLettered // its key is in quarantine
-	case s.nacks(delivery) && !transient:
+	case s.nacks(delivery) && !isTransient(err):
 		return fateNacked
 	case s.route.willRetry(err) || earlierIsRetried:
 		return fateRetried
@@ -220,8 +219,7 @@ func (s *scheduler) blocks(delivery *queuedDelivery, err error) bool {
 	if delivery.fail != nil {
 		err = delivery.fail.err
 	}
-	_, transient := Retryable(err)
-	return err != nil && !transient
+	return err != nil && !isTransient(err)
 }
 
 // finishDelivery counts a delivery that ends with an outcome, and frees its memory.
@@ -254,8 +252,7 @@ func (r *route) willRetry(err error) bool {
 	if _, panicked := errors.AsType[*redact.PanicError](err); panicked {
 		return false
 	}
-	_, ok := Retryable(err)
-	return ok
+	return isTransient(err)
 }
 
 // classOf returns the class of the dead letter for an error of a Write.

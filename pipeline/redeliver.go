@@ -173,8 +173,7 @@ func (rd *redelivery) write(ctx context.Context) {
 // setResult stores the result of change i. A permanent failure is ignored if the outcome is Superseded: the sink has a
 // newer version.
 func (rd *redelivery) setResult(i int, delivery Delivery, err error) {
-	_, transient := Retryable(err)
-	isPermanent := err != nil && !transient && !IsFatal(err)
+	isPermanent := err != nil && !isTransient(err) && !IsFatal(err)
 	if isPermanent && delivery.Outcome == Superseded {
 		err = nil
 	}

@@ -65,6 +65,11 @@ func Retryable(err error) (after time.Duration, ok bool) {
 	return 0, false
 }
 
+func isTransient(err error) bool {
+	_, ok := Retryable(err)
+	return ok
+}
+
 // IsFatal reports whether err is marked with Fatal or Denied.
 func IsFatal(err error) bool {
 	m, found := errors.AsType[*classifiedError](err)

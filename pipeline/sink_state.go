@@ -65,11 +65,6 @@ func (h *health) update(batchErr error, errs []error) {
 	}
 }
 
-func isTransient(err error) bool {
-	_, transient := Retryable(err)
-	return transient
-}
-
 // times returns the times of the last success and of the last transient failure. A time is zero if there was none.
 func (h *health) times() (wrote, failed time.Time) {
 	return timeOf(h.wrote.Load()), timeOf(h.failed.Load())
