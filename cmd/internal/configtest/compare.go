@@ -20,10 +20,8 @@ func compare(x expectation, got value, identity []string) []string {
 	if x.contents.kind == item.KindM {
 		return compareNamed(x.contents, got)
 	}
-	p := pairing{
-		want: x.contents.elems, got: got.elems, identity: identity,
-		partners: slices.Repeat([]int{-1}, len(x.contents.elems)), taken: make([]bool, len(got.elems)),
-	}
+	p := pairing{want: x.contents.elems, got: got.elems, identity: identity,
+		partners: slices.Repeat([]int{-1}, len(x.contents.elems))}
 	p.pairBy(value.equal)
 	if x.section.ordered && p.isReordered() {
 		lines := []string{"  in another order:"}
@@ -65,12 +63,11 @@ type pairing struct {
 	want, got []value
 	identity  []string // the attributes that are the key of an element; nil: elements have no key
 	partners  []int    // index in got of each element of want; -1 if it has no partner
-	taken     []bool   // elements of got that have a partner
 }
 
 // isReordered reports whether the lists have the same elements in another order.
 func (p *pairing) isReordered() bool {
-	allPaired := !slices.Contains(p.partners, -1) && !slices.Contains(p.taken, false)
+	allPaired := len(p.want) == len(p.got) && !slices.Contains(p.partners, -1)
 	return allPaired && !slices.IsSorted(p.partners)
 }
 
@@ -81,8 +78,8 @@ func (p *pairing) pairBy(same func(w, g value) bool) {
 			continue
 		}
 		for j, g := range p.got {
-			if !p.taken[j] && same(w, g) {
-				p.partners[i], p.taken[j] = j, true
+			if same(w, g) && !slices.Contains(p.partners, j) {
+				p.partners[i] = j
 				break
 			}
 		}
@@ -102,7 +99,7 @@ func (p *pairing) differences() (lines []string) {
 		}
 	}
 	for j, g := range p.got {
-		if !p.taken[j] {
+		if !slices.Contains(p.partners, j) {
 			lines = append(lines, "+ "+g.String())
 		}
 	}

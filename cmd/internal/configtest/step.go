@@ -154,22 +154,18 @@ func (s *step) setOperation(f *yamlbind.File, v *fileValue) {
 		f.Fail(v, "`new` alone is an insert, `old` alone a removal, both a change",
 			"wants an image: old, new or both; or a fixture")
 	}
-	isInsert, isRemoval := hasNew && !hasOld, hasOld && !hasNew
-	fitsImages := map[string]bool{
-		"INSERT": isInsert, "MODIFY": hasOld && hasNew, "REMOVE": isRemoval, "SNAPSHOT": isInsert,
-	}
-	fits, isKnown := fitsImages[s.Op]
+	operations := []string{"INSERT", "MODIFY", "REMOVE", "SNAPSHOT"}
 	switch {
 	case s.Op == "":
-	case !isKnown:
-		f.Fail(&s.Op, yamlbind.Hint(s.Op, []string{"INSERT", "MODIFY", "REMOVE", "SNAPSHOT"}, "the operations are"),
-			"%s is no operation", yamlbind.Quoted(s.Op))
-	case !fits:
-		f.Fail(&s.Op, "leave it away: it follows from the images", "%s does not have these images", s.Op)
-	case s.Op == "SNAPSHOT":
+	case !slices.Contains(operations, s.Op):
+		f.Fail(&s.Op, yamlbind.Hint(s.Op, operations, "the operations are"), "%s is no operation", yamlbind.Quoted(s.Op))
+	case s.Op == s.op.String():
+	case s.Op == "SNAPSHOT" && s.op == record.Insert:
 		s.op = record.Snapshot
+	default:
+		f.Fail(&s.Op, "leave it away: it follows from the images", "%s does not have these images", s.Op)
 	}
-	f.FailIf(s.TTL && !isRemoval, &s.TTL, "a TTL delete has `old` alone", "only a removal is made by TTL")
+	f.FailIf(s.TTL && s.op != record.Remove, &s.TTL, "a TTL delete has `old` alone", "only a removal is made by TTL")
 }
 
 // setKeys copies the key attributes from the images and checks them.

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
 // kind is a type of a metric family.
@@ -18,28 +16,6 @@ const (
 	histogram   kind = "histogram"
 	unsupported kind = ""
 )
-
-// kindOf returns the type of a metric. A sum that can fall is a gauge.
-func kindOf(data metricdata.Aggregation) kind {
-	switch d := data.(type) {
-	case metricdata.Sum[int64]:
-		return kindOfSum(d.IsMonotonic)
-	case metricdata.Sum[float64]:
-		return kindOfSum(d.IsMonotonic)
-	case metricdata.Gauge[int64], metricdata.Gauge[float64]:
-		return gauge
-	case metricdata.Histogram[int64], metricdata.Histogram[float64]:
-		return histogram
-	}
-	return unsupported
-}
-
-func kindOfSum(isMonotonic bool) kind {
-	if isMonotonic {
-		return counter
-	}
-	return gauge
-}
 
 // units has the words for UCUM's units. Any other unit is used as it is.
 var units = map[string]string{

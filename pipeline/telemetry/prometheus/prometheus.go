@@ -91,7 +91,7 @@ func Write(b *bytes.Buffer, rm *metricdata.ResourceMetrics) {
 
 // addMetric adds the series of a metric to the family of its name.
 func addMetric(families map[string]*family, m metricdata.Metrics) {
-	k := kindOf(m.Data)
+	k, added := seriesOf(m.Data)
 	if k == unsupported {
 		return
 	}
@@ -102,7 +102,7 @@ func addMetric(families map[string]*family, m metricdata.Metrics) {
 		families[name] = f
 	}
 	if f.kind == k {
-		f.series = append(f.series, seriesOf(m.Data)...)
+		f.series = append(f.series, added...)
 	}
 }
 
@@ -125,22 +125,30 @@ func (f *family) write(b *bytes.Buffer) {
 	}
 }
 
-func seriesOf(data metricdata.Aggregation) []series {
+// seriesOf returns the type of a metric and its series. A sum that can fall is a gauge.
+func seriesOf(data metricdata.Aggregation) (kind, []series) {
 	switch d := data.(type) {
 	case metricdata.Sum[int64]:
-		return pointSeries(d.DataPoints)
+		return kindOfSum(d.IsMonotonic), pointSeries(d.DataPoints)
 	case metricdata.Sum[float64]:
-		return pointSeries(d.DataPoints)
+		return kindOfSum(d.IsMonotonic), pointSeries(d.DataPoints)
 	case metricdata.Gauge[int64]:
-		return pointSeries(d.DataPoints)
+		return gauge, pointSeries(d.DataPoints)
 	case metricdata.Gauge[float64]:
-		return pointSeries(d.DataPoints)
+		return gauge, pointSeries(d.DataPoints)
 	case metricdata.Histogram[int64]:
-		return histogramSeries(d.DataPoints)
+		return histogram, histogramSeries(d.DataPoints)
 	case metricdata.Histogram[float64]:
-		return histogramSeries(d.DataPoints)
+		return histogram, histogramSeries(d.DataPoints)
 	}
-	return nil
+	return unsupported, nil
+}
+
+func kindOfSum(isMonotonic bool) kind {
+	if isMonotonic {
+		return counter
+	}
+	return gauge
 }
 
 func pointSeries[N int64 | float64](points []metricdata.DataPoint[N]) []series {
