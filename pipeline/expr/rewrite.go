@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -195,15 +196,14 @@ func (r *rewriter) rewriteCall(e ast.Expr) *Error {
 			return err
 		}
 	}
+	var err *Error // of a check of constant arguments
 	switch c.FunctionName() {
 	case operators.Index:
 		return r.rewriteIndex(e)
 	case operators.Equals, operators.NotEquals:
 		return r.rewriteComparison(e)
 	case operators.In:
-		if err := r.checkOperation(c.Args()[0], c.Args()[1]); err != nil {
-			return err
-		}
+		err = r.checkOperation(c.Args()[0], c.Args()[1])
 	case operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot:
 		for _, arg := range c.Args() {
 			if err := r.rewriteCondition(arg); err != nil {
@@ -223,13 +223,12 @@ func (r *rewriter) rewriteCall(e ast.Expr) *Error {
 			}
 		}
 	case "timestamp", "duration":
-		if err := r.checkConstant(c); err != nil {
-			return err
-		}
+		err = r.checkConstant(c)
 	case "matches":
-		if err := r.checkPattern(c); err != nil {
-			return err
-		}
+		err = r.checkPattern(c)
+	}
+	if err != nil {
+		return err
 	}
 	return r.rewriteValues(c.Args()...)
 }
@@ -239,10 +238,7 @@ func (r *rewriter) rewriteCall(e ast.Expr) *Error {
 func (r *rewriter) rewriteComparison(e ast.Expr) *Error {
 	c := e.AsCall()
 	a, b := c.Args()[0], c.Args()[1]
-	if err := r.checkOperation(a, b); err != nil {
-		return err
-	}
-	if err := r.checkOperation(b, a); err != nil {
+	if err := cmp.Or(r.checkOperation(a, b), r.checkOperation(b, a)); err != nil {
 		return err
 	}
 	hasNull := isNullLiteral(a) || isNullLiteral(b)
