@@ -229,8 +229,8 @@ func memberNames(path string) []string {
 	return names
 }
 
-// fieldNames does the same as memberNames. If the path goes through one element of a list, fieldNames notes a problem. A
-// field of a document always covers all elements of a list.
+// fieldNames does the same as memberNames. If the path goes through one element of a list, it notes a problem. A field
+// of a document always covers all elements of a list.
 func (c *checker) fieldNames(v *value, path string) []string {
 	names := memberNames(path)
 	_, err := item.ParsePath(path) // the binding has reported an error

@@ -56,9 +56,9 @@ func (c *call) apply(dst []byte, start int) ([]byte, error) {
 	}
 	switch c.fn {
 	case fnLower:
-		return lower(dst, start), nil
+		return changeCase(dst, start, 'A', bytes.ToLower), nil
 	case fnUpper:
-		return upper(dst, start), nil
+		return changeCase(dst, start, 'a', bytes.ToUpper), nil
 	case fnPad:
 		return pad(dst, start, c.number, c.fraction)
 	case fnHash:
@@ -84,29 +84,16 @@ func (c *call) apply(dst []byte, start int) ([]byte, error) {
 	}
 }
 
-// lower changes text to lower case. It changes ASCII in place, and other text by Unicode's rules.
-func lower(dst []byte, start int) []byte {
+// changeCase changes the case of the 26 ASCII letters from first on, in place. For text with other letters it returns
+// the result of convert, which follows Unicode's rules.
+func changeCase(dst []byte, start int, first byte, convert func([]byte) []byte) []byte {
 	text := dst[start:]
 	for i, b := range text {
 		if b >= utf8.RuneSelf {
-			return append(dst[:start], bytes.ToLower(text)...)
+			return append(dst[:start], convert(text)...)
 		}
-		if 'A' <= b && b <= 'Z' {
-			text[i] = b + 'a' - 'A'
-		}
-	}
-	return dst
-}
-
-// upper does the same as lower for upper case.
-func upper(dst []byte, start int) []byte {
-	text := dst[start:]
-	for i, b := range text {
-		if b >= utf8.RuneSelf {
-			return append(dst[:start], bytes.ToUpper(text)...)
-		}
-		if 'a' <= b && b <= 'z' {
-			text[i] = b + 'A' - 'a'
+		if first <= b && b < first+26 {
+			text[i] = b ^ ('a' - 'A')
 		}
 	}
 	return dst
