@@ -46,12 +46,11 @@ var _ redact.Redacted = (*Error)(nil)
 
 // Error returns a text such as "SendMessageBatch to the queue orders: AccessDenied (allow ...)".
 func (e *Error) Error() string {
-	var b strings.Builder
-	b.WriteString(e.Op + ": " + e.cause())
+	text := e.Op + ": " + e.cause()
 	if e.Hint != "" {
-		b.WriteString(" (" + e.Hint + ")")
+		text += " (" + e.Hint + ")"
 	}
-	return b.String()
+	return text
 }
 
 // Redacted returns Error: the text holds no data of an item.

@@ -78,7 +78,7 @@ func checkUpdated(path string, b []byte, cfg *config.Config, results []*Result) 
 
 // caseEdits returns the edits that replace the entries of one case that differ.
 func (f *File) caseEdits(r *Result) ([]edit, error) {
-	t := &fileText{lines: strings.SplitAfter(string(f.text), "\n")}
+	t := fileText(strings.SplitAfter(string(f.text), "\n"))
 	if r.Case.noExpect {
 		e, err := t.addExpect(r)
 		return []edit{e}, err
@@ -107,32 +107,30 @@ func (f *File) caseEdits(r *Result) ([]edit, error) {
 	return edits, nil
 }
 
-// fileText is the text of a file in lines.
-type fileText struct {
-	lines []string // lines of the file, each with its line feed
-}
+// fileText has the lines of a file, each with its line feed.
+type fileText []string
 
 // offset returns the byte offset of a line and column. Both start at 1; a column counts characters.
-func (t *fileText) offset(line, column int) int {
+func (t fileText) offset(line, column int) int {
 	lineStart := 0
-	for _, l := range t.lines[:line-1] {
+	for _, l := range t[:line-1] {
 		lineStart += len(l)
 	}
 	characters := 0
-	for i := range t.lines[line-1] {
+	for i := range t[line-1] {
 		characters++
 		if characters == column {
 			return lineStart + i
 		}
 	}
-	return lineStart + len(t.lines[line-1])
+	return lineStart + len(t[line-1])
 }
 
 // textFrom returns the text from an offset to the end.
-func (t *fileText) textFrom(from int) string { return strings.Join(t.lines, "")[from:] }
+func (t fileText) textFrom(from int) string { return strings.Join(t, "")[from:] }
 
 // afterKey returns the offset after the colon of a key.
-func (t *fileText) afterKey(key *yaml.Node) int {
+func (t fileText) afterKey(key *yaml.Node) int {
 	keyStart := t.offset(key.Line, key.Column)
 	rest := t.textFrom(keyStart)
 	keyLen := len(key.Value)
@@ -144,7 +142,7 @@ func (t *fileText) afterKey(key *yaml.Node) int {
 }
 
 // valueEnd returns the offset after the last byte of a list or mapping.
-func (t *fileText) valueEnd(v *fileValue) int {
+func (t fileText) valueEnd(v *fileValue) int {
 	if !isFlow(v) {
 		return t.blockEnd(v.Key.Line, v.Key.Column-1)
 	}
@@ -154,11 +152,11 @@ func (t *fileText) valueEnd(v *fileValue) int {
 
 // blockEnd returns the end of the last line of a key's value. The lines of the value are indented deeper than the key,
 // or start with the dash of a list.
-func (t *fileText) blockEnd(line, indent int) int {
+func (t fileText) blockEnd(line, indent int) int {
 	last := line
-	for l := line + 1; l <= len(t.lines); l++ {
-		content := strings.TrimLeft(t.lines[l-1], " ")
-		depth := len(t.lines[l-1]) - len(content)
+	for l := line + 1; l <= len(t); l++ {
+		content := strings.TrimLeft(t[l-1], " ")
+		depth := len(t[l-1]) - len(content)
 		isBlank := strings.TrimSpace(content) == ""
 		if isBlank || content[0] == '#' {
 			continue
@@ -174,8 +172,8 @@ func (t *fileText) blockEnd(line, indent int) int {
 }
 
 // lineEnd returns the offset after the text of a line.
-func (t *fileText) lineEnd(line int) int {
-	return t.offset(line, 1) + len(strings.TrimRight(t.lines[line-1], " \r\n"))
+func (t fileText) lineEnd(line int) int {
+	return t.offset(line, 1) + len(strings.TrimRight(t[line-1], " \r\n"))
 }
 
 // flowToken matches a comment, a quoted scalar, a plain scalar, or one character of a flow value.
@@ -202,7 +200,7 @@ func flowLen(s string) (n int) {
 }
 
 // addExpect returns the edit that adds `expect` to a case.
-func (t *fileText) addExpect(r *Result) (edit, error) {
+func (t fileText) addExpect(r *Result) (edit, error) {
 	node := r.Case.node
 	isBlock := node.Kind == yaml.MappingNode && node.Style&yaml.FlowStyle == 0
 	if !isBlock {

@@ -8,6 +8,7 @@ package cost
 import (
 	"context"
 	"errors"
+	"regexp"
 
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/smithy-go"
@@ -113,18 +114,11 @@ func outcomeOf(err error) string {
 	if err == nil {
 		return "ok"
 	}
-	if api, ok := errors.AsType[smithy.APIError](err); ok && isCode(api.ErrorCode()) {
+	if api, ok := errors.AsType[smithy.APIError](err); ok && errorCode.MatchString(api.ErrorCode()) {
 		return api.ErrorCode()
 	}
 	return "error"
 }
 
-// isCode reports whether a text can be a service's error code.
-func isCode(s string) bool {
-	for _, r := range s {
-		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' {
-			return false
-		}
-	}
-	return len(s) > 0 && len(s) <= 64
-}
+// errorCode matches a text that can be a service's error code.
+var errorCode = regexp.MustCompile(`^[A-Za-z0-9.]{1,64}$`)

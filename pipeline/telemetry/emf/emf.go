@@ -16,7 +16,6 @@ import (
 	"errors"
 	"io"
 	"sync"
-	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -78,7 +77,7 @@ func (*Exporter) Aggregation(kind sdkmetric.InstrumentKind) sdkmetric.Aggregatio
 // Export writes the documents of all metrics, and blocks until they are written. It writes even if the context is done.
 // rm is the only copy of the values since the last export, and writing to the standard output does not wait.
 func (e *Exporter) Export(_ context.Context, rm *metricdata.ResourceMetrics) error {
-	export := newExport(e.o.Pipeline)
+	export := export{pipeline: e.o.Pipeline, documents: make(map[dimensions]*document)}
 	for _, scope := range rm.ScopeMetrics {
 		for _, m := range scope.Metrics {
 			export.add(m)
@@ -114,12 +113,4 @@ func (e *export) dimensionSets(attrs attribute.Set) []dimensions {
 		sets = append(sets, dimensions{pipeline, v.AsString()})
 	}
 	return sets
-}
-
-// later returns the later of two times.
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

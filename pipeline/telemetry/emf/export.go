@@ -30,10 +30,6 @@ type metricValue struct {
 	buckets *buckets // nil if the metric is not a histogram
 }
 
-func newExport(pipeline string) *export {
-	return &export{pipeline: pipeline, documents: make(map[dimensions]*document)}
-}
-
 func (e *export) add(m metricdata.Metrics) {
 	switch d := m.Data.(type) {
 	case metricdata.Sum[int64]:
@@ -113,7 +109,9 @@ func (e *export) metricValues(m metricdata.Metrics, attrs attribute.Set, at time
 			e.documents[dims] = doc
 			e.order = append(e.order, dims)
 		}
-		doc.time = later(doc.time, at)
+		if at.After(doc.time) {
+			doc.time = at
+		}
 		v := doc.values[m.Name]
 		if v == nil {
 			v = &metricValue{unit: m.Unit}
