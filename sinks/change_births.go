@@ -24,6 +24,16 @@ func ChangeBirths(
 	return changed, nil
 }
 
+// setBirth replaces the birth b by next. If another process changed b first, done is false, and stored is the birth that
+// is stored now; the zero Birth if there is none.
+func setBirth(ctx context.Context, births state.Births, b, next state.Birth) (stored state.Birth, done bool, err error) {
+	if done, err = births.SetBirth(ctx, b, next); done || err != nil {
+		return next, done, err
+	}
+	stored, _, err = state.FindBirth(ctx, births, b.Sink, b.Target)
+	return stored, false, err
+}
+
 // changeBirth applies change to one birth. See ChangeBirths.
 func changeBirth(
 	ctx context.Context, births state.Births, b state.Birth, change func(*state.Birth),
@@ -34,18 +44,13 @@ func changeBirth(
 		if next == b {
 			return b, nil
 		}
-		done, err := births.SetBirth(ctx, b, next)
+		stored, done, err := setBirth(ctx, births, b, next)
 		if err != nil || done {
-			return next, err
+			return stored, err
 		}
-		stored, ok, err := state.FindBirth(ctx, births, b.Sink, b.Target)
-		if err != nil {
-			return b, err
-		}
-		changed := ok && stored != b
 		onlyNotesDiffer := stored == withNotesOf(b, stored) // Fresh or LeftOut
 		isSameRun := stored.ID == b.ID && stored.Run == b.Run && b.Run != ""
-		if !changed || !onlyNotesDiffer && !isSameRun {
+		if stored == b || !onlyNotesDiffer && !isSameRun {
 			return b, pipeline.Transient(errs.Errorf("another process changed the stage of the sink %s: start again", b.Sink))
 		}
 		b = stored
@@ -62,13 +67,9 @@ func updateBirth(ctx context.Context, births state.Births, b state.Birth, change
 		if next == b {
 			return false, nil
 		}
-		done, err := births.SetBirth(ctx, b, next)
-		if done || err != nil {
+		stored, done, err := setBirth(ctx, births, b, next)
+		if err != nil || done || stored.ID != b.ID {
 			return done, err
-		}
-		stored, ok, err := state.FindBirth(ctx, births, b.Sink, b.Target)
-		if err != nil || !ok || stored.ID != b.ID {
-			return false, err
 		}
 		b = stored
 	}

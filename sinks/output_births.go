@@ -280,12 +280,8 @@ func (m *birthRecords) markBegun(ctx context.Context, f *foundOutput) error {
 	for {
 		begun := f.birth
 		begun.State, begun.Store, begun.Begun = m.identity, f.store, true
-		done, err := m.births.SetBirth(ctx, f.birth, begun)
+		stored, done, err := setBirth(ctx, m.births, f.birth, begun)
 		if err != nil || done {
-			return err
-		}
-		stored, _, err := state.FindBirth(ctx, m.births, f.sink, f.target)
-		if err != nil {
 			return err
 		}
 		if stored == withStageOf(begun, stored) {

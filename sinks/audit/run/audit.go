@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -268,7 +267,7 @@ func (a *auditRun) findSuspects(ctx context.Context) (err error) {
 			return errors.Join(err, entries.close())
 		}
 		a.work.Phase = next
-		if err := a.checkpoint(entries); err != nil {
+		if err := a.checkpoint(entries, &a.work.Entries); err != nil {
 			return errors.Join(err, entries.close())
 		}
 	}
@@ -312,8 +311,7 @@ func (a *auditRun) compareAll(ctx context.Context, entries *spool) error {
 			return err
 		}
 	}
-	lengths, err := suspects.flush()
-	a.work.Open = slices.Clone(lengths)
+	a.work.Open, err = suspects.flush()
 	return err
 }
 

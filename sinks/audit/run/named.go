@@ -13,7 +13,7 @@ import (
 func (a *auditRun) isNamed() bool { return a.o.Items == nil && a.o.ItemsSelected }
 
 // isWithoutJoin reports whether the audit does not join the entries of all items with all stored entries. Then the
-// places that it checks at are counted.
+// places that it compares are counted.
 func (a *auditRun) isWithoutJoin() bool { return a.o.Sample != nil || a.o.Items == nil }
 
 // addNotes adds the notes about places of a named item that the audit does not search.

@@ -46,7 +46,7 @@ func (a *auditRun) recheckRound(ctx context.Context) (foundSuspects bool, err er
 			return false, err
 		}
 		a.work.File++
-		if err := a.saveRoundIfDue(next); err != nil {
+		if err := a.checkpointIfDue(next, &a.work.Next); err != nil {
 			return false, err
 		}
 	}
@@ -55,22 +55,9 @@ func (a *auditRun) recheckRound(ctx context.Context) (foundSuspects bool, err er
 	if err != nil {
 		return false, err
 	}
-	a.work.Open, a.work.Next, a.work.File, a.work.Waited = slices.Clone(lengths), nil, 0, time.Now()
+	a.work.Open, a.work.Next, a.work.File, a.work.Waited = lengths, nil, 0, time.Now()
 	a.work.Round++
 	return true, errors.Join(a.saveProgress(), open.remove())
-}
-
-// saveRoundIfDue stores the progress of a round, unless it was stored a moment ago.
-func (a *auditRun) saveRoundIfDue(next *spool) error {
-	if time.Since(a.lastSave) < a.o.Checkpoint {
-		return nil
-	}
-	lengths, err := next.flush()
-	if err != nil {
-		return err
-	}
-	a.work.Next = slices.Clone(lengths)
-	return a.saveProgress()
 }
 
 // suspectID identifies suspects that are compared together.

@@ -152,12 +152,12 @@ func ReadReport(path string, visit func(sink string, f *audit.Finding) error) (*
 		if err := json.Unmarshal(b, &l); err != nil {
 			return nil, nil, fmt.Errorf("%s, line %d: not a line of a report: %w", path, number, err)
 		}
-		if number == 1 {
-			if err := checkHeader(path, l.Header); err != nil {
-				return nil, nil, err
-			}
-		}
 		switch {
+		case number == 1 && l.Header == nil:
+			return nil, nil, errs.Errorf("%s is not a report that tablewake audit saved", redact.Safe(path))
+		case number == 1 && l.Header.Format != reportFormat:
+			return nil, nil, errs.Errorf("%s has format %d, and this program reads %d: audit again", redact.Safe(path),
+				l.Header.Format, reportFormat)
 		case l.Header != nil:
 			header = l.Header
 		case l.Summary != nil:
@@ -172,16 +172,4 @@ func ReadReport(path string, visit func(sink string, f *audit.Finding) error) (*
 		return nil, nil, errs.Errorf("%s is empty: audit again", redact.Safe(path))
 	}
 	return header, summary, nil
-}
-
-// checkHeader returns an error if the first line of a report has no header, or one of another format.
-func checkHeader(path string, h *Header) error {
-	switch {
-	case h == nil:
-		return errs.Errorf("%s is not a report that tablewake audit saved", redact.Safe(path))
-	case h.Format != reportFormat:
-		return errs.Errorf("%s has format %d, and this program reads %d: audit again", redact.Safe(path), h.Format,
-			reportFormat)
-	}
-	return nil
 }

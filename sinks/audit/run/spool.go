@@ -106,7 +106,7 @@ func (s *spool) flush() ([]int64, error) {
 			}
 		}
 	}
-	return s.lengths[:], nil
+	return slices.Clone(s.lengths[:]), nil
 }
 
 // size returns the size of the spool in bytes.

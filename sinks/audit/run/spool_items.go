@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -52,7 +51,7 @@ func (a *auditRun) spoolItems(ctx context.Context, entries *spool) error {
 			return err
 		}
 		a.work.Parts[page.part] = part{page.position, page.lastOfPart}
-		return a.checkpointIfDue(entries)
+		return a.checkpointIfDue(entries, &a.work.Entries)
 	})
 }
 
@@ -125,20 +124,20 @@ func (a *auditRun) spoolPage(entries *spool, page *spooledPage) error {
 }
 
 // checkpointIfDue calls checkpoint, unless the progress was stored a moment ago.
-func (a *auditRun) checkpointIfDue(entries *spool) error {
+func (a *auditRun) checkpointIfDue(s *spool, lengths *[]int64) error {
 	if time.Since(a.lastSave) < a.o.Checkpoint {
 		return nil
 	}
-	return a.checkpoint(entries)
+	return a.checkpoint(s, lengths)
 }
 
-// checkpoint stores the progress with the lengths of the spool's files.
-func (a *auditRun) checkpoint(entries *spool) error {
-	lengths, err := entries.flush()
+// checkpoint stores the progress with the lengths of a spool's files, which it sets in the progress.
+func (a *auditRun) checkpoint(s *spool, lengths *[]int64) error {
+	flushed, err := s.flush()
 	if err != nil {
 		return err
 	}
-	a.work.Entries = slices.Clone(lengths)
+	*lengths = flushed
 	return a.saveProgress()
 }
 

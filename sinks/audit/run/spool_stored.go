@@ -44,7 +44,7 @@ func (a *auditRun) spoolStored(ctx context.Context, entries *spool) error {
 			unread = append(unread, s)
 		}
 	}
-	if err := a.checkpoint(entries); err != nil {
+	if err := a.checkpoint(entries, &a.work.Entries); err != nil {
 		return err
 	}
 	var buf []byte
@@ -67,7 +67,7 @@ func (a *auditRun) spoolStored(ctx context.Context, entries *spool) error {
 			a.work.Read[s.name()] = s.reading
 			a.work.Tally.Sinks[s.sink].Stored += counts[s.reading]
 		}
-		return a.checkpointIfDue(entries)
+		return a.checkpointIfDue(entries, &a.work.Entries)
 	})
 }
 

@@ -57,7 +57,14 @@ func (b *bulk) encode(positions []int) bulkRequest {
 	maxBytes := b.store.limits.maxBytes()
 	r := bulkRequest{index: b.commonIndex(positions)}
 	positions = positions[:min(len(positions), b.store.limits.count)]
-	r.body = make([]byte, 0, b.estimateSize(positions, maxBytes))
+	size := 0 // an estimate
+	for _, i := range positions {
+		size += len(b.mutations[i].Doc) + len(b.mutations[i].ID) + lineOverhead
+		if size > maxBytes {
+			break
+		}
+	}
+	r.body = make([]byte, 0, size)
 
 	for _, i := range positions {
 		m := &b.mutations[i]
@@ -78,17 +85,6 @@ func (b *bulk) encode(positions []int) bulkRequest {
 		r.count++
 	}
 	return r
-}
-
-// estimateSize returns about how many bytes a request takes. It stops counting above maxBytes.
-func (b *bulk) estimateSize(positions []int, maxBytes int) (size int) {
-	for _, i := range positions {
-		size += len(b.mutations[i].Doc) + len(b.mutations[i].ID) + lineOverhead
-		if size > maxBytes {
-			break
-		}
-	}
-	return size
 }
 
 // appendExact appends the lines that write a mutation if the script finds no newer version. The script also creates a

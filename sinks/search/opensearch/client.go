@@ -148,6 +148,22 @@ func (c *client) bulk(ctx context.Context, path string, lines []byte) (answer, e
 	return c.send(ctx, http.MethodPost, path, "application/x-ndjson", lines)
 }
 
+// bulkItems sends the lines of a bulk request of n documents, and calls visit with the result of each.
+func (c *client) bulkItems(
+	ctx context.Context, q call, lines []byte, n int, visit func(i int, it *bulkItem),
+) error {
+	a, err := c.bulk(ctx, q.path, lines)
+	switch {
+	case err != nil:
+		return err
+	case !a.succeeded():
+		return a.asError(q.op, q.index)
+	case !parseItems(a.body, n, visit):
+		return errMismatchedAnswer
+	}
+	return nil
+}
+
 func (c *client) send(ctx context.Context, method, path, contentType string, body []byte) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

@@ -368,27 +368,21 @@ func (s *Store) createIndex(ctx context.Context, name string) (bool, error) {
 	if err != nil || a.succeeded() {
 		return err == nil, err
 	}
-	f := a.parse()
-	if f.alreadyExists() {
-		return false, nil
-	}
-	return false, s.createError(name, a, &f)
-}
-
-// createError returns the error of a refused request to create an index. f is the failure of the answer a.
-func (s *Store) createError(name string, a answer, f *failure) error {
 	const op = "make an index"
+	f := a.parse()
 	e := &Error{Op: op, Index: name, Status: a.status, Type: string(f.kind)}
 	switch {
+	case f.alreadyExists():
+		return false, nil
 	case f.hasType("invalid_alias_name_exception", "invalid_index_name_exception"):
-		return s.scopeError(a.asError(op, name))
+		return false, s.scopeError(a.asError(op, name))
 	case f.noRoomForShards():
 		e.Hint = "the cluster has as many shards as it may have: raise cluster.max_shards_per_node, or delete indexes"
-		return pipeline.Transient(e)
+		return false, pipeline.Transient(e)
 	case f.classify() == badMapping:
 		e.Field = f.field()
 		e.Hint = "the server does not take the settings or the mapping: correct search.mapping"
-		return pipeline.Fatal(e)
+		return false, pipeline.Fatal(e)
 	}
-	return a.asError(op, name)
+	return false, a.asError(op, name)
 }

@@ -41,11 +41,11 @@ func (s *Store) ListDocuments(
 			return
 		}
 		slicedByServer := !s.serverless && l.Segments <= maxSlices
-		pages := s.pagesByID(ctx, index)
+		hits := s.hitsByID(ctx, index)
 		if slicedByServer {
-			pages = s.pagesByScroll(ctx, index, l)
+			hits = s.hitsByScroll(ctx, index, l)
 		}
-		seq.Map(hitsOf(pages), func(h *hit) (d search.ListedDocument, keep bool, err error) {
+		seq.Map(hits, func(h *hit) (d search.ListedDocument, keep bool, err error) {
 			d, keep = listedDocument(index, h)
 			inSegment := slicedByServer || l.Has(d.ID)
 			return d, keep && inSegment, nil
@@ -73,9 +73,9 @@ func listedDocument(index string, h *hit) (search.ListedDocument, bool) {
 	return d, own.Version != "" && !own.Deleted
 }
 
-// pagesByScroll yields the documents of one slice of an index, page by page.
-func (s *Store) pagesByScroll(ctx context.Context, index string, l state.Listing) iter.Seq2[[]hit, error] {
-	return func(yield func([]hit, error) bool) {
+// hitsByScroll yields the documents of one slice of an index. It reads them in pages.
+func (s *Store) hitsByScroll(ctx context.Context, index string, l state.Listing) iter.Seq2[*hit, error] {
+	return func(yield func(*hit, error) bool) {
 		if err := s.refresh(ctx, index); err != nil {
 			yield(nil, err)
 			return
@@ -85,7 +85,7 @@ func (s *Store) pagesByScroll(ctx context.Context, index string, l state.Listing
 			defer func() { s.endScroll(ctx, page.Scroll) }()
 		}
 		for err == nil && len(page.Hits.Hits) > 0 {
-			if !yield(page.Hits.Hits, nil) {
+			if !page.Hits.yield(yield) {
 				return
 			}
 			page, err = s.nextScrollPage(ctx, index, page.Scroll)

@@ -65,7 +65,7 @@ func (s *Store) count(ctx context.Context, names []string) (state.Inspection, er
 	}
 	const births = `{"size":0,"aggs":{"births":{"terms":{"field":"_tw.birth","missing":"","size":100}},"gone":{"filter":{"term":{"_tw.deleted":true}}}}}`
 	const op = "count documents"
-	found, exists, err := s.find(ctx, op, names[0], physicalPath(names), json.RawMessage(births))
+	found, exists, err := s.find(ctx, op, names[0], s.physicalPath(names), json.RawMessage(births))
 	if err != nil {
 		return counted, err
 	}

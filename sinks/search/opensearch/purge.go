@@ -2,6 +2,7 @@ package opensearch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -69,7 +70,7 @@ func (s *Store) purge(ctx context.Context, name string, before time.Time) (purge
 		if err := s.refresh(ctx, name); err != nil {
 			return purged, err
 		}
-		a, found, err := s.find(ctx, "look for tombstones", name, physicalPath([]string{name}), query)
+		a, found, err := s.find(ctx, "look for tombstones", name, s.physicalPath([]string{name}), query)
 		if err != nil || !found || len(a.Hits.Hits) == 0 {
 			return purged, err
 		}
@@ -88,26 +89,18 @@ func (s *Store) deleteUnchanged(ctx context.Context, name string, hits []hit) (p
 		body = appendTarget(append(body, `{"delete":{`...), "", &search.Mutation{ID: h.ID, Routing: h.Routing})
 		body = fmt.Appendf(body, ",\"if_seq_no\":%d,\"if_primary_term\":%d}}\n", h.Seq, h.Term)
 	}
-	a, err := s.client.bulk(ctx, pathIn(physicalName(name), "/_bulk"), body)
-	if err != nil {
-		return 0, err
-	}
-	if !a.succeeded() {
-		return 0, a.asError("purge tombstones", name)
-	}
-	ok := parseItems(a.body, len(hits), func(_ int, it *bulkItem) {
+	var itemErr error // the first one
+	q := call{op: "purge tombstones", index: name, path: pathIn(physicalName(name), "/_bulk")}
+	err = s.client.bulkItems(ctx, q, body, len(hits), func(_ int, it *bulkItem) {
 		switch {
 		case it.status == http.StatusOK:
 			purged++
 		case it.status == http.StatusConflict, it.status == http.StatusNotFound: // another write came first
-		case err == nil:
-			err = it.err("purge a tombstone", name)
+		case itemErr == nil:
+			itemErr = it.err("purge a tombstone", name)
 		}
 	})
-	if !ok {
-		return purged, errMismatchedAnswer
-	}
-	return purged, err
+	return purged, cmp.Or(err, itemErr)
 }
 
 var _ state.Purger = (*Store)(nil)

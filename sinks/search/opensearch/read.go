@@ -53,32 +53,15 @@ const readPage = 50
 // Documents yields every document of an index in the order of the ids. A document that is written during the read may
 // be missing, or have its former or its new content.
 func (s *Store) Documents(ctx context.Context, index string) iter.Seq2[search.Document, error] {
-	return seq.Map(hitsOf(s.pagesByID(ctx, index)), func(h *hit) (search.Document, bool, error) {
+	return seq.Map(s.hitsByID(ctx, index), func(h *hit) (search.Document, bool, error) {
 		return h.document(index), true, nil
 	})
 }
 
-// hitsOf yields the hits of pages.
-func hitsOf(pages iter.Seq2[[]hit, error]) iter.Seq2[*hit, error] {
+// hitsByID yields the documents of an index in the order of the ids. It reads them in pages, and keeps nothing open on
+// the server between two pages.
+func (s *Store) hitsByID(ctx context.Context, index string) iter.Seq2[*hit, error] {
 	return func(yield func(*hit, error) bool) {
-		for page, err := range pages {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for i := range page {
-				if !yield(&page[i], nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// pagesByID yields the documents of an index in the order of the ids. It keeps nothing open on the server between two
-// pages.
-func (s *Store) pagesByID(ctx context.Context, index string) iter.Seq2[[]hit, error] {
-	return func(yield func([]hit, error) bool) {
 		if err := s.refresh(ctx, index); err != nil {
 			yield(nil, err)
 			return
@@ -93,8 +76,7 @@ func (s *Store) pagesByID(ctx context.Context, index string) iter.Seq2[[]hit, er
 				yield(nil, err)
 				return
 			}
-			isLast := len(found.Hits) < readPage
-			if !yield(found.Hits, nil) || isLast {
+			if !found.yield(yield) || len(found.Hits) < readPage {
 				return
 			}
 			page["search_after"] = []string{found.Hits[len(found.Hits)-1].ID}
@@ -146,6 +128,16 @@ type hits struct {
 	Hits []hit `json:"hits"`
 }
 
+// yield yields the hits. It returns false if the caller stopped the sequence.
+func (h *hits) yield(yield func(*hit, error) bool) bool {
+	for i := range h.Hits {
+		if !yield(&h.Hits[i], nil) {
+			return false
+		}
+	}
+	return true
+}
+
 type hit struct {
 	ID      string          `json:"_id"`
 	Routing string          `json:"_routing"`
@@ -191,10 +183,10 @@ func (s *Store) physical(name string) string {
 }
 
 // physicalPath returns the path that names the physical indexes of several aliases.
-func physicalPath(names []string) string {
+func (s *Store) physicalPath(names []string) string {
 	physicals := make([]string, len(names))
 	for i, name := range names {
-		physicals[i] = physicalName(name)
+		physicals[i] = s.physical(name)
 	}
 	return "/" + inPath(physicals)
 }
@@ -205,12 +197,8 @@ func (s *Store) refresh(ctx context.Context, names ...string) error {
 	if s.serverless {
 		return nil
 	}
-	path := physicalPath(names)
-	if s.indexes == nil {
-		path = "/" + inPath(names)
-	}
 	_, _, err := s.client.ask(ctx, call{op: "refresh an index", index: names[0], method: http.MethodPost,
-		path: path + "/_refresh"})
+		path: s.physicalPath(names) + "/_refresh"})
 	return err
 }
 

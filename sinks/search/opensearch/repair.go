@@ -162,14 +162,8 @@ func (b *bulk) appendRepair(dst []byte, index string, m *search.Mutation, curren
 // sendRepairs sends the lines of the mutations at positions, and sets their results. index is the index of all lines,
 // or "" if each line names its own.
 func (b *bulk) sendRepairs(ctx context.Context, index string, positions []int, lines []byte) error {
-	a, err := b.store.client.bulk(ctx, pathIn(index, b.store.bulkPath), lines)
-	if err != nil {
-		return err
-	}
-	if !a.succeeded() {
-		return a.asError(opWrite, index)
-	}
-	ok := parseItems(a.body, len(positions), func(n int, it *bulkItem) {
+	q := call{op: opWrite, index: index, path: pathIn(index, b.store.bulkPath)}
+	return b.store.client.bulkItems(ctx, q, lines, len(positions), func(n int, it *bulkItem) {
 		i := positions[n]
 		if it.status == http.StatusConflict {
 			b.results[i] = search.Result{Overtaken: true}
@@ -177,8 +171,4 @@ func (b *bulk) sendRepairs(ctx context.Context, index string, positions []int, l
 			b.setResult(i, it, 0)
 		}
 	})
-	if !ok {
-		return errMismatchedAnswer
-	}
-	return nil
 }

@@ -29,7 +29,11 @@ func (s *Store) ReadStored(ctx context.Context, index, id, _ string) (stored sea
 			return rows.Scan(&d.doc, &version, &d.entries, &d.source)
 		})
 		if err == nil && d.source != nil {
-			stored.Derived, err = checkDerived(ctx, tx, number, d)
+			var same []bool
+			c := derivedChecker{index: number}
+			if same, err = c.check(ctx, tx, []indexed{d}); err == nil && !same[0] {
+				stored.Derived = searchedBy
+			}
 		}
 		return s.db.WrapError("read", err)
 	})
@@ -42,14 +46,4 @@ func (s *Store) ReadStored(ctx context.Context, index, id, _ string) (stored sea
 		err = s.db.Damaged("the document "+id, err)
 	}
 	return stored, err
-}
-
-// checkDerived returns searchedBy if the search data of a document is wrong, else "".
-func checkDerived(ctx context.Context, tx *sql.Tx, index int64, d indexed) (string, error) {
-	c := derivedChecker{index: index}
-	same, err := c.check(ctx, tx, []indexed{d})
-	if err != nil || same[0] {
-		return "", err
-	}
-	return searchedBy, nil
 }
