@@ -66,8 +66,8 @@ type elementDocuments struct {
 // planElements is Plan for a sink with ForEach.
 func (s *Sink) planElements(d *pipeline.Delivery) error {
 	c := d.Change
-	isFirst := c.Op == record.Insert || c.Op == record.Snapshot
-	if !c.Old.Exists() && !isFirst && !c.ViewType.HasOld() {
+	isNew := c.Op == record.Insert || c.Op == record.Snapshot
+	if !isNew && !c.Old.Exists() && !c.ViewType.HasOld() {
 		return errs.Errorf("search: a %s without an old image: only it tells which elements of %s left",
 			redact.Safe(c.Op.String()), redact.Field(s.o.ForEach.Path.String()))
 	}
@@ -92,10 +92,10 @@ func (s *Sink) planElements(d *pipeline.Delivery) error {
 	}
 	if newImageErr == nil {
 		s.moveElements(d, &before, &after, routing)
-	} else {
-		for _, doc := range before.docs {
-			s.addTombstone(d, before.index, doc.id, routing, Leave, voidTombstone)
-		}
+		return finish(d, before.documentLocation, after.documentLocation, nil, oldImageErr)
+	}
+	for _, doc := range before.docs {
+		s.addTombstone(d, before.index, doc.id, routing, Leave, voidTombstone)
 	}
 	return finish(d, before.documentLocation, after.documentLocation, newImageErr, oldImageErr)
 }

@@ -109,17 +109,20 @@ func (t *tx) applyToIndex(
 	}
 	for _, i := range positions {
 		m := &mutations[i]
-		write, err := decide(m, storedByID[m.ID], &results[i])
-		if err != nil {
-			return err
+		current, isStored := storedByID[m.ID]
+		if isStored && current.birth != m.Birth {
+			return state.BirthMismatch("", "a document of index "+m.Index, current.birth, m.Birth)
 		}
-		if !write {
+		if isStored && !m.Replaces(current.version, current.void) {
+			if m.Version != current.version {
+				results[i].Outcome = pipeline.Superseded
+			}
 			continue
 		}
 		if ctx.Err() != nil {
 			return sqlite.CanceledError(ctx)
 		}
-		if err := t.write(index, m, parsed[i], storedByID[m.ID], writeChanged); err != nil {
+		if err := t.write(index, m, parsed[i], current, writeChanged); err != nil {
 			return err
 		}
 	}
@@ -149,23 +152,6 @@ func (t *tx) read(index int64, mutations []search.Mutation, positions []int) (ma
 		return nil
 	})
 	return storedByID, err
-}
-
-// decide sets the result of a mutation from the stored document, and reports whether it is to be written.
-func decide(m *search.Mutation, current stored, r *search.Result) (write bool, err error) {
-	if current.doc == 0 {
-		return true, nil
-	}
-	if current.birth != m.Birth {
-		return false, state.BirthMismatch("", "a document of index "+m.Index, current.birth, m.Birth)
-	}
-	if m.Replaces(current.version, current.void) {
-		return true, nil
-	}
-	if m.Version != current.version {
-		r.Outcome = pipeline.Superseded
-	}
-	return false, nil
 }
 
 var errTooMany = errs.New("sqlite: the file holds as many documents as it can: give some sinks another folder")
