@@ -136,15 +136,8 @@ func (r *Repairer) readItems(ctx context.Context) error {
 
 // lookUp reads the items with the given keys. It skips the key "", and reads an item only once.
 func (r *Repairer) lookUp(ctx context.Context, keys []item.Key) (map[item.Key]*Item, error) {
-	items := make(map[item.Key]*Item)
-	var unique []item.Key
-	for _, key := range keys {
-		if _, known := items[key]; known || key == "" {
-			continue
-		}
-		items[key] = nil
-		unique = append(unique, key)
-	}
+	unique := slices.Compact(slices.Sorted(slices.Values(keys)))
+	unique = slices.DeleteFunc(unique, func(key item.Key) bool { return key == "" })
 	if len(unique) == 0 {
 		return nil, nil
 	}
@@ -152,6 +145,7 @@ func (r *Repairer) lookUp(ctx context.Context, keys []item.Key) (map[item.Key]*I
 	if err != nil {
 		return nil, err
 	}
+	items := make(map[item.Key]*Item, len(unique))
 	for i, key := range unique {
 		items[key] = &read[i]
 	}

@@ -40,17 +40,10 @@ func (e *spooledEntry) appendTo(dst []byte) []byte {
 
 // flags returns the flags that are set.
 func (e *spooledEntry) flags() (flags byte) {
-	if e.stored {
-		flags |= flagStored
-	}
-	if e.Claimed {
-		flags |= flagClaimed
-	}
-	if e.Share {
-		flags |= flagShare
-	}
-	if e.suspect {
-		flags |= flagSuspect
+	for bit, isSet := range [...]bool{e.stored, e.Claimed, e.Share, e.suspect} { // in the order of the constants
+		if isSet {
+			flags |= 1 << bit
+		}
 	}
 	return flags
 }
