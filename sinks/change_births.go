@@ -24,9 +24,11 @@ func ChangeBirths(
 	return changed, nil
 }
 
-// setBirth replaces the birth b by next. If another process changed b first, done is false, and stored is the birth that
-// is stored now; the zero Birth if there is none.
-func setBirth(ctx context.Context, births state.Births, b, next state.Birth) (stored state.Birth, done bool, err error) {
+// setBirth replaces the birth b by next. If another process changed b first, done is false, and stored is the birth
+// that is stored now; the zero Birth if there is none.
+func setBirth(
+	ctx context.Context, births state.Births, b, next state.Birth,
+) (stored state.Birth, done bool, err error) {
 	if done, err = births.SetBirth(ctx, b, next); done || err != nil {
 		return next, done, err
 	}

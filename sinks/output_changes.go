@@ -109,19 +109,23 @@ func AddedOutputs(cfg *config.Config) []OutputChange {
 	var all []OutputChange
 	for _, s := range cfg.Sinks {
 		if s.Custom == nil {
-			all = append(all, OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, CanBeFilled: CanBeFilled(s),
-				Underivable: underivableParts(s)})
+			all = append(all, addedOutput(s))
 		}
 	}
 	return all
+}
+
+// addedOutput describes a sink that has written nothing.
+func addedOutput(s config.Sink) OutputChange {
+	return OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, CanBeFilled: CanBeFilled(s),
+		Underivable: underivableParts(s)}
 }
 
 // compareOutput compares one sink with its output.
 func (m *birthRecords) compareOutput(
 	ctx context.Context, cfg *config.Config, s config.Sink, stores Stores,
 ) (OutputChange, error) {
-	c := OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, CanBeFilled: CanBeFilled(s),
-		Underivable: underivableParts(s)}
+	c := addedOutput(s)
 	birth, known := m.stored[outputKey{c.Sink, c.Target}]
 	store, err := openStore(ctx, cfg, s, stores)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 func Births(t *testing.T, store search.Store, index string) {
 	t.Helper()
 	for id, kind := range map[string]documentKind{"document": live, "tombstone": deleted} {
-		if err := applyOne(t, store, document(index, id, 2, "first", kind)); err != nil {
+		if err := applyAll(t, store, document(index, id, 2, "first", kind)); err != nil {
 			t.Fatal(err)
 		}
 		for n := 1; n <= 3; n++ {
@@ -23,13 +23,13 @@ func Births(t *testing.T, store search.Store, index string) {
 				document(index, id, n, "second", live), document(index, id, n, "second", deleted),
 				document(index, id, n, "", live), document(index, id, n, "", deleted),
 			} {
-				err := applyOne(t, store, m)
+				err := applyAll(t, store, m)
 				if _, lost := errors.AsType[*state.LostError](err); !lost || !pipeline.IsFatal(err) {
 					t.Errorf("version %d of the birth %q over the %s: %v, want a fatal LostError", n, m.Birth, id, err)
 				}
 			}
 		}
-		if err := applyOne(t, store, document(index, id, 3, "first", kind)); err != nil {
+		if err := applyAll(t, store, document(index, id, 3, "first", kind)); err != nil {
 			t.Errorf("the %s of its own birth: %v", id, err)
 		}
 	}

@@ -87,14 +87,8 @@ func (c *listerCheck) writeDocuments(neighbour string) {
 
 func (c *listerCheck) apply(mutations []search.Mutation) {
 	c.t.Helper()
-	results, err := c.store.Apply(c.t.Context(), mutations)
-	if err != nil {
+	if err := applyAll(c.t, c.store, mutations...); err != nil {
 		c.t.Fatal(err)
-	}
-	for _, r := range results {
-		if r.Err != nil {
-			c.t.Fatal(r.Err)
-		}
 	}
 }
 

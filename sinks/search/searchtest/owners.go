@@ -1,6 +1,7 @@
 package searchtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,7 +67,7 @@ func checkOwners(t *testing.T, suite OwnerSuite, named *template.Template, index
 			t.Error(err)
 		}
 	}()
-	if err := applyOne(t, store, document(index, "a", 1, "", live)); err != nil {
+	if err := applyAll(t, store, document(index, "a", 1, "", live)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -78,7 +79,7 @@ func checkOwners(t *testing.T, suite OwnerSuite, named *template.Template, index
 	} else {
 		for _, m := range []search.Mutation{document(index, "a", 2, "", live), document(index, "a", 2, "", deleted),
 			document(index, "b", 1, "", live)} {
-			wantForeignIndex(t, m.String(), applyOne(t, other, m), want)
+			wantForeignIndex(t, m.String(), applyAll(t, other, m), want)
 		}
 		if err := other.Close(); err != nil {
 			t.Error(err)
@@ -94,7 +95,7 @@ func checkOwners(t *testing.T, suite OwnerSuite, named *template.Template, index
 	if err != nil || b.Exists {
 		t.Errorf("behind the other sink, b is %+v (%v)", b, err)
 	}
-	if err := applyOne(t, store, document(index, "a", 3, "", live)); err != nil {
+	if err := applyAll(t, store, document(index, "a", 3, "", live)); err != nil {
 		t.Errorf("the first sink continues: %v", err)
 	}
 }
@@ -138,12 +139,12 @@ func document(index, id string, n int, birth string, kind documentKind) search.M
 	return m
 }
 
-// applyOne writes one mutation.
-func applyOne(t *testing.T, store search.Store, m search.Mutation) error {
+// applyAll writes mutations, and returns the first error of one of them.
+func applyAll(t *testing.T, store search.Store, mutations ...search.Mutation) error {
 	t.Helper()
-	results, err := store.Apply(t.Context(), []search.Mutation{m})
-	if err == nil {
-		err = results[0].Err
+	results, err := store.Apply(t.Context(), mutations)
+	for _, r := range results {
+		err = cmp.Or(err, r.Err)
 	}
 	return err
 }

@@ -13,7 +13,7 @@ const readStoredDocument = `SELECT doc, version, entries, source FROM "_tws_docu
 
 // ReadStored returns the document or tombstone at an id. It ignores the routing, since an index is one shard.
 func (s *Store) ReadStored(ctx context.Context, index, id, _ string) (stored search.StoredDocument, err error) {
-	number, err := s.find(ctx, index)
+	number, err := s.find(ctx, index, anySink)
 	if errors.Is(err, search.ErrNoIndex) {
 		return stored, nil
 	}

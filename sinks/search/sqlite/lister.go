@@ -23,7 +23,7 @@ func (s *Store) ListDocuments(
 	ctx context.Context, index string, l state.Listing,
 ) iter.Seq2[search.ListedDocument, error] {
 	return func(yield func(search.ListedDocument, error) bool) {
-		number, err := s.findOwn(ctx, index)
+		number, err := s.find(ctx, index, s.owner)
 		if err != nil {
 			yield(search.ListedDocument{}, err)
 			return

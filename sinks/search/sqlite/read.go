@@ -16,7 +16,7 @@ import (
 // Search finds documents. The package comment defines the query language. The error is a [QueryError] if
 // the query is not valid.
 func (s *Store) Search(ctx context.Context, index, query string, limit int) (hits search.Hits, err error) {
-	number, err := s.find(ctx, index)
+	number, err := s.find(ctx, index, anySink)
 	if err != nil {
 		return hits, err
 	}
@@ -161,7 +161,7 @@ const readDocuments = `SELECT id, source FROM "_tws_documents" WHERE "index" = ?
 // Documents yields every document of an index in the order of the ids, as they are when the read begins.
 func (s *Store) Documents(ctx context.Context, index string) iter.Seq2[search.Document, error] {
 	return func(yield func(search.Document, error) bool) {
-		number, err := s.find(ctx, index)
+		number, err := s.find(ctx, index, anySink)
 		if err != nil {
 			yield(search.Document{}, err)
 			return

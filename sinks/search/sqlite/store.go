@@ -127,21 +127,13 @@ func (s *Store) Indexes(ctx context.Context) ([]string, error) {
 	return sqlite.ReadAll(ctx, s.db, allNames, nil, sqlite.ScanColumn[string])
 }
 
-// find returns the number of an index of any sink. It returns [search.ErrNoIndex] if the index does not exist.
-func (s *Store) find(ctx context.Context, name string) (int64, error) {
-	return s.findNumber(ctx, name, readIndexID, name)
-}
-
-// findOwn is find for an index that must belong to the sink of the store. A store of [OpenReader] has no sink, and
-// finds the indexes of all sinks.
-func (s *Store) findOwn(ctx context.Context, name string) (int64, error) {
-	if s.owner == (search.Owner{}) {
-		return s.find(ctx, name)
+// find returns the number of an index that belongs to a sink; to any sink if owner is zero. It returns
+// [search.ErrNoIndex] if there is no such index.
+func (s *Store) find(ctx context.Context, name string, owner search.Owner) (id int64, err error) {
+	query, args := readIndexID, []any{name}
+	if owner != (search.Owner{}) {
+		query, args = readOwnIndexID, append(args, owner.Pipeline, owner.Sink)
 	}
-	return s.findNumber(ctx, name, readOwnIndexID, name, s.owner.Pipeline, s.owner.Sink)
-}
-
-func (s *Store) findNumber(ctx context.Context, name, query string, args ...any) (id int64, err error) {
 	found, err := hasLayout(ctx, s.db)
 	if found {
 		id, found, err = sqlite.ReadFirst(ctx, s.db, query, args, sqlite.ScanColumn[int64])
@@ -151,3 +143,6 @@ func (s *Store) findNumber(ctx context.Context, name, query string, args ...any)
 	}
 	return id, err
 }
+
+// anySink is the owner for find if an index may belong to any sink.
+var anySink search.Owner
