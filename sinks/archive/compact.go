@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/archive/internal/columnar"
 	"github.com/tablewake/tablewake/sinks/internal/parallel"
 )
 
@@ -265,7 +266,9 @@ type lineWriter interface {
 func (s *objectSet) newBody() (lineWriter, error) {
 	f, _ := formatOf(s.infos[0].Name)
 	if f == Parquet {
-		return newRowsBody(s.schema), nil
+		b := &rowsBody{&parquetBody{}, len(s.schema.columns)}
+		b.writer = columnar.NewWriter(&b.out, s.schema.columns, s.schema.plain)
+		return b, nil
 	}
 	return newJSONLBody(&compressorPool{format: f})
 }

@@ -45,12 +45,6 @@ type rowsBody struct {
 	columns int
 }
 
-func newRowsBody(f parquetSchema) *rowsBody {
-	b := &rowsBody{&parquetBody{}, len(f.columns)}
-	b.writer = columnar.NewWriter(&b.out, f.columns, f.plain)
-	return b
-}
-
 func (b *rowsBody) add(line []byte, v record.Version) error {
 	row, err := columnar.ParseRow(line, b.columns)
 	if err == nil {

@@ -60,7 +60,9 @@ func (s *Store) checkCondition(ctx context.Context, known chan bool, header stri
 			return fmt.Errorf("archive: ask the server for conditional writes: %w", s.callError(ctx, "PutObject", err))
 		}
 	}
-	return s.unconditionalError(header)
+	return pipeline.Fatal(
+		errs.Errorf(
+			"archive: the server of the bucket %s does not take conditional writes (%s): it would overwrite objects of an archive; use S3, or a server that does", redact.Safe(s.o.Bucket), redact.Safe(header)))
 }
 
 // writeProbe writes the probe under the condition in the header, which is false if the probe exists.
@@ -74,11 +76,4 @@ func (s *Store) writeProbe(ctx context.Context, header string) error {
 		in.IfNoneMatch = aws.String("*")
 	}
 	return s.putObject(ctx, in)
-}
-
-// unconditionalError returns the error of a server that ignores the condition in the header.
-func (s *Store) unconditionalError(header string) error {
-	return pipeline.Fatal(
-		errs.Errorf(
-			"archive: the server of the bucket %s does not take conditional writes (%s): it would overwrite objects of an archive; use S3, or a server that does", redact.Safe(s.o.Bucket), redact.Safe(header)))
 }
