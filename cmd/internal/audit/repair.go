@@ -28,10 +28,7 @@ type RepairSummary struct {
 // Write prints the result for people.
 func (r *RepairSummary) Write(w io.Writer) {
 	for _, result := range slices.Sorted(maps.Keys(r.Results)) {
-		text := string(result)
-		if result == audit.Repaired && r.DryRun {
-			text = "would be repaired"
-		}
+		text := cli.If(result == audit.Repaired && r.DryRun, "would be repaired", string(result))
 		fmt.Fprintf(w, "%s %s\n", cli.Thousands(r.Results[result]), text)
 	}
 	if r.NotRepaired > 0 {
@@ -150,10 +147,7 @@ func (j *job) reportRepair(sink int, f *audit.Finding, done audit.Outcome, r *Re
 	if j.onOutcome != nil {
 		j.onOutcome(j.sinks[sink].Name(), f, done)
 	}
-	text := string(done.Result)
-	if r.DryRun && done.Result == audit.Repaired {
-		text = "would repair"
-	}
+	text := cli.If(done.Result == audit.Repaired && r.DryRun, "would repair", string(done.Result))
 	if done.Reason != "" {
 		text += " (" + done.Reason + ")"
 	}

@@ -201,7 +201,7 @@ func (j *job) recordGoSinks(ctx context.Context) error {
 
 func (o *options) checkFlags(cfg *config.Config) error {
 	readsSource := !o.skipFill && !o.prepare
-	sources := o.sourceCount()
+	sources := cli.CountTrue(o.scan, len(o.export) > 0, o.startExport, len(o.items) > 0, len(o.archive) > 0)
 	switch {
 	case o.maxLag < 0 || o.assumedLag < 0 || o.clockSkew < 0:
 		return cli.Usagef("--max-lag, --lag and --clock-skew must not be negative")

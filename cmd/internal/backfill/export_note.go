@@ -39,10 +39,7 @@ func (j *job) exportDestination() string {
 // clientToken returns the token of the request for DynamoDB. Within eight hours, requests with the same token give the
 // same export.
 func (n exportNote) clientToken(run string) string {
-	if n.PreviousAttempts > 0 {
-		return fmt.Sprintf("%s-%d", run, n.PreviousAttempts)
-	}
-	return run
+	return cli.If(n.PreviousAttempts == 0, run, fmt.Sprintf("%s-%d", run, n.PreviousAttempts))
 }
 
 // nextNote returns the note for the next request. previous is the note before it, or zero.
@@ -93,10 +90,7 @@ func (j *job) checkNote(n exportNote) error {
 }
 
 func narrowingSuffix(narrowing string) string {
-	if narrowing == "" {
-		return ""
-	}
-	return " of " + narrowing
+	return cli.If(narrowing == "", "", " of "+narrowing)
 }
 
 // storeNote replaces oldPart, the part that was read, with a part that has the note n. It changes nothing if another

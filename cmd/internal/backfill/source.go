@@ -64,11 +64,6 @@ func (f *sourceFlags) addSource(c *cobra.Command) {
 	f.narrowing.Add(c)
 }
 
-// sourceCount returns the number of sources that the flags name.
-func (f *sourceFlags) sourceCount() int {
-	return cli.CountTrue(f.scan, len(f.export) > 0, f.startExport, len(f.items) > 0, len(f.archive) > 0)
-}
-
 func (f *sourceFlags) checkSource(t *target.Flags) error {
 	switch {
 	case (f.scan || f.startExport) && !t.Live:
@@ -127,8 +122,9 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 	}
 	j.backfill = stored
 
+	host, _ := os.Hostname() // a part of the id with which this process claims parts
 	src, err := snapshot.NewSource(snapshot.SourceOptions{
-		Snapshot: snap, Backfills: j.stateStore, Run: stored.Run, Owner: newOwner(), Concurrency: j.o.parts,
+		Snapshot: snap, Backfills: j.stateStore, Run: stored.Run, Owner: host + "-" + state.NewID(), Concurrency: j.o.parts,
 		Throttle: j.lagWaiter(), Logger: cli.NewWarnLogger(j.streams.Err, j.o.verbose),
 	})
 	if err != nil {
@@ -291,10 +287,4 @@ func (j *job) openArchive(ctx context.Context) (source, error) {
 		return nil, errors.Join(err, opened.Close())
 	}
 	return archiveSource{&records.Reporting{Source: opened, W: j.streams.Err, Tables: j.cfg.Source.Tables, Mask: m}}, nil
-}
-
-// newOwner returns the id with which this process claims parts of the source.
-func newOwner() string {
-	host, _ := os.Hostname()
-	return host + "-" + state.NewID()
 }

@@ -199,12 +199,8 @@ type labelledLines struct {
 }
 
 func (l *labelledLines) print(label, text string) {
-	printedLabel := label
-	if label == l.lastLabel {
-		printedLabel = ""
-	}
+	fmt.Fprintf(l.w, "  %-7s %s\n", cli.If(label == l.lastLabel, "", label), text)
 	l.lastLabel = label
-	fmt.Fprintf(l.w, "  %-7s %s\n", printedLabel, text)
 }
 
 func (f filterResultJSON) String() string {

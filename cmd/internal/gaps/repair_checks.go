@@ -55,11 +55,9 @@ func CheckNotTooEarly(gaps []state.NotedGap, leftOut []state.Birth, maxDelay tim
 // yet, and may be lost, too. The error names a command with these flags.
 func CheckStopped(gaps []state.NotedGap, snapshot leases.Snapshot, flags string) error {
 	for _, g := range gaps {
-		var reason string
+		reason := shardStopReason(g.Shard, snapshot)
 		if g.Shard == "" { // a gap between two streams
 			reason = streamStopReason(g.StreamARN, snapshot)
-		} else {
-			reason = shardStopReason(g.Shard, snapshot)
 		}
 		if reason != "" {
 			shard := cmp.Or(g.Shard, "SHARD")

@@ -1,6 +1,9 @@
 package page
 
-import "github.com/tablewake/tablewake/cmd/internal/fleet"
+import (
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/fleet"
+)
 
 // functionsPanel shows the Lambda functions that run the pipeline. It replaces the panel of consumers, which such a
 // pipeline does not have.
@@ -15,8 +18,8 @@ func functionsPanel(r *fleet.Report) panel {
 		}
 		for _, m := range f.Mappings {
 			t.Rows = append(t.Rows, []cell{
-				{Text: f.Name}, mappingState(m), lastBatch(m), {Text: f.AgeText()}, {Text: f.LossText()}, {Text: m.ID},
-				{Text: m.Failed.Text(r.At)}, {Text: m.Source},
+				{Text: f.Name}, mappingState(m), {Text: m.Result, Tone: cli.If(m.Failing(), bad, plain)}, {Text: f.AgeText()},
+				{Text: f.LossText()}, {Text: m.ID}, {Text: m.Failed.Text(r.At)}, {Text: m.Source},
 			})
 		}
 	}
@@ -52,11 +55,4 @@ func mappingState(m fleet.Mapping) cell {
 		return cell{Text: m.State, Tone: bad}
 	}
 	return cell{Text: m.State, Tone: busy}
-}
-
-func lastBatch(m fleet.Mapping) cell {
-	if m.Failing() {
-		return cell{Text: m.Result, Tone: bad}
-	}
-	return cell{Text: m.Result}
 }

@@ -242,13 +242,10 @@ func fillsPanel(s Status) panel {
 		if f.Left != nil {
 			left = cell{Text: "about " + formatAgeSeconds(*f.Left)}
 		}
-		phase, run := cell{Text: f.Stage, Tone: busy}, f.Run
+		phase, run := cell{Text: f.Stage, Tone: busy}, cli.If(f.Run == sinks.RebuildRun, "replay --rebuild", f.Run)
 		if f.Stage == state.Waiting.String() {
 			phase.Tone = warn
 			parts, items, left = dashCell(), dashCell(), dashCell()
-		}
-		if run == sinks.RebuildRun {
-			run = "replay --rebuild"
 		}
 		t.Rows = append(t.Rows, []cell{{Text: f.Sink}, phase, parts, items, rateCell(f.Rate), left,
 			{Text: cmp.Or(run, "–")}})

@@ -59,10 +59,7 @@ func worstBlock(r *fleet.Report) []block {
 	t := newTable("Shards that need attention", append(slices.Clone(shardColumns), "~Why")...)
 	t.Head = slices.Delete(t.Head, checkpointColumn, checkpointColumn+1) // the lineage of the stream shows it
 	for _, sh := range worst[:min(len(worst), maxWorst)] {
-		reason := sh.StopReason
-		if sh.FailingSeconds != nil {
-			reason = "its reads fail: " + cmp.Or(sh.ErrorClass, unknown)
-		}
+		reason := cli.If(sh.FailingSeconds == nil, sh.StopReason, "its reads fail: "+cmp.Or(sh.ErrorClass, unknown))
 		row := append(shardRow(r, &sh, 0), cell{Text: reason})
 		t.Rows = append(t.Rows, slices.Delete(row, checkpointColumn, checkpointColumn+1))
 	}
@@ -133,10 +130,8 @@ func streamLineage(r *fleet.Report, stream fleet.StreamListing, foldsBefore int)
 			break
 		}
 		folds++
-		title := "Lineage: "
-		if len(shards) > foldSize {
-			title = fmt.Sprintf("Lineage, shards %s to %s: ", formatCount(from+1), formatCount(from+len(shown)))
-		}
+		span := fmt.Sprintf(", shards %s to %s", formatCount(from+1), formatCount(from+len(shown)))
+		title := "Lineage" + cli.If(len(shards) > foldSize, span, "") + ": "
 		b := lineageFold(r, shown, depths, title)
 		b.Open, b.ID = len(shards) <= openBelow, fmt.Sprintf("lineage-%d", folds)
 		blocks = append(blocks, b)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -127,8 +128,5 @@ func (p *sinkPlan) write(w io.Writer) {
 }
 
 func orNotSet(text string) string {
-	if text == "" {
-		return "not set"
-	}
-	return "'" + text + "'"
+	return cli.If(text == "", "not set", "'"+text+"'")
 }

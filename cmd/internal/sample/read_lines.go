@@ -72,10 +72,15 @@ func openUnzipped(path string) (f *os.File, in *bufio.Reader, err error) {
 	if f, err = os.Open(path); err != nil {
 		return nil, nil, err
 	}
-	if in, err = unzipped(f); err != nil {
+	in = bufio.NewReaderSize(f, 1<<20)
+	if head, _ := in.Peek(2); !bytes.Equal(head, []byte{0x1f, 0x8b}) {
+		return f, in, nil
+	}
+	plain, err := gzip.NewReader(in)
+	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
 	}
-	return f, in, nil
+	return f, bufio.NewReaderSize(plain, 1<<20), nil
 }
 
 // readItems adds the items of a file with one item per line. If the first line is not an item, readItems ends, and
@@ -104,16 +109,6 @@ func (out *Sample) readItems(path string, in *bufio.Reader) (hasItems bool, othe
 		}
 	}
 	return hasItems, nil, nil
-}
-
-// unzipped returns a reader of a file, and unzips it if it is gzip.
-func unzipped(f io.Reader) (*bufio.Reader, error) {
-	in := bufio.NewReaderSize(f, 1<<20)
-	if head, _ := in.Peek(2); !bytes.Equal(head, []byte{0x1f, 0x8b}) {
-		return in, nil
-	}
-	plain, err := gzip.NewReader(in)
-	return bufio.NewReaderSize(plain, 1<<20), err
 }
 
 // parseLine returns the line as an item, or the item in the line of a full or an incremental export.

@@ -154,16 +154,10 @@ var verdictTexts = map[Verdict]string{
 }
 
 func versionSuffix(version string) string {
-	if version == "" {
-		return ""
-	}
-	return ", version " + version
+	return cli.If(version == "", "", ", version "+version)
 }
 
 // versionText formats a version; "" for the zero version.
 func versionText(v record.Version) string {
-	if v.IsZero() {
-		return ""
-	}
-	return v.String()
+	return cli.If(v.IsZero(), "", v.String())
 }
