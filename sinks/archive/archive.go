@@ -131,7 +131,7 @@ func New(o Options) (*Sink, error) {
 	s := &Sink{o: o, compressors: compressorPool{format: o.Format}}
 	s.newestOnly = o.Layout == PerItem && !o.Key.HasVersion()
 	namesErr := errors.Join(s.checkNames(), s.checkNewest())
-	if err := cmp.Or(namesErr, checkTags(o.Tags, o.Layout), checkColumns(o.Columns), checkKinds(o.Kinds)); err != nil {
+	if err := cmp.Or(namesErr, checkTags(o.Tags, o.Layout), checkColumns(o.Columns)); err != nil {
 		return nil, err
 	}
 	tagNamesTable := func(t TagTemplate) bool { return len(t.Value.Literals()) > 1 } // its only placeholder is {@table}
@@ -170,6 +170,11 @@ func (o *Options) validate(givenFormat Format) error {
 		return fmt.Errorf("archive: RawNames belongs to the layout %q", PerItem)
 	case o.Roll.Bytes < 0 || o.Roll.Age < 0:
 		return fmt.Errorf("archive: Roll is negative: %d bytes, %v", o.Roll.Bytes, o.Roll.Age)
+	}
+	for _, k := range o.Kinds {
+		if k != TTLDelete && k != UserDelete && k != AnyChange {
+			return fmt.Errorf("archive: Kinds holds %q: give some of %q, %q and %q", k, TTLDelete, UserDelete, AnyChange)
+		}
 	}
 	return nil
 }

@@ -34,16 +34,6 @@ func KindOf(c *record.Change) Kind {
 	return AnyChange
 }
 
-// checkKinds returns an error if a kind is unknown.
-func checkKinds(kinds []Kind) error {
-	for _, k := range kinds {
-		if k != TTLDelete && k != UserDelete && k != AnyChange {
-			return fmt.Errorf("archive: Kinds holds %q: give some of %q, %q and %q", k, TTLDelete, UserDelete, AnyChange)
-		}
-	}
-	return nil
-}
-
 // ReasonKind is the reason for ignoring a change whose kind is not archived.
 const ReasonKind = "kind"
 
