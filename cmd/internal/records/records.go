@@ -64,8 +64,8 @@ func parseTime(flag, text string) (time.Time, error) {
 }
 
 // Open returns a source that reads o.Paths in their order. A path is a file, a folder, - for o.Stdin, or an archive
-// s3://BUCKET/PREFIX. Of an archive, only the changes in the period are read. Open prints to w which reads of an archive
-// are repeated.
+// s3://BUCKET/PREFIX. Of an archive, only the changes in the period are read. A repeated read of an archive is printed
+// to w.
 func Open(ctx context.Context, o replay.Options, p Period, w io.Writer) (Source, error) {
 	from, to, err := p.bounds()
 	if err != nil {
