@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,35 +58,19 @@ func (t target) modulesOf(ctx context.Context, root string, info *debug.BuildInf
 // folders returns the folders of the program's modules on this machine. The keys are path@version. folders lists
 // packages, because a list of all modules would need checksums of modules that the program does not use.
 func (t target) folders(ctx context.Context, root string) (map[string]string, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-tags", t.tags, "-json=Module", t.pkg)
+	const moduleAndFolder = "{{with .Module}}{{with or .Replace .}}{{.Path}}@{{.Version}} {{.Dir}}{{end}}{{end}}"
+	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-tags", t.tags, "-f", moduleAndFolder, t.pkg)
 	cmd.Dir, cmd.Env = root, t.environment()
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)
 	}
-	type location struct{ Path, Version, Dir string }
 	dirs := map[string]string{}
-	decoder := json.NewDecoder(bytes.NewReader(out))
-	for {
-		var pkg struct {
-			Module *struct {
-				location
-				Replace *location
-			}
-		}
-		err := decoder.Decode(&pkg)
-		if errors.Is(err, io.EOF) {
-			return dirs, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if pkg.Module == nil {
-			continue
-		}
-		loc := *cmp.Or(pkg.Module.Replace, &pkg.Module.location)
-		dirs[loc.Path+"@"+loc.Version] = loc.Dir
+	for line := range strings.Lines(string(out)) {
+		mod, dir, _ := strings.Cut(strings.TrimSpace(line), " ")
+		dirs[mod] = dir
 	}
+	return dirs, nil
 }
 
 // readLicenses returns a module with the licences in its folder. A module without a known licence is an error, because
