@@ -72,23 +72,20 @@ func takeUnusedName(taken map[string]bool, name string) string {
 // field is a field of a struct.
 type field struct {
 	attribute, kind, comment string
+	inside                   *nestedStruct // the struct that kind names; nil: none
 }
 
 // entity writes the struct of an entity. If a name that the key binds is also a declared attribute, the struct has the
 // field of the attribute, as in sinks.On.
 func (w *writer) entity(name string, e *entity.Entity) {
-	var nested []nestedStruct
 	fields := w.boundFields(e)
 	if e.Attributes != nil {
 		for _, m := range e.Attributes.Members {
 			fields = slices.DeleteFunc(fields, func(f field) bool { return f.attribute == m.Name })
-			fields = append(fields, w.member(name, m, &nested))
+			fields = append(fields, w.member(name, m))
 		}
 	}
 	w.structType(name, "is an item of the entity "+e.Name+".", fields)
-	for _, n := range nested {
-		w.nested(n)
-	}
 }
 
 // boundFields returns a field for each name that the key binds.
@@ -140,29 +137,29 @@ func (w *writer) scalar(k item.Kind) string {
 	return "item.Value"
 }
 
-// member returns the field of an attribute. It adds the structs inside the attribute to nested, because they are
-// written after the struct that contains them.
-func (w *writer) member(parent string, m entity.Member, nested *[]nestedStruct) field {
-	return field{attribute: m.Name, kind: w.kind(parent+exported(m.Name), m.Shape, nested)}
+// member returns the field of an attribute.
+func (w *writer) member(parent string, m entity.Member) field {
+	kind, inside := w.kind(parent+exported(m.Name), m.Shape)
+	return field{attribute: m.Name, kind: kind, inside: inside}
 }
 
-// kind returns the Go type of a shape. name is the name for the struct of a map.
-func (w *writer) kind(name string, s *entity.Shape, nested *[]nestedStruct) string {
+// kind returns the Go type of a shape, and the struct that the type names. name is the name for the struct of a map.
+func (w *writer) kind(name string, s *entity.Shape) (kind string, inside *nestedStruct) {
 	switch {
 	case s.Kind == item.KindL && s.Elem != nil:
-		return "[]" + w.kind(name, s.Elem, nested)
+		kind, inside = w.kind(name, s.Elem)
+		return "[]" + kind, inside
 	case s.Kind == item.KindM && s.Members != nil:
 		unique := w.typeName(name)
-		*nested = append(*nested, nestedStruct{unique, s})
-		return "*" + unique
+		return "*" + unique, &nestedStruct{unique, s}
 	case s.Kind == item.KindL:
 		w.imports[itemPath] = true
-		return "[]item.Value"
+		return "[]item.Value", nil
 	case s.Kind == item.KindM:
 		w.imports[itemPath] = true
-		return "map[string]item.Value"
+		return "map[string]item.Value", nil
 	}
-	return w.scalar(s.Kind)
+	return w.scalar(s.Kind), nil
 }
 
 // nestedStruct is the struct of a map inside an item.
@@ -171,19 +168,16 @@ type nestedStruct struct {
 	shape *entity.Shape
 }
 
-// nested writes the struct of a map, and then those inside it.
-func (w *writer) nested(n nestedStruct) {
-	var inside []nestedStruct
+// nested writes the struct of a map.
+func (w *writer) nested(n *nestedStruct) {
 	fields := make([]field, len(n.shape.Members))
 	for i, m := range n.shape.Members {
-		fields[i] = w.member(n.name, m, &inside)
+		fields[i] = w.member(n.name, m)
 	}
 	w.structType(n.name, "is a map inside an item.", fields)
-	for _, n := range inside {
-		w.nested(n)
-	}
 }
 
+// structType writes a struct, and then the structs that its fields name.
 func (w *writer) structType(name, doc string, fields []field) {
 	fmt.Fprintf(&w.code, "\n// %s %s\ntype %s struct {\n", name, doc, name)
 	taken := make(map[string]bool)
@@ -199,6 +193,11 @@ func (w *writer) structType(name, doc string, fields []field) {
 		fmt.Fprintf(&w.code, "\t%s %s %s%s\n", takeUnusedName(taken, exported(f.attribute)), f.kind, structTag(f.attribute), comment)
 	}
 	w.code.WriteString("}\n")
+	for _, f := range fields {
+		if f.inside != nil {
+			w.nested(f.inside)
+		}
+	}
 }
 
 // oneLine returns a text that fits into a comment of one line.
