@@ -1,9 +1,19 @@
 package state
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 )
+
+// HeldBackNotes keeps the notes of the consumers of one pipeline.
+type HeldBackNotes interface {
+	// SetHeldBack replaces the note of a consumer, or removes it if h is empty.
+	SetHeldBack(ctx context.Context, h HeldBack) error
+
+	// HeldBack returns the notes that have not expired.
+	HeldBack(ctx context.Context) ([]HeldBack, error)
+}
 
 // HeldBack is the note of one consumer with the reasons why its shards are held back. A shard is held back if it is not
 // read further, or if its checkpoint does not move. `tablewake status` shows the notes. Nothing depends on the notes,

@@ -16,6 +16,7 @@ type Store interface {
 	Gaps
 	Births
 	Backfills
+	HeldBackNotes
 }
 
 // Target identifies the output that guards, contributions and tombstones belong to: a sink's

@@ -213,7 +213,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		repair.owner = source.ID()
 	}
 	c := &consumerRun{o: o, cfg: cfg, pipeline: p, consumer: source, stop: stop, log: log, statusLines: statusLines,
-		stores: res.stores, heldBack: res.heldBack, repair: repair, noEntityCount: &noEntity,
+		stores: res.stores, notes: res.state, repair: repair, noEntityCount: &noEntity,
 		statusRequests: make(chan struct{}, maxAsking)}
 	if endpoint != nil {
 		c.looks = o.newLooks(cfg, res)

@@ -21,6 +21,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/consumer"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // consumerRun is a consumer that has started.
@@ -30,8 +31,8 @@ type consumerRun struct {
 	pipeline       *pipeline.Pipeline
 	consumer       *consumer.Consumer
 	stores         *target.Stores
-	heldBack       heldBackStore // nil: the state cannot store notes
-	repair         *gapRepair    // nil: gaps are not repaired
+	notes          state.HeldBackNotes // for `status`; nil: the file names no state
+	repair         *gapRepair          // nil: gaps are not repaired
 	stop           *stopper
 	log            io.Writer
 	statusLines    *cli.StatusLines  // the lines at the end of the terminal; nil: no progress is shown there

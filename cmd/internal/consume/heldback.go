@@ -14,13 +14,6 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// heldBackStore stores the notes of consumers for `status`. A note lists the reasons why a consumer's shards are held
-// back: their reading is paused, or their checkpoint does not move.
-type heldBackStore interface {
-	SetHeldBack(ctx context.Context, h state.HeldBack) error
-	HeldBack(ctx context.Context) ([]state.HeldBack, error)
-}
-
 // heldBackShards returns the reasons why a consumer's shards are held back. The oldest reason is first.
 func heldBackShards(held []pipeline.HeldBack, st coordinator.Status) []state.HeldBackShard {
 	shards := make(map[string]string, len(st.Partitions))
@@ -63,7 +56,7 @@ const (
 
 // heldBackNote writes the note of one consumer.
 type heldBackNote struct {
-	store    heldBackStore
+	store    state.HeldBackNotes
 	consumer string
 
 	stored    state.HeldBack // the note that was written last; zero if none was written
@@ -101,10 +94,10 @@ func sameReason(a, b state.HeldBackShard) bool {
 
 // noteHeldBack updates the consumer's note until ctx is done, and then removes it.
 func (c *consumerRun) noteHeldBack(ctx context.Context) {
-	if c.heldBack == nil {
+	if c.notes == nil {
 		return
 	}
-	note := heldBackNote{store: c.heldBack, consumer: c.consumer.ID()}
+	note := heldBackNote{store: c.notes, consumer: c.consumer.ID()}
 	tick := time.NewTicker(noteInterval)
 	defer tick.Stop()
 	for {

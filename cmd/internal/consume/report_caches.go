@@ -44,14 +44,12 @@ func (o *options) newLooks(cfg *config.Config, r *resources) *page.ReportCache {
 
 // readState reads the notes of consumers, and the stages of sinks: how far each sink is filled.
 func (r *resources) readState(ctx context.Context, obs *fleet.Observation) {
-	var err error
-	if r.heldBack != nil {
-		obs.HeldBack, err = r.heldBack.HeldBack(ctx)
-		obs.AddReadFailure("what consumers note of sinks", err)
-	}
 	if r.state == nil {
 		return
 	}
+	var err error
+	obs.HeldBack, err = r.state.HeldBack(ctx)
+	obs.AddReadFailure("what consumers note of sinks", err)
 	obs.Births, err = stream.Collect(r.state.Births(ctx))
 	obs.AddReadFailure("the stages of sinks", err)
 	obs.Fills, err = fleet.ReadFills(ctx, r.state, obs.Births)

@@ -32,8 +32,7 @@ type resources struct {
 	stores *target.Stores
 
 	state      state.Store
-	heldBack   heldBackStore // nil: the state cannot store notes
-	readBefore string        // the result of [stream.PriorReadText]
+	readBefore string // the result of [stream.PriorReadText]
 
 	target.Closers
 	announcing sync.WaitGroup
@@ -147,11 +146,7 @@ func (r *resources) openStores(
 	r.OnClose(r.stores.Close)
 	r.state, err = startStep(ctx, &o.start, "opening the state",
 		func() (state.Store, error) { return r.stores.State(ctx, cfg) })
-	if err != nil {
-		return err
-	}
-	r.heldBack, _ = r.state.(heldBackStore)
-	return nil
+	return err
 }
 
 // openLeaseFile opens the lease file, which also has the gaps.

@@ -33,7 +33,7 @@ type sharedStores struct {
 	readGaps    func(context.Context) ([]state.NotedGap, error)
 	noteGap     func(context.Context, record.Gap) error // nil if gaps are only read
 
-	withState func(ctx context.Context, do func(outputState) error) error // nil if the file names no state
+	withState func(ctx context.Context, do func(state.Store) error) error // nil if the file names no state
 	// stores are the existing stores of sinks; nil if leases are in a file, or if the command does not read them
 	stores sinks.Stores
 
@@ -42,23 +42,16 @@ type sharedStores struct {
 	target.Closers
 }
 
-// outputState reads and writes the stored state of outputs and consumers.
-type outputState interface {
-	state.Births
-	state.Backfills
-	HeldBack(ctx context.Context) ([]state.HeldBack, error)
-}
-
 // readState calls read with the state, if the file names one, and ends it after lookTimeout. It adds an error to obs as
 // a failed read of subject.
 func (shared *sharedStores) readState(
-	ctx context.Context, obs *Observation, subject string, read func(context.Context, outputState) error,
+	ctx context.Context, obs *Observation, subject string, read func(context.Context, state.Store) error,
 ) {
 	if shared.withState == nil {
 		return
 	}
 	_, err := withTimeout(ctx, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, shared.withState(ctx, func(store outputState) error { return read(ctx, store) })
+		return struct{}{}, shared.withState(ctx, func(store state.Store) error { return read(ctx, store) })
 	})
 	obs.AddReadFailure(subject, err)
 }
@@ -97,9 +90,9 @@ func openStores(
 		shared.OnClose(folder.Close)
 	}
 	if path == "" {
-		err = shared.openLeaseTable(ctx, t, cfg, w)
+		err = shared.openLeaseTable(ctx, t, w)
 	} else {
-		err = errors.Join(shared.openLeaseFile(cfg, path, access), shared.openStateBesideFile(ctx, t, cfg, w))
+		err = errors.Join(shared.openLeaseFile(path, access), shared.openStateBesideFile(ctx, t, w))
 	}
 	if err != nil {
 		return nil, errors.Join(err, shared.Close())
@@ -109,7 +102,7 @@ func openStores(
 
 // openLeaseFile opens leases in a file. To inspect them it does not lock the file, and a consumer can use the file at
 // the same time.
-func (shared *sharedStores) openLeaseFile(cfg *config.Config, path string, access leaseAccess) error {
+func (shared *sharedStores) openLeaseFile(path string, access leaseAccess) error {
 	shared.readLeases = func(context.Context) (leases.Snapshot, error) {
 		snapshot, _, err := leasesfile.ReadUnlocked(path)
 		return snapshot, err
@@ -122,7 +115,7 @@ func (shared *sharedStores) openLeaseFile(cfg *config.Config, path string, acces
 		shared.unusedFor = idleTime(path)
 		return nil
 	}
-	table, err := leasesfile.Open(path, cfg.Name)
+	table, err := leasesfile.Open(path, shared.cfg.Name)
 	if err != nil {
 		return err
 	}
@@ -146,38 +139,32 @@ func idleTime(path string) time.Duration {
 }
 
 // openLeaseTable opens leases in a table, and the state table. It first prints their names to w.
-func (shared *sharedStores) openLeaseTable(
-	ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer,
-) error {
+func (shared *sharedStores) openLeaseTable(ctx context.Context, t *target.Flags, w io.Writer) error {
 	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
 		return err
 	}
-	target.Announce(ctx, sdk, cfg, w)
-	table, err := stream.OpenLeaseTable(ctx, sdk, cfg, t.Create)
+	target.Announce(ctx, sdk, shared.cfg, w)
+	table, err := stream.OpenLeaseTable(ctx, sdk, shared.cfg, t.Create)
 	if err != nil {
 		return err
 	}
 	shared.table, shared.readLeases = table, table.Read
-	return shared.openState(ctx, t, sdk, cfg, w)
+	return shared.openState(ctx, t, sdk, w)
 }
 
 // openState opens the state table, which has the gaps and the notes of consumers. It keeps the stores of sinks if the
 // command only inspects.
-func (shared *sharedStores) openState(
-	ctx context.Context, t *target.Flags, sdk awssdk.Config, cfg *config.Config, w io.Writer,
-) error {
+func (shared *sharedStores) openState(ctx context.Context, t *target.Flags, sdk awssdk.Config, w io.Writer) error {
 	opened := aws.Stores(sdk, t.Options(w)...)
 	shared.OnClose(opened.Close)
-	store, err := opened.State(ctx, cfg)
+	store, err := opened.State(ctx, shared.cfg)
 	if err != nil {
 		return err
 	}
 	shared.noteGap = store.AddGap
 	shared.readGaps = func(ctx context.Context) ([]state.NotedGap, error) { return stream.Collect(store.Gaps(ctx)) }
-	if outputs, ok := store.(outputState); ok {
-		shared.withState = func(_ context.Context, do func(outputState) error) error { return do(outputs) }
-	}
+	shared.withState = func(_ context.Context, do func(state.Store) error) error { return do(store) }
 	if t.ReadOnly {
 		shared.stores = opened
 	}
@@ -195,8 +182,9 @@ func openGaps(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Wri
 		return nil, err
 	}
 	target.Announce(ctx, sdk, cfg, w)
-	shared := &sharedStores{cfg: cfg, readLeases: func(context.Context) (leases.Snapshot, error) { return leases.Snapshot{}, nil }}
-	if err := shared.openState(ctx, t, sdk, cfg, w); err != nil {
+	noLeases := func(context.Context) (leases.Snapshot, error) { return leases.Snapshot{}, nil }
+	shared := &sharedStores{cfg: cfg, readLeases: noLeases}
+	if err := shared.openState(ctx, t, sdk, w); err != nil {
 		return nil, errors.Join(err, shared.Close())
 	}
 	return shared, nil
@@ -204,25 +192,24 @@ func openGaps(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Wri
 
 // openStateBesideFile opens the state if the leases are in a file. With --local that is the state of the folder, which
 // a consumer may use at the same time. Otherwise it is the state table, if cfg has one.
-func (shared *sharedStores) openStateBesideFile(
-	ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer,
-) error {
+func (shared *sharedStores) openStateBesideFile(ctx context.Context, t *target.Flags, w io.Writer) error {
 	if !t.Live {
-		shared.withState = func(ctx context.Context, do func(outputState) error) error {
-			return target.ReadState(ctx, local.Dir(t.Local), cfg.Name, func(store *sqlite.State) error { return do(store) })
+		shared.withState = func(ctx context.Context, do func(state.Store) error) error {
+			read := func(store *sqlite.State) error { return do(store) }
+			return target.ReadState(ctx, local.Dir(t.Local), shared.cfg.Name, read)
 		}
 		return nil
 	}
-	if cfg.State == nil {
+	if shared.cfg.State == nil {
 		return nil
 	}
 	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
 		return err
 	}
-	stateOnly := &sharedStores{}
+	stateOnly := &sharedStores{cfg: shared.cfg}
 	shared.OnClose(stateOnly.Close)
-	err = stateOnly.openState(ctx, t, sdk, cfg, w)
+	err = stateOnly.openState(ctx, t, sdk, w)
 	shared.withState = stateOnly.withState
 	return err
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // statusOptions are the flags of `status`.
@@ -209,12 +210,12 @@ func observeOutputs(ctx context.Context, shared *sharedStores, obs *Observation)
 		return lostStores(ctx, shared, obs.Leases)
 	})
 	obs.AddReadFailure("what sinks wrote", err)
-	shared.readState(ctx, obs, "the stages of sinks", func(ctx context.Context, store outputState) (err error) {
+	shared.readState(ctx, obs, "the stages of sinks", func(ctx context.Context, store state.Store) (err error) {
 		obs.Births, err = stream.Collect(store.Births(ctx))
 		return err
 	})
 	obs.LeftOut = sinks.LeftOut(shared.cfg, obs.Births)
-	shared.readState(ctx, obs, "how far backfills are", func(ctx context.Context, store outputState) (err error) {
+	shared.readState(ctx, obs, "how far backfills are", func(ctx context.Context, store state.Store) (err error) {
 		obs.Fills, err = ReadFills(ctx, store, obs.Births)
 		return err
 	})
@@ -288,7 +289,7 @@ func (o *statusOptions) observe(ctx context.Context, shared *sharedStores, obs *
 	}
 	obs.Gaps, err = withTimeout(ctx, shared.readGaps)
 	obs.AddReadFailure("gaps", err)
-	shared.readState(ctx, obs, "what consumers note of sinks", func(ctx context.Context, store outputState) (err error) {
+	shared.readState(ctx, obs, "what consumers note of sinks", func(ctx context.Context, store state.Store) (err error) {
 		obs.HeldBack, err = store.HeldBack(ctx)
 		return err
 	})
