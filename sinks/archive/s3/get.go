@@ -97,7 +97,7 @@ func (b *body) requestRange(span string) (size int64, err error) {
 	b.stream, b.cancel, b.etag = out.Body, cancel, out.ETag
 	var first, last int64
 	header := aws.ToString(out.ContentRange) // such as "bytes 0-9/100"; absent if the answer is the whole object
-	if _, err := fmt.Sscanf(header, "bytes %d-%d/%d", &first, &last, &size); err != nil {
+	if n, _ := fmt.Sscanf(header, "bytes %d-%d/%d", &first, &last, &size); n < 3 {
 		b.next, b.end = 0, *out.ContentLength
 		return *out.ContentLength, nil
 	}
