@@ -275,7 +275,7 @@ func (j *job) auditOptions() run.Options {
 	}
 	o.Header.Pipeline = j.cfg.Name
 	if j.trustsLag() {
-		reader := cli.If(j.cfg.Leases == nil, "the Lambda function is", "the consumers are")
+		reader := cli.Choose(j.cfg.Leases == nil, "the Lambda function is", "the consumers are")
 		o.Header.Assumed = fmt.Sprintf("%s never more than %s behind the stream", reader, j.o.lag)
 	}
 	return o

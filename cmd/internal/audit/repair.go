@@ -28,13 +28,13 @@ type RepairSummary struct {
 // Write prints the result for people.
 func (r *RepairSummary) Write(w io.Writer) {
 	for _, result := range slices.Sorted(maps.Keys(r.Results)) {
-		text := cli.If(result == audit.Repaired && r.DryRun, "would be repaired", string(result))
+		text := cli.Choose(result == audit.Repaired && r.DryRun, "would be repaired", string(result))
 		fmt.Fprintf(w, "%s %s\n", cli.Thousands(r.Results[result]), text)
 	}
 	if r.NotRepaired > 0 {
 		fmt.Fprintf(w, "%s held, busy or skipped, and %s: the report says why\n",
 			cli.CountWithVerb(r.NotRepaired, "finding", "was", "were"),
-			cli.If(r.NotRepaired == 1, "stays as it is", "stay as they are"))
+			cli.Choose(r.NotRepaired == 1, "stays as it is", "stay as they are"))
 	}
 	switch {
 	case r.Unfinished:
@@ -147,7 +147,7 @@ func (j *job) reportRepair(sink int, f *audit.Finding, done audit.Outcome, r *Re
 	if j.onOutcome != nil {
 		j.onOutcome(j.sinks[sink].Name(), f, done)
 	}
-	text := cli.If(done.Result == audit.Repaired && r.DryRun, "would repair", string(done.Result))
+	text := cli.Choose(done.Result == audit.Repaired && r.DryRun, "would repair", string(done.Result))
 	if done.Reason != "" {
 		text += " (" + done.Reason + ")"
 	}

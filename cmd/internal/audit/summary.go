@@ -55,7 +55,7 @@ func (s *summary) Write(w io.Writer) {
 	}
 	if s.Undecodable > 0 {
 		fmt.Fprintf(w, "%s cannot be decoded, and %s not compared\n", cli.Count(s.Undecodable, "item"),
-			cli.If(s.Undecodable == 1, "was", "were"))
+			cli.Choose(s.Undecodable == 1, "was", "were"))
 	}
 	if s.Differing+s.Open > 0 {
 		fmt.Fprintf(w, "report: %s\n", s.Report)
@@ -70,7 +70,7 @@ func (s *summary) writeSinks(w io.Writer) {
 		for _, v := range slices.Sorted(maps.Keys(k.Findings)) {
 			found = append(found, fmt.Sprintf("%s %s", cli.Thousands(k.Findings[v]), v))
 		}
-		result := cli.If(len(found) == 0, "equal", strings.Join(found, ", "))
+		result := cli.Choose(len(found) == 0, "equal", strings.Join(found, ", "))
 		if k.UpperBound != nil {
 			result += fmt.Sprintf("; at most %.3g %% differ (95 %% confidence)", *k.UpperBound*100)
 		}

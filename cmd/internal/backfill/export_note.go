@@ -39,7 +39,7 @@ func (j *job) exportDestination() string {
 // clientToken returns the token of the request for DynamoDB. Within eight hours, requests with the same token give the
 // same export.
 func (n exportNote) clientToken(run string) string {
-	return cli.If(n.PreviousAttempts == 0, run, fmt.Sprintf("%s-%d", run, n.PreviousAttempts))
+	return cli.Choose(n.PreviousAttempts == 0, run, fmt.Sprintf("%s-%d", run, n.PreviousAttempts))
 }
 
 // nextNote returns the note for the next request. previous is the note before it, or zero.
@@ -90,7 +90,7 @@ func (j *job) checkNote(n exportNote) error {
 }
 
 func narrowingSuffix(narrowing string) string {
-	return cli.If(narrowing == "", "", " of "+narrowing)
+	return cli.Choose(narrowing == "", "", " of "+narrowing)
 }
 
 // storeNote replaces oldPart, the part that was read, with a part that has the note n. It changes nothing if another

@@ -95,11 +95,11 @@ func Count[N int | int64](n N, noun string) string {
 // CountWithVerb returns n with the noun and its verb. With "shard", "waits" and "wait" it returns "1 shard waits" or
 // "1,234 shards wait".
 func CountWithVerb[N int | int64](n N, noun, one, many string) string {
-	return Count(n, noun) + " " + If(n == 1, one, many)
+	return Count(n, noun) + " " + Choose(n == 1, one, many)
 }
 
-// If returns a if cond is true, else b.
-func If[T any](cond bool, a, b T) T {
+// Choose returns a if cond is true, else b.
+func Choose[T any](cond bool, a, b T) T {
 	if cond {
 		return a
 	}

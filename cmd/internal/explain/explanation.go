@@ -199,7 +199,7 @@ type labelledLines struct {
 }
 
 func (l *labelledLines) print(label, text string) {
-	fmt.Fprintf(l.w, "  %-7s %s\n", cli.If(label == l.lastLabel, "", label), text)
+	fmt.Fprintf(l.w, "  %-7s %s\n", cli.Choose(label == l.lastLabel, "", label), text)
 	l.lastLabel = label
 }
 

@@ -126,7 +126,7 @@ func (b *FailureBucket) Text(at time.Time) string {
 	case b.Batches == 0:
 		return "none"
 	}
-	text := cli.Thousands(int64(b.Batches)) + cli.If(b.Batches == 1, " batch", " batches")
+	text := cli.Thousands(int64(b.Batches)) + cli.Choose(b.Batches == 1, " batch", " batches")
 	if b.More {
 		text = "more than " + text
 	}

@@ -19,9 +19,9 @@ func (r *Report) addGapRepair(obs *Observation, g state.NotedGap) {
 	}
 	subject := cmp.Or(g.Shard, g.StreamARN)
 	command := "`" + obs.command("gaps") + " --repair --audit`"
-	takesOver := cli.If(obs.RepairsGaps, "a consumer continues with it; "+command+" does, too",
+	takesOver := cli.Choose(obs.RepairsGaps, "a consumer continues with it; "+command+" does, too",
 		command+" continues with it")
-	lost := cli.If(g.Shard == "", "what was written before the stream "+subject+" is in no stream",
+	lost := cli.Choose(g.Shard == "", "what was written before the stream "+subject+" is in no stream",
 		"records of shard "+subject+" were lost")
 	switch {
 	case repair.Stage == state.GapRepairing && obs.At.Before(repair.Expires):
@@ -31,7 +31,7 @@ func (r *Report) addGapRepair(obs *Observation, g state.NotedGap) {
 		r.addProblem(NotRepaired, subject, takesOver, "%s; %s repaired the sinks, and ended before it was done", lost,
 			repair.Owner)
 	case repair.Left > 0:
-		r.addProblem(NotRepaired, subject, cli.If(obs.RepairsGaps,
+		r.addProblem(NotRepaired, subject, cli.Choose(obs.RepairsGaps,
 			"a consumer tries again; "+command+" does, and says what is left", command+" says what is left"),
 			"%s; a repair of the sinks left %s", lost, cli.Count(repair.Left, "difference"))
 	case repair.Run != "":

@@ -184,7 +184,7 @@ type leasePlan func(leases.Lease) (leaseEdit, error)
 
 // editLeases plans and writes the changes of the shards' leases, one after the other. It stops at the first error.
 func (o *leasesOptions) editLeases(ctx context.Context, s cli.Streams, shards []string, plan leasePlan) (err error) {
-	shared, err := o.open(ctx, s, cli.If(o.dryRun, inspectLeases, changeLeases))
+	shared, err := o.open(ctx, s, cli.Choose(o.dryRun, inspectLeases, changeLeases))
 	if err != nil {
 		return err
 	}
@@ -227,13 +227,13 @@ func (o *leasesOptions) editLease(
 
 // printEdit prints the change of a lease and its effects.
 func (o *leasesOptions) printEdit(w io.Writer, e leaseEdit) {
-	dryRun := cli.If(o.dryRun, " (dry run: nothing is written)", "")
+	dryRun := cli.Choose(o.dryRun, " (dry run: nothing is written)", "")
 	if !e.Changes() {
 		fmt.Fprintf(w, "%s: unchanged: it is so already\n", e.Old.Shard)
 		return
 	}
 	fmt.Fprintf(w, "%s:%s\n  before: %s\n  after:  %s\n", e.Old.Shard, dryRun,
-		cli.If(e.Creates, "no lease", leaseText(e.Old)), leaseText(e.Next))
+		cli.Choose(e.Creates, "no lease", leaseText(e.Old)), leaseText(e.Next))
 	for _, effect := range e.Effects {
 		fmt.Fprintf(w, "  %s\n", effect)
 	}
@@ -241,7 +241,7 @@ func (o *leasesOptions) printEdit(w io.Writer, e leaseEdit) {
 
 // leaseText describes the attributes of a lease that an edit can change.
 func leaseText(l leases.Lease) string {
-	parts := []string{cli.If(l.Owner == "", "free", "owner "+l.Owner), "counter " + fmt.Sprint(l.Counter),
+	parts := []string{cli.Choose(l.Owner == "", "free", "owner "+l.Owner), "counter " + fmt.Sprint(l.Counter),
 		"checkpoint " + l.Checkpoint.String()}
 	if !l.From.IsZero() {
 		parts = append(parts, "from "+l.From.UTC().Format(time.RFC3339))
@@ -278,8 +278,8 @@ func (o *leasesOptions) list(w io.Writer, snapshot leases.Snapshot) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "SHARD\tOWNER\tCOUNTER\tCHECKPOINT\tPINNED")
 	for _, l := range snapshot.Leases {
-		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", l.Shard, cli.If(l.Owner == "", "-", l.Owner), l.Counter, l.Checkpoint,
-			cli.If(l.Pinned == "", "-", l.Pinned))
+		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", l.Shard, cli.Choose(l.Owner == "", "-", l.Owner), l.Counter, l.Checkpoint,
+			cli.Choose(l.Pinned == "", "-", l.Pinned))
 	}
 	for _, b := range snapshot.DamagedLeases {
 		fmt.Fprintf(tw, "%s\tCANNOT BE READ: %s\n", b.Shard, b.Reason)

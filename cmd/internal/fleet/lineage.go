@@ -59,7 +59,7 @@ func (n StateCounts) Text(except State) string {
 // textWithCapitals returns Text with the words that need attention in capitals.
 func (n StateCounts) textWithCapitals() string {
 	return n.list("", func(s State, text string) string {
-		return cli.If(s.needsAttention(), strings.ToUpper(text), text)
+		return cli.Choose(s.needsAttention(), strings.ToUpper(text), text)
 	})
 }
 

@@ -208,7 +208,7 @@ func (g Gap) String() string {
 	if g.FoundAt != nil {
 		b.WriteString("found " + g.FoundAt.Format(time.RFC3339) + ", ")
 	}
-	b.WriteString(cli.If(g.Repair.Stage == state.GapRepairing, "repairing by "+g.Repair.Owner,
+	b.WriteString(cli.Choose(g.Repair.Stage == state.GapRepairing, "repairing by "+g.Repair.Owner,
 		string(g.Repair.Stage)) + ")")
 	return b.String()
 }

@@ -138,7 +138,7 @@ func (r Report) writeLetters(out printer) {
 		out.line("dead letters: unknown: %s", l.Unknown)
 	}
 	if len(l.Sinks) > 0 {
-		out.line("dead letters: %s%s", bySink(l.Sinks), cli.If(l.Truncated, ", and more", ""))
+		out.line("dead letters: %s%s", bySink(l.Sinks), cli.Choose(l.Truncated, ", and more", ""))
 	}
 	if len(l.Keys) > 0 {
 		out.line("quarantined keys: %s", bySink(l.Keys))

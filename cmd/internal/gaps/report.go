@@ -82,14 +82,14 @@ func (r *Report) Write(w io.Writer) {
 		r.Repair.write(w)
 	}
 	for i, command := range r.Commands {
-		fmt.Fprintf(w, "%s `%s`\n", cli.If(i == 0, "repair with", "or        "), command)
+		fmt.Fprintf(w, "%s `%s`\n", cli.Choose(i == 0, "repair with", "or        "), command)
 	}
 }
 
 // repairText describes the repair of a gap.
 func repairText(r state.GapRepair) (lines []string) {
 	if r.How != "" {
-		method := cli.If(r.How == "export", "items of exports", "a full audit")
+		method := cli.Choose(r.How == "export", "items of exports", "a full audit")
 		lines = append(lines, fmt.Sprintf("%s at %s: %s items of %s, %s differences, %s repaired, %s left", method,
 			r.At.Format(time.RFC3339), cli.Thousands(r.Items), strings.Join(r.Sinks, ", "), cli.Thousands(r.Differences),
 			cli.Thousands(r.Repaired), cli.Thousands(r.Left)))

@@ -136,7 +136,7 @@ func (m *Monitor) Verdict(now time.Time) Verdict {
 	case f.Pending > 0 && sinceProgress > m.o.Patience:
 		v.setUnready(Stuck, fmt.Sprintf("%s pending, and none was finished for %s: look at what %s",
 			cli.CountWithVerb(f.Pending, "record", "is", "are"), toSeconds(sinceProgress),
-			cli.If(f.Slowest == "", "the sinks answer", "the sink "+f.Slowest+" answers")))
+			cli.Choose(f.Slowest == "", "the sinks answer", "the sink "+f.Slowest+" answers")))
 	case !f.Ready:
 		v.setUnready(Stuck, f.Reasons...)
 	}

@@ -18,7 +18,7 @@ func functionsPanel(r *fleet.Report) panel {
 		}
 		for _, m := range f.Mappings {
 			t.Rows = append(t.Rows, []cell{
-				{Text: f.Name}, mappingState(m), {Text: m.Result, Tone: cli.If(m.Failing(), bad, plain)}, {Text: f.AgeText()},
+				{Text: f.Name}, mappingState(m), {Text: m.Result, Tone: cli.Choose(m.Failing(), bad, plain)}, {Text: f.AgeText()},
 				{Text: f.LossText()}, {Text: m.ID}, {Text: m.Failed.Text(r.At)}, {Text: m.Source},
 			})
 		}

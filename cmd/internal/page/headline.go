@@ -45,7 +45,7 @@ func findProblems(o Options, s Status, now time.Time) []problem {
 				continue // this process has reported it
 			}
 			problems = append(problems, problem{Kind: p.Kind, Subject: p.Subject, Scope: allConsumers,
-				Tone: cli.If(p.Kind.Mild(), warn, bad), Text: p.Text, Do: p.Hint})
+				Tone: cli.Choose(p.Kind.Mild(), warn, bad), Text: p.Text, Do: p.Hint})
 		}
 	}
 	if s.FleetError != "" {
@@ -172,10 +172,10 @@ func newHeadline(s Status, problems []problem) headline {
 	switch {
 	case len(problems) > 0:
 		first := problems[0]
-		h := headline{Word: cli.If(first.Tone == bad, "Failing", "Needs attention"), Tone: first.Tone,
+		h := headline{Word: cli.Choose(first.Tone == bad, "Failing", "Needs attention"), Tone: first.Tone,
 			Text: first.Text + ".", Do: first.Do}
 		if n := len(problems) - 1; n > 0 {
-			h.Text += " " + cli.If(n == 1, "One more thing needs attention.", formatCount(n)+" more things need attention.")
+			h.Text += " " + cli.Choose(n == 1, "One more thing needs attention.", formatCount(n)+" more things need attention.")
 		}
 		return h
 	case s.Verdict != nil && s.State == health.Starting:

@@ -173,7 +173,7 @@ func dimIfZeroCell[N int | int64](n N) cell {
 
 // whyUnknown returns the reason why there is no report of all consumers.
 func whyUnknown(s Status) string {
-	return cli.If(s.FleetError == "", "a look is under way", "the last look failed")
+	return cli.Choose(s.FleetError == "", "a look is under way", "the last look failed")
 }
 
 func unknownCell() cell { return cell{Text: unknown, Tone: dim} }

@@ -60,7 +60,7 @@ func processSinks(c *fleet.Process, now time.Time) block {
 // failingSinks returns the failing sinks that consumers note.
 func failingSinks(r *fleet.Report) []block {
 	if len(r.Sinks) == 0 {
-		return []block{noteBlock(cli.If(r.NoConsumersReason == "", "No consumer notes a sink that fails.",
+		return []block{noteBlock(cli.Choose(r.NoConsumersReason == "", "No consumer notes a sink that fails.",
 			"Unknown: a function notes no failing sinks."), dim)}
 	}
 	t := newTable("Failing sinks, as consumers note them", "Sink", "Consumer", "#Fails for", "#Pending",
@@ -242,7 +242,7 @@ func fillsPanel(s Status) panel {
 		if f.Left != nil {
 			left = cell{Text: "about " + formatAgeSeconds(*f.Left)}
 		}
-		phase, run := cell{Text: f.Stage, Tone: busy}, cli.If(f.Run == sinks.RebuildRun, "replay --rebuild", f.Run)
+		phase, run := cell{Text: f.Stage, Tone: busy}, cli.Choose(f.Run == sinks.RebuildRun, "replay --rebuild", f.Run)
 		if f.Stage == state.Waiting.String() {
 			phase.Tone = warn
 			parts, items, left = dashCell(), dashCell(), dashCell()

@@ -59,7 +59,7 @@ func worstBlock(r *fleet.Report) []block {
 	t := newTable("Shards that need attention", append(slices.Clone(shardColumns), "~Why")...)
 	t.Head = slices.Delete(t.Head, checkpointColumn, checkpointColumn+1) // the lineage of the stream shows it
 	for _, sh := range worst[:min(len(worst), maxWorst)] {
-		reason := cli.If(sh.FailingSeconds == nil, sh.StopReason, "its reads fail: "+cmp.Or(sh.ErrorClass, unknown))
+		reason := cli.Choose(sh.FailingSeconds == nil, sh.StopReason, "its reads fail: "+cmp.Or(sh.ErrorClass, unknown))
 		row := append(shardRow(r, &sh, 0), cell{Text: reason})
 		t.Rows = append(t.Rows, slices.Delete(row, checkpointColumn, checkpointColumn+1))
 	}
@@ -131,7 +131,7 @@ func streamLineage(r *fleet.Report, stream fleet.StreamListing, foldsBefore int)
 		}
 		folds++
 		span := fmt.Sprintf(", shards %s to %s", formatCount(from+1), formatCount(from+len(shown)))
-		title := "Lineage" + cli.If(len(shards) > foldSize, span, "") + ": "
+		title := "Lineage" + cli.Choose(len(shards) > foldSize, span, "") + ": "
 		b := lineageFold(r, shown, depths, title)
 		b.Open, b.ID = len(shards) <= openBelow, fmt.Sprintf("lineage-%d", folds)
 		blocks = append(blocks, b)
@@ -156,7 +156,7 @@ func shardRow(r *fleet.Report, sh *fleet.Shard, depth int) []cell {
 	case sh.FailingSeconds != nil:
 		state = "reads fail for " + formatAgeSeconds(*sh.FailingSeconds)
 	case sh.State == fleet.Waiting && sh.StopReason != "":
-		state = cli.If(sh.AfterStream, "waits for an older stream", "waits for its parent")
+		state = cli.Choose(sh.AfterStream, "waits for an older stream", "waits for its parent")
 	}
 	owner := cell{Text: sh.Owner}
 	if sh.Owner == "" {
@@ -181,7 +181,7 @@ func lossCell(r *fleet.Report, sh *fleet.Shard) cell {
 	case sh.LossInSeconds != nil && *sh.LossInSeconds <= 0:
 		return cell{Text: "now", Tone: bad}
 	case sh.LossInSeconds != nil:
-		return cell{Text: formatAgeSeconds(*sh.LossInSeconds), Tone: cli.If(r.LossIsNear(sh.LossInSeconds), bad, plain)}
+		return cell{Text: formatAgeSeconds(*sh.LossInSeconds), Tone: cli.Choose(r.LossIsNear(sh.LossInSeconds), bad, plain)}
 	case sh.State == fleet.Waiting || hasUnread(sh) == no:
 		return dashCell()
 	}

@@ -267,7 +267,7 @@ func gapsTotal(s Status) total {
 	}
 	n := len(s.Fleet.Gaps)
 	t.Value, t.Tone, t.Note = formatCount(n), plain, fmt.Sprintf("%s lost before they were read",
-		cli.If(n == 0, "no records were", "ranges of records"))
+		cli.Choose(n == 0, "no records were", "ranges of records"))
 	if n > 0 {
 		t.Tone = warn
 	}

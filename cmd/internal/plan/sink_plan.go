@@ -128,5 +128,5 @@ func (p *sinkPlan) write(w io.Writer) {
 }
 
 func orNotSet(text string) string {
-	return cli.If(text == "", "not set", "'"+text+"'")
+	return cli.Choose(text == "", "not set", "'"+text+"'")
 }

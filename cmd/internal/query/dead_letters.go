@@ -158,7 +158,7 @@ type quarantinedKey struct {
 }
 
 func (k quarantinedKey) text() string {
-	reason := cli.If(k.Letters == 0, "its letters are delivered; a redrive releases it", k.Class+": "+firstLine(k.Error))
+	reason := cli.Choose(k.Letters == 0, "its letters are delivered; a redrive releases it", k.Class+": "+firstLine(k.Error))
 	return fmt.Sprintf("%s  %s  %s since %s  %s", k.Sink, k.Key, cli.Count(k.Letters, "letter"),
 		k.Since.Format(time.RFC3339), reason)
 }

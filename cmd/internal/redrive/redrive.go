@@ -188,9 +188,9 @@ func (o *options) announceRemoved(ctx context.Context, cfg *config.Config, ro re
 		return err
 	}
 	n := report.Sinks[o.sink].Letters
-	action := cli.If(o.to == "", "to be discarded", "to be moved to "+o.to)
+	action := cli.Choose(o.to == "", "to be discarded", "to be moved to "+o.to)
 	fmt.Fprintf(s.Err, "%s of the sink %s, which %s no longer has, %s %s\n", cli.Count(n, "letter"), o.sink, cfg.File,
-		cli.If(n == 1, "is", "are"), action)
+		cli.Choose(n == 1, "is", "are"), action)
 	return nil
 }
 

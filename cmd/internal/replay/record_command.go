@@ -90,7 +90,7 @@ func (o recordOptions) run(ctx context.Context, s cli.Streams) error {
 		return cli.Usagef("no AWS Region: give --region, or set AWS_REGION")
 	}
 	if len(source.mask.Patterns()) == 0 {
-		fmt.Fprintln(s.Err, "nothing will be masked in the recording: "+cli.If(o.config == "",
+		fmt.Fprintln(s.Err, "nothing will be masked in the recording: "+cli.Choose(o.config == "",
 			"with -c FILE what it says is sensitive is", "treat it like the table"))
 	}
 	client := dynamodbstreams.NewFromConfig(cfg, func(c *dynamodbstreams.Options) {

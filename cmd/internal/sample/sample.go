@@ -142,7 +142,7 @@ func Scan(ctx context.Context, s cli.Streams, name string) (*Sample, error) {
 		return nil, fmt.Errorf("the table %s has no items to learn from", name)
 	}
 	fmt.Fprintf(s.Err, "read %s of the table %s, %s, for %g read units\n", cli.Count(len(out.Items), "item"), out.Table,
-		cli.If(isWholeTable, "which are all", "which has more"), table.Units())
+		cli.Choose(isWholeTable, "which are all", "which has more"), table.Units())
 	return out, nil
 }
 

@@ -83,7 +83,7 @@ func (t *Flags) Load(file string) (*config.Config, error) {
 
 // CommandLine returns the flags -c and --live or --local with the same values, for the commands that messages suggest.
 func (t *Flags) CommandLine(cfg *config.Config) string {
-	return "-c " + cfg.File + " " + cli.If(t.Live, "--live", "--local "+t.Local)
+	return "-c " + cfg.File + " " + cli.Choose(t.Live, "--live", "--local "+t.Local)
 }
 
 // LambdaReads reports whether Lambda functions read the stream: the stores are real, and the file has no leases.

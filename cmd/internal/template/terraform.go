@@ -40,7 +40,7 @@ type bucket struct {
 }
 
 // Ref returns the Terraform reference to the bucket.
-func (b bucket) Ref() string { return "aws_s3_bucket." + b.ID + cli.If(b.Counted, "[0]", "") }
+func (b bucket) Ref() string { return "aws_s3_bucket." + b.ID + cli.Choose(b.Counted, "[0]", "") }
 
 // Name returns the Terraform expression for the function's name.
 func (f function) Name() string {

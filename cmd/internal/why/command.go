@@ -154,10 +154,10 @@ var verdictTexts = map[Verdict]string{
 }
 
 func versionSuffix(version string) string {
-	return cli.If(version == "", "", ", version "+version)
+	return cli.Choose(version == "", "", ", version "+version)
 }
 
 // versionText formats a version; "" for the zero version.
 func versionText(v record.Version) string {
-	return cli.If(v.IsZero(), "", v.String())
+	return cli.Choose(v.IsZero(), "", v.String())
 }
