@@ -78,7 +78,7 @@ func FuzzEvent(f *testing.F) {
 		}
 		a := answer{window: b.window, records: b.size(), oldestAge: b.age(time.Now())}
 		if !json.Valid(a.json()) {
-			t.Errorf("the answer %s to %s is no JSON", a.json(), e)
+			t.Errorf("the answer %s to %s is not JSON", a.json(), e)
 		}
 		var want struct{ Records []json.RawMessage }
 		if err := json.Unmarshal(e, &want); err == nil && a.records != len(want.Records) {

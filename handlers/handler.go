@@ -149,7 +149,7 @@ func (h *handler) deliverRecords(
 	if a.timedOut && batch.noneFinished() {
 		// If the answer named the first record, Lambda would bring the same event again, without splitting it.
 		return a, errs.Errorf(
-			"%w and none of its %d records is finished, so all of the batch comes again, in halves where the event source mapping has BisectBatchOnFunctionError: where no sink is down, give the function a larger timeout, or the mapping a smaller batch", errDeadline, a.records)
+			"%w and none of its %d records is finished, so all of the batch comes again, in halves if the event source mapping has BisectBatchOnFunctionError: if no sink is down, give the function a larger timeout, or the mapping a smaller batch", errDeadline, a.records)
 	}
 	a.failedIDs = []string{unfinished.sequence}
 	return a, nil

@@ -113,7 +113,7 @@ func TestLog_OfAnOutage(t *testing.T) {
 		s := &recorder{fail: func(_ context.Context, ds []Delivery) error {
 			switch {
 			case ds[0].Change.Key == "bad":
-				return redact.Class("mapping").Errorf("%s is no number", redact.Field("Price"))
+				return redact.Class("mapping").Errorf("%s is not a number", redact.Field("Price"))
 			case time.Since(start) < time.Minute:
 				return Transient(&net.DNSError{Name: "search.example"})
 			}
@@ -135,8 +135,8 @@ func TestLog_OfAnOutage(t *testing.T) {
 		}
 		said := log.String()
 		for want, n := range map[string]int{
-			`class=write partition=p sequence=1 error="mapping: Price is no number" field=Price see="look orders true"`: 1,
-			`class=write error="dns: no address of search.example" see="look orders false"`:                             -1,
+			`class=write partition=p sequence=1 error="mapping: Price is not a number" field=Price see="look orders true"`: 1,
+			`class=write error="dns: no address of search.example" see="look orders false"`:                                -1,
 			`msg="the sink works again"`: 1,
 		} {
 			if got := strings.Count(said, want); got != n && (n >= 0 || got == 0) {

@@ -31,7 +31,7 @@ func (e *ChangedError) Error() string {
 	text := e.changeText() +
 		": old and new would mix; take the settings back, give the sink another name and a place of its own, or begin with empty stores"
 	if e.adopt != "" {
-		text += "; where the change only fixes what failed, accept it: `" + e.adopt + "`"
+		text += "; if the change only fixes what failed, accept it: `" + e.adopt + "`"
 	}
 	return text
 }

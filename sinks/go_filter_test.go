@@ -96,7 +96,7 @@ func TestWithFilter_Refused(t *testing.T) {
 		{"declared", []sinks.Extension{crm, eu, paid}, nil},
 		{"not declared", []sinks.Extension{crm, sinks.WithFilter("eu", isEU), paid}, []string{
 			"tablewake.yaml:4:18: filters[0].func: reads more than keys above the state sink rows: ",
-			"if its code reads keys alone, give sinks.WithFilter the option sinks.KeysOnly(); else say it in the `when` of each state sink",
+			"if its code reads only keys, give sinks.WithFilter the option sinks.KeysOnly(); else say it in the `when` of each state sink",
 		}},
 		{"missing", []sinks.Extension{crm, eu}, []string{
 			`sinks.crm.custom.filters[0].func: no Go filter is named "paid"; give it to cli.Main, function.Main or Assemble with sinks.WithFilter (it has eu)`,

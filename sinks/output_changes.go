@@ -210,7 +210,7 @@ func underivableParts(s config.Sink) []string {
 	case s.Search != nil:
 		unstable("index name", []config.Column{{Name: "index", Template: s.Search.Index}})
 	case s.Archive != nil:
-		text := "an archive holds what happened: the changes of before are in no snapshot"
+		text := "an archive holds what happened: earlier changes are in no snapshot"
 		if archivesItems(s.Archive) {
 			text += "; a backfill that names it adds the items as SNAPSHOT: tablewake backfill --sink " + s.Name
 		}

@@ -30,7 +30,7 @@ func MaskAll() Option {
 func (a *assembly) makeMask() error {
 	if _, plans := a.stores.(planOnly); a.maskAll && !plans {
 		return errs.New(
-			"sinks.MaskAll goes with sinks.PlanOnly alone: other stores would be written masked where the file allows more")
+			"sinks.MaskAll goes only with sinks.PlanOnly: other stores would be written masked where the file allows more")
 	}
 	var err error
 	a.sensitive, err = Mask(a.cfg)

@@ -171,5 +171,5 @@ func (a *assembly) checkAddedSinks() error {
 	}
 	s := a.opened[added].spec
 	return a.fail(s.Line, "sinks."+s.Name, errs.Errorf(
-		"the pipeline has written before, and this sink missed it: the state remembers that a sink waits until it is filled, and the file has none: add state: {table: NAME}, or backfill: none to the sink, if it shall begin with the changes of now"))
+		"the pipeline has written before, and this sink missed it: the state remembers that a sink waits until it is filled, and the file has none: add state: {table: NAME}, or backfill: none to the sink, if it should begin with the changes from now on"))
 }

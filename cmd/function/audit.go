@@ -40,7 +40,7 @@ var _ lambda.Handler = (*auditor)(nil)
 func newAuditor(cfg *config.Config, exts []sinks.Extension, sdk awssdk.Config, stores sinks.Stores,
 	meter metric.MeterProvider, log *slog.Logger) (*auditor, error) {
 	if len(cfg.Source.Tables) > 1 {
-		return nil, errors.New("the configuration has several source tables, and an audit is of one: give each its file")
+		return nil, errors.New("the configuration has several source tables, and an audit covers one: give each table a file of its own")
 	}
 	metrics, err := audit.NewMetrics(meter, cfg.Name)
 	if err != nil {

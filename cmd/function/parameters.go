@@ -41,7 +41,7 @@ func (p *parameters) get(name string) (string, error) {
 	}
 	if err != nil {
 		return "", fmt.Errorf(
-			"the parameter %s cannot be read: %w (the function's role needs ssm:GetParameter on it, and kms:Decrypt on its key; a secret behind it, secretsmanager:GetSecretValue)", name, err)
+			"the parameter %s cannot be read: %w (the function's role needs ssm:GetParameter on it, and kms:Decrypt on its key; a secret that it refers to, secretsmanager:GetSecretValue)", name, err)
 	}
 	p.known[name] = aws.ToString(got.Parameter.Value)
 	return p.known[name], nil

@@ -95,7 +95,7 @@ func parse(args []string) (o options, err error) {
 		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	if o.version != "" && !versionPattern.MatchString(o.version) {
-		return o, fmt.Errorf("-version %q: letters, digits, dots, plus and minus alone", o.version)
+		return o, fmt.Errorf("-version %q: only letters, digits, dots, plus and minus", o.version)
 	}
 	return o, nil
 }

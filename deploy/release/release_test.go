@@ -330,7 +330,7 @@ func TestBillsAreAsTheSchemaSays(t *testing.T) {
 	wrong := decoded(t, bills[0]).(map[string]any)
 	wrong["specVersion"] = 1.6
 	if schema.Validate(wrong) == nil {
-		t.Error("the schema passes a version that is no text")
+		t.Error("the schema passes a version that is not a text")
 	}
 }
 

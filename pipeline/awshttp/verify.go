@@ -72,7 +72,7 @@ func check(body []byte, member string) error {
 	case len(trimmed) == 0:
 		return fmt.Errorf("it is empty")
 	case trimmed[0] != '{' || !json.Valid(trimmed):
-		return fmt.Errorf("it is no JSON object")
+		return fmt.Errorf("it is not a JSON object")
 	case member != "" && !bytes.Contains(trimmed, []byte(`"`+member+`"`)):
 		return fmt.Errorf("it lacks %s", member)
 	}

@@ -247,7 +247,7 @@ func ParseFrom(
 	name string, b []byte, getenv func(string) (string, bool), read func(path string) ([]byte, error),
 ) (*Config, error) {
 	if isRecords(b) {
-		return nil, Problems{{File: name, Line: 1, Column: 1, Message: "this is no configuration: it is a file of records",
+		return nil, Problems{{File: name, Line: 1, Column: 1, Message: "this is not a configuration: it is a file of records",
 			Hint: "name the configuration with -c, and the records without it, or with --sample"}}
 	}
 	cfg := &Config{File: name}

@@ -325,7 +325,7 @@ func (c *checker) attributeDetector(v *value) pipeline.Detector {
 	isTransition, isThreshold := from != nil || to != nil, below != nil || above != nil
 	switch {
 	case isTransition && isThreshold:
-		c.Fail(v, "make two detectors of it", "a transition (from, to) and a threshold (below, above) cannot stand together")
+		c.Fail(v, "make two detectors of it", "a transition (from, to) and a threshold (below, above) cannot be combined")
 	case below != nil:
 		return rules.CrossedBelow(path, yamlbind.As[decimal.Decimal](below))
 	case above != nil:

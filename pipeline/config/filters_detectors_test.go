@@ -127,7 +127,7 @@ state: {table: s}
 		}
 	}
 	const rule = "a delete, or a change that makes an item leave, would be missed where the condition judges it otherwise than the change that let the item in; " +
-		"if its code reads keys alone, give sinks.WithFilter the option sinks.KeysOnly(); " +
+		"if its code reads only keys, give sinks.WithFilter the option sinks.KeysOnly(); " +
 		"else say it in the `when` of each state sink, or put the filter under the sinks that are about changes"
 	want := []string{
 		"eu eu t.yaml:4:18: filters[0].func: reads more than keys above the state sink rows: " + rule,

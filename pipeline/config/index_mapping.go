@@ -36,7 +36,7 @@ func readMapping(f *yamlbind.File, v *value, parts []yamlbind.Part) any {
 			position = fmt.Sprintf(" at line %d", 1+bytes.Count(b[:e.Offset], []byte("\n")))
 		}
 		f.Fail(v, "write what the index API takes, as in {\"properties\": {\"Name\": {\"type\": \"text\"}}}",
-			"%s is no JSON object%s: %v", path, position, err)
+			"%s is not a JSON object%s: %v", path, position, err)
 		return nil
 	}
 	var compact bytes.Buffer

@@ -79,7 +79,7 @@ var mistakes = []struct{ name, right, wrong, want string }{
 	{"cel no item", `item.Price > 0`, `Price > 0`, `an attribute is written item.Price`},
 	{"cel assignment", `item.Status == "booked"`, `item.Status = "booked"`, `write ==`},
 	{"cel single quotes bare", `item.Status == "booked"`, `item.Status == booked`, `an attribute is written item.booked`},
-	{"cel not bool", `item.Price > 0`, `item.Price`, `item.Price (N) is no BOOL; compare it`},
+	{"cel not bool", `item.Price > 0`, `item.Price`, `item.Price (N) is not a BOOL; compare it`},
 	{"cel string plus", `item.Price > 0`, `item.Status.startsWith(1)`, `startsWith cannot be applied to item.Status (S) and N`},
 	{"cel size", `item.Price > 0`, `size(item.Price) > 0`, `size cannot be applied to item.Price (N)`},
 	{"wrong entity", `of: Booking, table: hotel-views, key: {PK: 'HOTEL`, `of: Bookng, table: hotel-views, key: {PK: 'HOTEL`, `did you mean Booking?`},
@@ -97,7 +97,7 @@ var mistakes = []struct{ name, right, wrong, want string }{
 	{"colon in a text", "index: guests", "index: guests: x", "quote a text that has a colon: 'guests: x'"},
 	{"colon in braces", "key: 'h/{@entity}/{PK}.json'", "key: h/time: {PK}.json", "quote a text that has a colon: 'h/time: {PK}.json'"},
 	{"colon in an expression", "when: 'item.Price > 0'}", "when: item.Price > 0 ? true : false}", "quote a text that has a colon: 'item.Price > 0 ? true : false'"},
-	{"no colon", "name: hotel\n", "name hotel\n", "write a colon and a space behind the key"},
+	{"no colon", "name: hotel\n", "name hotel\n", "write a colon and a space after the key"},
 	{"two kinds", "      index: guests", "      index: guests\n    view: {table: x, key: {PK: '{@key}'}}", "begin both in one column"},
 	{"tab", `      index: guests`, "\tindex: guests", `YAML indents with spaces`},
 	{"sensitive typo", `sensitive: [Email]`, `sensitive: [Emial]`, `did you mean Email?`},
@@ -150,7 +150,7 @@ var mistakes = []struct{ name, right, wrong, want string }{
 	{"average", `{sum: Price}`, `{avg: Price}`, `values.revenue.avg: there is no such key; the keys here are sum, min, max and distinct`},
 	{"count of an attribute", `{sum: Price}`, `{count: Price}`, `write count alone`},
 	{"name of the API", `source: {table: hotel`, `source: {TableName: hotel`, `source.TableName: there is no such key; did you mean table?`},
-	{"no space behind the colon", `state: {table: hotel-state}`, `state: {table:hotel-state}`, `write a space behind the colon: table: hotel-state`},
+	{"no space behind the colon", `state: {table: hotel-state}`, `state: {table:hotel-state}`, `write a space after the colon: table: hotel-state`},
 	{"for_each of a text", `for_each: Nights`, `for_each: Status`, `for_each: Status has no elements, as Booking declares it`},
 	{"to without attribute", `attribute: Status, to: cancelled`, `to: cancelled`, `add one, as attribute: PATH for from, to, below or above`},
 	{"no {@each}", `SK: '{BookingId}#{@each}'`, `SK: '{each.date}#{BookingId}'`, `put {@each} into it`},
@@ -181,7 +181,7 @@ var mistakes = []struct{ name, right, wrong, want string }{
 	{"sum of another entity's", `{sum: Price}`, `{sum: Stars}`, "Hotel has it. Or add `Stars: N` to the attributes of Booking"},
 	{"colon in a quoted part", `      index: guests`, "      when: item.City == \"a: b\"\n      index: guests", `hotel.yaml:36:13: not YAML: mapping values are not allowed in this context; quote a text that has a colon: 'item.City == "a: b"'`},
 	{"comment of another language", "version: 1\n", "// the hotel\nversion: 1\n", `hotel.yaml:1:1: not YAML: `},
-	{"sinks as a list", "sinks:\n  arrivals:", "sinks:\n  - arrivals:", `begins a list: remove its -, where entries have names`},
+	{"sinks as a list", "sinks:\n  arrivals:", "sinks:\n  - arrivals:", `begins a list: remove its -, if entries have names`},
 	{"placeholder in an expression", `'item.Price > 0'`, `'{Price} > 0'`, `write item.Price, without braces`},
 	{"member of a list", `'item.Price > 0'`, `'item.Nights.rate > 0'`, `read one element, as item.Nights[0], or ask for any, as in item.Nights.exists(e, e.qty > 1)`},
 	{"entities with a comma", "of: Guest\n", "of: Guest, Hotel\n", `write [Guest, Hotel]`},
@@ -191,7 +191,7 @@ var mistakes = []struct{ name, right, wrong, want string }{
 // If the file holds records instead of a configuration, that is one problem.
 func TestParse_Records(t *testing.T) {
 	got := messages(t, `{"eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"a"}}}}`+"\n"+`{"eventName":"REMOVE"}`+"\n")
-	if len(got) != 1 || !strings.Contains(got[0].String(), "this is no configuration: it is a file of records") {
+	if len(got) != 1 || !strings.Contains(got[0].String(), "this is not a configuration: it is a file of records") {
 		t.Error(got.Error())
 	}
 }

@@ -92,11 +92,11 @@ func (c *checker) checkNotify(n *Notify) {
 	hasTarget := n.Queue != "" || n.Topic != "" || n.Bus != ""
 	c.failOnServersIf(!hasTarget, n, "add queue, topic or bus", "nothing is named that takes the events")
 	c.failOnServersIf(n.Topic != "" && !hasRegionInARN(n.Topic), &n.Topic, "write arn:aws:sns:REGION:ACCOUNT:NAME",
-		"it is no ARN of a topic")
+		"it is not an ARN of a topic")
 	c.checkTargetName(&n.Queue, "queue")
 	c.checkTargetName(&n.Bus, "bus")
 	c.FailIf(n.Region != "" && !regionName.MatchString(n.Region), &n.Region, "write a name such as eu-central-1",
-		"%s is no Region: no change would raise an event", yamlbind.Quoted(n.Region))
+		"%s is not a Region: no change would raise an event", yamlbind.Quoted(n.Region))
 }
 
 // hasRegionInARN reports whether the text is an ARN with a Region.

@@ -87,5 +87,5 @@ func (c *checker) checkShardKey(a *Aggregate) {
 	kind, isDeclared := c.cfg.Attributes[path]
 	c.FailIf(isDeclared && kind != item.KindS, c.ValueOf(&a.Group).Entries[0],
 		"put it into a text, as in '"+path+"#{"+path+"}', or write shards: 1",
-		"shards put ~0, ~1, ... behind the partition key, and %s is declared %s", path, kind)
+		"shards append ~0, ~1, ... to the partition key, and %s is declared %s", path, kind)
 }

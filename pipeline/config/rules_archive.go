@@ -37,7 +37,7 @@ func (c *checker) checkArchive(a *Archive) {
 		isFixed := slices.Contains(fixedColumns, e.Name)
 		c.FailIf(isFixed, e, "take another name", "every Parquet object has a column %q", e.Name)
 		c.FailIf(!isFixed && !isColumnName(e.Name), e, "write 1 to 255 lowercase letters, digits and _",
-			"%s is no name of a column that query engines take as it is", yamlbind.Quoted(e.Name))
+			"%s is not a name of a column that query engines take as it is", yamlbind.Quoted(e.Name))
 	}
 	age := &a.Roll.Age
 	c.FailIf(c.Sound(age) && *age == 0, age, "write 1s to 1h, or remove the key for 5m",
@@ -92,7 +92,7 @@ func (c *checker) checkPerItemLayout(a *Archive) {
 			"write names: escaped, or |esc after a placeholder, if a value can contain the text between two of them",
 			"parts of it could run together: an item whose object is already another item's becomes a dead letter")
 	case !a.RawNames && a.Key.AmbiguousObjectKey():
-		c.warnAmbiguous(&a.Key, "different items may come to the same text")
+		c.warnAmbiguous(&a.Key, "different items may give the same text")
 	}
 }
 
@@ -151,7 +151,7 @@ func objectNameProblem(name string) string {
 	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7F }):
 		return "holds a control character"
 	case strings.Contains(name, `\`):
-		return `holds a \: folders are parted by /`
+		return `holds a \: folders are separated by /`
 	}
 	if strings.HasPrefix(name, "/") {
 		return "begins with /, and object names do not"
@@ -212,7 +212,7 @@ func (c *checker) checkTags(a *Archive) {
 	for _, e := range c.ValueOf(&a.Tags).All() {
 		c.FailIf(!isTagKey(e.Name), e,
 			"write 1 to 128 letters, digits, spaces and + - = . _ : / @, not beginning with aws:",
-			"%s is no key of a tag", yamlbind.Quoted(e.Name))
+			"%s is not a key of a tag", yamlbind.Quoted(e.Name))
 	}
 }
 

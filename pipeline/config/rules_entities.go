@@ -42,7 +42,7 @@ func (c *checker) checkUnique(e *Entity) {
 			continue
 		}
 		c.FailIf(isUnbound, v, yamlbind.Hint(name, bound, "the key binds"),
-			"%s is no name that the key binds, and only a key stays with its item", yamlbind.Quoted(name))
+			"%s is not a name that the key binds, and only a key stays with its item", yamlbind.Quoted(name))
 		c.FailIf(slices.Contains(e.Unique[:i], name), v, "remove one of them", "%s stands twice", yamlbind.Quoted(name))
 	}
 }

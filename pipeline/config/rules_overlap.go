@@ -29,7 +29,7 @@ func (c *checker) checkOverlap(first, second *Entity) {
 			"whether an item can be of both %s and %s is not proven%s: such an item is of %s", a.Name, b.Name, example, a.Name)
 	case comparison.Overlap == entity.Unproven:
 		c.Warn(second, "begin the patterns with texts of their own",
-			"whether a key can be of both %s and %s is not proven, because a name stands twice in one of them: such an item is of %s", a.Name, b.Name, a.Name)
+			"whether a key can be of both %s and %s is not proven, because a name appears twice in one of them: such an item is of %s", a.Name, b.Name, a.Name)
 	case first.When != nil || second.When != nil:
 		c.Fail(second, hint, "an item can be of both %s and %s%s: one of them has no `when`", a.Name, b.Name, example)
 	default:

@@ -95,7 +95,7 @@ func (c *checker) checkKinesis() {
 	c.FailIf(c.ValueOf(src).Get("table") == nil, &src.Kinesis, "write source: {table: NAME, kinesis: ARN}",
 		"wants the name of the one table that writes to it")
 	for _, field := range []any{&src.Start, &src.OnGap, &src.Polling, &c.cfg.Leases} {
-		c.Refuse(field, "remove it: where a Lambda begins is its event source mapping's to say",
+		c.Refuse(field, "remove it: the event source mapping of a function says where it begins",
 			"is of the table's own stream, and the source is a Kinesis stream")
 	}
 	for _, s := range c.sinks {

@@ -93,9 +93,9 @@ func (c *checker) checkRowIdentity(r rows) {
 		switch {
 		case !col.Template.Ambiguous() || identifiesItem:
 		case r.sink.Aggregate != nil:
-			c.warnAmbiguous(entries[i], "different groups may come to the same text, and count as one")
+			c.warnAmbiguous(entries[i], "different groups may give the same text, and count as one")
 		case missing == "": // otherwise the warning below reports it
-			c.warnAmbiguous(entries[i], "different items may come to the same text")
+			c.warnAmbiguous(entries[i], "different items may give the same text")
 		}
 	}
 	c.WarnIf(missing != "", entries[len(entries)-1], "add {"+missing+"} (or {@key})",
@@ -170,7 +170,7 @@ func (c *checker) checkSharedTable(r rows) {
 		}
 	}
 	c.WarnIf(len(colliding) > 0, r.key, "start each key with a text of its own",
-		"%s may come to the same row keys in this table, and a row is that of one sink", yamlbind.Enumerate(colliding, "and"))
+		"%s may give the same row keys in this table, and a row is that of one sink", yamlbind.Enumerate(colliding, "and"))
 }
 
 // columnNames returns the names as one text, such as "PK, SK".
@@ -296,7 +296,7 @@ func (c *checker) checkTableName(r rows) {
 	for _, other := range c.earlierRows(r) {
 		if other.table.Name != r.table.Name && strings.EqualFold(other.table.Name, r.table.Name) {
 			c.Fail(r.table, "rename one of them",
-				"%s and the table %s of %s differ in case alone, and a folder of embedded stores takes them for one",
+				"%s and the table %s of %s differ only in case, and a folder of embedded stores takes them for one",
 				yamlbind.Quoted(r.table.Name), yamlbind.Quoted(other.table.Name), other.sink.Name)
 			return
 		}
@@ -313,7 +313,7 @@ func (c *checker) checkAttributeNames(key *value, others []*value) {
 	}
 	for _, e := range key.All() {
 		c.FailIf(len(e.Name) > maxKeyName || strings.ContainsRune(e.Name, 0), e,
-			"give it a name of 1 to 255 bytes, without NUL", "it is no name of a key attribute")
+			"give it a name of 1 to 255 bytes, without NUL", "it is not a name of a key attribute")
 	}
 	for _, e := range slices.Concat(key.All(), others) {
 		switch {

@@ -23,7 +23,7 @@ func (c *checker) checkSearch(sink *Sink) {
 	c.checkServerless(s)
 	c.checkMapping(s)
 	c.WarnIf(s.Fast, &s.Fast, "keep mode: exact where two processes may write, or an item changes more than once a second",
-		"changes of an item within one second are told apart by this process alone")
+		"changes of an item within one second are distinguished only by this process")
 	if s.Index != nil {
 		c.checkIndex(sink)
 	}
@@ -52,8 +52,8 @@ func (c *checker) checkIndex(sink *Sink) {
 	}
 	c.FailIf(!indexName.MatchString(name), &s.Index,
 		"use a-z, 0-9, ., _ and -, starting with a letter or digit, 255 at most",
-		"%s is no name of an index", yamlbind.Quoted(name))
-	c.Refuse(&s.MaxIndexes, "remove it", "the sink has one index: its name is no template")
+		"%s is not a name of an index", yamlbind.Quoted(name))
+	c.Refuse(&s.MaxIndexes, "remove it", "the sink has one index: its name is not a template")
 }
 
 // checkIndexTemplate checks an index name that is a template.
@@ -72,7 +72,7 @@ func (c *checker) checkIndexTemplate(s *Search) {
 	}
 	isUnconverted := func(p template.Placeholder) bool { return !p.IndexName }
 	c.WarnIf(slices.ContainsFunc(s.Index.Placeholders(), isUnconverted), &s.Index, "end each placeholder with |index_name",
-		"a value that is no index name, as one with an upper-case letter, sends its document to dead letters")
+		"a value that is not an index name, as one with an upper-case letter, sends its document to dead letters")
 }
 
 // checkRouting checks that a routing is made of key attributes only. If another attribute changed, the document would
@@ -90,7 +90,7 @@ func (c *checker) checkRouting(s *Search) {
 	}
 	for _, path := range s.Routing.Paths() {
 		if isTopLevel := len(memberNames(path)) == 1; !isTopLevel {
-			c.Fail(&s.Routing, hint, "{%s} is no key attribute: what may change would leave a document in two places", path)
+			c.Fail(&s.Routing, hint, "{%s} is not a key attribute: what may change would leave a document in two places", path)
 			return
 		}
 	}

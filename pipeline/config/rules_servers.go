@@ -100,13 +100,13 @@ func (c *checker) checkDeadLetters() {
 	c.warnSharedBucket(letters)
 	hasLeaseTable := leases != nil && leases.Table.Name != ""
 	c.WarnIf(letters.Dir != "" && hasLeaseTable, &letters.Dir,
-		"give dead_letters a bucket or a queue; or write leases: {file: PATH} where one consumer is all",
+		"give dead_letters a bucket or a queue; or write leases: {file: PATH} if there is only one consumer",
 		"leases in a table are for consumers on several hosts, and a folder is one host's: each would keep letters that the others, and a redrive there, do not see")
 	maxHold := &letters.MaxHold
 	c.FailIf(c.Sound(maxHold) && *maxHold <= 0, maxHold, "write a duration such as 12h",
 		"a change must be tried for some time before it is given up")
 	c.FailIf(*maxHold >= streamRetention, maxHold,
-		"write less, so that time is left for what waits behind it: 12h is the default",
+		"write less, so that time is left for what waits after it: 12h is the default",
 		"a stream keeps records for 24 h: what is held that long is lost before it is given up")
 }
 

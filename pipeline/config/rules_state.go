@@ -25,7 +25,7 @@ func (c *checker) checkStateFilters(fs []Filter, where string, sinks []*Sink) {
 		}
 		p := c.Problem(f.action, stateHint, "reads more than keys %s: %s", where, missedChanges(f.action))
 		if code, isGo := f.Filter.(*GoFilter); isGo {
-			p.Hint = "if its code reads keys alone, give sinks.WithFilter the option sinks.KeysOnly(); else " + p.Hint
+			p.Hint = "if its code reads only keys, give sinks.WithFilter the option sinks.KeysOnly(); else " + p.Hint
 			code.StateSinks = &p
 			continue
 		}
@@ -118,7 +118,7 @@ func missedWithoutWord(word string) string {
 	case "probable_ttl":
 		return "deletes of expired items would be missed, by users too, and what is made of them would stay"
 	case "no_change", "replication_echoes":
-		return "a state sink must see every version, and takes the same one again at no harm"
+		return "a state sink must see every version, and takes the same one again without harm"
 	case "ttl_deletes":
 		return "" // checkTTLFilter reports its effect
 	}

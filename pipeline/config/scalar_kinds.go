@@ -35,7 +35,7 @@ var kinds = yamlbind.Kinds{
 		reflect.TypeFor[Table](): yamlbind.Like("table", `[A-Za-z0-9_.-]{1,255}|`+tableARN,
 			"a table's name or ARN", readTable),
 		reflect.TypeFor[Start](): yamlbind.Like("", `trim_horizon|latest|[0-9]{4}-[0-9]{2}-[0-9]{2}T.+`,
-			"trim_horizon, latest or a time as 2026-01-31T12:00:00Z", readStart),
+			"trim_horizon, latest or a time such as 2026-01-31T12:00:00Z", readStart),
 		reflect.TypeFor[*template.Template](): withBraces(yamlbind.Textual("a template", readTemplate)),
 		reflect.TypeFor[*expr.Item]():         expressionKind("item", expression((*expr.Env).CompileItem)),
 		reflect.TypeFor[*expr.Change]():       expressionKind("new", expression((*expr.Env).CompileChange)),
@@ -129,7 +129,7 @@ func readStart(f *yamlbind.File, v *yamlbind.Value) any {
 	}
 	start, err := time.Parse(time.RFC3339, v.Source)
 	if err != nil {
-		f.Fail(v, "write it as 2026-01-31T12:00:00Z or 2026-01-31T12:00:00+02:00", "%s is no time", yamlbind.Quoted(v.Source))
+		f.Fail(v, "write it as 2026-01-31T12:00:00Z or 2026-01-31T12:00:00+02:00", "%s is not a time", yamlbind.Quoted(v.Source))
 		return nil
 	}
 	return Start{Time: start.UTC()}

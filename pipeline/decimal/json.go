@@ -21,7 +21,7 @@ func (d *Decimal) UnmarshalJSON(b []byte) error {
 	text := string(b)
 	if len(b) > 0 && b[0] == '"' {
 		if err := json.Unmarshal(b, &text); err != nil {
-			return errs.New("pipeline: decimal: the text is no JSON")
+			return errs.New("pipeline: decimal: the text is not JSON")
 		}
 	}
 	number, err := Parse(text)

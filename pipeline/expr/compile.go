@@ -62,7 +62,7 @@ func (e Env) compile(src string, names []variable) (compiled, error) {
 		return compiled{}, e.explain(src, issues, names, r)
 	}
 	if t := checked.OutputType(); !t.IsExactType(types.BoolType) {
-		return compiled{}, &Error{Line: 1, Column: 1, Message: "the result is no BOOL",
+		return compiled{}, &Error{Line: 1, Column: 1, Message: "the result is not a BOOL",
 			Hint: "compare it, as in == true, or > 0"}
 	}
 	if err := withinBounds(celEnv, checked); err != nil {

@@ -189,9 +189,9 @@ func mismatch(function, args string, operands []callOperand) (message, hint stri
 		return fmt.Sprintf("[ ] or a . cannot be applied to %s", args), hint
 	case fnBool:
 		if len(operands) == 1 && operands[0].text != "" {
-			return args + " is no BOOL", "compare it, as in " + operands[0].text + " != null"
+			return args + " is not a BOOL", "compare it, as in " + operands[0].text + " != null"
 		}
-		return fmt.Sprintf("a value of type %s is no BOOL", args), hint
+		return fmt.Sprintf("a value of type %s is not a BOOL", args), hint
 	case fnEach:
 		return fmt.Sprintf("%s has no members to go through", args), ""
 	}
@@ -229,7 +229,7 @@ func fail(format string, args ...any) ref.Val {
 }
 
 func notBool(v ref.Val) error {
-	return &evalError{fmt.Sprintf("%s is no BOOL: compare it, as in == true or != null", kindOf(v))}
+	return &evalError{fmt.Sprintf("%s is not a BOOL: compare it, as in == true or != null", kindOf(v))}
 }
 
 // withoutValues replaces a run-time error by an error whose text shows no values.

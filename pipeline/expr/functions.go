@@ -314,7 +314,7 @@ func toNumber(v ref.Val) ref.Val {
 		if n, err := parseNumber(string(v)); err == nil {
 			return n
 		}
-		return fail("number: the text is no number of 38 digits")
+		return fail("number: the text is not a number of 38 digits")
 	default:
 		return fail("number takes S, not %s", kindOf(v))
 	}
@@ -352,7 +352,7 @@ func toDuration(v ref.Val) ref.Val {
 	}
 	d, err := time.ParseDuration(string(s))
 	if err != nil {
-		return fail("duration: the text is no duration, as in 90s or 12h")
+		return fail("duration: the text is not a duration, as in 90s or 12h")
 	}
 	return types.Duration{Duration: d}
 }

@@ -37,7 +37,7 @@ func syntaxHint(src string, at common.Location, message string) string {
 		return "write " + macros["has"]
 	}
 	if strings.HasSuffix(before, ".") || strings.HasPrefix(after, ".") {
-		return `a name that is no identifier of CEL's is written in quotes, as in item["in"]`
+		return `a name that is not an identifier of CEL's is written in quotes, as in item["in"]`
 	}
 	// The mistake is at the location, or in the word or sign before it.
 	for _, text := range []string{firstWord(after), lastWord(strings.TrimRight(before, " ")), sign(after),

@@ -87,7 +87,7 @@ func (p *provider) FindStructFieldType(structType, name string) (*types.FieldTyp
 		GetFrom: func(target any) (any, error) {
 			i, isImage := target.(*image)
 			if !isImage {
-				return nil, &evalError{"what attributes are read from is no image"}
+				return nil, &evalError{"what attributes are read from is not an image"}
 			}
 			v, hasAttribute := i.m.Get(name)
 			if !hasAttribute {

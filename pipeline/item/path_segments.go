@@ -23,7 +23,7 @@ func parseSegments(s string, syntax syntax) ([]Segment, error) {
 	}
 	seg, rest, problem := cutFirstSegment(s, syntax)
 	if problem == "" && seg.IsElement() {
-		return fail(s, "an item is no list: start with a name")
+		return fail(s, "an item is not a list: start with a name")
 	}
 	start := s // of the segment that was cut last
 	var segs []Segment
@@ -76,7 +76,7 @@ func cutName(s string, syntax syntax) (seg Segment, rest, problem string) {
 		return Segment{Name: s[:n], Index: -1}, s[n:], ""
 	}
 	if syntax == pathSyntax {
-		return Segment{}, s, `want a name; write one that is no identifier as ["first-name"]`
+		return Segment{}, s, `want a name; write one that is not an identifier as ["first-name"]`
 	}
 	if rest, ok := strings.CutPrefix(s, "**"); ok {
 		return Segment{Wild: wholeSubtree}, rest, ""

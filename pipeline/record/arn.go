@@ -35,7 +35,7 @@ func parseStreamARN(arn string) streamARN {
 	}
 	labelTime, err := time.Parse("2006-01-02T15:04:05.999999999", label)
 	if err != nil || labelTime.Unix() < 0 {
-		s.err = fmt.Errorf("the stream's label is no time: %w", errStreamARN)
+		s.err = fmt.Errorf("the stream's label is not a time: %w", errStreamARN)
 		return s
 	}
 	s.epoch, s.err = uint64(labelTime.Unix()), nil

@@ -18,7 +18,7 @@ var errEightDigits = errs.New(
 	"eight digits such as 20260102 are a date or epoch seconds, and date cannot know which: write a date as 2026-01-02")
 
 var errDate = errs.New(
-	"the text is no date: date reads epoch seconds, epoch milliseconds (from 100000000000 on), and ISO 8601 such as 2026-01-02, 2026-01-02T15:04 and 2026-01-02T15:04:05.678+01:00")
+	"the text is not a date: date reads epoch seconds, epoch milliseconds (from 100000000000 on), and ISO 8601 such as 2026-01-02, 2026-01-02T15:04 and 2026-01-02T15:04:05.678+01:00")
 
 // minMillis is the smallest number that is read as milliseconds. In seconds it is the year 5138.
 const minMillis = 100_000_000_000

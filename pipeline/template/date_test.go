@@ -139,6 +139,6 @@ func TestDate_PrintsInTheZone(t *testing.T) {
 		}
 	}
 	if _, _, err := parse(t, "{PK|zone:UTC|date:2006}").AppendText(nil, Scope{Item: it}); err == nil {
-		t.Error("a text that is no date")
+		t.Error("a text that is not a date")
 	}
 }

@@ -176,7 +176,7 @@ func (p *parser) parseAtName(h *placeholder, from int, text string) *Error {
 	h.source = fromKey + source(i)
 	switch {
 	case h.source == fromShard && !p.options.Shard:
-		return p.fail(from, "remove it", "{@shard} is for the partition key of a view with shards alone")
+		return p.fail(from, "remove it", "{@shard} is only for the partition key of a view with shards")
 	case h.source == fromIdentity && !p.options.Identity:
 		return p.fail(from, "remove it, or add for_each: PATH of the list to a view",
 			"{@each} is the identity of an element, and there is none here")

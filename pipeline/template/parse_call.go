@@ -129,7 +129,7 @@ func (p *parser) newCall(fn function, a argument) (call, *Error) {
 			}
 		}
 		return c, p.fail(a.from, "as in {PK|split:#:1}; pieces are counted from 0, and from the end -1 on",
-			"split takes a separator and, behind the last colon, an index")
+			"split takes a separator and, after the last colon, an index")
 	default: // after, before, default
 		if a.text == "" {
 			return c, p.fail(a.from, fmt.Sprintf("as in {PK|%s:#}", name), "%s takes a text", name)
@@ -153,8 +153,8 @@ func (p *parser) padCall(a argument) (call, *Error) {
 	isTooWide := c.fraction > 0 && c.fraction > c.number-2
 	if err != nil || c.fraction < 0 || isTooWide {
 		return c, p.fail(a.from,
-			"as in {Total|pad:12.2}, which is 12 characters wide with the point and two digits behind it",
-			"pad's digits behind the point are 0 or more, and two less than the width at most")
+			"as in {Total|pad:12.2}, which is 12 characters wide with the point and two digits after it",
+			"pad's digits after the point are 0 or more, and two less than the width at most")
 	}
 	return c, nil
 }

@@ -267,11 +267,11 @@ func TestTextErrors(t *testing.T) {
 		{"x{Ints}", "Ints is of type NS"},
 		{"x{Bins?}", "Bins is of type BS"},
 		{"{Address|default:x}", "Address is of type M"},
-		{"{Status|date:2006}", "Status: the text is no date"},
-		{"{Status?|date:2006}", "Status: the text is no date"},
+		{"{Status|date:2006}", "Status: the text is not a date"},
+		{"{Status?|date:2006}", "Status: the text is not a date"},
 		{"{Year|date:2006}", "Year: four digits such as 2026 are a year or epoch seconds"},
 		{"{Big|date:2006}", "Big: the number is too large"},
-		{"{@time|lower|date:2006}", "@time: the text is no date"},
+		{"{@time|lower|date:2006}", "@time: the text is not a date"},
 	} {
 		tpl := parse(t, tt.template)
 		out, _, err := tpl.AppendText([]byte("kept"), s)

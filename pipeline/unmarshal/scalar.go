@@ -15,9 +15,9 @@ import (
 
 var (
 	errOverflow       = errs.New("the number is out of its range")
-	errInteger        = errs.New("the number is no integer of its range")
+	errInteger        = errs.New("the number is not an integer of its range")
 	errTime           = errs.New("the text is no RFC 3339 time")
-	errUnix           = errs.New("the number is no count of seconds")
+	errUnix           = errs.New("the number is not a count of seconds")
 	errBool           = errs.New("the text is neither true nor false")
 	errNotNumber      = errs.New("not a number")
 	errSDKUnmarshaler = errs.New("it implements attributevalue.Unmarshaler, whose argument is a type of the SDK; " +

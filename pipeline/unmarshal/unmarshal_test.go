@@ -96,17 +96,17 @@ func TestDecode_Errors(t *testing.T) {
 	}
 	for doc, want := range map[string]string{
 		`{"Lines":[{"N":1},{"N":128}]}`:         `attribute Lines[1].N: N does not decode into int8: the number is out of its range`,
-		`{"Lines":[{"N":1.5}]}`:                 `attribute Lines[0].N: N does not decode into int8: the number is no integer of its range`,
+		`{"Lines":[{"N":1.5}]}`:                 `attribute Lines[0].N: N does not decode into int8: the number is not an integer of its range`,
 		`{"Lines":{"N":1}}`:                     `attribute Lines: M does not decode into []unmarshal_test.inner`,
 		`{"By":{"first-name":{"At":"secret"}}}`: `attribute By["first-name"].At: S does not decode into time.Time: the text is no RFC 3339 time`,
 		`{"By":{"x":{"Flag":"true"}}}`:          `attribute By.x.Flag: S does not decode into bool`,
-		`{"By":{"x":{"At":1.5}}}`:               `attribute By.x.At: N does not decode into time.Time: the number is no count of seconds`,
-		`{"Ints":{"secret":1}}`:                 `attribute Ints: M does not decode into map[int]int: a name as a key of type int: the number is no integer of its range`,
+		`{"By":{"x":{"At":1.5}}}`:               `attribute By.x.At: N does not decode into time.Time: the number is not a count of seconds`,
+		`{"Ints":{"secret":1}}`:                 `attribute Ints: M does not decode into map[int]int: a name as a key of type int: the number is not an integer of its range`,
 		`{"Bad":{}}`:                            `attribute Bad: M does not decode into map[[1]int]int: keys of type [1]int: want a string, number, bool or encoding.TextUnmarshaler`,
 		`{"Price":"x"}`:                         `attribute Price: S does not decode into unmarshal_test.money: no money`,
 		`{"Exact":"secret"}`:                    `attribute Exact: S does not decode into decimal.Decimal`,
 		`{"Exact":{}}`:                          `attribute Exact: M does not decode into decimal.Decimal`,
-		`{"number":"secret"}`:                   `attribute number: S does not decode into int: the number is no integer of its range`,
+		`{"number":"secret"}`:                   `attribute number: S does not decode into int: the number is not an integer of its range`,
 		`{"Str":"x"}`:                           `attribute Str: S does not decode into fmt.Stringer`,
 	} {
 		_, err := unmarshal.Decode[target](pipelinetest.PlainItem(t, doc))

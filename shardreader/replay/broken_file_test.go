@@ -224,13 +224,13 @@ func TestSource_ForeignFiles(t *testing.T) {
 		`{"Metadata":{"WriteTimestampMicros":{"N":"1"}},"Keys":{"PK":{"S":"a"}},"NewImage":{}}`: "incremental",
 		`{"tablewakeNewestOnly":true,"eventName":"INSERT"}` + "\n":                              "newest change of each item alone",
 		"PK,SK,Total\na,b,3\n":                   "CSV",
-		"version: 1\nname: shop\n":               "no JSON",
+		"version: 1\nname: shop\n":               "not JSON",
 		`{"properties":{}}`:                      "none of a record's members",
 		`{"PK":{"S":"a"}}`:                       "tablewake backfill --items takes items",
 		`{"Items":[{"PK":{"S":"a"}}],"Count":1}`: "output of a scan",
 		"\xff\xfe{\x00\"\x00":                    "UTF-16",
-		"\x00\x01\x02\x03":                       "no JSON",
-		"42":                                     "no JSON",
+		"\x00\x01\x02\x03":                       "not JSON",
+		"42":                                     "not JSON",
 	} {
 		path := filepath.Join(write(t, map[string]string{"f": content}), "f")
 		g := readAll(t, open(t, Options{Paths: []string{path}}))

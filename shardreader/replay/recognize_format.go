@@ -81,7 +81,7 @@ func foreignError(head []byte) error {
 			"%w: it is the output of a scan (items, not changes): tablewake backfill --items takes items, one a line",
 			errForeign)
 	}
-	reason := "it is no JSON"
+	reason := "it is not JSON"
 	switch first, _, _ := bytes.Cut(head, newline); {
 	case head[0] == '{' || head[0] == '[':
 		reason = "its JSON has none of a record's members (tablewake backfill --items takes items)"

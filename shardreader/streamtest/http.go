@@ -96,7 +96,7 @@ func (s *Server) answer(req *http.Request, name string, in []byte) (status int, 
 	var parseFailure *failure
 	if err := json.Unmarshal(in, &r); err != nil {
 		parseFailure = &failure{code: "SerializationException",
-			message: "the request is no JSON that belongs to this operation"}
+			message: "the request is not JSON that belongs to this operation"}
 	}
 	c.Stream, c.Shard = r.StreamArn, r.ShardID
 	if parseFailure == nil && c.Op == "GetRecords" {

@@ -331,7 +331,7 @@ func TestNew(t *testing.T) {
 		"Key ends in .zst":          {Store: &memory{}, Layout: archive.PerItem, Key: parse(t, "{@key}.jsonl.zst")},
 		"Key belongs to the layout": {Store: &memory{}, Key: key},
 		"Columns belong":            {Store: &memory{}, Columns: []archive.Column{{Name: "a", Value: key}}},
-		`"Actor" is no name`:        {Store: &memory{}, Format: archive.Parquet, Columns: []archive.Column{{Name: "Actor", Value: key}}},
+		`"Actor" is not a name`:     {Store: &memory{}, Format: archive.Parquet, Columns: []archive.Column{{Name: "Actor", Value: key}}},
 		`has a column "key"`:        {Store: &memory{}, Format: archive.Parquet, Columns: []archive.Column{{Name: "key", Value: key}}},
 		`"a" is there twice`:        {Store: &memory{}, Format: archive.Parquet, Columns: []archive.Column{{Name: "a", Value: key}, {Name: "a", Value: key}}},
 		`of "a" is nil`:             {Store: &memory{}, Format: archive.Parquet, Columns: []archive.Column{{Name: "a"}}},

@@ -38,7 +38,7 @@ func checkColumns(cs []Column) error {
 		hasOtherBytes := strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") != ""
 		switch {
 		case c.Name == "" || len(c.Name) > maxColumnName || hasOtherBytes:
-			return fmt.Errorf("archive: Columns: %q is no name of a column: write lowercase letters, digits and _", c.Name)
+			return fmt.Errorf("archive: Columns: %q is not a name of a column: write lowercase letters, digits and _", c.Name)
 		case columnar.Reserved(c.Name):
 			return fmt.Errorf("archive: Columns: every object has a column %q: take another name", c.Name)
 		case seen[c.Name]:

@@ -88,7 +88,7 @@ func nameProblem(name string) string {
 	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7F }):
 		return "holds a control character"
 	case strings.Contains(name, `\`):
-		return `holds a \: folders are parted by /`
+		return `holds a \: folders are separated by /`
 	}
 	for i, s := range strings.Split(name, "/") {
 		switch {

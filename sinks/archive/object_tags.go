@@ -34,7 +34,7 @@ func checkTags(tags []TagTemplate, layout Layout) error {
 			return fmt.Errorf("archive: Tags: %q is there twice", t.Key)
 		case !isTagKey(t.Key):
 			return fmt.Errorf(
-				"archive: Tags: %q is no key of a tag: 1 to %d letters, digits, spaces and + - = . _ : / @, not beginning with aws:", t.Key, maxTagKey)
+				"archive: Tags: %q is not a key of a tag: 1 to %d letters, digits, spaces and + - = . _ : / @, not beginning with aws:", t.Key, maxTagKey)
 		case t.Value == nil:
 			return fmt.Errorf("archive: Tags: the template of %q is nil", t.Key)
 		case layout == Log && !t.Value.OfTable():

@@ -81,9 +81,9 @@ func TestTagsThatAreRefused(t *testing.T) {
 	for want, o := range map[string]archive.Options{
 		"takes 10 tags, and these are 11": {Tags: many},
 		`"a" is there twice`:              {Tags: tags(t, "a", "1", "a", "2")},
-		`"#" is no key of a tag`:          {Tags: tags(t, "#", "1")},
-		`"aws:x" is no key of a tag`:      {Tags: tags(t, "aws:x", "1")},
-		`"" is no key of a tag`:           {Tags: tags(t, "", "1")},
+		`"#" is not a key of a tag`:       {Tags: tags(t, "#", "1")},
+		`"aws:x" is not a key of a tag`:   {Tags: tags(t, "aws:x", "1")},
+		`"" is not a key of a tag`:        {Tags: tags(t, "", "1")},
 		`the template of "a" is nil`:      {Tags: []archive.TagTemplate{{Key: "a"}}},
 		`"{PK}" differs from change`:      {Tags: tags(t, "a", "{PK}")},
 		`"{@op}" differs from change`:     {Tags: tags(t, "a", "{@op}")},

@@ -53,7 +53,7 @@ func parseDocumentPlace(place string) (index, routing, id string, err error) {
 	index, rest, ok := strings.Cut(place, "/")
 	routing, id, okID := strings.Cut(rest, "/")
 	if !ok || !okID {
-		return "", "", "", errs.Errorf("%q is no place of a document", place)
+		return "", "", "", errs.Errorf("%q is not a place of a document", place)
 	}
 	routing, err = url.PathUnescape(routing)
 	return index, routing, id, err

@@ -182,7 +182,7 @@ func (s *groupSink) GroupsSkippedReason() string {
 	if !s.keepsExpired() {
 		return ""
 	}
-	return "the aggregate keeps what expired items counted for (on_ttl_delete: keep), and nothing tells which items these were"
+	return "the aggregate keeps what expired items counted for (on_ttl_delete: keep), and it is unknown which items these were"
 }
 
 // comparedGroup is a group that was read before and after its contributions were summed.

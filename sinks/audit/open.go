@@ -84,7 +84,7 @@ func checkOutputs(ctx context.Context, cfg *config.Config, stores sinks.Stores, 
 			return errs.Errorf("the sink %s would not start: %s", name, redact.Safe(c.Problem))
 		case c.Kind == sinks.Changed:
 			return errs.Errorf(
-				"the sink %s was written under other settings than those of the file: tablewake plan says which, and the way on",
+				"the sink %s was written under other settings than those of the file: tablewake plan says which, and what to do",
 				name)
 		}
 	}

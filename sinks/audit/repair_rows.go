@@ -37,7 +37,7 @@ func (s *rowSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outc
 // errNoClaimTime refuses to make a claim under on_collision: last. Such a claim needs the time of the change, which is
 // unknown.
 var errNoClaimTime = errs.New(
-	"the item has no claim on the row, and with on_collision: last no item tells when it came to claim it: replay the archive, or fill the sink anew")
+	"the item has no claim on the row, and with on_collision: last, no item shows when it claimed the row: replay the archive, or fill the sink anew")
 
 // errOtherItem refuses to replace the row of another item in a view with unique, whose key columns should identify the
 // item.

@@ -45,7 +45,7 @@ func TestAppend(t *testing.T) {
 	cut := []byte("{\"Records\":[{\"eventID\"")
 	got, err = deadletter.Append(nil, &pipeline.DeadLetter{Class: "undecodable", Raw: cut})
 	if err != nil || !strings.HasSuffix(string(got), `"record_base64":"`+base64.StdEncoding.EncodeToString(cut)+`"}`) {
-		t.Errorf("a record that is no JSON: %s (%v)", got, err)
+		t.Errorf("a record that is not JSON: %s (%v)", got, err)
 	}
 }
 

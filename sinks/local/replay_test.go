@@ -107,7 +107,7 @@ func TestSecondReplayChangesNothing(t *testing.T) {
 		t.Errorf("source %+v, events %v", l.Source, l.Events)
 	}
 	if n := l.Sinks["orders"].DeadLettered; n != 1 {
-		t.Errorf("%d orders in dead letters, want the one whose status is no text", n)
+		t.Errorf("%d orders in dead letters, want the one whose status is not a text", n)
 	}
 	first := contents(t, dir)
 	rows, documents, files := 0, 0, 0

@@ -38,7 +38,7 @@ func Resolve(
 ) ([]byte, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(event, &members); err != nil {
-		return nil, errs.New("notify: not an event: it is no JSON object")
+		return nil, errs.New("notify: not an event: it is not a JSON object")
 	}
 	ref, hasRef := members["dataref"]
 	_, hasData := members["data"]
@@ -47,7 +47,7 @@ func Resolve(
 	}
 	var uri string
 	if err := json.Unmarshal(ref, &uri); err != nil {
-		return nil, errs.New("notify: the dataref of the event is no text")
+		return nil, errs.New("notify: the dataref of the event is not a text")
 	}
 	data, err := get(ctx, uri)
 	if err != nil {

@@ -16,7 +16,7 @@ func (t *translator) keyOf(s *entity.Scope, canFail, opposite bool) alternatives
 		c = c.union(alternatives{t.keyPattern(e)})
 	}
 	if canFail {
-		t.matchAny("of %s: its `when` is the function's to evaluate", s)
+		t.matchAny("of %s: only the function can evaluate its `when`", s)
 	}
 	return c
 }
@@ -61,7 +61,7 @@ func (t *translator) ofEntity(e *entity.Entity, image string, when alternatives)
 		}
 	}
 	for _, earlier := range e.Predecessors() {
-		t.matchAny("of %s: whether an item is of %s is the function's to evaluate", e.Name, earlier.Name)
+		t.matchAny("of %s: whether an item is of %s is for the function to evaluate", e.Name, earlier.Name)
 	}
 	if e.When == nil {
 		return when

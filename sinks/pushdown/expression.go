@@ -34,7 +34,7 @@ func (t *translator) expression(c expr.Clause, opposite bool, itemImage string) 
 		return t.attributeClause(c, opposite, itemImage)
 	}
 	return t.matchAny(
-		"a part of an expression: Lambda is asked for texts, BOOLs and op alone, with ==, !=, in and startsWith")
+		"a part of an expression: Lambda is asked only for texts, BOOLs and op, with ==, !=, in and startsWith")
 }
 
 // attributeClause translates a clause that compares one attribute of one image.

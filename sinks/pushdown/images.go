@@ -8,7 +8,7 @@ import "github.com/tablewake/tablewake/pipeline/config"
 func (t *translator) eitherImage(s config.Sink) alternatives {
 	if s.WhenItem == nil {
 		if s.Scope != nil && !s.Scope.KeysOnly() {
-			t.matchAny("of %s: its `when` is the function's to evaluate", s.Scope)
+			t.matchAny("of %s: only the function can evaluate its `when`", s.Scope)
 		}
 		return anything
 	}

@@ -108,7 +108,7 @@ sinks:
 {"dynamodb":{"OldImage":{"Status":{"S":["paid"]}}}}
 {"eventName":[{"anything-but":["REMOVE"]}]}
 ` + otherViewType + `
-what the sinks take: in part, a part of an expression: Lambda is asked for texts, BOOLs and op alone, with ==, !=, in and startsWith; for_each: the elements of a new image are listed before a ` + "`when`" + ` that reads each is evaluated`},
+what the sinks take: in part, a part of an expression: Lambda is asked only for texts, BOOLs and op, with ==, !=, in and startsWith; for_each: the elements of a new image are listed before a ` + "`when`" + ` that reads each is evaluated`},
 		{"documents of elements: so is the index", `
 sinks:
   lines: {search: {index: 'lines-{Shop}', create: on_demand, for_each: Lines, when: 'item.Status == "paid" && each.qty > 1'}}`, pushdown.Options{}, `
@@ -131,7 +131,7 @@ sinks:
   orders: {view: {of: Order, table: rows, key: {PK: '{@key}'}, when: 'item.Status == "paid"'}}`, pushdown.Options{}, `
 {"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"ORDER#"}]}}}}
 ` + otherViewType + `
-what the sinks take: in part, a part of an expression: Lambda is asked for texts, BOOLs and op alone, with ==, !=, in and startsWith; of Order: Lambda is asked how a key begins, and not for the rest of a pattern; of Order: its ` + "`when`" + ` is evaluated first and can fail, which is for dead letters`},
+what the sinks take: in part, a part of an expression: Lambda is asked only for texts, BOOLs and op, with ==, !=, in and startsWith; of Order: Lambda is asked how a key begins, and not for the rest of a pattern; of Order: its ` + "`when`" + ` is evaluated first and can fail, which is for dead letters`},
 		{"names that Lambda takes for others", `
 sinks:
   all: {archive: {bucket: bucket, when: 'new["a.b"] == "x" && op != "REMOVE"'}}`, pushdown.Options{}, `

@@ -202,10 +202,10 @@ func TestNew_ForEachRefuses(t *testing.T) {
 		return tmpl
 	}
 	for want, o := range map[string]search.Options{
-		"the path Lines[0] is into a list":           {Index: parse(t, "lines"), ForEach: elementsAt(t, "Lines[0]", "")},
-		"the name of the index reads the element":    {Index: each("lines-{each.sku}"), ForEach: elementsAt(t, "Lines", "")},
-		"the routing reads the element":              {Index: parse(t, "lines"), Routing: each("{PK}{@each}"), ForEach: elementsAt(t, "Lines", "")},
-		`Routing "{each.sku}": {each.sku} is no key`: {Index: parse(t, "lines"), Routing: each("{each.sku}"), ForEach: elementsAt(t, "Lines", "")},
+		"the path Lines[0] is into a list":              {Index: parse(t, "lines"), ForEach: elementsAt(t, "Lines[0]", "")},
+		"the name of the index reads the element":       {Index: each("lines-{each.sku}"), ForEach: elementsAt(t, "Lines", "")},
+		"the routing reads the element":                 {Index: parse(t, "lines"), Routing: each("{PK}{@each}"), ForEach: elementsAt(t, "Lines", "")},
+		`Routing "{each.sku}": {each.sku} is not a key`: {Index: parse(t, "lines"), Routing: each("{each.sku}"), ForEach: elementsAt(t, "Lines", "")},
 	} {
 		o.Pipeline, o.Store = "shop", answers{}
 		if _, err := search.New(o); err == nil || !strings.Contains(err.Error(), want) {

@@ -89,7 +89,7 @@ func finish(d *pipeline.Delivery, oldLocation, newLocation documentLocation, new
 	changeErr := newImageErr
 	if changeErr == nil && oldLocation.unknown {
 		changeErr = errs.Errorf(
-			"the change is written, and the one before it is in dead letters, since no document can be made of its image; it must come again behind that one: redrive both. The image before: %w", oldImageErr)
+			"the change is written, and the one before it is in dead letters, since no document can be made of its image; it must come again after that one: redrive both. The image before: %w", oldImageErr)
 	}
 
 	hasMutations := len(d.Ops) > 0

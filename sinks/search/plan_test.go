@@ -65,7 +65,7 @@ func ofType(kind string) pipeline.ItemConditionFunc {
 	return func(image item.Image) (bool, error) {
 		v, _ := image.Get("Type")
 		if v.Kind() == item.KindBOOL {
-			return false, errors.New("a Type is no BOOL")
+			return false, errors.New("a Type is not a BOOL")
 		}
 		text, _ := v.Text()
 		return text == kind, nil
@@ -192,8 +192,8 @@ func TestPlanBehindWhatCouldNotBeJudged(t *testing.T) {
 func TestPlanErrors(t *testing.T) {
 	for _, test := range []struct{ index, op, old, new, want string }{
 		{"docs", "INSERT", "", "", "without a new image"},
-		{"docs", "MODIFY", "{}", `"Type":{"BOOL":true}`, "a Type is no BOOL"},
-		{"docs-{Tenant}", "MODIFY", `"Type":{"BOOL":true},"Tenant":{"L":[]}`, "{}", "a Type is no BOOL"},
+		{"docs", "MODIFY", "{}", `"Type":{"BOOL":true}`, "a Type is not a BOOL"},
+		{"docs-{Tenant}", "MODIFY", `"Type":{"BOOL":true},"Tenant":{"L":[]}`, "{}", "a Type is not a BOOL"},
 		{"docs-{Tenant}", "MODIFY", "", `"Type":{"S":"x"}`, "without an old image"},
 		{"docs-{Tenant}", "MODIFY", "", `"Type":{"S":"Product"},"Tenant":{"S":"acme"}`, "without an old image"},
 		{"docs-{Tenant}", "REMOVE", "", "", "without an old image"},

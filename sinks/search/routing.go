@@ -24,13 +24,13 @@ func routingKeys(routing *template.Template) ([]string, error) {
 			"it is the same for every item, and all documents would be in one shard: make it of key attributes")
 	}
 	if each := routing.EachPaths(); len(each) > 0 {
-		return nil, errs.Errorf("{%s} is no key attribute", each[0])
+		return nil, errs.Errorf("{%s} is not a key attribute", each[0])
 	}
 	var keys []string
 	for _, path := range routing.Paths() {
 		names, err := pathNames(path)
 		if err != nil || len(names) != 1 {
-			return nil, errs.Errorf("{%s} is no key attribute: what may change would leave a document in two places", path)
+			return nil, errs.Errorf("{%s} is not a key attribute: what may change would leave a document in two places", path)
 		}
 		keys = append(keys, names[0])
 	}
@@ -46,7 +46,7 @@ func (s *Sink) route(c *record.Change) (string, error) {
 	for _, name := range s.routed {
 		if _, ok := c.Keys.Get(name); !ok {
 			return "", errs.Errorf(
-				"search: routing %q: {%s} is no key attribute of the table: what may change would leave a document in two places",
+				"search: routing %q: {%s} is not a key attribute of the table: what may change would leave a document in two places",
 				s.o.Routing, redact.Field(name))
 		}
 	}

@@ -72,8 +72,8 @@ func TestRouting_Refused(t *testing.T) {
 		"{@version}":     "differs from change to change",
 		"{@time}":        "differs from change to change",
 		"fixed":          "all documents would be in one shard",
-		"{Address.City}": "{Address.City} is no key attribute",
-		"{Tags[0]}":      "{Tags[0]} is no key attribute",
+		"{Address.City}": "{Address.City} is not a key attribute",
+		"{Tags[0]}":      "{Tags[0]} is not a key attribute",
 	} {
 		_, err := search.New(search.Options{Pipeline: "shop", Store: answers{}, Index: parse(t, "docs"), Routing: parse(t, routing)})
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -84,7 +84,7 @@ func TestRouting_Refused(t *testing.T) {
 	for _, routing := range []string{"{Tenant}", "{PK}{Tenant?}"} {
 		d := pipeline.Delivery{Change: changeOf(t, "INSERT", "", `"Tenant":{"S":"a"}`)}
 		err := newSink(t, search.Options{Index: parse(t, "docs"), Routing: parse(t, routing)}).Plan(&d)
-		if err == nil || !strings.Contains(err.Error(), "{Tenant} is no key attribute") || len(d.Ops) > 0 {
+		if err == nil || !strings.Contains(err.Error(), "{Tenant} is not a key attribute") || len(d.Ops) > 0 {
 			t.Errorf("%s: planned %v, %v", routing, d.Ops, err)
 		}
 	}

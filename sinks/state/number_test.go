@@ -29,7 +29,7 @@ func decimals() *rapid.Generator[decimal.Decimal] {
 func rat(t *rapid.T, text string) *big.Rat {
 	r, ok := new(big.Rat).SetString(text)
 	if !ok {
-		t.Fatalf("%q is no number", text)
+		t.Fatalf("%q is not a number", text)
 	}
 	return r
 }

@@ -176,7 +176,7 @@ func (o AggregateOptions) validate() error {
 		return err
 	}
 	if len(o.Values) == 0 {
-		return errors.New("Values is empty: say what to count")
+		return errors.New("Values is empty: name what to count")
 	}
 	if o.Shards < 0 {
 		return fmt.Errorf("Shards is %d: a group has at least one row", o.Shards)

@@ -59,7 +59,7 @@ func (e *CollisionError) Error() string {
 			other = fmt.Sprintf(", or let on_collision say %s or %s", KeepFirst, KeepLast)
 		}
 		return fmt.Sprintf(
-			"view %q: the row %s is of the item %s, and the item %s comes to it too, though the names in its key are to identify the item (unique): "+
+			"view %q: the row %s is of the item %s, and the item %s claims it, too, though the names in its key are to identify the item (unique): "+
 				"change one of the two and redrive%s", e.View, e.Row, e.Owner, e.Source, other)
 	}
 	return fmt.Sprintf(

@@ -78,7 +78,7 @@ func (s *Sink) planRow(d *pipeline.Delivery) error {
 	if before.keyUnknown {
 		return failAfterWrite(d,
 			errs.Errorf(
-				"the change is written, and the one before it is in dead letters, since no row can be made of its image; it must come again behind that one: redrive both. The image before: %w", oldErr))
+				"the change is written, and the one before it is in dead letters, since no row can be made of its image; it must come again after that one: redrive both. The image before: %w", oldErr))
 	}
 	return nil
 }

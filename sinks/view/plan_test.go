@@ -188,8 +188,8 @@ func TestPlanErrors(t *testing.T) {
 	}{
 		{"condition", "{Status}", sinktest.Record{EventName: "INSERT", New: itemOf("Type=broken")}, "the condition fails"},
 		{"condition on both images", "{Status}", sinktest.Record{EventName: "MODIFY", Old: itemOf("Type=broken"), New: itemOf("Type=broken")}, "the condition fails"},
-		{"a key that is not there before", "{Status}", sinktest.Record{EventName: "MODIFY", Old: itemOf("Type=Order"), New: list}, "key attribute PK comes to the type L"},
-		{"a key that is a list", "{Status}", sinktest.Record{EventName: "INSERT", New: list}, "key attribute PK comes to the type L"},
+		{"a key that is not there before", "{Status}", sinktest.Record{EventName: "MODIFY", Old: itemOf("Type=Order"), New: list}, "key attribute PK has the type L"},
+		{"a key that is a list", "{Status}", sinktest.Record{EventName: "INSERT", New: list}, "key attribute PK has the type L"},
 		{"text of a list", "S#{Status}", sinktest.Record{EventName: "INSERT", New: list}, "Status"},
 		{"a long key", "{Status}", sinktest.Record{EventName: "INSERT", New: itemOf("Type=Order", "Status="+strings.Repeat("x", 2049))}, "2049 bytes"},
 	} {

@@ -129,7 +129,7 @@ func appendKeyValue(text []byte, a Attribute, scope *template.Scope, limit int) 
 		number, _ := v.Number()
 		text = number.Append(text) // never too long
 	default:
-		return keyPart{}, text, errs.Errorf("key attribute %s comes to the type %s: the key of a row is S, N or B",
+		return keyPart{}, text, errs.Errorf("key attribute %s has the type %s: the key of a row is S, N or B",
 			redact.Field(a.Name), redact.Safe(v.Kind().String()))
 	}
 

@@ -71,7 +71,7 @@ func beside(t *testing.T, sequence string, by int64) string {
 	t.Helper()
 	n, ok := new(big.Int).SetString(sequence, 10)
 	if !ok {
-		t.Fatalf("%q is no number", sequence)
+		t.Fatalf("%q is not a number", sequence)
 	}
 	return n.Add(n, big.NewInt(by)).String()
 }

@@ -48,7 +48,7 @@ func TestEngine(t *testing.T) {
 		t.Error("a pattern that is no pattern was taken")
 	}
 	if _, err := ruler(`{"eventName":["INSERT"]}`).Match([]byte("{")); err == nil {
-		t.Error("what is no JSON was matched")
+		t.Error("what is not JSON was matched")
 	}
 }
 

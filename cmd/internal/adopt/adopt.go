@@ -148,7 +148,7 @@ func (o *options) report(s cli.Streams, all []sinks.Adoption, accepted, refused 
 	case accepted && o.format == cli.FormatText:
 		fmt.Fprintf(s.Out, "accepted: %s\n", adoptedNames(all))
 	case refused:
-		return errors.New("nothing was accepted: what cannot be made right so is to be fixed first, or left out with --sink")
+		return errors.New("nothing was accepted: fix what cannot be accepted first, or leave it out with --sink")
 	case len(all) > 0 && !accepted:
 		return errors.New("nothing was accepted: --yes accepts it")
 	}

@@ -55,7 +55,7 @@ register them. athena makes no connections. Athena runs one statement at a time.
 func (o *athenaOptions) printStatements(out io.Writer) error {
 	from, err := time.Parse(time.DateOnly, o.from)
 	if err != nil {
-		return cli.Usagef("--from %q is no day: write it as 2026-01-31", o.from)
+		return cli.Usagef("--from %q is not a day: write it as 2026-01-31", o.from)
 	}
 	cfg, err := cli.LoadConfig(o.config)
 	if err != nil {
@@ -115,7 +115,7 @@ func (o *athenaOptions) selectArchives(cfg *config.Config) (selected []config.Si
 	case len(selected) == 0:
 		return nil, cli.Usagef("%s has no archive %q; it has %s", cfg.File, o.sink, strings.Join(names, ", "))
 	case o.location != "" && len(selected) > 1:
-		return nil, cli.Usagef("--location is of one archive: name it with --sink: %s", strings.Join(names, ", "))
+		return nil, cli.Usagef("--location belongs to one archive: name it with --sink: %s", strings.Join(names, ", "))
 	}
 	return selected, nil
 }

@@ -172,7 +172,7 @@ func (b *byteSize) Type() string { return "size" }
 func (b *byteSize) Set(s string) error {
 	match := sizes.FindStringSubmatch(s)
 	if match == nil {
-		return fmt.Errorf("%q is no size: write it as 64MB, 64MiB or in bytes", s)
+		return fmt.Errorf("%q is not a size: write it as 64MB, 64MiB or in bytes", s)
 	}
 	number, err := strconv.ParseInt(match[1], 10, 64)
 	*b = byteSize(number * sizeUnits[match[2]])

@@ -145,7 +145,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 		return err
 	}
 	if len(cfg.Source.Tables) > 1 {
-		return cli.Usagef("%s has several source tables, and an audit is of one: give each its file", cfg.File)
+		return cli.Usagef("%s has several source tables, and an audit covers one: give each table a file of its own", cfg.File)
 	}
 	if _, err := audit.SelectSinks(cfg, o.sinks); err != nil {
 		return cli.Usagef("%v", err)
@@ -196,7 +196,7 @@ func (o *options) checkFlags(paths []string) error {
 		return cli.Usagef("%s: records go with --local; with --live the items are those of the table", paths[0])
 	case !o.Live && len(paths) == 0 && o.export == "":
 		return cli.Usagef(
-			"name the records that the folder was made of: saved records, archives, --export; a --local folder asks no table")
+			"name the records that the folder was made from: saved records, archives, --export; a --local folder asks no table")
 	case o.sample < 0 || o.segments < 1 || o.parts < 1 || o.rcu < 0 || o.rounds < 1:
 		return cli.Usagef("--segments, --parts and --rounds must be 1 or more, and --sample and --rcu must not be negative")
 	case o.sample > o.segments:

@@ -200,7 +200,7 @@ func (l *latestItems) readItem(ctx context.Context, key item.Key) (found run.Ite
 	errorText, isUndecodable := strings.CutPrefix(string(b), undecodablePrefix)
 	switch {
 	case hasNoRecord && l.hasUnknownKey:
-		found.Err = errors.New("no record is of it that can be decoded, and there are records of which not even the key can be")
+		found.Err = errors.New("no record of it can be decoded, and of some records not even the key can be")
 	case hasNoRecord:
 		found.Change, found.Err = l.removeOf(key)
 	case isUndecodable:

@@ -40,7 +40,7 @@ func (r *RepairSummary) Write(w io.Writer) {
 	case r.Unfinished:
 		fmt.Fprintln(w, "the audit of the report did not end: there may be more differences")
 	case len(r.Results) == 0 && r.NotRepaired == 0:
-		fmt.Fprintln(w, "the report has no difference: nothing is to be repaired")
+		fmt.Fprintln(w, "the report has no difference: there is nothing to repair")
 	}
 }
 

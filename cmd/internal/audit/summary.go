@@ -26,7 +26,7 @@ func (s *summary) Write(w io.Writer) {
 	s.writeSinks(w)
 	if s.fromRecords && slices.ContainsFunc(s.Sinks, isMostlyExtra) {
 		fmt.Fprintln(w,
-			"most of what a sink holds is of no item of these records: name all records that the folder was made of")
+			"most of what a sink holds belongs to no item of these records: name all records that the folder was made from")
 	}
 	fmt.Fprintf(w, "%s of %s in %s", cli.Count(s.Items, "item"), s.Source,
 		time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond))
@@ -47,7 +47,7 @@ func (s *summary) Write(w io.Writer) {
 		fmt.Fprintln(w, "the segments of the sample are empty: choose more or larger ones")
 	}
 	if s.OpenBefore > 0 {
-		fmt.Fprintf(w, "open since the audit before: %s, which its report does not list: audit everything\n",
+		fmt.Fprintf(w, "open since the previous audit: %s, which its report does not list: audit everything\n",
 			cli.Thousands(s.OpenBefore))
 	}
 	if s.Assumed != "" {

@@ -211,7 +211,7 @@ func (o *options) checkFlags(cfg *config.Config) error {
 	case o.skipFill && (o.dryRun || o.prepare || sources > 0):
 		return cli.Usagef("--none fills nothing: leave the source, --prepare and --dry-run out")
 	case o.skipFill && len(o.sinks) == 0:
-		return cli.Usagef("--none needs --sink: name the sinks that begin with the changes of now")
+		return cli.Usagef("--none needs --sink: name the sinks that begin with the changes from now on")
 	case o.prepare && o.dryRun:
 		return cli.Usagef("--dry-run changes nothing, and --prepare sets the floor: leave one of them out")
 	case o.prepare && sources > 0:
@@ -226,7 +226,7 @@ func (o *options) checkFlags(cfg *config.Config) error {
 	fillsFromTable := !o.skipFill && len(o.archive) == 0
 	if fillsFromTable && len(cfg.Source.Tables) > 1 {
 		return cli.Usagef(
-			"%s has several source tables, and a scan, an export or items are of one: fill the sinks from the archive with --archive", cfg.File)
+			"%s has several source tables, and a scan, an export or items cover one: fill the sinks from the archive with --archive", cfg.File)
 	}
 	return nil
 }
@@ -260,6 +260,6 @@ func (j *job) markLiveUnfilled(ctx context.Context) error {
 	if _, err := sinks.ChangeBirths(ctx, j.stateStore, j.selection.births, makeLive); err != nil {
 		return err
 	}
-	fmt.Fprintf(j.streams.Out, "%s: live within ten seconds, without the items of before\n", j.selection)
+	fmt.Fprintf(j.streams.Out, "%s: live within ten seconds, without the earlier items\n", j.selection)
 	return nil
 }

@@ -306,7 +306,7 @@ func TestDryRunSaysWhatIsRefused(t *testing.T) {
 		"fill d (table rows), which is waiting\n", `key prefix "PK"="x"`,
 		"this is refused: the sink c was written under other settings",
 		"this is refused: d: a sink waits, and this source is older than its floor",
-		"this is refused: the source shows the table of 2126-01-01T00:00:00Z, which is in the future",
+		"this is refused: the source shows the table as of 2126-01-01T00:00:00Z, which is in the future",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("without %q it says %s", want, text)

@@ -129,7 +129,7 @@ func (j *job) checkTime(shown time.Time) error {
 		return nil
 	}
 	if shown.After(time.Now().Add(j.o.clockSkew)) {
-		return cli.Usagef("the source shows the table of %s, which is in the future", shown.UTC().Format(time.RFC3339))
+		return cli.Usagef("the source shows the table as of %s, which is in the future", shown.UTC().Format(time.RFC3339))
 	}
 	earliest := j.selection.earliestSourceTime(j.o.clockSkew)
 	if j.o.startExport {
@@ -145,7 +145,7 @@ func (j *job) checkTime(shown time.Time) error {
 			earliest.Format(time.RFC3339), j.selection)
 	}
 	return fmt.Errorf(
-		"the source shows the table of %s, and it must be of %s or later: the stream does not write to %s what was made before; use --start-export or --scan, or an export of then",
+		"the source shows the table as of %s, and it must be as of %s or later: the stream does not write to %s what was made before; use --start-export or --scan, or an export as of that time",
 		shown.UTC().Format(time.RFC3339), earliest.Format(time.RFC3339), j.selection)
 }
 
@@ -161,7 +161,7 @@ func (j *job) warnOfArchives(shown time.Time) {
 		})
 		if isArchive && shown.Before(b.Made) {
 			fmt.Fprintf(j.streams.Err, cli.Warning+
-				"the archive %s begins at %s, and the source shows the table of %s: changes between the two are in it only if the stream still had them when the pipeline began\n",
+				"the archive %s begins at %s, and the source shows the table as of %s: changes between the two are in it only if the stream still had them when the pipeline began\n",
 				b.Sink, b.Made.UTC().Format(time.RFC3339), shown.UTC().Format(time.RFC3339))
 		}
 	}

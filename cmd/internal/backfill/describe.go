@@ -232,7 +232,7 @@ func (r *plannedRun) write(w io.Writer) {
 		fmt.Fprintf(w, "it shows the table of %s\n", r.SourceTime.UTC().Format(time.RFC3339))
 	}
 	if r.EarliestSourceTime != nil {
-		fmt.Fprintf(w, "the source must show the table of %s or later\n", r.EarliestSourceTime.Format(time.RFC3339))
+		fmt.Fprintf(w, "the source must show the table as of %s or later\n", r.EarliestSourceTime.Format(time.RFC3339))
 	}
 	for _, p := range r.Problems {
 		fmt.Fprintf(w, "this is refused: %s\n", p)

@@ -227,7 +227,7 @@ func (r *result) write(w io.Writer) {
 	}
 	fmt.Fprintf(w, "%s: %s\n", strings.Join(r.Sinks, ", "), r.Stage)
 	if r.Since != nil {
-		fmt.Fprintf(w, "the source shows the table of %s: replay or consume what came since then\n",
+		fmt.Fprintf(w, "the source shows the table as of %s: replay or consume what came since then\n",
 			r.Since.UTC().Format(time.RFC3339))
 	}
 }

@@ -75,7 +75,7 @@ func (f *FunctionFlags) CheckUnchanged(ctx context.Context, sdk awssdk.Config, c
 	if len(f.functions) == 0 {
 		since, err := time.Parse(time.RFC3339, f.deployedSince)
 		if err != nil {
-			return cli.Usagef("--deployed-since %q is no time: write it as 2026-01-31T12:00:00Z", f.deployedSince)
+			return cli.Usagef("--deployed-since %q is not a time: write it as 2026-01-31T12:00:00Z", f.deployedSince)
 		}
 		return checkSettled("--deployed-since", since, time.Now())
 	}
@@ -349,7 +349,7 @@ func parseFunctionTime(text string) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("its LastModified is %q, which is no time: use --deployed-since", text)
+	return time.Time{}, fmt.Errorf("its LastModified is %q, which is not a time: use --deployed-since", text)
 }
 
 func callError(ctx context.Context, op, right string, err error) error {

@@ -57,7 +57,7 @@ func (s *selection) allPartsRead() bool {
 }
 
 // errNothingToFill is the error of a command without --sink if every sink is filled.
-var errNothingToFill = errors.New("every view, aggregate and search index is filled: nothing is to be done")
+var errNothingToFill = errors.New("every view, aggregate and search index is filled: there is nothing to do")
 
 // selectSinks returns the sinks in all that names lists. births are the births of all sinks, and stored has the
 // backfills of the state. Without names it returns the first of these groups that has a sink:

@@ -54,7 +54,7 @@ func (j *job) openItems(decoder record.SnapshotOptions) (snapshot.Snapshot, erro
 	if j.o.shownAt != "" {
 		at, err := time.Parse(time.RFC3339, j.o.shownAt)
 		if err != nil {
-			return nil, cli.Usagef("--shown-at %q is no time: write it as 2026-01-31T12:00:00Z", j.o.shownAt)
+			return nil, cli.Usagef("--shown-at %q is not a time: write it as 2026-01-31T12:00:00Z", j.o.shownAt)
 		}
 		o.Time = at
 	}

@@ -142,7 +142,7 @@ func (k *tableKeys) Bind(f *yamlbind.File, v *fileValue) {
 	isUnknown := func(name string) bool { return !slices.Contains(entityKey, name) }
 	if i := slices.IndexFunc(names, isUnknown); entityKey != nil && i >= 0 {
 		f.Fail(v, "write `keys: ["+strings.Join(entityKey, ", ")+"]`",
-			"%s is no key attribute of the table, as the entities name them", names[i])
+			"%s is not a key attribute of the table, as the entities name them", names[i])
 		return // a missing key would cause errors about the items, too
 	}
 	for _, t := range r.cfg.Source.Tables {

@@ -110,7 +110,7 @@ func readTime(f *yamlbind.File, v *fileValue, _ []yamlbind.Part) any {
 	year := t.UTC().Year()
 	switch {
 	case err != nil:
-		f.Fail(v, hint, "%s is no time", yamlbind.Quoted(v.Source))
+		f.Fail(v, hint, "%s is not a time", yamlbind.Quoted(v.Source))
 	case year < 1970 || year > 9998:
 		f.Fail(v, hint, "wants a time from 1970 to 9998, not %s", v.Source)
 	}
@@ -132,7 +132,7 @@ func (v *value) Bind(f *yamlbind.File, at *fileValue) {
 	case read.kind != item.KindM:
 		f.Fail(at, "", "an image is a mapping of attributes, not %s", f.Describe(at.Node))
 	case err != nil:
-		f.Fail(at, "", "is no item: %v", err)
+		f.Fail(at, "", "is not an item: %v", err)
 	default:
 		*v, at.Data = read, read
 	}
@@ -163,7 +163,7 @@ func (s *step) setOperation(f *yamlbind.File, v *fileValue) {
 	case s.Op == "SNAPSHOT" && s.op == record.Insert:
 		s.op = record.Snapshot
 	default:
-		f.Fail(&s.Op, "leave it away: it follows from the images", "%s does not have these images", s.Op)
+		f.Fail(&s.Op, "leave it out: it follows from the images", "%s does not have these images", s.Op)
 	}
 	f.FailIf(s.TTL && s.op != record.Remove, &s.TTL, "a TTL delete has `old` alone", "only a removal is made by TTL")
 }

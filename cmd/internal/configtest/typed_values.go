@@ -91,9 +91,9 @@ func parseNumber(f *yamlbind.File, at *fileValue, typed bool) value {
 	_, err := decimal.Parse(text)
 	switch {
 	case text != "0" && oddNumber.MatchString(written):
-		f.Fail(at, hint, "%s is no decimal number as DynamoDB writes them", written)
+		f.Fail(at, hint, "%s is not a decimal number as DynamoDB writes them", written)
 	case typed && err != nil:
-		f.Fail(at, hint, "%s is no number of DynamoDB's: %v", written, err)
+		f.Fail(at, hint, "%s is not a number of DynamoDB's: %v", written, err)
 	}
 	return value{kind: item.KindN, text: text}
 }
@@ -119,7 +119,7 @@ func parseSet(f *yamlbind.File, at *fileValue, k item.Kind) value {
 	v := value{kind: k}
 	for _, e := range f.Elements(at) {
 		m := parseScalar(f, e, memberKinds[k])
-		f.FailIf(slices.ContainsFunc(v.elems, m.equal), e, "remove it", "the member stands twice in the set")
+		f.FailIf(slices.ContainsFunc(v.elems, m.equal), e, "remove it", "the member appears twice in the set")
 		v.elems = append(v.elems, m)
 	}
 	isEmpty := at.Node.Kind == yaml.SequenceNode && len(v.elems) == 0
@@ -135,7 +135,7 @@ func parseDynamoDB(f *yamlbind.File, at *fileValue) value {
 	if m, kind := onlyMember(at, "$"); kind != item.Absent {
 		return parseMarked(f, m, kind)
 	}
-	f.Fail(at, "write {S: text}, {N: '1'}, ...; or leave the $ marks of the mappings around it away",
+	f.Fail(at, "write {S: text}, {N: '1'}, ...; or leave the $ marks of the mappings around it out",
 		"wants a value in DynamoDB JSON, not %s", f.Describe(at.Node))
 	return value{}
 }

@@ -122,13 +122,13 @@ func (o *options) checkFlags(cfg *config.Config) error {
 			"%s:%d: source.kinesis: consume reads the table's own stream: remove source.kinesis, or let a Lambda read it",
 			cfg.File, cfg.Source.Line)
 	case o.healthAddress != "" && strings.Trim(o.healthAddress, "0123456789") == "":
-		return cli.Usagef("--health %s is no address: write 127.0.0.1:%s", o.healthAddress, o.healthAddress)
+		return cli.Usagef("--health %s is not an address: write 127.0.0.1:%s", o.healthAddress, o.healthAddress)
 	case o.stopTimeout <= 0:
-		return cli.Usagef("--stop-timeout is a time, as 25s")
+		return cli.Usagef("--stop-timeout is a duration, such as 25s")
 	case o.exitWhenIdle < 0:
-		return cli.Usagef("--exit-when-idle is a time, as 5s, or 0 to run for ever")
+		return cli.Usagef("--exit-when-idle is a duration, such as 5s, or 0 to run for ever")
 	case o.idleTimeout < 0, o.idleTimeout > 0 && o.exitWhenIdle == 0:
-		return cli.Usagef("--idle-timeout is a time, as 5m, beside --exit-when-idle")
+		return cli.Usagef("--idle-timeout is a duration, such as 5m, and goes with --exit-when-idle")
 	case o.repairRCU < 0:
 		return cli.Usagef("--repair-rcu is a number of read units a second, or 0 for no limit")
 	}

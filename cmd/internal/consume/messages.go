@@ -25,7 +25,7 @@ func pollingText(p config.Polling) string {
 	text := fmt.Sprintf("polling: a shard without news is asked again after %s at most, which is about %s", p.MaxIdle,
 		callsText(callsWhenIdle))
 	if p.CallsPerMonth > 0 {
-		text += fmt.Sprintf("; less often where all consumers together would pass %s", callsText(float64(p.CallsPerMonth)))
+		text += fmt.Sprintf("; less often if all consumers together would pass %s", callsText(float64(p.CallsPerMonth)))
 	}
 	return text + " (list price of us-east-1)"
 }

@@ -33,7 +33,7 @@ func releaseLease(l leases.Lease) (leaseEdit, error) {
 	}
 	e := ownerRemoval(l)
 	e.Effects = []string{
-		fmt.Sprintf("%s loses it: what it has under way is given up, and its writes are stopped", l.Owner),
+		fmt.Sprintf("%s loses it: its work in progress is dropped, and its writes are stopped", l.Owner),
 		"the next owner reads on " + resumeText(l) + "; what was read since is read again",
 	}
 	if l.Pinned != "" {
@@ -78,7 +78,7 @@ func pinLease(l leases.Lease, name string) (leaseEdit, error) {
 	e := leaseEdit{Old: l, Next: l.Clone()}
 	e.Next.Pinned = name
 	if name == "" {
-		e.Effects = []string{"it is balanced as the others are"}
+		e.Effects = []string{"it is balanced like the others"}
 		return e, nil
 	}
 	e.Effects = []string{
@@ -112,7 +112,7 @@ func parsePosition(text string) (resetPosition, error) {
 	}
 	if text == "" || len(text) > 40 || strings.Trim(text, "0123456789") != "" {
 		return resetPosition{},
-			errors.New("it is none of trim_horizon, latest, end, a time as 2026-01-31T12:00:00Z, and a sequence number")
+			errors.New("it must be trim_horizon, latest, end, a time such as 2026-01-31T12:00:00Z, or a sequence number")
 	}
 	return resetPosition{Sequence: text}, nil
 }
@@ -122,7 +122,7 @@ func parsePosition(text string) (resetPosition, error) {
 func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (leaseEdit, error) {
 	if l.Ended() {
 		return leaseEdit{}, fmt.Errorf(
-			"shard %s is read to its end, and what comes behind it was begun: to run its records again, record and replay them",
+			"shard %s is read to its end, and the shards after it were begun: to run its records again, record and replay them",
 			l.Shard)
 	}
 	e := ownerRemoval(l)
@@ -138,10 +138,10 @@ func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (lea
 	}
 	if rereads != "" {
 		e.Effects = append(e.Effects,
-			rereads+"; views, aggregates and indexes take it at no harm, archives and notifications get it once more")
+			rereads+"; views, aggregates and indexes do not change by it, archives and notifications get it once more")
 	}
 	if l.Owner != "" {
-		e.Effects = append(e.Effects, l.Owner+" loses it: what it has under way is given up, and its writes are stopped")
+		e.Effects = append(e.Effects, l.Owner+" loses it: its work in progress is dropped, and its writes are stopped")
 	}
 	return e, nil
 }

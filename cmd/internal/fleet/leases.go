@@ -154,7 +154,7 @@ func (o *leasesOptions) newUnpin(s cli.Streams) *cobra.Command {
 		Use:     "unpin -c FILE (--live | --local DIR) SHARD...",
 		Short:   "Let any consumer read the shards again",
 		Example: "  tablewake leases unpin -c tablewake.yaml --live shardId-00000001760000000000-abcdef01",
-		Args:    shardArguments("name the shards that are to be pinned no more"),
+		Args:    shardArguments("name the shards to unpin"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.editLeases(c.Context(), s, args, func(l leases.Lease) (leaseEdit, error) { return pinLease(l, "") })
 		},
@@ -229,7 +229,7 @@ func (o *leasesOptions) editLease(
 func (o *leasesOptions) printEdit(w io.Writer, e leaseEdit) {
 	dryRun := cli.Choose(o.dryRun, " (dry run: nothing is written)", "")
 	if !e.Changes() {
-		fmt.Fprintf(w, "%s: unchanged: it is so already\n", e.Old.Shard)
+		fmt.Fprintf(w, "%s: unchanged: it is like that already\n", e.Old.Shard)
 		return
 	}
 	fmt.Fprintf(w, "%s:%s\n  before: %s\n  after:  %s\n", e.Old.Shard, dryRun,

@@ -204,7 +204,7 @@ func (r *Report) addStoreProblems(obs *Observation) {
 		r.addLostLeases(obs)
 	case obs.NoTable != "":
 		r.addProblem(NoConsumers, obs.Pipeline, "start `"+obs.command("consume")+
-			" --create`; where a function carries the changes, take leases out of the file",
+			" --create`; if a function reads the stream, take leases out of the file",
 			"no consumer has begun: there is no lease table %s", obs.NoTable)
 	}
 	for _, lost := range obs.Lost {
@@ -334,7 +334,7 @@ func (r *Report) addStream(s Stream) {
 	listing := StreamListing{ARN: s.ARN, Status: s.Status, Shards: len(s.Shards)}
 	if s.Err != nil {
 		listing.Error = s.Err.Error()
-		r.addProblem(NotListed, s.ARN, "what follows is made of the leases alone", "the stream cannot be listed: %v", s.Err)
+		r.addProblem(NotListed, s.ARN, "what follows comes only from the leases", "the stream cannot be listed: %v", s.Err)
 	}
 	r.Streams = append(r.Streams, listing)
 }

@@ -112,7 +112,7 @@ func (obs *Observation) stoppedHint(shard, reason string) string {
 	case coordinator.StoppedBroken:
 		return "it continues by itself once the row is repaired"
 	case coordinator.StoppedChildBelowParent, coordinator.StoppedSequenceBelowStart:
-		return "versions cannot be trusted there: hold the views against the table before anything is reset"
+		return "versions cannot be trusted there: compare the views with the table before you reset anything"
 	}
 	return reset + "trim_horizon` continues after what is lost"
 }

@@ -117,7 +117,7 @@ func (o *statusOptions) run(ctx context.Context, s cli.Streams, serve ServePage)
 		return cli.Usagef("--loss-within is a time, as 4h")
 	}
 	if o.page && o.serve == "" {
-		return cli.Usagef("--page is of --serve: give both")
+		return cli.Usagef("--page needs --serve: give both")
 	}
 	if o.serve != "" {
 		return o.servePage(ctx, s, serve)
@@ -164,7 +164,7 @@ func (o *statusOptions) load() (*config.Config, error) {
 	}
 	isOfFunction := o.Live && cfg.Leases == nil
 	if len(o.functions) > 0 && !isOfFunction {
-		return nil, cli.Usagef("--function is of a pipeline that Lambda invokes: it needs --live, and a file without leases")
+		return nil, cli.Usagef("--function is for a pipeline that Lambda invokes: it needs --live, and a file without leases")
 	}
 	return cfg, nil
 }

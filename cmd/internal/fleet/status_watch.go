@@ -37,7 +37,7 @@ func (w *watchInterval) Type() string { return "interval" }
 func (w *watchInterval) Set(s string) error {
 	d, err := time.ParseDuration(s)
 	if err != nil || d < minWatchInterval {
-		return fmt.Errorf("%q is no interval of at least %s, as 10s", s, minWatchInterval)
+		return fmt.Errorf("%q is not an interval of at least %s, such as 10s", s, minWatchInterval)
 	}
 	*w = watchInterval(d)
 	return nil

@@ -55,7 +55,7 @@ func openCandidates(ctx context.Context, j *Job, gaps []state.NotedGap) (*candid
 		}
 		if info.View != record.NewAndOldImages {
 			return nil, cli.Usagef(
-				"the export %s has new images alone: export the changes with NEW_AND_OLD_IMAGES, since old images tell where rows were", path)
+				"the export %s has only new images: export the changes with NEW_AND_OLD_IMAGES, since old images tell where rows were", path)
 		}
 		c.exports = append(c.exports, opened)
 		covered = append(covered, window{info.OldestTime, info.Time})

@@ -305,7 +305,7 @@ func TestRepair_Refused(t *testing.T) {
 	if err := os.WriteFile(notes, []byte("mine\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refused(cli.ExitUsage, "would replace a file that is no report", "--audit", "--no-queue", "--report", notes)
+	refused(cli.ExitUsage, "would replace a file that is not a report", "--audit", "--no-queue", "--report", notes)
 	if err := s.state.Hold(t.Context(), "docs", []item.Key{"o0001"}); err != nil {
 		t.Fatal(err)
 	}

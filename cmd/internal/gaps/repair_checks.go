@@ -61,7 +61,7 @@ func CheckStopped(gaps []state.NotedGap, snapshot leases.Snapshot, flags string)
 		}
 		if reason != "" {
 			shard := cmp.Or(g.Shard, "SHARD")
-			return errs.Errorf("%s: %s: read on first, with `tablewake leases reset %s %s --to trim_horizon`, and repair then",
+			return errs.Errorf("%s: %s: continue reading first, with `tablewake leases reset %s %s --to trim_horizon`, and repair then",
 				redact.Safe(describe(g)), redact.Safe(reason), redact.Safe(flags), redact.Safe(shard))
 		}
 	}

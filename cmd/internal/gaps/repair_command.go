@@ -59,7 +59,7 @@ func (c *command) selectLeftOut(leftOut []state.Birth, openGaps []state.NotedGap
 // repairSelected repairs the sinks after the selected notes, unless it is too early.
 func (c *command) repairSelected(ctx context.Context, selected notes) (_ Result, err error) {
 	if len(c.cfg.Source.Tables) > 1 {
-		return Result{}, cli.Usagef("%s has several source tables, and a repair is of one: give each its file", c.cfg.File)
+		return Result{}, cli.Usagef("%s has several source tables, and a repair covers one: give each table a file of its own", c.cfg.File)
 	}
 	if err := c.check(ctx, selected); err != nil {
 		return Result{}, err

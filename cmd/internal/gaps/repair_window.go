@@ -25,7 +25,7 @@ func (w window) String() string {
 func windowOf(g state.NotedGap) (window, error) {
 	if g.From.IsZero() {
 		return window{}, fmt.Errorf(
-			"%s: nothing tells since when changes were lost, so that no export can cover it: repair it with --audit",
+			"%s: it is unknown since when changes were lost, so no export can cover it: repair it with --audit",
 			describe(g))
 	}
 	begin := g.From.Add(-slack).Truncate(time.Second)

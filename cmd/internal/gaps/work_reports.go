@@ -94,7 +94,7 @@ func checkReport(path string) error {
 		return err
 	}
 	if _, _, err := run.ReadReport(path, func(string, *audit.Finding) error { return nil }); err != nil {
-		return cli.Usagef("--report would replace a file that is no report: %v", err)
+		return cli.Usagef("--report would replace a file that is not a report: %v", err)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ An attribute that the item does not have leaves its field zero. It connects to n
 
 func (o *options) run(s cli.Streams) error {
 	if !token.IsIdentifier(o.pkg) || o.pkg == "_" {
-		return cli.Usagef("--package %q is no name of a Go package", o.pkg)
+		return cli.Usagef("--package %q is not a name of a Go package", o.pkg)
 	}
 	cfg, err := cli.LoadConfig(o.config)
 	if err != nil {

@@ -39,7 +39,7 @@ func (o *options) module() ([]file, error) {
 		return nil, cli.Usagef("--module writes files beside the configuration: name its file with --out")
 	}
 	if !modulePathForm.MatchString(o.modulePath) {
-		return nil, cli.Usagef("--module %q is no path of a Go module: write one as example.com/hotel", o.modulePath)
+		return nil, cli.Usagef("--module %q is not a path of a Go module: write one as example.com/hotel", o.modulePath)
 	}
 	data := struct{ Path, Command, Config, Sink, Version string }{
 		o.modulePath, path.Base(o.modulePath), filepath.Base(o.out), moduleSink, o.requiredVersion(),

@@ -107,8 +107,8 @@ func TestModule_Refuses(t *testing.T) {
 	for _, tt := range []struct{ module, out, want string }{
 		{"example.com/hotel", filepath.Join(dir, "hotel.yaml"), "Dockerfile is there already, and init overwrites nothing: name a file in another"},
 		{"example.com/hotel", "-", "name its file with --out"},
-		{"example.com//hotel", filepath.Join(dir, "hotel.yaml"), "is no path of a Go module"},
-		{"../hotel", filepath.Join(dir, "hotel.yaml"), "is no path of a Go module"},
+		{"example.com//hotel", filepath.Join(dir, "hotel.yaml"), "is not a path of a Go module"},
+		{"../hotel", filepath.Join(dir, "hotel.yaml"), "is not a path of a Go module"},
 	} {
 		o := options{sample: []string{writeSample(t)}, keys: []string{"PK"}, modulePath: tt.module, out: tt.out}
 		err := o.run(t.Context(), cli.Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}})

@@ -66,7 +66,7 @@ func parseAttribute(text string, cfg *config.Config) (name string, v item.Value,
 	name, value, ok := strings.Cut(text, "=")
 	name, kind, hasType := strings.Cut(name, ":")
 	if !ok || name == "" || value == "" {
-		return "", v, cli.Usagef("--key: %q is no attribute with a value; %s", text, Usage)
+		return "", v, cli.Usagef("--key: %q is not an attribute with a value; %s", text, Usage)
 	}
 	if !hasType {
 		kind = "S"
@@ -90,13 +90,13 @@ func (k Key) Check(cfg *config.Config) error {
 	}
 	for name := range k.Attributes.All() {
 		if !slices.Contains(names, name) {
-			return cli.Usagef("--key: %s is no key attribute of the table, whose key is %s", name, strings.Join(names, ", "))
+			return cli.Usagef("--key: %s is not a key attribute of the table, whose key is %s", name, strings.Join(names, ", "))
 		}
 	}
 	isCanonical := !k.Attributes.Exists() && k.Canonical != ""
 	_, values, err := k.Canonical.Decode()
 	if isCanonical && err == nil && len(values) != len(names) {
-		return cli.Usagef("--key: %s is no key of the table, whose key is %s; %s", k.Canonical, strings.Join(names, ", "),
+		return cli.Usagef("--key: %s is not a key of the table, whose key is %s; %s", k.Canonical, strings.Join(names, ", "),
 			Usage)
 	}
 	return nil

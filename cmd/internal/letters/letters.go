@@ -25,7 +25,7 @@ func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores) (deadlet
 	}
 	letters, ok := kept.(deadletter.Store)
 	if !ok {
-		return nil, errors.New("these dead letters cannot be worked through")
+		return nil, errors.New("these dead letters cannot be processed")
 	}
 	return letters, nil
 }

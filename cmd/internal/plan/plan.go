@@ -68,7 +68,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	changes, err := sinks.CompareOutputs(ctx, cfg, opened)
 	if errors.Is(err, dynamo.ErrNoTable) {
 		fmt.Fprintf(s.Err, cli.Warning+
-			"the state table %s is missing: the pipeline never ran, or its state was lost (`tablewake adopt` tells)\n",
+			"the state table %s is missing: the pipeline never ran, or its state was lost (`tablewake adopt` shows it)\n",
 			cfg.State.Table.Name)
 		changes, err = sinks.AddedOutputs(cfg), nil
 	}

@@ -47,7 +47,7 @@ func newSinkPlan(c sinks.OutputChange, flags, source string) sinkPlan {
 		case c.WaitsForBackfill:
 			p.Todo, p.Command = "it waits from its first start on, and writes nothing until a backfill fills it", backfill
 		case c.CanBeFilled:
-			p.Todo, p.Command = "it begins at its first start, and a backfill brings the items of before", backfill
+			p.Todo, p.Command = "it begins at its first start, and a backfill brings the earlier items", backfill
 		}
 	case c.Birth.Stage == state.Waiting:
 		p.Todo = "it waits, and writes nothing until a backfill fills it"
@@ -63,7 +63,7 @@ func newSinkPlan(c sinks.OutputChange, flags, source string) sinkPlan {
 	}
 	if p.Todo == "" && c.CanBeFilled && c.Birth.Begun && c.Birth.Run == "" && strings.Contains(flags, " --live") {
 		p.Note = "it holds what changed since its first start at " + c.Birth.Made.Format(time.RFC3339) +
-			"; items of before that did not change since are only in it after `" + backfill + "`"
+			"; earlier items that did not change since are only in it after `" + backfill + "`"
 	}
 	p.isUnfilled = c.CanBeFilled && (c.Kind == sinks.Added || c.WaitsForBackfill || c.Birth.Stage == state.Waiting)
 	if c.Kind != sinks.Unchanged || c.Birth.Stage != state.Live {

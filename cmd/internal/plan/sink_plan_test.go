@@ -59,7 +59,7 @@ func TestNoteOfASinkThatWasNeverFilled(t *testing.T) {
 		note   string
 		todo   bool
 	}{
-		{"begun", begun, live, "since its first start at 2026-01-02T03:04:05Z; items of before that did not change since are only in it after `tablewake backfill " + live + " --sink by_status --scan`", false},
+		{"begun", begun, live, "since its first start at 2026-01-02T03:04:05Z; earlier items that did not change since are only in it after `tablewake backfill " + live + " --sink by_status --scan`", false},
 		{"in a folder", begun, "-c two.yaml --local out", "", false},
 		{"filled, or not to be", filled, live, "", false},
 		{"an archive", archive, live, "", false},

@@ -38,7 +38,7 @@ func TestQuery_Between(t *testing.T) {
 	for flags, want := range map[string]string{
 		"--between a,b": "--pk", "--pk x --between a": "two sort keys", "--pk x --between ,": "two sort keys", "--pk x --between a,b,c": "with a comma", `--pk x --between {"S":"a,`: "two sort keys",
 		"--pk x --between b,a": "the lesser comes first",
-		"--live":               "cannot stand together",
+		"--live":               "cannot be combined",
 	} {
 		_, said := program.Run(t, cli.ExitUsage, append([]string{"query", "view", "--local", out}, strings.Fields(flags)...)...)
 		if !strings.Contains(said, want) {

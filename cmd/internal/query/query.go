@@ -50,7 +50,7 @@ shows about how many messages wait there.`,
   tablewake query dead -c tablewake.yaml --live`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return cli.Usagef("%q is nothing to query: view, search, archive, events or dead", args[0])
+				return cli.Usagef("%q is not a kind to query: view, search, archive, events or dead", args[0])
 			}
 			return nil
 		},
@@ -80,13 +80,13 @@ shows about how many messages wait there.`,
 func (o *options) check() error {
 	switch {
 	case o.local != "" && o.live:
-		return cli.Usagef("--local and --live cannot stand together: embedded stores in a folder, or the real ones")
+		return cli.Usagef("--local and --live cannot be combined: embedded stores in a folder, or the real ones")
 	case o.limit < 0:
 		return cli.Usagef("--limit is a number of results, or 0 for all")
 	case o.local == "" && !o.live:
 		return cli.Usagef("--local is missing: name the folder that a replay wrote, or -c FILE --live for the real stores")
 	case o.config != "" && !o.live:
-		return cli.Usagef("-c is of --live: a folder knows what wrote it")
+		return cli.Usagef("-c goes with --live: a folder knows what wrote it")
 	}
 	return nil
 }

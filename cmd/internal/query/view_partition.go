@@ -116,10 +116,10 @@ func (q *viewQuery) parse() (err error) {
 	low, high, isValid := cutKeys(q.between)
 	if !isValid || low == "" && high == "" {
 		return cli.Usagef(
-			`--between takes two sort keys, as 2026-01,2026-03; one of them may be empty, and a key with a comma is written as {"S":"a,b"}`)
+			`--between takes two sort keys, such as 2026-01,2026-03; one of them may be empty, and a key with a comma is written as {"S":"a,b"}`)
 	}
 	if q.pk == "" {
-		return cli.Usagef("--between is of a partition: name it with --pk")
+		return cli.Usagef("--between selects within a partition: name it with --pk")
 	}
 	if q.from, err = keyValue("between", low); err != nil {
 		return err

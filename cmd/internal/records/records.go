@@ -59,7 +59,7 @@ func parseTime(flag, text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, cli.Usagef("%s %q is no time: write it as 2026-01-31 (UTC), or as 2026-01-31T12:00:00Z", flag,
+	return time.Time{}, cli.Usagef("%s %q is not a time: write it as 2026-01-31 (UTC), or as 2026-01-31T12:00:00Z", flag,
 		text)
 }
 
@@ -86,7 +86,7 @@ func Open(ctx context.Context, o replay.Options, p Period, w io.Writer) (Source,
 		inputs.pending = append(inputs.pending, src)
 	}
 	if !inputs.hasArchive && (p.from != "" || p.to != "") {
-		err := cli.Usagef("--from and --to are of archives in S3: name one as s3://BUCKET/PREFIX")
+		err := cli.Usagef("--from and --to are for archives in S3: name one as s3://BUCKET/PREFIX")
 		return nil, errors.Join(err, inputs.Close())
 	}
 	if len(inputs.pending) == 1 {

@@ -53,7 +53,7 @@ attributes. --dry-run counts what would be delivered.
 
 Notifications are published only with --notify. --discard removes letters without delivering them,
 for changes that can never be delivered. That sink then loses these changes. The next redrive
-delivers the letters that waited behind them.
+delivers the letters that waited after them.
 
 Letters are planned with the present settings of the file. If the sink has a newer version of the
 item, the letter is removed and counted as superseded. Letters of a sink that the file no longer has
@@ -143,15 +143,15 @@ func (o *options) check(cfg *config.Config) error {
 	isUnknownSink := o.sink != "" && !hasSink
 	switch {
 	case actions > 1 && !isDryDiscard:
-		return cli.Usagef("--list, --show, --dry-run and --discard are each a thing to do: choose one")
+		return cli.Usagef("choose one of --list, --show, --dry-run and --discard")
 	case o.unmasked && !o.list && o.show == "":
-		return cli.Usagef("--unmasked is of --list and --show")
+		return cli.Usagef("--unmasked goes with --list and --show")
 	case o.discard && o.sink == "" && o.key == "" && len(o.classes) == 0:
 		return cli.Usagef("--discard removes letters for good: say which, with --sink, --key or --class")
 	case o.key != "" && !isKey(o.key):
 		return cli.Usagef("--key %q is not the key of an item: copy it from --list, which escapes it", o.key)
 	case o.to != "" && (o.list || o.show != "" || o.discard):
-		return cli.Usagef("--to moves letters: --list, --show and --discard are other things to do")
+		return cli.Usagef("--to moves letters: leave out --list, --show and --discard")
 	case o.to != "" && !isUnknownSink:
 		return cli.Usagef("--to moves the letters of a sink that %s no longer has: name it with --sink", cfg.File)
 	case o.to != "" && !hasTo:

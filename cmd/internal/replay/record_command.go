@@ -77,7 +77,7 @@ func (o recordOptions) run(ctx context.Context, s cli.Streams) error {
 	case o.out == "":
 		return cli.Usagef("--out is missing: name the file to write")
 	case o.idle < 0:
-		return cli.Usagef("--idle is a time to wait, as 10s, or 0 for none")
+		return cli.Usagef("--idle is a time to wait, such as 10s, or 0 for none")
 	}
 	cfg, err := awsconfig.LoadDefaultConfig(ctx, func(l *awsconfig.LoadOptions) error {
 		l.Region, l.SharedConfigProfile = o.region, o.profile
@@ -238,6 +238,6 @@ func writeGaps(w io.Writer, gaps []record.Gap) {
 		if g.Whole {
 			to = "to its end"
 		}
-		fmt.Fprintf(w, "lost: shard %s, %s %s: the stream held it no longer\n", g.Shard, from, to)
+		fmt.Fprintf(w, "lost: shard %s, %s %s: the stream no longer had it\n", g.Shard, from, to)
 	}
 }

@@ -158,7 +158,7 @@ func (o *options) checkCustom(cfg *config.Config, s cli.Streams) error {
 	customSinks := sinks.CustomSinks(cfg, s.Extensions...)
 	for _, name := range o.custom {
 		if !slices.Contains(customSinks, name) {
-			return cli.Usagef("--custom %q: no Go sink is named so; %s and this program have %s",
+			return cli.Usagef("--custom %q: no Go sink has this name; %s and this program have %s",
 				name, cfg.File, cmp.Or(strings.Join(customSinks, ", "), "none"))
 		}
 	}

@@ -103,7 +103,7 @@ func (out *Sample) readItems(path string, in *bufio.Reader) (hasItems bool, othe
 			out.Items = append(out.Items, image)
 			hasItems = true
 		case hasItems:
-			return true, nil, fmt.Errorf("%s:%d: it is no item in DynamoDB JSON: %w", path, n, err)
+			return true, nil, fmt.Errorf("%s:%d: it is not an item in DynamoDB JSON: %w", path, n, err)
 		default:
 			return false, line, nil
 		}
@@ -146,7 +146,7 @@ func (out *Sample) readAnswer(path string, line []byte, rest io.Reader) (hasItem
 		return false, fmt.Errorf("%s: %w", path, err)
 	case len(all) > maxAnswer:
 		return false, fmt.Errorf(
-			"%s: its first line is no item, and it is larger than %d MiB, the largest answer of Scan that is read", path,
+			"%s: its first line is not an item, and it is larger than %d MiB, the largest answer of Scan that is read", path,
 			maxAnswer>>20)
 	}
 	var answer map[string]json.RawMessage
@@ -160,7 +160,7 @@ func (out *Sample) readAnswer(path string, line []byte, rest io.Reader) (hasItem
 	for i, text := range items[:min(len(items), maxItems-len(out.Items))] {
 		m, err := item.Parse(text)
 		if err != nil {
-			return true, fmt.Errorf("%s: Items[%d] is no item in DynamoDB JSON: %w", path, i, err)
+			return true, fmt.Errorf("%s: Items[%d] is not an item in DynamoDB JSON: %w", path, i, err)
 		}
 		out.Items = append(out.Items, m)
 	}

@@ -186,9 +186,9 @@ func TestTail_Selects(t *testing.T) {
 func TestTail_NoKey(t *testing.T) {
 	cfg := loaded(t, shop)
 	for key, want := range map[string]string{
-		"Status=paid": "Status is no key attribute of the table, whose key is PK, SK",
-		"pk=USER#1":   "pk is no key attribute of the table, whose key is PK, SK",
-		"foo":         "foo is no key of the table, whose key is PK, SK",
+		"Status=paid": "Status is not a key attribute of the table, whose key is PK, SK",
+		"pk=USER#1":   "pk is not a key attribute of the table, whose key is PK, SK",
+		"foo":         "foo is not a key of the table, whose key is PK, SK",
 	} {
 		o := options{key: key}
 		if _, err := o.printer(cfg, cfg.Source.Tables[0]); err == nil || !strings.Contains(err.Error(), want) {

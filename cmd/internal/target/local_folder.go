@@ -88,7 +88,7 @@ func EachMark(ctx context.Context, quarantine state.Quarantine, do func(state.Ma
 func CheckLocalFolder(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, ownerFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is no folder that a replay wrote: run `tablewake replay -c FILE --local %s PATH` first", dir,
+		return fmt.Errorf("%s is not a folder that a replay wrote: run `tablewake replay -c FILE --local %s PATH` first", dir,
 			dir)
 	}
 	return err

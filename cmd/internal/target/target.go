@@ -62,12 +62,12 @@ func (t *Flags) AddCreate(c *cobra.Command) {
 func (t *Flags) Check() error {
 	switch {
 	case t.Local != "" && t.Live:
-		return cli.Usagef("--local and --live cannot stand together: embedded stores in a folder, or the real ones")
+		return cli.Usagef("--local and --live cannot be combined: embedded stores in a folder, or the real ones")
 	case t.Local == "" && !t.Live:
 		return cli.Usagef(
 			"say which stores: --local DIR for embedded ones in a folder, --live for the real ones that the configuration names")
 	case t.Create && !t.Live:
-		return cli.Usagef("--create is of --live: a --local folder is made by itself")
+		return cli.Usagef("--create needs --live: a --local folder is created without it")
 	}
 	return nil
 }

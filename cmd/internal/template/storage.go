@@ -128,7 +128,7 @@ func newStorage(cfg *config.Config) *storage {
 			s.addTable(sink.Aggregate.Table, purpose, columnNames(sink.Aggregate.Group), "_tw_expires")
 		case sink.Search != nil:
 			s.Left = append(s.Left,
-				fmt.Sprintf("the domain of %s: OpenSearch domains and serverless collections have a life of their own", sink.Name))
+				fmt.Sprintf("the domain of %s: OpenSearch domains and serverless collections are not made by this template", sink.Name))
 		case sink.Archive != nil && sink.Archive.Bucket != "":
 			s.Buckets = s.add(s.Buckets, "Bucket", resource{Name: sink.Archive.Bucket, What: purpose})
 		case sink.Notify != nil && sink.Notify.Queue != "":

@@ -132,7 +132,7 @@ func TestLive(t *testing.T) {
 		t.Errorf("a table of two sinks is missing %d times:\n%s", n, said)
 	}
 	wants(t, said,
-		"entities.Order.key: PK is no key attribute of the table "+name+"-source, whose key is id; "+
+		"entities.Order.key: PK is not a key attribute of the table "+name+"-source, whose key is id; "+
 			"name the attributes of the key",
 		"and the same with StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES enables another",
 		"source.ttl_attribute: the table "+name+"-source has no TTL; "+

@@ -93,15 +93,15 @@ var refusals = []refusal{
 	{"prefix that is absolute", "changes/,", "/changes/,", func(c *config.Config) { sinkOf(c, "log").Archive.Prefix = "/changes/" }, planned, "begins with /", "archive: %s %q %s"},
 	{"prefix of the archive's own", "changes/,", "~changes/,", func(c *config.Config) { sinkOf(c, "log").Archive.Prefix = "~changes/" }, planned, "the archive's own", "archive: %s %q %s"},
 	{"partition without text", "'d={@op}'", "'d={@op}//x'", func(c *config.Config) { sinkOf(c, "log").Archive.Partition = templ("d={@op}//x") }, planned, "without text", "archive: %s %q %s"},
-	{"backslash in a key", "'i/{@key}/{@version}.json'", `'i\\{@key}/{@version}.json'`, func(c *config.Config) { sinkOf(c, "each").Archive.Key = templ(`i\\{@key}/{@version}.json`) }, planned, "folders are parted", "archive: %s %q %s"},
+	{"backslash in a key", "'i/{@key}/{@version}.json'", `'i\\{@key}/{@version}.json'`, func(c *config.Config) { sinkOf(c, "each").Archive.Key = templ(`i\\{@key}/{@version}.json`) }, planned, "folders are separated", "archive: %s %q %s"},
 	{"key that ends as a log's", "{@version}.json", "{@version}.jsonl.gz", func(c *config.Config) { sinkOf(c, "each").Archive.Key = templ("i/{@key}/{@version}.jsonl.gz") }, planned, "objects of the layout", "archive: Key ends in"},
-	{"tag of aws:", "{team: shop}", "{'aws:team': shop}", func(c *config.Config) { sinkOf(c, "each").Archive.Tags[0].Name = "aws:team" }, planned, "no key of a tag", "archive: Tags: %q is no key"},
+	{"tag of aws:", "{team: shop}", "{'aws:team': shop}", func(c *config.Config) { sinkOf(c, "each").Archive.Tags[0].Name = "aws:team" }, planned, "not a key of a tag", "archive: Tags: %q is not a key"},
 	{"tag that changes", "d={@op}', format", "d={@op}', tags: {t: '{Type}'}, format", func(c *config.Config) {
 		sinkOf(c, "log").Archive.Tags = []config.Column{{Name: "t", Template: templ("{Type}")}}
 	}, planned, "differs from change to change", "archive: Tags: %s: %q differs"},
-	{"column's name", "{type: '{Type}'}}}", "{Type: '{Type}'}}}", func(c *config.Config) { sinkOf(c, "log").Archive.Columns[0].Name = "Type" }, planned, "no name of a column", "archive: Columns: %q is no name"},
+	{"column's name", "{type: '{Type}'}}}", "{Type: '{Type}'}}}", func(c *config.Config) { sinkOf(c, "log").Archive.Columns[0].Name = "Type" }, planned, "not a name of a column", "archive: Columns: %q is not a name"},
 	{"column that is there", "{type: '{Type}'}}}", "{version: '{Type}'}}}", func(c *config.Config) { sinkOf(c, "log").Archive.Columns[0].Name = "version" }, planned, "every object has", "archive: Columns: every object"},
-	{"long column", "{type: '{Type}'}}}", "{" + strings.Repeat("c", 256) + ": '{Type}'}}}", func(c *config.Config) { sinkOf(c, "log").Archive.Columns[0].Name = strings.Repeat("c", 256) }, planned, "no name of a column", "archive: Columns: %q is no name"},
+	{"long column", "{type: '{Type}'}}}", "{" + strings.Repeat("c", 256) + ": '{Type}'}}}", func(c *config.Config) { sinkOf(c, "log").Archive.Columns[0].Name = strings.Repeat("c", 256) }, planned, "not a name of a column", "archive: Columns: %q is not a name"},
 	{"attribute without a name", "{a: '{a}'}", "{'': '{a}'}", func(c *config.Config) { sinkOf(c, "rows").View.Attributes[0].Name = "" }, planned, "each needs a name", "Attributes: each needs"},
 	{"key attribute without a name", "{PK: 'B#{@key}'}", "{'': 'B#{@key}'}", func(c *config.Config) { sinkOf(c, "more").View.Key[0].Name = "" }, planned, "PK needs a name", "PK needs"},
 	{"value without a name", "{n: count}", "{'': count}", func(c *config.Config) { sinkOf(c, "sums").Aggregate.Values[0].Name = "" }, planned, "each needs a name", "Values: each needs"},
@@ -115,7 +115,7 @@ var refusals = []refusal{
 	}, planned, "of an element", "value %q is of an element"},
 	{"routing that is one", "'{PK}'", "one", func(c *config.Config) { sinkOf(c, "docs").Search.Routing = templ("one") }, planned, "the same for every item", "it is the same for every item"},
 	{"routing that changes", "'{PK}'", "'{@op}'", func(c *config.Config) { sinkOf(c, "docs").Search.Routing = templ("{@op}") }, planned, "differs from change to change", "it differs from change to change"},
-	{"routing of what is no key", "'{PK}'", "'{A.b}'", func(c *config.Config) { sinkOf(c, "docs").Search.Routing = templ("{A.b}") }, planned, "no key attribute", "{%s} is no key attribute: what"},
+	{"routing of what is no key", "'{PK}'", "'{A.b}'", func(c *config.Config) { sinkOf(c, "docs").Search.Routing = templ("{A.b}") }, planned, "not a key attribute", "{%s} is not a key attribute: what"},
 	{"element inside a list", "index: docs, ", "index: docs, for_each: 'L[0]', ", func(c *config.Config) {
 		sinkOf(c, "docs").Search.ForEach = &config.ForEach{Path: "L[0]"}
 	}, planned, "is into a list", "the path %s is into a list"},
@@ -140,7 +140,7 @@ var refusals = []refusal{
 	{"table of the store's own", "table: rows,", "table: _TW_rows,", func(c *config.Config) { sinkOf(c, "rows").View.Table.Name = "_TW_rows" }, embedded, "are taken", ""},
 	{"table of the state's own", "table: rows,", "table: _tws_guards,", func(c *config.Config) { sinkOf(c, "rows").View.Table.Name = "_tws_guards" }, embedded, "are taken", ""},
 	{"table of the engine's own", "table: rows,", "table: sqlite_rows,", func(c *config.Config) { sinkOf(c, "rows").View.Table.Name = "sqlite_rows" }, embedded, "are taken", ""},
-	{"tables that differ in case", "table: sums,", "table: ROWS,", func(c *config.Config) { sinkOf(c, "sums").Aggregate.Table.Name = "ROWS" }, embedded, "in case alone", ""},
+	{"tables that differ in case", "table: sums,", "table: ROWS,", func(c *config.Config) { sinkOf(c, "sums").Aggregate.Table.Name = "ROWS" }, embedded, "only in case", ""},
 	{"table with two keys", "table: others, key: {PK:", "table: rows, key: {ID:", func(c *config.Config) {
 		sinkOf(c, "more").View.Table.Name, sinkOf(c, "more").View.Key[0].Name = "rows", "ID"
 	}, embedded, "cannot have the key", ""},
@@ -150,7 +150,7 @@ var refusals = []refusal{
 	{"no server", "connection: os, ", "", nil, real, "no server is named", "no server is named"},
 	{"no bucket", "bucket: audit, masked: true, layout", "masked: true, layout", nil, real, "no bucket is named", "no bucket is named"},
 	{"nothing that takes events", "bus: events, ", "", nil, real, "nothing is named that takes the events", "nothing is named that takes the events"},
-	{"topic that is no ARN", "bus: events, ", "topic: events, ", nil, real, "Topic is no ARN", ""},
+	{"topic that is not an ARN", "bus: events, ", "topic: events, ", nil, real, "Topic is not an ARN", ""},
 	{"mapping of the versions", "mapping", `{"properties": {"_tw": {}}}`, func(c *config.Config) {
 		sinkOf(c, "docs").Search.Mapping = []byte(`{"properties": {"_tw": {}}}`)
 	}, real, "maps _tw", ""},
@@ -270,7 +270,7 @@ var unreachable = map[string][]string{
 		"archive: Layout %q is unknown", "archive: Format %q is unknown", "archive: Images %q is unknown", "archive: Kinds holds", "archive: Roll is negative",
 		"notify: Events holds an empty name", "Numbers: %q: no form", "Table is empty", "Collision is %q", "Values is empty", "Shards is %d",
 		"value %q is of %q", "value %q: a count has no path", "archive: Columns: %q is there twice", "archive: Columns: the template", "archive: Tags: %q is there twice", "archive: Tags: the template",
-		"SK needs a name and a template", "{%s} is no key attribute", "All copies the item's attributes",
+		"SK needs a name and a template", "{%s} is not a key attribute", "All copies the item's attributes",
 	},
 	"a rule of pipeline/config, with its golden text": {
 		"archive: Format belongs", "archive: Columns belong", "archive: Key is nil", "archive: Partition belongs", "archive: Key belongs", "archive: RawNames belongs", "archive: Key %q is the same", "archive: Tags: an object takes",

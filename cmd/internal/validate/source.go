@@ -73,7 +73,7 @@ func (a *account) checkKey(p part, table scan.Table) {
 	for _, e := range a.cfg.Entities {
 		for _, k := range e.Key {
 			if !slices.Contains(table.Keys, k.Attribute) {
-				text := fmt.Sprintf("%s is no key attribute of the %s, whose key is %s", k.Attribute, p.description, key)
+				text := fmt.Sprintf("%s is not a key attribute of the %s, whose key is %s", k.Attribute, p.description, key)
 				a.problem(part{field: "entities." + e.Name + ".key", line: e.Line}, text, "name the attributes of the key")
 			}
 		}

@@ -92,7 +92,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	hasAttributeNames := finder.key.Attributes.Exists() || len(paths) > 0 || o.Live
 	if mask != nil && !hasAttributeNames {
 		return cli.Usagef(
-			"what is sensitive of a canonical key nobody can tell: give --key as PK=...,SK=..., or name the records")
+			"a canonical key does not show what is sensitive in it: give --key as PK=...,SK=..., or name the records")
 	}
 	comparison, err := Compare(ctx, Request{Config: cfg, Stores: opened, Mask: mask, Item: item.change,
 		Source:   item.source,
@@ -113,7 +113,7 @@ func (a Comparison) write(w io.Writer) {
 	fmt.Fprintf(w, "item  %s\n", a.Key)
 	switch {
 	case !a.Compared:
-		fmt.Fprintf(w, "  %s: what it should come to is not known\n", a.From)
+		fmt.Fprintf(w, "  %s: what it should hold is unknown\n", a.From)
 	case !a.There:
 		fmt.Fprintf(w, "  %s: it is not there%s\n", a.From, versionSuffix(a.Version))
 	default:

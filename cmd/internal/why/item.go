@@ -77,7 +77,7 @@ func (f *finder) inRecords(ctx context.Context, s cli.Streams, paths []string) (
 	}
 	if last == nil {
 		return foundItem{}, fmt.Errorf(
-			"no record is of the item %s; --key takes a key as explain prints it, or PK=...,SK=...", f.key.Canonical)
+			"no record belongs to the item %s; --key takes a key as explain prints it, or PK=...,SK=...", f.key.Canonical)
 	}
 	if !last.Removed() {
 		last.Op, last.EventName, last.Old = record.Snapshot, "SNAPSHOT", item.Image{}

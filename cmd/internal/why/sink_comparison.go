@@ -27,7 +27,7 @@ func compareSink(
 	case s.Notify != nil:
 		out.Kind, out.Note = "notify", "keeps nothing"
 	default:
-		out.Kind, out.Note = "custom", "what it keeps is the Go sink's to know"
+		out.Kind, out.Note = "custom", "only the Go sink knows what it keeps"
 	}
 	if compared == nil {
 		return nil

@@ -49,7 +49,7 @@ func parseFile(file json.RawMessage) (settings, mappings map[string]any, err err
 	}
 	object, ok := v.(map[string]any)
 	if !ok {
-		return nil, nil, errors.New("it is no JSON object")
+		return nil, nil, errors.New("it is not a JSON object")
 	}
 	_, hasSettings := object["settings"]
 	_, hasMappings := object["mappings"]

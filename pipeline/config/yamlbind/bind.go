@@ -200,7 +200,7 @@ func (f *File) checkGroup(v *Value, g group) {
 			given = append(given, e.Name)
 		}
 	}
-	f.FailIf(len(given) > 1, v, "keep one of them", "%s cannot stand together", Enumerate(given, "and"))
+	f.FailIf(len(given) > 1, v, "keep one of them", "%s cannot be combined", Enumerate(given, "and"))
 	f.FailIf(len(given) == 0 && !g.optional, v, cmp.Or(g.addHint, "add one"), "wants one of the keys %s",
 		Enumerate(g.keys, "or"))
 }
@@ -227,7 +227,7 @@ func (r *Rule) unknownKeyHint(members []*Value, name string) string {
 		return Hint(name, r.keyNames(), "the keys here are")
 	}
 	if value, isGlued := strings.CutPrefix(name, near+":"); isGlued {
-		return "write a space behind the colon: " + near + ": " + value
+		return "write a space after the colon: " + near + ": " + value
 	}
 	return "did you mean " + near + "?"
 }

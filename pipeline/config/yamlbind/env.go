@@ -60,7 +60,7 @@ func (f *File) expand(s string) (parts []Part, problems []envProblem) {
 // readVariable returns the value of a reference, or the problem if it cannot be read.
 func (f *File) readVariable(ref reference) (Part, envProblem) {
 	if !ref.valid {
-		return Part{}, envProblem{"${" + ref.name + "} is no name of an environment variable",
+		return Part{}, envProblem{"${" + ref.name + "} is not a name of an environment variable",
 			"write ${NAME} or ${NAME:-default}, and $${ for the text ${"}
 	}
 	value, isSet := f.o.Getenv(ref.name)

@@ -32,12 +32,12 @@ func (f *File) indentHint(line int) string {
 	isKey := strings.Contains(text, ": ") || strings.HasSuffix(text, ":")
 	switch {
 	case !isEntry && strings.HasPrefix(sibling, "- "):
-		return fmt.Sprintf("line %d in the same column begins a list: remove its -, where entries have names", opened[i])
+		return fmt.Sprintf("line %d in the same column begins a list: remove its -, if entries have names", opened[i])
 	case strings.HasPrefix(text, "- ") && !isSiblingEntry:
 		return fmt.Sprintf(
 			"- begins an entry of a list, and line %d in the same column is a key: remove the -, or indent the list", opened[i])
 	case !isEntry && !isKey:
-		return "write a colon and a space behind the key"
+		return "write a colon and a space after the key"
 	}
 	return ""
 }

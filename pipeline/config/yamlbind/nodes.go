@@ -67,7 +67,7 @@ func (f *File) Members(v *Value) []*Value {
 		case isMerge:
 			f.FailAt(key.Line, key.Column, v.Field, "YAML 1.2 has no merge keys", f.o.Words.Merge)
 		case isRepeated:
-			f.FailKey(v.Member(key, node), "remove one of them", "the key stands twice, first in line %d", firstLine)
+			f.FailKey(v.Member(key, node), "remove one of them", "the key appears twice, first in line %d", firstLine)
 		default:
 			firstLines[key.Value] = key.Line
 			members = append(members, v.Member(key, node))

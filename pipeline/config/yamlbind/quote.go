@@ -76,7 +76,7 @@ func (f *File) explainMisread(key, n *yaml.Node) (message, hint string, ok bool)
 	if !strings.HasPrefix(comment, "#{") && !strings.HasPrefix(comment, "#[") {
 		return "", "", false
 	}
-	return "YAML made a comment of what stands behind " + Quoted(n.Value),
+	return "YAML made a comment of what follows " + Quoted(n.Value),
 		"quote the whole: " + Quoted(n.Value+strings.TrimRight(rest, " ")), true
 }
 

@@ -180,7 +180,7 @@ func integerBase(s string) int {
 func readNumber(f *File, v *Value, _ []Part) any {
 	d, err := decimal.Parse(strings.TrimPrefix(v.Source, "+"))
 	if err != nil {
-		f.Fail(v, "", "%s is no number of DynamoDB's range: %v", v.Source, err)
+		f.Fail(v, "", "%s is not a number of DynamoDB's range: %v", v.Source, err)
 		return nil
 	}
 	return d
@@ -211,7 +211,7 @@ func readScalar(f *File, v *Value, _ []Part) any {
 	case IsInteger, IsFloat:
 		text = strings.TrimPrefix(text, "+")
 		if _, err := decimal.Parse(text); err != nil {
-			f.Fail(v, "write it in decimal digits, or quote a text: "+Quoted(v.Node.Value), "%s is no number of DynamoDB's: %v",
+			f.Fail(v, "write it in decimal digits, or quote a text: "+Quoted(v.Node.Value), "%s is not a number of DynamoDB's: %v",
 				v.Node.Value, err)
 			return nil
 		}
@@ -234,7 +234,7 @@ func readSize(f *File, v *Value, _ []Part) any {
 	m := sizeForm.FindStringSubmatch(v.Source)
 	if m == nil {
 		f.Fail(v, "write a whole number and one of B, KB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (of 1024)",
-			"%s is no size", Quoted(v.Source))
+			"%s is not a size", Quoted(v.Source))
 		return nil
 	}
 	n, err := multiply(m[1], sizeUnits[m[2]])
@@ -258,7 +258,7 @@ var durationUnits = map[string]time.Duration{
 func readDuration(f *File, v *Value, _ []Part) any {
 	m := durationForm.FindStringSubmatch(v.Source)
 	if m == nil {
-		f.Fail(v, "write a whole number and one of ms, s, m, h, d", "%s is no duration", Quoted(v.Source))
+		f.Fail(v, "write a whole number and one of ms, s, m, h, d", "%s is not a duration", Quoted(v.Source))
 		return nil
 	}
 	n, err := multiply(m[1], int64(durationUnits[m[2]]))

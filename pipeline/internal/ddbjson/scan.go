@@ -68,7 +68,7 @@ var (
 	errNesting   = errs.New("nested deeper than DynamoDB's 32 levels")
 	errTag       = errs.New("want a type tag: S, N, B, BOOL, NULL, M, L, SS, NS or BS")
 	errNoTag     = errs.New(
-		"{} is no value (DynamoDB Local writes it for an empty map: set the source's emulator to dynamodb-local)")
+		"{} is not a value (DynamoDB Local writes it for an empty map: set the source's emulator to dynamodb-local)")
 	errTwoTags    = errs.New("a value has one type tag only")
 	errValue      = errs.New("want a value such as {\"S\":\"text\"}")
 	ErrWantString = errs.New("want a string")

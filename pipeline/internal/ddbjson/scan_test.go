@@ -52,7 +52,7 @@ func TestUnsoundValues(t *testing.T) {
 		{`{"S":"x"} `, ""},
 		{`{"S":"x"}}`, "follows"},
 		{`"x"`, "want a value"},
-		{`{}`, "{} is no value"},
+		{`{}`, "{} is not a value"},
 		{`{"X":"x"}`, "type tag"},
 		{`{"s":"x"}`, "type tag"},
 		{`{"S":"x","N":"1"}`, "one type tag only"},

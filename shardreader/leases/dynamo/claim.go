@@ -38,7 +38,7 @@ func (t *Table) Claim(ctx context.Context) error {
 	return pipeline.Fatal(&state.Error{
 		Op: "Claim", Table: t.options.Table, Action: -1, Detail: "these are the leases of the pipeline " + r.readText(attrPipeline) +
 			", and this one is " + t.options.Pipeline,
-		Hint: "give each pipeline a lease table of its own; where it was renamed, delete the item " + sharedLeases +
+		Hint: "give each pipeline a lease table of its own; if it was renamed, delete the item " + sharedLeases +
 			escaped(t.options.Table) + " of the state table " + t.options.StateTable,
 		Err: err,
 	})

@@ -85,7 +85,7 @@ func TestForm_Streams(t *testing.T) {
 	if err := fresh.Delete(t.Context(), l); err != nil {
 		t.Fatal(err)
 	}
-	if err := fresh.Create(t.Context(), leases.Lease{Shard: "s", Stream: "arn:aws:kinesis:eu-central-1:123456789012:stream/x"}); err == nil || !strings.Contains(err.Error(), "is no ARN of a table's stream") {
+	if err := fresh.Create(t.Context(), leases.Lease{Shard: "s", Stream: "arn:aws:kinesis:eu-central-1:123456789012:stream/x"}); err == nil || !strings.Contains(err.Error(), "is not an ARN of a table's stream") {
 		t.Errorf("a lease of a stream without a name: %v", err)
 	}
 	if err := fresh.Create(t.Context(), leases.Lease{Shard: "s"}); err == nil {

@@ -21,7 +21,7 @@ func identifier(arn string) (string, error) {
 		}
 	}
 	return "", pipeline.Permanent(
-		errs.Errorf("leases: the leases of this table name their streams, and %s is no ARN of a table's stream",
+		errs.Errorf("leases: the leases of this table name their streams, and %s is not an ARN of a table's stream",
 			redact.Safe(arn)))
 }
 

@@ -105,7 +105,7 @@ func load(path string) (contents, error) {
 	c, err := parse(b)
 	if err != nil {
 		return contents{}, errs.Errorf(
-			"%s is no file of leases: %w: restore it from a copy, or move it away to begin anew at source.start",
+			"%s is not a file of leases: %w: restore it from a copy, or move it away to begin anew at source.start",
 			redact.Safe(path), err)
 	}
 	return c, nil

@@ -198,7 +198,7 @@ func TestDamaged(t *testing.T) {
 			}
 			for range 2 { // and it stays as it is, and is not locked
 				_, err := file.Open(path, "shop")
-				if err == nil || !strings.Contains(err.Error(), path+" is no file of leases: ") || !strings.Contains(err.Error(), "restore it") {
+				if err == nil || !strings.Contains(err.Error(), path+" is not a file of leases: ") || !strings.Contains(err.Error(), "restore it") {
 					t.Errorf("%v", err)
 				}
 			}
@@ -317,7 +317,7 @@ func TestDamaged_InALog(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _, err := file.ReadUnlocked(path)
-		if got := redact.LogText(err); !strings.HasPrefix(got, "leases: "+path+" is no file of leases: "+want) {
+		if got := redact.LogText(err); !strings.HasPrefix(got, "leases: "+path+" is not a file of leases: "+want) {
 			t.Errorf("%s is in the log as %q, want %q", content, got, want)
 		}
 	}

@@ -101,7 +101,7 @@ func (e *Export) checkLayers() error {
 	first := e.layers[0]
 	if first.summary.incremental {
 		return errs.Errorf(
-			"export: %s is an incremental export, which has the changes of a time alone: name the full export that it continues before it", first.location())
+			"export: %s is an incremental export, which has only the changes of a period: name the full export that it continues before it", first.location())
 	}
 	for i, l := range e.layers[1:] {
 		if err := l.checkContinues(e.layers[i]); err != nil {
@@ -149,7 +149,7 @@ func (e *Export) checkChanges() error {
 	case len(e.layers) != 1:
 		return errs.New("export: Layers has several exports, and Changes is of one")
 	case !e.layers[0].summary.incremental:
-		return errs.Errorf("export: %s is a full export: name an incremental export, which has the changes of a time",
+		return errs.Errorf("export: %s is a full export: name an incremental export, which has the changes of a period",
 			e.layers[0].location())
 	}
 	return nil
@@ -221,7 +221,7 @@ func (e *Export) Open(ctx context.Context, id string, from pipeline.Position) (s
 		var err error
 		itemsRead, err = strconv.ParseInt(string(from), 10, 64)
 		if err != nil || itemsRead < 0 || itemsRead > f.items {
-			return nil, errs.Errorf("export: %q is no position in the data file %s, which has %d items: begin this part again",
+			return nil, errs.Errorf("export: %q is not a position in the data file %s, which has %d items: begin this part again",
 				redact.Safe(from), f.location(), f.items)
 		}
 	}

@@ -105,7 +105,7 @@ func TestExport_Positions(t *testing.T) {
 		}
 	}
 	for _, from := range []pipeline.Position{"30001", "-1", "x"} {
-		if _, err := readPages(t.Context(), e, id, from); err == nil || !strings.Contains(err.Error(), "is no position in the data file") {
+		if _, err := readPages(t.Context(), e, id, from); err == nil || !strings.Contains(err.Error(), "is not a position in the data file") {
 			t.Errorf("from %s: %v", from, err)
 		}
 	}

@@ -161,7 +161,7 @@ func TestExport_LayersThatDoNotFollow(t *testing.T) {
 		{name: "overlap", change: func(l []fixture) { l[2].from = time1 }, want: "Export again from 2026-11-04T08:00:00Z"},
 		{name: "twice", order: []int{0, 1, 1}, want: "name the layers in order of their times, each once"},
 		{name: "older", change: func(l []fixture) { l[2].from, l[2].to = time1, "2026-11-04T07:50:00Z" }, want: "ends no earlier, at 2026-11-04T08:00:00Z"},
-		{name: "incremental first", order: []int{1, 2}, want: "{1}/ is an incremental export, which has the changes of a time alone: name the full export"},
+		{name: "incremental first", order: []int{1, 2}, want: "{1}/ is an incremental export, which has only the changes of a period: name the full export"},
 		{name: "two full", order: []int{0, 0}, want: "{0}/ is a full export, and only the first layer can be one"},
 		{name: "another table", change: func(l []fixture) { l[1].change = map[string]any{"tableArn": tableARN + "2"} }, want: "is an export of the table " + tableARN + "2 (id 12345a12-abcd-123a-ab12-1234abc12345), and {0}/ of " + tableARN + " (id"},
 		{name: "created again", change: func(l []fixture) { l[1].change = map[string]any{"tableId": "another"} }, want: "a table that was created again is another one"},

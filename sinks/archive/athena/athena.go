@@ -60,7 +60,7 @@ func Statements(a Archive) ([]Statement, error) {
 	case a.Sink == "":
 		return nil, errors.New("athena: Sink is empty")
 	case !locationPattern.MatchString(a.Location):
-		return nil, fmt.Errorf("athena: Location %q is no place of objects: write s3://BUCKET/PREFIX", a.Location)
+		return nil, fmt.Errorf("athena: Location %q is not a place of objects: write s3://BUCKET/PREFIX", a.Location)
 	}
 	t := table{Archive: a, name: tableName(a.Sink)}
 	if err := t.setPartitions(); err != nil {

@@ -163,7 +163,7 @@ func (p projection) leadsTo(folder string) (values map[string]string, err error)
 	})
 	m := regexp.MustCompile("^" + pattern + "$").FindStringSubmatch(folder)
 	if m == nil {
-		return nil, fmt.Errorf("%s is no folder of %s", folder, template)
+		return nil, fmt.Errorf("%s is not a folder of %s", folder, template)
 	}
 	values = make(map[string]string)
 	for i, name := range names {

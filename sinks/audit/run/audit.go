@@ -178,7 +178,7 @@ func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
 	})
 	defer o.Budget.setOnSlowed(nil)
 	if resumed {
-		fmt.Fprintf(a.progress, "going on with the audit %s, begun %s\n", w.Header.Run, w.Header.Begun.Format(time.RFC3339))
+		fmt.Fprintf(a.progress, "continuing the audit %s, begun %s\n", w.Header.Run, w.Header.Begun.Format(time.RFC3339))
 	}
 	if w.Header.Sample != nil {
 		a.o.Sample = w.Header.Sample // the segments that the first process chose

@@ -252,7 +252,7 @@ func placeOf(f *audit.Finding) string {
 func (b *repairedFinding) refusal() string {
 	switch {
 	case b.item == nil:
-		return "nothing tells which item it was made of"
+		return "it is unknown which item it was made from"
 	case b.item.Err != nil:
 		return "the item cannot be decoded: " + b.item.Err.Error()
 	}

@@ -77,7 +77,7 @@ func cutReport(f *os.File, path string, length int64) error {
 	}
 	if length == 0 && size > 0 {
 		if _, _, err := ReadReport(path, func(string, *audit.Finding) error { return nil }); err != nil {
-			return fmt.Errorf("--report would replace a file that is no report: %w", err)
+			return fmt.Errorf("--report would replace a file that is not a report: %w", err)
 		}
 	}
 	if size < length {

@@ -39,7 +39,7 @@ func (c *suspectCheck) keepDifferences() {
 	for i := range c.findings {
 		if f := &c.findings[i]; f.Verdict.Differs() {
 			f.Underlying, f.Verdict = f.Verdict, audit.Skipped
-			f.Reason = "nothing tells which item it was made of; if a later audit finds it again, no item has it"
+			f.Reason = "it is unknown which item it was made from; if a later audit finds it again, no item has it"
 		}
 	}
 }

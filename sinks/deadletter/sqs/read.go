@@ -91,7 +91,7 @@ func (s *Store) receiveMore(ctx context.Context, r *reader, started time.Time) (
 	case time.Since(started) >= s.Settle:
 		return false, pipeline.RetryAfter(&awserr.Error{
 			Op: "deadletter: the queue " + s.address.Name, Code: "some of its letters are being read elsewhere",
-			Hint: fmt.Sprintf("another redrive is at work: wait for it; what one that died was reading is there again within %v",
+			Hint: fmt.Sprintf("another redrive runs: wait for it; letters that a dead one was reading are there again within %v",
 				s.Visibility),
 		}, s.Settle)
 	case pipeline.Sleep(ctx, max(s.Poll, s.Settle/20)) != nil:
@@ -114,7 +114,7 @@ func (s *Store) Count(ctx context.Context) (n int, known bool, err error) {
 	for _, name := range names {
 		count, err := strconv.Atoi(attributes[string(name)])
 		if err != nil {
-			return 0, false, fmt.Errorf("deadletter: the queue %s: %s is no number: %w", s.address.Name, name, err)
+			return 0, false, fmt.Errorf("deadletter: the queue %s: %s is not a number: %w", s.address.Name, name, err)
 		}
 		n += count
 	}

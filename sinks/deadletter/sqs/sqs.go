@@ -138,10 +138,10 @@ func (s *Store) checkQueue(attributes map[string]string) error {
 			"deadletter: the queue %s is FIFO, and would drop a letter that comes again within five minutes: give a standard queue", s.address.Name)
 	case attributes["RedrivePolicy"] != "":
 		return errs.Errorf(
-			"deadletter: the queue %s moves messages to another one that were read a few times, as every redrive reads them: take its RedrivePolicy away", s.address.Name)
+			"deadletter: the queue %s moves messages to another one that were read a few times, as every redrive reads them: remove its RedrivePolicy", s.address.Name)
 	case err == nil && retention < maxRetention:
 		return errs.Errorf(
-			"deadletter: the queue %s throws letters away after %v: set its MessageRetentionPeriod to 1209600, 14 days, or keep the letters in a bucket",
+			"deadletter: the queue %s deletes letters after %v: set its MessageRetentionPeriod to 1209600, 14 days, or keep the letters in a bucket",
 			s.address.Name, retention)
 	}
 	return nil

@@ -145,7 +145,7 @@ func TestRead_TwoAtOnce(t *testing.T) {
 	for _, err := range other.Read(t.Context()) {
 		failed = err
 	}
-	if _, retry := pipeline.Retryable(failed); !retry || !strings.Contains(failed.Error(), "another redrive is at work") {
+	if _, retry := pipeline.Retryable(failed); !retry || !strings.Contains(failed.Error(), "another redrive runs") {
 		t.Errorf("a second reader is warned %v", failed)
 	}
 	release(t, s)
@@ -315,8 +315,8 @@ func TestNew(t *testing.T) {
 		{sqs.Options{Client: client(t, nil), Queue: queue, Pipeline: "p", Poll: time.Minute}, "out of range"},
 		{sqs.Options{Client: client(t, nil), Queue: awstest.Name("none"), Pipeline: "p"}, "check the queue's name"},
 		{sqs.Options{Client: client(t, nil), Queue: newQueue(t, map[string]string{"FifoQueue": "true"}), Pipeline: "p"}, "give a standard queue"},
-		{sqs.Options{Client: refused(`"MessageRetentionPeriod":"345600"`), Queue: "q", Pipeline: "p"}, "throws letters away after 96h0m0s"},
-		{sqs.Options{Client: refused(`"RedrivePolicy":"{}"`), Queue: "q", Pipeline: "p"}, "take its RedrivePolicy away"},
+		{sqs.Options{Client: refused(`"MessageRetentionPeriod":"345600"`), Queue: "q", Pipeline: "p"}, "deletes letters after 96h0m0s"},
+		{sqs.Options{Client: refused(`"RedrivePolicy":"{}"`), Queue: "q", Pipeline: "p"}, "remove its RedrivePolicy"},
 	} {
 		if _, err := sqs.New(t.Context(), test.o); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("error %v, want one of %q", err, test.want)

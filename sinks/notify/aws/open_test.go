@@ -37,7 +37,7 @@ func TestNew(t *testing.T) {
 		{queue(aws.QueueOptions{Client: queues, Queue: awstest.Name("none")}), "check name, Region and account of the queue none", true},
 		{queue(aws.QueueOptions{Client: queues, Queue: "http://127.0.0.1/000000000000/" + awstest.Name("none")}), "check name, Region and account of the queue none", true},
 		{of(aws.TopicOptions{Topic: topic}), "Client is nil", false},
-		{of(aws.TopicOptions{Client: topics, Topic: "orders"}), "Topic is no ARN", false},
+		{of(aws.TopicOptions{Client: topics, Topic: "orders"}), "Topic is not an ARN", false},
 		{of(aws.TopicOptions{Client: topics, Topic: topic, MaxBytes: -1}), "MaxBytes is -1", false},
 		{of(aws.TopicOptions{Client: topics, Topic: topic}), "check name, Region and account of the topic none", true},
 		{bus(aws.BusOptions{Bus: "b"}), "Client is nil", false},

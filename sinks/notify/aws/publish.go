@@ -45,7 +45,7 @@ type publisher struct {
 func (p *publisher) op(call string) string { return "notify: " + call + " to the " + p.name }
 
 var (
-	errBehind   = pipeline.Transient(errs.New("notify: not sent behind an earlier event of its item that failed"))
+	errBehind   = pipeline.Transient(errs.New("notify: not sent after an earlier event of its item that failed"))
 	errNotTried = errs.New("notify: not sent, since the call before it failed as a whole")
 	errNoAnswer = pipeline.Transient(errs.New("notify: the service did not say what became of the event"))
 )

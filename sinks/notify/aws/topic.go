@@ -43,7 +43,7 @@ func NewTopic(ctx context.Context, o TopicOptions) (*Topic, error) {
 	case o.Client == nil:
 		return nil, errors.New("notify: Client is nil: give an SNS client")
 	case regionOf(o.Topic) == "":
-		return nil, errors.New("notify: Topic is no ARN: give the topic's, arn:aws:sns:REGION:ACCOUNT:NAME")
+		return nil, errors.New("notify: Topic is not an ARN: give the topic's, arn:aws:sns:REGION:ACCOUNT:NAME")
 	case o.MaxBytes < 0:
 		return nil, fmt.Errorf("notify: MaxBytes is %d: give a size in bytes", o.MaxBytes)
 	}

@@ -23,7 +23,7 @@ func (s *Store) checkMutation(m *search.Mutation) error {
 		return errs.Errorf("opensearch: a document id has %d bytes; OpenSearch takes %d: name documents by search.DocumentID",
 			len(m.ID), maxID)
 	case len(m.Doc) == 0 || m.Doc[0] != '{':
-		return errs.New("opensearch: a document is no JSON object")
+		return errs.New("opensearch: a document is not a JSON object")
 	case s.mode == Fast && externalVersion(m) < 0:
 		return errs.Errorf("opensearch: a change was made before 1970, which mode: %s can't put in order: use mode: %s",
 			redact.Safe(Fast), redact.Safe(Exact))

@@ -35,7 +35,7 @@ func TestMapping_Refused(t *testing.T) {
 		{mapping: `{}`},
 		{mapping: `{"properties":{"Name":{"type":"text"}}}`},
 		{mapping: `{"settings":{"number_of_shards":1}}`},
-		{mapping: `[]`, want: "no JSON object"},
+		{mapping: `[]`, want: "not a JSON object"},
 		{mapping: `{"settings":{},"aliases":{}}`, want: `"aliases" stands beside settings and mappings`},
 		{mapping: `{"mappings":[]}`, want: `"mappings" is no object`},
 		{mapping: `{"properties":1}`, want: `"properties" is no object`},

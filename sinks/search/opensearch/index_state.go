@@ -116,7 +116,7 @@ func (s *Store) readIndexes(ctx context.Context, q call) (found map[string]index
 	q.method = http.MethodGet
 	body, exists, err := s.client.ask(ctx, q)
 	if err == nil && exists && json.Unmarshal(body, &found) != nil {
-		err = pipeline.Transient(errs.New("opensearch: the server's answer is no list of indexes: is a proxy in between?"))
+		err = pipeline.Transient(errs.New("opensearch: the server's answer is not a list of indexes: is a proxy in between?"))
 	}
 	return found, err
 }

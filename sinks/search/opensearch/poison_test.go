@@ -47,11 +47,11 @@ func TestPoison(t *testing.T) {
 				"a value of another type":  {mutation(ix, canary+"1", 1, `"Price":"`+canary+`"`), `field "Price"`},
 				"an unknown field":         {mutation(ix, canary+"2", 1, `"Colour":"`+canary+`"`), `field "Colour"`},
 				"a long text":              {mutation(ix, canary+"3", 1, `"Text":"`+strings.Repeat(canary, 2500)+`"`), `field "Text"`},
-				"no JSON":                  {with(mutation(ix, canary+"4", 1), "", `{"_tw":{"version":"1"},"n":`+canary+`}`), "400"},
+				"not JSON":                 {with(mutation(ix, canary+"4", 1), "", `{"_tw":{"version":"1"},"n":`+canary+`}`), "400"},
 				"two of one name":          {with(mutation(ix, canary+"5", 1), "", `{"_tw":{"version":"1"},"n":1,"n":2,"Text":"`+canary+`"}`), "400"},
 				"a long id":                {with(mutation(ix, "", 1), long, ""), "bytes; OpenSearch takes 512"},
 				"no id":                    {with(mutation(ix, "", 1), "", ""), "without an id"},
-				"no document":              {with(mutation(ix, "x", 1), "", `"`+canary+`"`), "no JSON object"},
+				"no document":              {with(mutation(ix, "x", 1), "", `"`+canary+`"`), "not a JSON object"},
 				"an index of no such name": {mutation("Upper"+ix, canary+"6", 1), "upper-case"},
 			}
 			var ms []search.Mutation
@@ -62,7 +62,7 @@ func TestPoison(t *testing.T) {
 					want = append(want, m.ID)
 				}
 			}
-			for _, name := range []string{"a value of another type", "an unknown field", "a long text", "no JSON", "two of one name", "a long id", "no id", "no document", "an index of no such name"} {
+			for _, name := range []string{"a value of another type", "an unknown field", "a long text", "not JSON", "two of one name", "a long id", "no id", "no document", "an index of no such name"} {
 				sound(3)
 				ms = append(ms, poison[name].m)
 			}

@@ -327,9 +327,9 @@ func (p *parser) unsupported(start int, plain string) error {
 	switch {
 	case isOperator(plain):
 		return p.fail(start,
-			"%s is no operator: write + before what must be there and - before what must not, and nothing where any part will do%s", plain, quote)
+			"%s is not an operator: write + before what must be there and - before what must not, and nothing where any part will do%s", plain, quote)
 	case hasMore && plain[0] == '!':
-		return p.fail(start, "! is no operator: write - before what must not be there%s", quote)
+		return p.fail(start, "! is not an operator: write - before what must not be there%s", quote)
 	case hasMore && (plain[0] == '+' || plain[0] == '-') && !isNumber:
 		return p.fail(start, "%c stands before a part, and before the name of its field: +title:red -live:true%s", plain[0],
 			quote)
@@ -351,7 +351,7 @@ func (p *parser) unsupported(start int, plain string) error {
 	star := strings.IndexByte(plain, '*')
 	endsWord := star == last && hasMore
 	if star >= 0 && !endsWord {
-		return p.fail(at("*"), "the wildcard * is supported at the end of a word alone%s", quote)
+		return p.fail(at("*"), "the wildcard * is supported only at the end of a word%s", quote)
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ var (
 	ErrInProgress = errs.New("the same transaction is in progress")
 	// ErrTokenReused: the client token was used within 10 minutes for another
 	// transaction. Transient: the redelivered write has another token.
-	ErrTokenReused = errs.New("the client token stands for another transaction")
+	ErrTokenReused = errs.New("the client token belongs to another transaction")
 	// ErrUnavailable: there was no answer, an incomplete answer, or a server error. A write may have happened.
 	// Transient.
 	ErrUnavailable = errs.New("no answer")
@@ -242,7 +242,7 @@ func kindOf(code, message string) (detail string, kind error) {
 // a store of rows calls Damaged. what describes the item without values.
 func (db *DB) Damaged(what string, err error) error {
 	return pipeline.Fatal(&Error{Op: "read", Table: db.table, Action: -1, Detail: what + " can't be read",
-		Hint: "it was changed by hand or by another program, or its table was emptied or exchanged: `tablewake adopt` shows what belongs together, and the way on", Err: &state.DamagedError{Err: err}})
+		Hint: "it was changed by hand or by another program, or its table was emptied or exchanged: `tablewake adopt` shows what belongs together, and what to do", Err: &state.DamagedError{Err: err}})
 }
 
 // wording recognizes a message of a ValidationException of DynamoDB or DynamoDB Local. The detail may contain the

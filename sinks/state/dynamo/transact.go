@@ -43,7 +43,7 @@ func (e *ConditionError) Error() string {
 	for i, u := range e.Unmet {
 		actions[i] = fmt.Sprint(u.ActionIndex)
 	}
-	return "dynamodb: what was read is not what stands there any more (action " + strings.Join(actions, ", ") + ")"
+	return "dynamodb: the item is no longer as it was read (action " + strings.Join(actions, ", ") + ")"
 }
 
 // Redacted returns Error.

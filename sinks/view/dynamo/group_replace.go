@@ -124,7 +124,7 @@ func numberOf(av types.AttributeValue) (state.Number, error) {
 	case *types.AttributeValueMemberS:
 		return state.ParseNumber(v.Value)
 	}
-	return state.Number{}, errs.New("a count or a sum is no number")
+	return state.Number{}, errs.New("a count or a sum is not a number")
 }
 
 // putAction returns the put of the whole row.

@@ -104,7 +104,7 @@ func decodeRow(t view.Table, row state.Row) (pk, sk item.Value, err error) {
 		err = errs.New("another number of attributes")
 	}
 	if err != nil {
-		err = fmt.Errorf("dynamodb: a row is no key of table %s: %w", t.Name, err)
+		err = fmt.Errorf("dynamodb: a row is not a key of table %s: %w", t.Name, err)
 	}
 	return pk, sk, err
 }
@@ -131,7 +131,7 @@ func storedRow(image dynamo.Item) (view.StoredRow, error) {
 	if expires := dynamo.Digits(image, expiresAttribute); expires != "" {
 		seconds, err := dynamo.ParseInteger(expires)
 		if err != nil {
-			return row, errs.Errorf("its %s is no time", redact.Safe(expiresAttribute))
+			return row, errs.Errorf("its %s is not a time", redact.Safe(expiresAttribute))
 		}
 		row.Tombstone, row.InPlace, row.Expires = true, true, time.Unix(seconds, 0).UTC()
 		return row, nil

@@ -92,7 +92,7 @@ func (x *tx) decodeRow(r state.Row) (pk, sk item.Value, err error) {
 		err = errs.New("another number of attributes")
 	}
 	if err != nil {
-		err = fmt.Errorf("sqlite: the row %q of the view %s is no key %s: %w", r, x.target.View, keyNames(x.table.Table), err)
+		err = fmt.Errorf("sqlite: the row %q of the view %s is not a key %s: %w", r, x.target.View, keyNames(x.table.Table), err)
 	}
 	return pk, sk, err
 }

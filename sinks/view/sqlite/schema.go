@@ -144,7 +144,7 @@ func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
 		case err != nil:
 			return err
 		case found && existing.Name != t.Name:
-			return pipeline.Fatal(errs.Errorf("sqlite: the view tables %q and %q differ in case alone: rename one", existing.Name,
+			return pipeline.Fatal(errs.Errorf("sqlite: the view tables %q and %q differ only in case: rename one", existing.Name,
 				t.Name))
 		case found:
 			return existing.check(t)

@@ -222,7 +222,7 @@ func TestTables(t *testing.T) {
 	}
 	for wrong, table := range map[string]view.Table{
 		`has the key (id)`: {Name: "one", PK: "PK", SK: "SK"},
-		`in case alone`:    {Name: "ONE", PK: "id"},
+		`only in case`:     {Name: "ONE", PK: "id"},
 		`are taken`:        {Name: "_tw_tables", PK: "id"},
 		`beginning with`:   {Name: "_TWS_groups", PK: "id"},
 		`the name tables`:  {Name: "Tables", PK: "id"},

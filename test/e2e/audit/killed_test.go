@@ -42,7 +42,7 @@ func auditsAreKilled(t *testing.T, d deployment, tb *table, n int, flags ...stri
 			after = time.Hour // this process may end by itself
 		}
 		code, said := d.command("--report", report).killedAfter(t, after)
-		if strings.Contains(said, "going on with the audit") {
+		if strings.Contains(said, "continuing the audit") {
 			resumed++
 		}
 		if code < 0 {

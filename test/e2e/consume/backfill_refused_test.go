@@ -39,7 +39,7 @@ func TestBackfill_Refused(t *testing.T) {
 	w.shows(t, "status", 0, "by_status", "filling")
 	w.shows(t, "plan", 7, "by_status (table "+w.name+"-rows) is filling", "1 sink has something to do")
 	at := shown.UTC().Format(time.RFC3339)
-	w.shows(t, "backfill --keys PK,SK --items "+old+" --shown-at "+at, 1, "the source shows the table of "+at)
+	w.shows(t, "backfill --keys PK,SK --items "+old+" --shown-at "+at, 1, "the source shows the table as of "+at)
 	time.Sleep(time.Until(earliest.Add(time.Second)))
 	items, shown := source.list(t)
 	args := backfillArgs("--items", items, "--shown-at", shown.UTC().Format(time.RFC3339))

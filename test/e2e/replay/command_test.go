@@ -73,7 +73,7 @@ func replayedFrom(t *testing.T, stdin io.Reader, code int, p pipelineFile, out s
 	var l ledgers
 	if r.stdout != "" {
 		if err := json.Unmarshal([]byte(r.stdout), &l); err != nil {
-			t.Fatalf("the summary is no JSON: %v\n%s", err, r.stdout)
+			t.Fatalf("the summary is not JSON: %v\n%s", err, r.stdout)
 		}
 		if !l.Balanced {
 			t.Errorf("the ledgers do not balance: %s", r.stdout)

@@ -78,21 +78,21 @@ var damages = map[string]func(record map[string]any) []byte{
 
 // brokenLines are damages that break the grammar of a line.
 var brokenLines = map[string]func(record map[string]any) []byte{
-	"a line cut short":        func(r map[string]any) []byte { b := marshal(r); return b[:len(b)*2/3] },
-	"the end of a line":       func(r map[string]any) []byte { b := marshal(r); return append([]byte("}"), b[len(b)/3:]...) },
-	"two lines grown in one":  func(r map[string]any) []byte { b := marshal(r); return append(b[:len(b)/2:len(b)/2], b...) },
-	"a line with a head":      func(r map[string]any) []byte { return append([]byte("tail "), marshal(r)...) },
-	"words":                   func(map[string]any) []byte { return []byte("panic: runtime error: index out of range") },
-	"binary junk":             func(map[string]any) []byte { return []byte("\x00\x1f\x8b\xff\xfe{[\"\\\x80\x81") },
-	"brackets":                func(map[string]any) []byte { return []byte(`{"a":` + strings.Repeat("[", 100_000)) },
-	"braces":                  func(map[string]any) []byte { return []byte(strings.Repeat(`{"a":`, 50_000)) },
-	"a single quote":          func(map[string]any) []byte { return []byte(`"`) },
-	"a control character":     badText(`@@`, "a\x01b"),
-	"an unknown escape":       badText(`@@`, `\x41`),
-	"a comma too many":        badText(`{"S":"@@"}`, `{"S":"@@"},`),
-	"JavaScript":              func(map[string]any) []byte { return []byte(`{eventName: 'INSERT', dynamodb: undefined}`) },
-	"a number with a zero":    badText(`{"S":"@@"}`, `{"S":"@@"},"SizeBytes":007`),
-	"a word that is no value": func(map[string]any) []byte { return []byte(`nul`) },
+	"a line cut short":           func(r map[string]any) []byte { b := marshal(r); return b[:len(b)*2/3] },
+	"the end of a line":          func(r map[string]any) []byte { b := marshal(r); return append([]byte("}"), b[len(b)/3:]...) },
+	"two lines grown in one":     func(r map[string]any) []byte { b := marshal(r); return append(b[:len(b)/2:len(b)/2], b...) },
+	"a line with a head":         func(r map[string]any) []byte { return append([]byte("tail "), marshal(r)...) },
+	"words":                      func(map[string]any) []byte { return []byte("panic: runtime error: index out of range") },
+	"binary junk":                func(map[string]any) []byte { return []byte("\x00\x1f\x8b\xff\xfe{[\"\\\x80\x81") },
+	"brackets":                   func(map[string]any) []byte { return []byte(`{"a":` + strings.Repeat("[", 100_000)) },
+	"braces":                     func(map[string]any) []byte { return []byte(strings.Repeat(`{"a":`, 50_000)) },
+	"a single quote":             func(map[string]any) []byte { return []byte(`"`) },
+	"a control character":        badText(`@@`, "a\x01b"),
+	"an unknown escape":          badText(`@@`, `\x41`),
+	"a comma too many":           badText(`{"S":"@@"}`, `{"S":"@@"},`),
+	"JavaScript":                 func(map[string]any) []byte { return []byte(`{eventName: 'INSERT', dynamodb: undefined}`) },
+	"a number with a zero":       badText(`{"S":"@@"}`, `{"S":"@@"},"SizeBytes":007`),
+	"a word that is not a value": func(map[string]any) []byte { return []byte(`nul`) },
 }
 
 // badValue returns a damage that puts an attribute with this value into the images.

@@ -94,7 +94,7 @@ func (c *consumer) stop(t *testing.T) (read int) {
 		Ledger struct{ Source struct{ Read int } }
 	}
 	if err := json.Unmarshal(c.stdout.Bytes(), &sum); err != nil {
-		t.Fatalf("the summary is no JSON: %v\n%s", err, c.stdout.Bytes())
+		t.Fatalf("the summary is not JSON: %v\n%s", err, c.stdout.Bytes())
 	}
 	return sum.Ledger.Source.Read
 }

@@ -911,7 +911,7 @@ resource "aws_lambda_function_event_invoke_config" "audit" {
 
 resource "aws_cloudwatch_metric_alarm" "iterator_age" {
   alarm_name          = "${local.name}-iterator_age"
-  alarm_description   = "The function is behind the table. After 24 hours the stream drops what is not carried. Look at errors, throttles and the sinks' lag; raise ParallelizationFactor where they are well."
+  alarm_description   = "The function is behind the table. After 24 hours the stream drops what is not delivered. Look at errors, throttles and the sinks' lag; raise ParallelizationFactor if they are healthy."
   namespace           = "AWS/Lambda"
   metric_name         = "IteratorAge"
   dimensions          = { FunctionName = aws_lambda_function.pipeline.function_name }
@@ -928,7 +928,7 @@ resource "aws_cloudwatch_metric_alarm" "iterator_age" {
 
 resource "aws_cloudwatch_metric_alarm" "nearly_lost" {
   alarm_name          = "${local.name}-nearly_lost"
-  alarm_description   = "The function is 20 hours behind the table, and after 24 the stream drops what is not carried, of which nothing tells. Fix the sink, or remove what the log names, within four hours."
+  alarm_description   = "The function is 20 hours behind the table, and after 24 the stream drops what is not delivered, without a message. Fix the sink, or remove what the log names, within four hours."
   namespace           = "AWS/Lambda"
   metric_name         = "IteratorAge"
   dimensions          = { FunctionName = aws_lambda_function.pipeline.function_name }
@@ -979,7 +979,7 @@ resource "aws_cloudwatch_metric_alarm" "throttles" {
 
 resource "aws_cloudwatch_metric_alarm" "not_kept" {
   alarm_name          = "${local.name}-not_kept"
-  alarm_description   = "Lambda gave records up and could not write them into the bucket FailedBatches: they are nowhere else once the stream drops them. Look at the role's rights on the bucket and the key; the function's log names the records that failed."
+  alarm_description   = "Lambda gave up records and could not write them into the bucket FailedBatches: they are nowhere else once the stream drops them. Look at the role's rights on the bucket and the key; the function's log names the records that failed."
   namespace           = "AWS/Lambda"
   metric_name         = "DestinationDeliveryFailures"
   dimensions          = { FunctionName = aws_lambda_function.pipeline.function_name }

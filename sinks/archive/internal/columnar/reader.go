@@ -16,7 +16,7 @@ import (
 type Fetch func(ctx context.Context, offset, n int64) ([]byte, error)
 
 // errForeign means that this package did not write the object.
-var errForeign = errs.New("it is no Parquet object of an archive")
+var errForeign = errs.New("it is not a Parquet object of an archive")
 
 // TailBytes is the number of last bytes of an object to pass to [Open]. Most footers fit into it.
 const TailBytes = 64 << 10
