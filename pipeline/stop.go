@@ -65,7 +65,7 @@ func (r *run) flushSink(rt *route, flusher Flusher) error {
 	for attempt := 0; ; attempt++ {
 		err := guard(rt.stage, nil, func() error { return flusher.Flush(r.hardCtx) })
 		if err == nil {
-			return nil // an empty Flush makes no call, so its success does not prove that calls are allowed
+			return nil // Flush of an empty sink makes no call, so its success does not end a refusal of calls
 		}
 		err = rt.patience.Take(err)
 		if !isTransient(err) || !r.waitToRetry(r.hardCtx, attempt, err) {

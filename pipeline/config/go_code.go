@@ -16,8 +16,8 @@ import (
 // GoFilter is the placeholder of a filter that is Go code: `func: NAME`. The program replaces it with the code.
 type GoFilter struct {
 	Func string // name of the code
-	// StateSinks is the problem to report if the code reads more than keys, because the filter is before a sink that
-	// keeps state. It is nil if the code may read images.
+	// StateSinks is the problem to report if the code reads more than keys. A filter before a sink that keeps state may
+	// read only keys. StateSinks is nil if the code may read images.
 	StateSinks *Problem
 
 	name    string // name by which dropped changes are counted

@@ -44,7 +44,8 @@ func (c *checker) refuseElements(a *Aggregate) {
 	}
 }
 
-// checkValueKind refuses a value that the declared type of its attribute cannot have, such as the sum of an S.
+// checkValueKind refuses a value of an aggregate that cannot be computed from the declared type of its attribute, such
+// as the sum of an S.
 func (c *checker) checkValueKind(sc *entity.Scope, av AggregateValue, v *value) {
 	attribute, isTopLevel := topLevelAttribute(av.Path)
 	if av.Each || !isTopLevel {

@@ -58,10 +58,10 @@ func (c *checker) checkConstantsIn(v *value, isName func(string) bool) {
 type misreadText struct {
 	text      string
 	corrected string // source with the placeholder
-	effect    string // end of the message
+	effect    string // what follows from the mistake: the end of the message
 }
 
-// misreadConstant returns the text of a template that is constant, if the end of the text is a name.
+// misreadConstant returns the text of a constant template if the text ends in the name of an attribute.
 func misreadConstant(t *template.Template, isName func(string) bool) misreadText {
 	text, isConstant := t.Prefix()
 	if !isConstant {
@@ -137,7 +137,7 @@ func (c *checker) failMisreads(sc *entity.Scope, name string) bool {
 	return false
 }
 
-// misreadForms defines which literal texts of a pattern count as a name that was meant as a placeholder.
+// misreadForms says in which forms a name in the literal text of a pattern counts as a placeholder with missing braces.
 type misreadForms int
 
 const (
@@ -174,8 +174,8 @@ func (c *checker) failMisread(e *Entity, name string, forms misreadForms) bool {
 	return false
 }
 
-// misreadName returns a text of the pattern that was probably meant as a placeholder of the name, and the pattern with
-// the placeholder. It returns "" if there is none.
+// misreadName looks for a literal text of the pattern that was probably meant as a placeholder of the name. It returns
+// the text, and the pattern with the placeholder instead of the text. It returns "" if there is none.
 func misreadName(p *entity.Pattern, name string, forms misreadForms) (text, corrected string) {
 	candidates := []string{"{{" + name + "}}", "<" + name + ">", "${{" + name + "}}", "$" + name, ":" + name}
 	if forms == anyForm && len(p.Names()) == 0 {
@@ -214,8 +214,8 @@ func (c *checker) checkPatterns() {
 	}
 }
 
-// checkCompared checks the texts from and to of a detector. It warns of a text that looks like a list or a template,
-// because a detector compares with the text as it is.
+// checkCompared checks the value of the key from or to of a detector. It warns of a text that looks like a list or a
+// template, because a detector compares with the text as it is.
 func (c *checker) checkCompared(detector *value) {
 	for _, name := range []string{"from", "to"} {
 		compared := detector.Get(name)
@@ -229,8 +229,8 @@ func (c *checker) checkCompared(detector *value) {
 	}
 }
 
-// checkComparedType refuses a from or to that an attribute of the declared type never equals: 5 is a number, and "5" is
-// a text.
+// checkComparedType refuses a value of from or to whose type is not the declared type of the attribute. The number 5
+// and the text "5" are never equal.
 func (c *checker) checkComparedType(detector, compared *value) {
 	isAnyValue := compared.Text() == "*"
 	if compared == nil || compared.Env || isAnyValue {

@@ -26,7 +26,7 @@ const (
 	fromKeys
 	fromLoop  // the current member of the loop
 	fromEach  // the element under for_each
-	fromBound // the value of a name that the key binds
+	fromBound // the value of a name in the pattern of the entity's key
 )
 
 // step is one step of a path into a value: a name or an index.
@@ -109,10 +109,10 @@ func (p directPlan) pathOf(e ast.Expr) *valuePath {
 		if b := p.scope.Binding(e.AsIdent()); b != nil {
 			return &valuePath{start: fromBound, binding: b}
 		}
-		if e.AsIdent() == eachName { // a loop variable cannot be named each if each is an element
+		if e.AsIdent() == eachName { // a loop variable cannot have this name where each is the element of a list
 			return &valuePath{start: fromEach}
 		}
-	case ast.SelectKind: // it reads an image: the rewriter replaces all other selections
+	case ast.SelectKind: // the rewriter replaces all selections that do not read an image
 		if s := e.AsSelect(); !s.IsTestOnly() {
 			return &valuePath{start: sources[s.Operand().AsIdent()], name: s.FieldName()}
 		}
@@ -124,8 +124,7 @@ func (p directPlan) pathOf(e ast.Expr) *valuePath {
 	return nil
 }
 
-// memberOf returns the path of the member key of e. It returns nil if e is not a path, or if key is not a literal name
-// or index.
+// memberOf returns the path of e[key]. It returns nil if e is not a path, or if key is not a literal name or index.
 func (p directPlan) memberOf(e, key ast.Expr) *valuePath {
 	r := p.pathOf(e)
 	if r == nil || key.Kind() != ast.LiteralKind {
@@ -150,8 +149,8 @@ func identName(e ast.Expr) string {
 	return e.AsIdent()
 }
 
-// literalOf returns a slice with the value of the literal e. It returns nil if e is not a literal, or if a scalar
-// cannot have its type.
+// literalOf returns a slice with the value of the literal e. It returns nil if e is not a literal, or if no scalar has
+// the type of the literal.
 func literalOf(e ast.Expr) []scalar {
 	if e.Kind() != ast.LiteralKind {
 		return nil

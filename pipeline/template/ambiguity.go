@@ -133,8 +133,8 @@ func (t *Template) AmbiguousRawObjectKey() bool {
 	return t.ambiguousRange(rawAlphabet).isAmbiguous()
 }
 
-// placeholderRange is the range [from, to) of placeholders whose texts neither the literals before them nor the
-// literals after them separate.
+// placeholderRange is the range [from, to) of neighboring placeholders whose texts can run together. No literal around
+// them shows where one text ends and the next begins.
 type placeholderRange struct{ from, to int }
 
 // isAmbiguous reports whether the range has several placeholders. The text of a single one can still be separated,

@@ -20,7 +20,7 @@ type source struct {
 // stream is one stream of a source. A table has several streams while a disabled one can still be read.
 type stream struct {
 	arn, label string
-	begun      bool // a consumer created the first leases of the stream, as the lease table says
+	begun      bool // the lease table says that a consumer created the first leases of the stream
 	unlisted   bool // the stream is no longer listed
 }
 
@@ -171,8 +171,8 @@ func (c *Coordinator) firstBegun(s *source) int {
 	return len(s.streams) - 1
 }
 
-// followsReadStream reports whether a stream of the table was begun before the stream with an index. Neither stream has
-// the changes of the time between the two streams.
+// followsReadStream reports whether a consumer began to read an earlier stream of the table than the stream at index.
+// The changes between the end of one stream and the start of the next are in neither stream.
 func (c *Coordinator) followsReadStream(s *source, index int) bool {
 	if slices.ContainsFunc(s.streams[:index], c.isBegun) {
 		return true

@@ -51,7 +51,7 @@ type claimedPart struct {
 	allWritten bool              // all pages are written
 }
 
-// returnedPage is a page of a part. Its position for the pipeline is its number in the part.
+// returnedPage is a page of a part. For the pipeline, its position is its number in the part.
 type returnedPage struct {
 	position pipeline.Position // position of the reader after the page
 	items    *atomic.Int64     // number of items; known once the page is decoded
@@ -65,7 +65,7 @@ func (s *Source) startReading(p *part) {
 		part: p, name: p.ID, pageTaken: make(chan struct{}, 1), storeSlot: make(chan struct{}, 1), firstNumber: 1,
 		position: pipeline.Position(p.stored.Position), items: p.stored.Items,
 	}
-	if p.losses > 0 { // a run must not get the name of a revoked partition again
+	if p.losses > 0 { // the run revoked the former partition of this part, so the part needs a new name
 		c.name = fmt.Sprintf("%s~%d", p.ID, p.losses)
 	}
 	c.ctx, c.cancel = context.WithCancelCause(s.ctx)
@@ -174,8 +174,8 @@ func (s *Source) commit(c *claimedPart, lastNumber int64) {
 }
 
 // failPart notes that a part cannot be read. The part must be released, because another process may be able to read it.
-// If each of two processes kept a part, they would wait for each other. If all of its pages that were read are written,
-// failPart releases the part at once.
+// Otherwise two processes that each keep such a part would wait for each other. If all of its pages that were read are
+// written, failPart releases the part at once.
 func (s *Source) failPart(c *claimedPart, err error) {
 	s.mu.Lock()
 	if c.phase != reading || c.ctx.Err() != nil {
@@ -260,7 +260,7 @@ func (s *Source) store(ctx context.Context, c *claimedPart, end claimEnd) error 
 	if err != nil {
 		return fmt.Errorf("storing part %s of backfill %s: %w", c.ID, s.options.Run, err)
 	}
-	if !wasOwner { // if only the answer of an earlier write was lost, claimablePart returns the part again
+	if !wasOwner { // the write may have succeeded without an answer: claimablePart then returns the part again
 		s.revokePart(c)
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 
 // Server is a Streams API in memory. It is safe for concurrent use.
 type Server struct {
-	unnamedReader // implements the API on the server itself, for callers without a reader name
+	unnamedReader // the API of the server itself: its callers have no name of a reader
 	options       Options
 	decoder       *record.Decoder
 
@@ -26,8 +26,8 @@ type Server struct {
 	shards          int      // number of shards created so far, for their ids
 	calls           map[string]*operation
 	chooseFault     func(Call) Fault // function of FailWhen; may be nil
-	maxReaders      int              // number that MostReaders returns
-	maxReadersShard string           // shard that MostReaders returns
+	maxReaders      int              // the largest number of readers that called GetRecords of one shard in one second
+	maxReadersShard string           // the shard that had maxReaders
 }
 
 type unnamedReader = Reader
@@ -131,8 +131,8 @@ func (s *Server) dropExpired() {
 	})
 }
 
-// isExpired reports whether a shard or a stream that ended at this time did so longer ago than the retention. It
-// returns false for the zero time.
+// isExpired reports whether a shard or a stream ended longer ago than the retention. ended is the time of its end, or
+// zero if it did not end.
 func (s *Server) isExpired(ended time.Time) bool {
 	return !ended.IsZero() && s.options.Now().Sub(ended) > s.options.Retention
 }

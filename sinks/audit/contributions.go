@@ -72,9 +72,9 @@ func plannedShares(ops []pipeline.Op) ([]state.Share, error) {
 	return shares, nil
 }
 
-// StoredEntries yields three kinds of entries: the contributions, the part that each contribution adds to each of its
-// groups, and the groups. For an aggregate that keeps expired items it yields only the contributions. The groups of
-// such an aggregate include the contributions of expired items, which are not stored any more.
+// StoredEntries yields three kinds of entries: contributions, shares (what one contribution adds to one of its groups),
+// and groups. For an aggregate that keeps expired items it yields only contributions. There, a group also counts
+// expired items, and their contributions are not stored any more.
 func (s *groupSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
 	lister, err := storeAs[view.ContributionLister](&s.base, s.store, "list the contributions of items")
 	if err != nil {
@@ -98,8 +98,8 @@ func (s *groupSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq
 // keepsExpired reports whether expired items still count in their groups, although they have no contribution any more.
 func (s *groupSink) keepsExpired() bool { return s.spec.Aggregate.KeepOnTTL }
 
-// yieldContribution yields a contribution. It leaves out a contribution whose item is only known by its hash, because
-// Compare finds that one by the item.
+// yieldContribution yields a contribution. It leaves out a contribution that stores only a hash of its item. Compare
+// finds such a contribution by the item.
 func yieldContribution(c *state.ItemContribution, digest Digest, yield func(Entry)) {
 	if c.Item != "" {
 		yield(Entry{Kind: Contribution, Place: string(c.Item), Item: c.Item, Version: c.Version, Digest: digest})
@@ -120,7 +120,7 @@ func (s *groupSink) yieldShares(d *digester, c *state.ItemContribution, yield fu
 	}
 }
 
-// Compare compares the contribution of an item. It ignores the groups at places, which CompareGroups compares.
+// Compare compares the contribution of an item. It ignores groups in places, because CompareGroups compares groups.
 func (s *groupSink) Compare(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
 	if c == nil {
 		return nil, nil

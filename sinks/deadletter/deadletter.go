@@ -47,7 +47,7 @@ type line struct {
 	Snapshot  *snapshot       `json:"snapshot,omitempty"`
 }
 
-// snapshot has the options to decode a record of a snapshot that are not in line.
+// snapshot has options that only the decoding of a snapshot's record needs. The others are in line.
 type snapshot struct {
 	Sinks     []string `json:"sinks"`
 	Keys      []string `json:"keys,omitempty"`
@@ -162,8 +162,8 @@ func version(v record.Version) string {
 	return v.String()
 }
 
-// Releaser is a store that hides the letters that were read from other readers, as a queue does. A reader calls Release
-// when it has finished. Release makes the letters visible again. The reader may read again later.
+// Releaser is a store, such as a queue, that hides a letter from all other readers once one reader has read it. A
+// reader calls Release when it has finished. Release makes the letters visible again. The reader may read again later.
 type Releaser interface {
 	Release(ctx context.Context) error
 }
@@ -174,8 +174,8 @@ type Store interface {
 	pipeline.DeadLetters
 
 	// Read yields all letters in the order in which they were put, as far as the store knows the order. If a letter is
-	// put or removed while Read runs, Read may yield it or not, independently of later letters. The sequence ends after
-	// the first error.
+	// put or removed while Read runs, Read may or may not yield it, also if it yields letters that were put later. The
+	// sequence ends after the first error.
 	Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error]
 
 	// Remove removes the letters with these IDs (see ID), and blocks until the removal is durable. It ignores missing

@@ -85,7 +85,8 @@ func (s *Stores) Aggregate(ctx context.Context, _ *config.Config, spec config.Si
 	return store, store.Create(ctx, sinks.RowTable(spec.Aggregate.Table.Name, spec.Aggregate.Group))
 }
 
-// State opens views.db. The state is always there, whatever table the file names.
+// State opens views.db. The state is always in views.db: the name of the state table in the configuration does not
+// matter.
 func (s *Stores) State(ctx context.Context, cfg *config.Config) (state.Store, error) {
 	store, err := s.openViews(ctx)
 	if err != nil {

@@ -28,8 +28,8 @@ import (
 type Memory struct {
 	Letters    deadletter.Store
 	Quarantine state.Quarantine
-	Close      func() error // closes the store as a process that ends normally. Default: nothing to close
-	Kill       func() error // closes the store as a killed process. Default: Close
+	Close      func() error // closes the store like a normal end of the process. Default: nothing to close
+	Kill       func() error // closes the store like the death of the process. Default: Close
 }
 
 // RunQuarantine checks dead letters and marks. A pipeline and redrives run on a sink that has no versions and refuses

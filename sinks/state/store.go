@@ -10,7 +10,7 @@ import (
 )
 
 // Store is the state of one pipeline without guards and contributions. Guards and contributions change in one
-// transaction with rows, so the stores of rows keep them.
+// transaction with rows, so a store of rows writes them.
 type Store interface {
 	Quarantine
 	Gaps
@@ -19,8 +19,8 @@ type Store interface {
 	HeldBackNotes
 }
 
-// Target identifies the output that guards, contributions and tombstones belong to: a sink's
-// output in one table since its birth.
+// Target identifies what guards, contributions and tombstones belong to: the output of a sink in one table, with one
+// birth.
 type Target struct {
 	Pipeline, Table, View, Birth string
 }
@@ -48,11 +48,11 @@ type Quarantine interface {
 	Clear(ctx context.Context, m Mark) (bool, error)
 }
 
-// Purger deletes the state that only refuses late changes.
+// Purger deletes state that is only there to refuse late changes.
 type Purger interface {
 	// Purge deletes tombstones that are stored apart from rows, guards without a row, and contributions without shares.
-	// It deletes only those that were written before a time and are unchanged, and returns their number. It never
-	// deletes a guard with a row or a contribution with shares.
+	// It deletes only what was written before a time and has not changed since, and returns how many it deleted. It
+	// never deletes a guard with a row or a contribution with shares.
 	Purge(ctx context.Context, before time.Time) (int, error)
 }
 

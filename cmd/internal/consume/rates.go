@@ -39,7 +39,7 @@ type rates struct {
 
 	mu       sync.Mutex
 	current  rateValues
-	measured bool // current is a rate between two measures, and not only the first measure
+	measured bool // there were two measures or more, so current is a rate
 }
 
 // rateValues are the present rates, per second.
@@ -51,7 +51,7 @@ type rateValues struct {
 	lastLetter time.Time // time of the last growth of letters; zero: never
 }
 
-// measure adds the ledger at now. Only one goroutine may call it.
+// measure adds the counts of the ledger as those of the time now. Only one goroutine may call it.
 func (r *rates) measure(now time.Time, l pipeline.Ledger) {
 	isFirst := len(r.read.samples) == 0
 	next := rateValues{read: r.read.add(now, l.Source.Read), written: make(map[string]float64, len(l.Sinks)),

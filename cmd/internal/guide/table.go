@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// renderTable returns a table in columns, or row by row if columns would be wider than the text.
+// renderTable returns a table in columns. If they would be wider than the text of the guide, it returns the rows one
+// below the other.
 func renderTable(lines []string) string {
 	head := rowCells(lines[0])
 	var rows [][]string

@@ -86,8 +86,8 @@ func mostFrequent(reasons map[string]int64) []ReasonCount {
 	return counts[:min(len(counts), maxReasons)]
 }
 
-// writeSilent prints the silent sinks. Sinks with the same reasons, for example a filter of all sinks, are printed
-// together.
+// writeSilent prints the silent sinks. Sinks that are silent for the same reasons are printed together. A common reason
+// is a filter that all sinks share.
 func writeSilent(w io.Writer, silent []SilentSink) {
 	for len(silent) > 0 {
 		first := silent[0]
@@ -113,7 +113,7 @@ func (s SilentSink) write(w io.Writer, names string) {
 	}
 }
 
-// outcomeTexts explain the outcomes of deliveries that their names do not explain.
+// outcomeTexts explains those outcomes of deliveries whose names do not say enough.
 var outcomeTexts = []struct {
 	outcome, text string
 	count         func(pipeline.SinkLedger) int64

@@ -32,12 +32,12 @@ const (
 type Sample struct {
 	Items []item.Image
 	Table string   // name of the table; "" if the records do not name it
-	Noun  string   // "item"; "record" if several elements of Items may be states of one item
+	Noun  string   // "item", or "record" if several elements of Items may be states of one item
 	Keys  []string // names of the key attributes; nil if unknown. From Scan the partition key is first
 }
 
 // Read reads a sample from files and folders. A file may have records, the lines of an export, one item per line, or an
-// answer of Scan. The path - is s.In, with records.
+// answer of Scan. The path "-" means records from s.In.
 func Read(ctx context.Context, s cli.Streams, paths []string) (*Sample, error) {
 	out := &Sample{Noun: "item"}
 	var records []string

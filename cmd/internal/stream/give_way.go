@@ -15,9 +15,9 @@ import (
 // paceInterval is the time between two measurements of the lag of the consumers.
 const paceInterval = 10 * time.Second
 
-// GiveWay returns a function that blocks while live consumers are further behind the stream than maxLag. A consumer
-// without a heartbeat for the time silence is not live. The function writes to w why it blocks. If the lag cannot be
-// read, it does not block. It is safe for concurrent use.
+// GiveWay returns a function that blocks while live consumers are further behind the stream than maxLag. A consumer is
+// live if its last heartbeat is at most silence ago. The function writes to w why it blocks. If the lag cannot be read,
+// it does not block. It is safe for concurrent use.
 func GiveWay(read LeaseReader, maxLag, silence time.Duration, w io.Writer) func(ctx context.Context) {
 	watch := lagWatch{silence: silence, unread: make(map[string]time.Time)}
 	return (&pacer{read: read, maxLag: maxLag, w: w, watch: watch}).giveWay
@@ -65,9 +65,9 @@ type lagWatch struct {
 }
 
 // longest returns the lag of the shard that is furthest behind. If the owner of a shard is live, the lag is the age of
-// the last record that the owner read. If the owner is not live, the lag is the time since that was first seen. It may
-// be longer, but the checkpoint does not show the age of the next record, and there may be none. If no consumer is
-// live, the lag is 0, because waiting would not help.
+// the last record that the owner read. If the owner is not live, the lag is the time since that was first seen. The
+// true lag may be longer: the checkpoint does not show how old the next record is, or whether there is one. If no
+// consumer is live, the lag is 0, because waiting would not help.
 func (w *lagWatch) longest(s leases.Snapshot, now time.Time) (longest time.Duration) {
 	live, silent := make(map[string]bool), w.heartbeats.Observe(s.Members, now, w.silence)
 	for _, m := range s.Members {

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
-// compareSink compares the item with one sink, and sets the fields of out. plan is the plan of the pipeline for the
-// item at the sink. compared is nil if the sink keeps no state; then nothing is compared.
+// compareSink compares the item with one sink, and sets the fields of out. plan is what the pipeline plans for the item
+// at this sink. compared is nil if the sink keeps no state; then nothing is compared.
 func compareSink(
 	ctx context.Context, item *record.Change, s config.Sink, compared audit.Sink, plan pipeline.RouteTrace, out *Sink,
 ) error {
@@ -73,8 +73,8 @@ func (s *Sink) add(f *audit.Finding) {
 	}
 }
 
-// verdictOf returns the verdict of a finding. If a dead letter explains a difference, the verdict is still that of the
-// difference, because dead letters are listed separately.
+// verdictOf returns the verdict of a finding. If a dead letter explains a difference, verdictOf returns the verdict of
+// the difference, such as missing. The command lists dead letters separately.
 func verdictOf(f *audit.Finding) Verdict {
 	verdict := cmp.Or(f.Underlying, f.Verdict)
 	switch {

@@ -27,7 +27,8 @@ type definition struct {
 	settings       map[string]any
 	mappings       map[string]any
 	settingsByPath map[string]string // the values of settings and of mappings, by path
-	// created has the mappings of a new index: mappings and the rules of withDefaults. These rules are never compared
+	// created has the mappings of a new index: the field mappings, with the rules that withDefaults adds. These rules
+	// are never compared
 	created map[string]any
 }
 
@@ -68,8 +69,7 @@ func (d *definition) body(by owner) ([]byte, error) {
 	})
 }
 
-// put sets a member of a part of mappings, such as of properties. It replaces the part by a copy first, since others
-// may share the part.
+// put sets mappings[part][name] to v. It replaces the part by a copy first, because other mappings may share it.
 func put(mappings map[string]any, part, name string, v any) error {
 	members, err := indexmap.ObjectMember(mappings, part)
 	if err != nil {
@@ -82,7 +82,8 @@ func put(mappings map[string]any, part, name string, v any) error {
 	return nil
 }
 
-// checkNumbers checks that each field of the form scaled_float is mapped as scaled_float.
+// checkNumbers checks that the mapping of a field is scaled_float if the sink writes the numbers of the field as
+// scaled_float.
 func (d *definition) checkNumbers(fields search.Fields) error {
 	for _, path := range slices.Sorted(maps.Keys(fields.Numbers)) {
 		if fields.Numbers[path] != search.NumberScaledFloat {

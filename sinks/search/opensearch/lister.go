@@ -98,7 +98,8 @@ func (s *Store) hitsByScroll(ctx context.Context, index string, l state.Listing)
 
 const opList = "list documents"
 
-// openScroll returns the first page of a scroll. The page may name the scroll even with an error.
+// openScroll returns the first page of a scroll. Even if it returns an error, the page may have the id of a scroll,
+// which the caller must end.
 func (s *Store) openScroll(ctx context.Context, index string, l state.Listing) (searchAnswer, error) {
 	query := map[string]any{
 		"size": readPage, "sort": []string{"_doc"},
@@ -115,7 +116,7 @@ func (s *Store) openScroll(ctx context.Context, index string, l state.Listing) (
 	return page, err
 }
 
-// nextScrollPage returns the next page of a scroll. The page names the scroll also with an error.
+// nextScrollPage returns the next page of a scroll. Even if it returns an error, the page has the id of the scroll.
 func (s *Store) nextScrollPage(ctx context.Context, index, scroll string) (searchAnswer, error) {
 	page, found, err := s.answered(ctx, call{op: opList, index: index, path: "/_search/scroll",
 		body: map[string]string{"scroll": scrollFor, "scroll_id": scroll}})

@@ -47,17 +47,18 @@ func (s *Store) Search(ctx context.Context, index, query string, limit int) (hit
 	return hits, s.db.WrapError("search", rows.Err())
 }
 
-// finder builds the SELECT of a query. It joins a SELECT for each clause that returns the documents of the clause.
+// finder builds the SELECT of a query. Each clause has a SELECT, which returns the documents of the clause. The finder
+// joins these SELECTs.
 type finder struct {
 	index    int64
-	selects  []string // SELECTs of documents, each with the number and the need of its clause
+	selects  []string // each selects documents, with the number of its clause and whether the clause must match
 	args     []any
 	musts    int  // number of clauses that a document must match
 	positive bool // a clause finds documents, and does not only exclude them
 }
 
-// add adds a SELECT of a clause. columns is its text after SELECT, with verbs for the number and the need of the
-// clause.
+// add adds a SELECT of a clause. columns is its text after SELECT. It has a %d for the number of the clause, and one
+// for its need.
 func (f *finder) add(clauseNumber int, n need, columns string, args ...any) {
 	f.selects = append(f.selects, "SELECT "+fmt.Sprintf(columns, clauseNumber, n))
 	f.args = append(f.args, args...)
@@ -66,7 +67,7 @@ func (f *finder) add(clauseNumber int, n need, columns string, args ...any) {
 const (
 	fieldPath = `SELECT id FROM "_tws_paths" WHERE "index" = ? AND path = ?`
 
-	// wordsInAny finds words in any field of any index. statement leaves out the documents of other indexes.
+	// wordsInAny finds words in any field of any index. The method statement leaves out the documents of other indexes.
 	wordsInAny   = `rowid & 4294967295 AS doc, %d AS clause, %d AS need FROM "_tws_words" WHERE "_tws_words" MATCH ?`
 	wordsInField = wordsInAny + ` AND rowid BETWEEN ? AND ?`
 

@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// The limits of a page of a listing. A page is read completely before its rows are yielded, so no statement is open in
-// that time. An open statement of a slow reader would keep SQLite from truncating the write-ahead log.
+// The limits of a page of a listing. A page is read completely before its rows are yielded, so no statement is open
+// while the caller uses the rows. An open statement would keep SQLite from truncating the write-ahead log.
 const (
 	pageRows  = 1000
 	pageBytes = 1 << 20
@@ -36,9 +36,9 @@ type ListedRow[T any] struct {
 	LeftOut bool  // the row is not yielded
 }
 
-// List yields the rows of a segment, page by page. Each page is from one state of the file. List reads the rows of all
-// segments and skips those of other segments, because a hash of the key determines the segment. An error ends the
-// sequence.
+// List yields the rows of a segment, page by page. Each page is from one state of the file. A hash of the key
+// determines the segment of a row, which SQLite cannot select by. So List reads all rows, and skips those of other
+// segments. An error ends the sequence.
 func List[T any](
 	ctx context.Context, db *DB, q ListQuery, l state.Listing, scan func(*sql.Rows) (ListedRow[T], error),
 ) iter.Seq2[T, error] {
@@ -107,7 +107,7 @@ func keyText(key []any) string {
 	return string(b)
 }
 
-// isTarget is the SQL condition that row t of the table of targets is the target of targetArgs.
+// isTarget is an SQL condition on a row t of _tws_targets: it belongs to the target whose values targetArgs returns.
 const isTarget = `t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ?`
 
 // targetArgs returns the arguments of isTarget, followed by more.
@@ -129,8 +129,9 @@ func listTarget[T any](
 	return List(ctx, db, q, l, scan)
 }
 
-// ListGuards yields the guards of a target with a row, then the claims of its items, and then the owners of its claimed
-// rows. A guard that cannot be read is the zero Guard. A claim that cannot be read has no Source.
+// ListGuards yields three kinds of entries of a target, in this order: the guards that request a row, the claims of
+// items, and the owners of the claimed rows. A guard that cannot be read is the zero Guard. A claim that cannot be read
+// has no Source.
 func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemGuard, error] {
 	guards := listItemRecords(ctx, db, t, guards, l, parseGuard,
 		func(source item.Key, g state.Guard) (state.ItemGuard, bool) {
@@ -165,8 +166,8 @@ func scanListedOwner(rows *sql.Rows) (r ListedRow[state.ItemGuard], err error) {
 	return r, err
 }
 
-// ListContributions yields the contributions of a target with shares. A contribution that cannot be read is the zero
-// Contribution.
+// ListContributions yields those contributions of a target that have shares. A contribution that cannot be read is the
+// zero Contribution.
 func (db *DB) ListContributions(
 	ctx context.Context, t state.Target, l state.Listing,
 ) iter.Seq2[state.ItemContribution, error] {
@@ -214,6 +215,6 @@ func (db *DB) Snapshot(ctx context.Context, do func(*sql.Tx) error) error {
 		return db.WrapError("read", err)
 	}
 	err = do(tx)
-	_ = tx.Rollback() // do only reads
+	_ = tx.Rollback() // the function do only reads
 	return err
 }

@@ -13,8 +13,8 @@ var (
 	_ view.ClaimLister = (*Store)(nil)
 )
 
-// RowClaims reads the claims on rows, the requests of items for the row. If a row has no claims, it also reads the row
-// itself, because the row may belong to another sink.
+// RowClaims reads the claims on each row. A claim is an item's request for the row. If a row has no claims, it also
+// reads the row itself, because the row may belong to another sink.
 func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
 	found, err := s.DB.RowClaims(ctx, t.State(), rows)
 	if err != nil {
@@ -51,8 +51,8 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 }
 
 // checkOwner checks the owner of a stored row. If the row belongs to another sink, the first result is the error for
-// [view.RowClaims].Foreign. If the row has another birth, which is the recorded identity of another output, the second
-// result is a fatal error. Otherwise both are nil.
+// [view.RowClaims].Foreign. If the row was written under another birth of the sink's output, the second result is a
+// fatal error. Otherwise both are nil.
 func checkOwner(t view.Target, row state.Row, item dynamo.Item) (*view.ForeignRowError, error) {
 	m, _ := metaOf(item)
 	switch {

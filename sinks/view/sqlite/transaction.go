@@ -20,7 +20,8 @@ func (s *Store) transact(ctx context.Context, w *sqlite.Writer, t view.Target, i
 	if err != nil {
 		return err
 	}
-	// The driver starts a goroutine for each statement whose context can be cancelled, so the loops check ctx instead.
+	// The driver starts a goroutine for each statement whose context can be cancelled. So statements get a context that
+	// cannot be cancelled, and the loops over writes check ctx.
 	x := &tx{Writer: w, store: s, table: tab, target: t, id: id, ctx: context.WithoutCancel(ctx)}
 	return w.Transact(x.ctx, func() error { return do(x) })
 }
@@ -35,7 +36,7 @@ type tx struct {
 	ctx    context.Context // cannot be cancelled
 }
 
-// errLost is the error of a write that is lost. It rolls the write back.
+// errLost is the error of a write that lost a race with another write. It rolls the write back.
 var errLost = errs.New("lost")
 
 // withState calls do in a transaction on a view's table and on the state of the target.

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// RunGroups checks a store of aggregates. It checks each write separately.
+// RunGroups checks a store of aggregates, with a test for each property of a write.
 func RunGroups(t *testing.T, open Open) {
 	runChecks(t, open, groupTarget, map[string]func(*testing.T, *storeCheck){
 		"ContributionsComeBack":  contributionsComeBack,
@@ -80,9 +80,9 @@ func sortable(t *testing.T, json string) string {
 	return text
 }
 
-// countItem returns the write of an item's contribution. The item counts amount in the group g 1; it counts for nothing
-// if amount is "". was and now are the versions of the former and the new contribution. The item began to count with
-// version 1.
+// countItem returns the write of an item's contribution. The contribution adds amount to the group (g, 1), or nothing
+// if amount is "". was is the version of the stored contribution, and now is the version of the new one. The item began
+// to count with version 1.
 func countItem(t *testing.T, item item.Key, was, now int, amount string) state.ContributionWrite {
 	t.Helper()
 	w := state.ContributionWrite{Source: item, Next: state.Contribution{Version: version(t, now), Since: version(t, 1)}}
@@ -95,12 +95,12 @@ func countItem(t *testing.T, item item.Key, was, now int, amount string) state.C
 	return w
 }
 
-// groupWrite returns the write of one contribution and of changes of groups.
+// groupWrite returns a write that stores one contribution and applies changes to groups.
 func groupWrite(item state.ContributionWrite, groups ...state.GroupChange) state.GroupWrite {
 	return state.GroupWrite{Items: []state.ContributionWrite{item}, Groups: groups}
 }
 
-// groupChange returns the change of a group by a number of shares, an amount, and members.
+// groupChange returns a change of the group (g, sk). It adds shares and amount, and changes members.
 func groupChange(t *testing.T, sk string, shares int64, amount string, members ...state.Member) state.GroupChange {
 	t.Helper()
 	return state.GroupChange{
@@ -233,7 +233,7 @@ func removeMember(id, json string) memberChange {
 	return memberChange{id: id, json: json, remove: true}
 }
 
-// memberChanges returns a change of a member for each of kinds and each of changes.
+// memberChanges returns each of changes once for each of kinds.
 func memberChanges(t *testing.T, kinds map[string]state.MemberKind, changes ...memberChange) []state.Member {
 	t.Helper()
 	var ms []state.Member

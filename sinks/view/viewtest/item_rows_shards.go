@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// inShards checks that the rows of elements in shards are read as one partition: in pages of each size and in both
-// directions. It checks this before and after elements move within the partition and leave it.
+// inShards checks that a partition whose rows are spread over shards is read as one partition. It reads pages of each
+// size, in both directions. It checks this before and after elements move within the partition and leave it.
 func (s itemRowsCheck) inShards() {
 	const shards, items = 4, 9
 	sink := s.linesView(view.Options{Store: s, Shards: shards, ForEach: sinktest.LinesBy("")}, "P#{@shard}",

@@ -179,8 +179,8 @@ func Failing() page.Status {
 	return page.Status{Verdict: v, Consumer: p, Fleet: ofConsumer(failing())}
 }
 
-// Filling is a pipeline without problems. It has a sink that a backfill fills, and another one in the stage after it,
-// settling.
+// Filling is a pipeline without problems. A backfill fills one of its sinks. Another sink is filled and is in the next
+// stage, settling.
 func Filling() page.Status {
 	obs := observation()
 	obs.Births = []state.Birth{

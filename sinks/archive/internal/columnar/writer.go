@@ -17,7 +17,7 @@ const (
 	madeBy     = "tablewake"
 	groupBytes = 8 << 20   // values of a row group, before compression
 	pageBytes  = 128 << 10 // values of a page
-	boundBytes = 64        // longest bound in the page index; a version has 50 or 77 bytes
+	boundBytes = 64        // the page index cuts the bounds of a page to this length; a version has 50 or 77 bytes
 )
 
 // Writer writes one object. It is not safe for concurrent use.
@@ -29,7 +29,8 @@ type Writer struct {
 	row     [1]parquet.Row
 }
 
-// NewWriter returns a Writer of an object with the configured columns extra. plain means that images are plain JSON.
+// NewWriter returns a Writer of an object. extra has the names of the columns that the configuration adds. plain means
+// that images are plain JSON.
 func NewWriter(out io.Writer, extra []string, plain bool) *Writer {
 	w := &Writer{columns: columns(extra), digest: NewDigest(extra, plain)}
 	options := []parquet.WriterOption{
